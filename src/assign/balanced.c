@@ -22,7 +22,7 @@ struct balance {
 
 /* --- costs -------------------------------------------------------------------------------------------------------- */
 
-static void weigh(struct table *table)
+static void balanced_weigh(struct table *table)
 {
 	const struct assign_input *input = table->input;
 	for (uint32_t c = 0; c < input->component_count; c++) {
@@ -37,7 +37,7 @@ static void weigh(struct table *table)
 }
 
 /* One pass of a radix sort by 11 bits of the cost, the greatest first; stable. */
-static void sort_by_digit(
+static void balanced_sort_by_digit(
 	const struct table *table, const uint32_t *from, uint32_t *to, uint32_t count, unsigned int shift)
 {
 	enum { DIGITS = 2048 };
@@ -54,7 +54,7 @@ static void sort_by_digit(
 }
 
 /* Lists components that may move and components that are new, but no component that follows another. */
-static void list_free(struct balance *balance)
+static void balanced_list_free(struct balance *balance)
 {
 	struct table *table = balance->table;
 	uint32_t *a = table->by_component_a, *b = table->by_component_b, count = 0;
@@ -64,15 +64,15 @@ static void list_free(struct balance *balance)
 		if ((component->models || component->levels) && !component->pinned && !follows)
 			b[count++] = c;
 	}
-	sort_by_digit(table, b, a, count, 0);
-	sort_by_digit(table, a, b, count, 11);
-	sort_by_digit(table, b, a, count, 22);
+	balanced_sort_by_digit(table, b, a, count, 0);
+	balanced_sort_by_digit(table, a, b, count, 11);
+	balanced_sort_by_digit(table, b, a, count, 22);
 	balance->list = a;
 	balance->count = count;
 }
 
 /* Loads from pinned components and from components that are not to move now. */
-static void load_pinned(struct table *table)
+static void balanced_load_pinned(struct table *table)
 {
 	const struct assign_load *others = table->input->others;
 	for (uint32_t s = 1; s <= table->input->secondaries; s++)
@@ -82,11 +82,11 @@ static void load_pinned(struct table *table)
 			table->secondaries[table->components[c].secondary].load += table->components[c].cost;
 }
 
-static void find_bound(struct balance *balance)
+static void balanced_find_bound(struct balance *balance)
 {
 	const struct table *table = balance->table;
 	uint64_t all = 0, greatest = 0;
-	load_pinned(balance->table);
+	balanced_load_pinned(balance->table);
 	for (uint32_t s = 1; s <= table->input->secondaries; s++) {
 		all += table->secondaries[s].load;
 		greatest = MAX(greatest, table->secondaries[s].load);
@@ -100,41 +100,41 @@ static void find_bound(struct balance *balance)
 
 /* --- the least loaded --------------------------------------------------------------------------------------------- */
 
-static bool is_less(const struct balance *balance, uint32_t a, uint32_t b)
+static bool balanced_is_less(const struct balance *balance, uint32_t a, uint32_t b)
 {
 	uint64_t load_a = balance->table->secondaries[a].load, load_b = balance->table->secondaries[b].load;
 	return load_a != load_b ? load_a < load_b : a < b;
 }
 
-static void sift_down(struct balance *balance, uint32_t at)
+static void balanced_sift_down(struct balance *balance, uint32_t at)
 {
 	uint32_t count = balance->table->input->secondaries, secondary = balance->heap[at];
 	for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
-		if (child + 1 < count && is_less(balance, balance->heap[child + 1], balance->heap[child]))
+		if (child + 1 < count && balanced_is_less(balance, balance->heap[child + 1], balance->heap[child]))
 			child++;
-		if (!is_less(balance, balance->heap[child], secondary))
+		if (!balanced_is_less(balance, balance->heap[child], secondary))
 			break;
 		balance->heap[at] = balance->heap[child];
 	}
 	balance->heap[at] = secondary;
 }
 
-static void make_heap(struct balance *balance)
+static void balanced_make_heap(struct balance *balance)
 {
 	uint32_t count = balance->table->input->secondaries;
 	for (uint32_t i = 0; i < count; i++)
 		balance->heap[i] = i + 1;
 	for (uint32_t i = count / 2; i-- > 0;)
-		sift_down(balance, i);
+		balanced_sift_down(balance, i);
 }
 
 /* --- sharing out -------------------------------------------------------------------------------------------------- */
 
 /* Components stay on their secondaries up to the load `fill`; the others go to the secondary with the least load. */
-static void share_out(struct balance *balance, uint64_t fill, struct plan_of *plan)
+static void balanced_share_out(struct balance *balance, uint64_t fill, struct plan_of *plan)
 {
 	struct table *table = balance->table;
-	load_pinned(table);
+	balanced_load_pinned(table);
 	plan->makespan = plan->moved = 0;
 	for (uint32_t i = 0; i < balance->count; i++) {
 		const struct table_component *component = &table->components[balance->list[i]];
@@ -144,14 +144,14 @@ static void share_out(struct balance *balance, uint64_t fill, struct plan_of *pl
 		if (stays)
 			there->load += component->cost;
 	}
-	make_heap(balance);
+	balanced_make_heap(balance);
 	for (uint32_t i = 0; i < balance->count; i++) {
 		uint32_t c = balance->list[i];
 		if (plan->to[c] != ASSIGN_NONE)
 			continue;
 		plan->to[c] = balance->heap[0];
 		table->secondaries[plan->to[c]].load += table->components[c].cost;
-		sift_down(balance, 0);
+		balanced_sift_down(balance, 0);
 		if (table->components[c].secondary != ASSIGN_NONE && table->components[c].secondary != plan->to[c])
 			plan->moved += table->components[c].models;
 	}
@@ -160,20 +160,20 @@ static void share_out(struct balance *balance, uint64_t fill, struct plan_of *pl
 }
 
 /* The cost of a plan over the horizon. */
-static uint64_t price(const struct assign_input *input, const struct plan_of *plan)
+static uint64_t balanced_price(const struct assign_input *input, const struct plan_of *plan)
 {
 	return plan->makespan * input->horizon + plan->moved * input->move_cost;
 }
 
 /* Returns the best of a few plans; in `stay` nothing moves. `spare` is room for another plan. */
-static struct plan_of improve(struct balance *balance, struct plan_of stay, uint32_t *spare)
+static struct plan_of balanced_improve(struct balance *balance, struct plan_of stay, uint32_t *spare)
 {
 	const struct assign_input *input = balance->table->input;
 	struct plan_of best = stay, other = {.to = spare};
 	for (uint64_t more = 0; more <= 8; more = more ? 2 * more : 1) {
-		share_out(balance, balance->bound + balance->bound * more / 64, &other);
+		balanced_share_out(balance, balance->bound + balance->bound * more / 64, &other);
 		if (other.makespan + stay.makespan / GAIN_MIN > stay.makespan ||
-			price(input, &other) >= price(input, &best))
+			balanced_price(input, &other) >= balanced_price(input, &best))
 			continue;
 		struct plan_of worse = best;
 		best = other;
@@ -182,7 +182,7 @@ static struct plan_of improve(struct balance *balance, struct plan_of stay, uint
 	return best;
 }
 
-static void place(struct balance *balance, const struct plan_of *plan)
+static void balanced_place(struct balance *balance, const struct plan_of *plan)
 {
 	for (uint32_t i = 0; i < balance->count; i++) {
 		uint32_t c = balance->list[i];
@@ -192,16 +192,16 @@ static void place(struct balance *balance, const struct plan_of *plan)
 }
 
 /* One round: places new components, then moves components if that gains enough; false when it gains nothing. */
-static bool balance_once(struct balance *balance)
+static bool balanced_balance_once(struct balance *balance)
 {
 	struct table *table = balance->table;
 	struct plan_of stay = {.to = table->by_component_b};
-	share_out(balance, UINT64_MAX, &stay);
-	place(balance, &stay);
+	balanced_share_out(balance, UINT64_MAX, &stay);
+	balanced_place(balance, &stay);
 	if (stay.makespan <= balance->bound + balance->bound / GAIN_MIN)
 		return false;
-	struct plan_of best = improve(balance, stay, table->by_node);
-	place(balance, &best);
+	struct plan_of best = balanced_improve(balance, stay, table->by_node);
+	balanced_place(balance, &best);
 	return best.makespan < stay.makespan;
 }
 
@@ -211,11 +211,11 @@ bool assign_balanced(const struct assign_input *input, struct assignment *now, s
 	struct balance balance = {.table = &table};
 	table_build(&table, input, now, scratch);
 	table_gather(&table);
-	weigh(&table);
-	list_free(&balance);
-	find_bound(&balance);
+	balanced_weigh(&table);
+	balanced_list_free(&balance);
+	balanced_find_bound(&balance);
 	balance.heap = table.by_secondary_a;
-	while (balance_once(&balance)) /* ends: each round makes the makespan less by 1/32 at least */
+	while (balanced_balance_once(&balance)) /* ends: each round makes the makespan less by 1/32 at least */
 		;
 	table_follow_leaders(&table);
 	table_commit(&table);

@@ -39,7 +39,7 @@ void components_fini(struct components *components)
 
 /* --- components --------------------------------------------------------------------------------------------------- */
 
-static uint32_t new_set(struct components *components)
+static uint32_t components_new_set(struct components *components)
 {
 	uint32_t set = components->sets.count;
 	if (components->free.count)
@@ -51,7 +51,7 @@ static uint32_t new_set(struct components *components)
 }
 
 /* Makes the node a ring of one. */
-static void seclude(struct components *components, uint32_t node, uint32_t set)
+static void components_seclude(struct components *components, uint32_t node, uint32_t set)
 {
 	components->of[node] = set;
 	components->next[node] = components->previous[node] = node;
@@ -74,7 +74,7 @@ void components_fit(struct components *components, uint32_t node_count)
 	MEM_FIT(components->seen, before, node_count);
 	components->node_count = node_count;
 	for (uint32_t node = before; node < node_count; node++) {
-		seclude(components, node, new_set(components));
+		components_seclude(components, node, components_new_set(components));
 		components->was[node] = components->of[node];
 	}
 }
@@ -87,21 +87,21 @@ void components_reset(struct components *components)
 	for (uint32_t node = 0; node < components->node_count; node++) {
 		components->edges[node].all.count = components->edges[node].through = 0;
 		components->mover[node] = components->pinned[node] = false;
-		seclude(components, node, new_set(components));
+		components_seclude(components, node, components_new_set(components));
 		components->was[node] = components->of[node];
 	}
 }
 
 /* The count of an owner's components excludes a component while it changes: subtracted before a change, added after
  * it. */
-static void count(struct components *components, uint32_t set, uint32_t by)
+static void components_count(struct components *components, uint32_t set, uint32_t by)
 {
 	const struct component *counted = &components->sets.at[set];
 	if (counted->movers && counted->owner != COMPONENTS_OPEN)
 		components->owned[counted->owner] += by; /* by may be -1: unsigned arithmetic wraps back */
 }
 
-static void list_open(struct components *components, uint32_t set)
+static void components_list_open(struct components *components, uint32_t set)
 {
 	struct component *opened = &components->sets.at[set];
 	if (opened->owner != COMPONENTS_OPEN)
@@ -109,7 +109,7 @@ static void list_open(struct components *components, uint32_t set)
 	opened->owner = COMPONENTS_OPEN;
 }
 
-static void relabel(struct components *components, uint32_t node, uint32_t set)
+static void components_relabel(struct components *components, uint32_t node, uint32_t set)
 {
 	if (components->was[node] == components->of[node])
 		vec_push(&components->relabelled, node);
@@ -150,70 +150,71 @@ void components_describe(struct components *components, uint32_t node, bool move
 	struct component *set = &components->sets.at[components->of[node]];
 	if (components->mover[node] == mover && components->pinned[node] == pinned)
 		return;
-	count(components, components->of[node], UINT32_MAX);
+	components_count(components, components->of[node], UINT32_MAX);
 	set->movers += (uint32_t)mover - components->mover[node];
 	set->pinned += (uint32_t)pinned - components->pinned[node];
 	components->mover[node] = mover;
 	components->pinned[node] = pinned;
-	list_open(components, components->of[node]);
+	components_list_open(components, components->of[node]);
 }
 
 void components_open(struct components *components, uint32_t node)
 {
-	count(components, components->of[node], UINT32_MAX);
-	list_open(components, components->of[node]);
+	components_count(components, components->of[node], UINT32_MAX);
+	components_list_open(components, components->of[node]);
 }
 
 void components_own(struct components *components, uint32_t set, uint32_t owner)
 {
-	count(components, set, UINT32_MAX);
+	components_count(components, set, UINT32_MAX);
 	components->sets.at[set].owner = owner;
-	count(components, set, 1);
+	components_count(components, set, 1);
 }
 
 /* --- edges -------------------------------------------------------------------------------------------------------- */
 
-static struct component_edge *edge_at(struct components *components, uint32_t node, uint32_t at)
+static struct component_edge *components_edge_at(struct components *components, uint32_t node, uint32_t at)
 {
 	return &components->edges[node].all.at[at];
 }
 
-static uint32_t degree(const struct components *components, uint32_t node)
+static uint32_t components_degree(const struct components *components, uint32_t node)
 {
 	return components->edges[node].all.count;
 }
 
-static void put_edge(struct components *components, uint32_t node, uint32_t at, struct component_edge edge)
+static void components_put_edge(struct components *components, uint32_t node, uint32_t at, struct component_edge edge)
 {
-	*edge_at(components, node, at) = edge;
-	edge_at(components, edge.node, edge.twin)->twin = at;
+	*components_edge_at(components, node, at) = edge;
+	components_edge_at(components, edge.node, edge.twin)->twin = at;
 }
 
-static void swap_edges(struct components *components, uint32_t node, uint32_t i, uint32_t j)
+static void components_swap_edges(struct components *components, uint32_t node, uint32_t i, uint32_t j)
 {
-	struct component_edge a = *edge_at(components, node, i), b = *edge_at(components, node, j);
-	put_edge(components, node, j, a);
-	put_edge(components, node, i, b);
+	struct component_edge a = *components_edge_at(components, node, i),
+			      b = *components_edge_at(components, node, j);
+	components_put_edge(components, node, j, a);
+	components_put_edge(components, node, i, b);
 }
 
-/* raise(): the other end of the edge has further edges, so the edge moves to the front part of the list; lower(): the
- * opposite. */
-static void raise(struct components *components, uint32_t node, uint32_t at)
+/* components_raise(): the other end of the edge has further edges, so the edge moves to the front part of the list;
+ * components_lower(): the opposite. */
+static void components_raise(struct components *components, uint32_t node, uint32_t at)
 {
 	if (at >= components->edges[node].through)
-		swap_edges(components, node, at, components->edges[node].through++);
+		components_swap_edges(components, node, at, components->edges[node].through++);
 }
 
-static void lower(struct components *components, uint32_t node, uint32_t at)
+static void components_lower(struct components *components, uint32_t node, uint32_t at)
 {
 	if (at < components->edges[node].through)
-		swap_edges(components, node, at, --components->edges[node].through);
+		components_swap_edges(components, node, at, --components->edges[node].through);
 }
 
 /* Index of the edge to b among the edges of a; UINT32_MAX: there is none. */
-static uint32_t find_edge(const struct components *components, uint32_t a, uint32_t b)
+static uint32_t components_find_edge(const struct components *components, uint32_t a, uint32_t b)
 {
-	bool turned = degree(components, b) < degree(components, a);
+	bool turned = components_degree(components, b) < components_degree(components, a);
 	const struct component_edges *edges = &components->edges[turned ? b : a];
 	for (uint32_t i = 0; i < edges->all.count; i++)
 		if (edges->all.at[i].node == (turned ? a : b))
@@ -222,50 +223,52 @@ static uint32_t find_edge(const struct components *components, uint32_t a, uint3
 }
 
 /* An edge was added to the node: neighbours may search through the node once it has two edges. */
-static void lead_through(struct components *components, uint32_t node, uint32_t added)
+static void components_lead_through(struct components *components, uint32_t node, uint32_t added)
 {
-	uint32_t count = degree(components, node), from = count > 2 ? added : 0, to = count > 2 ? added + 1 : count;
+	uint32_t count = components_degree(components, node), from = count > 2 ? added : 0,
+		 to = count > 2 ? added + 1 : count;
 	for (uint32_t i = from; count >= 2 && i < to; i++) {
-		struct component_edge edge = *edge_at(components, node, i);
-		raise(components, edge.node, edge.twin);
+		struct component_edge edge = *components_edge_at(components, node, i);
+		components_raise(components, edge.node, edge.twin);
 	}
 }
 
-static void add_edge(struct components *components, uint32_t a, uint32_t b)
+static void components_add_edge(struct components *components, uint32_t a, uint32_t b)
 {
-	uint32_t at_a = degree(components, a), at_b = degree(components, b);
+	uint32_t at_a = components_degree(components, a), at_b = components_degree(components, b);
 	vec_push(&components->edges[a].all, (struct component_edge){b, at_b});
 	vec_push(&components->edges[b].all, (struct component_edge){a, at_a});
-	lead_through(components, a, at_a);
-	lead_through(components, b, edge_at(components, a, at_a)->twin);
+	components_lead_through(components, a, at_a);
+	components_lead_through(components, b, components_edge_at(components, a, at_a)->twin);
 }
 
-static void drop_edge(struct components *components, uint32_t node, uint32_t at)
+static void components_drop_edge(struct components *components, uint32_t node, uint32_t at)
 {
 	struct component_edges *edges = &components->edges[node];
 	if (at < edges->through) {
-		lower(components, node, at);
+		components_lower(components, node, at);
 		at = edges->through;
 	}
-	swap_edges(components, node, at, edges->all.count - 1);
+	components_swap_edges(components, node, at, edges->all.count - 1);
 	edges->all.count--;
 }
 
-static void remove_edge(struct components *components, uint32_t a, uint32_t b, uint32_t at_a)
+static void components_remove_edge(struct components *components, uint32_t a, uint32_t b, uint32_t at_a)
 {
-	drop_edge(components, a, at_a);
+	components_drop_edge(components, a, at_a);
 	/* its entry is still there behind the last one, with the present index of the twin */
-	drop_edge(components, b, components->edges[a].all.at[degree(components, a)].twin);
+	components_drop_edge(components, b, components->edges[a].all.at[components_degree(components, a)].twin);
 	for (uint32_t i = 0; i < 2; i++) {
 		uint32_t node = i ? b : a;
-		if (degree(components, node) == 1)
-			lower(components, edge_at(components, node, 0)->node, edge_at(components, node, 0)->twin);
+		if (components_degree(components, node) == 1)
+			components_lower(components, components_edge_at(components, node, 0)->node,
+				components_edge_at(components, node, 0)->twin);
 	}
 }
 
 /* --- joining ------------------------------------------------------------------------------------------------------ */
 
-static void join_rings(struct components *components, uint32_t a, uint32_t b)
+static void components_join_rings(struct components *components, uint32_t a, uint32_t b)
 {
 	uint32_t *next = components->next, *previous = components->previous;
 	uint32_t after_a = next[a], after_b = next[b];
@@ -275,32 +278,32 @@ static void join_rings(struct components *components, uint32_t a, uint32_t b)
 	previous[after_a] = b;
 }
 
-static void join(struct components *components, uint32_t a, uint32_t b)
+static void components_join(struct components *components, uint32_t a, uint32_t b)
 {
 	struct component *sets = components->sets.at;
 	uint32_t into = sets[a].nodes >= sets[b].nodes ? a : b, from = into == a ? b : a;
 	bool open = sets[a].owner != sets[b].owner || sets[a].pinned || sets[b].pinned;
-	count(components, a, UINT32_MAX);
-	count(components, b, UINT32_MAX);
+	components_count(components, a, UINT32_MAX);
+	components_count(components, b, UINT32_MAX);
 	uint32_t first = sets[from].any, node = first;
 	do {
-		relabel(components, node, into);
+		components_relabel(components, node, into);
 		node = components->next[node];
 	} while (node != first);
-	join_rings(components, sets[into].any, first);
+	components_join_rings(components, sets[into].any, first);
 	sets[into].nodes += sets[from].nodes;
 	sets[into].movers += sets[from].movers;
 	sets[into].pinned += sets[from].pinned;
 	sets[from] = (struct component){0};
 	vec_push(&components->gone, from);
 	if (open)
-		list_open(components, into);
-	count(components, into, 1);
+		components_list_open(components, into);
+	components_count(components, into, 1);
 }
 
 /* --- parting ------------------------------------------------------------------------------------------------------ */
 
-static void start_side(struct components *components, uint32_t side, uint32_t node)
+static void components_start_side(struct components *components, uint32_t side, uint32_t node)
 {
 	struct component_side *from = &components->sides[side];
 	from->nodes.count = from->at = from->edge = 0;
@@ -308,10 +311,10 @@ static void start_side(struct components *components, uint32_t side, uint32_t no
 	components->seen[node] = 2 * components->searches + side;
 }
 
-enum found { FOUND_NOTHING, FOUND_OTHER, FOUND_ALL };
+enum components_found { FOUND_NOTHING, FOUND_OTHER, FOUND_ALL };
 
 /* Looks along one edge. */
-static enum found look(struct components *components, uint32_t side)
+static enum components_found components_look(struct components *components, uint32_t side)
 {
 	struct component_side *from = &components->sides[side];
 	uint64_t mine = 2 * components->searches + side;
@@ -333,20 +336,20 @@ static enum found look(struct components *components, uint32_t side)
 }
 
 /* The side that was searched completely without meeting the other; 2: the sides met. */
-static uint32_t search(struct components *components, uint32_t a, uint32_t b)
+static uint32_t components_search(struct components *components, uint32_t a, uint32_t b)
 {
 	components->searches++;
-	start_side(components, 0, a);
-	start_side(components, 1, b);
+	components_start_side(components, 0, a);
+	components_start_side(components, 1, b);
 	for (uint32_t side = 0;; side ^= 1) {
-		enum found found = look(components, side);
+		enum components_found found = components_look(components, side);
 		if (found != FOUND_NOTHING)
 			return found == FOUND_ALL ? side : 2;
 	}
 }
 
 /* Adds the nodes with one edge, which the search left out. */
-static void add_ends(struct components *components, uint32_t side)
+static void components_add_ends(struct components *components, uint32_t side)
 {
 	struct component_side *from = &components->sides[side];
 	uint64_t mine = 2 * components->searches + side;
@@ -358,7 +361,7 @@ static void add_ends(struct components *components, uint32_t side)
 	}
 }
 
-static void take_out(struct components *components, uint32_t node, uint32_t from, uint32_t to)
+static void components_take_out(struct components *components, uint32_t node, uint32_t from, uint32_t to)
 {
 	struct component *sets = components->sets.at;
 	uint32_t *next = components->next, *previous = components->previous;
@@ -367,8 +370,8 @@ static void take_out(struct components *components, uint32_t node, uint32_t from
 	previous[next[node]] = previous[node];
 	next[node] = previous[node] = node;
 	if (sets[to].nodes)
-		join_rings(components, sets[to].any, node);
-	relabel(components, node, to);
+		components_join_rings(components, sets[to].any, node);
+	components_relabel(components, node, to);
 	sets[to].any = node;
 	sets[to].nodes++;
 	sets[from].nodes--;
@@ -378,23 +381,23 @@ static void take_out(struct components *components, uint32_t node, uint32_t from
 	sets[from].pinned -= components->pinned[node];
 }
 
-static void part(struct components *components, const struct component_side *side)
+static void components_part(struct components *components, const struct component_side *side)
 {
-	uint32_t from = components->of[side->nodes.at[0]], to = new_set(components);
+	uint32_t from = components->of[side->nodes.at[0]], to = components_new_set(components);
 	const struct component *whole = &components->sets.at[from];
 	uint32_t owner = whole->owner;
 	bool pinned = whole->pinned;
-	count(components, from, UINT32_MAX);
+	components_count(components, from, UINT32_MAX);
 	for (uint32_t i = 0; i < side->nodes.count; i++)
-		take_out(components, side->nodes.at[i], from, to);
+		components_take_out(components, side->nodes.at[i], from, to);
 	if (owner == COMPONENTS_OPEN || pinned) {
-		list_open(components, from);
-		list_open(components, to);
+		components_list_open(components, from);
+		components_list_open(components, to);
 		return;
 	}
 	components->sets.at[to].owner = owner;
-	count(components, from, 1);
-	count(components, to, 1);
+	components_count(components, from, 1);
+	components_count(components, to, 1);
 }
 
 /* --- links and cuts ----------------------------------------------------------------------------------------------- */
@@ -402,23 +405,23 @@ static void part(struct components *components, const struct component_side *sid
 void components_link(struct components *components, uint32_t a, uint32_t b)
 {
 	assert(a != b && a < components->node_count && b < components->node_count);
-	if (find_edge(components, a, b) != UINT32_MAX)
+	if (components_find_edge(components, a, b) != UINT32_MAX)
 		return;
-	add_edge(components, a, b);
+	components_add_edge(components, a, b);
 	if (components->of[a] != components->of[b])
-		join(components, components->of[a], components->of[b]);
+		components_join(components, components->of[a], components->of[b]);
 }
 
 void components_cut(struct components *components, uint32_t a, uint32_t b)
 {
 	assert(a != b && a < components->node_count && b < components->node_count);
-	uint32_t at = find_edge(components, a, b);
+	uint32_t at = components_find_edge(components, a, b);
 	if (at == UINT32_MAX)
 		return;
-	remove_edge(components, a, b, at);
-	uint32_t side = search(components, a, b);
+	components_remove_edge(components, a, b, at);
+	uint32_t side = components_search(components, a, b);
 	if (side == 2)
 		return;
-	add_ends(components, side);
-	part(components, &components->sides[side]);
+	components_add_ends(components, side);
+	components_part(components, &components->sides[side]);
 }

@@ -13,37 +13,37 @@ struct carver {
 	size_t used;
 };
 
-static void *carve(struct carver *carver, size_t count, size_t item_bytes)
+static void *assign_table_carve(struct carver *carver, size_t count, size_t item_bytes)
 {
 	size_t at = carver->used;
 	carver->used += (count * item_bytes + 15) & ~(size_t)15;
 	return carver->base ? carver->base + at : NULL;
 }
 
-static size_t lay_out(struct table *table, char *base)
+static size_t assign_table_lay_out(struct table *table, char *base)
 {
 	struct carver carver = {.base = base};
 	size_t secondaries = (size_t)table->input->secondaries + 1, components = table->input->component_count;
 	size_t models = table->input->model_count, levels = table->input->level_count;
 	/* what must be zero comes first, so that one memset does it */
-	table->secondaries = carve(&carver, secondaries, sizeof *table->secondaries);
-	table->votes = carve(&carver, secondaries, sizeof *table->votes);
-	table->components = carve(&carver, components, sizeof *table->components);
+	table->secondaries = assign_table_carve(&carver, secondaries, sizeof *table->secondaries);
+	table->votes = assign_table_carve(&carver, secondaries, sizeof *table->votes);
+	table->components = assign_table_carve(&carver, components, sizeof *table->components);
 	size_t zeroed = carver.used;
-	table->models = carve(&carver, models, sizeof *table->models);
-	table->levels = carve(&carver, levels, sizeof *table->levels);
-	table->by_secondary_a = carve(&carver, secondaries, sizeof *table->by_secondary_a);
-	table->by_secondary_b = carve(&carver, secondaries, sizeof *table->by_secondary_b);
-	table->by_secondary_c = carve(&carver, secondaries, sizeof *table->by_secondary_c);
-	table->by_component_a = carve(&carver, components, sizeof *table->by_component_a);
-	table->by_component_b = carve(&carver, components, sizeof *table->by_component_b);
-	table->by_node = carve(&carver, models + levels + 1, sizeof *table->by_node);
+	table->models = assign_table_carve(&carver, models, sizeof *table->models);
+	table->levels = assign_table_carve(&carver, levels, sizeof *table->levels);
+	table->by_secondary_a = assign_table_carve(&carver, secondaries, sizeof *table->by_secondary_a);
+	table->by_secondary_b = assign_table_carve(&carver, secondaries, sizeof *table->by_secondary_b);
+	table->by_secondary_c = assign_table_carve(&carver, secondaries, sizeof *table->by_secondary_c);
+	table->by_component_a = assign_table_carve(&carver, components, sizeof *table->by_component_a);
+	table->by_component_b = assign_table_carve(&carver, components, sizeof *table->by_component_b);
+	table->by_node = assign_table_carve(&carver, models + levels + 1, sizeof *table->by_node);
 	if (base)
 		memset(base, 0, zeroed);
 	return carver.used;
 }
 
-static void reserve(struct assign_scratch *scratch, size_t bytes)
+static void assign_table_reserve(struct assign_scratch *scratch, size_t bytes)
 {
 	if (bytes <= scratch->bytes)
 		return;
@@ -52,7 +52,7 @@ static void reserve(struct assign_scratch *scratch, size_t bytes)
 	scratch->bytes = bytes;
 }
 
-static void count_nodes(struct table *table)
+static void assign_table_count_nodes(struct table *table)
 {
 	const struct assign_input *input = table->input;
 	for (uint32_t m = 0; m < input->model_count; m++) {
@@ -73,7 +73,7 @@ static void count_nodes(struct table *table)
 }
 
 /* Movers come first in each component's list, so that "the lowest mover" is its first entry. */
-static void list_nodes(struct table *table)
+static void assign_table_list_nodes(struct table *table)
 {
 	const struct assign_input *input = table->input;
 	uint32_t *next_mover = table->by_component_a, *next_cargo = table->by_component_b;
@@ -100,7 +100,7 @@ static void list_nodes(struct table *table)
 			table->levels[next_level[input->level_component[l]]++] = l;
 }
 
-static void count_others(struct table *table)
+static void assign_table_count_others(struct table *table)
 {
 	const struct assign_load *others = table->input->others;
 	for (uint32_t s = 1; others && s <= table->input->secondaries; s++) {
@@ -116,11 +116,11 @@ void table_build(
 	assert(input->secondaries >= 1 && input->secondaries <= TROUPE_SECONDARIES_MAX);
 	assert(input->model_count < UINT32_MAX - input->level_count);
 	*table = (struct table){.input = input, .now = now, .idle = input->secondaries};
-	reserve(scratch, lay_out(table, NULL));
-	lay_out(table, scratch->memory);
-	count_others(table);
-	count_nodes(table);
-	list_nodes(table);
+	assign_table_reserve(scratch, assign_table_lay_out(table, NULL));
+	assign_table_lay_out(table, scratch->memory);
+	assign_table_count_others(table);
+	assign_table_count_nodes(table);
+	assign_table_list_nodes(table);
 }
 
 void table_place(struct table *table, uint32_t component, uint32_t secondary)

@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 64 * 1024, ALIGN = 16 };
+enum { BLOCK_BYTES = 64 * 1024, ARENA_ALIGN = 16 };
 
 struct arena_block {
 	struct arena_block *before;
-	_Alignas(ALIGN) unsigned char bytes[];
+	_Alignas(ARENA_ALIGN) unsigned char bytes[];
 };
 
 void *arena_alloc(struct arena *arena, size_t bytes)
 {
-	bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	bytes = (bytes + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
 	if (!arena->last || arena->room - arena->used < bytes) {
 		size_t room = MAX(arena->block_bytes ? arena->block_bytes : (size_t)BLOCK_BYTES, bytes);
 		struct arena_block *block = mem_realloc(NULL, sizeof *block + room);

@@ -76,19 +76,19 @@ void mem_check_thread(int code)
 	(void)munmap(stack, bytes);
 }
 
-static _Thread_local size_t refuse_above = SIZE_MAX;
+static _Thread_local size_t base_refuse_above = SIZE_MAX;
 
 void mem_refuse_above(size_t bytes)
 {
-	refuse_above = bytes;
+	base_refuse_above = bytes;
 }
 
 bool mem_is_refusable(size_t bytes)
 {
-	return bytes > refuse_above;
+	return bytes > base_refuse_above;
 }
 
-static void *or_die(void *memory, size_t bytes)
+static void *base_or_die(void *memory, size_t bytes)
 {
 	if (!memory)
 		mem_run_out(bytes);
@@ -97,19 +97,19 @@ static void *or_die(void *memory, size_t bytes)
 
 void *mem_alloc(size_t bytes)
 {
-	return or_die(calloc(1, MAX(bytes, (size_t)1)), bytes);
+	return base_or_die(calloc(1, MAX(bytes, (size_t)1)), bytes);
 }
 
 void *mem_alloc_lines(size_t bytes)
 {
 	size_t whole = (MAX(bytes, (size_t)1) + 63) & ~(size_t)63;
-	void *lines = or_die(aligned_alloc(64, whole), whole);
+	void *lines = base_or_die(aligned_alloc(64, whole), whole);
 	return memset(lines, 0, whole);
 }
 
 void *mem_realloc(void *old, size_t bytes)
 {
-	return or_die(realloc(old, MAX(bytes, (size_t)1)), bytes);
+	return base_or_die(realloc(old, MAX(bytes, (size_t)1)), bytes);
 }
 
 void *mem_grow(void *old, size_t old_bytes, size_t bytes)

@@ -8,7 +8,7 @@
 static locale_t c_locale;
 static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
 
-static void make_c_locale(void)
+static void c_locale_make(void)
 {
 	c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 	if (!c_locale)
@@ -17,6 +17,6 @@ static void make_c_locale(void)
 
 locale_t c_locale_get(void)
 {
-	pthread_once(&c_locale_once, make_c_locale);
+	pthread_once(&c_locale_once, c_locale_make);
 	return c_locale;
 }

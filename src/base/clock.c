@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-static uint64_t in_ns(const struct timespec *time)
+static uint64_t clock_in_ns(const struct timespec *time)
 {
 	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
 }
@@ -13,28 +13,28 @@ uint64_t clock_now_ns(void)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return in_ns(&now);
+	return clock_in_ns(&now);
 }
 
 uint64_t clock_of_day_ns(void)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
-	return in_ns(&now);
+	return clock_in_ns(&now);
 }
 
 uint64_t clock_process_ns(int process)
 {
 	struct timespec used;
 	clockid_t clock;
-	return clock_getcpuclockid(process, &clock) || clock_gettime(clock, &used) ? 0 : in_ns(&used);
+	return clock_getcpuclockid(process, &clock) || clock_gettime(clock, &used) ? 0 : clock_in_ns(&used);
 }
 
 uint64_t clock_thread_ns(void)
 {
 	struct timespec used;
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-	return in_ns(&used);
+	return clock_in_ns(&used);
 }
 
 void clock_sleep_until_ns(uint64_t when_ns)

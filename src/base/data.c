@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* The length of the deepest folder that contains both paths. */
-static size_t common_folder(const char *a, const char *b)
+static size_t data_common_folder(const char *a, const char *b)
 {
 	size_t common = 0;
 	for (size_t i = 0; a[i] && a[i] == b[i]; i++)
@@ -21,7 +21,7 @@ static size_t common_folder(const char *a, const char *b)
 
 char *data_moved(const char *folder, const char *bin, const char *data)
 {
-	size_t common = common_folder(bin, data);
+	size_t common = data_common_folder(bin, data);
 	const char *tail = bin + common;
 	size_t length = strlen(folder), tail_length = strlen(tail);
 	if (*bin != '/' || length < tail_length || strcmp(folder + length - tail_length, tail) != 0)
@@ -30,7 +30,7 @@ char *data_moved(const char *folder, const char *bin, const char *data)
 }
 
 /* "" when the system does not tell. */
-static void program_folder(char ret_folder[PATH_MAX])
+static void data_program_folder(char ret_folder[PATH_MAX])
 {
 	ssize_t count = readlink("/proc/self/exe", ret_folder, PATH_MAX - 1);
 	ret_folder[count > 0 ? count : 0] = '\0';
@@ -42,7 +42,7 @@ static void program_folder(char ret_folder[PATH_MAX])
 char *data_folder(const char *part, uint32_t i)
 {
 	char folder[PATH_MAX];
-	program_folder(folder);
+	data_program_folder(folder);
 	char *moved = data_moved(folder, TROUPE_BINDIR, TROUPE_DATADIR);
 	const char *bases[] = {folder, moved ? moved : TROUPE_DATADIR, TROUPE_DATADIR};
 	char *path = i < ARRAY_LEN(bases) ? mem_printf("%s/%s", bases[i], part) : NULL;

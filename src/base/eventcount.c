@@ -10,9 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SPINS = 100, LOOKS = 50 }; /* a spin is LOOKS checks, about 1-2 us; SPINS spins cost about as much as a sleep */
+enum {
+	SPINS = 100,
+	EVENTCOUNT_LOOKS = 50
+}; /* a spin is EVENTCOUNT_LOOKS checks, about 1-2 us; SPINS spins cost about as much as a sleep */
 
-static void futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
+static void eventcount_futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
 {
 	/* the caller checks the count after every return, so the result does not matter */
 	(void)syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
@@ -25,12 +28,12 @@ void eventcount_advance(struct eventcount *eventcount)
 	 * eventcount_await() also sees earlier writes. */
 	atomic_fetch_add(&eventcount->count, 1);
 	if (atomic_load(&eventcount->sleepers))
-		futex(&eventcount->count, FUTEX_WAKE, INT32_MAX, NULL);
+		eventcount_futex(&eventcount->count, FUTEX_WAKE, INT32_MAX, NULL);
 }
 
 uint32_t eventcount_await(struct eventcount *eventcount, uint32_t seen, uint32_t spins, uint64_t timeout_ns)
 {
-	for (uint32_t i = 0; i < spins * LOOKS; i++) {
+	for (uint32_t i = 0; i < spins * EVENTCOUNT_LOOKS; i++) {
 		uint32_t now = eventcount_read(eventcount);
 		if (now != seen)
 			return now;
@@ -40,7 +43,7 @@ uint32_t eventcount_await(struct eventcount *eventcount, uint32_t seen, uint32_t
 	atomic_fetch_add(&eventcount->sleepers, 1);
 	uint32_t now;
 	while ((now = atomic_load(&eventcount->count)) == seen) {
-		futex(&eventcount->count, FUTEX_WAIT, seen, timeout_ns ? &timeout : NULL);
+		eventcount_futex(&eventcount->count, FUTEX_WAIT, seen, timeout_ns ? &timeout : NULL);
 		if (timeout_ns) {
 			now = atomic_load(&eventcount->count);
 			break;

@@ -138,7 +138,7 @@ static bool files_allows_open(const struct files_places *places, int file, const
 
 /* --- entries ------------------------------------------------------------------------------------------------------ */
 
-static struct files_entry *find(const struct files *files, const char *path)
+static struct files_entry *files_find(const struct files *files, const char *path)
 {
 	uint32_t index;
 	return map_find(&files->by_path, path, &index) ? &files->all.at[index] : NULL;
@@ -181,7 +181,7 @@ static void files_set_bytes(struct files_entry *entry, const char *bytes, size_t
 
 void files_add(struct files *files, const char *path, const char *bytes, size_t count)
 {
-	struct files_entry *entry = find(files, path);
+	struct files_entry *entry = files_find(files, path);
 	if (!entry)
 		entry = files_new(files, path, false);
 	if (bytes && !entry->bytes && !entry->absent)
@@ -190,7 +190,7 @@ void files_add(struct files *files, const char *path, const char *bytes, size_t 
 
 static void files_add_absent(struct files *files, const char *path)
 {
-	if (!find(files, path))
+	if (!files_find(files, path))
 		(void)files_new(files, path, true);
 }
 
@@ -216,7 +216,7 @@ static bool files_entry_differs(const struct files_entry *a, const struct files_
 
 bool files_holds(const struct files *files, const struct files_entry *entry)
 {
-	const struct files_entry *own = find(files, entry->path);
+	const struct files_entry *own = files_find(files, entry->path);
 	return own && !files_entry_differs(own, entry) && (own->bytes || !entry->bytes);
 }
 
@@ -224,7 +224,7 @@ bool files_differ(const struct files *files, const struct files *more)
 {
 	bool differ = false;
 	for (uint32_t i = 0; i < more->all.count && !differ; i++) {
-		const struct files_entry *entry = find(files, more->all.at[i].path);
+		const struct files_entry *entry = files_find(files, more->all.at[i].path);
 		differ = entry && files_entry_differs(entry, &more->all.at[i]);
 	}
 	return differ;
@@ -234,7 +234,7 @@ void files_replace_all(struct files *files, const struct files *more)
 {
 	for (uint32_t i = 0; i < more->all.count; i++) {
 		const struct files_entry *from = &more->all.at[i];
-		struct files_entry *entry = find(files, from->path);
+		struct files_entry *entry = files_find(files, from->path);
 		if (entry && files_entry_differs(entry, from)) {
 			free(entry->bytes);
 			entry->bytes = NULL;
@@ -277,7 +277,7 @@ static bool files_is_folder(const struct files *files, const char *path)
 
 static enum files_kind files_look_in(const struct files *files, const char *path)
 {
-	const struct files_entry *entry = find(files, path);
+	const struct files_entry *entry = files_find(files, path);
 	if (entry && !entry->absent)
 		return FILES_FILE;
 	return files_is_folder(files, path) ? FILES_FOLDER : FILES_NOTHING;
@@ -298,9 +298,9 @@ static enum files_kind files_look_at_disk(const struct files *files, const char 
 enum files_kind files_look(struct files *files, const char *path)
 {
 	enum files_kind kind = files_look_in(files, path);
-	if (kind || find(files, path))
+	if (kind || files_find(files, path))
 		return kind;
-	const struct files_entry *known = files->before ? find(files->before, path) : NULL;
+	const struct files_entry *known = files->before ? files_find(files->before, path) : NULL;
 	if (known)
 		files_add_entry(files, &(struct files_entry){.path = known->path, .absent = known->absent});
 	if (known || (files->before && (kind = files_look_in(files->before, path)) != FILES_NOTHING))
@@ -339,8 +339,8 @@ static troupe_status files_fetch(
 {
 	char *bytes;
 	size_t count;
-	const struct files_entry *known = files->before ? find(files->before, path) : NULL;
-	struct files_entry *entry = find(files, path);
+	const struct files_entry *known = files->before ? files_find(files->before, path) : NULL;
+	struct files_entry *entry = files_find(files, path);
 	if (known && known->bytes) {
 		files_add(files, path, known->bytes, known->count);
 		return TROUPE_OK;
@@ -353,7 +353,7 @@ static troupe_status files_fetch(
 	if (status)
 		return status;
 	files_add(files, path, NULL, 0);
-	entry = find(files, path);
+	entry = files_find(files, path);
 	entry->bytes = bytes;
 	entry->count = count;
 	return TROUPE_OK;
@@ -362,11 +362,11 @@ static troupe_status files_fetch(
 static troupe_status files_read_any(struct files *files, const char *path, size_t bytes_max, bool given,
 	const char **ret_bytes, size_t *ret_count, struct troupe_error *error)
 {
-	const struct files_entry *entry = find(files, path);
+	const struct files_entry *entry = files_find(files, path);
 	troupe_status status = entry && entry->bytes ? TROUPE_OK : files_fetch(files, path, bytes_max, given, error);
 	if (status)
 		return status;
-	entry = find(files, path);
+	entry = files_find(files, path);
 	if (entry->count > bytes_max)
 		return fail(error, TROUPE_ELIMIT, "%s: larger than %zu bytes", path, bytes_max);
 	*ret_bytes = entry->bytes;
@@ -390,7 +390,7 @@ troupe_status files_read_given(struct files *files, const char *path, size_t byt
 
 enum { PACKED_FOUND, PACKED_READ, PACKED_ABSENT };
 
-static void pack_entry(const struct files_entry *entry, struct text *out)
+static void files_pack_entry(const struct files_entry *entry, struct text *out)
 {
 	pack_string(out, entry->path);
 	pack_u64(out, entry->absent ? PACKED_ABSENT : entry->bytes ? PACKED_READ : PACKED_FOUND);
@@ -401,23 +401,23 @@ void files_pack(const struct files *files, struct text *out)
 {
 	pack_u64(out, files->all.count);
 	for (uint32_t i = 0; i < files->all.count; i++)
-		pack_entry(&files->all.at[i], out);
+		files_pack_entry(&files->all.at[i], out);
 }
 
 void files_pack_both(const struct files *files, const struct files *more, struct text *out)
 {
 	uint64_t count = files->all.count;
 	for (uint32_t i = 0; i < more->all.count; i++)
-		count += !find(files, more->all.at[i].path);
+		count += !files_find(files, more->all.at[i].path);
 	pack_u64(out, count);
 	for (uint32_t i = 0; i < files->all.count; i++) {
-		const struct files_entry *entry = &files->all.at[i], *other = find(more, entry->path);
+		const struct files_entry *entry = &files->all.at[i], *other = files_find(more, entry->path);
 		bool kept = entry->bytes || entry->absent || !other || other->absent;
-		pack_entry(kept ? entry : other, out);
+		files_pack_entry(kept ? entry : other, out);
 	}
 	for (uint32_t i = 0; i < more->all.count; i++)
-		if (!find(files, more->all.at[i].path))
-			pack_entry(&more->all.at[i], out);
+		if (!files_find(files, more->all.at[i].path))
+			files_pack_entry(&more->all.at[i], out);
 }
 
 void files_unpack(struct files *files, struct unpack *in)

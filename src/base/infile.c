@@ -12,9 +12,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 1 << 16, PROC_MAGIC = 0x9fa0, SYSFS_MAGIC_NUMBER = 0x62656572 };
+enum { INFILE_READ_BYTES = 1 << 16, INFILE_PROC_MAGIC = 0x9fa0, SYSFS_MAGIC_NUMBER = 0x62656572 };
 
-struct reading {
+struct infile_reading {
 	const char *path;
 	int file;
 	bool plain;
@@ -24,16 +24,16 @@ struct reading {
 	struct text text;
 };
 
-static troupe_status cannot_open(const char *path, struct troupe_error *error)
+static troupe_status infile_cannot_open(const char *path, struct troupe_error *error)
 {
 	return fail(error, TROUPE_EIO, "%s: cannot open: %s", path, strerror(errno));
 }
 
-static troupe_status begin_reading(struct reading *r, struct troupe_error *error)
+static troupe_status infile_begin_reading(struct infile_reading *r, struct troupe_error *error)
 {
 	struct stat info;
 	if (r->file < 0 || AGAIN(fstat(r->file, &info)))
-		return cannot_open(r->path, error);
+		return infile_cannot_open(r->path, error);
 	if (S_ISDIR(info.st_mode))
 		return fail(error, TROUPE_EIO, "%s: is a folder: expected a file", r->path);
 	r->plain = S_ISREG(info.st_mode);
@@ -44,7 +44,7 @@ static troupe_status begin_reading(struct reading *r, struct troupe_error *error
 }
 
 /* A device may never end. Whether the bytes read so far are reason enough to stop. */
-static bool is_hopeless(const struct reading *r, size_t from)
+static bool infile_is_hopeless(const struct infile_reading *r, size_t from)
 {
 	const char *at = r->text.at + from, *end = r->text.at + r->text.count;
 	if (r->beginning)
@@ -52,11 +52,11 @@ static bool is_hopeless(const struct reading *r, size_t from)
 	return !r->plain && at < end && !*at && !memcmp(at, at + 1, (size_t)(end - at) - 1);
 }
 
-static troupe_status read_all(struct reading *r, struct troupe_error *error)
+static troupe_status infile_read_all(struct infile_reading *r, struct troupe_error *error)
 {
 	for (;;) {
 		/* of a file of known length: the rest, and one more byte, which must not exist */
-		size_t from = r->text.count, part = r->expected ? r->expected - from + 1 : READ_BYTES;
+		size_t from = r->text.count, part = r->expected ? r->expected - from + 1 : INFILE_READ_BYTES;
 		text_reserve(&r->text, part);
 		ssize_t got = AGAIN(read(r->file, r->text.at + from, part));
 		if (got < 0)
@@ -67,7 +67,7 @@ static troupe_status read_all(struct reading *r, struct troupe_error *error)
 			return fail(error, TROUPE_ELIMIT, "%s: larger than %zu bytes", r->path, r->bytes_max);
 		if (!got ? r->expected && r->text.count < r->expected : r->expected && r->text.count > r->expected)
 			return fail(error, TROUPE_EIO, "%s: changed while it was read", r->path);
-		if (!got || is_hopeless(r, from))
+		if (!got || infile_is_hopeless(r, from))
 			return TROUPE_OK;
 	}
 }
@@ -76,10 +76,10 @@ static troupe_status read_all(struct reading *r, struct troupe_error *error)
 static troupe_status infile_read_whole(int file, const char *path, const char *beginning, size_t bytes_max,
 	char **ret_text, size_t *ret_bytes, struct troupe_error *error)
 {
-	struct reading r = {.path = path, .file = file, .bytes_max = bytes_max, .beginning = beginning};
-	troupe_status status = begin_reading(&r, error);
+	struct infile_reading r = {.path = path, .file = file, .bytes_max = bytes_max, .beginning = beginning};
+	troupe_status status = infile_begin_reading(&r, error);
 	if (!status)
-		status = read_all(&r, error);
+		status = infile_read_all(&r, error);
 	if (file >= 0)
 		(void)close(file);
 	if (status) {
@@ -92,10 +92,11 @@ static troupe_status infile_read_whole(int file, const char *path, const char *b
 }
 
 /* A file that the kernel makes up has no size, or, below /sys, a size that means nothing. */
-static bool is_made_up(int file)
+static bool infile_is_made_up(int file)
 {
 	struct statfs system;
-	return !AGAIN(fstatfs(file, &system)) && (system.f_type == PROC_MAGIC || system.f_type == SYSFS_MAGIC_NUMBER);
+	return !AGAIN(fstatfs(file, &system)) &&
+	       (system.f_type == INFILE_PROC_MAGIC || system.f_type == SYSFS_MAGIC_NUMBER);
 }
 
 troupe_status infile_open_plain(const char *path, int *ret_file, struct troupe_error *error)
@@ -103,11 +104,11 @@ troupe_status infile_open_plain(const char *path, int *ret_file, struct troupe_e
 	struct stat named, opened;
 	/* a device may do something when it is opened: so its name is looked at first, and then the open file */
 	if (AGAIN(stat(path, &named)))
-		return cannot_open(path, error);
+		return infile_cannot_open(path, error);
 	int file = S_ISREG(named.st_mode) ? AGAIN(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)) : -1;
 	if (S_ISREG(named.st_mode) && file < 0)
-		return cannot_open(path, error);
-	bool plain = file >= 0 && !AGAIN(fstat(file, &opened)) && S_ISREG(opened.st_mode) && !is_made_up(file);
+		return infile_cannot_open(path, error);
+	bool plain = file >= 0 && !AGAIN(fstat(file, &opened)) && S_ISREG(opened.st_mode) && !infile_is_made_up(file);
 	if (plain && opened.st_size > 0) {
 		*ret_file = file;
 		return TROUPE_OK;

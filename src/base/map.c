@@ -8,20 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct map_slot *probe(struct map_slot *slots, uint32_t room, const char *name, uint64_t hash)
+static struct map_slot *map_probe(struct map_slot *slots, uint32_t room, const char *name, uint64_t hash)
 {
 	for (uint32_t i = (uint32_t)hash & (room - 1);; i = (i + 1) & (room - 1))
 		if (!slots[i].name || (slots[i].hash == hash && !strcmp(slots[i].name, name)))
 			return &slots[i];
 }
 
-static void grow(struct map *map)
+static void map_grow(struct map *map)
 {
 	uint32_t room = map->room ? map->room * 2 : 16;
 	struct map_slot *slots = mem_alloc(room * sizeof *slots);
 	for (uint32_t i = 0; i < map->room; i++)
 		if (map->slots[i].name)
-			*probe(slots, room, map->slots[i].name, map->slots[i].hash) = map->slots[i];
+			*map_probe(slots, room, map->slots[i].name, map->slots[i].hash) = map->slots[i];
 	free(map->slots);
 	map->slots = slots;
 	map->room = room;
@@ -30,9 +30,9 @@ static void grow(struct map *map)
 bool map_add(struct map *map, const char *name, uint32_t value)
 {
 	if ((map->count + 1) * 3 > map->room * 2)
-		grow(map);
+		map_grow(map);
 	uint64_t hash = hash_bytes(0, name, strlen(name));
-	struct map_slot *slot = probe(map->slots, map->room, name, hash);
+	struct map_slot *slot = map_probe(map->slots, map->room, name, hash);
 	if (slot->name)
 		return false;
 	*slot = (struct map_slot){name, hash, value};
@@ -44,7 +44,7 @@ bool map_find(const struct map *map, const char *name, uint32_t *ret_value)
 {
 	if (!map->count)
 		return false;
-	const struct map_slot *slot = probe(map->slots, map->room, name, hash_bytes(0, name, strlen(name)));
+	const struct map_slot *slot = map_probe(map->slots, map->room, name, hash_bytes(0, name, strlen(name)));
 	if (!slot->name)
 		return false;
 	*ret_value = slot->value;
@@ -56,7 +56,7 @@ bool map_remove(struct map *map, const char *name)
 	if (!map->count)
 		return false;
 	uint32_t mask = map->room - 1;
-	struct map_slot *gone = probe(map->slots, map->room, name, hash_bytes(0, name, strlen(name)));
+	struct map_slot *gone = map_probe(map->slots, map->room, name, hash_bytes(0, name, strlen(name)));
 	if (!gone->name)
 		return false;
 	uint32_t hole = (uint32_t)(gone - map->slots);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const char *after_character(const char *at)
+static const char *match_after_character(const char *at)
 {
 	for (at++; ((unsigned char)*at & 0xc0) == 0x80; at++)
 		;
@@ -20,13 +20,13 @@ bool match_glob(const char *glob, const char *text)
 			from = text;
 		} else if (*glob == '?') {
 			glob++;
-			text = after_character(text);
+			text = match_after_character(text);
 		} else if (*glob == *text) {
 			glob++;
 			text++;
 		} else if (star) {
 			glob = star;
-			text = from = after_character(from);
+			text = from = match_after_character(from);
 		} else {
 			return false;
 		}

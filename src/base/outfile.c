@@ -10,7 +10,7 @@
 
 enum {
 	PIPE_BYTES = 4096, /* PIPE_BUF: a pipe that poll() calls ready takes this many bytes at once */
-	LOOK_MS = 50,
+	OUTFILE_LOOK_MS = 50,
 	READER_MS = 500,
 };
 
@@ -46,7 +46,7 @@ struct held {
 };
 
 /* Blocks SIGPIPE and SIGXFSZ; signals that were pending stay pending. */
-static void hold_signals(struct held *held)
+static void outfile_hold_signals(struct held *held)
 {
 	static const int numbers[] = {SIGPIPE, SIGXFSZ};
 	sigset_t both, pending;
@@ -61,7 +61,7 @@ static void hold_signals(struct held *held)
 	pthread_sigmask(SIG_BLOCK, &both, &held->before);
 }
 
-static void release_signals(const struct held *held)
+static void outfile_release_signals(const struct held *held)
 {
 	static const struct timespec at_once = {0, 0};
 	int code = errno;
@@ -72,7 +72,7 @@ static void release_signals(const struct held *held)
 }
 
 /* Refuses kinds that are never written to. 0 or errno. */
-static int check_kind(const struct place *place)
+static int outfile_check_kind(const struct place *place)
 {
 	if (place->there && S_ISDIR(place->info.st_mode))
 		return EISDIR;
@@ -80,7 +80,7 @@ static int check_kind(const struct place *place)
 }
 
 /* A file of another user in a sticky folder, where each user may remove only own files. */
-static bool belongs_to_others(const struct place *place)
+static bool outfile_belongs_to_others(const struct place *place)
 {
 	struct stat folder;
 	return geteuid() && !fstat(place->folder, &folder) && folder.st_mode & S_ISVTX && folder.st_uid != geteuid() &&
@@ -88,13 +88,13 @@ static bool belongs_to_others(const struct place *place)
 }
 
 /* An existing file may be replaced only by a process that could write to it. 0 or errno. */
-static int check_old(const struct place *place)
+static int outfile_check_old(const struct place *place)
 {
 	if (!place->there)
 		return 0;
 	if (AGAIN(faccessat(place->folder, place->name, W_OK, AT_EACCESS)))
 		return errno;
-	return belongs_to_others(place) ? EPERM : 0;
+	return outfile_belongs_to_others(place) ? EPERM : 0;
 }
 
 /* --- putting bytes ------------------------------------------------------------------------------------------------ */
@@ -105,26 +105,26 @@ enum outfile_haste outfile_haste_of(const struct outfile_options *options)
 }
 
 /* Waits until a pipe or a device takes bytes. 0, or ETIMEDOUT when it takes none and the caller is in a hurry. */
-static int wait_for_reader(int file, const struct outfile_options *options)
+static int outfile_wait_for_reader(int file, const struct outfile_options *options)
 {
 	int hurried_ms = 0;
 	for (;;) {
 		struct pollfd fd = {.fd = file, .events = POLLOUT};
-		int ready = poll(&fd, 1, LOOK_MS);
+		int ready = poll(&fd, 1, OUTFILE_LOOK_MS);
 		if (ready > 0)
 			return 0; /* also on an error, which write() reports */
 		if (ready < 0 && errno != EINTR)
 			return errno;
-		hurried_ms = outfile_haste_of(options) ? hurried_ms + LOOK_MS : 0;
+		hurried_ms = outfile_haste_of(options) ? hurried_ms + OUTFILE_LOOK_MS : 0;
 		if (hurried_ms > READER_MS)
 			return ETIMEDOUT;
 	}
 }
 
-static int put_special(int file, const char *bytes, size_t count, const struct outfile_options *options)
+static int outfile_put_special(int file, const char *bytes, size_t count, const struct outfile_options *options)
 {
 	while (count) {
-		int code = wait_for_reader(file, options);
+		int code = outfile_wait_for_reader(file, options);
 		if (code)
 			return code;
 		ssize_t written = write(file, bytes, MIN(count, (size_t)PIPE_BYTES));
@@ -154,17 +154,17 @@ int outfile_put(int file, const char *bytes, size_t count, const struct outfile_
 {
 	struct held held;
 	struct stat info;
-	hold_signals(&held);
+	outfile_hold_signals(&held);
 	bool special = !fstat(file, &info) && !S_ISREG(info.st_mode);
-	int code = special ? put_special(file, bytes, count, options) : outfile_put_plain(file, bytes, count);
-	release_signals(&held);
+	int code = special ? outfile_put_special(file, bytes, count, options) : outfile_put_plain(file, bytes, count);
+	outfile_release_signals(&held);
 	return code;
 }
 
 /* --- writing to what cannot be replaced --------------------------------------------------------------------------- */
 
 /* Waits for a reader of a pipe. Returns the descriptor, or -1 with errno. */
-static int open_special(const struct place *place, const struct outfile_options *options)
+static int outfile_open_special(const struct place *place, const struct outfile_options *options)
 {
 	int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_APPEND;
 	if (S_ISBLK(place->info.st_mode))
@@ -175,8 +175,8 @@ static int open_special(const struct place *place, const struct outfile_options 
 		int file = AGAIN(openat(place->folder, place->name, flags));
 		if (file >= 0 || errno != ENXIO || !S_ISFIFO(place->info.st_mode))
 			return file;
-		(void)poll(NULL, 0, LOOK_MS);
-		hurried_ms = outfile_haste_of(options) ? hurried_ms + LOOK_MS : 0;
+		(void)poll(NULL, 0, OUTFILE_LOOK_MS);
+		hurried_ms = outfile_haste_of(options) ? hurried_ms + OUTFILE_LOOK_MS : 0;
 		if (hurried_ms > READER_MS) {
 			errno = ETIMEDOUT;
 			return -1;
@@ -184,14 +184,14 @@ static int open_special(const struct place *place, const struct outfile_options 
 	}
 }
 
-static int write_special(
+static int outfile_write_special(
 	const struct place *place, const char *bytes, size_t count, const struct outfile_options *options)
 {
-	int file = open_special(place, options);
+	int file = outfile_open_special(place, options);
 	if (file < 0)
 		return errno;
 	bool plain = S_ISREG(place->info.st_mode);
-	int code = plain ? outfile_put_plain(file, bytes, count) : put_special(file, bytes, count, options);
+	int code = plain ? outfile_put_plain(file, bytes, count) : outfile_put_special(file, bytes, count, options);
 	int closed = close_once(file);
 	return code ? code : closed;
 }
@@ -203,24 +203,24 @@ troupe_status outfile_replace(const char *path, const char *bytes, size_t count,
 	struct place place;
 	struct held held;
 	options = options ? options : &usual;
-	hold_signals(&held);
+	outfile_hold_signals(&held);
 	int code = place_find(&place, path);
 	if (!code)
-		code = check_kind(&place);
+		code = outfile_check_kind(&place);
 	if (!code && place_is_plain(&place))
-		code = check_old(&place);
+		code = outfile_check_old(&place);
 	if (!code)
 		code = place_is_plain(&place) ? replace_file(&place, bytes, count, options)
 		       : options->fresh       ? EEXIST
-					      : write_special(&place, bytes, count, options);
+					      : outfile_write_special(&place, bytes, count, options);
 	place_close(&place);
-	release_signals(&held);
+	outfile_release_signals(&held);
 	return outfile_fail(path, code, error);
 }
 
 /* --- streams ------------------------------------------------------------------------------------------------------ */
 
-static int open_plain(const struct place *place)
+static int outfile_open_plain(const struct place *place)
 {
 	int flags = O_WRONLY | (place->there ? 0 : O_CREAT) | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC | O_NONBLOCK;
 	int file = AGAIN(openat(place->folder, place->name, flags, 0666));
@@ -242,10 +242,11 @@ troupe_status outfile_open(
 	struct outfile opened = {.options = options ? *options : (struct outfile_options){0}};
 	int code = place_find(&place, path), file = -1;
 	if (!code)
-		code = check_kind(&place);
+		code = outfile_check_kind(&place);
 	if (!code) {
 		opened.special = place.there && !S_ISREG(place.info.st_mode);
-		file = place_is_plain(&place) ? open_plain(&place) : open_special(&place, &opened.options);
+		file = place_is_plain(&place) ? outfile_open_plain(&place)
+					      : outfile_open_special(&place, &opened.options);
 		code = file < 0 ? errno : 0;
 	}
 	place_close(&place);
@@ -258,10 +259,10 @@ troupe_status outfile_open(
 int outfile_write(struct outfile *out, const char *bytes, size_t count)
 {
 	struct held held;
-	hold_signals(&held);
-	int code = out->special ? put_special(out->file - 1, bytes, count, &out->options)
+	outfile_hold_signals(&held);
+	int code = out->special ? outfile_put_special(out->file - 1, bytes, count, &out->options)
 				: outfile_put_plain(out->file - 1, bytes, count);
-	release_signals(&held);
+	outfile_release_signals(&held);
 	return code;
 }
 
@@ -280,7 +281,7 @@ int outfile_close(struct outfile *out)
 /* --- looking ahead ------------------------------------------------------------------------------------------------ */
 
 /* Finds what permissions do not show: a running program, an immutable file, another writer. 0 or errno. */
-static int try_to_open(const struct place *place)
+static int outfile_try_to_open(const struct place *place)
 {
 	int file = AGAIN(openat(place->folder, place->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 	if (file < 0)
@@ -289,7 +290,7 @@ static int try_to_open(const struct place *place)
 	return code ? code : closed;
 }
 
-static int check_special(const struct place *place)
+static int outfile_check_special(const struct place *place)
 {
 	if (place->own >= 0) {
 		int flags = AGAIN(fcntl(place->own, F_GETFL));
@@ -298,36 +299,36 @@ static int check_special(const struct place *place)
 	return AGAIN(faccessat(place->folder, place->name, W_OK, AT_EACCESS)) ? errno : 0;
 }
 
-static int check(const struct place *place, bool stream)
+static int outfile_check_place(const struct place *place, bool stream)
 {
-	int code = check_kind(place);
+	int code = outfile_check_kind(place);
 	if (code || !place_is_plain(place))
-		return code ? code : check_special(place);
-	code = check_old(place);
+		return code ? code : outfile_check_special(place);
+	code = outfile_check_old(place);
 	if (!code && place->there)
-		code = try_to_open(place);
+		code = outfile_try_to_open(place);
 	if (code || (stream && place->there))
 		return code;
 	replace_clean(place->folder);
 	return replace_try(place);
 }
 
-static troupe_status find_and_check(const char *path, bool stream, struct troupe_error *error)
+static troupe_status outfile_find_and_check(const char *path, bool stream, struct troupe_error *error)
 {
 	struct place place;
 	int code = place_find(&place, path);
 	if (!code)
-		code = check(&place, stream);
+		code = outfile_check_place(&place, stream);
 	place_close(&place);
 	return outfile_fail(path, code, error);
 }
 
 troupe_status outfile_check(const char *path, struct troupe_error *error)
 {
-	return find_and_check(path, false, error);
+	return outfile_find_and_check(path, false, error);
 }
 
 troupe_status outfile_check_stream(const char *path, struct troupe_error *error)
 {
-	return find_and_check(path, true, error);
+	return outfile_find_and_check(path, true, error);
 }

@@ -22,7 +22,7 @@ int claim_lock(int file)
 }
 
 /* *ret_file: the socket; -1: none can be made. 0 or EWOULDBLOCK. */
-static int claim_open(const struct place *place, int *ret_file)
+static int outfile_claim_open(const struct place *place, int *ret_file)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	struct stat folder;
@@ -46,7 +46,7 @@ static int claim_open(const struct place *place, int *ret_file)
 }
 
 /* Whether a stream of another process has the file open. 0 or EWOULDBLOCK. */
-static int claim_try(const struct place *place)
+static int outfile_claim_try(const struct place *place)
 {
 	int file = place->there ? AGAIN(openat(place->folder, place->name,
 					  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC))
@@ -62,9 +62,9 @@ troupe_status outfile_claim(struct outfile_claim *claim, const char *path, struc
 	struct place place;
 	int code = place_find(&place, path), file = -1;
 	if (!code && place_is_plain(&place)) {
-		code = claim_open(&place, &file);
+		code = outfile_claim_open(&place, &file);
 		if (!code)
-			code = claim_try(&place);
+			code = outfile_claim_try(&place);
 	}
 	if (!code)
 		*claim = (struct outfile_claim){.file = file + 1};

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/vfs.h>
 
-enum { LINKS_MAX = 40, PROC_MAGIC = 0x9fa0 };
+enum { LINKS_MAX = 40, OUTFILE_PLACE_PROC_MAGIC = 0x9fa0 };
 
 void place_close(struct place *place)
 {
@@ -18,7 +18,7 @@ void place_close(struct place *place)
 }
 
 /* Opens the folder of the path and leaves the last part in place->name. 0 or errno. */
-static int enter(struct place *place, char *path)
+static int outfile_place_enter(struct place *place, char *path)
 {
 	char *slash = strrchr(path, '/');
 	const char *folder = !slash ? "." : slash == path ? "/" : path, *name = slash ? slash + 1 : path;
@@ -41,7 +41,7 @@ static int enter(struct place *place, char *path)
 }
 
 /* The descriptor of this process for which a link of /proc/self/fd stands. */
-static int own_descriptor(const struct place *place)
+static int outfile_place_own_descriptor(const struct place *place)
 {
 	struct stat here;
 	int number = 0;
@@ -64,7 +64,7 @@ int place_find(struct place *place, const char *path)
 	memcpy(at, path, strlen(path) + 1);
 	for (int links = 0; links < LINKS_MAX; links++) {
 		struct statfs system;
-		int code = enter(place, at);
+		int code = outfile_place_enter(place, at);
 		if (code)
 			return code;
 		if (AGAIN(fstatat(place->folder, place->name, &place->info, AT_SYMLINK_NOFOLLOW)))
@@ -72,10 +72,10 @@ int place_find(struct place *place, const char *path)
 		place->there = true;
 		if (!S_ISLNK(place->info.st_mode))
 			return 0;
-		if (!AGAIN(fstatfs(place->folder, &system)) && system.f_type == PROC_MAGIC &&
+		if (!AGAIN(fstatfs(place->folder, &system)) && system.f_type == OUTFILE_PLACE_PROC_MAGIC &&
 			!AGAIN(fstatat(place->folder, place->name, &place->info, 0))) {
 			place->by_link = true;
-			place->own = own_descriptor(place);
+			place->own = outfile_place_own_descriptor(place);
 			return 0;
 		}
 		ssize_t count = AGAIN(readlinkat(place->folder, place->name, at, sizeof at - 1));

@@ -38,8 +38,8 @@
 #include <sys/xattr.h>
 
 enum {
-	PART_BYTES = 4 << 20, /* bytes written between two questions whether to go on */
-	NAMES_MAX = 64,       /* temporary files of one target, from concurrent writers */
+	PART_BYTES = 4 << 20,           /* bytes written between two questions whether to go on */
+	OUTFILE_REPLACE_NAMES_MAX = 64, /* temporary files of one target, from concurrent writers */
 	TEMPORARY_BYTES = 48,
 	HELPER_STACK_BYTES = 32768,
 	ACL_BYTES_MAX = 4096,
@@ -47,26 +47,27 @@ enum {
 
 /* --- temporary files ---------------------------------------------------------------------------------------------- */
 
-static const char prefix[] = ".troupe-", suffix[] = ".tmp";
+static const char outfile_replace_prefix[] = ".troupe-", outfile_replace_suffix[] = ".tmp";
 
-static void name_temporary(const struct place *place, unsigned number, char ret_name[TEMPORARY_BYTES])
+static void outfile_replace_name_temporary(const struct place *place, unsigned number, char ret_name[TEMPORARY_BYTES])
 {
-	(void)snprintf(ret_name, TEMPORARY_BYTES, "%s%016" PRIx64 "-%u%s", prefix,
-		hash_bytes(1, place->name, strlen(place->name)), number, suffix);
+	(void)snprintf(ret_name, TEMPORARY_BYTES, "%s%016" PRIx64 "-%u%s", outfile_replace_prefix,
+		hash_bytes(1, place->name, strlen(place->name)), number, outfile_replace_suffix);
 }
 
-static bool is_temporary(const char *name)
+static bool outfile_replace_is_temporary(const char *name)
 {
 	unsigned number;
 	int end = 0;
-	return strlen(name) < TEMPORARY_BYTES && !strncmp(name, prefix, strlen(prefix)) &&
-	       sscanf(name + strlen(prefix), "%*16[0-9a-f]-%2u.tmp%n", &number, &end) == 1 &&
-	       end == (int)strlen(name + strlen(prefix));
+	return strlen(name) < TEMPORARY_BYTES &&
+	       !strncmp(name, outfile_replace_prefix, strlen(outfile_replace_prefix)) &&
+	       sscanf(name + strlen(outfile_replace_prefix), "%*16[0-9a-f]-%2u.tmp%n", &number, &end) == 1 &&
+	       end == (int)strlen(name + strlen(outfile_replace_prefix));
 }
 
 /* Removes a temporary file that no living process writes: such a file is not locked. Only the process that has the lock
  * takes the name away, so the name is compared after locking. */
-static bool remove_stale(int folder, const char *name)
+static bool outfile_replace_remove_stale(int folder, const char *name)
 {
 	struct stat info, now;
 	int file = AGAIN(openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -86,8 +87,8 @@ void replace_clean(int folder)
 	if (!all && copy >= 0)
 		(void)close_once(copy);
 	for (struct dirent *entry; all && (entry = readdir(all));)
-		if (is_temporary(entry->d_name))
-			(void)remove_stale(folder, entry->d_name);
+		if (outfile_replace_is_temporary(entry->d_name))
+			(void)outfile_replace_remove_stale(folder, entry->d_name);
 	if (all)
 		(void)closedir(all);
 }
@@ -107,18 +108,18 @@ struct replacing {
 	volatile int code;
 };
 
-static bool lacks_tmpfile(int code)
+static bool outfile_replace_lacks_tmpfile(int code)
 {
 	return code == EOPNOTSUPP || code == EISDIR || code == EINVAL || code == ENOENT;
 }
 
 /* Locks a temporary file, so that it is not stale while a process has it open. Without locks it is never removed. */
-static void mark_as_written(int file)
+static void outfile_replace_mark_as_written(int file)
 {
 	(void)AGAIN(flock(file, LOCK_EX | LOCK_NB));
 }
 
-static bool is_named(const struct replacing *r, const char *name)
+static bool outfile_replace_is_named(const struct replacing *r, const char *name)
 {
 	struct stat file, named;
 	return !fstat(r->file, &file) && !fstatat(r->place->folder, name, &named, AT_SYMLINK_NOFOLLOW) &&
@@ -126,25 +127,25 @@ static bool is_named(const struct replacing *r, const char *name)
 }
 
 /* The next temporary name, when a living process uses the present one. False: no name is left. */
-static bool next_temporary(struct replacing *r)
+static bool outfile_replace_next_temporary(struct replacing *r)
 {
-	if (!*r->temporary || !remove_stale(r->place->folder, r->temporary))
-		name_temporary(r->place, r->number++, r->temporary);
-	return r->number <= NAMES_MAX;
+	if (!*r->temporary || !outfile_replace_remove_stale(r->place->folder, r->temporary))
+		outfile_replace_name_temporary(r->place, r->number++, r->temporary);
+	return r->number <= OUTFILE_REPLACE_NAMES_MAX;
 }
 
 /* Opens a temporary file that has a name. 0 or errno. */
-static int open_named(struct replacing *r)
+static int outfile_replace_open_named(struct replacing *r)
 {
 	int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-	while (next_temporary(r)) {
+	while (outfile_replace_next_temporary(r)) {
 		r->file = AGAIN(openat(r->place->folder, r->temporary, flags, r->mode));
 		if (r->file < 0 && errno != EEXIST)
 			return errno;
 		if (r->file < 0)
 			continue;
-		mark_as_written(r->file);
-		r->linked = is_named(r, r->temporary);
+		outfile_replace_mark_as_written(r->file);
+		r->linked = outfile_replace_is_named(r, r->temporary);
 		if (r->linked)
 			return 0;
 		(void)close_once(r->file); /* another process removed it as stale before it was locked */
@@ -154,18 +155,18 @@ static int open_named(struct replacing *r)
 }
 
 /* Opens a file for the new content, without a name if possible. 0 or errno. */
-static int open_temporary(struct replacing *r)
+static int outfile_replace_open_temporary(struct replacing *r)
 {
 	r->file = AGAIN(openat(r->place->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, r->mode));
 	if (r->file < 0)
-		return lacks_tmpfile(errno) ? open_named(r) : errno;
-	mark_as_written(r->file);
+		return outfile_replace_lacks_tmpfile(errno) ? outfile_replace_open_named(r) : errno;
+	outfile_replace_mark_as_written(r->file);
 	(void)snprintf(r->link, sizeof r->link, "/proc/self/fd/%d", r->file);
 	return 0;
 }
 
 /* Gives the file the old file's user and group, as far as allowed. Returns the mode that then fits. */
-static mode_t keep_owner(const struct replacing *r)
+static mode_t outfile_replace_keep_owner(const struct replacing *r)
 {
 	const struct stat *old = &r->place->info;
 	struct stat made;
@@ -177,7 +178,7 @@ static mode_t keep_owner(const struct replacing *r)
 	return made.st_gid == old->st_gid || !AGAIN(fchown(r->file, (uid_t)-1, old->st_gid)) ? mode : mode & 01707;
 }
 
-static void keep_access_list(const struct replacing *r)
+static void outfile_replace_keep_access_list(const struct replacing *r)
 {
 	static const char name[] = "system.posix_acl_access";
 	char list[ACL_BYTES_MAX];
@@ -189,7 +190,7 @@ static void keep_access_list(const struct replacing *r)
 		(void)close_once(old);
 }
 
-static int link_as(const struct replacing *r, const char *name)
+static int outfile_replace_link_as(const struct replacing *r, const char *name)
 {
 	if (!AGAIN(linkat(AT_FDCWD, r->link, r->place->folder, name, AT_SYMLINK_FOLLOW)))
 		return 0;
@@ -199,21 +200,21 @@ static int link_as(const struct replacing *r, const char *name)
 }
 
 /* The two calls between which a temporary name exists. Also runs in the helper: system calls only. */
-static void link_and_rename(struct replacing *r)
+static void outfile_replace_link_and_rename(struct replacing *r)
 {
 	int folder = r->place->folder;
 	if (!r->linked)
-		r->code = link_as(r, r->temporary);
+		r->code = outfile_replace_link_as(r, r->temporary);
 	r->linked = r->linked || !r->code;
 	if (!r->code && AGAIN(renameat(folder, r->temporary, folder, r->place->name)))
 		r->code = errno;
 	r->renamed = !r->code;
 }
 
-static int help(void *arg)
+static int outfile_replace_help(void *arg)
 {
 	(void)setpgid(0, 0); /* a signal to the group must not reach the helper */
-	link_and_rename(arg);
+	outfile_replace_link_and_rename(arg);
 	return 0;
 }
 
@@ -226,32 +227,32 @@ enum { HAS_HELPER = 1 };
 #endif
 
 /* The helper works while this thread waits for it, so its stack may be in this thread's. */
-static void link_and_rename_safely(struct replacing *r)
+static void outfile_replace_link_and_rename_safely(struct replacing *r)
 {
 	_Alignas(16) char stack[HELPER_STACK_BYTES];
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before); /* no signal handler of the program runs in the helper */
 	r->code = 0;
-	int pid = HAS_HELPER ? clone(help, stack + sizeof stack, CLONE_VM | CLONE_VFORK, r) : -1;
+	int pid = HAS_HELPER ? clone(outfile_replace_help, stack + sizeof stack, CLONE_VM | CLONE_VFORK, r) : -1;
 	while (pid > 0 && waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
 		;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r->renamed || r->code)
 		return;
 	/* there was no helper, or it was killed before it could report */
-	r->renamed = is_named(r, r->place->name);
-	r->linked = !r->renamed && is_named(r, r->temporary);
+	r->renamed = outfile_replace_is_named(r, r->place->name);
+	r->linked = !r->renamed && outfile_replace_is_named(r, r->temporary);
 	if (!r->renamed)
-		link_and_rename(r);
+		outfile_replace_link_and_rename(r);
 }
 
 /* Replaces an existing file. 0 or errno. */
-static int replace_old(struct replacing *r)
+static int outfile_replace_old(struct replacing *r)
 {
 	int code = EBUSY;
-	while (next_temporary(r)) {
-		link_and_rename_safely(r);
+	while (outfile_replace_next_temporary(r)) {
+		outfile_replace_link_and_rename_safely(r);
 		code = r->renamed ? 0 : r->code;
 		if (r->linked || code != EEXIST)
 			return code;
@@ -260,29 +261,29 @@ static int replace_old(struct replacing *r)
 }
 
 /* Gives a file with a temporary name its final name. 0 or errno. */
-static int rename_named(struct replacing *r)
+static int outfile_replace_rename_named(struct replacing *r)
 {
 	int folder = r->place->folder;
 	if (!r->options->fresh) {
-		link_and_rename(r);
+		outfile_replace_link_and_rename(r);
 		return r->renamed ? 0 : r->code;
 	}
 	/* rename() would replace a file that was created meanwhile */
 	return AGAIN(linkat(folder, r->temporary, folder, r->place->name, 0)) ? errno : 0;
 }
 
-static int give_name(struct replacing *r)
+static int outfile_replace_give_name(struct replacing *r)
 {
 	int code = EEXIST;
 	if (r->linked)
-		return rename_named(r);
+		return outfile_replace_rename_named(r);
 	if (!r->place->there)
-		code = link_as(r, r->place->name);
-	return code == EEXIST && !r->options->fresh ? replace_old(r) : code;
+		code = outfile_replace_link_as(r, r->place->name);
+	return code == EEXIST && !r->options->fresh ? outfile_replace_old(r) : code;
 }
 
 /* 0 or errno. Some file systems cannot sync a folder, and some folders must not be read. */
-static int sync_folder(int folder)
+static int outfile_replace_sync_folder(int folder)
 {
 	int file = AGAIN(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	if (file < 0)
@@ -293,7 +294,7 @@ static int sync_folder(int folder)
 }
 
 /* Writes in parts: one part goes to the disk while the next is written, so that no call takes long. */
-static int put_whole(int file, const char *bytes, size_t count, const struct outfile_options *options)
+static int outfile_replace_put_whole(int file, const char *bytes, size_t count, const struct outfile_options *options)
 {
 	enum { START = SYNC_FILE_RANGE_WRITE, WAIT = SYNC_FILE_RANGE_WAIT_BEFORE | START | SYNC_FILE_RANGE_WAIT_AFTER };
 	for (size_t at = 0; at < count; at += PART_BYTES) {
@@ -314,7 +315,7 @@ static int put_whole(int file, const char *bytes, size_t count, const struct out
 }
 
 /* Removes a file that did not get its final name. */
-static void end_replacing(struct replacing *r)
+static void outfile_replace_end_replacing(struct replacing *r)
 {
 	if (r->linked && !r->renamed)
 		(void)AGAIN(unlinkat(r->place->folder, r->temporary, 0));
@@ -324,9 +325,9 @@ static void end_replacing(struct replacing *r)
 int replace_try(const struct place *place)
 {
 	struct replacing r = {.place = place, .mode = 0600, .file = -1};
-	int code = open_temporary(&r);
+	int code = outfile_replace_open_temporary(&r);
 	if (!code)
-		end_replacing(&r);
+		outfile_replace_end_replacing(&r);
 	return code;
 }
 
@@ -336,16 +337,16 @@ int replace_file(const struct place *place, const char *bytes, size_t count, con
 	struct replacing r = {.place = place, .options = options, .mode = mode, .file = -1};
 	if (options->fresh && place->there)
 		return EEXIST;
-	int code = open_temporary(&r);
+	int code = outfile_replace_open_temporary(&r);
 	if (code)
 		return code;
 	if (place->there) {
-		(void)AGAIN(fchmod(r.file, keep_owner(&r)));
-		keep_access_list(&r);
+		(void)AGAIN(fchmod(r.file, outfile_replace_keep_owner(&r)));
+		outfile_replace_keep_access_list(&r);
 	}
-	code = put_whole(r.file, bytes, count, options);
+	code = outfile_replace_put_whole(r.file, bytes, count, options);
 	if (!code)
-		code = give_name(&r);
-	end_replacing(&r);
-	return code ? code : sync_folder(place->folder);
+		code = outfile_replace_give_name(&r);
+	outfile_replace_end_replacing(&r);
+	return code ? code : outfile_replace_sync_folder(place->folder);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-static bool only_blanks(const char *at)
+static bool parse_only_blanks(const char *at)
 {
 	while (isspace((unsigned char)*at))
 		at++;
@@ -20,7 +20,7 @@ bool parse_double(const char *text, double *ret_value)
 {
 	char *end;
 	double value = strtod_l(text, &end, c_locale_get());
-	if (end == text || !only_blanks(end))
+	if (end == text || !parse_only_blanks(end))
 		return false;
 	*ret_value = value;
 	return true;
@@ -31,7 +31,7 @@ bool parse_int64(const char *text, int64_t *ret_value)
 	char *end;
 	errno = 0;
 	long long value = strtoll(text, &end, 10);
-	if (end == text || !only_blanks(end) || errno)
+	if (end == text || !parse_only_blanks(end) || errno)
 		return false;
 	*ret_value = value;
 	return true;
@@ -42,7 +42,7 @@ bool parse_uint64(const char *text, uint64_t *ret_value)
 	char *end;
 	errno = 0;
 	unsigned long long value = strtoull(text, &end, 10);
-	if (end == text || !only_blanks(end) || errno || strchr(text, '-'))
+	if (end == text || !parse_only_blanks(end) || errno || strchr(text, '-'))
 		return false;
 	*ret_value = value;
 	return true;
@@ -58,7 +58,7 @@ bool parse_bool(const char *text, bool *ret_value)
 	} words[] = {{"true", true}, {"false", false}, {"1", true}, {"0", false}};
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		size_t length = strlen(words[i].word);
-		if (!strncasecmp(text, words[i].word, length) && only_blanks(text + length)) {
+		if (!strncasecmp(text, words[i].word, length) && parse_only_blanks(text + length)) {
 			*ret_value = words[i].value;
 			return true;
 		}
@@ -69,7 +69,7 @@ bool parse_bool(const char *text, bool *ret_value)
 int parse_doubles(const char *text, double *ret_values, int max)
 {
 	int count = 0;
-	while (!only_blanks(text)) {
+	while (!parse_only_blanks(text)) {
 		char *end;
 		double value = strtod_l(text, &end, c_locale_get());
 		if (end == text || (*end && !isspace((unsigned char)*end)) || count == max)

@@ -18,7 +18,7 @@
 
 /* --- the child ---------------------------------------------------------------------------------------------------- */
 
-static void drop_handlers(void)
+static void probe_drop_handlers(void)
 {
 	sigset_t none;
 	for (int number = 1; number < NSIG; number++) {
@@ -30,7 +30,7 @@ static void drop_handlers(void)
 }
 
 /* A pipe without a reader takes what the child prints. */
-static void mute(void)
+static void probe_mute(void)
 {
 	int nowhere[2];
 	if (pipe2(nowhere, O_CLOEXEC))
@@ -40,12 +40,12 @@ static void mute(void)
 	(void)dup2(nowhere[1], STDERR_FILENO);
 }
 
-static void be_child(int to, probe_fn *work, void *ctx)
+static void probe_be_child(int to, probe_fn *work, void *ctx)
 {
 	struct rlimit none = {0, 0};
 	struct text answer = {0};
-	drop_handlers();
-	mute();
+	probe_drop_handlers();
+	probe_mute();
 	(void)setrlimit(RLIMIT_CORE, &none);
 	work(ctx, &answer);
 	size_t count = MIN(answer.count, (size_t)PROBE_ANSWER_MAX);
@@ -57,7 +57,7 @@ static void be_child(int to, probe_fn *work, void *ctx)
 /* --- the parent --------------------------------------------------------------------------------------------------- */
 
 /* All bytes before the time, or false. */
-static bool receive(int from, void *bytes, size_t count, uint64_t until_ns)
+static bool probe_receive(int from, void *bytes, size_t count, uint64_t until_ns)
 {
 	char *at = bytes;
 	while (count) {
@@ -77,7 +77,7 @@ static bool receive(int from, void *bytes, size_t count, uint64_t until_ns)
 	return true;
 }
 
-static troupe_status say_end(int status, bool known, bool late, uint32_t limit_ms, struct troupe_error *error)
+static troupe_status probe_say_end(int status, bool known, bool late, uint32_t limit_ms, struct troupe_error *error)
 {
 	if (late)
 		return fail(error, TROUPE_EINTERNAL, "it has not returned after %g s", limit_ms * 1e-3);
@@ -88,20 +88,20 @@ static troupe_status say_end(int status, bool known, bool late, uint32_t limit_m
 	return fail(error, TROUPE_EINTERNAL, "it ends the process");
 }
 
-static troupe_status hear(pid_t pid, int from, uint32_t limit_ms, struct text *answer, struct troupe_error *error)
+static troupe_status probe_hear(pid_t pid, int from, uint32_t limit_ms, struct text *answer, struct troupe_error *error)
 {
 	uint64_t until = clock_now_ns() + limit_ms * UINT64_C(1000000);
 	char bytes[PROBE_ANSWER_MAX];
 	size_t count = 0;
-	bool heard = receive(from, &count, sizeof count, until) && count <= sizeof bytes &&
-		     receive(from, bytes, count, until);
+	bool heard = probe_receive(from, &count, sizeof count, until) && count <= sizeof bytes &&
+		     probe_receive(from, bytes, count, until);
 	bool late = !heard && clock_now_ns() >= until;
 	int status = 0;
 	if (heard || late)
 		(void)kill(pid, SIGKILL); /* it may have threads that go on */
 	bool known = AGAIN(waitpid(pid, &status, 0)) == pid;
 	if (!heard)
-		return say_end(status, known, late, limit_ms, error);
+		return probe_say_end(status, known, late, limit_ms, error);
 	text_add_bytes(answer, bytes, count);
 	return TROUPE_OK;
 }
@@ -114,17 +114,17 @@ troupe_status probe_run(probe_fn *work, void *ctx, uint32_t limit_ms, struct tex
 	pid_t pid = fork();
 	if (!pid) {
 		(void)close(ends[0]);
-		be_child(ends[1], work, ctx);
+		probe_be_child(ends[1], work, ctx);
 	}
 	int code = errno;
 	(void)close(ends[1]);
 	troupe_status status = pid < 0 ? fail(error, TROUPE_ELIMIT, "cannot start a process: %s", strerror(code))
-				       : hear(pid, ends[0], limit_ms, answer, error);
+				       : probe_hear(pid, ends[0], limit_ms, answer, error);
 	(void)close(ends[0]);
 	return status;
 }
 
-static _Noreturn void be_whole_child(int to, pid_t parent, probe_whole_fn *work, void *ctx)
+static _Noreturn void probe_be_whole_child(int to, pid_t parent, probe_whole_fn *work, void *ctx)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(0);
@@ -133,7 +133,7 @@ static _Noreturn void be_whole_child(int to, pid_t parent, probe_whole_fn *work,
 	_exit(0);
 }
 
-static void die_by(int number)
+static void probe_die_by(int number)
 {
 	struct rlimit none = {0, 0};
 	(void)setrlimit(RLIMIT_CORE, &none); /* the child has left a core, if one was wanted */
@@ -150,7 +150,7 @@ troupe_status probe_run_whole(probe_whole_fn *work, void *ctx, int *ret_value, s
 	pid_t pid = fork();
 	if (!pid) {
 		(void)close(ends[0]);
-		be_whole_child(ends[1], parent, work, ctx);
+		probe_be_whole_child(ends[1], parent, work, ctx);
 	}
 	int code = errno;
 	bool known = pid > 0 && AGAIN(waitpid(pid, &status, 0)) == pid;
@@ -160,9 +160,9 @@ troupe_status probe_run_whole(probe_whole_fn *work, void *ctx, int *ret_value, s
 	if (pid < 0)
 		return fail(error, TROUPE_ELIMIT, "cannot start a process: %s", strerror(code));
 	if (known && WIFSIGNALED(status))
-		die_by(WTERMSIG(status));
+		probe_die_by(WTERMSIG(status));
 	if (!heard)
-		return say_end(status, known, false, 0, error);
+		return probe_say_end(status, known, false, 0, error);
 	*ret_value = value;
 	return TROUPE_OK;
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void erase(struct ranges *ranges, uint32_t i)
+static void ranges_erase(struct ranges *ranges, uint32_t i)
 {
 	memmove(ranges->free.at + i, ranges->free.at + i + 1, (ranges->free.count - i - 1) * sizeof *ranges->free.at);
 	ranges->free.count--;
@@ -22,7 +22,7 @@ uint32_t ranges_take(struct ranges *ranges, uint32_t count)
 		free->first += count;
 		free->count -= count;
 		if (!free->count)
-			erase(ranges, i);
+			ranges_erase(ranges, i);
 		return first;
 	}
 	ranges->end += count;
@@ -55,7 +55,7 @@ bool ranges_claim(struct ranges *ranges, uint32_t first, uint32_t count)
 			ranges->free.at[i + 1] = after;
 		}
 		if (!ranges->free.at[i].count)
-			erase(ranges, i);
+			ranges_erase(ranges, i);
 		return true;
 	}
 	return false;
@@ -73,11 +73,11 @@ void ranges_give(struct ranges *ranges, uint32_t first, uint32_t count)
 	ranges->free.at[i] = (struct range){first, count};
 	if (i + 1 < ranges->free.count && first + count == ranges->free.at[i + 1].first) {
 		ranges->free.at[i].count += ranges->free.at[i + 1].count;
-		erase(ranges, i + 1);
+		ranges_erase(ranges, i + 1);
 	}
 	if (i && ranges->free.at[i - 1].first + ranges->free.at[i - 1].count == first) {
 		ranges->free.at[i - 1].count += ranges->free.at[i].count;
-		erase(ranges, i);
+		ranges_erase(ranges, i);
 	}
 	struct range last = ranges->free.at[ranges->free.count - 1];
 	if (last.first + last.count == ranges->end) {

@@ -62,8 +62,8 @@
 #define SANITIZED false
 #endif
 
-enum { TICK_MS = 100, LAST_WORDS_BYTES = 160, NOBODY = 65534 };
-#define TICK_NS (TICK_MS * UINT64_C(1000000))
+enum { SANDBOX_TICK_MS = 100, LAST_WORDS_BYTES = 160, NOBODY = 65534 };
+#define TICK_NS (SANDBOX_TICK_MS * UINT64_C(1000000))
 #define S_NS UINT64_C(1000000000)
 
 struct sandbox {
@@ -87,17 +87,17 @@ bool sandbox_limits_memory(void)
 /* --- the child: what it gives up -------------------------------------------------------------------------------- */
 
 /* Signals meant for the whole run: the parent decides what happens to the child then. */
-static bool is_the_parents(int number)
+static bool sandbox_is_the_parents(int number)
 {
 	return number == SIGINT || number == SIGQUIT || number == SIGHUP || number == SIGTERM || number == SIGTSTP ||
 	       number == SIGPIPE || number == SIGUSR1 || number == SIGUSR2 || number == SIGALRM;
 }
 
-static void drop_handlers(void)
+static void sandbox_drop_handlers(void)
 {
 	sigset_t none;
 	for (int number = 1; number < NSIG; number++) {
-		struct sigaction action = {.sa_handler = is_the_parents(number) ? SIG_IGN : SIG_DFL};
+		struct sigaction action = {.sa_handler = sandbox_is_the_parents(number) ? SIG_IGN : SIG_DFL};
 		(void)sigaction(number, &action, NULL); /* two signals cannot be set */
 	}
 	sigemptyset(&none);
@@ -116,7 +116,7 @@ void sandbox_close_from(unsigned first)
 		(void)close((int)file);
 }
 
-static bool keep_two(int stream, int words)
+static bool sandbox_keep_two(int stream, int words)
 {
 	/* to a number above the final ones, so that neither is overwritten */
 	stream = fcntl(stream, F_DUPFD, 3);
@@ -128,7 +128,7 @@ static bool keep_two(int stream, int words)
 }
 
 /* The address space now, in bytes; 0: not known. */
-static size_t address_space(void)
+static size_t sandbox_address_space(void)
 {
 	char text[64] = {0};
 	int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -139,7 +139,7 @@ static size_t address_space(void)
 }
 
 /* Makes the kernel kill the child first when the machine runs out of memory. */
-static void volunteer(void)
+static void sandbox_volunteer(void)
 {
 	int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (file < 0)
@@ -148,7 +148,7 @@ static void volunteer(void)
 	(void)close(file);
 }
 
-static void lower(int what, rlim_t to)
+static void sandbox_lower(int what, rlim_t to)
 {
 	struct rlimit limit;
 	if (getrlimit(what, &limit))
@@ -158,22 +158,22 @@ static void lower(int what, rlim_t to)
 	(void)setrlimit(what, &limit);
 }
 
-static void limit_resources(const struct sandbox_limits *limits)
+static void sandbox_limit_resources(const struct sandbox_limits *limits)
 {
-	size_t now = address_space();
-	volunteer();
+	size_t now = sandbox_address_space();
+	sandbox_volunteer();
 	if (sandbox_limits_memory() && now)
-		lower(RLIMIT_AS, now + limits->memory_bytes);
+		sandbox_lower(RLIMIT_AS, now + limits->memory_bytes);
 	/* limit for its whole life, in case the parent no longer counts */
-	lower(RLIMIT_CPU, 2 * (rlim_t)limits->cpu_s);
-	lower(RLIMIT_CORE, 0);
-	lower(RLIMIT_FSIZE, 0);
-	lower(RLIMIT_NPROC, 0);
-	lower(RLIMIT_NOFILE, 0);
+	sandbox_lower(RLIMIT_CPU, 2 * (rlim_t)limits->cpu_s);
+	sandbox_lower(RLIMIT_CORE, 0);
+	sandbox_lower(RLIMIT_FSIZE, 0);
+	sandbox_lower(RLIMIT_NPROC, 0);
+	sandbox_lower(RLIMIT_NOFILE, 0);
 }
 
 /* As raw system calls: the C library would also signal threads, which the child does not have. */
-static void drop_privileges(void)
+static void sandbox_drop_privileges(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[2] = {{0}};
@@ -200,7 +200,7 @@ static void drop_privileges(void)
 #ifdef FILTER_ARCH
 
 /* System calls for computing, allocating and ending. */
-static const int allowed[] = {
+static const int sandbox_allowed[] = {
 	__NR_read,
 	__NR_write,
 	__NR_writev,
@@ -242,18 +242,18 @@ static const int allowed[] = {
 
 /* Executable memory is refused, and so is a signal to another process. A refused call fails with EPERM, so that
  * libraries that look for, say, a time zone go on without it. A call that waits ends the child, with SIGSYS. */
-static bool filter_calls(void)
+static bool sandbox_filter_calls(void)
 {
 	static const int mapping[] = {__NR_mmap, __NR_mprotect};
 	static const int waiting[] = {__NR_sched_yield, __NR_nanosleep, __NR_clock_nanosleep};
-	struct sock_filter code[2 * (ARRAY_LEN(allowed) + ARRAY_LEN(waiting)) + 5 * ARRAY_LEN(mapping) + 20];
+	struct sock_filter code[2 * (ARRAY_LEN(sandbox_allowed) + ARRAY_LEN(waiting)) + 5 * ARRAY_LEN(mapping) + 20];
 	uint16_t count = 0;
 	code[count++] = LOAD(FIELD(arch));
 	code[count++] = IF_EQUAL(FILTER_ARCH, 1, 0);
 	code[count++] = RETURN(SECCOMP_RET_KILL_PROCESS);
 	code[count++] = LOAD(FIELD(nr));
-	for (size_t i = 0; i < ARRAY_LEN(allowed); i++) {
-		code[count++] = IF_EQUAL(allowed[i], 0, 1);
+	for (size_t i = 0; i < ARRAY_LEN(sandbox_allowed); i++) {
+		code[count++] = IF_EQUAL(sandbox_allowed[i], 0, 1);
 		code[count++] = RETURN(SECCOMP_RET_ALLOW);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(mapping); i++) {
@@ -284,7 +284,7 @@ static bool filter_calls(void)
 
 #else
 
-static bool filter_calls(void)
+static bool sandbox_filter_calls(void)
 {
 	return false;
 }
@@ -293,18 +293,18 @@ static bool filter_calls(void)
 
 /* --- the child -------------------------------------------------------------------------------------------------- */
 
-static _Noreturn void be_child(
+static _Noreturn void sandbox_be_child(
 	int stream, int words, pid_t parent, const struct sandbox_limits *limits, sandbox_work_fn *work, void *ctx)
 {
-	drop_handlers();
-	if (!keep_two(stream, words))
+	sandbox_drop_handlers();
+	if (!sandbox_keep_two(stream, words))
 		_exit(1);
-	limit_resources(limits);
-	drop_privileges();
+	sandbox_limit_resources(limits);
+	sandbox_drop_privileges();
 	/* after the change of user, which clears this setting */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() != parent)
 		_exit(1);
-	(void)filter_calls();
+	(void)sandbox_filter_calls();
 	work(0, ctx);
 	_exit(0);
 }
@@ -339,7 +339,7 @@ bool sandbox_give(int stream, const void *bytes, size_t count)
 
 /* --- the parent: starting --------------------------------------------------------------------------------------- */
 
-static void close_all(const int *files, size_t count)
+static void sandbox_close_all(const int *files, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (files[i] >= 0)
@@ -347,7 +347,7 @@ static void close_all(const int *files, size_t count)
 }
 
 /* files: the two ends of the stream, then of the pipe; those at even indices are the parent's. */
-static bool open_files(int files[4])
+static bool sandbox_open_files(int files[4])
 {
 	files[0] = files[1] = files[2] = files[3] = -1;
 	return !socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, files) &&
@@ -355,7 +355,8 @@ static bool open_files(int files[4])
 }
 
 /* With all signals held back, so that no handler of this process runs in the child. */
-static pid_t fork_quietly(const int files[4], const struct sandbox_limits *limits, sandbox_work_fn *work, void *ctx)
+static pid_t sandbox_fork_quietly(
+	const int files[4], const struct sandbox_limits *limits, sandbox_work_fn *work, void *ctx)
 {
 	sigset_t all, before;
 	pid_t self = getpid();
@@ -363,7 +364,7 @@ static pid_t fork_quietly(const int files[4], const struct sandbox_limits *limit
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	pid_t child = fork();
 	if (!child)
-		be_child(files[1], files[3], self, limits, work, ctx);
+		sandbox_be_child(files[1], files[3], self, limits, work, ctx);
 	int why = errno;
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	errno = why;
@@ -374,13 +375,13 @@ troupe_status sandbox_create(const struct sandbox_limits *limits, sandbox_work_f
 	struct sandbox **ret_sandbox, struct troupe_error *error)
 {
 	int files[4];
-	pid_t child = open_files(files) ? fork_quietly(files, limits, work, ctx) : -1;
+	pid_t child = sandbox_open_files(files) ? sandbox_fork_quietly(files, limits, work, ctx) : -1;
 	if (child < 0) {
 		int why = errno;
-		close_all(files, ARRAY_LEN(files));
+		sandbox_close_all(files, ARRAY_LEN(files));
 		return fail(error, TROUPE_ELIMIT, "cannot start a process: %s", strerror(why));
 	}
-	close_all((const int[]){files[1], files[3]}, 2);
+	sandbox_close_all((const int[]){files[1], files[3]}, 2);
 	struct sandbox *s = mem_alloc(sizeof *s);
 	*s = (struct sandbox){.limits = *limits, .pid = child, .process = -1, .stream = files[0], .words = files[2]};
 #ifdef SYS_pidfd_open
@@ -393,7 +394,7 @@ troupe_status sandbox_create(const struct sandbox_limits *limits, sandbox_work_f
 
 /* --- the parent: ending ----------------------------------------------------------------------------------------- */
 
-static void kill_child(const struct sandbox *s)
+static void sandbox_kill_child(const struct sandbox *s)
 {
 #ifdef SYS_pidfd_send_signal
 	if (s->process >= 0) {
@@ -405,11 +406,11 @@ static void kill_child(const struct sandbox *s)
 }
 
 /* An ended process keeps its status: the kill only makes sure that a living one ends. */
-static void end_child(struct sandbox *s, enum sandbox_state state)
+static void sandbox_end_child(struct sandbox *s, enum sandbox_state state)
 {
 	siginfo_t info = {0};
 	int got;
-	kill_child(s);
+	sandbox_kill_child(s);
 	do {
 		got = s->process >= 0 ? waitid(P_PIDFD, (id_t)s->process, &info, WEXITED)
 				      : waitid(P_PID, (id_t)s->pid, &info, WEXITED);
@@ -425,13 +426,13 @@ void sandbox_destroy(struct sandbox *s)
 	if (!s)
 		return;
 	if (s->state == SANDBOX_RUNS)
-		end_child(s, SANDBOX_DIED);
-	close_all((const int[]){s->process, s->stream, s->words}, 3);
+		sandbox_end_child(s, SANDBOX_DIED);
+	sandbox_close_all((const int[]){s->process, s->stream, s->words}, 3);
 	free(s);
 }
 
 /* The first line with a letter in the output of the child. */
-static void last_words(const struct sandbox *s, char ret_words[LAST_WORDS_BYTES])
+static void sandbox_last_words(const struct sandbox *s, char ret_words[LAST_WORDS_BYTES])
 {
 	char text[4096];
 	ssize_t count = read(s->words, text, sizeof text - 1);
@@ -442,7 +443,7 @@ static void last_words(const struct sandbox *s, char ret_words[LAST_WORDS_BYTES]
 			(void)snprintf(ret_words, LAST_WORDS_BYTES, "%.*s", LAST_WORDS_BYTES - 1, line);
 }
 
-static const char *signal_name(int number)
+static const char *sandbox_signal_name(int number)
 {
 	static const struct {
 		int number;
@@ -456,10 +457,10 @@ static const char *signal_name(int number)
 	return "unknown signal";
 }
 
-static troupe_status say_end(const struct sandbox *s, struct troupe_error *error)
+static troupe_status sandbox_say_end(const struct sandbox *s, struct troupe_error *error)
 {
 	char words[LAST_WORDS_BYTES];
-	last_words(s, words);
+	sandbox_last_words(s, words);
 	const char *said = *words ? ": " : "";
 	if (s->state == SANDBOX_OVER_TIME)
 		return fail(error, TROUPE_EINTERNAL, "took more than %u s of processor time, or %u s in all",
@@ -471,8 +472,8 @@ static troupe_status say_end(const struct sandbox *s, struct troupe_error *error
 	if (s->no_exit)
 		return fail(error, TROUPE_EINTERNAL, "ended, and other code took its exit status%s%s", said, words);
 	if (s->exited > 0)
-		return fail(error, TROUPE_EINTERNAL, "ended by signal %d (%s)%s%s", s->exited, signal_name(s->exited),
-			said, words);
+		return fail(error, TROUPE_EINTERNAL, "ended by signal %d (%s)%s%s", s->exited,
+			sandbox_signal_name(s->exited), said, words);
 	if (-s->exited == MEM_EXIT_STATUS)
 		return fail(error, TROUPE_EINTERNAL, "needs more than %zu MiB of memory", s->limits.memory_bytes >> 20);
 	return fail(error, TROUPE_EINTERNAL, "ended with status %d%s%s", -s->exited, said, words);
@@ -501,7 +502,7 @@ bool sandbox_is_worn(const struct sandbox *s)
 }
 
 /* To be called after each wait of the parent. */
-static enum sandbox_state judge(struct sandbox *s)
+static enum sandbox_state sandbox_judge(struct sandbox *s)
 {
 	uint64_t now = clock_now_ns(), step = now - s->looked;
 	if (s->limits.given_up && atomic_load_explicit(s->limits.given_up, memory_order_relaxed))
@@ -520,17 +521,17 @@ static enum sandbox_state judge(struct sandbox *s)
 }
 
 /* Interprets the result of send() or recv(): bytes; 0: none yet, after a wait; negative: the child has ended. */
-static ssize_t go_on(struct sandbox *s, ssize_t moved, short events)
+static ssize_t sandbox_go_on(struct sandbox *s, ssize_t moved, short events)
 {
-	enum sandbox_state state = judge(s);
+	enum sandbox_state state = sandbox_judge(s);
 	bool gone = !moved || (moved < 0 && errno != EAGAIN && errno != EINTR);
 	if (gone || state) {
-		end_child(s, gone ? SANDBOX_DIED : state);
+		sandbox_end_child(s, gone ? SANDBOX_DIED : state);
 		return -1;
 	}
 	if (moved > 0)
 		return moved;
-	(void)poll(&(struct pollfd){s->stream, events, 0}, 1, TICK_MS);
+	(void)poll(&(struct pollfd){s->stream, events, 0}, 1, SANDBOX_TICK_MS);
 	return 0;
 }
 
@@ -538,20 +539,20 @@ troupe_status sandbox_send(struct sandbox *s, const void *bytes, size_t count, s
 {
 	const char *at = bytes;
 	while (count && s->state == SANDBOX_RUNS) {
-		ssize_t moved = go_on(s, send(s->stream, at, count, MSG_NOSIGNAL), POLLOUT);
+		ssize_t moved = sandbox_go_on(s, send(s->stream, at, count, MSG_NOSIGNAL), POLLOUT);
 		at += MAX(moved, 0);
 		count -= (size_t)MAX(moved, 0);
 	}
-	return count ? say_end(s, error) : TROUPE_OK;
+	return count ? sandbox_say_end(s, error) : TROUPE_OK;
 }
 
 troupe_status sandbox_receive(struct sandbox *s, void *bytes, size_t count, struct troupe_error *error)
 {
 	char *at = bytes;
 	while (count && s->state == SANDBOX_RUNS) {
-		ssize_t moved = go_on(s, recv(s->stream, at, count, 0), POLLIN);
+		ssize_t moved = sandbox_go_on(s, recv(s->stream, at, count, 0), POLLIN);
 		at += MAX(moved, 0);
 		count -= (size_t)MAX(moved, 0);
 	}
-	return count ? say_end(s, error) : TROUPE_OK;
+	return count ? sandbox_say_end(s, error) : TROUPE_OK;
 }

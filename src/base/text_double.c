@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* By the C library: the least number of digits, from 15 to 17, that reads back as the same double. */
-static void add_by_trying(struct text *text, double value)
+static void text_double_add_by_trying(struct text *text, double value)
 {
 	char buffer[40];
 	locale_t before = uselocale(c_locale_get());
@@ -33,7 +33,7 @@ enum { FIVES = 28 };
 #define FAST_MIN 1e-15
 #define FAST_MAX 1e15
 
-static u128 power_of_5(int k)
+static u128 text_double_power_of_5(int k)
 {
 	static const uint64_t powers[FIVES] = {1u, 5u, 25u, 125u, 625u, 3125u, 15625u, 78125u, 390625u, 1953125u,
 		9765625u, 48828125u, 244140625u, 1220703125u, 6103515625u, 30517578125u, 152587890625u, 762939453125u,
@@ -51,10 +51,10 @@ struct decimal {
 
 /* Rounds to `count` digits, ties to even, as printf() does. power: of the first digit before rounding. Returns
  * whether the result reads back as the same double. */
-static bool round_to(uint64_t mantissa, int exponent, int power, int count, struct decimal *ret_decimal)
+static bool text_double_round_to(uint64_t mantissa, int exponent, int power, int count, struct decimal *ret_decimal)
 {
 	int k = count - 1 - power, shift = -(exponent + k);
-	u128 scaled = mantissa * power_of_5(k), one = (u128)1 << shift, rest = scaled & (one - 1);
+	u128 scaled = mantissa * text_double_power_of_5(k), one = (u128)1 << shift, rest = scaled & (one - 1);
 	uint64_t digits = (uint64_t)(scaled >> shift), limit = 1;
 	bool up = rest > one / 2 || (rest == one / 2 && digits % 2);
 	for (int i = 0; i < count; i++)
@@ -63,12 +63,12 @@ static bool round_to(uint64_t mantissa, int exponent, int power, int count, stru
 	*ret_decimal = digits == limit ? (struct decimal){limit / 10, count, power + 1}
 				       : (struct decimal){digits, count, power};
 	/* half the distance to the next double, in the same units: 5^k / 2; just below a power of two, half as much */
-	u128 off = up ? one - rest : rest, half = power_of_5(k);
+	u128 off = up ? one - rest : rest, half = text_double_power_of_5(k);
 	off *= !up && mantissa == (uint64_t)1 << 52 ? 4 : 2;
 	return off < half || (off == half && mantissa % 2 == 0);
 }
 
-static void add_decimal(struct text *text, bool negative, struct decimal decimal)
+static void text_double_add_decimal(struct text *text, bool negative, struct decimal decimal)
 {
 	char digits[24], buffer[40];
 	size_t at = 0;
@@ -97,7 +97,7 @@ static void add_decimal(struct text *text, bool negative, struct decimal decimal
 	text_add_bytes(text, buffer, at);
 }
 
-static bool add_fast(struct text *text, double value)
+static bool text_double_add_fast(struct text *text, double value)
 {
 	double size = fabs(value);
 	uint64_t bits;
@@ -110,16 +110,16 @@ static bool add_fast(struct text *text, double value)
 	int power = (exponent + 52) * 30103 / 100000 - (exponent + 52 < 0); /* exact, or one too small */
 	int k = 16 - (power + 1);
 	/* 17 digits with power + 1 mean that power was one too small */
-	if (mantissa * power_of_5(k) >> -(exponent + k) >= 10000000000000000u)
+	if (mantissa * text_double_power_of_5(k) >> -(exponent + k) >= 10000000000000000u)
 		power++;
 	for (int count = 15; count <= 17; count++)
-		if (round_to(mantissa, exponent, power, count, &decimal))
+		if (text_double_round_to(mantissa, exponent, power, count, &decimal))
 			break;
-	add_decimal(text, value < 0, decimal);
+	text_double_add_decimal(text, value < 0, decimal);
 	return true;
 }
 #else
-static bool add_fast(struct text *text, double value)
+static bool text_double_add_fast(struct text *text, double value)
 {
 	(void)text;
 	(void)value;
@@ -131,6 +131,6 @@ void text_add_double(struct text *text, double value)
 {
 	if (value == 0)
 		text_add_bytes(text, signbit(value) ? "-0" : "0", signbit(value) ? 2 : 1);
-	else if (!add_fast(text, value))
-		add_by_trying(text, value);
+	else if (!text_double_add_fast(text, value))
+		text_double_add_by_trying(text, value);
 }

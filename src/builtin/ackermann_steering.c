@@ -22,7 +22,7 @@
 #define STRAIGHT_M 1e9       /* the radius of a straight line */
 #define STEER_MAX_RAD 1.57   /* less than a right angle, at which the front axle would stand across the way */
 
-struct config {
+struct ackermann_steering_config {
 	bool steering_only, turn_is_angle;
 	struct builtin_joints left, right, left_steering, right_steering;
 	struct builtin_input input; /* of steering only */
@@ -33,7 +33,7 @@ struct config {
 	const struct troupe_field *ahead, *turn;
 };
 
-struct words {
+struct ackermann_steering_words {
 	double target_ahead, target_turn; /* turn: with steering_only an angle */
 	double last_ahead, last_turn;     /* commanded in the last step */
 	double ahead_before, turn_before; /* in the step before it */
@@ -41,7 +41,7 @@ struct words {
 	double measured_ahead, measured_turn;
 };
 
-static const struct troupe_words words_of[] = {
+static const struct troupe_words ackermann_steering_words_of[] = {
 	{"target ahead", TROUPE_WORD_DOUBLE},
 	{"target turn", TROUPE_WORD_DOUBLE},
 	{"last ahead", TROUPE_WORD_DOUBLE},
@@ -53,9 +53,11 @@ static const struct troupe_words words_of[] = {
 	{"measured turn", TROUPE_WORD_DOUBLE},
 	{NULL, TROUPE_WORD_DOUBLE},
 };
-_Static_assert(sizeof(struct words) == (sizeof words_of / sizeof *words_of - 1) * 8, "each word has a name");
+_Static_assert(sizeof(struct ackermann_steering_words) ==
+		       (sizeof ackermann_steering_words_of / sizeof *ackermann_steering_words_of - 1) * 8,
+	"each word has a name");
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter ackermann_steering_parameters[] = {
 	BUILTIN_TEXT("left_joint", "a driven wheel's joint on the left"),
 	BUILTIN_TEXT("right_joint", "a driven wheel's joint on the right"),
 	BUILTIN_TEXT("left_steering_joint", "the joint that steers the left front wheel"),
@@ -83,7 +85,8 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-static bool read_joints(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+static bool ackermann_steering_read_joints(
+	struct troupe_system *self, const struct troupe_element *plugin, struct ackermann_steering_config *config)
 {
 	if (!builtin_find_joints(self, plugin, "left_steering_joint", &config->left_steering) ||
 		!builtin_find_joints(self, plugin, "right_steering_joint", &config->right_steering))
@@ -95,7 +98,8 @@ static bool read_joints(struct troupe_system *self, const struct troupe_element 
 						builtin_find_joints(self, plugin, "right_joint", &config->right));
 }
 
-static bool read_numbers(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+static bool ackermann_steering_read_numbers(
+	struct troupe_system *self, const struct troupe_element *plugin, struct ackermann_steering_config *config)
 {
 	const struct troupe_host *host = self->host;
 	config->separation = host->number(self, plugin, "wheel_separation", 1);
@@ -113,7 +117,8 @@ static bool read_numbers(struct troupe_system *self, const struct troupe_element
 	return builtin_read_limits(self, plugin, "", &config->limits);
 }
 
-static bool take(struct troupe_system *self, const struct troupe_element *plugin, const struct config *config)
+static bool ackermann_steering_take(
+	struct troupe_system *self, const struct troupe_element *plugin, const struct ackermann_steering_config *config)
 {
 	const struct troupe_host *host = self->host;
 	const struct troupe_element *sub = host->child(plugin, "sub_topic", NULL), *at;
@@ -128,36 +133,39 @@ static bool take(struct troupe_system *self, const struct troupe_element *plugin
 	return host->take(self, at, topic, type, 0, TROUPE_NOTHING);
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool ackermann_steering_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct ackermann_steering_config *config = self->config = host->alloc(self, sizeof *config);
 	config->ahead = host->field(self, "gz.msgs.Twist", "linear.x");
 	config->turn = host->field(self, "gz.msgs.Twist", "angular.z");
 	config->steering_only = host->boolean(self, plugin, "steering_only", false) ||
 				host->boolean(self, plugin, "use_actuator_msg", false);
 	config->turn_is_angle = host->boolean(self, plugin, "turn_is_angle", false);
-	if (!read_joints(self, plugin, config) || !read_numbers(self, plugin, config))
+	if (!ackermann_steering_read_joints(self, plugin, config) ||
+		!ackermann_steering_read_numbers(self, plugin, config))
 		return false;
 	if (config->steering_only)
-		return builtin_read_input(self, plugin, "position", &config->input) && take(self, plugin, config);
+		return builtin_read_input(self, plugin, "position", &config->input) &&
+		       ackermann_steering_take(self, plugin, config);
 	config->axle = builtin_axle(self, config->left_steering.at[0], config->right_steering.at[0], config->base);
-	return take(self, plugin, config) && builtin_give_odometry(self, plugin);
+	return ackermann_steering_take(self, plugin, config) && builtin_give_odometry(self, plugin);
 }
 
-static bool check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
-	char why[TROUPE_WHY_BYTES])
+static bool ackermann_steering_check(const struct troupe_system *self, uint32_t input,
+	const struct troupe_message *message, char why[TROUPE_WHY_BYTES])
 {
-	const struct config *config = self->config;
+	const struct ackermann_steering_config *config = self->config;
 	(void)input;
 	return !config->steering_only ||
 	       builtin_check_input(self, &config->input, config->left_steering.first_name, message, why);
 }
 
-static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+static void ackermann_steering_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
-	const struct config *config = self->config;
-	struct words *w = words;
+	const struct ackermann_steering_config *config = self->config;
+	struct ackermann_steering_words *w = words;
 	(void)input;
 	if (config->steering_only) {
 		w->target_turn = builtin_input_of(self, &config->input, message, w->target_turn);
@@ -168,7 +176,8 @@ static void command(const struct troupe_system *self, uint32_t input, const stru
 }
 
 /* Limits both commands, and remembers them. */
-static void follow(const struct config *config, const struct troupe_step *step, struct words *w)
+static void ackermann_steering_follow(const struct ackermann_steering_config *config, const struct troupe_step *step,
+	struct ackermann_steering_words *w)
 {
 	double ahead = builtin_limit(w->target_ahead, &config->limits, w->last_ahead, w->ahead_before, step->dt);
 	double turn = builtin_limit(w->target_turn, &config->limits, w->last_turn, w->turn_before, step->dt);
@@ -181,13 +190,15 @@ static void follow(const struct config *config, const struct troupe_step *step, 
 }
 
 /* The radius of the circle that this angle of a wheel in the middle makes. */
-static double ackermann_steering_radius(const struct troupe_host *host, const struct config *config, double angle)
+static double ackermann_steering_radius(
+	const struct troupe_host *host, const struct ackermann_steering_config *config, double angle)
 {
 	return angle == 0 ? STRAIGHT_M : config->base / host->tan(angle);
 }
 
 /* The radius of the circle to the left; negative: to the right. */
-static double radius_of(const struct troupe_host *host, const struct config *config, const struct words *w)
+static double ackermann_steering_radius_of(const struct troupe_host *host,
+	const struct ackermann_steering_config *config, const struct ackermann_steering_words *w)
 {
 	double least = config->base / host->sin(config->steering_limit);
 	if (config->steering_only)
@@ -203,24 +214,24 @@ static double radius_of(const struct troupe_host *host, const struct config *con
 }
 
 /* Turns the steering joints of one side; along: from the centre of the circle to the kingpin. */
-static void steer(const struct troupe_system *self, const struct troupe_step *step, const struct builtin_joints *joints,
-	double along)
+static void ackermann_steering_steer(const struct troupe_system *self, const struct troupe_step *step,
+	const struct builtin_joints *joints, double along)
 {
-	const struct config *config = self->config;
+	const struct ackermann_steering_config *config = self->config;
 	double angle = self->host->atan2(along < 0 ? -config->base : config->base, fabs(along));
 	double error = self->host->joint_position(step, joints->at[0], 0, TROUPE_NOW) - angle;
 	struct builtin_pid_words anew = {0};
 	builtin_drive(self, step, joints, builtin_pid_update(&config->pid, &anew, error, step->dt));
 }
 
-static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void ackermann_steering_pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	const struct config *config = self->config;
-	struct words *w = words;
-	follow(config, step, w);
-	double radius = radius_of(self->host, config, w);
-	steer(self, step, &config->left_steering, radius - config->kingpins / 2);
-	steer(self, step, &config->right_steering, radius + config->kingpins / 2);
+	const struct ackermann_steering_config *config = self->config;
+	struct ackermann_steering_words *w = words;
+	ackermann_steering_follow(config, step, w);
+	double radius = ackermann_steering_radius_of(self->host, config, w);
+	ackermann_steering_steer(self, step, &config->left_steering, radius - config->kingpins / 2);
+	ackermann_steering_steer(self, step, &config->right_steering, radius + config->kingpins / 2);
 	if (config->steering_only)
 		return;
 	double outer = config->separation / (2 * radius);
@@ -228,42 +239,46 @@ static void pre_update(const struct troupe_system *self, const struct troupe_ste
 	builtin_drive(self, step, &config->right, w->last_ahead * (1 + outer) / config->radius);
 }
 
-static double rolled(const struct troupe_system *self, const struct troupe_step *step, uint32_t joint)
+static double ackermann_steering_rolled(
+	const struct troupe_system *self, const struct troupe_step *step, uint32_t joint)
 {
 	return self->host->joint_position(step, joint, 0, TROUPE_NEXT) -
 	       self->host->joint_position(step, joint, 0, TROUPE_NOW);
 }
 
 /* 1 / r of the circle that the steering joints make: r is the mean of those of the two sides. */
-static double bend_of(const struct troupe_system *self, const struct troupe_step *step)
+static double ackermann_steering_bend_of(const struct troupe_system *self, const struct troupe_step *step)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
+	const struct ackermann_steering_config *config = self->config;
 	double left = host->tan(host->joint_position(step, config->left_steering.at[0], 0, TROUPE_NEXT));
 	double right = host->tan(host->joint_position(step, config->right_steering.at[0], 0, TROUPE_NEXT));
 	double mean = left * right > 0 ? 2 * left * right / (left + right) : (left + right) / 2;
 	return mean / config->base;
 }
 
-static void post_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void ackermann_steering_post_update(
+	const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	const struct config *config = self->config;
-	struct words *w = words;
+	const struct ackermann_steering_config *config = self->config;
+	struct ackermann_steering_words *w = words;
 	if (config->steering_only)
 		return;
-	double ahead =
-		(rolled(self, step, config->left.at[0]) + rolled(self, step, config->right.at[0])) / 2 * config->radius;
-	double turn = ahead * bend_of(self, step);
+	double ahead = (ackermann_steering_rolled(self, step, config->left.at[0]) +
+			       ackermann_steering_rolled(self, step, config->right.at[0])) /
+		       2 * config->radius;
+	double turn = ahead * ackermann_steering_bend_of(self, step);
 	builtin_reckon(self->host, &w->reckoned, ahead, turn);
 	w->measured_ahead = ahead / step->dt;
 	w->measured_turn = turn / step->dt;
 }
 
 /* Without driven wheels there is no odometry: then a number is not finite. */
-static void reckon(const struct troupe_system *self, const void *words, struct troupe_reckoning *ret_reckoning)
+static void ackermann_steering_reckon(
+	const struct troupe_system *self, const void *words, struct troupe_reckoning *ret_reckoning)
 {
-	const struct config *config = self->config;
-	const struct words *w = words;
+	const struct ackermann_steering_config *config = self->config;
+	const struct ackermann_steering_words *w = words;
 	*ret_reckoning = (struct troupe_reckoning){config->axle, config->steering_only ? (double)NAN : w->reckoned.x,
 		w->reckoned.y, w->reckoned.yaw, w->measured_ahead, w->measured_turn};
 }
@@ -272,12 +287,12 @@ const struct troupe_kind builtin_ackermann_steering = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("AckermannSteering"),
-	.parameters = parameters,
-	.words = words_of,
-	.configure = configure,
-	.check = check,
-	.command = command,
-	.pre_update = pre_update,
-	.post_update = post_update,
-	.reckon = reckon,
+	.parameters = ackermann_steering_parameters,
+	.words = ackermann_steering_words_of,
+	.configure = ackermann_steering_configure,
+	.check = ackermann_steering_check,
+	.command = ackermann_steering_command,
+	.pre_update = ackermann_steering_pre_update,
+	.post_update = ackermann_steering_post_update,
+	.reckon = ackermann_steering_reckon,
 };

@@ -15,26 +15,26 @@
 #include "builtin/parts.h"
 
 enum { SURFACES_MAX = 32 };
-enum coefficient { DRAG, SIDE, LIFT, ROLL, PITCH, YAW, COEFFICIENTS };
+enum coefficient { DRAG, SIDE, LIFT, ROLL, PITCH, ADVANCED_LIFT_DRAG_YAW, COEFFICIENTS };
 enum rate { OF_ROLL, OF_PITCH, OF_YAW, RATES };
 
 #define BLEND 15.0 /* how fast the curves of stall take over, 1/rad */
 
-struct surface {
+struct advanced_lift_drag_surface {
 	uint32_t joint;
 	double direction, per_degree[COEFFICIENTS];
 };
 
-struct config {
+struct advanced_lift_drag_config {
 	uint32_t link, surface_count;
-	struct surface surfaces[SURFACES_MAX];
+	struct advanced_lift_drag_surface surfaces[SURFACES_MAX];
 	double cl0, cd0, cem0, stall, pitch_stall;
 	double per_alpha[COEFFICIENTS], per_beta[COEFFICIENTS], per_rate[RATES][COEFFICIENTS];
 	double area, ratio, chord, span, efficiency, density;
 	struct troupe_vec3 cp, forward, right, down, wind;
 };
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter advanced_lift_drag_parameters[] = {
 	BUILTIN_TEXT("link_name", "the link on which the forces act"),
 	BUILTIN_NUMBER("CL0", "lift at alpha = 0; this and all other coefficients: default 0"),
 	BUILTIN_NUMBER("CD0", "drag at alpha = 0"),
@@ -88,7 +88,7 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-static void read_coefficients(
+static void advanced_lift_drag_read_coefficients(
 	struct troupe_system *self, const struct troupe_element *at, const char *after, double ret[COEFFICIENTS])
 {
 	static const char *const names[COEFFICIENTS] = {"CD", "CY", "CL", "Cell", "Cem", "Cen"};
@@ -96,27 +96,27 @@ static void read_coefficients(
 		ret[i] = self->host->number(self, at, self->host->print(self, "%s%s", names[i], after), 0);
 }
 
-static bool read_surfaces(struct troupe_system *self, const struct troupe_element *plugin)
+static bool advanced_lift_drag_read_surfaces(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config;
+	struct advanced_lift_drag_config *config = self->config;
 	double count = host->number(self, plugin, "num_ctrl_surfaces", 0);
 	const struct troupe_element *element = NULL;
 	while (config->surface_count < count && (element = host->child(plugin, "control_surface", element))) {
-		struct surface *surface = &config->surfaces[config->surface_count++];
+		struct advanced_lift_drag_surface *surface = &config->surfaces[config->surface_count++];
 		surface->joint = host->joint(self, element, host->text(element, "name", ""));
 		if (surface->joint == TROUPE_NOTHING)
 			return false;
 		surface->direction = host->number(self, element, "direction", 1);
-		read_coefficients(self, element, "_ctrl", surface->per_degree);
+		advanced_lift_drag_read_coefficients(self, element, "_ctrl", surface->per_degree);
 	}
 	return true;
 }
 
-static bool read_shape(struct troupe_system *self, const struct troupe_element *plugin)
+static bool advanced_lift_drag_read_shape(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config;
+	struct advanced_lift_drag_config *config = self->config;
 	struct troupe_vec3 up = host->vector(self, plugin, "upward", troupe_vec3_make(0, 0, 1));
 	struct troupe_vec3 forward = host->vector(self, plugin, "forward", troupe_vec3_make(1, 0, 0));
 	if (!host->child(plugin, "AR", NULL))
@@ -138,18 +138,18 @@ static bool read_shape(struct troupe_system *self, const struct troupe_element *
 	return true;
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool advanced_lift_drag_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct advanced_lift_drag_config *config = self->config = host->alloc(self, sizeof *config);
 	if (!host->must_move(self) || !builtin_find_link(self, plugin, "link_name", &config->link) ||
-		!read_shape(self, plugin) || !read_surfaces(self, plugin))
+		!advanced_lift_drag_read_shape(self, plugin) || !advanced_lift_drag_read_surfaces(self, plugin))
 		return false;
-	read_coefficients(self, plugin, "a", config->per_alpha);
-	read_coefficients(self, plugin, "b", config->per_beta);
-	read_coefficients(self, plugin, "p", config->per_rate[OF_ROLL]);
-	read_coefficients(self, plugin, "q", config->per_rate[OF_PITCH]);
-	read_coefficients(self, plugin, "r", config->per_rate[OF_YAW]);
+	advanced_lift_drag_read_coefficients(self, plugin, "a", config->per_alpha);
+	advanced_lift_drag_read_coefficients(self, plugin, "b", config->per_beta);
+	advanced_lift_drag_read_coefficients(self, plugin, "p", config->per_rate[OF_ROLL]);
+	advanced_lift_drag_read_coefficients(self, plugin, "q", config->per_rate[OF_PITCH]);
+	advanced_lift_drag_read_coefficients(self, plugin, "r", config->per_rate[OF_YAW]);
 	config->cl0 = host->number(self, plugin, "CL0", 0);
 	config->cd0 = host->number(self, plugin, "CD0", 0);
 	config->cem0 = host->number(self, plugin, "Cem0", 0);
@@ -160,39 +160,41 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 }
 
 /* The part of the curves beyond stall, 0 .. 1. */
-static double blend(const struct troupe_host *host, const struct config *config, double alpha)
+static double advanced_lift_drag_blend(
+	const struct troupe_host *host, const struct advanced_lift_drag_config *config, double alpha)
 {
 	double m = host->exp(-BLEND * (alpha - config->stall)), n = host->exp(BLEND * (alpha + config->stall));
 	return (1 + m + n) / ((1 + m) * (1 + n));
 }
 
-static double pitch_of(const struct config *config, double alpha)
+static double advanced_lift_drag_pitch_of(const struct advanced_lift_drag_config *config, double alpha)
 {
 	double within = builtin_clamp(alpha, -config->stall, config->stall);
 	return config->cem0 + config->per_alpha[PITCH] * within + config->pitch_stall * (alpha - within);
 }
 
 /* All coefficients but the part of the rates. deflected: the part of the control surfaces. */
-static void still(const struct troupe_host *host, const struct config *config, double alpha, double beta,
-	const double deflected[COEFFICIENTS], double ret[COEFFICIENTS])
+static void advanced_lift_drag_still(const struct troupe_host *host, const struct advanced_lift_drag_config *config,
+	double alpha, double beta, const double deflected[COEFFICIENTS], double ret[COEFFICIENTS])
 {
-	double sigma = blend(host, config, alpha), sine = host->sin(alpha);
+	double sigma = advanced_lift_drag_blend(host, config, alpha), sine = host->sin(alpha);
 	double flat = 2 * copysign(sine * sine, alpha) * host->cos(alpha);
 	double slender = fmax(config->ratio, 1 / config->ratio), induced = config->ratio * config->efficiency * M_PI;
 	for (int i = 0; i < COEFFICIENTS; i++)
 		ret[i] = config->per_alpha[i] * alpha + config->per_beta[i] * beta + deflected[i];
 	ret[LIFT] = (1 - sigma) * (config->cl0 + config->per_alpha[LIFT] * alpha) + sigma * flat +
 		    config->per_beta[LIFT] * beta + deflected[LIFT];
-	ret[PITCH] = pitch_of(config, alpha) + config->per_beta[PITCH] * beta + deflected[PITCH];
+	ret[PITCH] = advanced_lift_drag_pitch_of(config, alpha) + config->per_beta[PITCH] * beta + deflected[PITCH];
 	ret[DRAG] = (1 - sigma) * (config->cd0 + (induced > 0 ? ret[LIFT] * ret[LIFT] / induced : 0)) +
 		    sigma * 2 / (1 + host->exp(-0.224 - 0.115 * slender)) * sine * sine + deflected[DRAG];
 }
 
-static void deflect(const struct troupe_system *self, const struct troupe_step *step, double ret[COEFFICIENTS])
+static void advanced_lift_drag_deflect(
+	const struct troupe_system *self, const struct troupe_step *step, double ret[COEFFICIENTS])
 {
-	const struct config *config = self->config;
+	const struct advanced_lift_drag_config *config = self->config;
 	for (uint32_t i = 0; i < config->surface_count; i++) {
-		const struct surface *surface = &config->surfaces[i];
+		const struct advanced_lift_drag_surface *surface = &config->surfaces[i];
 		double degrees = self->host->joint_position(step, surface->joint, 0, TROUPE_NOW) * (180 / M_PI);
 		for (int k = 0; k < COEFFICIENTS; k++)
 			ret[k] += surface->per_degree[k] * surface->direction * degrees;
@@ -200,20 +202,20 @@ static void deflect(const struct troupe_system *self, const struct troupe_step *
 }
 
 /* In the link's axes; velocity: of cp relative to the air. */
-static struct troupe_wrench wrench_of(const struct troupe_system *self, const struct troupe_step *step,
-	struct troupe_vec3 velocity, struct troupe_vec3 angular)
+static struct troupe_wrench advanced_lift_drag_wrench_of(const struct troupe_system *self,
+	const struct troupe_step *step, struct troupe_vec3 velocity, struct troupe_vec3 angular)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
+	const struct advanced_lift_drag_config *config = self->config;
 	double ahead = troupe_vec3_dot(velocity, config->forward), side = troupe_vec3_dot(velocity, config->right);
 	struct troupe_vec3 flow = troupe_vec3_sub(velocity, troupe_vec3_scale(config->right, side));
 	double speed = troupe_vec3_length(flow), c[COEFFICIENTS], deflected[COEFFICIENTS] = {0};
 	struct troupe_wrench none = {{0, 0, 0}, {0, 0, 0}};
 	if (!(speed > 1e-9))
 		return none;
-	deflect(self, step, deflected);
-	still(host, config, host->atan2(troupe_vec3_dot(flow, config->down), ahead), host->atan2(side, ahead),
-		deflected, c);
+	advanced_lift_drag_deflect(self, step, deflected);
+	advanced_lift_drag_still(host, config, host->atan2(troupe_vec3_dot(flow, config->down), ahead),
+		host->atan2(side, ahead), deflected, c);
 	const double rates[RATES] = {troupe_vec3_dot(angular, config->forward) * config->span / (2 * speed),
 		troupe_vec3_dot(angular, config->right) * config->chord / (2 * speed),
 		troupe_vec3_dot(angular, config->down) * config->span / (2 * speed)};
@@ -229,13 +231,13 @@ static struct troupe_wrench wrench_of(const struct troupe_system *self, const st
 			troupe_vec3_sub(troupe_vec3_scale(lift, c[LIFT]), troupe_vec3_scale(along, c[DRAG]))),
 		troupe_vec3_add(troupe_vec3_scale(config->forward, c[ROLL] * config->span),
 			troupe_vec3_add(troupe_vec3_scale(config->right, c[PITCH] * config->chord),
-				troupe_vec3_scale(config->down, c[YAW] * config->span)))};
+				troupe_vec3_scale(config->down, c[ADVANCED_LIFT_DRAG_YAW] * config->span)))};
 }
 
-static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void advanced_lift_drag_pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
+	const struct advanced_lift_drag_config *config = self->config;
 	struct troupe_quat turn = troupe_pose_turn(host->link_pose(step, config->link, TROUPE_NOW));
 	struct troupe_quat back = troupe_quat_inverse(turn);
 	struct troupe_twist twist = host->link_twist(step, config->link, TROUPE_NOW);
@@ -243,7 +245,7 @@ static void pre_update(const struct troupe_system *self, const struct troupe_ste
 	struct troupe_vec3 velocity =
 		troupe_vec3_add(troupe_quat_rotate(back, troupe_vec3_sub(twist.linear, config->wind)),
 			troupe_vec3_cross(angular, config->cp));
-	struct troupe_wrench wrench = wrench_of(self, step, velocity, angular);
+	struct troupe_wrench wrench = advanced_lift_drag_wrench_of(self, step, velocity, angular);
 	(void)words;
 	wrench.force = troupe_quat_rotate(turn, wrench.force);
 	wrench.torque = troupe_quat_rotate(turn, wrench.torque);
@@ -254,7 +256,7 @@ const struct troupe_kind builtin_advanced_lift_drag = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("AdvancedLiftDrag"),
-	.parameters = parameters,
-	.configure = configure,
-	.pre_update = pre_update,
+	.parameters = advanced_lift_drag_parameters,
+	.configure = advanced_lift_drag_configure,
+	.pre_update = advanced_lift_drag_pre_update,
 };

@@ -10,8 +10,8 @@
 
 enum { PENDING_MAX = 64, LOOSE_MAX = 64, ENTITY_MODEL = 2 };
 
-struct words {
-	uint64_t pending;  /* messages since the last update() */
+struct breadcrumbs_words {
+	uint64_t pending;  /* messages since the last breadcrumbs_update() */
 	uint64_t deployed; /* copies so far */
 	/* With <disable_physics_time>: the first copy that can move, and for copy i at i % LOOSE_MAX when it ends. */
 	struct loose {
@@ -19,7 +19,7 @@ struct words {
 	} loose[];
 };
 
-struct config {
+struct breadcrumbs_config {
 	int64_t max_deployments; /* negative: any number */
 	bool allow_renaming, performs;
 	struct troupe_vec3 volume; /* of a performer */
@@ -32,7 +32,7 @@ struct config {
 		*place[7];
 };
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter breadcrumbs_parameters[] = {
 	BUILTIN_TEXT("topic", "default: /model/NAME/breadcrumbs/BREADCRUMB/deploy"),
 	BUILTIN_BETWEEN("max_deployments", -2147483647, 2147483647,
 		"how many copies are made at most; default -1: any number; 0: the plug-in does nothing"),
@@ -46,19 +46,19 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-static const struct troupe_words word_names[] = {
+static const struct troupe_words breadcrumbs_word_names[] = {
 	{"messages", TROUPE_WORD_INTEGER},
 	{"copies", TROUPE_WORD_INTEGER},
 	{NULL, TROUPE_WORD_INTEGER},
 };
 
-static bool find_fields(struct troupe_system *self)
+static bool breadcrumbs_find_fields(struct troupe_system *self)
 {
 	static const char *const paths[] = {"pose.position.x", "pose.position.y", "pose.position.z",
 		"pose.orientation.w", "pose.orientation.x", "pose.orientation.y", "pose.orientation.z"};
 	static const char factory[] = "gz.msgs.EntityFactory";
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config;
+	struct breadcrumbs_config *config = self->config;
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		if (!(config->place[i] = host->field(self, factory, paths[i])))
 			return false;
@@ -74,10 +74,10 @@ static bool find_fields(struct troupe_system *self)
 	       (config->factory_renaming = host->field(self, factory, "allow_renaming"));
 }
 
-static bool read_model(struct troupe_system *self, const struct troupe_element *plugin)
+static bool breadcrumbs_read_model(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config;
+	struct breadcrumbs_config *config = self->config;
 	const struct troupe_element *breadcrumb = host->child(plugin, "breadcrumb", NULL);
 	const struct troupe_element *sdf = breadcrumb ? host->child(breadcrumb, "sdf", NULL) : NULL;
 	const struct troupe_element *model = sdf ? host->child(sdf, "model", NULL) : NULL;
@@ -92,7 +92,8 @@ static bool read_model(struct troupe_system *self, const struct troupe_element *
 }
 
 /* The SDF with <static>, after the tag of its first model. NULL: it has no such tag, or <static> of its own. */
-static const char *make_static(struct troupe_system *self, const struct troupe_element *model, const char *sdf)
+static const char *breadcrumbs_make_static(
+	struct troupe_system *self, const struct troupe_element *model, const char *sdf)
 {
 	const char *tag = strstr(sdf, "<model"), *end = tag ? strchr(tag, '>') : NULL;
 	if (!end || end[-1] == '/' || self->host->child(model, "static", NULL))
@@ -100,16 +101,16 @@ static const char *make_static(struct troupe_system *self, const struct troupe_e
 	return self->host->print(self, "%.*s<static>true</static>%s", (int)(end + 1 - sdf), sdf, end + 1);
 }
 
-static void read_loose(struct troupe_system *self, const struct troupe_element *plugin)
+static void breadcrumbs_read_loose(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config;
+	struct breadcrumbs_config *config = self->config;
 	double time_s = host->number(self, plugin, "disable_physics_time", 0);
 	const struct troupe_element *sdf = host->child(host->child(plugin, "breadcrumb", NULL), "sdf", NULL);
 	if (!time_s)
 		return;
 	if (!config->performs && !config->allow_renaming)
-		config->static_sdf = make_static(self, host->child(sdf, "model", NULL), config->sdf);
+		config->static_sdf = breadcrumbs_make_static(self, host->child(sdf, "model", NULL), config->sdf);
 	if (!config->static_sdf) {
 		host->warn(self, plugin,
 			"<disable_physics_time> has no effect: expected a <model> without <static>, and neither "
@@ -121,10 +122,10 @@ static void read_loose(struct troupe_system *self, const struct troupe_element *
 	host->add_words(self, "can move until", TROUPE_WORD_INTEGER, LOOSE_MAX);
 }
 
-static bool read_performer(struct troupe_system *self, const struct troupe_element *plugin)
+static bool breadcrumbs_read_performer(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config;
+	struct breadcrumbs_config *config = self->config;
 	const struct troupe_element *volume = host->child(plugin, "performer_volume", NULL);
 	const struct troupe_element *geometry = volume ? host->child(volume, "geometry", NULL) : NULL;
 	const struct troupe_element *box = geometry ? host->child(geometry, "box", NULL) : NULL;
@@ -139,18 +140,19 @@ static bool read_performer(struct troupe_system *self, const struct troupe_eleme
 	return host->refuse(self, box, "<size> in <performer_volume>: expected three numbers above 0");
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool breadcrumbs_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct breadcrumbs_config *config = self->config = host->alloc(self, sizeof *config);
 	const struct troupe_element *at = NULL;
 	config->max_deployments = (int64_t)host->number(self, plugin, "max_deployments", -1);
 	config->allow_renaming = host->boolean(self, plugin, "allow_renaming", false);
 	if (!config->max_deployments)
 		return host->pass(self);
-	if (!read_model(self, plugin) || !read_performer(self, plugin) || !find_fields(self))
+	if (!breadcrumbs_read_model(self, plugin) || !breadcrumbs_read_performer(self, plugin) ||
+		!breadcrumbs_find_fields(self))
 		return false;
-	read_loose(self, plugin);
+	breadcrumbs_read_loose(self, plugin);
 	const char *topic =
 		builtin_topic(self, plugin, "topic", host->print(self, "breadcrumbs/%s/deploy", config->name), &at);
 	const struct troupe_output remaining = {.name = host->print(self, "%s/remaining", topic),
@@ -160,9 +162,10 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	       host->give(self, at ? at : plugin, &remaining, &config->remaining);
 }
 
-static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+static void breadcrumbs_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
-	struct words *w = words;
+	struct breadcrumbs_words *w = words;
 	(void)self;
 	(void)input;
 	(void)message;
@@ -171,7 +174,7 @@ static void command(const struct troupe_system *self, uint32_t input, const stru
 }
 
 /* "NAME_NUMBER"; decimal digits, whatever the locale. Names that do not fit are cut. */
-static void name_copy(const char *name, uint64_t number, char *room, size_t size)
+static void breadcrumbs_name_copy(const char *name, uint64_t number, char *room, size_t size)
 {
 	char digits[24];
 	size_t count = 0, used = 0;
@@ -186,11 +189,11 @@ static void name_copy(const char *name, uint64_t number, char *room, size_t size
 	room[used] = '\0';
 }
 
-static void create(const struct troupe_system *self, const struct troupe_step *step, const char *name, const char *sdf,
-	struct troupe_pose pose)
+static void breadcrumbs_create(const struct troupe_system *self, const struct troupe_step *step, const char *name,
+	const char *sdf, struct troupe_pose pose)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
+	const struct breadcrumbs_config *config = self->config;
 	const double numbers[] = {pose.x, pose.y, pose.z, pose.qw, pose.qx, pose.qy, pose.qz};
 	struct troupe_message *factory = host->message(step, "gz.msgs.EntityFactory");
 	host->put_text(factory, config->factory_sdf, sdf);
@@ -201,10 +204,11 @@ static void create(const struct troupe_system *self, const struct troupe_step *s
 	host->request(self, step, "create", factory);
 }
 
-static void make_performer(const struct troupe_system *self, const struct troupe_step *step, const char *name)
+static void breadcrumbs_make_performer(
+	const struct troupe_system *self, const struct troupe_step *step, const char *name)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
+	const struct breadcrumbs_config *config = self->config;
 	struct troupe_message *performer = host->message(step, "troupe.msgs.SetPerformer");
 	host->put_text(performer, config->performer, name);
 	host->put(performer, config->edges[0], config->volume.x);
@@ -214,12 +218,12 @@ static void make_performer(const struct troupe_system *self, const struct troupe
 }
 
 /* Nothing happens to a copy that is gone, or whose level is not loaded now. */
-static void hold(const struct troupe_system *self, const struct troupe_step *step, uint64_t number)
+static void breadcrumbs_hold(const struct troupe_system *self, const struct troupe_step *step, uint64_t number)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
+	const struct breadcrumbs_config *config = self->config;
 	char name[256];
-	name_copy(config->name, number, name, sizeof name);
+	breadcrumbs_name_copy(config->name, number, name, sizeof name);
 	uint32_t model = host->find_model(step, name);
 	if (model == TROUPE_NOTHING || !host->model_moves(step, model))
 		return;
@@ -227,67 +231,71 @@ static void hold(const struct troupe_system *self, const struct troupe_step *ste
 	host->put_text(entity, config->entity_name, name);
 	host->put(entity, config->entity_type, ENTITY_MODEL);
 	host->request(self, step, "remove", entity);
-	create(self, step, name, config->static_sdf, host->model_pose(step, model, TROUPE_NOW));
+	breadcrumbs_create(self, step, name, config->static_sdf, host->model_pose(step, model, TROUPE_NOW));
 }
 
-static uint64_t now_ns(const struct troupe_step *step)
+static uint64_t breadcrumbs_now_ns(const struct troupe_step *step)
 {
 	return (uint64_t)(step->time_s * 1e9 + 0.5);
 }
 
-static void hold_those_due(const struct troupe_system *self, const struct troupe_step *step, struct words *w)
+static void breadcrumbs_hold_those_due(
+	const struct troupe_system *self, const struct troupe_step *step, struct breadcrumbs_words *w)
 {
 	struct loose *loose = w->loose;
 	if (loose->first > w->deployed || w->deployed - loose->first > LOOSE_MAX) /* a damaged state */
 		loose->first = w->deployed;
-	for (; loose->first < w->deployed && loose->until_ns[loose->first % LOOSE_MAX] < now_ns(step); loose->first++)
-		hold(self, step, loose->first);
+	for (; loose->first < w->deployed && loose->until_ns[loose->first % LOOSE_MAX] < breadcrumbs_now_ns(step);
+		loose->first++)
+		breadcrumbs_hold(self, step, loose->first);
 }
 
 /* If LOOSE_MAX copies can move, the oldest one is held now. */
-static void let_move(const struct troupe_system *self, const struct troupe_step *step, struct words *w)
+static void breadcrumbs_let_move(
+	const struct troupe_system *self, const struct troupe_step *step, struct breadcrumbs_words *w)
 {
-	const struct config *config = self->config;
+	const struct breadcrumbs_config *config = self->config;
 	struct loose *loose = w->loose;
 	if (w->deployed - loose->first == LOOSE_MAX)
-		hold(self, step, loose->first++);
-	loose->until_ns[w->deployed % LOOSE_MAX] = now_ns(step) + config->loose_ns;
+		breadcrumbs_hold(self, step, loose->first++);
+	loose->until_ns[w->deployed % LOOSE_MAX] = breadcrumbs_now_ns(step) + config->loose_ns;
 }
 
 /* False: the name is taken. */
-static bool deploy(const struct troupe_system *self, const struct troupe_step *step, struct words *w)
+static bool breadcrumbs_deploy(
+	const struct troupe_system *self, const struct troupe_step *step, struct breadcrumbs_words *w)
 {
-	const struct config *config = self->config;
+	const struct breadcrumbs_config *config = self->config;
 	char name[256];
 	if (config->max_deployments >= 0 && w->deployed >= (uint64_t)config->max_deployments) {
 		self->host->log_line(self, "no copies of '%.80s' are left", config->name);
 		return true;
 	}
-	name_copy(config->name, w->deployed, name, sizeof name);
+	breadcrumbs_name_copy(config->name, w->deployed, name, sizeof name);
 	if (!config->allow_renaming && self->host->find_model(step, name) != TROUPE_NOTHING) {
 		self->host->log_line(self, "there is a model '%.80s' already: the copy is left out", name);
 		return false;
 	}
-	create(self, step, name, config->sdf,
+	breadcrumbs_create(self, step, name, config->sdf,
 		troupe_pose_mul(self->host->model_pose(step, self->model, TROUPE_NOW), config->offset));
 	if (config->performs)
-		make_performer(self, step, name);
+		breadcrumbs_make_performer(self, step, name);
 	if (config->loose_ns)
-		let_move(self, step, w);
+		breadcrumbs_let_move(self, step, w);
 	w->deployed++;
 	return true;
 }
 
-static void update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void breadcrumbs_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	const struct config *config = self->config;
-	struct words *w = words;
+	const struct breadcrumbs_config *config = self->config;
+	struct breadcrumbs_words *w = words;
 	uint64_t pending = w->pending;
 	w->pending = 0;
 	if (config->loose_ns)
-		hold_those_due(self, step, w);
+		breadcrumbs_hold_those_due(self, step, w);
 	for (uint64_t i = 0; i < pending && i < PENDING_MAX; i++) {
-		if (!deploy(self, step, w))
+		if (!breadcrumbs_deploy(self, step, w))
 			return;
 		struct troupe_message *left = self->host->message(step, "gz.msgs.Int32");
 		self->host->put(left, config->count, (double)config->max_deployments - (double)w->deployed);
@@ -299,9 +307,9 @@ const struct troupe_kind builtin_breadcrumbs = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("Breadcrumbs"),
-	.parameters = parameters,
-	.words = word_names,
-	.configure = configure,
-	.command = command,
-	.update = update,
+	.parameters = breadcrumbs_parameters,
+	.words = breadcrumbs_word_names,
+	.configure = breadcrumbs_configure,
+	.command = breadcrumbs_command,
+	.update = breadcrumbs_update,
 };

@@ -3,7 +3,7 @@
 
 #include "builtin/parts.h"
 
-static const struct troupe_kind *const kinds[] = {
+static const struct troupe_kind *const builtin_kinds[] = {
 	&builtin_diff_drive,
 	&builtin_velocity_control,
 	&builtin_lift_drag,
@@ -50,5 +50,5 @@ const struct troupe_plugin builtin_plugin = {
 	.abi = TROUPE_PLUGIN_ABI,
 	.name = "troupe",
 	.version = "1",
-	.kinds = kinds,
+	.kinds = builtin_kinds,
 };

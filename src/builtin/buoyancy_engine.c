@@ -7,20 +7,20 @@
  * BuoyancyEngine. */
 #include "builtin/parts.h"
 
-struct config {
+struct buoyancy_engine_config {
 	uint32_t link, output;
 	double least, neutral, usual, most, rate, density, surface;
 	const struct troupe_field *data;
 };
 
-struct words {
+struct buoyancy_engine_words {
 	double wanted, volume; /* m3 */
 };
 
-static const struct troupe_words words_of[] = {
+static const struct troupe_words buoyancy_engine_words_of[] = {
 	{"wanted volume", TROUPE_WORD_DOUBLE}, {"volume", TROUPE_WORD_DOUBLE}, {NULL, TROUPE_WORD_DOUBLE}};
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter buoyancy_engine_parameters[] = {
 	BUILTIN_TEXT("link_name", "the link on which the force acts"),
 	BUILTIN_TEXT("namespace", "the topic is /model/NAMESPACE/buoyancy_engine; default: /buoyancy_engine"),
 	BUILTIN_BETWEEN("min_volume", 0, BUILTIN_NUMBER_MAX, "m3, default 0.00003"),
@@ -33,10 +33,10 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool buoyancy_engine_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct buoyancy_engine_config *config = self->config = host->alloc(self, sizeof *config);
 	const char *space = host->text(plugin, "namespace", "");
 	const char *topic = *space ? host->print(self, "model/%s/buoyancy_engine", space) : "buoyancy_engine";
 	struct troupe_output output = {.name = host->print(self, "%s/current_volume", topic),
@@ -59,25 +59,26 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	       host->give(self, plugin, &output, &config->output);
 }
 
-static void init(const struct troupe_system *self, void *words)
+static void buoyancy_engine_init(const struct troupe_system *self, void *words)
 {
-	double usual = ((const struct config *)self->config)->usual;
-	*(struct words *)words = (struct words){usual, usual};
+	double usual = ((const struct buoyancy_engine_config *)self->config)->usual;
+	*(struct buoyancy_engine_words *)words = (struct buoyancy_engine_words){usual, usual};
 }
 
-static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+static void buoyancy_engine_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
-	const struct config *config = self->config;
+	const struct buoyancy_engine_config *config = self->config;
 	(void)input;
-	((struct words *)words)->wanted =
+	((struct buoyancy_engine_words *)words)->wanted =
 		builtin_clamp(self->host->get(message, config->data, 0), config->least, config->most);
 }
 
-static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void buoyancy_engine_pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
-	struct words *w = words;
+	const struct buoyancy_engine_config *config = self->config;
+	struct buoyancy_engine_words *w = words;
 	double most = config->rate * step->dt;
 	w->volume += builtin_clamp(w->wanted - w->volume, -most, most);
 	bool dives = host->link_pose(step, config->link, TROUPE_NOW).z < config->surface;
@@ -86,12 +87,13 @@ static void pre_update(const struct troupe_system *self, const struct troupe_ste
 	host->link_force(step, config->link, troupe_vec3_make(0, 0, 0), (struct troupe_wrench){force, {0, 0, 0}});
 }
 
-static bool report(const struct troupe_system *self, const struct troupe_step *step, const void *words, uint32_t output,
-	struct troupe_message *message)
+static bool buoyancy_engine_report(const struct troupe_system *self, const struct troupe_step *step, const void *words,
+	uint32_t output, struct troupe_message *message)
 {
 	(void)step;
 	(void)output;
-	self->host->put(message, ((const struct config *)self->config)->data, ((const struct words *)words)->volume);
+	self->host->put(message, ((const struct buoyancy_engine_config *)self->config)->data,
+		((const struct buoyancy_engine_words *)words)->volume);
 	return true;
 }
 
@@ -99,11 +101,11 @@ const struct troupe_kind builtin_buoyancy_engine = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("BuoyancyEngine"),
-	.parameters = parameters,
-	.words = words_of,
-	.configure = configure,
-	.init = init,
-	.command = command,
-	.pre_update = pre_update,
-	.report = report,
+	.parameters = buoyancy_engine_parameters,
+	.words = buoyancy_engine_words_of,
+	.configure = buoyancy_engine_configure,
+	.init = buoyancy_engine_init,
+	.command = buoyancy_engine_command,
+	.pre_update = buoyancy_engine_pre_update,
+	.report = buoyancy_engine_report,
 };

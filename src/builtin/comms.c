@@ -15,9 +15,9 @@
 #include <string.h>
 
 enum {
-	BYTES_MAX = 1500,     /* of a message */
-	ENDPOINT_WORDS = 512, /* of messages that wait at an endpoint, */
-	BROKER_WORDS = 2048,  /* at a broker */
+	COMMS_BYTES_MAX = 1500, /* of a message */
+	ENDPOINT_WORDS = 512,   /* of messages that wait at an endpoint, */
+	BROKER_WORDS = 2048,    /* at a broker */
 	RADIOS_MAX = 64,
 	ON_MESSAGE = 0,
 	ON_BIND = 1,
@@ -31,12 +31,12 @@ struct common { /* the first member of each config */
 	const struct troupe_field *src, *dst;
 };
 
-static uint64_t words_for(uint64_t bytes)
+static uint64_t comms_words_for(uint64_t bytes)
 {
 	return 1 + (bytes + 7) / 8;
 }
 
-static bool read_common(struct troupe_system *self, struct common *common, uint32_t queue_words)
+static bool comms_read_common(struct troupe_system *self, struct common *common, uint32_t queue_words)
 {
 	static const char type[] = "gz.msgs.Dataframe";
 	common->queue_words = queue_words;
@@ -47,28 +47,29 @@ static bool read_common(struct troupe_system *self, struct common *common, uint3
 	return common->src && common->dst;
 }
 
-static void keep(const struct troupe_system *self, uint64_t *queue, const struct troupe_message *message)
+static void comms_keep(const struct troupe_system *self, uint64_t *queue, const struct troupe_message *message)
 {
 	const struct common *common = self->config;
-	unsigned char bytes[BYTES_MAX];
+	unsigned char bytes[COMMS_BYTES_MAX];
 	uint64_t count = self->host->pack(message, bytes, sizeof bytes);
-	if (count > BYTES_MAX || queue[0] > common->queue_words || queue[0] + words_for(count) > common->queue_words) {
+	if (count > COMMS_BYTES_MAX || queue[0] > common->queue_words ||
+		queue[0] + comms_words_for(count) > common->queue_words) {
 		self->host->log_line(self, "too many messages wait: one is lost");
 		return;
 	}
 	queue[1 + queue[0]] = count;
 	memcpy(&queue[2 + queue[0]], bytes, count);
-	queue[0] += words_for(count);
+	queue[0] += comms_words_for(count);
 }
 
 /* Takes the first message out; NULL: none waits. */
-static struct troupe_message *next(
+static struct troupe_message *comms_next(
 	const struct troupe_system *self, const struct troupe_step *step, uint64_t *queue, uint64_t *ret_bytes)
 {
 	const struct common *common = self->config;
 	struct troupe_message *message = NULL;
-	uint64_t count = queue[1], words = words_for(count);
-	if (queue[0] && queue[0] <= common->queue_words && count <= BYTES_MAX && words <= queue[0]) {
+	uint64_t count = queue[1], words = comms_words_for(count);
+	if (queue[0] && queue[0] <= common->queue_words && count <= COMMS_BYTES_MAX && words <= queue[0]) {
 		message = self->host->unpack(step, "gz.msgs.Dataframe", &queue[2], count);
 		queue[0] -= words;
 		memmove(queue + 1, queue + 1 + words, queue[0] * 8);
@@ -80,19 +81,19 @@ static struct troupe_message *next(
 	return message;
 }
 
-static bool check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
+static bool comms_check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
 	char why[TROUPE_WHY_BYTES])
 {
 	static const char text[] = "the message is too long: expected at most 1500 bytes in protobuf's encoding";
 	unsigned char bytes[1];
-	if (input == ON_BIND || self->host->pack(message, bytes, 0) <= BYTES_MAX)
+	if (input == ON_BIND || self->host->pack(message, bytes, 0) <= COMMS_BYTES_MAX)
 		return true;
 	memcpy(why, text, sizeof text);
 	return false;
 }
 
 /* The names in <broker>. */
-static const char *broker_name(
+static const char *comms_broker_name(
 	struct troupe_system *self, const struct troupe_element *plugin, const char *name, const char *usual)
 {
 	const struct troupe_element *broker = self->host->child(plugin, "broker", NULL);
@@ -100,7 +101,7 @@ static const char *broker_name(
 }
 
 /* In Gazebo endpoints and programs call this service to take a binding back. */
-static void check_broker(struct troupe_system *self, const struct troupe_element *plugin)
+static void comms_check_broker(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_element *broker = self->host->child(plugin, "broker", NULL);
 	const struct troupe_element *unbind = broker ? self->host->child(broker, "unbind_service", NULL) : NULL;
@@ -109,9 +110,9 @@ static void check_broker(struct troupe_system *self, const struct troupe_element
 			"<unbind_service> has no effect: an endpoint is bound as long as its model exists");
 }
 
-static const char *delivered_name(struct troupe_system *self, const struct troupe_element *plugin)
+static const char *comms_delivered_name(struct troupe_system *self, const struct troupe_element *plugin)
 {
-	return self->host->print(self, "%s/delivered", broker_name(self, plugin, "bind_service", "/broker/bind"));
+	return self->host->print(self, "%s/delivered", comms_broker_name(self, plugin, "bind_service", "/broker/bind"));
 }
 
 /* --- CommsEndpoint ------------------------------------------------------------------------------------------------ */
@@ -128,7 +129,7 @@ struct endpoint {
 	const struct troupe_field *data;
 };
 
-static const struct troupe_parameter endpoint_parameters[] = {
+static const struct troupe_parameter comms_endpoint_parameters[] = {
 	BUILTIN_TEXT("address", "of this endpoint; needed"),
 	BUILTIN_TEXT("topic", "on which messages for the address come out; needed"),
 	BUILTIN_PARTS(
@@ -136,41 +137,42 @@ static const struct troupe_parameter endpoint_parameters[] = {
 	BUILTIN_END,
 };
 
-static bool endpoint_configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool comms_endpoint_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
 	struct endpoint *endpoint = self->config = host->alloc(self, sizeof *endpoint);
 	endpoint->address = host->text(plugin, "address", "");
 	endpoint->topic = host->text(plugin, "topic", "");
 	endpoint->model = host->print(self, "%s", host->owner_name(self));
-	check_broker(self, plugin);
+	comms_check_broker(self, plugin);
 	if (!*endpoint->address || !*endpoint->topic)
 		return host->leave_out(
 			self, plugin, "the plugin has no <%s>", *endpoint->address ? "topic" : "address");
 	const struct troupe_output received = {
 		.name = endpoint->topic, .type = "gz.msgs.Dataframe", .gives = TROUPE_GIVES_PUBLISHED};
-	const struct troupe_output bind = {.name = broker_name(self, plugin, "bind_service", "/broker/bind"),
+	const struct troupe_output bind = {.name = comms_broker_name(self, plugin, "bind_service", "/broker/bind"),
 		.type = "gz.msgs.StringMsg_V",
 		.gives = TROUPE_GIVES_PUBLISHED};
 	host->add_words(self, "bound", TROUPE_WORD_INTEGER, 1);
-	return read_common(self, &endpoint->common, ENDPOINT_WORDS) &&
+	return comms_read_common(self, &endpoint->common, ENDPOINT_WORDS) &&
 	       (endpoint->data = host->field(self, "gz.msgs.StringMsg_V", "data")) &&
 	       host->give(self, plugin, &received, &endpoint->received) &&
 	       host->give(self, plugin, &bind, &endpoint->bind) &&
-	       host->take(self, plugin, delivered_name(self, plugin), "gz.msgs.Dataframe", ON_MESSAGE, TROUPE_NOTHING);
+	       host->take(self, plugin, comms_delivered_name(self, plugin), "gz.msgs.Dataframe", ON_MESSAGE,
+		       TROUPE_NOTHING);
 }
 
-static void endpoint_command(
+static void comms_endpoint_command(
 	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
 	const struct endpoint *endpoint = self->config;
 	(void)input;
 	if (!strcmp(self->host->get_text(message, endpoint->common.dst, 0), endpoint->address))
-		keep(self, ((struct endpoint_words *)words)->queue, message);
+		comms_keep(self, ((struct endpoint_words *)words)->queue, message);
 }
 
 /* As in Gazebo: address, model, topic. */
-static void bind(const struct troupe_system *self, const struct troupe_step *step)
+static void comms_bind(const struct troupe_system *self, const struct troupe_step *step)
 {
 	const struct troupe_host *host = self->host;
 	const struct endpoint *endpoint = self->config;
@@ -181,15 +183,15 @@ static void bind(const struct troupe_system *self, const struct troupe_step *ste
 	host->publish(self, step, endpoint->bind, message);
 }
 
-static void endpoint_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void comms_endpoint_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct endpoint *endpoint = self->config;
 	struct endpoint_words *w = words;
 	uint64_t bytes;
 	if (!w->bound)
-		bind(self, step);
+		comms_bind(self, step);
 	w->bound = 1;
-	struct troupe_message *message = next(self, step, w->queue, &bytes);
+	struct troupe_message *message = comms_next(self, step, w->queue, &bytes);
 	if (message)
 		self->host->publish(self, step, endpoint->received, message);
 }
@@ -198,11 +200,11 @@ const struct troupe_kind builtin_comms_endpoint = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("CommsEndpoint"),
-	.parameters = endpoint_parameters,
-	.configure = endpoint_configure,
-	.check = check,
-	.command = endpoint_command,
-	.update = endpoint_update,
+	.parameters = comms_endpoint_parameters,
+	.configure = comms_endpoint_configure,
+	.check = comms_check,
+	.command = comms_endpoint_command,
+	.update = comms_endpoint_update,
 };
 
 /* --- PerfectComms ------------------------------------------------------------------------------------------------- */
@@ -216,41 +218,42 @@ struct broker {
 	BUILTIN_PARTS("broker", "<messages_topic>, default /broker/msgs; <bind_service>, default /broker/bind; "       \
 				"<unbind_service> has no effect")
 
-static const struct troupe_parameter perfect_parameters[] = {
+static const struct troupe_parameter comms_perfect_parameters[] = {
 	BROKER_PARAMETERS,
 	BUILTIN_END,
 };
 
-static bool read_broker(struct troupe_system *self, const struct troupe_element *plugin, struct broker *broker)
+static bool comms_read_broker(struct troupe_system *self, const struct troupe_element *plugin, struct broker *broker)
 {
 	const struct troupe_host *host = self->host;
-	const char *messages = broker_name(self, plugin, "messages_topic", "/broker/msgs");
-	const struct troupe_output delivered = {
-		.name = delivered_name(self, plugin), .type = "gz.msgs.Dataframe", .gives = TROUPE_GIVES_PUBLISHED};
-	check_broker(self, plugin);
-	return read_common(self, &broker->common, BROKER_WORDS) &&
+	const char *messages = comms_broker_name(self, plugin, "messages_topic", "/broker/msgs");
+	const struct troupe_output delivered = {.name = comms_delivered_name(self, plugin),
+		.type = "gz.msgs.Dataframe",
+		.gives = TROUPE_GIVES_PUBLISHED};
+	comms_check_broker(self, plugin);
+	return comms_read_common(self, &broker->common, BROKER_WORDS) &&
 	       host->take(self, plugin, messages, "gz.msgs.Dataframe", ON_MESSAGE, TROUPE_NOTHING) &&
 	       host->give(self, plugin, &delivered, &broker->delivered);
 }
 
-static bool perfect_configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool comms_perfect_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
-	return read_broker(self, plugin, self->config = self->host->alloc(self, sizeof(struct broker)));
+	return comms_read_broker(self, plugin, self->config = self->host->alloc(self, sizeof(struct broker)));
 }
 
-static void perfect_command(
+static void comms_perfect_command(
 	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
 	(void)input;
-	keep(self, words, message);
+	comms_keep(self, words, message);
 }
 
-static void perfect_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void comms_perfect_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct broker *broker = self->config;
 	struct troupe_message *message;
 	uint64_t bytes;
-	while ((message = next(self, step, words, &bytes)))
+	while ((message = comms_next(self, step, words, &bytes)))
 		self->host->publish(self, step, broker->delivered, message);
 }
 
@@ -258,11 +261,11 @@ const struct troupe_kind builtin_perfect_comms = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_WORLD | TROUPE_LENIENT | TROUPE_FOR_CLIENTS,
 	.names = BUILTIN_NAMES("PerfectComms"),
-	.parameters = perfect_parameters,
-	.configure = perfect_configure,
-	.check = check,
-	.command = perfect_command,
-	.update = perfect_update,
+	.parameters = comms_perfect_parameters,
+	.configure = comms_perfect_configure,
+	.check = comms_check,
+	.command = comms_perfect_command,
+	.update = comms_perfect_update,
 };
 
 /* --- where endpoints are ------------------------------------------------------------------------------------------ */
@@ -278,14 +281,14 @@ struct radios { /* words */
 	struct radio at[RADIOS_MAX];
 };
 
-static void add_radios(struct troupe_system *self)
+static void comms_add_radios(struct troupe_system *self)
 {
 	self->host->add_words(self, "radios", TROUPE_WORD_INTEGER, 1);
 	self->host->add_words(self, "radio", TROUPE_WORD_INTEGER, RADIOS_MAX * sizeof(struct radio) / 8);
 }
 
 /* FNV-1a. */
-static uint64_t hash_of(const char *text)
+static uint64_t comms_hash_of(const char *text)
 {
 	uint64_t hash = 14695981039346656037u;
 	while (*text)
@@ -293,7 +296,7 @@ static uint64_t hash_of(const char *text)
 	return hash;
 }
 
-static struct radio *find_radio(struct radios *radios, uint64_t address)
+static struct radio *comms_find_radio(struct radios *radios, uint64_t address)
 {
 	for (uint64_t i = 0; i < radios->count && i < RADIOS_MAX; i++)
 		if (radios->at[i].address == address)
@@ -302,29 +305,29 @@ static struct radio *find_radio(struct radios *radios, uint64_t address)
 }
 
 /* data: the field of a StringMsg_V: address, model, topic. */
-static void bind_radio(const struct troupe_system *self, const struct troupe_field *data,
+static void comms_bind_radio(const struct troupe_system *self, const struct troupe_field *data,
 	const struct troupe_message *message, struct radios *radios)
 {
-	uint64_t address = hash_of(self->host->get_text(message, data, 0));
-	struct radio *radio = find_radio(radios, address);
+	uint64_t address = comms_hash_of(self->host->get_text(message, data, 0));
+	struct radio *radio = comms_find_radio(radios, address);
 	if (!radio && radios->count >= RADIOS_MAX) {
 		self->host->log_line(self, "more than %d endpoints: one is left out", RADIOS_MAX);
 		return;
 	}
 	radio = radio ? radio : &radios->at[radios->count++];
-	*radio = (struct radio){.address = address, .model = hash_of(self->host->get_text(message, data, 1))};
+	*radio = (struct radio){.address = address, .model = comms_hash_of(self->host->get_text(message, data, 1))};
 }
 
 /* The radio of the address, with the counts of the present second, and its place. */
-static struct radio *locate(const struct troupe_system *self, const struct troupe_step *step, struct radios *radios,
-	const char *address, struct troupe_vec3 *ret_place)
+static struct radio *comms_locate(const struct troupe_system *self, const struct troupe_step *step,
+	struct radios *radios, const char *address, struct troupe_vec3 *ret_place)
 {
-	struct radio *radio = find_radio(radios, hash_of(address));
+	struct radio *radio = comms_find_radio(radios, comms_hash_of(address));
 	uint32_t models = self->host->models(step);
 	uint64_t second = (uint64_t)(step->time_s + 1e-9);
 	for (uint32_t i = 0; radio && i < models; i++) {
 		const char *name = self->host->model_name(step, i);
-		if (!name || hash_of(name) != radio->model)
+		if (!name || comms_hash_of(name) != radio->model)
 			continue;
 		if (radio->second != second)
 			radio->sent = radio->received = 0;
@@ -349,7 +352,7 @@ struct rf {
 	const struct troupe_field *bind, *data, *key, *value;
 };
 
-static const struct troupe_parameter rf_parameters[] = {
+static const struct troupe_parameter comms_rf_parameters[] = {
 	BUILTIN_PARTS("range_config",
 		"max_range (m, default 50; 0 or less: none), fading_exponent (2.5), l0 (dB of loss "
 		"at 1 m, 40), sigma (variance of the power in dB^2, 10)"),
@@ -359,7 +362,7 @@ static const struct troupe_parameter rf_parameters[] = {
 	BUILTIN_END,
 };
 
-static bool read_radio(struct troupe_system *self, const struct troupe_element *plugin, struct rf *rf)
+static bool comms_read_radio(struct troupe_system *self, const struct troupe_element *plugin, struct rf *rf)
 {
 	const struct troupe_host *host = self->host;
 	const struct troupe_element *range = host->child(plugin, "range_config", NULL);
@@ -381,7 +384,7 @@ static bool read_radio(struct troupe_system *self, const struct troupe_element *
 	return true;
 }
 
-static bool rf_configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool comms_rf_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
 	struct rf *rf = self->config = host->alloc(self, sizeof *rf);
@@ -392,27 +395,27 @@ static bool rf_configure(struct troupe_system *self, const struct troupe_element
 	rf->key = host->field(self, "gz.msgs.Header.Map", "key");
 	rf->value = host->field(self, "gz.msgs.Header.Map", "value");
 	host->add_words(self, "random numbers", TROUPE_WORD_INTEGER, 1);
-	add_radios(self);
-	return rf->bind && rf->data && rf->key && rf->value && read_radio(self, plugin, rf) &&
-	       read_broker(self, plugin, &rf->broker) &&
-	       host->take(self, plugin, broker_name(self, plugin, "bind_service", "/broker/bind"),
+	comms_add_radios(self);
+	return rf->bind && rf->data && rf->key && rf->value && comms_read_radio(self, plugin, rf) &&
+	       comms_read_broker(self, plugin, &rf->broker) &&
+	       host->take(self, plugin, comms_broker_name(self, plugin, "bind_service", "/broker/bind"),
 		       "gz.msgs.StringMsg_V", ON_BIND, TROUPE_NOTHING);
 }
 
-static void rf_command(
+static void comms_rf_command(
 	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
 	const struct rf *rf = self->config;
 	struct rf_words *w = words;
 	if (input == ON_MESSAGE)
-		keep(self, w->queue, message);
+		comms_keep(self, w->queue, message);
 	else
-		bind_radio(self, rf->bind, message, &w->radios);
+		comms_bind_radio(self, rf->bind, message, &w->radios);
 }
 
 /* 1 - erfc(x), x >= 0: the series 2 / sqrt(pi) exp(-x^2) sum of 2^n x^(2n+1) / (1 3 5 ... (2n+1)), which has positive
  * terms only; from 6 on it is 1 to the last bit. */
-static double erf_of(const struct troupe_host *host, double x)
+static double comms_erf_of(const struct troupe_host *host, double x)
 {
 	double term = x, sum = x;
 	if (!(x < 6))
@@ -428,7 +431,8 @@ static double erf_of(const struct troupe_host *host, double x)
 #define LN_10 2.302585092994046
 
 /* Whether the bytes arrive, and the received power in dBm. */
-static bool arrives(const struct troupe_system *self, struct rf_words *w, double range, double bytes, double *ret_power)
+static bool comms_arrives(
+	const struct troupe_system *self, struct rf_words *w, double range, double bytes, double *ret_power)
 {
 	const struct troupe_host *host = self->host;
 	const struct rf *rf = self->config;
@@ -441,13 +445,13 @@ static bool arrives(const struct troupe_system *self, struct rf_words *w, double
 		power += sqrt(rf->sigma) * host->random_normal(self, 0, draw);
 	*ret_power = power;
 	double ratio = host->exp(builtin_clamp((power - rf->noise) / 10 * LN_10, -700, 700));
-	double bit = erf_of(host, sqrt(ratio));
+	double bit = comms_erf_of(host, sqrt(ratio));
 	double all = bit > 0 ? host->exp(bytes * host->log(bit)) : 0;
 	return host->random(self, 1, draw) < all;
 }
 
 /* "-61.250000" */
-static void print_power(double power, char room[32])
+static void comms_print_power(double power, char room[32])
 {
 	uint64_t millionths = (uint64_t)(fabs(builtin_clamp(power, -1e6, 1e6)) * 1e6 + 0.5);
 	char *at = room + 31;
@@ -462,7 +466,7 @@ static void print_power(double power, char room[32])
 	memmove(room, at, strlen(at) + 1);
 }
 
-static void transmit(const struct troupe_system *self, const struct troupe_step *step, struct rf_words *w,
+static void comms_transmit(const struct troupe_system *self, const struct troupe_step *step, struct rf_words *w,
 	struct troupe_message *message, uint64_t bytes)
 {
 	const struct troupe_host *host = self->host;
@@ -470,42 +474,44 @@ static void transmit(const struct troupe_system *self, const struct troupe_step 
 	struct troupe_vec3 from, to;
 	double power;
 	char text[32];
-	struct radio *sender = locate(self, step, &w->radios, host->get_text(message, rf->broker.common.src, 0), &from);
-	struct radio *receiver = locate(self, step, &w->radios, host->get_text(message, rf->broker.common.dst, 0), &to);
+	struct radio *sender =
+		comms_locate(self, step, &w->radios, host->get_text(message, rf->broker.common.src, 0), &from);
+	struct radio *receiver =
+		comms_locate(self, step, &w->radios, host->get_text(message, rf->broker.common.dst, 0), &to);
 	if (!sender || !receiver || (double)(sender->sent + bytes) * 8 > rf->capacity)
 		return;
 	sender->sent += bytes;
-	if (!arrives(self, w, troupe_vec3_length(troupe_vec3_sub(to, from)), (double)bytes, &power) ||
+	if (!comms_arrives(self, w, troupe_vec3_length(troupe_vec3_sub(to, from)), (double)bytes, &power) ||
 		(double)(receiver->received + bytes) * 8 > rf->capacity)
 		return;
 	receiver->received += bytes;
 	struct troupe_message *data = host->put_part(message, rf->data);
-	print_power(power, text);
+	comms_print_power(power, text);
 	host->put_text(data, rf->key, "rssi");
 	host->put_text(data, rf->value, text);
 	host->publish(self, step, rf->broker.delivered, message);
 }
 
-static void rf_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void comms_rf_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	struct rf_words *w = words;
 	struct troupe_message *message;
 	uint64_t bytes;
 	if (w->radios.count > RADIOS_MAX) /* a damaged state */
 		w->radios.count = 0;
-	while ((message = next(self, step, w->queue, &bytes)))
-		transmit(self, step, w, message, bytes);
+	while ((message = comms_next(self, step, w->queue, &bytes)))
+		comms_transmit(self, step, w, message, bytes);
 }
 
 const struct troupe_kind builtin_rf_comms = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_WORLD | TROUPE_LENIENT | TROUPE_FOR_CLIENTS,
 	.names = BUILTIN_NAMES("RFComms"),
-	.parameters = rf_parameters,
-	.configure = rf_configure,
-	.check = check,
-	.command = rf_command,
-	.update = rf_update,
+	.parameters = comms_rf_parameters,
+	.configure = comms_rf_configure,
+	.check = comms_check,
+	.command = comms_rf_command,
+	.update = comms_rf_update,
 };
 
 /* --- AcousticComms ------------------------------------------------------------------------------------------------ */
@@ -532,7 +538,7 @@ struct acoustic {
 	const struct troupe_field *bind;
 };
 
-static const struct troupe_parameter acoustic_parameters[] = {
+static const struct troupe_parameter comms_acoustic_parameters[] = {
 	BUILTIN_BETWEEN("max_range", 0, BUILTIN_NUMBER_MAX, "m, default 1000"),
 	BUILTIN_BETWEEN("speed_of_sound", 1e-6, BUILTIN_NUMBER_MAX, "m/s, default 343"),
 	BUILTIN_BETWEEN("collision_time_per_byte", 0, BUILTIN_NUMBER_MAX,
@@ -542,7 +548,7 @@ static const struct troupe_parameter acoustic_parameters[] = {
 	BUILTIN_END,
 };
 
-static bool acoustic_configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool comms_acoustic_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
 	struct acoustic *acoustic = self->config = host->alloc(self, sizeof *acoustic);
@@ -550,45 +556,45 @@ static bool acoustic_configure(struct troupe_system *self, const struct troupe_e
 	acoustic->speed = host->number(self, plugin, "speed_of_sound", 343);
 	acoustic->busy_per_byte_s = host->number(self, plugin, "collision_time_per_byte", 0);
 	acoustic->bind = host->field(self, "gz.msgs.StringMsg_V", "data");
-	add_radios(self);
+	comms_add_radios(self);
 	host->add_words(self, "receiver busy until", TROUPE_WORD_DOUBLE, RADIOS_MAX);
 	host->add_words(self, "messages on their way", TROUPE_WORD_INTEGER, 1);
 	host->add_words(self, "sent at", TROUPE_WORD_INTEGER, FLIGHTS_MAX * sizeof(struct flight) / 8);
-	return acoustic->bind && read_broker(self, plugin, &acoustic->broker) &&
-	       host->take(self, plugin, broker_name(self, plugin, "bind_service", "/broker/bind"),
+	return acoustic->bind && comms_read_broker(self, plugin, &acoustic->broker) &&
+	       host->take(self, plugin, comms_broker_name(self, plugin, "bind_service", "/broker/bind"),
 		       "gz.msgs.StringMsg_V", ON_BIND, TROUPE_NOTHING);
 }
 
-static void acoustic_command(
+static void comms_acoustic_command(
 	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
 	const struct acoustic *acoustic = self->config;
 	struct acoustic_words *w = words;
 	uint64_t used = w->queue[0];
 	if (input == ON_BIND) {
-		bind_radio(self, acoustic->bind, message, &w->radios);
+		comms_bind_radio(self, acoustic->bind, message, &w->radios);
 		return;
 	}
 	if (w->flying >= FLIGHTS_MAX) {
 		self->host->log_line(self, "more than %d messages are on their way: one is lost", FLIGHTS_MAX);
 		return;
 	}
-	keep(self, w->queue, message);
+	comms_keep(self, w->queue, message);
 	if (w->queue[0] != used)
 		w->flights[w->flying++] = (struct flight){0};
 }
 
 /* True: the message stays on its way. Sound comes from where the sender was, and meets the receiver where it is. */
-static bool flies(const struct troupe_system *self, const struct troupe_step *step, struct acoustic_words *w,
+static bool comms_flies(const struct troupe_system *self, const struct troupe_step *step, struct acoustic_words *w,
 	struct flight *flight, struct troupe_message *message, uint64_t bytes)
 {
 	const struct troupe_host *host = self->host;
 	const struct acoustic *acoustic = self->config;
 	struct troupe_vec3 from, to;
 	const struct radio *sender =
-		locate(self, step, &w->radios, host->get_text(message, acoustic->broker.common.src, 0), &from);
+		comms_locate(self, step, &w->radios, host->get_text(message, acoustic->broker.common.src, 0), &from);
 	const struct radio *receiver =
-		locate(self, step, &w->radios, host->get_text(message, acoustic->broker.common.dst, 0), &to);
+		comms_locate(self, step, &w->radios, host->get_text(message, acoustic->broker.common.dst, 0), &to);
 	if (!sender || !receiver)
 		return false;
 	if (!flight->begun)
@@ -605,7 +611,7 @@ static bool flies(const struct troupe_system *self, const struct troupe_step *st
 	return false;
 }
 
-static void acoustic_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void comms_acoustic_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	struct acoustic_words *w = words;
 	uint64_t bytes, count = w->flying > FLIGHTS_MAX ? 0 : w->flying;
@@ -614,10 +620,10 @@ static void acoustic_update(const struct troupe_system *self, const struct troup
 	w->flying = 0;
 	for (uint64_t i = 0; i < count; i++) {
 		struct flight flight = w->flights[i];
-		struct troupe_message *message = next(self, step, w->queue, &bytes);
-		if (!message || !flies(self, step, w, &flight, message, bytes))
+		struct troupe_message *message = comms_next(self, step, w->queue, &bytes);
+		if (!message || !comms_flies(self, step, w, &flight, message, bytes))
 			continue;
-		keep(self, w->queue, message); /* where it was taken out there is room */
+		comms_keep(self, w->queue, message); /* where it was taken out there is room */
 		w->flights[w->flying++] = flight;
 	}
 	memset(&w->flights[w->flying], 0, (FLIGHTS_MAX - w->flying) * sizeof *w->flights);
@@ -627,9 +633,9 @@ const struct troupe_kind builtin_acoustic_comms = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_WORLD | TROUPE_LENIENT | TROUPE_FOR_CLIENTS,
 	.names = BUILTIN_NAMES("AcousticComms"),
-	.parameters = acoustic_parameters,
-	.configure = acoustic_configure,
-	.check = check,
-	.command = acoustic_command,
-	.update = acoustic_update,
+	.parameters = comms_acoustic_parameters,
+	.configure = comms_acoustic_configure,
+	.check = comms_check,
+	.command = comms_acoustic_command,
+	.update = comms_acoustic_update,
 };

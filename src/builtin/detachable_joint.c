@@ -7,10 +7,10 @@
 
 #include <string.h>
 
-enum input { INPUT_DETACH, INPUT_ATTACH };
+enum detachable_joint_input { INPUT_DETACH, INPUT_ATTACH };
 enum { WANTS_NOTHING, WANTS_ATTACHED, WANTS_DETACHED };
 
-struct config {
+struct detachable_joint_config {
 	uint32_t link, own; /* own: the other link, if it is of the same model */
 	const char *model, *other;
 	bool quiet, begins;
@@ -18,20 +18,20 @@ struct config {
 	const struct troupe_field *data;
 };
 
-struct words {
+struct detachable_joint_words {
 	uint64_t wants, attached;
 	uint64_t missed; /* steps in which the other link did not exist, up to 2: the second one says so. In the first
 			  * step no level has been loaded yet. */
 };
 
-static const struct troupe_words words_of[] = {
+static const struct troupe_words detachable_joint_words_of[] = {
 	{"wants", TROUPE_WORD_INTEGER},
 	{"attached", TROUPE_WORD_INTEGER},
 	{"missed", TROUPE_WORD_INTEGER},
 	{NULL, TROUPE_WORD_INTEGER},
 };
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter detachable_joint_parameters[] = {
 	BUILTIN_TEXT("parent_link", "of the model; needed"),
 	BUILTIN_TEXT("child_model", "the other model, or __model__: this one; needed"),
 	BUILTIN_TEXT("child_link", "of the other model; needed"),
@@ -45,7 +45,7 @@ static const struct troupe_parameter parameters[] = {
 };
 
 /* The other link, if it is one of this model, or of a model in it; known at once, so it need not be looked for. */
-static uint32_t find_own(struct troupe_system *self, const struct config *config)
+static uint32_t detachable_joint_find_own(struct troupe_system *self, const struct detachable_joint_config *config)
 {
 	const struct troupe_host *host = self->host;
 	if (!strcmp(config->model, "__model__"))
@@ -53,11 +53,11 @@ static uint32_t find_own(struct troupe_system *self, const struct config *config
 	return host->find_link(self, host->print(self, "%s::%s", config->model, config->other));
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool detachable_joint_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	static const char *const needed[] = {"child_model", "child_link"};
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct detachable_joint_config *config = self->config = host->alloc(self, sizeof *config);
 	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
 		if (!*host->text(plugin, needed[i], ""))
 			return host->leave_out(self, plugin, "the plugin has no <%s>", needed[i]);
@@ -67,7 +67,7 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	config->other = host->text(plugin, "child_link", "");
 	config->quiet = host->boolean(self, plugin, "suppress_child_warning", false);
 	config->begins = host->boolean(self, plugin, "initial_attach", true);
-	config->own = find_own(self, config);
+	config->own = detachable_joint_find_own(self, config);
 	config->data = host->field(self, "gz.msgs.StringMsg", "data");
 	bool old = !host->child(plugin, "detach_topic", NULL) && host->child(plugin, "topic", NULL);
 	const struct troupe_output state = {.type = "gz.msgs.StringMsg", .gives = TROUPE_GIVES_PUBLISHED};
@@ -78,22 +78,24 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	       builtin_give(self, plugin, "output_topic", usual, &state, &config->state);
 }
 
-static void init(const struct troupe_system *self, void *words)
+static void detachable_joint_init(const struct troupe_system *self, void *words)
 {
-	if (((const struct config *)self->config)->begins)
-		((struct words *)words)->wants = WANTS_ATTACHED;
+	if (((const struct detachable_joint_config *)self->config)->begins)
+		((struct detachable_joint_words *)words)->wants = WANTS_ATTACHED;
 }
 
-static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+static void detachable_joint_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
 	(void)self;
 	(void)message;
-	((struct words *)words)->wants = input == INPUT_ATTACH ? WANTS_ATTACHED : WANTS_DETACHED;
+	((struct detachable_joint_words *)words)->wants = input == INPUT_ATTACH ? WANTS_ATTACHED : WANTS_DETACHED;
 }
 
-static void tell(const struct troupe_system *self, const struct troupe_step *step, struct words *w, bool attached)
+static void detachable_joint_tell(const struct troupe_system *self, const struct troupe_step *step,
+	struct detachable_joint_words *w, bool attached)
 {
-	const struct config *config = self->config;
+	const struct detachable_joint_config *config = self->config;
 	struct troupe_message *message = self->host->message(step, "gz.msgs.StringMsg");
 	w->attached = attached;
 	self->host->put_text(message, config->data, attached ? "attached" : "detached");
@@ -101,22 +103,23 @@ static void tell(const struct troupe_system *self, const struct troupe_step *ste
 }
 
 /* TROUPE_NOTHING: it does not exist now. */
-static uint32_t find_other(const struct troupe_system *self, const struct troupe_step *step)
+static uint32_t detachable_joint_find_other(const struct troupe_system *self, const struct troupe_step *step)
 {
-	const struct config *config = self->config;
+	const struct detachable_joint_config *config = self->config;
 	if (config->own != TROUPE_NOTHING)
 		return config->own;
 	uint32_t model = self->host->find_model(step, config->model);
 	return model == TROUPE_NOTHING ? TROUPE_NOTHING : self->host->find_link_of(step, model, config->other);
 }
 
-static void attach(const struct troupe_system *self, const struct troupe_step *step, uint32_t other, struct words *w)
+static void detachable_joint_attach(const struct troupe_system *self, const struct troupe_step *step, uint32_t other,
+	struct detachable_joint_words *w)
 {
-	const struct config *config = self->config;
+	const struct detachable_joint_config *config = self->config;
 	if (self->host->attach(self, step, config->link, other)) {
 		w->wants = WANTS_NOTHING;
 		w->missed = 0;
-		tell(self, step, w, true);
+		detachable_joint_tell(self, step, w, true);
 		return;
 	}
 	if (w->missed == 1 && !config->quiet && other == TROUPE_NOTHING)
@@ -125,20 +128,20 @@ static void attach(const struct troupe_system *self, const struct troupe_step *s
 	w->missed += w->missed < 2;
 }
 
-static void update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void detachable_joint_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct troupe_host *host = self->host;
-	struct words *w = words;
-	uint32_t other = find_other(self, step);
+	struct detachable_joint_words *w = words;
+	uint32_t other = detachable_joint_find_other(self, step);
 	bool joined = host->attached(self, step);
 	if (joined && (w->wants == WANTS_DETACHED || other == TROUPE_NOTHING)) {
 		host->detach(self, step);
 		joined = false;
 	}
 	if (w->attached && !joined)
-		tell(self, step, w, false);
+		detachable_joint_tell(self, step, w, false);
 	if (w->wants == WANTS_ATTACHED && !joined)
-		attach(self, step, other, w);
+		detachable_joint_attach(self, step, other, w);
 	else
 		w->wants = WANTS_NOTHING;
 }
@@ -147,10 +150,10 @@ const struct troupe_kind builtin_detachable_joint = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("DetachableJoint"),
-	.parameters = parameters,
-	.words = words_of,
-	.configure = configure,
-	.init = init,
-	.command = command,
-	.update = update,
+	.parameters = detachable_joint_parameters,
+	.words = detachable_joint_words_of,
+	.configure = detachable_joint_configure,
+	.init = detachable_joint_init,
+	.command = detachable_joint_command,
+	.update = detachable_joint_update,
 };

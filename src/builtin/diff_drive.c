@@ -3,9 +3,9 @@
  * reckoning from the first wheel of each side; it is published at <odom_publish_frequency>. */
 #include "builtin/parts.h"
 
-enum input { INPUT_VELOCITY, INPUT_ENABLE };
+enum diff_drive_input { DIFF_DRIVE_INPUT_VELOCITY, DIFF_DRIVE_INPUT_ENABLE };
 
-struct config {
+struct diff_drive_config {
 	struct builtin_joints left, right;
 	double separation, radius;
 	struct builtin_limits linear, angular;
@@ -14,14 +14,14 @@ struct config {
 	const struct troupe_field *ahead, *turn, *enable;
 };
 
-struct words {
+struct diff_drive_words {
 	struct builtin_speeds speeds;
 	uint64_t disabled;
 	struct builtin_reckoned reckoned;
 	struct builtin_speed measured;
 };
 
-static const struct troupe_words words_of[] = {
+static const struct troupe_words diff_drive_words_of[] = {
 	BUILTIN_SPEEDS_WORDS,
 	{"disabled", TROUPE_WORD_INTEGER},
 	BUILTIN_RECKONED_WORDS,
@@ -29,9 +29,10 @@ static const struct troupe_words words_of[] = {
 	{"measured angular", TROUPE_WORD_DOUBLE},
 	{NULL, TROUPE_WORD_DOUBLE},
 };
-_Static_assert(sizeof(struct words) == (sizeof words_of / sizeof *words_of - 1) * 8, "each word has a name");
+_Static_assert(sizeof(struct diff_drive_words) == (sizeof diff_drive_words_of / sizeof *diff_drive_words_of - 1) * 8,
+	"each word has a name");
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter diff_drive_parameters[] = {
 	BUILTIN_TEXT("left_joint", "a wheel's joint on the left"),
 	BUILTIN_TEXT("right_joint", "a wheel's joint on the right"),
 	BUILTIN_BETWEEN("wheel_separation", 1e-6, 1e6, "m, default 1"),
@@ -42,14 +43,16 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-static bool read_numbers(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+static bool diff_drive_read_numbers(
+	struct troupe_system *self, const struct troupe_element *plugin, struct diff_drive_config *config)
 {
 	config->separation = self->host->number(self, plugin, "wheel_separation", 1.0);
 	config->radius = self->host->number(self, plugin, "wheel_radius", 0.2);
 	return builtin_read_drive_limits(self, plugin, &config->linear, &config->angular);
 }
 
-static bool read_wheels(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+static bool diff_drive_read_wheels(
+	struct troupe_system *self, const struct troupe_element *plugin, struct diff_drive_config *config)
 {
 	if (!builtin_find_joints(self, plugin, "left_joint", &config->left) ||
 		!builtin_find_joints(self, plugin, "right_joint", &config->right))
@@ -59,26 +62,27 @@ static bool read_wheels(struct troupe_system *self, const struct troupe_element 
 		       config->left.first_name);
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool diff_drive_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct diff_drive_config *config = self->config = host->alloc(self, sizeof *config);
 	config->ahead = host->field(self, "gz.msgs.Twist", "linear.x");
 	config->turn = host->field(self, "gz.msgs.Twist", "angular.z");
 	config->enable = host->field(self, "gz.msgs.Boolean", "data");
-	if (!read_wheels(self, plugin, config) || !read_numbers(self, plugin, config))
+	if (!diff_drive_read_wheels(self, plugin, config) || !diff_drive_read_numbers(self, plugin, config))
 		return false;
 	config->axle = builtin_axle(self, config->left.at[0], config->right.at[0], 0);
-	return builtin_take(self, plugin, "topic", "cmd_vel", "gz.msgs.Twist", INPUT_VELOCITY) &&
-	       builtin_take(self, plugin, NULL, "enable", "gz.msgs.Boolean", INPUT_ENABLE) &&
+	return builtin_take(self, plugin, "topic", "cmd_vel", "gz.msgs.Twist", DIFF_DRIVE_INPUT_VELOCITY) &&
+	       builtin_take(self, plugin, NULL, "enable", "gz.msgs.Boolean", DIFF_DRIVE_INPUT_ENABLE) &&
 	       builtin_give_odometry(self, plugin);
 }
 
-static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+static void diff_drive_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
-	const struct config *config = self->config;
-	struct words *w = words;
-	if (input == INPUT_ENABLE) {
+	const struct diff_drive_config *config = self->config;
+	struct diff_drive_words *w = words;
+	if (input == DIFF_DRIVE_INPUT_ENABLE) {
 		w->disabled = self->host->get(message, config->enable, 0) == 0;
 		if (w->disabled)
 			w->speeds.target = (struct builtin_speed){0, 0};
@@ -88,10 +92,10 @@ static void command(const struct troupe_system *self, uint32_t input, const stru
 	}
 }
 
-static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void diff_drive_pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	const struct config *config = self->config;
-	struct words *w = words;
+	const struct diff_drive_config *config = self->config;
+	struct diff_drive_words *w = words;
 	struct builtin_speed now = builtin_limit_speeds(&w->speeds, &config->linear, &config->angular, step->dt);
 	double turn = now.angular * config->separation / 2;
 	builtin_drive(self, step, &config->left, (now.linear - turn) / config->radius);
@@ -99,7 +103,7 @@ static void pre_update(const struct troupe_system *self, const struct troupe_ste
 }
 
 /* The distance that the first wheel of a side rolled in the step. */
-static double rolled(const struct troupe_system *self, const struct troupe_step *step,
+static double diff_drive_rolled(const struct troupe_system *self, const struct troupe_step *step,
 	const struct builtin_joints *wheels, double radius)
 {
 	double now = self->host->joint_position(step, wheels->at[0], 0, TROUPE_NOW);
@@ -107,33 +111,34 @@ static double rolled(const struct troupe_system *self, const struct troupe_step 
 	return (next - now) * radius;
 }
 
-static void post_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void diff_drive_post_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	const struct config *config = self->config;
-	struct words *w = words;
-	double left = rolled(self, step, &config->left, config->radius);
-	double right = rolled(self, step, &config->right, config->radius);
+	const struct diff_drive_config *config = self->config;
+	struct diff_drive_words *w = words;
+	double left = diff_drive_rolled(self, step, &config->left, config->radius);
+	double right = diff_drive_rolled(self, step, &config->right, config->radius);
 	double ahead = (left + right) / 2, turn = (right - left) / config->separation;
 	builtin_reckon(self->host, &w->reckoned, ahead, turn);
 	w->measured = (struct builtin_speed){ahead / step->dt, turn / step->dt};
 }
 
-static void reckon(const struct troupe_system *self, const void *words, struct troupe_reckoning *ret_reckoning)
+static void diff_drive_reckon(
+	const struct troupe_system *self, const void *words, struct troupe_reckoning *ret_reckoning)
 {
-	const struct words *w = words;
-	*ret_reckoning = (struct troupe_reckoning){((const struct config *)self->config)->axle, w->reckoned.x,
-		w->reckoned.y, w->reckoned.yaw, w->measured.linear, w->measured.angular};
+	const struct diff_drive_words *w = words;
+	*ret_reckoning = (struct troupe_reckoning){((const struct diff_drive_config *)self->config)->axle,
+		w->reckoned.x, w->reckoned.y, w->reckoned.yaw, w->measured.linear, w->measured.angular};
 }
 
 const struct troupe_kind builtin_diff_drive = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("DiffDrive"),
-	.parameters = parameters,
-	.words = words_of,
-	.configure = configure,
-	.command = command,
-	.pre_update = pre_update,
-	.post_update = post_update,
-	.reckon = reckon,
+	.parameters = diff_drive_parameters,
+	.words = diff_drive_words_of,
+	.configure = diff_drive_configure,
+	.command = diff_drive_command,
+	.pre_update = diff_drive_pre_update,
+	.post_update = diff_drive_post_update,
+	.reckon = diff_drive_reckon,
 };

@@ -11,23 +11,24 @@
 
 #include <stdio.h>
 
-enum { PLACE = 3, TURN = 4 };
+enum { PLACE = 3, DRIVE_TO_POSE_TURN = 4 };
 
-struct config {
+struct drive_to_pose_config {
 	double linear_gain, angular_gain, linear_deviation, angular_deviation;
 	uint32_t velocity, reached;
-	const struct troupe_field *poses, *place[PLACE], *turn[TURN], *ahead, *left;
+	const struct troupe_field *poses, *place[PLACE], *turn[DRIVE_TO_POSE_TURN], *ahead, *left;
 };
 
-struct words {
+struct drive_to_pose_words {
 	uint64_t driving;
 	double x, y, yaw; /* wanted */
 };
 
-static const struct troupe_words words_of[] = {{"driving", TROUPE_WORD_INTEGER}, {"wanted x", TROUPE_WORD_DOUBLE},
-	{"wanted y", TROUPE_WORD_DOUBLE}, {"wanted yaw", TROUPE_WORD_DOUBLE}, {NULL, TROUPE_WORD_DOUBLE}};
+static const struct troupe_words drive_to_pose_words_of[] = {{"driving", TROUPE_WORD_INTEGER},
+	{"wanted x", TROUPE_WORD_DOUBLE}, {"wanted y", TROUPE_WORD_DOUBLE}, {"wanted yaw", TROUPE_WORD_DOUBLE},
+	{NULL, TROUPE_WORD_DOUBLE}};
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter drive_to_pose_parameters[] = {
 	BUILTIN_NUMBER("linear_p_gain", "m/s per m, default 1"),
 	BUILTIN_NUMBER("angular_p_gain", "rad/s per rad, default 2"),
 	BUILTIN_BETWEEN("linear_deviation", 0, BUILTIN_NUMBER_MAX, "m, near enough, default 0.1"),
@@ -35,14 +36,15 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-static bool find_fields(struct troupe_system *self, struct config *config)
+static bool drive_to_pose_find_fields(struct troupe_system *self, struct drive_to_pose_config *config)
 {
 	static const char *const place[PLACE] = {"position.x", "position.y", "position.z"};
-	static const char *const turn[TURN] = {"orientation.w", "orientation.x", "orientation.y", "orientation.z"};
+	static const char *const turn[DRIVE_TO_POSE_TURN] = {
+		"orientation.w", "orientation.x", "orientation.y", "orientation.z"};
 	const struct troupe_host *host = self->host;
 	for (int i = 0; i < PLACE; i++)
 		config->place[i] = host->field(self, "gz.msgs.Pose", place[i]);
-	for (int i = 0; i < TURN; i++)
+	for (int i = 0; i < DRIVE_TO_POSE_TURN; i++)
 		config->turn[i] = host->field(self, "gz.msgs.Pose", turn[i]);
 	config->poses = host->field(self, "gz.msgs.Pose_V", "pose");
 	config->ahead = host->field(self, "gz.msgs.Twist", "linear.x");
@@ -50,10 +52,10 @@ static bool find_fields(struct troupe_system *self, struct config *config)
 	return config->poses && config->ahead && config->left;
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool drive_to_pose_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct drive_to_pose_config *config = self->config = host->alloc(self, sizeof *config);
 	const struct troupe_output velocity = {.name = builtin_topic(self, plugin, NULL, "cmd_vel", NULL),
 		.type = "gz.msgs.Twist",
 		.gives = TROUPE_GIVES_PUBLISHED};
@@ -64,16 +66,16 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	config->angular_gain = host->number(self, plugin, "angular_p_gain", 2);
 	config->linear_deviation = host->number(self, plugin, "linear_deviation", 0.1);
 	config->angular_deviation = host->number(self, plugin, "angular_deviation", 0.05);
-	return host->must_move(self) && find_fields(self, config) &&
+	return host->must_move(self) && drive_to_pose_find_fields(self, config) &&
 	       builtin_take(self, plugin, NULL, "cmd_pose", "gz.msgs.Pose_V", 0) &&
 	       host->give(self, plugin, &velocity, &config->velocity) &&
 	       host->give(self, plugin, &reached, &config->reached);
 }
 
-static bool check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
+static bool drive_to_pose_check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
 	char why[TROUPE_WHY_BYTES])
 {
-	const struct config *config = self->config;
+	const struct drive_to_pose_config *config = self->config;
 	(void)input;
 	if (self->host->get_part(message, config->poses, 0))
 		return true;
@@ -82,74 +84,75 @@ static bool check(const struct troupe_system *self, uint32_t input, const struct
 }
 
 /* The turn about z, as in SDF; the length of the quaternion does not matter. */
-static double yaw_of(const struct troupe_host *host, double w, double x, double y, double z)
+static double drive_to_pose_yaw_of(const struct troupe_host *host, double w, double x, double y, double z)
 {
 	return host->atan2(2 * (w * z + x * y), w * w + x * x - y * y - z * z);
 }
 
-static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+static void drive_to_pose_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
+	const struct drive_to_pose_config *config = self->config;
 	const struct troupe_message *pose = host->get_part(message, config->poses, 0);
-	struct words *w = words;
-	double turn[TURN];
+	struct drive_to_pose_words *w = words;
+	double turn[DRIVE_TO_POSE_TURN];
 	(void)input;
 	if (!pose)
 		return;
-	for (int i = 0; i < TURN; i++)
+	for (int i = 0; i < DRIVE_TO_POSE_TURN; i++)
 		turn[i] = builtin_clamp(host->get(pose, config->turn[i], 0), -BUILTIN_NUMBER_MAX, BUILTIN_NUMBER_MAX);
 	w->x = builtin_clamp(host->get(pose, config->place[0], 0), -BUILTIN_NUMBER_MAX, BUILTIN_NUMBER_MAX);
 	w->y = builtin_clamp(host->get(pose, config->place[1], 0), -BUILTIN_NUMBER_MAX, BUILTIN_NUMBER_MAX);
-	w->yaw = yaw_of(host, turn[0], turn[1], turn[2], turn[3]);
+	w->yaw = drive_to_pose_yaw_of(host, turn[0], turn[1], turn[2], turn[3]);
 	w->driving = 1;
 }
 
 /* An angle between -2 pi and 2 pi, as one between -pi and pi. */
-static double wrapped(double angle)
+static double drive_to_pose_wrapped(double angle)
 {
 	return angle > M_PI ? angle - 2 * M_PI : angle < -M_PI ? angle + 2 * M_PI : angle;
 }
 
 /* The distance to drive and the angle to turn now: the model turns towards the goal, drives, and turns to the last yaw.
  * Both are 0 when it is there. */
-static void errors_of(const struct troupe_system *self, struct troupe_pose at, const struct words *w,
-	double *ret_linear, double *ret_angular)
+static void drive_to_pose_errors_of(const struct troupe_system *self, struct troupe_pose at,
+	const struct drive_to_pose_words *w, double *ret_linear, double *ret_angular)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
+	const struct drive_to_pose_config *config = self->config;
 	double x = w->x - at.x, y = w->y - at.y, way = sqrt(x * x + y * y);
-	double yaw = yaw_of(host, at.qw, at.qx, at.qy, at.qz);
+	double yaw = drive_to_pose_yaw_of(host, at.qw, at.qx, at.qy, at.qz);
 	bool near = way <= config->linear_deviation;
-	double turn = wrapped((near ? w->yaw : host->atan2(y, x)) - yaw);
+	double turn = drive_to_pose_wrapped((near ? w->yaw : host->atan2(y, x)) - yaw);
 	bool ahead = fabs(turn) <= config->angular_deviation;
 	*ret_linear = near || !ahead ? 0 : way;
 	*ret_angular = ahead ? 0 : turn;
 }
 
-static void tell(const struct troupe_system *self, const struct troupe_step *step, struct troupe_pose at)
+static void drive_to_pose_tell(const struct troupe_system *self, const struct troupe_step *step, struct troupe_pose at)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
+	const struct drive_to_pose_config *config = self->config;
 	struct troupe_message *message = host->message(step, "gz.msgs.Pose");
-	const double place[PLACE] = {at.x, at.y, at.z}, turn[TURN] = {at.qw, at.qx, at.qy, at.qz};
+	const double place[PLACE] = {at.x, at.y, at.z}, turn[DRIVE_TO_POSE_TURN] = {at.qw, at.qx, at.qy, at.qz};
 	for (int i = 0; i < PLACE; i++)
 		host->put(message, config->place[i], place[i]);
-	for (int i = 0; i < TURN; i++)
+	for (int i = 0; i < DRIVE_TO_POSE_TURN; i++)
 		host->put(message, config->turn[i], turn[i]);
 	host->publish(self, step, config->reached, message);
 }
 
-static void update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void drive_to_pose_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
-	struct words *w = words;
+	const struct drive_to_pose_config *config = self->config;
+	struct drive_to_pose_words *w = words;
 	double linear, angular;
 	if (!w->driving)
 		return;
 	struct troupe_pose at = host->model_pose(step, self->model, TROUPE_NOW);
-	errors_of(self, at, w, &linear, &angular);
+	drive_to_pose_errors_of(self, at, w, &linear, &angular);
 	struct troupe_message *twist = host->message(step, "gz.msgs.Twist");
 	host->put(twist, config->ahead, config->linear_gain * linear);
 	host->put(twist, config->left, config->angular_gain * angular);
@@ -157,17 +160,17 @@ static void update(const struct troupe_system *self, const struct troupe_step *s
 	if (linear != 0 || angular != 0)
 		return;
 	w->driving = 0;
-	tell(self, step, at);
+	drive_to_pose_tell(self, step, at);
 }
 
 const struct troupe_kind builtin_drive_to_pose_controller = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("DriveToPoseController"),
-	.parameters = parameters,
-	.words = words_of,
-	.configure = configure,
-	.check = check,
-	.command = command,
-	.update = update,
+	.parameters = drive_to_pose_parameters,
+	.words = drive_to_pose_words_of,
+	.configure = drive_to_pose_configure,
+	.check = drive_to_pose_check,
+	.command = drive_to_pose_command,
+	.update = drive_to_pose_update,
 };

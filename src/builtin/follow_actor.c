@@ -8,28 +8,30 @@
  * may come and go while the world runs, and an actor that has a script, too, begins where the script does. */
 #include "builtin/parts.h"
 
-enum mode { STANDS, WALKS, FAR, ALONE }; /* ALONE: there is no such model */
+enum mode { STANDS, WALKS, FOLLOW_ACTOR_FAR, FOLLOW_ACTOR_ALONE }; /* FOLLOW_ACTOR_ALONE: there is no such model */
 
-struct config {
+struct follow_actor_config {
 	const char *target;
 	double velocity, nearest, farthest;
 };
 
-struct words {
+struct follow_actor_words {
 	uint64_t mode;
 	double x, y, yaw; /* where the actor is to be after the step, if it walks */
 };
 
-static const struct troupe_words words_of[] = {
+static const struct troupe_words follow_actor_words_of[] = {
 	{"mode", TROUPE_WORD_INTEGER},
 	{"x", TROUPE_WORD_DOUBLE},
 	{"y", TROUPE_WORD_DOUBLE},
 	{"yaw", TROUPE_WORD_DOUBLE},
 	{NULL, TROUPE_WORD_DOUBLE},
 };
-_Static_assert(sizeof(struct words) == (sizeof words_of / sizeof *words_of - 1) * 8, "each word has a name");
+_Static_assert(
+	sizeof(struct follow_actor_words) == (sizeof follow_actor_words_of / sizeof *follow_actor_words_of - 1) * 8,
+	"each word has a name");
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter follow_actor_parameters[] = {
 	BUILTIN_TEXT("target", "the model to follow; needed"),
 	BUILTIN_BETWEEN("velocity", 0, BUILTIN_VELOCITY_MAX, "m/s, default 0.8"),
 	BUILTIN_BETWEEN("min_distance", 0, BUILTIN_NUMBER_MAX, "m, nearer it stands; default 1.2"),
@@ -40,10 +42,10 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool follow_actor_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct follow_actor_config *config = self->config = host->alloc(self, sizeof *config);
 	config->target = host->text(plugin, "target", NULL);
 	config->velocity = host->number(self, plugin, "velocity", 0.8);
 	config->nearest = host->number(self, plugin, "min_distance", 1.2);
@@ -56,21 +58,21 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	return true;
 }
 
-static void tell(const struct troupe_system *self, enum mode mode)
+static void follow_actor_tell(const struct troupe_system *self, enum mode mode)
 {
-	const struct config *config = self->config;
-	if (mode == FAR)
+	const struct follow_actor_config *config = self->config;
+	if (mode == FOLLOW_ACTOR_FAR)
 		self->host->log_line(
 			self, "target '%s' is farther than %g m: the actor stands", config->target, config->farthest);
-	if (mode == ALONE)
+	if (mode == FOLLOW_ACTOR_ALONE)
 		self->host->log_line(self, "there is no target '%s': the actor stands", config->target);
 }
 
 /* Walks for a step, if the target is neither too near nor too far. */
-static enum mode walk(
-	const struct troupe_system *self, const struct troupe_step *step, uint32_t target, struct words *w)
+static enum mode follow_actor_walk(
+	const struct troupe_system *self, const struct troupe_step *step, uint32_t target, struct follow_actor_words *w)
 {
-	const struct config *config = self->config;
+	const struct follow_actor_config *config = self->config;
 	const struct troupe_host *host = self->host;
 	struct troupe_pose own = host->model_pose(step, self->model, TROUPE_NOW);
 	struct troupe_pose other = host->model_pose(step, target, TROUPE_NOW);
@@ -78,27 +80,27 @@ static enum mode walk(
 	if (!(distance > config->nearest))
 		return STANDS;
 	if (distance > config->farthest)
-		return FAR;
+		return FOLLOW_ACTOR_FAR;
 	w->x = own.x + x / distance * config->velocity * step->dt;
 	w->y = own.y + y / distance * config->velocity * step->dt;
 	w->yaw = host->atan2(y, x);
 	return WALKS;
 }
 
-static void update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void follow_actor_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	struct words *w = words;
-	uint32_t target = self->host->find_model(step, ((const struct config *)self->config)->target);
-	enum mode mode = target == TROUPE_NOTHING ? ALONE : walk(self, step, target, w);
+	struct follow_actor_words *w = words;
+	uint32_t target = self->host->find_model(step, ((const struct follow_actor_config *)self->config)->target);
+	enum mode mode = target == TROUPE_NOTHING ? FOLLOW_ACTOR_ALONE : follow_actor_walk(self, step, target, w);
 	if (mode != w->mode)
-		tell(self, mode);
+		follow_actor_tell(self, mode);
 	w->mode = mode;
 }
 
-static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void follow_actor_pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct troupe_host *host = self->host;
-	const struct words *w = words;
+	const struct follow_actor_words *w = words;
 	struct troupe_pose pose = host->model_pose(step, self->model, TROUPE_NOW);
 	if (w->mode == WALKS) {
 		pose.x = w->x;
@@ -113,9 +115,9 @@ const struct troupe_kind builtin_follow_actor = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_ACTOR | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("FollowActor"),
-	.parameters = parameters,
-	.words = words_of,
-	.configure = configure,
-	.pre_update = pre_update,
-	.update = update,
+	.parameters = follow_actor_parameters,
+	.words = follow_actor_words_of,
+	.configure = follow_actor_configure,
+	.pre_update = follow_actor_pre_update,
+	.update = follow_actor_update,
 };

@@ -4,14 +4,14 @@
  * joints are driven alike. It is active from the first step, with the target <initial_position> or 0, as in Gazebo. */
 #include "builtin/parts.h"
 
-struct config {
+struct joint_position_config {
 	struct builtin_control control;
 	bool by_velocity;
 	double velocity_max; /* limit of the velocity; infinite without <cmd_max> */
 	double gain;         /* 1/s; 0: the velocity that reaches the position in this step */
 };
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter joint_position_parameters[] = {
 	BUILTIN_TEXT("joint_name", "the joints; the position of the first one is controlled"),
 	BUILTIN_NUMBER("initial_position", "rad or m; default 0"),
 	BUILTIN_BETWEEN("joint_index", 0, 0, "only axis 0 has a motor"),
@@ -24,10 +24,10 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool joint_position_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct joint_position_config *config = self->config = host->alloc(self, sizeof *config);
 	config->control.pid = (struct builtin_pid){1, 0.1, 0.01, 1, -1, 1000, -1000, 0};
 	if (!builtin_read_control(self, plugin, "initial_position", &config->control))
 		return false;
@@ -40,9 +40,9 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	return builtin_take_control(self, plugin, "position", "0/cmd_pos", &config->control);
 }
 
-static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void joint_position_pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	const struct config *config = self->config;
+	const struct joint_position_config *config = self->config;
 	struct builtin_control_words *w = words;
 	double error = self->host->joint_position(step, config->control.joints.at[0], 0, TROUPE_NOW) - w->target;
 	double velocity = builtin_velocity_to(-error, config->gain, step->dt);
@@ -58,11 +58,11 @@ const struct troupe_kind builtin_joint_position_controller = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("JointPositionController"),
-	.parameters = parameters,
+	.parameters = joint_position_parameters,
 	.words = builtin_control_words,
-	.configure = configure,
+	.configure = joint_position_configure,
 	.init = builtin_control_init,
 	.check = builtin_control_check,
 	.command = builtin_control_command,
-	.pre_update = pre_update,
+	.pre_update = joint_position_pre_update,
 };

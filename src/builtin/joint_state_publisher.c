@@ -1,7 +1,7 @@
 /* Publishes the state of joints: of those that <joint_name> lists, or of all that the model has. */
 #include "builtin/parts.h"
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter joint_state_parameters[] = {
 	BUILTIN_TEXT("joint_name", "the joints; default: all"),
 	BUILTIN_TEXT("topic", "default: /world/WORLD/model/NAME/joint_state"),
 	BUILTIN_BETWEEN("update_rate", 0, BUILTIN_NUMBER_MAX, "Hz, default 0: in each step (not Gazebo's)"),
@@ -9,7 +9,7 @@ static const struct troupe_parameter parameters[] = {
 };
 
 /* Names as the scene shows them: in the top-level model, "nested::joint" for one in a nested model. */
-static bool find_joints(struct troupe_system *self, const struct troupe_element *plugin, const char **ret_only)
+static bool joint_state_find(struct troupe_system *self, const struct troupe_element *plugin, const char **ret_only)
 {
 	const struct troupe_host *host = self->host;
 	for (const struct troupe_element *e = host->child(plugin, "joint_name", NULL); e;
@@ -23,12 +23,12 @@ static bool find_joints(struct troupe_system *self, const struct troupe_element 
 	return true;
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool joint_state_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
 	struct troupe_output output = {
 		.gives = TROUPE_GIVES_JOINTS, .rate_hz = host->number(self, plugin, "update_rate", 0)};
-	if (!find_joints(self, plugin, &output.only))
+	if (!joint_state_find(self, plugin, &output.only))
 		return false;
 	return builtin_give(self, plugin, "topic",
 		host->print(self, "world/%s/model/%s/joint_state", host->world_name(self), host->owner_name(self)),
@@ -39,6 +39,6 @@ const struct troupe_kind builtin_joint_state_publisher = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("JointStatePublisher"),
-	.parameters = parameters,
-	.configure = configure,
+	.parameters = joint_state_parameters,
+	.configure = joint_state_configure,
 };

@@ -19,9 +19,9 @@
 #include <string.h>
 
 enum { JOINTS_MAX = 64, POINT_WORDS = 3072 }; /* words for points */
-enum { POSITION, VELOCITY, EFFORT, KINDS };
+enum { JOINT_TRAJECTORY_POSITION, JOINT_TRAJECTORY_VELOCITY, JOINT_TRAJECTORY_EFFORT, JOINT_TRAJECTORY_KINDS };
 
-struct config {
+struct joint_trajectory_config {
 	uint32_t count; /* of joints */
 	uint32_t joints[JOINTS_MAX];
 	const char *names[JOINTS_MAX];
@@ -31,19 +31,20 @@ struct config {
 	bool header_starts, by_velocity, interpolates;
 	double gain; /* 1/s; see builtin_velocity_to() */
 	uint32_t points_max;
-	const struct troupe_field *joint_names, *points, *values[KINDS], *after_s, *after_ns, *stamp_s, *stamp_ns;
+	const struct troupe_field *joint_names, *points, *values[JOINT_TRAJECTORY_KINDS], *after_s, *after_ns, *stamp_s,
+		*stamp_ns;
 	const struct troupe_field *progress;
 };
 
 struct joint_words {
-	double target[KINDS];
+	double target[JOINT_TRAJECTORY_KINDS];
 	struct builtin_pid_words position, velocity;
 };
 
 /* The words: this, then the joints, then the points, then, if the parameters that are not Gazebo's are used, a struct
  * joint_course for each joint. A point: its end in s after the start, then for each joint target of each kind; NAN: not
  * given. */
-struct words {
+struct joint_trajectory_words {
 	uint64_t count;   /* of points; 0: no trajectory */
 	uint64_t present; /* the point that is the target */
 	uint64_t begun;   /* the start is known */
@@ -58,7 +59,7 @@ struct joint_course {
 
 #define GAIN(name, what) BUILTIN_NUMBER("position_" name, what), BUILTIN_NUMBER("velocity_" name, what)
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter joint_trajectory_parameters[] = {
 	BUILTIN_TEXT("topic", "of the JointTrajectory; default: /model/NAME/joint_trajectory"),
 	BUILTIN_BOOL("use_header_start_time", "a trajectory starts at the time in its header; default false"),
 	BUILTIN_TEXT("joint_name", "a joint; default: all joints with one axis"),
@@ -78,8 +79,8 @@ static const struct troupe_parameter parameters[] = {
 };
 
 /* The value of the child of that name with the number `index`. */
-static double number(struct troupe_system *self, const struct troupe_element *plugin, const char *name, uint32_t index,
-	double otherwise)
+static double joint_trajectory_number(struct troupe_system *self, const struct troupe_element *plugin, const char *name,
+	uint32_t index, double otherwise)
 {
 	const struct troupe_element *e = NULL;
 	for (uint32_t i = 0; i <= index; i++)
@@ -88,7 +89,7 @@ static double number(struct troupe_system *self, const struct troupe_element *pl
 	return builtin_number_of(self->host->text_of(e));
 }
 
-static struct builtin_pid read_pid(
+static struct builtin_pid joint_trajectory_read_pid(
 	struct troupe_system *self, const struct troupe_element *plugin, const char *of, uint32_t joint)
 {
 	struct builtin_pid pid = {0, 0, 0, -1, 0, -1, 0, 0};
@@ -106,13 +107,13 @@ static struct builtin_pid read_pid(
 		{"cmd_offset", &pid.cmd_offset},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		*rows[i].value =
-			number(self, plugin, self->host->print(self, "%s_%s", of, rows[i].name), joint, *rows[i].value);
+		*rows[i].value = joint_trajectory_number(
+			self, plugin, self->host->print(self, "%s_%s", of, rows[i].name), joint, *rows[i].value);
 	return pid;
 }
 
-static bool add_joint(struct troupe_system *self, const struct troupe_element *plugin, struct config *config,
-	uint32_t joint, const char *name)
+static bool joint_trajectory_add(struct troupe_system *self, const struct troupe_element *plugin,
+	struct joint_trajectory_config *config, uint32_t joint, const char *name)
 {
 	if (config->count == JOINTS_MAX)
 		return self->host->leave_out(
@@ -127,23 +128,25 @@ static bool add_joint(struct troupe_system *self, const struct troupe_element *p
 }
 
 /* The joints that are named, or all those with one axis. */
-static bool find_joints(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+static bool joint_trajectory_find(
+	struct troupe_system *self, const struct troupe_element *plugin, struct joint_trajectory_config *config)
 {
 	const struct troupe_host *host = self->host;
 	const struct troupe_element *e = NULL;
 	while ((e = host->child(plugin, "joint_name", e))) {
 		uint32_t joint = host->joint(self, e, host->text_of(e));
-		if (joint == TROUPE_NOTHING || !add_joint(self, e, config, joint, host->text_of(e)))
+		if (joint == TROUPE_NOTHING || !joint_trajectory_add(self, e, config, joint, host->text_of(e)))
 			return false;
 	}
 	uint32_t count, first = host->joints(self, &count);
 	for (uint32_t i = first; i < first + count && !host->child(plugin, "joint_name", NULL); i++)
-		if (host->joint_axes(self, i) == 1 && !add_joint(self, plugin, config, i, host->joint_name(self, i)))
+		if (host->joint_axes(self, i) == 1 &&
+			!joint_trajectory_add(self, plugin, config, i, host->joint_name(self, i)))
 			return false;
 	return config->count || host->leave_out(self, plugin, "the model has no joint with one axis: expected one");
 }
 
-static bool find_fields(struct troupe_system *self, struct config *config)
+static bool joint_trajectory_find_fields(struct troupe_system *self, struct joint_trajectory_config *config)
 {
 	static const char point[] = "gz.msgs.JointTrajectoryPoint", trajectory[] = "gz.msgs.JointTrajectory";
 	const struct troupe_host *host = self->host;
@@ -151,26 +154,26 @@ static bool find_fields(struct troupe_system *self, struct config *config)
 	config->points = host->field(self, trajectory, "points");
 	config->stamp_s = host->field(self, trajectory, "header.stamp.sec");
 	config->stamp_ns = host->field(self, trajectory, "header.stamp.nsec");
-	config->values[POSITION] = host->field(self, point, "positions");
-	config->values[VELOCITY] = host->field(self, point, "velocities");
-	config->values[EFFORT] = host->field(self, point, "effort");
+	config->values[JOINT_TRAJECTORY_POSITION] = host->field(self, point, "positions");
+	config->values[JOINT_TRAJECTORY_VELOCITY] = host->field(self, point, "velocities");
+	config->values[JOINT_TRAJECTORY_EFFORT] = host->field(self, point, "effort");
 	config->after_s = host->field(self, point, "time_from_start.sec");
 	config->after_ns = host->field(self, point, "time_from_start.nsec");
 	config->progress = host->field(self, "gz.msgs.Float", "data");
 	return config->progress;
 }
 
-static uint32_t words_of_point(const struct config *config)
+static uint32_t joint_trajectory_words_of_point(const struct joint_trajectory_config *config)
 {
-	return 1 + KINDS * config->count;
+	return 1 + JOINT_TRAJECTORY_KINDS * config->count;
 }
 
-static bool joint_trajectory_has_courses(const struct config *config)
+static bool joint_trajectory_has_courses(const struct joint_trajectory_config *config)
 {
 	return config->by_velocity || config->interpolates;
 }
 
-static void add_words(struct troupe_system *self, const struct config *config)
+static void joint_trajectory_add_words(struct troupe_system *self, const struct joint_trajectory_config *config)
 {
 	static const char *const of_joint[] = {"target position", "target velocity", "target effort",
 		"position's integral", "last position error", "velocity's integral", "last velocity error"};
@@ -183,64 +186,67 @@ static void add_words(struct troupe_system *self, const struct config *config)
 		for (size_t i = 0; i < sizeof of_joint / sizeof *of_joint; i++)
 			host->add_words(self, host->print(self, "%s: %s", config->names[j], of_joint[i]),
 				TROUPE_WORD_DOUBLE, 1);
-	host->add_words(self, "points: number", TROUPE_WORD_DOUBLE, config->points_max * words_of_point(config));
+	host->add_words(self, "points: number", TROUPE_WORD_DOUBLE,
+		config->points_max * joint_trajectory_words_of_point(config));
 	for (uint32_t j = 0; j < config->count && joint_trajectory_has_courses(config); j++) {
 		host->add_words(self, host->print(self, "%s: begin", config->names[j]), TROUPE_WORD_DOUBLE, 1);
 		host->add_words(self, host->print(self, "%s: named", config->names[j]), TROUPE_WORD_INTEGER, 1);
 	}
 }
-_Static_assert(sizeof(struct words) == 5 * 8 && sizeof(struct joint_words) == 7 * 8, "each word has a name");
+_Static_assert(
+	sizeof(struct joint_trajectory_words) == 5 * 8 && sizeof(struct joint_words) == 7 * 8, "each word has a name");
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool joint_trajectory_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
-	if (!host->must_move(self) || !find_fields(self, config) || !find_joints(self, plugin, config))
+	struct joint_trajectory_config *config = self->config = host->alloc(self, sizeof *config);
+	if (!host->must_move(self) || !joint_trajectory_find_fields(self, config) ||
+		!joint_trajectory_find(self, plugin, config))
 		return false;
 	config->header_starts = host->boolean(self, plugin, "use_header_start_time", false);
 	config->by_velocity = host->boolean(self, plugin, "use_velocity_commands", false);
 	config->interpolates = host->boolean(self, plugin, "interpolate", false);
 	config->gain = host->number(self, plugin, "velocity_gain", 0);
-	config->points_max = POINT_WORDS / words_of_point(config);
+	config->points_max = POINT_WORDS / joint_trajectory_words_of_point(config);
 	for (uint32_t i = 0; i < config->count; i++) {
-		config->initial[i] = number(self, plugin, "initial_position", i, 0);
-		config->held[i] = !isnan(number(self, plugin, "initial_position", i, (double)NAN));
-		config->position[i] = read_pid(self, plugin, "position", i);
-		config->velocity[i] = read_pid(self, plugin, "velocity", i);
+		config->initial[i] = joint_trajectory_number(self, plugin, "initial_position", i, 0);
+		config->held[i] = !isnan(joint_trajectory_number(self, plugin, "initial_position", i, (double)NAN));
+		config->position[i] = joint_trajectory_read_pid(self, plugin, "position", i);
+		config->velocity[i] = joint_trajectory_read_pid(self, plugin, "velocity", i);
 	}
-	add_words(self, config);
+	joint_trajectory_add_words(self, config);
 	const char *topic = builtin_topic(self, plugin, "topic", "joint_trajectory", NULL);
 	struct troupe_output output = {.gives = TROUPE_GIVES_REPORT, .type = "gz.msgs.Float"};
 	return builtin_take(self, plugin, "topic", "joint_trajectory", "gz.msgs.JointTrajectory", 0) &&
 	       builtin_give(self, plugin, NULL, host->print(self, "%s_progress", topic), &output, NULL);
 }
 
-static struct joint_words *joints_of(void *words)
+static struct joint_words *joint_trajectory_of(void *words)
 {
-	return (struct joint_words *)((struct words *)words + 1);
+	return (struct joint_words *)((struct joint_trajectory_words *)words + 1);
 }
 
-static double *point_of(const struct config *config, void *words, uint64_t index)
+static double *joint_trajectory_point_of(const struct joint_trajectory_config *config, void *words, uint64_t index)
 {
-	return (double *)(joints_of(words) + config->count) + index * words_of_point(config);
+	return (double *)(joint_trajectory_of(words) + config->count) + index * joint_trajectory_words_of_point(config);
 }
 
-static struct joint_course *joint_trajectory_courses(const struct config *config, void *words)
+static struct joint_course *joint_trajectory_courses(const struct joint_trajectory_config *config, void *words)
 {
-	return (struct joint_course *)(void *)point_of(config, words, config->points_max);
+	return (struct joint_course *)(void *)joint_trajectory_point_of(config, words, config->points_max);
 }
 
-static void init(const struct troupe_system *self, void *words)
+static void joint_trajectory_init(const struct troupe_system *self, void *words)
 {
-	const struct config *config = self->config;
+	const struct joint_trajectory_config *config = self->config;
 	for (uint32_t i = 0; i < config->count; i++)
-		joints_of(words)[i].target[POSITION] = config->initial[i];
+		joint_trajectory_of(words)[i].target[JOINT_TRAJECTORY_POSITION] = config->initial[i];
 }
 
-static bool check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
-	char why[TROUPE_WHY_BYTES])
+static bool joint_trajectory_check(const struct troupe_system *self, uint32_t input,
+	const struct troupe_message *message, char why[TROUPE_WHY_BYTES])
 {
-	const struct config *config = self->config;
+	const struct joint_trajectory_config *config = self->config;
 	uint32_t points = self->host->count(message, config->points);
 	(void)input;
 	if (!self->host->count(message, config->joint_names))
@@ -256,9 +262,10 @@ static bool check(const struct troupe_system *self, uint32_t input, const struct
 }
 
 /* The place of the joint in the message; UINT32_MAX: the message does not name it. */
-static uint32_t place_of(const struct troupe_system *self, const struct troupe_message *message, const char *name)
+static uint32_t joint_trajectory_place_of(
+	const struct troupe_system *self, const struct troupe_message *message, const char *name)
 {
-	const struct config *config = self->config;
+	const struct joint_trajectory_config *config = self->config;
 	uint32_t count = self->host->count(message, config->joint_names);
 	for (uint32_t i = 0; i < count; i++)
 		if (!strcmp(self->host->get_text(message, config->joint_names, i), name))
@@ -266,43 +273,47 @@ static uint32_t place_of(const struct troupe_system *self, const struct troupe_m
 	return UINT32_MAX;
 }
 
-static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+static void joint_trajectory_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
-	struct words *w = words;
+	const struct joint_trajectory_config *config = self->config;
+	struct joint_trajectory_words *w = words;
 	char why[TROUPE_WHY_BYTES];
-	if (!check(self, input, message, why))
+	if (!joint_trajectory_check(self, input, message, why))
 		return;
-	memset(point_of(config, words, 0), 0, config->points_max * words_of_point(config) * sizeof(double));
+	memset(joint_trajectory_point_of(config, words, 0), 0,
+		config->points_max * joint_trajectory_words_of_point(config) * sizeof(double));
 	double stamp = host->get(message, config->stamp_s, 0) + host->get(message, config->stamp_ns, 0) * 1e-9;
 	bool starts = config->header_starts && host->count(message, config->stamp_s);
-	*w = (struct words){
+	*w = (struct joint_trajectory_words){
 		.count = host->count(message, config->points), .begun = starts, .start_s = starts ? stamp : 0};
 	w->present = UINT64_MAX;
 	for (uint32_t j = 0; j < config->count && joint_trajectory_has_courses(config); j++)
-		if (place_of(self, message, config->names[j]) != UINT32_MAX)
+		if (joint_trajectory_place_of(self, message, config->names[j]) != UINT32_MAX)
 			joint_trajectory_courses(config, words)[j].named = 1;
 	for (uint32_t p = 0; p < w->count; p++) {
 		const struct troupe_message *point = host->get_part(message, config->points, p);
-		double *to = point_of(config, words, p);
+		double *to = joint_trajectory_point_of(config, words, p);
 		to[0] = host->get(point, config->after_s, 0) + host->get(point, config->after_ns, 0) * 1e-9;
 		for (uint32_t j = 0; j < config->count; j++) {
-			uint32_t place = place_of(self, message, config->names[j]);
-			for (int k = 0; k < KINDS; k++)
-				to[1 + j * KINDS + (uint32_t)k] = place < host->count(point, config->values[k])
-									  ? host->get(point, config->values[k], place)
-									  : (double)NAN;
+			uint32_t place = joint_trajectory_place_of(self, message, config->names[j]);
+			for (int k = 0; k < JOINT_TRAJECTORY_KINDS; k++)
+				to[1 + j * JOINT_TRAJECTORY_KINDS + (uint32_t)k] =
+					place < host->count(point, config->values[k])
+						? host->get(point, config->values[k], place)
+						: (double)NAN;
 		}
 	}
 }
 
 /* The last value of a kind that a point before this one gives a joint; `otherwise`: none does. */
-static double joint_trajectory_before(
-	const struct config *config, void *words, uint64_t point, uint32_t joint, uint32_t kind, double otherwise)
+static double joint_trajectory_before(const struct joint_trajectory_config *config, void *words, uint64_t point,
+	uint32_t joint, uint32_t kind, double otherwise)
 {
 	while (point-- > 0) {
-		double value = point_of(config, words, point)[1 + joint * KINDS + kind];
+		double value =
+			joint_trajectory_point_of(config, words, point)[1 + joint * JOINT_TRAJECTORY_KINDS + kind];
 		if (!isnan(value))
 			return value;
 	}
@@ -311,44 +322,48 @@ static double joint_trajectory_before(
 
 /* Moves the target of a joint towards the present point, from the point before it: on a line, or by Hermite's cubic
  * with the velocities at both ends. */
-static void joint_trajectory_move(const struct config *config, double time_s, void *words, uint32_t joint)
+static void joint_trajectory_move(
+	const struct joint_trajectory_config *config, double time_s, void *words, uint32_t joint)
 {
-	const struct words *w = words;
-	const double *to = point_of(config, words, w->present) + 1 + joint * KINDS;
-	double from_s = w->present ? point_of(config, words, w->present - 1)[0] : 0;
-	double span_s = point_of(config, words, w->present)[0] - from_s;
-	double *target = joints_of(words)[joint].target;
-	double begin = joint_trajectory_before(
-		config, words, w->present, joint, POSITION, joint_trajectory_courses(config, words)[joint].begin);
-	double speed =
-		joint_trajectory_before(config, words, w->present, joint, VELOCITY, w->present ? (double)NAN : 0);
-	double way = to[POSITION] - begin, s = span_s > 0 ? builtin_clamp((time_s - from_s) / span_s, 0, 1) : 1;
+	const struct joint_trajectory_words *w = words;
+	const double *to = joint_trajectory_point_of(config, words, w->present) + 1 + joint * JOINT_TRAJECTORY_KINDS;
+	double from_s = w->present ? joint_trajectory_point_of(config, words, w->present - 1)[0] : 0;
+	double span_s = joint_trajectory_point_of(config, words, w->present)[0] - from_s;
+	double *target = joint_trajectory_of(words)[joint].target;
+	double begin = joint_trajectory_before(config, words, w->present, joint, JOINT_TRAJECTORY_POSITION,
+		joint_trajectory_courses(config, words)[joint].begin);
+	double speed = joint_trajectory_before(
+		config, words, w->present, joint, JOINT_TRAJECTORY_VELOCITY, w->present ? (double)NAN : 0);
+	double way = to[JOINT_TRAJECTORY_POSITION] - begin,
+	       s = span_s > 0 ? builtin_clamp((time_s - from_s) / span_s, 0, 1) : 1;
 	if (isnan(way))
 		return;
-	bool bent = !isnan(to[VELOCITY]) && !isnan(speed), moves = s > 0 && s < 1;
-	double out = bent ? speed * span_s : way, in = bent ? to[VELOCITY] * span_s : way;
+	bool bent = !isnan(to[JOINT_TRAJECTORY_VELOCITY]) && !isnan(speed), moves = s > 0 && s < 1;
+	double out = bent ? speed * span_s : way, in = bent ? to[JOINT_TRAJECTORY_VELOCITY] * span_s : way;
 	/* with out = in = way this is the line */
-	target[POSITION] =
-		s < 1 ? begin + s * (out + s * (3 * way - 2 * out - in + s * (out + in - 2 * way))) : to[POSITION];
-	target[VELOCITY] =
+	target[JOINT_TRAJECTORY_POSITION] =
+		s < 1 ? begin + s * (out + s * (3 * way - 2 * out - in + s * (out + in - 2 * way)))
+		      : to[JOINT_TRAJECTORY_POSITION];
+	target[JOINT_TRAJECTORY_VELOCITY] =
 		moves ? (out + s * (2 * (3 * way - 2 * out - in) + s * 3 * (out + in - 2 * way))) / span_s : 0;
 }
 
 /* A trajectory starts from the last target, or from where the joint is if it had none. */
 static void joint_trajectory_start(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	const struct config *config = self->config;
+	const struct joint_trajectory_config *config = self->config;
 	for (uint32_t j = 0; j < config->count; j++)
 		joint_trajectory_courses(config, words)[j].begin =
 			config->by_velocity && config->held[j]
-				? joints_of(words)[j].target[POSITION]
+				? joint_trajectory_of(words)[j].target[JOINT_TRAJECTORY_POSITION]
 				: self->host->joint_position(step, config->joints[j], 0, TROUPE_NOW);
 }
 
 /* Finds the point that is the target now. */
-static void follow(const struct config *config, const struct troupe_step *step, void *words)
+static void joint_trajectory_follow(
+	const struct joint_trajectory_config *config, const struct troupe_step *step, void *words)
 {
-	struct words *w = words;
+	struct joint_trajectory_words *w = words;
 	w->changed = 0;
 	if (!w->count || w->count > config->points_max)
 		return;
@@ -357,24 +372,24 @@ static void follow(const struct config *config, const struct troupe_step *step, 
 		w->start_s = step->time_s;
 	}
 	uint64_t now = w->present < w->count ? w->present : 0;
-	while (now + 1 < w->count && !(point_of(config, words, now)[0] > step->time_s - w->start_s))
+	while (now + 1 < w->count && !(joint_trajectory_point_of(config, words, now)[0] > step->time_s - w->start_s))
 		now++;
 	if (now == w->present)
 		return;
 	w->present = now;
 	w->changed = 1;
-	const double *from = point_of(config, words, now) + 1;
+	const double *from = joint_trajectory_point_of(config, words, now) + 1;
 	for (uint32_t j = 0; j < config->count; j++)
-		for (uint32_t k = 0; k < KINDS; k++)
-			if (!isnan(from[j * KINDS + k]))
-				joints_of(words)[j].target[k] = from[j * KINDS + k];
+		for (uint32_t k = 0; k < JOINT_TRAJECTORY_KINDS; k++)
+			if (!isnan(from[j * JOINT_TRAJECTORY_KINDS + k]))
+				joint_trajectory_of(words)[j].target[k] = from[j * JOINT_TRAJECTORY_KINDS + k];
 }
 
 /* Between points. */
 static void joint_trajectory_interpolate(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	const struct config *config = self->config;
-	const struct words *w = words;
+	const struct joint_trajectory_config *config = self->config;
+	const struct joint_trajectory_words *w = words;
 	if (!w->count || w->count > config->points_max || w->present >= w->count)
 		return;
 	for (uint32_t j = 0; j < config->count; j++)
@@ -384,53 +399,53 @@ static void joint_trajectory_interpolate(const struct troupe_system *self, const
 static void joint_trajectory_drive(
 	const struct troupe_system *self, const struct troupe_step *step, void *words, uint32_t joint)
 {
-	const struct config *config = self->config;
-	const double *target = joints_of(words)[joint].target;
+	const struct joint_trajectory_config *config = self->config;
+	const double *target = joint_trajectory_of(words)[joint].target;
 	double position = self->host->joint_position(step, config->joints[joint], 0, TROUPE_NOW);
-	double velocity = builtin_velocity_to(target[POSITION] - position, config->gain, step->dt);
+	double velocity = builtin_velocity_to(target[JOINT_TRAJECTORY_POSITION] - position, config->gain, step->dt);
 	if (config->held[joint] || joint_trajectory_courses(config, words)[joint].named)
-		self->host->joint_drive(
-			step, config->joints[joint], velocity + (config->interpolates ? target[VELOCITY] : 0));
+		self->host->joint_drive(step, config->joints[joint],
+			velocity + (config->interpolates ? target[JOINT_TRAJECTORY_VELOCITY] : 0));
 }
 
-static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void joint_trajectory_pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
-	if (config->interpolates && ((const struct words *)words)->present == UINT64_MAX)
+	const struct joint_trajectory_config *config = self->config;
+	if (config->interpolates && ((const struct joint_trajectory_words *)words)->present == UINT64_MAX)
 		joint_trajectory_start(self, step, words);
-	follow(config, step, words);
+	joint_trajectory_follow(config, step, words);
 	if (config->interpolates)
 		joint_trajectory_interpolate(self, step, words);
 	for (uint32_t i = 0; i < config->count; i++) {
-		struct joint_words *joint = &joints_of(words)[i];
+		struct joint_words *joint = &joint_trajectory_of(words)[i];
 		if (config->by_velocity) {
 			joint_trajectory_drive(self, step, words, i);
 			continue;
 		}
 		double position = host->joint_position(step, config->joints[i], 0, TROUPE_NOW);
 		double velocity = host->joint_velocity(step, config->joints[i], 0, TROUPE_NOW);
-		double force = builtin_pid_update(
-			&config->position[i], &joint->position, position - joint->target[POSITION], step->dt);
-		force += builtin_pid_update(
-			&config->velocity[i], &joint->velocity, velocity - joint->target[VELOCITY], step->dt);
-		host->joint_force(step, config->joints[i], force + joint->target[EFFORT]);
+		double force = builtin_pid_update(&config->position[i], &joint->position,
+			position - joint->target[JOINT_TRAJECTORY_POSITION], step->dt);
+		force += builtin_pid_update(&config->velocity[i], &joint->velocity,
+			velocity - joint->target[JOINT_TRAJECTORY_VELOCITY], step->dt);
+		host->joint_force(step, config->joints[i], force + joint->target[JOINT_TRAJECTORY_EFFORT]);
 	}
 }
 
 /* How much of the time of the trajectory the present point has, when it became the target. */
-static bool report(const struct troupe_system *self, const struct troupe_step *step, const void *words, uint32_t output,
-	struct troupe_message *message)
+static bool joint_trajectory_report(const struct troupe_system *self, const struct troupe_step *step, const void *words,
+	uint32_t output, struct troupe_message *message)
 {
-	const struct config *config = self->config;
-	const struct words *w = words;
+	const struct joint_trajectory_config *config = self->config;
+	const struct joint_trajectory_words *w = words;
 	(void)step;
 	(void)output;
 	if (!w->changed || !w->count || w->count > config->points_max || w->present >= w->count)
 		return false;
 	const double *points = (const double *)((const struct joint_words *)(w + 1) + config->count);
-	double end = points[(w->count - 1) * words_of_point(config)];
-	double now = points[w->present * words_of_point(config)];
+	double end = points[(w->count - 1) * joint_trajectory_words_of_point(config)];
+	double now = points[w->present * joint_trajectory_words_of_point(config)];
 	self->host->put(message, config->progress, end > 0 ? now / end : 1);
 	return true;
 }
@@ -439,11 +454,11 @@ const struct troupe_kind builtin_joint_trajectory_controller = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("JointTrajectoryController"),
-	.parameters = parameters,
-	.configure = configure,
-	.init = init,
-	.check = check,
-	.command = command,
-	.pre_update = pre_update,
-	.report = report,
+	.parameters = joint_trajectory_parameters,
+	.configure = joint_trajectory_configure,
+	.init = joint_trajectory_init,
+	.check = joint_trajectory_check,
+	.command = joint_trajectory_command,
+	.pre_update = joint_trajectory_pre_update,
+	.report = joint_trajectory_report,
 };

@@ -3,18 +3,18 @@
  * joints connect are one body, and have its energy. */
 #include "builtin/parts.h"
 
-struct words {
+struct kinetic_energy_words {
 	double energy_j;
 };
 
-struct config {
+struct kinetic_energy_config {
 	uint32_t link, output;
 	double threshold_j;
 	struct troupe_inertia inertia;
 	const struct troupe_field *data;
 };
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter kinetic_energy_parameters[] = {
 	BUILTIN_TEXT("link_name", "the link; <base_link_name> is the same; one of them is needed"),
 	BUILTIN_TEXT("base_link_name", "the link"),
 	BUILTIN_BETWEEN("kinetic_energy_threshold", 0, BUILTIN_NUMBER_MAX, "J; default 7"),
@@ -22,15 +22,15 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-static const struct troupe_words word_names[] = {
+static const struct troupe_words kinetic_energy_word_names[] = {
 	{"kinetic energy", TROUPE_WORD_DOUBLE},
 	{NULL, TROUPE_WORD_INTEGER},
 };
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool kinetic_energy_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct kinetic_energy_config *config = self->config = host->alloc(self, sizeof *config);
 	const struct troupe_element *name = host->child(plugin, "link_name", NULL);
 	const struct troupe_output output = {.type = "gz.msgs.Double", .gives = TROUPE_GIVES_PUBLISHED};
 	if (!name)
@@ -50,9 +50,9 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 		       &output, &config->output);
 }
 
-static double energy_of(const struct troupe_system *self, const struct troupe_step *step)
+static double kinetic_energy_of(const struct troupe_system *self, const struct troupe_step *step)
 {
-	const struct config *config = self->config;
+	const struct kinetic_energy_config *config = self->config;
 	const struct troupe_inertia *inertia = &config->inertia;
 	struct troupe_vec3 v = self->host->centre_velocity(step, config->link, TROUPE_NOW);
 	struct troupe_quat turn = troupe_pose_turn(self->host->link_pose(step, config->link, TROUPE_NOW));
@@ -64,12 +64,12 @@ static double energy_of(const struct troupe_system *self, const struct troupe_st
 	return (inertia->mass * troupe_vec3_dot(v, v) + turning) / 2;
 }
 
-static void update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void kinetic_energy_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
-	struct words *w = words;
-	double energy = energy_of(self, step), lost = w->energy_j - energy;
+	const struct kinetic_energy_config *config = self->config;
+	struct kinetic_energy_words *w = words;
+	double energy = kinetic_energy_of(self, step), lost = w->energy_j - energy;
 	w->energy_j = energy;
 	if (!(lost > config->threshold_j))
 		return;
@@ -82,8 +82,8 @@ const struct troupe_kind builtin_kinetic_energy_monitor = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("KineticEnergyMonitor"),
-	.parameters = parameters,
-	.words = word_names,
-	.configure = configure,
-	.update = update,
+	.parameters = kinetic_energy_parameters,
+	.words = kinetic_energy_word_names,
+	.configure = kinetic_energy_configure,
+	.update = kinetic_energy_update,
 };

@@ -18,7 +18,7 @@ struct slope { /* a coefficient over the angle of attack */
 	double per_rad, beyond;
 };
 
-struct config {
+struct lift_drag_config {
 	uint32_t link, joint; /* joint: of the control surface; TROUPE_NOTHING: none */
 	struct slope lift, drag, moment;
 	double a0, stall, area, density, joint_to_lift, joint_to_moment;
@@ -26,7 +26,7 @@ struct config {
 	struct troupe_vec3 cp, forward, upward, wind;
 };
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter lift_drag_parameters[] = {
 	BUILTIN_TEXT("link_name", "the link on which the forces act"),
 	BUILTIN_TEXT("control_joint_name", "its position adds lift"),
 	BUILTIN_NUMBER("control_joint_rad_to_cl", "coefficient of lift per rad of that joint, default 4"),
@@ -48,7 +48,8 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-static void read_numbers(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+static void lift_drag_read_numbers(
+	struct troupe_system *self, const struct troupe_element *plugin, struct lift_drag_config *config)
 {
 	const struct {
 		const char *name;
@@ -71,17 +72,17 @@ static void read_numbers(struct troupe_system *self, const struct troupe_element
 		*numbers[i].value = self->host->number(self, plugin, numbers[i].name, numbers[i].usual);
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool lift_drag_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct lift_drag_config *config = self->config = host->alloc(self, sizeof *config);
 	const struct troupe_element *joint = host->child(plugin, "control_joint_name", NULL);
 	config->joint = TROUPE_NOTHING;
 	if (!host->must_move(self) || !builtin_find_link(self, plugin, "link_name", &config->link))
 		return false;
 	if (joint && (config->joint = host->joint(self, joint, host->text_of(joint))) == TROUPE_NOTHING)
 		return false;
-	read_numbers(self, plugin, config);
+	lift_drag_read_numbers(self, plugin, config);
 	config->radial = host->boolean(self, plugin, "radial_symmetry", false);
 	config->cp = host->vector(self, plugin, "cp", troupe_vec3_make(0, 0, 0));
 	config->forward = troupe_vec3_unit(host->vector(self, plugin, "forward", troupe_vec3_make(1, 0, 0)));
@@ -91,7 +92,7 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 }
 
 /* The coefficient at this angle of attack. */
-static double at_angle(const struct slope *slope, double alpha, double stall)
+static double lift_drag_at_angle(const struct slope *slope, double alpha, double stall)
 {
 	if (alpha > stall)
 		return slope->per_rad * stall + slope->beyond * (alpha - stall);
@@ -101,17 +102,17 @@ static double at_angle(const struct slope *slope, double alpha, double stall)
 }
 
 /* The same, where the sign stays that of the angle beyond the stall. */
-static double signed_at_angle(const struct slope *slope, double alpha, double stall)
+static double lift_drag_signed_at_angle(const struct slope *slope, double alpha, double stall)
 {
-	double value = at_angle(slope, alpha, stall);
+	double value = lift_drag_at_angle(slope, alpha, stall);
 	if (alpha > stall)
 		return fmax(value, 0);
 	return alpha < -stall ? fmin(value, 0) : value;
 }
 
 /* The angle from the forward direction to the flow, positive when the flow comes from below, within +-90 degrees. */
-static double angle_of_attack(const struct troupe_host *host, const struct config *config, struct troupe_vec3 up,
-	struct troupe_vec3 forward, struct troupe_vec3 lift)
+static double lift_drag_angle_of_attack(const struct troupe_host *host, const struct lift_drag_config *config,
+	struct troupe_vec3 up, struct troupe_vec3 forward, struct troupe_vec3 lift)
 {
 	double angle = host->acos(builtin_clamp(troupe_vec3_dot(lift, up), -1, 1));
 	double alpha = config->a0 + (troupe_vec3_dot(lift, forward) >= 0 ? angle : -angle);
@@ -120,22 +121,22 @@ static double angle_of_attack(const struct troupe_host *host, const struct confi
 }
 
 /* Force and torque that a velocity causes, in the world's axes. */
-static struct troupe_wrench wrench_of(const struct troupe_system *self, const struct troupe_step *step,
+static struct troupe_wrench lift_drag_wrench_of(const struct troupe_system *self, const struct troupe_step *step,
 	struct troupe_vec3 forward, struct troupe_vec3 up, struct troupe_vec3 velocity)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
+	const struct lift_drag_config *config = self->config;
 	struct troupe_vec3 along = troupe_vec3_unit(velocity);
 	struct troupe_vec3 across = troupe_vec3_unit(troupe_vec3_cross(forward, up));
 	double sine = builtin_clamp(troupe_vec3_dot(across, along), -1, 1), sweep = 1 - sine * sine;
 	struct troupe_vec3 flow =
 		troupe_vec3_sub(velocity, troupe_vec3_scale(across, troupe_vec3_dot(velocity, across)));
 	struct troupe_vec3 lift = troupe_vec3_unit(troupe_vec3_cross(across, flow));
-	double alpha = angle_of_attack(host, config, up, forward, lift);
+	double alpha = lift_drag_angle_of_attack(host, config, up, forward, lift);
 	double pressure = 0.5 * config->density * troupe_vec3_dot(flow, flow) * config->area;
-	double cl = signed_at_angle(&config->lift, alpha, config->stall) * sweep;
-	double cm = signed_at_angle(&config->moment, alpha, config->stall) * sweep;
-	double cd = fabs(at_angle(&config->drag, alpha, config->stall) * sweep);
+	double cl = lift_drag_signed_at_angle(&config->lift, alpha, config->stall) * sweep;
+	double cm = lift_drag_signed_at_angle(&config->moment, alpha, config->stall) * sweep;
+	double cd = fabs(lift_drag_at_angle(&config->drag, alpha, config->stall) * sweep);
 	if (config->joint != TROUPE_NOTHING) {
 		double joint = host->joint_position(step, config->joint, 0, TROUPE_NOW);
 		cl += config->joint_to_lift * joint;
@@ -146,10 +147,10 @@ static struct troupe_wrench wrench_of(const struct troupe_system *self, const st
 		troupe_vec3_scale(across, cm * pressure)};
 }
 
-static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void lift_drag_pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
+	const struct lift_drag_config *config = self->config;
 	struct troupe_twist twist = host->link_twist(step, config->link, TROUPE_NOW);
 	struct troupe_quat turn = troupe_pose_turn(host->link_pose(step, config->link, TROUPE_NOW));
 	struct troupe_vec3 arm = troupe_quat_rotate(turn, config->cp);
@@ -163,14 +164,14 @@ static void pre_update(const struct troupe_system *self, const struct troupe_ste
 	if (config->radial)
 		up = troupe_vec3_unit(
 			troupe_vec3_cross(forward, troupe_vec3_cross(forward, troupe_vec3_unit(velocity))));
-	host->link_force(step, config->link, config->cp, wrench_of(self, step, forward, up, velocity));
+	host->link_force(step, config->link, config->cp, lift_drag_wrench_of(self, step, forward, up, velocity));
 }
 
 const struct troupe_kind builtin_lift_drag = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("LiftDrag"),
-	.parameters = parameters,
-	.configure = configure,
-	.pre_update = pre_update,
+	.parameters = lift_drag_parameters,
+	.configure = lift_drag_configure,
+	.pre_update = lift_drag_pre_update,
 };

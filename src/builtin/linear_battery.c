@@ -23,19 +23,19 @@ enum { CHARGING = 1, DISCHARGING = 2, NOT_CHARGING = 3, FULL = 4 };
 #define CHARGED 0.9      /* of the capacity: no more charging current from here on */
 #define VOLTAGE_MIN 1e-3 /* V: below, the battery is dead */
 
-struct words {
+struct linear_battery_words {
 	uint64_t started, charging, draining; /* draining: in the last step */
 	double charge_ah, current_a, voltage_v;
 };
 
-struct config {
+struct linear_battery_config {
 	double voltage_v, constant_v, linear_v, charge_ah, capacity_ah, resistance_ohm, tau_s, load_w, charging_h;
 	bool started, on_motion, inverted, in_percent;
 	uint32_t joint_first, joint_count;
 	const struct troupe_field *field[6];
 };
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter linear_battery_parameters[] = {
 	BUILTIN_TEXT("battery_name", "needed"),
 	BUILTIN_NUMBER("voltage", "V at the beginning; needed"),
 	BUILTIN_NUMBER("open_circuit_voltage_constant_coef", "e0 in V; default 0"),
@@ -58,7 +58,7 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-static const struct troupe_words word_names[] = {
+static const struct troupe_words linear_battery_word_names[] = {
 	{"started", TROUPE_WORD_INTEGER},
 	{"charging", TROUPE_WORD_INTEGER},
 	{"draining", TROUPE_WORD_INTEGER},
@@ -69,7 +69,7 @@ static const struct troupe_words word_names[] = {
 };
 
 /* What thrusters of the model take from the battery. */
-static double thrusters_load_w(struct troupe_system *self, const struct troupe_element *plugin)
+static double linear_battery_thrusters_load_w(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
 	const char *own = host->text(plugin, "battery_name", "");
@@ -81,10 +81,10 @@ static double thrusters_load_w(struct troupe_system *self, const struct troupe_e
 	return load_w;
 }
 
-static bool read_numbers(struct troupe_system *self, const struct troupe_element *plugin)
+static bool linear_battery_read_numbers(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *c = self->config;
+	struct linear_battery_config *c = self->config;
 	c->voltage_v = host->number(self, plugin, "voltage", 0);
 	c->constant_v = host->number(self, plugin, "open_circuit_voltage_constant_coef", 0);
 	c->linear_v = host->number(self, plugin, "open_circuit_voltage_linear_coef", 0);
@@ -92,7 +92,7 @@ static bool read_numbers(struct troupe_system *self, const struct troupe_element
 	c->charge_ah = host->number(self, plugin, "initial_charge", c->capacity_ah);
 	c->resistance_ohm = host->number(self, plugin, "resistance", 0);
 	c->tau_s = host->number(self, plugin, "smooth_current_tau", 1);
-	c->load_w = host->number(self, plugin, "power_load", 0) + thrusters_load_w(self, plugin);
+	c->load_w = host->number(self, plugin, "power_load", 0) + linear_battery_thrusters_load_w(self, plugin);
 	c->inverted = host->boolean(self, plugin, "invert_current_sign", false);
 	c->in_percent = host->boolean(self, plugin, "fix_issue_225", false);
 	c->charging_h = host->number(self, plugin, "charging_time", 0);
@@ -104,18 +104,19 @@ static bool read_numbers(struct troupe_system *self, const struct troupe_element
 	return true;
 }
 
-static bool find_fields(struct troupe_system *self)
+static bool linear_battery_find_fields(struct troupe_system *self)
 {
 	static const char *const paths[] = {
 		"voltage", "current", "charge", "capacity", "percentage", "power_supply_status"};
-	struct config *config = self->config;
+	struct linear_battery_config *config = self->config;
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		if (!(config->field[i] = self->host->field(self, "gz.msgs.BatteryState", paths[i])))
 			return false;
 	return true;
 }
 
-static bool take_each(struct troupe_system *self, const struct troupe_element *plugin, const char *name, uint32_t input)
+static bool linear_battery_take_each(
+	struct troupe_system *self, const struct troupe_element *plugin, const char *name, uint32_t input)
 {
 	const struct troupe_host *host = self->host;
 	const struct troupe_element *e = NULL;
@@ -125,7 +126,7 @@ static bool take_each(struct troupe_system *self, const struct troupe_element *p
 	return true;
 }
 
-static bool connect(struct troupe_system *self, const struct troupe_element *plugin)
+static bool linear_battery_connect(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
 	const char *name = host->print(
@@ -134,8 +135,9 @@ static bool connect(struct troupe_system *self, const struct troupe_element *plu
 		.type = "gz.msgs.BatteryState",
 		.gives = TROUPE_GIVES_REPORT,
 		.rate_hz = 50};
-	if (!host->give(self, plugin, &state, NULL) || !take_each(self, plugin, "power_draining_topic", START) ||
-		!take_each(self, plugin, "stop_power_draining_topic", STOP))
+	if (!host->give(self, plugin, &state, NULL) ||
+		!linear_battery_take_each(self, plugin, "power_draining_topic", START) ||
+		!linear_battery_take_each(self, plugin, "stop_power_draining_topic", STOP))
 		return false;
 	if (!host->boolean(self, plugin, "enable_recharge", false))
 		return true;
@@ -147,32 +149,33 @@ static bool connect(struct troupe_system *self, const struct troupe_element *plu
 		       "gz.msgs.Empty", CHARGE_NO_MORE);
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool linear_battery_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	static const char *const needed[] = {"battery_name", "voltage", "capacity"};
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct linear_battery_config *config = self->config = host->alloc(self, sizeof *config);
 	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
 		if (!*host->text(plugin, needed[i], ""))
 			return host->leave_out(self, plugin, "the plugin has no <%s>", needed[i]);
-	if (!host->must_move(self) || !read_numbers(self, plugin))
+	if (!host->must_move(self) || !linear_battery_read_numbers(self, plugin))
 		return false;
 	config->started = host->boolean(self, plugin, "start_draining", false);
 	config->on_motion = host->boolean(self, plugin, "start_on_motion", true);
 	config->joint_first = host->joints(self, &config->joint_count);
-	return find_fields(self) && connect(self, plugin);
+	return linear_battery_find_fields(self) && linear_battery_connect(self, plugin);
 }
 
-static void init(const struct troupe_system *self, void *words)
+static void linear_battery_init(const struct troupe_system *self, void *words)
 {
-	const struct config *config = self->config;
-	*(struct words *)words = (struct words){
+	const struct linear_battery_config *config = self->config;
+	*(struct linear_battery_words *)words = (struct linear_battery_words){
 		.started = config->started, .charge_ah = config->charge_ah, .voltage_v = config->voltage_v};
 }
 
-static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+static void linear_battery_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
-	struct words *w = words;
+	struct linear_battery_words *w = words;
 	(void)self;
 	(void)message;
 	if (input == START || input == STOP)
@@ -181,26 +184,26 @@ static void command(const struct troupe_system *self, uint32_t input, const stru
 		w->charging = input == CHARGE;
 }
 
-static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void linear_battery_pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	const struct config *config = self->config;
-	const struct words *w = words;
+	const struct linear_battery_config *config = self->config;
+	const struct linear_battery_words *w = words;
 	if (w->charge_ah > 0)
 		return;
 	for (uint32_t j = 0; j < config->joint_count; j++)
 		self->host->joint_release(step, config->joint_first + j);
 }
 
-static bool is_driven(const struct troupe_system *self, const struct troupe_step *step)
+static bool linear_battery_is_driven(const struct troupe_system *self, const struct troupe_step *step)
 {
-	const struct config *config = self->config;
+	const struct linear_battery_config *config = self->config;
 	for (uint32_t j = 0; j < config->joint_count; j++)
 		if (self->host->joint_asked(step, config->joint_first + j))
 			return true;
 	return false;
 }
 
-static void drain(const struct config *config, struct words *w, double dt)
+static void linear_battery_drain(const struct linear_battery_config *config, struct linear_battery_words *w, double dt)
 {
 	double raw = w->draining ? config->load_w / w->voltage_v : 0;
 	if (w->charging && w->charge_ah < CHARGED * config->capacity_ah)
@@ -213,22 +216,22 @@ static void drain(const struct config *config, struct words *w, double dt)
 		       config->resistance_ohm * w->current_a;
 }
 
-static void post_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void linear_battery_post_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	const struct config *config = self->config;
-	struct words *w = words;
+	const struct linear_battery_config *config = self->config;
+	struct linear_battery_words *w = words;
 	bool dead = w->charge_ah < 0 || fabs(w->voltage_v) < VOLTAGE_MIN;
-	w->started |= config->on_motion && is_driven(self, step);
+	w->started |= config->on_motion && linear_battery_is_driven(self, step);
 	w->draining = w->started;
 	if ((w->draining && !dead) || w->charging)
-		drain(config, w, step->dt);
+		linear_battery_drain(config, w, step->dt);
 }
 
-static bool report(const struct troupe_system *self, const struct troupe_step *step, const void *words, uint32_t output,
-	struct troupe_message *message)
+static bool linear_battery_report(const struct troupe_system *self, const struct troupe_step *step, const void *words,
+	uint32_t output, struct troupe_message *message)
 {
-	const struct config *config = self->config;
-	const struct words *w = words;
+	const struct linear_battery_config *config = self->config;
+	const struct linear_battery_words *w = words;
 	double part = w->charge_ah / config->capacity_ah;
 	int status = w->charging ? CHARGING : w->draining ? DISCHARGING : part > CHARGED ? FULL : NOT_CHARGING;
 	double current_a = config->inverted ? -w->current_a : w->current_a;
@@ -245,12 +248,12 @@ const struct troupe_kind builtin_linear_battery = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("LinearBatteryPlugin"),
-	.parameters = parameters,
-	.words = word_names,
-	.configure = configure,
-	.init = init,
-	.command = command,
-	.pre_update = pre_update,
-	.post_update = post_update,
-	.report = report,
+	.parameters = linear_battery_parameters,
+	.words = linear_battery_word_names,
+	.configure = linear_battery_configure,
+	.init = linear_battery_init,
+	.command = linear_battery_command,
+	.pre_update = linear_battery_pre_update,
+	.post_update = linear_battery_post_update,
+	.report = linear_battery_report,
 };

@@ -12,28 +12,29 @@
  * nothing on them. */
 #include "builtin/parts.h"
 
-enum wheel { FRONT_LEFT, FRONT_RIGHT, BACK_LEFT, BACK_RIGHT, WHEELS };
-enum way { AHEAD, ASIDE, TURN, WAYS };
+enum mecanum_drive_wheel { FRONT_LEFT, FRONT_RIGHT, BACK_LEFT, BACK_RIGHT, WHEELS };
+enum way { AHEAD, ASIDE, MECANUM_DRIVE_TURN, MECANUM_DRIVE_WAYS };
 
 /* The share of each way of driving in the speed of a wheel's rim. The turn is multiplied by the length l, too. */
-static const double part[WHEELS][WAYS] = {{1, -1, -1}, {1, 1, 1}, {1, 1, -1}, {1, -1, 1}};
+static const double mecanum_drive_part[WHEELS][MECANUM_DRIVE_WAYS] = {{1, -1, -1}, {1, 1, 1}, {1, 1, -1}, {1, -1, 1}};
 
-struct config {
+struct mecanum_drive_config {
 	struct builtin_joints wheels[WHEELS];
 	double length, radius;
-	struct builtin_limits limits[WAYS];
+	struct builtin_limits limits[MECANUM_DRIVE_WAYS];
 	struct troupe_pose middle; /* between the first wheels, x ahead, y to the left; in the model's frame */
-	const struct troupe_field *field[WAYS];
+	const struct troupe_field *field[MECANUM_DRIVE_WAYS];
 };
 
-struct words {
-	double target[WAYS];
-	double last[WAYS], before[WAYS]; /* commanded in the last step and in the one before it */
+struct mecanum_drive_words {
+	double target[MECANUM_DRIVE_WAYS];
+	double last[MECANUM_DRIVE_WAYS],
+		before[MECANUM_DRIVE_WAYS]; /* commanded in the last step and in the one before it */
 	struct builtin_reckoned reckoned;
-	double measured[WAYS];
+	double measured[MECANUM_DRIVE_WAYS];
 };
 
-static const struct troupe_words words_of[] = {
+static const struct troupe_words mecanum_drive_words_of[] = {
 	{"target ahead", TROUPE_WORD_DOUBLE},
 	{"target aside", TROUPE_WORD_DOUBLE},
 	{"target turn", TROUPE_WORD_DOUBLE},
@@ -49,9 +50,11 @@ static const struct troupe_words words_of[] = {
 	{"measured turn", TROUPE_WORD_DOUBLE},
 	{NULL, TROUPE_WORD_DOUBLE},
 };
-_Static_assert(sizeof(struct words) == (sizeof words_of / sizeof *words_of - 1) * 8, "each word has a name");
+_Static_assert(
+	sizeof(struct mecanum_drive_words) == (sizeof mecanum_drive_words_of / sizeof *mecanum_drive_words_of - 1) * 8,
+	"each word has a name");
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter mecanum_drive_parameters[] = {
 	BUILTIN_TEXT("front_left_joint", "a wheel's joint"),
 	BUILTIN_TEXT("front_right_joint", "a wheel's joint"),
 	BUILTIN_TEXT("back_left_joint", "a wheel's joint"),
@@ -65,7 +68,8 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-static bool read_wheels(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+static bool mecanum_drive_read_wheels(
+	struct troupe_system *self, const struct troupe_element *plugin, struct mecanum_drive_config *config)
 {
 	static const char *const names[WHEELS] = {
 		[FRONT_LEFT] = "front_left_joint",
@@ -79,7 +83,8 @@ static bool read_wheels(struct troupe_system *self, const struct troupe_element 
 	return true;
 }
 
-static struct troupe_pose middle_of(const struct troupe_system *self, const struct config *config)
+static struct troupe_pose mecanum_drive_middle_of(
+	const struct troupe_system *self, const struct mecanum_drive_config *config)
 {
 	struct troupe_pose front =
 		builtin_axle(self, config->wheels[FRONT_LEFT].at[0], config->wheels[FRONT_RIGHT].at[0], 0);
@@ -89,89 +94,92 @@ static struct troupe_pose middle_of(const struct troupe_system *self, const stru
 	return troupe_pose_make(troupe_vec3_scale(sum, 0.5), troupe_pose_turn(front));
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool mecanum_drive_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct mecanum_drive_config *config = self->config = host->alloc(self, sizeof *config);
 	config->field[AHEAD] = host->field(self, "gz.msgs.Twist", "linear.x");
 	config->field[ASIDE] = host->field(self, "gz.msgs.Twist", "linear.y");
-	config->field[TURN] = host->field(self, "gz.msgs.Twist", "angular.z");
+	config->field[MECANUM_DRIVE_TURN] = host->field(self, "gz.msgs.Twist", "angular.z");
 	config->length =
 		(host->number(self, plugin, "wheel_separation", 1) + host->number(self, plugin, "wheelbase", 1)) / 2;
 	config->radius = host->number(self, plugin, "wheel_radius", 0.2);
-	if (!read_wheels(self, plugin, config) ||
-		!builtin_read_drive_limits(self, plugin, &config->limits[AHEAD], &config->limits[TURN]))
+	if (!mecanum_drive_read_wheels(self, plugin, config) ||
+		!builtin_read_drive_limits(self, plugin, &config->limits[AHEAD], &config->limits[MECANUM_DRIVE_TURN]))
 		return false;
 	config->limits[ASIDE] = config->limits[AHEAD];
-	config->middle = middle_of(self, config);
+	config->middle = mecanum_drive_middle_of(self, config);
 	return builtin_take(self, plugin, "topic", "cmd_vel", "gz.msgs.Twist", 0) &&
 	       builtin_give_odometry(self, plugin);
 }
 
-static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+static void mecanum_drive_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
-	const struct config *config = self->config;
-	struct words *w = words;
+	const struct mecanum_drive_config *config = self->config;
+	struct mecanum_drive_words *w = words;
 	(void)input;
-	for (int i = 0; i < WAYS; i++)
+	for (int i = 0; i < MECANUM_DRIVE_WAYS; i++)
 		w->target[i] = self->host->get(message, config->field[i], 0);
 }
 
-static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void mecanum_drive_pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	const struct config *config = self->config;
-	struct words *w = words;
-	for (int i = 0; i < WAYS; i++) {
+	const struct mecanum_drive_config *config = self->config;
+	struct mecanum_drive_words *w = words;
+	for (int i = 0; i < MECANUM_DRIVE_WAYS; i++) {
 		double now = builtin_limit(w->target[i], &config->limits[i], w->last[i], w->before[i], step->dt);
 		w->before[i] = w->last[i];
 		w->last[i] = now;
 	}
 	for (int i = 0; i < WHEELS; i++) {
-		double rim = part[i][AHEAD] * w->last[AHEAD] + part[i][ASIDE] * w->last[ASIDE] +
-			     part[i][TURN] * w->last[TURN] * config->length;
+		double rim = mecanum_drive_part[i][AHEAD] * w->last[AHEAD] +
+			     mecanum_drive_part[i][ASIDE] * w->last[ASIDE] +
+			     mecanum_drive_part[i][MECANUM_DRIVE_TURN] * w->last[MECANUM_DRIVE_TURN] * config->length;
 		builtin_drive(self, step, &config->wheels[i], rim / config->radius);
 	}
 }
 
-static void post_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void mecanum_drive_post_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	const struct config *config = self->config;
-	struct words *w = words;
-	double way[WAYS] = {0, 0, 0}, sine, cosine;
+	const struct mecanum_drive_config *config = self->config;
+	struct mecanum_drive_words *w = words;
+	double way[MECANUM_DRIVE_WAYS] = {0, 0, 0}, sine, cosine;
 	for (int i = 0; i < WHEELS; i++) {
 		uint32_t joint = config->wheels[i].at[0];
 		double rolled = (self->host->joint_position(step, joint, 0, TROUPE_NEXT) -
 					self->host->joint_position(step, joint, 0, TROUPE_NOW)) *
 				config->radius;
-		for (int k = 0; k < WAYS; k++)
-			way[k] += part[i][k] * rolled / WHEELS;
+		for (int k = 0; k < MECANUM_DRIVE_WAYS; k++)
+			way[k] += mecanum_drive_part[i][k] * rolled / WHEELS;
 	}
-	way[TURN] /= config->length;
-	self->host->sincos(w->reckoned.yaw + way[TURN] / 2, &sine, &cosine);
-	double chord = builtin_chord(self->host, way[TURN]);
+	way[MECANUM_DRIVE_TURN] /= config->length;
+	self->host->sincos(w->reckoned.yaw + way[MECANUM_DRIVE_TURN] / 2, &sine, &cosine);
+	double chord = builtin_chord(self->host, way[MECANUM_DRIVE_TURN]);
 	w->reckoned.x += chord * (way[AHEAD] * cosine - way[ASIDE] * sine);
 	w->reckoned.y += chord * (way[AHEAD] * sine + way[ASIDE] * cosine);
-	w->reckoned.yaw += way[TURN];
-	for (int k = 0; k < WAYS; k++)
+	w->reckoned.yaw += way[MECANUM_DRIVE_TURN];
+	for (int k = 0; k < MECANUM_DRIVE_WAYS; k++)
 		w->measured[k] = way[k] / step->dt;
 }
 
-static void reckon(const struct troupe_system *self, const void *words, struct troupe_reckoning *ret_reckoning)
+static void mecanum_drive_reckon(
+	const struct troupe_system *self, const void *words, struct troupe_reckoning *ret_reckoning)
 {
-	const struct words *w = words;
-	*ret_reckoning = (struct troupe_reckoning){((const struct config *)self->config)->middle, w->reckoned.x,
-		w->reckoned.y, w->reckoned.yaw, w->measured[AHEAD], w->measured[TURN]};
+	const struct mecanum_drive_words *w = words;
+	*ret_reckoning = (struct troupe_reckoning){((const struct mecanum_drive_config *)self->config)->middle,
+		w->reckoned.x, w->reckoned.y, w->reckoned.yaw, w->measured[AHEAD], w->measured[MECANUM_DRIVE_TURN]};
 }
 
 const struct troupe_kind builtin_mecanum_drive = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("MecanumDrive"),
-	.parameters = parameters,
-	.words = words_of,
-	.configure = configure,
-	.command = command,
-	.pre_update = pre_update,
-	.post_update = post_update,
-	.reckon = reckon,
+	.parameters = mecanum_drive_parameters,
+	.words = mecanum_drive_words_of,
+	.configure = mecanum_drive_configure,
+	.command = mecanum_drive_command,
+	.pre_update = mecanum_drive_pre_update,
+	.post_update = mecanum_drive_post_update,
+	.reckon = mecanum_drive_reckon,
 };

@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct config {
+struct motor_model_config {
 	uint32_t joint, link, parent, number;
 	double sign; /* of the turn: 1: counter-clockwise */
 	double most, force, moment, drag, rolling, slowdown, up, down;
@@ -25,14 +25,14 @@ struct config {
 	const struct troupe_field *velocity;
 };
 
-struct words {
+struct motor_model_words {
 	double wanted, speed; /* rad/s of the motor */
 };
 
-static const struct troupe_words words_of[] = {
+static const struct troupe_words motor_model_words_of[] = {
 	{"wanted speed", TROUPE_WORD_DOUBLE}, {"speed", TROUPE_WORD_DOUBLE}, {NULL, TROUPE_WORD_DOUBLE}};
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter motor_model_parameters[] = {
 	BUILTIN_TEXT("jointName", "the rotor's joint"),
 	BUILTIN_TEXT("linkName", "the rotor's link"),
 	BUILTIN_TEXT("robotNamespace", "in the name of the topic; default: the model's name"),
@@ -53,7 +53,8 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-static bool read_numbers(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+static bool motor_model_read_numbers(
+	struct troupe_system *self, const struct troupe_element *plugin, struct motor_model_config *config)
 {
 	const struct troupe_host *host = self->host;
 	double number = host->number(self, plugin, "motorNumber", host->number(self, plugin, "actuator_number", 0));
@@ -77,7 +78,8 @@ static bool read_numbers(struct troupe_system *self, const struct troupe_element
 	       host->refuse(self, plugin, "<motorNumber> is %g: expected a whole number", number);
 }
 
-static bool read_texts(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+static bool motor_model_read_texts(
+	struct troupe_system *self, const struct troupe_element *plugin, struct motor_model_config *config)
 {
 	const struct troupe_host *host = self->host;
 	const char *turns = host->text(plugin, "turningDirection", "cw");
@@ -89,14 +91,14 @@ static bool read_texts(struct troupe_system *self, const struct troupe_element *
 	       host->leave_out(self, plugin, "<motorType> is '%.80s': expected velocity", type);
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool motor_model_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct motor_model_config *config = self->config = host->alloc(self, sizeof *config);
 	struct builtin_joints joints;
 	if (!builtin_find_joints(self, plugin, "jointName", &joints) ||
-		!builtin_find_link(self, plugin, "linkName", &config->link) || !read_numbers(self, plugin, config) ||
-		!read_texts(self, plugin, config))
+		!builtin_find_link(self, plugin, "linkName", &config->link) ||
+		!motor_model_read_numbers(self, plugin, config) || !motor_model_read_texts(self, plugin, config))
 		return false;
 	config->joint = joints.at[0];
 	config->parent = host->joint_parent(self, config->joint);
@@ -111,10 +113,10 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	return host->take(self, plugin, own, "gz.msgs.Actuators", 0, config->joint);
 }
 
-static bool check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
+static bool motor_model_check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
 	char why[TROUPE_WHY_BYTES])
 {
-	const struct config *config = self->config;
+	const struct motor_model_config *config = self->config;
 	uint32_t count = self->host->count(message, config->velocity);
 	(void)input;
 	if (config->number < count)
@@ -124,20 +126,21 @@ static bool check(const struct troupe_system *self, uint32_t input, const struct
 	return false;
 }
 
-static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+static void motor_model_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
-	const struct config *config = self->config;
+	const struct motor_model_config *config = self->config;
 	(void)input;
 	if (config->number < self->host->count(message, config->velocity))
-		((struct words *)words)->wanted = builtin_clamp(
+		((struct motor_model_words *)words)->wanted = builtin_clamp(
 			self->host->get(message, config->velocity, config->number), -BUILTIN_NUMBER_MAX, config->most);
 }
 
 /* Forces of the air on a rotor that turns with omega. */
-static void push(const struct troupe_system *self, const struct troupe_step *step, double omega)
+static void motor_model_push(const struct troupe_system *self, const struct troupe_step *step, double omega)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
+	const struct motor_model_config *config = self->config;
 	struct troupe_quat turn = troupe_pose_turn(host->link_pose(step, config->link, TROUPE_NOW));
 	struct troupe_vec3 up = troupe_quat_rotate(turn, troupe_vec3_make(0, 0, 1)), zero = {0, 0, 0};
 	struct troupe_vec3 axis = host->joint_axis(step, config->joint, 0, TROUPE_NOW).direction;
@@ -156,12 +159,12 @@ static void push(const struct troupe_system *self, const struct troupe_step *ste
 		host->link_force(step, config->parent, zero, (struct troupe_wrench){zero, torque});
 }
 
-static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void motor_model_pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
-	struct words *w = words;
-	push(self, step, host->joint_velocity(step, config->joint, 0, TROUPE_NOW) * config->slowdown);
+	const struct motor_model_config *config = self->config;
+	struct motor_model_words *w = words;
+	motor_model_push(self, step, host->joint_velocity(step, config->joint, 0, TROUPE_NOW) * config->slowdown);
 	double rest = host->exp(-step->dt / (w->wanted > w->speed ? config->up : config->down));
 	w->speed = rest * w->speed + (1 - rest) * w->wanted;
 	host->joint_drive(step, config->joint, config->sign * w->speed / config->slowdown);
@@ -171,10 +174,10 @@ const struct troupe_kind builtin_multicopter_motor_model = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("MulticopterMotorModel"),
-	.parameters = parameters,
-	.words = words_of,
-	.configure = configure,
-	.check = check,
-	.command = command,
-	.pre_update = pre_update,
+	.parameters = motor_model_parameters,
+	.words = motor_model_words_of,
+	.configure = motor_model_configure,
+	.check = motor_model_check,
+	.command = motor_model_command,
+	.pre_update = motor_model_pre_update,
 };

@@ -1,6 +1,6 @@
 /* Flies a multicopter at the velocity and the rate of yaw of a Twist in its own frame.
  *
- *     a = limited(velocityGain (v - wanted) / mass) + gravity
+ *     a = multicopter_limited(velocityGain (v - wanted) / mass) + gravity
  *     thrust = -mass a . up
  *     angular acceleration = -attitudeGain / I e_R - angularRateGain / I e_omega
  *
@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-enum { ROTORS_MAX = 64, ROWS = 4 };
+enum { ROTORS_MAX = 64, MULTICOPTER_ROWS = 4 };
 
 struct rotor {
 	uint32_t joint;
@@ -23,7 +23,7 @@ struct rotor {
 	double force, moment, sign;
 };
 
-struct config {
+struct multicopter_config {
 	uint32_t link, rotor_count, output;
 	double mass;
 	double inertia[3][3];
@@ -34,18 +34,19 @@ struct config {
 	const struct troupe_field *twist[6], *enable, *speeds;
 };
 
-struct words {
+struct multicopter_words {
 	uint64_t disabled, commanded, turning;
 	double linear[3], yaw_rate;
 };
 
-static const struct troupe_words words_of[] = {{"disabled", TROUPE_WORD_INTEGER}, {"commanded", TROUPE_WORD_INTEGER},
-	{"turning", TROUPE_WORD_INTEGER}, {"linear x", TROUPE_WORD_DOUBLE}, {"linear y", TROUPE_WORD_DOUBLE},
-	{"linear z", TROUPE_WORD_DOUBLE}, {"yaw rate", TROUPE_WORD_DOUBLE}, {NULL, TROUPE_WORD_DOUBLE}};
+static const struct troupe_words multicopter_words_of[] = {{"disabled", TROUPE_WORD_INTEGER},
+	{"commanded", TROUPE_WORD_INTEGER}, {"turning", TROUPE_WORD_INTEGER}, {"linear x", TROUPE_WORD_DOUBLE},
+	{"linear y", TROUPE_WORD_DOUBLE}, {"linear z", TROUPE_WORD_DOUBLE}, {"yaw rate", TROUPE_WORD_DOUBLE},
+	{NULL, TROUPE_WORD_DOUBLE}};
 
-enum input { INPUT_TWIST, INPUT_ENABLE };
+enum multicopter_input { INPUT_TWIST, MULTICOPTER_INPUT_ENABLE };
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter multicopter_parameters[] = {
 	BUILTIN_TEXT("robotNamespace", "in the names of the topics; it must be given"),
 	BUILTIN_TEXT("commandSubTopic", "of the Twist: /NAMESPACE/TOPIC; default cmd_vel"),
 	BUILTIN_TEXT("enableSubTopic", "of a Boolean; false stops the rotors; default enable"),
@@ -68,7 +69,7 @@ static const struct troupe_parameter parameters[] = {
 /* --- linear equations --------------------------------------------------------------------------------------------- */
 
 /* Solves m x = b for x, which takes the place of b. False: the matrix is singular. */
-static bool solve(double m[ROWS][ROWS], double b[ROWS], int n)
+static bool multicopter_solve(double m[MULTICOPTER_ROWS][MULTICOPTER_ROWS], double b[MULTICOPTER_ROWS], int n)
 {
 	for (int c = 0; c < n; c++) {
 		int best = c;
@@ -99,7 +100,7 @@ static bool solve(double m[ROWS][ROWS], double b[ROWS], int n)
 
 /* The effect of a rotor, to be multiplied by the square of its speed: torque about x, y, z, and thrust. tilt: the z
  * component of its axis. */
-static void effect_of(const struct rotor *rotor, double tilt, double ret_effect[ROWS])
+static void multicopter_effect_of(const struct rotor *rotor, double tilt, double ret_effect[MULTICOPTER_ROWS])
 {
 	double force = rotor->force * tilt;
 	ret_effect[0] = rotor->y * force;
@@ -110,30 +111,31 @@ static void effect_of(const struct rotor *rotor, double tilt, double ret_effect[
 
 /* The shortest list of squares of speeds with that torque and thrust. False: the rotors cannot have any torque and
  * thrust. The rows of the equations are scaled to length 1, so that their units do not matter. */
-static bool squares_of(const struct config *config, const double tilts[ROTORS_MAX], const double wanted[ROWS],
-	double ret_squares[ROTORS_MAX])
+static bool multicopter_squares_of(const struct multicopter_config *config, const double tilts[ROTORS_MAX],
+	const double wanted[MULTICOPTER_ROWS], double ret_squares[ROTORS_MAX])
 {
-	double effects[ROTORS_MAX][ROWS], length[ROWS] = {0}, m[ROWS][ROWS] = {{0}}, b[ROWS];
+	double effects[ROTORS_MAX][MULTICOPTER_ROWS],
+		length[MULTICOPTER_ROWS] = {0}, m[MULTICOPTER_ROWS][MULTICOPTER_ROWS] = {{0}}, b[MULTICOPTER_ROWS];
 	for (uint32_t i = 0; i < config->rotor_count; i++) {
-		effect_of(&config->rotors[i], tilts[i], effects[i]);
-		for (int r = 0; r < ROWS; r++)
+		multicopter_effect_of(&config->rotors[i], tilts[i], effects[i]);
+		for (int r = 0; r < MULTICOPTER_ROWS; r++)
 			length[r] += effects[i][r] * effects[i][r];
 	}
-	for (int r = 0; r < ROWS; r++) {
+	for (int r = 0; r < MULTICOPTER_ROWS; r++) {
 		length[r] = sqrt(length[r]);
 		if (!(length[r] > 0))
 			return false;
 		b[r] = wanted[r] / length[r];
 	}
 	for (uint32_t i = 0; i < config->rotor_count; i++)
-		for (int r = 0; r < ROWS; r++)
-			for (int c = 0; c < ROWS; c++)
+		for (int r = 0; r < MULTICOPTER_ROWS; r++)
+			for (int c = 0; c < MULTICOPTER_ROWS; c++)
 				m[r][c] += effects[i][r] / length[r] * (effects[i][c] / length[c]);
-	if (!solve(m, b, ROWS))
+	if (!multicopter_solve(m, b, MULTICOPTER_ROWS))
 		return false;
 	for (uint32_t i = 0; i < config->rotor_count; i++) {
 		ret_squares[i] = 0;
-		for (int r = 0; r < ROWS; r++)
+		for (int r = 0; r < MULTICOPTER_ROWS; r++)
 			ret_squares[i] += effects[i][r] / length[r] * b[r];
 	}
 	return true;
@@ -142,7 +144,8 @@ static bool squares_of(const struct config *config, const double tilts[ROTORS_MA
 /* --- setup -------------------------------------------------------------------------------------------------------- */
 
 /* Adds a link's inertia, about a point of the model, in the model's axes. */
-static void add_inertia(double sum[3][3], struct troupe_inertia part, struct troupe_quat turn, struct troupe_vec3 arm)
+static void multicopter_add_inertia(
+	double sum[3][3], struct troupe_inertia part, struct troupe_quat turn, struct troupe_vec3 arm)
 {
 	const double local[3][3] = {{part.diagonal.x, part.off.x, part.off.y},
 		{part.off.x, part.diagonal.y, part.off.z}, {part.off.y, part.off.z, part.diagonal.z}};
@@ -160,7 +163,7 @@ static void add_inertia(double sum[3][3], struct troupe_inertia part, struct tro
 }
 
 /* Mass and inertia of all links, the latter about the common centre of mass. */
-static void weigh(struct troupe_system *self, struct config *config)
+static void multicopter_weigh(struct troupe_system *self, struct multicopter_config *config)
 {
 	const struct troupe_host *host = self->host;
 	uint32_t count, first = host->links(self, &count);
@@ -174,16 +177,17 @@ static void weigh(struct troupe_system *self, struct config *config)
 	for (uint32_t i = first; i < first + count; i++) {
 		struct troupe_inertia part = host->link_own_inertia(self, i);
 		struct troupe_pose pose = host->link_in_model(self, i);
-		add_inertia(config->inertia, part, troupe_pose_turn(pose),
+		multicopter_add_inertia(config->inertia, part, troupe_pose_turn(pose),
 			troupe_vec3_sub(
 				troupe_pose_point(pose, part.centre), troupe_vec3_scale(moment, 1 / config->mass)));
 	}
 }
 
 /* The gain, divided by the inertia, as in Gazebo. */
-static bool divide(const struct config *config, struct troupe_vec3 *gain)
+static bool multicopter_divide(const struct multicopter_config *config, struct troupe_vec3 *gain)
 {
-	double m[ROWS][ROWS] = {{0}}, b[ROWS] = {gain->x, gain->y, gain->z, 0}, most = 0;
+	double m[MULTICOPTER_ROWS][MULTICOPTER_ROWS] = {{0}}, b[MULTICOPTER_ROWS] = {gain->x, gain->y, gain->z, 0},
+	       most = 0;
 	for (int i = 0; i < 3; i++)
 		most = fmax(most, config->inertia[i][i]);
 	for (int i = 0; i < 3; i++) {
@@ -191,16 +195,16 @@ static bool divide(const struct config *config, struct troupe_vec3 *gain)
 		for (int j = 0; j < 3; j++)
 			m[i][j] = config->inertia[i][j] / most;
 	}
-	if (!(most > 0) || !solve(m, b, 3))
+	if (!(most > 0) || !multicopter_solve(m, b, 3))
 		return false;
 	*gain = troupe_vec3_make(b[0], b[1], b[2]);
 	return true;
 }
 
-static bool read_rotor(struct troupe_system *self, const struct troupe_element *element)
+static bool multicopter_read_rotor(struct troupe_system *self, const struct troupe_element *element)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config;
+	struct multicopter_config *config = self->config;
 	static const char *const names[] = {"jointName", "forceConstant", "momentConstant", "direction"};
 	if (config->rotor_count == ROTORS_MAX)
 		return host->refuse(self, element, "more than %d <rotor>", ROTORS_MAX);
@@ -223,27 +227,27 @@ static bool read_rotor(struct troupe_system *self, const struct troupe_element *
 	return true;
 }
 
-static bool read_rotors(struct troupe_system *self, const struct troupe_element *plugin)
+static bool multicopter_read_rotors(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config;
+	struct multicopter_config *config = self->config;
 	const struct troupe_element *list = host->child(plugin, "rotorConfiguration", NULL), *rotor = NULL;
 	double tilts[ROTORS_MAX], squares[ROTORS_MAX];
-	const double nothing[ROWS] = {0};
+	const double nothing[MULTICOPTER_ROWS] = {0};
 	while (list && (rotor = host->child(list, "rotor", rotor)))
-		if (!read_rotor(self, rotor))
+		if (!multicopter_read_rotor(self, rotor))
 			return false;
 	for (uint32_t i = 0; i < ROTORS_MAX; i++)
 		tilts[i] = 1;
-	return squares_of(config, tilts, nothing, squares) ||
+	return multicopter_squares_of(config, tilts, nothing, squares) ||
 	       host->leave_out(self, list ? list : plugin,
 		       "the rotors cannot turn the model about each axis: expected four or more around the centre");
 }
 
-static bool read_gains(struct troupe_system *self, const struct troupe_element *plugin)
+static bool multicopter_read_gains(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config;
+	struct multicopter_config *config = self->config;
 	const double most = BUILTIN_NUMBER_MAX;
 	const struct {
 		const char *name;
@@ -270,11 +274,11 @@ static bool read_gains(struct troupe_system *self, const struct troupe_element *
 	return true;
 }
 
-static bool open_topics(struct troupe_system *self, const struct troupe_element *plugin)
+static bool multicopter_open_topics(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	static const char *const paths[] = {"linear.x", "linear.y", "linear.z", "angular.x", "angular.y", "angular.z"};
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config;
+	struct multicopter_config *config = self->config;
 	const char *space = host->text(plugin, "robotNamespace", "");
 	if (!*space)
 		return host->leave_out(self, plugin, "expected <robotNamespace>");
@@ -290,31 +294,32 @@ static bool open_topics(struct troupe_system *self, const struct troupe_element 
 		       "gz.msgs.Twist", INPUT_TWIST, TROUPE_NOTHING) &&
 	       host->take(self, plugin,
 		       host->print(self, "%s/%s", space, host->text(plugin, "enableSubTopic", "enable")),
-		       "gz.msgs.Boolean", INPUT_ENABLE, TROUPE_NOTHING) &&
+		       "gz.msgs.Boolean", MULTICOPTER_INPUT_ENABLE, TROUPE_NOTHING) &&
 	       host->give(self, plugin, &speeds, &config->output);
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool multicopter_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
-	struct config *config = self->config = self->host->alloc(self, sizeof *config);
+	struct multicopter_config *config = self->config = self->host->alloc(self, sizeof *config);
 	if (!self->host->must_move(self) || !builtin_find_link(self, plugin, "comLinkName", &config->link) ||
-		!read_gains(self, plugin) || !read_rotors(self, plugin))
+		!multicopter_read_gains(self, plugin) || !multicopter_read_rotors(self, plugin))
 		return false;
-	weigh(self, config);
-	if (!divide(config, &config->attitude_gain) || !divide(config, &config->rate_gain))
+	multicopter_weigh(self, config);
+	if (!multicopter_divide(config, &config->attitude_gain) || !multicopter_divide(config, &config->rate_gain))
 		return self->host->leave_out(self, plugin, "the model has no inertia about each axis");
-	return open_topics(self, plugin);
+	return multicopter_open_topics(self, plugin);
 }
 
 /* --- flight ------------------------------------------------------------------------------------------------------- */
 
-static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+static void multicopter_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
+	const struct multicopter_config *config = self->config;
 	const double most[] = {config->velocity_max.x, config->velocity_max.y, config->velocity_max.z};
-	struct words *w = words;
-	if (input == INPUT_ENABLE) {
+	struct multicopter_words *w = words;
+	if (input == MULTICOPTER_INPUT_ENABLE) {
 		w->disabled = host->get(message, config->enable, 0) == 0;
 		if (w->disabled)
 			w->commanded = 0;
@@ -328,7 +333,7 @@ static void command(const struct troupe_system *self, uint32_t input, const stru
 }
 
 /* The value with the noise of a sensor; each axis has its own sequence of noise. */
-static struct troupe_vec3 measured(const struct troupe_system *self, const struct troupe_step *step,
+static struct troupe_vec3 multicopter_measured(const struct troupe_system *self, const struct troupe_step *step,
 	struct troupe_vec3 value, struct troupe_vec3 mean, struct troupe_vec3 deviation, uint32_t sequence)
 {
 	const struct troupe_host *host = self->host;
@@ -341,43 +346,44 @@ static struct troupe_vec3 measured(const struct troupe_system *self, const struc
 	return value;
 }
 
-static double limited(double value, double most)
+static double multicopter_limited(double value, double most)
 {
 	return builtin_clamp(value, -fabs(most), fabs(most));
 }
 
 /* The acceleration that the rotors must have, with its sign changed: gravity is a part of it. */
-static struct troupe_vec3 acceleration_of(
-	const struct troupe_system *self, struct troupe_quat turn, struct troupe_vec3 velocity, const struct words *w)
+static struct troupe_vec3 multicopter_acceleration_of(const struct troupe_system *self, struct troupe_quat turn,
+	struct troupe_vec3 velocity, const struct multicopter_words *w)
 {
-	const struct config *config = self->config;
+	const struct multicopter_config *config = self->config;
 	struct troupe_vec3 wanted =
 		troupe_quat_rotate(turn, troupe_vec3_make(w->linear[0], w->linear[1], w->linear[2]));
 	struct troupe_vec3 error = troupe_vec3_sub(velocity, wanted), gain = config->velocity_gain;
 	struct troupe_vec3 most = config->acceleration_max;
-	return troupe_vec3_add(troupe_vec3_make(limited(error.x * gain.x / config->mass, most.x),
-				       limited(error.y * gain.y / config->mass, most.y),
-				       limited(error.z * gain.z / config->mass, most.z)),
+	return troupe_vec3_add(troupe_vec3_make(multicopter_limited(error.x * gain.x / config->mass, most.x),
+				       multicopter_limited(error.y * gain.y / config->mass, most.y),
+				       multicopter_limited(error.z * gain.z / config->mass, most.z)),
 		self->host->gravity(self));
 }
 
 /* The wanted rotation times a vector is: along x, y, z times its parts. */
-struct frame {
+struct multicopter_frame {
 	struct troupe_vec3 x, y, z;
 };
 
-static struct frame axes_of(struct troupe_quat turn)
+static struct multicopter_frame multicopter_axes_of(struct troupe_quat turn)
 {
-	return (struct frame){troupe_quat_rotate(turn, troupe_vec3_make(1, 0, 0)),
+	return (struct multicopter_frame){troupe_quat_rotate(turn, troupe_vec3_make(1, 0, 0)),
 		troupe_quat_rotate(turn, troupe_vec3_make(0, 1, 0)),
 		troupe_quat_rotate(turn, troupe_vec3_make(0, 0, 1))};
 }
 
 /* The z axis against the acceleration, the x axis as near as can be to the present one. */
-static struct frame wanted_frame(const struct frame *now, struct troupe_vec3 acceleration)
+static struct multicopter_frame multicopter_wanted_frame(
+	const struct multicopter_frame *now, struct troupe_vec3 acceleration)
 {
 	const struct troupe_vec3 heads[] = {now->x, now->y, now->z};
-	struct frame wanted = {.z = troupe_vec3_unit(troupe_vec3_scale(acceleration, -1))};
+	struct multicopter_frame wanted = {.z = troupe_vec3_unit(troupe_vec3_scale(acceleration, -1))};
 	struct troupe_vec3 side = {0, 0, 0};
 	for (int i = 0; i < 3 && troupe_vec3_dot(side, side) < 1e-3; i++)
 		side = troupe_vec3_cross(wanted.z, heads[i]);
@@ -386,8 +392,9 @@ static struct frame wanted_frame(const struct frame *now, struct troupe_vec3 acc
 	return wanted;
 }
 
-static struct troupe_vec3 angular_acceleration(const struct config *config, const struct frame *now,
-	const struct frame *wanted, struct troupe_vec3 rate, double yaw)
+static struct troupe_vec3 multicopter_angular_acceleration(const struct multicopter_config *config,
+	const struct multicopter_frame *now, const struct multicopter_frame *wanted, struct troupe_vec3 rate,
+	double yaw)
 {
 	/* Half the part of wanted^T now that is antisymmetric, as a vector. */
 	struct troupe_vec3 error =
@@ -403,41 +410,42 @@ static struct troupe_vec3 angular_acceleration(const struct config *config, cons
 }
 
 /* The squares of the speeds for the command. */
-static bool control(const struct troupe_system *self, const struct troupe_step *step, const struct words *w,
-	double ret_squares[ROTORS_MAX])
+static bool multicopter_control(const struct troupe_system *self, const struct troupe_step *step,
+	const struct multicopter_words *w, double ret_squares[ROTORS_MAX])
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
+	const struct multicopter_config *config = self->config;
 	struct troupe_quat turn = troupe_pose_turn(host->link_pose(step, config->link, TROUPE_NOW));
 	struct troupe_twist twist = host->link_twist(step, config->link, TROUPE_NOW);
-	struct frame now = axes_of(turn);
+	struct multicopter_frame now = multicopter_axes_of(turn);
 	struct troupe_vec3 rate = troupe_quat_rotate(troupe_quat_inverse(turn), twist.angular);
-	rate = measured(self, step, rate, config->angular_mean, config->angular_deviation, 3);
+	rate = multicopter_measured(self, step, rate, config->angular_mean, config->angular_deviation, 3);
 	struct troupe_vec3 velocity =
-		measured(self, step, twist.linear, config->linear_mean, config->linear_deviation, 0);
-	struct troupe_vec3 acceleration = acceleration_of(self, turn, velocity, w);
-	struct frame wanted = wanted_frame(&now, acceleration);
+		multicopter_measured(self, step, twist.linear, config->linear_mean, config->linear_deviation, 0);
+	struct troupe_vec3 acceleration = multicopter_acceleration_of(self, turn, velocity, w);
+	struct multicopter_frame wanted = multicopter_wanted_frame(&now, acceleration);
 	struct troupe_vec3 angular =
-		angular_acceleration(config, &now, &wanted, troupe_quat_rotate(turn, rate), w->yaw_rate);
+		multicopter_angular_acceleration(config, &now, &wanted, troupe_quat_rotate(turn, rate), w->yaw_rate);
 	const double parts[3] = {angular.x, angular.y, angular.z};
-	double effort[ROWS] = {0, 0, 0, -config->mass * troupe_vec3_dot(acceleration, now.z)}, tilts[ROTORS_MAX];
+	double effort[MULTICOPTER_ROWS] = {0, 0, 0, -config->mass * troupe_vec3_dot(acceleration, now.z)},
+	       tilts[ROTORS_MAX];
 	for (int i = 0; i < 3; i++)
 		for (int j = 0; j < 3; j++)
 			effort[i] += config->inertia[i][j] * parts[j];
 	for (uint32_t i = 0; i < config->rotor_count; i++)
 		tilts[i] = troupe_vec3_dot(
 			host->joint_axis(step, config->rotors[i].joint, 0, TROUPE_NOW).direction, now.z);
-	return squares_of(config, tilts, effort, ret_squares);
+	return multicopter_squares_of(config, tilts, effort, ret_squares);
 }
 
-static void update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void multicopter_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
-	struct words *w = words;
+	const struct multicopter_config *config = self->config;
+	struct multicopter_words *w = words;
 	double squares[ROTORS_MAX] = {0};
 	bool flies = !w->disabled && w->commanded;
-	if ((!flies && !(w->disabled && w->turning)) || (flies && !control(self, step, w, squares)))
+	if ((!flies && !(w->disabled && w->turning)) || (flies && !multicopter_control(self, step, w, squares)))
 		return;
 	struct troupe_message *message = host->message(step, "gz.msgs.Actuators");
 	for (uint32_t i = 0; i < config->rotor_count; i++)
@@ -450,9 +458,9 @@ const struct troupe_kind builtin_multicopter_velocity_control = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("MulticopterVelocityControl"),
-	.parameters = parameters,
-	.words = words_of,
-	.configure = configure,
-	.command = command,
-	.update = update,
+	.parameters = multicopter_parameters,
+	.words = multicopter_words_of,
+	.configure = multicopter_configure,
+	.command = multicopter_command,
+	.update = multicopter_update,
 };

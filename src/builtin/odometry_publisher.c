@@ -6,11 +6,11 @@
 #include "builtin/parts.h"
 
 enum { WINDOW = 10 };
-enum output { ODOMETRY, WITH_COVARIANCE, TRANSFORM, OUTPUTS };
+enum odometry_output { ODOMETRY, WITH_COVARIANCE, TRANSFORM, OUTPUTS };
 enum fields { POSE_X, POSE_Y, POSE_Z, TURN_X, TURN_Y, TURN_Z, TURN_W, POSE_FIELDS };
-enum twist { LINEAR_X, LINEAR_Y, LINEAR_Z, ANGULAR_X, ANGULAR_Y, ANGULAR_Z, TWIST_FIELDS };
+enum odometry_twist { LINEAR_X, LINEAR_Y, LINEAR_Z, ANGULAR_X, ANGULAR_Y, ANGULAR_Z, TWIST_FIELDS };
 
-struct config {
+struct odometry_config {
 	struct troupe_pose offset;
 	bool flat; /* two dimensions */
 	double noise;
@@ -22,13 +22,13 @@ struct config {
 	const struct troupe_field *stamp_s, *stamp_ns;                    /* of a pose */
 };
 
-struct words {
+struct odometry_words {
 	double linear[WINDOW][3]; /* of the last steps, in turn; 0 before the first ones */
 	double angular[3];
 	uint64_t steps; /* that were measured */
 };
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter odometry_parameters[] = {
 	BUILTIN_TEXT("odom_frame", "default: NAME/odom"),
 	BUILTIN_TEXT("robot_base_frame", "default: NAME/base_footprint"),
 	BUILTIN_BETWEEN("odom_publish_frequency", 0, BUILTIN_NUMBER_MAX, "Hz, default 50; 0: in each step"),
@@ -44,7 +44,7 @@ static const struct troupe_parameter parameters[] = {
 };
 
 /* Roll about x, then pitch about y, then yaw about z, as in SDF. */
-static struct troupe_quat turn_of(const struct troupe_host *host, struct troupe_vec3 rpy)
+static struct troupe_quat odometry_turn_of(const struct troupe_host *host, struct troupe_vec3 rpy)
 {
 	struct troupe_quat x = {host->cos(rpy.x / 2), host->sin(rpy.x / 2), 0, 0};
 	struct troupe_quat y = {host->cos(rpy.y / 2), 0, host->sin(rpy.y / 2), 0};
@@ -52,7 +52,7 @@ static struct troupe_quat turn_of(const struct troupe_host *host, struct troupe_
 	return troupe_quat_mul(z, troupe_quat_mul(y, x));
 }
 
-static bool find(struct troupe_system *self, const char *type, const char *before, const char *const *names,
+static bool odometry_find(struct troupe_system *self, const char *type, const char *before, const char *const *names,
 	uint32_t count, const struct troupe_field **ret_fields)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -61,7 +61,7 @@ static bool find(struct troupe_system *self, const char *type, const char *befor
 	return true;
 }
 
-static bool find_fields(struct troupe_system *self, struct config *config)
+static bool odometry_find_fields(struct troupe_system *self, struct odometry_config *config)
 {
 	static const char *const pose[] = {"position.x", "position.y", "position.z", "orientation.x", "orientation.y",
 		"orientation.z", "orientation.w"};
@@ -78,15 +78,17 @@ static bool find_fields(struct troupe_system *self, struct config *config)
 	config->value = host->field(self, "gz.msgs.Header.Map", "value");
 	config->stamp_s = host->field(self, "gz.msgs.Pose", "header.stamp.sec");
 	config->stamp_ns = host->field(self, "gz.msgs.Pose", "header.stamp.nsec");
-	return config->key && find(self, type[0], "pose.", pose, POSE_FIELDS, config->pose[ODOMETRY]) &&
-	       find(self, type[0], "twist.", twist, TWIST_FIELDS, config->twist[ODOMETRY]) &&
-	       find(self, type[1], "pose_with_covariance.pose.", pose, POSE_FIELDS, config->pose[WITH_COVARIANCE]) &&
-	       find(self, type[1], "twist_with_covariance.twist.", twist, TWIST_FIELDS,
+	return config->key && odometry_find(self, type[0], "pose.", pose, POSE_FIELDS, config->pose[ODOMETRY]) &&
+	       odometry_find(self, type[0], "twist.", twist, TWIST_FIELDS, config->twist[ODOMETRY]) &&
+	       odometry_find(
+		       self, type[1], "pose_with_covariance.pose.", pose, POSE_FIELDS, config->pose[WITH_COVARIANCE]) &&
+	       odometry_find(self, type[1], "twist_with_covariance.twist.", twist, TWIST_FIELDS,
 		       config->twist[WITH_COVARIANCE]) &&
-	       find(self, "gz.msgs.Pose", "", pose, POSE_FIELDS, config->pose[TRANSFORM]);
+	       odometry_find(self, "gz.msgs.Pose", "", pose, POSE_FIELDS, config->pose[TRANSFORM]);
 }
 
-static bool give(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+static bool odometry_give(
+	struct troupe_system *self, const struct troupe_element *plugin, struct odometry_config *config)
 {
 	static const struct {
 		const char *child, *usual, *type;
@@ -113,17 +115,17 @@ static bool give(struct troupe_system *self, const struct troupe_element *plugin
 	return true;
 }
 
-static void add_words(struct troupe_system *self)
+static void odometry_add_words(struct troupe_system *self)
 {
 	self->host->add_words(self, "linear velocity of the last steps", TROUPE_WORD_DOUBLE, 3 * WINDOW);
 	self->host->add_words(self, "angular velocity", TROUPE_WORD_DOUBLE, 3);
 	self->host->add_words(self, "steps", TROUPE_WORD_INTEGER, 1);
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool odometry_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct odometry_config *config = self->config = host->alloc(self, sizeof *config);
 	struct troupe_vec3 zero = troupe_vec3_make(0, 0, 0);
 	double dimensions = host->number(self, plugin, "dimensions", 2);
 	const char *model = host->owner_name(self);
@@ -134,49 +136,51 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	config->flat = dimensions == 2;
 	config->noise = host->number(self, plugin, "gaussian_noise", 0);
 	config->offset = troupe_pose_make(host->vector(self, plugin, "xyz_offset", zero),
-		turn_of(host, host->vector(self, plugin, "rpy_offset", zero)));
+		odometry_turn_of(host, host->vector(self, plugin, "rpy_offset", zero)));
 	config->frame = host->print(self, "%s", host->text(plugin, "odom_frame", host->print(self, "%s/odom", model)));
 	config->child_frame = host->print(
 		self, "%s", host->text(plugin, "robot_base_frame", host->print(self, "%s/base_footprint", model)));
-	add_words(self);
-	return find_fields(self, config) && give(self, plugin, config);
+	odometry_add_words(self);
+	return odometry_find_fields(self, config) && odometry_give(self, plugin, config);
 }
 
-static struct troupe_pose pose_of(
+static struct troupe_pose odometry_pose_of(
 	const struct troupe_system *self, const struct troupe_step *step, enum troupe_time when)
 {
-	return troupe_pose_mul(
-		self->host->model_pose(step, self->model, when), ((const struct config *)self->config)->offset);
+	return troupe_pose_mul(self->host->model_pose(step, self->model, when),
+		((const struct odometry_config *)self->config)->offset);
 }
 
 /* The turn about z of a rotation, as in SDF. */
-static double yaw_of(const struct troupe_host *host, struct troupe_quat q)
+static double odometry_yaw_of(const struct troupe_host *host, struct troupe_quat q)
 {
 	return host->atan2(2 * (q.w * q.z + q.x * q.y), 1 - 2 * (q.y * q.y + q.z * q.z));
 }
 
 /* Roll, pitch and yaw of a small rotation between two steps. */
-static struct troupe_vec3 rpy_of(const struct troupe_host *host, struct troupe_quat q)
+static struct troupe_vec3 odometry_rpy_of(const struct troupe_host *host, struct troupe_quat q)
 {
 	double sine = 2 * (q.w * q.y - q.z * q.x);
 	return troupe_vec3_make(host->atan2(2 * (q.w * q.x + q.y * q.z), 1 - 2 * (q.x * q.x + q.y * q.y)),
-		host->asin(builtin_clamp(sine, -1, 1)), yaw_of(host, q));
+		host->asin(builtin_clamp(sine, -1, 1)), odometry_yaw_of(host, q));
 }
 
-static void post_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void odometry_post_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
-	struct words *w = words;
-	struct troupe_pose was = pose_of(self, step, TROUPE_NOW), is = pose_of(self, step, TROUPE_NEXT);
+	const struct odometry_config *config = self->config;
+	struct odometry_words *w = words;
+	struct troupe_pose was = odometry_pose_of(self, step, TROUPE_NOW),
+			   is = odometry_pose_of(self, step, TROUPE_NEXT);
 	struct troupe_quat turn = troupe_pose_turn(is), back = troupe_quat_inverse(turn);
 	struct troupe_vec3 way = troupe_vec3_sub(troupe_pose_place(is), troupe_pose_place(was));
-	struct troupe_vec3 rate = rpy_of(host, troupe_quat_mul(turn, troupe_quat_inverse(troupe_pose_turn(was))));
+	struct troupe_vec3 rate =
+		odometry_rpy_of(host, troupe_quat_mul(turn, troupe_quat_inverse(troupe_pose_turn(was))));
 	struct troupe_vec3 linear = troupe_quat_rotate(back, troupe_vec3_scale(way, 1 / step->dt));
 	struct troupe_vec3 angular = troupe_quat_rotate(back, troupe_vec3_scale(rate, 1 / step->dt));
 	if (config->flat) {
 		double sine, cosine;
-		host->sincos(yaw_of(host, turn), &sine, &cosine);
+		host->sincos(odometry_yaw_of(host, turn), &sine, &cosine);
 		linear = troupe_vec3_scale(
 			troupe_vec3_make(cosine * way.x + sine * way.y, cosine * way.y - sine * way.x, 0),
 			1 / step->dt);
@@ -189,10 +193,10 @@ static void post_update(const struct troupe_system *self, const struct troupe_st
 
 /* The twist that is published: linear velocities are means over the window; noise is added, which depends on the
  * step. */
-static void twist_of(const struct troupe_system *self, const struct troupe_step *step, const struct words *w,
-	double ret[TWIST_FIELDS])
+static void odometry_twist_of(const struct troupe_system *self, const struct troupe_step *step,
+	const struct odometry_words *w, double ret[TWIST_FIELDS])
 {
-	const struct config *config = self->config;
+	const struct odometry_config *config = self->config;
 	uint64_t count = w->steps < WINDOW ? w->steps : WINDOW;
 	for (int i = 0; i < 3; i++) {
 		double sum = 0;
@@ -206,20 +210,20 @@ static void twist_of(const struct troupe_system *self, const struct troupe_step 
 			ret[i] += config->noise * self->host->random_normal(self, i, troupe_random_index(step));
 }
 
-static void put_pose(const struct troupe_system *self, struct troupe_message *message,
+static void odometry_put_pose(const struct troupe_system *self, struct troupe_message *message,
 	const struct troupe_field *const *fields, struct troupe_pose pose)
 {
-	const struct config *config = self->config;
+	const struct odometry_config *config = self->config;
 	const double values[POSE_FIELDS] = {
 		pose.x, pose.y, config->flat ? 0 : pose.z, pose.qx, pose.qy, pose.qz, pose.qw};
 	for (int i = 0; i < POSE_FIELDS; i++)
 		self->host->put(message, fields[i], values[i]);
 }
 
-static void put_frames(
+static void odometry_put_frames(
 	const struct troupe_system *self, struct troupe_message *message, const struct troupe_field *data)
 {
-	const struct config *config = self->config;
+	const struct odometry_config *config = self->config;
 	const struct {
 		const char *key, *value;
 	} rows[] = {{"frame_id", config->frame}, {"child_frame_id", config->child_frame}};
@@ -231,46 +235,47 @@ static void put_frames(
 }
 
 /* 6 by 6, with the variance on the diagonal. */
-static void put_variance(
+static void odometry_put_variance(
 	const struct troupe_system *self, struct troupe_message *message, const struct troupe_field *field)
 {
-	double noise = ((const struct config *)self->config)->noise;
+	double noise = ((const struct odometry_config *)self->config)->noise;
 	for (int row = 0; row < TWIST_FIELDS; row++)
 		for (int column = 0; column < TWIST_FIELDS; column++)
 			self->host->put(message, field, row == column ? noise * noise : 0);
 }
 
-static void put_stamp(const struct troupe_system *self, const struct troupe_step *step, struct troupe_message *pose)
+static void odometry_put_stamp(
+	const struct troupe_system *self, const struct troupe_step *step, struct troupe_message *pose)
 {
-	const struct config *config = self->config;
+	const struct odometry_config *config = self->config;
 	double ns = floor(step->time_s * 1e9 + 0.5), s = floor(ns / 1e9);
 	self->host->put(pose, config->stamp_s, s);
 	self->host->put(pose, config->stamp_ns, ns - s * 1e9);
 }
 
-static bool report(const struct troupe_system *self, const struct troupe_step *step, const void *words, uint32_t output,
-	struct troupe_message *message)
+static bool odometry_report(const struct troupe_system *self, const struct troupe_step *step, const void *words,
+	uint32_t output, struct troupe_message *message)
 {
-	const struct config *config = self->config;
-	struct troupe_pose pose = pose_of(self, step, TROUPE_NOW);
+	const struct odometry_config *config = self->config;
+	struct troupe_pose pose = odometry_pose_of(self, step, TROUPE_NOW);
 	double twist[TWIST_FIELDS];
 	int kind = output == config->output[ODOMETRY]          ? ODOMETRY
 		   : output == config->output[WITH_COVARIANCE] ? WITH_COVARIANCE
 							       : TRANSFORM;
 	if (kind == TRANSFORM) {
 		message = self->host->put_part(message, config->poses);
-		put_stamp(self, step, message);
+		odometry_put_stamp(self, step, message);
 	}
-	put_frames(self, message, config->frames[kind]);
-	put_pose(self, message, config->pose[kind], pose);
+	odometry_put_frames(self, message, config->frames[kind]);
+	odometry_put_pose(self, message, config->pose[kind], pose);
 	if (kind == TRANSFORM)
 		return true;
-	twist_of(self, step, words, twist);
+	odometry_twist_of(self, step, words, twist);
 	for (int i = 0; i < TWIST_FIELDS; i++)
 		self->host->put(message, config->twist[kind][i], twist[i]);
 	if (kind == WITH_COVARIANCE) {
-		put_variance(self, message, config->pose_variance);
-		put_variance(self, message, config->twist_variance);
+		odometry_put_variance(self, message, config->pose_variance);
+		odometry_put_variance(self, message, config->twist_variance);
 	}
 	return true;
 }
@@ -279,8 +284,8 @@ const struct troupe_kind builtin_odometry_publisher = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("OdometryPublisher"),
-	.parameters = parameters,
-	.configure = configure,
-	.post_update = post_update,
-	.report = report,
+	.parameters = odometry_parameters,
+	.configure = odometry_configure,
+	.post_update = odometry_post_update,
+	.report = odometry_report,
 };

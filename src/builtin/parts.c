@@ -43,7 +43,7 @@ bool builtin_find_link(
 }
 
 /* The child, if it exists and has a text; else NULL. */
-static const struct troupe_element *said(
+static const struct troupe_element *builtin_parts_said(
 	const struct troupe_system *self, const struct troupe_element *plugin, const char *child)
 {
 	const struct troupe_element *given = child ? self->host->child(plugin, child, NULL) : NULL;
@@ -61,7 +61,7 @@ const char *builtin_topic(struct troupe_system *self, const struct troupe_elemen
 	const char *usual, const struct troupe_element **ret_at)
 {
 	const struct troupe_host *host = self->host;
-	const struct troupe_element *given = said(self, plugin, child);
+	const struct troupe_element *given = builtin_parts_said(self, plugin, child);
 	if (ret_at)
 		*ret_at = given ? given : plugin;
 	return given ? host->text_of(given) : host->print(self, "model/%s/%s", host->owner_name(self), usual);
@@ -78,7 +78,7 @@ bool builtin_take(struct troupe_system *self, const struct troupe_element *plugi
 bool builtin_give(struct troupe_system *self, const struct troupe_element *plugin, const char *child, const char *usual,
 	const struct troupe_output *output, uint32_t *ret_output)
 {
-	const struct troupe_element *given = said(self, plugin, child);
+	const struct troupe_element *given = builtin_parts_said(self, plugin, child);
 	struct troupe_output named = *output;
 	named.name = given ? self->host->text_of(given) : usual;
 	return self->host->give(self, given ? given : plugin, &named, ret_output);
@@ -92,7 +92,7 @@ bool builtin_read_input(struct troupe_system *self, const struct troupe_element 
 	const struct troupe_host *host = self->host;
 	bool of_actuators = list && host->boolean(self, plugin, "use_actuator_msg", false);
 	double number = host->number(self, plugin, "actuator_number", 0);
-	if (of_actuators && !said(self, plugin, "actuator_number"))
+	if (of_actuators && !builtin_parts_said(self, plugin, "actuator_number"))
 		return host->leave_out(self, plugin,
 			"<use_actuator_msg> without <actuator_number>: expected the actuator's number, from 0");
 	if (number != floor(number))
@@ -130,8 +130,8 @@ bool builtin_take_joint(struct troupe_system *self, const struct troupe_element 
 {
 	const struct troupe_host *host = self->host;
 	const char *type = input->list ? "gz.msgs.Actuators" : "gz.msgs.Double";
-	const struct troupe_element *sub = said(self, plugin, "sub_topic"), *at;
-	if (input->list && !sub && !said(self, plugin, "topic"))
+	const struct troupe_element *sub = builtin_parts_said(self, plugin, "sub_topic"), *at;
+	if (input->list && !sub && !builtin_parts_said(self, plugin, "topic"))
 		return host->take(self, plugin, "actuators", type, 0, TROUPE_NOTHING);
 	const char *rest = sub ? host->text_of(sub) : host->print(self, "joint/%s/%s", joints->first_name, usual);
 	const char *topic = builtin_topic(self, plugin, "topic", rest, &at);
@@ -139,7 +139,7 @@ bool builtin_take_joint(struct troupe_system *self, const struct troupe_element 
 }
 
 /* strtod() with a point between digits, whatever the locale of the process. */
-static double read_number(const char *text, char **ret_end)
+static double builtin_parts_read_number(const char *text, char **ret_end)
 {
 	locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0), before = uselocale(plain);
 	double number = strtod(text, ret_end);
@@ -150,14 +150,14 @@ static double read_number(const char *text, char **ret_end)
 
 double builtin_number_of(const char *text)
 {
-	return read_number(text, NULL);
+	return builtin_parts_read_number(text, NULL);
 }
 
 bool builtin_numbers_of(const char *text, double *ret_values, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		char *end;
-		double value = read_number(text, &end);
+		double value = builtin_parts_read_number(text, &end);
 		if (end == text || !(fabs(value) <= BUILTIN_NUMBER_MAX))
 			return false;
 		ret_values[i] = value;
@@ -173,7 +173,7 @@ struct builtin_limits builtin_unlimited(void)
 	return (struct builtin_limits){-HUGE_VAL, HUGE_VAL, -HUGE_VAL, HUGE_VAL, -HUGE_VAL, HUGE_VAL};
 }
 
-static void read_limits(
+static void builtin_parts_read_limits(
 	struct troupe_system *self, const struct troupe_element *plugin, const char *of, struct builtin_limits *limits)
 {
 	const struct {
@@ -197,7 +197,7 @@ bool builtin_read_limits(
 	struct troupe_system *self, const struct troupe_element *plugin, const char *of, struct builtin_limits *limits)
 {
 	const char *what = strcmp(of, "linear_") == 0 ? "linear " : strcmp(of, "angular_") == 0 ? "angular " : "";
-	read_limits(self, plugin, of, limits);
+	builtin_parts_read_limits(self, plugin, of, limits);
 	return limits->velocity_min <= limits->velocity_max ||
 	       self->host->refuse(self, plugin, "the least %svelocity, %g, is above the greatest: expected at most %g",
 		       what, limits->velocity_min, limits->velocity_max);
@@ -207,7 +207,7 @@ bool builtin_read_drive_limits(struct troupe_system *self, const struct troupe_e
 	struct builtin_limits *ret_linear, struct builtin_limits *ret_angular)
 {
 	struct builtin_limits both = builtin_unlimited();
-	read_limits(self, plugin, "", &both);
+	builtin_parts_read_limits(self, plugin, "", &both);
 	*ret_linear = *ret_angular = both;
 	return builtin_read_limits(self, plugin, "linear_", ret_linear) &&
 	       builtin_read_limits(self, plugin, "angular_", ret_angular);

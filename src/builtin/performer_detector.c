@@ -7,12 +7,12 @@
 
 enum { INSIDE_MAX = 256, HEADER_MAX = 16 };
 
-struct words {
+struct detector_words {
 	uint64_t count;
 	uint64_t inside[INSIDE_MAX]; /* ids of models */
 };
 
-struct config {
+struct detector_config {
 	struct troupe_vec3 half, at; /* half edges of the box; its middle in the model's frame */
 	const char *name;
 	uint32_t output, extra_count;
@@ -20,7 +20,7 @@ struct config {
 	const struct troupe_field *data, *data_key, *data_value, *pose_name, *pose_id, *place[7];
 };
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter detector_parameters[] = {
 	BUILTIN_TEXT("topic", "default: /model/NAME/performer_detector/status"),
 	BUILTIN_PARTS("geometry", "<box><size>: edges of the box in m; needed"),
 	{"pose", TROUPE_POSE, 0, 0, "of the box in the model; its rotation has no effect"},
@@ -28,12 +28,12 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-static bool find_fields(struct troupe_system *self)
+static bool detector_find_fields(struct troupe_system *self)
 {
 	static const char *const paths[] = {"position.x", "position.y", "position.z", "orientation.w", "orientation.x",
 		"orientation.y", "orientation.z"};
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config;
+	struct detector_config *config = self->config;
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		if (!(config->place[i] = host->field(self, "gz.msgs.Pose", paths[i])))
 			return false;
@@ -45,10 +45,10 @@ static bool find_fields(struct troupe_system *self)
 	return config->data && config->data_key && config->data_value && config->pose_name && config->pose_id;
 }
 
-static bool read_box(struct troupe_system *self, const struct troupe_element *plugin)
+static bool detector_read_box(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config;
+	struct detector_config *config = self->config;
 	const struct troupe_element *geometry = host->child(plugin, "geometry", NULL);
 	const struct troupe_element *box = geometry ? host->child(geometry, "box", NULL) : NULL;
 	if (!box)
@@ -62,10 +62,10 @@ static bool read_box(struct troupe_system *self, const struct troupe_element *pl
 	return true;
 }
 
-static bool read_header(struct troupe_system *self, const struct troupe_element *plugin)
+static bool detector_read_header(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config;
+	struct detector_config *config = self->config;
 	const struct troupe_element *e = NULL;
 	while ((e = host->child(plugin, "header_data", e))) {
 		const char *key = host->text(e, "key", ""), *value = host->text(e, "value", "");
@@ -81,38 +81,38 @@ static bool read_header(struct troupe_system *self, const struct troupe_element 
 	return true;
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool detector_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct detector_config *config = self->config = host->alloc(self, sizeof *config);
 	const struct troupe_output output = {.type = "gz.msgs.Pose", .gives = TROUPE_GIVES_PUBLISHED};
 	config->name = host->print(self, "%s", host->owner_name(self));
 	host->add_words(self, "performers inside", TROUPE_WORD_INTEGER, 1);
 	host->add_words(self, "inside", TROUPE_WORD_INTEGER, INSIDE_MAX);
-	return read_box(self, plugin) && read_header(self, plugin) && find_fields(self) &&
+	return detector_read_box(self, plugin) && detector_read_header(self, plugin) && detector_find_fields(self) &&
 	       builtin_give(self, plugin, "topic",
 		       host->print(self, "model/%s/performer_detector/status", config->name), &output, &config->output);
 }
 
-static void add_data(
+static void detector_add_data(
 	const struct troupe_system *self, struct troupe_message *message, const char *key, const char *value)
 {
-	const struct config *config = self->config;
+	const struct detector_config *config = self->config;
 	struct troupe_message *data = self->host->put_part(message, config->data);
 	self->host->put_text(data, config->data_key, key);
 	self->host->put_text(data, config->data_value, value);
 }
 
-static void add_pose(const struct troupe_system *self, struct troupe_message *message, struct troupe_pose pose)
+static void detector_add_pose(const struct troupe_system *self, struct troupe_message *message, struct troupe_pose pose)
 {
-	const struct config *config = self->config;
+	const struct detector_config *config = self->config;
 	const double numbers[] = {pose.x, pose.y, pose.z, pose.qw, pose.qx, pose.qy, pose.qz};
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		self->host->put(message, config->place[i], numbers[i]);
 }
 
 /* Decimal digits. The C library's printing depends on the locale, at least in principle. */
-static const char *digits(uint64_t number, char room[24])
+static const char *detector_digits(uint64_t number, char room[24])
 {
 	char *at = room + 23;
 	*at = '\0';
@@ -122,30 +122,30 @@ static const char *digits(uint64_t number, char room[24])
 	return at;
 }
 
-static void tell(const struct troupe_system *self, const struct troupe_step *step,
+static void detector_tell(const struct troupe_system *self, const struct troupe_step *step,
 	const struct troupe_performer *performer, bool inside, uint64_t count)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
+	const struct detector_config *config = self->config;
 	struct troupe_message *message = host->message(step, "gz.msgs.Pose");
 	struct troupe_pose own = host->model_pose(step, self->model, TROUPE_NOW);
 	struct troupe_pose other = host->model_pose(step, performer->model, TROUPE_NOW);
 	char room[24];
 	host->put_text(message, config->pose_name, host->model_name(step, performer->model));
 	host->put(message, config->pose_id, (double)performer->id);
-	add_pose(self, message, troupe_pose_mul(troupe_pose_inverse(own), other));
-	add_data(self, message, "frame_id", config->name);
-	add_data(self, message, "state", inside ? "1" : "0");
-	add_data(self, message, "count", digits(count, room));
+	detector_add_pose(self, message, troupe_pose_mul(troupe_pose_inverse(own), other));
+	detector_add_data(self, message, "frame_id", config->name);
+	detector_add_data(self, message, "state", inside ? "1" : "0");
+	detector_add_data(self, message, "count", detector_digits(count, room));
 	for (uint32_t i = 0; i < config->extra_count; i++)
-		add_data(self, message, config->key[i], config->value[i]);
+		detector_add_data(self, message, config->key[i], config->value[i]);
 	host->publish(self, step, config->output, message);
 }
 
-static bool meets(
+static bool detector_meets(
 	const struct troupe_system *self, const struct troupe_step *step, const struct troupe_performer *performer)
 {
-	const struct config *config = self->config;
+	const struct detector_config *config = self->config;
 	struct troupe_pose own = self->host->model_pose(step, self->model, TROUPE_NOW);
 	struct troupe_pose other = self->host->model_pose(step, performer->model, TROUPE_NOW);
 	struct troupe_vec3 middle = troupe_pose_point(own, config->at), size = performer->size;
@@ -154,7 +154,7 @@ static bool meets(
 	       fabs(middle.z - other.z) <= config->half.z + size.z / 2;
 }
 
-static uint64_t find(const struct words *w, uint64_t id)
+static uint64_t detector_find(const struct detector_words *w, uint64_t id)
 {
 	uint64_t i = 0;
 	while (i < w->count && w->inside[i] != id)
@@ -162,15 +162,15 @@ static uint64_t find(const struct words *w, uint64_t id)
 	return i;
 }
 
-static void update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void detector_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	struct words *w = words;
+	struct detector_words *w = words;
 	struct troupe_performer performer;
 	if (w->count > INSIDE_MAX) /* a damaged state */
 		w->count = 0;
 	for (uint32_t p = 0; self->host->performer(step, p, &performer); p++) {
-		bool now = meets(self, step, &performer);
-		uint64_t i = find(w, performer.id);
+		bool now = detector_meets(self, step, &performer);
+		uint64_t i = detector_find(w, performer.id);
 		bool before = i < w->count;
 		if (now == before || (now && w->count == INSIDE_MAX))
 			continue;
@@ -180,7 +180,7 @@ static void update(const struct troupe_system *self, const struct troupe_step *s
 			w->inside[i] = w->inside[--w->count];
 			w->inside[w->count] = 0;
 		}
-		tell(self, step, &performer, now, w->count);
+		detector_tell(self, step, &performer, now, w->count);
 	}
 }
 
@@ -188,7 +188,7 @@ const struct troupe_kind builtin_performer_detector = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("PerformerDetector"),
-	.parameters = parameters,
-	.configure = configure,
-	.update = update,
+	.parameters = detector_parameters,
+	.configure = detector_configure,
+	.update = detector_update,
 };

@@ -4,7 +4,7 @@
  * never move in the model have a topic of their own. */
 #include "builtin/parts.h"
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter pose_publisher_parameters[] = {
 	BUILTIN_BOOL("publish_link_pose", "default true"),
 	BUILTIN_BOOL("publish_model_pose", "default: that of publish_nested_model_pose"),
 	BUILTIN_BOOL("publish_nested_model_pose", "default false"),
@@ -19,7 +19,7 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-static uint32_t parts_of(struct troupe_system *self, const struct troupe_element *plugin)
+static uint32_t pose_publisher_parts_of(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
 	bool nested = host->boolean(self, plugin, "publish_nested_model_pose", false);
@@ -37,7 +37,7 @@ static uint32_t parts_of(struct troupe_system *self, const struct troupe_element
 	return of;
 }
 
-static bool give(
+static bool pose_publisher_give(
 	struct troupe_system *self, const struct troupe_element *plugin, const char *name, double rate_hz, uint32_t of)
 {
 	const struct troupe_host *host = self->host;
@@ -51,25 +51,25 @@ static bool give(
 	return host->give(self, plugin, &output, NULL);
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool pose_publisher_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
 	const char *name = builtin_topic(self, plugin, "topic", "pose", NULL);
 	double rate_hz = host->number(self, plugin, "update_frequency", -1);
-	uint32_t of = parts_of(self, plugin);
+	uint32_t of = pose_publisher_parts_of(self, plugin);
 	if (!of)
 		return true;
 	if (!host->boolean(self, plugin, "static_publisher", false))
-		return give(self, plugin, name, rate_hz, of);
+		return pose_publisher_give(self, plugin, name, rate_hz, of);
 	double static_hz = host->number(self, plugin, "static_update_frequency", rate_hz);
-	return give(self, plugin, name, rate_hz, of | TROUPE_OF_MOVING) &&
-	       give(self, plugin, host->print(self, "%s_static", name), static_hz, of | TROUPE_OF_FIXED);
+	return pose_publisher_give(self, plugin, name, rate_hz, of | TROUPE_OF_MOVING) &&
+	       pose_publisher_give(self, plugin, host->print(self, "%s_static", name), static_hz, of | TROUPE_OF_FIXED);
 }
 
 const struct troupe_kind builtin_pose_publisher = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("PosePublisher"),
-	.parameters = parameters,
-	.configure = configure,
+	.parameters = pose_publisher_parameters,
+	.configure = pose_publisher_configure,
 };

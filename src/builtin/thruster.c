@@ -13,10 +13,10 @@
 #include <string.h>
 
 enum { THRUST_MAX = 1000 }; /* N, unless the world says more */
-enum input { INPUT_COMMAND, INPUT_DEADBAND };
-enum flags { DEADBAND = 1, RELEASED = 2 }; /* the second: in the last step */
+enum thruster_input { INPUT_COMMAND, INPUT_DEADBAND };
+enum thruster_flags { DEADBAND = 1, RELEASED = 2 }; /* the second: in the last step */
 
-struct config {
+struct thruster_config {
 	uint32_t joint, link, output;
 	const struct troupe_field *number, *flag;
 	bool by_speed, by_velocity, coefficient_given, deadband_given;
@@ -24,7 +24,7 @@ struct config {
 	struct builtin_pid pid;
 };
 
-struct words {
+struct thruster_words {
 	double thrust, speed;     /* commanded: N, rad/s */
 	double coefficient, flow; /* flow: m/s of the link in the last step */
 	uint64_t flags;
@@ -32,7 +32,7 @@ struct words {
 	double turned; /* what the feedback topic shows: rad/s or N */
 };
 
-static const struct troupe_words words_of[] = {
+static const struct troupe_words thruster_words_of[] = {
 	{"thrust", TROUPE_WORD_DOUBLE},
 	{"propeller speed", TROUPE_WORD_DOUBLE},
 	{"thrust coefficient", TROUPE_WORD_DOUBLE},
@@ -43,9 +43,10 @@ static const struct troupe_words words_of[] = {
 	{"feedback", TROUPE_WORD_DOUBLE},
 	{NULL, TROUPE_WORD_DOUBLE},
 };
-_Static_assert(sizeof(struct words) == (sizeof words_of / sizeof *words_of - 1) * 8, "each word has a name");
+_Static_assert(sizeof(struct thruster_words) == (sizeof thruster_words_of / sizeof *thruster_words_of - 1) * 8,
+	"each word has a name");
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter thruster_parameters[] = {
 	BUILTIN_TEXT("joint_name", "the propeller's joint"),
 	BUILTIN_TEXT("namespace", "in the names of topics; default: the model's name"),
 	BUILTIN_TEXT("topic",
@@ -69,26 +70,27 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-static double fourth_power(double d)
+static double thruster_fourth_power(double d)
 {
 	return d * d * d * d;
 }
 
 /* The speed at which the propeller has this thrust. */
-static double speed_of(const struct config *config, double coefficient, double thrust)
+static double thruster_speed_of(const struct thruster_config *config, double coefficient, double thrust)
 {
-	double square = thrust / (config->density * coefficient * fourth_power(config->diameter));
+	double square = thrust / (config->density * coefficient * thruster_fourth_power(config->diameter));
 	double speed = square ? copysign(sqrt(fabs(square)), square) : 0;
 	return builtin_clamp(speed, -BUILTIN_VELOCITY_MAX, BUILTIN_VELOCITY_MAX);
 }
 
-static double thrust_of(const struct config *config, double coefficient, double speed)
+static double thruster_thrust_of(const struct thruster_config *config, double coefficient, double speed)
 {
-	return config->density * coefficient * fourth_power(config->diameter) * fabs(speed) * speed;
+	return config->density * coefficient * thruster_fourth_power(config->diameter) * fabs(speed) * speed;
 }
 
 /* As in Gazebo, bounds that exclude one another are none. */
-static void read_bounds(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+static void thruster_read_bounds(
+	struct troupe_system *self, const struct troupe_element *plugin, struct thruster_config *config)
 {
 	const struct troupe_host *host = self->host;
 	config->most = host->number(self, plugin, "max_thrust_cmd", THRUST_MAX);
@@ -102,7 +104,8 @@ static void read_bounds(struct troupe_system *self, const struct troupe_element 
 	config->least = -THRUST_MAX;
 }
 
-static bool read_numbers(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+static bool thruster_read_numbers(
+	struct troupe_system *self, const struct troupe_element *plugin, struct thruster_config *config)
 {
 	const struct {
 		const char *name;
@@ -126,12 +129,12 @@ static bool read_numbers(struct troupe_system *self, const struct troupe_element
 	config->deadband_given = host->child(plugin, "deadband", NULL);
 	if (config->coefficient_given && !config->coefficient)
 		return host->refuse(self, plugin, "<thrust_coefficient> is 0: expected a number above or below 0");
-	read_bounds(self, plugin, config);
+	thruster_read_bounds(self, plugin, config);
 	return true;
 }
 
 /* Gazebo adds the load to whichever battery of the world has the name; here a battery is state of its model. */
-static void check_battery(struct troupe_system *self, const struct troupe_element *plugin)
+static void thruster_check_battery(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
 	const char *name = host->text(plugin, "battery_name", "");
@@ -147,7 +150,7 @@ static void check_battery(struct troupe_system *self, const struct troupe_elemen
 }
 
 /* The names of topics begin with this text. */
-static const char *stem_of(struct troupe_system *self, const struct troupe_element *plugin, const char *joint)
+static const char *thruster_stem_of(struct troupe_system *self, const struct troupe_element *plugin, const char *joint)
 {
 	const struct troupe_host *host = self->host;
 	const char *space = host->text(plugin, "namespace", host->owner_name(self));
@@ -155,10 +158,11 @@ static const char *stem_of(struct troupe_system *self, const struct troupe_eleme
 	return *topic ? host->print(self, "%s/%s", space, topic) : host->print(self, "model/%s/joint/%s", space, joint);
 }
 
-static bool take(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+static bool thruster_take(
+	struct troupe_system *self, const struct troupe_element *plugin, struct thruster_config *config)
 {
 	const struct troupe_host *host = self->host;
-	const char *stem = stem_of(self, plugin, host->text(plugin, "joint_name", ""));
+	const char *stem = thruster_stem_of(self, plugin, host->text(plugin, "joint_name", ""));
 	const char *usual = config->by_speed ? "cmd_vel" : "cmd_thrust";
 	const char *command = *host->text(plugin, "topic", "") ? stem : host->print(self, "%s/%s", stem, usual);
 	struct troupe_output output = {
@@ -172,77 +176,79 @@ static bool take(struct troupe_system *self, const struct troupe_element *plugin
 	       host->give(self, plugin, &output, &config->output);
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool thruster_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct thruster_config *config = self->config = host->alloc(self, sizeof *config);
 	struct builtin_joints joints;
 	config->number = host->field(self, "gz.msgs.Double", "data");
 	config->flag = host->field(self, "gz.msgs.Boolean", "data");
 	config->by_speed = host->boolean(self, plugin, "use_angvel_cmd", false);
 	config->by_velocity = host->boolean(self, plugin, "velocity_control", false);
-	if (!builtin_find_joints(self, plugin, "joint_name", &joints) || !read_numbers(self, plugin, config))
+	if (!builtin_find_joints(self, plugin, "joint_name", &joints) || !thruster_read_numbers(self, plugin, config))
 		return false;
 	config->joint = joints.at[0];
 	config->link = host->joint_child(self, config->joint);
 	config->pid.i_max = 1;
 	config->pid.i_min = -1;
-	config->pid.cmd_max = fabs(speed_of(config, config->coefficient, config->most));
-	config->pid.cmd_min = -fabs(speed_of(config, config->coefficient, config->least));
+	config->pid.cmd_max = fabs(thruster_speed_of(config, config->coefficient, config->most));
+	config->pid.cmd_min = -fabs(thruster_speed_of(config, config->coefficient, config->least));
 	if (config->link == TROUPE_NOTHING)
 		return host->leave_out(self, plugin, "the joint moves no link");
-	check_battery(self, plugin);
-	return take(self, plugin, config);
+	thruster_check_battery(self, plugin);
+	return thruster_take(self, plugin, config);
 }
 
-static void init(const struct troupe_system *self, void *words)
+static void thruster_init(const struct troupe_system *self, void *words)
 {
-	const struct config *config = self->config;
-	struct words *w = words;
+	const struct thruster_config *config = self->config;
+	struct thruster_words *w = words;
 	w->coefficient = config->coefficient;
 	w->flags = config->deadband_given ? DEADBAND : 0;
 }
 
-static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+static void thruster_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
-	const struct config *config = self->config;
-	struct words *w = words;
+	const struct thruster_config *config = self->config;
+	struct thruster_words *w = words;
 	if (input == INPUT_DEADBAND) {
 		bool on = self->host->get(message, config->flag, 0) != 0;
 		w->flags = on ? w->flags | DEADBAND : w->flags & ~(uint64_t)DEADBAND;
 		return;
 	}
 	double number = builtin_clamp(self->host->get(message, config->number, 0), config->least, config->most);
-	w->speed = config->by_speed ? number : speed_of(config, w->coefficient, number);
-	w->thrust = config->by_speed ? thrust_of(config, w->coefficient, number) : number;
+	w->speed = config->by_speed ? number : thruster_speed_of(config, w->coefficient, number);
+	w->thrust = config->by_speed ? thruster_thrust_of(config, w->coefficient, number) : number;
 }
 
 /* Without a speed there is no coefficient of it: the last one holds, so that
  * the propeller begins to turn. */
-static void follow_flow(const struct config *config, struct words *w)
+static void thruster_follow_flow(const struct thruster_config *config, struct thruster_words *w)
 {
 	if (!config->coefficient_given && fabs(w->speed) > 1e-9) {
 		double advance = (1 - config->wake) * w->flow / (w->speed * config->diameter);
 		w->coefficient = config->alpha_1 + config->alpha_2 * advance;
 	}
-	w->speed = speed_of(config, w->coefficient, w->thrust);
+	w->speed = thruster_speed_of(config, w->coefficient, w->thrust);
 }
 
 /* The torque on the propeller, in N m about its axis. An error below 0.1 rad/s
  * is none. */
-static double torque_of(const struct config *config, struct words *w, double error, double dt)
+static double thruster_torque_of(
+	const struct thruster_config *config, struct thruster_words *w, double error, double dt)
 {
 	return fabs(error) > 0.1 ? builtin_pid_update(&config->pid, &w->pid, error, dt) : 0;
 }
 
-static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void thruster_pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
-	struct words *w = words;
+	const struct thruster_config *config = self->config;
+	struct thruster_words *w = words;
 	if (w->flags & RELEASED)
 		return;
-	follow_flow(config, w);
+	thruster_follow_flow(config, w);
 	bool too_small = w->flags & DEADBAND && fabs(w->thrust) < config->deadband;
 	double thrust = too_small ? 0 : w->thrust, speed = too_small ? 0 : w->speed, torque = 0;
 	struct troupe_vec3 axis = host->joint_axis(step, config->joint, 0, TROUPE_NOW).direction;
@@ -251,27 +257,28 @@ static void pre_update(const struct troupe_system *self, const struct troupe_ste
 	if (config->by_velocity)
 		host->joint_drive(step, config->joint, speed);
 	else
-		torque = torque_of(config, w, turns - speed, step->dt);
+		torque = thruster_torque_of(config, w, turns - speed, step->dt);
 	host->link_force(step, config->link, troupe_vec3_make(0, 0, 0),
 		(struct troupe_wrench){troupe_vec3_scale(axis, thrust), troupe_vec3_scale(axis, torque)});
 	w->turned = config->by_speed ? thrust : turns;
 	w->flow = troupe_vec3_length(twist.linear);
 }
 
-static void post_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void thruster_post_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	const struct config *config = self->config;
-	struct words *w = words;
+	const struct thruster_config *config = self->config;
+	struct thruster_words *w = words;
 	bool released = self->host->joint_released(step, config->joint);
 	w->flags = released ? w->flags | RELEASED : w->flags & ~(uint64_t)RELEASED;
 }
 
-static bool report(const struct troupe_system *self, const struct troupe_step *step, const void *words, uint32_t output,
-	struct troupe_message *message)
+static bool thruster_report(const struct troupe_system *self, const struct troupe_step *step, const void *words,
+	uint32_t output, struct troupe_message *message)
 {
 	(void)step;
 	(void)output;
-	self->host->put(message, ((const struct config *)self->config)->number, ((const struct words *)words)->turned);
+	self->host->put(message, ((const struct thruster_config *)self->config)->number,
+		((const struct thruster_words *)words)->turned);
 	return true;
 }
 
@@ -279,12 +286,12 @@ const struct troupe_kind builtin_thruster = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("Thruster"),
-	.parameters = parameters,
-	.words = words_of,
-	.configure = configure,
-	.init = init,
-	.command = command,
-	.pre_update = pre_update,
-	.post_update = post_update,
-	.report = report,
+	.parameters = thruster_parameters,
+	.words = thruster_words_of,
+	.configure = thruster_configure,
+	.init = thruster_init,
+	.command = thruster_command,
+	.pre_update = thruster_pre_update,
+	.post_update = thruster_post_update,
+	.report = thruster_report,
 };

@@ -6,12 +6,12 @@
 
 #include <string.h>
 
-struct words {
+struct touch_plugin_words {
 	uint64_t enabled, touching;
 	double since_s; /* the time at which the touch began */
 };
 
-struct config {
+struct touch_plugin_config {
 	const char *target;
 	double time_s;
 	bool enabled;
@@ -19,7 +19,7 @@ struct config {
 	const struct troupe_field *asked, *data;
 };
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter touch_plugin_parameters[] = {
 	BUILTIN_TEXT("target", "a part of the names of the collisions that are targets; needed"),
 	BUILTIN_BETWEEN("time", 0, BUILTIN_NUMBER_MAX, "s, how long the touch must last; needed"),
 	BUILTIN_TEXT("namespace", "of the topics /NAMESPACE/touched and /NAMESPACE/enable; needed"),
@@ -27,18 +27,18 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-static const struct troupe_words word_names[] = {
+static const struct troupe_words touch_plugin_word_names[] = {
 	{"enabled", TROUPE_WORD_INTEGER},
 	{"touching", TROUPE_WORD_INTEGER},
 	{"touching since", TROUPE_WORD_DOUBLE},
 	{NULL, TROUPE_WORD_INTEGER},
 };
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool touch_plugin_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	static const char *const needed[] = {"target", "time", "namespace"};
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct touch_plugin_config *config = self->config = host->alloc(self, sizeof *config);
 	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
 		if (!*host->text(plugin, needed[i], ""))
 			return host->leave_out(self, plugin, "the plugin has no <%s>", needed[i]);
@@ -54,21 +54,23 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	       host->serve(self, plugin, host->print(self, "%s/enable", space), "gz.msgs.Boolean", "gz.msgs.Empty", 0);
 }
 
-static void init(const struct troupe_system *self, void *words)
+static void touch_plugin_init(const struct troupe_system *self, void *words)
 {
-	((struct words *)words)->enabled = ((const struct config *)self->config)->enabled;
+	((struct touch_plugin_words *)words)->enabled = ((const struct touch_plugin_config *)self->config)->enabled;
 }
 
-static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+static void touch_plugin_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
-	const struct config *config = self->config;
+	const struct touch_plugin_config *config = self->config;
 	(void)input;
-	*(struct words *)words = (struct words){.enabled = self->host->get(message, config->asked, 0) != 0};
+	*(struct touch_plugin_words *)words =
+		(struct touch_plugin_words){.enabled = self->host->get(message, config->asked, 0) != 0};
 }
 
-static bool touches(const struct troupe_system *self, const struct troupe_step *step)
+static bool touch_plugin(const struct troupe_system *self, const struct troupe_step *step)
 {
-	const struct config *config = self->config;
+	const struct touch_plugin_config *config = self->config;
 	struct troupe_touch touch;
 	for (uint32_t i = 0; self->host->touch(step, self->model, i, &touch); i++)
 		if (strstr(touch.collisions[0], config->target) || strstr(touch.collisions[1], config->target))
@@ -76,21 +78,21 @@ static bool touches(const struct troupe_system *self, const struct troupe_step *
 	return false;
 }
 
-static void tell(const struct troupe_system *self, const struct troupe_step *step)
+static void touch_plugin_tell(const struct troupe_system *self, const struct troupe_step *step)
 {
-	const struct config *config = self->config;
+	const struct touch_plugin_config *config = self->config;
 	struct troupe_message *message = self->host->message(step, "gz.msgs.Boolean");
 	self->host->put(message, config->data, true);
 	self->host->publish(self, step, config->touched, message);
 }
 
-static void update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void touch_plugin_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	const struct config *config = self->config;
-	struct words *w = words;
+	const struct touch_plugin_config *config = self->config;
+	struct touch_plugin_words *w = words;
 	if (!w->enabled)
 		return;
-	if (!touches(self, step)) {
+	if (!touch_plugin(self, step)) {
 		w->touching = 0;
 		return;
 	}
@@ -100,7 +102,7 @@ static void update(const struct troupe_system *self, const struct troupe_step *s
 	}
 	if (step->time_s - w->since_s <= config->time_s)
 		return;
-	tell(self, step);
+	touch_plugin_tell(self, step);
 	w->enabled = w->touching = 0;
 }
 
@@ -108,10 +110,10 @@ const struct troupe_kind builtin_touch_plugin = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT | TROUPE_READS_CONTACTS,
 	.names = BUILTIN_NAMES("TouchPlugin"),
-	.parameters = parameters,
-	.words = word_names,
-	.configure = configure,
-	.init = init,
-	.command = command,
-	.update = update,
+	.parameters = touch_plugin_parameters,
+	.words = touch_plugin_word_names,
+	.configure = touch_plugin_configure,
+	.init = touch_plugin_init,
+	.command = touch_plugin_command,
+	.update = touch_plugin_update,
 };

@@ -11,9 +11,9 @@
  * velocity is backwards; here tracks and conveyors run the same way. */
 #include "builtin/parts.h"
 
-enum input { INPUT_VELOCITY, INPUT_CENTRE };
+enum track_controller_input { TRACK_CONTROLLER_INPUT_VELOCITY, INPUT_CENTRE };
 
-struct config {
+struct track_controller_config {
 	uint32_t link;
 	bool is_static;
 	struct troupe_vec3 axis; /* in the link */
@@ -24,7 +24,7 @@ struct config {
 	const struct troupe_field *way, *speed;
 };
 
-struct words {
+struct track_controller_words {
 	double target, last, before; /* m/s */
 	uint64_t fresh;              /* a command has come since the last step */
 	double since_s;              /* when the last command came */
@@ -33,7 +33,7 @@ struct words {
 	double way_m[]; /* [1], with odometry */
 };
 
-static const struct troupe_words words_of[] = {
+static const struct troupe_words track_controller_words_of[] = {
 	{"target velocity", TROUPE_WORD_DOUBLE},
 	{"last velocity", TROUPE_WORD_DOUBLE},
 	{"velocity before", TROUPE_WORD_DOUBLE},
@@ -45,9 +45,11 @@ static const struct troupe_words words_of[] = {
 	{"centre z", TROUPE_WORD_DOUBLE},
 	{NULL, TROUPE_WORD_DOUBLE},
 };
-_Static_assert(sizeof(struct words) == (sizeof words_of / sizeof *words_of - 1) * 8, "each word has a name");
+_Static_assert(sizeof(struct track_controller_words) ==
+		       (sizeof track_controller_words_of / sizeof *track_controller_words_of - 1) * 8,
+	"each word has a name");
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter track_controller_parameters[] = {
 	BUILTIN_TEXT("link", "the track; needed"),
 	BUILTIN_VECTOR("track_orientation", "roll, pitch and yaw in rad, of the track in the link; default 0 0 0"),
 	BUILTIN_TEXT("velocity_topic", "of the Double; default: /model/NAME/link/LINK/track_cmd_vel"),
@@ -62,7 +64,7 @@ static const struct troupe_parameter parameters[] = {
 };
 
 /* The y axis of the track, in the link: it is that of the rollers. */
-static struct troupe_vec3 axis_of(const struct troupe_host *host, struct troupe_vec3 rpy)
+static struct troupe_vec3 track_controller_axis_of(const struct troupe_host *host, struct troupe_vec3 rpy)
 {
 	double sr, cr, sp, cp, sy, cy;
 	host->sincos(rpy.x, &sr, &cr);
@@ -72,10 +74,11 @@ static struct troupe_vec3 axis_of(const struct troupe_host *host, struct troupe_
 }
 
 /* Without odometry there is no word for it, so that the state is what it was. */
-static bool give_odometry(struct troupe_system *self, const struct troupe_element *plugin, const char *link)
+static bool track_controller_give_odometry(
+	struct troupe_system *self, const struct troupe_element *plugin, const char *link)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config;
+	struct track_controller_config *config = self->config;
 	const struct troupe_output output = {
 		.type = "gz.msgs.Odometry",
 		.gives = TROUPE_GIVES_REPORT,
@@ -92,16 +95,17 @@ static bool give_odometry(struct troupe_system *self, const struct troupe_elemen
 	return builtin_give(self, plugin, "odometry_topic", usual, &output, NULL);
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool track_controller_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	static const char *const of_centre[] = {"x", "y", "z"};
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct track_controller_config *config = self->config = host->alloc(self, sizeof *config);
 	if (!builtin_find_link(self, plugin, "link", &config->link))
 		return false;
 	const char *link = host->text(plugin, "link", "");
 	config->is_static = host->is_static(self);
-	config->axis = axis_of(host, host->vector(self, plugin, "track_orientation", troupe_vec3_make(0, 0, 0)));
+	config->axis = track_controller_axis_of(
+		host, host->vector(self, plugin, "track_orientation", troupe_vec3_make(0, 0, 0)));
 	config->age_max_s = host->number(self, plugin, "max_command_age", HUGE_VAL);
 	config->limits = builtin_unlimited();
 	config->velocity = host->field(self, "gz.msgs.Double", "data");
@@ -109,19 +113,20 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 		config->centre[i] = host->field(self, "gz.msgs.Vector3d", of_centre[i]);
 	return builtin_read_limits(self, plugin, "", &config->limits) &&
 	       builtin_take(self, plugin, "velocity_topic", host->print(self, "link/%s/track_cmd_vel", link),
-		       "gz.msgs.Double", INPUT_VELOCITY) &&
+		       "gz.msgs.Double", TRACK_CONTROLLER_INPUT_VELOCITY) &&
 	       builtin_take(self, plugin, "center_of_rotation_topic",
 		       host->print(self, "link/%s/track_cmd_center_of_rotation", link), "gz.msgs.Vector3d",
 		       INPUT_CENTRE) &&
-	       give_odometry(self, plugin, link);
+	       track_controller_give_odometry(self, plugin, link);
 }
 
-static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+static void track_controller_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
-	const struct config *config = self->config;
-	struct words *w = words;
+	const struct track_controller_config *config = self->config;
+	struct track_controller_words *w = words;
 	w->fresh = 1;
-	if (input == INPUT_VELOCITY) {
+	if (input == TRACK_CONTROLLER_INPUT_VELOCITY) {
 		w->target = builtin_clamp(
 			self->host->get(message, config->velocity, 0), -BUILTIN_VELOCITY_MAX, BUILTIN_VELOCITY_MAX);
 		return;
@@ -134,9 +139,10 @@ static void command(const struct troupe_system *self, uint32_t input, const stru
 	}
 }
 
-static void run(const struct troupe_system *self, const struct troupe_step *step, struct words *w)
+static void track_controller_run(
+	const struct troupe_system *self, const struct troupe_step *step, struct track_controller_words *w)
 {
-	const struct config *config = self->config;
+	const struct track_controller_config *config = self->config;
 	const struct troupe_host *host = self->host;
 	if (w->fresh)
 		w->since_s = step->time_s;
@@ -153,23 +159,23 @@ static void run(const struct troupe_system *self, const struct troupe_step *step
 		w->turns ? &centre : NULL);
 }
 
-static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void track_controller_pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	run(self, step, words);
+	track_controller_run(self, step, words);
 }
 
 /* No runner has a static model. */
-static void update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void track_controller_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	if (((const struct config *)self->config)->is_static)
-		run(self, step, words);
+	if (((const struct track_controller_config *)self->config)->is_static)
+		track_controller_run(self, step, words);
 }
 
-static bool report(const struct troupe_system *self, const struct troupe_step *step, const void *words, uint32_t output,
-	struct troupe_message *message)
+static bool track_controller_report(const struct troupe_system *self, const struct troupe_step *step, const void *words,
+	uint32_t output, struct troupe_message *message)
 {
-	const struct config *config = self->config;
-	const struct words *w = words;
+	const struct track_controller_config *config = self->config;
+	const struct track_controller_words *w = words;
 	(void)step;
 	(void)output;
 	self->host->put(message, config->way, w->way_m[0]);
@@ -181,11 +187,11 @@ const struct troupe_kind builtin_track_controller = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("TrackController"),
-	.parameters = parameters,
-	.words = words_of,
-	.configure = configure,
-	.command = command,
-	.pre_update = pre_update,
-	.update = update,
-	.report = report,
+	.parameters = track_controller_parameters,
+	.words = track_controller_words_of,
+	.configure = track_controller_configure,
+	.command = track_controller_command,
+	.pre_update = track_controller_pre_update,
+	.update = track_controller_update,
+	.report = track_controller_report,
 };

@@ -7,11 +7,11 @@
 #include "builtin/parts.h"
 
 enum { WAYPOINTS_MAX = 1024, CIRCLE_POINTS = 8 };
-enum flags { BEGUN = 1, STILL = 2 };
+enum trajectory_flags { BEGUN = 1, STILL = 2 };
 
-#define STILL_RAD (0.1 * M_PI / 180)
+#define TRAJECTORY_STILL_RAD (0.1 * M_PI / 180)
 
-struct config {
+struct trajectory_config {
 	uint32_t link;
 	struct troupe_vec3 centre; /* of mass, in the link */
 	uint32_t count;
@@ -23,13 +23,13 @@ struct config {
 	const struct troupe_field *pause;
 };
 
-struct words {
+struct trajectory_words {
 	uint64_t next; /* waypoint */
 	uint64_t paused, flags;
 	double x, y, ahead_x, ahead_y; /* where the link was first, and its x axis */
 };
 
-static const struct troupe_words words_of[] = {
+static const struct troupe_words trajectory_words_of[] = {
 	{"next waypoint", TROUPE_WORD_INTEGER},
 	{"paused", TROUPE_WORD_INTEGER},
 	{"begun (1), does not turn (2)", TROUPE_WORD_INTEGER},
@@ -39,9 +39,10 @@ static const struct troupe_words words_of[] = {
 	{"first direction y", TROUPE_WORD_DOUBLE},
 	{NULL, TROUPE_WORD_DOUBLE},
 };
-_Static_assert(sizeof(struct words) == (sizeof words_of / sizeof *words_of - 1) * 8, "each word has a name");
+_Static_assert(sizeof(struct trajectory_words) == (sizeof trajectory_words_of / sizeof *trajectory_words_of - 1) * 8,
+	"each word has a name");
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter trajectory_parameters[] = {
 	BUILTIN_TEXT("link_name", "the link on which force and torque act"),
 	BUILTIN_BOOL("loop", "after the last waypoint comes the first; default false"),
 	BUILTIN_PARTS("waypoints", "<waypoint>X Y</waypoint> in the world, m, one or more"),
@@ -57,7 +58,8 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-static bool read_waypoints(struct troupe_system *self, const struct troupe_element *at, struct config *config)
+static bool trajectory_read_waypoints(
+	struct troupe_system *self, const struct troupe_element *at, struct trajectory_config *config)
 {
 	const struct troupe_host *host = self->host;
 	const struct troupe_element *e = NULL;
@@ -73,7 +75,7 @@ static bool read_waypoints(struct troupe_system *self, const struct troupe_eleme
 }
 
 /* The number of a child that must be there. */
-static bool read_number(
+static bool trajectory_read_number(
 	struct troupe_system *self, const struct troupe_element *at, const char *name, double *ret_value)
 {
 	const struct troupe_element *e = self->host->child(at, name, NULL);
@@ -84,10 +86,12 @@ static bool read_number(
 	       self->host->refuse(self, e, "<%s> is '%.80s': expected a number", name, self->host->text_of(e));
 }
 
-static bool read_line(struct troupe_system *self, const struct troupe_element *at, struct config *config)
+static bool trajectory_read_line(
+	struct troupe_system *self, const struct troupe_element *at, struct trajectory_config *config)
 {
 	double direction, length;
-	if (!read_number(self, at, "direction", &direction) || !read_number(self, at, "length", &length))
+	if (!trajectory_read_number(self, at, "direction", &direction) ||
+		!trajectory_read_number(self, at, "length", &length))
 		return false;
 	config->relative = config->turned = true;
 	config->count = 2; /* the first is where it began */
@@ -97,10 +101,11 @@ static bool read_line(struct troupe_system *self, const struct troupe_element *a
 	return true;
 }
 
-static bool read_circle(struct troupe_system *self, const struct troupe_element *at, struct config *config)
+static bool trajectory_read_circle(
+	struct troupe_system *self, const struct troupe_element *at, struct trajectory_config *config)
 {
 	double radius;
-	if (!read_number(self, at, "radius", &radius))
+	if (!trajectory_read_number(self, at, "radius", &radius))
 		return false;
 	config->relative = true;
 	config->count = CIRCLE_POINTS;
@@ -113,23 +118,24 @@ static bool read_circle(struct troupe_system *self, const struct troupe_element 
 	return true;
 }
 
-static bool read_way(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+static bool trajectory_read_way(
+	struct troupe_system *self, const struct troupe_element *plugin, struct trajectory_config *config)
 {
 	const struct troupe_host *host = self->host;
 	const struct troupe_element *e;
 	if ((e = host->child(plugin, "waypoints", NULL)))
-		return read_waypoints(self, e, config);
+		return trajectory_read_waypoints(self, e, config);
 	if ((e = host->child(plugin, "circle", NULL)))
-		return read_circle(self, e, config);
+		return trajectory_read_circle(self, e, config);
 	if ((e = host->child(plugin, "line", NULL)))
-		return read_line(self, e, config);
+		return trajectory_read_line(self, e, config);
 	return host->leave_out(self, plugin, "the plugin has no way: expected <waypoints>, <circle> or <line>");
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool trajectory_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct trajectory_config *config = self->config = host->alloc(self, sizeof *config);
 	const struct troupe_element *name = host->child(plugin, "link_name", NULL);
 	if (!host->must_move(self))
 		return false;
@@ -137,7 +143,7 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 		return host->leave_out(self, plugin, "the plugin has no <link_name>: expected the name of a link");
 	config->link = host->link(self, name, host->text_of(name));
 	config->pause = host->field(self, "gz.msgs.Boolean", "data");
-	if (config->link == TROUPE_NOTHING || !read_way(self, plugin, config))
+	if (config->link == TROUPE_NOTHING || !trajectory_read_way(self, plugin, config))
 		return false;
 	config->centre = host->link_inertia(self, config->link).centre;
 	config->loops = host->boolean(self, plugin, "loop", false);
@@ -149,15 +155,17 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	return builtin_take(self, plugin, "topic", "trajectory_follower/pause", "gz.msgs.Boolean", 0);
 }
 
-static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+static void trajectory_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
 	(void)input;
-	((struct words *)words)->paused =
-		self->host->get(message, ((const struct config *)self->config)->pause, 0) != 0;
+	((struct trajectory_words *)words)->paused =
+		self->host->get(message, ((const struct trajectory_config *)self->config)->pause, 0) != 0;
 }
 
 /* The waypoint in the world, at the height of the link. */
-static struct troupe_vec3 goal_of(const struct config *config, const struct words *w, double height)
+static struct troupe_vec3 trajectory_goal_of(
+	const struct trajectory_config *config, const struct trajectory_words *w, double height)
 {
 	const double *point = config->points[w->next % config->count];
 	double x = point[0], y = point[1];
@@ -168,7 +176,7 @@ static struct troupe_vec3 goal_of(const struct config *config, const struct word
 	return config->relative ? troupe_vec3_make(w->x + x, w->y + y, height) : troupe_vec3_make(x, y, height);
 }
 
-static void begin(struct words *w, struct troupe_pose pose)
+static void trajectory_begin(struct trajectory_words *w, struct troupe_pose pose)
 {
 	struct troupe_vec3 ahead = troupe_quat_rotate(troupe_pose_turn(pose), troupe_vec3_make(1, 0, 0));
 	w->flags |= BEGUN;
@@ -178,7 +186,7 @@ static void begin(struct words *w, struct troupe_pose pose)
 	w->ahead_y = ahead.y;
 }
 
-static void reach(const struct config *config, struct words *w)
+static void trajectory_reach(const struct trajectory_config *config, struct trajectory_words *w)
 {
 	if (w->next + 1 < config->count)
 		w->next++;
@@ -187,14 +195,14 @@ static void reach(const struct config *config, struct words *w)
 }
 
 /* As in Gazebo the link begins to be held almost exactly there, and is held until it must turn again. */
-static void hold_still(
-	const struct troupe_system *self, const struct troupe_step *step, struct words *w, double bearing)
+static void trajectory_hold_still(
+	const struct troupe_system *self, const struct troupe_step *step, struct trajectory_words *w, double bearing)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
+	const struct trajectory_config *config = self->config;
 	if (fabs(bearing) > config->bearing)
 		w->flags &= ~(uint64_t)STILL;
-	else if (fabs(bearing) <= STILL_RAD)
+	else if (fabs(bearing) <= TRAJECTORY_STILL_RAD)
 		w->flags |= STILL;
 	if (!(w->flags & STILL))
 		return;
@@ -203,11 +211,11 @@ static void hold_still(
 	host->link_drive(step, config->link, twist);
 }
 
-static void move(const struct troupe_system *self, const struct troupe_step *step, struct troupe_pose pose,
-	struct words *w, double bearing)
+static void trajectory_move(const struct troupe_system *self, const struct troupe_step *step, struct troupe_pose pose,
+	struct trajectory_words *w, double bearing)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
+	const struct trajectory_config *config = self->config;
 	bool turns = fabs(bearing) > config->bearing;
 	struct troupe_vec3 force = troupe_vec3_make(turns ? 0 : config->force, 0, 0);
 	struct troupe_vec3 torque = troupe_vec3_make(0, 0, turns ? copysign(config->torque, bearing) : 0);
@@ -215,35 +223,35 @@ static void move(const struct troupe_system *self, const struct troupe_step *ste
 	host->link_force(step, config->link, config->centre,
 		(struct troupe_wrench){troupe_quat_rotate(q, force), troupe_quat_rotate(q, torque)});
 	if (config->stops_turning)
-		hold_still(self, step, w, bearing);
+		trajectory_hold_still(self, step, w, bearing);
 }
 
-static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void trajectory_pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
-	struct words *w = words;
+	const struct trajectory_config *config = self->config;
+	struct trajectory_words *w = words;
 	if (w->paused)
 		return;
 	struct troupe_pose pose = host->link_pose(step, config->link, TROUPE_NOW);
 	if (!(w->flags & BEGUN))
-		begin(w, pose);
-	struct troupe_vec3 way = troupe_vec3_sub(goal_of(config, w, pose.z), troupe_pose_place(pose));
+		trajectory_begin(w, pose);
+	struct troupe_vec3 way = troupe_vec3_sub(trajectory_goal_of(config, w, pose.z), troupe_pose_place(pose));
 	if (troupe_vec3_length(way) <= config->range) {
-		reach(config, w);
+		trajectory_reach(config, w);
 		return;
 	}
 	way = troupe_quat_rotate(troupe_quat_inverse(troupe_pose_turn(pose)), way);
-	move(self, step, pose, w, host->atan2(way.y, way.x));
+	trajectory_move(self, step, pose, w, host->atan2(way.y, way.x));
 }
 
 const struct troupe_kind builtin_trajectory_follower = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("TrajectoryFollower"),
-	.parameters = parameters,
-	.words = words_of,
-	.configure = configure,
-	.command = command,
-	.pre_update = pre_update,
+	.parameters = trajectory_parameters,
+	.words = trajectory_words_of,
+	.configure = trajectory_configure,
+	.command = trajectory_command,
+	.pre_update = trajectory_pre_update,
 };

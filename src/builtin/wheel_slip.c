@@ -17,20 +17,20 @@
 #include <stdio.h>
 #include <string.h>
 
-struct wheel {
+struct wheel_slip {
 	uint32_t link, joint;
 	double lateral, longitudinal; /* compliances at first */
 	double per_spin;              /* radius over normal force: m/s per N for each rad/s and compliance */
 };
 
-struct config {
-	struct wheel *wheels;
+struct wheel_slip_config {
+	struct wheel_slip *wheels;
 	uint32_t count;
 	const char *world, *model; /* names */
 	const struct troupe_field *name, *lateral, *longitudinal;
 };
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter wheel_slip_parameters[] = {
 	BUILTIN_PARTS("wheel", "link_name='LINK': slip_compliance_lateral, slip_compliance_longitudinal (default 0), "
 			       "wheel_normal_force "
 			       "in N and wheel_radius in m; may be given several times"),
@@ -38,7 +38,7 @@ static const struct troupe_parameter parameters[] = {
 };
 
 /* The only joint that moves the link; TROUPE_NOTHING: there is none, or several. */
-static uint32_t find_spin(const struct troupe_system *self, uint32_t link)
+static uint32_t wheel_slip_find_spin(const struct troupe_system *self, uint32_t link)
 {
 	uint32_t count, first = self->host->joints(self, &count), found = TROUPE_NOTHING;
 	for (uint32_t j = first; j < first + count; j++) {
@@ -52,12 +52,12 @@ static uint32_t find_spin(const struct troupe_system *self, uint32_t link)
 }
 
 /* False: the wheel is left out. */
-static bool read_wheel(struct troupe_system *self, const struct troupe_element *at, struct wheel *ret_wheel)
+static bool wheel_slip_read(struct troupe_system *self, const struct troupe_element *at, struct wheel_slip *ret_wheel)
 {
 	const struct troupe_host *host = self->host;
 	const char *name = host->attribute(at, "link_name");
 	uint32_t link = name ? host->find_link(self, name) : TROUPE_NOTHING;
-	uint32_t joint = link == TROUPE_NOTHING ? TROUPE_NOTHING : find_spin(self, link);
+	uint32_t joint = link == TROUPE_NOTHING ? TROUPE_NOTHING : wheel_slip_find_spin(self, link);
 	double radius = host->number(self, at, "wheel_radius", 0);
 	double force = host->number(self, at, "wheel_normal_force", 0);
 	double lateral = host->number(self, at, "slip_compliance_lateral", 0);
@@ -78,13 +78,14 @@ static bool read_wheel(struct troupe_system *self, const struct troupe_element *
 		host->warn(self, at,
 			"a slip compliance of wheel '%.100s' is below 0: expected 0 or more: it is left out", name);
 	else {
-		*ret_wheel = (struct wheel){link, joint, lateral, longitudinal, radius / force};
+		*ret_wheel = (struct wheel_slip){link, joint, lateral, longitudinal, radius / force};
 		return true;
 	}
 	return false;
 }
 
-static bool listen_to(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+static bool wheel_slip_listen_to(
+	struct troupe_system *self, const struct troupe_element *plugin, struct wheel_slip_config *config)
 {
 	static const char type[] = "gz.msgs.WheelSlipParametersCmd";
 	const struct troupe_host *host = self->host;
@@ -98,10 +99,10 @@ static bool listen_to(struct troupe_system *self, const struct troupe_element *p
 		self, plugin, host->print(self, "/world/%s/wheel_slip", config->world), type, 0, TROUPE_NOTHING);
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool wheel_slip_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct wheel_slip_config *config = self->config = host->alloc(self, sizeof *config);
 	const struct troupe_element *at;
 	uint32_t most = 0;
 	if (!host->must_move(self))
@@ -110,15 +111,15 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 		most++;
 	config->wheels = host->alloc(self, (most + 1) * sizeof *config->wheels);
 	for (at = NULL; (at = host->child(plugin, "wheel", at));)
-		config->count += read_wheel(self, at, &config->wheels[config->count]);
+		config->count += wheel_slip_read(self, at, &config->wheels[config->count]);
 	if (!config->count)
 		return host->leave_out(self, plugin, "it has no <wheel> that can slip");
-	return listen_to(self, plugin, config);
+	return wheel_slip_listen_to(self, plugin, config);
 }
 
-static void init(const struct troupe_system *self, void *words)
+static void wheel_slip_init(const struct troupe_system *self, void *words)
 {
-	const struct config *config = self->config;
+	const struct wheel_slip_config *config = self->config;
 	double *compliance = words;
 	for (uint32_t i = 0; i < config->count; i++) {
 		compliance[2 * i] = config->wheels[i].lateral;
@@ -129,25 +130,26 @@ static void init(const struct troupe_system *self, void *words)
 /* --- commands ----------------------------------------------------------------------------------------------------- */
 
 /* The part of the name behind "FIRST::"; the whole name if it does not begin with this. */
-static const char *behind(const char *name, const char *first)
+static const char *wheel_slip_behind(const char *name, const char *first)
 {
 	size_t length = strlen(first);
 	return !strncmp(name, first, length) && !strncmp(name + length, "::", 2) ? name + length + 2 : name;
 }
 
 /* Whether the message is about the wheel. */
-static bool is_about(const struct troupe_system *self, const struct wheel *wheel, const struct troupe_message *message)
+static bool wheel_slip_is_about(
+	const struct troupe_system *self, const struct wheel_slip *wheel, const struct troupe_message *message)
 {
-	const struct config *config = self->config;
-	const char *name = behind(self->host->get_text(message, config->name, 0), config->world);
+	const struct wheel_slip_config *config = self->config;
+	const char *name = wheel_slip_behind(self->host->get_text(message, config->name, 0), config->world);
 	return !strcmp(name, config->model) ||
-	       !strcmp(behind(name, config->model), self->host->link_name(self, wheel->link));
+	       !strcmp(wheel_slip_behind(name, config->model), self->host->link_name(self, wheel->link));
 }
 
-static bool check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
+static bool wheel_slip_check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
 	char why[TROUPE_WHY_BYTES])
 {
-	const struct config *config = self->config;
+	const struct wheel_slip_config *config = self->config;
 	const struct troupe_host *host = self->host;
 	double lateral = host->get(message, config->lateral, 0);
 	double longitudinal = host->get(message, config->longitudinal, 0);
@@ -160,7 +162,7 @@ static bool check(const struct troupe_system *self, uint32_t input, const struct
 		(void)snprintf(why, TROUPE_WHY_BYTES, "the entity has no name: expected that of a wheel or model");
 	else {
 		for (uint32_t i = 0; i < config->count; i++)
-			if (is_about(self, &config->wheels[i], message))
+			if (wheel_slip_is_about(self, &config->wheels[i], message))
 				return true;
 		(void)snprintf(why, TROUPE_WHY_BYTES,
 			"no wheel of a WheelSlip is called '%.80s': expected one as '%.50s::%.50s'", name,
@@ -169,15 +171,16 @@ static bool check(const struct troupe_system *self, uint32_t input, const struct
 	return false;
 }
 
-static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+static void wheel_slip_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
-	const struct config *config = self->config;
+	const struct wheel_slip_config *config = self->config;
 	double *compliance = words;
 	char why[TROUPE_WHY_BYTES];
-	if (!check(self, input, message, why))
+	if (!wheel_slip_check(self, input, message, why))
 		return;
 	for (uint32_t i = 0; i < config->count; i++) {
-		if (!is_about(self, &config->wheels[i], message))
+		if (!wheel_slip_is_about(self, &config->wheels[i], message))
 			continue;
 		compliance[2 * i] = self->host->get(message, config->lateral, 0);
 		compliance[2 * i + 1] = self->host->get(message, config->longitudinal, 0);
@@ -186,12 +189,12 @@ static void command(const struct troupe_system *self, uint32_t input, const stru
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
-static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void wheel_slip_pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	const struct config *config = self->config;
+	const struct wheel_slip_config *config = self->config;
 	const double *compliance = words;
 	for (uint32_t i = 0; i < config->count; i++) {
-		const struct wheel *wheel = &config->wheels[i];
+		const struct wheel_slip *wheel = &config->wheels[i];
 		double spin = fabs(self->host->joint_velocity(step, wheel->joint, 0, TROUPE_NOW)) * wheel->per_spin;
 		self->host->link_slip(step, wheel->link,
 			self->host->joint_axis(step, wheel->joint, 0, TROUPE_NOW).direction, compliance[2 * i] * spin,
@@ -203,10 +206,10 @@ const struct troupe_kind builtin_wheel_slip = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("WheelSlip"),
-	.parameters = parameters,
-	.configure = configure,
-	.init = init,
-	.check = check,
-	.command = command,
-	.pre_update = pre_update,
+	.parameters = wheel_slip_parameters,
+	.configure = wheel_slip_configure,
+	.init = wheel_slip_init,
+	.check = wheel_slip_check,
+	.command = wheel_slip_command,
+	.pre_update = wheel_slip_pre_update,
 };

@@ -27,7 +27,7 @@ struct varying {                       /* horizontal magnitude or direction */
 	double lag, amplitude, period; /* s, part or degrees, s */
 };
 
-struct piece { /* where the place is between low and high: k (p(x) + q(y) +
+struct wind_effects_piece { /* where the place is between low and high: k (p(x) + q(y) +
 		  r(z)), polynomials of degree 3 */
 	double low[3], high[3];
 	bool open_low[3], open_high[3];
@@ -40,24 +40,24 @@ struct blown {
 	struct troupe_vec3 centre;
 };
 
-struct config {
+struct wind_effects_config {
 	struct varying magnitude, direction;
 	double vertical_lag;
 	struct noise noise[NOISES];
-	struct piece *pieces;
+	struct wind_effects_piece *pieces;
 	uint32_t piece_count, link_count;
 	struct blown *links;
 	struct troupe_vec3 wind;
 	const struct troupe_field *field[3], *enable;
 };
 
-struct words {
+struct wind_effects_words {
 	struct troupe_vec3 seed;               /* m/s: what the wind rises to */
 	double magnitude, direction, vertical; /* m/s, degrees, m/s */
 	uint64_t begun, disabled;
 };
 
-static const struct troupe_words words_of[] = {
+static const struct troupe_words wind_effects_words_of[] = {
 	{"wind x", TROUPE_WORD_DOUBLE},
 	{"wind y", TROUPE_WORD_DOUBLE},
 	{"wind z", TROUPE_WORD_DOUBLE},
@@ -68,9 +68,11 @@ static const struct troupe_words words_of[] = {
 	{"disabled", TROUPE_WORD_INTEGER},
 	{NULL, TROUPE_WORD_DOUBLE},
 };
-_Static_assert(sizeof(struct words) == (sizeof words_of / sizeof *words_of - 1) * 8, "each word has a name");
+_Static_assert(
+	sizeof(struct wind_effects_words) == (sizeof wind_effects_words_of / sizeof *wind_effects_words_of - 1) * 8,
+	"each word has a name");
 
-static const struct troupe_parameter parameters[] = {
+static const struct troupe_parameter wind_effects_parameters[] = {
 	BUILTIN_PARTS("horizontal", "<magnitude> and <direction>, each with "
 				    "<time_for_rise> (s), <sin> and <noise>"),
 	BUILTIN_PARTS("vertical", "<time_for_rise> (s) and <noise>"),
@@ -80,7 +82,8 @@ static const struct troupe_parameter parameters[] = {
 
 /* --- setup ------------------------------------------------------------------------------------------------------ */
 
-static bool read_noise(struct troupe_system *self, const struct troupe_element *parent, struct noise *ret_noise)
+static bool wind_effects_read_noise(
+	struct troupe_system *self, const struct troupe_element *parent, struct noise *ret_noise)
 {
 	const struct troupe_host *host = self->host;
 	const struct troupe_element *noise = parent ? host->child(parent, "noise", NULL) : NULL;
@@ -96,15 +99,15 @@ static bool read_noise(struct troupe_system *self, const struct troupe_element *
 	return true;
 }
 
-static bool read_lag(struct troupe_system *self, const struct troupe_element *parent, double *ret_lag)
+static bool wind_effects_read_lag(struct troupe_system *self, const struct troupe_element *parent, double *ret_lag)
 {
 	*ret_lag = parent ? self->host->number(self, parent, "time_for_rise", 1) : 1;
 	return (*ret_lag >= 1e-6 && *ret_lag <= BUILTIN_NUMBER_MAX) ||
 	       self->host->refuse(self, parent, "<time_for_rise> is %g: expected at least 1e-6 s", *ret_lag);
 }
 
-static bool read_varying(struct troupe_system *self, const struct troupe_element *parent, const char *amplitude,
-	struct varying *ret_varying, struct noise *ret_noise)
+static bool wind_effects_read_varying(struct troupe_system *self, const struct troupe_element *parent,
+	const char *amplitude, struct varying *ret_varying, struct noise *ret_noise)
 {
 	const struct troupe_host *host = self->host;
 	const struct troupe_element *sine = parent ? host->child(parent, "sin", NULL) : NULL;
@@ -115,11 +118,12 @@ static bool read_varying(struct troupe_system *self, const struct troupe_element
 	}
 	if (!(ret_varying->period >= 1e-6))
 		return host->refuse(self, sine, "<period> is %g: expected at least 1e-6 s", ret_varying->period);
-	return read_lag(self, parent, &ret_varying->lag) && read_noise(self, parent, ret_noise);
+	return wind_effects_read_lag(self, parent, &ret_varying->lag) &&
+	       wind_effects_read_noise(self, parent, ret_noise);
 }
 
 /* Reads `count` numbers that are separated by blanks. */
-static bool read_list(const char *text, double *ret_numbers, int count)
+static bool wind_effects_read_list(const char *text, double *ret_numbers, int count)
 {
 	for (int i = 0; i < count; i++) {
 		char *end;
@@ -132,40 +136,42 @@ static bool read_list(const char *text, double *ret_numbers, int count)
 }
 
 /* One bound of the place: "xgt" and so on; or no such attribute. */
-static bool read_bound(struct troupe_system *self, const struct troupe_element *when, const char *suffix, int axis,
-	double *ret_bound, bool *ret_given)
+static bool wind_effects_read_bound(struct troupe_system *self, const struct troupe_element *when, const char *suffix,
+	int axis, double *ret_bound, bool *ret_given)
 {
 	const char *name = self->host->print(self, "%c%s", "xyz"[axis], suffix);
 	const char *text = self->host->attribute(when, name);
-	*ret_given = text && read_list(text, ret_bound, 1);
+	*ret_given = text && wind_effects_read_list(text, ret_bound, 1);
 	return !text || *ret_given || self->host->refuse(self, when, "%s is '%.80s': expected a number", name, text);
 }
 
-static bool read_bounds(struct troupe_system *self, const struct troupe_element *when, struct piece *piece)
+static bool wind_effects_read_bounds(
+	struct troupe_system *self, const struct troupe_element *when, struct wind_effects_piece *piece)
 {
 	for (int a = 0; a < 3; a++) {
 		bool given;
 		piece->low[a] = -HUGE_VAL;
 		piece->high[a] = HUGE_VAL;
-		if (!read_bound(self, when, "ge", a, &piece->low[a], &given) ||
-			!read_bound(self, when, "gt", a, &piece->low[a], &piece->open_low[a]) ||
-			!read_bound(self, when, "le", a, &piece->high[a], &given) ||
-			!read_bound(self, when, "lt", a, &piece->high[a], &piece->open_high[a]))
+		if (!wind_effects_read_bound(self, when, "ge", a, &piece->low[a], &given) ||
+			!wind_effects_read_bound(self, when, "gt", a, &piece->low[a], &piece->open_low[a]) ||
+			!wind_effects_read_bound(self, when, "le", a, &piece->high[a], &given) ||
+			!wind_effects_read_bound(self, when, "lt", a, &piece->high[a], &piece->open_high[a]))
 			return false;
 	}
 	return true;
 }
 
-static bool read_piece(struct troupe_system *self, const struct troupe_element *when, struct piece *piece)
+static bool wind_effects_read_piece(
+	struct troupe_system *self, const struct troupe_element *when, struct wind_effects_piece *piece)
 {
 	static const char *const names[] = {"px", "qy", "rz"};
 	const struct troupe_host *host = self->host;
 	double constant;
 	piece->k = 1;
-	if (!read_bounds(self, when, piece))
+	if (!wind_effects_read_bounds(self, when, piece))
 		return false;
 	if (!host->child(when, NULL, NULL)) {
-		if (!read_list(host->text_of(when), &constant, 1))
+		if (!wind_effects_read_list(host->text_of(when), &constant, 1))
 			return host->refuse(self, when,
 				"<when> has '%.80s': expected a number, or <k>, <px>, <qy>, <rz>", host->text_of(when));
 		piece->terms[0][TERMS - 1] = constant;
@@ -174,26 +180,27 @@ static bool read_piece(struct troupe_system *self, const struct troupe_element *
 	piece->k = host->number(self, when, "k", 1);
 	for (int a = 0; a < 3; a++) {
 		const struct troupe_element *e = host->child(when, names[a], NULL);
-		if (e && !read_list(host->text_of(e), piece->terms[a], TERMS))
+		if (e && !wind_effects_read_list(host->text_of(e), piece->terms[a], TERMS))
 			return host->refuse(
 				self, e, "<%s> is '%.80s': expected four numbers", names[a], host->text_of(e));
 	}
 	return true;
 }
 
-static bool read_factor(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+static bool wind_effects_read_factor(
+	struct troupe_system *self, const struct troupe_element *plugin, struct wind_effects_config *config)
 {
 	const struct troupe_host *host = self->host;
 	const struct troupe_element *factor = host->child(plugin, "force_approximation_scaling_factor", NULL);
 	const struct troupe_element *when = factor ? host->child(factor, "when", NULL) : NULL;
 	config->pieces = host->alloc(self, PIECES_MAX * sizeof *config->pieces);
 	if (!when) {
-		struct piece *all = &config->pieces[config->piece_count++];
-		*all = (struct piece){
+		struct wind_effects_piece *all = &config->pieces[config->piece_count++];
+		*all = (struct wind_effects_piece){
 			{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}, {HUGE_VAL, HUGE_VAL, HUGE_VAL}, {0}, {0}, 1, {{0}}};
 		all->terms[0][TERMS - 1] = 1;
 		return !factor ||
-		       (read_list(host->text_of(factor), &all->terms[0][TERMS - 1], 1) &&
+		       (wind_effects_read_list(host->text_of(factor), &all->terms[0][TERMS - 1], 1) &&
 			       all->terms[0][TERMS - 1] > 0) ||
 		       host->refuse(self, factor,
 			       "<force_approximation_scaling_factor> is '%.80s': "
@@ -203,25 +210,27 @@ static bool read_factor(struct troupe_system *self, const struct troupe_element 
 	for (; when; when = host->child(factor, "when", when)) {
 		if (config->piece_count == PIECES_MAX)
 			return host->refuse(self, when, "more than %d <when>", PIECES_MAX);
-		if (!read_piece(self, when, &config->pieces[config->piece_count++]))
+		if (!wind_effects_read_piece(self, when, &config->pieces[config->piece_count++]))
 			return false;
 	}
 	return true;
 }
 
-static bool read_wind(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+static bool wind_effects_read(
+	struct troupe_system *self, const struct troupe_element *plugin, struct wind_effects_config *config)
 {
 	const struct troupe_host *host = self->host;
 	const struct troupe_element *flat = host->child(plugin, "horizontal", NULL);
 	const struct troupe_element *up = host->child(plugin, "vertical", NULL);
-	return read_varying(self, flat ? host->child(flat, "magnitude", NULL) : NULL, "amplitude_percent",
+	return wind_effects_read_varying(self, flat ? host->child(flat, "magnitude", NULL) : NULL, "amplitude_percent",
 		       &config->magnitude, &config->noise[NOISE_MAGNITUDE]) &&
-	       read_varying(self, flat ? host->child(flat, "direction", NULL) : NULL, "amplitude", &config->direction,
-		       &config->noise[NOISE_DIRECTION]) &&
-	       read_lag(self, up, &config->vertical_lag) && read_noise(self, up, &config->noise[NOISE_VERTICAL]);
+	       wind_effects_read_varying(self, flat ? host->child(flat, "direction", NULL) : NULL, "amplitude",
+		       &config->direction, &config->noise[NOISE_DIRECTION]) &&
+	       wind_effects_read_lag(self, up, &config->vertical_lag) &&
+	       wind_effects_read_noise(self, up, &config->noise[NOISE_VERTICAL]);
 }
 
-static bool find_links(struct troupe_system *self, struct config *config)
+static bool wind_effects_find_links(struct troupe_system *self, struct wind_effects_config *config)
 {
 	const struct troupe_host *host = self->host;
 	uint32_t count, first = host->links(self, &count);
@@ -234,30 +243,32 @@ static bool find_links(struct troupe_system *self, struct config *config)
 	return config->link_count || host->pass(self);
 }
 
-static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+static bool wind_effects_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	static const char *const paths[] = {"linear_velocity.x", "linear_velocity.y", "linear_velocity.z"};
 	const struct troupe_host *host = self->host;
-	struct config *config = self->config = host->alloc(self, sizeof *config);
+	struct wind_effects_config *config = self->config = host->alloc(self, sizeof *config);
 	for (int i = 0; i < 3; i++)
 		config->field[i] = host->field(self, "gz.msgs.Wind", paths[i]);
 	config->enable = host->field(self, "gz.msgs.Wind", "enable_wind");
 	config->wind = host->wind(self);
-	return read_wind(self, plugin, config) && read_factor(self, plugin, config) && find_links(self, config) &&
+	return wind_effects_read(self, plugin, config) && wind_effects_read_factor(self, plugin, config) &&
+	       wind_effects_find_links(self, config) &&
 	       host->take(self, plugin, host->print(self, "world/%s/wind", host->world_name(self)), "gz.msgs.Wind", 0,
 		       TROUPE_NOTHING);
 }
 
-static void init(const struct troupe_system *self, void *words)
+static void wind_effects_init(const struct troupe_system *self, void *words)
 {
-	((struct words *)words)->seed = ((const struct config *)self->config)->wind;
+	((struct wind_effects_words *)words)->seed = ((const struct wind_effects_config *)self->config)->wind;
 }
 
-static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+static void wind_effects_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
-	const struct config *config = self->config;
+	const struct wind_effects_config *config = self->config;
 	const double most = BUILTIN_VELOCITY_MAX;
-	struct words *w = words;
+	struct wind_effects_words *w = words;
 	double v[3];
 	(void)input;
 	for (int i = 0; i < 3; i++)
@@ -268,8 +279,8 @@ static void command(const struct troupe_system *self, uint32_t input, const stru
 
 /* --- the step --------------------------------------------------------------------------------------------------- */
 
-static double noise_of(const struct troupe_system *self, const struct config *config, uint32_t sequence,
-	const struct troupe_step *step)
+static double wind_effects_noise_of(const struct troupe_system *self, const struct wind_effects_config *config,
+	uint32_t sequence, const struct troupe_step *step)
 {
 	const struct noise *noise = &config->noise[sequence];
 	if (!noise->deviation)
@@ -277,37 +288,39 @@ static double noise_of(const struct troupe_system *self, const struct config *co
 	return noise->mean + noise->deviation * self->host->random_normal(self, sequence, troupe_random_index(step));
 }
 
-static double swing(const struct troupe_host *host, const struct varying *varying, double time_s)
+static double wind_effects_swing(const struct troupe_host *host, const struct varying *varying, double time_s)
 {
 	return varying->amplitude * host->sin(2 * M_PI * time_s / varying->period);
 }
 
 /* A first-order lag; a time constant below the time step is that of the step. */
-static double follow(double value, double target, double lag, double dt)
+static double wind_effects_follow(double value, double target, double lag, double dt)
 {
 	return value + fmin(dt / lag, 1) * (target - value);
 }
 
-static struct troupe_vec3 wind_now(const struct troupe_system *self, const struct troupe_step *step, struct words *w)
+static struct troupe_vec3 wind_effects_now(
+	const struct troupe_system *self, const struct troupe_step *step, struct wind_effects_words *w)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
+	const struct wind_effects_config *config = self->config;
 	double magnitude = sqrt(w->seed.x * w->seed.x + w->seed.y * w->seed.y);
 	double direction = host->atan2(w->seed.y, w->seed.x) * (180 / M_PI), sine, cosine;
-	w->magnitude = follow(w->magnitude, magnitude, config->magnitude.lag, step->dt);
-	w->vertical = follow(w->vertical, w->seed.z, config->vertical_lag, step->dt);
-	w->direction = w->begun ? follow(w->direction, direction, config->direction.lag, step->dt) : direction;
+	w->magnitude = wind_effects_follow(w->magnitude, magnitude, config->magnitude.lag, step->dt);
+	w->vertical = wind_effects_follow(w->vertical, w->seed.z, config->vertical_lag, step->dt);
+	w->direction =
+		w->begun ? wind_effects_follow(w->direction, direction, config->direction.lag, step->dt) : direction;
 	w->begun = 1;
-	magnitude = w->magnitude * (1 + swing(host, &config->magnitude, step->time_s)) +
-		    noise_of(self, config, NOISE_MAGNITUDE, step);
-	direction = w->direction + swing(host, &config->direction, step->time_s) +
-		    noise_of(self, config, NOISE_DIRECTION, step);
+	magnitude = w->magnitude * (1 + wind_effects_swing(host, &config->magnitude, step->time_s)) +
+		    wind_effects_noise_of(self, config, NOISE_MAGNITUDE, step);
+	direction = w->direction + wind_effects_swing(host, &config->direction, step->time_s) +
+		    wind_effects_noise_of(self, config, NOISE_DIRECTION, step);
 	host->sincos(direction * (M_PI / 180), &sine, &cosine);
-	return troupe_vec3_make(
-		magnitude * cosine, magnitude * sine, w->vertical + noise_of(self, config, NOISE_VERTICAL, step));
+	return troupe_vec3_make(magnitude * cosine, magnitude * sine,
+		w->vertical + wind_effects_noise_of(self, config, NOISE_VERTICAL, step));
 }
 
-static bool is_in(const struct piece *piece, const double at[3])
+static bool wind_effects_is_in(const struct wind_effects_piece *piece, const double at[3])
 {
 	bool in = true;
 	for (int a = 0; a < 3; a++)
@@ -318,35 +331,35 @@ static bool is_in(const struct piece *piece, const double at[3])
 }
 
 /* The factor of the first piece that has the place; 0: none has. */
-static double factor_at(const struct config *config, struct troupe_pose place)
+static double wind_effects_factor_at(const struct wind_effects_config *config, struct troupe_pose place)
 {
 	const double at[3] = {place.x, place.y, place.z};
 	for (uint32_t i = 0; i < config->piece_count; i++) {
-		const struct piece *piece = &config->pieces[i];
+		const struct wind_effects_piece *piece = &config->pieces[i];
 		double sum = 0;
 		for (int a = 0; a < 3; a++) {
 			const double *c = piece->terms[a];
 			sum += ((c[0] * at[a] + c[1]) * at[a] + c[2]) * at[a] + c[3];
 		}
-		if (is_in(piece, at))
+		if (wind_effects_is_in(piece, at))
 			return piece->k * sum;
 	}
 	return 0;
 }
 
-static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+static void wind_effects_pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct troupe_host *host = self->host;
-	const struct config *config = self->config;
-	struct words *w = words;
+	const struct wind_effects_config *config = self->config;
+	struct wind_effects_words *w = words;
 	if (w->disabled)
 		return;
-	struct troupe_vec3 wind = wind_now(self, step, w);
+	struct troupe_vec3 wind = wind_effects_now(self, step, w);
 	for (uint32_t i = 0; i < config->link_count; i++) {
 		const struct blown *blown = &config->links[i];
 		struct troupe_vec3 relative =
 			troupe_vec3_sub(wind, host->link_twist(step, blown->link, TROUPE_NOW).linear);
-		double factor = factor_at(config, host->link_pose(step, blown->link, TROUPE_NOW));
+		double factor = wind_effects_factor_at(config, host->link_pose(step, blown->link, TROUPE_NOW));
 		if (factor)
 			host->link_force(step, blown->link, blown->centre,
 				(struct troupe_wrench){troupe_vec3_scale(relative, blown->mass * factor), {0, 0, 0}});
@@ -357,10 +370,10 @@ const struct troupe_kind builtin_wind_effects = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_FOR_EACH_MODEL | TROUPE_LENIENT,
 	.names = BUILTIN_NAMES("WindEffects"),
-	.parameters = parameters,
-	.words = words_of,
-	.configure = configure,
-	.init = init,
-	.command = command,
-	.pre_update = pre_update,
+	.parameters = wind_effects_parameters,
+	.words = wind_effects_words_of,
+	.configure = wind_effects_configure,
+	.init = wind_effects_init,
+	.command = wind_effects_command,
+	.pre_update = wind_effects_pre_update,
 };

@@ -13,14 +13,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char image_type[] = "gz.msgs.Image";
+static const char camera_out_image_type[] = "gz.msgs.Image";
 
-static void subscribe(struct camera_out *out, struct troupe_server *server)
+static void camera_out_subscribe(struct camera_out *out, struct troupe_server *server)
 {
 	const struct troupe_topics *topics = troupe_topics_list(server);
 	out->epoch = topics->epoch;
 	for (uint32_t i = 0; i < topics->count; i++)
-		if (topics->at[i].kind == TROUPE_TOPIC_PUBLISHED && !strcmp(topics->at[i].type, image_type))
+		if (topics->at[i].kind == TROUPE_TOPIC_PUBLISHED && !strcmp(topics->at[i].type, camera_out_image_type))
 			(void)troupe_client_subscribe(out->client, topics->at[i].name, 0, NULL);
 	troupe_topics_release(topics);
 }
@@ -41,12 +41,13 @@ troupe_status camera_out_begin(struct camera_out *out, const char *folder, struc
 	struct troupe_client_def def = {.depth = 1024};
 	troupe_status status = troupe_client_create(server, &def, &out->client, error);
 	if (!status)
-		subscribe(out, server);
+		camera_out_subscribe(out, server);
 	return status;
 }
 
 /* The time of a picture is that of its stamp: it is sent after the step in which it was taken. */
-static char *path_of(const struct camera_out *out, const struct troupe_message *message, const Gz__Msgs__Image *image)
+static char *camera_out_path_of(
+	const struct camera_out *out, const struct troupe_message *message, const Gz__Msgs__Image *image)
 {
 	const Gz__Msgs__Time *stamp = image->header ? image->header->stamp : NULL;
 	int64_t time_us = stamp ? stamp->sec * 1000000 + stamp->nsec / 1000 : message->time_ns / 1000;
@@ -59,19 +60,19 @@ static char *path_of(const struct camera_out *out, const struct troupe_message *
 	return path;
 }
 
-static uint16_t millimetres(float metres)
+static uint16_t camera_out_millimetres(float metres)
 {
 	return isfinite(metres) && metres > 0 && metres < 65.535F ? (uint16_t)(metres * 1000 + 0.5F) : 0;
 }
 
-static troupe_status write_depth(const char *path, const Gz__Msgs__Image *image, struct troupe_error *error)
+static troupe_status camera_out_write_depth(const char *path, const Gz__Msgs__Image *image, struct troupe_error *error)
 {
 	size_t pixels = (size_t)image->width * image->height;
 	uint16_t *values = mem_alloc(pixels * sizeof *values);
 	for (size_t i = 0; i < pixels; i++) {
 		float metres;
 		memcpy(&metres, image->data.data + i * sizeof metres, sizeof metres);
-		values[i] = millimetres(metres);
+		values[i] = camera_out_millimetres(metres);
 	}
 	troupe_status status = png_out_write(path, PNG_OUT_GREY16, image->width, image->height, values, error);
 	free(values);
@@ -79,7 +80,8 @@ static troupe_status write_depth(const char *path, const Gz__Msgs__Image *image,
 }
 
 /* The bytes in the order red, green, blue, or of 16 bits in this machine's order. */
-static troupe_status write_swapped(const char *path, const Gz__Msgs__Image *image, struct troupe_error *error)
+static troupe_status camera_out_write_swapped(
+	const char *path, const Gz__Msgs__Image *image, struct troupe_error *error)
 {
 	bool grey = image->pixel_format_type == GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT16;
 	size_t count = image->data.len;
@@ -97,7 +99,7 @@ static troupe_status write_swapped(const char *path, const Gz__Msgs__Image *imag
 }
 
 /* 0: a format that is not written */
-static size_t pixel_bytes(Gz__Msgs__PixelFormatType format)
+static size_t camera_out_pixel_bytes(Gz__Msgs__PixelFormatType format)
 {
 	switch (format) {
 	case GZ__MSGS__PIXEL_FORMAT_TYPE__RGB_INT8:
@@ -119,38 +121,38 @@ static size_t pixel_bytes(Gz__Msgs__PixelFormatType format)
 }
 
 /* The mosaic of a Bayer format is grey. A picture of another format, or of another size than it says, is left out. */
-static troupe_status write_image(const char *path, const Gz__Msgs__Image *image, struct troupe_error *error)
+static troupe_status camera_out_write_image(const char *path, const Gz__Msgs__Image *image, struct troupe_error *error)
 {
 	Gz__Msgs__PixelFormatType format = image->pixel_format_type;
-	size_t bytes = pixel_bytes(format);
+	size_t bytes = camera_out_pixel_bytes(format);
 	if (!image->data.len || image->data.len != bytes * image->width * image->height)
 		return TROUPE_OK;
 	if (format == GZ__MSGS__PIXEL_FORMAT_TYPE__R_FLOAT32)
-		return write_depth(path, image, error);
+		return camera_out_write_depth(path, image, error);
 	if (format == GZ__MSGS__PIXEL_FORMAT_TYPE__BGR_INT8 || format == GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT16)
-		return write_swapped(path, image, error);
+		return camera_out_write_swapped(path, image, error);
 	return png_out_write(path, bytes == 1 ? PNG_OUT_GREY8 : PNG_OUT_RGB8, image->width, image->height,
 		image->data.data, error);
 }
 
-static troupe_status write_message(
+static troupe_status camera_out_write_message(
 	const struct camera_out *out, const struct troupe_message *message, struct troupe_error *error)
 {
 	static const struct message_limits no_limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
 	ProtobufCMessage *decoded;
-	troupe_status status =
-		message_of_bytes(type_find(image_type), message->bytes, message->count, &no_limits, &decoded, error);
+	troupe_status status = message_of_bytes(
+		type_find(camera_out_image_type), message->bytes, message->count, &no_limits, &decoded, error);
 	if (status)
 		return status;
 	const Gz__Msgs__Image *image = (const Gz__Msgs__Image *)(const void *)decoded;
-	char *path = path_of(out, message, image);
-	status = write_image(path, image, error);
+	char *path = camera_out_path_of(out, message, image);
+	status = camera_out_write_image(path, image, error);
 	free(path);
 	message_free(decoded);
 	return status;
 }
 
-static void give_up(struct camera_out *out, const struct troupe_error *error)
+static void camera_out_give_up(struct camera_out *out, const struct troupe_error *error)
 {
 	out->why = *error;
 	out->warn(out->ctx, error->text);
@@ -158,7 +160,7 @@ static void give_up(struct camera_out *out, const struct troupe_error *error)
 	out->client = NULL;
 }
 
-static void drain(struct camera_out *out)
+static void camera_out_drain(struct camera_out *out)
 {
 	struct troupe_message message;
 	struct troupe_error error;
@@ -167,12 +169,12 @@ static void drain(struct camera_out *out)
 		if (message.is_reply)
 			continue;
 		status = out->files++ < CAMERA_OUT_FILES_MAX
-				 ? write_message(out, &message, &error)
+				 ? camera_out_write_message(out, &message, &error)
 				 : fail(&error, TROUPE_ELIMIT, "%s: %d pictures are written: no more", out->folder,
 					   CAMERA_OUT_FILES_MAX);
 	}
 	if (status)
-		give_up(out, &error);
+		camera_out_give_up(out, &error);
 }
 
 void camera_out_step(struct camera_out *out, struct troupe_server *server)
@@ -180,14 +182,14 @@ void camera_out_step(struct camera_out *out, struct troupe_server *server)
 	if (!out->client)
 		return;
 	if (troupe_topics_epoch(server) != out->epoch)
-		subscribe(out, server);
-	drain(out);
+		camera_out_subscribe(out, server);
+	camera_out_drain(out);
 }
 
 troupe_status camera_out_end(struct camera_out *out, struct troupe_error *error)
 {
 	if (out->client)
-		drain(out);
+		camera_out_drain(out);
 	troupe_client_destroy(out->client);
 	out->client = NULL;
 	outfile_release(&out->claim);

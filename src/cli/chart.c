@@ -36,7 +36,7 @@ struct scale {
 	double tick;
 };
 
-static const char style[] =
+static const char chart_style[] =
 	"<style>\n"
 	".ground{fill:#fff}.grid{stroke:#e4e4e4;fill:none}.frame{stroke:#8a8a8a;fill:none}\n"
 	"text{fill:#222;font-family:system-ui,-apple-system,\"Segoe UI\",\"Liberation Sans\",\"DejaVu "
@@ -60,7 +60,7 @@ static const char style[] =
 /* --- texts -------------------------------------------------------------------------------------------------------- */
 
 /* Appends text or an attribute value of XML. A long text is cut. */
-static void add_escaped(struct text *out, const char *string, uint32_t letters_max)
+static void chart_add_escaped(struct text *out, const char *string, uint32_t letters_max)
 {
 	struct text shown = {0};
 	shown_add(&shown, string);
@@ -80,7 +80,7 @@ static void add_escaped(struct text *out, const char *string, uint32_t letters_m
 	text_fini(&shown);
 }
 
-static uint32_t letters_of(const char *string)
+static uint32_t chart_letters_of(const char *string)
 {
 	uint32_t letters = 0;
 	for (; *string; string++)
@@ -89,20 +89,21 @@ static uint32_t letters_of(const char *string)
 }
 
 /* A coordinate in pixels, with one decimal. */
-static void add_pixel(struct text *out, double value)
+static void chart_add_pixel(struct text *out, double value)
 {
 	double rounded = round(value * 10) / 10;
 	text_add(out, rounded == floor(rounded) ? "%.0f" : "%.1f", rounded == 0 ? 0.0 : rounded);
 }
 
-static void add_text(struct text *out, double x, double y, const char *more, const char *string, uint32_t letters_max)
+static void chart_add_text(
+	struct text *out, double x, double y, const char *more, const char *string, uint32_t letters_max)
 {
 	text_add(out, "<text x=\"");
-	add_pixel(out, x);
+	chart_add_pixel(out, x);
 	text_add(out, "\" y=\"");
-	add_pixel(out, y);
+	chart_add_pixel(out, y);
 	text_add(out, "\"%s>", more);
-	add_escaped(out, string, letters_max);
+	chart_add_escaped(out, string, letters_max);
 	text_add(out, "</text>\n");
 }
 
@@ -116,7 +117,7 @@ double chart_tick(double low, double high, uint32_t count)
 }
 
 /* Widens a range, also one of equal values, so that a line in it can be seen. */
-static void widen(double *low, double *high)
+static void chart_widen(double *low, double *high)
 {
 	double least = MAX(fabs(*low), fabs(*high)) * 1e-9;
 	if (*high - *low > MAX(least, 1e-12))
@@ -126,10 +127,10 @@ static void widen(double *low, double *high)
 	*high += more;
 }
 
-static struct scale make_scale(double low, double high, double from, double to, bool margin)
+static struct scale chart_make_scale(double low, double high, double from, double to, bool margin)
 {
 	struct scale scale = {.low = low, .high = high, .from = from, .to = to};
-	widen(&scale.low, &scale.high);
+	chart_widen(&scale.low, &scale.high);
 	if (margin) {
 		double more = 0.04 * (scale.high - scale.low);
 		scale.low -= more;
@@ -140,13 +141,13 @@ static struct scale make_scale(double low, double high, double from, double to, 
 	return scale;
 }
 
-static double place(const struct scale *scale, double value)
+static double chart_place(const struct scale *scale, double value)
 {
 	return scale->from + (value - scale->low) / (scale->high - scale->low) * (scale->to - scale->from);
 }
 
 /* Prints as many digits as are needed to distinguish neighbouring ticks. */
-static void print_tick(const struct scale *scale, double value, char *ret_text, size_t bytes)
+static void chart_print_tick(const struct scale *scale, double value, char *ret_text, size_t bytes)
 {
 	double most = MAX(fabs(scale->low), fabs(scale->high));
 	int decimals = (int)MAX(0.0, ceil(-log10(scale->tick) - 1e-9));
@@ -164,46 +165,47 @@ static void print_tick(const struct scale *scale, double value, char *ret_text, 
 }
 
 /* The numbers of the first tick and of the one after the last. */
-static void find_ticks(const struct scale *scale, double *ret_first, double *ret_end)
+static void chart_find_ticks(const struct scale *scale, double *ret_first, double *ret_end)
 {
 	*ret_first = ceil(scale->low / scale->tick - 1e-9);
 	*ret_end = MIN(floor(scale->high / scale->tick + 1e-9) + 1, *ret_first + 1000);
 }
 
-static uint32_t widest_tick(const struct scale *scale)
+static uint32_t chart_widest_tick(const struct scale *scale)
 {
 	double first, end;
 	uint32_t most = 1;
 	char text[40];
-	find_ticks(scale, &first, &end);
+	chart_find_ticks(scale, &first, &end);
 	for (double i = first; i < end; i++) {
-		print_tick(scale, i * scale->tick, text, sizeof text);
+		chart_print_tick(scale, i * scale->tick, text, sizeof text);
 		most = MAX(most, (uint32_t)strlen(text));
 	}
 	return most;
 }
 
-static void draw_axes(const struct scale *x, const struct scale *y, bool last, struct text *out)
+static void chart_draw_axes(const struct scale *x, const struct scale *y, bool last, struct text *out)
 {
 	double first, end;
 	char text[40];
 	text_add(out, "<path class=\"grid\" d=\"");
-	find_ticks(x, &first, &end);
+	chart_find_ticks(x, &first, &end);
 	for (double i = first; i < end; i++)
-		text_add(out, "M%.1f %.1fV%.1f", place(x, i * x->tick), y->from, y->to);
-	find_ticks(y, &first, &end);
+		text_add(out, "M%.1f %.1fV%.1f", chart_place(x, i * x->tick), y->from, y->to);
+	chart_find_ticks(y, &first, &end);
 	for (double i = first; i < end; i++)
-		text_add(out, "M%.1f %.1fH%.1f", x->from, place(y, i * y->tick), x->to);
+		text_add(out, "M%.1f %.1fH%.1f", x->from, chart_place(y, i * y->tick), x->to);
 	text_add(out, "\"/>\n<path class=\"frame\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", x->from, y->to, y->from, x->to);
 	for (double i = first; i < end; i++) {
-		print_tick(y, i * y->tick, text, sizeof text);
-		add_text(out, x->from - TICK_GAP, place(y, i * y->tick) + 4, " class=\"tick\" text-anchor=\"end\"",
-			text, 40);
+		chart_print_tick(y, i * y->tick, text, sizeof text);
+		chart_add_text(out, x->from - TICK_GAP, chart_place(y, i * y->tick) + 4,
+			" class=\"tick\" text-anchor=\"end\"", text, 40);
 	}
-	find_ticks(x, &first, &end);
+	chart_find_ticks(x, &first, &end);
 	for (double i = first; last && i < end; i++) {
-		print_tick(x, i * x->tick, text, sizeof text);
-		add_text(out, place(x, i * x->tick), y->from + 18, " class=\"tick\" text-anchor=\"middle\"", text, 40);
+		chart_print_tick(x, i * x->tick, text, sizeof text);
+		chart_add_text(out, chart_place(x, i * x->tick), y->from + 18, " class=\"tick\" text-anchor=\"middle\"",
+			text, 40);
 	}
 }
 
@@ -213,7 +215,7 @@ struct pixel {
 	double x, y;
 };
 
-struct pen { /* collects the points in one column of pixels */
+struct chart_pen { /* collects the points in one column of pixels */
 	struct text *out;
 	bool down; /* the line continues from the present point */
 	uint32_t count;
@@ -222,43 +224,43 @@ struct pen { /* collects the points in one column of pixels */
 	uint32_t low_at, high_at;
 };
 
-static void put(struct pen *pen, struct pixel at)
+static void chart_put(struct chart_pen *pen, struct pixel at)
 {
 	text_add(pen->out, pen->down ? "L" : "M");
-	add_pixel(pen->out, at.x);
+	chart_add_pixel(pen->out, at.x);
 	text_add(pen->out, " ");
-	add_pixel(pen->out, at.y);
+	chart_add_pixel(pen->out, at.y);
 	pen->down = true;
 }
 
-static void flush(struct pen *pen)
+static void chart_flush(struct chart_pen *pen)
 {
 	if (!pen->count)
 		return;
-	put(pen, pen->first);
+	chart_put(pen, pen->first);
 	struct pixel one = pen->low_at < pen->high_at ? pen->low : pen->high;
 	struct pixel other = pen->low_at < pen->high_at ? pen->high : pen->low;
 	if (pen->count > 2 && (one.y != pen->first.y || one.x != pen->first.x))
-		put(pen, one);
+		chart_put(pen, one);
 	if (pen->count > 2 && (other.y != pen->last.y || other.x != pen->last.x))
-		put(pen, other);
+		chart_put(pen, other);
 	if (pen->count > 1)
-		put(pen, pen->last);
+		chart_put(pen, pen->last);
 	pen->count = 0;
 }
 
-static void lift(struct pen *pen)
+static void chart_lift(struct chart_pen *pen)
 {
-	flush(pen);
+	chart_flush(pen);
 	if (pen->down)
 		text_add(pen->out, "h0"); /* a single point is drawn as a dot */
 	pen->down = false;
 }
 
-static void move_to(struct pen *pen, struct pixel at)
+static void chart_move_to(struct chart_pen *pen, struct pixel at)
 {
 	if (pen->count && floor(at.x) != pen->column)
-		flush(pen);
+		chart_flush(pen);
 	if (!pen->count) {
 		pen->column = floor(at.x);
 		pen->first = pen->low = pen->high = at;
@@ -277,43 +279,44 @@ static void move_to(struct pen *pen, struct pixel at)
 }
 
 /* On a map a line may stay in one column for many points. So points are left out only where this cannot be seen. */
-static void move_on_map(struct pen *pen, struct pixel at)
+static void chart_move_on_map(struct chart_pen *pen, struct pixel at)
 {
 	if (pen->down && fabs(at.x - pen->last.x) < 0.3 && fabs(at.y - pen->last.y) < 0.3)
 		return;
-	put(pen, at);
+	chart_put(pen, at);
 	pen->last = at;
 }
 
-static void draw_path(
+static void chart_draw_path(
 	const struct series *line, const struct scale *x, const struct scale *y, bool plan, struct text *out)
 {
-	struct pen pen = {.out = out};
+	struct chart_pen pen = {.out = out};
 	for (uint32_t i = 0; i < line->parts.count; i++) {
 		struct series_point points[SERIES_KEPT];
 		uint32_t count = series_points(&line->parts.at[i], points);
 		if (line->parts.at[i].apart)
-			lift(&pen);
+			chart_lift(&pen);
 		for (uint32_t k = 0; k < count; k++) {
-			struct pixel at = {place(x, points[k].x), place(y, points[k].y)};
-			(plan ? move_on_map : move_to)(&pen, at);
+			struct pixel at = {chart_place(x, points[k].x), chart_place(y, points[k].y)};
+			(plan ? chart_move_on_map : chart_move_to)(&pen, at);
 		}
 	}
-	lift(&pen);
+	chart_lift(&pen);
 }
 
 /* Marks the first and the last point. */
-static void draw_ends(
+static void chart_draw_ends(
 	const struct series *line, const struct scale *x, const struct scale *y, uint32_t index, struct text *out)
 {
 	const struct series_point *begin = &line->parts.at[0].kept[SERIES_FIRST];
 	const struct series_point *end = &line->parts.at[line->parts.count - 1].kept[SERIES_LAST];
-	text_add(out, "<circle class=\"begin l%u\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"/>\n", index, place(x, begin->x),
-		place(y, begin->y));
-	text_add(out, "<path class=\"end l%u\" d=\"M%.1f %.1fh0\"/>\n", index, place(x, end->x), place(y, end->y));
+	text_add(out, "<circle class=\"begin l%u\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"/>\n", index,
+		chart_place(x, begin->x), chart_place(y, begin->y));
+	text_add(out, "<path class=\"end l%u\" d=\"M%.1f %.1fh0\"/>\n", index, chart_place(x, end->x),
+		chart_place(y, end->y));
 }
 
-static void draw_lines(const struct chart *chart, const struct chart_panel *panel, const struct scale *x,
+static void chart_draw_lines(const struct chart *chart, const struct chart_panel *panel, const struct scale *x,
 	const struct scale *y, struct text *out)
 {
 	for (uint32_t i = 0; i < chart->line_count; i++) {
@@ -321,14 +324,14 @@ static void draw_lines(const struct chart *chart, const struct chart_panel *pane
 		if (!line || !line->parts.count)
 			continue;
 		text_add(out, "<path class=\"line l%u\" d=\"", i);
-		draw_path(line, x, y, chart->plan, out);
+		chart_draw_path(line, x, y, chart->plan, out);
 		text_add(out, "\"><title>");
-		add_escaped(out, chart->names[i], TITLE_LETTERS_MAX);
+		chart_add_escaped(out, chart->names[i], TITLE_LETTERS_MAX);
 		text_add(out, "</title></path>\n");
 	}
 	for (uint32_t i = 0; i < chart->line_count && chart->plan; i++)
 		if (panel->lines[i] && panel->lines[i]->parts.count)
-			draw_ends(panel->lines[i], x, y, i, out);
+			chart_draw_ends(panel->lines[i], x, y, i, out);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
@@ -338,7 +341,7 @@ struct bounds {
 	bool any;
 };
 
-static struct bounds bounds_of(const struct chart_panel *panel, struct bounds all)
+static struct bounds chart_bounds_of(const struct chart_panel *panel, struct bounds all)
 {
 	for (uint32_t i = 0; i < CHART_LINES_MAX; i++) {
 		const struct series *line = panel->lines[i];
@@ -354,36 +357,36 @@ static struct bounds bounds_of(const struct chart_panel *panel, struct bounds al
 }
 
 /* Makes both scales of a map equal: the range with more pixels per metre is widened around its middle. */
-static void even_out(struct scale *x, struct scale *y)
+static void chart_even_out(struct scale *x, struct scale *y)
 {
 	double unit_x = (x->high - x->low) / fabs(x->to - x->from), unit_y = (y->high - y->low) / fabs(y->to - y->from);
 	struct scale *less = unit_x < unit_y ? x : y;
 	double half = MAX(unit_x, unit_y) * fabs(less->to - less->from) / 2, middle = (less->low + less->high) / 2;
-	*less = make_scale(middle - half, middle + half, less->from, less->to, false);
+	*less = chart_make_scale(middle - half, middle + half, less->from, less->to, false);
 	x->tick = y->tick = MAX(x->tick, y->tick);
 }
 
-static uint32_t legend_width(const struct chart *chart)
+static uint32_t chart_legend_width(const struct chart *chart)
 {
 	uint32_t letters = 0;
 	for (uint32_t i = 0; i < chart->line_count; i++)
-		letters = MAX(letters, MIN(letters_of(chart->names[i]), (uint32_t)LEGEND_LETTERS_MAX));
+		letters = MAX(letters, MIN(chart_letters_of(chart->names[i]), (uint32_t)LEGEND_LETTERS_MAX));
 	return chart->line_count > 1 ? 40 + letters * LETTER_WIDTH : 0;
 }
 
-static void draw_legend(const struct chart *chart, double x, double y, struct text *out)
+static void chart_draw_legend(const struct chart *chart, double x, double y, struct text *out)
 {
 	for (uint32_t i = 0; i < chart->line_count && chart->line_count > 1; i++, y += LEGEND_LINE) {
 		text_add(out, "<path class=\"line l%u\" d=\"M%.1f %.1fh22\"/>\n", i, x, y - 4);
 		text_add(out, "<g><title>");
-		add_escaped(out, chart->names[i], TITLE_LETTERS_MAX);
+		chart_add_escaped(out, chart->names[i], TITLE_LETTERS_MAX);
 		text_add(out, "</title>");
-		add_text(out, x + 30, y, "", chart->names[i], LEGEND_LETTERS_MAX);
+		chart_add_text(out, x + 30, y, "", chart->names[i], LEGEND_LETTERS_MAX);
 		text_add(out, "</g>\n");
 	}
 }
 
-static uint32_t height_of(const struct chart *chart)
+static uint32_t chart_height_of(const struct chart *chart)
 {
 	uint32_t panel = chart->plan ? PLAN_HEIGHT : chart->panel_count == 1 ? ONE_PANEL_HEIGHT : PANEL_HEIGHT;
 	if (chart->height)
@@ -392,17 +395,18 @@ static uint32_t height_of(const struct chart *chart)
 	return head + chart->panel_count * (LABEL_HEIGHT + panel + GAP_HEIGHT) + AXIS_HEIGHT;
 }
 
-static void draw_head(const struct chart *chart, uint32_t height, struct text *out)
+static void chart_draw_head(const struct chart *chart, uint32_t height, struct text *out)
 {
 	text_add(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" "
 		"role=\"img\">\n<title>",
 		chart->width, height, chart->width, height);
-	add_escaped(out, chart->title, TITLE_LETTERS_MAX);
-	text_add(out, "</title>\n%s<rect class=\"ground\" width=\"100%%\" height=\"100%%\"/>\n", style);
-	add_text(out, EDGE, EDGE + 14, " class=\"title\"", chart->title, TITLE_LETTERS_MAX);
+	chart_add_escaped(out, chart->title, TITLE_LETTERS_MAX);
+	text_add(out, "</title>\n%s<rect class=\"ground\" width=\"100%%\" height=\"100%%\"/>\n", chart_style);
+	chart_add_text(out, EDGE, EDGE + 14, " class=\"title\"", chart->title, TITLE_LETTERS_MAX);
 	if (chart->note)
-		add_text(out, EDGE, EDGE + 14 + NOTE_HEIGHT, " class=\"note\"", chart->note, 2 * TITLE_LETTERS_MAX);
+		chart_add_text(
+			out, EDGE, EDGE + 14 + NOTE_HEIGHT, " class=\"note\"", chart->note, 2 * TITLE_LETTERS_MAX);
 }
 
 struct layout {
@@ -413,48 +417,48 @@ struct layout {
 	uint32_t digits; /* of the widest tick at the side */
 };
 
-static void lay_out(const struct chart *chart, uint32_t height, struct scale *y, struct layout *layout)
+static void chart_lay_out(const struct chart *chart, uint32_t height, struct scale *y, struct layout *layout)
 {
 	struct bounds all = {0};
-	double right = chart->width - EDGE - legend_width(chart);
+	double right = chart->width - EDGE - chart_legend_width(chart);
 	double head = EDGE + TITLE_HEIGHT + (chart->note ? NOTE_HEIGHT : 0);
 	*layout = (struct layout){
 		.top = head + LABEL_HEIGHT, .step = (height - head - AXIS_HEIGHT) / chart->panel_count, .y = y};
 	layout->panel = MAX(10.0, layout->step - LABEL_HEIGHT - GAP_HEIGHT);
 	for (uint32_t i = 0; i < chart->panel_count; i++) {
-		struct bounds own = bounds_of(&chart->panels[i], (struct bounds){0});
+		struct bounds own = chart_bounds_of(&chart->panels[i], (struct bounds){0});
 		double top = layout->top + i * layout->step;
-		all = bounds_of(&chart->panels[i], all);
-		y[i] = make_scale(own.low_y, own.high_y, top + layout->panel, top, true);
+		all = chart_bounds_of(&chart->panels[i], all);
+		y[i] = chart_make_scale(own.low_y, own.high_y, top + layout->panel, top, true);
 	}
 	/* the left edge depends on the ticks at the side, and on a map these depend on the left edge: so start from a
 	 * guess */
 	for (int round = 0; round < 2; round++) {
 		for (uint32_t i = 0; i < chart->panel_count; i++)
-			layout->digits = MAX(layout->digits, widest_tick(&y[i]));
+			layout->digits = MAX(layout->digits, chart_widest_tick(&y[i]));
 		double left = EDGE + layout->digits * LETTER_WIDTH + TICK_GAP;
-		layout->x = make_scale(all.low_x, all.high_x, left, MAX(right - EDGE, left + 50), chart->plan);
+		layout->x = chart_make_scale(all.low_x, all.high_x, left, MAX(right - EDGE, left + 50), chart->plan);
 		if (chart->plan)
-			even_out(&layout->x, &y[0]);
+			chart_even_out(&layout->x, &y[0]);
 	}
 }
 
 void chart_draw(const struct chart *chart, struct text *out)
 {
-	uint32_t height = height_of(chart);
+	uint32_t height = chart_height_of(chart);
 	struct scale *y = mem_alloc(chart->panel_count * sizeof *y);
 	struct layout layout;
-	lay_out(chart, height, y, &layout);
-	draw_head(chart, height, out);
+	chart_lay_out(chart, height, y, &layout);
+	chart_draw_head(chart, height, out);
 	for (uint32_t i = 0; i < chart->panel_count; i++) {
-		add_text(out, layout.x.from, y[i].to - 8, "", chart->panels[i].label, TITLE_LETTERS_MAX);
-		draw_axes(&layout.x, &y[i], i + 1 == chart->panel_count, out);
-		draw_lines(chart, &chart->panels[i], &layout.x, &y[i], out);
+		chart_add_text(out, layout.x.from, y[i].to - 8, "", chart->panels[i].label, TITLE_LETTERS_MAX);
+		chart_draw_axes(&layout.x, &y[i], i + 1 == chart->panel_count, out);
+		chart_draw_lines(chart, &chart->panels[i], &layout.x, &y[i], out);
 	}
 	double middle = (layout.x.from + layout.x.to) / 2;
-	add_text(out, middle, y[chart->panel_count - 1].from + 36, " text-anchor=\"middle\"", chart->x_label,
+	chart_add_text(out, middle, y[chart->panel_count - 1].from + 36, " text-anchor=\"middle\"", chart->x_label,
 		TITLE_LETTERS_MAX);
-	draw_legend(chart, layout.x.to + EDGE, y[0].to + 10, out);
+	chart_draw_legend(chart, layout.x.to + EDGE, y[0].to + 10, out);
 	text_add(out, "</svg>\n");
 	free(y);
 }

@@ -22,7 +22,7 @@
 
 enum { STUCK_S = 10 };
 
-struct settings {
+struct check_settings {
 	const char *world, *world_text; /* text: NULL: the world is in its file */
 	struct option_list resource_paths, plugin_paths;
 	struct xacro_settings xacro;
@@ -31,31 +31,31 @@ struct settings {
 	bool strict;
 };
 
-#define AT(member) offsetof(struct settings, member)
-static const struct option_spec specs[] = {
-	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world)},
+#define CHECK_AT(member) offsetof(struct check_settings, member)
+static const struct option_spec check_specs[] = {
+	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = CHECK_AT(world)},
 	{OPTION_HEADING, .help = "Options"},
-	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
+	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = CHECK_AT(resource_paths),
 		.help = "search this folder for worlds, model:// and relative file names; may be repeated"},
-	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = AT(plugin_paths),
+	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = CHECK_AT(plugin_paths),
 		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
 			"be repeated"},
-	{OPTION_TEXT, .name = "plugin", .argument = "FILE", .offset = AT(plugin),
+	{OPTION_TEXT, .name = "plugin", .argument = "FILE", .offset = CHECK_AT(plugin),
 		.help = "check this library of plug-ins: list what it has, simulate the world with its plug-ins in "
 			"three "
 			"ways, and compare the states after each step"},
-	{OPTION_WHOLE, .name = "steps", .argument = "N", .offset = AT(steps), .lo = 1, .hi = 1e9, .needs = "plugin",
-		.help = "steps to simulate with --plugin (default: 1000)"},
-	{OPTION_TEXT, .name = "commands", .argument = "FILE", .offset = AT(commands), .needs = "plugin",
+	{OPTION_WHOLE, .name = "steps", .argument = "N", .offset = CHECK_AT(steps), .lo = 1, .hi = 1e9,
+		.needs = "plugin", .help = "steps to simulate with --plugin (default: 1000)"},
+	{OPTION_TEXT, .name = "commands", .argument = "FILE", .offset = CHECK_AT(commands), .needs = "plugin",
 		.help = "with --plugin: commands of this file, as of run, for plug-ins that take messages"},
-	XACRO_OPTIONS(AT(xacro.expand), AT(xacro.arguments), NULL),
-	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
+	XACRO_OPTIONS(CHECK_AT(xacro.expand), CHECK_AT(xacro.arguments), NULL),
+	{OPTION_FLAG, .name = "strict", .offset = CHECK_AT(strict),
 		.help = "treat a warning as an error (exit status 1), and each ignored part that run warns of, too"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 };
-#undef AT
+#undef CHECK_AT
 
-static const struct options_command command = {
+static const struct options_command check_command = {
 	.name = "check",
 	.usage = "troupe check [OPTIONS] WORLD.sdf",
 	.about = "Loads a world as run does, but continues after an error where possible. Prints all errors, "
@@ -68,8 +68,8 @@ static const struct options_command command = {
 		 "  1  the world cannot be run; or, with --strict, there are warnings; or the\n"
 		 "     plug-in of --plugin cannot be loaded, or breaks a rule\n"
 		 "  2  wrong usage\n",
-	.specs = specs,
-	.spec_count = ARRAY_LEN(specs),
+	.specs = check_specs,
+	.spec_count = ARRAY_LEN(check_specs),
 };
 
 struct totals {
@@ -79,18 +79,18 @@ struct totals {
 	const char *path; /* of the file */
 };
 
-static void find(struct totals *totals, enum sdf_severity severity, const char *text)
+static void check_find(struct totals *totals, enum sdf_severity severity, const char *text)
 {
 	cli_finding(severity, text);
 	*(severity == SDF_ERROR ? &totals->errors : &totals->warnings) += 1;
 }
 
-static void on_error(void *ctx, const char *text)
+static void check_on_error(void *ctx, const char *text)
 {
-	find(ctx, SDF_ERROR, text);
+	check_find(ctx, SDF_ERROR, text);
 }
 
-static void count_scene(struct totals *totals, const struct scene *scene)
+static void check_count_scene(struct totals *totals, const struct scene *scene)
 {
 	for (uint32_t i = 0; i < scene->model_count; i++) {
 		totals->performers += scene->models[i].performer;
@@ -106,14 +106,14 @@ static void count_scene(struct totals *totals, const struct scene *scene)
 			scene->sdf->plugins.at[i].model != SDF_NONE && !program_is(&scene->sdf->plugins.at[i]);
 	totals->plugins += scene->sdf->actor_plugins.count;
 	for (uint32_t i = 0; i < scene->warnings.count; i++)
-		find(totals, SDF_WARNING, scene->warnings.at[i]);
+		check_find(totals, SDF_WARNING, scene->warnings.at[i]);
 }
 
-static void count_systems(struct totals *totals, const struct systems *systems)
+static void check_count_systems(struct totals *totals, const struct systems *systems)
 {
 	totals->systems += systems->count;
 	for (uint32_t i = 0; i < systems->warnings.count; i++)
-		find(totals, SDF_WARNING, systems->warnings.at[i]);
+		check_find(totals, SDF_WARNING, systems->warnings.at[i]);
 }
 
 /* Each stage goes on after an error as far as it can; a stage that failed is the last one. */
@@ -123,16 +123,16 @@ static void check_world(struct totals *totals, struct plugins *plugins, const st
 	struct systems *systems = NULL;
 	struct troupe_error error;
 	uint32_t before = totals->errors;
-	struct scene_options options = {.on_error = on_error, .ctx = totals};
+	struct scene_options options = {.on_error = check_on_error, .ctx = totals};
 	troupe_status status = scene_create(world, &options, &scene, &error);
 	if (!status) {
-		count_scene(totals, scene);
-		status = systems_create_telling(scene, plugins, on_error, totals, &systems, &error);
+		check_count_scene(totals, scene);
+		status = systems_create_telling(scene, plugins, check_on_error, totals, &systems, &error);
 	}
 	if (!status)
-		count_systems(totals, systems);
+		check_count_systems(totals, systems);
 	else if (totals->errors == before)
-		find(totals, SDF_ERROR, error.text);
+		check_find(totals, SDF_ERROR, error.text);
 	totals->worlds++;
 	systems_destroy(systems);
 	scene_destroy(scene);
@@ -142,13 +142,13 @@ static void check_world(struct totals *totals, struct plugins *plugins, const st
 static void check_programs(struct totals *totals, const struct sdf *sdf)
 {
 	struct program_list list;
-	if (programs_read(sdf, on_error, totals, &list, NULL))
+	if (programs_read(sdf, check_on_error, totals, &list, NULL))
 		return;
 	totals->programs = list.count;
 	programs_fini(&list);
 }
 
-static void count_messages(struct totals *totals, const struct sdf *sdf)
+static void check_count_messages(struct totals *totals, const struct sdf *sdf)
 {
 	for (uint32_t i = 0; i < sdf->messages.count; i++)
 		cli_finding(sdf->messages.at[i].severity, sdf->messages.at[i].text);
@@ -160,7 +160,7 @@ static void count_messages(struct totals *totals, const struct sdf *sdf)
 
 /* --- what is ignored ---------------------------------------------------------------------------------------------- */
 
-static void list_kind(const struct ignored *ignored)
+static void check_list_kind(const struct ignored *ignored)
 {
 	struct text line = {0};
 	text_add(&line, "%s (first at %.300s:%u)%s", ignored->what, ignored->first->file, ignored->first->line,
@@ -170,7 +170,7 @@ static void list_kind(const struct ignored *ignored)
 }
 
 /* One line for each sensor that measures nothing. */
-static void list_sensors(const struct sdf_world *world)
+static void check_list_sensors(const struct sdf_world *world)
 {
 	for (uint32_t i = 0; i < world->sensors.count; i++) {
 		const struct sdf_sensor *sensor = &world->sensors.at[i];
@@ -186,23 +186,23 @@ static void list_sensors(const struct sdf_world *world)
 	}
 }
 
-static void list_ignored(struct totals *totals, struct plugins *plugins, const struct sdf *sdf)
+static void check_list_ignored(struct totals *totals, struct plugins *plugins, const struct sdf *sdf)
 {
 	struct ignored_list list = {0};
 	ignored_find(sdf, sensor_is_simulated, plugins, &list);
 	for (uint32_t i = 0; i < list.all.count; i++) {
 		totals->warnings += !list.all.at[i].aside;
 		if (list.all.at[i].kind != IGNORED_SENSORS)
-			list_kind(&list.all.at[i]);
+			check_list_kind(&list.all.at[i]);
 	}
 	for (uint32_t i = 0; i < sdf->worlds.count; i++)
-		list_sensors(&sdf->worlds.at[i]);
+		check_list_sensors(&sdf->worlds.at[i]);
 	ignored_fini(&list);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static void check_file(struct totals *totals, const struct settings *settings, struct arena *arena)
+static void check_file(struct totals *totals, const struct check_settings *settings, struct arena *arena)
 {
 	struct files_places places = {0};
 	struct files files = {.places = &places};
@@ -219,11 +219,11 @@ static void check_file(struct totals *totals, const struct settings *settings, s
 		files_add(&files, settings->world, settings->world_text, strlen(settings->world_text));
 	troupe_status status = sdf_load_file(settings->world, &options, &sdf, &error);
 	if (sdf)
-		count_messages(totals, sdf);
+		check_count_messages(totals, sdf);
 	if (status && !totals->errors)
-		find(totals, SDF_ERROR, error.text);
+		check_find(totals, SDF_ERROR, error.text);
 	if (!status && systems_check_worlds(sdf, &error))
-		find(totals, SDF_ERROR, error.text);
+		check_find(totals, SDF_ERROR, error.text);
 	for (uint32_t i = 0; !status && i < sdf->worlds.count; i++)
 		check_world(totals, plugins, &sdf->worlds.at[i]);
 	if (!status)
@@ -231,11 +231,11 @@ static void check_file(struct totals *totals, const struct settings *settings, s
 	if (!status && !sdf->worlds.count) {
 		struct text text = {0};
 		text_add(&text, "%s: no <world> in it", settings->world);
-		find(totals, SDF_ERROR, text.at);
+		check_find(totals, SDF_ERROR, text.at);
 		text_fini(&text);
 	}
 	if (sdf) {
-		list_ignored(totals, plugins, sdf);
+		check_list_ignored(totals, plugins, sdf);
 		totals->path = arena_strdup(arena, sdf->path);
 	}
 	plugins_destroy(plugins);
@@ -244,7 +244,7 @@ static void check_file(struct totals *totals, const struct settings *settings, s
 	files_places_fini(&places);
 }
 
-static void print_totals(const struct totals *t)
+static void check_print_totals(const struct totals *t)
 {
 	const char *path = t->path;
 	if (t->errors) {
@@ -261,7 +261,7 @@ static void print_totals(const struct totals *t)
 	printf("warnings: %u\n", t->warnings);
 }
 
-static void on_line(void *ctx, bool wrong, const char *text)
+static void check_on_line(void *ctx, bool wrong, const char *text)
 {
 	(void)ctx;
 	if (wrong)
@@ -270,14 +270,14 @@ static void on_line(void *ctx, bool wrong, const char *text)
 		printf("%s\n", text);
 }
 
-static troupe_status give_commands(void *ctx, struct troupe_server *server, struct troupe_error *error)
+static troupe_status check_give_commands(void *ctx, struct troupe_server *server, struct troupe_error *error)
 {
 	return commands_queue(ctx, server, error);
 }
 
 static int check_plugin_here(void *ctx)
 {
-	const struct settings *settings = ctx;
+	const struct check_settings *settings = ctx;
 	struct command_lines commands = {0};
 	/* one that never returns would keep the check from its verdict for ever; the first way of the check has one
 	 * thread */
@@ -288,9 +288,9 @@ static int check_plugin_here(void *ctx)
 		.resource_paths = settings->resource_paths.at,
 		.plugin_paths = settings->plugin_paths.at,
 		.steps = (uint64_t)settings->steps,
-		.on_line = on_line,
+		.on_line = check_on_line,
 		.ctx = &commands,
-		.prepare = settings->commands ? give_commands : NULL};
+		.prepare = settings->commands ? check_give_commands : NULL};
 	struct troupe_error error;
 	uint32_t wrong = 0;
 	troupe_status status = settings->commands ? commands_read(settings->commands, &commands, &error) : TROUPE_OK;
@@ -307,7 +307,7 @@ static int check_plugin_here(void *ctx)
 }
 
 /* In a child process, because _exit() in a plug-in ends a process without a word, as if the check were done. */
-static int check_plugin(struct settings *settings)
+static int check_plugin(struct check_settings *settings)
 {
 	struct troupe_error error;
 	int result = CLI_DONE;
@@ -321,11 +321,11 @@ static int check_plugin(struct settings *settings)
 
 int cli_check(int argc, char **argv)
 {
-	struct settings settings = {.steps = 1000};
+	struct check_settings settings = {.steps = 1000};
 	struct arena arena = {0};
 	struct totals totals;
 	int status = CLI_DONE;
-	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status) &&
+	if (options_parse(&check_command, argc, argv, &settings, &arena, NULL, &status) &&
 		xacro_expand(&settings.xacro, "check", settings.world, settings.resource_paths.at, &arena,
 			&settings.world, &settings.world_text, &status)) {
 		if (settings.plugin) {
@@ -335,7 +335,7 @@ int cli_check(int argc, char **argv)
 		}
 		totals = (struct totals){.path = settings.world};
 		check_file(&totals, &settings, &arena);
-		print_totals(&totals);
+		check_print_totals(&totals);
 		status = totals.errors || (settings.strict && totals.warnings) ? CLI_BAD_INPUT : CLI_DONE;
 	}
 	arena_fini(&arena);

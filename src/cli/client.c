@@ -22,14 +22,14 @@ struct client {
 	bool failed;
 };
 
-static void say(void *ctx, bool loud, const char *text)
+static void cli_client_say(void *ctx, bool loud, const char *text)
 {
 	const struct client *client = ctx;
 	if (client->verbosity >= (loud ? 1 : 3))
 		cli_complain("run", "%s", text);
 }
 
-static void *start(void *arg)
+static void *cli_client_start(void *arg)
 {
 	struct client *client = arg;
 	struct troupe_error error;
@@ -38,7 +38,8 @@ static void *start(void *arg)
 		.insecure = client->network->insecure,
 		.client = client->network->name,
 		.ticket = client->ticket};
-	troupe_status status = gateways_connect(client->settings, &run, say, client, &client->gateways, &error);
+	troupe_status status =
+		gateways_connect(client->settings, &run, cli_client_say, client, &client->gateways, &error);
 	client->failed = status;
 	if (!status)
 		return NULL;
@@ -47,7 +48,7 @@ static void *start(void *arg)
 	return NULL;
 }
 
-static void on_welcome(void *ctx, const char *address)
+static void cli_client_on_welcome(void *ctx, const char *address)
 {
 	struct client *client = ctx;
 	if (client->started)
@@ -58,7 +59,7 @@ static void on_welcome(void *ctx, const char *address)
 	}
 	client->address = mem_strdup(address);
 	client->ticket = mem_strdup(troupe_secondary_ticket(client->hooks.secondary));
-	int failed = pthread_create(&client->thread, NULL, start, client);
+	int failed = pthread_create(&client->thread, NULL, cli_client_start, client);
 	mem_check_thread(failed);
 	client->started = !failed;
 }
@@ -67,7 +68,7 @@ int client_run(const struct network_settings *network, const struct gateways_set
 	const char *const *plugin_paths, const char *break_rule, int64_t verbosity)
 {
 	struct client client = {.network = network, .settings = gateways, .verbosity = verbosity};
-	client.hooks = (struct network_hooks){.on_welcome = on_welcome, .ctx = &client};
+	client.hooks = (struct network_hooks){.on_welcome = cli_client_on_welcome, .ctx = &client};
 	int status = network_be_secondary(network, plugin_paths, break_rule, verbosity, &client.hooks);
 	if (client.started)
 		pthread_join(client.thread, NULL);

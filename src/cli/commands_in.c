@@ -13,7 +13,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { CHUNK_BYTES = 65536, FIRST_CHUNKS_MAX = 1024 }; /* FIRST: before the thread begins */
+enum { COMMANDS_IN_CHUNK_BYTES = 65536, FIRST_CHUNKS_MAX = 1024 }; /* FIRST: before the thread begins */
 
 struct commands_in {
 	struct troupe_server *server;
@@ -34,7 +34,7 @@ struct commands_in {
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
 /* at: with room for a terminator. */
-static void take_line(struct commands_in *in, char *at, size_t count)
+static void commands_in_take_line(struct commands_in *in, char *at, size_t count)
 {
 	struct command_line line;
 	struct troupe_error error;
@@ -50,7 +50,7 @@ static void take_line(struct commands_in *in, char *at, size_t count)
 }
 
 /* Drops the end of a line that is longer than a command may be. */
-static void cut_long_line(struct commands_in *in)
+static void commands_in_cut_long_line(struct commands_in *in)
 {
 	struct troupe_error error;
 	if (in->bytes.count <= COMMANDS_STATEMENT_BYTES_MAX)
@@ -64,40 +64,40 @@ static void cut_long_line(struct commands_in *in)
 	in->bytes.count = 0;
 }
 
-static void take_lines(struct commands_in *in)
+static void commands_in_take_lines(struct commands_in *in)
 {
 	char *at = in->bytes.at, *end = at + in->bytes.count, *newline;
 	for (; at < end && (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1) {
 		if (!in->skipping)
-			take_line(in, at, (size_t)(newline - at));
+			commands_in_take_line(in, at, (size_t)(newline - at));
 		in->skipping = false;
 	}
 	in->bytes.count = (size_t)(end - at);
 	if (in->bytes.count)
 		memmove(in->bytes.at, at, in->bytes.count);
-	cut_long_line(in);
+	commands_in_cut_long_line(in);
 }
 
-static void take_end(struct commands_in *in)
+static void commands_in_take_end(struct commands_in *in)
 {
 	if (in->bytes.count && !in->skipping) {
 		text_add_bytes(&in->bytes, "", 1); /* room for a terminator */
-		take_line(in, in->bytes.at, in->bytes.count - 1);
+		commands_in_take_line(in, in->bytes.at, in->bytes.count - 1);
 	}
 	in->over = true;
 }
 
 /* Reads once. Waits only if there is nothing to read. */
-static void take_some(struct commands_in *in)
+static void commands_in_take_some(struct commands_in *in)
 {
-	char bytes[CHUNK_BYTES];
+	char bytes[COMMANDS_IN_CHUNK_BYTES];
 	ssize_t count = AGAIN(read(in->file, bytes, sizeof bytes));
 	struct troupe_error error;
 	if (count > 0) {
 		text_add_bytes(&in->bytes, bytes, (size_t)count);
-		take_lines(in);
+		commands_in_take_lines(in);
 	} else if (count == 0) {
-		take_end(in);
+		commands_in_take_end(in);
 	} else if (errno != EAGAIN) {
 		(void)fail(&error, TROUPE_EIO, "%s: cannot read: %s: expected lines of commands", in->name,
 			strerror(errno));
@@ -110,17 +110,17 @@ static void take_some(struct commands_in *in)
 
 /* Waits for timeout_ms, or without end if this is negative. False: there is nothing to read, or the thread is to
  * end. */
-static bool await_input(struct commands_in *in, int timeout_ms)
+static bool commands_in_await_input(struct commands_in *in, int timeout_ms)
 {
 	struct pollfd polled[] = {{in->file, POLLIN, 0}, {in->woken, POLLIN, 0}};
 	return AGAIN(poll(polled, 2, timeout_ms)) > 0 && !polled[1].revents;
 }
 
-static void *work(void *arg)
+static void *commands_in_work(void *arg)
 {
 	struct commands_in *in = arg;
-	while (!in->over && await_input(in, -1))
-		take_some(in);
+	while (!in->over && commands_in_await_input(in, -1))
+		commands_in_take_some(in);
 	return NULL;
 }
 
@@ -134,11 +134,11 @@ troupe_status commands_in_create(struct troupe_server *server, int file, const c
 	struct commands_in *in = mem_alloc(sizeof *in);
 	*in = (struct commands_in){
 		.server = server, .name = name, .complain = complain, .ctx = ctx, .file = file, .woken = woken};
-	for (int i = 0; i < FIRST_CHUNKS_MAX && !in->over && await_input(in, 0); i++)
-		take_some(in);
+	for (int i = 0; i < FIRST_CHUNKS_MAX && !in->over && commands_in_await_input(in, 0); i++)
+		commands_in_take_some(in);
 	in->started = !in->over; /* decided here, because from its start on `over` is the thread's */
 	if (in->started)
-		failed = pthread_create(&in->thread, NULL, work, in);
+		failed = pthread_create(&in->thread, NULL, commands_in_work, in);
 	mem_check_thread(failed);
 	if (failed) {
 		in->started = false;

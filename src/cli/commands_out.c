@@ -16,10 +16,10 @@
 enum { OUT_BYTES = 1 << 16 };
 #define OUT_NS UINT64_C(500000000)
 
-static const char head[] =
+static const char commands_out_head[] =
 	"# The commands of a run, with their steps: troupe run WORLD --commands FILE takes them again.\n";
 
-static void give_up(struct commands_out *out, const char *why)
+static void commands_out_give_up(struct commands_out *out, const char *why)
 {
 	struct troupe_error text;
 	(void)fail(&out->why, TROUPE_EIO, "%s: the commands end before step %" PRIu64, why, out->complete);
@@ -28,7 +28,7 @@ static void give_up(struct commands_out *out, const char *why)
 	out->warn(out->ctx, text.text);
 }
 
-static void write_out(struct commands_out *out)
+static void commands_out_write(struct commands_out *out)
 {
 	struct troupe_error text;
 	int code = outfile_write(&out->file, out->out.at, out->out.count);
@@ -39,10 +39,10 @@ static void write_out(struct commands_out *out)
 		return;
 	}
 	(void)fail(&text, TROUPE_EIO, "%s: cannot write: %s", out->path, outfile_why(code));
-	give_up(out, text.text);
+	commands_out_give_up(out, text.text);
 }
 
-static void add_line(struct commands_out *out, const struct commands_out_line *line)
+static void commands_out_add_line(struct commands_out *out, const struct commands_out_line *line)
 {
 	text_add(&out->out, line->refused ? "# refused: %" PRIu64 " " : "%" PRIu64 " ", out->step);
 	text_add_bytes(&out->out, line->text, strlen(line->text));
@@ -50,15 +50,15 @@ static void add_line(struct commands_out *out, const struct commands_out_line *l
 }
 
 /* Ends a step whose lines are complete. */
-static void end_step(struct commands_out *out)
+static void commands_out_end_step(struct commands_out *out)
 {
 	for (uint32_t i = 0; i < out->lines.count; i++) {
-		add_line(out, &out->lines.at[i]);
+		commands_out_add_line(out, &out->lines.at[i]);
 		free(out->lines.at[i].text);
 	}
 	out->lines.count = out->places.count = 0;
 	if (out->out.count > OUT_BYTES || clock_now_ns() - out->written_ns > OUT_NS)
-		write_out(out);
+		commands_out_write(out);
 }
 
 void commands_out_begin(struct commands_out *out, outfile_haste_fn haste)
@@ -67,15 +67,15 @@ void commands_out_begin(struct commands_out *out, outfile_haste_fn haste)
 	if (!out->path)
 		return;
 	if (outfile_open(&out->file, out->path, &(struct outfile_options){.haste = haste}, &why)) {
-		give_up(out, why.text);
+		commands_out_give_up(out, why.text);
 		return;
 	}
-	text_add(&out->out, "%s", head);
+	text_add(&out->out, "%s", commands_out_head);
 	out->written_ns = clock_now_ns();
 }
 
 /* The text of a command that was refused before it was read as a message may have any bytes. */
-static char *make_text(const struct troupe_taken *taken)
+static char *commands_out_make_text(const struct troupe_taken *taken)
 {
 	char *text = mem_printf("%s%s%s", taken->topic, *taken->text ? " " : "", taken->text);
 	for (char *at = text; *at; at++)
@@ -85,7 +85,7 @@ static char *make_text(const struct troupe_taken *taken)
 }
 
 /* Usually the copy is the next line: all worlds take their copies in one order. */
-static bool find_copy(const struct commands_out *out, uint32_t world, uint64_t copy, uint32_t *ret_at)
+static bool commands_out_find_copy(const struct commands_out *out, uint32_t world, uint64_t copy, uint32_t *ret_at)
 {
 	uint32_t count = world ? out->lines.count : 0;
 	for (uint32_t i = 0; copy && i < count; i++) {
@@ -98,13 +98,13 @@ static bool find_copy(const struct commands_out *out, uint32_t world, uint64_t c
 	return false;
 }
 
-static void insert(struct commands_out *out, const struct troupe_taken *taken)
+static void commands_out_insert(struct commands_out *out, const struct troupe_taken *taken)
 {
 	uint32_t place = out->places.at[taken->world];
 	(void)vec_append(&out->lines, 1);
 	struct commands_out_line *at = &out->lines.at[place];
 	memmove(at + 1, at, (out->lines.count - 1 - place) * sizeof *at);
-	*at = (struct commands_out_line){taken->copy, taken->refused, make_text(taken)};
+	*at = (struct commands_out_line){taken->copy, taken->refused, commands_out_make_text(taken)};
 	for (uint32_t w = 0; w < out->places.count; w++)
 		out->places.at[w] += out->places.at[w] > place || w == taken->world;
 }
@@ -115,26 +115,26 @@ void commands_out_take(struct commands_out *out, const struct troupe_taken *take
 	if (!outfile_is_open(&out->file) || taken->saved)
 		return;
 	if (taken->step != out->step)
-		end_step(out);
+		commands_out_end_step(out);
 	if (!outfile_is_open(&out->file))
 		return;
 	out->step = taken->step;
 	while (out->places.count <= taken->world)
 		vec_push(&out->places, 0);
-	if (find_copy(out, taken->world, taken->copy, &at)) {
+	if (commands_out_find_copy(out, taken->world, taken->copy, &at)) {
 		out->lines.at[at].refused &= taken->refused;
 		out->places.at[taken->world] = MAX(out->places.at[taken->world], at + 1);
 	} else {
-		insert(out, taken);
+		commands_out_insert(out, taken);
 	}
 }
 
 troupe_status commands_out_end(struct commands_out *out, struct troupe_error *error)
 {
 	if (outfile_is_open(&out->file)) {
-		end_step(out);
+		commands_out_end_step(out);
 		if (outfile_is_open(&out->file))
-			write_out(out);
+			commands_out_write(out);
 	}
 	int code = outfile_close(&out->file);
 	if (code && !out->why.status)

@@ -72,7 +72,7 @@ troupe_status complaints_strict(const struct complaints *complaints, struct trou
 }
 
 /* The error names the first refusal if refusals were not shown when they happened. */
-static troupe_status refusals_counted(const struct complaints *complaints, struct troupe_error *error)
+static troupe_status complaints_refusals_counted(const struct complaints *complaints, struct troupe_error *error)
 {
 	uint32_t shown = complaints->verbosity >= 2   ? complaints->refusals
 			 : complaints->verbosity == 1 ? MIN(complaints->refusals, (uint32_t)COMPLAINTS_REFUSALS_MAX)
@@ -88,7 +88,7 @@ static troupe_status refusals_counted(const struct complaints *complaints, struc
 	return fail(error, TROUPE_ECOMMAND, "%u %s could not be obeyed: see above", complaints->refusals, commands);
 }
 
-static troupe_status bad_lines_counted(const struct complaints *complaints, struct troupe_error *error)
+static troupe_status complaints_bad_lines_counted(const struct complaints *complaints, struct troupe_error *error)
 {
 	const char *lines = complaints->bad_lines == 1 ? "line" : "lines";
 	if (complaints->verbosity < 1)
@@ -103,6 +103,6 @@ static troupe_status bad_lines_counted(const struct complaints *complaints, stru
 troupe_status complaints_result(const struct complaints *complaints, struct troupe_error *error)
 {
 	if (complaints->refusals)
-		return refusals_counted(complaints, error);
-	return complaints->bad_lines ? bad_lines_counted(complaints, error) : TROUPE_OK;
+		return complaints_refusals_counted(complaints, error);
+	return complaints->bad_lines ? complaints_bad_lines_counted(complaints, error) : TROUPE_OK;
 }

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 1 << 16 };
+enum { CSV_READ_BYTES = 1 << 16 };
 
 /* What the file is if it begins like another kind of file; NULL: it does not. */
 static const char *csv_other_kind(const struct csv *csv)
@@ -33,7 +33,7 @@ static const char *csv_other_kind(const struct csv *csv)
 	return NULL;
 }
 
-static troupe_status damaged(const struct csv *csv, struct troupe_error *error, const char *what)
+static troupe_status csv_damaged(const struct csv *csv, struct troupe_error *error, const char *what)
 {
 	return fail(error, TROUPE_EWORLD, "%s:%" PRIu64 ": %s", csv->path, csv->line, what);
 }
@@ -41,18 +41,18 @@ static troupe_status damaged(const struct csv *csv, struct troupe_error *error, 
 /* --- bytes -------------------------------------------------------------------------------------------------------- */
 
 /* Reads more bytes into the buffer, after those that are there. */
-static troupe_status read_more(struct csv *csv, struct troupe_error *error)
+static troupe_status csv_read_more(struct csv *csv, struct troupe_error *error)
 {
 	if (csv->from) {
 		memmove(csv->buffer, csv->buffer + csv->from, csv->count - csv->from);
 		csv->count -= csv->from;
 		csv->from = 0;
 	}
-	if (csv->room - csv->count < READ_BYTES) {
-		csv->room = csv->count + 2 * (size_t)READ_BYTES;
+	if (csv->room - csv->count < CSV_READ_BYTES) {
+		csv->room = csv->count + 2 * (size_t)CSV_READ_BYTES;
 		csv->buffer = mem_realloc(csv->buffer, csv->room);
 	}
-	ssize_t got = csv->file ? AGAIN(read(csv->file - 1, csv->buffer + csv->count, READ_BYTES)) : 0;
+	ssize_t got = csv->file ? AGAIN(read(csv->file - 1, csv->buffer + csv->count, CSV_READ_BYTES)) : 0;
 	if (got < 0)
 		return fail(error, TROUPE_EIO, "%s: cannot read: %s", csv->path, strerror(errno));
 	csv->ended = !got;
@@ -67,7 +67,7 @@ struct scan {
 	uint64_t lines;
 };
 
-static bool find_end(const struct csv *csv, struct scan *scan)
+static bool csv_find_end(const struct csv *csv, struct scan *scan)
 {
 	const char *row = csv->buffer + csv->from;
 	size_t count = csv->count - csv->from;
@@ -84,18 +84,18 @@ static bool find_end(const struct csv *csv, struct scan *scan)
 }
 
 /* *ret_count: the length of the row that begins at csv->from; *ret_whole: the row has a line end. */
-static troupe_status find_row(struct csv *csv, struct scan *scan, bool *ret_whole, struct troupe_error *error)
+static troupe_status csv_find_row(struct csv *csv, struct scan *scan, bool *ret_whole, struct troupe_error *error)
 {
 	*scan = (struct scan){0};
 	csv->line = csv->lines + 1;
 	for (;;) {
-		*ret_whole = find_end(csv, scan);
+		*ret_whole = csv_find_end(csv, scan);
 		if (scan->at > CSV_ROW_BYTES_MAX)
-			return damaged(csv, error,
+			return csv_damaged(csv, error,
 				scan->quoted ? "a quote that is not closed within 1 MiB" : "a line of more than 1 MiB");
 		if (*ret_whole || csv->ended)
 			return TROUPE_OK;
-		troupe_status status = read_more(csv, error);
+		troupe_status status = csv_read_more(csv, error);
 		if (status)
 			return status;
 	}
@@ -104,18 +104,18 @@ static troupe_status find_row(struct csv *csv, struct scan *scan, bool *ret_whol
 /* --- cells -------------------------------------------------------------------------------------------------------- */
 
 /* Removes the quotes of one cell. *at is moved to the comma after it, or to the end. */
-static troupe_status unquote(const struct csv *csv, char **at, struct troupe_error *error)
+static troupe_status csv_unquote(const struct csv *csv, char **at, struct troupe_error *error)
 {
 	char *from = *at + 1, *to = *at;
 	for (;; from++) {
 		if (!*from)
-			return damaged(csv, error, "a quote that is not closed");
+			return csv_damaged(csv, error, "a quote that is not closed");
 		if (*from == '"' && *++from != '"')
 			break;
 		*to++ = *from;
 	}
 	if (*from && *from != ',')
-		return damaged(csv, error, "text after a closing quote: expected a comma");
+		return csv_damaged(csv, error, "text after a closing quote: expected a comma");
 	if (to < from)
 		*to = '\0';
 	*at = from;
@@ -123,7 +123,7 @@ static troupe_status unquote(const struct csv *csv, char **at, struct troupe_err
 }
 
 /* Splits the row into at most `max` cells; *ret_count is max + 1 if there are more. */
-static troupe_status cut_row(
+static troupe_status csv_cut_row(
 	const struct csv *csv, char *at, char **cells, uint32_t max, uint32_t *ret_count, struct troupe_error *error)
 {
 	uint32_t count = 0;
@@ -131,7 +131,7 @@ static troupe_status cut_row(
 		char *cell = at;
 		troupe_status status = TROUPE_OK;
 		if (*at == '"')
-			status = unquote(csv, &at, error);
+			status = csv_unquote(csv, &at, error);
 		else
 			at += strcspn(at, ",");
 		if (status)
@@ -148,12 +148,12 @@ static troupe_status cut_row(
 }
 
 /* Copies the next row that is not empty to csv->row, without its line end. */
-static troupe_status take_row(struct csv *csv, bool *ret_whole, bool *ret_end, struct troupe_error *error)
+static troupe_status csv_take_row(struct csv *csv, bool *ret_whole, bool *ret_end, struct troupe_error *error)
 {
 	struct scan scan;
 	size_t count;
 	do {
-		troupe_status status = find_row(csv, &scan, ret_whole, error);
+		troupe_status status = csv_find_row(csv, &scan, ret_whole, error);
 		if (status)
 			return status;
 		const char *row = csv->buffer + csv->from;
@@ -161,7 +161,7 @@ static troupe_status take_row(struct csv *csv, bool *ret_whole, bool *ret_end, s
 		while (count && row[count - 1] == '\r')
 			count--;
 		if (memchr(row, '\0', count))
-			return damaged(csv, error, "a zero byte: expected text");
+			return csv_damaged(csv, error, "a zero byte: expected text");
 		memcpy(csv->row, row, count);
 		csv->row[count] = '\0';
 		csv->from += scan.at + *ret_whole;
@@ -173,16 +173,16 @@ static troupe_status take_row(struct csv *csv, bool *ret_whole, bool *ret_end, s
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-static void skip_mark(struct csv *csv)
+static void csv_skip_mark(struct csv *csv)
 {
 	if (csv->count >= 3 && !memcmp(csv->buffer, "\xef\xbb\xbf", 3))
 		csv->from = 3;
 }
 
-static troupe_status check_names(const struct csv *csv, struct troupe_error *error)
+static troupe_status csv_check_names(const struct csv *csv, struct troupe_error *error)
 {
 	if (csv->columns == 1 && strchr(csv->names[0], ';'))
-		return damaged(csv, error, "columns between semicolons: expected commas");
+		return csv_damaged(csv, error, "columns between semicolons: expected commas");
 	for (uint32_t i = 0; i < csv->columns; i++) {
 		if (!*csv->names[i])
 			return fail(error, TROUPE_EWORLD, "%s:%" PRIu64 ": column %u has no name", csv->path, csv->line,
@@ -195,26 +195,26 @@ static troupe_status check_names(const struct csv *csv, struct troupe_error *err
 	return TROUPE_OK;
 }
 
-static troupe_status read_names(struct csv *csv, struct troupe_error *error)
+static troupe_status csv_read_names(struct csv *csv, struct troupe_error *error)
 {
 	bool whole, end;
 	csv->row = mem_alloc(CSV_ROW_BYTES_MAX + 1);
 	csv->cells = mem_alloc(CSV_COLUMNS_MAX * sizeof *csv->cells);
 	csv->names = mem_alloc(CSV_COLUMNS_MAX * sizeof *csv->names);
-	troupe_status status = take_row(csv, &whole, &end, error);
+	troupe_status status = csv_take_row(csv, &whole, &end, error);
 	if (status)
 		return status;
 	if (end)
-		return damaged(csv, error, "nothing in it: expected a line with the names of the columns");
+		return csv_damaged(csv, error, "nothing in it: expected a line with the names of the columns");
 	csv->heading = mem_strdup(csv->row);
-	status = cut_row(csv, csv->heading, csv->names, CSV_COLUMNS_MAX, &csv->columns, error);
+	status = csv_cut_row(csv, csv->heading, csv->names, CSV_COLUMNS_MAX, &csv->columns, error);
 	if (status)
 		return status;
 	if (csv->columns > CSV_COLUMNS_MAX) {
 		csv->columns = 0;
-		return damaged(csv, error, "more than 1024 columns");
+		return csv_damaged(csv, error, "more than 1024 columns");
 	}
-	return check_names(csv, error);
+	return csv_check_names(csv, error);
 }
 
 troupe_status csv_open_bytes(
@@ -223,8 +223,8 @@ troupe_status csv_open_bytes(
 	*csv = (struct csv){.path = path, .count = count, .room = count, .ended = true};
 	csv->buffer = mem_alloc(count + 1);
 	memcpy(csv->buffer, bytes, count);
-	skip_mark(csv);
-	return read_names(csv, error);
+	csv_skip_mark(csv);
+	return csv_read_names(csv, error);
 }
 
 troupe_status csv_open(struct csv *csv, const char *path, struct troupe_error *error)
@@ -237,7 +237,7 @@ troupe_status csv_open(struct csv *csv, const char *path, struct troupe_error *e
 	if (S_ISDIR(info.st_mode))
 		return fail(error, TROUPE_EIO, "%s: is a folder: expected a file", path);
 	while (csv->count < 3 && !csv->ended) {
-		troupe_status status = read_more(csv, error);
+		troupe_status status = csv_read_more(csv, error);
 		if (status)
 			return status;
 	}
@@ -245,8 +245,8 @@ troupe_status csv_open(struct csv *csv, const char *path, struct troupe_error *e
 	if (kind)
 		return fail(error, TROUPE_EWORLD, "%s: %s: expected a table (CSV), as troupe run --log writes it", path,
 			kind);
-	skip_mark(csv);
-	return read_names(csv, error);
+	csv_skip_mark(csv);
+	return csv_read_names(csv, error);
 }
 
 troupe_status csv_next(struct csv *csv, bool *ret_end, struct troupe_error *error)
@@ -254,10 +254,10 @@ troupe_status csv_next(struct csv *csv, bool *ret_end, struct troupe_error *erro
 	bool whole, end;
 	uint32_t count = 0;
 	*ret_end = true;
-	troupe_status status = take_row(csv, &whole, &end, error);
+	troupe_status status = csv_take_row(csv, &whole, &end, error);
 	if (status || end)
 		return status;
-	status = cut_row(csv, csv->row, csv->cells, csv->columns, &count, error);
+	status = csv_cut_row(csv, csv->row, csv->cells, csv->columns, &count, error);
 	csv->cut = !whole && (status || count < csv->columns);
 	if (csv->cut)
 		return TROUPE_OK;

@@ -28,11 +28,11 @@ struct gateways {
 	void *ctx;
 };
 
-static const char commands_open[] =
+static const char gateways_commands_open[] =
 	": programs on other hosts see everything and can command everything, and nothing is encrypted";
 
 /* Says in one line where a gateway is: "Foxglove: ws://127.0.0.1:8765". danger: the end of the line, or "". */
-static void tell(
+static void gateways_tell(
 	const struct gateways *gateways, bool loud, const char *gateway, const char *address, const char *danger)
 {
 	struct text text = {0};
@@ -42,7 +42,7 @@ static void tell(
 }
 
 /* The address at which robot clients are served: any free port of the HOST at which secondaries are; NULL: no HOST. */
-static const char *address_for_clients(const char *listen, char ret_text[HOST_PORT_TEXT_BYTES])
+static const char *gateways_address_for_clients(const char *listen, char ret_text[HOST_PORT_TEXT_BYTES])
 {
 	struct host_port parts;
 	if (!listen || !host_port_read(listen, &parts) || !*parts.host)
@@ -51,7 +51,7 @@ static const char *address_for_clients(const char *listen, char ret_text[HOST_PO
 	return ret_text;
 }
 
-static troupe_status start_watch(struct gateways *gateways, const struct gateways_settings *settings,
+static troupe_status gateways_start_watch(struct gateways *gateways, const struct gateways_settings *settings,
 	struct troupe_server *server, struct troupe_error *error)
 {
 	char line[128], address[HOST_PORT_TEXT_BYTES];
@@ -60,20 +60,20 @@ static troupe_status start_watch(struct gateways *gateways, const struct gateway
 	if (!def.listen && !settings->clients)
 		return TROUPE_OK;
 	if (!def.listen)
-		def.listen = address_for_clients(settings->clients_listen, address);
+		def.listen = gateways_address_for_clients(settings->clients_listen, address);
 	troupe_status status = troupe_watch_start(server, &def, &gateways->watch, &why);
 	if (status)
 		return fail(error, status, "--watch-listen: %s", why.text);
 	troupe_watch_describe(gateways->watch, line, sizeof line);
 	bool open = settings->watch.insecure && !troupe_watch_is_local(gateways->watch);
-	tell(gateways, open, settings->watch.listen ? "viewers join at " : "robot clients are served at ", line,
-		open ? ": programs on other hosts see everything, and nothing is encrypted" : "");
+	gateways_tell(gateways, open, settings->watch.listen ? "viewers join at " : "robot clients are served at ",
+		line, open ? ": programs on other hosts see everything, and nothing is encrypted" : "");
 	return TROUPE_OK;
 }
 
 /* --- what is asked for -------------------------------------------------------------------------------------------- */
 
-static struct serve *ask(struct gateways *gateways, const char *option, const char *name, const char *address)
+static struct serve *gateways_ask(struct gateways *gateways, const char *option, const char *name, const char *address)
 {
 	struct serve *asked = &gateways->asked[gateways->count++];
 	*asked = (struct serve){.option = option, .name = name, .address = address};
@@ -81,7 +81,8 @@ static struct serve *ask(struct gateways *gateways, const char *option, const ch
 }
 
 /* "--foxglove-cert" and its kin. */
-static void add_common(struct serve *asked, const char *cert, const char *key, const char *token, bool needs_token)
+static void gateways_add_common(
+	struct serve *asked, const char *cert, const char *key, const char *token, bool needs_token)
 {
 	serve_add(asked, "cert", cert);
 	serve_add(asked, "key", key);
@@ -89,41 +90,42 @@ static void add_common(struct serve *asked, const char *cert, const char *key, c
 	serve_add_flag(asked, "require-token", needs_token);
 }
 
-static void ask_view(struct gateways *gateways, const struct gateways_settings *settings)
+static void gateways_ask_view(struct gateways *gateways, const struct gateways_settings *settings)
 {
-	struct serve *asked = ask(gateways, "--view", "view", settings->view_address);
-	add_common(asked, settings->view_cert, settings->view_key, settings->view_token, settings->token);
+	struct serve *asked = gateways_ask(gateways, "--view", "view", settings->view_address);
+	gateways_add_common(asked, settings->view_cert, settings->view_key, settings->view_token, settings->token);
 	serve_add_flag(asked, "any-port", !settings->view_address);
 }
 
-static void ask_foxglove(struct gateways *gateways, const struct gateways_settings *settings)
+static void gateways_ask_foxglove(struct gateways *gateways, const struct gateways_settings *settings)
 {
-	struct serve *asked = ask(gateways, "--foxglove", "foxglove", settings->foxglove);
-	add_common(asked, settings->foxglove_cert, settings->foxglove_key, settings->foxglove_token, settings->token);
+	struct serve *asked = gateways_ask(gateways, "--foxglove", "foxglove", settings->foxglove);
+	gateways_add_common(
+		asked, settings->foxglove_cert, settings->foxglove_key, settings->foxglove_token, settings->token);
 	serve_add(asked, "origin", settings->foxglove_origin);
 	serve_add_flag(asked, "insecure", settings->foxglove_insecure);
 }
 
-static void ask_rosbridge(struct gateways *gateways, const struct gateways_settings *settings)
+static void gateways_ask_rosbridge(struct gateways *gateways, const struct gateways_settings *settings)
 {
-	struct serve *asked = ask(gateways, "--rosbridge", "rosbridge", settings->rosbridge);
-	add_common(
+	struct serve *asked = gateways_ask(gateways, "--rosbridge", "rosbridge", settings->rosbridge);
+	gateways_add_common(
 		asked, settings->rosbridge_cert, settings->rosbridge_key, settings->rosbridge_token, settings->token);
 	serve_add(asked, "origin", settings->rosbridge_origin);
 	serve_add(asked, "robot", settings->rosbridge_robot);
 	serve_add_flag(asked, "insecure", settings->rosbridge_insecure);
 }
 
-static void ask_ros2(struct gateways *gateways, const struct gateways_settings *settings)
+static void gateways_ask_ros2(struct gateways *gateways, const struct gateways_settings *settings)
 {
-	struct serve *asked = ask(gateways, "--ros2", "ros2", settings->ros2_address);
+	struct serve *asked = gateways_ask(gateways, "--ros2", "ros2", settings->ros2_address);
 	if (settings->ros2_domain >= 0)
 		serve_add(asked, "domain", arena_printf(&gateways->arena, "%lld", (long long)settings->ros2_domain));
 	serve_add(asked, "robot", settings->ros2_robot);
 	serve_add(asked, "distro", settings->ros2_distro);
 }
 
-static bool is_served(const struct gateways *gateways, const char *name)
+static bool gateways_is_served(const struct gateways *gateways, const char *name)
 {
 	for (uint32_t i = 0; i < gateways->count; i++)
 		if (!strcmp(gateways->asked[i].name, name))
@@ -132,7 +134,7 @@ static bool is_served(const struct gateways *gateways, const char *name)
 }
 
 /* Those of --serve. */
-static troupe_status ask_served(
+static troupe_status gateways_ask_served(
 	struct gateways *gateways, const struct gateways_settings *settings, struct troupe_error *error)
 {
 	for (uint32_t i = 0; i < settings->serve.count; i++) {
@@ -140,7 +142,7 @@ static troupe_status ask_served(
 		troupe_status status = serve_parse(settings->serve.at[i], &gateways->arena, &served, error);
 		if (status)
 			return status;
-		if (is_served(gateways, served.name))
+		if (gateways_is_served(gateways, served.name))
 			return fail(error, TROUPE_EINVAL, "--serve %.40s: it is asked for twice: expected once",
 				served.name);
 		if (gateways->count == GATEWAYS_MAX)
@@ -153,7 +155,7 @@ static troupe_status ask_served(
 }
 
 /* gz is served unless it is not wanted; *ret_usual: no option asks for it. */
-static bool wants_gz(const struct gateways_settings *settings)
+static bool gateways_wants_gz(const struct gateways_settings *settings)
 {
 	const char *never = getenv("TROUPE_NO_GZ");
 	if (settings->no_gz)
@@ -161,20 +163,21 @@ static bool wants_gz(const struct gateways_settings *settings)
 	return settings->gz_address || (!(never && *never) && troupe_gateway_is_available("gz"));
 }
 
-static troupe_status ask_all(
+static troupe_status gateways_ask_all(
 	struct gateways *gateways, const struct gateways_settings *settings, struct troupe_error *error)
 {
 	if (settings->ros2)
-		ask_ros2(gateways, settings);
+		gateways_ask_ros2(gateways, settings);
 	if (settings->rosbridge)
-		ask_rosbridge(gateways, settings);
+		gateways_ask_rosbridge(gateways, settings);
 	if (settings->view || settings->view_address)
-		ask_view(gateways, settings);
+		gateways_ask_view(gateways, settings);
 	if (settings->foxglove)
-		ask_foxglove(gateways, settings);
-	troupe_status status = ask_served(gateways, settings, error);
-	if (!status && wants_gz(settings) && !is_served(gateways, "gz") && gateways->count < GATEWAYS_MAX)
-		(void)ask(gateways, settings->gz_address ? "--gz-address" : "", "gz", settings->gz_address);
+		gateways_ask_foxglove(gateways, settings);
+	troupe_status status = gateways_ask_served(gateways, settings, error);
+	if (!status && gateways_wants_gz(settings) && !gateways_is_served(gateways, "gz") &&
+		gateways->count < GATEWAYS_MAX)
+		(void)gateways_ask(gateways, settings->gz_address ? "--gz-address" : "", "gz", settings->gz_address);
 	return status;
 }
 
@@ -187,25 +190,26 @@ struct shown {
 	const struct troupe_view_run *run;
 };
 
-static void say_loudly(void *ctx, const char *text)
+static void gateways_say_loudly(void *ctx, const char *text)
 {
 	const struct gateways *gateways = ctx;
 	gateways->say(gateways->ctx, true, text);
 }
 
-static void say_quietly(void *ctx, const char *text)
+static void gateways_say_quietly(void *ctx, const char *text)
 {
 	const struct gateways *gateways = ctx;
 	gateways->say(gateways->ctx, false, text);
 }
 
-static bool is_one_of(const char *name, const char *one, const char *other)
+static bool gateways_is_one_of(const char *name, const char *one, const char *other)
 {
 	return !strcmp(name, one) || !strcmp(name, other);
 }
 
 /* A model may be created later, so a name that no model has is not refused. */
-static void check_robot(const struct gateways *gateways, const struct serve *asked, const struct troupe_server *server)
+static void gateways_check_robot(
+	const struct gateways *gateways, const struct serve *asked, const struct troupe_server *server)
 {
 	const char *robot = serve_value(asked, "robot");
 	struct text line = {0};
@@ -222,7 +226,7 @@ static void check_robot(const struct gateways *gateways, const struct serve *ask
 	text_fini(&line);
 }
 
-static const char *title_of(const char *name)
+static const char *gateways_title_of(const char *name)
 {
 	const char *title = name, *found;
 	for (uint32_t i = 0; (found = troupe_gateway_name(i, &title)); i++)
@@ -231,18 +235,18 @@ static const char *title_of(const char *name)
 	return name;
 }
 
-static void tell_where(const struct gateways *gateways, uint32_t at)
+static void gateways_tell_where(const struct gateways *gateways, uint32_t at)
 {
 	const struct serve *asked = &gateways->asked[at];
-	bool open = asked->address && is_one_of(asked->name, "gz", "ros2");
+	bool open = asked->address && gateways_is_one_of(asked->name, "gz", "ros2");
 	char where[512], before[80];
 	troupe_gateway_describe(gateways->all[at], where, sizeof where);
-	(void)snprintf(before, sizeof before, "%s: ", title_of(asked->name));
-	tell(gateways, *asked->option, before, where, open ? commands_open : "");
+	(void)snprintf(before, sizeof before, "%s: ", gateways_title_of(asked->name));
+	gateways_tell(gateways, *asked->option, before, where, open ? gateways_commands_open : "");
 }
 
 /* The subject of a message: the option, where one asks for the gateway. */
-static troupe_status name_option(const struct serve *asked, const struct shown *shown, troupe_status status,
+static troupe_status gateways_name_option(const struct serve *asked, const struct shown *shown, troupe_status status,
 	const struct troupe_error *why, struct troupe_error *error)
 {
 	bool by_serve = !strcmp(asked->option, "--serve");
@@ -257,7 +261,7 @@ static troupe_status name_option(const struct serve *asked, const struct shown *
 		is_address && !strcmp(asked->option, "--view") ? "-address" : "", why->text);
 }
 
-static troupe_status start_one(
+static troupe_status gateways_start_one(
 	struct gateways *gateways, uint32_t at, const struct shown *shown, struct troupe_error *error)
 {
 	const struct serve *asked = &gateways->asked[at];
@@ -269,29 +273,30 @@ static troupe_status start_one(
 		.server = shown->server,
 		.run = shown->run,
 		.recording = shown->recording,
-		.say = strcmp(asked->name, "view") ? say_loudly : say_quietly,
+		.say = strcmp(asked->name, "view") ? gateways_say_loudly : gateways_say_quietly,
 		.ctx = gateways};
 	troupe_status status = troupe_gateway_start(&def, &gateways->all[at], &why);
 	if (status && *asked->option)
-		return name_option(asked, shown, status, &why, error);
+		return gateways_name_option(asked, shown, status, &why, error);
 	if (status) {
-		tell(gateways, true, "no gz-transport: ", why.text, " (--no-gz leaves it out)");
+		gateways_tell(gateways, true, "no gz-transport: ", why.text, " (--no-gz leaves it out)");
 		return TROUPE_OK;
 	}
-	tell_where(gateways, at);
-	check_robot(gateways, asked, shown->server);
+	gateways_tell_where(gateways, at);
+	gateways_check_robot(gateways, asked, shown->server);
 	return TROUPE_OK;
 }
 
-static troupe_status start_all(struct gateways *gateways, const struct shown *shown, struct troupe_error *error)
+static troupe_status gateways_start_all(
+	struct gateways *gateways, const struct shown *shown, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
 	for (uint32_t i = 0; i < gateways->count && !status; i++)
-		status = start_one(gateways, i, shown, error);
+		status = gateways_start_one(gateways, i, shown, error);
 	return status;
 }
 
-static struct gateways *make(
+static struct gateways *gateways_make(
 	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways)
 {
 	struct gateways *gateways = *ret_gateways = mem_alloc(sizeof *gateways);
@@ -301,31 +306,31 @@ static struct gateways *make(
 
 /* --- showing ------------------------------------------------------------------------------------------------------ */
 
-static troupe_status open_shown(const struct gateways_settings *settings, const struct troupe_server_def *def,
+static troupe_status gateways_open_shown(const struct gateways_settings *settings, const struct troupe_server_def *def,
 	const struct troupe_view_run *run, void (*say)(void *ctx, bool loud, const char *text), void *ctx,
 	struct gateways **ret_gateways, struct troupe_error *error)
 {
 	const struct shown shown = {.recording = run ? NULL : def, .run = run};
-	struct gateways *gateways = make(say, ctx, ret_gateways);
-	troupe_status status = ask_served(gateways, settings, error);
+	struct gateways *gateways = gateways_make(say, ctx, ret_gateways);
+	troupe_status status = gateways_ask_served(gateways, settings, error);
 	if (!status && settings->foxglove)
-		ask_foxglove(gateways, settings);
+		gateways_ask_foxglove(gateways, settings);
 	else if (!status && !gateways->count)
-		ask_view(gateways, settings);
+		gateways_ask_view(gateways, settings);
 	if (!status && gateways->count > 1)
 		status = fail(error, TROUPE_EINVAL, "--serve: expected one gateway that shows the recording");
-	return status ? status : start_all(gateways, &shown, error);
+	return status ? status : gateways_start_all(gateways, &shown, error);
 }
 
-static void stop_playing(void *ctx)
+static void gateways_stop_playing(void *ctx)
 {
 	struct gateways *gateways = ctx;
 	troupe_gateway_stop(gateways->all[0]);
 }
 
-static troupe_status play(struct gateways *gateways, struct troupe_error *error)
+static troupe_status gateways_play(struct gateways *gateways, struct troupe_error *error)
 {
-	signals_tell(stop_playing, gateways);
+	signals_tell(gateways_stop_playing, gateways);
 	troupe_status status = troupe_gateway_play(gateways->all[0], error);
 	signals_tell(NULL, NULL);
 	return status;
@@ -336,14 +341,14 @@ struct showing { /* a command that shows something */
 	int64_t verbosity;
 };
 
-static void on_warning(void *ctx, const char *text)
+static void gateways_on_warning(void *ctx, const char *text)
 {
 	const struct showing *showing = ctx;
 	if (showing->verbosity >= 1)
 		cli_finding(SDF_WARNING, text);
 }
 
-static void on_line(void *ctx, bool loud, const char *text)
+static void gateways_on_line(void *ctx, bool loud, const char *text)
 {
 	const struct showing *showing = ctx;
 	if (showing->verbosity >= (loud ? 1 : 3))
@@ -351,7 +356,7 @@ static void on_line(void *ctx, bool loud, const char *text)
 }
 
 /* Called in a signal handler in the middle of opening: nothing is shown yet. */
-static void leave_opening(void *ctx)
+static void gateways_leave_opening(void *ctx)
 {
 	(void)ctx;
 	_exit(CLI_DONE);
@@ -364,16 +369,16 @@ int gateways_show(const char *command, const struct gateways_settings *settings,
 	struct gateways *gateways = NULL;
 	struct troupe_error error;
 	if (def) {
-		def->on_warning = on_warning;
+		def->on_warning = gateways_on_warning;
 		def->ctx = &showing;
 	}
 	signals_catch();
-	signals_watch(OPENING_GRACE_MS, leave_opening, NULL);
-	troupe_status status = open_shown(settings, def, run, on_line, &showing, &gateways, &error);
+	signals_watch(OPENING_GRACE_MS, gateways_leave_opening, NULL);
+	troupe_status status = gateways_open_shown(settings, def, run, gateways_on_line, &showing, &gateways, &error);
 	signals_unwatch();
 	bool misused = status == TROUPE_EINVAL;
 	if (!status)
-		status = play(gateways, &error);
+		status = gateways_play(gateways, &error);
 	if (status)
 		cli_complain(command, "%s", error.text);
 	signals_release();
@@ -385,23 +390,23 @@ troupe_status gateways_start(const struct gateways_settings *settings, struct tr
 	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
 	struct troupe_error *error)
 {
-	struct gateways *gateways = make(say, ctx, ret_gateways);
-	troupe_status status = ask_all(gateways, settings, error);
+	struct gateways *gateways = gateways_make(say, ctx, ret_gateways);
+	troupe_status status = gateways_ask_all(gateways, settings, error);
 	if (!status)
-		status = start_watch(gateways, settings, server, error);
-	return status ? status : start_all(gateways, &(struct shown){.server = server}, error);
+		status = gateways_start_watch(gateways, settings, server, error);
+	return status ? status : gateways_start_all(gateways, &(struct shown){.server = server}, error);
 }
 
 troupe_status gateways_connect(const struct gateways_settings *settings, const struct troupe_view_run *run,
 	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
 	struct troupe_error *error)
 {
-	struct gateways *gateways = make(say, ctx, ret_gateways);
-	troupe_status status = ask_all(gateways, settings, error);
-	return status ? status : start_all(gateways, &(struct shown){.run = run}, error);
+	struct gateways *gateways = gateways_make(say, ctx, ret_gateways);
+	troupe_status status = gateways_ask_all(gateways, settings, error);
+	return status ? status : gateways_start_all(gateways, &(struct shown){.run = run}, error);
 }
 
-static void describe(const struct gateways *gateways, const char *name, char *ret_text, size_t bytes)
+static void gateways_describe(const struct gateways *gateways, const char *name, char *ret_text, size_t bytes)
 {
 	for (uint32_t i = 0; i < gateways->count; i++)
 		if (gateways->all[i] && !strcmp(gateways->asked[i].name, name))
@@ -411,18 +416,18 @@ static void describe(const struct gateways *gateways, const char *name, char *re
 struct gateways_addresses gateways_addresses(const struct gateways *gateways)
 {
 	struct gateways_addresses all = {0};
-	describe(gateways, "view", all.view, sizeof all.view);
-	describe(gateways, "foxglove", all.foxglove, sizeof all.foxglove);
-	describe(gateways, "rosbridge", all.rosbridge, sizeof all.rosbridge);
-	describe(gateways, "gz", all.gz, sizeof all.gz);
-	describe(gateways, "ros2", all.ros2, sizeof all.ros2);
+	gateways_describe(gateways, "view", all.view, sizeof all.view);
+	gateways_describe(gateways, "foxglove", all.foxglove, sizeof all.foxglove);
+	gateways_describe(gateways, "rosbridge", all.rosbridge, sizeof all.rosbridge);
+	gateways_describe(gateways, "gz", all.gz, sizeof all.gz);
+	gateways_describe(gateways, "ros2", all.ros2, sizeof all.ros2);
 	if (gateways->watch)
 		troupe_watch_describe(gateways->watch, all.watch, sizeof all.watch);
 	return all;
 }
 
 /* The host that was given, with the port of an address that is bound: "HOST:PORT", up to `end`. */
-static const char *keep_port(const char *host, const char *bound, const char *end, struct arena *arena)
+static const char *gateways_keep_port(const char *host, const char *bound, const char *end, struct arena *arena)
 {
 	char text[HOST_PORT_TEXT_BYTES];
 	const char *port = end;
@@ -433,7 +438,7 @@ static const char *keep_port(const char *host, const char *bound, const char *en
 }
 
 /* given: an address, or NULL; where: "ws://HOST:PORT/?token=...", or "": the gateway is off. */
-static void keep_place(const char **given, const char **token, const char *where, struct arena *arena)
+static void gateways_keep_place(const char **given, const char **token, const char *where, struct arena *arena)
 {
 	static const char before_token[] = "?token=";
 	const char *host = strstr(where, "://"), *slash = host ? strchr(host + 3, '/') : NULL;
@@ -443,21 +448,21 @@ static void keep_place(const char **given, const char **token, const char *where
 		return;
 	if (*given)
 		(void)host_port_read(*given, &named);
-	*given = keep_port(named.host, host + 3, slash, arena);
+	*given = gateways_keep_port(named.host, host + 3, slash, arena);
 	if (mark)
 		*token = arena_strdup(arena, mark + sizeof before_token - 1);
 }
 
 /* The same for one of --serve. */
-static const char *keep_served(const struct gateways *gateways, const char *text, struct arena *arena)
+static const char *gateways_keep_served(const struct gateways *gateways, const char *text, struct arena *arena)
 {
 	struct serve served;
 	char where[512] = "";
 	const char *token = NULL;
 	if (serve_parse(text, arena, &served, NULL))
 		return text;
-	describe(gateways, served.name, where, sizeof where);
-	keep_place(&served.address, &token, where, arena);
+	gateways_describe(gateways, served.name, where, sizeof where);
+	gateways_keep_place(&served.address, &token, where, arena);
 	return strstr(where, "://") ? serve_text(&served, served.address, token, arena) : text;
 }
 
@@ -467,22 +472,22 @@ void gateways_keep_places(const struct gateways *gateways, struct gateways_setti
 	const char *end = all.watch + strlen(all.watch);
 	struct host_port listen;
 	for (uint32_t i = 0; i < settings->serve.count; i++)
-		settings->serve.at[i] = keep_served(gateways, settings->serve.at[i], arena);
+		settings->serve.at[i] = gateways_keep_served(gateways, settings->serve.at[i], arena);
 	if (settings->view || settings->view_address)
-		keep_place(&settings->view_address, &settings->view_token, all.view, arena);
+		gateways_keep_place(&settings->view_address, &settings->view_token, all.view, arena);
 	if (settings->foxglove)
-		keep_place(&settings->foxglove, &settings->foxglove_token, all.foxglove, arena);
+		gateways_keep_place(&settings->foxglove, &settings->foxglove_token, all.foxglove, arena);
 	if (settings->rosbridge)
-		keep_place(&settings->rosbridge, &settings->rosbridge_token, all.rosbridge, arena);
+		gateways_keep_place(&settings->rosbridge, &settings->rosbridge_token, all.rosbridge, arena);
 	if (end > all.watch && settings->watch.listen && host_port_read(settings->watch.listen, &listen) &&
 		listen.has_port && !listen.port)
-		settings->watch.listen = keep_port(listen.host, all.watch, end, arena);
+		settings->watch.listen = gateways_keep_port(listen.host, all.watch, end, arena);
 }
 
 bool gateways_can_be_joined(const struct gateways *gateways)
 {
 	for (uint32_t i = 0; gateways && i < gateways->count; i++)
-		if (gateways->all[i] && (is_one_of(gateways->asked[i].name, "gz", "rosbridge") ||
+		if (gateways->all[i] && (gateways_is_one_of(gateways->asked[i].name, "gz", "rosbridge") ||
 						!strcmp(gateways->asked[i].name, "ws")))
 			return true;
 	return false;

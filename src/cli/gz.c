@@ -54,7 +54,7 @@ bool gz_next(struct node *node, uint64_t end_ns, struct node_event *ret_event)
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
 /* A peer is trusted with what one message may hold (node.h limits its bytes). */
-static const struct message_limits any_limits = {.bytes_max = NODE_MESSAGE_BYTES_MAX, .items_max = 10000000};
+static const struct message_limits gz_any_limits = {.bytes_max = NODE_MESSAGE_BYTES_MAX, .items_max = 10000000};
 
 const char *gz_full_type(const char *type)
 {
@@ -62,7 +62,7 @@ const char *gz_full_type(const char *type)
 	return known ? known->name : type;
 }
 
-static void add_hex(struct text *out, const unsigned char *bytes, size_t count)
+static void gz_add_hex(struct text *out, const unsigned char *bytes, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		text_add(out, "%02x", bytes[i]);
@@ -72,7 +72,7 @@ void gz_add_message(struct text *out, const char *type, const void *bytes, size_
 {
 	message_type known = raw ? NULL : type_find(type);
 	ProtobufCMessage *message = NULL;
-	if (known && message_of_bytes(known, bytes, count, &any_limits, &message, NULL))
+	if (known && message_of_bytes(known, bytes, count, &gz_any_limits, &message, NULL))
 		message = NULL;
 	if (message && json) {
 		message_add_json(out, message);
@@ -80,13 +80,13 @@ void gz_add_message(struct text *out, const char *type, const void *bytes, size_
 		message_add_text(out, message, MESSAGE_LINES);
 	} else {
 		text_add(out, json ? "{\"hex\": \"" : "hex ");
-		add_hex(out, bytes, count);
+		gz_add_hex(out, bytes, count);
 		text_add(out, json ? "\"}" : "\n");
 	}
 	message_free(message);
 }
 
-static bool add_from_hex(struct text *out, const char *text)
+static bool gz_add_from_hex(struct text *out, const char *text)
 {
 	for (; *text; text += 2) {
 		static const char digits[] = "0123456789abcdef";
@@ -106,7 +106,7 @@ bool gz_make_bytes(const char *command, const char *type, const char *text, bool
 	ProtobufCMessage *message;
 	struct troupe_error error;
 	if (raw) {
-		if (add_from_hex(ret_bytes, text))
+		if (gz_add_from_hex(ret_bytes, text))
 			return true;
 		cli_complain(command, "'%.100s': expected pairs of hexadecimal digits", text);
 		return false;
@@ -116,8 +116,8 @@ bool gz_make_bytes(const char *command, const char *type, const char *text, bool
 			type);
 		return false;
 	}
-	troupe_status status = json ? message_of_json(known, text, strlen(text), &any_limits, &message, &error)
-				    : message_of_text(known, text, &any_limits, &message, &error);
+	troupe_status status = json ? message_of_json(known, text, strlen(text), &gz_any_limits, &message, &error)
+				    : message_of_text(known, text, &gz_any_limits, &message, &error);
 	if (status) {
 		cli_complain(command, "message of type %s: %s", known->name, error.text);
 		return false;
@@ -130,7 +130,7 @@ bool gz_make_bytes(const char *command, const char *type, const char *text, bool
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
 /* Waits until all peers have told their topics and services. */
-static void settle(struct node *node)
+static void gz_settle(struct node *node)
 {
 	uint64_t end_ns = gz_after_ns(NODE_SETTLE_MS / 1e3);
 	struct node_event event;
@@ -152,7 +152,7 @@ static void gz_end_list(struct json_out *out)
 	text_add(out->text, "\n");
 }
 
-static int print_names(const char *command, struct node *node, bool services, bool json)
+static int gz_print_names(const char *command, struct node *node, bool services, bool json)
 {
 	struct node_records records;
 	struct text out = {0};
@@ -184,7 +184,7 @@ static int print_names(const char *command, struct node *node, bool services, bo
 	return count ? CLI_DONE : CLI_BAD_INPUT;
 }
 
-static void add_record_json(struct json_out *out, const struct node_record *record)
+static void gz_add_record_json(struct json_out *out, const struct node_record *record)
 {
 	json_out_object(out, NULL);
 	json_out_string(out, "name", record->name);
@@ -198,7 +198,7 @@ static void add_record_json(struct json_out *out, const struct node_record *reco
 	json_out_end(out);
 }
 
-static void add_record_text(struct text *out, const struct node_record *record, bool first)
+static void gz_add_record_text(struct text *out, const struct node_record *record, bool first)
 {
 	if (first)
 		text_add(out, record->is_service
@@ -210,7 +210,7 @@ static void add_record_text(struct text *out, const struct node_record *record, 
 	free(line);
 }
 
-static int print_records(const char *command, struct node *node, bool services, const char *name, bool json)
+static int gz_print_records(const char *command, struct node *node, bool services, const char *name, bool json)
 {
 	struct node_records records;
 	struct text out = {0};
@@ -224,9 +224,9 @@ static int print_records(const char *command, struct node *node, bool services, 
 		if (record->is_service != services || strcmp(record->name, name) != 0)
 			continue;
 		if (json)
-			add_record_json(&list, record);
+			gz_add_record_json(&list, record);
 		else
-			add_record_text(&out, record, !count);
+			gz_add_record_text(&out, record, !count);
 		count++;
 	}
 	if (json)
@@ -247,8 +247,8 @@ int gz_list(const char *command, const struct gz_settings *settings, bool servic
 	int status = gz_open(command, settings, -1, &node);
 	if (status)
 		return status;
-	settle(node);
-	status = print_names(command, node, services, settings->json);
+	gz_settle(node);
+	status = gz_print_names(command, node, services, settings->json);
 	node_destroy(node);
 	return status;
 }
@@ -259,15 +259,15 @@ int gz_info(const char *command, const struct gz_settings *settings, bool servic
 	int status = gz_open(command, settings, -1, &node);
 	if (status)
 		return status;
-	settle(node);
-	status = print_records(command, node, services, name, settings->json);
+	gz_settle(node);
+	status = gz_print_records(command, node, services, name, settings->json);
 	node_destroy(node);
 	return status;
 }
 
 /* --- actions ------------------------------------------------------------------------------------------------------ */
 
-static int act(const struct gz_action *action, void *settings, int argc, char **argv)
+static int gz_act(const struct gz_action *action, void *settings, int argc, char **argv)
 {
 	struct arena arena = {0};
 	int status = CLI_DONE;
@@ -277,7 +277,7 @@ static int act(const struct gz_action *action, void *settings, int argc, char **
 	return status;
 }
 
-static void print_help(const char *command, const char *about, const struct gz_action *actions, uint32_t count)
+static void gz_print_help(const char *command, const char *about, const struct gz_action *actions, uint32_t count)
 {
 	printf("usage: troupe %s ACTION [OPTIONS]\n\n%s\n\nActions\n", command, about);
 	for (uint32_t i = 0; i < count; i++)
@@ -306,7 +306,7 @@ static int gz_act_by_flag(const struct gz_action *actions, uint32_t count, void 
 			int rest = actions[k].flag_stays ? argc : argc - 1;
 			if (!actions[k].flag_stays) /* argv ends with NULL */
 				memmove(argv + i, argv + i + 1, (size_t)(argc - i) * sizeof *argv);
-			return act(&actions[k], settings, rest, argv);
+			return gz_act(&actions[k], settings, rest, argv);
 		}
 	return -1;
 }
@@ -317,12 +317,12 @@ int gz_dispatch(const char *command, const char *about, const struct gz_action *
 	const char *word = argc > 0 ? argv[0] : NULL;
 	struct text names = {0};
 	if (word && (!strcmp(word, "--help") || !strcmp(word, "-h"))) {
-		print_help(command, about, actions, count);
+		gz_print_help(command, about, actions, count);
 		return CLI_DONE;
 	}
 	for (uint32_t i = 0; word && i < count; i++)
 		if (!strcmp(word, actions[i].name))
-			return act(&actions[i], settings, argc - 1, argv + 1);
+			return gz_act(&actions[i], settings, argc - 1, argv + 1);
 	int status = word && *word == '-' ? gz_act_by_flag(actions, count, settings, argc, argv) : -1;
 	if (status >= 0)
 		return status;

@@ -33,10 +33,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 1 << 16, TICK_MS = 10, STUCK_MS = 100, ORDERS_BYTES_MAX = 64 << 20, LIST_MAX = 1 << 16 };
+enum {
+	KEEPER_READ_BYTES = 1 << 16,
+	KEEPER_TICK_MS = 10,
+	STUCK_MS = 100,
+	ORDERS_BYTES_MAX = 64 << 20,
+	LIST_MAX = 1 << 16
+};
 #define MS_NS UINT64_C(1000000)
 
-enum stage { RUNNING, GRACE, TERM, KILL };
+enum keeper_stage { RUNNING, GRACE, TERM, KILL };
 
 struct program {
 	char *name, *path, *folder;
@@ -57,7 +63,7 @@ struct keeper {
 	int orders;
 	bool loud, over_status;
 	bool stuck; /* standard error took no line in time */
-	enum stage stage;
+	enum keeper_stage stage;
 	uint64_t due_ns; /* when the next stage begins */
 	struct text line;
 };
@@ -91,7 +97,7 @@ void keeper_pack(const struct keeper_order *orders, uint32_t count, struct text 
 
 /* A pipe that can be written to has room for a line. A reader that has stopped is waited for once, and from then on no
  * more until it reads again. */
-static bool put(void *ctx, const char *bytes, size_t count)
+static bool keeper_put(void *ctx, const char *bytes, size_t count)
 {
 	struct keeper *keeper = ctx;
 	struct pollfd out = {STDERR_FILENO, POLLOUT, 0};
@@ -104,8 +110,9 @@ static bool put(void *ctx, const char *bytes, size_t count)
 	return AGAIN(write(STDERR_FILENO, keeper->line.at, keeper->line.count)) > 0;
 }
 
-static void say(struct keeper *keeper, const struct program *program, const char *format, ...) TROUPE_PRINTF(3, 4);
-static void say(struct keeper *keeper, const struct program *program, const char *format, ...)
+static void keeper_say(struct keeper *keeper, const struct program *program, const char *format, ...)
+	TROUPE_PRINTF(3, 4);
+static void keeper_say(struct keeper *keeper, const struct program *program, const char *format, ...)
 {
 	struct troupe_error what;
 	struct text line = {0};
@@ -114,14 +121,14 @@ static void say(struct keeper *keeper, const struct program *program, const char
 	(void)fail_v(&what, TROUPE_EIO, format, args);
 	va_end(args);
 	text_add(&line, "troupe run: program '%s' %s\n", program->name, what.text);
-	(void)put(keeper, line.at, line.count);
+	(void)keeper_put(keeper, line.at, line.count);
 	text_fini(&line);
 }
 
 /* --- starting ----------------------------------------------------------------------------------------------------- */
 
 /* In the new process; `trouble` is closed by the exec, or else gets the reason. */
-static _Noreturn void become(const struct program *program, pid_t parent, int output, int trouble)
+static _Noreturn void keeper_become(const struct program *program, pid_t parent, int output, int trouble)
 {
 	sigset_t none;
 	int why = 0;
@@ -141,14 +148,14 @@ static _Noreturn void become(const struct program *program, pid_t parent, int ou
 	_exit(CLI_BROKEN);
 }
 
-static void close_both(const int files[2])
+static void keeper_close_both(const int files[2])
 {
 	(void)close(files[0]);
 	(void)close(files[1]);
 }
 
 /* 0 or the reason why it cannot be started. */
-static int try_start(struct program *program)
+static int keeper_try_start(struct program *program)
 {
 	int output[2], trouble[2], why = 0;
 	pid_t self = getpid();
@@ -156,12 +163,12 @@ static int try_start(struct program *program)
 		return errno;
 	if (pipe2(trouble, O_CLOEXEC)) {
 		why = errno;
-		close_both(output);
+		keeper_close_both(output);
 		return why;
 	}
 	pid_t pid = fork();
 	if (!pid)
-		become(program, self, output[1], trouble[1]);
+		keeper_become(program, self, output[1], trouble[1]);
 	if (pid < 0)
 		why = errno;
 	(void)close(output[1]);
@@ -179,38 +186,39 @@ static int try_start(struct program *program)
 	return 0;
 }
 
-static void start(struct keeper *keeper, struct program *program)
+static void keeper_start(struct keeper *keeper, struct program *program)
 {
 	program->start_ns = 0;
-	int why = try_start(program);
+	int why = keeper_try_start(program);
 	if (why)
-		say(keeper, program, "cannot be started: %s: %s", program->path, strerror(why));
+		keeper_say(keeper, program, "cannot be started: %s: %s", program->path, strerror(why));
 }
 
-static void start_due(struct keeper *keeper, uint64_t now_ns)
+static void keeper_start_due(struct keeper *keeper, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < keeper->count; i++)
 		if (keeper->programs[i].start_ns && keeper->programs[i].start_ns <= now_ns)
-			start(keeper, &keeper->programs[i]);
+			keeper_start(keeper, &keeper->programs[i]);
 }
 
 /* --- what programs write ------------------------------------------------------------------------------------------ */
 
-/* A program that writes without end waits for its pipe: in each tick READ_BYTES are read at most, and a bit more. */
-static bool has_read_enough(const struct program *program, uint64_t now_ns)
+/* A program that writes without end waits for its pipe: in each tick KEEPER_READ_BYTES are read at most, and a bit
+ * more. */
+static bool keeper_has_read_enough(const struct program *program, uint64_t now_ns)
 {
-	return program->tick_bytes >= READ_BYTES && now_ns - program->tick_ns < TICK_MS * MS_NS;
+	return program->tick_bytes >= KEEPER_READ_BYTES && now_ns - program->tick_ns < KEEPER_TICK_MS * MS_NS;
 }
 
 /* Reads once; false: there is no more at present. */
-static bool hear(struct program *program)
+static bool keeper_hear(struct program *program)
 {
-	static char bytes[READ_BYTES];
+	static char bytes[KEEPER_READ_BYTES];
 	ssize_t count = AGAIN(read(program->output, bytes, sizeof bytes));
 	uint64_t now_ns = clock_now_ns();
 	if (count > 0)
 		program_lines_take(&program->lines, bytes, (size_t)count, now_ns);
-	if (now_ns - program->tick_ns >= TICK_MS * MS_NS) {
+	if (now_ns - program->tick_ns >= KEEPER_TICK_MS * MS_NS) {
 		program->tick_ns = now_ns;
 		program->tick_bytes = 0;
 	}
@@ -222,10 +230,10 @@ static bool hear(struct program *program)
 	return count > 0;
 }
 
-static void hear_last(struct program *program)
+static void keeper_hear_last(struct program *program)
 {
 	enum { PIPE_FULLS_MAX = 16 };
-	for (int i = 0; i < PIPE_FULLS_MAX && program->output >= 0 && hear(program); i++)
+	for (int i = 0; i < PIPE_FULLS_MAX && program->output >= 0 && keeper_hear(program); i++)
 		;
 	if (program->output >= 0)
 		(void)close(program->output);
@@ -235,12 +243,12 @@ static void hear_last(struct program *program)
 
 /* --- ends of programs --------------------------------------------------------------------------------------------- */
 
-static void ended(struct keeper *keeper, struct program *program, int status)
+static void keeper_ended(struct keeper *keeper, struct program *program, int status)
 {
 	char how[120], next[80] = "";
 	bool failed = status != 0;
 	program->pid = 0;
-	hear_last(program);
+	keeper_hear_last(program);
 	if (WIFSIGNALED(status))
 		(void)snprintf(
 			how, sizeof how, "was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -257,10 +265,10 @@ static void ended(struct keeper *keeper, struct program *program, int status)
 		}
 	}
 	if (keeper->loud && (keeper->stage == RUNNING || (keeper->stage == GRACE && failed)))
-		say(keeper, program, "%s%s", how, next);
+		keeper_say(keeper, program, "%s%s", how, next);
 }
 
-static struct program *find(const struct keeper *keeper, pid_t pid)
+static struct program *keeper_find(const struct keeper *keeper, pid_t pid)
 {
 	for (uint32_t i = 0; i < keeper->count; i++)
 		if (keeper->programs[i].pid == pid)
@@ -269,7 +277,7 @@ static struct program *find(const struct keeper *keeper, pid_t pid)
 }
 
 /* False: there is no child any more. */
-static bool reap(struct keeper *keeper)
+static bool keeper_reap(struct keeper *keeper)
 {
 	for (;;) {
 		siginfo_t info = {0};
@@ -278,19 +286,19 @@ static bool reap(struct keeper *keeper)
 			return false;
 		if (!info.si_pid)
 			return true;
-		struct program *program = find(keeper, info.si_pid);
+		struct program *program = keeper_find(keeper, info.si_pid);
 		if (program)
 			(void)kill(-info.si_pid, SIGKILL); /* what it has started */
 		(void)AGAIN(waitpid(info.si_pid, &status, 0));
 		if (program)
-			ended(keeper, program, status);
+			keeper_ended(keeper, program, status);
 	}
 }
 
 /* --- the end of the run ------------------------------------------------------------------------------------------- */
 
 /* Children that are not programs: their programs are gone. */
-static void signal_strays(const struct keeper *keeper, int number)
+static void keeper_signal_strays(const struct keeper *keeper, int number)
 {
 	char path[64], list[LIST_MAX + 1];
 	(void)snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
@@ -301,70 +309,70 @@ static void signal_strays(const struct keeper *keeper, int number)
 	list[MAX(count, 0)] = '\0';
 	char *at = list;
 	for (long pid; (pid = strtol(at, &at, 10)) > 0 && *at == ' ';)
-		if (!find(keeper, (pid_t)pid))
+		if (!keeper_find(keeper, (pid_t)pid))
 			(void)kill((pid_t)pid, number);
 }
 
-static void signal_all(const struct keeper *keeper, int number)
+static void keeper_signal_all(const struct keeper *keeper, int number)
 {
 	for (uint32_t i = 0; i < keeper->count; i++)
 		if (keeper->programs[i].pid)
 			(void)kill(-keeper->programs[i].pid, number);
-	signal_strays(keeper, number);
+	keeper_signal_strays(keeper, number);
 }
 
-static void begin(struct keeper *keeper, enum stage stage, uint32_t ms)
+static void keeper_begin(struct keeper *keeper, enum keeper_stage stage, uint32_t ms)
 {
 	keeper->stage = stage;
 	keeper->due_ns = clock_now_ns() + ms * MS_NS;
 }
 
-static void begin_end(struct keeper *keeper)
+static void keeper_begin_end(struct keeper *keeper)
 {
 	for (uint32_t i = 0; i < keeper->count; i++)
 		keeper->programs[i].start_ns = 0;
-	begin(keeper, GRACE, KEEPER_GRACE_MS);
+	keeper_begin(keeper, GRACE, KEEPER_GRACE_MS);
 }
 
-static void name_those_left(struct keeper *keeper)
+static void keeper_name_those_left(struct keeper *keeper)
 {
 	for (uint32_t i = 0; i < keeper->count; i++)
 		if (keeper->programs[i].pid && keeper->loud)
-			say(keeper, &keeper->programs[i], "did not end within %d s of SIGTERM: killed",
+			keeper_say(keeper, &keeper->programs[i], "did not end within %d s of SIGTERM: killed",
 				KEEPER_TERM_MS / 1000);
 }
 
 /* False: all is over. */
-static bool go_on_ending(struct keeper *keeper, uint64_t now_ns)
+static bool keeper_go_on_ending(struct keeper *keeper, uint64_t now_ns)
 {
 	bool due = now_ns >= keeper->due_ns;
 	if (keeper->stage == GRACE && due) {
-		begin(keeper, TERM, KEEPER_TERM_MS);
-		signal_all(keeper, SIGTERM);
+		keeper_begin(keeper, TERM, KEEPER_TERM_MS);
+		keeper_signal_all(keeper, SIGTERM);
 	} else if (keeper->stage == TERM && due) {
-		name_those_left(keeper);
-		begin(keeper, KILL, KEEPER_KILL_MS);
+		keeper_name_those_left(keeper);
+		keeper_begin(keeper, KILL, KEEPER_KILL_MS);
 	} else if (keeper->stage == KILL && due) {
 		return false; /* a process that cannot be killed now */
 	}
 	if (keeper->stage == KILL) /* again: children of a killed process become children of this process */
-		signal_all(keeper, SIGKILL);
+		keeper_signal_all(keeper, SIGKILL);
 	return true;
 }
 
 /* --- waiting ------------------------------------------------------------------------------------------------------ */
 
-static int wait_ms(const struct keeper *keeper, uint64_t now_ns)
+static int keeper_wait_ms(const struct keeper *keeper, uint64_t now_ns)
 {
 	if (keeper->stage != RUNNING)
-		return TICK_MS;
+		return KEEPER_TICK_MS;
 	uint64_t next_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < keeper->count; i++) {
 		const struct program *program = &keeper->programs[i];
 		if (program->start_ns)
 			next_ns = MIN(next_ns, program->start_ns);
-		if (program->pid && has_read_enough(program, now_ns))
-			next_ns = MIN(next_ns, program->tick_ns + TICK_MS * MS_NS);
+		if (program->pid && keeper_has_read_enough(program, now_ns))
+			next_ns = MIN(next_ns, program->tick_ns + KEEPER_TICK_MS * MS_NS);
 	}
 	if (next_ns == UINT64_MAX)
 		return -1;
@@ -372,32 +380,32 @@ static int wait_ms(const struct keeper *keeper, uint64_t now_ns)
 }
 
 /* Waits until a program writes or ends, a start is due, or the pipe of orders is closed. */
-static void wait_for_any(struct keeper *keeper, struct pollfd *files)
+static void keeper_wait_for_any(struct keeper *keeper, struct pollfd *files)
 {
 	sigset_t none;
 	sigemptyset(&none); /* SIGCHLD comes only here */
 	uint64_t now_ns = clock_now_ns();
-	int ms = wait_ms(keeper, now_ns);
+	int ms = keeper_wait_ms(keeper, now_ns);
 	struct timespec limit = {ms / 1000, ms % 1000 * 1000000L};
 	files[0] = (struct pollfd){keeper->stage == RUNNING ? keeper->orders : -1, POLLIN, 0};
 	for (uint32_t i = 0; i < keeper->count; i++) {
 		const struct program *program = &keeper->programs[i];
-		bool listen = program->pid && !has_read_enough(program, now_ns);
+		bool listen = program->pid && !keeper_has_read_enough(program, now_ns);
 		files[i + 1] = (struct pollfd){listen ? program->output : -1, POLLIN, 0};
 	}
 	if (ppoll(files, keeper->count + 1, ms < 0 ? NULL : &limit, &none) <= 0)
 		return;
 	for (uint32_t i = 0; i < keeper->count; i++)
 		if (files[i + 1].revents)
-			(void)hear(&keeper->programs[i]);
+			(void)keeper_hear(&keeper->programs[i]);
 	char byte;
 	if (files[0].revents && AGAIN(read(keeper->orders, &byte, 1)) <= 0)
-		begin_end(keeper);
+		keeper_begin_end(keeper);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static bool read_all(int file, char *at, size_t count)
+static bool keeper_read_all(int file, char *at, size_t count)
 {
 	while (count) {
 		ssize_t some = AGAIN(read(file, at, count));
@@ -409,7 +417,7 @@ static bool read_all(int file, char *at, size_t count)
 	return true;
 }
 
-static char **unpack_words(struct unpack *in, uint32_t max, char *first)
+static char **keeper_unpack_words(struct unpack *in, uint32_t max, char *first)
 {
 	uint32_t count = unpack_count(in, max), own = first != NULL;
 	char **words = mem_alloc((count + own + 1) * sizeof *words);
@@ -421,14 +429,14 @@ static char **unpack_words(struct unpack *in, uint32_t max, char *first)
 }
 
 /* False: there will be no run. */
-static bool take_orders(struct keeper *keeper)
+static bool keeper_take_orders(struct keeper *keeper)
 {
 	char head[8];
-	if (!read_all(keeper->orders, head, sizeof head))
+	if (!keeper_read_all(keeper->orders, head, sizeof head))
 		return false;
 	uint64_t bytes = unpack_u64(&(struct unpack){head, head + sizeof head, false});
 	char *all = mem_alloc(MIN(bytes, (uint64_t)ORDERS_BYTES_MAX) + 1);
-	if (bytes > ORDERS_BYTES_MAX || !read_all(keeper->orders, all, bytes))
+	if (bytes > ORDERS_BYTES_MAX || !keeper_read_all(keeper->orders, all, bytes))
 		return false;
 	struct unpack in = {all, all + bytes, false};
 	keeper->count = unpack_count(&in, TROUPE_PROGRAMS_MAX);
@@ -440,23 +448,23 @@ static bool take_orders(struct keeper *keeper)
 		program->path = unpack_string(&in);
 		program->folder = unpack_string(&in);
 		program->restarts = unpack_count(&in, 1);
-		program->args = unpack_words(&in, TROUPE_PROGRAM_ARGS_MAX, program->path);
-		program->variables = unpack_words(&in, KEEPER_VARIABLES_MAX, NULL);
-		program->lines = (struct program_lines){.name = program->name, .put = put, .ctx = keeper};
+		program->args = keeper_unpack_words(&in, TROUPE_PROGRAM_ARGS_MAX, program->path);
+		program->variables = keeper_unpack_words(&in, KEEPER_VARIABLES_MAX, NULL);
+		program->lines = (struct program_lines){.name = program->name, .put = keeper_put, .ctx = keeper};
 	}
 	free(all);
 	return !in.bad;
 }
 
-static void on_child(int number)
+static void keeper_on_child(int number)
 {
 	(void)number;
 }
 
-static void set_signals(void)
+static void keeper_set_signals(void)
 {
 	static const int ignored[] = {SIGINT, SIGHUP, SIGTERM, SIGPIPE, SIGALRM, SIGTSTP, SIGUSR1, SIGUSR2};
-	struct sigaction action = {.sa_handler = on_child};
+	struct sigaction action = {.sa_handler = keeper_on_child};
 	sigset_t child;
 	for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
 		(void)signal(ignored[i], SIG_IGN);
@@ -467,7 +475,7 @@ static void set_signals(void)
 }
 
 /* The words of the command line stand one after the other, and there are as many bytes of them as /proc says. */
-static void take_name(void)
+static void keeper_take_name(void)
 {
 	static const char name[] = "keeper of programs";
 	char words[4096];
@@ -485,20 +493,20 @@ static void take_name(void)
 _Noreturn void keeper_run(int orders, bool loud, bool over_status)
 {
 	struct keeper keeper = {.orders = orders, .loud = loud, .over_status = over_status};
-	set_signals();
-	take_name();
+	keeper_set_signals();
+	keeper_take_name();
 	(void)setsid();
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	if (!take_orders(&keeper))
+	if (!keeper_take_orders(&keeper))
 		_exit(0);
 	struct pollfd *files = mem_alloc((keeper.count + 1) * sizeof *files);
 	for (uint32_t i = 0; i < keeper.count; i++)
-		start(&keeper, &keeper.programs[i]);
+		keeper_start(&keeper, &keeper.programs[i]);
 	for (;;) {
-		bool children = reap(&keeper);
-		if (keeper.stage != RUNNING && (!children || !go_on_ending(&keeper, clock_now_ns())))
+		bool children = keeper_reap(&keeper);
+		if (keeper.stage != RUNNING && (!children || !keeper_go_on_ending(&keeper, clock_now_ns())))
 			_exit(0);
-		start_due(&keeper, clock_now_ns());
-		wait_for_any(&keeper, files);
+		keeper_start_due(&keeper, clock_now_ns());
+		keeper_wait_for_any(&keeper, files);
 	}
 }

@@ -8,19 +8,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct settings {
+struct keygen_settings {
 	const char *path;
 };
 
-static const struct option_spec specs[] = {
+static const struct option_spec keygen_specs[] = {
 	{OPTION_HEADING, .help = "Options"},
-	{OPTION_TEXT, .name = "output", .argument = "FILE", .offset = offsetof(struct settings, path),
+	{OPTION_TEXT, .name = "output", .argument = "FILE", .offset = offsetof(struct keygen_settings, path),
 		.help = "write the key to this file (default: $XDG_CONFIG_HOME/troupe/key, or "
 			"$HOME/.config/troupe/key if XDG_CONFIG_HOME is not set)"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 };
 
-static const struct options_command command = {
+static const struct options_command keygen_command = {
 	.name = "keygen",
 	.usage = "troupe keygen [OPTIONS]",
 	.about = "Writes a new random key for networked mode to a file, and prints the name of the file. In "
@@ -31,11 +31,11 @@ static const struct options_command command = {
 		 "  0  the key is written\n"
 		 "  1  the file exists, or cannot be written\n"
 		 "  2  wrong usage\n",
-	.specs = specs,
-	.spec_count = ARRAY_LEN(specs),
+	.specs = keygen_specs,
+	.spec_count = ARRAY_LEN(keygen_specs),
 };
 
-static int make_key(const char *given)
+static int keygen_make_key(const char *given)
 {
 	char *path = given ? mem_strdup(given) : key_default_path();
 	struct troupe_error error;
@@ -54,11 +54,11 @@ static int make_key(const char *given)
 
 int cli_keygen(int argc, char **argv)
 {
-	struct settings settings = {0};
+	struct keygen_settings settings = {0};
 	struct arena arena = {0};
 	int status = CLI_DONE;
-	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status))
-		status = make_key(settings.path);
+	if (options_parse(&keygen_command, argc, argv, &settings, &arena, NULL, &status))
+		status = keygen_make_key(settings.path);
 	arena_fini(&arena);
 	return status;
 }

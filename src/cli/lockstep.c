@@ -8,14 +8,14 @@
 
 #include <troupe/barrier.h>
 
-static void add_awaited(const struct lockstep_settings *settings, const char *before, struct text *text)
+static void cli_lockstep_add_awaited(const struct lockstep_settings *settings, const char *before, struct text *text)
 {
 	for (uint32_t i = 0; i < settings->wait_for.count; i++)
 		text_add(text, "%s%s", i ? ", " : before, settings->wait_for.at[i]);
 }
 
 /* A client that cannot join would be awaited for ever. */
-static troupe_status lockstep_check_names(const struct lockstep_settings *settings, struct troupe_error *error)
+static troupe_status cli_lockstep_check_names(const struct lockstep_settings *settings, struct troupe_error *error)
 {
 	const struct option_list *names = &settings->wait_for;
 	if (names->count > TROUPE_BARRIER_CLIENTS_MAX)
@@ -30,7 +30,7 @@ static troupe_status lockstep_check_names(const struct lockstep_settings *settin
 }
 
 /* Clients that join by services: the run waits for them without a socket of its own. */
-static troupe_status start_without_socket(const struct lockstep_settings *settings, bool open,
+static troupe_status cli_lockstep_start_without_socket(const struct lockstep_settings *settings, bool open,
 	void (*note)(void *ctx, const char *text), void *ctx, struct troupe_error *error)
 {
 	struct text text = {0};
@@ -40,7 +40,7 @@ static troupe_status start_without_socket(const struct lockstep_settings *settin
 		return fail(error, TROUPE_EINVAL,
 			"--wait-for: no barrier client can join: expected --lockstep-socket, --lockstep-listen, "
 			"--rosbridge, or a run that programs see by gz-transport");
-	add_awaited(settings, "lockstep: waiting for ", &text);
+	cli_lockstep_add_awaited(settings, "lockstep: waiting for ", &text);
 	note(ctx, text.at);
 	text_fini(&text);
 	return TROUPE_OK;
@@ -53,18 +53,18 @@ troupe_status lockstep_start(const struct lockstep_settings *settings, struct tr
 	const struct entrance_options options = {settings->socket, settings->listen, settings->insecure};
 	struct text text = {0};
 	*ret_entrance = NULL;
-	troupe_status status = lockstep_check_names(settings, error);
+	troupe_status status = cli_lockstep_check_names(settings, error);
 	if (status)
 		return status;
 	if (!options.path && !options.address)
-		return start_without_socket(settings, open, note, ctx, error);
+		return cli_lockstep_start_without_socket(settings, open, note, ctx, error);
 	struct troupe_error why;
 	status = entrance_create(server, &options, ret_entrance, &why);
 	if (status) /* the error is in an option, or a file cannot be made: never an internal error */
 		return fail(error, TROUPE_EIO, "%s", why.text);
 	text_add(&text, "lockstep: clients join at ");
 	entrance_describe(*ret_entrance, &text);
-	add_awaited(settings, "; waiting for ", &text);
+	cli_lockstep_add_awaited(settings, "; waiting for ", &text);
 	note(ctx, text.at);
 	text_fini(&text);
 	return TROUPE_OK;

@@ -22,7 +22,7 @@ struct subcommand {
 	const char *help;
 };
 
-static const struct subcommand subcommands[] = {
+static const struct subcommand main_subcommands[] = {
 	{"run", cli_run, "run a world"},
 	{"replay", cli_replay, "run a recording again, and compare the states"},
 	{"mcap", cli_mcap, "make an MCAP file from a recording"},
@@ -61,7 +61,7 @@ int cli_exit_status(troupe_status status)
 }
 
 /* Writes one line with one write. */
-static void say(const char *first, const char *second, const char *text)
+static void main_say(const char *first, const char *second, const char *text)
 {
 	const struct outfile_options options = {.haste = signals_haste};
 	struct text line = {0};
@@ -81,7 +81,7 @@ void cli_complain(const char *command, const char *format, ...)
 	va_end(args);
 	if (command)
 		(void)snprintf(name, sizeof name, "troupe %s: ", command);
-	say(name, "", error.text);
+	main_say(name, "", error.text);
 }
 
 /* errno is of use only at once. main() finds the errors of all other writes, and their reason if they are the last. */
@@ -92,7 +92,7 @@ troupe_status cli_write(const char *bytes, size_t count, struct troupe_error *er
 	return fail(error, TROUPE_EIO, "standard output: cannot write: %s", strerror(errno));
 }
 
-static bool coloured(void)
+static bool main_coloured(void)
 {
 	const char *refused = getenv("NO_COLOR");
 	return isatty(STDERR_FILENO) && !(refused && *refused);
@@ -104,14 +104,14 @@ void cli_finding(enum sdf_severity severity, const char *text)
 	const char *colour = severity == SDF_ERROR ? "\033[1;31m" : "\033[1;33m";
 	char coloured_word[40];
 	(void)snprintf(coloured_word, sizeof coloured_word, "%s%s\033[0m", colour, word);
-	say(coloured() ? coloured_word : word, " ", text);
+	main_say(main_coloured() ? coloured_word : word, " ", text);
 }
 
 void cli_ignored(const char *text)
 {
 	struct troupe_error line; /* names from files may contain control characters */
 	(void)fail(&line, TROUPE_EWORLD, "%s", text);
-	say("ignored: ", "", line.text);
+	main_say("ignored: ", "", line.text);
 }
 
 bool cli_load(const char *command, const char *path, const char *text, const char *const *resource_paths,
@@ -145,14 +145,14 @@ bool cli_load(const char *command, const char *path, const char *text, const cha
 
 /* --- the command itself ------------------------------------------------------------------------------------------- */
 
-static void print_help(void)
+static void main_print_help(void)
 {
 	printf("usage: troupe COMMAND [OPTIONS] [ARGUMENTS]\n\n"
 	       "A lockstep robot simulator. Runs an SDF world on all cores of this machine, or\n"
 	       "on several machines. The bits of the result are the same however the work is\n"
 	       "distributed.\n\nCommands\n");
-	for (size_t i = 0; i < ARRAY_LEN(subcommands); i++)
-		printf("  %-28s%s\n", subcommands[i].name, subcommands[i].help);
+	for (size_t i = 0; i < ARRAY_LEN(main_subcommands); i++)
+		printf("  %-28s%s\n", main_subcommands[i].name, main_subcommands[i].help);
 	printf("\nOptions\n"
 	       "  -h, --help                  print this help, or after COMMAND its help\n"
 	       "  --version                   print the version; the fingerprint of this\n"
@@ -170,12 +170,12 @@ static void print_help(void)
 	       "The manual pages (man troupe, man troupe-COMMAND) say more.\n");
 }
 
-static int complain_of_command(const char *word)
+static int main_complain_of_command(const char *word)
 {
 	struct text names = {0};
-	for (size_t i = 0; i < ARRAY_LEN(subcommands); i++) {
-		const char *joint = i + 1 < ARRAY_LEN(subcommands) ? ", " : " or ";
-		text_add(&names, "%s%s", i ? joint : "", subcommands[i].name);
+	for (size_t i = 0; i < ARRAY_LEN(main_subcommands); i++) {
+		const char *joint = i + 1 < ARRAY_LEN(main_subcommands) ? ", " : " or ";
+		text_add(&names, "%s%s", i ? joint : "", main_subcommands[i].name);
 	}
 	if (word)
 		cli_complain(NULL, "'%.100s': no such %s: expected %s; see troupe --help", word,
@@ -186,11 +186,11 @@ static int complain_of_command(const char *word)
 	return CLI_BAD_USAGE;
 }
 
-static int dispatch(int argc, char **argv)
+static int main_dispatch(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
 	if (word && (!strcmp(word, "--help") || !strcmp(word, "-h"))) {
-		print_help();
+		main_print_help();
 		return CLI_DONE;
 	}
 	if (word && !strcmp(word, "--version")) {
@@ -198,15 +198,15 @@ static int dispatch(int argc, char **argv)
 			troupe_fingerprint(), troupe_math());
 		return CLI_DONE;
 	}
-	for (size_t i = 0; word && i < ARRAY_LEN(subcommands); i++)
-		if (!strcmp(word, subcommands[i].name))
-			return subcommands[i].run(argc - 2, argv + 2);
-	return complain_of_command(word);
+	for (size_t i = 0; word && i < ARRAY_LEN(main_subcommands); i++)
+		if (!strcmp(word, main_subcommands[i].name))
+			return main_subcommands[i].run(argc - 2, argv + 2);
+	return main_complain_of_command(word);
 }
 
 /* Opens /dev/null for closed standard files: otherwise the next opened file would get their number. Each is opened
  * with the wrong access mode, so that reading or writing still fails. */
-static void fill_standard_files(void)
+static void main_fill_standard_files(void)
 {
 	for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
 		if (fcntl(file, F_GETFD) < 0)
@@ -215,11 +215,11 @@ static void fill_standard_files(void)
 
 int main(int argc, char **argv)
 {
-	fill_standard_files();
+	main_fill_standard_files();
 	signal(SIGPIPE, SIG_IGN); /* a reader that has closed its end is an error of write(), */
 	signal(SIGXFSZ, SIG_IGN); /* and so is a file that is larger than the limit */
 	signals_name_plugins();
-	int status = dispatch(argc, argv);
+	int status = main_dispatch(argc, argv);
 	errno = 0;
 	if ((fflush(stdout) || ferror(stdout)) && status == CLI_DONE) {
 		cli_complain(NULL, "standard output: cannot write: %s", errno ? strerror(errno) : "closed");

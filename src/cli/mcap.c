@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-struct settings {
+struct mcap_settings {
 	const char *recording, *output, *names, *robot;
 	struct option_list resource_paths, plugin_paths, topics;
 	int64_t secondaries, until_step, verbosity;
@@ -19,34 +19,34 @@ struct settings {
 	struct troupe_error error;
 };
 
-#define AT(member) offsetof(struct settings, member)
-#define WHOLE_MAX 9223372036854775807.0
-static const struct option_spec specs[] = {
-	{OPTION_OPERAND, .name = "recording", .argument = "RECORDING", .offset = AT(recording)},
+#define MCAP_AT(member) offsetof(struct mcap_settings, member)
+#define MCAP_WHOLE_MAX 9223372036854775807.0
+static const struct option_spec mcap_specs[] = {
+	{OPTION_OPERAND, .name = "recording", .argument = "RECORDING", .offset = MCAP_AT(recording)},
 	{OPTION_HEADING, .help = "Options"},
-	{OPTION_TEXT, 'o', "output", "FILE", AT(output), .help = "write this file; must be given"},
-	{OPTION_LIST, .name = "topic", .argument = "PATTERN[@HZ]", .offset = AT(topics),
+	{OPTION_TEXT, 'o', "output", "FILE", MCAP_AT(output), .help = "write this file; must be given"},
+	{OPTION_LIST, .name = "topic", .argument = "PATTERN[@HZ]", .offset = MCAP_AT(topics),
 		.help = "as for troupe run --mcap; may be repeated"},
-	{OPTION_CHOICE, .name = "names", .argument = "NAMES", .offset = AT(names), .choices = MCAP_OUT_NAMES,
+	{OPTION_CHOICE, .name = "names", .argument = "NAMES", .offset = MCAP_AT(names), .choices = MCAP_OUT_NAMES,
 		.help = "as --mcap-names of troupe run: ros or gz (default: gz)"},
-	{OPTION_TEXT, .name = "robot", .argument = "MODEL", .offset = AT(robot),
+	{OPTION_TEXT, .name = "robot", .argument = "MODEL", .offset = MCAP_AT(robot),
 		.help = "with --names ros: as --mcap-robot of troupe run"},
-	{OPTION_WHOLE, .name = "until-step", .argument = "N", .offset = AT(until_step), .hi = WHOLE_MAX,
+	{OPTION_WHOLE, .name = "until-step", .argument = "N", .offset = MCAP_AT(until_step), .hi = MCAP_WHOLE_MAX,
 		.help = "stop at the last recorded state that is not after step N; 0: no limit (the default)"},
-	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = AT(secondaries), .hi = TROUPE_SECONDARIES_MAX,
-		.help = "as for troupe run; the file does not depend on it"},
-	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
+	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = MCAP_AT(secondaries),
+		.hi = TROUPE_SECONDARIES_MAX, .help = "as for troupe run; the file does not depend on it"},
+	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = MCAP_AT(resource_paths),
 		.help = "search this folder for model:// and relative file names; may be repeated"},
-	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = AT(plugin_paths),
+	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = MCAP_AT(plugin_paths),
 		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
 			"be repeated"},
-	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3",
+	{OPTION_WHOLE, 'v', "verbose", "LEVEL", MCAP_AT(verbosity), .hi = 4, .bare = "3",
 		.help = "0: errors; 1 to 4: also warnings and what was written (default: 1). Without LEVEL: 3"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 };
-#undef AT
+#undef MCAP_AT
 
-static const struct options_command command = {
+static const struct options_command mcap_command = {
 	.name = "mcap",
 	.usage = "troupe mcap [OPTIONS] RECORDING -o FILE",
 	.about = "Runs a recording of troupe run --record again, as fast as possible, and records its topics into an "
@@ -58,34 +58,34 @@ static const struct options_command command = {
 		 "  2  wrong usage\n"
 		 "  4  internal error, out of memory, or a model diverged\n"
 		 "  5  the recording was cut off or is damaged; the file ends there\n",
-	.specs = specs,
-	.spec_count = ARRAY_LEN(specs),
+	.specs = mcap_specs,
+	.spec_count = ARRAY_LEN(mcap_specs),
 };
 
-static void on_warning(void *ctx, const char *text)
+static void mcap_on_warning(void *ctx, const char *text)
 {
-	const struct settings *settings = ctx;
+	const struct mcap_settings *settings = ctx;
 	if (settings->verbosity >= 1)
 		cli_finding(SDF_WARNING, text);
 }
 
-static void on_server(void *ctx, struct troupe_server *server, bool begins)
+static void mcap_on_server(void *ctx, struct troupe_server *server, bool begins)
 {
-	struct settings *settings = ctx;
+	struct mcap_settings *settings = ctx;
 	if (begins)
 		settings->written = mcap_out_begin(&settings->out, server, &settings->error);
 	else if (settings->out.mcap)
 		settings->written = mcap_out_end(&settings->out, &settings->error);
 }
 
-static void on_step(void *ctx, struct troupe_server *server, uint64_t step)
+static void mcap_on_step(void *ctx, struct troupe_server *server, uint64_t step)
 {
-	struct settings *settings = ctx;
+	struct mcap_settings *settings = ctx;
 	(void)server, (void)step;
 	mcap_out_step(&settings->out);
 }
 
-static int finish(const struct settings *settings, const struct troupe_replay *replay)
+static int mcap_finish(const struct mcap_settings *settings, const struct troupe_replay *replay)
 {
 	bool cut = replay->end == TROUPE_REPLAY_CUT || replay->end == TROUPE_REPLAY_DAMAGED;
 	if (replay->end == TROUPE_REPLAY_DIFFERS)
@@ -105,7 +105,7 @@ static int finish(const struct settings *settings, const struct troupe_replay *r
 	return cut ? CLI_INCOMPLETE : CLI_DONE;
 }
 
-static int make(struct settings *settings)
+static int mcap_make(struct mcap_settings *settings)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_replay replay;
@@ -114,20 +114,20 @@ static int make(struct settings *settings)
 	def.resource_paths = settings->resource_paths.at;
 	def.plugin_paths = settings->plugin_paths.at;
 	def.secondaries = (int32_t)settings->secondaries;
-	def.on_warning = on_warning;
-	def.on_server = on_server;
-	def.on_step = on_step;
+	def.on_warning = mcap_on_warning;
+	def.on_server = mcap_on_server;
+	def.on_step = mcap_on_step;
 	def.step_every = 1;
 	def.ctx = settings;
 	troupe_status status = troupe_replay_run(&def, (uint64_t)settings->until_step, &replay, &error);
 	if (!status)
-		return finish(settings, &replay);
+		return mcap_finish(settings, &replay);
 	cli_complain("mcap", "%s", error.text);
 	return cli_exit_status(status);
 }
 
 /* Checks what can be known before the recording runs. */
-static int check_and_make(struct settings *settings)
+static int mcap_check_and_make(struct mcap_settings *settings)
 {
 	struct outputs outputs = {0};
 	struct troupe_error error;
@@ -137,7 +137,7 @@ static int check_and_make(struct settings *settings)
 		return CLI_BAD_USAGE;
 	}
 	const struct mcap_out_def def = {
-		settings->output, &settings->topics, settings->names, settings->robot, on_warning, settings};
+		settings->output, &settings->topics, settings->names, settings->robot, mcap_on_warning, settings};
 	troupe_status status = mcap_out_init(&settings->out, &def, &error);
 	outputs_add(&outputs, OUTPUT_INPUT, "the recording", settings->recording);
 	outputs_add(&outputs, OUTPUT_STREAM, "--output", settings->output);
@@ -145,7 +145,7 @@ static int check_and_make(struct settings *settings)
 		status = outputs_check(&outputs, &error);
 		if (!status)
 			status = outputs_claim(&outputs, &error);
-		exit_status = status ? CLI_BAD_INPUT : make(settings);
+		exit_status = status ? CLI_BAD_INPUT : mcap_make(settings);
 	}
 	if (status)
 		cli_complain(
@@ -157,11 +157,11 @@ static int check_and_make(struct settings *settings)
 
 int cli_mcap(int argc, char **argv)
 {
-	struct settings settings = {.secondaries = TROUPE_SECONDARIES_AUTO, .verbosity = 1};
+	struct mcap_settings settings = {.secondaries = TROUPE_SECONDARIES_AUTO, .verbosity = 1};
 	struct arena arena = {0};
 	int status;
-	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status))
-		status = check_and_make(&settings);
+	if (options_parse(&mcap_command, argc, argv, &settings, &arena, NULL, &status))
+		status = mcap_check_and_make(&settings);
 	arena_fini(&arena);
 	return status;
 }

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static troupe_status read_topic(struct mcap_out *out, const char *text, struct troupe_error *error)
+static troupe_status mcap_out_read_topic(struct mcap_out *out, const char *text, struct troupe_error *error)
 {
 	const char *mark = strrchr(text, '@');
 	struct troupe_mcap_topic topic = {text, 0};
@@ -31,25 +31,25 @@ troupe_status mcap_out_init(struct mcap_out *out, const struct mcap_out_def *def
 	troupe_status status = TROUPE_OK;
 	*out = (struct mcap_out){.def = *def};
 	for (uint32_t i = 0; i < def->topics->count && !status; i++)
-		status = read_topic(out, def->topics->at[i], error);
+		status = mcap_out_read_topic(out, def->topics->at[i], error);
 	return status;
 }
 
-static bool in_a_hurry(void *ctx)
+static bool mcap_out_in_a_hurry(void *ctx)
 {
 	(void)ctx;
 	return signals_haste(NULL) != OUTFILE_PATIENT;
 }
 
 /* On the thread that writes; the step tells it. */
-static void on_end(void *ctx, const char *text)
+static void mcap_out_on_end(void *ctx, const char *text)
 {
 	struct mcap_out *out = ctx;
 	(void)snprintf(out->why, sizeof out->why, "%s", text);
 	atomic_store(&out->ended, true);
 }
 
-static void say(const struct mcap_out *out, const char *format, const char *what)
+static void mcap_out_say(const struct mcap_out *out, const char *format, const char *what)
 {
 	struct text line = {0};
 	text_add(&line, "%s: %s%s", out->def.path, format, what);
@@ -62,15 +62,15 @@ troupe_status mcap_out_begin(struct mcap_out *out, struct troupe_server *server,
 	const struct troupe_mcap_def def = {.path = out->def.path,
 		.topics = out->topics.at,
 		.topic_count = out->topics.count,
-		.in_a_hurry = in_a_hurry,
-		.on_end = on_end,
+		.in_a_hurry = mcap_out_in_a_hurry,
+		.on_end = mcap_out_on_end,
 		.ctx = out,
 		.names = out->def.names && !strcmp(out->def.names, "ros") ? TROUPE_MCAP_ROS : TROUPE_MCAP_GAZEBO,
 		.robot = out->def.robot};
 	if (!out->def.path)
 		return TROUPE_OK;
 	if (!mcap_file_compresses())
-		say(out, "not compressed, because this build has no zstd", "");
+		mcap_out_say(out, "not compressed, because this build has no zstd", "");
 	return troupe_mcap_start(server, &def, &out->mcap, error);
 }
 
@@ -91,11 +91,11 @@ troupe_status mcap_out_end(struct mcap_out *out, struct troupe_error *error)
 	troupe_status status = troupe_mcap_end(out->mcap, &out->counts, error);
 	out->mcap = NULL;
 	if (out->counts.unmatched)
-		say(out, "no topic matches --topic ", out->counts.unmatched);
+		mcap_out_say(out, "no topic matches --topic ", out->counts.unmatched);
 	if (!status && out->counts.waited_ns >= UINT64_C(1000000000)) {
 		struct text text = {0};
 		text_add(&text, "%.1f s", (double)out->counts.waited_ns * 1e-9);
-		say(out, "the run waited for this file, in all ", text.at);
+		mcap_out_say(out, "the run waited for this file, in all ", text.at);
 		text_fini(&text);
 	}
 	return status;

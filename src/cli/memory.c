@@ -31,29 +31,29 @@ static struct {
 	void *(*realloc)(void *old, size_t bytes);
 	void *(*aligned_alloc)(size_t alignment, size_t bytes);
 	void *(*memalign)(size_t alignment, size_t bytes);
-} next = {__libc_malloc, __libc_calloc, __libc_realloc, __libc_memalign, __libc_memalign};
-static bool known;
+} memory_next = {__libc_malloc, __libc_calloc, __libc_realloc, __libc_memalign, __libc_memalign};
+static bool memory_known;
 
-static void find(const char *name, void *ret_function)
+static void memory_find(const char *name, void *ret_function)
 {
 	void *found = dlsym(RTLD_NEXT, name);
 	if (found)
 		*(void **)ret_function = found;
 }
 
-static void find_all(void)
+static void memory_find_all(void)
 {
-	if (known)
+	if (memory_known)
 		return;
-	known = true;
-	find("malloc", &next.malloc);
-	find("calloc", &next.calloc);
-	find("realloc", &next.realloc);
-	find("aligned_alloc", &next.aligned_alloc);
-	find("memalign", &next.memalign);
+	memory_known = true;
+	memory_find("malloc", &memory_next.malloc);
+	memory_find("calloc", &memory_next.calloc);
+	memory_find("realloc", &memory_next.realloc);
+	memory_find("aligned_alloc", &memory_next.aligned_alloc);
+	memory_find("memalign", &memory_next.memalign);
 }
 
-static void *or_run_out(void *memory, size_t bytes)
+static void *memory_or_run_out(void *memory, size_t bytes)
 {
 	if (!memory && !mem_is_refusable(bytes))
 		mem_run_out(bytes);
@@ -66,35 +66,35 @@ static void *or_run_out(void *memory, size_t bytes)
 
 OURS void *malloc(size_t bytes)
 {
-	find_all();
-	return or_run_out(next.malloc(bytes), bytes);
+	memory_find_all();
+	return memory_or_run_out(memory_next.malloc(bytes), bytes);
 }
 
 OURS void *calloc(size_t count, size_t bytes)
 {
 	size_t all;
-	find_all();
+	memory_find_all();
 	bool fits = !__builtin_mul_overflow(count, bytes, &all);
-	return or_run_out(next.calloc(count, bytes), fits ? all : SIZE_MAX);
+	return memory_or_run_out(memory_next.calloc(count, bytes), fits ? all : SIZE_MAX);
 }
 
 OURS void *realloc(void *old, size_t bytes)
 {
-	find_all();
-	void *memory = next.realloc(old, bytes);
-	return bytes ? or_run_out(memory, bytes) : memory; /* NULL is correct for 0 bytes */
+	memory_find_all();
+	void *memory = memory_next.realloc(old, bytes);
+	return bytes ? memory_or_run_out(memory, bytes) : memory; /* NULL is correct for 0 bytes */
 }
 
 OURS void *aligned_alloc(size_t alignment, size_t bytes)
 {
-	find_all();
-	return or_run_out(next.aligned_alloc(alignment, bytes), bytes);
+	memory_find_all();
+	return memory_or_run_out(memory_next.aligned_alloc(alignment, bytes), bytes);
 }
 
 OURS void *memalign(size_t alignment, size_t bytes)
 {
-	find_all();
-	return or_run_out(next.memalign(alignment, bytes), bytes);
+	memory_find_all();
+	return memory_or_run_out(memory_next.memalign(alignment, bytes), bytes);
 }
 
 OURS int posix_memalign(void **ret_memory, size_t alignment, size_t bytes)

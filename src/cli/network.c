@@ -26,13 +26,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { END_MS = 500, END_LOOK_US = 5000, LEAVE_MS = 900 };
+enum { CLI_NETWORK_END_MS = 500, END_LOOK_US = 5000, CLI_NETWORK_LEAVE_MS = 900 };
 
 /* --- what is asked for -------------------------------------------------------------------------------------------- */
 
 /* Finds a variable that the documents of Gazebo's first distributed simulation name. Returns its value and its full
  * name; NULL: no such variable is set. */
-static const char *find_variable(const char *what, char ret_name[64])
+static const char *cli_network_find_variable(const char *what, char ret_name[64])
 {
 	static const char *const prefixes[] = {"IGN_GAZEBO_NETWORK_", "GZ_SIM_NETWORK_"};
 	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
@@ -44,10 +44,10 @@ static const char *find_variable(const char *what, char ret_name[64])
 	return NULL;
 }
 
-/* ret_name: as for find_variable(); "" when no variable is set. */
-static const char *from_environment(const char *what, const char *option, char ret_name[64])
+/* ret_name: as for cli_network_find_variable(); "" when no variable is set. */
+static const char *cli_network_from_environment(const char *what, const char *option, char ret_name[64])
 {
-	const char *value = find_variable(what, ret_name);
+	const char *value = cli_network_find_variable(what, ret_name);
 	if (value)
 		cli_complain("run", "%s in the environment is deprecated: expected %s %s", ret_name, option, value);
 	else
@@ -55,14 +55,14 @@ static const char *from_environment(const char *what, const char *option, char r
 	return value;
 }
 
-static void ignore_variable(const char *what, const char *why)
+static void cli_network_ignore_variable(const char *what, const char *why)
 {
 	char name[64];
-	if (find_variable(what, name))
+	if (cli_network_find_variable(what, name))
 		cli_complain("run", "%s in the environment is ignored: %s", name, why);
 }
 
-static const char *list_transports(struct arena *arena, bool with_jobs)
+static const char *cli_network_list_transports(struct arena *arena, bool with_jobs)
 {
 	uint32_t count;
 	const struct troupe_transport *all = troupe_transports(&count);
@@ -75,15 +75,15 @@ static const char *list_transports(struct arena *arena, bool with_jobs)
 
 const char *network_transports(struct arena *arena)
 {
-	return list_transports(arena, true);
+	return cli_network_list_transports(arena, true);
 }
 
 const char *network_transports_here(struct arena *arena)
 {
-	return list_transports(arena, false);
+	return cli_network_list_transports(arena, false);
 }
 
-static bool is_of_kind(const char *transport, enum troupe_transport_kind kind)
+static bool cli_network_is_of_kind(const char *transport, enum troupe_transport_kind kind)
 {
 	uint32_t count;
 	const struct troupe_transport *all = troupe_transports(&count);
@@ -95,11 +95,11 @@ static bool is_of_kind(const char *transport, enum troupe_transport_kind kind)
 
 bool network_is_children(const char *transport)
 {
-	return is_of_kind(transport, TROUPE_TRANSPORT_PROCESSES);
+	return cli_network_is_of_kind(transport, TROUPE_TRANSPORT_PROCESSES);
 }
 
-static bool refuse(const char *format, ...) TROUPE_PRINTF(1, 2);
-static bool refuse(const char *format, ...)
+static bool cli_network_refuse(const char *format, ...) TROUPE_PRINTF(1, 2);
+static bool cli_network_refuse(const char *format, ...)
 {
 	struct troupe_error text;
 	va_list args;
@@ -113,26 +113,30 @@ static bool refuse(const char *format, ...)
 bool network_choose(struct network_settings *settings, enum network_mode *ret_mode)
 {
 	bool children = network_is_children(settings->transport);
-	bool ranks = is_of_kind(settings->transport, TROUPE_TRANSPORT_JOB);
+	bool ranks = cli_network_is_of_kind(settings->transport, TROUPE_TRANSPORT_JOB);
 	if (!settings->role && !children && !ranks)
-		settings->role = from_environment("ROLE", "--network-role", settings->role_variable);
+		settings->role = cli_network_from_environment("ROLE", "--network-role", settings->role_variable);
 	const char *role = settings->role ? settings->role : "none";
 	bool primary = !strcasecmp(role, "primary"), client = !strcasecmp(role, "client");
 	bool secondary = client || !strcasecmp(role, "secondary"), standby = !strcasecmp(role, "standby");
 	const char *chosen = primary ? "primary" : client ? "client" : standby ? "standby" : "secondary";
 	if (!primary && !secondary && !standby && strcasecmp(role, "none") != 0)
-		return refuse("--network-role: '%.40s': expected primary, secondary, client, standby or none", role);
+		return cli_network_refuse(
+			"--network-role: '%.40s': expected primary, secondary, client, standby or none", role);
 	if ((children || ranks) && standby)
-		return refuse("--transport %s and --network-role standby: expected only one of them: the processes of "
-			      "this transport are fixed",
+		return cli_network_refuse(
+			"--transport %s and --network-role standby: expected only one of them: the processes of "
+			"this transport are fixed",
 			settings->transport);
 	if (children && (primary || secondary))
-		return refuse("--transport tcp and --network-role %s: expected only one of them: tcp starts its "
-			      "secondaries on this machine, and this role %s",
+		return cli_network_refuse(
+			"--transport tcp and --network-role %s: expected only one of them: tcp starts its "
+			"secondaries on this machine, and this role %s",
 			chosen, primary ? "waits for secondaries" : "is that of a secondary");
 	if (ranks && (primary || secondary))
-		return refuse("--transport %s and --network-role %s: expected only one of them: the rank of a process "
-			      "is its role",
+		return cli_network_refuse(
+			"--transport %s and --network-role %s: expected only one of them: the rank of a process "
+			"is its role",
 			settings->transport, chosen);
 	settings->taken_back = settings->role && !primary && !secondary && !standby;
 	*ret_mode = children    ? NETWORK_CHILDREN
@@ -146,47 +150,50 @@ bool network_choose(struct network_settings *settings, enum network_mode *ret_mo
 }
 
 /* Warns of a variable that is set but has no effect. No warning if --network-role none was given. */
-static void tell_of_ignored(const struct network_settings *settings, enum network_mode mode)
+static void cli_network_tell_of_ignored(const struct network_settings *settings, enum network_mode mode)
 {
 	if (settings->taken_back)
 		return;
 	if (mode == NETWORK_NONE)
-		ignore_variable("SECONDARIES", "without a network role the world runs in one process");
+		cli_network_ignore_variable("SECONDARIES", "without a network role the world runs in one process");
 	if (mode != NETWORK_CHILDREN)
 		return;
-	ignore_variable("ROLE", "with --transport tcp, which starts its secondaries on this machine");
-	ignore_variable("SECONDARIES", "with --transport tcp, where --secondaries gives the number");
+	cli_network_ignore_variable("ROLE", "with --transport tcp, which starts its secondaries on this machine");
+	cli_network_ignore_variable("SECONDARIES", "with --transport tcp, where --secondaries gives the number");
 }
 
-static bool settle_children(struct network_settings *settings, int64_t secondaries)
+static bool cli_network_settle_children(struct network_settings *settings, int64_t secondaries)
 {
 	if (!secondaries)
-		return refuse("--transport tcp with --secondaries 0: expected at least 1");
+		return cli_network_refuse("--transport tcp with --secondaries 0: expected at least 1");
 	settings->secondaries = children_count(secondaries);
 	return true;
 }
 
-static bool settle_primary(struct network_settings *settings, int64_t secondaries)
+static bool cli_network_settle_primary(struct network_settings *settings, int64_t secondaries)
 {
 	const char *value = NULL;
 	char name[64];
 	if (!settings->secondaries && secondaries < 0)
-		value = from_environment("SECONDARIES", "--network-secondaries", name);
+		value = cli_network_from_environment("SECONDARIES", "--network-secondaries", name);
 	if (value && (!parse_int64(value, &settings->secondaries) || settings->secondaries < 1 ||
 			     settings->secondaries > TROUPE_SECONDARIES_MAX))
-		return refuse("number of secondaries '%.40s' in the environment: expected a whole number from 1 to %d",
-			value, TROUPE_SECONDARIES_MAX);
+		return cli_network_refuse(
+			"number of secondaries '%.40s' in the environment: expected a whole number from 1 to %d", value,
+			TROUPE_SECONDARIES_MAX);
 	if (settings->secondaries && secondaries >= 0 && settings->secondaries != secondaries)
-		return refuse("--secondaries %lld and --network-secondaries %lld: expected the same number, or only "
-			      "one of them",
+		return cli_network_refuse(
+			"--secondaries %lld and --network-secondaries %lld: expected the same number, or only "
+			"one of them",
 			(long long)secondaries, (long long)settings->secondaries);
 	settings->secondaries = MAX(settings->secondaries, secondaries);
-	return settings->secondaries > 0 || refuse("--network-role primary without --network-secondaries: expected the "
-						   "number of secondaries to wait for");
+	return settings->secondaries > 0 ||
+	       cli_network_refuse("--network-role primary without --network-secondaries: expected the "
+				  "number of secondaries to wait for");
 }
 
 /* The variables that separate Gazebo's simulations on one network also separate ours, if there is no option. */
-static void settle_partition(struct network_settings *settings)
+static void cli_network_settle_partition(struct network_settings *settings)
 {
 	static const char *const names[] = {"GZ_PARTITION", "IGN_PARTITION"};
 	for (size_t i = 0; i < ARRAY_LEN(names) && !settings->partition; i++) {
@@ -200,7 +207,7 @@ static void settle_partition(struct network_settings *settings)
 
 /* Clears the network options that mean nothing in this mode and that the configuration file may have set. On the
  * command line such options are refused. */
-static void set_aside(struct network_settings *settings)
+static void cli_network_set_aside(struct network_settings *settings)
 {
 	settings->address = settings->listen = settings->partition = settings->interface = settings->key_file = NULL;
 	settings->insecure = false;
@@ -241,48 +248,53 @@ enum troupe_client_rights network_client_rights(const struct network_settings *s
 bool network_settle(struct network_settings *settings, enum network_mode mode, int64_t secondaries)
 {
 	if (settings->taken_back)
-		set_aside(settings);
-	tell_of_ignored(settings, mode);
+		cli_network_set_aside(settings);
+	cli_network_tell_of_ignored(settings, mode);
 	bool finds_others = mode == NETWORK_PRIMARY || mode == NETWORK_CLIENT || mode == NETWORK_STANDBY ||
 			    (mode == NETWORK_SECONDARY && settings->socket < 0);
 	if (finds_others)
-		settle_partition(settings);
+		cli_network_settle_partition(settings);
 	if (settings->distributed && mode == NETWORK_NONE && !settings->taken_back)
 		cli_complain("run", "--distributed without --network-role: the world runs in one process; for several "
 				    "machines, give --network-role primary and --network-secondaries N here, and "
 				    "--network-role secondary on the others");
 	if (mode == NETWORK_CHILDREN)
-		return settle_children(settings, secondaries);
+		return cli_network_settle_children(settings, secondaries);
 	if (mode == NETWORK_CLIENT && !settings->name)
-		return refuse("--network-role client without --name: expected the name of the client");
+		return cli_network_refuse("--network-role client without --name: expected the name of the client");
 	if (mode == NETWORK_CLIENT && !troupe_client_name_is_valid(settings->name))
-		return refuse("--name: '%.80s': expected a letter, then letters, digits and _, at most 63 in all",
+		return cli_network_refuse(
+			"--name: '%.80s': expected a letter, then letters, digits and _, at most 63 in all",
 			settings->name);
 	if (mode == NETWORK_CLIENT && !settings->address)
-		return refuse("--network-role client without --network-address: expected HOST[:PORT] of the primary");
+		return cli_network_refuse(
+			"--network-role client without --network-address: expected HOST[:PORT] of the primary");
 	if (mode == NETWORK_SECONDARY && settings->standby && !settings->address)
-		return refuse("--network-standby without --network-address: expected HOST[:PORT] of the primary");
+		return cli_network_refuse(
+			"--network-standby without --network-address: expected HOST[:PORT] of the primary");
 	if (mode == NETWORK_SECONDARY && settings->listen && !settings->standby)
-		return refuse("--network-listen: not with --network-role secondary: it is for the primary");
+		return cli_network_refuse("--network-listen: not with --network-role secondary: it is for the primary");
 	if (mode == NETWORK_STANDBY && !settings->address)
-		return refuse("--network-role standby without --network-address: expected HOST[:PORT] of the primary");
-	return mode != NETWORK_PRIMARY || settle_primary(settings, secondaries);
+		return cli_network_refuse(
+			"--network-role standby without --network-address: expected HOST[:PORT] of the primary");
+	return mode != NETWORK_PRIMARY || cli_network_settle_primary(settings, secondaries);
 }
 
 /* --- ranks -------------------------------------------------------------------------------------------------------- */
 
-static bool settle_ranks(struct network_settings *settings, int64_t secondaries)
+static bool cli_network_settle_ranks(struct network_settings *settings, int64_t secondaries)
 {
 	settings->secondaries = troupe_job_size(settings->job) - 1;
 	if (secondaries < 0 || secondaries == settings->secondaries)
 		return true;
-	return refuse("--secondaries %lld with %u ranks: expected %lld, one for each rank but the primary's, or no "
-		      "--secondaries",
+	return cli_network_refuse(
+		"--secondaries %lld with %u ranks: expected %lld, one for each rank but the primary's, or no "
+		"--secondaries",
 		(long long)secondaries, troupe_job_size(settings->job), (long long)settings->secondaries);
 }
 
 /* Only the first process prints the reason why not all processes can join. A launcher tells each process its rank. */
-static bool is_first(void)
+static bool cli_network_is_first(void)
 {
 	static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -299,9 +311,9 @@ bool network_join(struct network_settings *settings, int64_t secondaries, int *r
 	troupe_status status = troupe_job_join(settings->transport, &settings->job, &error);
 	*ret_exit = status == TROUPE_EINVAL ? CLI_BAD_USAGE : cli_exit_status(status);
 	if (status)
-		return is_first() && refuse("%s", error.text);
+		return cli_network_is_first() && cli_network_refuse("%s", error.text);
 	*ret_exit = CLI_BAD_USAGE;
-	return troupe_job_number(settings->job) || settle_ranks(settings, secondaries);
+	return troupe_job_number(settings->job) || cli_network_settle_ranks(settings, secondaries);
 }
 
 /* If a secondary failed, it leaves the end of all processes to the primary. */
@@ -313,33 +325,33 @@ void network_leave(struct network_settings *settings, int exit_status)
 
 /* --- being a secondary -------------------------------------------------------------------------------------------- */
 
-static void stop_secondary(void *ctx)
+static void cli_network_stop_secondary(void *ctx)
 {
 	troupe_secondary_stop(ctx);
 }
 
 /* A secondary has nothing to save, and its peers detect that it has left. */
-static void leave(void *ctx)
+static void cli_network_leave(void *ctx)
 {
 	(void)ctx;
 	_exit(CLI_DONE);
 }
 
-struct part { /* what this process is, for the callbacks */
+struct cli_network_part { /* what this process is, for the callbacks */
 	int64_t verbosity;
 	struct network_hooks *hooks;
 };
 
-static void on_note(void *ctx, const char *text)
+static void cli_network_on_note(void *ctx, const char *text)
 {
-	const struct part *part = ctx;
+	const struct cli_network_part *part = ctx;
 	if (part->verbosity >= 1)
 		cli_complain("run", "%s", text);
 }
 
-static void on_welcome(void *ctx, const char *address)
+static void cli_network_on_welcome(void *ctx, const char *address)
 {
-	const struct part *part = ctx;
+	const struct cli_network_part *part = ctx;
 	if (part->hooks)
 		part->hooks->on_welcome(part->hooks->ctx, address);
 }
@@ -349,7 +361,7 @@ int network_exit_status(troupe_status status)
 	return status == TROUPE_EINVAL ? CLI_BAD_INPUT : cli_exit_status(status);
 }
 
-static bool is_socket(int64_t file)
+static bool cli_network_is_socket(int64_t file)
 {
 	struct stat about;
 	return file >= 0 && file <= INT32_MAX && !fstat((int)file, &about) && S_ISSOCK(about.st_mode);
@@ -358,7 +370,7 @@ static bool is_socket(int64_t file)
 int network_be_secondary(const struct network_settings *settings, const char *const *plugin_paths,
 	const char *break_rule, int64_t verbosity, struct network_hooks *hooks)
 {
-	struct part part = {verbosity, hooks};
+	struct cli_network_part part = {verbosity, hooks};
 	int file = (int)settings->socket;
 	bool started_here = settings->socket >= 0;
 	struct troupe_network network = {.transport = settings->job ? settings->transport : NULL,
@@ -376,12 +388,12 @@ int network_be_secondary(const struct network_settings *settings, const char *co
 		.break_rule = break_rule,
 		.threads =
 			settings->threads || !settings->job ? (uint32_t)settings->threads : 1, /* a rank has one core */
-		.on_note = on_note,
-		.on_welcome = on_welcome,
+		.on_note = cli_network_on_note,
+		.on_welcome = cli_network_on_welcome,
 		.ctx = &part};
 	struct troupe_secondary *secondary = NULL;
 	struct troupe_error error;
-	if (started_here && !is_socket(settings->socket)) {
+	if (started_here && !cli_network_is_socket(settings->socket)) {
 		cli_complain("run", "--network-socket: '%lld': expected the number of an open socket",
 			(long long)settings->socket);
 		return CLI_BAD_USAGE;
@@ -391,12 +403,12 @@ int network_be_secondary(const struct network_settings *settings, const char *co
 	else if (started_here)
 		signals_leave_terminal();
 	signals_unwatch();
-	signals_watch(LEAVE_MS, leave, NULL);
+	signals_watch(CLI_NETWORK_LEAVE_MS, cli_network_leave, NULL);
 	troupe_status status = troupe_secondary_create(&def, &secondary, &error);
 	if (!status) {
 		if (hooks)
 			hooks->secondary = secondary;
-		signals_tell(stop_secondary, secondary);
+		signals_tell(cli_network_stop_secondary, secondary);
 		status = troupe_secondary_run(secondary, &error);
 		signals_tell(NULL, NULL);
 	}
@@ -418,7 +430,7 @@ uint32_t children_count(int64_t secondaries)
 }
 
 /* In the new process, between fork() and exec(). */
-static void become_secondary(int file, int parent, char *const *words)
+static void cli_network_become_secondary(int file, int parent, char *const *words)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -430,7 +442,7 @@ static void become_secondary(int file, int parent, char *const *words)
 	_exit(CLI_BROKEN);
 }
 
-static char *joined(const char *const *folders)
+static char *cli_network_joined(const char *const *folders)
 {
 	struct text list = {0};
 	for (; folders && *folders; folders++)
@@ -438,7 +450,7 @@ static char *joined(const char *const *folders)
 	return list.at ? list.at : mem_strdup("");
 }
 
-static troupe_status start_one(struct children *children, uint32_t index, uint32_t threads,
+static troupe_status cli_network_start_one(struct children *children, uint32_t index, uint32_t threads,
 	const char *const *plugin_paths, const char *break_rule, struct troupe_error *error)
 {
 	int ends[2], parent = getpid();
@@ -451,7 +463,7 @@ static troupe_status start_one(struct children *children, uint32_t index, uint32
 	char words[][24] = {"troupe", "run", "--network-role", "secondary", "--network-socket", "--network-threads",
 		"-v0", "--break", "--plugin-path"};
 	char *rule = mem_strdup(break_rule ? break_rule : "");
-	char *folders = joined(plugin_paths);
+	char *folders = cli_network_joined(plugin_paths);
 	char *arguments[] = {words[0], words[1], words[2], words[3], words[4], file, words[5], number, words[6], NULL,
 		NULL, NULL, NULL, NULL};
 	char **more = arguments + 9;
@@ -466,7 +478,7 @@ static troupe_status start_one(struct children *children, uint32_t index, uint32
 	fflush(NULL);
 	int pid = fork();
 	if (!pid)
-		become_secondary(ends[1], parent, arguments);
+		cli_network_become_secondary(ends[1], parent, arguments);
 	int code = errno;
 	free(rule);
 	free(folders);
@@ -489,11 +501,11 @@ troupe_status children_start(struct children *children, uint32_t count, uint32_t
 		children->sockets[i] = -1;
 	troupe_status status = TROUPE_OK;
 	for (uint32_t i = 0; i < count && !status; i++)
-		status = start_one(children, i, threads, plugin_paths, break_rule, error);
+		status = cli_network_start_one(children, i, threads, plugin_paths, break_rule, error);
 	return status;
 }
 
-static uint32_t reap(struct children *children)
+static uint32_t cli_network_reap(struct children *children)
 {
 	uint32_t left = 0;
 	for (uint32_t i = 0; i < children->count; i++) {
@@ -504,9 +516,10 @@ static uint32_t reap(struct children *children)
 	return left;
 }
 
-static void reap_for(struct children *children, uint32_t limit_ms)
+static void cli_network_reap_for(struct children *children, uint32_t limit_ms)
 {
-	for (uint32_t waited_us = 0; reap(children) && waited_us < limit_ms * 1000; waited_us += END_LOOK_US)
+	for (uint32_t waited_us = 0; cli_network_reap(children) && waited_us < limit_ms * 1000;
+		waited_us += END_LOOK_US)
 		(void)usleep(END_LOOK_US);
 }
 
@@ -515,11 +528,11 @@ void children_end(struct children *children)
 	for (uint32_t i = 0; i < children->count; i++)
 		if (children->sockets[i] >= 0)
 			(void)close(children->sockets[i]);
-	reap_for(children, END_MS);
+	cli_network_reap_for(children, CLI_NETWORK_END_MS);
 	for (uint32_t i = 0; i < children->count; i++)
 		if (children->pids[i])
 			(void)kill(children->pids[i], SIGKILL);
-	reap_for(children, END_MS); /* a process that cannot be killed now is left to init */
+	cli_network_reap_for(children, CLI_NETWORK_END_MS); /* a process that cannot be killed now is left to init */
 	free(children->pids);
 	free(children->sockets);
 	*children = (struct children){0};

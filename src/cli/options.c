@@ -15,7 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
-struct parse {
+struct options_parse {
 	const struct options_command *command;
 	void *settings;
 	struct arena *arena;
@@ -32,8 +32,8 @@ union option_value {
 	const char *text;
 };
 
-static troupe_status usage(struct parse *parse, const char *format, ...) TROUPE_PRINTF(2, 3);
-static troupe_status usage(struct parse *parse, const char *format, ...)
+static troupe_status options_usage(struct options_parse *parse, const char *format, ...) TROUPE_PRINTF(2, 3);
+static troupe_status options_usage(struct options_parse *parse, const char *format, ...)
 {
 	struct text text = {0};
 	va_list args;
@@ -49,7 +49,7 @@ static troupe_status usage(struct parse *parse, const char *format, ...)
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
-static bool has_blank(const char *text)
+static bool options_has_blank(const char *text)
 {
 	for (; *text; text++)
 		if (isspace((unsigned char)*text))
@@ -57,13 +57,13 @@ static bool has_blank(const char *text)
 	return false;
 }
 
-static const char *choices_of(const struct parse *parse, const struct option_spec *spec)
+static const char *options_choices_of(const struct options_parse *parse, const struct option_spec *spec)
 {
 	return spec->list ? spec->list(parse->arena) : spec->choices;
 }
 
 /* The choice as spelled in `choices`; NULL: the word is none of them. */
-static const char *find_choice(const struct parse *parse, const char *choices, const char *word)
+static const char *options_find_choice(const struct options_parse *parse, const char *choices, const char *word)
 {
 	size_t length = strlen(word);
 	for (const char *at = choices; length && *at; at += strcspn(at, " "), at += *at == ' ')
@@ -73,7 +73,7 @@ static const char *find_choice(const struct parse *parse, const char *choices, c
 }
 
 /* "a, b or c" of "a b c" */
-static const char *choices_in_words(const struct parse *parse, const char *choices)
+static const char *options_choices_in_words(const struct options_parse *parse, const char *choices)
 {
 	const char *words = "";
 	for (const char *at = choices; *at; at += strcspn(at, " "), at += *at == ' ') {
@@ -84,14 +84,15 @@ static const char *choices_in_words(const struct parse *parse, const char *choic
 	return words;
 }
 
-static bool is_too_large(const char *text)
+static bool options_is_too_large(const char *text)
 {
 	int64_t value;
 	return *text && !text[strspn(text, "0123456789")] && !parse_int64(text, &value);
 }
 
 /* The expected value instead of `text`, for an error message. */
-static const char *expectation(const struct parse *parse, const struct option_spec *spec, const char *text)
+static const char *options_expectation(
+	const struct options_parse *parse, const struct option_spec *spec, const char *text)
 {
 	switch (spec->kind) {
 	case OPTION_FLAG:
@@ -99,7 +100,7 @@ static const char *expectation(const struct parse *parse, const struct option_sp
 	case OPTION_NOTHING:
 		return "true or false";
 	case OPTION_WHOLE:
-		if (spec->hi > 1e15 && is_too_large(text))
+		if (spec->hi > 1e15 && options_is_too_large(text))
 			return arena_printf(parse->arena, "at most %" PRId64, INT64_MAX);
 		if (spec->hi > 1e15)
 			return arena_printf(parse->arena, "a whole number of %.0f or more", spec->lo);
@@ -107,14 +108,14 @@ static const char *expectation(const struct parse *parse, const struct option_sp
 	case OPTION_REAL:
 		return arena_printf(parse->arena, "a number from %g to %g", spec->lo, spec->hi);
 	case OPTION_CHOICE:
-		return choices_in_words(parse, choices_of(parse, spec));
+		return options_choices_in_words(parse, options_choices_of(parse, spec));
 	default:
 		return spec->argument;
 	}
 }
 
-static bool read_value(
-	const struct parse *parse, const struct option_spec *spec, const char *text, union option_value *ret_value)
+static bool options_read_value(const struct options_parse *parse, const struct option_spec *spec, const char *text,
+	union option_value *ret_value)
 {
 	union option_value value = {0};
 	bool good = false;
@@ -125,15 +126,15 @@ static bool read_value(
 		good = parse_bool(text, &value.flag);
 		break;
 	case OPTION_WHOLE:
-		good = !has_blank(text) && parse_int64(text, &value.whole) && (double)value.whole >= spec->lo &&
+		good = !options_has_blank(text) && parse_int64(text, &value.whole) && (double)value.whole >= spec->lo &&
 		       (double)value.whole <= spec->hi;
 		break;
 	case OPTION_REAL:
-		good = !has_blank(text) && parse_double(text, &value.real) && isfinite(value.real) &&
+		good = !options_has_blank(text) && parse_double(text, &value.real) && isfinite(value.real) &&
 		       value.real >= spec->lo && value.real <= spec->hi;
 		break;
 	case OPTION_CHOICE:
-		value.text = find_choice(parse, choices_of(parse, spec), text);
+		value.text = options_find_choice(parse, options_choices_of(parse, spec), text);
 		good = value.text;
 		break;
 	default:
@@ -145,7 +146,8 @@ static bool read_value(
 	return good;
 }
 
-static troupe_status store(struct parse *parse, const struct option_spec *spec, union option_value value)
+static troupe_status options_store(
+	struct options_parse *parse, const struct option_spec *spec, union option_value value)
 {
 	char *at = (char *)parse->settings + spec->offset;
 	struct option_list *list;
@@ -189,7 +191,7 @@ static troupe_status store(struct parse *parse, const struct option_spec *spec, 
 
 /* --- the command line --------------------------------------------------------------------------------------------- */
 
-static const struct option_spec *find(const struct options_command *command, const char *name, size_t length)
+static const struct option_spec *options_find(const struct options_command *command, const char *name, size_t length)
 {
 	for (uint32_t i = 0; i < command->spec_count; i++) {
 		const struct option_spec *spec = &command->specs[i];
@@ -200,7 +202,7 @@ static const struct option_spec *find(const struct options_command *command, con
 	return NULL;
 }
 
-static const struct option_spec *find_letter(const struct options_command *command, char letter)
+static const struct option_spec *options_find_letter(const struct options_command *command, char letter)
 {
 	for (uint32_t i = 0; i < command->spec_count; i++)
 		if (command->specs[i].letter == letter)
@@ -208,17 +210,17 @@ static const struct option_spec *find_letter(const struct options_command *comma
 	return NULL;
 }
 
-static bool looks_like_number(const char *word)
+static bool options_looks_like_number(const char *word)
 {
 	return isdigit((unsigned char)*word) || ((*word == '-' || *word == '+') && isdigit((unsigned char)word[1]));
 }
 
-static bool looks_like_option(const char *word)
+static bool options_looks_like(const char *word)
 {
 	return word[0] == '-' && word[1] == '-' && word[2];
 }
 
-static bool looks_like_address(const char *word)
+static bool options_looks_like_address(const char *word)
 {
 	struct host_port parts;
 	return host_port_read(word, &parts) && parts.has_port;
@@ -226,45 +228,46 @@ static bool looks_like_address(const char *word)
 
 /* as: the option as it was given. value: the value joined to it, or NULL. *index: the index of the word; it is
  * advanced when the next word is the value. */
-static troupe_status take(struct parse *parse, const struct option_spec *spec, const char *as, const char *value,
-	int argc, char **argv, int *index)
+static troupe_status options_take(struct options_parse *parse, const struct option_spec *spec, const char *as,
+	const char *value, int argc, char **argv, int *index)
 {
 	if (spec->kind == OPTION_ABSENT)
-		return usage(parse, "%s: %s", as, spec->help);
-	if (spec->with && (value || (*index + 1 < argc && looks_like_address(argv[*index + 1]))))
-		return take(parse, find(parse->command, spec->with, strlen(spec->with)), as, value, argc, argv, index);
+		return options_usage(parse, "%s: %s", as, spec->help);
+	if (spec->with && (value || (*index + 1 < argc && options_looks_like_address(argv[*index + 1]))))
+		return options_take(parse, options_find(parse->command, spec->with, strlen(spec->with)), as, value,
+			argc, argv, index);
 	if (!spec->argument) {
 		if (value)
-			return usage(parse, "%s: '%s': expected no argument", as, value);
+			return options_usage(parse, "%s: '%s': expected no argument", as, value);
 		value = "true";
 	} else if (!value) {
 		const char *next = *index + 1 < argc ? argv[*index + 1] : NULL;
-		if (spec->bare && !(next && looks_like_number(next))) {
+		if (spec->bare && !(next && options_looks_like_number(next))) {
 			value = spec->bare;
 		} else {
-			if (!next || looks_like_option(next))
-				return usage(parse, "%s: no %s given", as, spec->argument);
+			if (!next || options_looks_like(next))
+				return options_usage(parse, "%s: no %s given", as, spec->argument);
 			value = next;
 			++*index;
 		}
 	}
 	union option_value read = {.flag = true};
-	if (spec->kind != OPTION_HELP && !read_value(parse, spec, value, &read))
+	if (spec->kind != OPTION_HELP && !options_read_value(parse, spec, value, &read))
 		return fail(&parse->error, TROUPE_EINVAL, "%s: '%s': expected %s", as, value,
-			expectation(parse, spec, value));
+			options_expectation(parse, spec, value));
 	if (spec->kind == OPTION_PAIR) {
 		const char *next = *index + 1 < argc ? argv[*index + 1] : NULL;
-		if (!next || looks_like_option(next))
-			return usage(parse, "%s: '%s' alone: expected %s", as, value, spec->argument);
+		if (!next || options_looks_like(next))
+			return options_usage(parse, "%s: '%s' alone: expected %s", as, value, spec->argument);
 		read.text = arena_printf(parse->arena, "%s %s", value, next);
 		++*index;
 	}
 	parse->on_line[spec - parse->command->specs] = true;
-	return store(parse, spec, read);
+	return options_store(parse, spec, read);
 }
 
 /* Names the option that is most like the word, if it is so much like it that it may be meant. */
-static troupe_status unknown_option(struct parse *parse, const char *as)
+static troupe_status options_unknown(struct options_parse *parse, const char *as)
 {
 	struct near near = near_to(as + 2);
 	for (uint32_t i = 0; i < parse->command->spec_count; i++) {
@@ -273,35 +276,35 @@ static troupe_status unknown_option(struct parse *parse, const char *as)
 			near_offer(&near, spec->name);
 	}
 	const char *best = near_best(&near);
-	return best ? usage(parse, "%s: no such option; there is --%s", as, best)
-		    : usage(parse, "%s: no such option", as);
+	return best ? options_usage(parse, "%s: no such option; there is --%s", as, best)
+		    : options_usage(parse, "%s: no such option", as);
 }
 
-static troupe_status take_long(struct parse *parse, int argc, char **argv, int *index)
+static troupe_status options_take_long(struct options_parse *parse, int argc, char **argv, int *index)
 {
 	const char *word = argv[*index], *equals = strchr(word, '=');
 	size_t length = equals ? (size_t)(equals - word) : strlen(word);
-	const struct option_spec *spec = find(parse->command, word + 2, length - 2);
+	const struct option_spec *spec = options_find(parse->command, word + 2, length - 2);
 	const char *as = arena_printf(parse->arena, "%.*s", (int)MIN(length, 200u), word);
 	if (!spec)
-		return unknown_option(parse, as);
-	return take(parse, spec, as, equals ? equals + 1 : NULL, argc, argv, index);
+		return options_unknown(parse, as);
+	return options_take(parse, spec, as, equals ? equals + 1 : NULL, argc, argv, index);
 }
 
-static troupe_status take_letters(struct parse *parse, int argc, char **argv, int *index)
+static troupe_status options_take_letters(struct options_parse *parse, int argc, char **argv, int *index)
 {
 	const char *word = argv[*index];
 	for (const char *at = word + 1; *at; at++) {
-		const struct option_spec *spec = find_letter(parse->command, *at);
+		const struct option_spec *spec = options_find_letter(parse->command, *at);
 		const char *as = arena_printf(parse->arena, "-%c", *at);
 		if (!spec)
-			return usage(parse, "%s: no such option", as);
+			return options_usage(parse, "%s: no such option", as);
 		/* an optional argument must look like one, or "-vr" would not be two letters */
 		bool joined = spec->argument && at[1] && (!spec->bare || isdigit((unsigned char)at[1]));
 		bool last = joined || !at[1];
 		const char *value = joined ? at + 1 : last ? NULL : spec->bare;
 		int here = *index;
-		troupe_status status = take(parse, spec, as, value, argc, argv, &here);
+		troupe_status status = options_take(parse, spec, as, value, argc, argv, &here);
 		if (status)
 			return status;
 		*index = here;
@@ -311,77 +314,78 @@ static troupe_status take_letters(struct parse *parse, int argc, char **argv, in
 	return TROUPE_OK;
 }
 
-static troupe_status take_operand(struct parse *parse, const char *word)
+static troupe_status options_take_operand(struct options_parse *parse, const char *word)
 {
 	for (uint32_t i = 0; i < parse->command->spec_count; i++) {
 		const struct option_spec *spec = &parse->command->specs[i];
 		if (spec->kind != OPTION_OPERAND)
 			continue;
 		if (parse->on_line[i])
-			return usage(parse, "'%s': a second argument: expected only one %s", word, spec->argument);
+			return options_usage(
+				parse, "'%s': a second argument: expected only one %s", word, spec->argument);
 		if (!*word)
-			return usage(parse, "'': expected %s", spec->argument);
+			return options_usage(parse, "'': expected %s", spec->argument);
 		parse->on_line[i] = true;
-		return store(parse, spec, (union option_value){.text = word});
+		return options_store(parse, spec, (union option_value){.text = word});
 	}
-	return usage(parse, "'%s': expected no argument", word);
+	return options_usage(parse, "'%s': expected no argument", word);
 }
 
-static troupe_status take_words(struct parse *parse, int argc, char **argv)
+static troupe_status options_take_words(struct options_parse *parse, int argc, char **argv)
 {
 	bool options = true;
 	troupe_status status = TROUPE_OK;
 	for (int i = 0; i < argc && !status && !parse->help; i++) {
 		const char *word = argv[i];
 		if (!options || word[0] != '-' || !word[1])
-			status = take_operand(parse, word);
+			status = options_take_operand(parse, word);
 		else if (!strcmp(word, "--"))
 			options = false;
 		else
-			status = (word[1] == '-' ? take_long : take_letters)(parse, argc, argv, &i);
+			status = (word[1] == '-' ? options_take_long : options_take_letters)(parse, argc, argv, &i);
 	}
 	return status;
 }
 
-static uint32_t excluded(const struct options_command *command, uint32_t index)
+static uint32_t options_excluded(const struct options_command *command, uint32_t index)
 {
 	const char *other = command->specs[index].excludes;
-	const struct option_spec *spec = other ? find(command, other, strlen(other)) : NULL;
+	const struct option_spec *spec = other ? options_find(command, other, strlen(other)) : NULL;
 	return spec ? (uint32_t)(spec - command->specs) : OPTIONS_MAX;
 }
 
-static troupe_status check_excluded(struct parse *parse)
+static troupe_status options_check_excluded(struct options_parse *parse)
 {
 	for (uint32_t i = 0; i < parse->command->spec_count; i++) {
-		uint32_t other = excluded(parse->command, i);
+		uint32_t other = options_excluded(parse->command, i);
 		if (parse->on_line[i] && other < OPTIONS_MAX && parse->on_line[other])
-			return usage(parse, "--%s and --%s: expected only one of them", parse->command->specs[i].name,
-				parse->command->specs[other].name);
+			return options_usage(parse, "--%s and --%s: expected only one of them",
+				parse->command->specs[i].name, parse->command->specs[other].name);
 	}
 	return TROUPE_OK;
 }
 
 /* --- the configuration file --------------------------------------------------------------------------------------- */
 
-static bool allowed_in_file(const struct option_spec *spec)
+static bool options_allowed_in_file(const struct option_spec *spec)
 {
 	return spec->name && spec->kind != OPTION_HEADING && spec->kind != OPTION_CONFIG && spec->kind != OPTION_HELP &&
 	       spec->kind != OPTION_ABSENT;
 }
 
-static const struct option_spec *find_element(const struct options_command *command, const char *name)
+static const struct option_spec *options_find_element(const struct options_command *command, const char *name)
 {
 	for (uint32_t i = 0; i < command->spec_count; i++)
-		if (allowed_in_file(&command->specs[i]) && !strcmp(command->specs[i].name, name))
+		if (options_allowed_in_file(&command->specs[i]) && !strcmp(command->specs[i].name, name))
 			return &command->specs[i];
 	return NULL;
 }
 
-static troupe_status unknown_element(struct parse *parse, const struct sdf_element *element)
+static troupe_status options_unknown_element(struct options_parse *parse, const struct sdf_element *element)
 {
 	struct text names = {0};
 	for (uint32_t i = 0; i < parse->command->spec_count; i++)
-		if (allowed_in_file(&parse->command->specs[i]))
+		if (options_allowed_in_file(&parse->command->specs[i]))
 			text_add(&names, "%s%s", names.count ? " " : "", parse->command->specs[i].name);
 	fail(&parse->error, TROUPE_EWORLD, "%s:%u: <%s>: no such setting: expected one of %s", element->file,
 		element->line, element->name, names.at ? names.at : "none");
@@ -390,10 +394,10 @@ static troupe_status unknown_element(struct parse *parse, const struct sdf_eleme
 }
 
 /* Whether the command line gives the same value. */
-static bool overridden(const struct parse *parse, uint32_t index)
+static bool options_overridden(const struct options_parse *parse, uint32_t index)
 {
 	const struct option_spec *specs = parse->command->specs;
-	uint32_t other = excluded(parse->command, index);
+	uint32_t other = options_excluded(parse->command, index);
 	if (parse->on_line[index] || (other < OPTIONS_MAX && parse->on_line[other]))
 		return true;
 	bool flag = specs[index].kind == OPTION_FLAG || specs[index].kind == OPTION_UNFLAG;
@@ -404,13 +408,13 @@ static bool overridden(const struct parse *parse, uint32_t index)
 	return false;
 }
 
-static troupe_status take_element(struct parse *parse, const struct sdf_element *element)
+static troupe_status options_take_element(struct options_parse *parse, const struct sdf_element *element)
 {
 	struct troupe_error *error = &parse->error;
-	const struct option_spec *spec = find_element(parse->command, element->name);
+	const struct option_spec *spec = options_find_element(parse->command, element->name);
 	if (!spec)
-		return unknown_element(parse, element);
-	uint32_t index = (uint32_t)(spec - parse->command->specs), other = excluded(parse->command, index);
+		return options_unknown_element(parse, element);
+	uint32_t index = (uint32_t)(spec - parse->command->specs), other = options_excluded(parse->command, index);
 	if (parse->in_file[index] && spec->kind != OPTION_LIST && spec->kind != OPTION_PAIR)
 		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: given twice: expected once", element->file,
 			element->line, element->name);
@@ -421,14 +425,14 @@ static troupe_status take_element(struct parse *parse, const struct sdf_element 
 		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: expected only text in it, no %s", element->file,
 			element->line, element->name, element->child ? "elements" : "attributes");
 	union option_value value;
-	if (!read_value(parse, spec, element->text, &value))
+	if (!options_read_value(parse, spec, element->text, &value))
 		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: '%s': expected %s", element->file, element->line,
-			element->name, element->text, expectation(parse, spec, element->text));
+			element->name, element->text, options_expectation(parse, spec, element->text));
 	parse->in_file[index] = true;
-	return overridden(parse, index) ? TROUPE_OK : store(parse, spec, value);
+	return options_overridden(parse, index) ? TROUPE_OK : options_store(parse, spec, value);
 }
 
-static troupe_status take_file(struct parse *parse)
+static troupe_status options_take_file(struct options_parse *parse)
 {
 	const char *path = NULL;
 	for (uint32_t i = 0; i < parse->command->spec_count; i++)
@@ -441,25 +445,25 @@ static troupe_status take_file(struct parse *parse)
 	if (status)
 		return status;
 	for (const struct sdf_element *e = root->child; e && !status; e = e->next)
-		status = take_element(parse, e);
+		status = options_take_element(parse, e);
 	return status;
 }
 
 /* --- what goes together ------------------------------------------------------------------------------------------- */
 
-static enum option_source source_of(const struct parse *parse, const struct option_spec *spec)
+static enum option_source options_source_of(const struct options_parse *parse, const struct option_spec *spec)
 {
 	size_t index = (size_t)(spec - parse->command->specs);
 	return parse->on_line[index] ? OPTION_ON_LINE : parse->in_file[index] ? OPTION_IN_FILE : OPTION_NOWHERE;
 }
 
-static troupe_status check_needed(struct parse *parse)
+static troupe_status options_check_needed(struct options_parse *parse)
 {
 	for (uint32_t i = 0; i < parse->command->spec_count; i++) {
 		const struct option_spec *spec = &parse->command->specs[i];
-		if (spec->needs && source_of(parse, spec) &&
-			!source_of(parse, find(parse->command, spec->needs, strlen(spec->needs))))
-			return usage(parse, "--%s without --%s: expected both", spec->name, spec->needs);
+		if (spec->needs && options_source_of(parse, spec) &&
+			!options_source_of(parse, options_find(parse->command, spec->needs, strlen(spec->needs))))
+			return options_usage(parse, "--%s without --%s: expected both", spec->name, spec->needs);
 	}
 	return TROUPE_OK;
 }
@@ -474,7 +478,7 @@ const char *option_name(const struct option_spec *spec, struct arena *arena)
 enum { HELP_WIDTH = 79, HELP_COLUMN = 30 };
 
 /* Prints words wrapped at the column; `at` is the present column of the cursor. */
-static void print_wrapped(const char *text, int at, int column)
+static void options_print_wrapped(const char *text, int at, int column)
 {
 	while (*text) {
 		int length = (int)strcspn(text, " ");
@@ -491,7 +495,7 @@ static void print_wrapped(const char *text, int at, int column)
 	printf("\n");
 }
 
-static void print_option(const struct option_spec *spec)
+static void options_print(const struct option_spec *spec)
 {
 	char letter[8] = "   ", left[64];
 	if (spec->letter)
@@ -504,19 +508,19 @@ static void print_option(const struct option_spec *spec)
 		printf("\n");
 		at = 0;
 	}
-	print_wrapped(spec->help, at, HELP_COLUMN);
+	options_print_wrapped(spec->help, at, HELP_COLUMN);
 }
 
-static void print_help(const struct options_command *command)
+static void options_print_help(const struct options_command *command)
 {
 	printf("usage: %s\n\n", command->usage);
-	print_wrapped(command->about, 0, 0);
+	options_print_wrapped(command->about, 0, 0);
 	for (uint32_t i = 0; i < command->spec_count; i++) {
 		const struct option_spec *spec = &command->specs[i];
 		if (spec->kind == OPTION_HEADING)
 			printf("\n%s\n", spec->help);
 		else if (spec->kind != OPTION_ABSENT && spec->kind != OPTION_OPERAND)
-			print_option(spec);
+			options_print(spec);
 	}
 	if (command->after)
 		printf("\n%s", command->after);
@@ -526,22 +530,23 @@ static void print_help(const struct options_command *command)
 
 /* --- all together ------------------------------------------------------------------------------------------------- */
 
-static troupe_status check_operand(struct parse *parse)
+static troupe_status options_check_operand(struct options_parse *parse)
 {
 	for (uint32_t i = 0; i < parse->command->spec_count; i++) {
 		const struct option_spec *spec = &parse->command->specs[i];
 		if (spec->kind != OPTION_OPERAND)
 			continue;
 		const struct option_spec *other =
-			spec->unless ? find(parse->command, spec->unless, strlen(spec->unless)) : NULL;
+			spec->unless ? options_find(parse->command, spec->unless, strlen(spec->unless)) : NULL;
 		bool here = parse->on_line[i] || parse->in_file[i], there = false;
 		if (other)
 			there = parse->on_line[other - parse->command->specs] ||
 				parse->in_file[other - parse->command->specs];
 		if (here && there)
-			return usage(parse, "--%s and a %s: expected only one of them", other->name, spec->argument);
+			return options_usage(
+				parse, "--%s and a %s: expected only one of them", other->name, spec->argument);
 		if (!here && !there && !spec->optional)
-			return usage(parse, "no %s given", spec->argument);
+			return options_usage(parse, "no %s given", spec->argument);
 	}
 	return TROUPE_OK;
 }
@@ -549,23 +554,23 @@ static troupe_status check_operand(struct parse *parse)
 bool options_parse(const struct options_command *command, int argc, char **argv, void *settings, struct arena *arena,
 	enum option_source *sources, int *ret_exit)
 {
-	struct parse parse = {.command = command, .settings = settings, .arena = arena};
-	troupe_status status = take_words(&parse, argc, argv);
+	struct options_parse parse = {.command = command, .settings = settings, .arena = arena};
+	troupe_status status = options_take_words(&parse, argc, argv);
 	if (!status && parse.help) {
-		print_help(command);
+		options_print_help(command);
 		*ret_exit = CLI_DONE;
 		return false;
 	}
 	if (!status)
-		status = check_excluded(&parse);
+		status = options_check_excluded(&parse);
 	if (!status)
-		status = take_file(&parse);
+		status = options_take_file(&parse);
 	if (!status)
-		status = check_operand(&parse);
+		status = options_check_operand(&parse);
 	if (!status)
-		status = check_needed(&parse);
+		status = options_check_needed(&parse);
 	for (uint32_t i = 0; sources && i < command->spec_count; i++)
-		sources[i] = source_of(&parse, &command->specs[i]);
+		sources[i] = options_source_of(&parse, &command->specs[i]);
 	if (!status)
 		return true;
 	cli_complain(command->name, "%s", parse.error.text);

@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER_BYTES = 1 << 16, LINE_BYTES = 2048 };
+enum { OUTPUT_BUFFER_BYTES = 1 << 16, OUTPUT_LINE_BYTES = 2048 };
 
 void output_init(struct output *output, int file, outfile_haste_fn haste)
 {
-	*output = (struct output){.file = file, .haste = haste, .buffer = mem_alloc(BUFFER_BYTES)};
+	*output = (struct output){.file = file, .haste = haste, .buffer = mem_alloc(OUTPUT_BUFFER_BYTES)};
 	pthread_mutex_init(&output->guard, NULL);
 }
 
-static void write_all(struct output *output, const char *at, size_t count)
+static void output_write_all(struct output *output, const char *at, size_t count)
 {
 	const struct outfile_options options = {.haste = output->haste};
 	if (!output->error)
@@ -25,18 +25,18 @@ static void write_all(struct output *output, const char *at, size_t count)
 }
 
 /* the caller holds `guard` in the next two functions */
-static void flush(struct output *output)
+static void output_flush_now(struct output *output)
 {
-	write_all(output, output->buffer, output->count);
+	output_write_all(output, output->buffer, output->count);
 	output->count = 0;
 }
 
-static void add(struct output *output, const char *at, size_t count)
+static void output_add(struct output *output, const char *at, size_t count)
 {
-	if (count > BUFFER_BYTES - output->count)
-		flush(output);
-	if (count > BUFFER_BYTES) {
-		write_all(output, at, count);
+	if (count > OUTPUT_BUFFER_BYTES - output->count)
+		output_flush_now(output);
+	if (count > OUTPUT_BUFFER_BYTES) {
+		output_write_all(output, at, count);
 		return;
 	}
 	memcpy(output->buffer + output->count, at, count);
@@ -45,7 +45,7 @@ static void add(struct output *output, const char *at, size_t count)
 
 void output_line(struct output *output, const char *format, ...)
 {
-	char text[LINE_BYTES] = "", line[LINE_BYTES];
+	char text[OUTPUT_LINE_BYTES] = "", line[OUTPUT_LINE_BYTES];
 	va_list args;
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof text, format, args);
@@ -53,21 +53,21 @@ void output_line(struct output *output, const char *format, ...)
 	size_t count = shown_copy(line, sizeof line, text);
 	line[count] = '\n';
 	pthread_mutex_lock(&output->guard);
-	add(output, line, count + 1);
+	output_add(output, line, count + 1);
 	pthread_mutex_unlock(&output->guard);
 }
 
 void output_text(struct output *output, const char *text)
 {
 	pthread_mutex_lock(&output->guard);
-	add(output, text, strlen(text));
+	output_add(output, text, strlen(text));
 	pthread_mutex_unlock(&output->guard);
 }
 
 void output_flush(struct output *output)
 {
 	pthread_mutex_lock(&output->guard);
-	flush(output);
+	output_flush_now(output);
 	pthread_mutex_unlock(&output->guard);
 }
 

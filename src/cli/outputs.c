@@ -22,12 +22,12 @@ char *outputs_name(const char *pattern, uint64_t step)
 	return mem_printf("%.*s%" PRIu64 "%s", (int)(mark - pattern), pattern, step, mark + 2);
 }
 
-static bool is_written(const struct outputs_item *item)
+static bool outputs_is_written(const struct outputs_item *item)
 {
 	return item->kind >= OUTPUT_OWN;
 }
 
-static bool is_state(const struct outputs_item *item)
+static bool outputs_is_state(const struct outputs_item *item)
 {
 	return item->kind == OUTPUT_STATE_READ || item->kind >= OUTPUT_STATE;
 }
@@ -72,7 +72,7 @@ static troupe_status outputs_check_ending(const struct outputs_item *item, struc
 	return TROUPE_OK;
 }
 
-static troupe_status check_written(const struct outputs_item *item, struct troupe_error *error)
+static troupe_status outputs_check_written(const struct outputs_item *item, struct troupe_error *error)
 {
 	const char *mark = item->kind == OUTPUT_STATES ? strstr(item->path, "%s") : NULL;
 	if (mark && strchr(mark, '/'))
@@ -89,14 +89,15 @@ static troupe_status check_written(const struct outputs_item *item, struct troup
 }
 
 /* Whether two outputs would overwrite each other. A name that contains the step is a new name for each state. */
-static bool collide(const struct outputs_item *a, const struct outputs_item *b)
+static bool outputs_collide(const struct outputs_item *a, const struct outputs_item *b)
 {
 	bool patterns = (a->kind == OUTPUT_STATES && strstr(a->path, "%s")) ||
 			(b->kind == OUTPUT_STATES && strstr(b->path, "%s"));
-	if (patterns || (!is_written(a) && !is_written(b)) || (is_state(a) && is_state(b)))
+	if (patterns || (!outputs_is_written(a) && !outputs_is_written(b)) ||
+		(outputs_is_state(a) && outputs_is_state(b)))
 		return false;
 	/* a world that does not exist at this path may be found in another folder */
-	bool there = is_written(a) && is_written(b);
+	bool there = outputs_is_written(a) && outputs_is_written(b);
 	return (there || (!access(a->path, F_OK) && !access(b->path, F_OK))) && outfile_same(a->path, b->path);
 }
 
@@ -104,13 +105,13 @@ troupe_status outputs_check(const struct outputs *outputs, struct troupe_error *
 {
 	for (uint32_t i = 0; i < outputs->all.count; i++) {
 		const struct outputs_item *item = &outputs->all.at[i];
-		troupe_status status = is_written(item) ? check_written(item, error) : TROUPE_OK;
+		troupe_status status = outputs_is_written(item) ? outputs_check_written(item, error) : TROUPE_OK;
 		for (uint32_t k = 0; k < i && !status; k++)
-			if (collide(item, &outputs->all.at[k]))
+			if (outputs_collide(item, &outputs->all.at[k]))
 				status = fail(error, TROUPE_EIO,
 					"%s: cannot write: it is the file of %s and of %s: expected different files",
 					item->path, outputs->all.at[k].option, item->option);
-		if (!status && is_written(item))
+		if (!status && outputs_is_written(item))
 			status = outputs_check_ending(item, error);
 		if (status)
 			return status;
@@ -125,7 +126,7 @@ static bool outputs_is_claimed(const struct outputs *outputs, uint32_t index, co
 	for (uint32_t i = 0; i < index && !claimed; i++) {
 		const struct outputs_item *item = &outputs->all.at[i];
 		char *other = outputs_path(item);
-		claimed = is_written(item) && outfile_same(path, other);
+		claimed = outputs_is_written(item) && outfile_same(path, other);
 		free(other);
 	}
 	return claimed;
@@ -139,7 +140,7 @@ troupe_status outputs_claim(struct outputs *outputs, struct troupe_error *error)
 		struct outfile_claim claim = {0};
 		struct troupe_error why;
 		char *path = outputs_path(item);
-		if (is_written(item) && !outputs_is_claimed(outputs, i, path)) {
+		if (outputs_is_written(item) && !outputs_is_claimed(outputs, i, path)) {
 			status = outfile_claim(&claim, path, &why);
 			if (status)
 				(void)outputs_fail(item, path, &why, error);

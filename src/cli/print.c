@@ -7,27 +7,27 @@
 #include <stddef.h>
 #include <stdio.h>
 
-struct settings {
+struct cli_print_settings {
 	const char *world;
 	struct option_list resource_paths;
 	struct xacro_settings xacro;
 	bool flat;
 };
 
-#define AT(member) offsetof(struct settings, member)
-static const struct option_spec specs[] = {
-	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world)},
+#define CLI_PRINT_AT(member) offsetof(struct cli_print_settings, member)
+static const struct option_spec cli_print_specs[] = {
+	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = CLI_PRINT_AT(world)},
 	{OPTION_HEADING, .help = "Options"},
-	{OPTION_FLAG, .name = "flat", .offset = AT(flat),
+	{OPTION_FLAG, .name = "flat", .offset = CLI_PRINT_AT(flat),
 		.help = "print one line for each entity instead, sorted, with its pose in the world"},
-	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
+	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = CLI_PRINT_AT(resource_paths),
 		.help = "search this folder for worlds, model:// and relative file names; may be repeated"},
-	XACRO_OPTIONS(AT(xacro.expand), AT(xacro.arguments), NULL),
+	XACRO_OPTIONS(CLI_PRINT_AT(xacro.expand), CLI_PRINT_AT(xacro.arguments), NULL),
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 };
-#undef AT
+#undef CLI_PRINT_AT
 
-static const struct options_command command = {
+static const struct options_command cli_print_command = {
 	.name = "print",
 	.usage = "troupe print [OPTIONS] WORLD.sdf",
 	.about = "Prints a world as troupe understands it: SDF 1.9 with resolved poses and expanded includes; "
@@ -39,18 +39,18 @@ static const struct options_command command = {
 		 "  0  the world is printed\n"
 		 "  1  the world cannot be read, or standard output cannot be written\n"
 		 "  2  wrong usage\n",
-	.specs = specs,
-	.spec_count = ARRAY_LEN(specs),
+	.specs = cli_print_specs,
+	.spec_count = ARRAY_LEN(cli_print_specs),
 };
 
 int cli_print(int argc, char **argv)
 {
-	struct settings settings = {0};
+	struct cli_print_settings settings = {0};
 	struct arena arena = {0};
 	struct sdf *sdf = NULL;
 	const char *world, *expanded;
 	int status = CLI_DONE;
-	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status) &&
+	if (options_parse(&cli_print_command, argc, argv, &settings, &arena, NULL, &status) &&
 		xacro_expand(&settings.xacro, "print", settings.world, settings.resource_paths.at, &arena, &world,
 			&expanded, &status) &&
 		cli_load("print", world, expanded, settings.resource_paths.at, &sdf, &status)) {

@@ -11,7 +11,7 @@
 
 #define S_NS UINT64_C(1000000000)
 
-static bool say(struct program_lines *lines, const char *text, int count, uint64_t cut)
+static bool program_lines_say(struct program_lines *lines, const char *text, int count, uint64_t cut)
 {
 	char line[PROGRAM_LINE_MAX + 160], more[40] = "";
 	if (cut)
@@ -20,20 +20,20 @@ static bool say(struct program_lines *lines, const char *text, int count, uint64
 	return lines->put(lines->ctx, line, (size_t)all);
 }
 
-static void tell_left_out(struct program_lines *lines)
+static void program_lines_tell_left_out(struct program_lines *lines)
 {
 	char text[80];
 	if (!lines->left_out)
 		return;
 	int count = snprintf(text, sizeof text, "(%" PRIu64 " lines left out)", lines->left_out);
-	if (say(lines, text, count, 0))
+	if (program_lines_say(lines, text, count, 0))
 		lines->left_out = 0;
 }
 
-static void end_line(struct program_lines *lines, uint64_t now_ns)
+static void program_lines_finish(struct program_lines *lines, uint64_t now_ns)
 {
 	if (now_ns - lines->second_ns >= S_NS) {
-		tell_left_out(lines);
+		program_lines_tell_left_out(lines);
 		lines->second_ns = now_ns;
 		lines->in_second = 0;
 	}
@@ -46,7 +46,7 @@ static void end_line(struct program_lines *lines, uint64_t now_ns)
 		i += c.bytes;
 	}
 	bool few = lines->in_second++ < PROGRAM_LINES_PER_S_MAX;
-	if (!few || !say(lines, lines->line, (int)lines->count, lines->cut))
+	if (!few || !program_lines_say(lines, lines->line, (int)lines->count, lines->cut))
 		lines->left_out++;
 	lines->count = 0;
 	lines->cut = 0;
@@ -63,7 +63,7 @@ void program_lines_take(struct program_lines *lines, const char *bytes, size_t c
 		lines->cut += part - taken;
 		bytes += part;
 		if (newline) {
-			end_line(lines, now_ns);
+			program_lines_finish(lines, now_ns);
 			bytes++;
 		}
 	}
@@ -72,6 +72,6 @@ void program_lines_take(struct program_lines *lines, const char *bytes, size_t c
 void program_lines_end(struct program_lines *lines, uint64_t now_ns)
 {
 	if (lines->count || lines->cut)
-		end_line(lines, now_ns);
-	tell_left_out(lines);
+		program_lines_finish(lines, now_ns);
+	program_lines_tell_left_out(lines);
 }

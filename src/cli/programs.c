@@ -22,25 +22,29 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { END_MS = KEEPER_GRACE_MS + KEEPER_TERM_MS + KEEPER_KILL_MS + 1000, LOOK_MS = 2, NAMES_MAX = 8 };
+enum {
+	PROGRAMS_END_MS = KEEPER_GRACE_MS + KEEPER_TERM_MS + KEEPER_KILL_MS + 1000,
+	PROGRAMS_LOOK_MS = 2,
+	PROGRAMS_NAMES_MAX = 8
+};
 #define MS_NS UINT64_C(1000000)
 #define USUAL_PATH "/usr/local/bin:/usr/bin:/bin"
 
-struct found { /* one program */
+struct programs_found { /* one program */
 	char *path, *folder;
 };
 
 struct programs {
 	pid_t keeper;
 	int orders; /* writing end of the keeper's pipe; -1: closed */
-	VEC(struct found) found;
+	VEC(struct programs_found) found;
 };
 
 /* --- the keeper --------------------------------------------------------------------------------------------------- */
 
 /* In the new process: only the pipe and standard error stay open, so that no reader of the command's standard
  * output, or writes to its standard input, waits for the keeper. */
-static _Noreturn void become_keeper(int orders, bool loud)
+static _Noreturn void programs_become_keeper(int orders, bool loud)
 {
 	struct status_line line;
 	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -66,7 +70,7 @@ troupe_status programs_create(bool loud, struct programs **ret_programs, struct 
 	pid_t pid = fork();
 	int why = errno;
 	if (!pid)
-		become_keeper(ends[0], loud);
+		programs_become_keeper(ends[0], loud);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	(void)close(ends[0]);
 	if (pid < 0) {
@@ -87,15 +91,15 @@ void programs_stop(struct programs *programs)
 }
 
 /* The keeper bounds its time itself; should it be stopped, the kernel kills the programs with it. */
-static void await_end(pid_t pid)
+static void programs_await_end(pid_t pid)
 {
-	uint64_t limit_ns = clock_now_ns() + END_MS * MS_NS;
+	uint64_t limit_ns = clock_now_ns() + PROGRAMS_END_MS * MS_NS;
 	while (!AGAIN(waitpid(pid, NULL, WNOHANG))) {
 		if (clock_now_ns() > limit_ns) {
 			(void)kill(pid, SIGKILL);
 			limit_ns = UINT64_MAX;
 		}
-		clock_sleep_until_ns(clock_now_ns() + LOOK_MS * MS_NS);
+		clock_sleep_until_ns(clock_now_ns() + PROGRAMS_LOOK_MS * MS_NS);
 	}
 }
 
@@ -104,7 +108,7 @@ void programs_destroy(struct programs *programs)
 	if (!programs)
 		return;
 	programs_stop(programs);
-	await_end(programs->keeper);
+	programs_await_end(programs->keeper);
 	for (uint32_t i = 0; i < programs->found.count; i++) {
 		free(programs->found.at[i].path);
 		free(programs->found.at[i].folder);
@@ -116,7 +120,7 @@ void programs_destroy(struct programs *programs)
 /* --- finding ------------------------------------------------------------------------------------------------------ */
 
 /* 0: it is a file that can be executed; else the reason. */
-static int check_file(const char *path)
+static int programs_check_file(const char *path)
 {
 	struct stat about;
 	if (stat(path, &about))
@@ -127,13 +131,13 @@ static int check_file(const char *path)
 }
 
 /* The caller frees the result; NULL: it is in no folder. */
-static char *search_path(const char *name)
+static char *programs_search_path(const char *name)
 {
 	const char *folders = getenv("PATH");
 	for (const char *at = folders ? folders : USUAL_PATH; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
 		size_t length = strcspn(at, ":");
 		char *path = length ? mem_printf("%.*s/%s", (int)length, at, name) : mem_printf("./%s", name);
-		char *absolute = check_file(path) ? NULL : realpath(path, NULL);
+		char *absolute = programs_check_file(path) ? NULL : realpath(path, NULL);
 		free(path);
 		if (absolute)
 			return absolute;
@@ -141,7 +145,7 @@ static char *search_path(const char *name)
 	return NULL;
 }
 
-static char *folder_of(const char *file)
+static char *programs_folder_of(const char *file)
 {
 	const char *slash = strrchr(file, '/');
 	char *folder = !slash          ? mem_strdup(".")
@@ -152,24 +156,25 @@ static char *folder_of(const char *file)
 	return absolute;
 }
 
-static troupe_status find_one(const struct troupe_program *program, struct found *ret_found, struct troupe_error *error)
+static troupe_status programs_find_one(
+	const struct troupe_program *program, struct programs_found *ret_found, struct troupe_error *error)
 {
 	const char *executable = program->executable;
-	char *folder = folder_of(program->file), *path = NULL;
+	char *folder = programs_folder_of(program->file), *path = NULL;
 	if (!folder)
 		return fail(error, TROUPE_EWORLD,
 			"%s:%u: program '%s': the folder of this file: %s: expected a folder to start it in",
 			program->file, program->line, program->name, strerror(errno));
 	int why = 0;
 	if (!strchr(executable, '/')) {
-		path = search_path(executable);
+		path = programs_search_path(executable);
 		why = path ? 0 : ENOENT;
 	} else {
 		path = *executable == '/' ? mem_strdup(executable) : mem_printf("%s/%s", folder, executable);
-		why = check_file(path);
+		why = programs_check_file(path);
 	}
 	if (!why) {
-		*ret_found = (struct found){path, folder};
+		*ret_found = (struct programs_found){path, folder};
 		return TROUPE_OK;
 	}
 	(void)fail(error, TROUPE_EWORLD,
@@ -188,8 +193,8 @@ troupe_status programs_find(struct programs *programs, const struct troupe_serve
 	uint32_t count = troupe_server_programs(server, &all);
 	troupe_status status = TROUPE_OK;
 	for (uint32_t i = 0; i < count && !status; i++) {
-		struct found found;
-		status = find_one(&all[i], &found, error);
+		struct programs_found found;
+		status = programs_find_one(&all[i], &found, error);
 		if (!status)
 			vec_push(&programs->found, found);
 	}
@@ -199,12 +204,12 @@ troupe_status programs_find(struct programs *programs, const struct troupe_serve
 /* --- starting ----------------------------------------------------------------------------------------------------- */
 
 /* A variable without a value is taken away: this process may itself be the program of a world. */
-static const char *variable(struct arena *arena, const char *name, const char *value)
+static const char *programs_variable(struct arena *arena, const char *name, const char *value)
 {
 	return value && *value ? arena_printf(arena, "%s=%s", name, value) : name;
 }
 
-static const char *absolute_path(struct arena *arena, const char *path)
+static const char *programs_absolute_path(struct arena *arena, const char *path)
 {
 	char *here = path && *path != '/' ? realpath(".", NULL) : NULL;
 	const char *absolute = here ? arena_printf(arena, "%s/%s", here, path) : path;
@@ -212,7 +217,7 @@ static const char *absolute_path(struct arena *arena, const char *path)
 	return absolute;
 }
 
-static const char *own_path(struct arena *arena)
+static const char *programs_own_path(struct arena *arena)
 {
 	char *path = realpath("/proc/self/exe", NULL);
 	const char *own = path ? arena_strdup(arena, path) : NULL;
@@ -220,23 +225,24 @@ static const char *own_path(struct arena *arena)
 	return own;
 }
 
-static const char *const *variables(
+static const char *const *programs_variables(
 	const struct troupe_program *program, const struct programs_place *place, struct arena *arena)
 {
 	const struct gateways_addresses *others = &place->others;
 	const char *const all[] = {
-		variable(arena, "TROUPE", own_path(arena)),
-		variable(arena, "TROUPE_WORLD", program->world),
-		variable(arena, "TROUPE_MODEL", program->model),
-		variable(arena, "TROUPE_PROGRAM", program->name),
-		variable(arena, "TROUPE_LOCKSTEP_SOCKET", absolute_path(arena, place->lockstep_socket)),
-		variable(arena, "TROUPE_LOCKSTEP_ADDRESS", place->lockstep_address),
-		variable(arena, "TROUPE_GZ", others->gz),
-		variable(arena, "TROUPE_VIEW", others->view),
-		variable(arena, "TROUPE_WATCH", others->watch),
-		variable(arena, "TROUPE_FOXGLOVE", others->foxglove),
-		variable(arena, "TROUPE_ROS2", others->ros2),
-		variable(arena, "TROUPE_ROSBRIDGE", others->rosbridge),
+		programs_variable(arena, "TROUPE", programs_own_path(arena)),
+		programs_variable(arena, "TROUPE_WORLD", program->world),
+		programs_variable(arena, "TROUPE_MODEL", program->model),
+		programs_variable(arena, "TROUPE_PROGRAM", program->name),
+		programs_variable(
+			arena, "TROUPE_LOCKSTEP_SOCKET", programs_absolute_path(arena, place->lockstep_socket)),
+		programs_variable(arena, "TROUPE_LOCKSTEP_ADDRESS", place->lockstep_address),
+		programs_variable(arena, "TROUPE_GZ", others->gz),
+		programs_variable(arena, "TROUPE_VIEW", others->view),
+		programs_variable(arena, "TROUPE_WATCH", others->watch),
+		programs_variable(arena, "TROUPE_FOXGLOVE", others->foxglove),
+		programs_variable(arena, "TROUPE_ROS2", others->ros2),
+		programs_variable(arena, "TROUPE_ROSBRIDGE", others->rosbridge),
 	};
 	_Static_assert(ARRAY_LEN(all) <= KEEPER_VARIABLES_MAX, "the keeper takes them");
 	const char **copy = arena_array(arena, const char *, ARRAY_LEN(all) + 1);
@@ -244,7 +250,7 @@ static const char *const *variables(
 	return copy;
 }
 
-static bool send_all(int file, const char *at, size_t count)
+static bool programs_send_all(int file, const char *at, size_t count)
 {
 	while (count) {
 		ssize_t some = AGAIN(write(file, at, count));
@@ -269,10 +275,10 @@ troupe_status programs_start(struct programs *programs, const struct troupe_serv
 			.path = programs->found.at[i].path,
 			.folder = programs->found.at[i].folder,
 			.args = all[i].args,
-			.variables = variables(&all[i], place, &arena),
+			.variables = programs_variables(&all[i], place, &arena),
 			.restarts = all[i].restarts};
 	keeper_pack(orders, count, &text);
-	bool sent = send_all(programs->orders, text.at, text.count);
+	bool sent = programs_send_all(programs->orders, text.at, text.count);
 	text_fini(&text);
 	arena_fini(&arena);
 	return sent ? TROUPE_OK
@@ -292,10 +298,10 @@ void programs_warn(const struct troupe_server *server, void (*warn)(void *ctx, c
 			of_world++;
 		text_add(&line, "%s:%u: world '%.80s': not started: %s ", all[i].file, all[i].line, all[i].world,
 			of_world == 1 ? "program" : "programs");
-		for (uint32_t k = 0; k < MIN(of_world, (uint32_t)NAMES_MAX); k++)
+		for (uint32_t k = 0; k < MIN(of_world, (uint32_t)PROGRAMS_NAMES_MAX); k++)
 			text_add(&line, "%s'%s'", k ? ", " : "", all[i + k].name);
-		if (of_world > NAMES_MAX)
-			text_add(&line, " and %u more", of_world - NAMES_MAX);
+		if (of_world > PROGRAMS_NAMES_MAX)
+			text_add(&line, " and %u more", of_world - PROGRAMS_NAMES_MAX);
 		text_add(&line, "; --programs starts %s", of_world == 1 ? "it" : "them");
 		struct troupe_error clean;
 		(void)fail(&clean, TROUPE_EWORLD, "%s", line.at);

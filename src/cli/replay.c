@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct settings {
+struct cli_replay_settings {
 	const char *recording;
 	const char *transport, *mcap, *mcap_names, *mcap_robot;
 	struct option_list resource_paths, plugin_paths, topics;
@@ -30,61 +30,62 @@ struct settings {
 	struct troupe_error mcap_error;
 };
 
-#define AT(member) offsetof(struct settings, member)
-#define WHOLE_MAX 9223372036854775807.0
-static const struct option_spec specs[] = {
-	{OPTION_OPERAND, .name = "recording", .argument = "FILE", .offset = AT(recording)},
+#define CLI_REPLAY_AT(member) offsetof(struct cli_replay_settings, member)
+#define CLI_REPLAY_WHOLE_MAX 9223372036854775807.0
+static const struct option_spec cli_replay_specs[] = {
+	{OPTION_OPERAND, .name = "recording", .argument = "FILE", .offset = CLI_REPLAY_AT(recording)},
 	{OPTION_HEADING, .help = "Options (the state must not depend on the first three)"},
-	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = AT(secondaries), .hi = TROUPE_SECONDARIES_MAX,
-		.help = "as for troupe run"},
-	{OPTION_CHOICE, .name = "transport", .argument = "NAME", .offset = AT(transport),
+	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = CLI_REPLAY_AT(secondaries),
+		.hi = TROUPE_SECONDARIES_MAX, .help = "as for troupe run"},
+	{OPTION_CHOICE, .name = "transport", .argument = "NAME", .offset = CLI_REPLAY_AT(transport),
 		.list = network_transports_here, .help = "as for troupe run: inproc (the default) or tcp"},
-	{OPTION_WHOLE, .name = "chaos", .argument = "SEED", .offset = AT(chaos), .hi = WHOLE_MAX,
+	{OPTION_WHOLE, .name = "chaos", .argument = "SEED", .offset = CLI_REPLAY_AT(chaos), .hi = CLI_REPLAY_WHOLE_MAX,
 		.help = "as for troupe run"},
-	{OPTION_WHOLE, .name = "network-stale-ms", .argument = "MS", .offset = AT(stale_ms), .lo = 10, .hi = 3600000,
-		.help = "with --transport tcp: as for troupe run (default: 1000)"},
-	{OPTION_WHOLE, .name = "until-step", .argument = "N", .offset = AT(until_step), .hi = WHOLE_MAX,
-		.help = "compare no state after step N; 0: no limit (the default)"},
-	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
+	{OPTION_WHOLE, .name = "network-stale-ms", .argument = "MS", .offset = CLI_REPLAY_AT(stale_ms), .lo = 10,
+		.hi = 3600000, .help = "with --transport tcp: as for troupe run (default: 1000)"},
+	{OPTION_WHOLE, .name = "until-step", .argument = "N", .offset = CLI_REPLAY_AT(until_step),
+		.hi = CLI_REPLAY_WHOLE_MAX, .help = "compare no state after step N; 0: no limit (the default)"},
+	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = CLI_REPLAY_AT(resource_paths),
 		.help = "search this folder for model:// and relative file names; may be repeated"},
-	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = AT(plugin_paths),
+	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = CLI_REPLAY_AT(plugin_paths),
 		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
 			"be repeated"},
-	{OPTION_TEXT, .name = "mcap", .argument = "FILE", .offset = AT(mcap),
+	{OPTION_TEXT, .name = "mcap", .argument = "FILE", .offset = CLI_REPLAY_AT(mcap),
 		.help = "record topics into this file, as for troupe run: the file that --mcap would have written in "
 			"the "
 			"run itself"},
-	{OPTION_LIST, .name = "topic", .needs = "mcap", .argument = "PATTERN[@HZ]", .offset = AT(topics),
+	{OPTION_LIST, .name = "topic", .needs = "mcap", .argument = "PATTERN[@HZ]", .offset = CLI_REPLAY_AT(topics),
 		.help = "with --mcap: as for troupe run; may be repeated"},
-	{OPTION_CHOICE, .name = "mcap-names", .needs = "mcap", .argument = "NAMES", .offset = AT(mcap_names),
+	{OPTION_CHOICE, .name = "mcap-names", .needs = "mcap", .argument = "NAMES", .offset = CLI_REPLAY_AT(mcap_names),
 		.choices = MCAP_OUT_NAMES, .help = "with --mcap: as for troupe run (default: gz)"},
-	{OPTION_TEXT, .name = "mcap-robot", .needs = "mcap", .argument = "MODEL", .offset = AT(mcap_robot),
+	{OPTION_TEXT, .name = "mcap-robot", .needs = "mcap", .argument = "MODEL", .offset = CLI_REPLAY_AT(mcap_robot),
 		.help = "as for troupe run"},
-	{OPTION_LIST, .name = "serve", .argument = "NAME[=ADDRESS][,KEY=VALUE]...", .offset = AT(gateways.serve),
+	{OPTION_LIST, .name = "serve", .argument = "NAME[=ADDRESS][,KEY=VALUE]...",
+		.offset = CLI_REPLAY_AT(gateways.serve),
 		.help = "show the recording through this gateway instead, view or foxglove, until this is "
 			"interrupted; as for troupe run"},
-	{OPTION_TEXT, .name = "foxglove", .argument = "[ADDRESS:]PORT", .offset = AT(gateways.foxglove),
+	{OPTION_TEXT, .name = "foxglove", .argument = "[ADDRESS:]PORT", .offset = CLI_REPLAY_AT(gateways.foxglove),
 		.help = "show the recording to Foxglove instead, and to clients of its WebSocket protocol, until this "
 			"is interrupted: the viewer chooses when it plays, how fast, and which step is shown; "
 			"ADDRESS and PORT as for troupe run"},
 	{OPTION_TEXT, .name = "foxglove-cert", .needs = "foxglove-key", .argument = "FILE",
-		.offset = AT(gateways.foxglove_cert), .help = "with --foxglove: as for troupe run"},
+		.offset = CLI_REPLAY_AT(gateways.foxglove_cert), .help = "with --foxglove: as for troupe run"},
 	{OPTION_TEXT, .name = "foxglove-key", .needs = "foxglove-cert", .argument = "FILE",
-		.offset = AT(gateways.foxglove_key), .help = "as for troupe run"},
+		.offset = CLI_REPLAY_AT(gateways.foxglove_key), .help = "as for troupe run"},
 	{OPTION_TEXT, .name = "foxglove-origin", .needs = "foxglove", .argument = "ORIGIN",
-		.offset = AT(gateways.foxglove_origin), .help = "with --foxglove: as for troupe run"},
-	{OPTION_FLAG, .name = "token", .excludes = "foxglove-insecure", .offset = AT(gateways.token),
+		.offset = CLI_REPLAY_AT(gateways.foxglove_origin), .help = "with --foxglove: as for troupe run"},
+	{OPTION_FLAG, .name = "token", .excludes = "foxglove-insecure", .offset = CLI_REPLAY_AT(gateways.token),
 		.help = "with --foxglove: as for troupe run"},
-	{OPTION_FLAG, .name = "foxglove-insecure", .needs = "foxglove", .offset = AT(gateways.foxglove_insecure),
-		.help = "with --foxglove: as for troupe run"},
-	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3",
+	{OPTION_FLAG, .name = "foxglove-insecure", .needs = "foxglove",
+		.offset = CLI_REPLAY_AT(gateways.foxglove_insecure), .help = "with --foxglove: as for troupe run"},
+	{OPTION_WHOLE, 'v', "verbose", "LEVEL", CLI_REPLAY_AT(verbosity), .hi = 4, .bare = "3",
 		.help = "0: errors and the result; 1 or 2: also warnings (default: 1); 3 or 4: also a line \"hash STEP "
 			"HEX16\" for each compared state. Without LEVEL: 3"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 };
-#undef AT
+#undef CLI_REPLAY_AT
 
-static const struct options_command command = {
+static const struct options_command cli_replay_command = {
 	.name = "replay",
 	.usage = "troupe replay [OPTIONS] FILE",
 	.about = "Runs a recording of troupe run --record again, as fast as possible, and compares each "
@@ -101,64 +102,64 @@ static const struct options_command command = {
 		 "  4  internal error, out of memory, or a model diverged\n"
 		 "  5  the recording was cut off or is damaged; all states before that point are\n"
 		 "     the same\n",
-	.specs = specs,
-	.spec_count = ARRAY_LEN(specs),
+	.specs = cli_replay_specs,
+	.spec_count = ARRAY_LEN(cli_replay_specs),
 };
 
-static bool is_tcp(const struct settings *settings)
+static bool cli_replay_is_tcp(const struct cli_replay_settings *settings)
 {
 	return network_is_children(settings->transport);
 }
 
-static bool is_shown(const struct settings *settings)
+static bool cli_replay_is_shown(const struct cli_replay_settings *settings)
 {
 	return settings->gateways.foxglove || settings->gateways.serve.count;
 }
 
 /* The first option that makes no sense for a recording that is shown; NULL: there is none. */
-static const char *not_shown(const struct settings *settings)
+static const char *cli_replay_not_shown(const struct cli_replay_settings *settings)
 {
-	return is_tcp(settings)       ? "--transport tcp"
-	       : settings->chaos >= 0 ? "--chaos"
-	       : settings->until_step ? "--until-step"
-	       : settings->mcap       ? "--mcap"
-				      : NULL;
+	return cli_replay_is_tcp(settings) ? "--transport tcp"
+	       : settings->chaos >= 0      ? "--chaos"
+	       : settings->until_step      ? "--until-step"
+	       : settings->mcap            ? "--mcap"
+					   : NULL;
 }
 
 /* Checks combinations that the table of options cannot describe. */
-static bool check(const struct settings *settings)
+static bool cli_replay_check(const struct cli_replay_settings *settings)
 {
-	if (settings->stale_ms && !is_tcp(settings))
+	if (settings->stale_ms && !cli_replay_is_tcp(settings))
 		cli_complain("replay",
 			"--network-stale-ms without --transport tcp: expected both; see troupe replay --help");
-	else if (is_tcp(settings) && !settings->secondaries)
+	else if (cli_replay_is_tcp(settings) && !settings->secondaries)
 		cli_complain("replay",
 			"--transport tcp with --secondaries 0: expected at least 1; see troupe replay --help");
-	else if (is_shown(settings) && not_shown(settings))
+	else if (cli_replay_is_shown(settings) && cli_replay_not_shown(settings))
 		cli_complain("replay", "%s and %s: expected only one of them; see troupe replay --help",
-			settings->gateways.foxglove ? "--foxglove" : "--serve", not_shown(settings));
+			settings->gateways.foxglove ? "--foxglove" : "--serve", cli_replay_not_shown(settings));
 	else
 		return true;
 	return false;
 }
 
-static void on_warning(void *ctx, const char *text)
+static void cli_replay_on_warning(void *ctx, const char *text)
 {
-	const struct settings *settings = ctx;
+	const struct cli_replay_settings *settings = ctx;
 	if (settings->verbosity >= 1)
 		cli_finding(SDF_WARNING, text);
 }
 
-static void on_hash(void *ctx, uint64_t step, uint64_t hash)
+static void cli_replay_on_hash(void *ctx, uint64_t step, uint64_t hash)
 {
-	const struct settings *settings = ctx;
+	const struct cli_replay_settings *settings = ctx;
 	if (settings->verbosity >= 3)
 		printf("hash %" PRIu64 " %016" PRIx64 "\n", step, hash);
 }
 
-static void on_server(void *ctx, struct troupe_server *server, bool begins)
+static void cli_replay_on_server(void *ctx, struct troupe_server *server, bool begins)
 {
-	struct settings *settings = ctx;
+	struct cli_replay_settings *settings = ctx;
 	struct troupe_error *error = &settings->mcap_error;
 	if (begins)
 		settings->mcap_status = mcap_out_begin(&settings->mcap_out, server, error);
@@ -166,14 +167,14 @@ static void on_server(void *ctx, struct troupe_server *server, bool begins)
 		settings->mcap_status = mcap_out_end(&settings->mcap_out, error);
 }
 
-static void on_step(void *ctx, struct troupe_server *server, uint64_t step)
+static void cli_replay_on_step(void *ctx, struct troupe_server *server, uint64_t step)
 {
-	struct settings *settings = ctx;
+	struct cli_replay_settings *settings = ctx;
 	(void)server, (void)step;
 	mcap_out_step(&settings->mcap_out);
 }
 
-static void print_same(const struct settings *settings, const struct troupe_replay *replay)
+static void cli_replay_print_same(const struct cli_replay_settings *settings, const struct troupe_replay *replay)
 {
 	const char *how = replay->end == TROUPE_REPLAY_CUT       ? "cut off"
 			  : replay->end == TROUPE_REPLAY_DAMAGED ? "damaged"
@@ -191,10 +192,10 @@ static void print_same(const struct settings *settings, const struct troupe_repl
 			replay->readings_digest);
 }
 
-static int print_result(const struct settings *settings, const struct troupe_replay *replay)
+static int cli_replay_print_result(const struct cli_replay_settings *settings, const struct troupe_replay *replay)
 {
 	if (replay->end != TROUPE_REPLAY_DIFFERS) {
-		print_same(settings, replay);
+		cli_replay_print_same(settings, replay);
 		bool whole = replay->end == TROUPE_REPLAY_WHOLE || replay->end == TROUPE_REPLAY_LIMIT;
 		return whole ? CLI_DONE : CLI_INCOMPLETE;
 	}
@@ -206,12 +207,12 @@ static int print_result(const struct settings *settings, const struct troupe_rep
 }
 
 /* children: empty before the call; the caller ends those that were started. */
-static troupe_status run_again(const struct settings *settings, struct troupe_server_def *def,
+static troupe_status cli_replay_run_again(const struct cli_replay_settings *settings, struct troupe_server_def *def,
 	struct children *children, struct troupe_replay *ret_result, struct troupe_error *error)
 {
 	struct troupe_network network = {.stale_ms = (uint32_t)settings->stale_ms};
 	troupe_status status = TROUPE_OK;
-	if (is_tcp(settings)) {
+	if (cli_replay_is_tcp(settings)) {
 		network.secondaries = children_count(settings->secondaries);
 		status = children_start(children, network.secondaries, 0, settings->plugin_paths.at, NULL, error);
 		network.sockets = children->sockets;
@@ -226,7 +227,7 @@ static troupe_status run_again(const struct settings *settings, struct troupe_se
 	return status;
 }
 
-static struct troupe_server_def def_of(const struct settings *settings)
+static struct troupe_server_def cli_replay_def_of(const struct cli_replay_settings *settings)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	def.resume_path = settings->recording;
@@ -237,40 +238,40 @@ static struct troupe_server_def def_of(const struct settings *settings)
 }
 
 /* The address is printed; then clients play it until a signal comes. */
-static int show(const struct settings *settings)
+static int cli_replay_show(const struct cli_replay_settings *settings)
 {
-	struct troupe_server_def def = def_of(settings);
+	struct troupe_server_def def = cli_replay_def_of(settings);
 	return gateways_show("replay", &settings->gateways, &def, NULL, settings->verbosity);
 }
 
-static int replay(struct settings *settings)
+static int cli_replay_log(struct cli_replay_settings *settings)
 {
-	struct troupe_server_def def = def_of(settings);
+	struct troupe_server_def def = cli_replay_def_of(settings);
 	struct children children = {0};
 	struct troupe_replay result;
 	struct troupe_error error;
 	def.chaos = settings->chaos >= 0;
 	def.chaos_seed = def.chaos ? (uint64_t)settings->chaos : 0;
-	def.on_warning = on_warning;
-	def.on_hash = on_hash;
-	def.on_server = settings->mcap ? on_server : NULL;
-	def.on_step = settings->mcap ? on_step : NULL;
+	def.on_warning = cli_replay_on_warning;
+	def.on_hash = cli_replay_on_hash;
+	def.on_server = settings->mcap ? cli_replay_on_server : NULL;
+	def.on_step = settings->mcap ? cli_replay_on_step : NULL;
 	def.step_every = settings->mcap ? 1 : 0;
 	def.ctx = settings;
-	troupe_status status = run_again(settings, &def, &children, &result, &error);
+	troupe_status status = cli_replay_run_again(settings, &def, &children, &result, &error);
 	children_end(&children);
 	if (status) {
 		cli_complain("replay", "%s", error.text);
 		return cli_exit_status(status);
 	}
-	int exit_status = print_result(settings, &result);
+	int exit_status = cli_replay_print_result(settings, &result);
 	if (settings->mcap_status)
 		cli_complain("replay", "%s", settings->mcap_error.text);
 	return exit_status == CLI_DONE ? cli_exit_status(settings->mcap_status) : exit_status;
 }
 
 /* The file of --mcap is checked before the recording runs. */
-static int replay_and_write(struct settings *settings)
+static int cli_replay_and_write(struct cli_replay_settings *settings)
 {
 	struct outputs outputs = {0};
 	struct troupe_error error;
@@ -282,9 +283,9 @@ static int replay_and_write(struct settings *settings)
 	int exit_status = cli_exit_status(status);
 	if (!status) {
 		const struct mcap_out_def def = {settings->mcap, &settings->topics, settings->mcap_names,
-			settings->mcap_robot, on_warning, settings};
+			settings->mcap_robot, cli_replay_on_warning, settings};
 		status = mcap_out_init(&settings->mcap_out, &def, &error);
-		exit_status = status ? CLI_BAD_USAGE : replay(settings);
+		exit_status = status ? CLI_BAD_USAGE : cli_replay_log(settings);
 		mcap_out_fini(&settings->mcap_out);
 	}
 	if (status)
@@ -295,13 +296,13 @@ static int replay_and_write(struct settings *settings)
 
 int cli_replay(int argc, char **argv)
 {
-	struct settings settings = {.secondaries = TROUPE_SECONDARIES_AUTO, .chaos = -1, .verbosity = 1};
+	struct cli_replay_settings settings = {.secondaries = TROUPE_SECONDARIES_AUTO, .chaos = -1, .verbosity = 1};
 	struct arena arena = {0};
 	int status;
-	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status))
-		status = !check(&settings)     ? CLI_BAD_USAGE
-			 : is_shown(&settings) ? show(&settings)
-					       : replay_and_write(&settings);
+	if (options_parse(&cli_replay_command, argc, argv, &settings, &arena, NULL, &status))
+		status = !cli_replay_check(&settings)     ? CLI_BAD_USAGE
+			 : cli_replay_is_shown(&settings) ? cli_replay_show(&settings)
+							  : cli_replay_and_write(&settings);
 	arena_fini(&arena);
 	return status;
 }

@@ -17,18 +17,18 @@ enum {
 	FALLEN_MAX = 3,        /* robots */
 	NAME_LETTERS_MAX = 60, /* of a model */
 };
-#define NEAR_M 0.05
+#define CLI_REPORT_NEAR_M 0.05
 #define UPRIGHT_RAD 0.5
 #define LEVEL_M 1.0 /* a robot may stand so much higher or lower than it began, and more after a way on a slope */
 _Static_assert(WORLDS_MAX * 9 + 8 <= REPORT_LINES_MAX, "a world takes at most nine lines, the rest eight");
 
-static const char *plural(uint64_t count, const char *one, const char *many)
+static const char *cli_report_plural(uint64_t count, const char *one, const char *many)
 {
 	return count == 1 ? one : many;
 }
 
 /* Names come from files. */
-static void add_name(struct text *out, const char *name)
+static void cli_report_add_name(struct text *out, const char *name)
 {
 	size_t length = strlen(name);
 	char *begin = mem_printf("%.*s", NAME_LETTERS_MAX, name);
@@ -40,18 +40,18 @@ static void add_name(struct text *out, const char *name)
 /* --- robots ------------------------------------------------------------------------------------------------------- */
 
 /* Odometry knows no height: a robot that has dropped from the edge of the world is where its odometry says. */
-static bool report_left_level(const struct troupe_odometry *odometry)
+static bool cli_report_left_level(const struct troupe_odometry *odometry)
 {
 	return fabs(odometry->height_m) > LEVEL_M + hypot(odometry->x, odometry->y);
 }
 
-static bool report_leans(const struct troupe_odometry *odometry)
+static bool cli_report_leans(const struct troupe_odometry *odometry)
 {
 	return odometry->tilt_rad > UPRIGHT_RAD;
 }
 
 /* Names the first robots of which the predicate holds. Returns how many there are. */
-static uint32_t report_add_named(const struct troupe_report_world *world, const char *what,
+static uint32_t cli_report_add_named(const struct troupe_report_world *world, const char *what,
 	bool (*holds)(const struct troupe_odometry *odometry), bool heights, struct text *out)
 {
 	uint32_t count = 0;
@@ -60,7 +60,7 @@ static uint32_t report_add_named(const struct troupe_report_world *world, const 
 		if (!odometry->given || !holds(odometry) || count++ >= FALLEN_MAX)
 			continue;
 		text_add(out, "%s", count == 1 ? what : ", ");
-		add_name(out, world->models[i].name);
+		cli_report_add_name(out, world->models[i].name);
 		if (heights)
 			text_add(out, " %.3g m %s", fabs(odometry->height_m),
 				odometry->height_m < 0 ? "lower" : "higher");
@@ -70,22 +70,22 @@ static uint32_t report_add_named(const struct troupe_report_world *world, const 
 	return count;
 }
 
-static void add_fallen(const struct troupe_report_world *world, struct text *out)
+static void cli_report_add_fallen(const struct troupe_report_world *world, struct text *out)
 {
-	uint32_t lean = report_add_named(world, "not upright: ", report_leans, false, out);
+	uint32_t lean = cli_report_add_named(world, "not upright: ", cli_report_leans, false, out);
 	const char *what = lean ? "; not at the height of the start: " : "not at the height of the start: ";
-	uint32_t left = report_add_named(world, what, report_left_level, true, out);
+	uint32_t left = cli_report_add_named(world, what, cli_report_left_level, true, out);
 	text_add(out, lean || left ? "\n" : "");
 }
 
 /* The distance to the place that the odometry gives. */
-static double report_off_m(const struct troupe_odometry *odometry)
+static double cli_report_off_m(const struct troupe_odometry *odometry)
 {
-	return report_left_level(odometry) ? hypot(odometry->drift_m, odometry->height_m) : odometry->drift_m;
+	return cli_report_left_level(odometry) ? hypot(odometry->drift_m, odometry->height_m) : odometry->drift_m;
 }
 
 /* Robots with wheel odometry. */
-static void add_robots(const struct troupe_report_world *world, struct text *out)
+static void cli_report_add_robots(const struct troupe_report_world *world, struct text *out)
 {
 	uint32_t robots = 0, good = 0, worst = TROUPE_NONE;
 	for (uint32_t i = 0; i < world->scene->mobile_count; i++) {
@@ -93,23 +93,23 @@ static void add_robots(const struct troupe_report_world *world, struct text *out
 		if (!odometry->given)
 			continue;
 		robots++;
-		good += report_off_m(odometry) <= NEAR_M && odometry->tilt_rad <= UPRIGHT_RAD;
-		if (worst == TROUPE_NONE || report_off_m(odometry) > report_off_m(&world->odometry[worst]))
+		good += cli_report_off_m(odometry) <= CLI_REPORT_NEAR_M && odometry->tilt_rad <= UPRIGHT_RAD;
+		if (worst == TROUPE_NONE || cli_report_off_m(odometry) > cli_report_off_m(&world->odometry[worst]))
 			worst = i;
 	}
 	if (!robots)
 		return;
 	text_add(out, "%u of %u %s upright and within %g m of where %s odometry says; ", good, robots,
-		robots == 1 ? "robot is" : "robots are", NEAR_M, plural(robots, "its", "their"));
+		robots == 1 ? "robot is" : "robots are", CLI_REPORT_NEAR_M, cli_report_plural(robots, "its", "their"));
 	text_add(out, "%s", robots == 1 ? "" : "the farthest is ");
-	add_name(out, world->models[worst].name);
-	text_add(out, ": %.3f m\n", report_off_m(&world->odometry[worst]));
-	add_fallen(world, out);
+	cli_report_add_name(out, world->models[worst].name);
+	text_add(out, ": %.3f m\n", cli_report_off_m(&world->odometry[worst]));
+	cli_report_add_fallen(world, out);
 }
 
 /* --- work --------------------------------------------------------------------------------------------------------- */
 
-static void add_shares(const struct troupe_report_world *world, struct text *out)
+static void cli_report_add_shares(const struct troupe_report_world *world, struct text *out)
 {
 	double all_s = 0;
 	for (uint32_t i = 0; i < world->secondary_count; i++)
@@ -125,12 +125,13 @@ static void add_shares(const struct troupe_report_world *world, struct text *out
 	text_add(out, "\n");
 }
 
-static void add_tuning(const struct troupe_report_tuning *tuning, struct text *out)
+static void cli_report_add_tuning(const struct troupe_report_tuning *tuning, struct text *out)
 {
 	if (!tuning->given)
 		return;
 	text_add(out, "%u of %u %s %s", tuning->working, tuning->secondaries,
-		plural(tuning->secondaries, "secondary", "secondaries"), plural(tuning->working, "works", "work"));
+		cli_report_plural(tuning->secondaries, "secondary", "secondaries"),
+		cli_report_plural(tuning->working, "works", "work"));
 	if (tuning->together > 1 && tuning->alone_step_s > 0 && tuning->together_step_s > 0)
 		text_add(out, "; in the last trial %u were %.2g times as fast as one", tuning->together,
 			tuning->alone_step_s / tuning->together_step_s);
@@ -138,7 +139,7 @@ static void add_tuning(const struct troupe_report_tuning *tuning, struct text *o
 }
 
 /* Adds a line only if there were commands. */
-static void add_commands(const struct troupe_report_world *world, struct text *out)
+static void cli_report_add_commands(const struct troupe_report_world *world, struct text *out)
 {
 	const struct {
 		uint64_t count;
@@ -151,22 +152,23 @@ static void add_commands(const struct troupe_report_world *world, struct text *o
 		if (!counts[i].count)
 			continue;
 		text_add(out, "%s%" PRIu64 " %s %s", any ? ", " : "", counts[i].count,
-			plural(counts[i].count, counts[i].one, counts[i].several), counts[i].rest);
+			cli_report_plural(counts[i].count, counts[i].one, counts[i].several), counts[i].rest);
 		any = true;
 	}
 	text_add(out, any ? "\n" : "");
 }
 
-static void add_moves(const struct troupe_report_world *world, struct text *out)
+static void cli_report_add_moves(const struct troupe_report_world *world, struct text *out)
 {
 	if (!world->moves && !world->loads)
 		return;
 	text_add(out, "%" PRIu64 " %s between secondaries, %" PRIu64 " %s of levels\n", world->moves,
-		plural(world->moves, "move", "moves"), world->loads, plural(world->loads, "load", "loads"));
+		cli_report_plural(world->moves, "move", "moves"), world->loads,
+		cli_report_plural(world->loads, "load", "loads"));
 }
 
 /* Adds a line only if steps were taken together. */
-static void report_add_windows(const struct troupe_report_world *world, struct text *out)
+static void cli_report_add_windows(const struct troupe_report_world *world, struct text *out)
 {
 	uint64_t steps = world->steps - world->first_step;
 	if (!world->windows || world->longest_window <= 1)
@@ -180,7 +182,7 @@ static void report_add_windows(const struct troupe_report_world *world, struct t
 }
 
 /* Adds a line only if some islands were left to ODE. */
-static void report_add_solver(const struct troupe_report_world *world, struct text *out)
+static void cli_report_add_solver(const struct troupe_report_world *world, struct text *out)
 {
 	uint64_t exact = 0, soft = 0, left = 0, counts[3] = {0};
 	static const char *const why[] = {"as the world asks", "too large", "not solved"};
@@ -212,27 +214,27 @@ static void report_add_solver(const struct troupe_report_world *world, struct te
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static void add_world(const struct troupe_report_world *world, struct text *out)
+static void cli_report_add_world(const struct troupe_report_world *world, struct text *out)
 {
-	add_robots(world, out);
-	text_add(out, "%" PRIu64 " %s, ", world->steps, plural(world->steps, "step", "steps"));
+	cli_report_add_robots(world, out);
+	text_add(out, "%" PRIu64 " %s, ", world->steps, cli_report_plural(world->steps, "step", "steps"));
 	if (world->first_step)
 		text_add(out, "%" PRIu64 " of them in this run, ", world->steps - world->first_step);
 	if (world->paused_steps)
 		text_add(out, "%" PRIu64 " paused for %.3f s, ", world->paused_steps, world->paused_s);
 	text_add(out, "%.6g s simulated in %.3f s: %.3g times real time, %.0f steps/s\n", world->passed_s,
 		MAX(world->wall_s - world->paused_s, 0.0), world->rtf, world->steps_per_s);
-	add_moves(world, out);
+	cli_report_add_moves(world, out);
 	if (world->readings)
 		text_add(out, "%" PRIu64 " %s of sensors, digest %016" PRIx64 "\n", world->readings,
-			plural(world->readings, "reading", "readings"), world->readings_digest);
-	add_shares(world, out);
-	report_add_windows(world, out);
-	report_add_solver(world, out);
-	add_commands(world, out);
+			cli_report_plural(world->readings, "reading", "readings"), world->readings_digest);
+	cli_report_add_shares(world, out);
+	cli_report_add_windows(world, out);
+	cli_report_add_solver(world, out);
+	cli_report_add_commands(world, out);
 }
 
-static void add_next(const struct report_next *next, struct text *out)
+static void cli_report_add_next(const struct report_next *next, struct text *out)
 {
 	if (next->again)
 		text_add(out, "the same hash again, from a single runner:\n  %s\n", next->again);
@@ -246,14 +248,14 @@ void report_summarize(const struct troupe_report *report, const struct report_ne
 	for (uint32_t i = 0; i < report->world_count && i < WORLDS_MAX; i++) {
 		if (report->world_count > 1) {
 			text_add(out, "world ");
-			add_name(out, report->worlds[i].name);
+			cli_report_add_name(out, report->worlds[i].name);
 			text_add(out, ":\n");
 		}
-		add_world(&report->worlds[i], out);
+		cli_report_add_world(&report->worlds[i], out);
 	}
 	if (report->world_count > WORLDS_MAX)
 		text_add(out, "and %u more worlds\n", report->world_count - WORLDS_MAX);
-	add_tuning(&report->worlds[0].tuning, out);
+	cli_report_add_tuning(&report->worlds[0].tuning, out);
 	text_add(out, "state %016" PRIx64 "\n", report->hash);
-	add_next(next, out);
+	cli_report_add_next(next, out);
 }

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 
 /* Appends an option and its word, quoted for a shell. */
-static void add_word(struct text *line, const char *option, const char *word)
+static void results_add_word(struct text *line, const char *option, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%";
 	text_add(line, "%s%s", option ? " " : "", option ? option : "");
@@ -36,30 +36,31 @@ static void add_word(struct text *line, const char *option, const char *word)
 	text_add(line, "'");
 }
 
-static void add_count(struct text *line, const char *option, int64_t count, int64_t usual)
+static void results_add_count(struct text *line, const char *option, int64_t count, int64_t usual)
 {
 	if (count != usual)
 		text_add(line, " %s %" PRId64, option, count);
 }
 
 /* Appends a command line with everything that the state depends on. */
-static void add_again(const struct results *results, struct text *line)
+static void results_add_again(const struct results *results, struct text *line)
 {
 	const struct run_settings *settings = results->settings;
 	text_add(line, "%s run", program_invocation_name);
-	add_word(line, settings->resume ? "--resume" : NULL, settings->resume ? settings->resume : settings->world);
+	results_add_word(
+		line, settings->resume ? "--resume" : NULL, settings->resume ? settings->resume : settings->world);
 	if (settings->commands_out)
-		add_word(line, "--commands", settings->commands_out);
+		results_add_word(line, "--commands", settings->commands_out);
 	else if (settings->commands)
-		add_word(line, "--commands", settings->commands);
+		results_add_word(line, "--commands", settings->commands);
 	if (settings->save_dir &&
 		(settings->commands_out || settings->commands)) /* a command may resume a state there */
-		add_word(line, "--save-dir", settings->save_dir);
+		results_add_word(line, "--save-dir", settings->save_dir);
 	for (uint32_t i = 0; i < settings->resource_paths.count; i++)
-		add_word(line, "--resource-path", settings->resource_paths.at[i]);
+		results_add_word(line, "--resource-path", settings->resource_paths.at[i]);
 	for (uint32_t i = 0; i < settings->plugin_paths.count; i++)
-		add_word(line, "--plugin-path", settings->plugin_paths.at[i]);
-	add_count(line, "--seed", settings->seed, 0);
+		results_add_word(line, "--plugin-path", settings->plugin_paths.at[i]);
+	results_add_count(line, "--seed", settings->seed, 0);
 	if (settings->initial_time_s > 0) {
 		text_add(line, " --initial-sim-time ");
 		text_add_double(line, settings->initial_time_s);
@@ -67,14 +68,14 @@ static void add_again(const struct results *results, struct text *line)
 	text_add(line, "%s%s%s", settings->no_levels ? " --no-levels" : "", settings->no_sleep ? " --no-sleep" : "",
 		settings->paused ? " --paused" : "");
 	if (settings->solver)
-		add_word(line, "--solver", settings->solver);
-	add_count(line, "--iterations", (int64_t)troupe_server_progress(results->server).steps, 0);
+		results_add_word(line, "--solver", settings->solver);
+	results_add_count(line, "--iterations", (int64_t)troupe_server_progress(results->server).steps, 0);
 	text_add(line, " --rtf 0");
 }
 
 /* Whether a command line repeats the run. Not if it would read a pipe, if a rule of determinism was broken, or if
  * commands came that no file has. */
-static bool can_repeat(const struct results *results)
+static bool results_can_repeat(const struct results *results)
 {
 	const struct run_settings *settings = results->settings;
 	const char *world = settings->resume ? settings->resume : settings->world; /* NULL: a standby has its state */
@@ -89,13 +90,13 @@ static bool can_repeat(const struct results *results)
 	       troupe_server_progress(results->server).steps > results->begun_at;
 }
 
-static void summarize(const struct results *results, const struct troupe_report *report)
+static void results_summarize(const struct results *results, const struct troupe_report *report)
 {
 	struct text base = {0}, again = {0}, tcp = {0}, trace = {0}, out = {0};
 	struct report_next next = {0};
 	const struct run_settings *settings = results->settings;
-	if (can_repeat(results)) {
-		add_again(results, &base);
+	if (results_can_repeat(results)) {
+		results_add_again(results, &base);
 		text_add(&again, "%s --secondaries 0 -v 0 --hash-every %" PRIu64, base.at,
 			troupe_server_progress(results->server).steps);
 		text_add(&tcp, "%s --transport tcp --secondaries 3 --chaos 7", base.at);
@@ -114,7 +115,7 @@ static void summarize(const struct results *results, const struct troupe_report 
 	text_fini(&out);
 }
 
-static troupe_status write_report(
+static troupe_status results_write_report(
 	const struct results *results, const struct troupe_report *report, struct troupe_error *error)
 {
 	const char *path = results->settings->report;
@@ -134,9 +135,9 @@ troupe_status results_deliver(const struct results *results, struct troupe_error
 	struct troupe_report *report = troupe_server_report(results->server);
 	troupe_status status = TROUPE_OK;
 	if (results->settings->report)
-		status = write_report(results, report, error);
+		status = results_write_report(results, report, error);
 	else if (results->settings->verbosity >= 1 && !results->failed && !output_failed(results->output))
-		summarize(results, report);
+		results_summarize(results, report);
 	troupe_report_free(report);
 	return status;
 }

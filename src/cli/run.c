@@ -64,7 +64,7 @@ struct run {
 	struct stuck stuck;
 	struct troupe_standby *standby; /* took over: the server resumes its state; NULL: not so */
 	uint64_t begun_at;              /* step */
-	uint64_t paused_at_ns;          /* when on_watch() first saw the present pause; 0: there is none */
+	uint64_t paused_at_ns;          /* when run_on_watch() first saw the present pause; 0: there is none */
 	bool pause_told;
 	struct arena *lasting; /* of the first run of the process; used while no gateway runs */
 	bool no_world;
@@ -76,25 +76,25 @@ struct run {
 
 /* --- callbacks ---------------------------------------------------------------------------------------------------- */
 
-static void on_event(void *ctx, const struct troupe_event *event)
+static void run_on_event(void *ctx, const struct troupe_event *event)
 {
 	struct run *run = ctx;
 	trace_event(&run->output, event, troupe_server_world_count(run->server) > 1);
 }
 
-static void on_member(void *ctx, const struct troupe_report_member *change)
+static void run_on_member(void *ctx, const struct troupe_report_member *change)
 {
 	struct run *run = ctx;
 	trace_member(&run->output, change);
 }
 
-static void on_hash(void *ctx, uint64_t step, uint64_t hash)
+static void run_on_hash(void *ctx, uint64_t step, uint64_t hash)
 {
 	struct run *run = ctx;
 	trace_hash(&run->output, step, hash);
 }
 
-static void on_step(void *ctx, struct troupe_server *server, uint64_t step)
+static void run_on_step(void *ctx, struct troupe_server *server, uint64_t step)
 {
 	struct run *run = ctx;
 	if (run->log_every && step % run->log_every == 0)
@@ -103,7 +103,7 @@ static void on_step(void *ctx, struct troupe_server *server, uint64_t step)
 	mcap_out_step(&run->mcap_out);
 }
 
-static void on_reply(void *ctx, const struct troupe_reply *reply)
+static void run_on_reply(void *ctx, const struct troupe_reply *reply)
 {
 	struct run *run = ctx;
 	if (run->settings.trace)
@@ -111,25 +111,25 @@ static void on_reply(void *ctx, const struct troupe_reply *reply)
 	complaints_reply(&run->complaints, reply);
 }
 
-static void on_taken(void *ctx, const struct troupe_taken *taken)
+static void run_on_taken(void *ctx, const struct troupe_taken *taken)
 {
 	struct run *run = ctx;
 	commands_out_take(&run->commands_out, taken);
 }
 
-static void on_bad_line(void *ctx, const char *text)
+static void run_on_bad_line(void *ctx, const char *text)
 {
 	struct run *run = ctx;
 	complaints_bad_line(&run->complaints, text);
 }
 
-static void on_warning(void *ctx, const char *text)
+static void run_on_warning(void *ctx, const char *text)
 {
 	struct run *run = ctx;
 	complaints_warn(&run->complaints, text);
 }
 
-static void on_note(void *ctx, const char *text)
+static void run_on_note(void *ctx, const char *text)
 {
 	struct run *run = ctx;
 	if (run->settings.verbosity < 1)
@@ -157,7 +157,7 @@ static void run_tell_pause(struct run *run, const struct troupe_progress *progre
 		progress->time_s, run->settings.until_s, troupe_server_world_name(run->server, 0));
 }
 
-static void on_watch(void *ctx)
+static void run_on_watch(void *ctx)
 {
 	struct run *run = ctx;
 	struct troupe_progress progress = troupe_server_progress(run->server);
@@ -171,20 +171,20 @@ static void on_watch(void *ctx)
 /* --- being stopped ------------------------------------------------------------------------------------------------ */
 
 /* Called in a signal handler. */
-static void stop_server(void *ctx)
+static void run_stop_server(void *ctx)
 {
 	struct run *run = ctx;
 	troupe_server_stop(run->server);
 	stuck_ask(&run->stuck);
 }
 
-static uint64_t steps_of(void *ctx)
+static uint64_t run_steps_of(void *ctx)
 {
 	return troupe_server_progress(ctx).steps;
 }
 
 /* Without malloc() and stdio: the interrupted thread may be inside these. */
-static void say_at_once(const char *text)
+static void run_say_at_once(const char *text)
 {
 	const struct outfile_options hurried = {.haste = signals_haste};
 	char line[TROUPE_ERROR_TEXT_BYTES + 80];
@@ -193,7 +193,7 @@ static void say_at_once(const char *text)
 }
 
 /* Called in a signal handler in the middle of loading: there is no world yet that could be saved or reported on. */
-static void leave_loading(void *ctx)
+static void run_leave_loading(void *ctx)
 {
 	static const char report[] =
 		"{\n  \"iterations\": 0,\n  \"sim_time\": 0,\n  \"stopped\": \"while loading\"\n}\n";
@@ -207,11 +207,12 @@ static void leave_loading(void *ctx)
 	else if (settings->report)
 		status = outfile_replace(settings->report, report, sizeof report - 1, &hurried, &error);
 	if (settings->verbosity >= 1)
-		say_at_once(settings->network.save_on_stop
-				    ? "0 steps, 0 s simulated: stopped while the world was loaded, so no state is saved"
-				    : "0 steps, 0 s simulated: stopped while the world was loaded");
+		run_say_at_once(
+			settings->network.save_on_stop
+				? "0 steps, 0 s simulated: stopped while the world was loaded, so no state is saved"
+				: "0 steps, 0 s simulated: stopped while the world was loaded");
 	if (status)
-		say_at_once(error.text);
+		run_say_at_once(error.text);
 	_exit(cli_exit_status(status));
 }
 
@@ -236,10 +237,11 @@ static troupe_status run_and_save(struct run *run, struct troupe_error *error)
 
 /* --- a run -------------------------------------------------------------------------------------------------------- */
 
-static troupe_status on_next(void *ctx, const struct troupe_next *asked, char **ret_world, struct troupe_error *error);
+static troupe_status run_on_next(
+	void *ctx, const struct troupe_next *asked, char **ret_world, struct troupe_error *error);
 
 /* Whether no command can come from outside while the world runs. */
-static bool is_scripted(const struct run_settings *settings)
+static bool run_is_scripted(const struct run_settings *settings)
 {
 	const struct gateways_settings *ways = &settings->gateways;
 	bool open = !ways->no_gz || ways->view || ways->view_address || ways->watch.listen || ways->clients ||
@@ -248,7 +250,7 @@ static bool is_scripted(const struct run_settings *settings)
 	return !open && !live && !settings->lockstep.socket && !settings->lockstep.listen && !settings->programs;
 }
 
-static struct troupe_server_def definition(struct run *run)
+static struct troupe_server_def run_definition(struct run *run)
 {
 	const struct run_settings *settings = &run->settings;
 	struct troupe_server_def def = troupe_server_def_default();
@@ -275,7 +277,7 @@ static struct troupe_server_def definition(struct run *run)
 	def.initial_time_s = settings->initial_time_s;
 	def.barrier_deadline_s = settings->lockstep.deadline_s;
 	def.window = (uint32_t)settings->window;
-	def.scripted = is_scripted(settings);
+	def.scripted = run_is_scripted(settings);
 	def.chaos = settings->chaos >= 0;
 	def.chaos_seed = def.chaos ? (uint64_t)settings->chaos : 0;
 	def.chaos_moves = (uint32_t)settings->chaos_moves;
@@ -292,21 +294,21 @@ static struct troupe_server_def definition(struct run *run)
 	def.anew = settings->anew;
 	def.lanes = settings->lanes ? (uint32_t)atoi(settings->lanes) : 0;
 	def.break_rule = settings->break_rule;
-	def.on_event = settings->trace ? on_event : NULL;
-	def.on_member = settings->trace ? on_member : NULL;
-	def.on_hash = settings->hash_every ? on_hash : NULL;
-	def.on_step = settings->log || settings->camera_out || settings->mcap ? on_step : NULL;
-	def.on_reply = on_reply;
-	def.on_taken = settings->commands_out ? on_taken : NULL;
-	def.on_watch = on_watch;
-	def.on_warning = on_warning;
-	def.on_note = on_note;
-	def.on_next = on_next;
+	def.on_event = settings->trace ? run_on_event : NULL;
+	def.on_member = settings->trace ? run_on_member : NULL;
+	def.on_hash = settings->hash_every ? run_on_hash : NULL;
+	def.on_step = settings->log || settings->camera_out || settings->mcap ? run_on_step : NULL;
+	def.on_reply = run_on_reply;
+	def.on_taken = settings->commands_out ? run_on_taken : NULL;
+	def.on_watch = run_on_watch;
+	def.on_warning = run_on_warning;
+	def.on_note = run_on_note;
+	def.on_next = run_on_next;
 	def.ctx = run;
 	return def;
 }
 
-static void free_next(struct run *run)
+static void run_free_next(struct run *run)
 {
 	troupe_server_destroy(run->server);
 	arena_fini(&run->arena);
@@ -314,7 +316,7 @@ static void free_next(struct run *run)
 }
 
 /* A run with the same options that begins paused: stopped, as simulation_interfaces has it. */
-static struct run *make_next(struct run *run, const struct troupe_next *asked)
+static struct run *run_make_next(struct run *run, const struct troupe_next *asked)
 {
 	struct run *next = mem_alloc(sizeof *next);
 	const char *path = asked->path ? asked->path : run->settings.world;
@@ -333,23 +335,24 @@ static struct run *make_next(struct run *run, const struct troupe_next *asked)
 }
 
 /* The server of the next run is made here, while this run goes on: nothing but the gateways is left to start. */
-static troupe_status on_next(void *ctx, const struct troupe_next *asked, char **ret_world, struct troupe_error *error)
+static troupe_status run_on_next(
+	void *ctx, const struct troupe_next *asked, char **ret_world, struct troupe_error *error)
 {
 	struct run *run = ctx;
 	if (run->bound)
 		return fail(error, TROUPE_ECOMMAND, "%s", run->bound);
 	if (asked->asks)
 		return TROUPE_OK;
-	struct run *next = make_next(run, asked);
-	struct troupe_server_def def = definition(next);
+	struct run *next = run_make_next(run, asked);
+	struct troupe_server_def def = run_definition(next);
 	troupe_status status = troupe_server_create(&def, &next->server, error);
 	if (!status)
-		programs_warn(next->server, on_warning, next);
+		programs_warn(next->server, run_on_warning, next);
 	complaints_say_hidden(&next->complaints);
 	if (!status)
 		status = next_judge(&next->settings, &next->complaints, next->server, asked, error);
 	if (status) {
-		free_next(next);
+		run_free_next(next);
 		return status == TROUPE_EINVAL ? TROUPE_EWORLD : status;
 	}
 	*ret_world = mem_strdup(troupe_server_world_name(next->server, 0));
@@ -357,7 +360,7 @@ static troupe_status on_next(void *ctx, const struct troupe_next *asked, char **
 	return TROUPE_OK;
 }
 
-static struct troupe_network network_of(const struct run *run)
+static struct troupe_network run_network_of(const struct run *run)
 {
 	const struct network_settings *settings = &run->settings.network;
 	bool ranks = run->settings.mode == NETWORK_RANKS;
@@ -383,9 +386,9 @@ static struct troupe_network network_of(const struct run *run)
 		.sockets = run->settings.mode == NETWORK_CHILDREN ? run->children.sockets : NULL};
 }
 
-static troupe_status create_server(struct run *run, struct troupe_error *error)
+static troupe_status run_create_server(struct run *run, struct troupe_error *error)
 {
-	struct troupe_server_def def = definition(run);
+	struct troupe_server_def def = run_definition(run);
 	troupe_status status = TROUPE_OK;
 	if (run->settings.mode == NETWORK_CHILDREN)
 		status = children_start(&run->children, (uint32_t)run->settings.network.secondaries,
@@ -393,7 +396,7 @@ static troupe_status create_server(struct run *run, struct troupe_error *error)
 			run->settings.break_rule, error);
 	if (status)
 		return status;
-	struct troupe_network network = network_of(run);
+	struct troupe_network network = run_network_of(run);
 	if (run->standby) {
 		def.resume_path = "the state of the primary";
 		def.resume_bytes = troupe_standby_state(run->standby, &def.resume_count);
@@ -411,7 +414,7 @@ static troupe_status create_server(struct run *run, struct troupe_error *error)
 }
 
 /* A file of commands may be in the folders of worlds. */
-static troupe_status read_commands(struct run *run, struct troupe_error *error)
+static troupe_status run_read_commands(struct run *run, struct troupe_error *error)
 {
 	const struct run_settings *settings = &run->settings;
 	struct sdf_options options = {.resource_paths = settings->resource_paths.at, .use_environment = true};
@@ -429,7 +432,7 @@ static troupe_status read_commands(struct run *run, struct troupe_error *error)
 }
 
 /* Checks and claims all files that the run will write. */
-static troupe_status check_outputs(struct run *run, struct troupe_error *error)
+static troupe_status run_check_outputs(struct run *run, struct troupe_error *error)
 {
 	const struct run_settings *settings = &run->settings;
 	struct outputs *outputs = &run->outputs;
@@ -450,7 +453,7 @@ static troupe_status check_outputs(struct run *run, struct troupe_error *error)
 	return status ? status : outputs_claim(outputs, error);
 }
 
-static troupe_status check_default(const struct run *run, struct troupe_error *error)
+static troupe_status run_check_default(const struct run *run, struct troupe_error *error)
 {
 	struct outputs outputs = {0};
 	if (run->settings.network.save_on_stop || run->settings.mode == NETWORK_NONE)
@@ -464,26 +467,26 @@ static troupe_status check_default(const struct run *run, struct troupe_error *e
 }
 
 /* All that can be refused before the first step is refused here. */
-static troupe_status prepare(struct run *run, struct troupe_error *error)
+static troupe_status run_prepare(struct run *run, struct troupe_error *error)
 {
 	const struct run_settings *settings = &run->settings;
 	troupe_status status = TROUPE_OK;
 	if (settings->commands && !run_settings_from_input(settings))
-		status = read_commands(run, error);
+		status = run_read_commands(run, error);
 	if (!status)
 		status = saves_read(&run->saves, settings, error);
 	if (!status)
-		status = check_outputs(run, error);
+		status = run_check_outputs(run, error);
 	if (status)
 		return status;
-	status = create_server(run, error);
+	status = run_create_server(run, error);
 	if (!status && !run->programs)
-		programs_warn(run->server, on_warning, run);
+		programs_warn(run->server, run_on_warning, run);
 	complaints_say_hidden(&run->complaints);
 	if (!status && settings->strict)
 		status = complaints_strict(&run->complaints, error);
 	if (!status)
-		status = check_default(run, error);
+		status = run_check_default(run, error);
 	if (!status && run->programs)
 		status = programs_find(run->programs, run->server, error);
 	if (!status)
@@ -491,7 +494,7 @@ static troupe_status prepare(struct run *run, struct troupe_error *error)
 	return status;
 }
 
-static void announce(const struct run *run)
+static void run_announce(const struct run *run)
 {
 	if (run->settings.verbosity < 3)
 		return;
@@ -510,13 +513,13 @@ static void announce(const struct run *run)
 }
 
 /* Whether commands came that are in no file: of standard input, barrier clients or other programs. */
-static bool was_commanded(const struct run *run)
+static bool run_was_commanded(const struct run *run)
 {
 	return run->entrance || gateways_commanded(run->gateways) || commands_in_given(run->commands_in);
 }
 
 /* Saves the state if the run did not reach its own end. */
-static troupe_status save_on_stop(struct run *run, struct troupe_error *error)
+static troupe_status run_save_on_stop(struct run *run, struct troupe_error *error)
 {
 	const char *given = run->settings.network.save_on_stop;
 	if (!given && run->settings.mode == NETWORK_NONE)
@@ -546,19 +549,19 @@ static troupe_status run_end_steps(struct run *run, troupe_status status, bool *
 	return status;
 }
 
-static void leave_stuck(void *ctx);
+static void run_leave_stuck(void *ctx);
 
 static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troupe_error *error)
 {
 	run->begun_at = troupe_server_progress(run->server).steps;
-	run->stuck = (struct stuck){.server = run->server, .leave = leave_stuck, .say = on_note, .ctx = run};
+	run->stuck = (struct stuck){.server = run->server, .leave = run_leave_stuck, .say = run_on_note, .ctx = run};
 	stuck_begin(&run->stuck);
-	signals_tell(stop_server, run);
-	signals_name_stuck(steps_of, run->server);
+	signals_tell(run_stop_server, run);
+	signals_name_stuck(run_steps_of, run->server);
 	log_begin(&run->log, run->server, signals_haste);
 	commands_out_begin(&run->commands_out, signals_haste);
 	troupe_status status =
-		camera_out_begin(&run->camera_out, run->settings.camera_out, run->server, on_warning, run, error);
+		camera_out_begin(&run->camera_out, run->settings.camera_out, run->server, run_on_warning, run, error);
 	if (!status)
 		status = mcap_out_begin(&run->mcap_out, run->server, error);
 	if (!status)
@@ -571,7 +574,7 @@ static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troup
 }
 
 /* The first error is the one with which the run ends. A further one gets a line of its own, if it has none yet. */
-static void add_error(
+static void run_add_error(
 	troupe_status *status, troupe_status next, const struct troupe_error *later, struct troupe_error *error)
 {
 	if (next && *status)
@@ -583,32 +586,32 @@ static void add_error(
 }
 
 /* The report or the summary, and the rest of standard output. failed: the run itself. */
-static void deliver(struct run *run, bool failed, troupe_status *status, struct troupe_error *error)
+static void run_deliver(struct run *run, bool failed, troupe_status *status, struct troupe_error *error)
 {
 	struct troupe_error later;
 	struct results results = {.settings = &run->settings,
 		.server = run->server,
 		.output = &run->output,
 		.begun_at = run->begun_at,
-		.commanded = was_commanded(run),
+		.commanded = run_was_commanded(run),
 		.commands_lost = run->commands_out.why.status,
 		.failed = failed};
 	troupe_status next = results_deliver(&results, &later);
-	add_error(status, next, &later, error);
+	run_add_error(status, next, &later, error);
 	output_flush(&run->output);
 	int why = output_failed(&run->output);
 	next = why ? fail(&later, TROUPE_EIO, "standard output: cannot write: %s", outfile_why(why)) : TROUPE_OK;
-	add_error(status, next, &later, error);
+	run_add_error(status, next, &later, error);
 }
 
 /* The error of the run has priority over errors of its files; errors of files have priority in the order of the
  * calls. Files that are written during the run have warned by themselves. */
-static troupe_status end_outputs(struct run *run, troupe_status status, bool stopped, struct troupe_error *error)
+static troupe_status run_end_outputs(struct run *run, troupe_status status, bool stopped, struct troupe_error *error)
 {
 	run->ran = status;
 	struct troupe_error later;
-	troupe_status saved = status || stopped ? save_on_stop(run, &later) : TROUPE_OK;
-	add_error(&status, saved, &later, error);
+	troupe_status saved = status || stopped ? run_save_on_stop(run, &later) : TROUPE_OK;
+	run_add_error(&status, saved, &later, error);
 	bool failed = status; /* but not if only some of its files could not be written */
 	if (!status)
 		saves_warn(&run->saves, run->server);
@@ -624,8 +627,8 @@ static troupe_status end_outputs(struct run *run, troupe_status status, bool sto
 	bool told = run->mcap_out.told;
 	next = mcap_out_end(&run->mcap_out, &later);
 	if (!status || !told)
-		add_error(&status, next, &later, error);
-	deliver(run, failed, &status, error);
+		run_add_error(&status, next, &later, error);
+	run_deliver(run, failed, &status, error);
 	if (!status)
 		status = saves_result(&run->saves, error);
 	if (!status)
@@ -633,24 +636,24 @@ static troupe_status end_outputs(struct run *run, troupe_status status, bool sto
 	return status;
 }
 
-static troupe_status go(struct run *run, struct troupe_error *error)
+static troupe_status run_go(struct run *run, struct troupe_error *error)
 {
 	bool lines = run->settings.trace || run->settings.hash_every, stopped;
 	/* lines and a status line on one terminal would write over each other */
 	bool quiet = run->settings.verbosity < 1 || (lines && isatty(STDOUT_FILENO));
 	status_init(&run->status, quiet ? -1 : STDERR_FILENO);
 	troupe_status status = run_to_end(run, &stopped, error);
-	return end_outputs(run, status, stopped, error);
+	return run_end_outputs(run, status, stopped, error);
 }
 
-static void on_gateway(void *ctx, bool loud, const char *text)
+static void run_on_gateway(void *ctx, bool loud, const char *text)
 {
 	struct run *run = ctx;
 	if (run->settings.verbosity >= (loud ? 1 : 3))
 		cli_complain("run", "%s", text);
 }
 
-static troupe_status start_programs(struct run *run, struct troupe_error *error)
+static troupe_status run_start_programs(struct run *run, struct troupe_error *error)
 {
 	const struct programs_place place = {.lockstep_socket = run->settings.lockstep.socket,
 		.lockstep_address = lockstep_address(run->entrance),
@@ -659,7 +662,7 @@ static troupe_status start_programs(struct run *run, struct troupe_error *error)
 }
 
 /* Robot clients get their topics with the key of the secondaries, if viewers have no place of their own. */
-static void serve_clients(struct run_settings *settings)
+static void run_serve_clients(struct run_settings *settings)
 {
 	struct gateways_settings *gateways = &settings->gateways;
 	gateways->clients = network_awaits_clients(&settings->network);
@@ -670,20 +673,20 @@ static void serve_clients(struct run_settings *settings)
 	gateways->watch.insecure = settings->network.insecure;
 }
 
-static troupe_status begin_gateways(struct run *run, struct troupe_error *error)
+static troupe_status run_begin_gateways(struct run *run, struct troupe_error *error)
 {
 	struct gateways_settings *settings = &run->settings.gateways;
-	troupe_status status = gateways_start(settings, run->server, on_gateway, run, &run->gateways, error);
+	troupe_status status = gateways_start(settings, run->server, run_on_gateway, run, &run->gateways, error);
 	if (!status)
 		gateways_keep_places(run->gateways, settings, run->lasting);
 	return status;
 }
 
 /* The run that follows, if the present one has not failed and the process is to go on. The gateways have ended. */
-static void settle_next(struct run *run)
+static void run_settle_next(struct run *run)
 {
 	if (run->next && (run->ran || signals_asked())) {
-		free_next(run->next);
+		run_free_next(run->next);
 		run->next = NULL;
 	}
 	if (!run->next)
@@ -691,7 +694,7 @@ static void settle_next(struct run *run)
 }
 
 /* All that runs beside the server ends. */
-static void end_company(struct run *run, troupe_status status, const struct troupe_error *error)
+static void run_end_company(struct run *run, troupe_status status, const struct troupe_error *error)
 {
 	if (status)
 		cli_complain("run", "%s", error->text);
@@ -700,70 +703,71 @@ static void end_company(struct run *run, troupe_status status, const struct trou
 	commands_in_destroy(run->commands_in);
 	programs_stop(run->programs);
 	gateways_end(run->gateways, status ? error : NULL);
-	settle_next(run);
+	run_settle_next(run);
 	lockstep_end(run->entrance, status, error);
 }
 
-static int exit_status_of(const struct run *run, troupe_status status)
+static int run_exit_status_of(const struct run *run, troupe_status status)
 {
 	return run->settings.mode == NETWORK_NONE ? cli_exit_status(status) : network_exit_status(status);
 }
 
 /* Some thread still uses the server, so it is not destroyed. */
-static void leave_for_good(struct run *run, troupe_status status)
+static void run_leave_for_good(struct run *run, troupe_status status)
 {
 	children_end(&run->children);
 	outputs_fini(&run->outputs);
 	if (run->settings.mode == NETWORK_RANKS)
-		network_leave(&run->settings.network, exit_status_of(run, status));
+		network_leave(&run->settings.network, run_exit_status_of(run, status));
 	(void)fflush(stdout);
-	_exit(exit_status_of(run, status));
+	_exit(run_exit_status_of(run, status));
 }
 
-static void leave_stuck(void *ctx)
+static void run_leave_stuck(void *ctx)
 {
 	struct run *run = ctx;
 	struct troupe_error error;
 	bool stopped;
 	troupe_status status = run_end_steps(run, TROUPE_OK, &stopped);
-	status = end_outputs(run, status, stopped, &error);
-	end_company(run, status, &error);
-	leave_for_good(run, status);
+	status = run_end_outputs(run, status, stopped, &error);
+	run_end_company(run, status, &error);
+	run_leave_for_good(run, status);
 }
 
 /* Returns the exit status. */
 static int run_world(struct run *run)
 {
 	struct troupe_error error;
-	serve_clients(&run->settings);
+	run_serve_clients(&run->settings);
 	output_init(&run->output, STDOUT_FILENO, signals_haste);
-	run->commands_out = (struct commands_out){.path = run->settings.commands_out, .warn = on_warning, .ctx = run};
+	run->commands_out =
+		(struct commands_out){.path = run->settings.commands_out, .warn = run_on_warning, .ctx = run};
 	troupe_status status = TROUPE_OK;
 	if (run->settings.programs)
 		status = programs_create(run->settings.verbosity >= 1, &run->programs, &error);
 	if (!status && !run->server)
-		status = prepare(run, &error);
+		status = run_prepare(run, &error);
 	signals_unwatch();
 	if (!status) {
 		run->bound = next_bound(&run->settings, troupe_server_world_count(run->server), run->lasting);
-		status = begin_gateways(run, &error);
+		status = run_begin_gateways(run, &error);
 	}
 	if (!status)
 		status = lockstep_start(&run->settings.lockstep, run->server, gateways_can_be_joined(run->gateways),
-			on_note, run, &run->entrance, &error);
+			run_on_note, run, &run->entrance, &error);
 	bool misused = run->gateways && status == TROUPE_EINVAL;
 	if (!status && run_settings_from_input(&run->settings))
 		status = commands_in_create(
-			run->server, STDIN_FILENO, "standard input", on_bad_line, run, &run->commands_in, &error);
+			run->server, STDIN_FILENO, "standard input", run_on_bad_line, run, &run->commands_in, &error);
 	if (!status && run->programs)
-		status = start_programs(run, &error);
+		status = run_start_programs(run, &error);
 	if (!status) {
-		announce(run);
-		status = go(run, &error);
+		run_announce(run);
+		status = run_go(run, &error);
 	}
-	end_company(run, status, &error);
+	run_end_company(run, status, &error);
 	if (signals_asked() && run->server && troupe_server_is_preparing(run->server))
-		leave_for_good(run, status); /* what nobody waits for any more could take long */
+		run_leave_for_good(run, status); /* what nobody waits for any more could take long */
 	troupe_server_destroy(run->server);
 	children_end(&run->children);
 	programs_destroy(run->programs);
@@ -772,7 +776,7 @@ static int run_world(struct run *run)
 	commands_out_fini(&run->commands_out);
 	saves_fini(&run->saves);
 	outputs_fini(&run->outputs);
-	return misused ? CLI_BAD_USAGE : exit_status_of(run, status);
+	return misused ? CLI_BAD_USAGE : run_exit_status_of(run, status);
 }
 
 /* Programs of ROS that see the run, or will see its file. */
@@ -787,7 +791,7 @@ static troupe_status run_prepare_mcap(struct run *run, struct troupe_error *erro
 			 : gateways->ros2 || gateways->rosbridge ? "ros"
 								 : "gz",
 		.robot = settings->mcap_robot ? settings->mcap_robot : robot,
-		.warn = on_warning,
+		.warn = run_on_warning,
 		.ctx = run};
 	return mcap_out_init(&run->mcap_out, &def, error);
 }
@@ -805,7 +809,7 @@ static int run_logged(struct run *run)
 		!run_recordings_obey(&run->settings, &run->complaints, &run->arena, &run->recordings, &exit_status))
 		return exit_status;
 	troupe_status status = log_init(&run->log, settings->log, (uint64_t)settings->log_every, "--log-what",
-		settings->log_what, on_warning, run, &error);
+		settings->log_what, run_on_warning, run, &error);
 	if (!status)
 		status = run_prepare_mcap(run, &error);
 	if (!status)
@@ -870,7 +874,7 @@ static int run_as_standby(struct run *run)
 	int exit_status = standby_follow(settings, &run->standby);
 	if (!run->standby)
 		return exit_status;
-	signals_watch(LOADING_GRACE_MS, leave_loading, run);
+	signals_watch(LOADING_GRACE_MS, run_leave_loading, run);
 	exit_status = run_all(run);
 	troupe_standby_destroy(run->standby); /* if no server was created */
 	return exit_status;
@@ -914,7 +918,7 @@ int cli_run(int argc, char **argv)
 	int exit_status;
 	run.lasting = &run.arena;
 	signals_catch();
-	signals_watch(LOADING_GRACE_MS, leave_loading, &run);
+	signals_watch(LOADING_GRACE_MS, run_leave_loading, &run);
 	if (run_settings_parse(argc, argv, &run.arena, &run.settings, &exit_status))
 		exit_status = run_as_told(&run);
 	signals_unwatch();

@@ -9,8 +9,8 @@
 #include <string.h>
 
 /* Appends "--NAME VALUE" for each value that an option was given. */
-static void pass_on(const struct run_settings *settings, const struct option_spec *spec, struct arena *arena,
-	char **argv, int *argc)
+static void run_recordings_pass_on(const struct run_settings *settings, const struct option_spec *spec,
+	struct arena *arena, char **argv, int *argc)
 {
 	const void *value = (const char *)settings + spec->offset;
 	const struct option_list *list = value;
@@ -29,7 +29,8 @@ static void pass_on(const struct run_settings *settings, const struct option_spe
 }
 
 /* Obeys LogPlayback: replays the recording, or shows it in a browser if --view was given. Returns the exit status. */
-static int play_back(const struct run_settings *settings, const struct recordings *recordings, struct arena *arena)
+static int run_recordings_play_back(
+	const struct run_settings *settings, const struct recordings *recordings, struct arena *arena)
 {
 	bool shown = settings->gateways.view || settings->gateways.view_address;
 	char *argv[2 * (OPTION_LIST_MAX + 1) * 4 + 2 * OPTIONS_MAX];
@@ -45,7 +46,7 @@ static int play_back(const struct run_settings *settings, const struct recording
 				option_name(spec, arena), recordings->place, recordings->playback);
 			return CLI_BAD_USAGE;
 		}
-		pass_on(settings, spec, arena, argv, &argc);
+		run_recordings_pass_on(settings, spec, arena, argv, &argc);
 	}
 	argv[argc++] = arena_strdup(arena, "--");
 	argv[argc++] = arena_strdup(arena, recordings->playback);
@@ -58,7 +59,7 @@ static int play_back(const struct run_settings *settings, const struct recording
 }
 
 /* Obeys LogRecord. Options of the command line have priority over the world. */
-static troupe_status record_as_told(struct run_settings *settings, struct recordings *recordings,
+static troupe_status run_recordings_record_as_told(struct run_settings *settings, struct recordings *recordings,
 	struct complaints *complaints, struct arena *arena, struct troupe_error *error)
 {
 	if (settings->record) {
@@ -94,10 +95,11 @@ bool run_recordings_obey(struct run_settings *settings, struct complaints *compl
 		    complaints, arena, ret_recordings, ret_exit))
 		return false;
 	if (ret_recordings->playback) {
-		*ret_exit = play_back(settings, ret_recordings, arena);
+		*ret_exit = run_recordings_play_back(settings, ret_recordings, arena);
 		return false;
 	}
-	if (!ret_recordings->folder || !record_as_told(settings, ret_recordings, complaints, arena, &error))
+	if (!ret_recordings->folder ||
+		!run_recordings_record_as_told(settings, ret_recordings, complaints, arena, &error))
 		return true;
 	cli_complain("run", "%s", error.text);
 	*ret_exit = cli_exit_status(error.status);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static troupe_status read_saving(
+static troupe_status saves_read_saving(
 	const char *option, const char *text, struct saving *ret_saving, struct troupe_error *error)
 {
 	const char *blank = strchr(text, ' ');
@@ -35,7 +35,7 @@ troupe_status saves_read(struct saves *saves, const struct run_settings *setting
 	for (uint32_t i = 0; i < settings->save_at.count + settings->save_every.count && !status; i++) {
 		bool every = i >= settings->save_at.count;
 		struct saving saving = {.every = every};
-		status = read_saving(every ? "save-every" : "save-at",
+		status = saves_read_saving(every ? "save-every" : "save-at",
 			every ? settings->save_every.at[i - settings->save_at.count] : settings->save_at.at[i], &saving,
 			error);
 		vec_push(&saves->all, saving);
@@ -44,7 +44,7 @@ troupe_status saves_read(struct saves *saves, const struct run_settings *setting
 }
 
 /* stopped: the run was told to stop; then a message names the saved state. */
-static troupe_status save(const struct saves *saves, const struct saving *saving, struct troupe_server *server,
+static troupe_status saves_save(const struct saves *saves, const struct saving *saving, struct troupe_server *server,
 	bool stopped, struct troupe_error *error)
 {
 	uint64_t step = troupe_server_progress(server).steps;
@@ -56,7 +56,7 @@ static troupe_status save(const struct saves *saves, const struct saving *saving
 	return status;
 }
 
-static void count_unsaved(struct saves *saves, struct saving *saving, const struct troupe_error *error)
+static void saves_count_unsaved(struct saves *saves, struct saving *saving, const struct troupe_error *error)
 {
 	struct troupe_error text;
 	if (signals_asked() && strstr(error->text, outfile_why(ECANCELED))) {
@@ -71,7 +71,7 @@ static void count_unsaved(struct saves *saves, struct saving *saving, const stru
 		complaints_warn(saves->complaints, text.text);
 }
 
-static bool is_due(const struct saving *saving, uint64_t step)
+static bool saves_is_due(const struct saving *saving, uint64_t step)
 {
 	return saving->every ? step && step % saving->step == 0 : step == saving->step;
 }
@@ -81,12 +81,12 @@ void saves_due(struct saves *saves, struct troupe_server *server, uint64_t step)
 	struct troupe_error error;
 	for (uint32_t i = 0; i < saves->all.count; i++) {
 		struct saving *saving = &saves->all.at[i];
-		if (!is_due(saving, step))
+		if (!saves_is_due(saving, step))
 			continue;
 		saving->reached = true;
-		troupe_status status = save(saves, saving, server, false, &error);
+		troupe_status status = saves_save(saves, saving, server, false, &error);
 		if (status)
-			count_unsaved(saves, saving, &error);
+			saves_count_unsaved(saves, saving, &error);
 		saving->failing = status;
 	}
 }
@@ -137,7 +137,7 @@ char *saves_default(const struct troupe_server *server)
 troupe_status saves_on_stop(
 	struct saves *saves, struct troupe_server *server, const char *pattern, struct troupe_error *error)
 {
-	return save(saves, &(struct saving){.every = true, .file = pattern}, server, true, error);
+	return saves_save(saves, &(struct saving){.every = true, .file = pattern}, server, true, error);
 }
 
 troupe_status saves_result(const struct saves *saves, struct troupe_error *error)

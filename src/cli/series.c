@@ -4,7 +4,7 @@
  * lasts for one sample is often the reason for a plot. */
 #include "cli/series.h"
 
-static bool is_better(int which, const struct series_point *a, const struct series_point *b)
+static bool series_is_better(int which, const struct series_point *a, const struct series_point *b)
 {
 	switch (which) {
 	case SERIES_LAST:
@@ -23,10 +23,10 @@ static bool is_better(int which, const struct series_point *a, const struct seri
 }
 
 /* Merges b, which follows a, into a. A gap inside a part is lost: by then it is narrower than a pixel. */
-static void join(struct series_part *a, const struct series_part *b)
+static void series_join(struct series_part *a, const struct series_part *b)
 {
 	for (int i = 0; i < SERIES_KEPT; i++)
-		if (is_better(i, &b->kept[i], &a->kept[i]))
+		if (series_is_better(i, &b->kept[i], &a->kept[i]))
 			a->kept[i] = b->kept[i];
 	a->count += b->count;
 }
@@ -37,13 +37,13 @@ void series_halve(struct series *series)
 	for (uint32_t i = 0; i < series->parts.count; i += 2, count++) {
 		series->parts.at[count] = series->parts.at[i];
 		if (i + 1 < series->parts.count)
-			join(&series->parts.at[count], &series->parts.at[i + 1]);
+			series_join(&series->parts.at[count], &series->parts.at[i + 1]);
 	}
 	series->parts.count = count;
 	series->each = 2 * MAX(series->each, 1u);
 }
 
-static void widen(struct series *series, double x, double y)
+static void series_widen(struct series *series, double x, double y)
 {
 	bool first = !series->points;
 	series->low_x = first ? x : MIN(series->low_x, x);
@@ -58,17 +58,17 @@ void series_add(struct series *series, uint32_t parts_max, double x, double y, b
 	struct series_part *last = series->parts.count ? &series->parts.at[series->parts.count - 1] : NULL;
 	for (int i = 0; i < SERIES_KEPT; i++)
 		part.kept[i] = (struct series_point){x, y, series->points};
-	widen(series, x, y);
+	series_widen(series, x, y);
 	series->points++;
 	if (last && last->count < series->each) {
-		join(last, &part);
+		series_join(last, &part);
 		return;
 	}
 	if (series->parts.count >= parts_max)
 		series_halve(series);
 	last = series->parts.count ? &series->parts.at[series->parts.count - 1] : NULL;
 	if (last && last->count < series->each)
-		join(last, &part);
+		series_join(last, &part);
 	else
 		vec_push(&series->parts, part);
 }

@@ -14,89 +14,91 @@
 
 enum { TIMEOUT_DEFAULT_MS = 5000, TIMEOUT_MAX_MS = 1000000000, POLL_MS = 20 };
 
-struct settings {
+struct service_settings {
 	struct gz_settings gz;
 	const char *service, *request_type, *reply_type, *text;
 	int64_t timeout_ms;
 	bool raw;
 };
 
-#define AT(member) offsetof(struct settings, member)
+#define SERVICE_AT(member) offsetof(struct service_settings, member)
 #define SERVICE_OPTIONS                                                                                                \
-	{OPTION_OPERAND, .name = "name", .argument = "SERVICE", .offset = AT(service), .unless = "service"},           \
+	{OPTION_OPERAND, .name = "name", .argument = "SERVICE", .offset = SERVICE_AT(service), .unless = "service"},   \
 		{OPTION_HEADING, .help = "Options"},                                                                   \
 	{                                                                                                              \
-		OPTION_TEXT, 's', "service", "SERVICE", AT(service), .help = "the service, instead of the argument"    \
+		OPTION_TEXT, 's', "service", "SERVICE", SERVICE_AT(service),                                           \
+			.help = "the service, instead of the argument"                                                 \
 	}
 
-static const struct option_spec list_specs[] = {
+static const struct option_spec service_list_specs[] = {
 	{OPTION_HEADING, .help = "Options"},
-	GZ_JSON_OPTION(struct settings, "print a JSON array"),
-	GZ_OPTIONS(struct settings),
+	GZ_JSON_OPTION(struct service_settings, "print a JSON array"),
+	GZ_OPTIONS(struct service_settings),
 	GZ_HELP_OPTION,
 };
 
-static const struct options_command list_command = {
+static const struct options_command service_list_command = {
 	.name = "service list",
 	.usage = "troupe service list [OPTIONS]",
 	.about = "List the services that are offered in the partition, one in each line. It takes 1.3 s.",
 	.after = "Exit status\n  0 there are services; 1 there are none, or no network; 2 wrong usage\n",
-	.specs = list_specs,
-	.spec_count = ARRAY_LEN(list_specs),
+	.specs = service_list_specs,
+	.spec_count = ARRAY_LEN(service_list_specs),
 };
 
-static const struct option_spec info_specs[] = {
+static const struct option_spec service_info_specs[] = {
 	SERVICE_OPTIONS,
-	GZ_JSON_OPTION(struct settings, "print a JSON array"),
-	GZ_OPTIONS(struct settings),
+	GZ_JSON_OPTION(struct service_settings, "print a JSON array"),
+	GZ_OPTIONS(struct service_settings),
 	GZ_HELP_OPTION,
 };
 
-static const struct options_command info_command = {
+static const struct options_command service_info_command = {
 	.name = "service info",
 	.usage = "troupe service info [OPTIONS] SERVICE",
 	.about = "Print who offers a service: address, type of the request, type of the reply.",
 	.after = "Exit status\n  0 printed; 1 there is no such service, or no network; 2 wrong usage\n",
-	.specs = info_specs,
-	.spec_count = ARRAY_LEN(info_specs),
+	.specs = service_info_specs,
+	.spec_count = ARRAY_LEN(service_info_specs),
 };
 
-static const struct option_spec call_specs[] = {
+static const struct option_spec service_call_specs[] = {
 	SERVICE_OPTIONS,
-	{OPTION_TEXT, .name = "reqtype", .argument = "TYPE", .offset = AT(request_type),
+	{OPTION_TEXT, .name = "reqtype", .argument = "TYPE", .offset = SERVICE_AT(request_type),
 		.help = "the type of the request (default: the service's)"},
-	{OPTION_TEXT, .name = "reptype", .argument = "TYPE", .offset = AT(reply_type),
+	{OPTION_TEXT, .name = "reptype", .argument = "TYPE", .offset = SERVICE_AT(reply_type),
 		.help = "the type of the reply (default: the service's)"},
-	{OPTION_TEXT, 'r', "req", "TEXT", AT(text), .help = "the request: 'pause: true' (default: empty)"},
-	{OPTION_WHOLE, .name = "timeout", .argument = "MS", .offset = AT(timeout_ms), .lo = 1, .hi = TIMEOUT_MAX_MS,
+	{OPTION_TEXT, 'r', "req", "TEXT", SERVICE_AT(text), .help = "the request: 'pause: true' (default: empty)"},
+	{OPTION_WHOLE, .name = "timeout", .argument = "MS", .offset = SERVICE_AT(timeout_ms), .lo = 1,
+		.hi = TIMEOUT_MAX_MS,
 		.help = "wait so many milliseconds for the service and its reply (default: 5000)"},
-	GZ_JSON_OPTION(struct settings, "the request is given, and the reply printed, as JSON"),
-	{OPTION_FLAG, .name = "raw", .offset = AT(raw),
+	GZ_JSON_OPTION(struct service_settings, "the request is given, and the reply printed, as JSON"),
+	{OPTION_FLAG, .name = "raw", .offset = SERVICE_AT(raw),
 		.help = "the request is given, and the reply printed, as bytes in hexadecimal"},
-	GZ_OPTIONS(struct settings),
+	GZ_OPTIONS(struct service_settings),
 	GZ_HELP_OPTION,
 };
 
-static const struct options_command call_command = {
+static const struct options_command service_call_command = {
 	.name = "service call",
 	.usage = "troupe service call [OPTIONS] SERVICE",
 	.about = "Call a service, and print its reply.",
 	.after = "Exit status\n  0 replied; 1 refused, no reply or no such service in time, the request is not\n"
 		 "  of its type, or no network; 2 wrong usage\n",
-	.specs = call_specs,
-	.spec_count = ARRAY_LEN(call_specs),
+	.specs = service_call_specs,
+	.spec_count = ARRAY_LEN(service_call_specs),
 };
 
-static int list(void *settings, struct arena *arena)
+static int service_list(void *settings, struct arena *arena)
 {
-	const struct settings *given = settings;
+	const struct service_settings *given = settings;
 	(void)arena;
 	return gz_list("service list", &given->gz, true);
 }
 
-static int info(void *settings, struct arena *arena)
+static int service_info(void *settings, struct arena *arena)
 {
-	const struct settings *given = settings;
+	const struct service_settings *given = settings;
 	(void)arena;
 	return gz_info("service info", &given->gz, true, given->service);
 }
@@ -104,7 +106,7 @@ static int info(void *settings, struct arena *arena)
 /* --- call --------------------------------------------------------------------------------------------------------- */
 
 /* Takes over the types of the service that are not given. False: there is no such service. */
-static bool look_up(struct node *node, struct settings *settings, struct arena *arena)
+static bool service_look_up(struct node *node, struct service_settings *settings, struct arena *arena)
 {
 	struct node_records records;
 	bool found = false;
@@ -123,12 +125,13 @@ static bool look_up(struct node *node, struct settings *settings, struct arena *
 	return found;
 }
 
-static bool await_types(struct node *node, struct settings *settings, struct arena *arena, uint64_t end_ns)
+static bool service_await_types(
+	struct node *node, struct service_settings *settings, struct arena *arena, uint64_t end_ns)
 {
 	struct node_event event;
 	if (settings->request_type && settings->reply_type)
 		return true;
-	while (!look_up(node, settings, arena)) {
+	while (!service_look_up(node, settings, arena)) {
 		if (clock_now_ns() >= end_ns || signals_asked()) {
 			cli_complain("service call", "%s: no such service in partition %s", settings->service,
 				node_partition(node));
@@ -140,7 +143,7 @@ static bool await_types(struct node *node, struct settings *settings, struct are
 	return true;
 }
 
-static int print_outcome(const struct settings *settings, const struct node_event *event)
+static int service_print_outcome(const struct service_settings *settings, const struct node_event *event)
 {
 	static const char *const faults[] = {[NODE_REFUSED] = "the service refused",
 		[NODE_TIMED_OUT] = "no reply in time",
@@ -160,7 +163,7 @@ static int print_outcome(const struct settings *settings, const struct node_even
 	return CLI_DONE;
 }
 
-static int call_once(struct node *node, const struct settings *settings, uint64_t end_ns)
+static int service_call_once(struct node *node, const struct service_settings *settings, uint64_t end_ns)
 {
 	struct text bytes = {0};
 	struct troupe_error error;
@@ -176,7 +179,7 @@ static int call_once(struct node *node, const struct settings *settings, uint64_
 			cli_complain("service call", "%s", error.text);
 			status = CLI_BAD_USAGE;
 		} else if (gz_next(node, UINT64_MAX, &event)) {
-			status = print_outcome(settings, &event);
+			status = service_print_outcome(settings, &event);
 			node_event_fini(&event);
 		}
 	}
@@ -184,9 +187,9 @@ static int call_once(struct node *node, const struct settings *settings, uint64_
 	return status;
 }
 
-static int call(void *given, struct arena *arena)
+static int service_call(void *given, struct arena *arena)
 {
-	struct settings *settings = given;
+	struct service_settings *settings = given;
 	struct node *node;
 	if (!settings->timeout_ms)
 		settings->timeout_ms = TIMEOUT_DEFAULT_MS;
@@ -194,7 +197,8 @@ static int call(void *given, struct arena *arena)
 	if (status)
 		return status;
 	uint64_t end_ns = gz_after_ns((double)settings->timeout_ms / 1e3);
-	status = await_types(node, settings, arena, end_ns) ? call_once(node, settings, end_ns) : CLI_BAD_INPUT;
+	status = service_await_types(node, settings, arena, end_ns) ? service_call_once(node, settings, end_ns)
+								    : CLI_BAD_INPUT;
 	node_destroy(node);
 	return status;
 }
@@ -204,11 +208,11 @@ static int call(void *given, struct arena *arena)
 int cli_service(int argc, char **argv)
 {
 	static const struct gz_action actions[] = {
-		{"list", "list services", &list_command, list, "-l --list", false},
-		{"info", "print the providers of a service", &info_command, info, "-i --info", false},
-		{"call", "call a service and print its reply", &call_command, call, "--req -r", true},
+		{"list", "list services", &service_list_command, service_list, "-l --list", false},
+		{"info", "print the providers of a service", &service_info_command, service_info, "-i --info", false},
+		{"call", "call a service and print its reply", &service_call_command, service_call, "--req -r", true},
 	};
-	struct settings settings = {.service = NULL};
+	struct service_settings settings = {.service = NULL};
 	return gz_dispatch("service",
 		"Services of gz-transport: those of a running troupe, of Gazebo, and of programs\n"
 		"that use its transport.",

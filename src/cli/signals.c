@@ -26,31 +26,31 @@
 #include <unistd.h>
 
 /* timeout(1) and some shells send a signal to a process and then to its group: within SAME_NS both count as one. */
-enum { LOOK_NS = 10000000, SAME_NS = 200000000 };
+enum { SIGNALS_LOOK_NS = 10000000, SAME_NS = 200000000 };
 enum watching { OFF, ON, LEAVING };
 
-static atomic_bool asked;
-static _Atomic uint64_t asked_ns; /* clock_now_ns() of the first signal; 0: none yet */
-static bool hangup_ignored;       /* SIGHUP was ignored at the start of the process */
-static bool terminal_left;
+static atomic_bool signals_stop_asked;
+static _Atomic uint64_t signals_asked_ns; /* clock_now_ns() of the first signal; 0: none yet */
+static bool signals_hangup_ignored;       /* SIGHUP was ignored at the start of the process */
+static bool signals_terminal_left;
 
 static struct target {
 	void (*stop)(void *ctx);
 	void *ctx;
-} target;
-static _Atomic(struct target *) stop_target; /* &target or NULL */
-static atomic_int stopping;                  /* handlers that use the target */
+} signals_target;
+static _Atomic(struct target *) signals_stop_target; /* &target or NULL */
+static atomic_int signals_stopping;                  /* handlers that use the target */
 
 static struct watch { /* the first three are written while the state is OFF */
 	uint32_t grace_ms;
 	void (*leave)(void *ctx);
 	void *ctx;
 	atomic_int state; /* enum watching: ON -> OFF by the watched thread, ON -> LEAVING by the timer's handler */
-} watch;
+} signals_watchdog;
 
 /* --- handlers ----------------------------------------------------------------------------------------------------- */
 
-static void set(int number, void (*handler)(int))
+static void signals_set(int number, void (*handler)(int))
 {
 	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
 	sigaddset(&action.sa_mask, SIGTERM);
@@ -59,55 +59,55 @@ static void set(int number, void (*handler)(int))
 	sigaction(number, &action, NULL);
 }
 
-static void set_all(void (*handler)(int))
+static void signals_set_all(void (*handler)(int))
 {
-	set(SIGTERM, handler);
-	if (terminal_left)
+	signals_set(SIGTERM, handler);
+	if (signals_terminal_left)
 		return;
-	set(SIGINT, handler);
-	if (!hangup_ignored)
-		set(SIGHUP, handler);
+	signals_set(SIGINT, handler);
+	if (!signals_hangup_ignored)
+		signals_set(SIGHUP, handler);
 }
 
-static void set_timer(uint32_t ms)
+static void signals_set_timer(uint32_t ms)
 {
 	struct itimerval when = {.it_value = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000}};
 	(void)setitimer(ITIMER_REAL, &when, NULL);
 }
 
-static void look_at_loading(void);
+static void signals_look_at_loading(void);
 
-static void on_timer(int number)
+static void signals_on_timer(int number)
 {
 	int on = ON;
 	(void)number;
 	if (!signals_asked())
-		look_at_loading();
-	else if (atomic_compare_exchange_strong(&watch.state, &on, LEAVING))
-		watch.leave(watch.ctx);
+		signals_look_at_loading();
+	else if (atomic_compare_exchange_strong(&signals_watchdog.state, &on, LEAVING))
+		signals_watchdog.leave(signals_watchdog.ctx);
 }
 
-static void tell(void)
+static void signals_write_stuck(void)
 {
-	atomic_fetch_add(&stopping, 1);
-	struct target *to = atomic_load(&stop_target);
+	atomic_fetch_add(&signals_stopping, 1);
+	struct target *to = atomic_load(&signals_stop_target);
 	if (to)
 		to->stop(to->ctx);
-	atomic_fetch_sub(&stopping, 1);
+	atomic_fetch_sub(&signals_stopping, 1);
 }
 
 /* The first signal asks for the end; the second one kills. */
-static void on_signal(int number)
+static void signals_on_signal(int number)
 {
 	int code = errno;
 	uint64_t now_ns = clock_now_ns(), first_ns = 0;
-	if (atomic_compare_exchange_strong(&asked_ns, &first_ns, now_ns)) {
-		atomic_store(&asked, true);
-		tell();
-		if (atomic_load(&watch.state) == ON)
-			set_timer(watch.grace_ms);
+	if (atomic_compare_exchange_strong(&signals_asked_ns, &first_ns, now_ns)) {
+		atomic_store(&signals_stop_asked, true);
+		signals_write_stuck();
+		if (atomic_load(&signals_watchdog.state) == ON)
+			signals_set_timer(signals_watchdog.grace_ms);
 	} else if (now_ns - first_ns > SAME_NS) {
-		set_all(SIG_DFL);
+		signals_set_all(SIG_DFL);
 		(void)raise(number); /* is delivered when this handler returns */
 	}
 	errno = code;
@@ -118,42 +118,42 @@ static void on_signal(int number)
 void signals_catch(void)
 {
 	struct sigaction before;
-	hangup_ignored = !sigaction(SIGHUP, NULL, &before) && before.sa_handler == SIG_IGN;
-	set_all(on_signal);
+	signals_hangup_ignored = !sigaction(SIGHUP, NULL, &before) && before.sa_handler == SIG_IGN;
+	signals_set_all(signals_on_signal);
 }
 
 void signals_leave_terminal(void)
 {
-	set(SIGINT, SIG_IGN);
-	set(SIGHUP, SIG_IGN);
-	terminal_left = true;
+	signals_set(SIGINT, SIG_IGN);
+	signals_set(SIGHUP, SIG_IGN);
+	signals_terminal_left = true;
 }
 
 void signals_leave_all(void)
 {
 	signals_leave_terminal();
-	set(SIGTERM, SIG_IGN);
+	signals_set(SIGTERM, SIG_IGN);
 }
 
 void signals_release(void)
 {
-	set_all(SIG_DFL);
+	signals_set_all(SIG_DFL);
 }
 
 bool signals_asked(void)
 {
-	return atomic_load(&asked);
+	return atomic_load(&signals_stop_asked);
 }
 
 void signals_tell(void (*stop)(void *ctx), void *ctx)
 {
-	atomic_store(&stop_target, NULL);
-	while (atomic_load(&stopping)) /* a handler on another thread may still use the last target */
-		clock_sleep_until_ns(clock_now_ns() + LOOK_NS);
+	atomic_store(&signals_stop_target, NULL);
+	while (atomic_load(&signals_stopping)) /* a handler on another thread may still use the last target */
+		clock_sleep_until_ns(clock_now_ns() + SIGNALS_LOOK_NS);
 	if (!stop)
 		return;
-	target = (struct target){stop, ctx};
-	atomic_store(&stop_target, &target);
+	signals_target = (struct target){stop, ctx};
+	atomic_store(&signals_stop_target, &signals_target);
 	if (signals_asked()) /* the signal came before the callback was set */
 		stop(ctx);
 }
@@ -171,21 +171,21 @@ void signals_watch(uint32_t grace_ms, void (*leave)(void *ctx), void *ctx)
 	sigset_t timer;
 	sigemptyset(&timer);
 	sigaddset(&timer, SIGALRM);
-	watch.grace_ms = grace_ms;
-	watch.leave = leave;
-	watch.ctx = ctx;
-	set(SIGALRM, on_timer);
+	signals_watchdog.grace_ms = grace_ms;
+	signals_watchdog.leave = leave;
+	signals_watchdog.ctx = ctx;
+	signals_set(SIGALRM, signals_on_timer);
 	(void)pthread_sigmask(SIG_UNBLOCK, &timer, NULL); /* the parent process may have blocked it */
-	atomic_store(&watch.state, ON);
+	atomic_store(&signals_watchdog.state, ON);
 	if (signals_asked()) /* the signal came before the watch */
-		set_timer(grace_ms);
+		signals_set_timer(grace_ms);
 }
 
 void signals_unwatch(void)
 {
 	int on = ON;
-	if (atomic_compare_exchange_strong(&watch.state, &on, OFF))
-		set_timer(0);
+	if (atomic_compare_exchange_strong(&signals_watchdog.state, &on, OFF))
+		signals_set_timer(0);
 	else if (on == LEAVING)
 		for (;;)
 			(void)pause();
@@ -193,7 +193,7 @@ void signals_unwatch(void)
 
 /* --- crashes ------------------------------------------------------------------------------------------------------ */
 
-static void write_all(const char *text)
+static void signals_write_all(const char *text)
 {
 	size_t done = 0, count = strlen(text);
 	while (done < count) {
@@ -206,7 +206,7 @@ static void write_all(const char *text)
 
 /* Whether this thread was in a plug-in, which is then told of: "troupe: PLUG-IN crashes". As one piece: other threads
  * may tell at the same time. */
-static bool tell_of_plugin(const char *begin, const char *end)
+static bool signals_tell_of_plugin(const char *begin, const char *end)
 {
 	char text[800];
 	size_t room = sizeof text - strlen(begin) - strlen(end), at = strlen(begin);
@@ -216,12 +216,12 @@ static bool tell_of_plugin(const char *begin, const char *end)
 	memcpy(text, begin, at);
 	at += strlen(text + at);
 	memcpy(text + at, end, strlen(end) + 1);
-	write_all(text);
+	signals_write_all(text);
 	return true;
 }
 
 /* Several threads may crash at once: the first one tells, and ends the process, while the others wait. */
-static void on_crash(int number)
+static void signals_on_crash(int number)
 {
 	static atomic_flag told = ATOMIC_FLAG_INIT;
 	static _Thread_local volatile sig_atomic_t telling;
@@ -229,10 +229,10 @@ static void on_crash(int number)
 		(void)pause();
 	if (!telling) {
 		telling = 1;
-		(void)tell_of_plugin("troupe: ", number == SIGSEGV || number == SIGBUS
-							 ? " crashes: it uses memory that it has not\n"
-						 : number == SIGFPE ? " crashes: it divides by 0\n"
-								    : " crashes\n");
+		(void)signals_tell_of_plugin("troupe: ", number == SIGSEGV || number == SIGBUS
+								 ? " crashes: it uses memory that it has not\n"
+							 : number == SIGFPE ? " crashes: it divides by 0\n"
+									    : " crashes\n");
 	}
 	(void)signal(number, SIG_DFL);
 	(void)raise(number);
@@ -241,9 +241,9 @@ static void on_crash(int number)
 enum { EXITS_AT_ONCE = 64 };
 
 /* exit() and quick_exit() call this on the thread that has called them. */
-static void on_exit_of_plugin(void)
+static void signals_on_exit_of_plugin(void)
 {
-	if (tell_of_plugin("troupe: ", " ends the process\n"))
+	if (signals_tell_of_plugin("troupe: ", " ends the process\n"))
 		_exit(CLI_BAD_INPUT);
 }
 
@@ -253,11 +253,11 @@ void signals_name_plugins(void)
 	/* Secondaries may call exit() at the same time. Each takes a function off the list before it calls it, and the
 	 * one that finds none ends the process, with the status that the plug-in gave. */
 	for (int i = 0; i < EXITS_AT_ONCE; i++) {
-		(void)atexit(on_exit_of_plugin);
-		(void)at_quick_exit(on_exit_of_plugin);
+		(void)atexit(signals_on_exit_of_plugin);
+		(void)at_quick_exit(signals_on_exit_of_plugin);
 	}
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-		struct sigaction before, action = {.sa_handler = on_crash, .sa_flags = SA_NODEFER | SA_ONSTACK};
+		struct sigaction before, action = {.sa_handler = signals_on_crash, .sa_flags = SA_NODEFER | SA_ONSTACK};
 		if (!sigaction(numbers[i], NULL, &before) && before.sa_handler == SIG_DFL)
 			(void)sigaction(numbers[i], &action, NULL);
 	}
@@ -268,11 +268,11 @@ void signals_name_plugins(void)
 static struct {
 	char begin[40], end[64];
 	int seconds;
-} limit;
+} signals_limit;
 
 /* For how many seconds this thread has been in one function of a plug-in. Called once a second, by the handler of
  * SIGALRM on the thread that calls plug-ins. */
-static int seconds_in_plugin(void)
+static int signals_seconds_in_plugin(void)
 {
 	static volatile sig_atomic_t seconds;
 	static volatile uint64_t before;
@@ -283,27 +283,28 @@ static int seconds_in_plugin(void)
 	return seconds;
 }
 
-static void on_second(int number)
+static void signals_on_second(int number)
 {
 	(void)number;
-	if (seconds_in_plugin() >= limit.seconds && tell_of_plugin(limit.begin, limit.end))
+	if (signals_seconds_in_plugin() >= signals_limit.seconds &&
+		signals_tell_of_plugin(signals_limit.begin, signals_limit.end))
 		_exit(CLI_BAD_INPUT);
 }
 
 void signals_limit_plugins(const char *command, int seconds)
 {
-	const struct sigaction action = {.sa_handler = on_second, .sa_flags = SA_RESTART | SA_ONSTACK};
+	const struct sigaction action = {.sa_handler = signals_on_second, .sa_flags = SA_RESTART | SA_ONSTACK};
 	const struct itimerval every = {.it_interval.tv_sec = 1, .it_value.tv_sec = 1};
-	(void)snprintf(limit.begin, sizeof limit.begin, "troupe %s: ", command);
-	(void)snprintf(limit.end, sizeof limit.end, " has not returned after %d s\n", seconds);
-	limit.seconds = seconds;
+	(void)snprintf(signals_limit.begin, sizeof signals_limit.begin, "troupe %s: ", command);
+	(void)snprintf(signals_limit.end, sizeof signals_limit.end, " has not returned after %d s\n", seconds);
+	signals_limit.seconds = seconds;
 	(void)sigaction(SIGALRM, &action, NULL);
 	(void)setitimer(ITIMER_REAL, &every, NULL);
 }
 
 /* --- runs that stand still ---------------------------------------------------------------------------------------- */
 
-enum { STILL_S = 5 };
+enum { SIGNALS_STILL_S = 5 };
 
 #define STILL_TEXT " has not returned for some seconds: the run waits for it\n"
 
@@ -312,10 +313,10 @@ static struct {
 	void *ctx;
 	uint64_t before;
 	int seconds;
-} still;
+} signals_still;
 
 /* The plug-in may be in any thread, and only that thread can tell. opendir() is not safe in a signal handler. */
-static void ask_all_threads(void)
+static void signals_ask_all_threads(void)
 {
 	_Alignas(8) char names[4096];
 	int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -332,44 +333,45 @@ static void ask_all_threads(void)
 		(void)close(folder);
 }
 
-/* SIGALRM: of the timer once a second on some thread, or of ask_all_threads(). */
-static void on_look(int number, siginfo_t *about, void *context)
+/* SIGALRM: of the timer once a second on some thread, or of signals_ask_all_threads(). */
+static void signals_on_look(int number, siginfo_t *about, void *context)
 {
 	int code = errno;
 	(void)number, (void)context;
 	if (about->si_code == SI_TKILL) {
-		(void)tell_of_plugin("troupe run: ", STILL_TEXT);
+		(void)signals_tell_of_plugin("troupe run: ", STILL_TEXT);
 	} else {
-		uint64_t now = still.steps(still.ctx);
-		still.seconds = now == still.before ? still.seconds + 1 : 0;
-		still.before = now;
-		if (still.seconds == STILL_S)
-			ask_all_threads();
+		uint64_t now = signals_still.steps(signals_still.ctx);
+		signals_still.seconds = now == signals_still.before ? signals_still.seconds + 1 : 0;
+		signals_still.before = now;
+		if (signals_still.seconds == SIGNALS_STILL_S)
+			signals_ask_all_threads();
 	}
 	errno = code;
 }
 
 void signals_name_stuck(uint64_t (*steps)(void *ctx), void *ctx)
 {
-	const struct sigaction action = {.sa_sigaction = on_look, .sa_flags = SA_RESTART | SA_ONSTACK | SA_SIGINFO};
+	const struct sigaction action = {
+		.sa_sigaction = signals_on_look, .sa_flags = SA_RESTART | SA_ONSTACK | SA_SIGINFO};
 	const struct itimerval every = {.it_interval.tv_sec = 1, .it_value.tv_sec = 1};
 	if (!steps) {
-		set_timer(0);
+		signals_set_timer(0);
 		(void)signal(SIGALRM, SIG_IGN);
 		return;
 	}
-	still.steps = steps;
-	still.ctx = ctx;
-	still.seconds = 0;
+	signals_still.steps = steps;
+	signals_still.ctx = ctx;
+	signals_still.seconds = 0;
 	(void)sigaction(SIGALRM, &action, NULL);
 	(void)setitimer(ITIMER_REAL, &every, NULL);
 }
 
-static void look_at_loading(void)
+static void signals_look_at_loading(void)
 {
 	int code = errno;
-	if (seconds_in_plugin() == STILL_S)
-		(void)tell_of_plugin("troupe run: ", STILL_TEXT);
+	if (signals_seconds_in_plugin() == SIGNALS_STILL_S)
+		(void)signals_tell_of_plugin("troupe run: ", STILL_TEXT);
 	errno = code;
 }
 
@@ -377,6 +379,6 @@ void signals_name_stuck_in_loading(bool on)
 {
 	const struct itimerval every = {.it_interval.tv_sec = on, .it_value.tv_sec = on};
 	(void)setitimer(ITIMER_REAL, &every, NULL);
-	if (signals_asked() && atomic_load(&watch.state) == ON) /* the timer is that of the watch */
-		set_timer(watch.grace_ms);
+	if (signals_asked() && atomic_load(&signals_watchdog.state) == ON) /* the timer is that of the watch */
+		signals_set_timer(signals_watchdog.grace_ms);
 }

@@ -17,32 +17,32 @@
 
 enum { STANDBY_LEAVE_MS = 900, STANDBY_END_MS = 10000, STANDBY_LOOK_MS = 20, STANDBY_WORDS_MAX = 24 };
 
-static void standby_stop(void *ctx)
+static void cli_standby_stop(void *ctx)
 {
 	troupe_standby_stop(ctx);
 }
 
 /* There is nothing to save. */
-static void standby_leave(void *ctx)
+static void cli_standby_leave(void *ctx)
 {
 	(void)ctx;
 	_exit(CLI_DONE);
 }
 
-static void standby_note(void *ctx, const char *text)
+static void cli_standby_note(void *ctx, const char *text)
 {
 	const struct run_settings *settings = ctx;
 	if (settings->verbosity >= 1)
 		cli_complain("run", "%s", text);
 }
 
-static void standby_hash(void *ctx, uint64_t step, uint64_t hash)
+static void cli_standby_hash(void *ctx, uint64_t step, uint64_t hash)
 {
 	(void)ctx;
 	(void)printf("hash %" PRIu64 " %016" PRIx64 "\n", step, hash);
 }
 
-static void standby_become_primary(struct run_settings *settings, const struct troupe_standby *standby)
+static void cli_standby_become_primary(struct run_settings *settings, const struct troupe_standby *standby)
 {
 	struct troupe_followed_run was = troupe_standby_was(standby);
 	struct network_settings *network = &settings->network;
@@ -68,17 +68,17 @@ int standby_follow(struct run_settings *settings, struct troupe_standby **ret_st
 	struct troupe_standby_def def = {.network = &own,
 		.plugin_paths = settings->plugin_paths.at,
 		.resource_paths = settings->resource_paths.at,
-		.on_note = standby_note,
+		.on_note = cli_standby_note,
 		.hash_every = (uint64_t)settings->hash_every,
-		.on_hash = settings->hash_every ? standby_hash : NULL,
+		.on_hash = settings->hash_every ? cli_standby_hash : NULL,
 		.ctx = settings};
 	struct troupe_standby *standby = NULL;
 	struct troupe_error error;
 	signals_unwatch();
-	signals_watch(STANDBY_LEAVE_MS, standby_leave, NULL);
+	signals_watch(STANDBY_LEAVE_MS, cli_standby_leave, NULL);
 	troupe_status status = troupe_standby_create(&def, &standby, &error);
 	if (!status) {
-		signals_tell(standby_stop, standby);
+		signals_tell(cli_standby_stop, standby);
 		status = troupe_standby_run(standby, &error);
 		signals_tell(NULL, NULL);
 	}
@@ -88,7 +88,7 @@ int standby_follow(struct run_settings *settings, struct troupe_standby **ret_st
 	(void)fflush(stdout);
 	signals_unwatch();
 	if (!status && troupe_standby_takeover(standby)) {
-		standby_become_primary(settings, standby);
+		cli_standby_become_primary(settings, standby);
 		*ret_standby = standby;
 		return CLI_DONE;
 	}
@@ -99,7 +99,7 @@ int standby_follow(struct run_settings *settings, struct troupe_standby **ret_st
 /* --- beside a secondary ------------------------------------------------------------------------------------------- */
 
 /* In the new process, between fork() and exec(). */
-static void standby_become(int parent, char *const *words)
+static void cli_standby_become(int parent, char *const *words)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
@@ -108,7 +108,7 @@ static void standby_become(int parent, char *const *words)
 	_exit(CLI_BROKEN);
 }
 
-static void standby_add(const char **words, uint32_t *count, const char *option, const char *value)
+static void cli_standby_add(const char **words, uint32_t *count, const char *option, const char *value)
 {
 	if (!value)
 		return;
@@ -124,12 +124,12 @@ int standby_start_beside(const struct network_settings *settings, int64_t verbos
 	int parent = getpid();
 	(void)snprintf(level, sizeof level, "%" PRId64, verbosity);
 	(void)snprintf(wait_s, sizeof wait_s, "%.9g", settings->wait_s);
-	standby_add(words, &count, "--network-address", settings->address);
-	standby_add(words, &count, "--network-listen", settings->listen);
-	standby_add(words, &count, "--network-partition", settings->partition);
-	standby_add(words, &count, "--network-key-file", settings->key_file);
-	standby_add(words, &count, "--network-wait", settings->wait_s > 0 ? wait_s : NULL);
-	standby_add(words, &count, "--verbose", level);
+	cli_standby_add(words, &count, "--network-address", settings->address);
+	cli_standby_add(words, &count, "--network-listen", settings->listen);
+	cli_standby_add(words, &count, "--network-partition", settings->partition);
+	cli_standby_add(words, &count, "--network-key-file", settings->key_file);
+	cli_standby_add(words, &count, "--network-wait", settings->wait_s > 0 ? wait_s : NULL);
+	cli_standby_add(words, &count, "--verbose", level);
 	if (settings->insecure)
 		words[count++] = "--network-insecure";
 	for (uint32_t i = 0; i < count; i++)
@@ -137,7 +137,7 @@ int standby_start_beside(const struct network_settings *settings, int64_t verbos
 	fflush(NULL);
 	int process = fork();
 	if (!process)
-		standby_become(parent, copies);
+		cli_standby_become(parent, copies);
 	if (process < 0)
 		cli_complain("run", "--network-standby: cannot start a process: %s", strerror(errno));
 	for (uint32_t i = 0; i < count; i++)

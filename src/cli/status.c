@@ -20,14 +20,14 @@ void status_init(struct status_line *line, int file)
 	line->file = capable ? file : -1;
 }
 
-static size_t terminal_columns(int file)
+static size_t status_terminal_columns(int file)
 {
 	struct winsize size;
 	return !ioctl(file, TIOCGWINSZ, &size) && size.ws_col > 1 ? size.ws_col : 80;
 }
 
 /* Errors are ignored: the status line is not important. */
-static void put(int file, const char *text)
+static void status_put(int file, const char *text)
 {
 	size_t count = strlen(text);
 	while (count) {
@@ -39,7 +39,7 @@ static void put(int file, const char *text)
 	}
 }
 
-static void add_busy(void *ctx, const struct troupe_snapshot *snapshot)
+static void status_add_busy(void *ctx, const struct troupe_snapshot *snapshot)
 {
 	struct text *text = ctx;
 	text_add(text, "  busy");
@@ -47,7 +47,7 @@ static void add_busy(void *ctx, const struct troupe_snapshot *snapshot)
 		text_add(text, " %.0f%%", MIN(snapshot->busy[i], 1.0) * 100);
 }
 
-static void add_rates(struct status_line *line, const struct troupe_progress *progress, struct text *text)
+static void status_add_rates(struct status_line *line, const struct troupe_progress *progress, struct text *text)
 {
 	struct status_sample now = {clock_now_ns(), progress->steps, progress->time_s};
 	struct status_sample *slot = &line->sample[line->samples % STATUS_WINDOW];
@@ -60,13 +60,13 @@ static void add_rates(struct status_line *line, const struct troupe_progress *pr
 	line->samples++;
 }
 
-static void add_run(struct status_line *line, struct troupe_server *server, const struct troupe_progress *progress,
-	struct text *text)
+static void status_add_run(struct status_line *line, struct troupe_server *server,
+	const struct troupe_progress *progress, struct text *text)
 {
 	text_add(text, "sim %.3f s", progress->time_s);
-	add_rates(line, progress, text);
+	status_add_rates(line, progress, text);
 	text_add(text, "  levels %" PRIu64 "  moves %" PRIu64, progress->levels_loaded, progress->moves);
-	troupe_server_snapshot(server, add_busy, text);
+	troupe_server_snapshot(server, status_add_busy, text);
 	text_add(text, progress->paused ? "  paused" : "");
 }
 
@@ -80,13 +80,13 @@ void status_draw(struct status_line *line, struct troupe_server *server)
 		text_add(&text, "%u of %u secondaries present", troupe_server_secondaries(server, 0) - progress.awaited,
 			troupe_server_secondaries(server, 0));
 	else
-		add_run(line, server, &progress, &text);
-	size_t columns = terminal_columns(line->file);
+		status_add_run(line, server, &progress, &text);
+	size_t columns = status_terminal_columns(line->file);
 	if (text.count >= columns)
 		text.at[columns - 1] = '\0'; /* the last column would wrap */
 	struct text out = {0};
 	text_add(&out, "\r%s\033[K", text.at);
-	put(line->file, out.at);
+	status_put(line->file, out.at);
 	line->drawn = true;
 	text_fini(&out);
 	text_fini(&text);
@@ -95,5 +95,5 @@ void status_draw(struct status_line *line, struct troupe_server *server)
 void status_clear(struct status_line *line)
 {
 	if (atomic_exchange(&line->drawn, false))
-		put(line->file, "\r\033[K");
+		status_put(line->file, "\r\033[K");
 }

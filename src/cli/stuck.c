@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { SAY_MS = 1000, GIVE_UP_MS = 5000, LEAVE_MS = 8000, LOOK_MS = 100 };
+enum { STUCK_SAY_MS = 1000, GIVE_UP_MS = 5000, STUCK_LEAVE_MS = 8000, STUCK_LOOK_MS = 100 };
 #define NS_PER_MS UINT64_C(1000000)
 
 static void stuck_say(const struct stuck *stuck, const char *why, const char *then)
@@ -27,20 +27,20 @@ static void stuck_watch(struct stuck *stuck)
 	uint64_t begin_ns = clock_now_ns(), stepping_ms = 0;
 	char why[256];
 	for (bool said = false; !atomic_load(&stuck->ended);) {
-		clock_sleep_until_ns(clock_now_ns() + LOOK_MS * NS_PER_MS);
+		clock_sleep_until_ns(clock_now_ns() + STUCK_LOOK_MS * NS_PER_MS);
 		stepping_ms = (clock_now_ns() - begin_ns) / NS_PER_MS;
-		enum troupe_given_up given_up =
-			troupe_server_give_up(stuck->server, stepping_ms < GIVE_UP_MS ? 0 : LOOK_MS, why, sizeof why);
+		enum troupe_given_up given_up = troupe_server_give_up(
+			stuck->server, stepping_ms < GIVE_UP_MS ? 0 : STUCK_LOOK_MS, why, sizeof why);
 		if (given_up == TROUPE_GIVEN_UP) {
 			stuck_say(stuck, why, ", which is given up");
 			stuck->leave(stuck->ctx);
 		}
 		if (given_up == TROUPE_NOT_STEPPING) {
 			begin_ns = clock_now_ns();
-		} else if (stepping_ms > LEAVE_MS) {
+		} else if (stepping_ms > STUCK_LEAVE_MS) {
 			stuck_say(stuck, why, ", which cannot be given up: the run ends, and no state is saved");
 			_exit(CLI_BROKEN);
-		} else if (stepping_ms > SAY_MS && !said) {
+		} else if (stepping_ms > STUCK_SAY_MS && !said) {
 			stuck_say(stuck, why, "");
 			said = true;
 		}

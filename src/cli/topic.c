@@ -16,7 +16,7 @@
 #define SECONDS_MAX 1e6
 enum { COUNT_MAX = 1000000000, LINGER_MS = 2000 };
 
-struct settings {
+struct topic_settings {
 	struct gz_settings gz;
 	const char *topic, *type, *text;
 	int64_t count;
@@ -24,59 +24,59 @@ struct settings {
 	bool raw;
 };
 
-#define AT(member) offsetof(struct settings, member)
+#define TOPIC_AT(member) offsetof(struct topic_settings, member)
 #define TOPIC_OPTIONS                                                                                                  \
-	{OPTION_OPERAND, .name = "name", .argument = "TOPIC", .offset = AT(topic), .unless = "topic"},                 \
+	{OPTION_OPERAND, .name = "name", .argument = "TOPIC", .offset = TOPIC_AT(topic), .unless = "topic"},           \
 		{OPTION_HEADING, .help = "Options"},                                                                   \
 	{                                                                                                              \
-		OPTION_TEXT, 't', "topic", "TOPIC", AT(topic), .help = "the topic, instead of the argument"            \
+		OPTION_TEXT, 't', "topic", "TOPIC", TOPIC_AT(topic), .help = "the topic, instead of the argument"      \
 	}
 
 /* --- list and info ------------------------------------------------------------------------------------------------ */
 
-static const struct option_spec list_specs[] = {
+static const struct option_spec topic_list_specs[] = {
 	{OPTION_HEADING, .help = "Options"},
-	GZ_JSON_OPTION(struct settings, "print a JSON array"),
-	GZ_OPTIONS(struct settings),
+	GZ_JSON_OPTION(struct topic_settings, "print a JSON array"),
+	GZ_OPTIONS(struct topic_settings),
 	GZ_HELP_OPTION,
 };
 
-static const struct options_command list_command = {
+static const struct options_command topic_list_command = {
 	.name = "topic list",
 	.usage = "troupe topic list [OPTIONS]",
 	.about = "List the topics that are published in the partition, one in each line. It takes 1.3 s, because "
 		 "publishers repeat once in a second what they have.",
 	.after = "Exit status\n  0 there are topics; 1 there are none, or no network; 2 wrong usage\n",
-	.specs = list_specs,
-	.spec_count = ARRAY_LEN(list_specs),
+	.specs = topic_list_specs,
+	.spec_count = ARRAY_LEN(topic_list_specs),
 };
 
-static const struct option_spec info_specs[] = {
+static const struct option_spec topic_info_specs[] = {
 	TOPIC_OPTIONS,
-	GZ_JSON_OPTION(struct settings, "print a JSON array of publishers"),
-	GZ_OPTIONS(struct settings),
+	GZ_JSON_OPTION(struct topic_settings, "print a JSON array of publishers"),
+	GZ_OPTIONS(struct topic_settings),
 	GZ_HELP_OPTION,
 };
 
-static const struct options_command info_command = {
+static const struct options_command topic_info_command = {
 	.name = "topic info",
 	.usage = "troupe topic info [OPTIONS] TOPIC",
 	.about = "Print the publishers of a topic: the address and the type of messages of each.",
 	.after = "Exit status\n  0 printed; 1 there is no publisher, or no network; 2 wrong usage\n",
-	.specs = info_specs,
-	.spec_count = ARRAY_LEN(info_specs),
+	.specs = topic_info_specs,
+	.spec_count = ARRAY_LEN(topic_info_specs),
 };
 
-static int list(void *settings, struct arena *arena)
+static int topic_list(void *settings, struct arena *arena)
 {
-	const struct settings *given = settings;
+	const struct topic_settings *given = settings;
 	(void)arena;
 	return gz_list("topic list", &given->gz, false);
 }
 
-static int info(void *settings, struct arena *arena)
+static int topic_info(void *settings, struct arena *arena)
 {
-	const struct settings *given = settings;
+	const struct topic_settings *given = settings;
 	(void)arena;
 	return gz_info("topic info", &given->gz, false, given->topic);
 }
@@ -85,53 +85,53 @@ static int info(void *settings, struct arena *arena)
 
 #define COUNT_OPTION                                                                                                   \
 	{                                                                                                              \
-		OPTION_WHOLE, 'n', "num", "N", AT(count), .lo = 1, .hi = COUNT_MAX,                                    \
-							  .help = "end after so many messages"                         \
+		OPTION_WHOLE, 'n', "num", "N", TOPIC_AT(count), .lo = 1, .hi = COUNT_MAX,                              \
+								.help = "end after so many messages"                   \
 	}
 #define DURATION_OPTION                                                                                                \
 	{                                                                                                              \
-		OPTION_REAL, 'd', "duration", "S", AT(duration_s), .lo = 0, .hi = SECONDS_MAX,                         \
-								   .help = "end after so many seconds"                 \
+		OPTION_REAL, 'd', "duration", "S", TOPIC_AT(duration_s), .lo = 0, .hi = SECONDS_MAX,                   \
+									 .help = "end after so many seconds"           \
 	}
 #define SILENCE_OPTION                                                                                                 \
 	{                                                                                                              \
-		OPTION_REAL, .name = "timeout", .argument = "S", .offset = AT(timeout_s), .lo = 0, .hi = SECONDS_MAX,  \
-			     .help = "end when no message has come for so many seconds"                                \
+		OPTION_REAL, .name = "timeout", .argument = "S", .offset = TOPIC_AT(timeout_s), .lo = 0,               \
+			     .hi = SECONDS_MAX, .help = "end when no message has come for so many seconds"             \
 	}
 
-static const struct option_spec echo_specs[] = {
+static const struct option_spec topic_echo_specs[] = {
 	TOPIC_OPTIONS,
 	COUNT_OPTION,
 	DURATION_OPTION,
 	SILENCE_OPTION,
-	GZ_JSON_OPTION(struct settings, "print each message as one line of JSON"),
-	{OPTION_FLAG, .name = "raw", .offset = AT(raw), .help = "print the bytes of each message in hexadecimal"},
-	GZ_OPTIONS(struct settings),
+	GZ_JSON_OPTION(struct topic_settings, "print each message as one line of JSON"),
+	{OPTION_FLAG, .name = "raw", .offset = TOPIC_AT(raw), .help = "print the bytes of each message in hexadecimal"},
+	GZ_OPTIONS(struct topic_settings),
 	GZ_HELP_OPTION,
 };
 
-static const struct options_command echo_command = {
+static const struct options_command topic_echo_command = {
 	.name = "topic echo",
 	.usage = "troupe topic echo [OPTIONS] TOPIC",
 	.about = "Print the messages of a topic as they come, of publishers that are there or will come. An empty line "
 		 "follows each. A message of a type that troupe does not know is printed in hexadecimal.",
 	.after = "Exit status\n  0 a message has come (with -n: all of them); 1 too few have come, or no\n"
 		 "  network; 2 wrong usage\n",
-	.specs = echo_specs,
-	.spec_count = ARRAY_LEN(echo_specs),
+	.specs = topic_echo_specs,
+	.spec_count = ARRAY_LEN(topic_echo_specs),
 };
 
-static const struct option_spec hz_specs[] = {
+static const struct option_spec topic_hz_specs[] = {
 	TOPIC_OPTIONS,
 	COUNT_OPTION,
 	DURATION_OPTION,
 	SILENCE_OPTION,
-	GZ_JSON_OPTION(struct settings, "print each line as JSON"),
-	GZ_OPTIONS(struct settings),
+	GZ_JSON_OPTION(struct topic_settings, "print each line as JSON"),
+	GZ_OPTIONS(struct topic_settings),
 	GZ_HELP_OPTION,
 };
 
-static const struct options_command hz_command = {
+static const struct options_command topic_hz_command = {
 	.name = "topic hz",
 	.usage = "troupe topic hz [OPTIONS] TOPIC",
 	.about =
@@ -139,8 +139,8 @@ static const struct options_command hz_command = {
 		"end: the mean rate since the first message, and the shortest and the longest time between two.",
 	.after = "Exit status\n  0 two messages have come (with -n: all of them); 1 too few have come, or no\n"
 		 "  network; 2 wrong usage\n",
-	.specs = hz_specs,
-	.spec_count = ARRAY_LEN(hz_specs),
+	.specs = topic_hz_specs,
+	.spec_count = ARRAY_LEN(topic_hz_specs),
 };
 
 /* What hz has seen. */
@@ -148,7 +148,7 @@ struct pace {
 	uint64_t count, first_ns, last_ns, shortest_ns, longest_ns, bytes, print_ns;
 };
 
-static void pace_add(struct pace *pace, size_t bytes)
+static void topic_pace_add(struct pace *pace, size_t bytes)
 {
 	uint64_t now_ns = clock_now_ns();
 	if (!pace->count) {
@@ -162,7 +162,7 @@ static void pace_add(struct pace *pace, size_t bytes)
 	pace->count++;
 }
 
-static void pace_print(const struct pace *pace, bool json)
+static void topic_pace_print(const struct pace *pace, bool json)
 {
 	if (pace->count < 2)
 		return;
@@ -181,7 +181,7 @@ static void pace_print(const struct pace *pace, bool json)
 	fflush(stdout);
 }
 
-static void print_message(const struct settings *settings, const struct node_event *event)
+static void topic_print_message(const struct topic_settings *settings, const struct node_event *event)
 {
 	struct text out = {0};
 	gz_add_message(&out, event->type, event->bytes, event->count, settings->gz.json, settings->raw);
@@ -191,21 +191,22 @@ static void print_message(const struct settings *settings, const struct node_eve
 	text_fini(&out);
 }
 
-static void handle_message(const struct settings *settings, const struct node_event *event, struct pace *pace)
+static void topic_handle_message(
+	const struct topic_settings *settings, const struct node_event *event, struct pace *pace)
 {
 	if (!pace) {
-		print_message(settings, event);
+		topic_print_message(settings, event);
 		return;
 	}
-	pace_add(pace, event->count);
+	topic_pace_add(pace, event->count);
 	if (clock_now_ns() >= pace->print_ns) {
-		pace_print(pace, settings->gz.json);
+		topic_pace_print(pace, settings->gz.json);
 		pace->print_ns += SECOND_NS;
 	}
 }
 
 /* The messages that came. */
-static uint64_t follow(struct node *node, const struct settings *settings, struct pace *pace)
+static uint64_t topic_follow(struct node *node, const struct topic_settings *settings, struct pace *pace)
 {
 	uint64_t end_ns = settings->duration_s > 0 ? gz_after_ns(settings->duration_s) : UINT64_MAX;
 	uint64_t silent_ns = settings->timeout_s > 0 ? gz_after_ns(settings->timeout_s) : UINT64_MAX;
@@ -213,7 +214,7 @@ static uint64_t follow(struct node *node, const struct settings *settings, struc
 	struct node_event event;
 	while (count < wanted && gz_next(node, MIN(end_ns, silent_ns), &event)) {
 		if (event.kind == NODE_MESSAGE) {
-			handle_message(settings, &event, pace);
+			topic_handle_message(settings, &event, pace);
 			count++;
 			if (settings->timeout_s > 0)
 				silent_ns = gz_after_ns(settings->timeout_s);
@@ -223,7 +224,7 @@ static uint64_t follow(struct node *node, const struct settings *settings, struc
 	return count;
 }
 
-static int receive(const char *command, const struct settings *settings, struct pace *pace)
+static int topic_receive(const char *command, const struct topic_settings *settings, struct pace *pace)
 {
 	struct node *node;
 	struct node_subscription *subscription;
@@ -236,11 +237,11 @@ static int receive(const char *command, const struct settings *settings, struct 
 		node_destroy(node);
 		return CLI_BAD_USAGE;
 	}
-	uint64_t count = follow(node, settings, pace), least = pace ? 2 : 1;
+	uint64_t count = topic_follow(node, settings, pace), least = pace ? 2 : 1;
 	if (settings->count)
 		least = (uint64_t)settings->count;
 	if (pace)
-		pace_print(pace, settings->gz.json);
+		topic_pace_print(pace, settings->gz.json);
 	uint64_t lost = node_lost(subscription);
 	if (lost)
 		cli_complain(command, "%llu messages were lost: they came faster than they were printed",
@@ -252,49 +253,50 @@ static int receive(const char *command, const struct settings *settings, struct 
 	return count < least ? CLI_BAD_INPUT : CLI_DONE;
 }
 
-static int echo(void *settings, struct arena *arena)
+static int topic_echo(void *settings, struct arena *arena)
 {
 	(void)arena;
-	return receive("topic echo", settings, NULL);
+	return topic_receive("topic echo", settings, NULL);
 }
 
-static int hz(void *settings, struct arena *arena)
+static int topic_hz(void *settings, struct arena *arena)
 {
 	struct pace pace = {0};
 	(void)arena;
-	return receive("topic hz", settings, &pace);
+	return topic_receive("topic hz", settings, &pace);
 }
 
 /* --- pub ---------------------------------------------------------------------------------------------------------- */
 
-static const struct option_spec pub_specs[] = {
+static const struct option_spec topic_pub_specs[] = {
 	TOPIC_OPTIONS,
-	{OPTION_TEXT, 'm', "msgtype", "TYPE", AT(type), .help = "the type of the message: gz.msgs.Twist, or Twist"},
-	{OPTION_TEXT, 'p', "pub", "TEXT", AT(text), .help = "the message: 'linear: {x: 1}'"},
-	{OPTION_WHOLE, 'n', "num", "N", AT(count), .lo = 1, .hi = COUNT_MAX,
+	{OPTION_TEXT, 'm', "msgtype", "TYPE", TOPIC_AT(type),
+		.help = "the type of the message: gz.msgs.Twist, or Twist"},
+	{OPTION_TEXT, 'p', "pub", "TEXT", TOPIC_AT(text), .help = "the message: 'linear: {x: 1}'"},
+	{OPTION_WHOLE, 'n', "num", "N", TOPIC_AT(count), .lo = 1, .hi = COUNT_MAX,
 		.help = "publish it so often (default: 1)"},
-	{OPTION_REAL, 'r', "rate", "HZ", AT(rate_hz), .lo = 0.001, .hi = 100000,
+	{OPTION_REAL, 'r', "rate", "HZ", TOPIC_AT(rate_hz), .lo = 0.001, .hi = 100000,
 		.help = "so many in a second (default: 1)"},
-	{OPTION_REAL, .name = "timeout", .argument = "S", .offset = AT(timeout_s), .lo = 0, .hi = SECONDS_MAX,
+	{OPTION_REAL, .name = "timeout", .argument = "S", .offset = TOPIC_AT(timeout_s), .lo = 0, .hi = SECONDS_MAX,
 		.help = "wait so long for a subscriber (default: 5)"},
-	GZ_JSON_OPTION(struct settings, "the message is given as JSON"),
-	{OPTION_FLAG, .name = "raw", .offset = AT(raw),
+	GZ_JSON_OPTION(struct topic_settings, "the message is given as JSON"),
+	{OPTION_FLAG, .name = "raw", .offset = TOPIC_AT(raw),
 		.help = "the message is given as bytes in hexadecimal, of a type of any name"},
-	GZ_OPTIONS(struct settings),
+	GZ_OPTIONS(struct topic_settings),
 	GZ_HELP_OPTION,
 };
 
-static const struct options_command pub_command = {
+static const struct options_command topic_pub_command = {
 	.name = "topic pub",
 	.usage = "troupe topic pub [OPTIONS] TOPIC",
 	.about = "Publish a message on a topic, as soon as a subscriber is connected.",
 	.after = "Exit status\n  0 published; 1 no subscriber came, the message is not of its type, or no\n"
 		 "  network; 2 wrong usage\n",
-	.specs = pub_specs,
-	.spec_count = ARRAY_LEN(pub_specs),
+	.specs = topic_pub_specs,
+	.spec_count = ARRAY_LEN(topic_pub_specs),
 };
 
-static bool await_subscriber(struct node *node, struct node_publisher *publisher, uint64_t end_ns)
+static bool topic_await_subscriber(struct node *node, struct node_publisher *publisher, uint64_t end_ns)
 {
 	struct node_event event;
 	while (!node_subscribers(publisher) && gz_next(node, end_ns, &event))
@@ -303,8 +305,8 @@ static bool await_subscriber(struct node *node, struct node_publisher *publisher
 }
 
 /* At least one subscriber is there. Without the last one the rest is not published, and that is no success. */
-static bool publish_all(
-	struct node *node, struct node_publisher *publisher, const struct settings *settings, const struct text *bytes)
+static bool topic_publish_all(struct node *node, struct node_publisher *publisher,
+	const struct topic_settings *settings, const struct text *bytes)
 {
 	int64_t count = settings->count ? settings->count : 1, sent = 0;
 	double period_s = 1 / (settings->rate_hz > 0 ? settings->rate_hz : 1);
@@ -325,7 +327,7 @@ static bool publish_all(
 	return sent == count;
 }
 
-static int publish(struct node *node, const struct settings *settings, const struct text *bytes)
+static int topic_publish(struct node *node, const struct topic_settings *settings, const struct text *bytes)
 {
 	struct node_publisher *publisher;
 	struct troupe_error error;
@@ -334,16 +336,16 @@ static int publish(struct node *node, const struct settings *settings, const str
 		cli_complain("topic pub", "%s", error.text);
 		return CLI_BAD_USAGE;
 	}
-	if (!await_subscriber(node, publisher, gz_after_ns(timeout_s))) {
+	if (!topic_await_subscriber(node, publisher, gz_after_ns(timeout_s))) {
 		cli_complain("topic pub", "%s: no subscriber came within %g s", settings->topic, timeout_s);
 		return CLI_BAD_INPUT;
 	}
-	return publish_all(node, publisher, settings, bytes) ? CLI_DONE : CLI_BAD_INPUT;
+	return topic_publish_all(node, publisher, settings, bytes) ? CLI_DONE : CLI_BAD_INPUT;
 }
 
-static int pub(void *given, struct arena *arena)
+static int topic_pub(void *given, struct arena *arena)
 {
-	const struct settings *settings = given;
+	const struct topic_settings *settings = given;
 	struct text bytes = {0};
 	(void)arena;
 	struct node *node;
@@ -359,7 +361,7 @@ static int pub(void *given, struct arena *arena)
 	} else {
 		status = gz_open("topic pub", &settings->gz, LINGER_MS, &node);
 		if (!status) {
-			status = publish(node, settings, &bytes);
+			status = topic_publish(node, settings, &bytes);
 			node_destroy(node);
 		}
 	}
@@ -372,13 +374,13 @@ static int pub(void *given, struct arena *arena)
 int cli_topic(int argc, char **argv)
 {
 	static const struct gz_action actions[] = {
-		{"list", "list topics", &list_command, list, "-l --list", false},
-		{"info", "print the publishers of a topic", &info_command, info, "-i --info", false},
-		{"echo", "print the messages of a topic", &echo_command, echo, "-e --echo", false},
-		{"hz", "measure how often messages come", &hz_command, hz, "-f --frequency", false},
-		{"pub", "publish a message", &pub_command, pub, "-p --pub", true},
+		{"list", "list topics", &topic_list_command, topic_list, "-l --list", false},
+		{"info", "print the publishers of a topic", &topic_info_command, topic_info, "-i --info", false},
+		{"echo", "print the messages of a topic", &topic_echo_command, topic_echo, "-e --echo", false},
+		{"hz", "measure how often messages come", &topic_hz_command, topic_hz, "-f --frequency", false},
+		{"pub", "publish a message", &topic_pub_command, topic_pub, "-p --pub", true},
 	};
-	struct settings settings = {.topic = NULL};
+	struct topic_settings settings = {.topic = NULL};
 	return gz_dispatch("topic",
 		"Topics of gz-transport: those of a running troupe, of Gazebo, and of programs\n"
 		"that use its transport.",

@@ -14,29 +14,29 @@
 #include <stdio.h>
 #include <string.h>
 
-struct settings {
+struct cli_topics_settings {
 	const char *world;
 	struct option_list resource_paths, plugin_paths;
 	struct xacro_settings xacro;
 	bool json;
 };
 
-#define AT(member) offsetof(struct settings, member)
-static const struct option_spec specs[] = {
-	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world)},
+#define CLI_TOPICS_AT(member) offsetof(struct cli_topics_settings, member)
+static const struct option_spec cli_topics_specs[] = {
+	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = CLI_TOPICS_AT(world)},
 	{OPTION_HEADING, .help = "Options"},
-	{OPTION_FLAG, .name = "json", .offset = AT(json), .help = "print a JSON array of objects instead"},
-	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
+	{OPTION_FLAG, .name = "json", .offset = CLI_TOPICS_AT(json), .help = "print a JSON array of objects instead"},
+	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = CLI_TOPICS_AT(resource_paths),
 		.help = "search this folder for worlds, model:// and relative file names; may be repeated"},
-	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = AT(plugin_paths),
+	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = CLI_TOPICS_AT(plugin_paths),
 		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
 			"be repeated"},
-	XACRO_OPTIONS(AT(xacro.expand), AT(xacro.arguments), NULL),
+	XACRO_OPTIONS(CLI_TOPICS_AT(xacro.expand), CLI_TOPICS_AT(xacro.arguments), NULL),
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 };
-#undef AT
+#undef CLI_TOPICS_AT
 
-static const struct options_command command = {
+static const struct options_command cli_topics_command = {
 	.name = "topics",
 	.usage = "troupe topics [OPTIONS] WORLD.sdf",
 	.about = "Prints the topics and services that a run of the world has at its start, one in a line: what it is "
@@ -49,23 +49,23 @@ static const struct options_command command = {
 		 "  0  the topics are printed\n"
 		 "  1  the world cannot be read, or standard output cannot be written\n"
 		 "  2  wrong usage\n",
-	.specs = specs,
-	.spec_count = ARRAY_LEN(specs),
+	.specs = cli_topics_specs,
+	.spec_count = ARRAY_LEN(cli_topics_specs),
 };
 
-static const char *word_of(troupe_topic_kind kind)
+static const char *cli_topics_word_of(troupe_topic_kind kind)
 {
 	return kind == TROUPE_TOPIC_PUBLISHED ? "out" : kind == TROUPE_TOPIC_TAKEN ? "in" : "service";
 }
 
 /* The topic as one line; width: of the names. Names of models are parts of names of topics. */
-static void topics_add_line(const struct troupe_topic *topic, size_t width, struct text *out)
+static void cli_topics_add_line(const struct troupe_topic *topic, size_t width, struct text *out)
 {
 	char rate[40] = "";
 	size_t begin;
 	if (topic->rate_hz > 0)
 		(void)snprintf(rate, sizeof rate, "  %g Hz", topic->rate_hz);
-	text_add(out, "%-8s ", word_of(topic->kind));
+	text_add(out, "%-8s ", cli_topics_word_of(topic->kind));
 	begin = out->count;
 	shown_add(out, topic->name);
 	text_add(out, "%*s  %s%s%s%s  (", (int)(width - MIN(width, out->count - begin)), "", topic->type,
@@ -74,23 +74,23 @@ static void topics_add_line(const struct troupe_topic *topic, size_t width, stru
 	text_add(out, ")\n");
 }
 
-static troupe_status print_lines(const struct troupe_topics *topics, struct troupe_error *error)
+static troupe_status cli_topics_print_lines(const struct troupe_topics *topics, struct troupe_error *error)
 {
 	struct text out = {0};
 	size_t width = 0;
 	for (uint32_t i = 0; i < topics->count; i++)
 		width = MAX(width, strlen(topics->at[i].name));
 	for (uint32_t i = 0; i < topics->count; i++)
-		topics_add_line(&topics->at[i], width, &out);
+		cli_topics_add_line(&topics->at[i], width, &out);
 	troupe_status status = cli_write(out.at, out.count, error);
 	text_fini(&out);
 	return status;
 }
 
-static void topics_add_json(const struct troupe_topic *topic, struct json_out *out)
+static void cli_topics_add_json(const struct troupe_topic *topic, struct json_out *out)
 {
 	json_out_object(out, NULL);
-	json_out_string(out, "kind", word_of(topic->kind));
+	json_out_string(out, "kind", cli_topics_word_of(topic->kind));
 	json_out_string(out, "name", topic->name);
 	json_out_string(out, "type", topic->type);
 	if (topic->reply_type)
@@ -101,14 +101,14 @@ static void topics_add_json(const struct troupe_topic *topic, struct json_out *o
 	json_out_end(out);
 }
 
-static troupe_status print_json(const struct troupe_topics *topics, struct troupe_error *error)
+static troupe_status cli_topics_print_json(const struct troupe_topics *topics, struct troupe_error *error)
 {
 	struct text text = {0};
 	struct json_out out = {.text = &text, .spaced = true};
 	json_out_array(&out, NULL);
 	json_out_lines(&out);
 	for (uint32_t i = 0; i < topics->count; i++)
-		topics_add_json(&topics->at[i], &out);
+		cli_topics_add_json(&topics->at[i], &out);
 	json_out_end(&out);
 	text_add(&text, "\n");
 	troupe_status status = cli_write(text.at, text.count, error);
@@ -116,7 +116,7 @@ static troupe_status print_json(const struct troupe_topics *topics, struct troup
 	return status;
 }
 
-static int print_topics(const struct settings *settings, const char *world, const char *expanded)
+static int cli_topics_print(const struct cli_topics_settings *settings, const char *world, const char *expanded)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_server *server;
@@ -132,7 +132,7 @@ static int print_topics(const struct settings *settings, const char *world, cons
 		return cli_exit_status(status);
 	}
 	const struct troupe_topics *topics = troupe_topics_list(server);
-	status = (settings->json ? print_json : print_lines)(topics, &error);
+	status = (settings->json ? cli_topics_print_json : cli_topics_print_lines)(topics, &error);
 	troupe_topics_release(topics);
 	troupe_server_destroy(server);
 	if (status)
@@ -142,14 +142,14 @@ static int print_topics(const struct settings *settings, const char *world, cons
 
 int cli_topics(int argc, char **argv)
 {
-	struct settings settings = {0};
+	struct cli_topics_settings settings = {0};
 	struct arena arena = {0};
 	const char *world, *expanded;
 	int status = CLI_DONE;
-	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status) &&
+	if (options_parse(&cli_topics_command, argc, argv, &settings, &arena, NULL, &status) &&
 		xacro_expand(&settings.xacro, "topics", settings.world, settings.resource_paths.at, &arena, &world,
 			&expanded, &status))
-		status = print_topics(&settings, world, expanded);
+		status = cli_topics_print(&settings, world, expanded);
 	arena_fini(&arena);
 	return status;
 }

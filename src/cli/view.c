@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-struct settings {
+struct cli_view_settings {
 	const char *recording;
 	struct troupe_view_run run;
 	struct gateways_settings gateways;
@@ -20,40 +20,42 @@ struct settings {
 	int64_t secondaries, verbosity;
 };
 
-#define AT(member) offsetof(struct settings, member)
-static const struct option_spec specs[] = {
-	{OPTION_OPERAND, .name = "recording", .argument = "RECORDING", .unless = "connect", .offset = AT(recording)},
+#define CLI_VIEW_AT(member) offsetof(struct cli_view_settings, member)
+static const struct option_spec cli_view_specs[] = {
+	{OPTION_OPERAND, .name = "recording", .argument = "RECORDING", .unless = "connect",
+		.offset = CLI_VIEW_AT(recording)},
 	{OPTION_HEADING, .help = "Options"},
-	{OPTION_TEXT, .name = "connect", .argument = "HOST[:PORT]", .offset = AT(run.address),
+	{OPTION_TEXT, .name = "connect", .argument = "HOST[:PORT]", .offset = CLI_VIEW_AT(run.address),
 		.help = "show the run that was started with --watch-listen there (port 47083), without disturbing it: "
 			"any number of browsers cost the run as much as one"},
 	{OPTION_TEXT, .name = "watch-key-file", .needs = "connect", .excludes = "watch-insecure", .argument = "FILE",
-		.offset = AT(run.key_file),
+		.offset = CLI_VIEW_AT(run.key_file),
 		.help = "the key of the run (default: the key of troupe keygen, if there is one)"},
 	{OPTION_FLAG, .name = "watch-insecure", .needs = "connect", .excludes = "watch-key-file",
-		.offset = AT(run.insecure), .help = "use no key"},
-	{OPTION_TEXT, .name = "view-address", .argument = "[ADDRESS:]PORT", .offset = AT(gateways.view_address),
+		.offset = CLI_VIEW_AT(run.insecure), .help = "use no key"},
+	{OPTION_TEXT, .name = "view-address", .argument = "[ADDRESS:]PORT",
+		.offset = CLI_VIEW_AT(gateways.view_address),
 		.help = "as for troupe run (default: port 8686 or any free one, for this machine only)"},
-	{OPTION_FLAG, .name = "token", .offset = AT(gateways.token), .help = "as for troupe run"},
-	{OPTION_TEXT, .name = "view-cert", .needs = "view-key", .argument = "FILE", .offset = AT(gateways.view_cert),
-		.help = "as for troupe run"},
-	{OPTION_TEXT, .name = "view-key", .needs = "view-cert", .argument = "FILE", .offset = AT(gateways.view_key),
-		.help = "as for troupe run"},
-	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = AT(secondaries), .hi = TROUPE_SECONDARIES_MAX,
-		.help = "as for troupe run: steps between recorded states are simulated"},
-	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
+	{OPTION_FLAG, .name = "token", .offset = CLI_VIEW_AT(gateways.token), .help = "as for troupe run"},
+	{OPTION_TEXT, .name = "view-cert", .needs = "view-key", .argument = "FILE",
+		.offset = CLI_VIEW_AT(gateways.view_cert), .help = "as for troupe run"},
+	{OPTION_TEXT, .name = "view-key", .needs = "view-cert", .argument = "FILE",
+		.offset = CLI_VIEW_AT(gateways.view_key), .help = "as for troupe run"},
+	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = CLI_VIEW_AT(secondaries),
+		.hi = TROUPE_SECONDARIES_MAX, .help = "as for troupe run: steps between recorded states are simulated"},
+	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = CLI_VIEW_AT(resource_paths),
 		.help = "search this folder for model:// and relative file names; may be repeated"},
-	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = AT(plugin_paths),
+	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = CLI_VIEW_AT(plugin_paths),
 		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
 			"be repeated"},
-	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3",
+	{OPTION_WHOLE, 'v', "verbose", "LEVEL", CLI_VIEW_AT(verbosity), .hi = 4, .bare = "3",
 		.help = "0: errors only; 1 or 2: also the address and warnings (default: 1); 3 or 4: also refused "
 			"requests. Without LEVEL: 3"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 };
-#undef AT
+#undef CLI_VIEW_AT
 
-static const struct options_command command = {
+static const struct options_command cli_view_command = {
 	.name = "view",
 	.usage = "troupe view [OPTIONS] RECORDING | --connect HOST[:PORT]",
 	.about = "Shows a recording of troupe run --record in a browser: prints the address of a page that has a "
@@ -66,11 +68,11 @@ static const struct options_command command = {
 		 "  2  wrong usage\n"
 		 "  3  the run cannot be joined, or was lost\n"
 		 "  4  internal error, or out of memory\n",
-	.specs = specs,
-	.spec_count = ARRAY_LEN(specs),
+	.specs = cli_view_specs,
+	.spec_count = ARRAY_LEN(cli_view_specs),
 };
 
-static int view(const struct settings *settings)
+static int cli_view_run(const struct cli_view_settings *settings)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	const struct troupe_view_run *run = settings->run.address ? &settings->run : NULL;
@@ -83,11 +85,11 @@ static int view(const struct settings *settings)
 
 int cli_view(int argc, char **argv)
 {
-	struct settings settings = {.secondaries = TROUPE_SECONDARIES_AUTO, .verbosity = 1};
+	struct cli_view_settings settings = {.secondaries = TROUPE_SECONDARIES_AUTO, .verbosity = 1};
 	struct arena arena = {0};
 	int status;
-	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status))
-		status = view(&settings);
+	if (options_parse(&cli_view_command, argc, argv, &settings, &arena, NULL, &status))
+		status = cli_view_run(&settings);
 	arena_fini(&arena);
 	return status;
 }

@@ -9,22 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct settings {
+struct worlds_settings {
 	struct option_list resource_paths;
 	bool json;
 };
 
-#define AT(member) offsetof(struct settings, member)
-static const struct option_spec specs[] = {
+#define WORLDS_AT(member) offsetof(struct worlds_settings, member)
+static const struct option_spec worlds_specs[] = {
 	{OPTION_HEADING, .help = "Options"},
-	{OPTION_FLAG, .name = "json", .offset = AT(json), .help = "print a JSON array of objects instead"},
-	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
+	{OPTION_FLAG, .name = "json", .offset = WORLDS_AT(json), .help = "print a JSON array of objects instead"},
+	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = WORLDS_AT(resource_paths),
 		.help = "list this folder, too, before the others; may be repeated"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 };
-#undef AT
+#undef WORLDS_AT
 
-static const struct options_command command = {
+static const struct options_command worlds_command = {
 	.name = "worlds",
 	.usage = "troupe worlds [OPTIONS]",
 	.about = "Lists the worlds that troupe run can find by name, one in a line: its name, and what it is. They lie "
@@ -33,8 +33,8 @@ static const struct options_command command = {
 		 "  0  there are worlds\n"
 		 "  1  there are none, or standard output cannot be written\n"
 		 "  2  wrong usage\n",
-	.specs = specs,
-	.spec_count = ARRAY_LEN(specs),
+	.specs = worlds_specs,
+	.spec_count = ARRAY_LEN(worlds_specs),
 };
 
 /* The name by which run finds the file. */
@@ -86,7 +86,7 @@ static void worlds_add_all_json(struct text *text, const struct sdf_catalog *cat
 	text_add(text, "\n");
 }
 
-static int worlds_print(const struct sdf_catalog *catalog, const struct settings *settings, struct arena *arena)
+static int worlds_print(const struct sdf_catalog *catalog, const struct worlds_settings *settings, struct arena *arena)
 {
 	struct text out = {0};
 	struct troupe_error error;
@@ -105,11 +105,11 @@ static int worlds_print(const struct sdf_catalog *catalog, const struct settings
 
 int cli_worlds(int argc, char **argv)
 {
-	struct settings settings = {0};
+	struct worlds_settings settings = {0};
 	struct arena arena = {0};
 	struct sdf_catalog catalog;
 	int status = CLI_DONE;
-	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status)) {
+	if (options_parse(&worlds_command, argc, argv, &settings, &arena, NULL, &status)) {
 		const struct sdf_options options = {
 			.resource_paths = settings.resource_paths.at, .use_environment = true};
 		sdf_catalog_worlds(&options, &catalog);

@@ -20,11 +20,11 @@
 #include <unistd.h>
 
 #define PROGRAM "xacro"
-enum { READ_BYTES = 1 << 16, ERRORS_BYTES_MAX = 1 << 16, TICK_MS = 20, DRAIN_MAX = 32 };
+enum { XACRO_READ_BYTES = 1 << 16, ERRORS_BYTES_MAX = 1 << 16, XACRO_TICK_MS = 20, DRAIN_MAX = 32 };
 
 enum pipe { OUTPUT, ERRORS, TROUBLE, PIPES };
 
-struct child {
+struct xacro_child {
 	pid_t pid;
 	int from[PIPES];
 	struct text output, errors;
@@ -96,7 +96,7 @@ static void xacro_close(const int ends[PIPES])
 			(void)close(ends[i]);
 }
 
-static troupe_status xacro_start(char **words, struct child *child, struct troupe_error *error)
+static troupe_status xacro_start(char **words, struct xacro_child *child, struct troupe_error *error)
 {
 	int to[PIPES] = {-1, -1, -1}, ends[2];
 	pid_t parent = getpid();
@@ -118,9 +118,9 @@ static troupe_status xacro_start(char **words, struct child *child, struct troup
 }
 
 /* Reads what has come. False: nothing has, or the pipe is closed. */
-static bool xacro_read(struct child *child, enum pipe pipe)
+static bool xacro_read(struct xacro_child *child, enum pipe pipe)
 {
-	char bytes[READ_BYTES];
+	char bytes[XACRO_READ_BYTES];
 	struct text *to = pipe == OUTPUT ? &child->output : &child->errors;
 	size_t bytes_max = pipe == OUTPUT ? XACRO_BYTES_MAX : ERRORS_BYTES_MAX;
 	struct pollfd from = {.fd = child->from[pipe], .events = POLLIN};
@@ -141,19 +141,19 @@ static bool xacro_read(struct child *child, enum pipe pipe)
 }
 
 /* Waits until something has come, for a moment at most. A program that never stops to write does not hold it. */
-static void xacro_listen(struct child *child)
+static void xacro_listen(struct xacro_child *child)
 {
 	struct pollfd all[PIPES];
 	for (int i = 0; i < PIPES; i++)
 		all[i] = (struct pollfd){.fd = child->from[i], .events = POLLIN}; /* -1 is ignored */
-	(void)poll(all, PIPES, TICK_MS);
+	(void)poll(all, PIPES, XACRO_TICK_MS);
 	for (enum pipe i = OUTPUT; i < PIPES; i++)
 		if (all[i].revents)
 			(void)xacro_read(child, i);
 }
 
 /* Reads what the pipes hold when the program has ended. */
-static void xacro_drain(struct child *child)
+static void xacro_drain(struct xacro_child *child)
 {
 	for (enum pipe i = OUTPUT; i < PIPES; i++)
 		for (int reads = 0; reads < DRAIN_MAX && child->from[i] >= 0 && xacro_read(child, i); reads++)
@@ -161,7 +161,7 @@ static void xacro_drain(struct child *child)
 }
 
 /* The end of the program counts, not that of its pipes: something that it has started may hold them. */
-static void xacro_follow(struct child *child)
+static void xacro_follow(struct xacro_child *child)
 {
 	uint64_t end_ns = clock_now_ns() + XACRO_LIMIT_S * UINT64_C(1000000000);
 	siginfo_t info = {0};
@@ -183,7 +183,7 @@ static void xacro_follow(struct child *child)
 /* --- the outcome -------------------------------------------------------------------------------------------------- */
 
 /* Shows what it has said, line by line; returns the last line that says something, or NULL. */
-static const char *xacro_show_errors(struct child *child, const char *command)
+static const char *xacro_show_errors(struct xacro_child *child, const char *command)
 {
 	const char *last = NULL;
 	uint32_t lines = 0;
@@ -201,7 +201,7 @@ static const char *xacro_show_errors(struct child *child, const char *command)
 }
 
 static troupe_status xacro_judge(
-	const struct child *child, const char *path, const char *last, struct troupe_error *error)
+	const struct xacro_child *child, const char *path, const char *last, struct troupe_error *error)
 {
 	const char *said = last ? last : "";
 	if (child->why == ENOENT)
@@ -231,7 +231,7 @@ static troupe_status xacro_run(const struct xacro_settings *settings, const char
 	struct arena *arena, const char **ret_text, struct troupe_error *error)
 {
 	char *words[OPTION_LIST_MAX + 3] = {mem_strdup(PROGRAM)};
-	struct child child = {0};
+	struct xacro_child child = {0};
 	uint32_t count = 1;
 	words[count++] = mem_printf("%s%s", *path == '-' ? "./" : "", path); /* no option of xacro */
 	for (uint32_t i = 0; i < settings->arguments.count; i++)

@@ -4,19 +4,19 @@
  * there, which are almost one: each of them is a face, and each rests. */
 #include "collide/internal.h"
 
-#define ALIGNED 0.9995 /* cosine of 1.8 degrees: within this angle a face counts as flat on the other shape */
-#define NEARLY 0.99    /* cosine of 8 degrees: within this angle sides of a hull may rest, too */
+#define CONVEX_ALIGNED 0.9995 /* cosine of 1.8 degrees: within this angle a face counts as flat on the other shape */
+#define CONVEX_NEARLY 0.99    /* cosine of 8 degrees: within this angle sides of a hull may rest, too */
 
 enum { FOUND_MAX = 4 * CLIPPED_MAX };
 
 /* How well a polygon serves as the face on which the other shape rests; -1: not at all. */
-static double fitness(const struct polygon *polygon, struct vec3 towards)
+static double convex_fitness(const struct polygon *polygon, struct vec3 towards)
 {
 	return polygon->flat ? vec3_dot(polygon->normal, towards) : -1;
 }
 
 /* Contacts where `resting` is behind the face; normal is for the first shape. */
-static uint32_t rest_on(
+static uint32_t convex_rest_on(
 	const struct polygon *face, const struct polygon *resting, struct vec3 normal, struct collide_contact *contacts)
 {
 	struct polygon inside;
@@ -47,7 +47,7 @@ struct convex_sides {
 
 static void convex_turn(const struct collide_shape *shape, struct vec3 towards, struct convex_sides *ret)
 {
-	ret->others = feature_walk(shape, towards, ALIGNED, &ret->first);
+	ret->others = feature_walk(shape, towards, CONVEX_ALIGNED, &ret->first);
 }
 
 static const struct polygon *convex_next(struct feature_walk *walk, struct polygon *space)
@@ -61,13 +61,13 @@ static uint32_t convex_rest_all(const struct polygon *face, const struct convex_
 {
 	struct polygon space;
 	struct feature_walk walk = resting->others;
-	walk.cosine = NEARLY;
+	walk.cosine = CONVEX_NEARLY;
 	for (const struct polygon *side = &resting->first; side; side = convex_next(&walk, &space)) {
 		if (!convex_reaches(side, face))
 			continue;
 		if (count > FOUND_MAX - CLIPPED_MAX)
 			count = reduce_flat(contacts, count);
-		count += rest_on(face, side, normal, contacts + count);
+		count += convex_rest_on(face, side, normal, contacts + count);
 	}
 	return count;
 }
@@ -92,11 +92,11 @@ uint32_t convex_manifold(const struct collide_shape *a, const struct collide_sha
 	struct vec3 n = deepest.normal, back = vec3_scale(n, -1);
 	convex_turn(a, back, &of_a);
 	convex_turn(b, n, &of_b);
-	double fit_a = fitness(&of_a.first, back), fit_b = fitness(&of_b.first, n);
+	double fit_a = convex_fitness(&of_a.first, back), fit_b = convex_fitness(&of_b.first, n);
 	uint32_t count = 0;
-	if (fit_b > ALIGNED && fit_b > fit_a - 1e-6)
+	if (fit_b > CONVEX_ALIGNED && fit_b > fit_a - 1e-6)
 		count = convex_rest(&of_b, &of_a, 1, contacts);
-	else if (fit_a > ALIGNED)
+	else if (fit_a > CONVEX_ALIGNED)
 		count = convex_rest(&of_a, &of_b, -1, contacts);
 	for (uint32_t i = 0; i < count; i++)
 		ret[i] = contacts[i];
@@ -124,7 +124,7 @@ uint32_t collide_convex(
 
 /* --- half spaces ------------------------------------------------------------------------------------------------ */
 
-static uint32_t below(
+static uint32_t convex_below(
 	const struct vec3 *points, uint32_t count, struct vec3 n, double offset, struct collide_contact *ret)
 {
 	uint32_t found = 0;
@@ -144,12 +144,12 @@ uint32_t collide_plane(
 	struct collide_contact contacts[CLIPPED_MAX + 1 + HULL_CORNERS_MAX];
 	struct vec3 back = vec3_scale(n, -1), lowest = feature_support(a, back);
 	feature_toward(a, back, &side);
-	uint32_t count = below(&lowest, 1, n, offset, contacts);
+	uint32_t count = convex_below(&lowest, 1, n, offset, contacts);
 	if (count)
-		count += below(side.p, side.count, n, offset, contacts + 1);
+		count += convex_below(side.p, side.count, n, offset, contacts + 1);
 	for (uint32_t i = 0; count && a->kind == COLLIDE_HULL && i < a->hull->points.count; i++) {
 		struct vec3 corner = feature_point(a, a->hull->points.at[i]);
-		count += below(&corner, 1, n, offset, contacts + count);
+		count += convex_below(&corner, 1, n, offset, contacts + count);
 	}
 	count = reduce_flat(contacts, count);
 	for (uint32_t i = 0; i < count; i++)

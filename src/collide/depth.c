@@ -11,7 +11,7 @@
 
 #include <assert.h>
 
-enum { POINTS_MAX = 100, FACES_MAX = 256, EDGES_MAX = 128, ROUNDS_MAX = 90 };
+enum { POINTS_MAX = 100, FACES_MAX = 256, EDGES_MAX = 128, DEPTH_ROUNDS_MAX = 90 };
 
 struct vertex {
 	struct vec3 w, a; /* point of the difference, and its point of a */
@@ -33,7 +33,7 @@ struct hunt {
 	double size;
 };
 
-static void set_up(struct hunt *h, const struct collide_shape *a, const struct collide_shape *b)
+static void depth_set_up(struct hunt *h, const struct collide_shape *a, const struct collide_shape *b)
 {
 	assert(a->kind != COLLIDE_TRIANGLE);
 	h->a = a;
@@ -52,7 +52,7 @@ static void set_up(struct hunt *h, const struct collide_shape *a, const struct c
 }
 
 /* False when this direction separates the shapes. */
-static bool look(const struct hunt *h, struct vec3 d, struct vertex *ret)
+static bool depth_look(const struct hunt *h, struct vec3 d, struct vertex *ret)
 {
 	struct vec3 back = vec3_scale(d, -1), b;
 	ret->a = support_own(h->a, d);
@@ -64,7 +64,7 @@ static bool look(const struct hunt *h, struct vec3 d, struct vertex *ret)
 	return vec3_dot(ret->w, d) > 0;
 }
 
-static struct vec3 across(struct vec3 v)
+static struct vec3 depth_across(struct vec3 v)
 {
 	double x = fabs(v.x), y = fabs(v.y), z = fabs(v.z);
 	struct vec3 axis = x <= y && x <= z ? (struct vec3){1, 0, 0}
@@ -73,13 +73,13 @@ static struct vec3 across(struct vec3 v)
 	return vec3_unit(vec3_cross(v, axis));
 }
 
-static bool pick_line(struct hunt *h)
+static bool depth_pick_line(struct hunt *h)
 {
 	static const struct vec3 axes[6] = {{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1}};
 	struct vertex at[6];
 	double longest = -1;
 	for (int i = 0; i < 6; i++)
-		if (!look(h, axes[i], &at[i]))
+		if (!depth_look(h, axes[i], &at[i]))
 			return false;
 	for (int i = 0; i < 6; i += 2) {
 		struct vec3 d = vec3_sub(at[i].w, at[i + 1].w);
@@ -93,15 +93,15 @@ static bool pick_line(struct hunt *h)
 	return h->size > 0;
 }
 
-static bool pick_third(struct hunt *h)
+static bool depth_pick_third(struct hunt *h)
 {
-	struct vec3 line = vec3_unit(vec3_sub(h->v[1].w, h->v[0].w)), u = across(line), w = vec3_cross(line, u);
+	struct vec3 line = vec3_unit(vec3_sub(h->v[1].w, h->v[0].w)), u = depth_across(line), w = vec3_cross(line, u);
 	const struct vec3 d[4] = {u, vec3_scale(u, -1), w, vec3_scale(w, -1)};
 	double farthest = 1e-9 * h->size;
 	bool found = false;
 	for (int i = 0; i < 4; i++) {
 		struct vertex at;
-		if (!look(h, d[i], &at))
+		if (!depth_look(h, d[i], &at))
 			return false;
 		double away = vec3_length(vec3_cross(line, vec3_sub(at.w, h->v[0].w)));
 		if (away > farthest) {
@@ -115,7 +115,7 @@ static bool pick_third(struct hunt *h)
 
 /* For a triangle: starts with the three points that most often are the answer, because the shape lies on the
  * triangle. */
-static bool pick_base(struct hunt *h)
+static bool depth_pick_base(struct hunt *h)
 {
 	struct vec3 u = vec3_sub(h->corner[1], h->corner[0]), v = vec3_sub(h->corner[2], h->corner[0]),
 		    a = support_own(h->a, vec3_scale(vec3_cross(u, v), -1));
@@ -125,7 +125,7 @@ static bool pick_base(struct hunt *h)
 	return h->size > 0;
 }
 
-static void add_face(struct hunt *h, uint32_t a, uint32_t b, uint32_t c)
+static void depth_add_face(struct hunt *h, uint32_t a, uint32_t b, uint32_t c)
 {
 	struct face *f = &h->f[h->faces++];
 	struct vec3 u = vec3_sub(h->v[b].w, h->v[a].w), v = vec3_sub(h->v[c].w, h->v[a].w), n = vec3_cross(u, v);
@@ -140,12 +140,12 @@ static void add_face(struct hunt *h, uint32_t a, uint32_t b, uint32_t c)
 	}
 }
 
-static bool pick_fourth(struct hunt *h)
+static bool depth_pick_fourth(struct hunt *h)
 {
 	struct vec3 u = vec3_sub(h->v[1].w, h->v[0].w), v = vec3_sub(h->v[2].w, h->v[0].w),
 		    n = vec3_unit(vec3_cross(u, v));
 	struct vertex over, under;
-	if (!look(h, n, &over) || !look(h, vec3_scale(n, -1), &under))
+	if (!depth_look(h, n, &over) || !depth_look(h, vec3_scale(n, -1), &under))
 		return false;
 	double up = vec3_dot(n, vec3_sub(over.w, h->v[0].w)), down = -vec3_dot(n, vec3_sub(under.w, h->v[0].w));
 	if (MAX(up, down) <= 1e-10 * h->size)
@@ -153,14 +153,14 @@ static bool pick_fourth(struct hunt *h)
 	h->v[3] = up >= down ? over : under;
 	h->points = 4;
 	bool flip = up >= down; /* 0 1 2 counter-clockwise seen from outside, away from the fourth point */
-	add_face(h, 0, flip ? 2 : 1, flip ? 1 : 2);
-	add_face(h, 0, flip ? 1 : 3, flip ? 3 : 1);
-	add_face(h, 1, flip ? 2 : 3, flip ? 3 : 2);
-	add_face(h, 2, flip ? 0 : 3, flip ? 3 : 0);
+	depth_add_face(h, 0, flip ? 2 : 1, flip ? 1 : 2);
+	depth_add_face(h, 0, flip ? 1 : 3, flip ? 3 : 1);
+	depth_add_face(h, 1, flip ? 2 : 3, flip ? 3 : 2);
+	depth_add_face(h, 2, flip ? 0 : 3, flip ? 3 : 0);
 	return true;
 }
 
-static uint32_t nearest_face(const struct hunt *h)
+static uint32_t depth_nearest_face(const struct hunt *h)
 {
 	uint32_t best = 0;
 	for (uint32_t i = 1; i < h->faces; i++)
@@ -170,7 +170,7 @@ static uint32_t nearest_face(const struct hunt *h)
 }
 
 /* Removes the faces that the new point sees and closes the hole with faces to it. False when there is no room. */
-static bool grow(struct hunt *h, const struct vertex *to)
+static bool depth_grow(struct hunt *h, const struct vertex *to)
 {
 	uint8_t edge[EDGES_MAX][2];
 	uint32_t edges = 0, kept = 0;
@@ -204,17 +204,17 @@ static bool grow(struct hunt *h, const struct vertex *to)
 		return false;
 	h->v[h->points++] = *to;
 	for (uint32_t e = 0; e < edges; e++)
-		add_face(h, edge[e][0], edge[e][1], h->points - 1);
+		depth_add_face(h, edge[e][0], edge[e][1], h->points - 1);
 	return true;
 }
 
-static bool is_curved(const struct collide_shape *s)
+static bool depth_is_curved(const struct collide_shape *s)
 {
 	return s->kind != COLLIDE_BOX && s->kind != COLLIDE_HULL && s->kind != COLLIDE_TRIANGLE;
 }
 
 /* The point of a for the foot of the perpendicular from the origin. */
-static struct vec3 witness(const struct hunt *h, const struct face *f)
+static struct vec3 depth_witness(const struct hunt *h, const struct face *f)
 {
 	const struct vertex *p = &h->v[f->v[0]], *q = &h->v[f->v[1]], *r = &h->v[f->v[2]];
 	struct vec3 foot = vec3_scale(f->n, f->s), u = vec3_sub(q->w, p->w), v = vec3_sub(r->w, p->w),
@@ -228,26 +228,26 @@ bool depth_find(const struct collide_shape *a, const struct collide_shape *b, st
 	double *ret_depth, struct vec3 *ret_at)
 {
 	struct hunt h;
-	set_up(&h, a, b);
-	bool begun = b->kind == COLLIDE_TRIANGLE ? pick_base(&h) : pick_line(&h) && pick_third(&h);
-	if (!begun || !pick_fourth(&h))
+	depth_set_up(&h, a, b);
+	bool begun = b->kind == COLLIDE_TRIANGLE ? depth_pick_base(&h) : depth_pick_line(&h) && depth_pick_third(&h);
+	if (!begun || !depth_pick_fourth(&h))
 		return false;
-	double enough = (is_curved(a) || is_curved(b) ? 1e-7 : 1e-11) * h.size;
-	struct face best = h.f[nearest_face(&h)];
-	for (int round = 0; round < ROUNDS_MAX; round++) {
+	double enough = (depth_is_curved(a) || depth_is_curved(b) ? 1e-7 : 1e-11) * h.size;
+	struct face best = h.f[depth_nearest_face(&h)];
+	for (int round = 0; round < DEPTH_ROUNDS_MAX; round++) {
 		struct vertex at;
 		if (isinf(best.s))
 			return false;
-		if (!look(&h, best.n, &at))
+		if (!depth_look(&h, best.n, &at))
 			return false;
-		if (vec3_dot(at.w, best.n) - best.s <= enough || !grow(&h, &at))
+		if (vec3_dot(at.w, best.n) - best.s <= enough || !depth_grow(&h, &at))
 			break;
-		best = h.f[nearest_face(&h)];
+		best = h.f[depth_nearest_face(&h)];
 	}
 	if (!(best.s > 0))
 		return false;
 	*ret_normal = support_turn(&a->r, vec3_scale(best.n, -1));
 	*ret_depth = best.s;
-	*ret_at = vec3_add(a->p, support_turn(&a->r, witness(&h, &best)));
+	*ret_at = vec3_add(a->p, support_turn(&a->r, depth_witness(&h, &best)));
 	return true;
 }

@@ -3,8 +3,8 @@
  * rolls over an edge. */
 #include "collide/internal.h"
 
-#define ALIGNED 0.9995 /* cosine of 1.8 degrees: within this angle sides are almost one */
-#define POINT 1e-24    /* m2: the square of a shorter segment is that of a point */
+#define ROUND_ALIGNED 0.9995 /* cosine of 1.8 degrees: within this angle sides are almost one */
+#define POINT 1e-24          /* m2: the square of a shorter segment is that of a point */
 
 void round_ends(const struct collide_shape *s, struct vec3 ret_ends[2])
 {
@@ -14,7 +14,7 @@ void round_ends(const struct collide_shape *s, struct vec3 ret_ends[2])
 	ret_ends[1] = vec3_add(s->p, along);
 }
 
-static double clamp(double x)
+static double round_clamp(double x)
 {
 	return x > 0 ? x < 1 ? x : 1 : 0;
 }
@@ -27,22 +27,22 @@ void round_nearest(
 	double uu = vec3_dot(u, u), vv = vec3_dot(v, v), vw = vec3_dot(v, w), uw = vec3_dot(u, w), s = 0, t = 0;
 	if (uu > 0 && vv > 0) {
 		double uv = vec3_dot(u, v), part = uu * vv - uv * uv;
-		s = part > 1e-12 * uu * vv ? clamp((uv * vw - uw * vv) / part) : 0;
+		s = part > 1e-12 * uu * vv ? round_clamp((uv * vw - uw * vv) / part) : 0;
 		t = (uv * s + vw) / vv;
 		if (t < 0 || t > 1) {
-			t = clamp(t);
-			s = clamp((uv * t - uw) / uu);
+			t = round_clamp(t);
+			s = round_clamp((uv * t - uw) / uu);
 		}
 	} else if (uu > 0) {
-		s = clamp(-uw / uu);
+		s = round_clamp(-uw / uu);
 	} else if (vv > 0) {
-		t = clamp(vw / vv);
+		t = round_clamp(vw / vv);
 	}
 	*ret_on_ab = vec3_add(a, vec3_scale(u, s));
 	*ret_on_cd = vec3_add(c, vec3_scale(v, t));
 }
 
-static struct vec3 into(const struct collide_shape *at, struct vec3 point)
+static struct vec3 round_into(const struct collide_shape *at, struct vec3 point)
 {
 	struct vec3 v = vec3_sub(point, at->p);
 	const struct mat3 *r = &at->r;
@@ -51,7 +51,7 @@ static struct vec3 into(const struct collide_shape *at, struct vec3 point)
 		r->m[0][2] * v.x + r->m[1][2] * v.y + r->m[2][2] * v.z};
 }
 
-static struct vec3 out_of(const struct collide_shape *at, struct vec3 v)
+static struct vec3 round_out_of(const struct collide_shape *at, struct vec3 v)
 {
 	const struct mat3 *r = &at->r;
 	return (struct vec3){r->m[0][0] * v.x + r->m[0][1] * v.y + r->m[0][2] * v.z,
@@ -60,7 +60,7 @@ static struct vec3 out_of(const struct collide_shape *at, struct vec3 v)
 }
 
 /* The side above which the segment is highest, and its height: negative when the segment dips below all sides. */
-static double highest_side(const struct hull *hull, const struct vec3 end[2], uint32_t *ret_side)
+static double round_highest_side(const struct hull *hull, const struct vec3 end[2], uint32_t *ret_side)
 {
 	double most = -INFINITY;
 	for (uint32_t f = 0; f < hull->sides.count; f++) {
@@ -73,7 +73,7 @@ static double highest_side(const struct hull *hull, const struct vec3 end[2], ui
 }
 
 /* The parts of the segment over the side, moved outwards along its normal. */
-static uint32_t over_side(const struct hull *hull, const struct hull_face *side, const struct vec3 end[2],
+static uint32_t round_over_side(const struct hull *hull, const struct hull_face *side, const struct vec3 end[2],
 	double radius, struct collide_contact ret[2])
 {
 	struct polygon line, base, inside;
@@ -103,15 +103,15 @@ static uint32_t round_over_sides(const struct hull *hull, uint32_t highest, cons
 {
 	struct collide_contact found[2 * COLLIDE_PAIR_MAX];
 	const struct hull_face *first = &hull->sides.at[highest];
-	uint32_t count = over_side(hull, first, end, radius, found);
+	uint32_t count = round_over_side(hull, first, end, radius, found);
 	struct vec3 d = vec3_sub(end[1], end[0]);
 	for (uint32_t f = 0; vec3_dot(d, d) >= POINT && f < hull->sides.count; f++) {
 		const struct hull_face *side = &hull->sides.at[f];
-		if (f == highest || vec3_dot(side->normal, first->normal) <= ALIGNED)
+		if (f == highest || vec3_dot(side->normal, first->normal) <= ROUND_ALIGNED)
 			continue;
 		if (count > 2 * COLLIDE_PAIR_MAX - 2)
 			count = reduce_flat(found, count);
-		count += over_side(hull, side, end, radius, found + count);
+		count += round_over_side(hull, side, end, radius, found + count);
 	}
 	if (count > 2)
 		count = reduce_flat(found, count);
@@ -120,7 +120,8 @@ static uint32_t round_over_sides(const struct hull *hull, uint32_t highest, cons
 	return count;
 }
 
-static bool nearest_edge(const struct hull *hull, const struct vec3 end[2], double radius, struct collide_contact *ret)
+static bool round_nearest_edge(
+	const struct hull *hull, const struct vec3 end[2], double radius, struct collide_contact *ret)
 {
 	double least = radius * radius;
 	bool found = false;
@@ -155,17 +156,17 @@ uint32_t round_hull(const struct collide_shape *a, const struct hull *hull, cons
 	double radius = a->size.x;
 	uint32_t f = 0, count = 0;
 	round_ends(a, world);
-	end[0] = into(at, world[0]);
-	end[1] = into(at, world[1]);
-	double high = highest_side(hull, end, &f);
+	end[0] = round_into(at, world[0]);
+	end[1] = round_into(at, world[1]);
+	double high = round_highest_side(hull, end, &f);
 	if (high >= radius)
 		return 0;
 	count = round_over_sides(hull, f, end, radius, ret);
-	if (!count && nearest_edge(hull, end, radius, ret))
+	if (!count && round_nearest_edge(hull, end, radius, ret))
 		count = 1;
 	for (uint32_t i = 0; i < count; i++) {
-		ret[i].at = vec3_add(at->p, out_of(at, ret[i].at));
-		ret[i].normal = out_of(at, ret[i].normal);
+		ret[i].at = vec3_add(at->p, round_out_of(at, ret[i].at));
+		ret[i].normal = round_out_of(at, ret[i].normal);
 	}
 	return count;
 }

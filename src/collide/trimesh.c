@@ -12,9 +12,10 @@
 #define FACE 0.9998 /* cosine: a normal this near to the triangle's counts as the triangle's */
 #define SINK 1e-3   /* sine: a neighbour may rise this much above the plane */
 #define SAME 0.996  /* cosine of 5 degrees: contacts with normals this near are reduced together */
-#define NEARLY 0.99 /* cosine of 8 degrees: within this angle other sides of a hull may rest on the triangle, too */
+#define COLLIDE_TRIMESH_NEARLY                                                                                         \
+	0.99 /* cosine of 8 degrees: within this angle other sides of a hull may rest on the triangle, too */
 
-struct meeting {
+struct collide_trimesh_meeting {
 	const struct collide_shape *a;
 	const struct trimesh *trimesh;
 	struct vec3 middle, reach;         /* of a's box */
@@ -25,7 +26,7 @@ struct meeting {
 };
 
 /* Writes only the part of the polygon that is used: its array is large. */
-static void polygon_of(const struct trimesh_triangle *t, struct polygon *ret)
+static void collide_trimesh_polygon_of(const struct trimesh_triangle *t, struct polygon *ret)
 {
 	memcpy(ret->p, t->p, sizeof t->p);
 	ret->count = 3;
@@ -33,48 +34,49 @@ static void polygon_of(const struct trimesh_triangle *t, struct polygon *ret)
 	ret->flat = true;
 }
 
-static double height(const struct trimesh_triangle *t, struct vec3 point)
+static double collide_trimesh_height(const struct trimesh_triangle *t, struct vec3 point)
 {
 	return vec3_dot(t->normal, vec3_sub(point, t->p[0]));
 }
 
 /* Contacts of the part of a lower side of the shape that is over the triangle and below its plane. */
-static void on_face(const struct meeting *m, const struct polygon *side)
+static void collide_trimesh_side_on_face(const struct collide_trimesh_meeting *m, const struct polygon *side)
 {
 	struct polygon face, inside;
-	polygon_of(&m->t, &face);
+	collide_trimesh_polygon_of(&m->t, &face);
 	feature_clip(side, &face, &inside);
 	for (uint32_t i = 0; i < inside.count; i++) {
-		double depth = -height(&m->t, inside.p[i]);
+		double depth = -collide_trimesh_height(&m->t, inside.p[i]);
 		if (depth <= 0)
 			continue;
 		vec_push(&m->space->found, (struct collide_contact){inside.p[i], m->t.normal, depth});
 	}
 }
 
-static bool trimesh_is_under(const struct meeting *m, const struct polygon *side)
+static bool collide_trimesh_is_under(const struct collide_trimesh_meeting *m, const struct polygon *side)
 {
 	for (uint32_t i = 0; i < side->count; i++)
-		if (height(&m->t, side->p[i]) < 0)
+		if (collide_trimesh_height(&m->t, side->p[i]) < 0)
 			return true;
 	return false;
 }
 
 /* The same for the first side, and for the others of a hull that is almost flat there. */
-static void trimesh_on_face(const struct meeting *m, const struct polygon *first, struct feature_walk others)
+static void collide_trimesh_on_face(
+	const struct collide_trimesh_meeting *m, const struct polygon *first, struct feature_walk others)
 {
 	struct polygon side;
-	on_face(m, first);
+	collide_trimesh_side_on_face(m, first);
 	while (feature_next(&others, &side))
-		if (trimesh_is_under(m, &side))
-			on_face(m, &side);
+		if (collide_trimesh_is_under(m, &side))
+			collide_trimesh_side_on_face(m, &side);
 }
 
 /* Every point below the plane is over the triangle and farther from its edges than it is deep. */
-static bool well_inside(const struct meeting *m, const struct polygon *side)
+static bool collide_trimesh_well_inside(const struct collide_trimesh_meeting *m, const struct polygon *side)
 {
 	for (uint32_t i = 0; i < side->count; i++) {
-		double depth = -height(&m->t, side->p[i]);
+		double depth = -collide_trimesh_height(&m->t, side->p[i]);
 		for (int k = 0; k < 3; k++) {
 			struct vec3 edge = vec3_unit(vec3_sub(m->t.p[(k + 1) % 3], m->t.p[k]));
 			struct vec3 inward = vec3_cross(m->t.normal, edge);
@@ -85,14 +87,14 @@ static bool well_inside(const struct meeting *m, const struct polygon *side)
 	return true;
 }
 
-static bool lies_under(struct vec3 normal, struct vec3 at, struct vec3 point)
+static bool collide_trimesh_lies_under(struct vec3 normal, struct vec3 at, struct vec3 point)
 {
 	struct vec3 d = vec3_sub(point, at);
 	return vec3_dot(normal, d) <= SINK * vec3_length(d);
 }
 
 /* Whether this normal is valid at the edge or corner of the triangle that is farthest along it. */
-static bool is_right(const struct meeting *m, struct vec3 normal)
+static bool collide_trimesh_is_right(const struct collide_trimesh_meeting *m, struct vec3 normal)
 {
 	const struct trimesh_triangle *t = &m->t;
 	double along[3], most = -INFINITY, size = 0;
@@ -108,18 +110,19 @@ static bool is_right(const struct meeting *m, struct vec3 normal)
 		far[k] = along[k] >= most - 1e-4 * size;
 	for (int k = 0; k < 3; k++)
 		if (far[k] && far[(k + 1) % 3])
-			return t->rim[k] || lies_under(normal, t->p[k], t->across[k]);
+			return t->rim[k] || collide_trimesh_lies_under(normal, t->p[k], t->across[k]);
 	int k = far[0] ? 0 : far[1] ? 1 : 2;
 	struct vec3 near[TRIMESH_AROUND_MAX];
 	uint32_t count = trimesh_around(m->trimesh, t->corner[k], near);
 	for (uint32_t i = 0; i < count; i++)
-		if (!lies_under(normal, t->p[k], near[i]))
+		if (!collide_trimesh_lies_under(normal, t->p[k], near[i]))
 			return false;
 	return count > 0;
 }
 
 /* Tests the core of a round shape against the triangle's edges, and its ends against the triangle's inside. */
-static bool round_depth(const struct collide_shape *a, const struct trimesh_triangle *t, struct collide_contact *ret)
+static bool collide_trimesh_round_depth(
+	const struct collide_shape *a, const struct trimesh_triangle *t, struct collide_contact *ret)
 {
 	struct vec3 end[2];
 	double least = a->size.x;
@@ -142,13 +145,13 @@ static bool round_depth(const struct collide_shape *a, const struct trimesh_tria
 		struct polygon point, face, inside;
 		point.count = 1;
 		point.p[0] = end[e];
-		polygon_of(t, &face);
+		collide_trimesh_polygon_of(t, &face);
 		feature_clip(&point, &face, &inside);
-		if (!inside.count || fabs(height(t, end[e])) > least)
+		if (!inside.count || fabs(collide_trimesh_height(t, end[e])) > least)
 			continue;
-		least = fabs(height(t, end[e]));
+		least = fabs(collide_trimesh_height(t, end[e]));
 		ret->normal = t->normal;
-		ret->depth = a->size.x - height(t, end[e]);
+		ret->depth = a->size.x - collide_trimesh_height(t, end[e]);
 		ret->at = vec3_sub(end[e], vec3_scale(t->normal, a->size.x));
 		found = true;
 	}
@@ -156,15 +159,15 @@ static bool round_depth(const struct collide_shape *a, const struct trimesh_tria
 }
 
 /* The shape's box is on one side of the triangle's plane. */
-static bool box_misses(const struct meeting *m)
+static bool collide_trimesh_box_misses(const struct collide_trimesh_meeting *m)
 {
 	struct vec3 n = m->t.normal;
-	double middle = height(&m->t, m->middle);
+	double middle = collide_trimesh_height(&m->t, m->middle);
 	return fabs(middle) >= fabs(n.x) * m->reach.x + fabs(n.y) * m->reach.y + fabs(n.z) * m->reach.z;
 }
 
 /* Part of the shape is farther along d than `offset`, in the shape's own frame. */
-static bool reaches(const struct meeting *m, struct vec3 d, double offset)
+static bool collide_trimesh_reaches(const struct collide_trimesh_meeting *m, struct vec3 d, double offset)
 {
 	double most = vec3_dot(d, m->own_middle) + fabs(d.x) * m->own_reach.x + fabs(d.y) * m->own_reach.y +
 		      fabs(d.z) * m->own_reach.z;
@@ -174,23 +177,24 @@ static bool reaches(const struct meeting *m, struct vec3 d, double offset)
 }
 
 /* The shape is on one side of the triangle's plane or beside one of its edges; in the shape's own frame. */
-static bool shape_misses(struct meeting *m)
+static bool collide_trimesh_shape_misses(struct collide_trimesh_meeting *m)
 {
 	const struct collide_shape *a = m->a;
 	struct vec3 n = support_turn_back(&a->r, m->t.normal), back = vec3_scale(n, -1), *p = m->p;
 	for (int k = 0; k < 3; k++)
 		p[k] = support_turn_back(&a->r, vec3_sub(m->t.p[k], a->p));
-	if (!reaches(m, back, vec3_dot(back, p[0])) || !reaches(m, n, vec3_dot(n, p[0])))
+	if (!collide_trimesh_reaches(m, back, vec3_dot(back, p[0])) ||
+		!collide_trimesh_reaches(m, n, vec3_dot(n, p[0])))
 		return true;
 	for (int k = 0; k < 3; k++) {
 		struct vec3 inward = vec3_cross(n, vec3_sub(p[(k + 1) % 3], p[k]));
-		if (!reaches(m, inward, vec3_dot(inward, p[k])))
+		if (!collide_trimesh_reaches(m, inward, vec3_dot(inward, p[k])))
 			return true;
 	}
 	return false;
 }
 
-static bool apart(double p, double q, double reach)
+static bool collide_trimesh_apart(double p, double q, double reach)
 {
 	return p < q ? p > reach || q < -reach : q > reach || p < -reach;
 }
@@ -198,18 +202,18 @@ static bool apart(double p, double q, double reach)
 /* Tests the cross products of an edge's direction f with the box's axes; p is on the edge, q is the opposite corner.
  * An axis parallel to the edge gives no direction, and one almost parallel a wrong one: with the slack it separates
  * nothing. */
-static bool edge_parts(struct vec3 f, struct vec3 p, struct vec3 q, struct vec3 reach)
+static bool collide_trimesh_edge_parts(struct vec3 f, struct vec3 p, struct vec3 q, struct vec3 reach)
 {
 	double slack = 1e-9 * (fabs(f.x) + fabs(f.y) + fabs(f.z));
 	double x = fabs(f.x) + slack, y = fabs(f.y) + slack, z = fabs(f.z) + slack;
-	return apart(f.y * p.z - f.z * p.y, f.y * q.z - f.z * q.y, z * reach.y + y * reach.z) ||
-	       apart(f.z * p.x - f.x * p.z, f.z * q.x - f.x * q.z, z * reach.x + x * reach.z) ||
-	       apart(f.x * p.y - f.y * p.x, f.x * q.y - f.y * q.x, y * reach.x + x * reach.y);
+	return collide_trimesh_apart(f.y * p.z - f.z * p.y, f.y * q.z - f.z * q.y, z * reach.y + y * reach.z) ||
+	       collide_trimesh_apart(f.z * p.x - f.x * p.z, f.z * q.x - f.x * q.z, z * reach.x + x * reach.z) ||
+	       collide_trimesh_apart(f.x * p.y - f.y * p.x, f.x * q.y - f.y * q.x, y * reach.x + x * reach.y);
 }
 
 /* The shape's own box does not meet the triangle (Akenine-Moeller, "Fast 3D triangle-box overlap testing", 2001; the
  * triangle's plane has been tried). */
-static bool own_box_misses(const struct meeting *m)
+static bool collide_trimesh_own_box_misses(const struct collide_trimesh_meeting *m)
 {
 	struct vec3 p[3], r = m->own_reach;
 	struct aabb box = AABB_NONE;
@@ -221,33 +225,33 @@ static bool own_box_misses(const struct meeting *m)
 		box.hi.z <= -r.z)
 		return true;
 	for (int k = 0; k < 3; k++)
-		if (edge_parts(vec3_sub(p[(k + 1) % 3], p[k]), p[k], p[(k + 2) % 3], r))
+		if (collide_trimesh_edge_parts(vec3_sub(p[(k + 1) % 3], p[k]), p[k], p[(k + 2) % 3], r))
 			return true;
 	return false;
 }
 
-static void meet(struct meeting *m, uint32_t index)
+static void collide_trimesh_meet(struct collide_trimesh_meeting *m, uint32_t index)
 {
 	const struct trimesh_triangle *t = &m->t;
 	trimesh_get(m->trimesh, index, &m->t);
-	if (box_misses(m) || shape_misses(m))
+	if (collide_trimesh_box_misses(m) || collide_trimesh_shape_misses(m))
 		return;
 	trimesh_look_around(m->trimesh, index, &m->t);
-	if (t->ridged && own_box_misses(m))
+	if (t->ridged && collide_trimesh_own_box_misses(m))
 		return;
 	struct polygon side;
-	struct feature_walk others = feature_walk(m->a, vec3_scale(t->normal, -1), NEARLY, &side);
-	if (!t->ridged || well_inside(m, &side)) {
-		trimesh_on_face(m, &side, others);
+	struct feature_walk others = feature_walk(m->a, vec3_scale(t->normal, -1), COLLIDE_TRIMESH_NEARLY, &side);
+	if (!t->ridged || collide_trimesh_well_inside(m, &side)) {
+		collide_trimesh_on_face(m, &side, others);
 		return;
 	}
 	struct collide_shape triangle = {.kind = COLLIDE_TRIANGLE, .corner = {t->p[0], t->p[1], t->p[2]}};
 	struct collide_contact deepest, edge[COLLIDE_PAIR_MAX];
-	if (!(round_is(m->a) ? round_depth(m->a, t, &deepest)
+	if (!(round_is(m->a) ? collide_trimesh_round_depth(m->a, t, &deepest)
 			     : depth_find(m->a, &triangle, &deepest.normal, &deepest.depth, &deepest.at)))
 		return;
-	if (vec3_dot(deepest.normal, t->normal) > FACE || !is_right(m, deepest.normal)) {
-		trimesh_on_face(m, &side, others);
+	if (vec3_dot(deepest.normal, t->normal) > FACE || !collide_trimesh_is_right(m, deepest.normal)) {
+		collide_trimesh_on_face(m, &side, others);
 		return;
 	}
 	uint32_t count = 1;
@@ -262,7 +266,7 @@ static void meet(struct meeting *m, uint32_t index)
 /* --- what is left of many --------------------------------------------------------------------------------------- */
 
 /* Groups contacts with similar normals and reduces each group; groups are ordered by their first contact. */
-static uint32_t reduce_all(struct collide_contact *c, uint32_t count)
+static uint32_t collide_trimesh_reduce_all(struct collide_contact *c, uint32_t count)
 {
 	uint32_t kept = 0;
 	for (uint32_t begin = 0; begin < count;) {
@@ -281,7 +285,7 @@ static uint32_t reduce_all(struct collide_contact *c, uint32_t count)
 	return kept;
 }
 
-static uint32_t keep_deepest(struct collide_contact *c, uint32_t count, uint32_t most)
+static uint32_t collide_trimesh_keep_deepest(struct collide_contact *c, uint32_t count, uint32_t most)
 {
 	while (count > most) {
 		uint32_t least = 0;
@@ -294,7 +298,7 @@ static uint32_t keep_deepest(struct collide_contact *c, uint32_t count, uint32_t
 	return count;
 }
 
-static struct aabb own_box_of(const struct collide_shape *a)
+static struct aabb collide_trimesh_own_box_of(const struct collide_shape *a)
 {
 	return (struct aabb){{support_own(a, (struct vec3){-1, 0, 0}).x, support_own(a, (struct vec3){0, -1, 0}).y,
 				     support_own(a, (struct vec3){0, 0, -1}).z},
@@ -302,7 +306,7 @@ static struct aabb own_box_of(const struct collide_shape *a)
 			support_own(a, (struct vec3){0, 0, 1}).z}};
 }
 
-static struct aabb box_of(const struct collide_shape *a)
+static struct aabb collide_trimesh_box_of(const struct collide_shape *a)
 {
 	return (struct aabb){
 		{feature_support(a, (struct vec3){-1, 0, 0}).x, feature_support(a, (struct vec3){0, -1, 0}).y,
@@ -311,7 +315,7 @@ static struct aabb box_of(const struct collide_shape *a)
 			feature_support(a, (struct vec3){0, 0, 1}).z}};
 }
 
-static void split(struct aabb box, struct vec3 *ret_middle, struct vec3 *ret_reach)
+static void collide_trimesh_split(struct aabb box, struct vec3 *ret_middle, struct vec3 *ret_reach)
 {
 	*ret_middle = vec3_scale(vec3_add(box.lo, box.hi), 0.5);
 	*ret_reach = vec3_scale(vec3_sub(box.hi, box.lo), 0.5);
@@ -320,16 +324,16 @@ static void split(struct aabb box, struct vec3 *ret_middle, struct vec3 *ret_rea
 uint32_t collide_trimesh(const struct collide_shape *a, const struct trimesh *trimesh, uint32_t most,
 	struct collide_space *space, struct collide_contact *ret)
 {
-	struct aabb box = box_of(a);
-	struct meeting m = {.a = a, .trimesh = trimesh, .space = space};
-	split(box, &m.middle, &m.reach);
-	split(own_box_of(a), &m.own_middle, &m.own_reach);
+	struct aabb box = collide_trimesh_box_of(a);
+	struct collide_trimesh_meeting m = {.a = a, .trimesh = trimesh, .space = space};
+	collide_trimesh_split(box, &m.middle, &m.reach);
+	collide_trimesh_split(collide_trimesh_own_box_of(a), &m.own_middle, &m.own_reach);
 	trimesh_query(trimesh, &box, &space->triangles);
 	space->found.count = 0;
 	for (uint32_t i = 0; i < space->triangles.count; i++)
-		meet(&m, space->triangles.at[i]);
-	uint32_t count = reduce_all(space->found.at, space->found.count);
-	count = keep_deepest(space->found.at, count, most);
+		collide_trimesh_meet(&m, space->triangles.at[i]);
+	uint32_t count = collide_trimesh_reduce_all(space->found.at, space->found.count);
+	count = collide_trimesh_keep_deepest(space->found.at, count, most);
 	for (uint32_t i = 0; i < count; i++)
 		ret[i] = space->found.at[i];
 	return count;

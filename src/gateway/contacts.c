@@ -23,7 +23,7 @@ void contacts_fini(struct contacts *contacts)
 	vec_free(&contacts->pairs);
 }
 
-static int compare(const void *a, const void *b)
+static int contacts_compare(const void *a, const void *b)
 {
 	const struct contacts_pair *x = a, *y = b;
 	if (x->a != y->a)
@@ -32,7 +32,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* The pair of a contact; a model with itself, or an actor, is none. */
-static bool pair_of(
+static bool contacts_pair_of(
 	const struct troupe_scene *scene, const struct troupe_contact *contact, struct contacts_pair *ret_pair)
 {
 	uint64_t ids[2];
@@ -46,9 +46,11 @@ static bool pair_of(
 }
 
 /* Notes that the two touch at pair->last. sorted: pairs that are in order. Returns whether their contact begins. */
-static bool note(struct contacts *contacts, const struct contacts_pair *pair, uint64_t apart_steps, uint32_t sorted)
+static bool contacts_note(
+	struct contacts *contacts, const struct contacts_pair *pair, uint64_t apart_steps, uint32_t sorted)
 {
-	struct contacts_pair *old = sorted ? bsearch(pair, contacts->pairs.at, sorted, sizeof *pair, compare) : NULL;
+	struct contacts_pair *old =
+		sorted ? bsearch(pair, contacts->pairs.at, sorted, sizeof *pair, contacts_compare) : NULL;
 	if (!old) {
 		vec_push(&contacts->pairs, *pair);
 		return true;
@@ -59,13 +61,13 @@ static bool note(struct contacts *contacts, const struct contacts_pair *pair, ui
 }
 
 /* Pairs with several contacts were noted more than once. */
-static void put_in_order(struct contacts *contacts)
+static void contacts_put_in_order(struct contacts *contacts)
 {
 	struct contacts_pair *at = contacts->pairs.at;
 	uint32_t kept = 0;
-	qsort(at, contacts->pairs.count, sizeof *at, compare);
+	qsort(at, contacts->pairs.count, sizeof *at, contacts_compare);
 	for (uint32_t i = 1; i < contacts->pairs.count; i++)
-		if (compare(&at[kept], &at[i]))
+		if (contacts_compare(&at[kept], &at[i]))
 			at[++kept] = at[i];
 	contacts->pairs.count = kept + 1;
 }
@@ -77,13 +79,13 @@ bool contacts_take(struct contacts *contacts, const struct troupe_snapshot *snap
 	bool begins = false;
 	for (uint32_t i = 0; i < snapshot->contact_count; i++) {
 		struct contacts_pair pair;
-		if (!pair_of(snapshot->scene, &snapshot->contacts[i], &pair))
+		if (!contacts_pair_of(snapshot->scene, &snapshot->contacts[i], &pair))
 			continue;
 		pair.last = snapshot->step;
-		begins |= note(contacts, &pair, apart_steps, sorted);
+		begins |= contacts_note(contacts, &pair, apart_steps, sorted);
 	}
 	if (contacts->pairs.count > sorted)
-		put_in_order(contacts);
+		contacts_put_in_order(contacts);
 	begins &= contacts->known;
 	contacts->known = true;
 	return begins;

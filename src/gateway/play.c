@@ -28,13 +28,13 @@
 #include <string.h>
 
 enum {
-	SERVE_NS = 50000000, /* the clients are answered so often while nothing plays */
-	NAP_NS = 4000000,    /* the shortest wait while it plays */
-	LATE_NS = 200000000, /* a simulation that is so late plays slower */
+	SERVE_NS = 50000000,   /* the clients are answered so often while nothing plays */
+	PLAY_NAP_NS = 4000000, /* the shortest wait while it plays */
+	LATE_NS = 200000000,   /* a simulation that is so late plays slower */
 };
 #define CHUNK_S 0.02 /* steps of so much real time are simulated at a time */
 
-struct wish {
+struct play_wish {
 	bool finds; /* an event: `event`, `back` */
 	enum play_event event;
 	bool back;
@@ -55,7 +55,7 @@ struct play {
 	struct troupe_server *server;
 	struct play_state state;
 	bool wants; /* a step, or an event */
-	struct wish wish;
+	struct play_wish wish;
 	/* the thread's, for searches */
 	uint32_t world_count;
 	struct contacts *contacts; /* [world_count] */
@@ -68,7 +68,7 @@ struct play {
 
 /* --- for clients -------------------------------------------------------------------------------------------------- */
 
-static void want(struct play *play, struct wish wish)
+static void play_want(struct play *play, struct play_wish wish)
 {
 	pthread_mutex_lock(&play->lock);
 	play->wish = wish;
@@ -82,15 +82,15 @@ static void want(struct play *play, struct wish wish)
 
 void play_seek(struct play *play, uint64_t step)
 {
-	want(play, (struct wish){.step = step});
+	play_want(play, (struct play_wish){.step = step});
 }
 
 void play_find(struct play *play, enum play_event event, bool back)
 {
-	want(play, (struct wish){.finds = true, .event = event, .back = back});
+	play_want(play, (struct play_wish){.finds = true, .event = event, .back = back});
 }
 
-static void control(struct play *play, bool playing, double speed)
+static void play_set(struct play *play, bool playing, double speed)
 {
 	pthread_mutex_lock(&play->lock);
 	play->state.playing = playing;
@@ -103,12 +103,12 @@ static void control(struct play *play, bool playing, double speed)
 
 void play_set_speed(struct play *play, double speed)
 {
-	control(play, speed > 0, speed);
+	play_set(play, speed > 0, speed);
 }
 
 void play_control(struct play *play, bool playing, double speed)
 {
-	control(play, playing, speed);
+	play_set(play, playing, speed);
 }
 
 void play_state(struct play *play, struct play_state *ret_state)
@@ -141,7 +141,7 @@ void play_stop(struct play *play)
 /* --- the thread --------------------------------------------------------------------------------------------------- */
 
 /* The state after the thread has worked. seeking: more is to be done until the step is there. */
-static void note(struct play *play, bool seeking, troupe_status status, const struct troupe_error *error)
+static void play_note(struct play *play, bool seeking, troupe_status status, const struct troupe_error *error)
 {
 	pthread_mutex_lock(&play->lock);
 	uint64_t step = troupe_player_step(play->player);
@@ -157,15 +157,15 @@ static void note(struct play *play, bool seeking, troupe_status status, const st
 	pthread_mutex_unlock(&play->lock);
 }
 
-static void go(struct play *play, uint64_t step, bool seeking)
+static void play_go(struct play *play, uint64_t step, bool seeking)
 {
 	struct troupe_error error;
 	troupe_status status = troupe_player_go(play->player, step, &error);
-	note(play, seeking, status, &error);
+	play_note(play, seeking, status, &error);
 }
 
 /* Whether the present wish is given up, for another one or for the end. */
-static bool is_over(struct play *play)
+static bool play_is_over(struct play *play)
 {
 	pthread_mutex_lock(&play->lock);
 	bool wants = play->wants;
@@ -175,22 +175,22 @@ static bool is_over(struct play *play)
 
 /* The request to stop, for another wish, may come when the former jump has just ended: then the next one stops at once,
  * and is tried again. Returns whether the step is there. */
-static bool approach(struct play *play, uint64_t step)
+static bool play_approach(struct play *play, uint64_t step)
 {
 	uint64_t to = MIN(MAX(step, play->state.begin), play->state.end); /* both are constant */
-	for (int tries = 0; tries < 2 && troupe_player_step(play->player) != to && !is_over(play); tries++)
-		go(play, to, true);
+	for (int tries = 0; tries < 2 && troupe_player_step(play->player) != to && !play_is_over(play); tries++)
+		play_go(play, to, true);
 	return troupe_player_step(play->player) == to;
 }
 
-static void jump(struct play *play, uint64_t step)
+static void play_jump(struct play *play, uint64_t step)
 {
-	(void)approach(play, step);
-	note(play, false, TROUPE_OK, NULL);
+	(void)play_approach(play, step);
+	play_note(play, false, TROUPE_OK, NULL);
 }
 
 /* Whether a client wants a step, or an event. */
-static bool take_wish(struct play *play, struct wish *ret_wish)
+static bool play_take_wish(struct play *play, struct play_wish *ret_wish)
 {
 	pthread_mutex_lock(&play->lock);
 	bool wants = play->wants;
@@ -205,7 +205,7 @@ static bool take_wish(struct play *play, struct wish *ret_wish)
 }
 
 /* The state that is shown stays for a while. */
-static void hash(struct play *play)
+static void play_hash(struct play *play)
 {
 	pthread_mutex_lock(&play->lock);
 	bool has_hash = play->state.has_hash;
@@ -220,7 +220,7 @@ static void hash(struct play *play)
 }
 
 /* Sleeps until something is wanted, or the time has passed. */
-static void rest(struct play *play, uint64_t ns)
+static void play_rest(struct play *play, uint64_t ns)
 {
 	uint64_t until_ns = clock_now_ns() + ns;
 	struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000), .tv_nsec = (long)(until_ns % 1000000000)};
@@ -243,10 +243,10 @@ static void play_some(struct play *play, double speed)
 	double late = due - (double)(step - play->anchor_step), chunk = ceil(CHUNK_S * speed / play->step_s);
 	if (late < 1) {
 		troupe_player_serve(play->player);
-		rest(play, NAP_NS);
+		play_rest(play, PLAY_NAP_NS);
 		return;
 	}
-	go(play, step + (uint64_t)MIN(late, chunk), false);
+	play_go(play, step + (uint64_t)MIN(late, chunk), false);
 	if (late > chunk && late * play->step_s / speed > LATE_NS * 1e-9)
 		play->anchor_speed = 0; /* from here on */
 }
@@ -254,7 +254,7 @@ static void play_some(struct play *play, double speed)
 /* --- events ------------------------------------------------------------------------------------------------------- */
 
 /* In a step of the player, on a thread of its server. Levels that are loaded from the beginning are no news. */
-static void on_event(void *ctx, const struct troupe_event *event)
+static void play_on_event(void *ctx, const struct troupe_event *event)
 {
 	struct play *play = ctx;
 	play->moved |= event->step > play->state.begin &&
@@ -262,7 +262,7 @@ static void on_event(void *ctx, const struct troupe_event *event)
 			       event->kind == TROUPE_EVENT_UNLOAD);
 }
 
-static void take_contacts(void *ctx, const struct troupe_snapshot *snapshot)
+static void play_take_contacts(void *ctx, const struct troupe_snapshot *snapshot)
 {
 	struct play *play = ctx;
 	for (uint32_t i = 0; i < play->world_count; i++)
@@ -271,15 +271,15 @@ static void take_contacts(void *ctx, const struct troupe_snapshot *snapshot)
 				contacts_take(&play->contacts[i], snapshot, troupe_server_step_s(play->server, i));
 }
 
-static void look_at_contacts(struct play *play)
+static void play_look_at_contacts(struct play *play)
 {
-	troupe_server_look(play->server, take_contacts, play);
+	troupe_server_look(play->server, play_take_contacts, play);
 	play->looked = troupe_player_step(play->player);
 }
 
 /* The number of states before a state that must be known. In a recorded state from which a server has just begun no
  * contacts are known, so the first of these states is the one after it. */
-static uint64_t lead_of(const struct play *play, enum play_event event)
+static uint64_t play_lead_of(const struct play *play, enum play_event event)
 {
 	uint64_t lead = 0;
 	for (uint32_t i = 0; event == PLAY_CONTACT && i < play->world_count; i++)
@@ -288,38 +288,38 @@ static uint64_t lead_of(const struct play *play, enum play_event event)
 }
 
 /* Takes a step. False: there is none before `end`, or the search is over for another reason. */
-static bool search(struct play *play, enum play_event event, uint64_t end, bool *ret_happens)
+static bool play_search(struct play *play, enum play_event event, uint64_t end, bool *ret_happens)
 {
 	uint64_t step = troupe_player_step(play->player) + 1;
 	play->moved = play->touched = false;
-	if (step >= end || !approach(play, step))
+	if (step >= end || !play_approach(play, step))
 		return false;
 	if (event == PLAY_CONTACT)
-		look_at_contacts(play);
+		play_look_at_contacts(play);
 	*ret_happens = event == PLAY_CONTACT ? play->touched : play->moved;
 	return true;
 }
 
 /* Looks at the states after `from`, up to `to`, whatever happens there: they are known then. */
-static bool learn(struct play *play, enum play_event event, uint64_t from, uint64_t to)
+static bool play_learn(struct play *play, enum play_event event, uint64_t from, uint64_t to)
 {
 	bool happens;
 	for (uint32_t i = 0; i < play->world_count; i++)
 		contacts_forget(&play->contacts[i]);
-	bool goes_on = approach(play, from);
+	bool goes_on = play_approach(play, from);
 	while (goes_on && troupe_player_step(play->player) < to)
-		goes_on = search(play, event, to + 1, &happens);
+		goes_on = play_search(play, event, to + 1, &happens);
 	play->looked = goes_on && event == PLAY_CONTACT ? to : UINT64_MAX;
 	return goes_on;
 }
 
-static bool find_after(struct play *play, enum play_event event, uint64_t *ret_step)
+static bool play_find_after(struct play *play, enum play_event event, uint64_t *ret_step)
 {
-	uint64_t now = troupe_player_step(play->player), lead = MIN(lead_of(play, event), now - play->state.begin);
+	uint64_t now = troupe_player_step(play->player), lead = MIN(play_lead_of(play, event), now - play->state.begin);
 	bool happens = false;
-	if (event == PLAY_CONTACT && play->looked != now && !learn(play, event, now - lead, now))
+	if (event == PLAY_CONTACT && play->looked != now && !play_learn(play, event, now - lead, now))
 		return false;
-	while (!happens && search(play, event, play->state.end + 1, &happens))
+	while (!happens && play_search(play, event, play->state.end + 1, &happens))
 		;
 	if (happens)
 		*ret_step = troupe_player_step(play->player);
@@ -327,13 +327,13 @@ static bool find_after(struct play *play, enum play_event event, uint64_t *ret_s
 }
 
 /* The last one after `first` and before `before`, by a server that begins at the recorded state `from`. */
-static bool find_between(struct play *play, enum play_event event, uint64_t from, uint64_t first, uint64_t before,
-	uint64_t *ret_step)
+static bool play_find_between(
+	struct play *play, enum play_event event, uint64_t from, uint64_t first, uint64_t before, uint64_t *ret_step)
 {
 	bool found = false, happens;
-	if (!learn(play, event, from, first))
+	if (!play_learn(play, event, from, first))
 		return false;
-	while (search(play, event, before, &happens))
+	while (play_search(play, event, before, &happens))
 		if (happens) {
 			*ret_step = troupe_player_step(play->player);
 			found = true;
@@ -341,15 +341,15 @@ static bool find_between(struct play *play, enum play_event event, uint64_t from
 	return found && troupe_player_step(play->player) + 1 >= before;
 }
 
-static bool find_before(struct play *play, enum play_event event, uint64_t now, uint64_t *ret_step)
+static bool play_find_before(struct play *play, enum play_event event, uint64_t now, uint64_t *ret_step)
 {
-	uint64_t begin = play->state.begin, lead = lead_of(play, event), before = now;
+	uint64_t begin = play->state.begin, lead = play_lead_of(play, event), before = now;
 	bool found = false, whole = true;
 	while (!found && whole && before > begin + 1) {
 		/* so that the states to be known end before the last one that may be found */
 		uint64_t known = before - 2, from = troupe_player_start(play->player, known - MIN(lead, known - begin));
 		uint64_t first = from > begin ? from + lead : begin;
-		found = find_between(play, event, from, first, before, ret_step);
+		found = play_find_between(play, event, from, first, before, ret_step);
 		whole = troupe_player_step(play->player) + 1 >= before;
 		before = first + 1;
 	}
@@ -358,23 +358,23 @@ static bool find_before(struct play *play, enum play_event event, uint64_t now, 
 
 /* A search that ended because a state differs, or a client wants something else, leaves the state that it has come to.
  */
-static void find(struct play *play, enum play_event event, bool back)
+static void play_find_event(struct play *play, enum play_event event, bool back)
 {
 	static const char *const names[] = {
 		[PLAY_MOVE] = "nothing moves or is loaded", [PLAY_CONTACT] = "no contact begins"};
 	uint64_t now = troupe_player_step(play->player), step = now;
 	struct play_state state;
-	bool found = back ? find_before(play, event, now, &step) : find_after(play, event, &step);
+	bool found = back ? play_find_before(play, event, now, &step) : play_find_after(play, event, &step);
 	play_state(play, &state);
-	if (!found && (is_over(play) || *state.text)) {
-		note(play, false, TROUPE_OK, NULL);
+	if (!found && (play_is_over(play) || *state.text)) {
+		play_note(play, false, TROUPE_OK, NULL);
 		return;
 	}
-	(void)approach(play, step);
+	(void)play_approach(play, step);
 	struct troupe_error none;
 	(void)fail(&none, TROUPE_ECOMMAND, "%s step %" PRIu64 " %s", back ? "before" : "after", now, names[event]);
 	/* at once: a client that sees that the search is over sees why */
-	note(play, false, found ? TROUPE_OK : TROUPE_ECOMMAND, &none);
+	play_note(play, false, found ? TROUPE_OK : TROUPE_ECOMMAND, &none);
 }
 
 /* --- the turn ----------------------------------------------------------------------------------------------------- */
@@ -383,30 +383,30 @@ void play_run(struct play *play)
 {
 	while (!atomic_load(&play->stop)) {
 		struct play_state state;
-		struct wish wish;
-		bool wants = take_wish(play, &wish);
+		struct play_wish wish;
+		bool wants = play_take_wish(play, &wish);
 		play_state(play, &state);
 		if (wants) {
 			play->anchor_speed = 0;
 			if (wish.finds)
-				find(play, wish.event, wish.back);
+				play_find_event(play, wish.event, wish.back);
 			else
-				jump(play, wish.step);
+				play_jump(play, wish.step);
 			troupe_player_serve(play->player);
 		} else if (state.playing) {
 			play_some(play, state.speed);
 		} else {
 			play->anchor_speed = 0;
 			troupe_player_serve(play->player);
-			hash(play);
-			rest(play, SERVE_NS);
+			play_hash(play);
+			play_rest(play, SERVE_NS);
 		}
 	}
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static void change_server(void *ctx, struct troupe_server *server)
+static void play_change_server(void *ctx, struct troupe_server *server)
 {
 	struct play *play = ctx;
 	pthread_mutex_lock(&play->lock);
@@ -422,14 +422,14 @@ struct troupe_server *play_server(const struct play *play)
 }
 
 /* All worlds of a recording take the same steps; the time line is that of the first one. */
-static void take_begin(void *ctx, const struct troupe_snapshot *snapshot)
+static void play_take_begin(void *ctx, const struct troupe_snapshot *snapshot)
 {
 	struct play *play = ctx;
 	if (!play->begin_ns)
 		play->begin_ns = (uint64_t)llround(MAX(snapshot->time_s, 0) * 1e9);
 }
 
-static void init(struct play *play)
+static void play_init(struct play *play)
 {
 	pthread_condattr_t attributes;
 	(void)pthread_condattr_init(&attributes);
@@ -445,11 +445,11 @@ troupe_status play_open(const struct troupe_server_def *def, void (*on_server)(v
 	struct play *play = mem_alloc(sizeof *play);
 	struct troupe_server_def watched = *def;
 	*play = (struct play){.on_server = on_server, .ctx = ctx, .state.speed = 1, .looked = UINT64_MAX};
-	init(play);
+	play_init(play);
 	watched.observe |= TROUPE_OBSERVE_CONTACTS;
-	watched.on_event = on_event;
+	watched.on_event = play_on_event;
 	watched.ctx = play;
-	troupe_status status = troupe_player_open(&watched, change_server, play, &play->player, error);
+	troupe_status status = troupe_player_open(&watched, play_change_server, play, &play->player, error);
 	if (status) {
 		play_close(play);
 		return status;
@@ -460,7 +460,7 @@ troupe_status play_open(const struct troupe_server_def *def, void (*on_server)(v
 	play->state.step = troupe_player_step(play->player);
 	play->step_s = troupe_server_step_s(play->server, 0);
 	play->step_ns = (uint64_t)MAX(llround(play->step_s * 1e9), 1);
-	troupe_server_look(play->server, take_begin, play);
+	troupe_server_look(play->server, play_take_begin, play);
 	play->world_count = troupe_server_world_count(play->server);
 	play->contacts = mem_alloc(play->world_count * sizeof *play->contacts);
 	memset(play->contacts, 0, play->world_count * sizeof *play->contacts);

@@ -11,32 +11,32 @@
 #include <assert.h>
 
 #define NIL UINT32_MAX
-#define FAR 1e6 /* m; only the tree's shape depends on it */
+#define BVH_FAR 1e6 /* m; only the tree's shape depends on it */
 
-static double clamp(double x)
+static double bvh_clamp(double x)
 {
-	return x < -FAR ? -FAR : x > FAR ? FAR : x;
+	return x < -BVH_FAR ? -BVH_FAR : x > BVH_FAR ? BVH_FAR : x;
 }
 
-static double area(const struct aabb *b)
+static double bvh_area(const struct aabb *b)
 {
-	double x = clamp(b->hi.x) - clamp(b->lo.x), y = clamp(b->hi.y) - clamp(b->lo.y),
-	       z = clamp(b->hi.z) - clamp(b->lo.z);
+	double x = bvh_clamp(b->hi.x) - bvh_clamp(b->lo.x), y = bvh_clamp(b->hi.y) - bvh_clamp(b->lo.y),
+	       z = bvh_clamp(b->hi.z) - bvh_clamp(b->lo.z);
 	return x * y + y * z + z * x;
 }
 
-static double joined_area(const struct aabb *a, const struct aabb *b)
+static double bvh_joined_area(const struct aabb *a, const struct aabb *b)
 {
 	struct aabb joined = aabb_join(*a, *b);
-	return area(&joined);
+	return bvh_area(&joined);
 }
 
-static bool is_leaf(const struct bvh_node *node)
+static bool bvh_is_leaf(const struct bvh_node *node)
 {
 	return node->left == NIL;
 }
 
-static uint32_t take_node(struct bvh *tree)
+static uint32_t bvh_take_node(struct bvh *tree)
 {
 	if (tree->free1) {
 		uint32_t node = tree->free1 - 1;
@@ -47,14 +47,14 @@ static uint32_t take_node(struct bvh *tree)
 	return tree->nodes.count - 1;
 }
 
-static void give_node(struct bvh *tree, uint32_t node)
+static void bvh_give_node(struct bvh *tree, uint32_t node)
 {
 	tree->nodes.at[node].parent = tree->free1;
 	tree->free1 = node + 1;
 }
 
 /* False when nothing changed. */
-static bool refit(struct bvh *tree, uint32_t index)
+static bool bvh_refit(struct bvh *tree, uint32_t index)
 {
 	struct bvh_node *node = &tree->nodes.at[index], *left = &tree->nodes.at[node->left],
 			*right = &tree->nodes.at[node->right];
@@ -67,7 +67,7 @@ static bool refit(struct bvh *tree, uint32_t index)
 	return true;
 }
 
-static void replace_child(struct bvh *tree, uint32_t parent, uint32_t old, uint32_t new)
+static void bvh_replace_child(struct bvh *tree, uint32_t parent, uint32_t old, uint32_t new)
 {
 	if (parent == NIL)
 		tree->root1 = new + 1;
@@ -79,12 +79,12 @@ static void replace_child(struct bvh *tree, uint32_t parent, uint32_t old, uint3
 }
 
 /* The higher child `up` takes the place of `top`; top gets the lower child of up. */
-static uint32_t rotate(struct bvh *tree, uint32_t top, uint32_t up)
+static uint32_t bvh_rotate(struct bvh *tree, uint32_t top, uint32_t up)
 {
 	struct bvh_node *n = tree->nodes.at;
 	uint32_t low = n[n[up].left].height < n[n[up].right].height ? n[up].left : n[up].right;
 	uint32_t high = low == n[up].left ? n[up].right : n[up].left;
-	replace_child(tree, n[top].parent, top, up);
+	bvh_replace_child(tree, n[top].parent, top, up);
 	if (n[top].left == up)
 		n[top].left = low;
 	else
@@ -93,22 +93,22 @@ static uint32_t rotate(struct bvh *tree, uint32_t top, uint32_t up)
 	n[up].left = top;
 	n[up].right = high;
 	n[top].parent = up;
-	refit(tree, top);
-	refit(tree, up);
+	bvh_refit(tree, top);
+	bvh_refit(tree, up);
 	return up;
 }
 
 /* Stops where nothing changes. */
-static void refit_upwards(struct bvh *tree, uint32_t index)
+static void bvh_refit_upwards(struct bvh *tree, uint32_t index)
 {
 	while (index != NIL) {
 		struct bvh_node *n = tree->nodes.at;
 		uint32_t left = n[index].left, right = n[index].right;
 		if (n[left].height > n[right].height + 1)
-			index = rotate(tree, index, left);
+			index = bvh_rotate(tree, index, left);
 		else if (n[right].height > n[left].height + 1)
-			index = rotate(tree, index, right);
-		else if (!refit(tree, index))
+			index = bvh_rotate(tree, index, right);
+		else if (!bvh_refit(tree, index))
 			return;
 		index = tree->nodes.at[index].parent;
 	}
@@ -119,23 +119,23 @@ struct growth {
 	double here, joined; /* areas: of the node's box, and of that box joined with the new one */
 };
 
-static struct growth growth_of(const struct bvh *tree, uint32_t node, const struct aabb *box)
+static struct growth bvh_growth_of(const struct bvh *tree, uint32_t node, const struct aabb *box)
 {
 	const struct aabb *here = &tree->nodes.at[node].box;
-	return (struct growth){node, area(here), joined_area(here, box)};
+	return (struct growth){node, bvh_area(here), bvh_joined_area(here, box)};
 }
 
-static uint32_t best_sibling(const struct bvh *tree, uint32_t top, const struct aabb *box)
+static uint32_t bvh_best_sibling(const struct bvh *tree, uint32_t top, const struct aabb *box)
 {
 	const struct bvh_node *n = tree->nodes.at;
-	struct growth at = growth_of(tree, top, box);
-	while (!is_leaf(&n[at.node])) {
+	struct growth at = bvh_growth_of(tree, top, box);
+	while (!bvh_is_leaf(&n[at.node])) {
 		double pushed_down = 2 * (at.joined - at.here), cost[2];
 		struct growth child[2] = {
-			growth_of(tree, n[at.node].left, box), growth_of(tree, n[at.node].right, box)};
+			bvh_growth_of(tree, n[at.node].left, box), bvh_growth_of(tree, n[at.node].right, box)};
 		for (int i = 0; i < 2; i++) {
 			cost[i] = pushed_down + child[i].joined;
-			if (!is_leaf(&n[child[i].node]))
+			if (!bvh_is_leaf(&n[child[i].node]))
 				cost[i] -= child[i].here;
 		}
 		if (2 * at.joined < cost[0] && 2 * at.joined < cost[1])
@@ -146,47 +146,47 @@ static uint32_t best_sibling(const struct bvh *tree, uint32_t top, const struct 
 }
 
 /* Inserts a leaf that is not in the tree below `top`. */
-static void insert_below(struct bvh *tree, uint32_t top, uint32_t leaf)
+static void bvh_insert_below(struct bvh *tree, uint32_t top, uint32_t leaf)
 {
 	struct aabb box = tree->nodes.at[leaf].box;
-	uint32_t sibling = best_sibling(tree, top, &box);
-	uint32_t joint = take_node(tree);
+	uint32_t sibling = bvh_best_sibling(tree, top, &box);
+	uint32_t joint = bvh_take_node(tree);
 	uint32_t parent = tree->nodes.at[sibling].parent;
 	tree->nodes.at[joint] = (struct bvh_node){box, parent, sibling, leaf, 0}; /* to be refitted */
-	replace_child(tree, parent, sibling, joint);
+	bvh_replace_child(tree, parent, sibling, joint);
 	tree->nodes.at[sibling].parent = joint;
 	tree->nodes.at[leaf].parent = joint;
-	refit_upwards(tree, joint);
+	bvh_refit_upwards(tree, joint);
 }
 
 uint32_t bvh_insert(struct bvh *tree, struct aabb box, uint32_t value)
 {
-	uint32_t leaf = take_node(tree);
+	uint32_t leaf = bvh_take_node(tree);
 	tree->nodes.at[leaf] = (struct bvh_node){box, NIL, NIL, value, 0};
 	if (tree->root1)
-		insert_below(tree, tree->root1 - 1, leaf);
+		bvh_insert_below(tree, tree->root1 - 1, leaf);
 	else
 		tree->root1 = leaf + 1;
 	return leaf;
 }
 
-static uint32_t sibling_of(const struct bvh *tree, uint32_t index)
+static uint32_t bvh_sibling_of(const struct bvh *tree, uint32_t index)
 {
 	const struct bvh_node *parent = &tree->nodes.at[tree->nodes.at[index].parent];
 	return parent->left == index ? parent->right : parent->left;
 }
 
 /* The leaf's sibling takes the place of their parent. */
-static void take_out(struct bvh *tree, uint32_t leaf)
+static void bvh_take_out(struct bvh *tree, uint32_t leaf)
 {
 	uint32_t parent = tree->nodes.at[leaf].parent, above = tree->nodes.at[parent].parent;
-	replace_child(tree, above, parent, sibling_of(tree, leaf));
-	give_node(tree, parent);
-	refit_upwards(tree, above);
+	bvh_replace_child(tree, above, parent, bvh_sibling_of(tree, leaf));
+	bvh_give_node(tree, parent);
+	bvh_refit_upwards(tree, above);
 }
 
 /* The lowest ancestor that contains the box. */
-static uint32_t holder(const struct bvh *tree, uint32_t leaf, const struct aabb *box)
+static uint32_t bvh_holder(const struct bvh *tree, uint32_t leaf, const struct aabb *box)
 {
 	const struct bvh_node *n = tree->nodes.at;
 	uint32_t index = n[leaf].parent;
@@ -202,11 +202,11 @@ void bvh_move(struct bvh *tree, uint32_t leaf, struct aabb box)
 	n->box = box;
 	if (parent == NIL)
 		return;
-	uint32_t top = holder(tree, leaf, &box);
+	uint32_t top = bvh_holder(tree, leaf, &box);
 	if (top == parent) /* the parent is removed together with the leaf */
-		top = sibling_of(tree, leaf);
-	take_out(tree, leaf);
-	insert_below(tree, top, leaf);
+		top = bvh_sibling_of(tree, leaf);
+	bvh_take_out(tree, leaf);
+	bvh_insert_below(tree, top, leaf);
 }
 
 void bvh_remove(struct bvh *tree, uint32_t leaf)
@@ -214,25 +214,25 @@ void bvh_remove(struct bvh *tree, uint32_t leaf)
 	if (tree->nodes.at[leaf].parent == NIL)
 		tree->root1 = 0;
 	else
-		take_out(tree, leaf);
-	give_node(tree, leaf);
+		bvh_take_out(tree, leaf);
+	bvh_give_node(tree, leaf);
 }
 
 /* --- all at once -------------------------------------------------------------------------------------------------- */
 
-static double middle(const struct bvh_item *item, int axis)
+static double bvh_middle(const struct bvh_item *item, int axis)
 {
 	const struct aabb *b = &item->box;
 	return axis == 0 ? b->lo.x + b->hi.x : axis == 1 ? b->lo.y + b->hi.y : b->lo.z + b->hi.z;
 }
 
-static int longest_axis(const struct bvh_item *items, uint32_t count)
+static int bvh_longest_axis(const struct bvh_item *items, uint32_t count)
 {
 	double extent[3];
 	for (int axis = 0; axis < 3; axis++) {
 		double lo = INFINITY, hi = -INFINITY;
 		for (uint32_t i = 0; i < count; i++) {
-			double at = middle(&items[i], axis);
+			double at = bvh_middle(&items[i], axis);
 			lo = at < lo ? at : lo;
 			hi = at > hi ? at : hi;
 		}
@@ -241,7 +241,7 @@ static int longest_axis(const struct bvh_item *items, uint32_t count)
 	return extent[0] >= extent[1] && extent[0] >= extent[2] ? 0 : extent[1] >= extent[2] ? 1 : 2;
 }
 
-static void swap(struct bvh_item *a, struct bvh_item *b)
+static void bvh_swap(struct bvh_item *a, struct bvh_item *b)
 {
 	struct bvh_item kept = *a;
 	*a = *b;
@@ -249,19 +249,19 @@ static void swap(struct bvh_item *a, struct bvh_item *b)
 }
 
 /* Quickselect: afterwards none of the first `half` items lies beyond any other item on the axis. */
-static void halve(struct bvh_item *items, uint32_t count, uint32_t half, int axis)
+static void bvh_halve(struct bvh_item *items, uint32_t count, uint32_t half, int axis)
 {
 	int64_t first = 0, last = (int64_t)count - 1;
 	while (first < last) {
-		double pivot = middle(&items[first + (last - first) / 2], axis);
+		double pivot = bvh_middle(&items[first + (last - first) / 2], axis);
 		int64_t i = first, j = last;
 		while (i <= j) {
-			while (middle(&items[i], axis) < pivot)
+			while (bvh_middle(&items[i], axis) < pivot)
 				i++;
-			while (middle(&items[j], axis) > pivot)
+			while (bvh_middle(&items[j], axis) > pivot)
 				j--;
 			if (i <= j)
-				swap(&items[i++], &items[j--]);
+				bvh_swap(&items[i++], &items[j--]);
 		}
 		if ((int64_t)half <= j)
 			last = j;
@@ -273,7 +273,7 @@ static void halve(struct bvh_item *items, uint32_t count, uint32_t half, int axi
 }
 
 /* Returns the node; the tree must have room for 2 count - 1 more nodes. */
-static uint32_t build(struct bvh *tree, struct bvh_item *items, uint32_t count, uint32_t parent)
+static uint32_t bvh_build_below(struct bvh *tree, struct bvh_item *items, uint32_t count, uint32_t parent)
 {
 	uint32_t node = tree->nodes.count++, half = count / 2;
 	if (count == 1) {
@@ -282,14 +282,15 @@ static uint32_t build(struct bvh *tree, struct bvh_item *items, uint32_t count, 
 			*items->ret_leaf = node;
 		return node;
 	}
-	halve(items, count, half, longest_axis(items, count));
-	uint32_t left = build(tree, items, half, node), right = build(tree, items + half, count - half, node);
+	bvh_halve(items, count, half, bvh_longest_axis(items, count));
+	uint32_t left = bvh_build_below(tree, items, half, node),
+		 right = bvh_build_below(tree, items + half, count - half, node);
 	tree->nodes.at[node] = (struct bvh_node){.parent = parent, .left = left, .right = right};
-	refit(tree, node);
+	bvh_refit(tree, node);
 	return node;
 }
 
-static bool has_middle(const struct aabb *b)
+static bool bvh_has_middle(const struct aabb *b)
 {
 	return isfinite(b->lo.x + b->hi.x) && isfinite(b->lo.y + b->hi.y) && isfinite(b->lo.z + b->hi.z);
 }
@@ -298,15 +299,15 @@ void bvh_build(struct bvh *tree, struct bvh_item *items, uint32_t count)
 {
 	uint32_t finite = 0;
 	for (uint32_t i = 0; i < count; i++)
-		if (has_middle(&items[i].box))
-			swap(&items[finite++], &items[i]);
+		if (bvh_has_middle(&items[i].box))
+			bvh_swap(&items[finite++], &items[i]);
 	if (tree->root1) {
 		finite = 0;
 	} else if (finite) {
 		tree->nodes.count = tree->free1 = 0;
 		(void)vec_append(&tree->nodes, 2 * finite - 1);
 		tree->nodes.count = 0;
-		tree->root1 = 1 + build(tree, items, finite, NIL);
+		tree->root1 = 1 + bvh_build_below(tree, items, finite, NIL);
 	}
 	for (uint32_t i = finite; i < count; i++) {
 		uint32_t leaf = bvh_insert(tree, items[i].box, items[i].value);
@@ -326,7 +327,7 @@ void bvh_query(const struct bvh *tree, const struct aabb *box, bvh_values *value
 		const struct bvh_node *node = &tree->nodes.at[stack[--depth]];
 		if (!aabb_overlap(&node->box, box))
 			continue;
-		if (is_leaf(node)) {
+		if (bvh_is_leaf(node)) {
 			vec_push(values, node->right);
 		} else {
 			assert(depth + 2 <= STACK);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_join(struct touch *touch, uint32_t body_a, uint32_t body_b)
+static void touch_add_join(struct touch *touch, uint32_t body_a, uint32_t body_b)
 {
 	if (body_a == SCENE_NONE || body_b == SCENE_NONE)
 		return;
@@ -21,18 +21,18 @@ static void add_join(struct touch *touch, uint32_t body_a, uint32_t body_b)
 		vec_push(&touch->joined, (struct touch_pair){MIN(a, b), MAX(a, b)});
 }
 
-static void find_joined(struct touch *touch)
+static void touch_find_joined(struct touch *touch)
 {
 	const struct scene *scene = touch->scene;
 	for (uint32_t i = 0; i < scene->world_joints.count; i++) {
 		const struct scene_joint *joint = &scene->joints[scene->world_joints.at[i]];
-		add_join(touch, joint->parent, joint->child);
+		touch_add_join(touch, joint->parent, joint->child);
 	}
 	for (uint32_t i = 0; i < scene->ties.count; i++)
-		add_join(touch, scene->ties.at[i].bodies[0], scene->ties.at[i].bodies[1]);
+		touch_add_join(touch, scene->ties.at[i].bodies[0], scene->ties.at[i].bodies[1]);
 }
 
-static void mark_joined(struct touch *touch)
+static void touch_mark_joined(struct touch *touch)
 {
 	for (uint32_t i = 0; i < touch->joined.count; i++)
 		touch->models[touch->joined.at[i].a].dirty = touch->models[touch->joined.at[i].b].dirty = true;
@@ -41,17 +41,17 @@ static void mark_joined(struct touch *touch)
 /* Pairs of the old list are found anew, as those of the present list always are. */
 void touch_rejoin(struct touch *touch)
 {
-	mark_joined(touch);
+	touch_mark_joined(touch);
 	touch->joined.count = 0;
 	touch->dirty = true;
-	find_joined(touch);
+	touch_find_joined(touch);
 }
 
 void touch_init(struct touch *touch, const struct scene *scene)
 {
 	*touch = (struct touch){.scene = scene};
 	touch_fit(touch);
-	find_joined(touch);
+	touch_find_joined(touch);
 }
 
 void touch_fit(struct touch *touch)
@@ -80,7 +80,7 @@ void touch_fini(struct touch *touch)
 	vec_free(&touch->reached);
 }
 
-static void mark(struct touch *touch, uint32_t model)
+static void touch_mark(struct touch *touch, uint32_t model)
 {
 	touch->models[model].dirty = touch->dirty = true;
 }
@@ -88,12 +88,12 @@ static void mark(struct touch *touch, uint32_t model)
 void touch_crowd_moved(struct touch *touch, uint32_t model)
 {
 	const struct touch_model *self = &touch->models[model];
-	mark(touch, model);
+	touch_mark(touch, model);
 	for (uint32_t i = 0; i < self->neighbours.count; i++)
-		mark(touch, self->neighbours.at[i]);
+		touch_mark(touch, self->neighbours.at[i]);
 }
 
-static void set_crowded(struct touch *touch, uint32_t model, bool crowded)
+static void touch_set_crowded(struct touch *touch, uint32_t model, bool crowded)
 {
 	touch->is_crowded[model] = crowded;
 	(crowded ? indices_add : indices_remove)(&touch->crowded, model);
@@ -101,7 +101,7 @@ static void set_crowded(struct touch *touch, uint32_t model, bool crowded)
 
 /* --- neighbours ------------------------------------------------------------------------------------------------- */
 
-static void meet_neighbours(struct touch *touch, uint32_t model)
+static void touch_meet_neighbours(struct touch *touch, uint32_t model)
 {
 	struct touch_model *self = &touch->models[model];
 	touch->found.count = 0;
@@ -112,14 +112,14 @@ static void meet_neighbours(struct touch *touch, uint32_t model)
 			continue;
 		indices_add(&self->neighbours, other);
 		indices_add(&touch->models[other].neighbours, model);
-		set_crowded(touch, other, true);
+		touch_set_crowded(touch, other, true);
 	}
 	if (self->neighbours.count)
-		set_crowded(touch, model, true);
+		touch_set_crowded(touch, model, true);
 	touch_moved(touch, model);
 }
 
-static void part_neighbours(struct touch *touch, uint32_t model)
+static void touch_part_neighbours(struct touch *touch, uint32_t model)
 {
 	struct touch_model *self = &touch->models[model];
 	touch_moved(touch, model);
@@ -127,14 +127,14 @@ static void part_neighbours(struct touch *touch, uint32_t model)
 		struct touch_model *other = &touch->models[self->neighbours.at[i]];
 		indices_remove(&other->neighbours, model);
 		if (!other->neighbours.count)
-			set_crowded(touch, self->neighbours.at[i], false);
+			touch_set_crowded(touch, self->neighbours.at[i], false);
 	}
 	self->neighbours.count = 0;
-	set_crowded(touch, model, false);
+	touch_set_crowded(touch, model, false);
 }
 
 /* Every model is searched for, so each pair is found from both sides. */
-static void find_neighbours(struct touch *touch, uint32_t model)
+static void touch_find_neighbours(struct touch *touch, uint32_t model)
 {
 	struct touch_model *self = &touch->models[model];
 	touch->found.count = 0;
@@ -144,12 +144,12 @@ static void find_neighbours(struct touch *touch, uint32_t model)
 			indices_add(&self->neighbours, touch->found.at[i]);
 	if (!self->neighbours.count)
 		return;
-	set_crowded(touch, model, true);
-	mark(touch, model);
+	touch_set_crowded(touch, model, true);
+	touch_mark(touch, model);
 }
 
 /* All that an arrival or a move changes but the tree; false when the model has no geoms that are on. */
-static bool arrive(struct touch *touch, uint32_t model, const struct aabb *box)
+static bool touch_arrive(struct touch *touch, uint32_t model, const struct aabb *box)
 {
 	struct touch_model *self = &touch->models[model];
 	touch->dirty |= touch->joined.count > 0;
@@ -168,15 +168,15 @@ static void touch_enter(struct touch *touch, uint32_t model, const struct aabb *
 	struct touch_model *self = &touch->models[model];
 	bool was_there = self->here || self->unloaded;
 	if (was_there && self->solid)
-		part_neighbours(touch, model);
+		touch_part_neighbours(touch, model);
 	self->here = here;
 	self->unloaded = !here;
 	if (was_there)
 		touch->dirty |= touch->joined.count > 0;
-	else if (arrive(touch, model, box))
+	else if (touch_arrive(touch, model, box))
 		self->leaf = bvh_insert(&touch->tree, self->fat, model);
 	if (self->solid)
-		meet_neighbours(touch, model);
+		touch_meet_neighbours(touch, model);
 }
 
 void touch_add(struct touch *touch, uint32_t model, const struct aabb *box)
@@ -196,7 +196,7 @@ void touch_add_all(struct touch *touch, const uint32_t *models, uint32_t count, 
 	for (uint32_t i = 0; i < count; i++) {
 		struct touch_model *self = &touch->models[models[i]];
 		self->here = true;
-		if (arrive(touch, models[i], &boxes[models[i]].box))
+		if (touch_arrive(touch, models[i], &boxes[models[i]].box))
 			items[solid++] = (struct bvh_item){self->fat, models[i], &self->leaf};
 	}
 	assert(!touch->crowded.count);
@@ -204,7 +204,7 @@ void touch_add_all(struct touch *touch, const uint32_t *models, uint32_t count, 
 	free(items);
 	for (uint32_t i = 0; i < count; i++)
 		if (touch->models[models[i]].solid)
-			find_neighbours(touch, models[i]);
+			touch_find_neighbours(touch, models[i]);
 }
 
 void touch_remove(struct touch *touch, uint32_t model)
@@ -213,7 +213,7 @@ void touch_remove(struct touch *touch, uint32_t model)
 	touch->dirty |= touch->joined.count > 0;
 	if (!touch->models[model].solid)
 		return;
-	part_neighbours(touch, model);
+	touch_part_neighbours(touch, model);
 	bvh_remove(&touch->tree, touch->models[model].leaf);
 }
 
@@ -221,8 +221,8 @@ void touch_move(struct touch *touch, uint32_t model, const struct aabb *box)
 {
 	struct touch_model *self = &touch->models[model];
 	bool was_solid = self->solid, solid;
-	part_neighbours(touch, model);
-	solid = arrive(touch, model, box);
+	touch_part_neighbours(touch, model);
+	solid = touch_arrive(touch, model, box);
 	if (was_solid && solid)
 		bvh_move(&touch->tree, self->leaf, self->fat);
 	else if (was_solid)
@@ -230,7 +230,7 @@ void touch_move(struct touch *touch, uint32_t model, const struct aabb *box)
 	else if (solid)
 		self->leaf = bvh_insert(&touch->tree, self->fat, model);
 	if (solid)
-		meet_neighbours(touch, model);
+		touch_meet_neighbours(touch, model);
 }
 
 /* --- pairs ------------------------------------------------------------------------------------------------------ */
@@ -246,7 +246,7 @@ static bool touch_counts(struct touch *touch, uint32_t a, uint32_t b)
 	return one->here && other->here;
 }
 
-static void add_joined(struct touch *touch)
+static void touch_add_joined(struct touch *touch)
 {
 	for (uint32_t i = 0; i < touch->joined.count; i++) {
 		struct touch_pair pair = touch->joined.at[i];
@@ -273,7 +273,7 @@ bool touch_meet(const struct aabb_line *boxes, uint32_t a, uint32_t b)
 	return aabb_overlap(&padded, &boxes[MAX(a, b)].box);
 }
 
-static void find_pairs_of(struct touch *touch, uint32_t a, const struct aabb_line *boxes)
+static void touch_find_pairs_of(struct touch *touch, uint32_t a, const struct aabb_line *boxes)
 {
 	const bvh_values *neighbours = &touch->models[a].neighbours;
 	for (uint32_t k = indices_place(neighbours, a); k < neighbours->count; k++)
@@ -310,7 +310,7 @@ bool touch_find(struct touch *touch, const struct aabb_line *boxes)
 		return false;
 	touch->dirty = false;
 	/* find pairs of joined models anew: a pair from a joint is not copied as a pair that touches */
-	mark_joined(touch);
+	touch_mark_joined(touch);
 	touch->before.count = 0;
 	if (count)
 		memcpy(vec_append(&touch->before, count), touch->pairs.at, count * sizeof *touch->pairs.at);
@@ -320,13 +320,13 @@ bool touch_find(struct touch *touch, const struct aabb_line *boxes)
 		while (old < count && touch->before.at[old].a < a)
 			old++;
 		if (touch->models[a].dirty)
-			find_pairs_of(touch, a, boxes);
+			touch_find_pairs_of(touch, a, boxes);
 		for (; !touch->models[a].dirty && old < count && touch->before.at[old].a == a; old++)
 			vec_push(&touch->pairs, touch->before.at[old]);
 		touch->models[a].dirty = false;
 	}
 	if (touch->joined.count)
-		add_joined(touch);
+		touch_add_joined(touch);
 	return touch->pairs.count != count ||
 	       (count && memcmp(touch->pairs.at, touch->before.at, count * sizeof *touch->pairs.at) != 0);
 }

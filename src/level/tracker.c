@@ -11,7 +11,7 @@
 /* Relative to a coordinate: more than the rounding error of sums and differences of a few such coordinates. */
 #define ROUNDING 1e-13
 
-static const struct aabb nowhere = {{1, 1, 1}, {-1, -1, -1}};
+static const struct aabb tracker_nowhere = {{1, 1, 1}, {-1, -1, -1}};
 
 void tracker_init(struct tracker *tracker, const struct scene *scene)
 {
@@ -54,7 +54,7 @@ void tracker_fini(struct tracker *tracker)
 	free(tracker->around);
 }
 
-static void number_from(struct tracker *tracker, uint32_t first)
+static void tracker_number_from(struct tracker *tracker, uint32_t first)
 {
 	for (uint32_t p = first; p < tracker->performers.count; p++)
 		tracker->performer_of[tracker->performers.at[p].model] = p;
@@ -66,11 +66,11 @@ void tracker_add(struct tracker *tracker, uint32_t model)
 	vec_push(&tracker->performers, (struct tracked){0});
 	for (; at > 0 && tracker->performers.at[at - 1].model > model; at--)
 		tracker->performers.at[at] = tracker->performers.at[at - 1];
-	tracker->performers.at[at] = (struct tracked){.model = model, .stay = nowhere, .calm = nowhere};
-	number_from(tracker, at);
+	tracker->performers.at[at] = (struct tracked){.model = model, .stay = tracker_nowhere, .calm = tracker_nowhere};
+	tracker_number_from(tracker, at);
 }
 
-static void leave_all(struct tracker *tracker, const struct tracked *performer)
+static void tracker_leave_all(struct tracker *tracker, const struct tracked *performer)
 {
 	for (uint32_t i = 0; i < performer->in.count; i++)
 		tracker->in_count[performer->in.at[i]]--;
@@ -84,13 +84,13 @@ void tracker_remove(struct tracker *tracker, uint32_t model)
 {
 	uint32_t at = tracker->performer_of[model];
 	struct tracked *performer = &tracker->performers.at[at];
-	leave_all(tracker, performer);
+	tracker_leave_all(tracker, performer);
 	vec_free(&performer->in);
 	vec_free(&performer->near);
 	tracker->performer_of[model] = SCENE_NONE;
 	memmove(performer, performer + 1, (tracker->performers.count - at - 1) * sizeof *performer);
 	tracker->performers.count--;
-	number_from(tracker, at);
+	tracker_number_from(tracker, at);
 }
 
 void tracker_reset(struct tracker *tracker)
@@ -98,7 +98,7 @@ void tracker_reset(struct tracker *tracker)
 	for (uint32_t p = 0; p < tracker->performers.count; p++) {
 		struct tracked *performer = &tracker->performers.at[p];
 		performer->in.count = performer->near.count = 0;
-		performer->stay = performer->calm = nowhere;
+		performer->stay = performer->calm = tracker_nowhere;
 		performer->entered = false;
 	}
 	memset(tracker->in_count, 0, tracker->scene->level_count * sizeof *tracker->in_count);
@@ -109,7 +109,7 @@ void tracker_reset(struct tracker *tracker)
 
 /* Narrows the box in which the origin may move without a change of whether the volume overlaps `box`. When the two
  * are apart, only the axis on which they are farthest apart counts. */
-static void narrow(struct aabb *stay, struct vec3 origin, const struct aabb *volume, const struct aabb *box)
+static void tracker_narrow(struct aabb *stay, struct vec3 origin, const struct aabb *volume, const struct aabb *box)
 {
 	/* how far the volume may move down, or up, until the two only touch; negative: how far they are apart */
 	struct vec3 down = vec3_sub(volume->hi, box->lo), up = vec3_sub(box->hi, volume->lo);
@@ -133,25 +133,26 @@ static void narrow(struct aabb *stay, struct vec3 origin, const struct aabb *vol
 	}
 }
 
-static double farthest(double a, double b)
+static double tracker_farthest(double a, double b)
 {
 	return fmax(fabs(a), fabs(b));
 }
 
 /* Leaves out the margin in which rounding might change a set: there the performer is looked at in every step. */
-static struct aabb without_rounding(struct aabb stay, const struct aabb *volume)
+static struct aabb tracker_without_rounding(struct aabb stay, const struct aabb *volume)
 {
-	double margin = ROUNDING * (1 + farthest(volume->lo.x, volume->hi.x) + farthest(volume->lo.y, volume->hi.y) +
-					   farthest(volume->lo.z, volume->hi.z));
+	double margin = ROUNDING * (1 + tracker_farthest(volume->lo.x, volume->hi.x) +
+					   tracker_farthest(volume->lo.y, volume->hi.y) +
+					   tracker_farthest(volume->lo.z, volume->hi.z));
 	return aabb_grow(stay, -margin);
 }
 
-static bool same(const bvh_values *a, const bvh_values *b)
+static bool tracker_same(const bvh_values *a, const bvh_values *b)
 {
 	return a->count == b->count && (!a->count || !memcmp(a->at, b->at, a->count * sizeof *a->at));
 }
 
-static void keep(bvh_values *to, const bvh_values *from)
+static void tracker_keep(bvh_values *to, const bvh_values *from)
 {
 	to->count = 0;
 	for (uint32_t i = 0; i < from->count; i++)
@@ -159,10 +160,10 @@ static void keep(bvh_values *to, const bvh_values *from)
 }
 
 /* Copies the sets that were just found to the performer. */
-static void enter_all(struct tracker *tracker, struct tracked *performer)
+static void tracker_enter_all(struct tracker *tracker, struct tracked *performer)
 {
-	keep(&performer->in, &tracker->in);
-	keep(&performer->near, &tracker->near);
+	tracker_keep(&performer->in, &tracker->in);
+	tracker_keep(&performer->near, &tracker->near);
 	for (uint32_t i = 0; i < performer->in.count; i++)
 		tracker->in_count[performer->in.at[i]]++;
 	for (uint32_t i = 0; i < performer->near.count; i++) {
@@ -214,23 +215,23 @@ bool tracker_look(struct tracker *tracker, uint32_t index, struct vec3 origin)
 	struct aabb calm = stay;
 	for (uint32_t i = 0; i < tracker->found.count; i++) {
 		const struct scene_level *level = &tracker->scene->levels[tracker->found.at[i]];
-		narrow(&stay, origin, &volume, &level->box);
-		narrow(&stay, origin, &volume, &level->outer);
+		tracker_narrow(&stay, origin, &volume, &level->box);
+		tracker_narrow(&stay, origin, &volume, &level->outer);
 		if (tracker_minds(tracker, level))
-			narrow(&calm, origin, &volume, &level->outer);
+			tracker_narrow(&calm, origin, &volume, &level->outer);
 		if (aabb_overlap(&volume, &level->outer))
 			indices_add(&tracker->near, tracker->found.at[i]);
 		if (aabb_overlap(&volume, &level->box))
 			indices_add(&tracker->in, tracker->found.at[i]);
 	}
-	performer->calm = without_rounding(calm, &volume);
-	performer->stay = without_rounding(stay, &volume);
+	performer->calm = tracker_without_rounding(calm, &volume);
+	performer->stay = tracker_without_rounding(stay, &volume);
 	performer->entered = false;
-	if (same(&performer->in, &tracker->in) && same(&performer->near, &tracker->near))
+	if (tracker_same(&performer->in, &tracker->in) && tracker_same(&performer->near, &tracker->near))
 		return false;
 	for (uint32_t i = 0; i < tracker->in.count; i++)
 		performer->entered |= !indices_has(&performer->in, tracker->in.at[i]);
-	leave_all(tracker, performer);
-	enter_all(tracker, performer);
+	tracker_leave_all(tracker, performer);
+	tracker_enter_all(tracker, performer);
 	return true;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static troupe_status refuse(struct troupe_error *error, const char *what)
+static troupe_status answer_refuse(struct troupe_error *error, const char *what)
 {
 	return fail(error, TROUPE_EPROTOCOL, "%s", what);
 }
@@ -25,7 +25,7 @@ void answer_pack_mesh(const struct mesh *mesh, struct text *out)
 	}
 }
 
-static bool unpack_points(struct unpack *in, struct mesh *mesh)
+static bool answer_unpack_points(struct unpack *in, struct mesh *mesh)
 {
 	size_t bytes;
 	const char *at = unpack_bytes(in, &bytes);
@@ -42,7 +42,7 @@ static bool unpack_points(struct unpack *in, struct mesh *mesh)
 	return true;
 }
 
-static bool unpack_corners(struct unpack *in, struct mesh *mesh)
+static bool answer_unpack_corners(struct unpack *in, struct mesh *mesh)
 {
 	enum { BYTES = 3 * sizeof(uint32_t) };
 	size_t bytes;
@@ -61,7 +61,7 @@ static bool unpack_corners(struct unpack *in, struct mesh *mesh)
 	return true;
 }
 
-static const char *unpack_name(struct unpack *in, struct arena *arena)
+static const char *answer_unpack_name(struct unpack *in, struct arena *arena)
 {
 	char *text = unpack_string(in);
 	if (strlen(text) > ANSWER_NAME_MAX)
@@ -72,14 +72,14 @@ static const char *unpack_name(struct unpack *in, struct arena *arena)
 }
 
 /* The parts are contiguous, and together they have all triangles. */
-static bool unpack_parts(struct unpack *in, struct mesh *mesh)
+static bool answer_unpack_parts(struct unpack *in, struct mesh *mesh)
 {
 	uint32_t triangles = mesh->corners.count / 3, first = 0;
 	uint32_t count = unpack_count(in, MESH_PARTS_MAX);
 	for (uint32_t i = 0; i < count && !in->bad; i++) {
 		struct mesh_part part = {.first = first};
-		part.name = unpack_name(in, &mesh->arena);
-		part.other_name = unpack_name(in, &mesh->arena);
+		part.name = answer_unpack_name(in, &mesh->arena);
+		part.other_name = answer_unpack_name(in, &mesh->arena);
 		part.count = unpack_count(in, triangles - first);
 		vec_push(&mesh->parts, part);
 		first += part.count;
@@ -90,15 +90,15 @@ static bool unpack_parts(struct unpack *in, struct mesh *mesh)
 troupe_status answer_unpack_mesh(const char *bytes, size_t count, struct mesh *ret_mesh, struct troupe_error *error)
 {
 	struct unpack in = {bytes, bytes + count, false};
-	const char *why = !unpack_points(&in, ret_mesh)    ? "invalid points"
-			  : !unpack_corners(&in, ret_mesh) ? "invalid triangles"
-			  : !unpack_parts(&in, ret_mesh)   ? "invalid parts"
-			  : in.at != in.end                ? "bytes after the mesh"
-							   : NULL;
+	const char *why = !answer_unpack_points(&in, ret_mesh)    ? "invalid points"
+			  : !answer_unpack_corners(&in, ret_mesh) ? "invalid triangles"
+			  : !answer_unpack_parts(&in, ret_mesh)   ? "invalid parts"
+			  : in.at != in.end                       ? "bytes after the mesh"
+								  : NULL;
 	if (!why)
 		return TROUPE_OK;
 	mesh_fini(ret_mesh);
-	return refuse(error, why);
+	return answer_refuse(error, why);
 }
 
 /* --- images ----------------------------------------------------------------------------------------------------- */
@@ -110,7 +110,7 @@ void answer_pack_image(const struct image *image, struct text *out)
 	pack_bytes(out, image->values, (size_t)image->columns * image->rows * sizeof *image->values);
 }
 
-static bool are_grey(const float *values, size_t count)
+static bool answer_are_grey(const float *values, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (!(values[i] >= 0 && values[i] <= 1))
@@ -125,12 +125,12 @@ troupe_status answer_unpack_image(const char *bytes, size_t count, struct image 
 	size_t values_bytes, wanted = (size_t)columns * rows * sizeof(float);
 	const char *at = unpack_bytes(&in, &values_bytes);
 	if (in.bad || columns < 2 || rows < 2 || values_bytes != wanted || in.at != in.end)
-		return refuse(error, "an invalid image");
+		return answer_refuse(error, "an invalid image");
 	float *values = mem_alloc(wanted);
 	memcpy(values, at, wanted);
-	if (!are_grey(values, (size_t)columns * rows)) {
+	if (!answer_are_grey(values, (size_t)columns * rows)) {
 		free(values);
-		return refuse(error, "an image with invalid values");
+		return answer_refuse(error, "an image with invalid values");
 	}
 	*ret_image = (struct image){columns, rows, values};
 	return TROUPE_OK;

@@ -7,42 +7,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct ring { /* corners of one outline: counter-clockwise if filled, clockwise for a hole */
+struct extrude_ring { /* corners of one outline: counter-clockwise if filled, clockwise for a hole */
 	VEC(uint32_t) at;
 	uint32_t depth, parent;
 };
 
-struct piece {
+struct extrude_piece {
 	VEC(uint32_t) at;
 };
 
 struct filling {
 	VEC(struct vec3) points;
-	struct ring rings[MESH_OUTLINES_MAX];
+	struct extrude_ring rings[MESH_OUTLINES_MAX];
 	uint32_t ring_count;
-	VEC(struct piece) pieces;
+	VEC(struct extrude_piece) pieces;
 };
 
 /* Twice the area of the triangle a, b, c; positive for a left turn. */
-static double turn(struct vec3 a, struct vec3 b, struct vec3 c)
+static double extrude_turn(struct vec3 a, struct vec3 b, struct vec3 c)
 {
 	return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
 }
 
-static double turn_at(const struct filling *f, uint32_t a, uint32_t b, uint32_t c)
+static double extrude_turn_at(const struct filling *f, uint32_t a, uint32_t b, uint32_t c)
 {
-	return turn(f->points.at[a], f->points.at[b], f->points.at[c]);
+	return extrude_turn(f->points.at[a], f->points.at[b], f->points.at[c]);
 }
 
-static double area_of(const struct filling *f, const struct ring *ring)
+static double extrude_area_of(const struct filling *f, const struct extrude_ring *ring)
 {
 	double twice = 0;
 	for (uint32_t i = 2; i < ring->at.count; i++)
-		twice += turn_at(f, ring->at.at[0], ring->at.at[i - 1], ring->at.at[i]);
+		twice += extrude_turn_at(f, ring->at.at[0], ring->at.at[i - 1], ring->at.at[i]);
 	return twice;
 }
 
-static bool contains(const struct filling *f, const struct ring *ring, struct vec3 p)
+static bool extrude_contains(const struct filling *f, const struct extrude_ring *ring, struct vec3 p)
 {
 	bool inside = false;
 	for (uint32_t i = 0; i < ring->at.count; i++) {
@@ -53,9 +53,9 @@ static bool contains(const struct filling *f, const struct ring *ring, struct ve
 	return inside;
 }
 
-static bool add_ring(struct filling *f, const struct mesh_outline *outline)
+static bool extrude_add_ring(struct filling *f, const struct mesh_outline *outline)
 {
-	struct ring *ring = &f->rings[f->ring_count++];
+	struct extrude_ring *ring = &f->rings[f->ring_count++];
 	for (uint32_t i = 0; i < outline->count; i++) {
 		struct vec3 p = {outline->points[i].x + 0.0, outline->points[i].y + 0.0, 0};
 		struct vec3 last = ring->at.count ? f->points.at[f->points.count - 1] : (struct vec3){0, 0, 1};
@@ -69,29 +69,29 @@ static bool add_ring(struct filling *f, const struct mesh_outline *outline)
 		if (a.x == b.x && a.y == b.y)
 			ring->at.count--, f->points.count--;
 	}
-	return ring->at.count >= 3 && area_of(f, ring) != 0;
+	return ring->at.count >= 3 && extrude_area_of(f, ring) != 0;
 }
 
-static void nest(struct filling *f)
+static void extrude_nest(struct filling *f)
 {
 	for (uint32_t i = 0; i < f->ring_count; i++) {
-		struct ring *ring = &f->rings[i];
+		struct extrude_ring *ring = &f->rings[i];
 		struct vec3 p = f->points.at[ring->at.at[0]];
 		double smallest = INFINITY;
 		ring->parent = MESH_NONE;
 		for (uint32_t k = 0; k < f->ring_count; k++) {
-			if (k == i || !contains(f, &f->rings[k], p))
+			if (k == i || !extrude_contains(f, &f->rings[k], p))
 				continue;
 			ring->depth++;
-			if (fabs(area_of(f, &f->rings[k])) < smallest) {
-				smallest = fabs(area_of(f, &f->rings[k]));
+			if (fabs(extrude_area_of(f, &f->rings[k])) < smallest) {
+				smallest = fabs(extrude_area_of(f, &f->rings[k]));
 				ring->parent = k;
 			}
 		}
 	}
 	for (uint32_t i = 0; i < f->ring_count; i++) {
-		struct ring *ring = &f->rings[i];
-		if ((area_of(f, ring) > 0) == (ring->depth % 2 == 0))
+		struct extrude_ring *ring = &f->rings[i];
+		if ((extrude_area_of(f, ring) > 0) == (ring->depth % 2 == 0))
 			continue;
 		for (uint32_t k = 0; k < ring->at.count / 2; k++) {
 			uint32_t swap = ring->at.at[k];
@@ -103,48 +103,49 @@ static void nest(struct filling *f)
 
 /* --- holes ------------------------------------------------------------------------------------------------------ */
 
-static bool crosses(struct vec3 a, struct vec3 b, struct vec3 c, struct vec3 d)
+static bool extrude_crosses(struct vec3 a, struct vec3 b, struct vec3 c, struct vec3 d)
 {
-	return turn(a, b, c) * turn(a, b, d) < 0 && turn(c, d, a) * turn(c, d, b) < 0;
+	return extrude_turn(a, b, c) * extrude_turn(a, b, d) < 0 && extrude_turn(c, d, a) * extrude_turn(c, d, b) < 0;
 }
 
-static bool sees(const struct filling *f, const struct ring *ring, uint32_t from, uint32_t to)
+static bool extrude_sees(const struct filling *f, const struct extrude_ring *ring, uint32_t from, uint32_t to)
 {
 	struct vec3 a = f->points.at[from], b = f->points.at[to];
 	for (uint32_t i = 0; i < ring->at.count; i++)
-		if (crosses(a, b, f->points.at[ring->at.at[i]], f->points.at[ring->at.at[(i + 1) % ring->at.count]]))
+		if (extrude_crosses(
+			    a, b, f->points.at[ring->at.at[i]], f->points.at[ring->at.at[(i + 1) % ring->at.count]]))
 			return false;
 	return true;
 }
 
 /* Whether b lies inside the angle of the ring at place i. */
-static bool opens_to(const struct filling *f, const struct ring *ring, uint32_t i, uint32_t b)
+static bool extrude_opens_to(const struct filling *f, const struct extrude_ring *ring, uint32_t i, uint32_t b)
 {
 	uint32_t n = ring->at.count, before = ring->at.at[(i + n - 1) % n], here = ring->at.at[i],
 		 after = ring->at.at[(i + 1) % n];
-	bool left = turn_at(f, here, after, b) > 0, right = turn_at(f, before, here, b) > 0;
-	return turn_at(f, before, here, after) >= 0 ? left && right : left || right;
+	bool left = extrude_turn_at(f, here, after, b) > 0, right = extrude_turn_at(f, before, here, b) > 0;
+	return extrude_turn_at(f, before, here, after) >= 0 ? left && right : left || right;
 }
 
 /* The shortest bridge between outline and hole that crosses neither the outline nor any hole. */
-static bool bridge(struct filling *f, struct ring *outer, const struct ring *hole)
+static bool extrude_bridge(struct filling *f, struct extrude_ring *outer, const struct extrude_ring *hole)
 {
 	double best = INFINITY;
 	uint32_t from = 0, to = 0;
 	for (uint32_t i = 0; i < outer->at.count; i++)
 		for (uint32_t k = 0; k < hole->at.count; k++) {
 			struct vec3 d = vec3_sub(f->points.at[outer->at.at[i]], f->points.at[hole->at.at[k]]);
-			if (vec3_dot(d, d) >= best || !opens_to(f, outer, i, hole->at.at[k]))
+			if (vec3_dot(d, d) >= best || !extrude_opens_to(f, outer, i, hole->at.at[k]))
 				continue;
-			bool clear = sees(f, outer, outer->at.at[i], hole->at.at[k]);
+			bool clear = extrude_sees(f, outer, outer->at.at[i], hole->at.at[k]);
 			for (uint32_t r = 0; clear && r < f->ring_count; r++)
-				clear = sees(f, &f->rings[r], outer->at.at[i], hole->at.at[k]);
+				clear = extrude_sees(f, &f->rings[r], outer->at.at[i], hole->at.at[k]);
 			if (clear)
 				best = vec3_dot(d, d), from = i, to = k;
 		}
 	if (isinf(best))
 		return false;
-	struct ring joined = {0};
+	struct extrude_ring joined = {0};
 	for (uint32_t i = 0; i <= from; i++)
 		vec_push(&joined.at, outer->at.at[i]);
 	for (uint32_t k = 0; k <= hole->at.count; k++)
@@ -158,55 +159,56 @@ static bool bridge(struct filling *f, struct ring *outer, const struct ring *hol
 
 /* --- ears ------------------------------------------------------------------------------------------------------- */
 
-static bool same_place(const struct filling *f, uint32_t a, uint32_t b)
+static bool extrude_same_place(const struct filling *f, uint32_t a, uint32_t b)
 {
 	return f->points.at[a].x == f->points.at[b].x && f->points.at[a].y == f->points.at[b].y;
 }
 
-static bool is_ear(const struct filling *f, const struct ring *ring, uint32_t i)
+static bool extrude_is_ear(const struct filling *f, const struct extrude_ring *ring, uint32_t i)
 {
 	uint32_t n = ring->at.count, a = ring->at.at[(i + n - 1) % n], b = ring->at.at[i], c = ring->at.at[(i + 1) % n];
-	if (!(turn_at(f, a, b, c) > 0))
+	if (!(extrude_turn_at(f, a, b, c) > 0))
 		return false;
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t p = ring->at.at[k];
-		if (same_place(f, p, a) || same_place(f, p, b) || same_place(f, p, c))
+		if (extrude_same_place(f, p, a) || extrude_same_place(f, p, b) || extrude_same_place(f, p, c))
 			continue;
-		if (turn_at(f, a, b, p) >= 0 && turn_at(f, b, c, p) >= 0 && turn_at(f, c, a, p) >= 0)
+		if (extrude_turn_at(f, a, b, p) >= 0 && extrude_turn_at(f, b, c, p) >= 0 &&
+			extrude_turn_at(f, c, a, p) >= 0)
 			return false;
 	}
 	return true;
 }
 
-static void drop(struct ring *ring, uint32_t i)
+static void extrude_drop(struct extrude_ring *ring, uint32_t i)
 {
 	memmove(&ring->at.at[i], &ring->at.at[i + 1], (ring->at.count - i - 1) * sizeof *ring->at.at);
 	ring->at.count--;
 }
 
-static bool clip_ears(struct filling *f, struct ring *ring)
+static bool extrude_clip_ears(struct filling *f, struct extrude_ring *ring)
 {
 	uint32_t start = 0;
 	while (ring->at.count >= 3) {
 		uint32_t n = ring->at.count, i = 0;
-		while (i < n && !is_ear(f, ring, (start + i) % n))
+		while (i < n && !extrude_is_ear(f, ring, (start + i) % n))
 			i++;
 		if (i == n) { /* all remaining corners lie on a line */
-			for (i = 0; i < n && turn_at(f, ring->at.at[(i + n - 1) % n], ring->at.at[i],
+			for (i = 0; i < n && extrude_turn_at(f, ring->at.at[(i + n - 1) % n], ring->at.at[i],
 						     ring->at.at[(i + 1) % n]) != 0;)
 				i++;
 			if (i == n)
 				return false;
-			drop(ring, i);
+			extrude_drop(ring, i);
 			continue;
 		}
 		i = (start + i) % n;
-		struct piece piece = {0};
+		struct extrude_piece piece = {0};
 		vec_push(&piece.at, ring->at.at[(i + n - 1) % n]);
 		vec_push(&piece.at, ring->at.at[i]);
 		vec_push(&piece.at, ring->at.at[(i + 1) % n]);
 		vec_push(&f->pieces, piece);
-		drop(ring, i);
+		extrude_drop(ring, i);
 		start = i % ring->at.count;
 	}
 	return true;
@@ -214,18 +216,18 @@ static bool clip_ears(struct filling *f, struct ring *ring)
 
 /* --- pieces ----------------------------------------------------------------------------------------------------- */
 
-static bool is_convex(const struct filling *f, const struct piece *piece)
+static bool extrude_is_convex(const struct filling *f, const struct extrude_piece *piece)
 {
 	uint32_t n = piece->at.count;
 	for (uint32_t i = 0; i < n; i++)
-		if (!(turn_at(f, piece->at.at[i], piece->at.at[(i + 1) % n], piece->at.at[(i + 2) % n]) >= 0))
+		if (!(extrude_turn_at(f, piece->at.at[i], piece->at.at[(i + 1) % n], piece->at.at[(i + 2) % n]) >= 0))
 			return false;
 	return true;
 }
 
 /* Joins a and b into *ret_joined; they share the edge from a's corner i to the next corner. */
-static bool join_at(
-	const struct filling *f, const struct piece *a, uint32_t i, const struct piece *b, struct piece *out)
+static bool extrude_join_at(const struct filling *f, const struct extrude_piece *a, uint32_t i,
+	const struct extrude_piece *b, struct extrude_piece *out)
 {
 	uint32_t na = a->at.count, nb = b->at.count, u = a->at.at[i], v = a->at.at[(i + 1) % na], k = 0;
 	while (k < nb && !(b->at.at[k] == v && b->at.at[(k + 1) % nb] == u))
@@ -237,18 +239,18 @@ static bool join_at(
 		vec_push(&out->at, a->at.at[(i + s) % na]);
 	for (uint32_t s = 2; s < nb; s++) /* then b from after u to before v */
 		vec_push(&out->at, b->at.at[(k + s) % nb]);
-	return is_convex(f, out);
+	return extrude_is_convex(f, out);
 }
 
-static void merge_pieces(struct filling *f)
+static void extrude_merge_pieces(struct filling *f)
 {
-	struct piece joined = {0};
+	struct extrude_piece joined = {0};
 	for (uint32_t a = 0; a < f->pieces.count; a++)
 		for (uint32_t i = 0; i < f->pieces.at[a].at.count; i++)
 			for (uint32_t b = a + 1; b < f->pieces.count; b++) {
-				if (!join_at(f, &f->pieces.at[a], i, &f->pieces.at[b], &joined))
+				if (!extrude_join_at(f, &f->pieces.at[a], i, &f->pieces.at[b], &joined))
 					continue;
-				struct piece old = f->pieces.at[a];
+				struct extrude_piece old = f->pieces.at[a];
 				f->pieces.at[a] = joined;
 				joined = old;
 				vec_free(&f->pieces.at[b].at);
@@ -263,13 +265,13 @@ static void merge_pieces(struct filling *f)
 
 /* --- solids ----------------------------------------------------------------------------------------------------- */
 
-static void add_part(struct mesh *mesh, uint32_t first)
+static void extrude_add_part(struct mesh *mesh, uint32_t first)
 {
 	vec_push(&mesh->parts, (struct mesh_part){"polyline", "polyline", first, mesh->corners.count / 3 - first});
 }
 
 /* Points 2i and 2i + 1 are corner i at the bottom and at the top. */
-static void add_caps(struct mesh *mesh, const struct piece *piece)
+static void extrude_add_caps(struct mesh *mesh, const struct extrude_piece *piece)
 {
 	for (uint32_t i = 2; i < piece->at.count; i++) {
 		uint32_t a = piece->at.at[0], b = piece->at.at[i - 1], c = piece->at.at[i];
@@ -278,7 +280,7 @@ static void add_caps(struct mesh *mesh, const struct piece *piece)
 	}
 }
 
-static void add_walls(struct mesh *mesh, const uint32_t *corner, uint32_t count)
+static void extrude_add_walls(struct mesh *mesh, const uint32_t *corner, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t a = corner[i], b = corner[(i + 1) % count];
@@ -287,10 +289,10 @@ static void add_walls(struct mesh *mesh, const uint32_t *corner, uint32_t count)
 	}
 }
 
-static bool fill(struct filling *f)
+static bool extrude_fill(struct filling *f)
 {
 	for (uint32_t i = 0; i < f->ring_count; i++) {
-		struct ring outer = {0};
+		struct extrude_ring outer = {0};
 		if (f->rings[i].depth % 2)
 			continue;
 		for (uint32_t k = 0; k < f->rings[i].at.count; k++)
@@ -298,8 +300,8 @@ static bool fill(struct filling *f)
 		bool ok = true;
 		for (uint32_t k = 0; ok && k < f->ring_count; k++)
 			if (f->rings[k].depth == f->rings[i].depth + 1 && f->rings[k].parent == i)
-				ok = bridge(f, &outer, &f->rings[k]);
-		ok = ok && clip_ears(f, &outer);
+				ok = extrude_bridge(f, &outer, &f->rings[k]);
+		ok = ok && extrude_clip_ears(f, &outer);
 		vec_free(&outer.at);
 		if (!ok)
 			return false;
@@ -307,7 +309,7 @@ static bool fill(struct filling *f)
 	return f->pieces.count > 0;
 }
 
-static void build(struct filling *f, double height, bool pieces, struct mesh *mesh)
+static void extrude_build(struct filling *f, double height, bool pieces, struct mesh *mesh)
 {
 	for (uint32_t i = 0; i < f->points.count; i++) {
 		struct vec3 p = f->points.at[i];
@@ -315,24 +317,24 @@ static void build(struct filling *f, double height, bool pieces, struct mesh *me
 		mesh_add_point(mesh, (struct vec3){p.x, p.y, height});
 	}
 	if (pieces)
-		merge_pieces(f);
+		extrude_merge_pieces(f);
 	for (uint32_t i = 0; i < f->pieces.count; i++) {
 		uint32_t first = mesh->corners.count / 3;
-		add_caps(mesh, &f->pieces.at[i]);
+		extrude_add_caps(mesh, &f->pieces.at[i]);
 		if (!pieces)
 			continue;
-		add_walls(mesh, f->pieces.at[i].at.at, f->pieces.at[i].at.count);
-		add_part(mesh, first);
+		extrude_add_walls(mesh, f->pieces.at[i].at.at, f->pieces.at[i].at.count);
+		extrude_add_part(mesh, first);
 	}
 	if (pieces)
 		return;
 	for (uint32_t i = 0; i < f->ring_count; i++)
-		add_walls(mesh, f->rings[i].at.at, f->rings[i].at.count);
-	add_part(mesh, 0);
+		extrude_add_walls(mesh, f->rings[i].at.at, f->rings[i].at.count);
+	extrude_add_part(mesh, 0);
 	mesh_weld(mesh);
 }
 
-static troupe_status check_outlines(
+static troupe_status extrude_check_outlines(
 	const struct mesh_outline *outlines, uint32_t count, double height, struct troupe_error *error)
 {
 	uint32_t points = 0;
@@ -352,19 +354,19 @@ static troupe_status check_outlines(
 troupe_status mesh_extrude(const struct mesh_outline *outlines, uint32_t count, double height, bool pieces,
 	struct mesh *ret_mesh, struct troupe_error *error)
 {
-	troupe_status status = check_outlines(outlines, count, height, error);
+	troupe_status status = extrude_check_outlines(outlines, count, height, error);
 	if (status)
 		return status;
 	struct filling *f = mem_alloc(sizeof *f);
 	bool ok = count > 0;
 	for (uint32_t i = 0; ok && i < count; i++)
-		ok = add_ring(f, &outlines[i]);
+		ok = extrude_add_ring(f, &outlines[i]);
 	if (!ok) {
 		status = fail(error, TROUPE_EWORLD, "an outline without area: expected 3 points or more");
 	} else {
-		nest(f);
-		if (fill(f))
-			build(f, height, pieces, ret_mesh);
+		extrude_nest(f);
+		if (extrude_fill(f))
+			extrude_build(f, height, pieces, ret_mesh);
 		else
 			status = fail(error, TROUPE_EWORLD, "outlines that cross: expected outlines that do not cross");
 	}

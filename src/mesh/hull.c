@@ -23,13 +23,13 @@ void hull_fini(struct hull *hull)
 #include <libqhull_r/qhull_ra.h>
 #include <stdio.h>
 
-struct polygon {
+struct hull_polygon {
 	uint32_t count;
 	uint32_t *corner;
 };
 
 /* Newell's sum: the normal of a nearly flat polygon; its length is twice the area. */
-static struct vec3 normal_of(const struct vec3 *points, const uint32_t *corner, uint32_t count)
+static struct vec3 hull_normal_of(const struct vec3 *points, const uint32_t *corner, uint32_t count)
 {
 	struct vec3 n = {0, 0, 0};
 	for (uint32_t i = 0; i < count; i++) {
@@ -41,7 +41,7 @@ static struct vec3 normal_of(const struct vec3 *points, const uint32_t *corner, 
 	return n;
 }
 
-static void turn_round(struct polygon *p)
+static void hull_turn_round(struct hull_polygon *p)
 {
 	for (uint32_t i = 0; i < p->count / 2; i++) {
 		uint32_t swap = p->corner[i];
@@ -51,7 +51,7 @@ static void turn_round(struct polygon *p)
 }
 
 /* Rotates the polygon so that its lowest corner comes first. */
-static void begin_low(struct polygon *p, uint32_t *scratch)
+static void hull_begin_low(struct hull_polygon *p, uint32_t *scratch)
 {
 	uint32_t low = 0;
 	for (uint32_t i = 1; i < p->count; i++)
@@ -62,16 +62,16 @@ static void begin_low(struct polygon *p, uint32_t *scratch)
 		p->corner[i] = scratch[(low + i) % p->count];
 }
 
-static int by_corners(const void *left, const void *right)
+static int hull_by_corners(const void *left, const void *right)
 {
-	const struct polygon *a = left, *b = right;
+	const struct hull_polygon *a = left, *b = right;
 	for (uint32_t i = 0; i < MIN(a->count, b->count); i++)
 		if (a->corner[i] != b->corner[i])
 			return a->corner[i] < b->corner[i] ? -1 : 1;
 	return a->count < b->count ? -1 : a->count > b->count;
 }
 
-static void read_facet(qhT *qh, facetT *facet, struct polygon *polygon, struct arena *arena)
+static void hull_read_facet(qhT *qh, facetT *facet, struct hull_polygon *polygon, struct arena *arena)
 {
 	setT *vertices = qh_facet3vertex(qh, facet);
 	vertexT *vertex, **vertexp;
@@ -81,7 +81,7 @@ static void read_facet(qhT *qh, facetT *facet, struct polygon *polygon, struct a
 }
 
 /* Removes the points that are not corners; the others keep their order. */
-static void keep_corners(const struct vec3 *points, uint32_t count, const struct polygon *polygons,
+static void hull_keep_corners(const struct vec3 *points, uint32_t count, const struct hull_polygon *polygons,
 	uint32_t polygon_count, struct hull *hull)
 {
 	uint32_t *renamed = mem_alloc(count * sizeof *renamed);
@@ -102,37 +102,37 @@ static void keep_corners(const struct vec3 *points, uint32_t count, const struct
 	free(renamed);
 }
 
-static void add_face(struct hull *hull, struct polygon *p, uint32_t *scratch)
+static void hull_add_face(struct hull *hull, struct hull_polygon *p, uint32_t *scratch)
 {
 	struct hull_face face = {.first = hull->corners.count, .count = p->count, .offset = -INFINITY};
-	begin_low(p, scratch);
+	hull_begin_low(p, scratch);
 	for (uint32_t i = 0; i < p->count; i++)
 		vec_push(&hull->corners, p->corner[i]);
-	face.normal = vec3_unit(normal_of(hull->points.at, p->corner, p->count));
+	face.normal = vec3_unit(hull_normal_of(hull->points.at, p->corner, p->count));
 	for (uint32_t i = 0; i < hull->points.count; i++)
 		face.offset = MAX(face.offset, vec3_dot(face.normal, hull->points.at[i]));
 	vec_push(&hull->faces, face);
 }
 
-static void collect(qhT *qh, const struct vec3 *points, uint32_t count, struct hull *hull)
+static void hull_collect(qhT *qh, const struct vec3 *points, uint32_t count, struct hull *hull)
 {
 	struct arena arena = {0};
 	facetT *facet;
 	uint32_t polygon_count = 0, room = (uint32_t)qh->num_facets;
-	struct polygon *polygons = arena_array(&arena, struct polygon, room);
-	FORALLfacets if (polygon_count < room) read_facet(qh, facet, &polygons[polygon_count++], &arena);
-	keep_corners(points, count, polygons, polygon_count, hull);
+	struct hull_polygon *polygons = arena_array(&arena, struct hull_polygon, room);
+	FORALLfacets if (polygon_count < room) hull_read_facet(qh, facet, &polygons[polygon_count++], &arena);
+	hull_keep_corners(points, count, polygons, polygon_count, hull);
 	uint32_t *scratch = arena_array(&arena, uint32_t, hull->points.count);
 	for (uint32_t f = 0; f < polygon_count; f++) {
-		struct polygon *p = &polygons[f];
-		struct vec3 n = normal_of(hull->points.at, p->corner, p->count);
+		struct hull_polygon *p = &polygons[f];
+		struct vec3 n = hull_normal_of(hull->points.at, p->corner, p->count);
 		if (vec3_dot(n, vec3_sub(hull->points.at[p->corner[0]], hull->middle)) < 0)
-			turn_round(p);
-		begin_low(p, scratch);
+			hull_turn_round(p);
+		hull_begin_low(p, scratch);
 	}
-	qsort(polygons, polygon_count, sizeof *polygons, by_corners);
+	qsort(polygons, polygon_count, sizeof *polygons, hull_by_corners);
 	for (uint32_t f = 0; f < polygon_count; f++)
-		add_face(hull, &polygons[f], scratch);
+		hull_add_face(hull, &polygons[f], scratch);
 	arena_fini(&arena);
 }
 
@@ -157,7 +157,7 @@ troupe_status hull_make(const struct vec3 *points, uint32_t count, struct hull *
 	if (code == qh_ERRmem)
 		mem_run_out(0);
 	if (!code)
-		collect(&qh, points, count, ret_hull);
+		hull_collect(&qh, points, count, ret_hull);
 	int left, total;
 	qh_freeqhull(&qh, !qh_ALL);
 	qh_memfreeshort(&qh, &left, &total);

@@ -15,7 +15,7 @@
 #include <jerror.h>
 #include <png.h>
 
-struct reading {
+struct image_reading {
 	FILE *file;
 	jmp_buf out;
 	char why[200];
@@ -28,7 +28,7 @@ struct reading {
 	struct jpeg_error_mgr jpeg_errors;
 };
 
-static bool fits(struct reading *r, uint32_t columns, uint32_t rows)
+static bool image_fits(struct image_reading *r, uint32_t columns, uint32_t rows)
 {
 	if (columns >= 2 && rows >= 2 && columns <= IMAGE_SIDE_MAX && rows <= IMAGE_SIDE_MAX) {
 		r->image.columns = columns;
@@ -43,42 +43,42 @@ static bool fits(struct reading *r, uint32_t columns, uint32_t rows)
 
 /* --- png -------------------------------------------------------------------------------------------------------- */
 
-static void png_fails(png_structp png, png_const_charp text)
+static void image_png_fails(png_structp png, png_const_charp text)
 {
-	struct reading *r = png_get_error_ptr(png);
+	struct image_reading *r = png_get_error_ptr(png);
 	snprintf(r->why, sizeof r->why, "not a readable PNG: %.150s", text);
 	longjmp(r->out, 1);
 }
 
-static void png_warns(png_structp png, png_const_charp text)
+static void image_png_warns(png_structp png, png_const_charp text)
 {
 	(void)png, (void)text;
 }
 
 /* libpng would report a lack of memory as a bad image. */
-static png_voidp png_memory(png_structp png, png_alloc_size_t bytes)
+static png_voidp image_png_memory(png_structp png, png_alloc_size_t bytes)
 {
 	(void)png;
 	return mem_alloc(bytes);
 }
 
-static void png_release(png_structp png, png_voidp memory)
+static void image_png_release(png_structp png, png_voidp memory)
 {
 	(void)png;
 	free(memory);
 }
 
-static bool read_png(struct reading *r)
+static bool image_read_png(struct image_reading *r)
 {
 	if (setjmp(r->out))
 		return false;
-	r->png =
-		png_create_read_struct_2(PNG_LIBPNG_VER_STRING, r, png_fails, png_warns, NULL, png_memory, png_release);
+	r->png = png_create_read_struct_2(
+		PNG_LIBPNG_VER_STRING, r, image_png_fails, image_png_warns, NULL, image_png_memory, image_png_release);
 	r->info = png_create_info_struct(r->png);
 	png_init_io(r->png, r->file);
 	png_set_user_limits(r->png, IMAGE_SIDE_MAX, IMAGE_SIDE_MAX);
 	png_read_info(r->png, r->info);
-	if (!fits(r, png_get_image_width(r->png, r->info), png_get_image_height(r->png, r->info)))
+	if (!image_fits(r, png_get_image_width(r->png, r->info), png_get_image_height(r->png, r->info)))
 		return false;
 	png_set_expand(r->png);
 	png_set_strip_alpha(r->png);
@@ -102,9 +102,9 @@ static bool read_png(struct reading *r)
 
 /* --- jpeg ------------------------------------------------------------------------------------------------------- */
 
-static void jpeg_fails(j_common_ptr jpeg)
+static void image_jpeg_fails(j_common_ptr jpeg)
 {
-	struct reading *r = jpeg->client_data;
+	struct image_reading *r = jpeg->client_data;
 	char text[JMSG_LENGTH_MAX];
 	if (jpeg->err->msg_code == JERR_OUT_OF_MEMORY)
 		mem_run_out(0);
@@ -113,23 +113,23 @@ static void jpeg_fails(j_common_ptr jpeg)
 	longjmp(r->out, 1);
 }
 
-static void jpeg_warns(j_common_ptr jpeg)
+static void image_jpeg_warns(j_common_ptr jpeg)
 {
 	(void)jpeg;
 }
 
-static bool read_jpeg(struct reading *r)
+static bool image_read_jpeg(struct image_reading *r)
 {
 	r->jpeg.err = jpeg_std_error(&r->jpeg_errors);
-	r->jpeg_errors.error_exit = jpeg_fails;
-	r->jpeg_errors.output_message = jpeg_warns;
+	r->jpeg_errors.error_exit = image_jpeg_fails;
+	r->jpeg_errors.output_message = image_jpeg_warns;
 	r->jpeg.client_data = r;
 	if (setjmp(r->out))
 		return false;
 	jpeg_create_decompress(&r->jpeg);
 	jpeg_stdio_src(&r->jpeg, r->file);
 	jpeg_read_header(&r->jpeg, TRUE);
-	if (!fits(r, r->jpeg.image_width, r->jpeg.image_height))
+	if (!image_fits(r, r->jpeg.image_width, r->jpeg.image_height))
 		return false;
 	r->jpeg.out_color_space = r->jpeg.jpeg_color_space == JCS_GRAYSCALE ? JCS_GRAYSCALE : JCS_RGB;
 	r->jpeg.dct_method = JDCT_ISLOW; /* the exact one: the same on any machine */
@@ -147,7 +147,7 @@ static bool read_jpeg(struct reading *r)
 
 /* --- both ------------------------------------------------------------------------------------------------------- */
 
-static void finish(struct reading *r)
+static void image_finish(struct image_reading *r)
 {
 	if (r->png)
 		png_destroy_read_struct(&r->png, &r->info, NULL);
@@ -157,15 +157,15 @@ static void finish(struct reading *r)
 	fclose(r->file);
 }
 
-static bool read_any(struct reading *r)
+static bool image_read_any(struct image_reading *r)
 {
 	unsigned char head[8] = {0};
 	size_t got = fread(head, 1, sizeof head, r->file);
 	rewind(r->file);
 	if (got == sizeof head && !png_sig_cmp(head, 0, sizeof head))
-		return read_png(r);
+		return image_read_png(r);
 	if (got >= 3 && head[0] == 0xff && head[1] == 0xd8 && head[2] == 0xff)
-		return read_jpeg(r);
+		return image_read_jpeg(r);
 	snprintf(r->why, sizeof r->why, "unknown kind of image: expected PNG or JPEG");
 	return false;
 }
@@ -173,7 +173,7 @@ static bool read_any(struct reading *r)
 troupe_status import_image(const char *bytes, size_t count, struct image *ret_image, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
-	struct reading *r = mem_alloc(sizeof *r);
+	struct image_reading *r = mem_alloc(sizeof *r);
 	void *memory;
 	memcpy(&memory, &bytes, sizeof memory); /* the stream is opened for reading only */
 	r->file = count ? fmemopen(memory, count, "rb") : NULL;
@@ -183,8 +183,8 @@ troupe_status import_image(const char *bytes, size_t count, struct image *ret_im
 		free(r);
 		return fail(error, TROUPE_EWORLD, "not a readable image");
 	}
-	bool ok = read_any(r);
-	finish(r);
+	bool ok = image_read_any(r);
+	image_finish(r);
 	if (ok) {
 		*ret_image = r->image;
 	} else {

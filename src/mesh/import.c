@@ -23,7 +23,7 @@
 
 /* Checks lists of indices in COLLADA: at a character that is no digit, assimp's reader does not advance, and fills
  * memory with zeros. */
-static troupe_status check_lists(const char *text, size_t bytes, struct troupe_error *error)
+static troupe_status import_check_lists(const char *text, size_t bytes, struct troupe_error *error)
 {
 	static const char *const lists[] = {"p", "v", "h", "vcount"};
 	troupe_status status = TROUPE_OK;
@@ -49,14 +49,14 @@ struct affine {
 	double m[3][4];
 };
 
-static struct affine affine_of(const struct aiMatrix4x4 *a)
+static struct affine import_affine_of(const struct aiMatrix4x4 *a)
 {
 	return (struct affine){{{(double)a->a1, (double)a->a2, (double)a->a3, (double)a->a4},
 		{(double)a->b1, (double)a->b2, (double)a->b3, (double)a->b4},
 		{(double)a->c1, (double)a->c2, (double)a->c3, (double)a->c4}}};
 }
 
-static struct affine affine_mul(const struct affine *a, const struct affine *b)
+static struct affine import_affine_mul(const struct affine *a, const struct affine *b)
 {
 	struct affine out;
 	for (int i = 0; i < 3; i++)
@@ -66,7 +66,7 @@ static struct affine affine_mul(const struct affine *a, const struct affine *b)
 	return out;
 }
 
-static struct vec3 affine_point(const struct affine *a, const struct aiVector3D *v)
+static struct vec3 import_affine_point(const struct affine *a, const struct aiVector3D *v)
 {
 	double x = (double)v->x, y = (double)v->y, z = (double)v->z;
 	return (struct vec3){a->m[0][0] * x + a->m[0][1] * y + a->m[0][2] * z + a->m[0][3],
@@ -74,7 +74,7 @@ static struct vec3 affine_point(const struct affine *a, const struct aiVector3D 
 		a->m[2][0] * x + a->m[2][1] * y + a->m[2][2] * z + a->m[2][3]};
 }
 
-static bool mirrors(const struct affine *a)
+static bool import_mirrors(const struct affine *a)
 {
 	return a->m[0][0] * (a->m[1][1] * a->m[2][2] - a->m[1][2] * a->m[2][1]) -
 		       a->m[0][1] * (a->m[1][0] * a->m[2][2] - a->m[1][2] * a->m[2][0]) +
@@ -82,7 +82,7 @@ static bool mirrors(const struct affine *a)
 	       0;
 }
 
-static troupe_status add_faces(
+static troupe_status import_add_faces(
 	const struct aiMesh *from, uint32_t base, bool mirrored, struct mesh *mesh, struct troupe_error *error)
 {
 	for (unsigned f = 0; f < from->mNumFaces; f++) {
@@ -100,7 +100,7 @@ static troupe_status add_faces(
 	return TROUPE_OK;
 }
 
-static troupe_status add_part(const struct aiMesh *from, const struct aiNode *node, const struct affine *at,
+static troupe_status import_add_part(const struct aiMesh *from, const struct aiNode *node, const struct affine *at,
 	struct mesh *mesh, struct troupe_error *error)
 {
 	uint32_t base = mesh->points.count, first = mesh->corners.count / 3;
@@ -109,13 +109,13 @@ static troupe_status add_part(const struct aiMesh *from, const struct aiNode *no
 	if ((uint64_t)base + from->mNumVertices > MESH_POINTS_MAX)
 		return fail(error, TROUPE_ELIMIT, "more than %d vertices", MESH_POINTS_MAX);
 	for (unsigned i = 0; i < from->mNumVertices; i++) {
-		struct vec3 p = affine_point(at, &from->mVertices[i]);
+		struct vec3 p = import_affine_point(at, &from->mVertices[i]);
 		if (!vec3_within(p, MESH_REACH_MAX))
 			return fail(error, TROUPE_EWORLD, "a vertex is at %g %g %g: expected numbers within %g", p.x,
 				p.y, p.z, (double)MESH_REACH_MAX);
 		mesh_add_point(mesh, p);
 	}
-	troupe_status status = add_faces(from, base, mirrors(at), mesh, error);
+	troupe_status status = import_add_faces(from, base, import_mirrors(at), mesh, error);
 	if (status)
 		return status;
 	if (mesh->corners.count / 3 > first)
@@ -127,18 +127,18 @@ static troupe_status add_part(const struct aiMesh *from, const struct aiNode *no
 	return TROUPE_OK;
 }
 
-static troupe_status add_node(const struct aiScene *scene, const struct aiNode *node, const struct affine *above,
+static troupe_status import_add_node(const struct aiScene *scene, const struct aiNode *node, const struct affine *above,
 	int depth, struct mesh *mesh, struct troupe_error *error)
 {
-	struct affine own = affine_of(&node->mTransformation), at = affine_mul(above, &own);
+	struct affine own = import_affine_of(&node->mTransformation), at = import_affine_mul(above, &own);
 	if (depth > MESH_DEPTH_MAX)
 		return fail(error, TROUPE_ELIMIT, "nodes nested more than %d deep", MESH_DEPTH_MAX);
 	troupe_status status = TROUPE_OK;
 	for (unsigned i = 0; !status && i < node->mNumMeshes; i++)
 		if (node->mMeshes[i] < scene->mNumMeshes && scene->mMeshes[node->mMeshes[i]]->mVertices)
-			status = add_part(scene->mMeshes[node->mMeshes[i]], node, &at, mesh, error);
+			status = import_add_part(scene->mMeshes[node->mMeshes[i]], node, &at, mesh, error);
 	for (unsigned i = 0; !status && i < node->mNumChildren; i++)
-		status = add_node(scene, node->mChildren[i], &at, depth + 1, mesh, error);
+		status = import_add_node(scene, node->mChildren[i], &at, depth + 1, mesh, error);
 	return status;
 }
 
@@ -151,7 +151,7 @@ struct open_file {
 	size_t count, at;
 };
 
-static size_t read_some(struct aiFile *file, char *to, size_t size, size_t items)
+static size_t import_read_some(struct aiFile *file, char *to, size_t size, size_t items)
 {
 	struct open_file *f = (struct open_file *)(void *)file;
 	size_t left = size ? (f->count - f->at) / size : 0, taken = MIN(items, left);
@@ -160,23 +160,23 @@ static size_t read_some(struct aiFile *file, char *to, size_t size, size_t items
 	return taken;
 }
 
-static size_t write_nothing(struct aiFile *file, const char *from, size_t size, size_t items)
+static size_t import_write_nothing(struct aiFile *file, const char *from, size_t size, size_t items)
 {
 	(void)file, (void)from, (void)size, (void)items;
 	return 0;
 }
 
-static size_t tell(struct aiFile *file)
+static size_t import_tell(struct aiFile *file)
 {
 	return ((struct open_file *)(void *)file)->at;
 }
 
-static size_t count_of(struct aiFile *file)
+static size_t import_count_of(struct aiFile *file)
 {
 	return ((struct open_file *)(void *)file)->count;
 }
 
-static aiReturn seek(struct aiFile *file, size_t by, enum aiOrigin origin)
+static aiReturn import_seek(struct aiFile *file, size_t by, enum aiOrigin origin)
 {
 	struct open_file *f = (struct open_file *)(void *)file;
 	size_t from = origin == aiOrigin_SET ? 0 : origin == aiOrigin_CUR ? f->at : f->count;
@@ -186,15 +186,16 @@ static aiReturn seek(struct aiFile *file, size_t by, enum aiOrigin origin)
 	return aiReturn_SUCCESS;
 }
 
-static void flush_nothing(struct aiFile *file)
+static void import_flush_nothing(struct aiFile *file)
 {
 	(void)file;
 }
 
-static struct aiFile *open_file(struct aiFileIO *io, const char *path, const char *mode)
+static struct aiFile *import_open_file(struct aiFileIO *io, const char *path, const char *mode)
 {
 	const struct import_files *files = (const struct import_files *)(void *)io->UserData;
-	struct open_file f = {.file = {read_some, write_nothing, tell, count_of, seek, flush_nothing, NULL}};
+	struct open_file f = {.file = {import_read_some, import_write_nothing, import_tell, import_count_of,
+				      import_seek, import_flush_nothing, NULL}};
 	if (strchr(mode, 'w') || !files->read(files->ctx, path, &f.bytes, &f.count))
 		return NULL;
 	struct open_file *opened = mem_alloc(sizeof *opened);
@@ -202,7 +203,7 @@ static struct aiFile *open_file(struct aiFileIO *io, const char *path, const cha
 	return &opened->file;
 }
 
-static void close_file(struct aiFileIO *io, struct aiFile *file)
+static void import_close_file(struct aiFileIO *io, struct aiFile *file)
 {
 	(void)io;
 	free(file);
@@ -211,7 +212,7 @@ static void close_file(struct aiFileIO *io, struct aiFile *file)
 static const struct aiScene *import(struct import_files *files, const char *path)
 {
 	struct aiPropertyStore *settings = aiCreatePropertyStore();
-	struct aiFileIO io = {open_file, close_file, (char *)(void *)files};
+	struct aiFileIO io = {import_open_file, import_close_file, (char *)(void *)files};
 	aiSetImportPropertyInteger(settings, AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION, 1);
 	/* worlds name parts as modelling programs show them, and not by the ids of the file */
 	aiSetImportPropertyInteger(settings, AI_CONFIG_IMPORT_COLLADA_USE_COLLADA_NAMES, 1);
@@ -223,7 +224,7 @@ static const struct aiScene *import(struct import_files *files, const char *path
 }
 
 /* Failures of memory depend on the machine, so they are no reason to leave a mesh out. */
-static troupe_status say_why(struct troupe_error *error)
+static troupe_status import_say_why(struct troupe_error *error)
 {
 	const char *why = aiGetErrorString();
 	if (strstr(why, "bad_alloc"))
@@ -237,14 +238,15 @@ troupe_status import_mesh(const struct import_files *files, const char *path, co
 	static const struct affine identity = {{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
 	const char *suffix = strrchr(path, '.');
 	struct import_files given = *files;
-	troupe_status status = suffix && !strcasecmp(suffix, ".dae") ? check_lists(bytes, count, error) : TROUPE_OK;
+	troupe_status status =
+		suffix && !strcasecmp(suffix, ".dae") ? import_check_lists(bytes, count, error) : TROUPE_OK;
 	if (status)
 		return status;
 	const struct aiScene *scene = import(&given, path);
 	if (!scene)
-		return say_why(error);
+		return import_say_why(error);
 	if (scene->mRootNode)
-		status = add_node(scene, scene->mRootNode, &identity, 0, ret_mesh, error);
+		status = import_add_node(scene, scene->mRootNode, &identity, 0, ret_mesh, error);
 	aiReleaseImport(scene);
 	if (status)
 		mesh_fini(ret_mesh);

@@ -38,10 +38,10 @@
 
 enum {
 	WALL_FACTOR = 10, /* time for a file, in units of the limit of processor time: the machine may be busy */
-	STILL_S = 5,
-	TRIES = 20,      /* attempts to read a file in children that stand still */
-	DEATHS_MAX = 50, /* deaths of children after which no more files are read */
-	ASKED_MAX = 256, /* files that one file may ask for */
+	IMPORTER_STILL_S = 5,
+	TRIES = 20,               /* attempts to read a file in children that stand still */
+	DEATHS_MAX = 50,          /* deaths of children after which no more files are read */
+	IMPORTER_ASKED_MAX = 256, /* files that one file may ask for */
 	PATH_BYTES_MAX = 4096,
 };
 
@@ -67,13 +67,14 @@ struct named_file {
 	size_t count;
 };
 
-struct child {
+struct importer_child {
 	int stream;
 	VEC(struct named_file) files; /* the first is the file to read; the others are files that it asked for */
 	bool alone;                   /* the parent has ended */
 };
 
-static bool give(struct child *child, enum what what, troupe_status status, const char *bytes, size_t count)
+static bool importer_give(
+	struct importer_child *child, enum what what, troupe_status status, const char *bytes, size_t count)
 {
 	struct head head = {.what = what, .status = status, .bytes = count};
 	bool given = sandbox_give(child->stream, &head, sizeof head) && sandbox_give(child->stream, bytes, count);
@@ -82,7 +83,7 @@ static bool give(struct child *child, enum what what, troupe_status status, cons
 }
 
 /* Receives count bytes and adds a zero byte; NULL: the parent has ended. */
-static char *take(struct child *child, uint64_t count)
+static char *importer_take(struct importer_child *child, uint64_t count)
 {
 	char *bytes = mem_alloc(count + 1);
 	if (sandbox_take(child->stream, bytes, count))
@@ -92,27 +93,27 @@ static char *take(struct child *child, uint64_t count)
 	return NULL;
 }
 
-static bool ask_parent(struct child *child, const char *path, struct named_file *ret_file)
+static bool importer_ask_parent(struct importer_child *child, const char *path, struct named_file *ret_file)
 {
 	struct head head;
-	if (child->alone || !give(child, WANT_FILE, TROUPE_OK, path, strlen(path)) ||
+	if (child->alone || !importer_give(child, WANT_FILE, TROUPE_OK, path, strlen(path)) ||
 		!sandbox_take(child->stream, &head, sizeof head))
 		return false;
 	*ret_file = (struct named_file){.path = mem_strdup(path), .count = head.bytes};
-	ret_file->bytes = head.status ? NULL : take(child, head.bytes);
+	ret_file->bytes = head.status ? NULL : importer_take(child, head.bytes);
 	return true;
 }
 
-static bool read_named(void *ctx, const char *path, const char **ret_bytes, size_t *ret_count)
+static bool importer_read_named(void *ctx, const char *path, const char **ret_bytes, size_t *ret_count)
 {
-	struct child *child = ctx;
+	struct importer_child *child = ctx;
 	const struct named_file *found = NULL;
 	for (uint32_t i = 0; i < child->files.count && !found; i++)
 		if (!strcmp(child->files.at[i].path, path))
 			found = &child->files.at[i];
 	if (!found) {
 		struct named_file file;
-		if (!ask_parent(child, path, &file))
+		if (!importer_ask_parent(child, path, &file))
 			return false;
 		vec_push(&child->files, file);
 		found = &child->files.at[child->files.count - 1];
@@ -122,7 +123,7 @@ static bool read_named(void *ctx, const char *path, const char **ret_bytes, size
 	return found->bytes;
 }
 
-static void forget_files(struct child *child)
+static void importer_forget_files(struct importer_child *child)
 {
 	for (uint32_t i = 0; i < child->files.count; i++) {
 		free(child->files.at[i].path);
@@ -131,7 +132,8 @@ static void forget_files(struct child *child)
 	vec_free(&child->files);
 }
 
-static troupe_status read_into(struct child *child, enum what what, struct text *out, struct troupe_error *error)
+static troupe_status importer_read_into(
+	struct importer_child *child, enum what what, struct text *out, struct troupe_error *error)
 {
 	const struct named_file *file = &child->files.at[0];
 	if (what == ASK_IMAGE) {
@@ -145,7 +147,7 @@ static troupe_status read_into(struct child *child, enum what what, struct text 
 	}
 	/* welded here, because a file has up to six times as many points as its mesh */
 	struct mesh mesh = {0};
-	struct import_files files = {read_named, child};
+	struct import_files files = {importer_read_named, child};
 	troupe_status status = import_mesh(&files, file->path, file->bytes, file->count, &mesh, error);
 	mesh_weld(&mesh);
 	if (!status && !mesh.corners.count)
@@ -156,26 +158,26 @@ static troupe_status read_into(struct child *child, enum what what, struct text 
 	return status;
 }
 
-static void serve(int stream, void *ctx)
+static void importer_serve(int stream, void *ctx)
 {
-	struct child child = {.stream = stream};
+	struct importer_child child = {.stream = stream};
 	struct head head;
 	(void)ctx;
 	while (!child.alone && sandbox_take(stream, &head, sizeof head)) {
-		struct named_file file = {.path = take(&child, head.path_bytes), .count = head.bytes};
-		file.bytes = file.path ? take(&child, head.bytes) : NULL;
+		struct named_file file = {.path = importer_take(&child, head.path_bytes), .count = head.bytes};
+		file.bytes = file.path ? importer_take(&child, head.bytes) : NULL;
 		if (!file.bytes)
 			return;
 		vec_push(&child.files, file);
 		struct text out = {0};
 		struct troupe_error error = {0};
-		troupe_status status = read_into(&child, (enum what)head.what, &out, &error);
+		troupe_status status = importer_read_into(&child, (enum what)head.what, &out, &error);
 		if (status)
-			give(&child, ANSWER_REFUSED, status, error.text, strlen(error.text));
+			importer_give(&child, ANSWER_REFUSED, status, error.text, strlen(error.text));
 		else
-			give(&child, ANSWER, TROUPE_OK, out.at, out.count);
+			importer_give(&child, ANSWER, TROUPE_OK, out.at, out.count);
 		text_fini(&out);
-		forget_files(&child);
+		importer_forget_files(&child);
 	}
 }
 
@@ -185,18 +187,18 @@ struct importer {
 	struct sandbox_limits limits;
 	struct troupe_error wrong; /* in the environment; status TROUPE_OK: nothing */
 	_Atomic bool given_up;
-	pthread_mutex_t lock;    /* held by the thread whose file is being read */
-	bool has_thread;         /* under the lock */
-	pthread_t thread;        /* started for the first file */
-	sem_t asked, answered;   /* the request is there; it is answered */
-	struct request *request; /* NULL when asked: the thread ends */
+	pthread_mutex_t lock;             /* held by the thread whose file is being read */
+	bool has_thread;                  /* under the lock */
+	pthread_t thread;                 /* started for the first file */
+	sem_t asked, answered;            /* the request is there; it is answered */
+	struct importer_request *request; /* NULL when asked: the thread ends */
 	/* the thread's */
 	struct sandbox *sandbox; /* NULL: none at the moment */
 	bool used;               /* the child has read a file */
 };
 
 /* A file that is being read. */
-struct request {
+struct importer_request {
 	enum what what;
 	struct files *files;
 	struct importer_losses *losses;
@@ -211,7 +213,7 @@ struct request {
 	bool distrusted; /* after the answer: its child is to be ended */
 };
 
-static const char memory_name[] = "TROUPE_MESH_MEMORY_MIB", cpu_name[] = "TROUPE_MESH_CPU_S";
+static const char importer_memory_name[] = "TROUPE_MESH_MEMORY_MIB", importer_cpu_name[] = "TROUPE_MESH_CPU_S";
 
 /* The number of this name in the environment, or else the usual one. */
 static uint32_t importer_limit(struct importer *importer, const char *name, uint32_t usual, uint32_t most)
@@ -230,12 +232,13 @@ static uint32_t importer_limit(struct importer *importer, const char *name, uint
 struct importer *importer_create(void)
 {
 	struct importer *importer = mem_alloc(sizeof *importer);
-	uint32_t memory_mib = importer_limit(importer, memory_name, IMPORTER_MEMORY_MIB, IMPORTER_MEMORY_MIB_MAX);
-	uint32_t cpu_s = importer_limit(importer, cpu_name, IMPORTER_CPU_S, IMPORTER_CPU_S_MAX);
+	uint32_t memory_mib =
+		importer_limit(importer, importer_memory_name, IMPORTER_MEMORY_MIB, IMPORTER_MEMORY_MIB_MAX);
+	uint32_t cpu_s = importer_limit(importer, importer_cpu_name, IMPORTER_CPU_S, IMPORTER_CPU_S_MAX);
 	importer->limits = (struct sandbox_limits){.memory_bytes = (size_t)memory_mib << 20,
 		.cpu_s = cpu_s,
 		.wall_s = WALL_FACTOR * cpu_s,
-		.still_s = STILL_S,
+		.still_s = IMPORTER_STILL_S,
 		.given_up = &importer->given_up};
 	pthread_mutex_init(&importer->lock, NULL);
 	(void)sem_init(&importer->asked, 0, 0);
@@ -264,25 +267,26 @@ void importer_give_up(struct importer *importer)
 		atomic_store(&importer->given_up, true);
 }
 
-static troupe_status start(struct importer *importer, struct troupe_error *error)
+static troupe_status importer_start(struct importer *importer, struct troupe_error *error)
 {
 	struct troupe_error why;
 	importer->used = false;
 	if (importer->wrong.status)
 		return fail(error, TROUPE_EINTERNAL, "%s", importer->wrong.text);
-	if (!sandbox_create(&importer->limits, serve, NULL, &importer->sandbox, &why))
+	if (!sandbox_create(&importer->limits, importer_serve, NULL, &importer->sandbox, &why))
 		return TROUPE_OK;
 	return fail(error, TROUPE_EINTERNAL, "%s", why.text);
 }
 
-static void stop(struct importer *importer)
+static void importer_stop(struct importer *importer)
 {
 	sandbox_destroy(importer->sandbox);
 	importer->sandbox = NULL;
 }
 
 /* Receives count bytes; memory grows as they arrive. */
-static troupe_status receive(struct importer *importer, uint64_t count, struct text *out, struct troupe_error *error)
+static troupe_status importer_receive(
+	struct importer *importer, uint64_t count, struct text *out, struct troupe_error *error)
 {
 	char some[65536];
 	troupe_status status = TROUPE_OK;
@@ -296,8 +300,8 @@ static troupe_status receive(struct importer *importer, uint64_t count, struct t
 	return status;
 }
 
-static troupe_status send_file(
-	struct importer *importer, struct request *request, uint64_t path_bytes, struct troupe_error *error)
+static troupe_status importer_send_file(
+	struct importer *importer, struct importer_request *request, uint64_t path_bytes, struct troupe_error *error)
 {
 	char path[PATH_BYTES_MAX + 1] = {0};
 	const char *bytes = NULL;
@@ -306,7 +310,7 @@ static troupe_status send_file(
 	if (status)
 		return status;
 	bool there =
-		++request->named <= ASKED_MAX && files_look(request->files, path) == FILES_FILE &&
+		++request->named <= IMPORTER_ASKED_MAX && files_look(request->files, path) == FILES_FILE &&
 		!files_read(request->files, path, MESH_FILE_BYTES_MAX - request->named_bytes, &bytes, &count, NULL);
 	request->named_bytes += count;
 	struct head head = {.what = GIVE_FILE, .status = there ? TROUPE_OK : TROUPE_EIO, .bytes = count};
@@ -314,7 +318,8 @@ static troupe_status send_file(
 	return status ? status : sandbox_send(importer->sandbox, bytes, count, error);
 }
 
-static troupe_status send_request(struct importer *importer, const struct request *request, struct troupe_error *error)
+static troupe_status importer_send_request(
+	struct importer *importer, const struct importer_request *request, struct troupe_error *error)
 {
 	struct head head = {
 		.what = request->what, .path_bytes = (uint32_t)strlen(request->path), .bytes = request->count};
@@ -325,7 +330,7 @@ static troupe_status send_request(struct importer *importer, const struct reques
 }
 
 /* Receives the head of the next message, and checks that a child may send it. */
-static troupe_status receive_head(struct importer *importer, struct head *head, struct troupe_error *error)
+static troupe_status importer_receive_head(struct importer *importer, struct head *head, struct troupe_error *error)
 {
 	troupe_status status = sandbox_receive(importer->sandbox, head, sizeof *head, error);
 	if (status)
@@ -339,17 +344,17 @@ static troupe_status receive_head(struct importer *importer, struct head *head, 
 }
 
 /* Exchanges messages from the request to the answer. */
-static troupe_status converse(struct importer *importer, struct request *request, struct head *ret_head,
-	struct text *out, struct troupe_error *error)
+static troupe_status importer_converse(struct importer *importer, struct importer_request *request,
+	struct head *ret_head, struct text *out, struct troupe_error *error)
 {
 	struct head head;
-	troupe_status status = send_request(importer, request, error);
+	troupe_status status = importer_send_request(importer, request, error);
 	if (!status)
-		status = receive_head(importer, &head, error);
+		status = importer_receive_head(importer, &head, error);
 	while (!status && head.what == WANT_FILE) {
-		status = send_file(importer, request, head.bytes, error);
+		status = importer_send_file(importer, request, head.bytes, error);
 		if (!status)
-			status = receive_head(importer, &head, error);
+			status = importer_receive_head(importer, &head, error);
 	}
 	if (status)
 		return status;
@@ -357,11 +362,11 @@ static troupe_status converse(struct importer *importer, struct request *request
 		return fail(error, TROUPE_EINTERNAL, "needs more than %zu MiB of memory",
 			importer->limits.memory_bytes >> 20);
 	*ret_head = head;
-	return receive(importer, head.bytes, out, error);
+	return importer_receive(importer, head.bytes, out, error);
 }
 
 /* Whether another child may succeed: this child has read other files before, or waited for a lock. */
-static bool failed_by_chance(struct importer *importer, struct importer_losses *losses)
+static bool importer_failed_by_chance(struct importer *importer, struct importer_losses *losses)
 {
 	enum sandbox_state state = sandbox_state(importer->sandbox);
 	if (state != SANDBOX_OVER_TIME && state != SANDBOX_GIVEN_UP && (importer->used || state == SANDBOX_STILL))
@@ -381,54 +386,54 @@ static const char *importer_hint(const struct importer *importer, const struct t
 }
 
 /* TROUPE_OK: request->head and *request->out are an answer. The thread's. */
-static troupe_status ask(struct importer *importer, struct request *request)
+static troupe_status importer_ask(struct importer *importer, struct importer_request *request)
 {
 	struct troupe_error why = {0};
 	const char *hint = "";
 	bool again = true;
 	for (int tries = TRIES; again && tries; tries--) {
-		troupe_status status = importer->sandbox ? TROUPE_OK : start(importer, request->error);
+		troupe_status status = importer->sandbox ? TROUPE_OK : importer_start(importer, request->error);
 		if (status)
 			return status;
 		sandbox_begin(importer->sandbox);
 		request->named = request->named_bytes = request->out->count = 0;
-		status = converse(importer, request, &request->head, request->out, &why);
-		again = status && failed_by_chance(importer, request->losses);
+		status = importer_converse(importer, request, &request->head, request->out, &why);
+		again = status && importer_failed_by_chance(importer, request->losses);
 		importer->used = true;
 		hint = status ? importer_hint(importer, &why) : "";
 		if (status || sandbox_is_worn(importer->sandbox))
-			stop(importer);
+			importer_stop(importer);
 		if (!status)
 			return TROUPE_OK;
 	}
 	return fail(request->error, TROUPE_EINTERNAL, "the process that reads it %.200s%s", why.text, hint);
 }
 
-static void *work(void *ctx)
+static void *importer_work(void *ctx)
 {
 	struct importer *importer = ctx;
 	for (;;) {
 		(void)AGAIN(sem_wait(&importer->asked));
-		struct request *request = importer->request;
+		struct importer_request *request = importer->request;
 		if (!request)
 			break;
 		if (request->distrusted)
-			stop(importer);
+			importer_stop(importer);
 		else
-			request->status = ask(importer, request);
+			request->status = importer_ask(importer, request);
 		(void)sem_post(&importer->answered);
 	}
-	stop(importer);
+	importer_stop(importer);
 	return NULL;
 }
 
 /* The thread takes no signals: the process has others for that. */
-static troupe_status start_thread(struct importer *importer, struct troupe_error *error)
+static troupe_status importer_start_thread(struct importer *importer, struct troupe_error *error)
 {
 	sigset_t all, before;
 	sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	int code = pthread_create(&importer->thread, NULL, work, importer);
+	int code = pthread_create(&importer->thread, NULL, importer_work, importer);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	mem_check_thread(code);
 	importer->has_thread = !code;
@@ -437,13 +442,13 @@ static troupe_status start_thread(struct importer *importer, struct troupe_error
 }
 
 /* Has the thread do what the request says. */
-static troupe_status submit(struct importer *importer, struct request *request)
+static troupe_status importer_submit(struct importer *importer, struct importer_request *request)
 {
 	if (request->losses->over)
 		return fail(request->error, TROUPE_EINTERNAL,
 			"not read, because reading other files took too long or failed too often");
 	pthread_mutex_lock(&importer->lock);
-	troupe_status status = importer->has_thread ? TROUPE_OK : start_thread(importer, request->error);
+	troupe_status status = importer->has_thread ? TROUPE_OK : importer_start_thread(importer, request->error);
 	if (!status) {
 		importer->request = request;
 		(void)sem_post(&importer->asked);
@@ -454,7 +459,7 @@ static troupe_status submit(struct importer *importer, struct request *request)
 	return status;
 }
 
-static troupe_status read_file(struct importer *importer, struct request *request, size_t bytes_max)
+static troupe_status importer_read_file(struct importer *importer, struct importer_request *request, size_t bytes_max)
 {
 	struct troupe_error *error = request->error;
 	struct text *out = request->out;
@@ -467,7 +472,7 @@ static troupe_status read_file(struct importer *importer, struct request *reques
 	if (!status && !BUILT_WITH_MESHES)
 		status = fail(error, TROUPE_EWORLD, "this troupe was built without meshes");
 	if (!status)
-		status = submit(importer, request);
+		status = importer_submit(importer, request);
 	if (!status && request->head.what == ANSWER_REFUSED)
 		status = fail(error, request->head.status == TROUPE_ELIMIT ? TROUPE_ELIMIT : TROUPE_EWORLD, "%.300s",
 			out->at ? out->at : "no reason");
@@ -475,17 +480,18 @@ static troupe_status read_file(struct importer *importer, struct request *reques
 }
 
 /* An inconsistent answer: the file has taken over the child. */
-static troupe_status distrust(struct importer *importer, struct request *request, const struct troupe_error *why)
+static troupe_status importer_distrust(
+	struct importer *importer, struct importer_request *request, const struct troupe_error *why)
 {
 	request->distrusted = true;
 	request->status = TROUPE_OK;
-	(void)submit(importer, request);
+	(void)importer_submit(importer, request);
 	return fail(request->error, TROUPE_EINTERNAL, "the process that reads it sent %s", why->text);
 }
 
 /* --- files ------------------------------------------------------------------------------------------------------ */
 
-static bool is_known(const char *path)
+static bool importer_is_known(const char *path)
 {
 	static const char *const known[] = {".obj", ".stl", ".dae", ".glb", ".gltf"};
 	const char *suffix = strrchr(path, '.');
@@ -499,14 +505,14 @@ troupe_status importer_mesh(struct importer *importer, struct importer_losses *l
 	const char *path, struct mesh *ret_mesh, struct troupe_error *error)
 {
 	struct text answer = {0};
-	struct request request = {
+	struct importer_request request = {
 		.what = ASK_MESH, .files = files, .losses = losses, .path = path, .out = &answer, .error = error};
 	struct troupe_error why;
-	if (!is_known(path))
+	if (!importer_is_known(path))
 		return fail(error, TROUPE_EWORLD, "unknown suffix: expected .obj, .stl, .dae, .glb or .gltf");
-	troupe_status status = read_file(importer, &request, MESH_FILE_BYTES_MAX);
+	troupe_status status = importer_read_file(importer, &request, MESH_FILE_BYTES_MAX);
 	if (!status && answer_unpack_mesh(answer.at, answer.count, ret_mesh, &why))
-		status = distrust(importer, &request, &why);
+		status = importer_distrust(importer, &request, &why);
 	text_fini(&answer);
 	return status;
 }
@@ -515,12 +521,12 @@ troupe_status importer_image(struct importer *importer, struct importer_losses *
 	const char *path, struct image *ret_image, struct troupe_error *error)
 {
 	struct text answer = {0};
-	struct request request = {
+	struct importer_request request = {
 		.what = ASK_IMAGE, .files = files, .losses = losses, .path = path, .out = &answer, .error = error};
 	struct troupe_error why;
-	troupe_status status = read_file(importer, &request, IMAGE_FILE_BYTES_MAX);
+	troupe_status status = importer_read_file(importer, &request, IMAGE_FILE_BYTES_MAX);
 	if (!status && answer_unpack_image(answer.at, answer.count, ret_image, &why))
-		status = distrust(importer, &request, &why);
+		status = importer_distrust(importer, &request, &why);
 	text_fini(&answer);
 	return status;
 }

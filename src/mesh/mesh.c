@@ -29,14 +29,14 @@ void mesh_add_triangle(struct mesh *mesh, uint32_t a, uint32_t b, uint32_t c)
 
 /* --- welding ---------------------------------------------------------------------------------------------------- */
 
-struct place {
+struct mesh_place {
 	struct vec3 p;
 	uint32_t index;
 };
 
-static int by_place(const void *left, const void *right)
+static int mesh_by_place(const void *left, const void *right)
 {
-	const struct place *a = left, *b = right;
+	const struct mesh_place *a = left, *b = right;
 	if (a->p.x != b->p.x)
 		return a->p.x < b->p.x ? -1 : 1;
 	if (a->p.y != b->p.y)
@@ -47,12 +47,12 @@ static int by_place(const void *left, const void *right)
 }
 
 /* first[i]: the lowest index of a point at the position of point i. */
-static void find_twins(const struct mesh *mesh, uint32_t *first)
+static void mesh_find_twins(const struct mesh *mesh, uint32_t *first)
 {
-	struct place *places = mem_alloc(mesh->points.count * sizeof *places + 1);
+	struct mesh_place *places = mem_alloc(mesh->points.count * sizeof *places + 1);
 	for (uint32_t i = 0; i < mesh->points.count; i++)
-		places[i] = (struct place){mesh->points.at[i], i};
-	qsort(places, mesh->points.count, sizeof *places, by_place);
+		places[i] = (struct mesh_place){mesh->points.at[i], i};
+	qsort(places, mesh->points.count, sizeof *places, mesh_by_place);
 	for (uint32_t i = 0; i < mesh->points.count; i++) {
 		bool same = i > 0 && places[i].p.x == places[i - 1].p.x && places[i].p.y == places[i - 1].p.y &&
 			    places[i].p.z == places[i - 1].p.z;
@@ -61,7 +61,7 @@ static void find_twins(const struct mesh *mesh, uint32_t *first)
 	free(places);
 }
 
-static bool has_area(const struct mesh *mesh, const uint32_t *corner)
+static bool mesh_has_area(const struct mesh *mesh, const uint32_t *corner)
 {
 	const struct vec3 *p = mesh->points.at;
 	struct vec3 u = vec3_sub(p[corner[1]], p[corner[0]]), v = vec3_sub(p[corner[2]], p[corner[0]]);
@@ -74,7 +74,7 @@ void mesh_weld(struct mesh *mesh)
 {
 	uint32_t *first = mem_alloc(mesh->points.count * sizeof *first + 1);
 	uint32_t *renamed = mem_alloc(mesh->points.count * sizeof *renamed + 1);
-	find_twins(mesh, first);
+	mesh_find_twins(mesh, first);
 	memset(renamed, 0xff, mesh->points.count * sizeof *renamed);
 	struct mesh out = {0};
 	for (uint32_t part = 0; part < mesh->parts.count; part++) {
@@ -85,7 +85,7 @@ void mesh_weld(struct mesh *mesh)
 			for (int k = 0; k < 3; k++)
 				corner[k] = first[mesh->corners.at[3 * t + (uint32_t)k]];
 			if (corner[0] == corner[1] || corner[1] == corner[2] || corner[0] == corner[2] ||
-				!has_area(mesh, corner))
+				!mesh_has_area(mesh, corner))
 				continue;
 			for (int k = 0; k < 3; k++) {
 				if (renamed[corner[k]] == MESH_NONE)
@@ -108,13 +108,13 @@ void mesh_weld(struct mesh *mesh)
 
 /* --- cutting ---------------------------------------------------------------------------------------------------- */
 
-static bool is_named(const struct mesh_part *part, const char *name)
+static bool mesh_is_named(const struct mesh_part *part, const char *name)
 {
 	return !name || !strcmp(part->name, name) || !strcmp(part->other_name, name);
 }
 
 /* A mesh of glTF with several materials is read as several parts, NAME-0, NAME-1, ... */
-static bool is_numbered(const struct mesh_part *part, const char *name)
+static bool mesh_is_numbered(const struct mesh_part *part, const char *name)
 {
 	size_t length = strlen(name);
 	const char *rest = part->other_name + length;
@@ -126,11 +126,11 @@ static bool mesh_has_part(const struct mesh *mesh, const char *name)
 {
 	bool found = false;
 	for (uint32_t i = 0; i < mesh->parts.count; i++)
-		found = found || is_named(&mesh->parts.at[i], name);
+		found = found || mesh_is_named(&mesh->parts.at[i], name);
 	return found;
 }
 
-static struct vec3 middle_of(const struct mesh *mesh)
+static struct vec3 mesh_middle_of(const struct mesh *mesh)
 {
 	struct aabb box = AABB_NONE;
 	for (uint32_t i = 0; i < mesh->corners.count; i++) {
@@ -147,7 +147,7 @@ bool mesh_cut(const struct mesh *mesh, const char *part, bool centre, struct vec
 		mesh_add_point(ret_mesh, mesh->points.at[i]);
 	for (uint32_t i = 0; i < mesh->parts.count; i++) {
 		const struct mesh_part *from = &mesh->parts.at[i];
-		if (!(known ? is_named(from, part) : is_numbered(from, part)))
+		if (!(known ? mesh_is_named(from, part) : mesh_is_numbered(from, part)))
 			continue;
 		struct mesh_part to = {.name = arena_strdup(&ret_mesh->arena, from->name),
 			.other_name = arena_strdup(&ret_mesh->arena, from->other_name),
@@ -163,7 +163,7 @@ bool mesh_cut(const struct mesh *mesh, const char *part, bool centre, struct vec
 		mesh_fini(ret_mesh);
 		return false;
 	}
-	struct vec3 shift = centre ? middle_of(ret_mesh) : (struct vec3){0, 0, 0};
+	struct vec3 shift = centre ? mesh_middle_of(ret_mesh) : (struct vec3){0, 0, 0};
 	for (uint32_t i = 0; i < ret_mesh->points.count; i++) {
 		struct vec3 p = vec3_sub(ret_mesh->points.at[i], shift);
 		ret_mesh->points.at[i] = (struct vec3){p.x * scale.x, p.y * scale.y, p.z * scale.z};
@@ -174,7 +174,7 @@ bool mesh_cut(const struct mesh *mesh, const char *part, bool centre, struct vec
 
 /* --- measuring -------------------------------------------------------------------------------------------------- */
 
-static int by_number(const void *left, const void *right)
+static int mesh_by_number(const void *left, const void *right)
 {
 	uint64_t a, b;
 	memcpy(&a, left, sizeof a);
@@ -193,8 +193,8 @@ bool mesh_is_closed(const struct mesh *mesh)
 		there[i] = (uint64_t)a << 32 | b;
 		back[i] = (uint64_t)b << 32 | a;
 	}
-	qsort(there, count, sizeof *there, by_number);
-	qsort(back, count, sizeof *back, by_number);
+	qsort(there, count, sizeof *there, mesh_by_number);
+	qsort(back, count, sizeof *back, mesh_by_number);
 	bool closed = !memcmp(there, back, count * sizeof *there);
 	free(there);
 	free(back);

@@ -11,7 +11,7 @@ struct edge {
 	uint32_t low, high, triangle, k;
 };
 
-static int by_ends(const void *left, const void *right)
+static int mesh_trimesh_by_ends(const void *left, const void *right)
 {
 	const struct edge *a = left, *b = right;
 	if (a->low != b->low)
@@ -21,16 +21,16 @@ static int by_ends(const void *left, const void *right)
 	return a->triangle < b->triangle ? -1 : a->triangle > b->triangle;
 }
 
-static void find_edges(const struct trimesh *trimesh, struct edge *edges)
+static void mesh_trimesh_find_edges(const struct trimesh *trimesh, struct edge *edges)
 {
 	for (uint32_t i = 0; i < 3 * trimesh->triangle_count; i++) {
 		uint32_t a = trimesh->corners[i], b = trimesh->corners[i % 3 == 2 ? i - 2 : i + 1];
 		edges[i] = (struct edge){MIN(a, b), MAX(a, b), i / 3, i % 3};
 	}
-	qsort(edges, 3 * (size_t)trimesh->triangle_count, sizeof *edges, by_ends);
+	qsort(edges, 3 * (size_t)trimesh->triangle_count, sizeof *edges, mesh_trimesh_by_ends);
 }
 
-static void join(struct trimesh *trimesh, const struct edge *a, const struct edge *b)
+static void mesh_trimesh_join(struct trimesh *trimesh, const struct edge *a, const struct edge *b)
 {
 	uint32_t from_a = trimesh->corners[3 * a->triangle + a->k], from_b = trimesh->corners[3 * b->triangle + b->k];
 	if (from_a == from_b)
@@ -40,11 +40,11 @@ static void join(struct trimesh *trimesh, const struct edge *a, const struct edg
 }
 
 /* Finds the neighbours of triangles, and makes the lists of neighbours of points: each edge once. */
-static void connect(struct trimesh *trimesh)
+static void mesh_trimesh_connect(struct trimesh *trimesh)
 {
 	uint32_t count = 3 * trimesh->triangle_count;
 	struct edge *edges = mem_alloc(count * sizeof *edges + 1);
-	find_edges(trimesh, edges);
+	mesh_trimesh_find_edges(trimesh, edges);
 	memset(trimesh->across, 0xff, count * sizeof *trimesh->across);
 	for (int pass = 0; pass < 2; pass++) {
 		for (uint32_t i = 0; i < count;) {
@@ -55,7 +55,7 @@ static void connect(struct trimesh *trimesh)
 				trimesh->around_first[edges[i].low + 1]++;
 				trimesh->around_first[edges[i].high + 1]++;
 				if (end - i == 2)
-					join(trimesh, &edges[i], &edges[i + 1]);
+					mesh_trimesh_join(trimesh, &edges[i], &edges[i + 1]);
 			} else {
 				/* the index counts down: the list is filled from its end */
 				trimesh->around[--trimesh->around_first[edges[i].low + 1]] = edges[i].high;
@@ -78,7 +78,7 @@ static void connect(struct trimesh *trimesh)
 	free(edges);
 }
 
-static bool falls_away(const struct trimesh_triangle *t, struct vec3 point)
+static bool mesh_trimesh_falls_away(const struct trimesh_triangle *t, struct vec3 point)
 {
 	struct vec3 d = vec3_sub(point, t->p[0]);
 	double up = vec3_dot(d, t->normal);
@@ -86,7 +86,7 @@ static bool falls_away(const struct trimesh_triangle *t, struct vec3 point)
 }
 
 /* Whether the surface falls away at any of the three corners. A rim counts, and a corner with too many neighbours. */
-static bool is_ridged(const struct trimesh *trimesh, const struct trimesh_triangle *t)
+static bool mesh_trimesh_is_ridged(const struct trimesh *trimesh, const struct trimesh_triangle *t)
 {
 	struct vec3 near[TRIMESH_AROUND_MAX];
 	for (int k = 0; k < 3; k++) {
@@ -94,7 +94,7 @@ static bool is_ridged(const struct trimesh *trimesh, const struct trimesh_triang
 		if (t->rim[k] || !count)
 			return true;
 		for (uint32_t i = 0; i < count; i++)
-			if (falls_away(t, near[i]))
+			if (mesh_trimesh_falls_away(t, near[i]))
 				return true;
 	}
 	return false;
@@ -115,7 +115,7 @@ void trimesh_of_mesh(const struct mesh *mesh, struct trimesh *trimesh)
 		trimesh->points[i] = mesh->points.at[i];
 	for (size_t i = 0; i < 3 * triangles; i++)
 		trimesh->corners[i] = mesh->corners.at[i];
-	connect(trimesh);
+	mesh_trimesh_connect(trimesh);
 	struct bvh_item *items = mem_alloc(triangles * sizeof *items);
 	for (uint32_t t = 0; t < triangles; t++) {
 		struct vec3 p[3];
@@ -133,7 +133,7 @@ void trimesh_of_mesh(const struct mesh *mesh, struct trimesh *trimesh)
 		struct trimesh_triangle triangle;
 		trimesh_get(trimesh, t, &triangle);
 		trimesh_look_around(trimesh, t, &triangle);
-		trimesh->ridged[t] = is_ridged(trimesh, &triangle);
+		trimesh->ridged[t] = mesh_trimesh_is_ridged(trimesh, &triangle);
 	}
 }
 
@@ -168,24 +168,24 @@ void trimesh_fini(struct trimesh *trimesh)
 
 /* A cell is divided from its lower left to its upper right corner (seen from above). Triangle 2 * cell is the upper
  * left one. */
-static struct vec3 grid_point(const struct trimesh_grid *grid, uint32_t row, uint32_t column)
+static struct vec3 mesh_trimesh_grid_point(const struct trimesh_grid *grid, uint32_t row, uint32_t column)
 {
 	return (struct vec3){grid->origin.x + grid->dx * column, grid->origin.y - grid->dy * row,
 		grid->origin.z + (double)grid->z[(size_t)row * grid->columns + column]};
 }
 
-static uint32_t clamp_cell(double place, uint32_t cells)
+static uint32_t mesh_trimesh_clamp_cell(double place, uint32_t cells)
 {
 	return !(place > 0) ? 0 : place >= cells ? cells - 1 : (uint32_t)place;
 }
 
-static void query_grid(const struct trimesh_grid *grid, const struct aabb *box, bvh_values *values)
+static void mesh_trimesh_query_grid(const struct trimesh_grid *grid, const struct aabb *box, bvh_values *values)
 {
 	uint32_t columns = grid->columns - 1, rows = grid->rows - 1;
-	uint32_t c0 = clamp_cell((box->lo.x - grid->origin.x) / grid->dx, columns),
-		 c1 = clamp_cell((box->hi.x - grid->origin.x) / grid->dx, columns),
-		 r0 = clamp_cell((grid->origin.y - box->hi.y) / grid->dy, rows),
-		 r1 = clamp_cell((grid->origin.y - box->lo.y) / grid->dy, rows);
+	uint32_t c0 = mesh_trimesh_clamp_cell((box->lo.x - grid->origin.x) / grid->dx, columns),
+		 c1 = mesh_trimesh_clamp_cell((box->hi.x - grid->origin.x) / grid->dx, columns),
+		 r0 = mesh_trimesh_clamp_cell((grid->origin.y - box->hi.y) / grid->dy, rows),
+		 r1 = mesh_trimesh_clamp_cell((grid->origin.y - box->lo.y) / grid->dy, rows);
 	double height = box->lo.z - grid->origin.z;
 	for (uint32_t r = r0; r <= r1; r++)
 		for (uint32_t c = c0; c <= c1; c++) {
@@ -198,7 +198,7 @@ static void query_grid(const struct trimesh_grid *grid, const struct aabb *box, 
 		}
 }
 
-static void get_grid(const struct trimesh_grid *grid, uint32_t triangle, struct trimesh_triangle *t)
+static void mesh_trimesh_get_grid(const struct trimesh_grid *grid, uint32_t triangle, struct trimesh_triangle *t)
 {
 	/* row and column of the corners of the upper left and the lower right triangle, relative to the cell's upper
 	 * left */
@@ -207,13 +207,14 @@ static void get_grid(const struct trimesh_grid *grid, uint32_t triangle, struct 
 	for (int k = 0; k < 3; k++) {
 		const uint32_t *from = at[triangle % 2][k];
 		t->corner[k] = (r + from[0]) * grid->columns + c + from[1];
-		t->p[k] = grid_point(grid, r + from[0], c + from[1]);
+		t->p[k] = mesh_trimesh_grid_point(grid, r + from[0], c + from[1]);
 	}
 	t->normal = vec3_unit(vec3_cross(vec3_sub(t->p[1], t->p[0]), vec3_sub(t->p[2], t->p[0])));
 }
 
 /* The far points of the neighbours, in this cell and the cells around it. */
-static void look_around_grid(const struct trimesh_grid *grid, uint32_t triangle, struct trimesh_triangle *t)
+static void mesh_trimesh_look_around_grid(
+	const struct trimesh_grid *grid, uint32_t triangle, struct trimesh_triangle *t)
 {
 	static const int far[2][3][2] = {{{1, -1}, {1, 1}, {-1, 1}}, {{0, 2}, {0, 0}, {2, 0}}};
 	uint32_t cells = grid->columns - 1, cell = triangle / 2, r = cell / cells, c = cell % cells;
@@ -224,11 +225,11 @@ static void look_around_grid(const struct trimesh_grid *grid, uint32_t triangle,
 	for (int k = 0; k < 3; k++) {
 		const int *to = far[triangle % 2][k];
 		if (!t->rim[k])
-			t->across[k] = grid_point(grid, r + (uint32_t)to[0], c + (uint32_t)to[1]);
+			t->across[k] = mesh_trimesh_grid_point(grid, r + (uint32_t)to[0], c + (uint32_t)to[1]);
 	}
 }
 
-static uint32_t around_grid(const struct trimesh_grid *grid, uint32_t point, struct vec3 *ret_points)
+static uint32_t mesh_trimesh_around_grid(const struct trimesh_grid *grid, uint32_t point, struct vec3 *ret_points)
 {
 	static const int beside[6][2] = {{-1, 0}, {-1, 1}, {0, -1}, {0, 1}, {1, -1}, {1, 0}}; /* row, column */
 	int64_t row = point / grid->columns, column = point % grid->columns;
@@ -236,14 +237,14 @@ static uint32_t around_grid(const struct trimesh_grid *grid, uint32_t point, str
 	for (int i = 0; i < 6; i++) {
 		int64_t r = row + beside[i][0], c = column + beside[i][1];
 		if (r >= 0 && c >= 0 && r < grid->rows && c < grid->columns)
-			ret_points[count++] = grid_point(grid, (uint32_t)r, (uint32_t)c);
+			ret_points[count++] = mesh_trimesh_grid_point(grid, (uint32_t)r, (uint32_t)c);
 	}
 	return count;
 }
 
 /* --- both ------------------------------------------------------------------------------------------------------- */
 
-static void sort(bvh_values *values)
+static void mesh_trimesh_sort(bvh_values *values)
 {
 	/* a heap sort: in place, and no slower if a tree reports thousands */
 	uint32_t *v = values->at, count = values->count;
@@ -272,17 +273,17 @@ void trimesh_query(const struct trimesh *trimesh, const struct aabb *box, bvh_va
 	if (!aabb_overlap(box, &trimesh->box))
 		return;
 	if (trimesh->grid.columns) {
-		query_grid(&trimesh->grid, box, values);
+		mesh_trimesh_query_grid(&trimesh->grid, box, values);
 		return;
 	}
 	bvh_query(&trimesh->tree, box, values);
-	sort(values);
+	mesh_trimesh_sort(values);
 }
 
 void trimesh_get(const struct trimesh *trimesh, uint32_t triangle, struct trimesh_triangle *t)
 {
 	if (trimesh->grid.columns) {
-		get_grid(&trimesh->grid, triangle, t);
+		mesh_trimesh_get_grid(&trimesh->grid, triangle, t);
 		return;
 	}
 	for (uint32_t k = 0; k < 3; k++) {
@@ -295,8 +296,8 @@ void trimesh_get(const struct trimesh *trimesh, uint32_t triangle, struct trimes
 void trimesh_look_around(const struct trimesh *trimesh, uint32_t triangle, struct trimesh_triangle *t)
 {
 	if (trimesh->grid.columns) {
-		look_around_grid(&trimesh->grid, triangle, t);
-		t->ridged = is_ridged(trimesh, t);
+		mesh_trimesh_look_around_grid(&trimesh->grid, triangle, t);
+		t->ridged = mesh_trimesh_is_ridged(trimesh, t);
 		return;
 	}
 	for (uint32_t k = 0; k < 3; k++) {
@@ -311,7 +312,7 @@ void trimesh_look_around(const struct trimesh *trimesh, uint32_t triangle, struc
 uint32_t trimesh_around(const struct trimesh *trimesh, uint32_t point, struct vec3 ret_points[TRIMESH_AROUND_MAX])
 {
 	if (trimesh->grid.columns)
-		return around_grid(&trimesh->grid, point, ret_points);
+		return mesh_trimesh_around_grid(&trimesh->grid, point, ret_points);
 	uint32_t first = trimesh->around_first[point], count = trimesh->around_first[point + 1] - first;
 	if (count > TRIMESH_AROUND_MAX)
 		return 0;

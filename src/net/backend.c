@@ -15,13 +15,13 @@
 	X("tcp", "processes, over TCP or TLS", PROCESSES, &transport_tcp, &gather_tcp, &follow_tcp)                    \
 	X("mpi", "processes that mpirun or srun starts", JOB, &transport_mpi, &gather_mpi, NULL)
 
-static const struct troupe_transport shown[] = {
+static const struct troupe_transport backend_shown[] = {
 #define X(name, summary, kind, transport, gather, follow) {name, summary, TROUPE_TRANSPORT_##kind},
 	BACKENDS(X)
 #undef X
 };
 
-static const struct backend backends[] = {
+static const struct backend backend_backends[] = {
 #define X(name, summary, kind, transport, gather, follow) {name, transport, gather, follow},
 	BACKENDS(X)
 #undef X
@@ -47,29 +47,29 @@ static bool backend_follows(const struct follow_ops *has)
 
 const struct troupe_transport *troupe_transports(uint32_t *ret_count)
 {
-	*ret_count = ARRAY_LEN(shown);
-	return shown;
+	*ret_count = ARRAY_LEN(backend_shown);
+	return backend_shown;
 }
 
 const struct backend *backend_local(void)
 {
-	return &backends[0];
+	return &backend_backends[0];
 }
 
 troupe_status backend_remote(const char *name, const struct backend **ret_backend, struct troupe_error *error)
 {
 	struct text names = {0};
-	for (size_t i = 0; i < ARRAY_LEN(backends); i++) {
-		if (!backends[i].gather)
+	for (size_t i = 0; i < ARRAY_LEN(backend_backends); i++) {
+		if (!backend_backends[i].gather)
 			continue;
-		if (!name || !strcmp(name, backends[i].name)) {
-			assert(backend_gathers(backends[i].gather));
-			assert(!backends[i].follow || backend_follows(backends[i].follow));
-			*ret_backend = &backends[i];
+		if (!name || !strcmp(name, backend_backends[i].name)) {
+			assert(backend_gathers(backend_backends[i].gather));
+			assert(!backend_backends[i].follow || backend_follows(backend_backends[i].follow));
+			*ret_backend = &backend_backends[i];
 			text_fini(&names);
 			return TROUPE_OK;
 		}
-		text_add(&names, "%s%s", names.count ? ", " : "", backends[i].name);
+		text_add(&names, "%s%s", names.count ? ", " : "", backend_backends[i].name);
 	}
 	(void)fail(error, TROUPE_EINVAL, "transport '%.40s' between processes: expected one of %s", name, names.at);
 	text_fini(&names);

@@ -1,5 +1,5 @@
 /* This file passes frames between the carrier and peers: peers decides which peer is lost and which peers are told, and
- * act() carries that out.
+ * end_act() carries that out.
  *
  * The carrier belongs to one thread at a time. A thread holds it by a flag, for the time of a system call or of a
  * decoder, but never while a step is simulated or decided; so a thread that finds the flag set spins. The stepping
@@ -31,12 +31,12 @@
 #define POLL_NS 60000u /* the cost of a sleep and a wake */
 #define LOAD_NS (600 * UINT64_C(1000000000))
 #define WARNED_NS UINT64_C(600000000) /* three heartbeats */
-#define LOOKS 4                       /* checks by the keeper per stale time */
-#define FLUSH_MS 200
+#define END_LOOKS 4                   /* checks by the keeper per stale time */
+#define END_FLUSH_MS 200
 
 enum { DEADLINE_FACTOR = 20, LOOKS_A_CLOCK = 16 };
 
-struct line {                         /* index: id in peers, and line of the carrier */
+struct end_line {                     /* index: id in peers, and line of the carrier */
 	uint64_t received;            /* in bytes: part of a large frame shows that the peer lives */
 	struct transport_message ack; /* primary: the ack that came */
 };
@@ -49,7 +49,7 @@ struct transport {
 	struct transport_link *given; /* the caller's, if it is to get the carrier back */
 	_Atomic bool held;            /* guards the carrier and all below; set by the thread that holds them */
 	struct peers *peers;
-	struct line *lines;
+	struct end_line *lines;
 	uint32_t line_count;
 	bool out;            /* primary: a step was published, and its outcome not taken up */
 	uint64_t next;       /* number of the step to come, if the last one is not repeated */
@@ -73,23 +73,23 @@ struct transport {
 	bool has_io, has_keeper;
 };
 
-static void hold(struct transport *transport)
+static void end_hold(struct transport *transport)
 {
 	while (atomic_exchange_explicit(&transport->held, true, memory_order_acquire))
 		sched_yield();
 }
 
-static void let_go(struct transport *transport)
+static void end_let_go(struct transport *transport)
 {
-	atomic_store_explicit(&transport->held, false, memory_order_release); /* pairs with hold() */
+	atomic_store_explicit(&transport->held, false, memory_order_release); /* pairs with end_hold() */
 }
 
-static void wake(struct transport *transport)
+static void end_wake(struct transport *transport)
 {
 	transport->ops->wake(transport->carrier);
 }
 
-static bool is_primary(const struct transport *transport)
+static bool end_is_primary(const struct transport *transport)
 {
 	return !transport->link->secondary;
 }
@@ -102,12 +102,12 @@ static void end(struct transport *transport)
 		return;
 	bool lost = peers_end_status(transport->peers, &transport->why) != TROUPE_OK;
 	atomic_store(lost ? &transport->lost : &transport->done, true);
-	wake(transport);
+	end_wake(transport);
 }
 
 /* PEERS_CLOSE is not acted on here: the transport closes all connections when it is destroyed, and until then ignores
  * what they receive. */
-static void act(struct transport *transport)
+static void end_act(struct transport *transport)
 {
 	struct peers_action action;
 	while (peers_next(transport->peers, &action))
@@ -120,20 +120,20 @@ static void act(struct transport *transport)
 			transport->asked = true;
 }
 
-static bool is_over(const struct transport *transport)
+static bool end_is_over(const struct transport *transport)
 {
 	return peers_phase(transport->peers) == PEERS_OVER;
 }
 
 /* The caller must not hold the carrier. */
-static void alarm_once(struct transport *transport)
+static void end_alarm_once(struct transport *transport)
 {
 	if (!atomic_load(&transport->lost))
 		return;
-	hold(transport);
+	end_hold(transport);
 	bool first = !transport->alarmed;
 	transport->alarmed = true;
-	let_go(transport);
+	end_let_go(transport);
 	if (first && transport->options.alarm)
 		transport->options.alarm(transport->options.ctx);
 }
@@ -155,7 +155,7 @@ static bool end_is_due(const struct transport *transport, uint64_t number)
 /* --- frames ------------------------------------------------------------------------------------------------------- */
 
 /* An ack that is not awaited is not decoded: the primary may be at work on the last ack of that secondary. */
-static void take_ack(struct transport *transport, uint32_t id, const char *bytes, size_t count, uint64_t now)
+static void end_take_ack(struct transport *transport, uint32_t id, const char *bytes, size_t count, uint64_t now)
 {
 	const struct transport_codec *codec = transport->options.codec;
 	struct transport_message ack = {0};
@@ -173,7 +173,7 @@ static void take_ack(struct transport *transport, uint32_t id, const char *bytes
 }
 
 /* Keeps a copy, because the step is decoded while the keeper may use the channel. Its number is checked then. */
-static void take_step(struct transport *transport, uint32_t id, const char *bytes, size_t count, uint64_t now)
+static void end_take_step(struct transport *transport, uint32_t id, const char *bytes, size_t count, uint64_t now)
 {
 	if (!peers_step(transport->peers, id, transport->next, now))
 		return;
@@ -182,21 +182,21 @@ static void take_step(struct transport *transport, uint32_t id, const char *byte
 	transport->step_waits = true;
 }
 
-static void take_frame(
+static void end_take_frame(
 	struct transport *transport, uint32_t id, enum frame_type type, const char *bytes, size_t count, uint64_t now)
 {
-	if (type == FRAME_ACK && is_primary(transport))
-		take_ack(transport, id, bytes, count, now);
-	else if (type == FRAME_STEP && !is_primary(transport))
-		take_step(transport, id, bytes, count, now);
+	if (type == FRAME_ACK && end_is_primary(transport))
+		end_take_ack(transport, id, bytes, count, now);
+	else if (type == FRAME_STEP && !end_is_primary(transport))
+		end_take_step(transport, id, bytes, count, now);
 	else
 		peers_receive(transport->peers, id, type, bytes, count, now);
 }
 
 /* True: a frame came. */
-static bool work(struct transport *transport, uint32_t id)
+static bool end_work(struct transport *transport, uint32_t id)
 {
-	struct line *line = &transport->lines[id];
+	struct end_line *line = &transport->lines[id];
 	struct troupe_error error, why;
 	enum frame_type type;
 	const char *bytes;
@@ -208,53 +208,53 @@ static bool work(struct transport *transport, uint32_t id)
 	if (received != line->received)
 		peers_alive(transport->peers, id, now);
 	line->received = received;
-	while (!is_over(transport) &&
+	while (!end_is_over(transport) &&
 		transport->ops->receive(transport->carrier, id, &type, &bytes, &count, &bad, &error)) {
 		some = true;
-		take_frame(transport, id, type, bytes, count, now);
+		end_take_frame(transport, id, type, bytes, count, now);
 	}
 	if (bad)
 		peers_break(transport->peers, id, error.text, now);
 	else if (broken) /* frames that came before the end count */
 		peers_drop(transport->peers, id, why.text, now);
-	act(transport);
+	end_act(transport);
 	return some;
 }
 
-static bool work_all(struct transport *transport)
+static bool end_work_all(struct transport *transport)
 {
 	bool some = false;
 	for (uint32_t i = 0; i < transport->line_count; i++)
-		some |= work(transport, i);
+		some |= end_work(transport, i);
 	return some;
 }
 
 /* A frame that must arrive could not be sent. The peer may have sent the reason before, so its input is read. */
-static void fail_to_send(struct transport *transport, uint32_t id, const struct troupe_error *error)
+static void end_fail_to_send(struct transport *transport, uint32_t id, const struct troupe_error *error)
 {
 	if (error->status == TROUPE_ELIMIT)
 		peers_abandon(transport->peers, id, error->text, clock_now_ns());
 	else
-		(void)work(transport, id);
+		(void)end_work(transport, id);
 }
 
 /* --- waiting for messages ----------------------------------------------------------------------------------------- */
 
-struct waiting {
+struct end_waiting {
 	uint64_t since_ns; /* 0: a frame has just come */
 	uint32_t looks;
 };
 
 /* Once the run is over, waits only until the last bytes have been sent: an end of a line may always be readable. */
-static bool sleep_until_ready(struct transport *transport, uint64_t idle_ns)
+static bool end_sleep_until_ready(struct transport *transport, uint64_t idle_ns)
 {
-	hold(transport);
-	transport->ops->prepare(transport->carrier, is_over(transport));
-	let_go(transport);
+	end_hold(transport);
+	transport->ops->prepare(transport->carrier, end_is_over(transport));
+	end_let_go(transport);
 	return transport->ops->wait(transport->carrier, idle_ns);
 }
 
-static void rest(struct transport *transport, struct waiting *waiting)
+static void end_rest(struct transport *transport, struct end_waiting *waiting)
 {
 	if (!waiting->since_ns)
 		waiting->since_ns = clock_now_ns();
@@ -263,17 +263,17 @@ static void rest(struct transport *transport, struct waiting *waiting)
 	uint64_t idle_ns = clock_now_ns() - waiting->since_ns;
 	if (transport->spins && idle_ns < POLL_NS)
 		return;
-	if (sleep_until_ready(transport, idle_ns))
-		*waiting = (struct waiting){0, 0};
+	if (end_sleep_until_ready(transport, idle_ns))
+		*waiting = (struct end_waiting){0, 0};
 }
 
 /* --- the primary's end -------------------------------------------------------------------------------------------- */
 
-enum turn { TURN_NONE, TURN_ACKED, TURN_GAVE_UP };
+enum end_turn { TURN_NONE, TURN_ACKED, TURN_GAVE_UP };
 
 /* The outcome of the published step. A step that all have acknowledged counts, even when a peer is lost right after:
  * the other peers are told that it counts. */
-static enum turn take_turn(struct transport *transport)
+static enum end_turn end_take_turn(struct transport *transport)
 {
 	bool acked = transport->out && !peers_waits(transport->peers);
 	bool over = acked || (transport->out && atomic_load(&transport->lost));
@@ -282,17 +282,17 @@ static enum turn take_turn(struct transport *transport)
 	return acked ? TURN_ACKED : over ? TURN_GAVE_UP : TURN_NONE;
 }
 
-static void *run_io(void *arg)
+static void *end_run_io(void *arg)
 {
 	struct transport *transport = arg;
-	struct waiting waiting = {0, 0};
+	struct end_waiting waiting = {0, 0};
 	while (!atomic_load(&transport->closed)) {
-		hold(transport);
-		bool some = work_all(transport);
-		enum turn turn = take_turn(transport);
+		end_hold(transport);
+		bool some = end_work_all(transport);
+		enum end_turn turn = end_take_turn(transport);
 		bool asked = end_take_asked(transport);
-		let_go(transport);
-		alarm_once(transport);
+		end_let_go(transport);
+		end_alarm_once(transport);
 		if (asked)
 			transport->options.asked(transport->options.ctx);
 		if (turn == TURN_ACKED)
@@ -300,32 +300,32 @@ static void *run_io(void *arg)
 		else if (turn == TURN_GAVE_UP && transport->options.gave_up)
 			transport->options.gave_up(transport->options.ctx);
 		if (some || turn)
-			waiting = (struct waiting){0, 0};
+			waiting = (struct end_waiting){0, 0};
 		else
-			rest(transport, &waiting);
+			end_rest(transport, &waiting);
 	}
 	return NULL;
 }
 
-static bool send_step(struct transport *transport, uint32_t secondary, const void *payload)
+static bool end_send_step(struct transport *transport, uint32_t secondary, const void *payload)
 {
 	const struct transport_codec *codec = transport->options.codec;
 	struct troupe_error error;
 	codec->encode_step(codec->ctx, secondary, payload, transport->ops->begin(transport->carrier, secondary));
 	troupe_status status = transport->ops->end(transport->carrier, secondary, FRAME_STEP, &error);
 	if (status)
-		fail_to_send(transport, secondary, &error);
+		end_fail_to_send(transport, secondary, &error);
 	return !status;
 }
 
-static uint64_t deadline_ns(const struct transport *transport)
+static uint64_t end_deadline_ns(const struct transport *transport)
 {
 	uint64_t stale_ns = transport->link->stale_ms * UINT64_C(1000000);
 	return transport->loads ? LOAD_NS
 				: MAX(stale_ns, DEADLINE_FACTOR * transport->longest_ns * (transport->more + 1));
 }
 
-static troupe_status publish(struct transport *transport, struct transport_message step)
+static troupe_status end_publish_step(struct transport *transport, struct transport_message step)
 {
 	const struct transport_codec *codec = transport->options.codec;
 	if (transport->out || !end_is_due(transport, step.number))
@@ -333,12 +333,12 @@ static troupe_status publish(struct transport *transport, struct transport_messa
 	transport->more = step.more;
 	transport->loads = codec->loads && codec->loads(codec->ctx, step.payload);
 	transport->sent_ns = clock_now_ns();
-	peers_allow(transport->peers, deadline_ns(transport));
+	peers_allow(transport->peers, end_deadline_ns(transport));
 	bool sent = peers_publish(transport->peers, step.number, transport->sent_ns);
 	peers_widen(transport->peers, step.number, step.more);
 	for (uint32_t i = 0; i < transport->line_count && sent; i++)
-		sent = send_step(transport, i, step.payload);
-	act(transport);
+		sent = end_send_step(transport, i, step.payload);
+	end_act(transport);
 	if (!sent)
 		return atomic_load(&transport->lost) ? transport->why.status : TROUPE_EPEER;
 	transport->taken = step.number;
@@ -349,13 +349,13 @@ static troupe_status publish(struct transport *transport, struct transport_messa
 
 troupe_status end_publish(struct transport *transport, struct transport_message step)
 {
-	if (!is_primary(transport) || atomic_load(&transport->closed))
+	if (!end_is_primary(transport) || atomic_load(&transport->closed))
 		return TROUPE_EPROTOCOL;
-	hold(transport);
-	troupe_status status = publish(transport, step);
-	let_go(transport);
+	end_hold(transport);
+	troupe_status status = end_publish_step(transport, step);
+	end_let_go(transport);
 	if (!pthread_equal(pthread_self(), transport->io))
-		wake(transport);
+		end_wake(transport);
 	return status;
 }
 
@@ -366,7 +366,7 @@ struct transport_message end_ack_of(struct transport *transport, uint32_t second
 
 /* --- a secondary's end -------------------------------------------------------------------------------------------- */
 
-static troupe_status decode(struct transport *transport, struct transport_message *ret_step)
+static troupe_status end_decode(struct transport *transport, struct transport_message *ret_step)
 {
 	const struct transport_codec *codec = transport->options.codec;
 	struct troupe_error error;
@@ -376,10 +376,10 @@ static troupe_status decode(struct transport *transport, struct transport_messag
 	if (!status && !end_is_due(transport, step.number))
 		status = fail(&error, TROUPE_EPROTOCOL, "step %" PRIu64 ": expected step %" PRIu64, step.number,
 			transport->next);
-	hold(transport);
+	end_hold(transport);
 	if (status)
 		peers_break(transport->peers, 0, error.text, clock_now_ns());
-	act(transport);
+	end_act(transport);
 	transport->step_waits = false;
 	transport->owes_ack = !status;
 	if (!status) {
@@ -387,7 +387,7 @@ static troupe_status decode(struct transport *transport, struct transport_messag
 		transport->taken = step.number;
 		transport->next = step.number + 1 + step.more;
 	}
-	let_go(transport);
+	end_let_go(transport);
 	if (!status)
 		*ret_step = step;
 	return status ? TROUPE_EPEER : TROUPE_OK;
@@ -395,27 +395,27 @@ static troupe_status decode(struct transport *transport, struct transport_messag
 
 troupe_status end_wait(struct transport *transport, uint32_t secondary, struct transport_message *ret_step)
 {
-	struct waiting waiting = {0, 0};
+	struct end_waiting waiting = {0, 0};
 	if (secondary + 1 != transport->link->secondary)
 		return TROUPE_EPROTOCOL;
 	for (;;) {
-		hold(transport);
-		bool some = !transport->step_waits && !atomic_load(&transport->lost) && work_all(transport);
+		end_hold(transport);
+		bool some = !transport->step_waits && !atomic_load(&transport->lost) && end_work_all(transport);
 		bool waits = transport->step_waits;
-		let_go(transport);
+		end_let_go(transport);
 		if (waits)
-			return decode(transport, ret_step);
-		alarm_once(transport);
+			return end_decode(transport, ret_step);
+		end_alarm_once(transport);
 		if (atomic_load(&transport->closed) || atomic_load(&transport->done) || atomic_load(&transport->lost))
 			return TROUPE_EPEER;
 		if (some)
-			waiting = (struct waiting){0, 0};
+			waiting = (struct end_waiting){0, 0};
 		else
-			rest(transport, &waiting);
+			end_rest(transport, &waiting);
 	}
 }
 
-static troupe_status send_ack(struct transport *transport, struct transport_message ack)
+static troupe_status end_send_ack(struct transport *transport, struct transport_message ack)
 {
 	const struct transport_codec *codec = transport->options.codec;
 	struct troupe_error error;
@@ -428,8 +428,8 @@ static troupe_status send_ack(struct transport *transport, struct transport_mess
 		codec->ctx, transport->link->secondary - 1, ack.payload, transport->ops->begin(transport->carrier, 0));
 	troupe_status status = transport->ops->end(transport->carrier, 0, FRAME_ACK, &error);
 	if (status)
-		fail_to_send(transport, 0, &error);
-	act(transport);
+		end_fail_to_send(transport, 0, &error);
+	end_act(transport);
 	return status ? TROUPE_EPEER : TROUPE_OK;
 }
 
@@ -437,24 +437,24 @@ troupe_status end_ack(struct transport *transport, uint32_t secondary, struct tr
 {
 	if (secondary + 1 != transport->link->secondary)
 		return TROUPE_EPROTOCOL;
-	hold(transport);
-	troupe_status status = send_ack(transport, ack);
-	let_go(transport);
+	end_hold(transport);
+	troupe_status status = end_send_ack(transport, ack);
+	end_let_go(transport);
 	return status;
 }
 
 /* --- the keeper --------------------------------------------------------------------------------------------------- */
 
-static void look_after(struct transport *transport)
+static void end_look_after(struct transport *transport)
 {
-	(void)work_all(transport);
+	(void)end_work_all(transport);
 	uint64_t stale_ns = transport->link->stale_ms * UINT64_C(1000000), now = clock_now_ns();
 	if (now - transport->seen_ns >= stale_ns)
 		peers_woke(transport->peers, now);
 	if (transport->ops->is_warned && transport->ops->is_warned(transport->carrier))
 		peers_hurry(transport->peers, WARNED_NS);
 	peers_tick(transport->peers, now);
-	act(transport);
+	end_act(transport);
 	transport->seen_ns = now;
 }
 
@@ -463,26 +463,26 @@ static void end_linger(struct transport *transport)
 {
 	struct troupe_error why;
 	peers_linger(transport->peers);
-	act(transport);
+	end_act(transport);
 	for (uint32_t i = 0; i < transport->line_count; i++)
 		(void)transport->ops->work(transport->carrier, i, &why);
 }
 
-static void *run_keeper(void *arg)
+static void *end_run_keeper(void *arg)
 {
 	struct transport *transport = arg;
 	struct pollfd quit = {.fd = transport->quit, .events = POLLIN};
-	int tick_ms = (int)MAX(transport->link->stale_ms / LOOKS, 5u);
+	int tick_ms = (int)MAX(transport->link->stale_ms / END_LOOKS, 5u);
 	while (poll(&quit, 1, tick_ms) <= 0) {
-		hold(transport);
-		if (!is_over(transport))
-			look_after(transport);
-		else if (!is_primary(transport) && peers_stays(transport->peers, 0))
+		end_hold(transport);
+		if (!end_is_over(transport))
+			end_look_after(transport);
+		else if (!end_is_primary(transport) && peers_stays(transport->peers, 0))
 			end_linger(transport);
 		bool asked = end_take_asked(transport);
-		let_go(transport);
-		wake(transport); /* the keeper may have read what another thread waits for */
-		alarm_once(transport);
+		end_let_go(transport);
+		end_wake(transport); /* the keeper may have read what another thread waits for */
+		end_alarm_once(transport);
 		if (asked)
 			transport->options.asked(transport->options.ctx);
 	}
@@ -491,12 +491,12 @@ static void *run_keeper(void *arg)
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static troupe_status start(struct transport *transport, struct troupe_error *error)
+static troupe_status end_start(struct transport *transport, struct troupe_error *error)
 {
-	int failed = is_primary(transport) ? pthread_create(&transport->io, NULL, run_io, transport) : 0;
-	transport->has_io = is_primary(transport) && !failed;
+	int failed = end_is_primary(transport) ? pthread_create(&transport->io, NULL, end_run_io, transport) : 0;
+	transport->has_io = end_is_primary(transport) && !failed;
 	if (!failed) {
-		failed = pthread_create(&transport->keeper, NULL, run_keeper, transport);
+		failed = pthread_create(&transport->keeper, NULL, end_run_keeper, transport);
 		transport->has_keeper = !failed;
 	}
 	mem_check_thread(failed);
@@ -508,7 +508,7 @@ void end_close(struct transport *transport)
 	if (atomic_exchange(&transport->closed, true))
 		return;
 	uint64_t one = 1;
-	wake(transport);
+	end_wake(transport);
 	(void)!write(transport->quit, &one, sizeof one);
 }
 
@@ -534,7 +534,7 @@ void end_destroy(struct transport *transport)
 	if (transport->has_keeper)
 		pthread_join(transport->keeper, NULL);
 	if (!end_give_back(transport)) {
-		transport->ops->finish(transport->carrier, FLUSH_MS);
+		transport->ops->finish(transport->carrier, END_FLUSH_MS);
 		transport->ops->destroy(transport->carrier);
 	}
 	if (transport->quit >= 0)
@@ -545,7 +545,7 @@ void end_destroy(struct transport *transport)
 	free(transport);
 }
 
-static troupe_status check_options(const struct transport_options *options, struct troupe_error *error)
+static troupe_status end_check_options(const struct transport_options *options, struct troupe_error *error)
 {
 	const struct transport_link *link = options->link;
 	if (!options->secondaries || options->secondaries > TROUPE_SECONDARIES_MAX)
@@ -556,7 +556,7 @@ static troupe_status check_options(const struct transport_options *options, stru
 	return TROUPE_OK;
 }
 
-static void set_up_lines(struct transport *transport, uint64_t now)
+static void end_set_up_lines(struct transport *transport, uint64_t now)
 {
 	const struct transport_link *link = transport->link;
 	uint32_t secondaries = transport->options.secondaries;
@@ -580,14 +580,14 @@ const struct troupe_error *end_lost(struct transport *transport)
 
 void end_stop(struct transport *transport, enum stop_kind kind, const char *why)
 {
-	hold(transport);
-	if (!is_over(transport)) {
+	end_hold(transport);
+	if (!end_is_over(transport)) {
 		transport->ended = true;
 		atomic_store(&transport->done, kind == STOP_DONE);
 	}
 	peers_stop(transport->peers, kind, why);
-	act(transport);
-	let_go(transport);
+	end_act(transport);
+	end_let_go(transport);
 }
 
 static bool end_is_carried(const struct carrier_ops *has)
@@ -599,7 +599,7 @@ static bool end_is_carried(const struct carrier_ops *has)
 troupe_status end_create(
 	const struct transport_options *options, struct transport **ret_transport, struct troupe_error *error)
 {
-	troupe_status status = check_options(options, error);
+	troupe_status status = end_check_options(options, error);
 	if (status)
 		return status;
 	struct transport_link *link = options->link;
@@ -616,11 +616,11 @@ troupe_status end_create(
 		.seen_ns = now};
 	link->carrier = NULL;
 	transport->given = link->over ? link : NULL;
-	set_up_lines(transport, now);
+	end_set_up_lines(transport, now);
 	transport->quit = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	transport->spins = eventcount_spins(MAX(link->pollers, 1u)) > 0;
 	status = transport->quit < 0 ? fail(&why, TROUPE_ELIMIT, "cannot open an event file: %s", strerror(errno))
-				     : start(transport, &why);
+				     : end_start(transport, &why);
 	if (status) {
 		end_stop(transport, STOP_FAILED, why.text);
 		end_destroy(transport);
@@ -632,35 +632,35 @@ troupe_status end_create(
 
 bool end_regroups(struct transport *transport, uint32_t *ret_lost)
 {
-	hold(transport);
+	end_hold(transport);
 	bool regroups = peers_regroups(transport->peers, ret_lost);
-	let_go(transport);
+	end_let_go(transport);
 	return regroups;
 }
 
 bool end_orphaned(struct transport *transport)
 {
-	hold(transport);
+	end_hold(transport);
 	bool orphan = peers_is_orphan(transport->peers);
-	let_go(transport);
+	end_let_go(transport);
 	return orphan;
 }
 
 bool end_leaving(struct transport *transport, uint32_t secondary)
 {
-	hold(transport);
+	end_hold(transport);
 	bool leaving = peers_is_leaving(transport->peers, secondary);
-	let_go(transport);
+	end_let_go(transport);
 	return leaving;
 }
 
 void end_leave(struct transport *transport)
 {
-	hold(transport);
+	end_hold(transport);
 	peers_leave(transport->peers, clock_now_ns());
-	act(transport);
-	let_go(transport);
-	wake(transport);
+	end_act(transport);
+	end_let_go(transport);
+	end_wake(transport);
 }
 
 bool end_is_done(struct transport *transport)
@@ -670,8 +670,8 @@ bool end_is_done(struct transport *transport)
 
 struct transport_counts end_counts(struct transport *transport)
 {
-	hold(transport);
+	end_hold(transport);
 	struct transport_counts counts = transport->ops->counts(transport->carrier);
-	let_go(transport);
+	end_let_go(transport);
 	return counts;
 }

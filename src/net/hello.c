@@ -10,14 +10,14 @@
 #define MAGIC UINT64_C(0x54206570756f7274)          /* "troupe T" */
 #define MAGIC_DATAGRAM UINT64_C(0x55206570756f7274) /* "troupe U" */
 
-static struct unpack unpack_of(const void *bytes, size_t count)
+static struct unpack hello_unpack_of(const void *bytes, size_t count)
 {
 	const char *at = count ? bytes : "";
 	return (struct unpack){at, at + count, false};
 }
 
 /* Accepts a text within its limit and without control characters, because it will be printed. */
-static void unpack_text(struct unpack *in, char *ret_text, size_t max)
+static void hello_unpack_text(struct unpack *in, char *ret_text, size_t max)
 {
 	size_t count;
 	const char *bytes = unpack_bytes(in, &count);
@@ -34,7 +34,7 @@ static void unpack_text(struct unpack *in, char *ret_text, size_t max)
 }
 
 /* Our own text may hold any characters. It is cut at its limit, and control characters become '?'. */
-static void pack_text(struct text *out, const char *text, size_t max)
+static void hello_pack_text(struct text *out, const char *text, size_t max)
 {
 	size_t count = strnlen(text, max);
 	pack_u64(out, count);
@@ -46,7 +46,7 @@ static void pack_text(struct text *out, const char *text, size_t max)
 
 _Static_assert(HELLO_TICKET_BYTES == HELLO_ID_BYTES && HELLO_RUN_BYTES == HELLO_ID_BYTES, "all are read as an id is");
 
-static void unpack_id(struct unpack *in, unsigned char ret_id[HELLO_ID_BYTES])
+static void hello_unpack_id(struct unpack *in, unsigned char ret_id[HELLO_ID_BYTES])
 {
 	for (int i = 0; i < HELLO_ID_BYTES / 8; i++) {
 		uint64_t word = unpack_u64(in);
@@ -55,12 +55,12 @@ static void unpack_id(struct unpack *in, unsigned char ret_id[HELLO_ID_BYTES])
 	}
 }
 
-static bool all_taken(const struct unpack *in)
+static bool hello_all_taken(const struct unpack *in)
 {
 	return !in->bad && in->at == in->end;
 }
 
-static bool role_is_known(uint64_t role)
+static bool hello_role_is_known(uint64_t role)
 {
 	return role == HELLO_PRIMARY || role == HELLO_SECONDARY;
 }
@@ -71,49 +71,49 @@ void hello_encode(const struct hello *hello, struct text *out)
 {
 	pack_u64(out, MAGIC);
 	pack_u64(out, hello->protocol);
-	pack_text(out, hello->name, HELLO_TEXT_MAX);
+	hello_pack_text(out, hello->name, HELLO_TEXT_MAX);
 	pack_u64(out, hello->role);
 	text_add_bytes(out, (const char *)hello->id, HELLO_ID_BYTES);
 	pack_u64(out, hello->fingerprint);
 	pack_u64(out, hello->world);
 	pack_u64(out, hello->secondaries);
-	pack_text(out, hello->build, HELLO_TEXT_MAX);
-	pack_text(out, hello->partition, HELLO_TEXT_MAX);
-	pack_text(out, hello->client, HELLO_TEXT_MAX);
+	hello_pack_text(out, hello->build, HELLO_TEXT_MAX);
+	hello_pack_text(out, hello->partition, HELLO_TEXT_MAX);
+	hello_pack_text(out, hello->client, HELLO_TEXT_MAX);
 	text_add_bytes(out, (const char *)hello->ticket, HELLO_TICKET_BYTES);
 	text_add_bytes(out, (const char *)hello->run, HELLO_RUN_BYTES);
 	pack_u64(out, hello->term);
-	pack_text(out, hello->listen, HELLO_TEXT_MAX);
+	hello_pack_text(out, hello->listen, HELLO_TEXT_MAX);
 }
 
-static bool decode_rest(struct unpack *in, struct hello *hello)
+static bool hello_decode_rest(struct unpack *in, struct hello *hello)
 {
 	uint64_t role = unpack_u64(in);
-	unpack_id(in, hello->id);
+	hello_unpack_id(in, hello->id);
 	hello->fingerprint = unpack_u64(in);
 	hello->world = unpack_u64(in);
 	hello->secondaries = unpack_count(in, TROUPE_SECONDARIES_MAX);
-	unpack_text(in, hello->build, HELLO_TEXT_MAX);
-	unpack_text(in, hello->partition, HELLO_TEXT_MAX);
-	unpack_text(in, hello->client, HELLO_TEXT_MAX);
-	unpack_id(in, hello->ticket);
-	unpack_id(in, hello->run);
+	hello_unpack_text(in, hello->build, HELLO_TEXT_MAX);
+	hello_unpack_text(in, hello->partition, HELLO_TEXT_MAX);
+	hello_unpack_text(in, hello->client, HELLO_TEXT_MAX);
+	hello_unpack_id(in, hello->ticket);
+	hello_unpack_id(in, hello->run);
 	hello->term = unpack_u64(in);
-	unpack_text(in, hello->listen, HELLO_TEXT_MAX);
+	hello_unpack_text(in, hello->listen, HELLO_TEXT_MAX);
 	bool known = role >= HELLO_PRIMARY && role <= HELLO_STANDBY;
 	hello->role = known ? (enum hello_role)role : HELLO_SECONDARY;
-	return all_taken(in) && known;
+	return hello_all_taken(in) && known;
 }
 
 troupe_status hello_decode(const void *bytes, size_t count, struct hello *ret_hello, struct troupe_error *error)
 {
-	struct unpack in = unpack_of(bytes, count);
+	struct unpack in = hello_unpack_of(bytes, count);
 	struct hello hello = {0};
 	if (unpack_u64(&in) != MAGIC)
 		return fail(error, TROUPE_EPROTOCOL, "its hello is not that of troupe");
 	hello.protocol = unpack_count(&in, UINT32_MAX);
-	unpack_text(&in, hello.name, HELLO_TEXT_MAX);
-	if (in.bad || !hello.protocol || (hello.protocol == HELLO_PROTOCOL && !decode_rest(&in, &hello)))
+	hello_unpack_text(&in, hello.name, HELLO_TEXT_MAX);
+	if (in.bad || !hello.protocol || (hello.protocol == HELLO_PROTOCOL && !hello_decode_rest(&in, &hello)))
 		return fail(error, TROUPE_EPROTOCOL, "its hello is not valid");
 	*ret_hello = hello;
 	return TROUPE_OK;
@@ -193,20 +193,20 @@ void welcome_encode(const struct welcome *welcome, struct text *out)
 	pack_u64(out, welcome->stale_ms);
 	pack_u64(out, welcome->port);
 	text_add_bytes(out, (const char *)welcome->ticket, HELLO_TICKET_BYTES);
-	pack_text(out, welcome->standby, HELLO_TEXT_MAX);
+	hello_pack_text(out, welcome->standby, HELLO_TEXT_MAX);
 }
 
 troupe_status welcome_decode(const void *bytes, size_t count, struct welcome *ret, struct troupe_error *error)
 {
-	struct unpack in = unpack_of(bytes, count);
+	struct unpack in = hello_unpack_of(bytes, count);
 	struct welcome welcome;
 	welcome.secondary = unpack_count(&in, TROUPE_SECONDARIES_MAX);
 	welcome.secondaries = unpack_count(&in, TROUPE_SECONDARIES_MAX);
 	welcome.stale_ms = unpack_count(&in, HELLO_STALE_MS_MAX);
 	welcome.port = (uint16_t)unpack_count(&in, UINT16_MAX);
-	unpack_id(&in, welcome.ticket);
-	unpack_text(&in, welcome.standby, HELLO_TEXT_MAX);
-	if (!all_taken(&in) || !welcome.secondary || welcome.secondary > welcome.secondaries || !welcome.stale_ms)
+	hello_unpack_id(&in, welcome.ticket);
+	hello_unpack_text(&in, welcome.standby, HELLO_TEXT_MAX);
+	if (!hello_all_taken(&in) || !welcome.secondary || welcome.secondary > welcome.secondaries || !welcome.stale_ms)
 		return fail(error, TROUPE_EPROTOCOL, "its welcome is not valid");
 	*ret = welcome;
 	return TROUPE_OK;
@@ -220,10 +220,10 @@ void heartbeat_encode(const struct heartbeat *heartbeat, struct text *out)
 
 troupe_status heartbeat_decode(const void *bytes, size_t count, struct heartbeat *ret, struct troupe_error *error)
 {
-	struct unpack in = unpack_of(bytes, count);
+	struct unpack in = hello_unpack_of(bytes, count);
 	uint32_t flags = unpack_count(&in, 3);
 	uint64_t step = unpack_u64(&in);
-	if (!all_taken(&in))
+	if (!hello_all_taken(&in))
 		return fail(error, TROUPE_EPROTOCOL, "its heartbeat is not valid");
 	*ret = (struct heartbeat){flags & 1, flags & 2, step};
 	return TROUPE_OK;
@@ -233,19 +233,19 @@ void stop_encode(const struct stop *stop, struct text *out)
 {
 	pack_u64(out, stop->kind);
 	pack_u64(out, stop->next_step);
-	pack_text(out, stop->who, HELLO_WHO_MAX);
-	pack_text(out, stop->why, HELLO_WORDS_MAX);
+	hello_pack_text(out, stop->who, HELLO_WHO_MAX);
+	hello_pack_text(out, stop->why, HELLO_WORDS_MAX);
 }
 
 troupe_status stop_decode(const void *bytes, size_t count, struct stop *ret, struct troupe_error *error)
 {
-	struct unpack in = unpack_of(bytes, count);
+	struct unpack in = hello_unpack_of(bytes, count);
 	struct stop stop;
 	uint32_t kind = unpack_count(&in, STOP_AGAIN);
 	stop.next_step = unpack_u64(&in);
-	unpack_text(&in, stop.who, HELLO_WHO_MAX);
-	unpack_text(&in, stop.why, HELLO_WORDS_MAX);
-	if (!all_taken(&in) || kind < STOP_DONE || kind == STOP_REFUSED)
+	hello_unpack_text(&in, stop.who, HELLO_WHO_MAX);
+	hello_unpack_text(&in, stop.why, HELLO_WORDS_MAX);
+	if (!hello_all_taken(&in) || kind < STOP_DONE || kind == STOP_REFUSED)
 		return fail(error, TROUPE_EPROTOCOL, "its stop is not valid");
 	stop.kind = (enum stop_kind)kind;
 	*ret = stop;
@@ -254,18 +254,18 @@ troupe_status stop_decode(const void *bytes, size_t count, struct stop *ret, str
 
 void refuse_encode(const char *why, bool again, struct text *out)
 {
-	pack_text(out, why, HELLO_WORDS_MAX);
+	hello_pack_text(out, why, HELLO_WORDS_MAX);
 	pack_u64(out, again);
 }
 
 troupe_status refuse_decode(
 	const void *bytes, size_t count, char ret_why[HELLO_WORDS_MAX + 1], bool *ret_again, struct troupe_error *error)
 {
-	struct unpack in = unpack_of(bytes, count);
+	struct unpack in = hello_unpack_of(bytes, count);
 	char why[HELLO_WORDS_MAX + 1];
-	unpack_text(&in, why, HELLO_WORDS_MAX);
+	hello_unpack_text(&in, why, HELLO_WORDS_MAX);
 	bool again = unpack_count(&in, 1);
-	if (!all_taken(&in))
+	if (!hello_all_taken(&in))
 		return fail(error, TROUPE_EPROTOCOL, "its refusal is not valid");
 	strcpy(ret_why, why);
 	if (ret_again)
@@ -280,9 +280,9 @@ void number_encode(uint64_t number, struct text *out)
 
 troupe_status number_decode(const void *bytes, size_t count, uint64_t *ret, struct troupe_error *error)
 {
-	struct unpack in = unpack_of(bytes, count);
+	struct unpack in = hello_unpack_of(bytes, count);
 	uint64_t number = unpack_u64(&in);
-	if (!all_taken(&in))
+	if (!hello_all_taken(&in))
 		return fail(error, TROUPE_EPROTOCOL, "a number is not valid");
 	*ret = number;
 	return TROUPE_OK;
@@ -304,8 +304,8 @@ void announcement_encode(const struct announcement *announcement, struct text *o
 	pack_u64(out, announcement->port);
 	pack_u64(out, announcement->secondaries);
 	pack_u64(out, announcement->present);
-	pack_text(out, announcement->partition, HELLO_TEXT_MAX);
-	pack_text(out, announcement->name, HELLO_TEXT_MAX);
+	hello_pack_text(out, announcement->partition, HELLO_TEXT_MAX);
+	hello_pack_text(out, announcement->name, HELLO_TEXT_MAX);
 }
 
 /* Nine numbers, the echoes, the id, two texts with their counts: */
@@ -313,7 +313,7 @@ _Static_assert((9 + ANNOUNCEMENT_ECHOES_MAX) * 8 + HELLO_ID_BYTES + 2 * (8 + HEL
 		       ANNOUNCEMENT_BYTES_MAX - ANNOUNCEMENT_MAC_BYTES,
 	"the longest announcement fits into a datagram");
 
-static bool glance(struct unpack *in, uint64_t *ret_role, uint32_t *ret_echo_count)
+static bool hello_glance(struct unpack *in, uint64_t *ret_role, uint32_t *ret_echo_count)
 {
 	if (unpack_u64(in) != MAGIC_DATAGRAM || unpack_u64(in) != HELLO_PROTOCOL)
 		return false;
@@ -325,10 +325,10 @@ static bool glance(struct unpack *in, uint64_t *ret_role, uint32_t *ret_echo_cou
 bool announcement_glance(const void *bytes, size_t count, enum hello_role role, const uint64_t *numbers,
 	uint32_t number_count, bool *ret_echoes)
 {
-	struct unpack in = unpack_of(bytes, count);
+	struct unpack in = hello_unpack_of(bytes, count);
 	uint64_t theirs;
 	uint32_t echo_count;
-	if (!glance(&in, &theirs, &echo_count) || theirs != role)
+	if (!hello_glance(&in, &theirs, &echo_count) || theirs != role)
 		return false;
 	*ret_echoes = false;
 	for (uint32_t i = 0; i < echo_count; i++) {
@@ -341,22 +341,23 @@ bool announcement_glance(const void *bytes, size_t count, enum hello_role role, 
 
 troupe_status announcement_decode(const void *bytes, size_t count, struct announcement *ret, struct troupe_error *error)
 {
-	struct unpack in = unpack_of(bytes, count);
+	struct unpack in = hello_unpack_of(bytes, count);
 	struct announcement a = {0};
 	uint64_t role;
-	if (!glance(&in, &role, &a.echo_count))
+	if (!hello_glance(&in, &role, &a.echo_count))
 		return fail(error, TROUPE_EPROTOCOL, "not an announcement of protocol %d", HELLO_PROTOCOL);
 	for (uint32_t i = 0; i < a.echo_count; i++)
 		a.echoes[i] = unpack_u64(&in);
 	a.fresh = unpack_u64(&in);
 	uint32_t kind = unpack_count(&in, ANNOUNCE_FIXED);
-	unpack_id(&in, a.id);
+	hello_unpack_id(&in, a.id);
 	a.port = (uint16_t)unpack_count(&in, UINT16_MAX);
 	a.secondaries = unpack_count(&in, TROUPE_SECONDARIES_MAX);
 	a.present = unpack_count(&in, TROUPE_SECONDARIES_MAX);
-	unpack_text(&in, a.partition, HELLO_TEXT_MAX);
-	unpack_text(&in, a.name, HELLO_TEXT_MAX);
-	if (!all_taken(&in) || kind < ANNOUNCE_HERE || !role_is_known(role) || (role == HELLO_PRIMARY) != (a.port > 0))
+	hello_unpack_text(&in, a.partition, HELLO_TEXT_MAX);
+	hello_unpack_text(&in, a.name, HELLO_TEXT_MAX);
+	if (!hello_all_taken(&in) || kind < ANNOUNCE_HERE || !hello_role_is_known(role) ||
+		(role == HELLO_PRIMARY) != (a.port > 0))
 		return fail(error, TROUPE_EPROTOCOL, "an announcement that is not valid");
 	a.kind = (enum announcement_kind)kind;
 	a.role = role == HELLO_PRIMARY ? HELLO_PRIMARY : HELLO_SECONDARY;

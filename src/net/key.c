@@ -28,7 +28,7 @@ char *key_default_path(void)
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* Checks the open file, not its path: the path may name another file by now. */
-static troupe_status check_file(int file, const char *path, struct troupe_error *error)
+static troupe_status key_check_file(int file, const char *path, struct troupe_error *error)
 {
 	struct stat info;
 	if (fstat(file, &info))
@@ -44,21 +44,21 @@ static troupe_status check_file(int file, const char *path, struct troupe_error 
 	return TROUPE_OK;
 }
 
-static int digit_of(char c)
+static int key_digit_of(char c)
 {
 	static const char digits[] = "0123456789abcdef";
 	const char *at = c ? strchr(digits, c) : NULL;
 	return at ? (int)(at - digits) : -1;
 }
 
-static bool decode(const char *text, size_t count, struct key *ret_key)
+static bool key_decode(const char *text, size_t count, struct key *ret_key)
 {
 	struct key key;
 	const char *at = text + sizeof HEADING - 1;
 	if (count != FILE_BYTES || memcmp(text, HEADING, sizeof HEADING - 1) || text[count - 1] != '\n')
 		return false;
 	for (int i = 0; i < KEY_BYTES; i++) {
-		int high = digit_of(at[2 * i]), low = digit_of(at[2 * i + 1]);
+		int high = key_digit_of(at[2 * i]), low = key_digit_of(at[2 * i + 1]);
 		if (high < 0 || low < 0)
 			return false;
 		key.bytes[i] = (unsigned char)(high << 4 | low);
@@ -68,16 +68,16 @@ static bool decode(const char *text, size_t count, struct key *ret_key)
 	return true;
 }
 
-static troupe_status read_open(int file, const char *path, struct key *ret_key, struct troupe_error *error)
+static troupe_status key_read_open(int file, const char *path, struct key *ret_key, struct troupe_error *error)
 {
 	char text[FILE_BYTES + 1];
-	troupe_status status = check_file(file, path, error);
+	troupe_status status = key_check_file(file, path, error);
 	if (status)
 		return status;
 	ssize_t count = AGAIN(read(file, text, sizeof text));
 	if (count < 0)
 		return fail(error, TROUPE_EIO, "%s: cannot read: %s", path, strerror(errno));
-	if (!decode(text, (size_t)count, ret_key))
+	if (!key_decode(text, (size_t)count, ret_key))
 		status = fail(error, TROUPE_EINVAL, "%s: not a key: expected a file written by troupe keygen", path);
 	explicit_bzero(text, sizeof text);
 	return status;
@@ -89,7 +89,7 @@ troupe_status key_read(const char *path, struct key *ret_key, struct troupe_erro
 	int file = AGAIN(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 	if (file < 0)
 		return fail(error, TROUPE_EIO, "%s: cannot open: %s", path, strerror(errno));
-	troupe_status status = read_open(file, path, ret_key, error);
+	troupe_status status = key_read_open(file, path, ret_key, error);
 	close(file);
 	return status;
 }
@@ -116,7 +116,7 @@ troupe_status key_random(struct key *ret_key, struct troupe_error *error)
 	return key_random_bytes(ret_key->bytes, sizeof ret_key->bytes, error);
 }
 
-static void encode(const struct key *key, char ret_text[FILE_BYTES])
+static void key_encode(const struct key *key, char ret_text[FILE_BYTES])
 {
 	static const char digits[] = "0123456789abcdef";
 	memcpy(ret_text, HEADING, sizeof HEADING - 1);
@@ -129,7 +129,7 @@ static void encode(const struct key *key, char ret_text[FILE_BYTES])
 }
 
 /* Makes the missing folders of the path. */
-static troupe_status make_folders(const char *path, struct troupe_error *error)
+static troupe_status key_make_folders(const char *path, struct troupe_error *error)
 {
 	char *copy = mem_strdup(path);
 	troupe_status status = TROUPE_OK;
@@ -159,12 +159,12 @@ troupe_status key_create(const char *path, struct troupe_error *error)
 	struct outfile_options options = {.fresh = true, .mode = 0600};
 	struct key key;
 	char text[FILE_BYTES];
-	troupe_status status = make_folders(path, error);
+	troupe_status status = key_make_folders(path, error);
 	if (!status)
 		status = key_random(&key, error);
 	if (status)
 		return status;
-	encode(&key, text);
+	key_encode(&key, text);
 	status = outfile_replace(path, text, sizeof text, &options, error);
 	explicit_bzero(text, sizeof text);
 	key_forget(&key);

@@ -108,7 +108,7 @@ void peers_push_turned_away(struct peers *peers, uint32_t id, const char *why)
 	peers_push(peers, (struct peers_action){.kind = PEERS_TURNED_AWAY, .id = id}, begin);
 }
 
-static void send_stop(struct peers *peers, uint32_t id, const struct stop *stop)
+static void peers_send_stop(struct peers *peers, uint32_t id, const struct stop *stop)
 {
 	size_t begin = peers->bytes.count;
 	stop_encode(stop, &peers->bytes);
@@ -160,7 +160,7 @@ static void peers_part_with(struct peers *peers, uint32_t id, bool handled)
 	if (peer->hello)
 		peers_send_refuse(peers, id, "the members change once more", true);
 	if (member && !handled)
-		send_stop(peers, id, regroups && peer->leaving ? &left : &peers->end);
+		peers_send_stop(peers, id, regroups && peer->leaving ? &left : &peers->end);
 	if (regroups && member && !peer->leaving && !(handled && is_primary(peers)))
 		return;
 	if (!handled)
@@ -192,7 +192,7 @@ static void peers_lose_one(
 	peers_copy_words(own.why, sizeof own.why, why);
 	peers->lost = peers->all[id].secondary;
 	if (farewell == FAREWELL_WORDS) {
-		send_stop(peers, id, &own);
+		peers_send_stop(peers, id, &own);
 		peers_push_close(peers, id);
 	}
 	peers_end_all(peers, STOP_REGROUP, who, why, id);
@@ -239,20 +239,20 @@ void peers_lose(
 	peers_push(peers, (struct peers_action){.kind = PEERS_LOST, .id = id, .secondary = number}, begin);
 }
 
-static bool is_here(const struct peers *peers, uint32_t id)
+static bool peers_is_here(const struct peers *peers, uint32_t id)
 {
 	return id < peers->room && peers->all[id].stage != FREE;
 }
 
 void peers_drop(struct peers *peers, uint32_t id, const char *why, uint64_t now_ns)
 {
-	if (is_here(peers, id))
+	if (peers_is_here(peers, id))
 		peers_lose(peers, id, STOP_LOST, why, FAREWELL_NONE, now_ns);
 }
 
 void peers_break(struct peers *peers, uint32_t id, const char *why, uint64_t now_ns)
 {
-	if (!is_here(peers, id))
+	if (!peers_is_here(peers, id))
 		return;
 	const struct peer *peer = &peers->all[id];
 	if (is_primary(peers) && peer->stage == STRANGER)
@@ -262,7 +262,7 @@ void peers_break(struct peers *peers, uint32_t id, const char *why, uint64_t now
 
 void peers_abandon(struct peers *peers, uint32_t id, const char *why, uint64_t now_ns)
 {
-	if (is_here(peers, id))
+	if (peers_is_here(peers, id))
 		peers_lose(peers, id, STOP_LOST, why, FAREWELL_WORDS, now_ns);
 }
 
@@ -287,7 +287,7 @@ void peers_stop(struct peers *peers, enum stop_kind kind, const char *why)
 
 bool peers_heard(struct peers *peers, uint32_t id, enum frame_type type, uint64_t now_ns)
 {
-	if (!is_here(peers, id) || peers->phase == PEERS_OVER)
+	if (!peers_is_here(peers, id) || peers->phase == PEERS_OVER)
 		return false;
 	if (!peers_is_due(peers, &peers->all[id], type)) {
 		struct troupe_error error;
@@ -301,7 +301,7 @@ bool peers_heard(struct peers *peers, uint32_t id, enum frame_type type, uint64_
 
 void peers_alive(struct peers *peers, uint32_t id, uint64_t now_ns)
 {
-	if (is_here(peers, id))
+	if (peers_is_here(peers, id))
 		peers->all[id].heard_ns = now_ns;
 }
 
@@ -363,7 +363,7 @@ void peers_hurry(struct peers *peers, uint64_t stale_ns)
 	peers->options.stale_ns = MIN(peers->options.stale_ns, stale_ns);
 }
 
-static bool break_number(
+static bool peers_break_number(
 	struct peers *peers, uint32_t id, const char *what, uint64_t number, uint64_t expected, uint64_t now_ns)
 {
 	struct troupe_error error;
@@ -378,7 +378,7 @@ bool peers_step(struct peers *peers, uint32_t id, uint64_t number, uint64_t now_
 	if (!peers_heard(peers, id, FRAME_STEP, now_ns))
 		return false;
 	if (number != peers->expected)
-		return break_number(peers, id, "step", number, peers->expected, now_ns);
+		return peers_break_number(peers, id, "step", number, peers->expected, now_ns);
 	if (peers->step_is_out) {
 		peers_break(peers, id, "sent a step before the previous step was acknowledged", now_ns);
 		return false;
@@ -408,7 +408,7 @@ bool peers_ack(struct peers *peers, uint32_t id, uint64_t number, uint64_t now_n
 		return false;
 	}
 	if (number != peers->next_step)
-		return break_number(peers, id, "an ack of step", number, peers->next_step, now_ns);
+		return peers_break_number(peers, id, "an ack of step", number, peers->next_step, now_ns);
 	peer->acked = true;
 	if (++peers->acks == peers->options.secondaries) {
 		peers->step_is_out = false;
@@ -424,7 +424,7 @@ bool peers_waits(const struct peers *peers)
 
 bool peers_owes(const struct peers *peers, uint32_t id)
 {
-	return peers_waits(peers) && is_here(peers, id) && !peers->all[id].acked;
+	return peers_waits(peers) && peers_is_here(peers, id) && !peers->all[id].acked;
 }
 
 bool peers_acknowledge(struct peers *peers)
@@ -436,7 +436,7 @@ bool peers_acknowledge(struct peers *peers)
 
 /* --- time --------------------------------------------------------------------------------------------------------- */
 
-static void send_heartbeats(struct peers *peers, uint64_t now_ns)
+static void peers_send_heartbeats(struct peers *peers, uint64_t now_ns)
 {
 	uint64_t step = is_primary(peers) ? peers->next_step : peers->expected;
 	for (uint32_t id = 0; id < peers->room; id++) {
@@ -456,14 +456,14 @@ void peers_leave(struct peers *peers, uint64_t now_ns)
 	if (peers->phase != PEERS_RUNNING)
 		return;
 	peers->all[peers->members[0]].leaving = true;
-	send_heartbeats(peers, now_ns);
+	peers_send_heartbeats(peers, now_ns);
 }
 
 void peers_busy(struct peers *peers, bool busy, uint64_t now_ns)
 {
 	peers->busy = busy;
 	if (peers->phase != PEERS_OVER)
-		send_heartbeats(peers, now_ns);
+		peers_send_heartbeats(peers, now_ns);
 }
 
 void peers_woke(struct peers *peers, uint64_t now_ns)
@@ -473,7 +473,7 @@ void peers_woke(struct peers *peers, uint64_t now_ns)
 	for (uint32_t id = 0; id < peers->room; id++)
 		peers->all[id].heard_ns = now_ns;
 	peers->published_ns = now_ns;
-	send_heartbeats(peers, now_ns);
+	peers_send_heartbeats(peers, now_ns);
 }
 
 void peers_wake_at(struct peers *peers, uint64_t when_ns)
@@ -490,7 +490,7 @@ bool peers_passed(struct peers *peers, uint64_t since_ns, uint64_t span_ns, uint
 }
 
 /* Checks how long a peer has been silent: a stranger until its hello, a primary until its welcome. */
-static void tick_peer(struct peers *peers, uint32_t id, uint64_t now_ns)
+static void peers_tick_one(struct peers *peers, uint32_t id, uint64_t now_ns)
 {
 	const struct peer *peer = &peers->all[id];
 	struct troupe_error why;
@@ -511,7 +511,7 @@ static void tick_peer(struct peers *peers, uint32_t id, uint64_t now_ns)
 
 /* Primary. When the deadline of the step has passed and no secondary that owes its ack is busy, the one with the lowest
  * number is lost. */
-static void tick_step(struct peers *peers, uint64_t now_ns)
+static void peers_tick_step(struct peers *peers, uint64_t now_ns)
 {
 	uint32_t first = PEERS_NONE;
 	struct troupe_error why;
@@ -533,7 +533,7 @@ static void tick_step(struct peers *peers, uint64_t now_ns)
 }
 
 /* Names as many secondaries as fit into one line, and counts the others. */
-static void say_who_is_here(const struct peers *peers, struct text *out)
+static void peers_say_who_is_here(const struct peers *peers, struct text *out)
 {
 	uint32_t named = 0;
 	text_add(out, ", present: ");
@@ -546,7 +546,7 @@ static void say_who_is_here(const struct peers *peers, struct text *out)
 		text_add(out, "%s%u%s", named ? " and " : "", peers->present - named, named ? " more" : "");
 }
 
-static void say_who_is_missing(const struct peers *peers, struct text *out)
+static void peers_say_who_is_missing(const struct peers *peers, struct text *out)
 {
 	uint32_t all = peers->options.secondaries;
 	text_add(out, "waited %.6g s", (double)peers->options.wait_ns / 1e9);
@@ -556,12 +556,12 @@ static void say_who_is_missing(const struct peers *peers, struct text *out)
 	}
 	text_add(out, " for %u %s: %u missing", all, all == 1 ? "secondary" : "secondaries", all - peers->present);
 	if (peers->present)
-		say_who_is_here(peers, out);
+		peers_say_who_is_here(peers, out);
 	else
 		text_add(out, ", none present");
 }
 
-static void tick_wait(struct peers *peers, uint64_t now_ns)
+static void peers_tick_wait(struct peers *peers, uint64_t now_ns)
 {
 	/* in a run that goes on: for one to come when none is left */
 	bool some = peers->options.again && (peers->kept || peers_count_waiting(peers, false));
@@ -569,7 +569,7 @@ static void tick_wait(struct peers *peers, uint64_t now_ns)
 		!peers_passed(peers, peers->gathering_ns, peers->options.wait_ns, now_ns))
 		return;
 	struct text why = {0};
-	say_who_is_missing(peers, &why);
+	peers_say_who_is_missing(peers, &why);
 	peers_stop(peers, STOP_MISSING, why.at);
 	text_fini(&why);
 }
@@ -579,16 +579,16 @@ void peers_tick(struct peers *peers, uint64_t now_ns)
 	peers->deadline_ns = UINT64_MAX;
 	for (uint32_t id = 0; id < peers->room && peers->phase != PEERS_OVER; id++)
 		if (peers->all[id].stage != FREE)
-			tick_peer(peers, id, now_ns);
+			peers_tick_one(peers, id, now_ns);
 	if (peers->phase == PEERS_RUNNING && is_primary(peers))
-		tick_step(peers, now_ns);
+		peers_tick_step(peers, now_ns);
 	if (peers->options.again)
 		peers_settle(peers, now_ns);
-	tick_wait(peers, now_ns);
+	peers_tick_wait(peers, now_ns);
 	if (peers->phase == PEERS_OVER || !peers->present)
 		return;
 	if (peers_passed(peers, peers->beat_ns, peers->options.heartbeat_ns, now_ns)) {
-		send_heartbeats(peers, now_ns);
+		peers_send_heartbeats(peers, now_ns);
 		peers_wake_at(peers, now_ns + peers->options.heartbeat_ns);
 	}
 }
@@ -610,7 +610,7 @@ const struct stop *peers_end(const struct peers *peers)
 	return peers->phase == PEERS_OVER ? &peers->end : NULL;
 }
 
-static const char *deed_of(enum stop_kind kind)
+static const char *peers_deed_of(enum stop_kind kind)
 {
 	switch (kind) {
 	case STOP_DONE:
@@ -742,7 +742,7 @@ troupe_status peers_end_status(const struct peers *peers, struct troupe_error *e
 			(unsigned long long)end->next_step - 1);
 	peers_copy_words(step, sizeof step, text.at);
 	text.count = 0;
-	text_add(&text, "%.200s %s: %s", end->who, deed_of(end->kind), end->why);
+	text_add(&text, "%.200s %s: %s", end->who, peers_deed_of(end->kind), end->why);
 	peers_copy_words(line, sizeof line, text.at);
 	text_fini(&text);
 	/* the step stands last and is never cut off */
@@ -761,12 +761,12 @@ uint32_t peers_id_of(const struct peers *peers, uint32_t secondary)
 
 uint32_t peers_secondary_of(const struct peers *peers, uint32_t id)
 {
-	return is_here(peers, id) ? peers->all[id].secondary : 0;
+	return peers_is_here(peers, id) ? peers->all[id].secondary : 0;
 }
 
 const char *peers_name(const struct peers *peers, uint32_t id)
 {
-	return is_here(peers, id) ? peers->all[id].name : "nobody";
+	return peers_is_here(peers, id) ? peers->all[id].name : "nobody";
 }
 
 uint32_t peers_own_number(const struct peers *peers, uint32_t *ret_secondaries)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void set_name(struct peer *peer, const char *what, uint32_t number, const char *name)
+static void peers_hear_set_name(struct peer *peer, const char *what, uint32_t number, const char *name)
 {
 	struct text text = {0};
 	text_add(&text, "%s", what);
@@ -17,7 +17,7 @@ static void set_name(struct peer *peer, const char *what, uint32_t number, const
 	text_fini(&text);
 }
 
-static void send_hello(struct peers *peers, uint32_t id)
+static void peers_hear_send_hello(struct peers *peers, uint32_t id)
 {
 	size_t begin = peers->bytes.count;
 	hello_encode(&peers->options.self, &peers->bytes);
@@ -26,7 +26,7 @@ static void send_hello(struct peers *peers, uint32_t id)
 
 /* --- coming ------------------------------------------------------------------------------------------------------- */
 
-static uint32_t peers_enter(struct peers *peers, const char *address, bool kept, uint64_t now_ns)
+static uint32_t peers_hear_enter(struct peers *peers, const char *address, bool kept, uint64_t now_ns)
 {
 	uint32_t id = 0;
 	while (id < peers->room && peers->all[id].stage != FREE)
@@ -41,21 +41,21 @@ static uint32_t peers_enter(struct peers *peers, const char *address, bool kept,
 	peers_copy_words(peer->name, sizeof peer->name, peer->address);
 	peers_wake_at(peers, now_ns + (peer->kept ? peers->options.kept_ns : peers->options.hello_ns));
 	if (!is_primary(peers))
-		send_hello(peers, id);
+		peers_hear_send_hello(peers, id);
 	return id;
 }
 
 uint32_t peers_join(struct peers *peers, const char *address, uint64_t now_ns)
 {
-	return peers_enter(peers, address, false, now_ns);
+	return peers_hear_enter(peers, address, false, now_ns);
 }
 
 uint32_t peers_keep(struct peers *peers, const char *address, uint64_t now_ns)
 {
-	return peers_enter(peers, address, true, now_ns);
+	return peers_hear_enter(peers, address, true, now_ns);
 }
 
-static const struct peer *find_member(const struct peers *peers, const unsigned char process[HELLO_ID_BYTES])
+static const struct peer *peers_hear_find_member(const struct peers *peers, const unsigned char process[HELLO_ID_BYTES])
 {
 	for (uint32_t id = 0; id < peers->room; id++)
 		if ((peers->all[id].stage == MEMBER || peers->all[id].hello) &&
@@ -64,41 +64,42 @@ static const struct peer *find_member(const struct peers *peers, const unsigned 
 	return NULL;
 }
 
-static uint32_t plain_count(const struct peers *peers)
+static uint32_t peers_hear_plain_count(const struct peers *peers)
 {
 	return peers->options.secondaries - peers->options.clients;
 }
 
 /* The number of the client of this name, or else the lowest number of a secondary that is free; 0: there is none. */
-static uint32_t place_for(const struct peers *peers, const char *client)
+static uint32_t peers_hear_place_for(const struct peers *peers, const char *client)
 {
 	for (uint32_t i = 0; *client && peers->options.client_names && i < peers->options.clients; i++)
 		if (!strcmp(peers->options.client_names[i], client))
-			return plain_count(peers) + 1 + i;
-	for (uint32_t number = 1; !*client && number <= plain_count(peers); number++)
+			return peers_hear_plain_count(peers) + 1 + i;
+	for (uint32_t number = 1; !*client && number <= peers_hear_plain_count(peers); number++)
 		if (peers->members[number] == PEERS_NONE)
 			return number;
 	return 0;
 }
 
-static void admit(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
+static void peers_hear_admit(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
 {
 	struct peer *peer = &peers->all[id];
-	uint32_t number = place_for(peers, hello->client);
+	uint32_t number = peers_hear_place_for(peers, hello->client);
 	peers->members[number] = id;
 	peer->stage = MEMBER;
 	peer->secondary = number;
 	peer->heard_ns = now_ns; /* it may have waited for others, and had nothing to say */
 	memcpy(peer->id, hello->id, sizeof peer->id);
-	set_name(peer, *hello->client ? hello->client : "secondary", *hello->client ? 0 : number, hello->name);
+	peers_hear_set_name(
+		peer, *hello->client ? hello->client : "secondary", *hello->client ? 0 : number, hello->name);
 	peers->present++;
-	send_hello(peers, id);
+	peers_hear_send_hello(peers, id);
 	size_t begin = peers->bytes.count;
 	uint64_t stale_ms = peers->options.stale_ns / MS;
 	struct welcome welcome = {number, peers->options.secondaries, 1, peers->options.port, {0}, {0}};
 	peers_copy_words(welcome.standby, sizeof welcome.standby, peers->options.standby ? peers->options.standby : "");
-	if (number > plain_count(peers) && peers->options.client_tickets)
-		memcpy(welcome.ticket, peers->options.client_tickets[number - plain_count(peers) - 1],
+	if (number > peers_hear_plain_count(peers) && peers->options.client_tickets)
+		memcpy(welcome.ticket, peers->options.client_tickets[number - peers_hear_plain_count(peers) - 1],
 			sizeof welcome.ticket);
 	welcome.stale_ms = (uint32_t)(stale_ms > HELLO_STALE_MS_MAX ? HELLO_STALE_MS_MAX : stale_ms ? stale_ms : 1);
 	welcome_encode(&welcome, &peers->bytes);
@@ -121,7 +122,7 @@ uint32_t peers_count_waiting(const struct peers *peers, bool clients)
 }
 
 /* Secondaries that are no clients first, in the order of their connections. */
-static void peers_admit_all(struct peers *peers, uint32_t plain, uint64_t now_ns)
+static void peers_hear_admit_all(struct peers *peers, uint32_t plain, uint64_t now_ns)
 {
 	peers->options.secondaries = plain + peers->options.clients;
 	for (int clients = 0; clients < 2; clients++)
@@ -130,12 +131,12 @@ static void peers_admit_all(struct peers *peers, uint32_t plain, uint64_t now_ns
 			if (!hello || (*hello->client != '\0') != clients)
 				continue;
 			peers->all[id].hello = NULL;
-			admit(peers, id, hello, now_ns);
+			peers_hear_admit(peers, id, hello, now_ns);
 			free(hello);
 		}
 }
 
-static const char *peers_missing_client(const struct peers *peers)
+static const char *peers_hear_missing_client(const struct peers *peers)
 {
 	for (uint32_t i = 0; i < peers->options.clients; i++) {
 		bool here = false;
@@ -149,7 +150,7 @@ static const char *peers_missing_client(const struct peers *peers)
 }
 
 /* How many of options.least_of have come. */
-static uint32_t peers_count_least(const struct peers *peers)
+static uint32_t peers_hear_count_least(const struct peers *peers)
 {
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < peers->options.least_of_count; i++)
@@ -164,14 +165,14 @@ void peers_settle(struct peers *peers, uint64_t now_ns)
 	if (peers->phase != PEERS_GATHERING)
 		return;
 	uint32_t plain = peers_count_waiting(peers, false), clients = peers_count_waiting(peers, true);
-	const bool enough = plain && peers_count_least(peers) >= peers->options.least;
+	const bool enough = plain && peers_hear_count_least(peers) >= peers->options.least;
 	if (enough && plain >= peers->options.expected && clients == peers->options.clients) {
-		peers_admit_all(peers, plain, now_ns);
+		peers_hear_admit_all(peers, plain, now_ns);
 		return;
 	}
 	if (!peers_passed(peers, peers->gathering_ns, peers->options.settle_ns, now_ns) || peers->kept || !enough)
 		return;
-	const char *missing = peers_missing_client(peers);
+	const char *missing = peers_hear_missing_client(peers);
 	if (missing && !peers_passed(peers, peers->gathering_ns, peers->options.clients_ns, now_ns))
 		return;
 	if (missing) {
@@ -181,10 +182,10 @@ void peers_settle(struct peers *peers, uint64_t now_ns)
 		peers_stop(peers, STOP_REGROUP, why.text);
 		return;
 	}
-	peers_admit_all(peers, plain, now_ns);
+	peers_hear_admit_all(peers, plain, now_ns);
 }
 
-static void peers_let_wait(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
+static void peers_hear_let_wait(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
 {
 	struct peer *peer = &peers->all[id];
 	peer->hello = mem_alloc(sizeof *peer->hello);
@@ -196,11 +197,12 @@ static void peers_let_wait(struct peers *peers, uint32_t id, const struct hello 
 /* --- judging ------------------------------------------------------------------------------------------------------ */
 
 /* Whether a stranger is admitted; if not, the reason. */
-static troupe_status judge(struct peers *peers, uint32_t id, const struct hello *hello, struct troupe_error *why)
+static troupe_status peers_hear_judge(
+	struct peers *peers, uint32_t id, const struct hello *hello, struct troupe_error *why)
 {
-	const struct peer *twin = find_member(peers, hello->id);
+	const struct peer *twin = peers_hear_find_member(peers, hello->id);
 	if (hello_match(&peers->options.self, hello, why)) {
-		send_hello(peers, id); /* so that the other side can name the difference, too */
+		peers_hear_send_hello(peers, id); /* so that the other side can name the difference, too */
 		return TROUPE_EPROTOCOL;
 	}
 	bool again = peers->options.again;
@@ -209,9 +211,9 @@ static troupe_status judge(struct peers *peers, uint32_t id, const struct hello 
 			peers->present == 1 ? "secondary" : "secondaries");
 	if (twin)
 		return fail(why, TROUPE_EPEER, "the same process has joined already, as %s", twin->name);
-	uint32_t place = place_for(peers, hello->client);
+	uint32_t place = peers_hear_place_for(peers, hello->client);
 	if (again && !*hello->client)
-		place = peers_count_waiting(peers, false) < plain_count(peers);
+		place = peers_count_waiting(peers, false) < peers_hear_plain_count(peers);
 	if (*hello->client && place && peers->members[place] != PEERS_NONE)
 		return fail(why, TROUPE_EPEER, "client '%.80s' takes part already, as %s", hello->client,
 			peers->all[peers->members[place]].name);
@@ -219,20 +221,22 @@ static troupe_status judge(struct peers *peers, uint32_t id, const struct hello 
 		return fail(why, TROUPE_EPEER, "client '%.80s' is not awaited%s", hello->client,
 			peers->options.more_clients ? "" : ", and no further client may join");
 	if (!place)
-		return fail(why, TROUPE_EPEER, "one too many: the primary needs %u %s", plain_count(peers),
-			plain_count(peers) == 1 ? "secondary, and has it" : "secondaries, and has them");
+		return fail(why, TROUPE_EPEER, "one too many: the primary needs %u %s", peers_hear_plain_count(peers),
+			peers_hear_plain_count(peers) == 1 ? "secondary, and has it" : "secondaries, and has them");
 	return TROUPE_OK;
 }
 
 /* Whether it may be let in later. */
-static bool knocks(const struct peers *peers, const struct hello *hello)
+static bool peers_hear_knocks(const struct peers *peers, const struct hello *hello)
 {
 	bool client = *hello->client != '\0';
-	bool may = client ? peers->options.more_clients && !place_for(peers, hello->client) : peers->options.more_plain;
-	return may && !find_member(peers, hello->id) && !hello_match(&peers->options.self, hello, NULL);
+	bool may = client ? peers->options.more_clients && !peers_hear_place_for(peers, hello->client)
+			  : peers->options.more_plain;
+	return may && !peers_hear_find_member(peers, hello->id) && !hello_match(&peers->options.self, hello, NULL);
 }
 
-static void hear_knock(struct peers *peers, uint32_t id, const struct hello *hello, const char *why, uint64_t now_ns)
+static void peers_hear_knock(
+	struct peers *peers, uint32_t id, const struct hello *hello, const char *why, uint64_t now_ns)
 {
 	peers_send_refuse(peers, id, why, true);
 	peers_push_close(peers, id);
@@ -244,7 +248,7 @@ static void hear_knock(struct peers *peers, uint32_t id, const struct hello *hel
 }
 
 /* Primary. */
-static void hear_stranger(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
+static void peers_hear_stranger(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
 {
 	struct troupe_error why;
 	if (hello->role == HELLO_STANDBY && !hello_match(&peers->options.self, hello, NULL)) {
@@ -254,16 +258,16 @@ static void hear_stranger(struct peers *peers, uint32_t id, const struct hello *
 		peers_forget(peers, id, now_ns);
 		return;
 	}
-	set_name(&peers->all[id], *hello->client ? "a client" : "a secondary", 0, hello->name);
-	if (!judge(peers, id, hello, &why)) {
+	peers_hear_set_name(&peers->all[id], *hello->client ? "a client" : "a secondary", 0, hello->name);
+	if (!peers_hear_judge(peers, id, hello, &why)) {
 		if (peers->options.again)
-			peers_let_wait(peers, id, hello, now_ns);
+			peers_hear_let_wait(peers, id, hello, now_ns);
 		else
-			admit(peers, id, hello, now_ns);
+			peers_hear_admit(peers, id, hello, now_ns);
 		return;
 	}
-	if (knocks(peers, hello)) {
-		hear_knock(peers, id, hello, why.text, now_ns);
+	if (peers_hear_knocks(peers, hello)) {
+		peers_hear_knock(peers, id, hello, why.text, now_ns);
 		return;
 	}
 	peers_push_turned_away(peers, id, why.text);
@@ -272,7 +276,7 @@ static void hear_stranger(struct peers *peers, uint32_t id, const struct hello *
 
 /* Secondary. The primary refused us and would do so again, so the run is over for us, unless there may be another
  * primary. */
-static void not_let_in(struct peers *peers, uint32_t id, const char *why, bool again, uint64_t now_ns)
+static void peers_hear_not_let_in(struct peers *peers, uint32_t id, const char *why, bool again, uint64_t now_ns)
 {
 	char name[PEERS_NAME_BYTES];
 	memcpy(name, peers->all[id].name, sizeof name);
@@ -288,13 +292,13 @@ static void not_let_in(struct peers *peers, uint32_t id, const char *why, bool a
 }
 
 /* Secondary. */
-static void hear_primary(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
+static void peers_hear_primary(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
 {
 	struct peer *peer = &peers->all[id];
 	struct troupe_error why;
-	set_name(peer, hello->role == HELLO_SECONDARY ? "a secondary" : "the primary", 0, hello->name);
+	peers_hear_set_name(peer, hello->role == HELLO_SECONDARY ? "a secondary" : "the primary", 0, hello->name);
 	if (hello_match(&peers->options.self, hello, &why)) {
-		not_let_in(peers, id, why.text, false, now_ns);
+		peers_hear_not_let_in(peers, id, why.text, false, now_ns);
 		return;
 	}
 	memcpy(peer->id, hello->id, sizeof peer->id);
@@ -306,7 +310,7 @@ static void hear_primary(struct peers *peers, uint32_t id, const struct hello *h
 	peers->present = 1;
 }
 
-static void hear_welcome(struct peers *peers, uint32_t id, const struct welcome *welcome, uint64_t now_ns)
+static void peers_hear_welcome(struct peers *peers, uint32_t id, const struct welcome *welcome, uint64_t now_ns)
 {
 	peers->own = welcome->secondary;
 	peers->own_of = welcome->secondaries;
@@ -324,7 +328,7 @@ static void hear_welcome(struct peers *peers, uint32_t id, const struct welcome 
 /* --- starting ----------------------------------------------------------------------------------------------------- */
 
 /* Primary. */
-static void hear_ready(struct peers *peers, uint32_t id, uint64_t hash, uint64_t now_ns)
+static void peers_hear_ready(struct peers *peers, uint32_t id, uint64_t hash, uint64_t now_ns)
 {
 	if (hash != peers->options.state_hash) {
 		struct troupe_error why;
@@ -344,7 +348,7 @@ static void hear_ready(struct peers *peers, uint32_t id, uint64_t hash, uint64_t
 }
 
 /* Secondary. */
-static void hear_start(struct peers *peers, uint64_t first_step)
+static void peers_hear_start(struct peers *peers, uint64_t first_step)
 {
 	peers->phase = PEERS_RUNNING;
 	peers->began = true;
@@ -390,7 +394,7 @@ bool peers_is_due(const struct peers *peers, const struct peer *peer, enum frame
 	return false;
 }
 
-static void hear_heartbeat(struct peers *peers, uint32_t id, const struct heartbeat *heartbeat, uint64_t now_ns)
+static void peers_hear_heartbeat(struct peers *peers, uint32_t id, const struct heartbeat *heartbeat, uint64_t now_ns)
 {
 	struct peer *peer = &peers->all[id];
 	peer->busy = heartbeat->busy;
@@ -407,7 +411,7 @@ static void hear_heartbeat(struct peers *peers, uint32_t id, const struct heartb
 		peers->bytes.count);
 }
 
-static void hear_stop(struct peers *peers, uint32_t id, const struct stop *stop, uint64_t now_ns)
+static void peers_hear_stop(struct peers *peers, uint32_t id, const struct stop *stop, uint64_t now_ns)
 {
 	if (!is_primary(peers)) {
 		/* the primary knows better; bounded, because the number is input */
@@ -423,80 +427,80 @@ static void hear_stop(struct peers *peers, uint32_t id, const struct stop *stop,
 	peers_lose(peers, id, of_itself ? stop->kind : STOP_LEFT, why.text, FAREWELL_CLOSE, now_ns);
 }
 
-static void hear_refuse(struct peers *peers, uint32_t id, const char *why, bool again, uint64_t now_ns)
+static void peers_hear_refuse(struct peers *peers, uint32_t id, const char *why, bool again, uint64_t now_ns)
 {
 	if (is_primary(peers))
 		peers_lose(peers, id, STOP_LEFT, why, FAREWELL_CLOSE, now_ns);
 	else
-		not_let_in(peers, id, why, again, now_ns);
+		peers_hear_not_let_in(peers, id, why, again, now_ns);
 }
 
 /* One function for each type of frame: decodes it, then acts on it. */
 
-static troupe_status take_hello(
+static troupe_status peers_hear_take_hello(
 	struct peers *peers, uint32_t id, const void *bytes, size_t count, uint64_t now_ns, struct troupe_error *error)
 {
 	struct hello hello;
 	troupe_status status = hello_decode(bytes, count, &hello, error);
 	if (!status && is_primary(peers))
-		hear_stranger(peers, id, &hello, now_ns);
+		peers_hear_stranger(peers, id, &hello, now_ns);
 	else if (!status)
-		hear_primary(peers, id, &hello, now_ns);
+		peers_hear_primary(peers, id, &hello, now_ns);
 	return status;
 }
 
-static troupe_status take_welcome(
+static troupe_status peers_hear_take_welcome(
 	struct peers *peers, uint32_t id, const void *bytes, size_t count, uint64_t now_ns, struct troupe_error *error)
 {
 	struct welcome welcome;
 	troupe_status status = welcome_decode(bytes, count, &welcome, error);
 	if (!status)
-		hear_welcome(peers, id, &welcome, now_ns);
+		peers_hear_welcome(peers, id, &welcome, now_ns);
 	return status;
 }
 
-static troupe_status take_heartbeat(
+static troupe_status peers_hear_take_heartbeat(
 	struct peers *peers, uint32_t id, const void *bytes, size_t count, uint64_t now_ns, struct troupe_error *error)
 {
 	struct heartbeat heartbeat;
 	troupe_status status = heartbeat_decode(bytes, count, &heartbeat, error);
 	if (!status)
-		hear_heartbeat(peers, id, &heartbeat, now_ns);
+		peers_hear_heartbeat(peers, id, &heartbeat, now_ns);
 	return status;
 }
 
-static troupe_status take_stop(
+static troupe_status peers_hear_take_stop(
 	struct peers *peers, uint32_t id, const void *bytes, size_t count, uint64_t now_ns, struct troupe_error *error)
 {
 	struct stop stop;
 	troupe_status status = stop_decode(bytes, count, &stop, error);
 	if (!status)
-		hear_stop(peers, id, &stop, now_ns);
+		peers_hear_stop(peers, id, &stop, now_ns);
 	return status;
 }
 
-static troupe_status take_refuse(
+static troupe_status peers_hear_take_refuse(
 	struct peers *peers, uint32_t id, const void *bytes, size_t count, uint64_t now_ns, struct troupe_error *error)
 {
 	char why[HELLO_WORDS_MAX + 1];
 	bool again;
 	troupe_status status = refuse_decode(bytes, count, why, &again, error);
 	if (!status)
-		hear_refuse(peers, id, why, again, now_ns);
+		peers_hear_refuse(peers, id, why, again, now_ns);
 	return status;
 }
 
-static troupe_status take_ready(
+static troupe_status peers_hear_take_ready(
 	struct peers *peers, uint32_t id, const void *bytes, size_t count, uint64_t now_ns, struct troupe_error *error)
 {
 	uint64_t hash;
 	troupe_status status = number_decode(bytes, count, &hash, error);
 	if (!status)
-		hear_ready(peers, id, hash, now_ns);
+		peers_hear_ready(peers, id, hash, now_ns);
 	return status;
 }
 
-static troupe_status take_start(
+static troupe_status peers_hear_take_start(
 	struct peers *peers, uint32_t id, const void *bytes, size_t count, uint64_t now_ns, struct troupe_error *error)
 {
 	uint64_t first_step;
@@ -504,25 +508,25 @@ static troupe_status take_start(
 	(void)id;
 	(void)now_ns;
 	if (!status)
-		hear_start(peers, first_step);
+		peers_hear_start(peers, first_step);
 	return status;
 }
 
 typedef troupe_status take_fn(
 	struct peers *peers, uint32_t id, const void *bytes, size_t count, uint64_t now_ns, struct troupe_error *error);
 
-static take_fn *const takes[FRAME_TYPES] = {
-	[FRAME_HELLO] = take_hello,
-	[FRAME_WELCOME] = take_welcome,
-	[FRAME_REFUSE] = take_refuse,
-	[FRAME_HEARTBEAT] = take_heartbeat,
-	[FRAME_STOP] = take_stop,
-	[FRAME_READY] = take_ready,
-	[FRAME_START] = take_start,
+static take_fn *const peers_hear_takes[FRAME_TYPES] = {
+	[FRAME_HELLO] = peers_hear_take_hello,
+	[FRAME_WELCOME] = peers_hear_take_welcome,
+	[FRAME_REFUSE] = peers_hear_take_refuse,
+	[FRAME_HEARTBEAT] = peers_hear_take_heartbeat,
+	[FRAME_STOP] = peers_hear_take_stop,
+	[FRAME_READY] = peers_hear_take_ready,
+	[FRAME_START] = peers_hear_take_start,
 };
 
 /* Whether it was sent before the peer knew that it is to join again. */
-static bool peers_is_old(struct peers *peers, uint32_t id, enum frame_type type, uint64_t now_ns)
+static bool peers_hear_is_old(struct peers *peers, uint32_t id, enum frame_type type, uint64_t now_ns)
 {
 	if (id >= peers->room || !peers->all[id].kept)
 		return false;
@@ -538,11 +542,11 @@ void peers_receive(
 	struct peers *peers, uint32_t id, enum frame_type type, const void *bytes, size_t count, uint64_t now_ns)
 {
 	struct troupe_error error;
-	if (peers_is_old(peers, id, type, now_ns) || !peers_heard(peers, id, type, now_ns))
+	if (peers_hear_is_old(peers, id, type, now_ns) || !peers_heard(peers, id, type, now_ns))
 		return;
-	if (!takes[type])
+	if (!peers_hear_takes[type])
 		fail(&error, TROUPE_EPROTOCOL, "sent %s, which only the other side may send", frame_name(type));
-	else if (!takes[type](peers, id, bytes, count, now_ns, &error))
+	else if (!peers_hear_takes[type](peers, id, bytes, count, now_ns, &error))
 		return;
 	peers_break(peers, id, error.text, now_ns);
 }

@@ -3,7 +3,7 @@
  * only ops->remote and ops->wait_for. */
 #include "net/transport.h"
 
-static const char *hole_of_remote(const struct transport_ops *ops)
+static const char *transport_hole_of_remote(const struct transport_ops *ops)
 {
 	return !ops->lost       ? "lost"
 	       : !ops->regroups ? "regroups"
@@ -19,7 +19,7 @@ static const char *hole_of_remote(const struct transport_ops *ops)
 				: NULL;
 }
 
-static const char *hole_of_local(const struct transport_ops *ops)
+static const char *transport_hole_of_local(const struct transport_ops *ops)
 {
 	return ops->lost                         ? "lost, which only a remote one has"
 	       : ops->regroups                   ? "regroups, which only a remote one has"
@@ -44,8 +44,8 @@ troupe_status transport_check(const struct transport_ops *ops, struct troupe_err
 			   : !ops->ack_of  ? "ack_of"
 			   : !ops->close   ? "close"
 			   : !ops->destroy ? "destroy"
-			   : ops->remote   ? hole_of_remote(ops)
-					   : hole_of_local(ops);
+			   : ops->remote   ? transport_hole_of_remote(ops)
+					   : transport_hole_of_local(ops);
 	if (hole)
 		return fail(error, TROUPE_EINVAL, "transport '%s': slot %s", ops->name ? ops->name : "?", hole);
 	return TROUPE_OK;

@@ -15,7 +15,8 @@
 
 enum { ROUNDS = 6 }; /* each is better by the angle of a step */
 
-static const struct scene_added *added_of(const struct physics *physics, const struct instance *instance, uint32_t i)
+static const struct scene_added *physics_added_of(
+	const struct physics *physics, const struct instance *instance, uint32_t i)
 {
 	return physics->scene->bodies[physics->scene->models[instance->model].body_first + i].added;
 }
@@ -30,7 +31,7 @@ uint32_t added_rows(const struct scene *scene, uint32_t model)
 }
 
 /* The body stands at its pose in the file. */
-static dJointID make_row(dBodyID body, const struct scene_added_row *row, dWorldID ode_world)
+static dJointID physics_added_make_row(dBodyID body, const struct scene_added_row *row, dWorldID ode_world)
 {
 	dVector3 at;
 	dJointID id = dJointCreateDBall(ode_world, 0);
@@ -45,33 +46,33 @@ void added_make(struct physics *physics, struct instance *instance, dWorldID ode
 {
 	uint32_t at = 0;
 	for (uint32_t i = 0; i < physics->scene->models[instance->model].body_count; i++) {
-		const struct scene_added *added = added_of(physics, instance, i);
+		const struct scene_added *added = physics_added_of(physics, instance, i);
 		for (uint32_t r = 0; added && r < added->row_count; r++)
-			instance->added[at++] = make_row(instance->bodies[i], &added->rows[r], ode_world);
+			instance->added[at++] = physics_added_make_row(instance->bodies[i], &added->rows[r], ode_world);
 	}
 }
 
 /* --- one step ----------------------------------------------------------------------------------------------------- */
 
-static struct vec6 into(struct quat frame, struct vec6 v)
+static struct vec6 physics_added_into(struct quat frame, struct vec6 v)
 {
 	struct quat back = quat_conj(frame);
 	return (struct vec6){quat_rotate(back, v.linear), quat_rotate(back, v.angular)};
 }
 
-static struct vec6 out_of(struct quat frame, struct vec6 v)
+static struct vec6 physics_added_out_of(struct quat frame, struct vec6 v)
 {
 	return (struct vec6){quat_rotate(frame, v.linear), quat_rotate(frame, v.angular)};
 }
 
-static struct vec6 plus(struct vec6 a, struct vec6 b, double scale)
+static struct vec6 physics_added_plus(struct vec6 a, struct vec6 b, double scale)
 {
 	return (struct vec6){
 		vec3_add(a.linear, vec3_scale(b.linear, scale)), vec3_add(a.angular, vec3_scale(b.angular, scale))};
 }
 
 /* The turn of a step, as ODE makes it, or exactly where instance_turn() and lanes/ do. */
-static struct quat turn_by(struct vec3 spin, double dt, bool by_ode)
+static struct quat physics_added_turn_by(struct vec3 spin, double dt, bool by_ode)
 {
 	double w = vec3_length(spin), along = dt / 2, real = 1;
 	if (w * dt > PHYSICS_TURN_FAR || (!by_ode && w > 0)) {
@@ -82,16 +83,16 @@ static struct quat turn_by(struct vec3 spin, double dt, bool by_ode)
 }
 
 /* The velocity at the end of the step, in the axes that the body has in state k. force: on the body, in these axes. */
-static struct vec6 free_velocity(
+static struct vec6 physics_added_free_velocity(
 	const struct scene_added *added, struct vec6 now, struct vec6 force, double dt, bool by_ode)
 {
-	struct vec6 pushed = plus(mat6_apply(&added->whole, now), force, dt), next = now;
+	struct vec6 pushed = physics_added_plus(mat6_apply(&added->whole, now), force, dt), next = now;
 	for (int round = 0; round < ROUNDS; round++) {
-		struct quat turn = turn_by(next.angular, dt, by_ode);
+		struct quat turn = physics_added_turn_by(next.angular, dt, by_ode);
 		struct vec6 momentum = pushed;
 		/* about the centre of mass, which the momentum has passed by */
 		momentum.angular = vec3_sub(momentum.angular, vec3_scale(vec3_cross(next.linear, pushed.linear), dt));
-		next = out_of(turn, mat6_apply(&added->inverse, into(turn, momentum)));
+		next = physics_added_out_of(turn, mat6_apply(&added->inverse, physics_added_into(turn, momentum)));
 	}
 	return next;
 }
@@ -99,16 +100,17 @@ static struct vec6 free_velocity(
 void added_push(const struct scene_body *from, struct vec3 gravity, double dt, bool by_ode, struct body_at_hand *body)
 {
 	struct quat frame = quat_unit(body->q);
-	struct vec6 now = into(frame, (struct vec6){body->v, body->w}), force = {body->force, body->torque};
+	struct vec6 now = physics_added_into(frame, (struct vec6){body->v, body->w}),
+		    force = {body->force, body->torque};
 	if (from->gravity)
 		force.linear = vec3_add(force.linear, vec3_scale(gravity, from->mass));
-	struct vec6 next = free_velocity(from->added, now, into(frame, force), dt, by_ode);
-	force = out_of(frame, mat6_apply(&from->added->carried, plus(next, now, -1)));
+	struct vec6 next = physics_added_free_velocity(from->added, now, physics_added_into(frame, force), dt, by_ode);
+	force = physics_added_out_of(frame, mat6_apply(&from->added->carried, physics_added_plus(next, now, -1)));
 	body->force = (struct vec3){force.linear.x / dt, force.linear.y / dt, force.linear.z / dt};
 	body->torque = (struct vec3){force.angular.x / dt, force.angular.y / dt, force.angular.z / dt};
 }
 
-static void push_ode(const struct scene_body *from, dBodyID id, struct vec3 gravity, double dt)
+static void physics_added_push_ode(const struct scene_body *from, dBodyID id, struct vec3 gravity, double dt)
 {
 	struct body_at_hand body = {.q = quat_from(dBodyGetQuaternion(id)),
 		.v = vec3_from(dBodyGetLinearVel(id)),
@@ -122,7 +124,7 @@ static void push_ode(const struct scene_body *from, dBodyID id, struct vec3 grav
 
 /* ODE's row: rate = (distance wanted - distance) / dt - softness * force. The other point is far enough away for the
  * wanted distance to be positive. */
-static void aim(const struct scene_added_row *row, dBodyID body, dJointID id, double dt)
+static void physics_added_aim(const struct scene_added_row *row, dBodyID body, dJointID id, double dt)
 {
 	dVector3 at, along, rate;
 	dJointGetDBallAnchor1(id, at);
@@ -143,8 +145,8 @@ void added_apply(const struct physics *physics, const struct instance *instance,
 		const struct scene_body *from = &physics->scene->bodies[m->body_first + i];
 		if (!from->added)
 			continue;
-		push_ode(from, instance->bodies[i], physics->gravity, dt);
+		physics_added_push_ode(from, instance->bodies[i], physics->gravity, dt);
 		for (uint32_t r = 0; r < from->added->row_count; r++)
-			aim(&from->added->rows[r], instance->bodies[i], instance->added[at++], dt);
+			physics_added_aim(&from->added->rows[r], instance->bodies[i], instance->added[at++], dt);
 	}
 }

@@ -27,7 +27,7 @@ struct assembly_plan {
 	struct assembly_list of_bodies, of_joints, of_coupled;
 };
 
-#define NO_PLACE UINT32_MAX
+#define ASSEMBLY_NO_PLACE UINT32_MAX
 enum { ROWS_OF_LINK = 6 }; /* of added mass */
 
 /* --- bodies and joints of the group ------------------------------------------------------------------------------- */
@@ -175,7 +175,7 @@ static void assembly_find_components(struct assembly_plan *plan)
 {
 	for (uint32_t i = 0; i < plan->bodies.count; i++) {
 		plan->set[i] = i;
-		plan->place[i] = NO_PLACE;
+		plan->place[i] = ASSEMBLY_NO_PLACE;
 	}
 	for (uint32_t i = 0; i < plan->joints.count; i++)
 		assembly_plan_join(plan, plan->joints.at[i].child, plan->joints.at[i].parent);
@@ -253,13 +253,13 @@ static void assembly_add_to_tree(struct assembly_plan *plan, struct assembly *as
 		uint32_t other = joint->child == body ? joint->parent : joint->child;
 		edge->joint = *joint;
 		edge->reversed = joint->child != body;
-		if (parent == NO_PLACE)
+		if (parent == ASSEMBLY_NO_PLACE)
 			edge->ground = other;
 	} else {
 		edge->joint.motion = LANES_FREE;
 	}
 	assembly->keys[place] = (struct lanes_key_body){
-		.parent = parent == NO_PLACE ? LANES_GROUND : (int16_t)parent, .joint = edge->joint.motion};
+		.parent = parent == ASSEMBLY_NO_PLACE ? LANES_GROUND : (int16_t)parent, .joint = edge->joint.motion};
 }
 
 /* Adds the bodies that hang on those from place `at` on. */
@@ -274,7 +274,7 @@ static void assembly_grow_tree(struct assembly_plan *plan, struct assembly *asse
 				continue;
 			uint32_t other =
 				assembly_plan_number(plan, joint->child == body ? joint->parent : joint->child);
-			if (other == SCENE_NONE || plan->place[other] != NO_PLACE)
+			if (other == SCENE_NONE || plan->place[other] != ASSEMBLY_NO_PLACE)
 				continue;
 			plan->used[i] = true;
 			assembly_add_to_tree(plan, assembly, other, at, joint);
@@ -289,11 +289,11 @@ static void assembly_grow_held_trees(struct assembly_plan *plan, struct assembly
 		uint32_t child = assembly_plan_number(plan, joint->child),
 			 parent = assembly_plan_number(plan, joint->parent);
 		uint32_t number = child == SCENE_NONE ? parent : child;
-		if ((child != SCENE_NONE && parent != SCENE_NONE) || plan->place[number] != NO_PLACE ||
+		if ((child != SCENE_NONE && parent != SCENE_NONE) || plan->place[number] != ASSEMBLY_NO_PLACE ||
 			assembly_is_soft_joint(plan, joint))
 			continue;
 		plan->used[i] = true;
-		assembly_add_to_tree(plan, assembly, number, NO_PLACE, joint);
+		assembly_add_to_tree(plan, assembly, number, ASSEMBLY_NO_PLACE, joint);
 		assembly_grow_tree(plan, assembly, root, assembly->count - 1);
 	}
 }
@@ -302,9 +302,9 @@ static void assembly_grow_forest(struct assembly_plan *plan, struct assembly *as
 {
 	assembly_grow_held_trees(plan, assembly, root);
 	for (uint32_t i = root; i != SCENE_NONE; i = plan->of_bodies.next[i]) {
-		if (plan->place[i] != NO_PLACE)
+		if (plan->place[i] != ASSEMBLY_NO_PLACE)
 			continue;
-		assembly_add_to_tree(plan, assembly, i, NO_PLACE, NULL);
+		assembly_add_to_tree(plan, assembly, i, ASSEMBLY_NO_PLACE, NULL);
 		assembly_grow_tree(plan, assembly, root, assembly->count - 1);
 	}
 }

@@ -32,7 +32,7 @@
 /* --- pairs ------------------------------------------------------------------------------------------------------ */
 
 /* A geom that moves is put at its pose when it is first asked for in a step. */
-static dGeomID geom_id(struct worker *worker, uint32_t geom)
+static dGeomID contact_geom_id(struct worker *worker, uint32_t geom)
 {
 	const struct scene_geom *g = &worker->scene->geoms[geom];
 	if (g->body == SCENE_NONE)
@@ -44,17 +44,17 @@ static dGeomID geom_id(struct worker *worker, uint32_t geom)
 	return instance->geoms[own];
 }
 
-static void add_pair(struct worker *worker, uint32_t a, uint32_t b)
+static void contact_add_pair(struct worker *worker, uint32_t a, uint32_t b)
 {
 	uint32_t low = MIN(a, b), high = MAX(a, b);
 	uint64_t key = (uint64_t)low << 32 | high;
 	if (worker->owner->options.rule ==
 		PHYSICS_BREAK_PAIRS) /* the order of addresses, as a hash space would report them */
-		key = hash_mix((uintptr_t)geom_id(worker, low), (uintptr_t)geom_id(worker, high));
+		key = hash_mix((uintptr_t)contact_geom_id(worker, low), (uintptr_t)contact_geom_id(worker, high));
 	vec_push(&worker->geom_pairs, (struct geom_pair){.key = key, .a = low, .b = high});
 }
 
-static bool below_plane(const struct static_geom *plane, const struct aabb *box)
+static bool contact_below_plane(const struct static_geom *plane, const struct aabb *box)
 {
 	double depth = plane->offset;
 	depth -= plane->normal.x * (plane->normal.x > 0 ? box->lo.x : box->hi.x);
@@ -63,7 +63,7 @@ static bool below_plane(const struct static_geom *plane, const struct aabb *box)
 	return depth >= 0;
 }
 
-static void sort_values(bvh_values *values)
+static void contact_sort_values(bvh_values *values)
 {
 	for (uint32_t i = 1; i < values->count; i++) {
 		uint32_t v = values->at[i], k = i;
@@ -73,13 +73,13 @@ static void sort_values(bvh_values *values)
 	}
 }
 
-static void make_static(struct worker *worker, uint32_t geom)
+static void contact_make_static(struct worker *worker, uint32_t geom)
 {
 	if (worker->statics[geom].placed != worker->owner->present[worker->scene->geoms[geom].model])
 		static_geom_make(worker, geom);
 }
 
-static void list_statics(struct worker *worker, struct instance *instance)
+static void contact_list_statics(struct worker *worker, struct instance *instance)
 {
 	instance->near = aabb_grow(instance->box, PHYSICS_STATIC_MARGIN);
 	instance->statics.count = 0;
@@ -90,23 +90,23 @@ static void list_statics(struct worker *worker, struct instance *instance)
 		const struct scene_geom *fixed = &worker->scene->geoms[g];
 		if (!worker->owner->present[fixed->model])
 			continue;
-		make_static(worker, g);
-		if (fixed->kind == SCENE_PLANE && !below_plane(&worker->statics[g], &instance->near))
+		contact_make_static(worker, g);
+		if (fixed->kind == SCENE_PLANE && !contact_below_plane(&worker->statics[g], &instance->near))
 			continue;
 		instance->statics.at[kept++] = g;
 	}
 	instance->statics.count = kept;
-	sort_values(&instance->statics);
+	contact_sort_values(&instance->statics);
 }
 
-static void find_statics(struct worker *worker, struct instance *instance)
+static void contact_find_statics(struct worker *worker, struct instance *instance)
 {
 	if (!instance->statics_known || !aabb_within(&instance->box, &instance->near))
-		list_statics(worker, instance);
+		contact_list_statics(worker, instance);
 	else if (instance->statics_of == worker)
 		return;
 	for (uint32_t i = 0; i < instance->statics.count; i++)
-		make_static(worker, instance->statics.at[i]);
+		contact_make_static(worker, instance->statics.at[i]);
 	instance->statics_known = true;
 	instance->statics_of = worker;
 }
@@ -116,11 +116,11 @@ static struct aabb contact_box(const struct worker *worker, const struct aabb *b
 	return worker->near > 0 ? aabb_grow(*box, worker->near) : *box;
 }
 
-static void pair_with_statics(struct worker *worker, struct instance *instance)
+static void contact_pair_with_statics(struct worker *worker, struct instance *instance)
 {
 	const struct scene *scene = worker->scene;
 	const struct scene_model *m = &scene->models[instance->model];
-	find_statics(worker, instance);
+	contact_find_statics(worker, instance);
 	for (uint32_t i = 0; i < instance->statics.count; i++) {
 		uint32_t s = instance->statics.at[i];
 		const struct scene_geom *fixed = &scene->geoms[s];
@@ -129,13 +129,13 @@ static void pair_with_statics(struct worker *worker, struct instance *instance)
 			if (!aabb_overlap(&box, &fixed->box) ||
 				(instance->kinematic && scene->bodies[scene->geoms[m->geom_first + g].body].kinematic))
 				continue;
-			if (fixed->kind != SCENE_PLANE || below_plane(&worker->statics[s], &box))
-				add_pair(worker, m->geom_first + g, s);
+			if (fixed->kind != SCENE_PLANE || contact_below_plane(&worker->statics[s], &box))
+				contact_add_pair(worker, m->geom_first + g, s);
 		}
 	}
 }
 
-static bool bodies_may_touch(const struct worker *worker, uint32_t a, uint32_t b)
+static bool contact_bodies_may_touch(const struct worker *worker, uint32_t a, uint32_t b)
 {
 	if (a == b || (worker->scene->bodies[a].kinematic && worker->scene->bodies[b].kinematic))
 		return false;
@@ -148,7 +148,7 @@ static bool contact_meet(const struct scene_link *a, const struct scene_link *b)
 	return a->self_collide || b->self_collide || a->is_static || b->is_static;
 }
 
-static void pair_within(struct worker *worker, struct instance *instance)
+static void contact_pair_within(struct worker *worker, struct instance *instance)
 {
 	const struct scene *scene = worker->scene;
 	const struct scene_model *m = &scene->models[instance->model];
@@ -158,12 +158,13 @@ static void pair_within(struct worker *worker, struct instance *instance)
 			const struct scene_geom *a = &scene->geoms[m->geom_first + g],
 						*b = &scene->geoms[m->geom_first + h];
 			if (contact_meet(&scene->links[a->link], &scene->links[b->link]) &&
-				aabb_overlap(&box, &instance->boxes[h]) && bodies_may_touch(worker, a->body, b->body))
-				add_pair(worker, m->geom_first + g, m->geom_first + h);
+				aabb_overlap(&box, &instance->boxes[h]) &&
+				contact_bodies_may_touch(worker, a->body, b->body))
+				contact_add_pair(worker, m->geom_first + g, m->geom_first + h);
 		}
 }
 
-static void pair_models(struct worker *worker, uint32_t model_a, uint32_t model_b)
+static void contact_pair_models(struct worker *worker, uint32_t model_a, uint32_t model_b)
 {
 	const struct scene *scene = worker->scene;
 	const struct instance *a = worker->instances[model_a], *b = worker->instances[model_b];
@@ -174,14 +175,14 @@ static void pair_models(struct worker *worker, uint32_t model_a, uint32_t model_
 			continue;
 		for (uint32_t h = 0; h < mb->geom_count; h++)
 			if (aabb_overlap(&box, &b->boxes[h]) &&
-				bodies_may_touch(worker, scene->geoms[ma->geom_first + g].body,
+				contact_bodies_may_touch(worker, scene->geoms[ma->geom_first + g].body,
 					scene->geoms[mb->geom_first + h].body))
-				add_pair(worker, ma->geom_first + g, mb->geom_first + h);
+				contact_add_pair(worker, ma->geom_first + g, mb->geom_first + h);
 	}
 }
 
 /* Bottom-up merge sort after short insertions: qsort() may allocate, and the step must not. */
-static void sort_pairs(struct worker *worker)
+static void contact_sort_pairs(struct worker *worker)
 {
 	enum { RUN = 16 };
 	uint32_t count = worker->geom_pairs.count;
@@ -217,7 +218,7 @@ static void sort_pairs(struct worker *worker)
 /* --- surfaces --------------------------------------------------------------------------------------------------- */
 
 /* Two geoms in one step; the first is pushed by the second. */
-struct meeting {
+struct contact_meeting {
 	const struct surface_mix *mix;
 	struct vec3 direction; /* first friction direction, world; zero: none given */
 	struct vec3 gained;    /* velocity of the first against the second from gravity in the step */
@@ -229,7 +230,7 @@ struct meeting {
 	int count; /* of contacts */
 };
 
-static struct quat turn_of_link(const struct worker *worker, uint32_t index)
+static struct quat contact_turn_of_link(const struct worker *worker, uint32_t index)
 {
 	const struct scene_link *link = &worker->scene->links[index];
 	if (link->body == SCENE_NONE)
@@ -239,13 +240,13 @@ static struct quat turn_of_link(const struct worker *worker, uint32_t index)
 
 /* fdir1 in world axes; zero when the surface has none. ODE knows no rotation of a plane, so that of a static geom comes
  * from the scene. */
-static struct vec3 given_direction(const struct worker *worker, const struct scene_geom *geom, dGeomID id)
+static struct vec3 contact_given_direction(const struct worker *worker, const struct scene_geom *geom, dGeomID id)
 {
 	struct vec3 d = geom->surface->fdir1;
 	if (d.x == 0 && d.y == 0 && d.z == 0)
 		return d;
 	if (geom->friction_link != SCENE_NONE)
-		return quat_rotate(turn_of_link(worker, geom->friction_link), d);
+		return quat_rotate(contact_turn_of_link(worker, geom->friction_link), d);
 	if (geom->kind == SCENE_PLANE && geom->body == SCENE_NONE)
 		return quat_rotate(geom->in_body.q, d);
 	dQuaternion q;
@@ -253,19 +254,19 @@ static struct vec3 given_direction(const struct worker *worker, const struct sce
 	return quat_rotate(quat_from(q), d);
 }
 
-static struct vec3 pull(const struct worker *worker, uint32_t body)
+static struct vec3 contact_pull(const struct worker *worker, uint32_t body)
 {
 	const struct scene_body *b = body == SCENE_NONE ? NULL : &worker->scene->bodies[body];
 	bool falls = b && !b->kinematic && b->gravity && !b->added;
 	return falls ? worker->scene->gravity : (struct vec3){0, 0, 0};
 }
 
-static struct vec3 across(struct vec3 v, struct vec3 normal)
+static struct vec3 contact_across(struct vec3 v, struct vec3 normal)
 {
 	return vec3_sub(v, vec3_scale(normal, vec3_dot(v, normal)));
 }
 
-static struct vec3 point_velocity(const struct body_at_hand *body, struct vec3 at)
+static struct vec3 contact_point_velocity(const struct body_at_hand *body, struct vec3 at)
 {
 	if (!body)
 		return (struct vec3){0, 0, 0};
@@ -273,24 +274,24 @@ static struct vec3 point_velocity(const struct body_at_hand *body, struct vec3 a
 }
 
 /* The slip that this step would bring without friction: the present slip and what gravity adds. */
-static struct vec3 coming_slip(const struct meeting *m, const struct contact_row *row)
+static struct vec3 contact_coming_slip(const struct contact_meeting *m, const struct contact_row *row)
 {
-	struct vec3 now = vec3_sub(point_velocity(m->a, row->at), point_velocity(m->b, row->at));
-	return across(vec3_add(now, m->gained), row->normal);
+	struct vec3 now = vec3_sub(contact_point_velocity(m->a, row->at), contact_point_velocity(m->b, row->at));
+	return contact_across(vec3_add(now, m->gained), row->normal);
 }
 
 /* Where the surface of the belt runs: 0 at its sides, where the normal is along the axis. */
-static struct vec3 run_of(const struct surface_control *belt, struct vec3 normal, bool second)
+static struct vec3 contact_run_of(const struct surface_control *belt, struct vec3 normal, bool second)
 {
 	return vec3_cross(second ? vec3_scale(normal, -1) : normal, belt->axis);
 }
 
 /* The first direction of friction is that of the belt, or along a circle around its centre. *ret_speed: of the belt in
  * this direction. False: it does not run here. */
-static bool find_run(const struct surface_control *belt, struct vec3 normal, bool second, struct vec3 at,
+static bool contact_find_run(const struct surface_control *belt, struct vec3 normal, bool second, struct vec3 at,
 	struct vec3 *ret_first, double *ret_speed)
 {
-	struct vec3 run = run_of(belt, normal, second), first = run;
+	struct vec3 run = contact_run_of(belt, normal, second), first = run;
 	if (belt->turns)
 		first = vec3_cross(normal, vec3_sub(at, belt->centre));
 	double length = vec3_length(first);
@@ -304,18 +305,18 @@ static bool find_run(const struct surface_control *belt, struct vec3 normal, boo
 /* The solver brings the velocity of the first body that moves against the second to "motion", in both directions. It is
  * that at which the surfaces do not slide. The first body of a contact with a static geom is the other one, and the
  * normal is turned. */
-static bool set_motion(const struct meeting *m, struct contact_row *row)
+static bool contact_set_motion(const struct contact_meeting *m, struct contact_row *row)
 {
 	struct vec3 first = {0, 0, 0}, normal = row->normal;
 	double speed = 0;
 	uint32_t own = 0;
-	while (own < 2 && !(m->belt[own] && find_run(m->belt[own], normal, own, row->at, &first, &speed)))
+	while (own < 2 && !(m->belt[own] && contact_find_run(m->belt[own], normal, own, row->at, &first, &speed)))
 		own++;
 	if (own == 2)
 		return false;
 	double motion1 = own ? speed : -speed, motion2 = 0, sign = m->a ? 1 : -1;
 	if (!own && m->belt[1]) {
-		struct vec3 other = vec3_scale(run_of(m->belt[1], normal, true), m->belt[1]->speed);
+		struct vec3 other = vec3_scale(contact_run_of(m->belt[1], normal, true), m->belt[1]->speed);
 		motion1 += vec3_dot(other, first);
 		motion2 += vec3_dot(other, vec3_cross(normal, first));
 	}
@@ -328,7 +329,7 @@ static bool set_motion(const struct meeting *m, struct contact_row *row)
 
 /* The compliances of both wheels and of the surfaces add up: the same force acts on each of them. The compliance of a
  * wheel holds for all contacts of the two geoms together, which share its force. */
-static struct vec3 contact_set_slip(const struct meeting *m, struct contact_row *row)
+static struct vec3 contact_set_slip(const struct contact_meeting *m, struct contact_row *row)
 {
 	struct vec3 axis = {0, 0, 0};
 	for (uint32_t i = 0; i < 2; i++) {
@@ -340,22 +341,22 @@ static struct vec3 contact_set_slip(const struct meeting *m, struct contact_row 
 		row->slip[0] += m->count * m->wheel[i]->slip1;
 		row->slip[1] += m->count * m->wheel[i]->slip2;
 		if (vec3_dot(axis, axis) < 1e-12)
-			axis = across(m->wheel[i]->axis, row->normal);
+			axis = contact_across(m->wheel[i]->axis, row->normal);
 	}
 	return axis;
 }
 
-static void set_direction(const struct meeting *m, struct contact_row *row)
+static void contact_set_direction(const struct contact_meeting *m, struct contact_row *row)
 {
 	struct vec3 first = {0, 0, 0};
 	if (m->wheel[0] || m->wheel[1])
 		first = contact_set_slip(m, row);
-	if ((m->belt[0] || m->belt[1]) && set_motion(m, row))
+	if ((m->belt[0] || m->belt[1]) && contact_set_motion(m, row))
 		return;
 	if (m->mix->directed && vec3_dot(first, first) < 1e-12)
-		first = across(m->direction, row->normal);
+		first = contact_across(m->direction, row->normal);
 	if (vec3_dot(first, first) < 1e-12)
-		first = coming_slip(m, row);
+		first = contact_coming_slip(m, row);
 	double length = vec3_length(first);
 	if (length <= SLIP_MIN) /* any direction is as good: the solver picks one from the normal */
 		return;
@@ -363,16 +364,16 @@ static void set_direction(const struct meeting *m, struct contact_row *row)
 }
 
 /* The speed at which the spring would part the two models in this step, if its contacts alone held them. */
-static double contact_parting_speed(const struct meeting *m, const struct contact_row *row)
+static double contact_parting_speed(const struct contact_meeting *m, const struct contact_row *row)
 {
-	struct vec3 v = vec3_sub(point_velocity(m->a, row->at), point_velocity(m->b, row->at));
+	struct vec3 v = vec3_sub(contact_point_velocity(m->a, row->at), contact_point_velocity(m->b, row->at));
 	double speed = vec3_dot(vec3_add(v, m->gained), row->normal);
 	double push = row->depth * m->mix->erp / m->mix->dt;
 	double share = m->count * m->mobility * m->mix->dt / row->softness;
 	return (speed + share * push) / (1 + share);
 }
 
-static void set_depth(const struct meeting *m, struct contact_row *row)
+static void contact_set_depth(const struct contact_meeting *m, struct contact_row *row)
 {
 	const struct surface_mix *mix = m->mix;
 	double depth = MAX(row->depth - mix->min_depth, 0.0);
@@ -388,7 +389,7 @@ static void set_depth(const struct meeting *m, struct contact_row *row)
 		row->softness = MAX(row->softness * reach / (depth * mix->erp), PHYSICS_CFM_MIN);
 }
 
-static bool usable(const dContactGeom *found)
+static bool contact_usable(const dContactGeom *found)
 {
 	double sum = found->depth;
 	for (int i = 0; i < 3; i++)
@@ -396,7 +397,7 @@ static bool usable(const dContactGeom *found)
 	return isfinite(sum);
 }
 
-static void note_touch(struct worker *worker, const struct scene_geom *a, const struct scene_geom *b)
+static void contact_note_touch(struct worker *worker, const struct scene_geom *a, const struct scene_geom *b)
 {
 	if (a->body != SCENE_NONE)
 		worker->instances[a->model]->touched = true;
@@ -407,7 +408,7 @@ static void note_touch(struct worker *worker, const struct scene_geom *a, const 
 /* --- making them ------------------------------------------------------------------------------------------------ */
 
 static void contact_add(
-	const struct geom_pair *pair, const struct meeting *m, const dContactGeom *found, contact_rows *to)
+	const struct geom_pair *pair, const struct contact_meeting *m, const dContactGeom *found, contact_rows *to)
 {
 	const dSurfaceParameters *surface = &m->mix->surface;
 	struct contact_row row = {
@@ -430,8 +431,8 @@ static void contact_add(
 		.rolling = surface->rho,
 		.spinning = surface->rhoN,
 	};
-	set_direction(m, &row);
-	set_depth(m, &row);
+	contact_set_direction(m, &row);
+	contact_set_depth(m, &row);
 	vec_push(to, row);
 }
 
@@ -467,7 +468,7 @@ void contact_make_joint(struct worker *worker, const struct contact_row *row)
 }
 
 /* The demands of systems for the surface of a geom; NULL: there are none. */
-static const struct surface_control *surface_asked(const struct worker *worker, uint32_t geom)
+static const struct surface_control *contact_surface_asked(const struct worker *worker, uint32_t geom)
 {
 	const struct control *control = worker->owner->control;
 	return control->models[worker->scene->geoms[geom].model].surfaces ? &control->surfaces[geom] : NULL;
@@ -479,42 +480,44 @@ static double contact_mobility(const struct worker *worker, uint32_t geom)
 	return g->body == SCENE_NONE ? 0 : worker->instances[g->model]->inverse_mass;
 }
 
-static void begin_meeting(const struct worker *worker, const struct geom_pair *pair, dGeomID ga, dGeomID gb,
-	const struct surface_mix *mix, struct meeting *ret)
+static void contact_begin_meeting(const struct worker *worker, const struct geom_pair *pair, dGeomID ga, dGeomID gb,
+	const struct surface_mix *mix, struct contact_meeting *ret)
 {
 	ret->mix = mix;
 	ret->direction = (struct vec3){0, 0, 0};
 	if (mix->directed) {
-		ret->direction = given_direction(worker, &worker->scene->geoms[pair->a], ga);
+		ret->direction = contact_given_direction(worker, &worker->scene->geoms[pair->a], ga);
 		if (vec3_dot(ret->direction, ret->direction) == 0)
-			ret->direction = given_direction(worker, &worker->scene->geoms[pair->b], gb);
+			ret->direction = contact_given_direction(worker, &worker->scene->geoms[pair->b], gb);
 	}
 	for (uint32_t i = 0; i < 2; i++)
 		ret->bodies[i] = worker->scene->geoms[i ? pair->b : pair->a].body;
 	ret->a = ret->bodies[0] == SCENE_NONE ? NULL : &worker->hand[ret->bodies[0]];
 	ret->b = ret->bodies[1] == SCENE_NONE ? NULL : &worker->hand[ret->bodies[1]];
 	for (uint32_t i = 0; i < 2; i++) {
-		const struct surface_control *asked = surface_asked(worker, i ? pair->b : pair->a);
+		const struct surface_control *asked = contact_surface_asked(worker, i ? pair->b : pair->a);
 		ret->belt[i] = asked && asked->runs ? asked : NULL;
 		ret->wheel[i] = asked && asked->slips ? asked : NULL;
 	}
-	ret->gained = vec3_scale(vec3_sub(pull(worker, ret->bodies[0]), pull(worker, ret->bodies[1])), mix->dt);
+	ret->gained = vec3_scale(
+		vec3_sub(contact_pull(worker, ret->bodies[0]), contact_pull(worker, ret->bodies[1])), mix->dt);
 	ret->mobility = contact_mobility(worker, pair->a) + contact_mobility(worker, pair->b);
 }
 
-static int find(struct worker *worker, const struct geom_pair *pair, dGeomID ga, dGeomID gb, dContactGeom *ret)
+static int contact_find_points(
+	struct worker *worker, const struct geom_pair *pair, dGeomID ga, dGeomID gb, dContactGeom *ret)
 {
 	const struct scene_geom *a = &worker->scene->geoms[pair->a], *b = &worker->scene->geoms[pair->b];
 	uint32_t most = MIN(MIN(a->max_contacts, b->max_contacts), (uint32_t)PHYSICS_CONTACTS_MAX);
 	int count = most ? shape_collide(worker, pair->a, pair->b, ga, gb, worker->near, (int)most, ret) : 0;
 	int kept = 0;
 	for (int i = 0; i < count; i++)
-		if (usable(&ret[i]))
+		if (contact_usable(&ret[i]))
 			ret[kept++] = ret[i];
 	return kept;
 }
 
-static const struct surface_mix *mix_of(struct worker *worker, const struct geom_pair *pair)
+static const struct surface_mix *contact_mix_of(struct worker *worker, const struct geom_pair *pair)
 {
 	const struct scene_geom *geoms = worker->scene->geoms;
 	return surface_meet(
@@ -523,13 +526,13 @@ static const struct surface_mix *mix_of(struct worker *worker, const struct geom
 
 int contact_find(struct worker *worker, const struct geom_pair *pair, dContactGeom *ret)
 {
-	return mix_of(worker, pair)->apart
-		       ? 0
-		       : find(worker, pair, geom_id(worker, pair->a), geom_id(worker, pair->b), ret);
+	return contact_mix_of(worker, pair)->apart ? 0
+						   : contact_find_points(worker, pair, contact_geom_id(worker, pair->a),
+							     contact_geom_id(worker, pair->b), ret);
 }
 
 /* Keeps the deepest contact only. */
-static int keep_deepest(dContactGeom *found, int count)
+static int contact_keep_deepest(dContactGeom *found, int count)
 {
 	for (int i = 1; i < count; i++)
 		if (found[i].depth > found[0].depth)
@@ -540,17 +543,17 @@ static int keep_deepest(dContactGeom *found, int count)
 /* Appends the contacts of a pair to *to; *ret: as ODE has them. Returns their number. */
 static int contact_meet_pair(struct worker *worker, const struct geom_pair *pair, dContactGeom *ret, contact_rows *to)
 {
-	const struct surface_mix *mix = mix_of(worker, pair);
+	const struct surface_mix *mix = contact_mix_of(worker, pair);
 	if (mix->apart)
 		return 0;
-	dGeomID ga = geom_id(worker, pair->a), gb = geom_id(worker, pair->b);
-	int count = find(worker, pair, ga, gb, ret);
+	dGeomID ga = contact_geom_id(worker, pair->a), gb = contact_geom_id(worker, pair->b);
+	int count = contact_find_points(worker, pair, ga, gb, ret);
 	if (pair->part == CONTACT_DEEPEST)
-		count = keep_deepest(ret, count);
+		count = contact_keep_deepest(ret, count);
 	if (!count)
 		return 0;
-	struct meeting m;
-	begin_meeting(worker, pair, ga, gb, mix, &m);
+	struct contact_meeting m;
+	contact_begin_meeting(worker, pair, ga, gb, mix, &m);
 	m.count = count;
 	for (int i = 0; i < count; i++)
 		contact_add(pair, &m, &ret[i], to);
@@ -563,23 +566,23 @@ static void contact_collide(struct worker *worker, const struct geom_pair *pair)
 	int count = contact_meet_pair(worker, pair, found, &worker->rows_of_contacts);
 	if (!count)
 		return;
-	note_touch(worker, &worker->scene->geoms[pair->a], &worker->scene->geoms[pair->b]);
+	contact_note_touch(worker, &worker->scene->geoms[pair->a], &worker->scene->geoms[pair->b]);
 	if (worker->owner->observe & OBSERVE_CONTACTS)
 		observe_contacts(worker, pair, found, (uint32_t)count);
 	worker->contacts_made += (uint32_t)count;
 }
 
-static void find_pairs(struct worker *worker, const struct group *group)
+static void contact_find_pairs(struct worker *worker, const struct group *group)
 {
 	worker->geom_pairs.count = 0;
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		struct instance *instance = worker->instances[group->members.at[i]];
-		pair_with_statics(worker, instance);
+		contact_pair_with_statics(worker, instance);
 		if (instance->self_collides)
-			pair_within(worker, instance);
+			contact_pair_within(worker, instance);
 	}
 	for (uint32_t i = 0; i < group->pair_count; i++)
-		pair_models(worker, group->pairs[i].a, group->pairs[i].b);
+		contact_pair_models(worker, group->pairs[i].a, group->pairs[i].b);
 }
 
 void contact_list_near(struct worker *worker, const struct group *group, double near,
@@ -588,8 +591,8 @@ void contact_list_near(struct worker *worker, const struct group *group, double 
 	dContactGeom found[PHYSICS_CONTACTS_MAX];
 	worker->making = group;
 	worker->near = near;
-	find_pairs(worker, group);
-	sort_pairs(worker);
+	contact_find_pairs(worker, group);
+	contact_sort_pairs(worker);
 	crowd_thin_out(worker);
 	for (uint32_t i = 0; i < worker->geom_pairs.count && !worker_abandons(worker); i++) {
 		const struct geom_pair *pair = &worker->geom_pairs.at[i];
@@ -603,8 +606,8 @@ void contact_make(struct worker *worker, struct group *group)
 {
 	worker->making = group;
 	group->row_first = worker->rows_of_contacts.count;
-	find_pairs(worker, group);
-	sort_pairs(worker);
+	contact_find_pairs(worker, group);
+	contact_sort_pairs(worker);
 	crowd_thin_out(worker);
 	for (uint32_t i = 0; i < worker->geom_pairs.count && !worker_abandons(worker); i++)
 		if (worker->geom_pairs.at[i].part != CONTACT_NONE)

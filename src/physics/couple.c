@@ -27,20 +27,20 @@
 #include <string.h>
 
 enum {
-	ROUNDS_MAX = 3,     /* searches of an island in one step */
-	DIRECTIONS_MAX = 8, /* of one search */
-	NARROWED_MAX = 5,   /* tries to narrow a zero down */
+	COUPLE_ROUNDS_MAX = 3, /* searches of an island in one step */
+	DIRECTIONS_MAX = 8,    /* of one search */
+	NARROWED_MAX = 5,      /* tries to narrow a zero down */
 };
 #define LEFT_MAX 1e-9      /* rad/s or m/s: a smaller error counts as none */
 #define REACH_FACTOR 10.0  /* when an impulse has no effect, the next is this many times as large */
-#define REACH_MAX 1e4      /* at most this many times what free bodies would need */
+#define COUPLE_REACH_MAX 1e4 /* at most this many times what free bodies would need */
 #define NEAR 1e-3          /* of the error: this part counts as none in a first approach */
-#define FLAT 1e-8          /* of the effect on free bodies: this part counts as none */
+#define COUPLE_FLAT 1e-8   /* of the effect on free bodies: this part counts as none */
 
 /* --- what is coupled -----------------------------------------------------------------------------------------------
  */
 
-static uint32_t place_of(struct coupling *coupling, uint32_t body)
+static uint32_t couple_place_of(struct coupling *coupling, uint32_t body)
 {
 	for (uint32_t i = 0; i < coupling->count; i++)
 		if (coupling->body[i] == body)
@@ -50,24 +50,25 @@ static uint32_t place_of(struct coupling *coupling, uint32_t body)
 	return coupling->count++;
 }
 
-static void add_body(struct coupling *coupling, uint32_t body, struct vec3 linear, struct vec3 angular, double weight)
+static void couple_add_body(
+	struct coupling *coupling, uint32_t body, struct vec3 linear, struct vec3 angular, double weight)
 {
 	if (body == SCENE_NONE)
 		return;
-	uint32_t i = place_of(coupling, body);
+	uint32_t i = couple_place_of(coupling, body);
 	coupling->linear[i] = vec3_add(coupling->linear[i], vec3_scale(linear, weight));
 	coupling->angular[i] = vec3_add(coupling->angular[i], vec3_scale(angular, weight));
 }
 
-static void add_rate(
+static void couple_add_rate(
 	struct coupling *coupling, const struct scene_joint *joint, const struct axis_rate *rate, double weight)
 {
-	add_body(coupling, joint->child, rate->linear[0], rate->angular[0], weight);
-	add_body(coupling, joint->parent, rate->linear[1], rate->angular[1], weight);
+	couple_add_body(coupling, joint->child, rate->linear[0], rate->angular[0], weight);
+	couple_add_body(coupling, joint->parent, rate->linear[1], rate->angular[1], weight);
 }
 
 /* The velocity per unit of impulse that free bodies would get along it. */
-static double mobility_of(const struct worker *worker, const struct coupling *coupling)
+static double couple_mobility_of(const struct worker *worker, const struct coupling *coupling)
 {
 	double mobility = 0;
 	for (uint32_t i = 0; i < coupling->count; i++) {
@@ -90,11 +91,11 @@ static double mobility_of(const struct worker *worker, const struct coupling *co
 }
 
 /* amiss: the position error of the coupling. */
-static void finish(struct worker *worker, struct coupling *coupling, double amiss, double back_max, double dt)
+static void couple_finish(struct worker *worker, struct coupling *coupling, double amiss, double back_max, double dt)
 {
 	double back = worker->scene->sdf->physics.erp * amiss / dt;
 	coupling->target = -fmin(fmax(back, -back_max), back_max);
-	coupling->mobility = mobility_of(worker, coupling);
+	coupling->mobility = couple_mobility_of(worker, coupling);
 	if (!(coupling->mobility > 0)) { /* none of its bodies can move */
 		worker->couplings.count--;
 		return;
@@ -105,7 +106,7 @@ static void finish(struct worker *worker, struct coupling *coupling, double amis
 	coupling->impulse = coupling->best = force * dt;
 }
 
-static struct coupling *begin(struct worker *worker, uint32_t joint, uint32_t which)
+static struct coupling *couple_begin_one(struct worker *worker, uint32_t joint, uint32_t which)
 {
 	vec_push(&worker->couplings, (struct coupling){0});
 	struct coupling *coupling = &worker->couplings.at[worker->couplings.count - 1];
@@ -115,58 +116,59 @@ static struct coupling *begin(struct worker *worker, uint32_t joint, uint32_t wh
 	return coupling;
 }
 
-static double position_of(const struct worker *worker, uint32_t joint, uint32_t axis)
+static double couple_position_of(const struct worker *worker, uint32_t joint, uint32_t axis)
 {
 	return state_joint(worker->owner->state, joint, false)->position[axis];
 }
 
 /* Slides by `lead` for each radian. */
-static void collect_thread(struct worker *worker, uint32_t index, dJointID id, double dt)
+static void couple_collect_thread(struct worker *worker, uint32_t index, dJointID id, double dt)
 {
 	const struct scene_joint *joint = &worker->scene->joints[index];
-	struct coupling *coupling = begin(worker, index, 0);
+	struct coupling *coupling = couple_begin_one(worker, index, 0);
 	double lead = 1 / joint->sdf->thread_pitch;
 	struct axis_rate slide, turn;
 	scene_axis_sliding(worker->owner->state, joint, false, &slide);
 	scene_axis_turning(worker->owner->state, joint, 0, false, &turn);
-	add_rate(coupling, joint, &slide, 1);
-	add_rate(coupling, joint, &turn, -lead);
-	finish(worker, coupling, dJointGetPistonPosition(id) - lead * position_of(worker, index, 0),
+	couple_add_rate(coupling, joint, &slide, 1);
+	couple_add_rate(coupling, joint, &turn, -lead);
+	couple_finish(worker, coupling, dJointGetPistonPosition(id) - lead * couple_position_of(worker, index, 0),
 		PHYSICS_SLIDE_BACK_MAX, dt);
 }
 
 /* SDF: theta_child = -ratio theta_parent, both against the reference body. */
-static void collect_gears(struct worker *worker, uint32_t index, double dt)
+static void couple_collect_gears(struct worker *worker, uint32_t index, double dt)
 {
 	const struct scene_joint *joint = &worker->scene->joints[index];
-	struct coupling *coupling = begin(worker, index, 0);
+	struct coupling *coupling = couple_begin_one(worker, index, 0);
 	const struct vec3 none = {0, 0, 0};
 	double ratio = joint->sdf->gearbox_ratio;
 	struct vec3 input = scene_axis_direction(worker->owner->state, joint, 0, false);
 	struct vec3 output = scene_axis_direction(worker->owner->state, joint, 1, false);
-	add_body(coupling, joint->parent, none, input, ratio);
-	add_body(coupling, joint->child, none, output, 1);
-	add_body(coupling, joint->reference, none, input, -ratio);
-	add_body(coupling, joint->reference, none, output, -1);
-	finish(worker, coupling, ratio * position_of(worker, index, 0) + position_of(worker, index, 1),
+	couple_add_body(coupling, joint->parent, none, input, ratio);
+	couple_add_body(coupling, joint->child, none, output, 1);
+	couple_add_body(coupling, joint->reference, none, input, -ratio);
+	couple_add_body(coupling, joint->reference, none, output, -1);
+	couple_finish(worker, coupling,
+		ratio * couple_position_of(worker, index, 0) + couple_position_of(worker, index, 1),
 		PHYSICS_TURN_BACK_MAX, dt);
 }
 
-static void collect_mimic(struct worker *worker, uint32_t index, uint32_t axis, uint32_t which, double dt)
+static void couple_collect_mimic(struct worker *worker, uint32_t index, uint32_t axis, uint32_t which, double dt)
 {
 	const struct scene_joint *joint = &worker->scene->joints[index];
 	const struct scene_mimic *mimic = &joint->mimic[axis];
 	const struct scene_joint *leader = &worker->scene->joints[mimic->joint];
-	struct coupling *coupling = begin(worker, index, which);
+	struct coupling *coupling = couple_begin_one(worker, index, which);
 	struct axis_rate own, leading;
 	coupling->axis = axis;
 	scene_axis_rate_of(worker->owner->state, joint, axis, false, &own);
 	scene_axis_rate_of(worker->owner->state, leader, mimic->axis, false, &leading);
-	add_rate(coupling, joint, &own, 1);
-	add_rate(coupling, leader, &leading, -mimic->multiplier);
-	double wanted =
-		mimic->multiplier * (position_of(worker, mimic->joint, mimic->axis) - mimic->reference) + mimic->offset;
-	finish(worker, coupling, position_of(worker, index, axis) - wanted,
+	couple_add_rate(coupling, joint, &own, 1);
+	couple_add_rate(coupling, leader, &leading, -mimic->multiplier);
+	double wanted = mimic->multiplier * (couple_position_of(worker, mimic->joint, mimic->axis) - mimic->reference) +
+			mimic->offset;
+	couple_finish(worker, coupling, couple_position_of(worker, index, axis) - wanted,
 		joint->kind == SDF_PRISMATIC ? PHYSICS_SLIDE_BACK_MAX : PHYSICS_TURN_BACK_MAX, dt);
 }
 
@@ -175,17 +177,17 @@ void couple_collect(struct worker *worker, uint32_t index, dJointID id, double d
 	const struct scene_joint *joint = &worker->scene->joints[index];
 	uint32_t which = 0;
 	if (joint->kind == SDF_SCREW)
-		collect_thread(worker, index, id, dt);
+		couple_collect_thread(worker, index, id, dt);
 	else if (joint->kind == SDF_GEARBOX)
-		collect_gears(worker, index, dt);
+		couple_collect_gears(worker, index, dt);
 	which += joint->kind == SDF_SCREW || joint->kind == SDF_GEARBOX;
 	for (uint32_t a = 0; a < joint->axis_count; a++)
 		if (joint->mimic[a].joint != SCENE_NONE)
-			collect_mimic(worker, index, a, which++, dt);
+			couple_collect_mimic(worker, index, a, which++, dt);
 }
 
 /* The twist about the axis of what turns the reference's pose against the pose in the file. */
-static double twist(struct quat reference, struct quat body, struct vec3 axis)
+static double couple_twist(struct quat reference, struct quat body, struct vec3 axis)
 {
 	struct quat turn = quat_mul(quat_conj(reference), body);
 	double angle = 2 * math_atan2(vec3_dot((struct vec3){turn.x, turn.y, turn.z}, axis), turn.w);
@@ -206,7 +208,7 @@ double couple_angle(const struct physics *physics, uint32_t index, uint32_t axis
 		turn[i] = quat_mul(quat_from(q),
 			quat_conj(physics->scene->bodies[bodies[i]].reference.q));
 	}
-	return twist(turn[0], turn[1], joint->axis[axis].xyz_world);
+	return couple_twist(turn[0], turn[1], joint->axis[axis].xyz_world);
 }
 
 /* --- tries --------------------------------------------------------------------------------------------------------
@@ -228,7 +230,7 @@ void couple_apply(struct worker *worker, double dt)
 }
 
 /* The error of the rate after a try, by the directions of state k. */
-static double left_of(const struct worker *worker, const struct coupling *coupling)
+static double couple_left_of(const struct worker *worker, const struct coupling *coupling)
 {
 	double rate = -coupling->target;
 	for (uint32_t i = 0; i < coupling->count; i++) {
@@ -248,7 +250,7 @@ enum search_phase {
 };
 
 /* The couplings of the island with this root. */
-struct search {
+struct couple_search {
 	struct worker *worker;
 	uint32_t root;
 	struct coupling *lead; /* its first coupling, which keeps the data of the search */
@@ -260,7 +262,7 @@ struct search {
 		c < end_; c++)                                                                                         \
 		if (c->root == (search)->root)
 
-static double worst(const struct search *search, bool tried)
+static double couple_worst(const struct couple_search *search, bool tried)
 {
 	double most = 0;
 	FOR_EACH(c, search)
@@ -268,7 +270,7 @@ static double worst(const struct search *search, bool tried)
 	return most;
 }
 
-static uint32_t count_of(const struct search *search)
+static uint32_t couple_count_of(const struct couple_search *search)
 {
 	uint32_t count = 0;
 	FOR_EACH(c, search)
@@ -276,7 +278,7 @@ static uint32_t count_of(const struct search *search)
 	return count;
 }
 
-static void try_along(const struct search *search, double reach)
+static void couple_try_along(const struct couple_search *search, double reach)
 {
 	search->lead->reach = reach;
 	search->lead->phase = SEARCH_TRIED;
@@ -284,14 +286,14 @@ static void try_along(const struct search *search, double reach)
 	c->impulse = c->at + reach * c->direction;
 }
 
-static void try_at(const struct search *search, enum search_phase phase)
+static void couple_try_at(const struct couple_search *search, enum search_phase phase)
 {
 	search->lead->phase = phase;
 	FOR_EACH(c, search)
 	c->impulse = c->at;
 }
 
-static void end_search(const struct search *search)
+static void couple_end_search(const struct couple_search *search)
 {
 	bool kept = true;
 	FOR_EACH(c, search)
@@ -302,11 +304,11 @@ static void end_search(const struct search *search)
 	if (kept)
 		search->lead->phase = SEARCH_DONE;
 	else
-		try_at(search, SEARCH_LAST);
+		couple_try_at(search, SEARCH_LAST);
 }
 
 /* To be called when `left` is the error at `at`. */
-static void turn_to_gradient(const struct search *search, bool anew)
+static void couple_turn_to_gradient(const struct couple_search *search, bool anew)
 {
 	struct coupling *lead = search->lead;
 	double before = lead->weight;
@@ -317,68 +319,68 @@ static void turn_to_gradient(const struct search *search, bool anew)
 	double carry = anew || !(before > 0) ? 0 : lead->weight / before;
 	FOR_EACH(c, search)
 	c->direction = c->left / c->mobility + carry * c->direction;
-	try_along(search, 1);
+	couple_try_along(search, 1);
 }
 
-static void begin_round(const struct search *search)
+static void couple_begin_round(const struct couple_search *search)
 {
 	FOR_EACH(c, search)
 	c->left = c->tried;
-	double most = worst(search, false);
+	double most = couple_worst(search, false);
 	if (!search->lead->rounds || most < search->lead->best_left) {
 		search->lead->best_left = most;
 		FOR_EACH(c, search)
 		c->best = c->at;
 	}
-	if (most <= LEFT_MAX || search->lead->rounds == ROUNDS_MAX) {
-		end_search(search);
+	if (most <= LEFT_MAX || search->lead->rounds == COUPLE_ROUNDS_MAX) {
+		couple_end_search(search);
 		return;
 	}
 	search->lead->rounds++;
 	search->lead->directions = 0;
-	turn_to_gradient(search, true);
+	couple_turn_to_gradient(search, true);
 }
 
 /* No axis gives way: impulses without effect are halved. */
-static void give_way(const struct search *search)
+static void couple_give_way(const struct couple_search *search)
 {
-	double most = worst(search, false);
+	double most = couple_worst(search, false);
 	FOR_EACH(c, search)
 	{
 		if (fabs(c->left) > most / 10)
 			c->at /= 2;
 		c->best = c->at;
 	}
-	try_at(search, SEARCH_LAST);
+	couple_try_at(search, SEARCH_LAST);
 }
 
-static void next_direction(const struct search *search)
+static void couple_next_direction(const struct couple_search *search)
 {
-	if (++search->lead->directions < MIN(count_of(search), (uint32_t)DIRECTIONS_MAX) &&
-		worst(search, false) > LEFT_MAX)
-		turn_to_gradient(search, false);
+	if (++search->lead->directions < MIN(couple_count_of(search), (uint32_t)DIRECTIONS_MAX) &&
+		couple_worst(search, false) > LEFT_MAX)
+		couple_turn_to_gradient(search, false);
 	else
-		try_at(search, SEARCH_FOUND);
+		couple_try_at(search, SEARCH_FOUND);
 }
 
 /* Moves to a point `part` of the way to the try; the error there is computed, not tried. */
-static void go_along(const struct search *search, double part)
+static void couple_go_along(const struct couple_search *search, double part)
 {
 	FOR_EACH(c, search)
 	{
 		c->at += part * search->lead->reach * c->direction;
 		c->left += part * (c->tried - c->left);
 	}
-	next_direction(search);
+	couple_next_direction(search);
 }
 
 /* Narrows the zero between a point at which the impulse has no effect yet and one beyond the zero: false position,
  * where the weight of an end that does not move is reduced each time (the Illinois rule). */
-static void narrow(const struct search *search, double here, double there)
+static void couple_narrow(const struct couple_search *search, double here, double there)
 {
 	struct coupling *lead = search->lead;
 	if (fabs(there) <= NEAR * here || lead->narrowed++ == NARROWED_MAX) {
-		go_along(search, 1);
+		couple_go_along(search, 1);
 		return;
 	}
 	bool low = there > 0;
@@ -387,11 +389,12 @@ static void narrow(const struct search *search, double here, double there)
 	if (lead->narrowed > 1 && low == lead->was_low)
 		*(low ? &lead->high_left : &lead->low_left) /= 2;
 	lead->was_low = low;
-	try_along(search, lead->low + (lead->high - lead->low) * lead->low_left / (lead->low_left - lead->high_left));
+	couple_try_along(
+		search, lead->low + (lead->high - lead->low) * lead->low_left / (lead->low_left - lead->high_left));
 }
 
 /* Along the direction the error falls; the search goes on where it is zero. */
-static void look_along(const struct search *search)
+static void couple_look_along(const struct couple_search *search)
 {
 	struct coupling *lead = search->lead;
 	double here = 0, there = 0, free = 0;
@@ -401,35 +404,35 @@ static void look_along(const struct search *search)
 		there += c->direction * c->tried;
 		free += c->direction * c->direction * c->mobility;
 	}
-	bool flat = here - there <= FLAT * lead->reach * free;
+	bool flat = here - there <= COUPLE_FLAT * lead->reach * free;
 	if (lead->narrowed) {
-		narrow(search, here, there);
-	} else if (flat && lead->reach < REACH_MAX) {
+		couple_narrow(search, here, there);
+	} else if (flat && lead->reach < COUPLE_REACH_MAX) {
 		lead->low = lead->reach;
-		try_along(search, lead->reach * REACH_FACTOR);
+		couple_try_along(search, lead->reach * REACH_FACTOR);
 	} else if (flat) {
-		give_way(search);
+		couple_give_way(search);
 	} else if (lead->reach > 1 && there < 0) {
 		lead->low_left = here;
-		narrow(search, here, there);
+		couple_narrow(search, here, there);
 	} else {
-		go_along(search, here / (here - there));
+		couple_go_along(search, here / (here - there));
 	}
 }
 
-static void advance(const struct search *search)
+static void couple_advance(const struct couple_search *search)
 {
 	switch (search->lead->phase) {
 	case SEARCH_BEGUN:
 		FOR_EACH(c, search)
 		c->at = c->impulse;
-		begin_round(search);
+		couple_begin_round(search);
 		break;
 	case SEARCH_FOUND:
-		begin_round(search);
+		couple_begin_round(search);
 		break;
 	case SEARCH_TRIED:
-		look_along(search);
+		couple_look_along(search);
 		break;
 	case SEARCH_LAST:
 	case SEARCH_DONE:
@@ -439,7 +442,7 @@ static void advance(const struct search *search)
 }
 
 /* The leads are the first couplings of their islands. A single coupling needs no island, unless the pass is for one. */
-static void begin_searches(struct worker *worker, bool islands)
+static void couple_begin_searches(struct worker *worker, bool islands)
 {
 	uint32_t alone = worker->pass.alone;
 	for (uint32_t i = 0; i < worker->couplings.count; i++) {
@@ -457,20 +460,20 @@ void couple_begin(struct worker *worker)
 	bool islands = worker->couplings.count > 1 || worker->pass.alone != SCENE_NONE;
 	if (islands)
 		solver_find_islands(worker);
-	begin_searches(worker, islands);
+	couple_begin_searches(worker, islands);
 }
 
 bool couple_search(struct worker *worker)
 {
 	bool done = true;
 	for (uint32_t i = 0; i < worker->couplings.count; i++)
-		worker->couplings.at[i].tried = left_of(worker, &worker->couplings.at[i]);
+		worker->couplings.at[i].tried = couple_left_of(worker, &worker->couplings.at[i]);
 	for (uint32_t i = 0; i < worker->couplings.count; i++) {
 		struct coupling *coupling = &worker->couplings.at[i];
-		struct search search = {worker, coupling->root, coupling};
+		struct couple_search search = {worker, coupling->root, coupling};
 		if (!coupling->leads)
 			continue;
-		advance(&search);
+		couple_advance(&search);
 		done = done && coupling->phase == SEARCH_DONE;
 	}
 	return done;

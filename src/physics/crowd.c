@@ -25,29 +25,29 @@ struct crowd_pair {
 	uint32_t pair; /* in worker.geom_pairs */
 };
 
-static bool is_dynamic(const struct worker *worker, const struct geom_pair *pair)
+static bool crowd_is_dynamic(const struct worker *worker, const struct geom_pair *pair)
 {
 	return worker->scene->geoms[pair->a].body != SCENE_NONE && worker->scene->geoms[pair->b].body != SCENE_NONE;
 }
 
-static bool exceed(const uint32_t *count, const struct geom_pair *pair)
+static bool crowd_exceed(const uint32_t *count, const struct geom_pair *pair)
 {
 	return count[pair->a] > CROWD_MAX && count[pair->b] > CROWD_MAX;
 }
 
-static void clear(const struct worker *worker, uint32_t *count)
+static void crowd_clear(const struct worker *worker, uint32_t *count)
 {
 	for (uint32_t i = 0; i < worker->geom_pairs.count; i++)
 		count[worker->geom_pairs.at[i].a] = count[worker->geom_pairs.at[i].b] = 0;
 }
 
-static void add(uint32_t *count, const struct geom_pair *pair)
+static void crowd_add(uint32_t *count, const struct geom_pair *pair)
 {
 	count[pair->a]++;
 	count[pair->b]++;
 }
 
-static double depth_of(struct worker *worker, const struct geom_pair *pair)
+static double crowd_depth_of(struct worker *worker, const struct geom_pair *pair)
 {
 	dContactGeom found[PHYSICS_CONTACTS_MAX];
 	int count = contact_find(worker, pair, found);
@@ -57,7 +57,7 @@ static double depth_of(struct worker *worker, const struct geom_pair *pair)
 	return depth;
 }
 
-static int compare(const void *a, const void *b)
+static int crowd_compare(const void *a, const void *b)
 {
 	const struct crowd_pair *x = a, *y = b;
 	return x->depth != y->depth ? (x->depth > y->depth ? -1 : 1)
@@ -66,40 +66,40 @@ static int compare(const void *a, const void *b)
 }
 
 /* Lists pairs in crowds with their depths; writes to `count` how many others each shape touches. */
-static uint32_t find_crowded(struct worker *worker, uint32_t *count, struct crowd_pair *ret)
+static uint32_t crowd_find_crowded(struct worker *worker, uint32_t *count, struct crowd_pair *ret)
 {
 	uint32_t crowded = 0;
 	for (uint32_t i = 0; i < worker->geom_pairs.count; i++) {
 		const struct geom_pair *pair = &worker->geom_pairs.at[i];
-		if (is_dynamic(worker, pair) && exceed(count, pair))
+		if (crowd_is_dynamic(worker, pair) && crowd_exceed(count, pair))
 			ret[crowded++] = (struct crowd_pair){.pair = i};
 	}
-	clear(worker, count);
+	crowd_clear(worker, count);
 	for (uint32_t i = 0; i < crowded; i++) {
 		const struct geom_pair *pair = &worker->geom_pairs.at[ret[i].pair];
 		if (worker_abandons(worker))
 			return 0;
-		ret[i].depth = depth_of(worker, pair);
+		ret[i].depth = crowd_depth_of(worker, pair);
 		ret[i].tie = hash_mix(pair->a, pair->b);
 		if (ret[i].depth >= 0)
-			add(count, pair);
+			crowd_add(count, pair);
 	}
 	return crowded;
 }
 
-static void thin_out(
+static void crowd_thin_out_pair(
 	struct worker *worker, uint32_t *touching, uint32_t *kept, struct crowd_pair *crowd, uint32_t count)
 {
-	qsort(crowd, count, sizeof *crowd, compare);
+	qsort(crowd, count, sizeof *crowd, crowd_compare);
 	for (uint32_t i = 0; i < count; i++) {
 		struct geom_pair *pair = &worker->geom_pairs.at[crowd[i].pair];
-		if (crowd[i].depth < 0 || !exceed(touching, pair))
+		if (crowd[i].depth < 0 || !crowd_exceed(touching, pair))
 			continue;
 		pair->part = CONTACT_NONE;
 		if (kept[pair->a] >= CROWD_MAX && kept[pair->b] >= CROWD_MAX)
 			continue;
 		pair->part = CONTACT_DEEPEST;
-		add(kept, pair);
+		crowd_add(kept, pair);
 	}
 }
 
@@ -110,15 +110,15 @@ void crowd_thin_out(struct worker *worker)
 		return;
 	uint32_t *touching = mem_alloc(worker->room.geoms * sizeof *touching);
 	for (uint32_t i = 0; i < pairs; i++)
-		if (is_dynamic(worker, &worker->geom_pairs.at[i]))
-			add(touching, &worker->geom_pairs.at[i]);
+		if (crowd_is_dynamic(worker, &worker->geom_pairs.at[i]))
+			crowd_add(touching, &worker->geom_pairs.at[i]);
 	bool crowded = false;
 	for (uint32_t i = 0; i < pairs && !crowded; i++)
-		crowded = exceed(touching, &worker->geom_pairs.at[i]);
+		crowded = crowd_exceed(touching, &worker->geom_pairs.at[i]);
 	if (crowded) {
 		uint32_t *kept = mem_alloc(worker->room.geoms * sizeof *kept);
 		struct crowd_pair *crowd = mem_alloc(pairs * sizeof *crowd);
-		thin_out(worker, touching, kept, crowd, find_crowded(worker, touching, crowd));
+		crowd_thin_out_pair(worker, touching, kept, crowd, crowd_find_crowded(worker, touching, crowd));
 		free(crowd);
 		free(kept);
 	}

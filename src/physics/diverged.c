@@ -11,7 +11,7 @@ void diverged_note(struct physics *owner, uint32_t model)
 		;
 }
 
-static bool is_finite(const struct instance *instance, uint32_t bodies)
+static bool diverged_is_finite(const struct instance *instance, uint32_t bodies)
 {
 	double sum = 0;
 	for (uint32_t i = 0; i < bodies; i++)
@@ -22,13 +22,14 @@ static bool is_finite(const struct instance *instance, uint32_t bodies)
 }
 
 /* The first model of the ODE world at hand with numbers that are not finite in ODE; if none, the first model. */
-static uint32_t spoilt_model(const struct worker *worker)
+static uint32_t diverged_spoilt_model(const struct worker *worker)
 {
 	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++) {
 		const struct group *group = group_at_hand(worker, g);
 		for (uint32_t i = 0; i < group->members.count; i++) {
 			uint32_t model = group->members.at[i];
-			if (!is_finite(worker->owner->instances[model], worker->scene->models[model].body_count))
+			if (!diverged_is_finite(
+				    worker->owner->instances[model], worker->scene->models[model].body_count))
 				return model;
 		}
 	}
@@ -37,7 +38,7 @@ static uint32_t spoilt_model(const struct worker *worker)
 
 /* The name of the first joint, of the model or the world, at a body of the model for which `spoilt` returns true;
  * NULL: none. */
-static const char *joint_at_fault(const struct physics *physics, uint32_t model,
+static const char *diverged_joint_at_fault(const struct physics *physics, uint32_t model,
 	bool (*spoilt)(const struct physics *physics, uint32_t model, uint32_t body))
 {
 	const struct scene *scene = physics->scene;
@@ -53,12 +54,12 @@ static const char *joint_at_fault(const struct physics *physics, uint32_t model,
 	return NULL;
 }
 
-static bool is_spoilt_in_state(const struct physics *physics, uint32_t model, uint32_t body)
+static bool diverged_is_spoilt_in_state(const struct physics *physics, uint32_t model, uint32_t body)
 {
 	return !body_state_sane(&state_bodies(physics->state, model, true)[body]);
 }
 
-static bool is_spoilt_in_ode(const struct physics *physics, uint32_t model, uint32_t body)
+static bool diverged_is_spoilt_in_ode(const struct physics *physics, uint32_t model, uint32_t body)
 {
 	return !instance_sane(physics->instances[model]->bodies[body]);
 }
@@ -76,14 +77,15 @@ troupe_status diverged_in_state(const struct physics *owner, uint32_t model, str
 	char how[200];
 	snprintf(how, sizeof how, "its position or velocity is not finite or beyond %g m, %g m/s, %g rad/s",
 		PHYSICS_POSITION_MAX, PHYSICS_VELOCITY_MAX, PHYSICS_SPIN_MAX);
-	return diverged(error, owner, model, "", joint_at_fault(owner, model, is_spoilt_in_state), how);
+	return diverged(
+		error, owner, model, "", diverged_joint_at_fault(owner, model, diverged_is_spoilt_in_state), how);
 }
 
 troupe_status diverged_in_ode(const struct worker *worker, const char *message, struct troupe_error *error)
 {
-	uint32_t model = worker->stepping ? worker->stepping->members.at[0] : spoilt_model(worker);
+	uint32_t model = worker->stepping ? worker->stepping->members.at[0] : diverged_spoilt_model(worker);
 	char how[300];
 	snprintf(how, sizeof how, "the physics engine failed: %s", message);
-	const char *joint = joint_at_fault(worker->owner, model, is_spoilt_in_ode);
+	const char *joint = diverged_joint_at_fault(worker->owner, model, diverged_is_spoilt_in_ode);
 	return diverged(error, worker->owner, model, joint ? "" : ", or what touches it,", joint, how);
 }

@@ -238,7 +238,7 @@ static void exact_fill_slot(const struct worker *worker, const struct exact_lane
 	exact_fill_put3(lane, field + LANES_AT, row->at);
 	exact_fill_put3(lane, field + LANES_NORMAL, normal);
 	exact_fill_put3(lane, field + LANES_FIRST, first);
-	/* the other body comes first in the lane; see set_motion() of contact.c for static ones */
+	/* the other body comes first in the lane; see contact_set_motion() of contact.c for static ones */
 	bool opposite = turned && row->bodies[0] != SCENE_NONE;
 	const double rest[] = {
 		exact_fill_push(worker, row, dt) + vec3_dot(normal, moves),

@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 8192, BODIES = 4, STEPS = 120, CONTACTS_MAX = 4 };
+enum { SAMPLES = 8192, BODIES = 4, STEPS = 120, FINGERPRINT_CONTACTS_MAX = 4 };
 
-static uint64_t add(uint64_t hash, double value)
+static uint64_t fingerprint_add(uint64_t hash, double value)
 {
 	uint64_t word;
 	memcpy(&word, &value, sizeof word);
@@ -30,12 +30,12 @@ static uint64_t add(uint64_t hash, double value)
 /* --- arithmetic and functions ----------------------------------------------------------------------------------- */
 
 /* From -1 to 1, the same on every machine: nothing is rounded. */
-static double argument(uint64_t key, uint64_t index)
+static double fingerprint_argument(uint64_t key, uint64_t index)
 {
 	return (double)(int64_t)(hash_mix(key, index) >> 11) * 0x1p-52 - 1;
 }
 
-static double sine_of_both(double x)
+static double fingerprint_sine_of_both(double x)
 {
 	double sine, cosine;
 	math_sincos(x, &sine, &cosine);
@@ -43,19 +43,19 @@ static double sine_of_both(double x)
 }
 
 /* As assimp does for a rotation by an angle; that libm rounds to single precision hides most differences. */
-static double single_of_both(double x)
+static double fingerprint_single_of_both(double x)
 {
 	float sine, cosine;
 	sincosf((float)x, &sine, &cosine);
 	return (double)sine + 3 * (double)cosine;
 }
 
-static double single_acos(double x)
+static double fingerprint_single_acos(double x)
 {
 	return (double)acosf((float)x);
 }
 
-static double log_of_positive(double x)
+static double fingerprint_log_of_positive(double x)
 {
 	return math_log(fabs(x) + 0x1p-1000);
 }
@@ -66,56 +66,64 @@ typedef double (*binary_fn)(double x, double y);
 static const struct {
 	volatile unary_fn fn;
 	double range;
-} unary[] = {{math_sin, 3.2}, {math_cos, 3.2}, {math_sin, 1e4}, {math_cos, 1e4}, {sine_of_both, 7}, {math_asin, 1},
-	{math_acos, 1}, {floor, 1e3}, {single_of_both, 7}, {single_acos, 1}, {math_tan, 1.5}, {math_exp, 50},
-	{math_expm1, 2}, {log_of_positive, 1}, {log_of_positive, 0x1p-40}};
+} fingerprint_unary[] = {{math_sin, 3.2}, {math_cos, 3.2}, {math_sin, 1e4}, {math_cos, 1e4},
+	{fingerprint_sine_of_both, 7}, {math_asin, 1}, {math_acos, 1}, {floor, 1e3}, {fingerprint_single_of_both, 7},
+	{fingerprint_single_acos, 1}, {math_tan, 1.5}, {math_exp, 50}, {math_expm1, 2},
+	{fingerprint_log_of_positive, 1}, {fingerprint_log_of_positive, 0x1p-40}};
 static const struct {
 	volatile binary_fn fn;
 	double range_x, range_y;
-} binary[] = {{math_atan2, 1, 1}, {math_atan2, 1e-3, 1}, {fmod, 1e3, 7}, {remainder, 1e3, 7}};
+} fingerprint_binary[] = {{math_atan2, 1, 1}, {math_atan2, 1e-3, 1}, {fmod, 1e3, 7}, {remainder, 1e3, 7}};
 
-static uint64_t functions(uint64_t hash)
+static uint64_t fingerprint_functions(uint64_t hash)
 {
-	for (uint32_t f = 0; f < ARRAY_LEN(unary); f++)
+	for (uint32_t f = 0; f < ARRAY_LEN(fingerprint_unary); f++)
 		for (uint32_t i = 0; i < SAMPLES; i++)
-			hash = add(hash, unary[f].fn(argument(f, i) * unary[f].range));
-	for (uint32_t f = 0; f < ARRAY_LEN(binary); f++)
+			hash = fingerprint_add(
+				hash, fingerprint_unary[f].fn(fingerprint_argument(f, i) * fingerprint_unary[f].range));
+	for (uint32_t f = 0; f < ARRAY_LEN(fingerprint_binary); f++)
 		for (uint32_t i = 0; i < SAMPLES; i++)
-			hash = add(hash, binary[f].fn(argument(f + 100, i) * binary[f].range_x,
-						 argument(f + 200, i) * binary[f].range_y));
+			hash = fingerprint_add(
+				hash, fingerprint_binary[f].fn(
+					      fingerprint_argument(f + 100, i) * fingerprint_binary[f].range_x,
+					      fingerprint_argument(f + 200, i) * fingerprint_binary[f].range_y));
 	for (uint32_t i = 0; i < SAMPLES; i++)
-		hash = add(hash, sqrt(1 + argument(300, i)));
+		hash = fingerprint_add(hash, sqrt(1 + fingerprint_argument(300, i)));
 	return hash;
 }
 
 /* GCC has fused this one when it was let (GCC 12 for CPUs with FMA, with -ffp-contract=off), and the plain sum below
  * not. */
-static uint64_t contraction(uint64_t hash)
+static uint64_t fingerprint_contraction(uint64_t hash)
 {
 	struct quat turns[64];
 	for (uint32_t i = 0; i < ARRAY_LEN(turns); i++)
-		turns[i] = (struct quat){argument(500, i), argument(501, i), argument(502, i), argument(503, i)};
+		turns[i] = (struct quat){fingerprint_argument(500, i), fingerprint_argument(501, i),
+			fingerprint_argument(502, i), fingerprint_argument(503, i)};
 	for (uint32_t i = 0; i + 1 < ARRAY_LEN(turns); i++)
 		turns[i] = quat_mul(turns[i], turns[i + 1]);
 	for (uint32_t i = 0; i < ARRAY_LEN(turns); i++)
-		hash = add(add(add(add(hash, turns[i].w), turns[i].x), turns[i].y), turns[i].z);
+		hash = fingerprint_add(
+			fingerprint_add(fingerprint_add(fingerprint_add(hash, turns[i].w), turns[i].x), turns[i].y),
+			turns[i].z);
 	return hash;
 }
 
 /* Rounding to nearest, no contraction, no excess precision, subnormals not taken for zero. */
-static uint64_t arithmetic(uint64_t hash)
+static uint64_t fingerprint_arithmetic(uint64_t hash)
 {
 	volatile double third = 1.0 / 3, least = 0x1p-1022, one = 1, tiny = 0x1p-53;
-	hash = add(hash, third * third - (one - third) * third);
-	hash = add(hash, least / 8 * 3);
-	hash = add(hash, one + tiny);
-	hash = add(hash, -one - tiny * 1.5);
+	hash = fingerprint_add(hash, third * third - (one - third) * third);
+	hash = fingerprint_add(hash, least / 8 * 3);
+	hash = fingerprint_add(hash, one + tiny);
+	hash = fingerprint_add(hash, -one - tiny * 1.5);
 	for (uint32_t i = 0; i < SAMPLES; i++) {
-		double a = argument(400, i), b = argument(401, i), c = argument(402, i);
-		hash = add(hash, a * b + c);
-		hash = add(hash, a / (b + 2));
+		double a = fingerprint_argument(400, i), b = fingerprint_argument(401, i),
+		       c = fingerprint_argument(402, i);
+		hash = fingerprint_add(hash, a * b + c);
+		hash = fingerprint_add(hash, a / (b + 2));
 	}
-	return contraction(hash);
+	return fingerprint_contraction(hash);
 }
 
 /* --- ODE ---------------------------------------------------------------------------------------------------------- */
@@ -129,7 +137,7 @@ struct probe {
 };
 
 /* A box, a cylinder, a capsule and a ball fall, tilted, onto a floor and one another; a hinge ties the first two. */
-static void set_up(struct probe *probe)
+static void fingerprint_set_up(struct probe *probe)
 {
 	probe->world = dWorldCreate();
 	probe->threading = dThreadingAllocateSelfThreadedImplementation();
@@ -162,16 +170,17 @@ static void set_up(struct probe *probe)
 	dJointSetHingeParam(hinge, dParamFMax, 0.2);
 }
 
-static void collide_all(struct probe *probe)
+static void fingerprint_collide_all(struct probe *probe)
 {
 	dContact contact = {.surface = {.mode = dContactApprox1 | dContactSoftERP | dContactSoftCFM,
 				    .mu = 0.7,
 				    .soft_erp = 0.3,
 				    .soft_cfm = 1e-5}};
-	dContactGeom found[CONTACTS_MAX];
+	dContactGeom found[FINGERPRINT_CONTACTS_MAX];
 	for (uint32_t a = 0; a < BODIES; a++)
 		for (uint32_t b = a + 1; b <= BODIES; b++) {
-			int count = dCollide(probe->geoms[a], probe->geoms[b], CONTACTS_MAX, found, sizeof found[0]);
+			int count = dCollide(
+				probe->geoms[a], probe->geoms[b], FINGERPRINT_CONTACTS_MAX, found, sizeof found[0]);
 			for (int i = 0; i < count; i++) {
 				contact.geom = found[i];
 				dJointID joint = dJointCreateContact(probe->world, probe->contacts, &contact);
@@ -180,31 +189,31 @@ static void collide_all(struct probe *probe)
 		}
 }
 
-static uint64_t add_bodies(uint64_t hash, const struct probe *probe)
+static uint64_t fingerprint_add_bodies(uint64_t hash, const struct probe *probe)
 {
 	for (uint32_t b = 0; b < BODIES; b++) {
 		const dReal *at = dBodyGetPosition(probe->bodies[b]), *turn = dBodyGetQuaternion(probe->bodies[b]);
 		const dReal *speed = dBodyGetLinearVel(probe->bodies[b]), *spin = dBodyGetAngularVel(probe->bodies[b]);
 		for (uint32_t i = 0; i < 3; i++)
-			hash = add(add(add(hash, at[i]), speed[i]), spin[i]);
+			hash = fingerprint_add(fingerprint_add(fingerprint_add(hash, at[i]), speed[i]), spin[i]);
 		for (uint32_t i = 0; i < 4; i++)
-			hash = add(hash, turn[i]);
+			hash = fingerprint_add(hash, turn[i]);
 	}
 	return hash;
 }
 
-static uint64_t simulate(uint64_t hash)
+static uint64_t fingerprint_simulate(uint64_t hash)
 {
 	struct probe probe;
-	set_up(&probe);
+	fingerprint_set_up(&probe);
 	for (uint32_t step = 0; step < STEPS; step++) {
-		collide_all(&probe);
+		fingerprint_collide_all(&probe);
 		if (step < STEPS / 2)
 			dWorldStep(probe.world, 0.01);
 		else
 			dWorldQuickStep(probe.world, 0.01);
 		dJointGroupEmpty(probe.contacts);
-		hash = add_bodies(hash, &probe);
+		hash = fingerprint_add_bodies(hash, &probe);
 	}
 	for (uint32_t i = 0; i <= BODIES; i++)
 		dGeomDestroy(probe.geoms[i]);
@@ -239,7 +248,7 @@ static void fingerprint_fill(const struct lanes_shape *shape, uint32_t lanes, do
 			    law[] = {0.7, 1e-5, -0.01, 0.02, -1e9, 1e9, 0, 0};
 	double *one = mem_alloc(shape->in_count * sizeof *one);
 	for (uint32_t i = 0; i < shape->in_count; i++)
-		one[i] = 0.3 * argument(600, i);
+		one[i] = 0.3 * fingerprint_argument(600, i);
 	for (int b = 0; b < CHAIN; b++) {
 		memcpy(one + b * LANES_BODY_FIELDS + LANES_Q, turn, sizeof turn);
 		memcpy(one + b * LANES_BODY_FIELDS + LANES_MASS, solid, sizeof solid);
@@ -271,9 +280,9 @@ static uint64_t fingerprint_step(const struct lanes_shape *shape, const struct l
 	for (uint32_t i = 0; i < STEPS; i++) {
 		kernel->step(shape, &step, batch, work);
 		for (uint32_t k = 0; k < (uint32_t)CHAIN * LANES_BODY_FIELDS * lanes; k++)
-			hash = k % lanes ? hash : add(hash, batch[k]);
+			hash = k % lanes ? hash : fingerprint_add(hash, batch[k]);
 		for (uint32_t k = shape->impulses_at * lanes; k < shape->failed_at * lanes; k++)
-			hash = k % lanes ? hash : add(hash, batch[k]);
+			hash = k % lanes ? hash : fingerprint_add(hash, batch[k]);
 	}
 	free(batch);
 	free(work);
@@ -295,7 +304,7 @@ static void fingerprint_fill_soft(double *one, struct lanes_soft_body *bodies)
 {
 	static const double solid[] = {0.8, 2.5, 0.1, -0.2, 2, 0.05, 3};
 	for (uint32_t i = 0; i < SOFT_GROUPS; i++)
-		one[i] = 0.3 * argument(700, i);
+		one[i] = 0.3 * fingerprint_argument(700, i);
 	memcpy(one + LANES_SOFT_MASS_A, solid, sizeof solid);
 	memset(one + LANES_SOFT_MASS_B, 0, sizeof solid);
 	for (uint32_t p = 0; p < SOFT_POINTS; p++) {
@@ -321,10 +330,10 @@ static void fingerprint_fill_soft(double *one, struct lanes_soft_body *bodies)
 	row[LANES_SOFT_HI] = 0.05;
 	for (uint32_t b = 1; b < SOFT_BODIES; b++) {
 		for (uint32_t k = 0; k < 3; k++) {
-			bodies[b].v[k] = argument(800 + b, k);
-			bodies[b].w[k] = argument(810 + b, k);
-			bodies[b].move[k] = 1e-3 * argument(820 + b, k);
-			bodies[b].turn[k] = 1e-3 * argument(830 + b, k);
+			bodies[b].v[k] = fingerprint_argument(800 + b, k);
+			bodies[b].w[k] = fingerprint_argument(810 + b, k);
+			bodies[b].move[k] = 1e-3 * fingerprint_argument(820 + b, k);
+			bodies[b].turn[k] = 1e-3 * fingerprint_argument(830 + b, k);
 		}
 		memcpy(bodies[b].inverse, solid, sizeof solid);
 	}
@@ -361,10 +370,10 @@ static uint64_t fingerprint_soft_step(const struct lanes_kernel *kernel)
 		kernel->soft(&soft, passes[i]);
 	}
 	for (uint32_t i = 0; i < SOFT_GROUPS; i++)
-		hash = add(hash, groups[i * lanes] + 0.0); /* zeros have no sign */
+		hash = fingerprint_add(hash, groups[i * lanes] + 0.0); /* zeros have no sign */
 	for (uint32_t b = 1; b < SOFT_BODIES; b++)
 		for (uint32_t k = 0; k < 3; k++)
-			hash = add(add(hash, bodies[b].v[k]), bodies[b].w[k]);
+			hash = fingerprint_add(fingerprint_add(hash, bodies[b].v[k]), bodies[b].w[k]);
 	free(groups);
 	return hash;
 }
@@ -395,12 +404,12 @@ static uint64_t fingerprint_lanes(uint64_t hash)
 
 static uint64_t fingerprint;
 
-static void compute(void)
+static void fingerprint_compute(void)
 {
 	physics_thread_begin();
 	ode_set_random(0, false); /* each step of a runner on this thread sets it again */
-	fingerprint =
-		fingerprint_lanes(simulate(functions(arithmetic(hash_bytes(1, math_name(), strlen(math_name()))))));
+	fingerprint = fingerprint_lanes(fingerprint_simulate(
+		fingerprint_functions(fingerprint_arithmetic(hash_bytes(1, math_name(), strlen(math_name()))))));
 	(void)ode_take_lost();
 }
 
@@ -408,6 +417,6 @@ uint64_t physics_fingerprint(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	(void)physics_init_process(NULL);
-	pthread_once(&once, compute);
+	pthread_once(&once, fingerprint_compute);
 	return fingerprint;
 }

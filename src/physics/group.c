@@ -12,7 +12,7 @@
 
 /* --- the ODE side ----------------------------------------------------------------------------------------------- */
 
-static uint32_t free_group(struct physics *physics)
+static uint32_t group_free(struct physics *physics)
 {
 	if (physics->free_groups.count)
 		return physics->free_groups.at[--physics->free_groups.count];
@@ -20,12 +20,12 @@ static uint32_t free_group(struct physics *physics)
 	return physics->groups.count - 1;
 }
 
-static bool is_of(const struct physics *physics, uint32_t body, uint32_t model)
+static bool group_is_of(const struct physics *physics, uint32_t body, uint32_t model)
 {
 	return body != SCENE_NONE && (model == SCENE_NONE || physics->scene->bodies[body].model == model);
 }
 
-static void drop_world_joint(struct world_joint *joint)
+static void group_drop_world_joint(struct world_joint *joint)
 {
 	if (joint->id)
 		dJointDestroy(joint->id);
@@ -34,21 +34,21 @@ static void drop_world_joint(struct world_joint *joint)
 
 /* Drops the world joints of one model; SCENE_NONE: all. Other joints stay and keep their anchors, which could not be
  * computed from the present poses. */
-static void drop_world_joints(struct physics *physics, struct group *group, uint32_t model)
+static void group_drop_world_joints(struct physics *physics, struct group *group, uint32_t model)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < group->world_joints.count; i++) {
 		struct world_joint *own = &group->world_joints.at[i];
 		const struct scene_joint *joint = &physics->scene->joints[own->index];
-		if (!is_of(physics, joint->parent, model) && !is_of(physics, joint->child, model))
+		if (!group_is_of(physics, joint->parent, model) && !group_is_of(physics, joint->child, model))
 			group->world_joints.at[kept++] = *own;
 		else
-			drop_world_joint(own);
+			group_drop_world_joint(own);
 	}
 	group->world_joints.count = kept;
 }
 
-static bool in_group(const struct physics *physics, uint32_t body, uint32_t group)
+static bool group_in_group(const struct physics *physics, uint32_t body, uint32_t group)
 {
 	if (body == SCENE_NONE)
 		return true;
@@ -62,7 +62,7 @@ static void group_list_world_joints(struct physics *physics, uint32_t index)
 	for (uint32_t i = 0; i < physics->scene->world_joints.count; i++) {
 		uint32_t j = physics->scene->world_joints.at[i];
 		const struct scene_joint *joint = &physics->scene->joints[j];
-		if (in_group(physics, joint->parent, index) && in_group(physics, joint->child, index)) {
+		if (group_in_group(physics, joint->parent, index) && group_in_group(physics, joint->child, index)) {
 			vec_push(&group->world_joints, (struct world_joint){.index = j});
 		}
 	}
@@ -92,7 +92,7 @@ void group_make_ode(struct physics *physics, struct group *group)
 	ties_make_joints(physics, group, ode_world);
 }
 
-static void make_parts(struct physics *physics, uint32_t index)
+static void group_make_parts(struct physics *physics, uint32_t index)
 {
 	struct group *group = &physics->groups.at[index];
 	group->alone = group->members.count == 1 && physics->instances[group->members.at[0]]->commanded;
@@ -104,13 +104,13 @@ static void make_parts(struct physics *physics, uint32_t index)
 		group_make_ode(physics, group);
 }
 
-static void build(struct physics *physics, uint32_t index)
+static void group_build(struct physics *physics, uint32_t index)
 {
 	struct group *group = &physics->groups.at[index];
 	ode_world_enter(physics, index);
 	for (uint32_t i = 0; i < group->members.count; i++)
 		physics->instances[group->members.at[i]]->group = index;
-	make_parts(physics, index);
+	group_make_parts(physics, index);
 	physics->regroups++;
 }
 
@@ -131,7 +131,7 @@ void group_make_anew(struct physics *physics, uint32_t index)
 	group_make_ode(physics, group);
 }
 
-static void free_slot(struct physics *physics, uint32_t index)
+static void group_free_slot(struct physics *physics, uint32_t index)
 {
 	ode_world_leave(physics, index);
 	physics->groups.at[index].loose_since = 0;
@@ -146,33 +146,33 @@ void group_remove(struct physics *physics, uint32_t model)
 		return;
 	struct group *group = &physics->groups.at[instance->group];
 	assemblies_drop(group);
-	drop_world_joints(physics, group, model);
+	group_drop_world_joints(physics, group, model);
 	ties_drop(physics, group, model);
 	indices_remove(&group->members, model);
 	uint32_t index = instance->group;
 	instance_drop(physics, instance);
 	if (!group->members.count)
-		free_slot(physics, index);
+		group_free_slot(physics, index);
 }
 
-static void dissolve(struct physics *physics, uint32_t index)
+static void group_dissolve(struct physics *physics, uint32_t index)
 {
 	struct group *group = &physics->groups.at[index];
 	assemblies_drop(group);
-	drop_world_joints(physics, group, SCENE_NONE);
+	group_drop_world_joints(physics, group, SCENE_NONE);
 	ties_drop(physics, group, SCENE_NONE);
 	for (uint32_t i = 0; i < group->members.count; i++)
 		instance_drop(physics, physics->instances[group->members.at[i]]);
 	group->members.count = 0;
-	free_slot(physics, index);
+	group_free_slot(physics, index);
 }
 
-static void form(struct physics *physics, const uint32_t *members, uint32_t count)
+static void group_form(struct physics *physics, const uint32_t *members, uint32_t count)
 {
-	uint32_t index = free_group(physics);
+	uint32_t index = group_free(physics);
 	for (uint32_t i = 0; i < count; i++)
 		vec_push(&physics->groups.at[index].members, members[i]);
-	build(physics, index);
+	group_build(physics, index);
 }
 
 /* --- the partition ---------------------------------------------------------------------------------------------- */
@@ -183,7 +183,7 @@ static uint32_t group_keep_steps(const struct physics *physics)
 }
 
 /* Joins the models of each old group, unless it has been more than one set for too long. */
-static void join_groups(struct physics *physics)
+static void group_join(struct physics *physics)
 {
 	physics->loose_groups = 0;
 	for (uint32_t g = 0; g < physics->groups.count; g++) {
@@ -207,7 +207,7 @@ static void join_groups(struct physics *physics)
 	}
 }
 
-static bool same_group(const struct physics *physics, const uint32_t *members, uint32_t count)
+static bool group_same(const struct physics *physics, const uint32_t *members, uint32_t count)
 {
 	uint32_t index = physics->instances[members[0]]->group;
 	if (index == SCENE_NONE || physics->groups.at[index].members.count != count)
@@ -217,25 +217,25 @@ static bool same_group(const struct physics *physics, const uint32_t *members, u
 
 /* Two passes: first every group that changes is taken apart, then the new ones are built, so that no model is in two.
  */
-static void rebuild_changed(struct physics *physics)
+static void group_rebuild_changed(struct physics *physics)
 {
 	const struct sets *sets = &physics->grouping;
 	for (uint32_t pass = 0; pass < 2; pass++) {
 		for (uint32_t s = 0; s < sets_count(sets); s++) {
 			const uint32_t *members = sets->order.at + sets->first.at[s];
 			uint32_t count = sets->first.at[s + 1] - sets->first.at[s];
-			if (same_group(physics, members, count))
+			if (group_same(physics, members, count))
 				continue;
 			for (uint32_t i = 0; !pass && i < count; i++)
 				if (physics->instances[members[i]]->group != SCENE_NONE)
-					dissolve(physics, physics->instances[members[i]]->group);
+					group_dissolve(physics, physics->instances[members[i]]->group);
 			if (pass)
-				form(physics, members, count);
+				group_form(physics, members, count);
 		}
 	}
 }
 
-static bool some_group_expired(const struct physics *physics)
+static bool group_some_expired(const struct physics *physics)
 {
 	if (!physics->loose_groups)
 		return false;
@@ -247,7 +247,7 @@ static bool some_group_expired(const struct physics *physics)
 }
 
 /* Sorts the pairs by group, so that each group finds its own. */
-static void deal_pairs(struct physics *physics)
+static void group_deal_pairs(struct physics *physics)
 {
 	const struct physics_pair *pairs = physics->awake_pairs.at;
 	uint32_t count = physics->awake_pairs.count;
@@ -270,7 +270,7 @@ static void deal_pairs(struct physics *physics)
 	}
 }
 
-static void list_busy(struct physics *physics)
+static void group_list_busy(struct physics *physics)
 {
 	physics->busy_ode_worlds.count = 0;
 	for (uint32_t w = 0; w < physics->ode_worlds.count; w++)
@@ -279,38 +279,38 @@ static void list_busy(struct physics *physics)
 }
 
 /* The groups with ties are made anew. */
-static void follow_ties(struct physics *physics)
+static void group_follow_ties(struct physics *physics)
 {
 	const struct scene *scene = physics->scene;
 	physics->ties_epoch = scene->ties_epoch;
 	physics->regroup = true;
 	for (uint32_t g = 0; g < physics->groups.count; g++)
 		if (physics->groups.at[g].ties.count)
-			dissolve(physics, g);
+			group_dissolve(physics, g);
 	for (uint32_t i = 0; i < 2 * scene->ties.count; i++) {
 		uint32_t body = scene->ties.at[i / 2].bodies[i % 2];
 		const struct instance *instance =
 			body == SCENE_NONE ? NULL : physics->instances[scene->bodies[body].model];
 		if (instance && instance->group != SCENE_NONE)
-			dissolve(physics, instance->group);
+			group_dissolve(physics, instance->group);
 	}
 }
 
 void group_update(struct physics *physics)
 {
 	if (physics->ties_epoch != physics->scene->ties_epoch)
-		follow_ties(physics);
-	if (!physics->regroup && !some_group_expired(physics))
+		group_follow_ties(physics);
+	if (!physics->regroup && !group_some_expired(physics))
 		return;
 	physics->regroup = false;
 	sets_begin(&physics->grouping, &physics->awake, physics->scene->model_count);
 	for (uint32_t i = 0; i < physics->awake_pairs.count; i++)
 		sets_join(&physics->grouping, physics->awake_pairs.at[i].a, physics->awake_pairs.at[i].b);
-	join_groups(physics);
+	group_join(physics);
 	sets_order(&physics->grouping, &physics->awake);
-	rebuild_changed(physics);
-	deal_pairs(physics);
-	list_busy(physics);
+	group_rebuild_changed(physics);
+	group_deal_pairs(physics);
+	group_list_busy(physics);
 }
 
 static bool group_are_ends(uint32_t a, uint32_t b, uint32_t end_a, uint32_t end_b)

@@ -11,7 +11,7 @@
 _Static_assert(offsetof(struct quat, w) == 0 && offsetof(struct quat, z) == 3 * sizeof(double),
 	"a quaternion is laid out as ODE's is, and compared with it");
 
-static bool model_self_collides(const struct scene *scene, const struct scene_model *model)
+static bool instance_model_self_collides(const struct scene *scene, const struct scene_model *model)
 {
 	for (uint32_t l = model->link_first; l < model->link_first + model->link_count; l++)
 		if (scene->links[l].self_collide || scene->links[l].is_static)
@@ -19,7 +19,7 @@ static bool model_self_collides(const struct scene *scene, const struct scene_mo
 	return false;
 }
 
-static bool has_kinematic_body(const struct scene *scene, const struct scene_model *model)
+static bool instance_has_kinematic_body(const struct scene *scene, const struct scene_model *model)
 {
 	for (uint32_t b = model->body_first; b < model->body_first + model->body_count; b++)
 		if (scene->bodies[b].kinematic)
@@ -28,7 +28,7 @@ static bool has_kinematic_body(const struct scene *scene, const struct scene_mod
 }
 
 /* Whether the model's motion does not depend on any other: all its bodies are commanded, and no joint is at them. */
-static bool is_commanded(const struct scene *scene, uint32_t model)
+static bool instance_is_commanded(const struct scene *scene, uint32_t model)
 {
 	const struct scene_model *m = &scene->models[model];
 	bool commanded = m->body_count && !m->joint_count;
@@ -42,12 +42,12 @@ static bool is_commanded(const struct scene *scene, uint32_t model)
 	return commanded;
 }
 
-static bool is_held(const struct scene *scene, const struct scene_model *model)
+static bool instance_is_held(const struct scene *scene, const struct scene_model *model)
 {
 	for (uint32_t j = model->joint_first; j < model->joint_first + model->joint_count; j++)
 		if (scene->joints[j].parent == SCENE_NONE) /* the child is one of its links */
 			return true;
-	return has_kinematic_body(scene, model);
+	return instance_has_kinematic_body(scene, model);
 }
 
 static double instance_inverse_mass(const struct scene *scene, const struct scene_model *model)
@@ -55,10 +55,10 @@ static double instance_inverse_mass(const struct scene *scene, const struct scen
 	double mass = 0;
 	for (uint32_t b = model->body_first; b < model->body_first + model->body_count; b++)
 		mass += scene->bodies[b].mass;
-	return mass > 0 && !has_kinematic_body(scene, model) ? 1 / mass : 0;
+	return mass > 0 && !instance_has_kinematic_body(scene, model) ? 1 / mass : 0;
 }
 
-static char *set_up_block(struct ode_block *block, char *memory, size_t bytes)
+static char *instance_set_up_block(struct ode_block *block, char *memory, size_t bytes)
 {
 	*block = (struct ode_block){.memory = memory, .bytes = bytes};
 	return memory + bytes;
@@ -85,12 +85,12 @@ static struct instance *instance_lay_out(const struct scene_model *m, uint32_t r
 	instance->added = instance->joints + joints;
 	instance->centred = (bool *)(instance->added + rows);
 	instance->placed = instance->centred + geoms;
-	char *end = set_up_block(&instance->for_geoms, (char *)instance + arrays, for_geoms);
-	set_up_block(&instance->for_bodies, end, for_bodies);
+	char *end = instance_set_up_block(&instance->for_geoms, (char *)instance + arrays, for_geoms);
+	instance_set_up_block(&instance->for_bodies, end, for_bodies);
 	return instance;
 }
 
-static void make_geom(struct physics *physics, struct instance *instance, uint32_t i)
+static void instance_make_geom(struct physics *physics, struct instance *instance, uint32_t i)
 {
 	uint32_t index = physics->scene->models[instance->model].geom_first + i;
 	const struct scene_geom *geom = &physics->scene->geoms[index];
@@ -137,16 +137,16 @@ struct instance *instance_create(struct physics *physics, uint32_t model)
 	struct instance *instance = instance_lay_out(m, rows, physics->options.ode);
 	instance->model = model;
 	instance->group = SCENE_NONE;
-	instance->kinematic = has_kinematic_body(physics->scene, m);
-	instance->held = is_held(physics->scene, m);
-	instance->commanded = is_commanded(physics->scene, model);
+	instance->kinematic = instance_has_kinematic_body(physics->scene, m);
+	instance->held = instance_is_held(physics->scene, m);
+	instance->commanded = instance_is_commanded(physics->scene, model);
 	instance->inverse_mass = instance_inverse_mass(physics->scene, m);
-	instance->self_collides = m->body_count > 1 && model_self_collides(physics->scene, m);
+	instance->self_collides = m->body_count > 1 && instance_model_self_collides(physics->scene, m);
 	if (instance->self_collides)
 		instance_list_joined(physics, instance);
 	ode_block_open(&instance->for_geoms);
 	for (uint32_t i = 0; m->body_count && i < m->geom_count; i++)
-		make_geom(physics, instance, i);
+		instance_make_geom(physics, instance, i);
 	ode_block_close();
 	for (uint32_t i = 0; i < m->joint_count; i++) {
 		const struct scene_joint *joint = &physics->scene->joints[m->joint_first + i];
@@ -217,7 +217,7 @@ void instance_place_geom(struct worker *worker, struct instance *instance, uint3
 	instance->placed[i] = true;
 }
 
-static void place_body(dBodyID body, const struct body_state *state)
+static void instance_place_body(dBodyID body, const struct body_state *state)
 {
 	dQuaternion q;
 	quat_store(state->q, q);
@@ -227,7 +227,7 @@ static void place_body(dBodyID body, const struct body_state *state)
 
 /* Joints are always attached at the pose in the file. Otherwise a joint's anchors would contain the last bits of the
  * pose that the model had when it was taken over. */
-static void place_for_joints(struct physics *physics, struct instance *instance)
+static void instance_place_for_joints(struct physics *physics, struct instance *instance)
 {
 	const struct scene_model *m = &physics->scene->models[instance->model];
 	const struct body_state *now = state_bodies(physics->state, instance->model, false);
@@ -235,11 +235,12 @@ static void place_for_joints(struct physics *physics, struct instance *instance)
 		struct body_state at = {0};
 		at.p = physics->scene->bodies[m->body_first + i].reference.p;
 		at.q = physics->scene->bodies[m->body_first + i].reference.q;
-		place_body(instance->bodies[i], physics->options.rule == PHYSICS_BREAK_REFERENCE ? &now[i] : &at);
+		instance_place_body(
+			instance->bodies[i], physics->options.rule == PHYSICS_BREAK_REFERENCE ? &now[i] : &at);
 	}
 }
 
-static void add_fluid(const struct scene_added *added, dBodyID body)
+static void instance_add_fluid(const struct scene_added *added, dBodyID body)
 {
 	dMass mass;
 	dMassSetParameters(
@@ -249,7 +250,7 @@ static void add_fluid(const struct scene_added *added, dBodyID body)
 	dBodySetGyroscopicMode(body, 0); /* added_apply() has all of it */
 }
 
-static dBodyID make_body(const struct scene_body *from, dWorldID ode_world)
+static dBodyID instance_make_body(const struct scene_body *from, dWorldID ode_world)
 {
 	dBodyID body = dBodyCreate(ode_world);
 	dMass mass;
@@ -258,7 +259,7 @@ static dBodyID make_body(const struct scene_body *from, dWorldID ode_world)
 	dBodySetMass(body, &mass);
 	dBodySetGravityMode(body, from->gravity);
 	if (from->added)
-		add_fluid(from->added, body);
+		instance_add_fluid(from->added, body);
 	if (from->kinematic)
 		dBodySetKinematic(body);
 	if (from->linear_damping > 0 && !from->commanded)
@@ -275,7 +276,7 @@ void instance_make_bodies(struct physics *physics, struct instance *instance, dW
 	ode_block_open(&instance->for_bodies);
 	for (uint32_t i = 0; i < m->body_count; i++) {
 		const struct scene_body *from = &scene->bodies[m->body_first + i];
-		dBodyID body = instance->bodies[i] = make_body(from, ode_world);
+		dBodyID body = instance->bodies[i] = instance_make_body(from, ode_world);
 		for (uint32_t g = from->geom_first; g < from->geom_first + from->geom_count; g++) {
 			dGeomID geom = instance->geoms[g - m->geom_first];
 			struct pose offset = scene->geoms[g].in_body;
@@ -291,14 +292,14 @@ void instance_make_bodies(struct physics *physics, struct instance *instance, dW
 		}
 	}
 	ode_block_close();
-	place_for_joints(physics, instance);
+	instance_place_for_joints(physics, instance);
 	instance_load(physics, instance);
 }
 
 void instance_make_joints(struct physics *physics, struct instance *instance, dWorldID ode_world)
 {
 	const struct scene_model *m = &physics->scene->models[instance->model];
-	place_for_joints(physics, instance);
+	instance_place_for_joints(physics, instance);
 	ode_block_open(&instance->for_bodies);
 	for (uint32_t i = 0; i < m->joint_count; i++) {
 		instance->joints[i] = joint_make(physics, m->joint_first + i, ode_world);
@@ -318,7 +319,7 @@ dBodyID instance_body(const struct physics *physics, uint32_t body)
 	return physics->instances[model]->bodies[body - physics->scene->models[model].body_first];
 }
 
-static void load_control(const struct scene_body *from, const struct body_control *control, dBodyID body)
+static void instance_load_control(const struct scene_body *from, const struct body_control *control, dBodyID body)
 {
 	if (from->kinematic && !from->commanded ? control->place : control->drive) {
 		dBodySetLinearVel(body, control->v.x, control->v.y, control->v.z);
@@ -332,7 +333,7 @@ static void load_control(const struct scene_body *from, const struct body_contro
 
 /* Whether placing the body would change nothing: it has the pose already, and its rotation matrix follows from its
  * quaternion, as always. A step leaves most bodies as the next step needs them. */
-static bool is_placed(dBodyID body, const struct body_state *state)
+static bool instance_is_placed(dBodyID body, const struct body_state *state)
 {
 	return !memcmp(dBodyGetPosition(body), &state->p, sizeof state->p) &&
 	       !memcmp(dBodyGetQuaternion(body), &state->q, sizeof state->q) && ode_keeps_quaternion(state->q);
@@ -347,15 +348,15 @@ void instance_load(struct physics *physics, struct instance *instance)
 		dBodyID body = instance->bodies[i];
 		if (physics->options.rule == PHYSICS_BREAK_ROTATION && instance->boxes_known)
 			dBodySetPosition(body, now[i].p.x, now[i].p.y, now[i].p.z);
-		else if (!is_placed(body, &now[i]))
-			place_body(body, &now[i]);
+		else if (!instance_is_placed(body, &now[i]))
+			instance_place_body(body, &now[i]);
 		dBodySetLinearVel(body, now[i].v.x, now[i].v.y, now[i].v.z);
 		dBodySetAngularVel(body, now[i].w.x, now[i].w.y, now[i].w.z);
 		dBodySetForce(body, 0, 0, 0); /* left from an earlier try of the step */
 		dBodySetTorque(body, 0, 0, 0);
 		if (!asked)
 			continue;
-		load_control(
+		instance_load_control(
 			&physics->scene->bodies[m->body_first + i], &physics->control->bodies[m->body_first + i], body);
 	}
 }
@@ -404,7 +405,8 @@ void instance_hand_of_ode(struct worker *worker, const struct instance *instance
 }
 
 /* A kinematic body ends at its commanded pose, not where ODE's integration takes it. */
-static void place_exactly(const struct scene_body *from, const struct body_control *control, struct body_state *next)
+static void instance_place_exactly(
+	const struct scene_body *from, const struct body_control *control, struct body_state *next)
 {
 	if (!from->kinematic || !control->place)
 		return;
@@ -413,7 +415,7 @@ static void place_exactly(const struct scene_body *from, const struct body_contr
 }
 
 /* A commanded body moves by its velocity alone. Whether ODE has it in this step makes no difference. */
-static void move_commanded(
+static void instance_move_commanded(
 	const struct body_control *control, const struct body_state *now, double dt, struct body_state *next)
 {
 	next->v = control ? control->v : now->v;
@@ -429,7 +431,8 @@ static void move_commanded(
 	next->q = quat_unit(quat_mul(turn, now->q));
 }
 
-static const struct body_control *command_of(const struct physics *physics, const struct instance *instance, uint32_t i)
+static const struct body_control *instance_command_of(
+	const struct physics *physics, const struct instance *instance, uint32_t i)
 {
 	const struct control *control = physics->control;
 	uint32_t body = physics->scene->models[instance->model].body_first + i;
@@ -442,7 +445,7 @@ bool instance_move(struct physics *physics, struct instance *instance)
 	struct body_state *next = state_bodies(physics->state, instance->model, true);
 	bool sane = true;
 	for (uint32_t i = 0; i < physics->scene->models[instance->model].body_count; i++) {
-		move_commanded(command_of(physics, instance, i), &now[i], physics->dt, &next[i]);
+		instance_move_commanded(instance_command_of(physics, instance, i), &now[i], physics->dt, &next[i]);
 		sane = sane && body_state_sane(&next[i]);
 	}
 	return sane;
@@ -455,7 +458,7 @@ bool body_state_sane(const struct body_state *body)
 	       vec3_within(body->w, PHYSICS_SPIN_MAX) && norm > 0.5 && norm < 2;
 }
 
-static void store_body(dBodyID body, struct body_state *ret)
+static void instance_store_body(dBodyID body, struct body_state *ret)
 {
 	ret->p = vec3_from(dBodyGetPosition(body));
 	ret->q = quat_from(dBodyGetQuaternion(body));
@@ -466,7 +469,7 @@ static void store_body(dBodyID body, struct body_state *ret)
 bool instance_sane(dBodyID body)
 {
 	struct body_state state;
-	store_body(body, &state);
+	instance_store_body(body, &state);
 	return body_state_sane(&state);
 }
 
@@ -535,13 +538,14 @@ bool instance_store_without_ode(struct worker *worker, struct instance *instance
 		uint32_t body = m->body_first + i;
 		const struct scene_body *from = &physics->scene->bodies[body];
 		if (exact_is_left(worker, body)) {
-			store_body(instance->bodies[i], &next[i]);
+			instance_store_body(instance->bodies[i], &next[i]);
 		} else if (from->commanded) {
-			move_commanded(command_of(physics, instance, i), &now[i], physics->dt, &next[i]);
+			instance_move_commanded(
+				instance_command_of(physics, instance, i), &now[i], physics->dt, &next[i]);
 		} else if (from->kinematic) {
 			const struct body_control moved = {.v = worker->hand[body].v, .w = worker->hand[body].w};
-			move_commanded(&moved, &now[i], physics->dt, &next[i]);
-			place_exactly(from, &physics->control->bodies[body], &next[i]);
+			instance_move_commanded(&moved, &now[i], physics->dt, &next[i]);
+			instance_place_exactly(from, &physics->control->bodies[body], &next[i]);
 		}
 		sane = sane && body_state_sane(&next[i]);
 	}
@@ -557,11 +561,12 @@ bool instance_store(struct physics *physics, struct instance *instance)
 	struct body_state *next = state_bodies(physics->state, instance->model, true);
 	bool sane = true;
 	for (uint32_t i = 0; i < m->body_count; i++) {
-		store_body(instance->bodies[i], &next[i]);
+		instance_store_body(instance->bodies[i], &next[i]);
 		if (instance->kinematic && physics->scene->bodies[m->body_first + i].commanded)
-			move_commanded(command_of(physics, instance, i), &now[i], physics->dt, &next[i]);
+			instance_move_commanded(
+				instance_command_of(physics, instance, i), &now[i], physics->dt, &next[i]);
 		else if (instance->kinematic)
-			place_exactly(&physics->scene->bodies[m->body_first + i],
+			instance_place_exactly(&physics->scene->bodies[m->body_first + i],
 				&physics->control->bodies[m->body_first + i], &next[i]);
 		sane = sane && body_state_sane(&next[i]);
 	}

@@ -20,7 +20,7 @@ struct link_work {
 	double dt, erp, soft;
 };
 
-static void link_add(
+static void physics_link_add(
 	const struct link_work *work, struct link_row *row, uint32_t body, struct vec3 linear, struct vec3 angular)
 {
 	if (body == SCENE_NONE)
@@ -36,7 +36,7 @@ static void link_add(
 }
 
 /* drift: of the row, in m or rad, that the step corrects in part. */
-static struct link_row *link_row_begin(const struct link_work *work, double drift)
+static struct link_row *physics_link_row_begin(const struct link_work *work, double drift)
 {
 	struct link_row *row = &work->rows->row[work->rows->count++];
 	double back = drift * work->erp / work->dt;
@@ -51,7 +51,7 @@ struct link_end {
 	struct vec3 anchor; /* world */
 };
 
-static struct link_end link_end_of(const struct worker *worker, uint32_t body, struct vec3 anchor)
+static struct link_end physics_link_end_of(const struct worker *worker, uint32_t body, struct vec3 anchor)
 {
 	struct link_end end = {.body = body, .pose = POSE_IDENTITY, .reference = POSE_IDENTITY, .anchor = anchor};
 	if (body == SCENE_NONE)
@@ -63,7 +63,7 @@ static struct link_end link_end_of(const struct worker *worker, uint32_t body, s
 	return end;
 }
 
-static struct vec3 link_turned(const struct link_end *end, struct vec3 axis)
+static struct vec3 physics_link_turned(const struct link_end *end, struct vec3 axis)
 {
 	return quat_rotate(end->pose.q, quat_rotate(quat_conj(end->reference.q), axis));
 }
@@ -73,102 +73,104 @@ struct link_joint {
 	struct quat relative; /* the child's rotation in the parent, as it should be */
 };
 
-static void link_along(const struct link_work *work, const struct link_joint *joint, struct link_row *row,
+static void physics_link_along(const struct link_work *work, const struct link_joint *joint, struct link_row *row,
 	struct vec3 along, struct vec3 at)
 {
-	link_add(work, row, joint->child.body, along, vec3_cross(vec3_sub(at, joint->child.pose.p), along));
-	link_add(work, row, joint->parent.body, vec3_scale(along, -1),
+	physics_link_add(work, row, joint->child.body, along, vec3_cross(vec3_sub(at, joint->child.pose.p), along));
+	physics_link_add(work, row, joint->parent.body, vec3_scale(along, -1),
 		vec3_cross(along, vec3_sub(at, joint->parent.pose.p)));
 }
 
-static void link_about(
+static void physics_link_about(
 	const struct link_work *work, const struct link_joint *joint, struct link_row *row, struct vec3 axis)
 {
 	const struct vec3 none = {0, 0, 0};
-	link_add(work, row, joint->child.body, none, axis);
-	link_add(work, row, joint->parent.body, none, vec3_scale(axis, -1));
+	physics_link_add(work, row, joint->child.body, none, axis);
+	physics_link_add(work, row, joint->parent.body, none, vec3_scale(axis, -1));
 }
 
 /* Keeps the anchors together along a direction. Both are pushed at one point between them: forces at two points that
  * have drifted apart would turn the two bodies. */
-static void link_hold_point(const struct link_work *work, const struct link_joint *joint, struct vec3 along)
+static void physics_link_hold_point(const struct link_work *work, const struct link_joint *joint, struct vec3 along)
 {
 	struct link_row *row =
-		link_row_begin(work, vec3_dot(along, vec3_sub(joint->parent.anchor, joint->child.anchor)));
-	link_along(work, joint, row, along, vec3_scale(vec3_add(joint->child.anchor, joint->parent.anchor), 0.5));
+		physics_link_row_begin(work, vec3_dot(along, vec3_sub(joint->parent.anchor, joint->child.anchor)));
+	physics_link_along(
+		work, joint, row, along, vec3_scale(vec3_add(joint->child.anchor, joint->parent.anchor), 0.5));
 }
 
 /* The same where the child may slide, so that its anchor is not where the parent's is. */
-static void link_hold_line(const struct link_work *work, const struct link_joint *joint, struct vec3 along)
+static void physics_link_hold_line(const struct link_work *work, const struct link_joint *joint, struct vec3 along)
 {
 	struct link_row *row =
-		link_row_begin(work, vec3_dot(along, vec3_sub(joint->parent.anchor, joint->child.anchor)));
-	link_along(work, joint, row, along, joint->child.anchor);
+		physics_link_row_begin(work, vec3_dot(along, vec3_sub(joint->parent.anchor, joint->child.anchor)));
+	physics_link_along(work, joint, row, along, joint->child.anchor);
 }
 
-static void link_hold_turn(const struct link_work *work, const struct link_joint *joint, struct vec3 axis, double drift)
+static void physics_link_hold_turn(
+	const struct link_work *work, const struct link_joint *joint, struct vec3 axis, double drift)
 {
-	link_about(work, joint, link_row_begin(work, drift), axis);
+	physics_link_about(work, joint, physics_link_row_begin(work, drift), axis);
 }
 
-static void link_across(struct vec3 axis, struct vec3 *ret_a, struct vec3 *ret_b)
+static void physics_link_across(struct vec3 axis, struct vec3 *ret_a, struct vec3 *ret_b)
 {
 	struct vec3 other = fabs(axis.x) < 0.6 ? (struct vec3){1, 0, 0} : (struct vec3){0, 1, 0};
 	*ret_a = vec3_unit(vec3_cross(axis, other));
 	*ret_b = vec3_cross(axis, *ret_a);
 }
 
-static const struct vec3 link_units[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+static const struct vec3 physics_link_units[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
 
-static void link_hold_anchor(const struct link_work *work, const struct link_joint *joint)
+static void physics_link_hold_anchor(const struct link_work *work, const struct link_joint *joint)
 {
 	for (uint32_t i = 0; i < 3; i++)
-		link_hold_point(work, joint, link_units[i]);
+		physics_link_hold_point(work, joint, physics_link_units[i]);
 }
 
-static void link_hold_rotation(const struct link_work *work, const struct link_joint *joint)
+static void physics_link_hold_rotation(const struct link_work *work, const struct link_joint *joint)
 {
 	struct quat off = quat_mul(joint->child.pose.q, quat_conj(quat_mul(joint->parent.pose.q, joint->relative)));
 	double twice = off.w < 0 ? 2 : -2;
 	struct vec3 bend = {twice * off.x, twice * off.y, twice * off.z};
 	for (uint32_t i = 0; i < 3; i++)
-		link_hold_turn(work, joint, link_units[i], vec3_dot(link_units[i], bend));
+		physics_link_hold_turn(work, joint, physics_link_units[i], vec3_dot(physics_link_units[i], bend));
 }
 
 /* Keeps the axis of the child along that of the parent. */
-static void link_hold_axis(
+static void physics_link_hold_axis(
 	const struct link_work *work, const struct link_joint *joint, struct vec3 own, struct vec3 other)
 {
 	struct vec3 a, b, bend = vec3_cross(own, other);
-	link_across(own, &a, &b);
-	link_hold_turn(work, joint, a, vec3_dot(a, bend));
-	link_hold_turn(work, joint, b, vec3_dot(b, bend));
+	physics_link_across(own, &a, &b);
+	physics_link_hold_turn(work, joint, a, vec3_dot(a, bend));
+	physics_link_hold_turn(work, joint, b, vec3_dot(b, bend));
 }
 
 /* --- joints and ties ------------------------------------------------------------------------------------------------
  */
 
-static struct link_joint link_joint_of(const struct worker *worker, const struct assembly_joint *from)
+static struct link_joint physics_link_joint_of(const struct worker *worker, const struct assembly_joint *from)
 {
 	struct link_joint joint;
 	if (from->kind == ASSEMBLY_TIE) {
 		const struct scene_tie *tie = &worker->scene->ties.at[from->index];
-		joint.child = link_end_of(worker, from->child, (struct vec3){0, 0, 0});
-		joint.parent = link_end_of(worker, from->parent, (struct vec3){0, 0, 0});
+		joint.child = physics_link_end_of(worker, from->child, (struct vec3){0, 0, 0});
+		joint.parent = physics_link_end_of(worker, from->parent, (struct vec3){0, 0, 0});
 		joint.child.anchor = joint.child.pose.p;
 		joint.parent.anchor = pose_point(joint.parent.pose, tie->pose.p);
 		joint.relative = tie->pose.q;
 		return joint;
 	}
 	const struct scene_joint *of = &worker->scene->joints[from->index];
-	joint.child = link_end_of(worker, from->child, of->anchor);
-	joint.parent = link_end_of(worker, from->parent, of->anchor);
+	joint.child = physics_link_end_of(worker, from->child, of->anchor);
+	joint.parent = physics_link_end_of(worker, from->parent, of->anchor);
 	joint.relative = quat_mul(quat_conj(joint.parent.reference.q), joint.child.reference.q);
 	return joint;
 }
 
 /* How far a screw has slid, less what its turn says; in m. */
-static double link_thread_error(const struct state *state, uint32_t index)
+static double physics_link_thread_error(const struct state *state, uint32_t index)
 {
 	const struct scene_joint *joint = &state->scene->joints[index];
 	struct vec3 axis = scene_axis_direction(state, joint, 0, false), apart = {0, 0, 0};
@@ -189,31 +191,31 @@ static double link_thread_error(const struct state *state, uint32_t index)
 
 double link_thread_back(const struct worker *worker, uint32_t joint, double dt)
 {
-	double back = -worker->scene->sdf->physics.erp * link_thread_error(worker->owner->state, joint) / dt;
+	double back = -worker->scene->sdf->physics.erp * physics_link_thread_error(worker->owner->state, joint) / dt;
 	return fmin(fmax(back, -PHYSICS_SLIDE_BACK_MAX), PHYSICS_SLIDE_BACK_MAX);
 }
 
-static void link_hold_thread(const struct link_work *work, const struct link_joint *joint, struct vec3 axis)
+static void physics_link_hold_thread(const struct link_work *work, const struct link_joint *joint, struct vec3 axis)
 {
 	uint32_t index = work->link->joint.index;
 	double lead = 1 / work->worker->scene->joints[index].sdf->thread_pitch;
-	struct link_row *row = link_row_begin(work, 0);
-	link_along(work, joint, row, axis, joint->child.anchor);
-	link_about(work, joint, row, vec3_scale(axis, -lead));
+	struct link_row *row = physics_link_row_begin(work, 0);
+	physics_link_along(work, joint, row, axis, joint->child.anchor);
+	physics_link_about(work, joint, row, vec3_scale(axis, -lead));
 	row->back = link_thread_back(work->worker, index, work->dt);
 	row->target += row->back;
 }
 
-static void link_loop(struct link_work *work)
+static void physics_link_loop(struct link_work *work)
 {
 	const struct assembly_joint *from = &work->link->joint;
-	const struct link_joint joint = link_joint_of(work->worker, from);
+	const struct link_joint joint = physics_link_joint_of(work->worker, from);
 	struct vec3 own = {0, 0, 0}, other = {0, 0, 0}, a, b;
 	if (from->kind == ASSEMBLY_LOOP) {
 		const struct scene_joint *of = &work->worker->scene->joints[from->index];
 		if (of->axis_count) { /* of two axes the first moves with the parent */
-			own = link_turned(&joint.child, of->axis[of->axis_count - 1].xyz_world);
-			other = link_turned(&joint.parent, of->axis[0].xyz_world);
+			own = physics_link_turned(&joint.child, of->axis[of->axis_count - 1].xyz_world);
+			other = physics_link_turned(&joint.parent, of->axis[0].xyz_world);
 		} else {
 			if (!isnan(of->sdf->ode.erp))
 				work->erp = of->sdf->ode.erp;
@@ -223,31 +225,31 @@ static void link_loop(struct link_work *work)
 	}
 	switch (from->motion) {
 	case LANES_HINGE:
-		link_hold_anchor(work, &joint);
-		link_hold_axis(work, &joint, own, other);
+		physics_link_hold_anchor(work, &joint);
+		physics_link_hold_axis(work, &joint, own, other);
 		break;
 	case LANES_SLIDER:
 	case LANES_SCREW:
-		link_across(other, &a, &b);
-		link_hold_line(work, &joint, a);
-		link_hold_line(work, &joint, b);
+		physics_link_across(other, &a, &b);
+		physics_link_hold_line(work, &joint, a);
+		physics_link_hold_line(work, &joint, b);
 		if (from->motion == LANES_SLIDER) {
-			link_hold_rotation(work, &joint);
+			physics_link_hold_rotation(work, &joint);
 		} else {
-			link_hold_axis(work, &joint, own, other);
-			link_hold_thread(work, &joint, own);
+			physics_link_hold_axis(work, &joint, own, other);
+			physics_link_hold_thread(work, &joint, own);
 		}
 		break;
 	case LANES_UNIVERSAL:
-		link_hold_anchor(work, &joint);
-		link_hold_turn(work, &joint, vec3_unit(vec3_cross(own, other)), -vec3_dot(own, other));
+		physics_link_hold_anchor(work, &joint);
+		physics_link_hold_turn(work, &joint, vec3_unit(vec3_cross(own, other)), -vec3_dot(own, other));
 		break;
 	case LANES_FIXED:
-		link_hold_anchor(work, &joint);
-		link_hold_rotation(work, &joint);
+		physics_link_hold_anchor(work, &joint);
+		physics_link_hold_rotation(work, &joint);
 		break;
 	default:
-		link_hold_anchor(work, &joint);
+		physics_link_hold_anchor(work, &joint);
 		break;
 	}
 }
@@ -256,46 +258,47 @@ void link_axis(const struct worker *worker, const struct assembly_link *link, ui
 {
 	struct link_rows rows = {0};
 	const struct link_work work = {.worker = worker, .link = link, .rows = &rows, .dt = 1};
-	const struct link_joint joint = link_joint_of(worker, &link->joint);
+	const struct link_joint joint = physics_link_joint_of(worker, &link->joint);
 	const struct scene_joint *of = &worker->scene->joints[link->joint.index];
 	bool with_parent = of->axis_count == 2 && axis == 0;
 	struct vec3 direction =
-		link_turned(with_parent || link->joint.motion == LANES_SLIDER ? &joint.parent : &joint.child,
+		physics_link_turned(with_parent || link->joint.motion == LANES_SLIDER ? &joint.parent : &joint.child,
 			of->axis[axis].xyz_world);
 	*ret = (struct link_row){0};
 	if (link->joint.motion == LANES_SLIDER)
-		link_along(&work, &joint, ret, direction, joint.child.anchor);
+		physics_link_along(&work, &joint, ret, direction, joint.child.anchor);
 	else
-		link_about(&work, &joint, ret, direction);
+		physics_link_about(&work, &joint, ret, direction);
 }
 
 /* --- couplings ------------------------------------------------------------------------------------------------------
  */
 
-static double link_position(const struct link_work *work, uint32_t joint, uint32_t axis)
+static double physics_link_position(const struct link_work *work, uint32_t joint, uint32_t axis)
 {
 	return state_joint(work->worker->owner->state, joint, false)->position[axis];
 }
 
-static void link_add_rate(
+static void physics_link_add_rate(
 	const struct link_work *work, struct link_row *row, uint32_t joint, uint32_t axis, double weight)
 {
 	const struct scene_joint *of = &work->worker->scene->joints[joint];
 	struct axis_rate rate;
 	scene_axis_rate_of(work->worker->owner->state, of, axis, false, &rate);
-	link_add(work, row, of->child, vec3_scale(rate.linear[0], weight), vec3_scale(rate.angular[0], weight));
-	link_add(work, row, of->parent, vec3_scale(rate.linear[1], weight), vec3_scale(rate.angular[1], weight));
+	physics_link_add(work, row, of->child, vec3_scale(rate.linear[0], weight), vec3_scale(rate.angular[0], weight));
+	physics_link_add(
+		work, row, of->parent, vec3_scale(rate.linear[1], weight), vec3_scale(rate.angular[1], weight));
 }
 
 /* amiss: the error of the coupled position. */
-static void link_correct(const struct link_work *work, struct link_row *row, double amiss, double most)
+static void physics_link_correct(const struct link_work *work, struct link_row *row, double amiss, double most)
 {
 	row->back = fmin(fmax(-work->erp * amiss / work->dt, -most), most);
 	row->target += row->back;
 }
 
 /* SDF: theta_child = -ratio theta_parent, both against the reference body. */
-static void link_gears(const struct link_work *work)
+static void physics_link_gears(const struct link_work *work)
 {
 	const struct state *state = work->worker->owner->state;
 	const struct scene_joint *joint = &work->worker->scene->joints[work->link->joint.index];
@@ -303,37 +306,38 @@ static void link_gears(const struct link_work *work)
 	double ratio = joint->sdf->gearbox_ratio;
 	struct vec3 input = scene_axis_direction(state, joint, 0, false),
 		    output = scene_axis_direction(state, joint, 1, false);
-	struct link_row *row = link_row_begin(work, 0);
-	link_add(work, row, joint->parent, none, vec3_scale(input, ratio));
-	link_add(work, row, joint->child, none, output);
-	link_add(work, row, joint->reference, none, vec3_sub(vec3_scale(input, -ratio), output));
-	link_correct(work, row,
-		ratio * link_position(work, work->link->joint.index, 0) +
-			link_position(work, work->link->joint.index, 1),
+	struct link_row *row = physics_link_row_begin(work, 0);
+	physics_link_add(work, row, joint->parent, none, vec3_scale(input, ratio));
+	physics_link_add(work, row, joint->child, none, output);
+	physics_link_add(work, row, joint->reference, none, vec3_sub(vec3_scale(input, -ratio), output));
+	physics_link_correct(work, row,
+		ratio * physics_link_position(work, work->link->joint.index, 0) +
+			physics_link_position(work, work->link->joint.index, 1),
 		PHYSICS_TURN_BACK_MAX);
 }
 
-static void link_mimic(const struct link_work *work)
+static void physics_link_mimic(const struct link_work *work)
 {
 	uint32_t index = work->link->joint.index, axis = work->link->axis;
 	const struct scene_joint *joint = &work->worker->scene->joints[index];
 	const struct scene_mimic *mimic = &joint->mimic[axis];
-	struct link_row *row = link_row_begin(work, 0);
+	struct link_row *row = physics_link_row_begin(work, 0);
 	if (work->link->by_dofs) {
 		row->factor[0] = 1;
 		row->factor[1] = -mimic->multiplier;
 	} else {
-		link_add_rate(work, row, index, axis, 1);
-		link_add_rate(work, row, mimic->joint, mimic->axis, -mimic->multiplier);
+		physics_link_add_rate(work, row, index, axis, 1);
+		physics_link_add_rate(work, row, mimic->joint, mimic->axis, -mimic->multiplier);
 	}
 	double wanted =
-		mimic->multiplier * (link_position(work, mimic->joint, mimic->axis) - mimic->reference) + mimic->offset;
-	link_correct(work, row, link_position(work, index, axis) - wanted,
+		mimic->multiplier * (physics_link_position(work, mimic->joint, mimic->axis) - mimic->reference) +
+		mimic->offset;
+	physics_link_correct(work, row, physics_link_position(work, index, axis) - wanted,
 		joint->kind == SDF_PRISMATIC ? PHYSICS_SLIDE_BACK_MAX : PHYSICS_TURN_BACK_MAX);
 }
 
 /* Each row resists acceleration as a mass does: rate = rate now - impulse / mass. */
-static void link_added(const struct link_work *work)
+static void physics_link_added(const struct link_work *work)
 {
 	uint32_t body = work->link->joint.index;
 	const struct body_at_hand *hand = &work->worker->hand[body];
@@ -341,8 +345,8 @@ static void link_added(const struct link_work *work)
 	for (uint32_t i = 0; i < work->link->key.equal_rows; i++) {
 		const struct scene_added_row *from = &added->rows[work->link->which + i];
 		struct vec3 along = quat_rotate(hand->q, from->along), at = quat_rotate(hand->q, from->at);
-		struct link_row *row = link_row_begin(work, 0);
-		link_add(work, row, body, along, vec3_cross(at, along));
+		struct link_row *row = physics_link_row_begin(work, 0);
+		physics_link_add(work, row, body, along, vec3_cross(at, along));
 		row->target = vec3_dot(along, vec3_add(hand->v, vec3_cross(hand->w, at)));
 		row->soft = 1 / from->mass;
 	}
@@ -361,18 +365,18 @@ void link_equalities(const struct worker *worker, const struct assembly_link *li
 	switch (link->joint.kind) {
 	case ASSEMBLY_LOOP:
 	case ASSEMBLY_TIE:
-		link_loop(&work);
+		physics_link_loop(&work);
 		break;
 	case ASSEMBLY_GEARS:
 		work.soft *= LINK_COUPLING_YIELDS;
-		link_gears(&work);
+		physics_link_gears(&work);
 		break;
 	case ASSEMBLY_MIMIC:
 		work.soft *= LINK_COUPLING_YIELDS;
-		link_mimic(&work);
+		physics_link_mimic(&work);
 		break;
 	case ASSEMBLY_ADDED:
-		link_added(&work);
+		physics_link_added(&work);
 		break;
 	}
 }

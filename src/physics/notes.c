@@ -12,35 +12,35 @@ struct items {
 	uint64_t (*key)(const void *item);
 };
 
-static uint64_t key_of(const struct items *items, uint32_t i)
+static uint64_t notes_key_of(const struct items *items, uint32_t i)
 {
 	return items->key(items->at + i * items->bytes);
 }
 
 /* The end of the piece that begins at `first`. */
-static uint32_t end_of_piece(const struct items *items, uint32_t first)
+static uint32_t notes_end_of_piece(const struct items *items, uint32_t first)
 {
 	uint32_t i = first;
-	while (i < items->count && (i == first || key_of(items, i - 1) <= key_of(items, i)))
+	while (i < items->count && (i == first || notes_key_of(items, i - 1) <= notes_key_of(items, i)))
 		i++;
 	return i;
 }
 
-static void merge(const struct items *items, uint32_t first, uint32_t middle, uint32_t end)
+static void notes_merge(const struct items *items, uint32_t first, uint32_t middle, uint32_t end)
 {
 	for (uint32_t k = first, i = first, j = middle; k < end; k++) {
-		bool left = j >= end || (i < middle && key_of(items, i) <= key_of(items, j));
+		bool left = j >= end || (i < middle && notes_key_of(items, i) <= notes_key_of(items, j));
 		memcpy(items->scratch + k * items->bytes, items->at + (left ? i++ : j++) * items->bytes, items->bytes);
 	}
 }
 
 /* The result is in items->at, which may be the former scratch. */
-static void sort(struct items *items)
+static void notes_sort(struct items *items)
 {
-	while (items->count && end_of_piece(items, 0) < items->count) {
+	while (items->count && notes_end_of_piece(items, 0) < items->count) {
 		for (uint32_t first = 0; first < items->count;) {
-			uint32_t middle = end_of_piece(items, first), end = end_of_piece(items, middle);
-			merge(items, first, middle, end);
+			uint32_t middle = notes_end_of_piece(items, first), end = notes_end_of_piece(items, middle);
+			notes_merge(items, first, middle, end);
 			first = end;
 		}
 		char *swap = items->at;
@@ -49,17 +49,17 @@ static void sort(struct items *items)
 	}
 }
 
-static uint64_t contact_key(const void *item)
+static uint64_t notes_key_of_contact(const void *item)
 {
 	return notes_contact_key(item);
 }
 
-static uint64_t effort_key(const void *item)
+static uint64_t notes_effort_key(const void *item)
 {
 	return ((const struct effort_note *)item)->joint;
 }
 
-static uint64_t reaction_key(const void *item)
+static uint64_t notes_reaction_key(const void *item)
 {
 	return ((const struct reaction_note *)item)->joint;
 }
@@ -71,7 +71,7 @@ static uint64_t reaction_key(const void *item)
 		(void)vec_append(scratch_list, (list)->count);                                                         \
 		struct items items_ = {                                                                                \
 			(char *)(list)->at, (char *)(scratch_list)->at, sizeof *(list)->at, (list)->count, key_fn};    \
-		sort(&items_);                                                                                         \
+		notes_sort(&items_);                                                                                   \
 		if (items_.at != (char *)(list)->at) {                                                                 \
 			__typeof__(*(list)) swap_ = *(list);                                                           \
 			*(list) = *(scratch_list);                                                                     \
@@ -81,20 +81,20 @@ static uint64_t reaction_key(const void *item)
 
 void notes_sort_contacts(contact_notes *list, contact_notes *scratch)
 {
-	SORT(list, scratch, contact_key);
+	SORT(list, scratch, notes_key_of_contact);
 }
 
 void notes_sort_efforts(effort_notes *list, effort_notes *scratch)
 {
-	SORT(list, scratch, effort_key);
+	SORT(list, scratch, notes_effort_key);
 }
 
 void notes_sort_reactions(reaction_notes *list, reaction_notes *scratch)
 {
-	SORT(list, scratch, reaction_key);
+	SORT(list, scratch, notes_reaction_key);
 }
 
-static bool is_there(const struct scene *scene, uint32_t geom)
+static bool notes_is_there(const struct scene *scene, uint32_t geom)
 {
 	if (geom >= scene->geom_count)
 		return false;
@@ -105,7 +105,7 @@ static bool is_there(const struct scene *scene, uint32_t geom)
 bool notes_contact_sane(const struct scene *scene, const struct contact_note *note)
 {
 	uint32_t a = note->geoms[0], b = note->geoms[1];
-	if (a >= b || !is_there(scene, a) || !is_there(scene, b) ||
+	if (a >= b || !notes_is_there(scene, a) || !notes_is_there(scene, b) ||
 		(scene->geoms[a].body == SCENE_NONE && scene->geoms[b].body == SCENE_NONE))
 		return false;
 	double length2 = vec3_dot(note->normal, note->normal);
@@ -113,7 +113,7 @@ bool notes_contact_sane(const struct scene *scene, const struct contact_note *no
 	       fabs(note->depth) <= NOTES_LENGTH_MAX && length2 > 0.5 && length2 < 2;
 }
 
-static bool is_joint(const struct scene *scene, uint32_t index)
+static bool notes_is_joint(const struct scene *scene, uint32_t index)
 {
 	if (index >= scene->joint_count)
 		return false;
@@ -124,13 +124,13 @@ static bool is_joint(const struct scene *scene, uint32_t index)
 
 bool notes_effort_sane(const struct scene *scene, const struct effort_note *note)
 {
-	return is_joint(scene, note->joint) && notes_axes(&scene->joints[note->joint]) && isfinite(note->effort[0]) &&
-	       isfinite(note->effort[1]);
+	return notes_is_joint(scene, note->joint) && notes_axes(&scene->joints[note->joint]) &&
+	       isfinite(note->effort[0]) && isfinite(note->effort[1]);
 }
 
 bool notes_reaction_sane(const struct scene *scene, const struct reaction_note *note)
 {
-	return is_joint(scene, note->joint) && scene->joints[note->joint].measured &&
+	return notes_is_joint(scene, note->joint) && scene->joints[note->joint].measured &&
 	       vec3_finite(note->reaction.force) && vec3_finite(note->reaction.torque);
 }
 

@@ -21,9 +21,9 @@
 FILE *ode_stdout, *ode_stderr; /* what ODE says when it has no handler: see private_ode */
 #endif
 
-static _Thread_local bool random_broken;
-static _Thread_local uint32_t random_key;
-static _Atomic uint32_t shared_seed = 1;
+static _Thread_local bool ode_random_broken;
+static _Thread_local uint32_t ode_random_key;
+static _Atomic uint32_t ode_shared_seed = 1;
 
 /* QuickStep reorders its rows at random. ODE's own dRandInt() draws from one seed for the whole process, so the result
  * of a world would depend on the other worlds stepped. This one is a stateless function of n and the seed of the run:
@@ -33,54 +33,54 @@ int ode_random(int n)
 {
 	if (n <= 0)
 		return 0;
-	if (random_broken) {
-		uint32_t seed = atomic_load(&shared_seed) * 1664525u + 1013904223u;
-		atomic_store(&shared_seed, seed);
+	if (ode_random_broken) {
+		uint32_t seed = atomic_load(&ode_shared_seed) * 1664525u + 1013904223u;
+		atomic_store(&ode_shared_seed, seed);
 		return (int)(seed % (uint32_t)n);
 	}
-	return (int)(((uint64_t)((uint32_t)n * 2654435761u + random_key) * (uint64_t)n) >> 32);
+	return (int)(((uint64_t)((uint32_t)n * 2654435761u + ode_random_key) * (uint64_t)n) >> 32);
 }
 
 void ode_set_random(uint64_t seed, bool broken)
 {
-	random_key = seed ? (uint32_t)hash_mix(seed, 1) : 0; /* seed 0 gives the bits of versions without seeds */
-	random_broken = broken;
+	ode_random_key = seed ? (uint32_t)hash_mix(seed, 1) : 0; /* seed 0 gives the bits of versions without seeds */
+	ode_random_broken = broken;
 }
 
 /* --- fatal errors ----------------------------------------------------------------------------------------------- */
 
-static _Thread_local jmp_buf *guard;
-static _Thread_local char guard_message[256];
+static _Thread_local jmp_buf *ode_guard_jump;
+static _Thread_local char ode_guard_message[256];
 
-static void on_fatal(int number, const char *format, va_list args)
+static void ode_on_fatal(int number, const char *format, va_list args)
 {
 	(void)number;
-	vsnprintf(guard_message, sizeof guard_message, format, args);
-	if (guard)
-		longjmp(*guard, 1);
+	vsnprintf(ode_guard_message, sizeof ode_guard_message, format, args);
+	if (ode_guard_jump)
+		longjmp(*ode_guard_jump, 1);
 	abort(); /* outside a step: a programmer's error */
 }
 
-static _Thread_local bool solver_lost;
+static _Thread_local bool ode_solver_lost;
 
 /* The exact solver reports its failure this way ("LCP internal error") and goes on without the forces that are
  * missing. */
-static void on_message(int number, const char *format, va_list args)
+static void ode_on_message(int number, const char *format, va_list args)
 {
 	(void)number, (void)args;
-	solver_lost |= !strncmp(format, "LCP", 3);
+	ode_solver_lost |= !strncmp(format, "LCP", 3);
 }
 
 bool ode_take_lost(void)
 {
-	bool lost = solver_lost;
-	solver_lost = false;
+	bool lost = ode_solver_lost;
+	ode_solver_lost = false;
 	return lost;
 }
 
 bool ode_is_guarded(void)
 {
-	return guard != NULL;
+	return ode_guard_jump != NULL;
 }
 
 /* Keeps a pointer for good, so that AddressSanitizer reports no leak. */
@@ -96,22 +96,22 @@ void ode_abandon(const void *object)
 bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes)
 {
 	jmp_buf here;
-	jmp_buf *volatile before = guard;
+	jmp_buf *volatile before = ode_guard_jump;
 	if (setjmp(here)) {
-		guard = before;
+		ode_guard_jump = before;
 		ode_block_close(); /* fn may have left one open */
-		snprintf(ret_message, bytes, "%s", guard_message);
+		snprintf(ret_message, bytes, "%s", ode_guard_message);
 		return false;
 	}
-	guard = &here;
+	ode_guard_jump = &here;
 	fn(ctx);
-	guard = before;
+	ode_guard_jump = before;
 	return true;
 }
 
 /* --- working memory ----------------------------------------------------------------------------------------------- */
 
-static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER; /* protects ODE's reference counts of memories */
+static pthread_mutex_t ode_memory_lock = PTHREAD_MUTEX_INITIALIZER; /* protects ODE's reference counts of memories */
 
 /* The first world that steps in a memory makes its synchronization objects there, and these must not outlive that
  * world. So each memory has a world of its own. */
@@ -136,24 +136,24 @@ void ode_memory_destroy(struct ode_memory *memory)
 
 void ode_lend_memory(dWorldID ode_world, const struct ode_memory *memory)
 {
-	pthread_mutex_lock(&memory_lock);
+	pthread_mutex_lock(&ode_memory_lock);
 	dWorldUseSharedWorkingMemory(ode_world, NULL); /* the memory that it shared so far */
 	dWorldUseSharedWorkingMemory(ode_world, memory->ode_world);
-	pthread_mutex_unlock(&memory_lock);
+	pthread_mutex_unlock(&ode_memory_lock);
 }
 
 void ode_destroy_world(dWorldID ode_world)
 {
-	pthread_mutex_lock(&memory_lock);
+	pthread_mutex_lock(&ode_memory_lock);
 	dWorldDestroy(ode_world);
-	pthread_mutex_unlock(&memory_lock);
+	pthread_mutex_unlock(&ode_memory_lock);
 }
 
 /* --- start-up --------------------------------------------------------------------------------------------------- */
 
-static bool keeps_known; /* set once, at start-up: this ODE sums squares as is_normal() does */
+static bool ode_keeps_known; /* set once, at start-up: this ODE sums squares as ode_is_normal() does */
 
-static bool is_normal(struct quat q)
+static bool ode_is_normal(struct quat q)
 {
 	double square = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
 	return square == 1 || square == 1 + DBL_EPSILON; /* squares whose root rounds to 1 */
@@ -161,11 +161,11 @@ static bool is_normal(struct quat q)
 
 bool ode_keeps_quaternion(struct quat q)
 {
-	return keeps_known && is_normal(q);
+	return ode_keeps_known && ode_is_normal(q);
 }
 
 /* ODE may add in another order or with fused products; then it keeps other quaternions. */
-static bool normalises_as_here(void)
+static bool ode_normalises_as_here(void)
 {
 	enum { TRIES = 256 };
 	dWorldID world = dWorldCreate();
@@ -179,16 +179,16 @@ static bool normalises_as_here(void)
 		memcpy(once, dBodyGetQuaternion(body), sizeof once);
 		dBodySetQuaternion(body, once);
 		bool kept = !memcmp(once, dBodyGetQuaternion(body), sizeof once);
-		same = same && kept == is_normal(quat_from(once));
+		same = same && kept == ode_is_normal(quat_from(once));
 	}
 	dWorldDestroy(world);
 	return same;
 }
 
-static troupe_status init_status;
-static struct troupe_error init_error;
+static troupe_status ode_init_status;
+static struct troupe_error ode_init_error;
 
-static void init_once(void)
+static void ode_init_once(void)
 {
 #ifdef ODE_IS_PRIVATE
 	ode_stdout = stdout;
@@ -196,28 +196,28 @@ static void init_once(void)
 #endif
 	ode_block_init(); /* first: dInitODE2() allocates, too */
 	dInitODE2(0);
-	dSetErrorHandler(on_fatal);
-	dSetDebugHandler(on_fatal);
-	dSetMessageHandler(on_message);
+	dSetErrorHandler(ode_on_fatal);
+	dSetDebugHandler(ode_on_fatal);
+	dSetMessageHandler(ode_on_message);
 	dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
 	ode_block_measure();
-	keeps_known = normalises_as_here();
+	ode_keeps_known = ode_normalises_as_here();
 	if (!dCheckConfiguration("ODE_double_precision"))
-		init_status =
-			fail(&init_error, TROUPE_EINTERNAL, "this libode works in single precision; expected double");
+		ode_init_status = fail(
+			&ode_init_error, TROUPE_EINTERNAL, "this libode works in single precision; expected double");
 #ifndef ODE_IS_PRIVATE
 	else
-		init_status = ode_shared_check(&init_error);
+		ode_init_status = ode_shared_check(&ode_init_error);
 #endif
 }
 
 troupe_status physics_init_process(struct troupe_error *error)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, init_once);
-	if (init_status && error)
-		*error = init_error;
-	return init_status;
+	pthread_once(&once, ode_init_once);
+	if (ode_init_status && error)
+		*error = ode_init_error;
+	return ode_init_status;
 }
 
 void physics_thread_begin(void)

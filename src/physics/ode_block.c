@@ -16,31 +16,32 @@ enum {
 };
 
 /* The program's allocator; NULL: not set. */
-static dAllocFunction *allocate_else;
-static dReallocFunction *reallocate_else;
-static dFreeFunction *free_else;
-static struct ode_block_bytes bytes_of;
-static _Thread_local struct ode_block *open_block;
+static dAllocFunction *ode_block_allocate_else;
+static dReallocFunction *ode_block_reallocate_else;
+static dFreeFunction *ode_block_free_else;
+static struct ode_block_bytes ode_block_bytes_of;
+static _Thread_local struct ode_block *ode_block_current;
 
-static bool is_inside(const struct ode_block *block, const void *at)
+static bool ode_block_is_inside(const struct ode_block *block, const void *at)
 {
 	return block && (const char *)at >= block->memory && (const char *)at < block->memory + block->bytes;
 }
 
 /* ODE uses allocated memory without a check for NULL. */
-static void *or_run_out(void *memory, size_t bytes)
+static void *ode_block_or_run_out(void *memory, size_t bytes)
 {
 	if (!memory && bytes)
 		mem_run_out(bytes);
 	return memory;
 }
 
-static void *allocate(size_t bytes)
+static void *ode_block_allocate(size_t bytes)
 {
-	struct ode_block *block = open_block;
+	struct ode_block *block = ode_block_current;
 	size_t whole = ode_aligned(bytes);
 	if (!block || bytes == PLACE_BYTES || whole > block->bytes - block->used) {
-		void *at = or_run_out(allocate_else ? allocate_else(bytes) : malloc(bytes), bytes);
+		void *at = ode_block_or_run_out(
+			ode_block_allocate_else ? ode_block_allocate_else(bytes) : malloc(bytes), bytes);
 		if (ode_is_guarded())
 			ode_abandon(at); /* after a longjmp, only the abandoned stack knew this memory */
 		return at;
@@ -51,48 +52,50 @@ static void *allocate(size_t bytes)
 	return at;
 }
 
-static void release(void *at, size_t bytes)
+static void ode_block_release(void *at, size_t bytes)
 {
-	if (is_inside(open_block, at)) {
-		if (!--open_block->live)
-			open_block->used = 0;
-	} else if (free_else) {
-		free_else(at, bytes);
+	if (ode_block_is_inside(ode_block_current, at)) {
+		if (!--ode_block_current->live)
+			ode_block_current->used = 0;
+	} else if (ode_block_free_else) {
+		ode_block_free_else(at, bytes);
 	} else {
 		free(at);
 	}
 }
 
-static void *reallocate(void *at, size_t before, size_t bytes)
+static void *ode_block_reallocate(void *at, size_t before, size_t bytes)
 {
-	if (!is_inside(open_block, at))
-		return or_run_out(reallocate_else ? reallocate_else(at, before, bytes) : realloc(at, bytes), bytes);
-	void *moved = allocate(bytes);
+	if (!ode_block_is_inside(ode_block_current, at))
+		return ode_block_or_run_out(
+			ode_block_reallocate_else ? ode_block_reallocate_else(at, before, bytes) : realloc(at, bytes),
+			bytes);
+	void *moved = ode_block_allocate(bytes);
 	memcpy(moved, at, MIN(before, bytes));
-	release(at, before);
+	ode_block_release(at, before);
 	return moved;
 }
 
 void ode_block_open(struct ode_block *block)
 {
-	open_block = block;
+	ode_block_current = block;
 }
 
 void ode_block_close(void)
 {
-	open_block = NULL;
+	ode_block_current = NULL;
 }
 
 struct ode_block_bytes ode_block_bytes(void)
 {
-	return bytes_of;
+	return ode_block_bytes_of;
 }
 
 /* --- start-up --------------------------------------------------------------------------------------------------- */
 
 /* Makes and destroys one object of each kind. All memory must be given back; if not, this ODE keeps parts of
  * destroyed objects for other objects, and no object can be put into a block. */
-static struct ode_block_bytes measure(void)
+static struct ode_block_bytes ode_block_sizes(void)
 {
 	struct ode_block block = {.memory = mem_alloc(MEASURED_MAX), .bytes = MEASURED_MAX};
 	struct ode_block_bytes bytes;
@@ -119,15 +122,15 @@ static struct ode_block_bytes measure(void)
 
 void ode_block_init(void)
 {
-	allocate_else = dGetAllocHandler();
-	reallocate_else = dGetReallocHandler();
-	free_else = dGetFreeHandler();
-	dSetAllocHandler(allocate);
-	dSetReallocHandler(reallocate);
-	dSetFreeHandler(release);
+	ode_block_allocate_else = dGetAllocHandler();
+	ode_block_reallocate_else = dGetReallocHandler();
+	ode_block_free_else = dGetFreeHandler();
+	dSetAllocHandler(ode_block_allocate);
+	dSetReallocHandler(ode_block_reallocate);
+	dSetFreeHandler(ode_block_release);
 }
 
 void ode_block_measure(void)
 {
-	bytes_of = measure();
+	ode_block_bytes_of = ode_block_sizes();
 }

@@ -5,19 +5,19 @@
  */
 #include "physics/internal.h"
 
-static _Thread_local uint64_t random_calls;
+static _Thread_local uint64_t ode_shared_random_calls;
 
 TROUPE_API int dRandInt(int n);
 int dRandInt(int n)
 {
-	random_calls++;
+	ode_shared_random_calls++;
 	return ode_random(n);
 }
 
 /* Two bodies on two hinges give QuickStep rows to reorder, for which it must call dRandInt(). */
-static bool random_is_replaced(void)
+static bool ode_shared_random_is_replaced(void)
 {
-	uint64_t before = random_calls;
+	uint64_t before = ode_shared_random_calls;
 	dWorldID world = dWorldCreate();
 	dThreadingImplementationID threading = dThreadingAllocateSelfThreadedImplementation();
 	dWorldSetStepThreadingImplementation(world, dThreadingImplementationGetFunctions(threading), threading);
@@ -30,12 +30,12 @@ static bool random_is_replaced(void)
 	dWorldQuickStep(world, 0.001);
 	dWorldDestroy(world);
 	dThreadingFreeImplementation(threading);
-	return random_calls != before;
+	return ode_shared_random_calls != before;
 }
 
 troupe_status ode_shared_check(struct troupe_error *error)
 {
-	return random_is_replaced()
+	return ode_shared_random_is_replaced()
 		       ? TROUPE_OK
 		       : fail(error, TROUPE_EINTERNAL,
 				 "libode's dRandInt() is not replaced, so results would depend on other code (is "

@@ -16,7 +16,7 @@ enum {
 	BODIES_LANES = 32,            /* but lanes should be filled: small robots on each of eight */
 };
 
-static void set_up_ode_world(const struct physics *physics, struct ode_world *ode_world)
+static void ode_world_set_up(const struct physics *physics, struct ode_world *ode_world)
 {
 	const struct sdf_physics *profile = &physics->scene->sdf->physics;
 	const struct vec3 g = physics->scene->gravity;
@@ -41,18 +41,18 @@ void ode_world_make_anew(struct physics *physics, struct ode_world *ode_world)
 {
 	ode_abandon(ode_world->id);
 	ode_abandon(ode_world->threading);
-	set_up_ode_world(physics, ode_world);
+	ode_world_set_up(physics, ode_world);
 }
 
 /* A step that other threads work on must not have too few ODE worlds. */
-static uint32_t room(const struct physics *physics)
+static uint32_t ode_world_room(const struct physics *physics)
 {
 	uint32_t most = physics->options.ode ? BODIES_MAX : BODIES_MAX_WITHOUT_ODE;
 	uint32_t least = physics->options.ode ? 0 : BODIES_LANES;
 	return physics->shared ? MIN(MAX(physics->taken_bodies / PARTS, least), most) : most;
 }
 
-static uint32_t empty_ode_world(struct physics *physics)
+static uint32_t ode_world_empty(struct physics *physics)
 {
 	if (physics->free_ode_worlds.count)
 		return physics->free_ode_worlds.at[--physics->free_ode_worlds.count];
@@ -64,11 +64,11 @@ dWorldID ode_world_id(struct physics *physics, uint32_t index)
 {
 	struct ode_world *ode_world = &physics->ode_worlds.at[index];
 	if (!ode_world->id)
-		set_up_ode_world(physics, ode_world);
+		ode_world_set_up(physics, ode_world);
 	return ode_world->id;
 }
 
-static void open_ode_world(struct physics *physics, uint32_t index)
+static void ode_world_open(struct physics *physics, uint32_t index)
 {
 	physics->ode_worlds.at[index].open = true;
 	vec_push(&physics->open_ode_worlds, index);
@@ -82,19 +82,19 @@ static uint32_t ode_world_with_room(struct physics *physics, uint32_t bodies)
 		uint32_t index = physics->open_ode_worlds.at[i];
 		if (physics->ode_worlds.at[index].ahead)
 			continue;
-		if (physics->ode_worlds.at[index].bodies + bodies <= room(physics))
+		if (physics->ode_worlds.at[index].bodies + bodies <= ode_world_room(physics))
 			return index;
 		physics->ode_worlds.at[index].open = false;
 		memmove(physics->open_ode_worlds.at + i, physics->open_ode_worlds.at + i + 1,
 			(--kept - i) * sizeof *physics->open_ode_worlds.at);
 		physics->open_ode_worlds.count = kept;
 	}
-	uint32_t index = empty_ode_world(physics);
-	open_ode_world(physics, index);
+	uint32_t index = ode_world_empty(physics);
+	ode_world_open(physics, index);
 	return index;
 }
 
-static uint32_t count_bodies(const struct physics *physics, const struct group *group)
+static uint32_t ode_world_count_bodies(const struct physics *physics, const struct group *group)
 {
 	uint32_t bodies = 0;
 	for (uint32_t i = 0; i < group->members.count; i++)
@@ -105,9 +105,9 @@ static uint32_t count_bodies(const struct physics *physics, const struct group *
 void ode_world_enter(struct physics *physics, uint32_t index)
 {
 	struct group *group = &physics->groups.at[index];
-	group->bodies = count_bodies(physics, group);
-	bool small = group->members.count == 1 && group->bodies * 2 <= room(physics);
-	group->ode_world = small ? ode_world_with_room(physics, group->bodies) : empty_ode_world(physics);
+	group->bodies = ode_world_count_bodies(physics, group);
+	bool small = group->members.count == 1 && group->bodies * 2 <= ode_world_room(physics);
+	group->ode_world = small ? ode_world_with_room(physics, group->bodies) : ode_world_empty(physics);
 	struct ode_world *ode_world = &physics->ode_worlds.at[group->ode_world];
 	ode_world->bodies += group->bodies;
 	vec_push(&ode_world->groups, index);
@@ -126,7 +126,7 @@ void ode_world_leave(struct physics *physics, uint32_t index)
 	if (ode_world->open)
 		return;
 	if (kept)
-		open_ode_world(physics, group->ode_world);
+		ode_world_open(physics, group->ode_world);
 	else
 		vec_push(&physics->free_ode_worlds, group->ode_world);
 }

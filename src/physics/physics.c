@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Fits all arrays to the scene, which may have room for more than before. */
-static void fit(struct physics *physics)
+static void physics_fit(struct physics *physics)
 {
 	uint32_t now = physics->scene->room.models;
 	MEM_FIT(physics->instances, physics->room, now);
@@ -17,7 +17,7 @@ static void fit(struct physics *physics)
 void physics_world_changed(struct physics *physics)
 {
 	const struct vec3 g = physics->scene->gravity;
-	fit(physics);
+	physics_fit(physics);
 	if (!memcmp(&g, &physics->gravity, sizeof g))
 		return;
 	physics->gravity = g;
@@ -36,11 +36,11 @@ struct physics *physics_create(const struct scene *scene, struct state *state, c
 	physics->control = control;
 	physics->options = *options;
 	physics->gravity = scene->gravity;
-	fit(physics);
+	physics_fit(physics);
 	return physics;
 }
 
-static void free_ode(struct physics *physics)
+static void physics_free_ode(struct physics *physics)
 {
 	while (physics->taken.count)
 		physics_release(physics, physics->taken.at[physics->taken.count - 1]);
@@ -55,7 +55,7 @@ void physics_destroy(struct physics *physics)
 	if (!physics)
 		return;
 	if (!atomic_load(&physics->gave_up))
-		free_ode(physics);
+		physics_free_ode(physics);
 	vec_free(&physics->taken);
 	vec_free(&physics->groups);
 	vec_free(&physics->free_groups);
@@ -177,7 +177,7 @@ struct step_call {
 
 /* For tests. Drops everything that ODE or this folder remembers of earlier steps; worker_begin() does the same for
  * workers. A step may depend on the state alone, so no bit may change. */
-static void make_all_anew(struct physics *physics)
+static void physics_make_all_anew(struct physics *physics)
 {
 	for (uint32_t i = 0; i < physics->taken.count; i++) {
 		uint32_t model = physics->taken.at[i];
@@ -190,11 +190,11 @@ static void make_all_anew(struct physics *physics)
 	physics->regroup = true;
 }
 
-static void begin_under_guard(void *ctx)
+static void physics_begin_under_guard(void *ctx)
 {
 	struct step_call *call = ctx;
 	if (call->physics->options.anew)
-		make_all_anew(call->physics);
+		physics_make_all_anew(call->physics);
 	sleep_update(call->physics, call->pairs, call->pair_count, call->physics->dt);
 	group_update(call->physics);
 }
@@ -209,7 +209,7 @@ troupe_status physics_begin(struct physics *physics, const struct physics_pair *
 	/* both are published with the step */
 	atomic_store_explicit(&physics->abandoned, false, memory_order_relaxed);
 	atomic_store_explicit(&physics->diverged, SCENE_NONE, memory_order_relaxed);
-	if (ode_guard(begin_under_guard, &call, message, sizeof message))
+	if (ode_guard(physics_begin_under_guard, &call, message, sizeof message))
 		return TROUPE_OK;
 	atomic_store(&physics->gave_up, true);
 	return fail(error, TROUPE_EDIVERGED, "some model diverged: the physics gave up: %s", message);

@@ -36,7 +36,7 @@ dGeomID shape_make(const struct scene_geom *geom)
 
 /* Pairs of boxes, spheres, cylinders, capsules and planes; without a capsule on a box, which gets one contact from
  * ODE and sinks at one end, and without two cylinders, which drift. */
-static bool is_odes_pair(const struct scene_geom *a, const struct scene_geom *b)
+static bool physics_shape_is_odes_pair(const struct scene_geom *a, const struct scene_geom *b)
 {
 	enum scene_shape_kind low = MIN(a->kind, b->kind), high = MAX(a->kind, b->kind);
 	bool poor = (high == SCENE_CAPSULE && (low == SCENE_BOX || low == SCENE_CYLINDER)) ||
@@ -46,14 +46,14 @@ static bool is_odes_pair(const struct scene_geom *a, const struct scene_geom *b)
 	return high <= SCENE_PLANE && !poor && !held;
 }
 
-static bool is_trimesh(enum scene_shape_kind kind)
+static bool physics_shape_is_trimesh(enum scene_shape_kind kind)
 {
 	return kind == SCENE_MESH || kind == SCENE_HEIGHTMAP;
 }
 
 /* --- frames ----------------------------------------------------------------------------------------------------- */
 
-static enum collide_kind kind_of(enum scene_shape_kind kind)
+static enum collide_kind physics_shape_kind_of(enum scene_shape_kind kind)
 {
 	switch (kind) {
 	case SCENE_BOX:
@@ -73,7 +73,7 @@ static enum collide_kind kind_of(enum scene_shape_kind kind)
 	}
 }
 
-static struct collide_shape shape_of(const struct scene_geom *geom, dGeomID id)
+static struct collide_shape physics_shape_of(const struct scene_geom *geom, dGeomID id)
 {
 	/* Copied by ODE, not read here: ODE passes the places of destroyed geoms from thread to thread, by atomics
 	 * that ThreadSanitizer does not see. */
@@ -81,22 +81,24 @@ static struct collide_shape shape_of(const struct scene_geom *geom, dGeomID id)
 	dMatrix3 r;
 	dGeomCopyPosition(id, p);
 	dGeomCopyRotation(id, r);
-	struct collide_shape shape = {
-		.kind = kind_of(geom->kind), .size = geom->size, .hull = geom->hull, .p = {p[0], p[1], p[2]}};
+	struct collide_shape shape = {.kind = physics_shape_kind_of(geom->kind),
+		.size = geom->size,
+		.hull = geom->hull,
+		.p = {p[0], p[1], p[2]}};
 	for (int i = 0; i < 3; i++)
 		for (int j = 0; j < 3; j++)
 			shape.r.m[i][j] = r[4 * i + j];
 	return shape;
 }
 
-static struct vec3 back(const struct mat3 *r, struct vec3 v)
+static struct vec3 physics_shape_back(const struct mat3 *r, struct vec3 v)
 {
 	return (struct vec3){r->m[0][0] * v.x + r->m[1][0] * v.y + r->m[2][0] * v.z,
 		r->m[0][1] * v.x + r->m[1][1] * v.y + r->m[2][1] * v.z,
 		r->m[0][2] * v.x + r->m[1][2] * v.y + r->m[2][2] * v.z};
 }
 
-static struct vec3 forth(const struct mat3 *r, struct vec3 v)
+static struct vec3 physics_shape_forth(const struct mat3 *r, struct vec3 v)
 {
 	return (struct vec3){r->m[0][0] * v.x + r->m[0][1] * v.y + r->m[0][2] * v.z,
 		r->m[1][0] * v.x + r->m[1][1] * v.y + r->m[1][2] * v.z,
@@ -104,10 +106,11 @@ static struct vec3 forth(const struct mat3 *r, struct vec3 v)
 }
 
 /* The shape as the trimesh sees it, placed at p and r. */
-static struct collide_shape seen_from(const struct collide_shape *shape, struct vec3 p, const struct mat3 *r)
+static struct collide_shape physics_shape_seen_from(
+	const struct collide_shape *shape, struct vec3 p, const struct mat3 *r)
 {
 	struct collide_shape seen = *shape;
-	seen.p = back(r, vec3_sub(shape->p, p));
+	seen.p = physics_shape_back(r, vec3_sub(shape->p, p));
 	for (int i = 0; i < 3; i++)
 		for (int j = 0; j < 3; j++)
 			seen.r.m[i][j] = r->m[0][i] * shape->r.m[0][j] + r->m[1][i] * shape->r.m[1][j] +
@@ -117,7 +120,7 @@ static struct collide_shape seen_from(const struct collide_shape *shape, struct 
 
 /* --- contacts --------------------------------------------------------------------------------------------------- */
 
-static uint32_t on_trimesh(struct worker *worker, const struct scene_geom *fixed, dGeomID id,
+static uint32_t physics_shape_on_trimesh(struct worker *worker, const struct scene_geom *fixed, dGeomID id,
 	const struct collide_shape *shape, uint32_t most, struct collide_contact *ret)
 {
 	struct vec3 p = fixed->in_body.p;
@@ -125,26 +128,26 @@ static uint32_t on_trimesh(struct worker *worker, const struct scene_geom *fixed
 	if (fixed->body == SCENE_NONE) {
 		r = quat_matrix(fixed->in_body.q);
 	} else {
-		struct collide_shape held = shape_of(fixed, id);
+		struct collide_shape held = physics_shape_of(fixed, id);
 		p = held.p, r = held.r;
 	}
-	struct collide_shape seen = seen_from(shape, p, &r);
+	struct collide_shape seen = physics_shape_seen_from(shape, p, &r);
 	uint32_t count = collide_trimesh(&seen, fixed->trimesh, most, &worker->collide, ret);
 	for (uint32_t i = 0; i < count; i++) {
-		ret[i].at = vec3_add(p, forth(&r, ret[i].at));
-		ret[i].normal = forth(&r, ret[i].normal);
+		ret[i].at = vec3_add(p, physics_shape_forth(&r, ret[i].at));
+		ret[i].normal = physics_shape_forth(&r, ret[i].normal);
 	}
 	return count;
 }
 
-static uint32_t shape_on_plane(struct worker *worker, const struct collide_shape *shape, uint32_t plane, dGeomID id,
-	struct collide_contact *ret)
+static uint32_t physics_shape_on_plane(struct worker *worker, const struct collide_shape *shape, uint32_t plane,
+	dGeomID id, struct collide_contact *ret)
 {
 	const struct scene_geom *geom = &worker->scene->geoms[plane];
 	if (geom->body == SCENE_NONE)
 		return collide_plane(shape, worker->statics[plane].normal, worker->statics[plane].offset, ret);
-	struct collide_shape held = shape_of(geom, id);
-	struct vec3 normal = forth(&held.r, geom->size);
+	struct collide_shape held = physics_shape_of(geom, id);
+	struct vec3 normal = physics_shape_forth(&held.r, geom->size);
 	return collide_plane(shape, normal, vec3_dot(normal, held.p), ret);
 }
 
@@ -154,22 +157,22 @@ struct shape_growth { /* m, of two geoms on all sides */
 	double a, b;
 };
 
-static bool shape_can_grow(const struct scene_geom *geom)
+static bool physics_shape_can_grow(const struct scene_geom *geom)
 {
-	return geom->kind != SCENE_PLANE && geom->kind != SCENE_CONVEX && !is_trimesh(geom->kind);
+	return geom->kind != SCENE_PLANE && geom->kind != SCENE_CONVEX && !physics_shape_is_trimesh(geom->kind);
 }
 
-static struct vec3 shape_grown(const struct scene_geom *geom, double by)
+static struct vec3 physics_shape_grown(const struct scene_geom *geom, double by)
 {
-	if (by == 0 || !shape_can_grow(geom))
+	if (by == 0 || !physics_shape_can_grow(geom))
 		return geom->size;
 	bool round = geom->kind == SCENE_CAPSULE; /* its ends grow with its radius */
 	return vec3_add(geom->size, (struct vec3){by, by, round ? 0 : by});
 }
 
-static void shape_resize(const struct scene_geom *geom, dGeomID id, double by)
+static void physics_shape_resize(const struct scene_geom *geom, dGeomID id, double by)
 {
-	struct vec3 size = shape_grown(geom, by);
+	struct vec3 size = physics_shape_grown(geom, by);
 	switch (geom->kind) {
 	case SCENE_BOX:
 		dGeomBoxSetLengths(id, size.x * 2, size.y * 2, size.z * 2);
@@ -189,34 +192,34 @@ static void shape_resize(const struct scene_geom *geom, dGeomID id, double by)
 }
 
 /* Contacts of the first shape with the second; only the second may be a plane or a trimesh. */
-static uint32_t shape_meet(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb,
+static uint32_t physics_shape_meet(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb,
 	const struct shape_growth *growth, uint32_t most, struct collide_contact *ret)
 {
 	const struct scene_geom *of_a = &worker->scene->geoms[a], *of_b = &worker->scene->geoms[b];
-	struct collide_shape shape = shape_of(of_a, ga), other;
-	shape.size = shape_grown(of_a, growth->a);
-	if (is_trimesh(of_b->kind))
-		return on_trimesh(worker, of_b, gb, &shape, most, ret);
+	struct collide_shape shape = physics_shape_of(of_a, ga), other;
+	shape.size = physics_shape_grown(of_a, growth->a);
+	if (physics_shape_is_trimesh(of_b->kind))
+		return physics_shape_on_trimesh(worker, of_b, gb, &shape, most, ret);
 	if (of_b->kind == SCENE_PLANE)
-		return shape_on_plane(worker, &shape, b, gb, ret);
-	other = shape_of(of_b, gb);
-	other.size = shape_grown(of_b, growth->b);
+		return physics_shape_on_plane(worker, &shape, b, gb, ret);
+	other = physics_shape_of(of_b, gb);
+	other.size = physics_shape_grown(of_b, growth->b);
 	return collide_convex(&shape, &other, ret);
 }
 
 _Static_assert((int)PHYSICS_CONTACTS_MAX >= (int)COLLIDE_PAIR_MAX, "a pair's contacts must fit");
 
-static int shape_collide_grown(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb,
+static int physics_shape_collide_grown(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb,
 	struct shape_growth growth, int most, dContactGeom *ret)
 {
 	const struct scene_geom *of_a = &worker->scene->geoms[a];
-	if (is_odes_pair(of_a, &worker->scene->geoms[b]))
+	if (physics_shape_is_odes_pair(of_a, &worker->scene->geoms[b]))
 		return dCollide(ga, gb, most, ret, sizeof *ret);
-	bool swap = of_a->kind == SCENE_PLANE || is_trimesh(of_a->kind);
+	bool swap = of_a->kind == SCENE_PLANE || physics_shape_is_trimesh(of_a->kind);
 	struct collide_contact found[PHYSICS_CONTACTS_MAX];
 	const struct shape_growth turned = {growth.b, growth.a};
-	uint32_t count = swap ? shape_meet(worker, b, a, gb, ga, &turned, (uint32_t)most, found)
-			      : shape_meet(worker, a, b, ga, gb, &growth, (uint32_t)most, found);
+	uint32_t count = swap ? physics_shape_meet(worker, b, a, gb, ga, &turned, (uint32_t)most, found)
+			      : physics_shape_meet(worker, a, b, ga, gb, &growth, (uint32_t)most, found);
 	count = MIN(count, (uint32_t)most);
 	double sign = swap ? -1 : 1;
 	for (uint32_t i = 0; i < count; i++) {
@@ -236,15 +239,15 @@ int shape_collide(
 	struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, double near, int most, dContactGeom *ret)
 {
 	const struct scene_geom *of_a = &worker->scene->geoms[a], *of_b = &worker->scene->geoms[b];
-	bool grows_a = shape_can_grow(of_a), grows_b = shape_can_grow(of_b);
+	bool grows_a = physics_shape_can_grow(of_a), grows_b = physics_shape_can_grow(of_b);
 	if (near == 0 || (!grows_a && !grows_b))
-		return shape_collide_grown(worker, a, b, ga, gb, (struct shape_growth){0, 0}, most, ret);
+		return physics_shape_collide_grown(worker, a, b, ga, gb, (struct shape_growth){0, 0}, most, ret);
 	const struct shape_growth growth = {grows_a ? near / (1 + grows_b) : 0, grows_b ? near / (1 + grows_a) : 0};
-	shape_resize(of_a, ga, growth.a);
-	shape_resize(of_b, gb, growth.b);
-	int count = shape_collide_grown(worker, a, b, ga, gb, growth, most, ret);
-	shape_resize(of_a, ga, 0);
-	shape_resize(of_b, gb, 0);
+	physics_shape_resize(of_a, ga, growth.a);
+	physics_shape_resize(of_b, gb, growth.b);
+	int count = physics_shape_collide_grown(worker, a, b, ga, gb, growth, most, ret);
+	physics_shape_resize(of_a, ga, 0);
+	physics_shape_resize(of_b, gb, 0);
 	for (int i = 0; i < count; i++)
 		ret[i].depth -= near;
 	return count;

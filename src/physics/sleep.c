@@ -14,7 +14,7 @@
  * at one moment says less, because bodies held by the iterative solver twitch. ODE's own auto-disable uses 0.01 m/s,
  * which stops slow mechanisms. See bench/NOTES.md. */
 #define STILL_M (0.001 * PHYSICS_STILL_S)
-#define STILL_RAD (0.001 * PHYSICS_STILL_S)
+#define SLEEP_STILL_RAD (0.001 * PHYSICS_STILL_S)
 
 uint64_t physics_sleep_steps(double dt)
 {
@@ -23,41 +23,43 @@ uint64_t physics_sleep_steps(double dt)
 
 /* --- stillness of one model -------------------------------------------------------------------------------------- */
 
-static bool is_zero(struct vec3 v)
+static bool sleep_is_zero(struct vec3 v)
 {
 	return v.x == 0 && v.y == 0 && v.z == 0;
 }
 
-static bool is_at_rest(const struct body_state *bodies, uint32_t count)
+static bool sleep_is_at_rest(const struct body_state *bodies, uint32_t count)
 {
 	bool at_rest = true;
 	for (uint32_t i = 0; i < count; i++)
-		at_rest = at_rest && is_zero(bodies[i].v) && is_zero(bodies[i].w);
+		at_rest = at_rest && sleep_is_zero(bodies[i].v) && sleep_is_zero(bodies[i].w);
 	return at_rest;
 }
 
-static bool is_near(const struct body_state *body, const struct body_anchor *anchor)
+static bool sleep_is_near(const struct body_state *body, const struct body_anchor *anchor)
 {
 	struct vec3 gone = vec3_sub(body->p, anchor->p);
 	struct quat turn = quat_mul(body->q, quat_conj(anchor->q));
 	struct vec3 half = {turn.x, turn.y, turn.z}; /* of a small turn, in radians */
-	return vec3_dot(gone, gone) <= STILL_M * STILL_M && 4 * vec3_dot(half, half) <= STILL_RAD * STILL_RAD;
+	return vec3_dot(gone, gone) <= STILL_M * STILL_M &&
+	       4 * vec3_dot(half, half) <= SLEEP_STILL_RAD * SLEEP_STILL_RAD;
 }
 
-static bool are_near(const struct body_state *bodies, const struct body_anchor *anchors, uint32_t count)
+static bool sleep_are_near(const struct body_state *bodies, const struct body_anchor *anchors, uint32_t count)
 {
 	bool near = true;
 	for (uint32_t i = 0; i < count; i++)
-		near = near && is_near(&bodies[i], &anchors[i]);
+		near = near && sleep_is_near(&bodies[i], &anchors[i]);
 	return near;
 }
 
 /* A commanded body that moves is never still, however slowly it moves. */
-static bool is_commanded_away(const struct scene *scene, const struct scene_model *m, const struct body_state *bodies)
+static bool sleep_is_commanded_away(
+	const struct scene *scene, const struct scene_model *m, const struct body_state *bodies)
 {
 	bool moves = false;
 	for (uint32_t i = 0; i < m->body_count; i++)
-		moves = moves || (scene->bodies[m->body_first + i].commanded && !is_at_rest(&bodies[i], 1));
+		moves = moves || (scene->bodies[m->body_first + i].commanded && !sleep_is_at_rest(&bodies[i], 1));
 	return moves;
 }
 
@@ -70,9 +72,10 @@ void sleep_count(struct physics *physics, struct instance *instance, double dt)
 	struct body_anchor *anchors = state_anchors(physics->state, instance->model, true);
 	/* a body that drifts slowly through empty space is moving: unless it is completely at rest, something must
 	 * hold it */
-	bool held = instance->held || instance->touched || is_at_rest(bodies, m->body_count);
-	bool may_rest = m->may_sleep && !instance->disturbed && held && !is_commanded_away(physics->scene, m, bodies);
-	bool still = may_rest && now && are_near(bodies, before, m->body_count);
+	bool held = instance->held || instance->touched || sleep_is_at_rest(bodies, m->body_count);
+	bool may_rest =
+		m->may_sleep && !instance->disturbed && held && !sleep_is_commanded_away(physics->scene, m, bodies);
+	bool still = may_rest && now && sleep_are_near(bodies, before, m->body_count);
 	for (uint32_t i = 0; i < m->body_count; i++)
 		anchors[i] = still ? before[i] : (struct body_anchor){bodies[i].p, bodies[i].q};
 	*state_still(physics->state, instance->model, true) = still ? MIN(now + 1, physics_sleep_steps(dt)) : may_rest;
@@ -80,7 +83,7 @@ void sleep_count(struct physics *physics, struct instance *instance, double dt)
 
 /* --- sets --------------------------------------------------------------------------------------------------------- */
 
-static bool may_sleep(const struct physics *physics, const uint32_t *members, uint32_t count, uint64_t steps)
+static bool sleep_is_due(const struct physics *physics, const uint32_t *members, uint32_t count, uint64_t steps)
 {
 	if (physics->options.sleepless)
 		return false;
@@ -92,10 +95,10 @@ static bool may_sleep(const struct physics *physics, const uint32_t *members, ui
 }
 
 /* Writes the state of rest. False when the state was that already. */
-static bool put_to_rest(struct physics *physics, uint32_t model)
+static bool sleep_put_to_rest(struct physics *physics, uint32_t model)
 {
 	const struct scene_model *m = &physics->scene->models[model];
-	if (is_at_rest(state_bodies(physics->state, model, false), m->body_count))
+	if (sleep_is_at_rest(state_bodies(physics->state, model, false), m->body_count))
 		return false;
 	memcpy(state_words(physics->state, model, true), state_words(physics->state, model, false),
 		physics->state->models[model].system_first * sizeof(uint64_t));
@@ -106,18 +109,18 @@ static bool put_to_rest(struct physics *physics, uint32_t model)
 	return true;
 }
 
-static void fall_asleep(struct physics *physics, const uint32_t *members, uint32_t count)
+static void sleep_fall_asleep(struct physics *physics, const uint32_t *members, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		struct instance *instance = physics->instances[members[i]];
 		instance->asleep = true;
 		group_remove(physics, members[i]);
-		if (put_to_rest(physics, members[i]))
+		if (sleep_put_to_rest(physics, members[i]))
 			indices_add(&physics->fell_asleep, members[i]);
 	}
 }
 
-static void find_sets(struct physics *physics)
+static void sleep_find_sets(struct physics *physics)
 {
 	sets_begin(&physics->touching, &physics->taken, physics->scene->model_count);
 	for (uint32_t i = 0; i < physics->pairs.count; i++)
@@ -131,40 +134,40 @@ static void find_sets(struct physics *physics)
 }
 
 /* Decides the sleep of one set; true when the sleep of a model begins or ends. */
-static bool decide(struct physics *physics, uint32_t set, uint64_t steps)
+static bool sleep_decide(struct physics *physics, uint32_t set, uint64_t steps)
 {
 	const uint32_t *members = physics->touching.order.at + physics->touching.first.at[set];
 	uint32_t count = physics->touching.first.at[set + 1] - physics->touching.first.at[set];
-	bool sleeps = may_sleep(physics, members, count, steps), changed = false;
+	bool sleeps = sleep_is_due(physics, members, count, steps), changed = false;
 	for (uint32_t i = 0; i < count; i++)
 		changed |= physics->instances[members[i]]->asleep != sleeps;
 	physics->set_sleeps.at[set] = sleeps;
 	if (changed && sleeps)
-		fall_asleep(physics, members, count);
+		sleep_fall_asleep(physics, members, count);
 	for (uint32_t i = 0; changed && !sleeps && i < count; i++)
 		physics->instances[members[i]]->asleep = false;
 	return changed;
 }
 
 /* Only sets that are awake, and sets with a disturbed model, can change. */
-static bool decide_again(struct physics *physics, uint64_t steps)
+static bool sleep_decide_again(struct physics *physics, uint64_t steps)
 {
 	bool changed = false;
 	for (uint32_t i = 0; i < physics->disturbed.count; i++) {
 		const struct instance *instance = physics->instances[physics->disturbed.at[i]];
 		if (instance && physics->set_sleeps.at[instance->set])
-			changed |= decide(physics, instance->set, steps);
+			changed |= sleep_decide(physics, instance->set, steps);
 	}
 	for (uint32_t i = 0; i < physics->awake.count; i++) {
 		const struct instance *instance = physics->instances[physics->awake.at[i]];
 		bool ready = *state_still(physics->state, instance->model, false) >= steps && !instance->disturbed;
 		if (ready && !physics->set_sleeps.at[instance->set])
-			changed |= decide(physics, instance->set, steps);
+			changed |= sleep_decide(physics, instance->set, steps);
 	}
 	return changed;
 }
 
-static void list_awake(struct physics *physics)
+static void sleep_list_awake(struct physics *physics)
 {
 	physics->awake.count = physics->awake_pairs.count = 0;
 	for (uint32_t i = 0; i < physics->taken.count; i++)
@@ -175,7 +178,7 @@ static void list_awake(struct physics *physics)
 			vec_push(&physics->awake_pairs, physics->pairs.at[i]);
 }
 
-static bool keep_pairs(struct physics *physics, const struct physics_pair *pairs, uint32_t count)
+static bool sleep_keep_pairs(struct physics *physics, const struct physics_pair *pairs, uint32_t count)
 {
 	if (count == physics->pairs.count && (!count || !memcmp(pairs, physics->pairs.at, count * sizeof *pairs)))
 		return false;
@@ -188,18 +191,18 @@ static bool keep_pairs(struct physics *physics, const struct physics_pair *pairs
 void sleep_update(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count, double dt)
 {
 	uint64_t steps = physics_sleep_steps(dt);
-	bool changed = keep_pairs(physics, pairs, pair_count) || physics->regroup;
+	bool changed = sleep_keep_pairs(physics, pairs, pair_count) || physics->regroup;
 	physics->fell_asleep.count = 0;
 	if (changed) {
-		find_sets(physics);
+		sleep_find_sets(physics);
 		for (uint32_t s = 0; s < sets_count(&physics->touching); s++)
-			(void)decide(physics, s, steps);
+			(void)sleep_decide(physics, s, steps);
 	} else {
-		changed = decide_again(physics, steps);
+		changed = sleep_decide_again(physics, steps);
 	}
 	if (!changed)
 		return;
-	list_awake(physics);
+	sleep_list_awake(physics);
 	physics->regroup = true;
 }
 

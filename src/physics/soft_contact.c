@@ -232,7 +232,7 @@ static void soft_contact_fill_stiffness(
 static void soft_contact_fill_surface(
 	const struct soft *soft, const struct soft_lane *point, const struct contact_row *row)
 {
-	bool turned = row->bodies[0] == SCENE_NONE; /* see set_motion() of contact.c */
+	bool turned = row->bodies[0] == SCENE_NONE; /* see contact_set_motion() of contact.c */
 	for (uint32_t k = 0; k < 2; k++) {
 		soft_set(point, LANES_SOFT_FRICTION + k, fmin(row->mu[k], 1e100));
 		soft_set(point, LANES_SOFT_WANTED + k, turned && !k ? -row->motion[k] : row->motion[k]);

@@ -4,7 +4,7 @@
 #include "physics/exact.h"
 #include "physics/internal.h"
 
-static uint32_t root_of(struct worker *worker, uint32_t body)
+static uint32_t solver_root_of(struct worker *worker, uint32_t body)
 {
 	uint32_t *island = worker->island;
 	while (island[body] != body)
@@ -23,7 +23,7 @@ static bool solver_reaches(const struct worker *worker, uint32_t body)
 	return solver_has(worker, body) || (body != SCENE_NONE && worker->scene->bodies[body].kinematic);
 }
 
-static void join(struct worker *worker, struct island_join joined)
+static void solver_join_two(struct worker *worker, struct island_join joined)
 {
 	if (!solver_has(worker, joined.a) && !solver_has(worker, joined.b))
 		return;
@@ -31,8 +31,8 @@ static void join(struct worker *worker, struct island_join joined)
 		joined.a = SCENE_NONE;
 	if (!solver_reaches(worker, joined.b))
 		joined.b = SCENE_NONE;
-	uint32_t a = joined.a == SCENE_NONE ? SCENE_NONE : root_of(worker, joined.a);
-	uint32_t b = joined.b == SCENE_NONE ? SCENE_NONE : root_of(worker, joined.b);
+	uint32_t a = joined.a == SCENE_NONE ? SCENE_NONE : solver_root_of(worker, joined.a);
+	uint32_t b = joined.b == SCENE_NONE ? SCENE_NONE : solver_root_of(worker, joined.b);
 	if (a == SCENE_NONE || (b != SCENE_NONE && b < a)) {
 		uint32_t swap = a;
 		a = b;
@@ -45,13 +45,13 @@ static void join(struct worker *worker, struct island_join joined)
 	}
 }
 
-static void join_joint(struct worker *worker, uint32_t index)
+static void solver_join_joint(struct worker *worker, uint32_t index)
 {
 	const struct scene_joint *joint = &worker->scene->joints[index];
-	join(worker, (struct island_join){joint->parent, joint->child, joint_rows(worker->scene, index)});
+	solver_join_two(worker, (struct island_join){joint->parent, joint->child, joint_rows(worker->scene, index)});
 }
 
-static void list_bodies(struct worker *worker)
+static void solver_list_bodies(struct worker *worker)
 {
 	worker->bodies.count = 0;
 	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++) {
@@ -65,31 +65,33 @@ static void list_bodies(struct worker *worker)
 	}
 }
 
-static void join_added(struct worker *worker, const struct scene_model *m)
+static void solver_join_added(struct worker *worker, const struct scene_model *m)
 {
 	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
 		if (worker->scene->bodies[b].added)
-			join(worker, (struct island_join){b, SCENE_NONE, worker->scene->bodies[b].added->row_count});
+			solver_join_two(
+				worker, (struct island_join){b, SCENE_NONE, worker->scene->bodies[b].added->row_count});
 }
 
-static void join_joints(struct worker *worker, const struct group *group)
+static void solver_join_joints(struct worker *worker, const struct group *group)
 {
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		const struct scene_model *m = &worker->scene->models[group->members.at[i]];
 		for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
-			join_joint(worker, j);
+			solver_join_joint(worker, j);
 		if (group->in_ode && worker->instances[group->members.at[i]]->has_added)
-			join_added(worker, m);
+			solver_join_added(worker, m);
 	}
 	for (uint32_t i = 0; i < group->world_joints.count; i++)
-		join_joint(worker, group->world_joints.at[i].index);
+		solver_join_joint(worker, group->world_joints.at[i].index);
 	for (uint32_t i = 0; i < group->ties.count; i++)
-		join(worker, (struct island_join){group->ties.at[i].bodies[0], group->ties.at[i].bodies[1], TIE_ROWS});
+		solver_join_two(worker,
+			(struct island_join){group->ties.at[i].bodies[0], group->ties.at[i].bodies[1], TIE_ROWS});
 }
 
-static void find_islands(struct worker *worker, bool keep_lost)
+static void solver_number_islands(struct worker *worker, bool keep_lost)
 {
-	list_bodies(worker);
+	solver_list_bodies(worker);
 	for (uint32_t i = 0; i < worker->bodies.count; i++) {
 		uint32_t b = worker->bodies.at[i];
 		worker->island[b] = b;
@@ -97,28 +99,28 @@ static void find_islands(struct worker *worker, bool keep_lost)
 		worker->island_lost[b] &= keep_lost;
 	}
 	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++)
-		join_joints(worker, group_at_hand(worker, g));
+		solver_join_joints(worker, group_at_hand(worker, g));
 	for (uint32_t i = 0; i < worker->joins.count; i++)
-		join(worker, worker->joins.at[i]);
+		solver_join_two(worker, worker->joins.at[i]);
 	for (uint32_t c = 0; c < worker->couplings.count; c++)
 		for (uint32_t i = 1; i < worker->couplings.at[c].count; i++)
-			join(worker, (struct island_join){
-					     worker->couplings.at[c].body[0], worker->couplings.at[c].body[i], 0});
+			solver_join_two(worker, (struct island_join){worker->couplings.at[c].body[0],
+							worker->couplings.at[c].body[i], 0});
 }
 
 void solver_find_islands(struct worker *worker)
 {
-	find_islands(worker, worker->pass.again);
+	solver_number_islands(worker, worker->pass.again);
 }
 
 void solver_forget_lost(struct worker *worker)
 {
-	find_islands(worker, false);
+	solver_number_islands(worker, false);
 }
 
 uint32_t solver_island(struct worker *worker, uint32_t body)
 {
-	return root_of(worker, body);
+	return solver_root_of(worker, body);
 }
 
 void solver_begin(struct worker *worker, struct solver_pass pass)
@@ -184,26 +186,26 @@ uint32_t physics_rows(const struct scene *scene, uint32_t model)
 	return rows;
 }
 
-static uint32_t exact_rows_max(const struct worker *worker)
+static uint32_t solver_exact_rows_max(const struct worker *worker)
 {
 	return physics_exact_rows(&worker->owner->options);
 }
 
-static bool is_exact(const struct worker *worker, uint32_t root)
+static bool solver_is_exact(const struct worker *worker, uint32_t root)
 {
 	return !worker->island_lost[root] && worker->owner->options.solver != PHYSICS_SOLVER_QUICK &&
-	       worker->island_rows[root] <= exact_rows_max(worker);
+	       worker->island_rows[root] <= solver_exact_rows_max(worker);
 }
 
 /* Only islands with an enabled body are stepped by ODE. Beside lanes a kinematic body is never one with which ODE
  * begins, because the order of an island's bodies would depend on it: ODE enables it when it reaches it. */
-static void enable(struct worker *worker, bool (*which)(struct worker *worker, uint32_t root, uint32_t argument),
+static void solver_enable(struct worker *worker, bool (*which)(struct worker *worker, uint32_t root, uint32_t argument),
 	uint32_t argument)
 {
 	for (uint32_t i = 0; i < worker->bodies.count; i++) {
 		dBodyID body = instance_body(worker->owner, worker->bodies.at[i]);
 		if (solver_has(worker, worker->bodies.at[i]) &&
-			which(worker, root_of(worker, worker->bodies.at[i]), argument))
+			which(worker, solver_root_of(worker, worker->bodies.at[i]), argument))
 			dBodyEnable(body);
 		else
 			dBodyDisable(body);
@@ -226,73 +228,74 @@ static void solver_enable_left(const struct worker *worker)
 	}
 }
 
-static bool any(struct worker *worker, uint32_t root, uint32_t unused)
+static bool solver_any(struct worker *worker, uint32_t root, uint32_t unused)
 {
 	(void)worker, (void)root, (void)unused;
 	return true;
 }
 
-static bool of_kind(struct worker *worker, uint32_t root, uint32_t exact)
+static bool solver_of_kind(struct worker *worker, uint32_t root, uint32_t exact)
 {
-	return is_exact(worker, root) == (exact != 0);
+	return solver_is_exact(worker, root) == (exact != 0);
 }
 
-static bool this_one(struct worker *worker, uint32_t root, uint32_t island)
+static bool solver_this_one(struct worker *worker, uint32_t root, uint32_t island)
 {
 	(void)worker;
 	return root == island;
 }
 
 /* When no group has more rows than the limit, no island has, so islands need not be examined. */
-static bool all_exact(const struct worker *worker)
+static bool solver_all_exact(const struct worker *worker)
 {
 	if (worker->pass.again || worker->exact)
 		return false;
-	return worker->owner->options.solver != PHYSICS_SOLVER_QUICK && worker->rows_most <= exact_rows_max(worker);
+	return worker->owner->options.solver != PHYSICS_SOLVER_QUICK &&
+	       worker->rows_most <= solver_exact_rows_max(worker);
 }
 
-static void step_by_island(struct worker *worker, double dt)
+static void solver_step_by_island(struct worker *worker, double dt)
 {
 	bool found[2] = {false, false};
-	find_islands(worker, worker->pass.again);
+	solver_number_islands(worker, worker->pass.again);
 	if (worker->exact)
 		solver_enable_left(worker);
 	for (uint32_t i = 0; i < worker->bodies.count; i++)
 		if (solver_has(worker, worker->bodies.at[i]))
-			found[is_exact(worker, root_of(worker, worker->bodies.at[i]))] = true;
+			found[solver_is_exact(worker, solver_root_of(worker, worker->bodies.at[i]))] = true;
 	for (uint32_t exact = 0; exact < 2; exact++) {
 		if (!found[exact])
 			continue;
 		if (found[!exact])
-			enable(worker, of_kind, exact);
+			solver_enable(worker, solver_of_kind, exact);
 		if (exact)
 			dWorldStep(worker->ode_world->id, dt);
 		else
 			dWorldQuickStep(worker->ode_world->id, dt);
 	}
 	if (found[0] && found[1])
-		enable(worker, any, 0);
+		solver_enable(worker, solver_any, 0);
 }
 
-static void step_alone(struct worker *worker, double dt)
+static void solver_step_alone(struct worker *worker, double dt)
 {
-	find_islands(worker, true);
+	solver_number_islands(worker, true);
 	if (worker->exact)
 		solver_enable_left(worker);
-	enable(worker, this_one, worker->pass.alone);
+	solver_enable(worker, solver_this_one, worker->pass.alone);
 	dWorldStep(worker->ode_world->id, dt);
-	enable(worker, any, 0);
+	solver_enable(worker, solver_any, 0);
 }
 
 bool solver_step(struct worker *worker, double dt)
 {
 	(void)ode_take_lost();
 	if (worker->pass.alone != SCENE_NONE)
-		step_alone(worker, dt);
-	else if (all_exact(worker))
+		solver_step_alone(worker, dt);
+	else if (solver_all_exact(worker))
 		dWorldStep(worker->ode_world->id, dt);
 	else
-		step_by_island(worker, dt);
+		solver_step_by_island(worker, dt);
 	bool lost = ode_take_lost(), last = worker->pass.again && worker->pass.alone == SCENE_NONE;
 	return !lost || last;
 }
@@ -301,7 +304,7 @@ bool solver_is_sane(struct worker *worker, uint32_t root)
 {
 	bool sane = true;
 	for (uint32_t i = 0; i < worker->bodies.count; i++)
-		if (root_of(worker, worker->bodies.at[i]) == root)
+		if (solver_root_of(worker, worker->bodies.at[i]) == root)
 			sane = sane && instance_sane(instance_body(worker->owner, worker->bodies.at[i]));
 	return sane;
 }
@@ -310,7 +313,7 @@ bool solver_next_exact(struct worker *worker, uint32_t *i, uint32_t *ret_root)
 {
 	for (; *i < worker->bodies.count; ++*i) {
 		uint32_t body = worker->bodies.at[*i];
-		if (root_of(worker, body) != body || !is_exact(worker, body))
+		if (solver_root_of(worker, body) != body || !solver_is_exact(worker, body))
 			continue;
 		*ret_root = body;
 		return true;

@@ -5,7 +5,7 @@
  * number. */
 #include "physics/internal.h"
 
-static void place(struct static_geom *entry, const struct scene_geom *geom)
+static void statics_place(struct static_geom *entry, const struct scene_geom *geom)
 {
 	if (geom->kind == SCENE_PLANE) {
 		entry->normal = quat_rotate(geom->in_body.q, geom->size);
@@ -27,7 +27,7 @@ void static_geom_make(struct worker *worker, uint32_t index)
 	entry->geom = shape_make(geom);
 	entry->placed = worker->owner->present[geom->model];
 	dGeomSetData(entry->geom, (void *)(uintptr_t)index);
-	place(entry, geom);
+	statics_place(entry, geom);
 }
 
 void static_geoms_forget(struct worker *worker)

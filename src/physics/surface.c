@@ -29,7 +29,8 @@ void surfaces_fit(struct surfaces *surfaces, uint32_t kinds)
 /* A spring of stiffness kp with a damper kd, as an implicit step of it is a row of the solver: the row's velocity is
  * erp depth / dt - soft_cfm force. So soft_erp and soft_cfm of a file are such a spring, too: at rest it holds the
  * force erp depth / (dt soft_cfm). The stiffness of two surfaces combines in series, as Gazebo Classic has it. */
-static void surface_soften(const struct sdf_surface *a, const struct sdf_surface *b, double dt, struct surface_mix *mix)
+static void physics_surface_soften(
+	const struct sdf_surface *a, const struct sdf_surface *b, double dt, struct surface_mix *mix)
 {
 	if (a->soft_given || b->soft_given) {
 		mix->erp = MIN(a->soft_erp, b->soft_erp);
@@ -45,7 +46,8 @@ static void surface_soften(const struct sdf_surface *a, const struct sdf_surface
 
 /* Both bodies yield where they roll on each other, so their resistances add. A round patch with the pressure of a ball
  * resists spinning by 3 pi / 16 of its radius (Hertz). */
-static void resist(const struct sdf_surface *a, const struct sdf_surface *b, dSurfaceParameters *surface)
+static void physics_surface_resist(
+	const struct sdf_surface *a, const struct sdf_surface *b, dSurfaceParameters *surface)
 {
 	double rolling = a->rolling + b->rolling;
 	double spinning = 3 * M_PI / 16 * MIN(a->torsion, b->torsion) * MAX(a->patch, b->patch);
@@ -56,13 +58,13 @@ static void resist(const struct sdf_surface *a, const struct sdf_surface *b, dSu
 	surface->rhoN = spinning;
 }
 
-static bool is_directed(const struct sdf_surface *surface)
+static bool physics_surface_is_directed(const struct sdf_surface *surface)
 {
 	return surface->fdir1.x != 0 || surface->fdir1.y != 0 || surface->fdir1.z != 0;
 }
 
-static void meet(const struct sdf_physics *world, const struct sdf_surface *a, const struct sdf_surface *b, double dt,
-	struct surface_mix *ret)
+static void physics_surface_meet(const struct sdf_physics *world, const struct sdf_surface *a,
+	const struct sdf_surface *b, double dt, struct surface_mix *ret)
 {
 	*ret = (struct surface_mix){
 		.surface = {.mode = dContactApprox1 | dContactMu2 | dContactSoftERP | dContactSoftCFM,
@@ -70,7 +72,7 @@ static void meet(const struct sdf_physics *world, const struct sdf_surface *a, c
 			.mu2 = MIN(a->mu2, b->mu2)},
 		.push = MIN(MIN(a->max_vel, b->max_vel), world->contact_max_correcting_vel),
 		.apart = !((a->category_bitmask & b->collide_bitmask) | (b->category_bitmask & a->collide_bitmask)),
-		.directed = is_directed(a) || is_directed(b),
+		.directed = physics_surface_is_directed(a) || physics_surface_is_directed(b),
 		.dt = dt,
 	};
 	ret->reach = ret->push * dt;
@@ -80,14 +82,14 @@ static void meet(const struct sdf_physics *world, const struct sdf_surface *a, c
 		ret->surface.slip1 = slip1;
 		ret->surface.slip2 = slip2;
 	}
-	resist(a, b, &ret->surface);
+	physics_surface_resist(a, b, &ret->surface);
 	double restitution = MIN(a->restitution, b->restitution);
 	if (restitution > 0) {
 		ret->surface.mode |= dContactBounce;
 		ret->surface.bounce = restitution;
 		ret->surface.bounce_vel = MIN(a->bounce_threshold, b->bounce_threshold);
 	}
-	surface_soften(a, b, dt, ret);
+	physics_surface_soften(a, b, dt, ret);
 	/* the layer keeps rigid contacts alive; the depth of a spring is its force */
 	ret->min_depth = MAX(MAX(a->min_depth, b->min_depth), ret->spring ? 0 : world->contact_surface_layer);
 }
@@ -99,6 +101,6 @@ const struct surface_mix *surface_meet(struct surfaces *surfaces, const struct s
 	struct surface_mix *mix =
 		kept ? &surfaces->mixes[a->kind_of_surface * surfaces->kinds + b->kind_of_surface] : &surfaces->other;
 	if (!kept || mix->dt != dt)
-		meet(world, a->surface, b->surface, dt, mix);
+		physics_surface_meet(world, a->surface, b->surface, dt, mix);
 	return mix;
 }

@@ -3,7 +3,7 @@
  * the bodies from state k before it uses them. */
 #include "physics/internal.h"
 
-static bool in_group(const struct physics *physics, uint32_t body, uint32_t group)
+static bool tie_in_group(const struct physics *physics, uint32_t body, uint32_t group)
 {
 	if (body == SCENE_NONE)
 		return true;
@@ -11,7 +11,7 @@ static bool in_group(const struct physics *physics, uint32_t body, uint32_t grou
 	return instance && instance->group == group;
 }
 
-static void place(dBodyID body, const struct pose *pose)
+static void tie_place(dBodyID body, const struct pose *pose)
 {
 	dQuaternion q;
 	quat_store(pose->q, q);
@@ -24,9 +24,9 @@ static dJointID tie_make(const struct physics *physics, const struct scene_tie *
 	static const struct pose origin = {{0, 0, 0}, {1, 0, 0, 0}};
 	dBodyID a = instance_body(physics, tie->bodies[0]), b = instance_body(physics, tie->bodies[1]);
 	dJointID id = dJointCreateFixed(ode_world, 0);
-	place(b, &tie->pose);
+	tie_place(b, &tie->pose);
 	if (a)
-		place(a, &origin);
+		tie_place(a, &origin);
 	dJointAttach(id, a ? a : b, a ? b : 0);
 	dJointSetFixed(id);
 	return id;
@@ -37,7 +37,7 @@ void ties_list(struct physics *physics, uint32_t index)
 	struct group *group = &physics->groups.at[index];
 	for (uint32_t i = 0; i < physics->scene->ties.count; i++) {
 		const struct scene_tie *tie = &physics->scene->ties.at[i];
-		if (!in_group(physics, tie->bodies[0], index) || !in_group(physics, tie->bodies[1], index))
+		if (!tie_in_group(physics, tie->bodies[0], index) || !tie_in_group(physics, tie->bodies[1], index))
 			continue;
 		struct tie_joint own = {i, {tie->bodies[0], tie->bodies[1]}, 0};
 		vec_push(&group->ties, own);
@@ -50,7 +50,7 @@ void ties_make_joints(struct physics *physics, struct group *group, dWorldID ode
 		group->ties.at[i].id = tie_make(physics, &physics->scene->ties.at[group->ties.at[i].index], ode_world);
 }
 
-static bool is_of(const struct physics *physics, const struct tie_joint *tie, uint32_t model)
+static bool tie_is_of(const struct physics *physics, const struct tie_joint *tie, uint32_t model)
 {
 	for (uint32_t end = 0; end < 2; end++)
 		if (tie->bodies[end] != SCENE_NONE && physics->scene->bodies[tie->bodies[end]].model == model)
@@ -63,7 +63,7 @@ void ties_drop(struct physics *physics, struct group *group, uint32_t model)
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < group->ties.count; i++) {
 		struct tie_joint own = group->ties.at[i];
-		if (!is_of(physics, &own, model))
+		if (!tie_is_of(physics, &own, model))
 			group->ties.at[kept++] = own;
 		else if (own.id)
 			dJointDestroy(own.id);

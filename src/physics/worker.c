@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void fit(struct worker *worker)
+static void worker_fit(struct worker *worker)
 {
 	const struct scene_room *before = &worker->room, *now = &worker->scene->room;
 	MEM_FIT(worker->statics, before->geoms, now->geoms);
@@ -33,7 +33,7 @@ struct worker *worker_create(const struct scene *scene, const struct physics *ho
 	return worker;
 }
 
-static void free_ode(struct worker *worker)
+static void worker_free_ode(struct worker *worker)
 {
 	static_geoms_forget(worker);
 	dJointGroupDestroy(worker->contacts);
@@ -45,7 +45,7 @@ void worker_destroy(struct worker *worker)
 	if (!worker)
 		return;
 	if (!worker->gave_up)
-		free_ode(worker);
+		worker_free_ode(worker);
 	exact_destroy(worker->exact);
 	vec_free(&worker->couplings);
 	vec_free(&worker->rows_of_contacts);
@@ -83,7 +83,7 @@ void worker_begin(struct worker *worker, const struct physics_options *options)
 	const struct scene_room *room = &worker->scene->room;
 	if (worker->room.geoms != room->geoms || worker->room.bodies != room->bodies ||
 		worker->room.joints != room->joints || worker->room.models != room->models)
-		fit(worker);
+		worker_fit(worker);
 	surfaces_fit(&worker->surfaces, worker->scene->surfaces.count);
 	if (options->anew) {
 		static_geoms_forget(worker);
@@ -133,7 +133,7 @@ static void worker_load(struct worker *worker, const struct group *group)
 	}
 }
 
-static void control_joints(struct worker *worker, struct group *group, double dt)
+static void worker_control_joints(struct worker *worker, struct group *group, double dt)
 {
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		struct instance *instance = worker->instances[group->members.at[i]];
@@ -180,12 +180,12 @@ static void worker_begin_left(struct worker *worker, struct group *group, double
 		group_make_ode(owner, group);
 	for (uint32_t i = 0; i < group->members.count; i++)
 		instance_load(owner, owner->instances[group->members.at[i]]);
-	control_joints(worker, group, dt);
+	worker_control_joints(worker, group, dt);
 	worker_make_contact_joints(worker, group);
 }
 
 /* ODE's objects then hold state k, and the forces and contacts of the step. */
-static void begin_ode_world(struct worker *worker, double dt, struct solver_pass pass)
+static void worker_begin_ode_world(struct worker *worker, double dt, struct solver_pass pass)
 {
 	solver_begin(worker, pass);
 	if (worker->exact) {
@@ -204,7 +204,7 @@ static void begin_ode_world(struct worker *worker, double dt, struct solver_pass
 			continue;
 		}
 		worker_load(worker, group);
-		control_joints(worker, group, dt);
+		worker_control_joints(worker, group, dt);
 		solver_begin_group(worker, group);
 		contact_make(worker, group);
 		worker_make_contact_joints(worker, group);
@@ -230,16 +230,16 @@ bool worker_abandons(struct worker *worker)
 }
 
 /* ODE's objects then hold state k, with the coupling forces at which the previous step ended. */
-static void begin_couplings(struct worker *worker, double dt, struct solver_pass pass)
+static void worker_begin_couplings(struct worker *worker, double dt, struct solver_pass pass)
 {
 	worker->couplings.count = 0;
 	worker->collects = true;
-	begin_ode_world(worker, dt, pass);
+	worker_begin_ode_world(worker, dt, pass);
 	worker->collects = false;
 }
 
 /* Whether ODE has no bodies of the models in the ODE world at hand. */
-static bool is_empty(const struct worker *worker)
+static bool worker_is_empty(const struct worker *worker)
 {
 	bool empty = true;
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
@@ -255,9 +255,9 @@ static bool worker_try_couplings(struct worker *worker, struct solver_pass pass)
 	bool good, begun = false, done = true;
 	do {
 		if (begun)
-			begin_ode_world(worker, dt, pass);
+			worker_begin_ode_world(worker, dt, pass);
 		else
-			begin_couplings(worker, dt, pass);
+			worker_begin_couplings(worker, dt, pass);
 		good = worker_abandons(worker) || solver_step(worker, dt);
 		dJointGroupEmpty(worker->contacts);
 		if (!worker->couplings.count || !good || worker->abandoned)
@@ -281,10 +281,10 @@ static bool worker_hold_rates(struct worker *worker)
 }
 
 /* The same, until no axis exceeds the limit of its rate. False: the result must not be used. */
-static bool step_ode_world(struct worker *worker, struct solver_pass pass)
+static bool worker_step_ode_world(struct worker *worker, struct solver_pass pass)
 {
-	if (is_empty(worker)) {
-		begin_couplings(worker, worker->owner->dt, pass); /* there are none, and no contacts */
+	if (worker_is_empty(worker)) {
+		worker_begin_couplings(worker, worker->owner->dt, pass); /* there are none, and no contacts */
 		return true;
 	}
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
@@ -303,16 +303,16 @@ static bool step_ode_world(struct worker *worker, struct solver_pass pass)
 /* --- storing ------------------------------------------------------------------------------------------------------ */
 
 /* The instance at one end of a joint; NULL: the world. */
-static struct instance *end_of(const struct physics *owner, uint32_t body)
+static struct instance *worker_end_of(const struct physics *owner, uint32_t body)
 {
 	return body == SCENE_NONE ? NULL : owner->instances[owner->scene->bodies[body].model];
 }
 
 /* A joint between two bodies holds one of them as a contact would, when the other is the world or is itself held. True:
  * this was not known. */
-static bool hold(const struct physics *owner, uint32_t body_a, uint32_t body_b)
+static bool worker_hold(const struct physics *owner, uint32_t body_a, uint32_t body_b)
 {
-	struct instance *a = end_of(owner, body_a), *b = end_of(owner, body_b);
+	struct instance *a = worker_end_of(owner, body_a), *b = worker_end_of(owner, body_b);
 	if (a && b && !a->held && !a->touched && !b->held && !b->touched)
 		return false;
 	bool changed = (a && !a->touched) || (b && !b->touched);
@@ -323,21 +323,21 @@ static bool hold(const struct physics *owner, uint32_t body_a, uint32_t body_b)
 	return changed;
 }
 
-static void note_held(struct physics *owner, const struct group *group)
+static void worker_note_held(struct physics *owner, const struct group *group)
 {
 	for (bool changed = true; changed;) {
 		changed = false;
 		for (uint32_t i = 0; i < group->world_joints.count; i++) {
 			const struct scene_joint *joint = &owner->scene->joints[group->world_joints.at[i].index];
-			changed |= joint->kind != SDF_GEARBOX && hold(owner, joint->parent, joint->child);
+			changed |= joint->kind != SDF_GEARBOX && worker_hold(owner, joint->parent, joint->child);
 		}
 		for (uint32_t i = 0; i < group->ties.count; i++)
-			changed |= hold(owner, group->ties.at[i].bodies[0], group->ties.at[i].bodies[1]);
+			changed |= worker_hold(owner, group->ties.at[i].bodies[0], group->ties.at[i].bodies[1]);
 	}
 }
 
 /* The same, for a commanded model that ODE does not have. */
-static bool store_alone(struct physics *owner, const struct group *group)
+static bool worker_store_alone(struct physics *owner, const struct group *group)
 {
 	struct instance *instance = owner->instances[group->members.at[0]];
 	instance->touched = instance->spins = false;
@@ -351,7 +351,7 @@ static bool store_alone(struct physics *owner, const struct group *group)
 }
 
 /* False: some model is beyond the limits. */
-static bool store_group(struct worker *worker, struct group *group)
+static bool worker_store_group(struct worker *worker, struct group *group)
 {
 	struct physics *owner = worker->owner;
 	bool sane = true;
@@ -363,7 +363,7 @@ static bool store_group(struct worker *worker, struct group *group)
 		for (uint32_t i = 0; i < group->world_joints.count; i++)
 			joint_store(owner, group->world_joints.at[i].index, group->world_joints.at[i].id);
 	}
-	note_held(owner, group);
+	worker_note_held(owner, group);
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		struct instance *instance = owner->instances[group->members.at[i]];
 		if (!(worker->exact ? instance_store_without_ode(worker, instance) : instance_store(owner, instance))) {
@@ -378,18 +378,18 @@ static bool store_group(struct worker *worker, struct group *group)
 	return sane;
 }
 
-static bool store_ode_world(struct worker *worker)
+static bool worker_store_ode_world(struct worker *worker)
 {
 	bool sane = true;
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
-		sane &= group_at_hand(worker, i)->alone ? store_alone(worker->owner, group_at_hand(worker, i))
-							: store_group(worker, group_at_hand(worker, i));
+		sane &= group_at_hand(worker, i)->alone ? worker_store_alone(worker->owner, group_at_hand(worker, i))
+							: worker_store_group(worker, group_at_hand(worker, i));
 	couple_store(worker, worker->owner->dt);
 	observe_result(worker, worker->owner->dt);
 	return sane;
 }
 
-static void note_all_diverged(const struct worker *worker)
+static void worker_note_all_diverged(const struct worker *worker)
 {
 	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++) {
 		const struct group *group = group_at_hand(worker, g);
@@ -418,39 +418,39 @@ static void worker_try_lanes_under_guard(void *ctx)
 	worker->stepping = NULL;
 	exact_step(worker, worker->owner->dt);
 	worker->couplings.count = 0;
-	worker->sane = worker->abandoned || exact_left_count(worker->exact) || store_ode_world(worker);
+	worker->sane = worker->abandoned || exact_left_count(worker->exact) || worker_store_ode_world(worker);
 }
 
-struct attempt {
+struct worker_attempt {
 	struct worker *worker;
 	struct solver_pass pass;
 	bool good;
 };
 
-static void attempt_under_guard(void *ctx)
+static void worker_attempt_under_guard(void *ctx)
 {
-	struct attempt *attempt = ctx;
+	struct worker_attempt *attempt = ctx;
 	/* includes storing, while ODE's data of the world are still in the cache */
-	attempt->good = step_ode_world(attempt->worker, attempt->pass) &&
-			(attempt->worker->abandoned || store_ode_world(attempt->worker));
+	attempt->good = worker_step_ode_world(attempt->worker, attempt->pass) &&
+			(attempt->worker->abandoned || worker_store_ode_world(attempt->worker));
 }
 
-static void list_islands_under_guard(void *ctx)
+static void worker_list_islands_under_guard(void *ctx)
 {
-	struct attempt *attempt = ctx;
-	begin_couplings(attempt->worker, attempt->worker->owner->dt, attempt->pass);
+	struct worker_attempt *attempt = ctx;
+	worker_begin_couplings(attempt->worker, attempt->worker->owner->dt, attempt->pass);
 	solver_forget_lost(attempt->worker);
 	dJointGroupEmpty(attempt->worker->contacts);
 }
 
-static void try_alone_under_guard(void *ctx)
+static void worker_try_alone_under_guard(void *ctx)
 {
-	struct attempt *attempt = ctx;
-	attempt->good =
-		step_ode_world(attempt->worker, attempt->pass) && solver_is_sane(attempt->worker, attempt->pass.alone);
+	struct worker_attempt *attempt = ctx;
+	attempt->good = worker_step_ode_world(attempt->worker, attempt->pass) &&
+			solver_is_sane(attempt->worker, attempt->pass.alone);
 }
 
-static void lend_memory(const struct worker *worker)
+static void worker_lend_memory(const struct worker *worker)
 {
 	if (!worker->ode_world->id)
 		return;
@@ -461,21 +461,21 @@ static void lend_memory(const struct worker *worker)
 
 /* ODE left a step of the ODE world at hand by longjmp, so the state of its objects is unknown. All these objects, and
  * the working memory of the step, are kept as they are, and new ones are made. */
-static void make_ode_world_anew(struct worker *worker)
+static void worker_make_ode_world_anew(struct worker *worker)
 {
 	ode_abandon(worker->memory);
 	ode_abandon(worker->contacts);
 	worker->memory = ode_memory_create();
 	worker->contacts = dJointGroupCreate(0);
 	ode_world_make_anew(worker->owner, worker->ode_world);
-	lend_memory(worker);
+	worker_lend_memory(worker);
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
 		group_make_anew(worker->owner, worker->ode_world->groups.at[i]);
 	worker->stepping = NULL;
 }
 
 /* A first pass that was stored has left boxes of state k+1, so the boxes are computed again. */
-static void measure_again(struct worker *worker)
+static void worker_measure_again(struct worker *worker)
 {
 	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++) {
 		const struct group *group = group_at_hand(worker, g);
@@ -488,42 +488,42 @@ static void measure_again(struct worker *worker)
  * when ODE gives up on it. To find these islands, each is stepped alone, as often as its couplings need: ODE does not
  * report where it failed, and the other islands must keep their bits. The result of the last pass is stored in any
  * case, so that it shows which model diverged. False: some model diverged, or ODE gave up again (with its message). */
-static bool try_again(struct worker *worker, char *ret_message, size_t bytes)
+static bool worker_try_again(struct worker *worker, char *ret_message, size_t bytes)
 {
-	struct attempt attempt = {.worker = worker, .pass = {true, SCENE_NONE}};
+	struct worker_attempt attempt = {.worker = worker, .pass = {true, SCENE_NONE}};
 	uint32_t root;
-	measure_again(worker);
-	if (!ode_guard(list_islands_under_guard, &attempt, ret_message, bytes))
+	worker_measure_again(worker);
+	if (!ode_guard(worker_list_islands_under_guard, &attempt, ret_message, bytes))
 		return false;
 	for (uint32_t i = 0; !worker_abandons(worker) && solver_next_exact(worker, &i, &root); i++) {
 		attempt.pass.alone = root;
-		bool survived = ode_guard(try_alone_under_guard, &attempt, ret_message, bytes);
+		bool survived = ode_guard(worker_try_alone_under_guard, &attempt, ret_message, bytes);
 		if (!survived)
-			make_ode_world_anew(worker);
+			worker_make_ode_world_anew(worker);
 		solver_set_lost(worker, root, !survived || !attempt.good);
 	}
 	attempt.pass.alone = SCENE_NONE;
 	worker->lost++;
 	*ret_message = '\0';
-	return ode_guard(attempt_under_guard, &attempt, ret_message, bytes) && attempt.good;
+	return ode_guard(worker_attempt_under_guard, &attempt, ret_message, bytes) && attempt.good;
 }
 
 /* --- a part of a step --------------------------------------------------------------------------------------------- */
 
 /* Groups of one ODE world are stepped in one call; the cost of each grows about with the square of its rows. */
-static double weight_of(const struct group *group)
+static double worker_weight_of(const struct group *group)
 {
 	return 1 + (double)group->rows * group->rows;
 }
 
-static void note_time(const struct worker *worker, uint64_t ns)
+static void worker_note_time(const struct worker *worker, uint64_t ns)
 {
 	double weights = 0;
 	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++)
-		weights += weight_of(group_at_hand(worker, g));
+		weights += worker_weight_of(group_at_hand(worker, g));
 	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++) {
 		const struct group *group = group_at_hand(worker, g);
-		double share_ns = (double)ns * weight_of(group) / weights / group->members.count;
+		double share_ns = (double)ns * worker_weight_of(group) / weights / group->members.count;
 		for (uint32_t i = 0; i < group->members.count; i++)
 			worker->instances[group->members.at[i]]->measured_ns = (uint32_t)MIN(share_ns, UINT32_MAX);
 	}
@@ -535,42 +535,42 @@ static bool worker_step_lanes(struct worker *worker, char *ret_message, size_t b
 	if (!ode_guard(worker_try_lanes_under_guard, worker, ret_message, bytes))
 		return false;
 	if (!worker->sane)
-		note_all_diverged(worker);
+		worker_note_all_diverged(worker);
 	return true;
 }
 
 /* False: ODE gave up, with its message. */
-static bool work_on(struct worker *worker, struct ode_world *ode_world, char *ret_message, size_t bytes)
+static bool worker_work_on(struct worker *worker, struct ode_world *ode_world, char *ret_message, size_t bytes)
 {
 	const bool timed = worker->owner->timed;
 	uint64_t begin_ns = timed ? clock_now_ns() : 0;
-	struct attempt attempt = {.worker = worker, .pass = {false, SCENE_NONE}};
+	struct worker_attempt attempt = {.worker = worker, .pass = {false, SCENE_NONE}};
 	worker->ode_world = ode_world;
 	observe_begin_ode_world(worker);
 	if (worker->exact && !worker_step_lanes(worker, ret_message, bytes))
 		return false;
 	if (worker->exact && (worker->abandoned || !exact_left_count(worker->exact))) {
 		if (timed)
-			note_time(worker, clock_now_ns() - begin_ns);
+			worker_note_time(worker, clock_now_ns() - begin_ns);
 		return true;
 	}
 	ode_world_id(worker->owner, (uint32_t)(ode_world - worker->owner->ode_worlds.at));
-	lend_memory(worker);
-	bool survived = ode_guard(attempt_under_guard, &attempt, ret_message, bytes);
+	worker_lend_memory(worker);
+	bool survived = ode_guard(worker_attempt_under_guard, &attempt, ret_message, bytes);
 	if (!survived)
-		make_ode_world_anew(worker);
+		worker_make_ode_world_anew(worker);
 	*ret_message = '\0';
-	if ((!survived || !attempt.good) && !try_again(worker, ret_message, bytes)) {
+	if ((!survived || !attempt.good) && !worker_try_again(worker, ret_message, bytes)) {
 		if (*ret_message)
 			return false;
-		note_all_diverged(worker);
+		worker_note_all_diverged(worker);
 	}
 	if (timed)
-		note_time(worker, clock_now_ns() - begin_ns);
+		worker_note_time(worker, clock_now_ns() - begin_ns);
 	return true;
 }
 
-static troupe_status gave_up(struct worker *worker, const char *message, struct troupe_error *error)
+static troupe_status worker_gave_up(struct worker *worker, const char *message, struct troupe_error *error)
 {
 	worker->gave_up = true;
 	atomic_store(&worker->owner->gave_up, true);
@@ -585,8 +585,8 @@ static bool worker_step_one(
 	struct physics *owner = worker->owner;
 	if (worker->gave_up || atomic_load_explicit(&owner->gave_up, memory_order_relaxed))
 		return false;
-	if (!worker->abandoned && !work_on(worker, ode_world, message, sizeof message)) {
-		*ret_status = gave_up(worker, message, error);
+	if (!worker->abandoned && !worker_work_on(worker, ode_world, message, sizeof message)) {
+		*ret_status = worker_gave_up(worker, message, error);
 		return false;
 	}
 	if (worker->abandoned) {

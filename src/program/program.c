@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-struct reading {
+struct program_reading {
 	struct troupe_program *at; /* [TROUPE_PROGRAMS_MAX] */
 	uint32_t count;
 	struct arena *arena;
@@ -20,7 +20,7 @@ bool program_is(const struct sdf_plugin *plugin)
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-static bool is_taken(const struct reading *reading, const char *name)
+static bool program_is_taken(const struct program_reading *reading, const char *name)
 {
 	for (uint32_t i = 0; i < reading->count; i++)
 		if (!strcmp(reading->at[i].name, name))
@@ -29,7 +29,7 @@ static bool is_taken(const struct reading *reading, const char *name)
 }
 
 /* Characters that a name cannot have become '_'; the "::" of a nested model becomes '.'. */
-static void clean(char *name)
+static void program_clean(char *name)
 {
 	char *to = name;
 	for (const char *from = name; *from; from++) {
@@ -41,32 +41,33 @@ static void clean(char *name)
 }
 
 /* "MODEL.NAME" or "NAME", cut so that `room` more bytes fit. */
-static char *full_name(const struct reading *reading, const char *model, const char *name, int room)
+static char *program_full_name(const struct program_reading *reading, const char *model, const char *name, int room)
 {
 	int all = TROUPE_BARRIER_NAME_MAX - room, of_name = (int)MIN(strlen(name), (size_t)all / 2);
 	char *full = model ? arena_printf(reading->arena, "%.*s.%.*s", all - of_name - 1, model, of_name, name)
 			   : arena_printf(reading->arena, "%.*s", all, name);
-	clean(full);
+	program_clean(full);
 	return full;
 }
 
-static const char *default_name(const struct reading *reading, const char *model, const char *executable)
+static const char *program_default_name(
+	const struct program_reading *reading, const char *model, const char *executable)
 {
 	const char *slash = strrchr(executable, '/'), *last = slash ? slash + 1 : executable;
 	enum { NUMBER_ROOM = 4 };
-	char *name = full_name(reading, model, last, NUMBER_ROOM);
+	char *name = program_full_name(reading, model, last, NUMBER_ROOM);
 	const char *numbered = name;
-	for (uint32_t i = 2; is_taken(reading, numbered); i++)
+	for (uint32_t i = 2; program_is_taken(reading, numbered); i++)
 		numbered = arena_printf(reading->arena, "%s-%u", name, i);
 	return numbered;
 }
 
-static troupe_status read_name(struct reading *reading, const struct sdf_element *plugin,
+static troupe_status program_read_name(struct program_reading *reading, const struct sdf_element *plugin,
 	struct troupe_program *program, struct troupe_error *error)
 {
 	const struct sdf_element *element = sdf_child(plugin, "name", NULL);
 	if (!element) {
-		program->name = default_name(reading, program->model, program->executable);
+		program->name = program_default_name(reading, program->model, program->executable);
 		return TROUPE_OK;
 	}
 	size_t length = strlen(element->text);
@@ -78,8 +79,8 @@ static troupe_status read_name(struct reading *reading, const struct sdf_element
 			return fail(error, TROUPE_EWORLD,
 				"%s:%u: <name> of a program: '%.80s': expected letters, digits, '_', '-' and '.' only",
 				element->file, element->line, element->text);
-	program->name = full_name(reading, program->model, element->text, 0);
-	if (is_taken(reading, program->name))
+	program->name = program_full_name(reading, program->model, element->text, 0);
+	if (program_is_taken(reading, program->name))
 		return fail(error, TROUPE_EWORLD, "%s:%u: a second program '%s': expected different names",
 			element->file, element->line, program->name);
 	return TROUPE_OK;
@@ -87,7 +88,7 @@ static troupe_status read_name(struct reading *reading, const struct sdf_element
 
 /* --- parameters --------------------------------------------------------------------------------------------------- */
 
-static troupe_status check_child(
+static troupe_status program_check_child(
 	const struct sdf_element *plugin, const struct sdf_element *child, struct troupe_error *error)
 {
 	static const char *const known[] = {"executable", "arg", "name", "restart"};
@@ -110,7 +111,7 @@ static troupe_status check_child(
 	return TROUPE_OK;
 }
 
-static troupe_status read_executable(
+static troupe_status program_read_executable(
 	const struct sdf_element *plugin, struct troupe_program *program, struct troupe_error *error)
 {
 	const struct sdf_element *element = sdf_child(plugin, "executable", NULL);
@@ -126,7 +127,7 @@ static troupe_status read_executable(
 	return TROUPE_OK;
 }
 
-static troupe_status read_args(struct reading *reading, const struct sdf_element *plugin,
+static troupe_status program_read_args(struct program_reading *reading, const struct sdf_element *plugin,
 	struct troupe_program *program, struct troupe_error *error)
 {
 	const char **args = arena_array(reading->arena, const char *, TROUPE_PROGRAM_ARGS_MAX + 1);
@@ -141,7 +142,7 @@ static troupe_status read_args(struct reading *reading, const struct sdf_element
 	return TROUPE_OK;
 }
 
-static troupe_status read_restart(
+static troupe_status program_read_restart(
 	const struct sdf_element *plugin, struct troupe_program *program, struct troupe_error *error)
 {
 	const struct sdf_element *element = sdf_child(plugin, "restart", NULL);
@@ -153,34 +154,34 @@ static troupe_status read_restart(
 	return TROUPE_OK;
 }
 
-static const char *model_of(const struct sdf_world *world, const struct sdf_plugin *plugin)
+static const char *program_model_of(const struct sdf_world *world, const struct sdf_plugin *plugin)
 {
 	uint32_t model = plugin->link == SDF_NONE ? plugin->model : world->links.at[plugin->link].model;
 	return model == SDF_NONE ? NULL : world->models.at[model].scoped;
 }
 
-static troupe_status read_one(struct reading *reading, const struct sdf_world *world, const struct sdf_plugin *plugin,
-	struct troupe_error *error)
+static troupe_status program_read_one(struct program_reading *reading, const struct sdf_world *world,
+	const struct sdf_plugin *plugin, struct troupe_error *error)
 {
 	const struct sdf_element *element = plugin->element;
-	const char *model = model_of(world, plugin);
+	const char *model = program_model_of(world, plugin);
 	struct troupe_program program = {.world = arena_strdup(reading->arena, world->name),
 		.model = model ? arena_strdup(reading->arena, model) : NULL,
 		.file = arena_strdup(reading->arena, element->file)};
 	troupe_status status = TROUPE_OK;
 	for (const struct sdf_element *child = element->child; child && !status; child = child->next)
-		status = check_child(element, child, error);
+		status = program_check_child(element, child, error);
 	if (!status)
-		status = read_executable(element, &program, error);
+		status = program_read_executable(element, &program, error);
 	if (!status)
-		status = read_args(reading, element, &program, error);
+		status = program_read_args(reading, element, &program, error);
 	if (!status)
-		status = read_restart(element, &program, error);
+		status = program_read_restart(element, &program, error);
 	if (!status && reading->count == TROUPE_PROGRAMS_MAX)
 		status = fail(error, TROUPE_EWORLD, "%s:%u: one more program: expected at most %d in a file",
 			element->file, element->line, TROUPE_PROGRAMS_MAX);
 	if (!status)
-		status = read_name(reading, element, &program, error);
+		status = program_read_name(reading, element, &program, error);
 	if (status)
 		return status;
 	program.executable = arena_strdup(reading->arena, program.executable);
@@ -192,7 +193,7 @@ troupe_status programs_read(const struct sdf *sdf, void (*on_error)(void *ctx, c
 	struct program_list *ret_list, struct troupe_error *error)
 {
 	struct program_list list = {0};
-	struct reading reading = {.arena = &list.arena};
+	struct program_reading reading = {.arena = &list.arena};
 	troupe_status first = TROUPE_OK;
 	for (uint32_t w = 0; w < sdf->worlds.count; w++) {
 		const struct sdf_world *world = &sdf->worlds.at[w];
@@ -202,7 +203,7 @@ troupe_status programs_read(const struct sdf *sdf, void (*on_error)(void *ctx, c
 				continue;
 			if (!reading.at)
 				reading.at = arena_array(&list.arena, struct troupe_program, TROUPE_PROGRAMS_MAX);
-			troupe_status status = read_one(&reading, world, &world->plugins.at[i], &why);
+			troupe_status status = program_read_one(&reading, world, &world->plugins.at[i], &why);
 			if (status && on_error)
 				on_error(ctx, why.text);
 			if (status && !first)

@@ -18,7 +18,7 @@
 enum { CHAOS_STEPS = 16 }; /* steps between changes of the number of secondaries, under chaos */
 #define WATCH_NS 100000000u
 #define SEIZE_LOOK_NS 1000000u
-#define NAP_NS 20000000u /* an idle crew looks for commands this often */
+#define CREW_NAP_NS 20000000u /* an idle crew looks for commands this often */
 
 struct crew_member {
 	struct crew *crew;
@@ -65,7 +65,7 @@ struct crew {
 
 /* --- the primaries' part ------------------------------------------------------------------------------------------ */
 
-static bool all_idle(const struct crew *crew)
+static bool crew_all_idle(const struct crew *crew)
 {
 	bool some = false;
 	for (uint32_t i = 0; i < crew->team_count; i++) {
@@ -78,7 +78,7 @@ static bool all_idle(const struct crew *crew)
 }
 
 /* A primary that failed ends all: no world goes on beside a world that is wrong. */
-static bool end_together(struct crew *crew)
+static bool crew_end_together(struct crew *crew)
 {
 	bool failed = false;
 	for (uint32_t i = 0; i < crew->team_count; i++)
@@ -90,7 +90,7 @@ static bool end_together(struct crew *crew)
 
 /* Serial time lasts from the last end of the step before to the first begin of this step. Both are clock reads that
  * secondaries make anyway. */
-static void count_serial(struct crew *crew)
+static void crew_count_serial(struct crew *crew)
 {
 	uint64_t begin_ns = UINT64_MAX, end_ns = 0, slept_ns = 0;
 	for (uint32_t i = 0; i < crew->team_count; i++) {
@@ -108,7 +108,7 @@ static void count_serial(struct crew *crew)
 }
 
 /* A paused step says nothing about the cost of steps. Under chaos the number of secondaries is random. */
-static void tune(struct crew *crew)
+static void crew_tune_worlds(struct crew *crew)
 {
 	struct primary *primary = crew->teams[0].world.primary;
 	const struct primary_options *options = &primary->options;
@@ -122,12 +122,12 @@ static void tune(struct crew *crew)
 }
 
 /* All worlds advance or none does, so that the states saved after a failure are of one step. */
-static void merge(struct crew *crew)
+static void crew_merge(struct crew *crew)
 {
 	uint64_t steps = 0;
 	bool good = true, proven = true, taken[SDF_WORLDS_MAX];
-	count_serial(crew);
-	tune(crew);
+	crew_count_serial(crew);
+	crew_tune_worlds(crew);
 	for (uint32_t i = 0; i < crew->team_count; i++) {
 		struct team *team = &crew->teams[i];
 		taken[i] = team->out && primary_take_acks(team->world.primary, team->acks);
@@ -145,7 +145,7 @@ static void merge(struct crew *crew)
 		team->out = false;
 		steps = MAX(steps, team->world.primary->lockstep.number);
 	}
-	if (!end_together(crew) && crew->watch.on_merged && proven)
+	if (!crew_end_together(crew) && crew->watch.on_merged && proven)
 		crew->watch.on_merged(crew->watch.ctx, steps);
 }
 
@@ -160,7 +160,7 @@ static void crew_call_watch(struct crew *crew)
 }
 
 /* now_ns: a recent clock read. */
-static void watch(struct crew *crew, uint64_t now_ns)
+static void crew_watch_when_due(struct crew *crew, uint64_t now_ns)
 {
 	if (now_ns - crew->watched_ns < WATCH_NS)
 		return;
@@ -169,36 +169,36 @@ static void watch(struct crew *crew, uint64_t now_ns)
 }
 
 /* steps[i] is NULL for a team that has ended. False: all teams have ended. */
-static bool decide(struct crew *crew, const struct step **steps)
+static bool crew_decide(struct crew *crew, const struct step **steps)
 {
 	bool some = false;
-	while (all_idle(crew)) {
+	while (crew_all_idle(crew)) {
 		uint32_t seen = crew->watch.woken ? eventcount_read(crew->watch.woken) : 0;
 		if (crew->watch.on_idle)
 			crew->watch.on_idle(crew->watch.ctx);
-		if (all_idle(crew) && crew->watch.woken)
-			(void)eventcount_await(crew->watch.woken, seen, 0, NAP_NS);
+		if (crew_all_idle(crew) && crew->watch.woken)
+			(void)eventcount_await(crew->watch.woken, seen, 0, CREW_NAP_NS);
 		if (pthread_equal(pthread_self(), crew->caller)) /* another thread's caller watches meanwhile */
-			watch(crew, clock_now_ns());
+			crew_watch_when_due(crew, clock_now_ns());
 		crew->stepped_ns = 0;
 	}
 	if (crew->watch.on_turn) {
 		crew->watch.on_turn(crew->watch.ctx);
-		(void)end_together(crew);
+		(void)crew_end_together(crew);
 	}
 	for (uint32_t i = 0; i < crew->team_count; i++) {
 		steps[i] = primary_decide(crew->teams[i].world.primary, &crew->decided_ns);
 		crew->teams[i].out = steps[i] != NULL;
 		some |= crew->teams[i].out;
 	}
-	(void)end_together(crew);
+	(void)crew_end_together(crew);
 	return some;
 }
 
 /* --- threads ------------------------------------------------------------------------------------------------------ */
 
 /* The message lends the step as it is; const ends at the transport, which only carries it. */
-static troupe_status send(struct team *team, const struct step *step)
+static troupe_status crew_send(struct team *team, const struct step *step)
 {
 	void *payload;
 	memcpy(&payload, &step, sizeof payload);
@@ -215,7 +215,7 @@ static troupe_status send(struct team *team, const struct step *step)
 }
 
 /* Makes crew_run() return. */
-static void end_run(struct crew *crew)
+static void crew_end_run(struct crew *crew)
 {
 	eventcount_advance(&crew->idle);
 	if (crew->ops->release)
@@ -223,12 +223,12 @@ static void end_run(struct crew *crew)
 }
 
 /* Once the last step is sent, another thread may do the primaries' part: do not touch the crew after that. */
-static void decide_and_send(struct crew *crew)
+static void crew_decide_and_send(struct crew *crew)
 {
 	const struct step *steps[SDF_WORLDS_MAX];
 	struct team *going[SDF_WORLDS_MAX];
 	uint32_t count = 0;
-	(void)decide(crew, steps);
+	(void)crew_decide(crew, steps);
 	for (uint32_t i = 0; i < crew->team_count; i++)
 		if (crew->teams[i].out) {
 			steps[count] = steps[i];
@@ -239,13 +239,13 @@ static void decide_and_send(struct crew *crew)
 		turn_set(&crew->turn, TURN_STEPS);
 	bool refused = false;
 	for (uint32_t i = 0; i < count; i++)
-		refused |= send(going[i], steps[i]) != TROUPE_OK;
+		refused |= crew_send(going[i], steps[i]) != TROUPE_OK;
 	if (!count || refused)
-		end_run(crew);
+		crew_end_run(crew);
 }
 
 /* Runs on the thread of the secondary that acknowledged last. */
-static void on_all_acked(void *ctx)
+static void crew_on_all_acked(void *ctx)
 {
 	struct team *team = ctx;
 	struct crew *crew = team->crew;
@@ -256,24 +256,24 @@ static void on_all_acked(void *ctx)
 	turn_set(&crew->turn, TURN_BUSY);
 	if (crew->watch.on_step)
 		crew->watch.on_step(crew->watch.ctx);
-	merge(crew);
-	decide_and_send(crew);
+	crew_merge(crew);
+	crew_decide_and_send(crew);
 }
 
 /* Stops whatever the primary's part waits for; crew_run() then asks for the reason, or its caller does. */
-static void on_alarm(void *ctx)
+static void crew_on_alarm(void *ctx)
 {
 	struct team *team = ctx;
 	atomic_store(&team->world.primary->stop, true);
 }
 
-static void on_gave_up(void *ctx)
+static void crew_on_gave_up(void *ctx)
 {
 	struct team *team = ctx;
-	end_run(team->crew);
+	crew_end_run(team->crew);
 }
 
-static void enlist(struct crew_member *member)
+static void crew_enlist(struct crew_member *member)
 {
 	struct team *team = member->team;
 	member->secondary = secondary_create(member->index + 1, team->world.shared);
@@ -282,39 +282,39 @@ static void enlist(struct crew_member *member)
 		secondary_join(member->secondary, team->mates, team->spins);
 }
 
-static void step_and_ack(struct crew_member *member, struct transport_message message)
+static void crew_step_and_ack(struct crew_member *member, struct transport_message message)
 {
 	struct ack *ack = secondary_step(member->secondary, message.payload);
 	member->crew->ops->ack(member->team->transport, member->index,
 		(struct transport_message){.number = message.number, .payload = ack});
 }
 
-static void *work(void *arg)
+static void *crew_work(void *arg)
 {
 	struct crew_member *member = arg;
 	struct crew *crew = member->crew;
 	struct transport_message message;
-	enlist(member);
+	crew_enlist(member);
 	eventcount_advance(&crew->ready);
 	while (crew->ops->wait(member->team->transport, member->index, &message) == TROUPE_OK)
-		step_and_ack(member, message);
+		crew_step_and_ack(member, message);
 	secondary_destroy(member->secondary);
 	return NULL;
 }
 
 /* The first member of the first team steps on the thread that calls crew_run(), which would only wait. So a single
  * secondary needs no hand-over, and several secondaries need one thread less. */
-static troupe_status start_threads(struct team *team, struct troupe_error *error)
+static troupe_status crew_start_threads(struct team *team, struct troupe_error *error)
 {
 	team->first = team->crew->ops->wait_for && team == team->crew->teams;
 	for (uint32_t i = 0; i < team->world.threads; i++) {
 		team->members[i] = (struct crew_member){.crew = team->crew, .team = team, .index = i};
 		if (i < team->first) {
-			enlist(&team->members[i]);
+			crew_enlist(&team->members[i]);
 			team->count++;
 			continue;
 		}
-		int failed = pthread_create(&team->members[i].thread, NULL, work, &team->members[i]);
+		int failed = pthread_create(&team->members[i].thread, NULL, crew_work, &team->members[i]);
 		mem_check_thread(failed);
 		if (failed)
 			return fail(error, TROUPE_ELIMIT, "cannot start thread %u of the secondaries: %s", i + 1,
@@ -324,7 +324,7 @@ static troupe_status start_threads(struct team *team, struct troupe_error *error
 	return TROUPE_OK;
 }
 
-static void wait_until_ready(struct crew *crew)
+static void crew_wait_until_ready(struct crew *crew)
 {
 	uint32_t threads = 0;
 	for (uint32_t i = 0; i < crew->team_count; i++)
@@ -335,7 +335,7 @@ static void wait_until_ready(struct crew *crew)
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static troupe_status start_team(struct team *team, uint32_t all_threads, struct troupe_error *error)
+static troupe_status crew_start_team(struct team *team, uint32_t all_threads, struct troupe_error *error)
 {
 	uint32_t room = MAX(team->world.threads, 1u);
 	team->members = mem_alloc(room * sizeof *team->members);
@@ -349,20 +349,20 @@ static troupe_status start_team(struct team *team, uint32_t all_threads, struct 
 	struct transport_options options = {
 		.secondaries = team->world.threads,
 		.threads = all_threads,
-		.all_acked = on_all_acked,
-		.alarm = on_alarm,
-		.asked = on_alarm,
-		.gave_up = on_gave_up,
+		.all_acked = crew_on_all_acked,
+		.alarm = crew_on_alarm,
+		.asked = crew_on_alarm,
+		.gave_up = crew_on_gave_up,
 		.ctx = team,
 		.codec = team->world.codec,
 		.link = team->world.link,
 	};
 	team->active = team->world.threads;
 	troupe_status status = team->crew->ops->create(&options, &team->transport, error);
-	return status || team->crew->ops->remote ? status : start_threads(team, error);
+	return status || team->crew->ops->remote ? status : crew_start_threads(team, error);
 }
 
-static void set_up_tuning(struct crew *crew)
+static void crew_set_up_tuning(struct crew *crew)
 {
 	const struct crew_world *world = &crew->teams[0].world;
 	crew->tuned = crew->team_count == 1 && world->first && world->threads > 1;
@@ -387,22 +387,22 @@ troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count,
 	}
 	troupe_status status = transport_check(ops, error);
 	for (uint32_t i = 0; i < world_count && !status; i++)
-		status = start_team(&crew->teams[i], threads, error);
-	wait_until_ready(crew);
+		status = crew_start_team(&crew->teams[i], threads, error);
+	crew_wait_until_ready(crew);
 	if (status) {
 		crew_destroy(crew);
 		return status;
 	}
-	set_up_tuning(crew);
+	crew_set_up_tuning(crew);
 	*ret_crew = crew;
 	return TROUPE_OK;
 }
 
-static void run_alone(struct crew *crew)
+static void crew_run_alone(struct crew *crew)
 {
 	const struct step *steps[SDF_WORLDS_MAX];
 	physics_thread_begin();
-	while (decide(crew, steps)) {
+	while (crew_decide(crew, steps)) {
 		turn_set(&crew->turn, TURN_STEPS);
 		for (uint32_t i = 0; i < crew->team_count; i++)
 			if (steps[i])
@@ -410,32 +410,32 @@ static void run_alone(struct crew *crew)
 		turn_set(&crew->turn, TURN_BUSY);
 		if (crew->watch.on_step)
 			crew->watch.on_step(crew->watch.ctx);
-		merge(crew);
-		watch(crew, crew->stepped_ns);
+		crew_merge(crew);
+		crew_watch_when_due(crew, crew->stepped_ns);
 	}
 }
 
-static void run_together(struct crew *crew)
+static void crew_run_together(struct crew *crew)
 {
 	uint32_t seen = eventcount_read(&crew->idle);
-	decide_and_send(crew);
+	crew_decide_and_send(crew);
 	while (eventcount_await(&crew->idle, seen, 0, WATCH_NS) == seen)
 		crew_call_watch(crew);
 }
 
-/* Like run_together(), but this thread is also the first member. */
-static void run_as_member(struct crew *crew)
+/* Like crew_run_together(), but this thread is also the first member. */
+static void crew_run_as_member(struct crew *crew)
 {
 	struct crew_member *member = &crew->teams[0].members[0];
 	uint32_t seen = eventcount_read(&crew->idle);
 	struct transport_message message;
 	physics_thread_begin();
-	decide_and_send(crew);
+	crew_decide_and_send(crew);
 	while (eventcount_read(&crew->idle) == seen &&
 		crew->ops->wait_for(member->team->transport, 0, WATCH_NS, &message) == TROUPE_OK) {
 		if (message.payload)
-			step_and_ack(member, message);
-		watch(crew, message.payload ? secondary_ended_ns(member->secondary) : clock_now_ns());
+			crew_step_and_ack(member, message);
+		crew_watch_when_due(crew, message.payload ? secondary_ended_ns(member->secondary) : clock_now_ns());
 	}
 }
 
@@ -501,7 +501,7 @@ void crew_describe(const struct crew *crew, struct text *out)
 		text_add(out, crew->ops->remote ? "the secondaries" : "the end of a step");
 }
 
-static const struct troupe_error *who_is_lost(const struct team *team)
+static const struct troupe_error *crew_who_is_lost(const struct team *team)
 {
 	const struct transport_ops *ops = team->crew->ops;
 	return team->transport && ops->remote ? ops->lost(team->transport) : NULL;
@@ -517,15 +517,15 @@ troupe_status crew_run(struct crew *crew, struct troupe_error *error)
 	if (crew->watch.on_watch)
 		crew->watched_ns = clock_now_ns();
 	if (!crew->teams[0].world.threads)
-		run_alone(crew);
+		crew_run_alone(crew);
 	else if (crew->teams[0].first)
-		run_as_member(crew);
+		crew_run_as_member(crew);
 	else
-		run_together(crew);
+		crew_run_together(crew);
 	turn_set(&crew->turn, TURN_IDLE);
 	for (uint32_t i = 0; i < crew->team_count; i++) {
 		struct primary *primary = crew->teams[i].world.primary;
-		const struct troupe_error *lost = who_is_lost(&crew->teams[i]);
+		const struct troupe_error *lost = crew_who_is_lost(&crew->teams[i]);
 		if (lost && (!primary->status || primary->status == lost->status)) {
 			primary->status = lost->status;
 			primary->end_ns = clock_now_ns();
@@ -540,7 +540,7 @@ troupe_status crew_run(struct crew *crew, struct troupe_error *error)
 	return TROUPE_OK;
 }
 
-static void stop_threads(struct team *team)
+static void crew_stop_threads(struct team *team)
 {
 	if (!team->transport)
 		return;
@@ -551,7 +551,7 @@ static void stop_threads(struct team *team)
 		secondary_destroy(team->members[i].secondary);
 }
 
-static void dismiss(struct team *team)
+static void crew_dismiss(struct team *team)
 {
 	if (team->transport)
 		team->crew->ops->destroy(team->transport);
@@ -569,10 +569,10 @@ void crew_destroy(struct crew *crew)
 	if (!crew)
 		return;
 	for (uint32_t i = 0; i < crew->team_count; i++)
-		stop_threads(&crew->teams[i]);
+		crew_stop_threads(&crew->teams[i]);
 	for (uint32_t i = 0; i < crew->team_count; i++) {
 		crew->teams[i].world.primary->turn = NULL;
-		dismiss(&crew->teams[i]);
+		crew_dismiss(&crew->teams[i]);
 	}
 	free(crew->teams);
 	free(crew);

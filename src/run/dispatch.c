@@ -23,7 +23,7 @@ void dispatch_fit(struct dispatch *dispatch)
 }
 
 /* A pin on a secondary that does not exist counts as no pin. */
-static uint32_t pin_of(struct dispatch *dispatch, uint32_t pin)
+static uint32_t dispatch_pin_of(struct dispatch *dispatch, uint32_t pin)
 {
 	pin = pin <= dispatch->most ? pin : ASSIGN_NONE;
 	dispatch->pinned |= pin != ASSIGN_NONE;
@@ -32,7 +32,7 @@ static uint32_t pin_of(struct dispatch *dispatch, uint32_t pin)
 
 void dispatch_learn_pin(struct dispatch *dispatch, uint32_t model)
 {
-	dispatch->model_pin[model] = pin_of(dispatch, dispatch->scene->models[model].pin);
+	dispatch->model_pin[model] = dispatch_pin_of(dispatch, dispatch->scene->models[model].pin);
 }
 
 void dispatch_init(struct dispatch *dispatch, const struct shared *shared, uint32_t secondaries,
@@ -48,7 +48,7 @@ void dispatch_init(struct dispatch *dispatch, const struct shared *shared, uint3
 	dispatch->counts = mem_alloc(secondaries * sizeof *dispatch->counts);
 	dispatch->places = mem_alloc(secondaries * sizeof *dispatch->places);
 	for (uint32_t l = 0; l < scene->level_count; l++)
-		dispatch->level_pin[l] = pin_of(dispatch, scene->levels[l].pin);
+		dispatch->level_pin[l] = dispatch_pin_of(dispatch, scene->levels[l].pin);
 	for (uint32_t m = 0; m < scene->model_count; m++)
 		dispatch_learn_pin(dispatch, m);
 }
@@ -109,7 +109,7 @@ void dispatch_crossed(struct dispatch *dispatch, uint32_t model, bool entered)
 
 /* Whether the two models were first on different secondaries. A model that was on no secondary yet does not count: it
  * is first assigned together with the models that it touches. */
-static bool began_apart(const struct dispatch *dispatch, uint32_t a, uint32_t b)
+static bool dispatch_began_apart(const struct dispatch *dispatch, uint32_t a, uint32_t b)
 {
 	const uint32_t *first = dispatch->first;
 	return first[a] && first[b] && first[a] != first[b];
@@ -122,7 +122,7 @@ void dispatch_link(struct dispatch *dispatch, uint32_t a, uint32_t b)
 
 void dispatch_meet(struct dispatch *dispatch, uint32_t a, uint32_t b)
 {
-	dispatch->meetings += began_apart(dispatch, a, b);
+	dispatch->meetings += dispatch_began_apart(dispatch, a, b);
 }
 
 void dispatch_cut(struct dispatch *dispatch, uint32_t a, uint32_t b)
@@ -137,64 +137,66 @@ void dispatch_forget(struct dispatch *dispatch, uint32_t model)
 
 /* --- changes ------------------------------------------------------------------------------------------------------ */
 
-static void change(struct dispatch *dispatch, enum change_kind kind, uint32_t secondary, uint32_t id)
+static void dispatch_change(struct dispatch *dispatch, enum change_kind kind, uint32_t secondary, uint32_t id)
 {
 	vec_push(&dispatch->changes, (struct change){kind, secondary, id});
 }
 
-static void event(struct dispatch *dispatch, enum dispatch_event_kind kind, uint32_t id, uint32_t from, uint32_t to)
+static void dispatch_note_event(
+	struct dispatch *dispatch, enum dispatch_event_kind kind, uint32_t id, uint32_t from, uint32_t to)
 {
 	vec_push(&dispatch->events, (struct dispatch_event){kind, id, from, to});
 }
 
 /* Whether a change of its secondary counts as a move: the models of a level go with the level. */
-static bool moves_alone(const struct dispatch *dispatch, const struct loading *loading, uint32_t model)
+static bool dispatch_moves_alone(const struct dispatch *dispatch, const struct loading *loading, uint32_t model)
 {
 	uint32_t level = dispatch->scene->models[model].level;
 	return loading->is_mover[model] || (level != SCENE_NONE && !loading->loaded[level]);
 }
 
-static void change_models(struct dispatch *dispatch, const struct loading *loading)
+static void dispatch_change_models(struct dispatch *dispatch, const struct loading *loading)
 {
 	for (uint32_t i = 0; i < dispatch->roster.models.count; i++) {
 		struct roster_change of = dispatch->roster.models.at[i];
 		ghosts_mark(&dispatch->ghosts, of.id);
 		if (of.from)
-			change(dispatch, CHANGE_RELEASE, of.from, of.id);
+			dispatch_change(dispatch, CHANGE_RELEASE, of.from, of.id);
 		if (of.to)
-			change(dispatch, CHANGE_TAKE, of.to, of.id);
+			dispatch_change(dispatch, CHANGE_TAKE, of.to, of.id);
 		if (!dispatch->first[of.id])
 			dispatch->first[of.id] = of.to;
-		if (of.from && of.to && of.from != of.to && moves_alone(dispatch, loading, of.id)) {
-			event(dispatch, dispatch->shares_anew ? DISPATCH_SHARE : DISPATCH_MOVE, of.id, of.from, of.to);
+		if (of.from && of.to && of.from != of.to && dispatch_moves_alone(dispatch, loading, of.id)) {
+			dispatch_note_event(dispatch, dispatch->shares_anew ? DISPATCH_SHARE : DISPATCH_MOVE, of.id,
+				of.from, of.to);
 			dispatch->moves += !dispatch->shares_anew;
 		}
 	}
 }
 
-static void change_levels(struct dispatch *dispatch)
+static void dispatch_change_levels(struct dispatch *dispatch)
 {
 	for (uint32_t i = 0; i < dispatch->roster.levels.count; i++) {
 		struct roster_change of = dispatch->roster.levels.at[i];
 		ghosts_mark_around(&dispatch->ghosts, &dispatch->shared->tracker, of.id);
 		if (of.from) {
-			change(dispatch, CHANGE_UNLOAD, of.from, of.id);
-			event(dispatch, DISPATCH_UNLOAD, of.id, 0, of.from);
+			dispatch_change(dispatch, CHANGE_UNLOAD, of.from, of.id);
+			dispatch_note_event(dispatch, DISPATCH_UNLOAD, of.id, 0, of.from);
 		}
 		if (of.to) {
-			change(dispatch, CHANGE_LOAD, of.to, of.id);
-			event(dispatch, DISPATCH_LOAD, of.id, 0, of.to);
+			dispatch_change(dispatch, CHANGE_LOAD, of.to, of.id);
+			dispatch_note_event(dispatch, DISPATCH_LOAD, of.id, 0, of.to);
 		}
 	}
 }
 
-static bool is_before(struct ghost a, struct ghost b)
+static bool dispatch_is_before(struct ghost a, struct ghost b)
 {
 	return a.model != b.model ? a.model < b.model : a.secondary < b.secondary;
 }
 
 /* A performer is a ghost at each other secondary that simulates a level near it. */
-static void change_ghosts(struct dispatch *dispatch)
+static void dispatch_change_ghosts(struct dispatch *dispatch)
 {
 	if (dispatch->most == 1 || !ghosts_find(&dispatch->ghosts, &dispatch->shared->tracker, &dispatch->roster.now))
 		return;
@@ -203,15 +205,15 @@ static void change_ghosts(struct dispatch *dispatch)
 		struct ghost none = {UINT32_MAX, UINT32_MAX};
 		struct ghost old = i < before->count ? before->at[i] : none;
 		struct ghost new = j < now->count ? now->at[j] : none;
-		bool went = is_before(old, new), came = is_before(new, old);
+		bool went = dispatch_is_before(old, new), came = dispatch_is_before(new, old);
 		i += !came;
 		j += !went;
 		if (went) {
-			change(dispatch, CHANGE_GHOST_OFF, old.secondary, old.model);
-			event(dispatch, DISPATCH_GHOST_OFF, old.model, 0, old.secondary);
+			dispatch_change(dispatch, CHANGE_GHOST_OFF, old.secondary, old.model);
+			dispatch_note_event(dispatch, DISPATCH_GHOST_OFF, old.model, 0, old.secondary);
 		} else if (came) {
-			change(dispatch, CHANGE_GHOST_ON, new.secondary, new.model);
-			event(dispatch, DISPATCH_GHOST_ON, new.model, 0, new.secondary);
+			dispatch_change(dispatch, CHANGE_GHOST_ON, new.secondary, new.model);
+			dispatch_note_event(dispatch, DISPATCH_GHOST_ON, new.model, 0, new.secondary);
 		}
 	}
 }
@@ -225,7 +227,7 @@ bool dispatch_measures(const struct dispatch *dispatch, uint64_t k, uint32_t win
 }
 
 /* Calls the policy with the whole world, though perhaps nothing has changed. */
-static void ask_unasked(struct dispatch *dispatch, const struct loading *loading, uint64_t k)
+static void dispatch_ask_unasked(struct dispatch *dispatch, const struct loading *loading, uint64_t k)
 {
 	roster_open_all(&dispatch->roster);
 	if (!dispatch_balances(dispatch))
@@ -236,7 +238,7 @@ static void ask_unasked(struct dispatch *dispatch, const struct loading *loading
 
 /* Moves random components to random secondaries. Their models are taken over anew, also on the same secondary. A window
  * has the moves of all its steps when it begins. */
-static void make_chaos(struct dispatch *dispatch, uint64_t k)
+static void dispatch_make_chaos(struct dispatch *dispatch, uint64_t k)
 {
 	uint32_t count = dispatch->roster.part.component_count;
 	for (uint64_t step = k; count && step < k + MAX(dispatch->window, 1u); step++) {
@@ -248,7 +250,7 @@ static void make_chaos(struct dispatch *dispatch, uint64_t k)
 	}
 }
 
-static struct roster_view view_of(const struct dispatch *dispatch, const struct loading *loading)
+static struct roster_view dispatch_view_of(const struct dispatch *dispatch, const struct loading *loading)
 {
 	return (struct roster_view){
 		.scene = dispatch->scene,
@@ -265,35 +267,35 @@ static struct roster_view view_of(const struct dispatch *dispatch, const struct 
 	};
 }
 
-static void commit(struct dispatch *dispatch, const struct loading *loading)
+static void dispatch_commit(struct dispatch *dispatch, const struct loading *loading)
 {
 	roster_commit(&dispatch->roster);
-	change_models(dispatch, loading);
-	change_levels(dispatch);
+	dispatch_change_models(dispatch, loading);
+	dispatch_change_levels(dispatch);
 	dispatch->pairs_dirty |= dispatch->changes.count > 0;
 }
 
-static void assign(struct dispatch *dispatch, const struct loading *loading, uint64_t k)
+static void dispatch_assign(struct dispatch *dispatch, const struct loading *loading, uint64_t k)
 {
-	const struct roster_view view = view_of(dispatch, loading);
+	const struct roster_view view = dispatch_view_of(dispatch, loading);
 	roster_find(&dispatch->roster, &view);
 	if (dispatch->chaos)
-		make_chaos(dispatch, k);
-	commit(dispatch, loading);
+		dispatch_make_chaos(dispatch, k);
+	dispatch_commit(dispatch, loading);
 }
 
 /* The policy is asked as if no model existed and no level were loaded. */
 void dispatch_empty(struct dispatch *dispatch, const struct loading *loading)
 {
-	struct roster_view view = view_of(dispatch, loading);
+	struct roster_view view = dispatch_view_of(dispatch, loading);
 	uint32_t nodes = MAX(dispatch->room, dispatch->scene->level_count);
 	bool *none = mem_alloc(nodes * sizeof *none);
 	view.active = view.loaded = none;
 	dispatch->changes.count = dispatch->events.count = 0;
 	dispatch_reset(dispatch);
 	roster_find(&dispatch->roster, &view);
-	commit(dispatch, loading);
-	change_ghosts(dispatch);
+	dispatch_commit(dispatch, loading);
+	dispatch_change_ghosts(dispatch);
 	for (uint32_t s = 0; s < dispatch->most; s++)
 		dispatch->parts[s].pair_count = 0;
 	dispatch_reset(dispatch);
@@ -322,7 +324,7 @@ static void dispatch_deal(struct dispatch *dispatch, const touch_pairs *pairs, p
 }
 
 /* The pairs of each secondary. Both models of a pair are in one component, so they are on one secondary. */
-static void deal_pairs(struct dispatch *dispatch)
+static void dispatch_deal_pairs(struct dispatch *dispatch)
 {
 	const struct touch *touch = &dispatch->shared->touch;
 	dispatch_deal(dispatch, &touch->pairs, &dispatch->pairs);
@@ -348,11 +350,11 @@ void dispatch_deal_near(struct dispatch *dispatch, bool some)
 void dispatch_decide(struct dispatch *dispatch, const struct loading *loading, uint64_t k)
 {
 	if (dispatch_asks_unasked(dispatch, k))
-		ask_unasked(dispatch, loading, k);
+		dispatch_ask_unasked(dispatch, loading, k);
 	if (dispatch->roster.dirty)
-		assign(dispatch, loading, k);
-	change_ghosts(dispatch);
+		dispatch_assign(dispatch, loading, k);
+	dispatch_change_ghosts(dispatch);
 	if (dispatch->pairs_dirty)
-		deal_pairs(dispatch);
+		dispatch_deal_pairs(dispatch);
 	dispatch->shares_anew = false;
 }

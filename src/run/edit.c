@@ -81,7 +81,7 @@ void edit_give_up_places(struct edit *edit)
 }
 
 /* A model of the file keeps its place: a reset brings it back. */
-static void leave(struct edit *edit, uint32_t model)
+static void edit_leave(struct edit *edit, uint32_t model)
 {
 	struct scene *scene = edit->shared->scene;
 	edit_untie_model(edit, model);
@@ -118,7 +118,7 @@ troupe_status edit_find_by_id(
 }
 
 /* done: a participle for the message. */
-static troupe_status entity_of(const struct edit *edit, const Gz__Msgs__Entity *entity, const char *done,
+static troupe_status edit_entity_of(const struct edit *edit, const Gz__Msgs__Entity *entity, const char *done,
 	uint32_t *ret_model, struct troupe_error *error)
 {
 	if (entity->type != GZ__MSGS__ENTITY__TYPE__NONE && entity->type != GZ__MSGS__ENTITY__TYPE__MODEL &&
@@ -134,11 +134,11 @@ troupe_status edit_remove(
 	uint32_t model;
 	if (edit_means_light(edit, entity))
 		return edit_remove_light(edit, entity, note, error);
-	troupe_status status = entity_of(edit, entity, "removed", &model, error);
+	troupe_status status = edit_entity_of(edit, entity, "removed", &model, error);
 	if (status)
 		return status;
 	edit_say(note, "model '%.100s' removed", edit->shared->scene->models[model].name); /* before its name goes */
-	leave(edit, model);
+	edit_leave(edit, model);
 	return TROUPE_OK;
 }
 
@@ -146,7 +146,7 @@ troupe_status edit_remove(
 
 /* The other model that the joint ties this model to. SCENE_NONE: the world. The model itself: the joint ties it to
  * nothing else. */
-static uint32_t other_end(const struct scene *scene, const struct scene_joint *joint, uint32_t model)
+static uint32_t edit_other_end(const struct scene *scene, const struct scene_joint *joint, uint32_t model)
 {
 	uint32_t parent = joint->parent == SCENE_NONE ? SCENE_NONE : scene->bodies[joint->parent].model;
 	uint32_t child = joint->child == SCENE_NONE ? SCENE_NONE : scene->bodies[joint->child].model;
@@ -154,15 +154,15 @@ static uint32_t other_end(const struct scene *scene, const struct scene_joint *j
 }
 
 /* Whether the joint ties the model to the world, or to another model that is present. */
-static bool ties(const struct scene *scene, const struct scene_joint *joint, uint32_t model)
+static bool edit_ties(const struct scene *scene, const struct scene_joint *joint, uint32_t model)
 {
-	uint32_t other = other_end(scene, joint, model);
+	uint32_t other = edit_other_end(scene, joint, model);
 	return other != model && (other == SCENE_NONE || !scene->models[other].absent);
 }
 
 /* The name of a joint that ties the model to something that would not move with it; NULL: none. A fixed joint to the
  * world is not a joint of the scene: it holds a body. */
-static const char *tie_of(const struct scene *scene, uint32_t model)
+static const char *edit_tie_of(const struct scene *scene, uint32_t model)
 {
 	const struct scene_model *m = &scene->models[model];
 	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
@@ -172,7 +172,7 @@ static const char *tie_of(const struct scene *scene, uint32_t model)
 		if (scene->joints[j].parent == SCENE_NONE) /* the child is one of its links */
 			return scene->joints[j].name;
 	for (uint32_t i = 0; i < scene->world_joints.count; i++)
-		if (ties(scene, &scene->joints[scene->world_joints.at[i]], model))
+		if (edit_ties(scene, &scene->joints[scene->world_joints.at[i]], model))
 			return scene->joints[scene->world_joints.at[i]].name;
 	return NULL;
 }
@@ -192,7 +192,7 @@ troupe_status edit_check_pose(const struct edit *edit, const Gz__Msgs__Pose *mes
 	const char *name = scene->models[*ret_model].name;
 	if (scene->models[*ret_model].actor)
 		return fail(error, TROUPE_ECOMMAND, "actor '%.100s' is moved by its script", name);
-	const char *tie = tie_of(scene, *ret_model), *tied = edit_tied_to(scene, *ret_model);
+	const char *tie = edit_tie_of(scene, *ret_model), *tied = edit_tied_to(scene, *ret_model);
 	if (tied)
 		return fail(error, TROUPE_ECOMMAND,
 			"model '%.100s' is attached to '%.100s': expected it to be detached first", name, tied);
@@ -211,7 +211,7 @@ void edit_move_bodies(const struct scene_model *m, struct body_state *bodies, st
 	}
 }
 
-static void place_static(struct edit *edit, uint32_t model, struct pose pose)
+static void edit_place_static(struct edit *edit, uint32_t model, struct pose pose)
 {
 	scene_place_static(edit->shared->scene, model, pose);
 	edit_note(edit, EDIT_PLACE, model);
@@ -224,7 +224,7 @@ void edit_place(struct edit *edit, uint32_t model, struct pose pose)
 		edit_move_bodies(&scene->models[model], state_bodies(edit->shared->state, model, false), pose);
 		state_wrote(edit->shared->state, model);
 	} else {
-		place_static(edit, model, pose);
+		edit_place_static(edit, model, pose);
 		indices_add(&edit->edited, model);
 	}
 	edit_effect(edit, EDIT_PLACED, model);
@@ -297,34 +297,34 @@ troupe_status edit_set_physics(
 	return TROUPE_OK;
 }
 
-static troupe_status check_edge(bool given, double edge_m, struct troupe_error *error)
+static troupe_status edit_check_edge(bool given, double edge_m, struct troupe_error *error)
 {
 	if (!given || (edge_m >= 0 && edge_m <= SDF_LENGTH_MAX))
 		return TROUPE_OK;
 	return fail(error, TROUPE_ECOMMAND, "size %g: expected 0 to %g m", edge_m, SDF_LENGTH_MAX);
 }
 
-static const Troupe__Msgs__SetPerformer__Size no_size = TROUPE__MSGS__SET_PERFORMER__SIZE__INIT;
+static const Troupe__Msgs__SetPerformer__Size edit_no_size = TROUPE__MSGS__SET_PERFORMER__SIZE__INIT;
 
-static const Troupe__Msgs__SetPerformer__Size *size_of(const Troupe__Msgs__SetPerformer *message)
+static const Troupe__Msgs__SetPerformer__Size *edit_size_of(const Troupe__Msgs__SetPerformer *message)
 {
-	return message->size ? message->size : &no_size;
+	return message->size ? message->size : &edit_no_size;
 }
 
-static troupe_status check_performer(const struct edit *edit, const Troupe__Msgs__SetPerformer *message,
+static troupe_status edit_check_performer(const struct edit *edit, const Troupe__Msgs__SetPerformer *message,
 	uint32_t *ret_model, struct troupe_error *error)
 {
-	const Troupe__Msgs__SetPerformer__Size *size = size_of(message);
+	const Troupe__Msgs__SetPerformer__Size *size = edit_size_of(message);
 	const char *name = message->data;
 	if (!*name)
 		return fail(error, TROUPE_ECOMMAND, "no data: expected the name of a model");
 	troupe_status status = edit_find(edit, name, ret_model, error);
 	if (!status)
-		status = check_edge(size->x_given_case, size->x, error);
+		status = edit_check_edge(size->x_given_case, size->x, error);
 	if (!status)
-		status = check_edge(size->y_given_case, size->y, error);
+		status = edit_check_edge(size->y_given_case, size->y, error);
 	if (!status)
-		status = check_edge(size->z_given_case, size->z, error);
+		status = edit_check_edge(size->z_given_case, size->z, error);
 	if (!status && message->secondary_given_case &&
 		!(message->secondary >= 1 && message->secondary <= TROUPE_SECONDARIES_MAX))
 		return fail(error, TROUPE_ECOMMAND, "secondary %u: expected 1 to %d", message->secondary,
@@ -335,9 +335,9 @@ static troupe_status check_performer(const struct edit *edit, const Troupe__Msgs
 troupe_status edit_set_performer(struct edit *edit, const Troupe__Msgs__SetPerformer *message,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
-	const Troupe__Msgs__SetPerformer__Size *size = size_of(message);
+	const Troupe__Msgs__SetPerformer__Size *size = edit_size_of(message);
 	uint32_t index = SCENE_NONE;
-	troupe_status status = check_performer(edit, message, &index, error);
+	troupe_status status = edit_check_performer(edit, message, &index, error);
 	if (status)
 		return status;
 	struct scene_model *model = &edit->shared->scene->models[index];
@@ -371,13 +371,13 @@ void edit_restore_role(struct scene_model *model)
 	model->level = model->performer ? SCENE_NONE : model->home_level;
 }
 
-static bool has_role(const struct scene_model *model)
+static bool edit_has_role(const struct scene_model *model)
 {
 	return model->performer == model->file_performer && model->pin == model->home_pin &&
 	       (!model->performer || !memcmp(&model->volume, &model->file_volume, sizeof model->volume));
 }
 
-static void restore(struct edit *edit, uint32_t index)
+static void edit_restore(struct edit *edit, uint32_t index)
 {
 	struct scene *scene = edit->shared->scene;
 	struct scene_model *model = &scene->models[index];
@@ -387,7 +387,7 @@ static void restore(struct edit *edit, uint32_t index)
 		edit_note(edit, EDIT_RETURN, index);
 	}
 	if (!model->body_count)
-		place_static(edit, index, model->reference);
+		edit_place_static(edit, index, model->reference);
 	(void)edit_enable_all_collisions(edit, index);
 	edit_restore_role(model);
 	edit->epoch++;
@@ -398,7 +398,7 @@ static void restore(struct edit *edit, uint32_t index)
 
 /* Whether a model of the file with this name was removed: no lookup finds it, but a reset of the world brings it
  * back. */
-static bool was_removed(const struct scene *scene, const char *name)
+static bool edit_was_removed(const struct scene *scene, const char *name)
 {
 	for (uint32_t m = 0; m < scene->model_count; m++)
 		if (scene->models[m].absent && scene->models[m].id && !scene->models[m].created &&
@@ -408,12 +408,12 @@ static bool was_removed(const struct scene *scene, const char *name)
 }
 
 /* Refuses a model that a joint ties to another model: that model would have to go back, too. */
-static troupe_status check_ties(const struct scene *scene, uint32_t model, struct troupe_error *error)
+static troupe_status edit_check_ties(const struct scene *scene, uint32_t model, struct troupe_error *error)
 {
 	for (uint32_t i = 0; i < scene->world_joints.count; i++) {
 		const struct scene_joint *joint = &scene->joints[scene->world_joints.at[i]];
-		uint32_t other = other_end(scene, joint, model);
-		if (other != SCENE_NONE && ties(scene, joint, model))
+		uint32_t other = edit_other_end(scene, joint, model);
+		if (other != SCENE_NONE && edit_ties(scene, joint, model))
 			return fail(error, TROUPE_ECOMMAND,
 				"joint '%.100s' ties model '%.100s' to model '%.100s': only a reset of the world puts "
 				"both back",
@@ -422,20 +422,20 @@ static troupe_status check_ties(const struct scene *scene, uint32_t model, struc
 	return TROUPE_OK;
 }
 
-static troupe_status check_reset(
+static troupe_status edit_check_reset(
 	const struct edit *edit, const Gz__Msgs__Entity *entity, uint32_t *ret_model, struct troupe_error *error)
 {
 	const struct scene *scene = edit->shared->scene;
 	const char *name = entity->name;
-	troupe_status status = entity_of(edit, entity, "reset", ret_model, error);
-	if (status && was_removed(scene, name))
+	troupe_status status = edit_entity_of(edit, entity, "reset", ret_model, error);
+	if (status && edit_was_removed(scene, name))
 		return fail(error, TROUPE_ECOMMAND,
 			"model '%.100s' was removed: only a reset of the world brings it back", name);
 	if (status)
 		return status;
 	if (scene->models[*ret_model].actor)
 		return fail(error, TROUPE_ECOMMAND, "actor '%.100s' is moved by its script", name);
-	return check_ties(scene, *ret_model, error);
+	return edit_check_ties(scene, *ret_model, error);
 }
 
 troupe_status edit_reset_model(struct edit *edit, const Gz__Msgs__Entity *entity, uint32_t *ret_model,
@@ -443,18 +443,18 @@ troupe_status edit_reset_model(struct edit *edit, const Gz__Msgs__Entity *entity
 {
 	struct scene *scene = edit->shared->scene;
 	uint32_t index;
-	troupe_status status = check_reset(edit, entity, &index, error);
+	troupe_status status = edit_check_reset(edit, entity, &index, error);
 	if (status)
 		return status;
 	struct scene_model *model = &scene->models[index];
 	edit_untie_model(edit, index);
 	state_reset_model(edit->shared->state, index);
 	if (!model->body_count)
-		place_static(edit, index, model->reference);
+		edit_place_static(edit, index, model->reference);
 	edit_reset_lights_of(edit, index);
 	if (edit_enable_all_collisions(edit, index))
 		edit_effect(edit, EDIT_RESHAPED, index);
-	bool same_role = has_role(model);
+	bool same_role = edit_has_role(model);
 	edit_restore_role(model);
 	if (!same_role)
 		edit_effect(edit, EDIT_PERFORMER, index);
@@ -472,32 +472,32 @@ void edit_reset(struct edit *edit)
 	edit_untie_all(edit);
 	for (uint32_t m = 0; m < scene->model_count; m++)
 		if (scene->models[m].created && !scene->models[m].absent)
-			leave(edit, m);
+			edit_leave(edit, m);
 	scene->last_id = scene->file_last_id; /* the same commands give the same ids again */
 	for (uint32_t i = 0; i < edit->edited.count; i++)
 		if (!scene->models[edit->edited.at[i]].created)
-			restore(edit, edit->edited.at[i]);
+			edit_restore(edit, edit->edited.at[i]);
 	edit->edited.count = 0;
 	edit_reset_lights(edit);
 }
 
 /* --- hash --------------------------------------------------------------------------------------------------------- */
 
-static uint64_t hash_number(uint64_t hash, double value)
+static uint64_t edit_hash_number(uint64_t hash, double value)
 {
 	uint64_t bits;
 	memcpy(&bits, &value, sizeof bits);
 	return hash_mix(hash, bits);
 }
 
-static uint64_t hash_model(const struct scene *scene, const struct scene_model *m)
+static uint64_t edit_hash_model(const struct scene *scene, const struct scene_model *m)
 {
 	uint64_t hash = hash_mix(UINT64_C(0x656469746564), m->id); /* "edited" */
 	hash = hash_mix(hash, (uint64_t)m->absent | (uint64_t)m->performer << 1);
 	const double numbers[] = {m->volume.x, m->volume.y, m->volume.z, m->in_body.p.x, m->in_body.p.y, m->in_body.p.z,
 		m->in_body.q.w, m->in_body.q.x, m->in_body.q.y, m->in_body.q.z};
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-		hash = hash_number(hash, numbers[i]);
+		hash = edit_hash_number(hash, numbers[i]);
 	for (uint32_t g = 0; g < m->geom_count; g++)
 		if (scene->geoms[m->geom_first + g].off)
 			hash = hash_mix(hash, g + 1);
@@ -510,13 +510,13 @@ uint64_t edit_hash(const struct edit *edit)
 	const struct vec3 file = scene->sdf->gravity, now = scene->gravity;
 	uint64_t sum = 0;
 	for (uint32_t i = 0; i < edit->edited.count; i++)
-		sum += hash_model(scene, &scene->models[edit->edited.at[i]]);
+		sum += edit_hash_model(scene, &scene->models[edit->edited.at[i]]);
 	sum += edit_hash_lights(scene);
 	sum += edit_hash_ties(scene);
 	sum += edit_hash_earth(scene);
 	if (edit->step_s != scene->step_s)
-		sum += hash_number(UINT64_C(0x73746570), edit->step_s); /* "step" */
+		sum += edit_hash_number(UINT64_C(0x73746570), edit->step_s); /* "step" */
 	if (memcmp(&file, &now, sizeof now) != 0)
-		sum += hash_number(hash_number(hash_number(UINT64_C(0x67), now.x), now.y), now.z);
+		sum += edit_hash_number(edit_hash_number(edit_hash_number(UINT64_C(0x67), now.x), now.y), now.z);
 	return sum;
 }

@@ -25,7 +25,7 @@
 /* --- sources ------------------------------------------------------------------------------------------------------ */
 
 /* A file is found as an <include> finds it. */
-static void include_file(struct text *out, const char *name)
+static void edit_create_include_file(struct text *out, const char *name)
 {
 	text_add(out, "<sdf version='1.12'><world name='w'><include><uri>");
 	for (; *name; name++)
@@ -39,14 +39,14 @@ static void include_file(struct text *out, const char *name)
 }
 
 /* Messages name the command, and relative file names start in the world's folder. */
-static char *path_beside(const char *world)
+static char *edit_create_path_beside(const char *world)
 {
 	const char *slash = strrchr(world, '/');
 	return mem_printf("%.*s(command)", slash ? (int)(slash + 1 - world) : 0, world);
 }
 
 /* The program that names a file may have it read: the file, or the model in the folder, is in its own place then. */
-static void allow_named(const struct edit_options *options, struct edit_source *source, const char *uri)
+static void edit_create_allow_named(const struct edit_options *options, struct edit_source *source, const char *uri)
 {
 	const char *scheme = strstr(uri, "://"), *name = scheme ? scheme + 3 : uri;
 	const char *slash = strrchr(source->path, '/');
@@ -60,7 +60,7 @@ static void allow_named(const struct edit_options *options, struct edit_source *
 	free(within);
 }
 
-static struct edit_source *source_of(const struct edit_options *options, enum edit_reading reading,
+static struct edit_source *edit_create_source_of(const struct edit_options *options, enum edit_reading reading,
 	const Gz__Msgs__EntityFactory *factory, const struct pose *pose)
 {
 	struct edit_source *source = mem_alloc(sizeof *source);
@@ -71,11 +71,11 @@ static struct edit_source *source_of(const struct edit_options *options, enum ed
 		text = include.at;
 	}
 	if (factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_SDF_FILENAME) {
-		include_file(&include, factory->sdf_filename);
+		edit_create_include_file(&include, factory->sdf_filename);
 		text = include.at;
 	}
 	source->text = mem_strdup(text);
-	source->path = path_beside(options->path);
+	source->path = edit_create_path_beside(options->path);
 	source->name = mem_strdup(factory->name);
 	source->placed = pose != NULL;
 	source->pose = pose ? *pose : POSE_IDENTITY;
@@ -84,12 +84,12 @@ static struct edit_source *source_of(const struct edit_options *options, enum ed
 	source->files.places = options->places;
 	if (reading == EDIT_READS_NAMED && options->places &&
 		factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_SDF_FILENAME)
-		allow_named(options, source, factory->sdf_filename);
+		edit_create_allow_named(options, source, factory->sdf_filename);
 	text_fini(&include);
 	return source;
 }
 
-static void unload(struct edit_source *source)
+static void edit_create_unload(struct edit_source *source)
 {
 	scene_parts_destroy(source->parts);
 	sdf_free(source->sdf);
@@ -101,7 +101,7 @@ void edit_source_destroy(struct edit_source *source)
 {
 	if (!source || source->users--)
 		return;
-	unload(source);
+	edit_create_unload(source);
 	free(source->text);
 	free(source->path);
 	free(source->name);
@@ -112,7 +112,7 @@ void edit_source_destroy(struct edit_source *source)
 	free(source);
 }
 
-static struct sdf_options options_of(
+static struct sdf_options edit_create_options_of(
 	const struct edit_options *options, const struct edit_source *source, struct files *files)
 {
 	return (struct sdf_options){.resource_paths = options->resource_paths,
@@ -126,7 +126,7 @@ static struct sdf_options options_of(
 }
 
 /* Lists what is ignored of the model's SDF. */
-static void list_ignored(const struct edit_options *options, struct edit_source *source)
+static void edit_create_list_ignored(const struct edit_options *options, struct edit_source *source)
 {
 	struct ignored_list list = {0};
 	struct text text = {0};
@@ -139,43 +139,43 @@ static void list_ignored(const struct edit_options *options, struct edit_source 
 	ignored_fini(&list);
 }
 
-static void compile(const struct edit_options *options, struct edit_source *source)
+static void edit_create_compile(const struct edit_options *options, struct edit_source *source)
 {
 	struct scene_parts *before = source->parts;
 	source->error = (struct troupe_error){0};
 	source->parts = NULL;
 	(void)scene_compile(source->sdf, before, &source->parts, &source->error);
-	list_ignored(options, source);
+	edit_create_list_ignored(options, source);
 }
 
 troupe_status edit_source_load(
 	const struct edit_options *options, struct edit_source *source, struct files *files, struct troupe_error *error)
 {
-	struct sdf_options sdf = options_of(options, source, files);
-	unload(source);
+	struct sdf_options sdf = edit_create_options_of(options, source, files);
+	edit_create_unload(source);
 	troupe_status status =
 		sdf_load_text(source->text, strlen(source->text), source->path, &sdf, &source->sdf, &source->error);
 	if (!status)
-		compile(options, source);
+		edit_create_compile(options, source);
 	else if (error)
 		*error = source->error;
 	return status;
 }
 
 /* Loads and compiles again after a change of name or pose, without looking at files. */
-static troupe_status load_again(const struct edit_options *options, struct edit_source *source)
+static troupe_status edit_create_load_again(const struct edit_options *options, struct edit_source *source)
 {
-	struct sdf_options sdf = options_of(options, source, &source->files);
+	struct sdf_options sdf = edit_create_options_of(options, source, &source->files);
 	bool closed = source->files.closed;
 	source->files.closed = true;
 	troupe_status status = sdf_edit(source->sdf, &sdf, &source->error);
 	source->files.closed = closed;
 	if (!status)
-		compile(options, source);
+		edit_create_compile(options, source);
 	return status;
 }
 
-static bool is_loaded(const struct edit_source *source)
+static bool edit_create_is_loaded(const struct edit_source *source)
 {
 	return source->sdf && source->sdf->worlds.count;
 }
@@ -188,7 +188,7 @@ const char *edit_source_entity(const struct edit_source *source)
 
 /* --- before the step ---------------------------------------------------------------------------------------------- */
 
-static troupe_status check_factory(const Gz__Msgs__EntityFactory *factory, struct troupe_error *error)
+static troupe_status edit_create_check_factory(const Gz__Msgs__EntityFactory *factory, struct troupe_error *error)
 {
 	const Gz__Msgs__SphericalCoordinates *place = factory->spherical_coordinates;
 	if (place && *factory->relative_to)
@@ -221,13 +221,13 @@ static troupe_status check_factory(const Gz__Msgs__EntityFactory *factory, struc
 }
 
 /* The model that the pose is relative to; NULL: none. */
-static const char *base_of(const Gz__Msgs__EntityFactory *factory)
+static const char *edit_create_base_of(const Gz__Msgs__EntityFactory *factory)
 {
 	const char *relative_to = factory->relative_to;
 	return *relative_to && strcmp(relative_to, "world") ? relative_to : NULL;
 }
 
-static bool has_pose(const Gz__Msgs__EntityFactory *factory)
+static bool edit_create_has_pose(const Gz__Msgs__EntityFactory *factory)
 {
 	const Gz__Msgs__Pose *pose = factory->pose;
 	return *factory->relative_to || factory->spherical_coordinates ||
@@ -236,18 +236,18 @@ static bool has_pose(const Gz__Msgs__EntityFactory *factory)
 
 /* Whether the pose is known only in the turn: the other model moves, and the place of the world on the globe is in the
  * world. */
-static bool is_placed_late(const Gz__Msgs__EntityFactory *factory)
+static bool edit_create_is_placed_late(const Gz__Msgs__EntityFactory *factory)
 {
-	return base_of(factory) || factory->spherical_coordinates;
+	return edit_create_base_of(factory) || factory->spherical_coordinates;
 }
 
-static bool is_copy(const Gz__Msgs__EntityFactory *factory)
+static bool edit_create_is_copy(const Gz__Msgs__EntityFactory *factory)
 {
 	return factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_CLONE_NAME;
 }
 
 /* Whether the file has a model of the name; in the turn another model may have it. */
-static bool copies_of_file(const struct edit_options *options, const Gz__Msgs__EntityFactory *factory)
+static bool edit_create_copies_of_file(const struct edit_options *options, const Gz__Msgs__EntityFactory *factory)
 {
 	for (uint32_t i = 0; options->world && i < options->world->models.count; i++)
 		if (options->world->models.at[i].parent == SDF_NONE &&
@@ -260,14 +260,16 @@ struct edit_source *edit_prepare(
 	const struct edit_options *options, enum edit_reading reading, const Gz__Msgs__EntityFactory *factory)
 {
 	struct pose pose;
-	if (check_factory(factory, NULL) || factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_LIGHT ||
-		message_pose(factory->pose, &pose, NULL) || (is_copy(factory) && !copies_of_file(options, factory)))
+	if (edit_create_check_factory(factory, NULL) || factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_LIGHT ||
+		message_pose(factory->pose, &pose, NULL) ||
+		(edit_create_is_copy(factory) && !edit_create_copies_of_file(options, factory)))
 		return NULL;
-	if (is_placed_late(factory))
+	if (edit_create_is_placed_late(factory))
 		pose = POSE_IDENTITY;
-	struct edit_source *source = source_of(options, reading, factory, has_pose(factory) ? &pose : NULL);
+	struct edit_source *source =
+		edit_create_source_of(options, reading, factory, edit_create_has_pose(factory) ? &pose : NULL);
 	(void)edit_source_load(options, source, &source->files, NULL);
-	if (is_loaded(source) && options->visuals && !source->files.closed &&
+	if (edit_create_is_loaded(source) && options->visuals && !source->files.closed &&
 		sdf_world_sees(&source->sdf->worlds.at[0])) {
 		edit_visuals_prepare(options);
 		source->visuals = options->visuals;
@@ -305,7 +307,7 @@ size_t edit_prepared_bytes(const struct edit_source *source)
 /* --- creating ----------------------------------------------------------------------------------------------------- */
 
 /* As in Gazebo: the first of name_0, name_1, ... that is free. */
-static char *free_name(const struct scene *scene, const char *name)
+static char *edit_create_free_name(const struct scene *scene, const char *name)
 {
 	for (uint64_t i = 0;; i++) {
 		char *other = mem_printf("%s_%" PRIu64, name, i);
@@ -315,11 +317,11 @@ static char *free_name(const struct scene *scene, const char *name)
 	}
 }
 
-static troupe_status pose_of(const struct edit *edit, const Gz__Msgs__EntityFactory *factory, struct pose *ret_pose,
-	struct troupe_error *error)
+static troupe_status edit_create_pose_of(const struct edit *edit, const Gz__Msgs__EntityFactory *factory,
+	struct pose *ret_pose, struct troupe_error *error)
 {
 	uint32_t model;
-	const char *base = base_of(factory);
+	const char *base = edit_create_base_of(factory);
 	troupe_status status = message_pose(factory->pose, ret_pose, error);
 	if (!status && base)
 		status = edit_find(edit, base, &model, error);
@@ -330,20 +332,20 @@ static troupe_status pose_of(const struct edit *edit, const Gz__Msgs__EntityFact
 	return status;
 }
 
-static troupe_status say_why(const struct edit_source *source, struct troupe_error *error)
+static troupe_status edit_create_say_why(const struct edit_source *source, struct troupe_error *error)
 {
 	return fail(error, source->error.status, "%s", source->error.text);
 }
 
 /* Gives the model its name and pose at this step. pose: NULL if it was known before. */
-static troupe_status settle(const struct edit *edit, struct edit_source *source, const struct pose *pose,
+static troupe_status edit_create_settle(const struct edit *edit, struct edit_source *source, const struct pose *pose,
 	bool may_rename, struct troupe_error *error)
 {
 	const struct scene *scene = edit->shared->scene;
 	if (pose)
 		source->pose = *pose;
-	if (!is_loaded(source) || (pose && load_again(&edit->options, source)))
-		return say_why(source, error);
+	if (!edit_create_is_loaded(source) || (pose && edit_create_load_again(&edit->options, source)))
+		return edit_create_say_why(source, error);
 	const char *name = edit_source_entity(source);
 	if (!name)
 		return fail(
@@ -353,13 +355,13 @@ static troupe_status settle(const struct edit *edit, struct edit_source *source,
 	if (!may_rename)
 		return fail(error, TROUPE_ECOMMAND,
 			"a model '%.100s' exists already: expected another name, or allow_renaming", name);
-	char *other = free_name(scene, name);
+	char *other = edit_create_free_name(scene, name);
 	free(source->name);
 	source->name = other;
-	return load_again(&edit->options, source) ? say_why(source, error) : TROUPE_OK;
+	return edit_create_load_again(&edit->options, source) ? edit_create_say_why(source, error) : TROUPE_OK;
 }
 
-static void fit_control(struct shared *shared, const struct scene_room *before)
+static void edit_create_fit_control(struct shared *shared, const struct scene_room *before)
 {
 	const struct scene_room *now = &shared->scene->room;
 	struct control *control = &shared->control;
@@ -378,7 +380,7 @@ static void fit_control(struct shared *shared, const struct scene_room *before)
 }
 
 /* The previous model in this place may have left values behind. */
-static void clear_control(struct shared *shared, uint32_t model)
+static void edit_create_clear_control(struct shared *shared, uint32_t model)
 {
 	const struct scene_model *m = &shared->scene->models[model];
 	memset(shared->control.joints + m->joint_first, 0, m->joint_count * sizeof *shared->control.joints);
@@ -388,7 +390,7 @@ static void clear_control(struct shared *shared, uint32_t model)
 }
 
 /* The libraries of the model's plug-ins. */
-static void keep_marks(const struct edit *edit, uint32_t model, struct edit_source *source)
+static void edit_create_keep_marks(const struct edit *edit, uint32_t model, struct edit_source *source)
 {
 	const struct sdf_world *from = edit->shared->scene->models[model].from;
 	plugin_marks_fini(&source->plugins);
@@ -401,7 +403,7 @@ static void keep_marks(const struct edit *edit, uint32_t model, struct edit_sour
 	}
 }
 
-static void keep_source(struct edit *edit, uint32_t model, struct edit_source *source)
+static void edit_create_keep_source(struct edit *edit, uint32_t model, struct edit_source *source)
 {
 	uint32_t room = edit->shared->scene->room.models;
 	edit->sources = mem_grow(edit->sources, edit->room * sizeof *edit->sources, room * sizeof *edit->sources);
@@ -417,14 +419,14 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 	const char *warning = "", *left_out = NULL;
 	uint32_t model = SCENE_NONE;
 	if (!source->parts)
-		return say_why(source, error);
+		return edit_create_say_why(source, error);
 	troupe_status status = scene_add(shared->scene, source->parts, source->sdf, at, &model, &warning, error);
 	if (status)
 		return status;
 	sdf_settle(source->sdf);
 	source->parts = NULL; /* the scene owns both now */
 	source->sdf = NULL;
-	fit_control(shared, &before);
+	edit_create_fit_control(shared, &before);
 	edit->world_changed = true;
 	status = systems_add(shared->systems, model, &left_out, error);
 	if (status) {
@@ -432,12 +434,12 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 		scene_free(shared->scene, model);
 		return status;
 	}
-	clear_control(shared, model);
+	edit_create_clear_control(shared, model);
 	state_add(shared->state, model, shared->systems->sets[model].words);
 	systems_init_model(shared->systems, shared->state, model);
 	state_set_initial_of(shared->state, model);
-	keep_marks(edit, model, source);
-	keep_source(edit, model, source);
+	edit_create_keep_marks(edit, model, source);
+	edit_create_keep_source(edit, model, source);
 	shared->boxes[model].box = state_model_box(shared->state, model, false);
 	owners_take(&edit->owners, &shared->scene->models[model], edit->creates_for);
 	if (!shared->scene->models[model].body_count)
@@ -455,8 +457,8 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 }
 
 /* A light as a message of its own. */
-static troupe_status create_light(struct edit *edit, const Gz__Msgs__EntityFactory *factory, char note[EDIT_NOTE_BYTES],
-	struct troupe_error *error)
+static troupe_status edit_create_light(struct edit *edit, const Gz__Msgs__EntityFactory *factory,
+	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	struct text bytes = {0};
 	ProtobufCMessage *made = NULL;
@@ -469,7 +471,7 @@ static troupe_status create_light(struct edit *edit, const Gz__Msgs__EntityFacto
 	Troupe__Msgs__SetLight light = *(Troupe__Msgs__SetLight *)made;
 	if (*factory->name)
 		light.name = factory->name;
-	light.pose = has_pose(factory) ? factory->pose : light.pose;
+	light.pose = edit_create_has_pose(factory) ? factory->pose : light.pose;
 	light.id = light.parent_id = 0;
 	command_mean_light(&light);
 	if (scene_find_light(edit->shared->scene, light.name) != SCENE_NONE)
@@ -482,15 +484,15 @@ static troupe_status create_light(struct edit *edit, const Gz__Msgs__EntityFacto
 }
 
 /* The source of a created model again, with the name and pose of the message where it has these. */
-static struct edit_source *copy_source(const struct edit *edit, const struct edit_source *from,
+static struct edit_source *edit_create_copy_source(const struct edit *edit, const struct edit_source *from,
 	const Gz__Msgs__EntityFactory *factory, struct pose pose)
 {
 	struct edit_source *source = mem_alloc(sizeof *source);
 	source->text = mem_strdup(from->text);
 	source->path = mem_strdup(from->path);
 	source->name = mem_strdup(*factory->name ? factory->name : from->name);
-	source->placed = has_pose(factory) || from->placed;
-	source->pose = has_pose(factory) ? pose : from->pose;
+	source->placed = edit_create_has_pose(factory) || from->placed;
+	source->pose = edit_create_has_pose(factory) ? pose : from->pose;
 	struct files *files = &source->files;
 	files_add_all(files, &from->files);
 	files->closed = true;
@@ -499,7 +501,7 @@ static struct edit_source *copy_source(const struct edit *edit, const struct edi
 }
 
 /* Finds what a copy is made of. *ret_source: NULL when it is what was prepared; else the caller destroys it. */
-static troupe_status find_copied(const struct edit *edit, const Gz__Msgs__EntityFactory *factory,
+static troupe_status edit_create_find_copied(const struct edit *edit, const Gz__Msgs__EntityFactory *factory,
 	const struct edit_source *prepared, struct pose pose, struct edit_source **ret_source,
 	struct troupe_error *error)
 {
@@ -511,7 +513,7 @@ static troupe_status find_copied(const struct edit *edit, const Gz__Msgs__Entity
 	if (m->actor)
 		return fail(error, TROUPE_ECOMMAND, "'%.100s' is an actor: expected a model", factory->clone_name);
 	if (m->created)
-		*ret_source = copy_source(edit, edit->sources[model], factory, pose);
+		*ret_source = edit_create_copy_source(edit, edit->sources[model], factory, pose);
 	else if (!prepared)
 		return fail(error, TROUPE_ECOMMAND,
 			"'%.100s' cannot be copied: expected a model of the file, or one "
@@ -520,12 +522,12 @@ static troupe_status find_copied(const struct edit *edit, const Gz__Msgs__Entity
 	return TROUPE_OK;
 }
 
-static troupe_status create_model(struct edit *edit, const Gz__Msgs__EntityFactory *factory, struct edit_source *source,
-	struct pose pose, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+static troupe_status edit_create_model(struct edit *edit, const Gz__Msgs__EntityFactory *factory,
+	struct edit_source *source, struct pose pose, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	uint32_t model = SCENE_NONE;
-	troupe_status status =
-		settle(edit, source, is_placed_late(factory) ? &pose : NULL, factory->allow_renaming, error);
+	troupe_status status = edit_create_settle(
+		edit, source, edit_create_is_placed_late(factory) ? &pose : NULL, factory->allow_renaming, error);
 	if (!status)
 		status = edit_add(edit, source, NULL, &model, note, error);
 	if (status)
@@ -536,7 +538,7 @@ static troupe_status create_model(struct edit *edit, const Gz__Msgs__EntityFacto
 }
 
 /* A light belongs to nobody: robot clients that act on their own models only cannot create any. */
-static troupe_status check_light(const struct edit *edit, struct troupe_error *error)
+static troupe_status edit_create_check_light(const struct edit *edit, struct troupe_error *error)
 {
 	if (owners_may_act(&edit->owners, edit->creates_for, 0))
 		return TROUPE_OK;
@@ -548,30 +550,30 @@ troupe_status edit_create(struct edit *edit, const Gz__Msgs__EntityFactory *fact
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	struct pose pose;
-	troupe_status status = check_factory(factory, error);
+	troupe_status status = edit_create_check_factory(factory, error);
 	if (!status && edit->shared->scene->model_count >= SDF_MODELS_MAX)
 		status = fail(error, TROUPE_ELIMIT, "the world has %d models: expected no more", SDF_MODELS_MAX);
 	if (!status)
-		status = pose_of(edit, factory, &pose, error);
+		status = edit_create_pose_of(edit, factory, &pose, error);
 	if (status)
 		return status;
 	bool is_light = factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_LIGHT;
-	bool is_file_light = !is_light && !is_copy(factory) && is_loaded(source) &&
+	bool is_file_light = !is_light && !edit_create_is_copy(factory) && edit_create_is_loaded(source) &&
 			     source->sdf->worlds.at[0].lights.count && !edit_source_entity(source);
 	if (is_light || is_file_light)
-		status = check_light(edit, error);
+		status = edit_create_check_light(edit, error);
 	if (status)
 		return status;
 	if (is_light)
-		return create_light(edit, factory, note, error);
+		return edit_create_light(edit, factory, note, error);
 	struct edit_source *own = NULL;
-	if (is_copy(factory))
-		status = find_copied(edit, factory, source, pose, &own, error);
+	if (edit_create_is_copy(factory))
+		status = edit_create_find_copied(edit, factory, source, pose, &own, error);
 	else if (is_file_light)
 		return edit_add_light(edit, &source->sdf->worlds.at[0].lights.at[0],
-			is_placed_late(factory) ? &pose : NULL, factory->allow_renaming, note, error);
+			edit_create_is_placed_late(factory) ? &pose : NULL, factory->allow_renaming, note, error);
 	if (!status)
-		status = create_model(edit, factory, own ? own : source, pose, note, error);
+		status = edit_create_model(edit, factory, own ? own : source, pose, note, error);
 	edit_source_destroy(own);
 	return status;
 }

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { NUMBERS = 4 };
+enum { EDIT_EARTH_NUMBERS = 4 };
 
 troupe_status edit_check_globe(const Gz__Msgs__SphericalCoordinates *place, struct troupe_error *error)
 {
@@ -29,7 +29,7 @@ struct pose edit_pose_on_globe(const struct scene *scene, const Gz__Msgs__Spheri
 }
 
 /* The entity of the message is placed there. */
-static troupe_status place_entity(struct edit *edit, const Gz__Msgs__SphericalCoordinates *message,
+static troupe_status edit_earth_place_entity(struct edit *edit, const Gz__Msgs__SphericalCoordinates *message,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	struct pose to = edit_pose_on_globe(edit->shared->scene, message, POSE_IDENTITY);
@@ -50,7 +50,7 @@ static troupe_status place_entity(struct edit *edit, const Gz__Msgs__SphericalCo
 	return edit_set_pose(edit, &pose, note, error);
 }
 
-static void numbers_of(const struct sdf_earth *earth, double numbers[NUMBERS])
+static void edit_earth_numbers_of(const struct sdf_earth *earth, double numbers[EDIT_EARTH_NUMBERS])
 {
 	numbers[0] = earth->latitude_deg;
 	numbers[1] = earth->longitude_deg;
@@ -59,7 +59,7 @@ static void numbers_of(const struct sdf_earth *earth, double numbers[NUMBERS])
 }
 
 /* As Gazebo does: the surface is the one that the message can name, whatever the file has. */
-static struct sdf_earth earth_at(const double numbers[NUMBERS])
+static struct sdf_earth edit_earth_at(const double numbers[EDIT_EARTH_NUMBERS])
 {
 	return (struct sdf_earth){.given = true,
 		.model = SDF_EARTH_WGS84,
@@ -81,8 +81,8 @@ troupe_status edit_set_spherical_coordinates(struct edit *edit, const Gz__Msgs__
 	if (message->surface_model != GZ__MSGS__SPHERICAL_COORDINATES__SURFACE_MODEL__EARTH_WGS84)
 		return fail(error, TROUPE_ECOMMAND, "surface_model %d: expected EARTH_WGS84", message->surface_model);
 	if (message->entity)
-		return place_entity(edit, message, note, error);
-	scene->earth = earth_at((const double[NUMBERS]){
+		return edit_earth_place_entity(edit, message, note, error);
+	scene->earth = edit_earth_at((const double[EDIT_EARTH_NUMBERS]){
 		message->latitude_deg, message->longitude_deg, message->elevation, message->heading_deg});
 	scene->earth_set = true;
 	edit_note(edit, EDIT_EARTH, 0);
@@ -93,33 +93,33 @@ troupe_status edit_set_spherical_coordinates(struct edit *edit, const Gz__Msgs__
 
 uint64_t edit_hash_earth(const struct scene *scene)
 {
-	double numbers[NUMBERS];
+	double numbers[EDIT_EARTH_NUMBERS];
 	uint64_t hash = UINT64_C(0x6561727468); /* "earth" */
 	if (!scene->earth_set)
 		return 0;
-	numbers_of(&scene->earth, numbers);
-	return hash_words(hash, (const uint64_t *)(const void *)numbers, NUMBERS);
+	edit_earth_numbers_of(&scene->earth, numbers);
+	return hash_words(hash, (const uint64_t *)(const void *)numbers, EDIT_EARTH_NUMBERS);
 }
 
 void edit_pack_earth(const struct scene *scene, struct text *out)
 {
-	double numbers[NUMBERS];
-	numbers_of(&scene->earth, numbers);
+	double numbers[EDIT_EARTH_NUMBERS];
+	edit_earth_numbers_of(&scene->earth, numbers);
 	pack_u64(out, scene->earth_set);
-	for (uint32_t i = 0; i < NUMBERS && scene->earth_set; i++)
+	for (uint32_t i = 0; i < EDIT_EARTH_NUMBERS && scene->earth_set; i++)
 		pack_double(out, numbers[i]);
 }
 
 struct edit_earth edit_unpack_earth(struct unpack *in)
 {
 	struct edit_earth earth = {.set = unpack_count(in, 1)};
-	double numbers[NUMBERS] = {0};
-	static const double most[NUMBERS] = {90, 180, SDF_LENGTH_MAX, 360};
-	for (uint32_t i = 0; i < NUMBERS && earth.set; i++) {
+	double numbers[EDIT_EARTH_NUMBERS] = {0};
+	static const double most[EDIT_EARTH_NUMBERS] = {90, 180, SDF_LENGTH_MAX, 360};
+	for (uint32_t i = 0; i < EDIT_EARTH_NUMBERS && earth.set; i++) {
 		numbers[i] = unpack_double(in);
 		in->bad |= !(fabs(numbers[i]) <= most[i]);
 	}
-	earth.earth = earth_at(numbers);
+	earth.earth = edit_earth_at(numbers);
 	return earth;
 }
 

@@ -33,14 +33,14 @@ void edit_pack_log(const struct edit *edit, struct text *out)
 	}
 }
 
-static troupe_status bad(struct troupe_error *error, const char *what)
+static troupe_status edit_follow_bad(struct troupe_error *error, const char *what)
 {
 	return fail(error, TROUPE_EPROTOCOL, "an invalid change of the world: %s", what);
 }
 
 /* --- unpacking ---------------------------------------------------------------------------------------------------- */
 
-static void unpack_created(struct unpack *in, struct edit_change *change)
+static void edit_follow_unpack_created(struct unpack *in, struct edit_change *change)
 {
 	const char *begin = in->at;
 	change->at = (struct scene_places){.model = change->model, .id = unpack_u64(in)};
@@ -49,7 +49,7 @@ static void unpack_created(struct unpack *in, struct edit_change *change)
 	change->bytes = (size_t)(in->at - begin);
 }
 
-static struct unpack unpack_renewed(struct unpack *in)
+static struct unpack edit_follow_unpack_renewed(struct unpack *in)
 {
 	size_t count = 0;
 	const char *bytes = unpack_bytes(in, &count);
@@ -65,7 +65,7 @@ troupe_status edit_unpack_log(struct unpack *in, edit_changes *changes, struct t
 		if (in->bad)
 			break;
 		if (change.kind == EDIT_CREATE)
-			unpack_created(in, &change);
+			edit_follow_unpack_created(in, &change);
 		else if (change.kind == EDIT_PLACE)
 			change.pose = edit_unpack_pose(in);
 		else if (change.kind == EDIT_LIGHT)
@@ -79,10 +79,10 @@ troupe_status edit_unpack_log(struct unpack *in, edit_changes *changes, struct t
 		else if (change.kind == EDIT_EARTH)
 			change.earth = edit_unpack_earth(in);
 		else if (change.kind == EDIT_RENEW)
-			change.renewed = unpack_renewed(in);
+			change.renewed = edit_follow_unpack_renewed(in);
 		vec_push(changes, change);
 	}
-	return in->bad ? bad(error, "it is cut off, or a number is out of range") : TROUPE_OK;
+	return in->bad ? edit_follow_bad(error, "it is cut off, or a number is out of range") : TROUPE_OK;
 }
 
 void edit_changes_clear(edit_changes *changes)
@@ -97,41 +97,42 @@ void edit_changes_clear(edit_changes *changes)
 
 /* --- following ---------------------------------------------------------------------------------------------------- */
 
-static troupe_status create(struct edit *edit, struct edit_change *change, struct troupe_error *error)
+static troupe_status edit_follow_create(struct edit *edit, struct edit_change *change, struct troupe_error *error)
 {
 	const struct scene *scene = edit->shared->scene;
 	struct troupe_error why = {0};
 	struct edit_source *source = change->source;
 	if (change->model < scene->model_count && scene->models[change->model].id)
-		return bad(error, "a model is created where another one is");
+		return edit_follow_bad(error, "a model is created where another one is");
 	change->source = NULL; /* taken */
 	if (!edit_create_at(edit, &change->at, edit_places_max(scene, change->bytes), source, &why))
 		return TROUPE_OK;
 	return fail(error, TROUPE_EPROTOCOL, "an invalid change of the world: a model cannot be created: %s", why.text);
 }
 
-static troupe_status place(struct edit *edit, const struct edit_change *change, struct troupe_error *error)
+static troupe_status edit_follow_place(struct edit *edit, const struct edit_change *change, struct troupe_error *error)
 {
 	if (!vec3_within(change->pose.p, 2 * SDF_LENGTH_MAX))
-		return bad(error, "the pose of a model");
+		return edit_follow_bad(error, "the pose of a model");
 	scene_place_static(edit->shared->scene, change->model, change->pose);
 	edit->shared->boxes[change->model].box = state_model_box(edit->shared->state, change->model, false);
 	return TROUPE_OK;
 }
 
-static troupe_status set_gravity(struct edit *edit, struct vec3 gravity, struct troupe_error *error)
+static troupe_status edit_follow_set_gravity(struct edit *edit, struct vec3 gravity, struct troupe_error *error)
 {
 	if (!(vec3_length(gravity) <= EDIT_GRAVITY_MAX))
-		return bad(error, "the gravity");
+		return edit_follow_bad(error, "the gravity");
 	edit->shared->scene->gravity = gravity;
 	return TROUPE_OK;
 }
 
-static troupe_status switch_collision(struct edit *edit, uint32_t geom, bool off, struct troupe_error *error)
+static troupe_status edit_follow_switch_collision(
+	struct edit *edit, uint32_t geom, bool off, struct troupe_error *error)
 {
 	struct scene *scene = edit->shared->scene;
 	if (!scene_has_geom(scene, geom))
-		return bad(error, "there is no such collision");
+		return edit_follow_bad(error, "there is no such collision");
 	scene_switch_geom(scene, geom, !off);
 	uint32_t model = scene->geoms[geom].model;
 	if (!scene->models[model].body_count)
@@ -139,7 +140,7 @@ static troupe_status switch_collision(struct edit *edit, uint32_t geom, bool off
 	return TROUPE_OK;
 }
 
-static void set_absent(struct edit *edit, uint32_t model, bool absent)
+static void edit_follow_set_absent(struct edit *edit, uint32_t model, bool absent)
 {
 	scene_set_absent(edit->shared->scene, model, absent);
 	if (absent)
@@ -149,7 +150,7 @@ static void set_absent(struct edit *edit, uint32_t model, bool absent)
 }
 
 /* Models of both worlds may have the same places, so the boxes of static models are found anew as well. */
-static troupe_status renew(struct edit *edit, struct edit_change *change, struct troupe_error *error)
+static troupe_status edit_follow_renew(struct edit *edit, struct edit_change *change, struct troupe_error *error)
 {
 	const struct shared *shared = edit->shared;
 	struct unpack in = change->renewed;
@@ -158,14 +159,14 @@ static troupe_status renew(struct edit *edit, struct edit_change *change, struct
 	if (edit_unpack(edit, &in, &why))
 		return fail(error, TROUPE_EPROTOCOL, "an invalid state of the world: %s", why.text);
 	if (in.at != in.end)
-		return bad(error, "bytes after a state");
+		return edit_follow_bad(error, "bytes after a state");
 	for (uint32_t m = 0; m < shared->scene->model_count; m++)
 		if (shared->scene->models[m].id && !shared->scene->models[m].body_count)
 			shared->boxes[m].box = state_model_box(shared->state, m, false);
 	return TROUPE_OK;
 }
 
-static bool fits(const struct scene *scene, const struct edit_change *change)
+static bool edit_follow_fits(const struct scene *scene, const struct edit_change *change)
 {
 	const struct scene_model *m = &scene->models[change->model];
 	return change->kind == EDIT_GIVE_UP  ? m->created && m->absent
@@ -174,15 +175,15 @@ static bool fits(const struct scene *scene, const struct edit_change *change)
 					     : !m->body_count;
 }
 
-static troupe_status follow(struct edit *edit, struct edit_change *change, struct troupe_error *error)
+static troupe_status edit_follow_one(struct edit *edit, struct edit_change *change, struct troupe_error *error)
 {
 	const struct scene *scene = edit->shared->scene;
 	if (change->kind == EDIT_CREATE)
-		return create(edit, change, error);
+		return edit_follow_create(edit, change, error);
 	if (change->kind == EDIT_RENEW)
-		return renew(edit, change, error);
+		return edit_follow_renew(edit, change, error);
 	if (change->kind == EDIT_GRAVITY)
-		return set_gravity(edit, change->gravity, error);
+		return edit_follow_set_gravity(edit, change->gravity, error);
 	if (change->kind == EDIT_EARTH) {
 		edit_put_earth(edit->shared->scene, &change->earth);
 		return TROUPE_OK;
@@ -190,21 +191,22 @@ static troupe_status follow(struct edit *edit, struct edit_change *change, struc
 	if (change->kind == EDIT_LIGHT)
 		return edit_put_light(edit->shared->scene, change->model, change->light)
 			       ? TROUPE_OK
-			       : bad(error, "it does not fit the light");
+			       : edit_follow_bad(error, "it does not fit the light");
 	if (change->kind == EDIT_TIES)
-		return edit_put_ties(edit, change->ties) ? TROUPE_OK : bad(error, "links that cannot be attached");
+		return edit_put_ties(edit, change->ties) ? TROUPE_OK
+							 : edit_follow_bad(error, "links that cannot be attached");
 	if (change->kind == EDIT_COLLISION)
-		return switch_collision(edit, change->model, change->off, error);
+		return edit_follow_switch_collision(edit, change->model, change->off, error);
 	if (change->model >= scene->model_count || !scene->models[change->model].id)
-		return bad(error, "there is no such model");
-	if (!fits(scene, change))
-		return bad(error, "it does not fit the model");
+		return edit_follow_bad(error, "there is no such model");
+	if (!edit_follow_fits(scene, change))
+		return edit_follow_bad(error, "it does not fit the model");
 	if (change->kind == EDIT_PLACE)
-		return place(edit, change, error);
+		return edit_follow_place(edit, change, error);
 	if (change->kind == EDIT_GIVE_UP)
 		edit_give_up(edit, change->model);
 	else
-		set_absent(edit, change->model, change->kind == EDIT_LEAVE);
+		edit_follow_set_absent(edit, change->model, change->kind == EDIT_LEAVE);
 	return TROUPE_OK;
 }
 
@@ -212,7 +214,7 @@ troupe_status edit_follow(struct edit *edit, edit_changes *changes, struct troup
 {
 	troupe_status status = TROUPE_OK;
 	for (uint32_t i = 0; i < changes->count && !status; i++)
-		status = follow(edit, &changes->at[i], error);
+		status = edit_follow_one(edit, &changes->at[i], error);
 	edit->log.count = 0;
 	return status;
 }

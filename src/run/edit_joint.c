@@ -22,7 +22,7 @@
 
 #define POSITION_MAX 1e9 /* rad or m */
 
-struct goal {
+struct edit_joint_goal {
 	uint32_t joint, axis;
 	bool places, drives;
 	double position, velocity;
@@ -31,18 +31,18 @@ struct goal {
 struct work {
 	const struct scene *scene;
 	struct state *state;
-	VEC(struct goal) goals; /* leaders before their followers */
-	struct bend_part part;  /* of the goal in work */
+	VEC(struct edit_joint_goal) goals; /* leaders before their followers */
+	struct bend_part part;             /* of the goal in work */
 };
 
 /* --- what is asked ------------------------------------------------------------------------------------------------ */
 
-static bool is_named(const struct scene_joint *joint, const char *name)
+static bool edit_joint_is_named(const struct scene_joint *joint, const char *name)
 {
 	return !strcmp(joint->name, name) || !strcmp(joint->scoped, name);
 }
 
-static troupe_status refuse_joint(
+static troupe_status edit_joint_refuse(
 	const struct scene_model *model, const char *name, const char *kind, struct troupe_error *error)
 {
 	if (!kind)
@@ -51,7 +51,7 @@ static troupe_status refuse_joint(
 }
 
 /* Finds a joint whose state the model has: its own joint, or a joint of the world whose child is the model. */
-static troupe_status find_joint(
+static troupe_status edit_joint_find(
 	const struct scene *scene, uint32_t model, const char *name, uint32_t *ret_joint, struct troupe_error *error)
 {
 	const struct scene_model *m = &scene->models[model];
@@ -60,7 +60,7 @@ static troupe_status find_joint(
 	const struct sdf_model *top = &m->from->models.at[m->sdf];
 	size_t skip = strlen(top->scoped) + 2;
 	while (found == SCENE_NONE && (index = bend_next_joint(scene, model, &i)) != SCENE_NONE)
-		if (scene->joints[index].model == model && is_named(&scene->joints[index], name))
+		if (scene->joints[index].model == model && edit_joint_is_named(&scene->joints[index], name))
 			found = index;
 	if (found != SCENE_NONE && scene->joints[found].axis_count) {
 		*ret_joint = found;
@@ -72,13 +72,13 @@ static troupe_status find_joint(
 			from = &m->from->joints.at[i];
 	if (found != SCENE_NONE)
 		from = scene->joints[found].sdf;
-	return refuse_joint(m, name, from ? sdf_joint_kind_text(from->kind) : NULL, error);
+	return edit_joint_refuse(m, name, from ? sdf_joint_kind_text(from->kind) : NULL, error);
 }
 
-static troupe_status read_goal(
+static troupe_status edit_joint_read_goal(
 	struct work *work, const Troupe__Msgs__SetJoint *message, uint32_t model, struct troupe_error *error)
 {
-	struct goal goal = {.axis = message->axis,
+	struct edit_joint_goal goal = {.axis = message->axis,
 		.places = message->position_given_case,
 		.drives = message->velocity_given_case,
 		.position = message->position,
@@ -88,7 +88,7 @@ static troupe_status read_goal(
 		return fail(error, TROUPE_ECOMMAND, "no joint: expected the name of a joint of the model");
 	if (!goal.places && !goal.drives)
 		return fail(error, TROUPE_ECOMMAND, "neither position nor velocity: expected one of them or both");
-	troupe_status status = find_joint(work->scene, model, name, &goal.joint, error);
+	troupe_status status = edit_joint_find(work->scene, model, name, &goal.joint, error);
 	if (status)
 		return status;
 	const struct scene_joint *joint = &work->scene->joints[goal.joint];
@@ -104,13 +104,13 @@ static troupe_status read_goal(
 }
 
 /* Adds the goals of the axes that mimic the leader. */
-static void add_followers(struct work *work, struct goal leader)
+static void edit_joint_add_followers(struct work *work, struct edit_joint_goal leader)
 {
 	const struct scene_model *m = &work->scene->models[work->part.model];
 	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
 		for (uint32_t a = 0; a < work->scene->joints[j].axis_count; a++) {
 			const struct scene_mimic *mimic = &work->scene->joints[j].mimic[a];
-			struct goal goal = leader;
+			struct edit_joint_goal goal = leader;
 			if (mimic->joint != leader.joint || mimic->axis != leader.axis)
 				continue;
 			goal.joint = j;
@@ -121,7 +121,8 @@ static void add_followers(struct work *work, struct goal leader)
 		}
 }
 
-static troupe_status check_goal(struct work *work, const struct goal *goal, struct troupe_error *error)
+static troupe_status edit_joint_check_goal(
+	struct work *work, const struct edit_joint_goal *goal, struct troupe_error *error)
 {
 	const struct scene_joint *joint = &work->scene->joints[goal->joint];
 	const struct sdf_axis *axis = &joint->axis[goal->axis];
@@ -141,28 +142,30 @@ static troupe_status check_goal(struct work *work, const struct goal *goal, stru
 
 /* --- moving ------------------------------------------------------------------------------------------------------- */
 
-struct motion { /* motion of a rigid body whose point p moves with v */
+struct edit_joint_motion { /* motion of a rigid body whose point p moves with v */
 	struct vec3 p, v, w;
 };
 
-static struct motion motion_of(const struct state *state, uint32_t body)
+static struct edit_joint_motion edit_joint_motion_of(const struct state *state, uint32_t body)
 {
 	if (body == SCENE_NONE)
-		return (struct motion){0};
+		return (struct edit_joint_motion){0};
 	const struct body_state *b = state_body(state, body, false);
-	return (struct motion){b->p, b->v, b->w};
+	return (struct edit_joint_motion){b->p, b->v, b->w};
 }
 
-static struct vec3 velocity_at(const struct motion *motion, struct vec3 point)
+static struct vec3 edit_joint_velocity_at(const struct edit_joint_motion *motion, struct vec3 point)
 {
 	return vec3_add(motion->v, vec3_cross(motion->w, vec3_sub(point, motion->p)));
 }
 
 /* The motion of the root, at its present pose, when the joint's axes have these rates. */
-static struct motion motion_by(const struct work *work, uint32_t index, const double *rates, struct vec3 anchor)
+static struct edit_joint_motion edit_joint_motion_by(
+	const struct work *work, uint32_t index, const double *rates, struct vec3 anchor)
 {
 	const struct scene_joint *joint = &work->scene->joints[index];
-	struct motion base = motion_of(work->state, work->part.base), root = motion_of(work->state, work->part.root);
+	struct edit_joint_motion base = edit_joint_motion_of(work->state, work->part.base),
+				 root = edit_joint_motion_of(work->state, work->part.root);
 	struct vec3 along = {0, 0, 0}, at = bend_turns(joint) ? anchor : root.p;
 	root.w = base.w;
 	for (uint32_t a = 0; a < joint->axis_count; a++) {
@@ -172,29 +175,30 @@ static struct motion motion_by(const struct work *work, uint32_t index, const do
 			root.w = vec3_add(root.w, vec3_scale(axis, rate));
 		along = vec3_add(along, vec3_scale(axis, rate * bend_slide(joint)));
 	}
-	root.v = vec3_add(vec3_add(velocity_at(&base, at), along), vec3_cross(root.w, vec3_sub(root.p, at)));
+	root.v = vec3_add(vec3_add(edit_joint_velocity_at(&base, at), along), vec3_cross(root.w, vec3_sub(root.p, at)));
 	return root;
 }
 
 /* The part's bodies keep their motion relative to the root; it is turned with the part. was: the bodies before. */
-static void drive_part(const struct work *work, const struct body_state *was, struct motion root, struct quat turn)
+static void edit_joint_drive_part(
+	const struct work *work, const struct body_state *was, struct edit_joint_motion root, struct quat turn)
 {
 	const struct scene_model *m = &work->scene->models[work->part.model];
 	const struct body_state *first = &was[work->part.root - m->body_first];
-	const struct motion before = {first->p, first->v, first->w};
+	const struct edit_joint_motion before = {first->p, first->v, first->w};
 	for (uint32_t i = 0; i < m->body_count; i++) {
 		struct body_state *body = state_body(work->state, m->body_first + i, false);
 		if (!bend_moves(work->scene, &work->part, m->body_first + i))
 			continue;
-		struct vec3 v = quat_rotate(turn, vec3_sub(was[i].v, velocity_at(&before, was[i].p)));
+		struct vec3 v = quat_rotate(turn, vec3_sub(was[i].v, edit_joint_velocity_at(&before, was[i].p)));
 		struct vec3 w = quat_rotate(turn, vec3_sub(was[i].w, before.w));
 		bool is_root = m->body_first + i == work->part.root;
-		body->v = is_root ? root.v : vec3_add(velocity_at(&root, body->p), v);
+		body->v = is_root ? root.v : vec3_add(edit_joint_velocity_at(&root, body->p), v);
 		body->w = is_root ? root.w : vec3_add(root.w, w);
 	}
 }
 
-static void reach(struct work *work, const struct goal *goal, struct body_state *was)
+static void edit_joint_reach(struct work *work, const struct edit_joint_goal *goal, struct body_state *was)
 {
 	const struct scene_joint *joint = &work->scene->joints[goal->joint];
 	uint32_t bodies = work->scene->models[work->part.model].body_count;
@@ -207,10 +211,10 @@ static void reach(struct work *work, const struct goal *goal, struct body_state 
 	memcpy(was, state_bodies(work->state, work->part.model, false), bodies * sizeof *was);
 	if (goal->places)
 		turn = bend_place(work->state, &work->part, goal->joint, goal->axis, goal->position);
-	drive_part(work, was, motion_by(work, goal->joint, rates, anchor), turn);
+	edit_joint_drive_part(work, was, edit_joint_motion_by(work, goal->joint, rates, anchor), turn);
 }
 
-static troupe_status check_result(const struct work *work, struct troupe_error *error)
+static troupe_status edit_joint_check_result(const struct work *work, struct troupe_error *error)
 {
 	const struct scene_model *m = &work->scene->models[work->part.model];
 	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++) {
@@ -228,7 +232,7 @@ static troupe_status check_result(const struct work *work, struct troupe_error *
 }
 
 /* Reaches all goals, or none. */
-static troupe_status reach_all(struct work *work, struct troupe_error *error)
+static troupe_status edit_joint_reach_all(struct work *work, struct troupe_error *error)
 {
 	uint32_t model = work->part.model, words = work->state->models[model].words;
 	uint64_t *now = state_words(work->state, model, false), *kept = mem_alloc(words * sizeof *kept);
@@ -236,9 +240,9 @@ static troupe_status reach_all(struct work *work, struct troupe_error *error)
 	memcpy(kept, now, words * sizeof *kept);
 	for (uint32_t i = 0; i < work->goals.count; i++) {
 		(void)bend_find(work->scene, work->goals.at[i].joint, &work->part, NULL); /* checked before */
-		reach(work, &work->goals.at[i], was);
+		edit_joint_reach(work, &work->goals.at[i], was);
 	}
-	troupe_status status = check_result(work, error);
+	troupe_status status = edit_joint_check_result(work, error);
 	if (status)
 		memcpy(now, kept, words * sizeof *kept);
 	free(was);
@@ -246,18 +250,18 @@ static troupe_status reach_all(struct work *work, struct troupe_error *error)
 	return status;
 }
 
-static troupe_status set_joint(
+static troupe_status edit_joint_set(
 	struct work *work, const Troupe__Msgs__SetJoint *message, uint32_t model, struct troupe_error *error)
 {
 	work->part.model = model;
 	work->part.set = mem_alloc((work->scene->models[model].body_count + 1) * sizeof *work->part.set);
-	troupe_status status = read_goal(work, message, model, error);
+	troupe_status status = edit_joint_read_goal(work, message, model, error);
 	for (uint32_t i = 0; i < work->goals.count && !status; i++) {
-		status = check_goal(work, &work->goals.at[i], error);
-		add_followers(work, work->goals.at[i]);
+		status = edit_joint_check_goal(work, &work->goals.at[i], error);
+		edit_joint_add_followers(work, work->goals.at[i]);
 	}
 	if (!status)
-		status = reach_all(work, error);
+		status = edit_joint_reach_all(work, error);
 	free(work->part.set);
 	return status;
 }
@@ -271,7 +275,7 @@ troupe_status edit_set_joint(struct edit *edit, const Troupe__Msgs__SetJoint *me
 	if (!status)
 		status = edit_check_moves(edit, model, "bent", error);
 	if (!status)
-		status = set_joint(&work, message, model, error);
+		status = edit_joint_set(&work, message, model, error);
 	if (!status) {
 		state_wrote(work.state, model);
 		if (work.goals.at[0].places)

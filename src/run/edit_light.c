@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ABSENT = 1, CHANGED = 2, ADDED = 4, OF_LINK = 8 };
+enum { EDIT_LIGHT_ABSENT = 1, CHANGED = 2, ADDED = 4, EDIT_LIGHT_OF_LINK = 8 };
 
 #define ANGLE_MAX 6.2832f /* rad: that of <spot> in SDF */
 
-static void note(struct edit *edit, uint32_t light)
+static void edit_light_note(struct edit *edit, uint32_t light)
 {
 	edit_note(edit, EDIT_LIGHT, light);
 }
@@ -36,7 +36,7 @@ bool edit_means_light(const struct edit *edit, const Gz__Msgs__Entity *entity)
 	       scene_find_light(scene, entity->name) != SCENE_NONE;
 }
 
-static troupe_status find_by_id(
+static troupe_status edit_light_find_by_id(
 	const struct scene *scene, uint64_t id, const char *name, uint32_t *ret_light, struct troupe_error *error)
 {
 	uint32_t place = (uint32_t)id & ~SCENE_LIGHT_ID;
@@ -58,7 +58,7 @@ struct named {
 	uint32_t model, light; /* of a light of a link: see struct scene_light; model is SCENE_NONE for the world's */
 };
 
-static bool is_scoped_name(const char *name, const char *link, const char *light)
+static bool edit_light_is_scoped_name(const char *name, const char *link, const char *light)
 {
 	size_t length = strlen(link);
 	return !strncmp(name, link, length) && !strncmp(name + length, "::", 2) && !strcmp(name + length + 2, light);
@@ -66,7 +66,8 @@ static bool is_scoped_name(const char *name, const char *link, const char *light
 
 /* As in Gazebo: by its own name, which must be the only one, or be that of a light of the link parent_id; or by the
  * scoped name, MODEL::LINK::LIGHT. Returns how many there are; *ret: the first. */
-static uint32_t find_of_links(const struct scene *scene, const Troupe__Msgs__SetLight *message, struct named *ret)
+static uint32_t edit_light_find_of_links(
+	const struct scene *scene, const Troupe__Msgs__SetLight *message, struct named *ret)
 {
 	uint32_t count = 0;
 	for (uint32_t m = 0; m < scene->model_count; m++) {
@@ -79,7 +80,7 @@ static uint32_t find_of_links(const struct scene *scene, const Troupe__Msgs__Set
 			if (link == SCENE_NONE ||
 				(message->parent_id && message->parent_id != (SCENE_LINK_ID | (link + 1))) ||
 				(strcmp(message->name, light) != 0 &&
-					!is_scoped_name(message->name, scene->links[link].scoped, light)))
+					!edit_light_is_scoped_name(message->name, scene->links[link].scoped, light)))
 				continue;
 			if (!count++)
 				*ret = (struct named){scene_link_light(scene, m, i), m, i};
@@ -89,14 +90,14 @@ static uint32_t find_of_links(const struct scene *scene, const Troupe__Msgs__Set
 }
 
 /* Neither place nor model: a light that is to be added. */
-static troupe_status find_light(
+static troupe_status edit_light_find(
 	const struct scene *scene, const Troupe__Msgs__SetLight *message, struct named *ret, struct troupe_error *error)
 {
 	const char *name = message->name;
 	bool of_link = (message->id & SCENE_LIGHT_ID) && (message->id & SCENE_LINK_ID);
 	*ret = (struct named){SCENE_NONE, SCENE_NONE, 0};
 	if (message->id && !of_link)
-		return find_by_id(scene, message->id, name, &ret->place, error);
+		return edit_light_find_by_id(scene, message->id, name, &ret->place, error);
 	if (!*name && of_link)
 		return fail(error, TROUPE_ECOMMAND,
 			"the id %" PRIu32
@@ -108,7 +109,7 @@ static troupe_status find_light(
 		ret->place = scene_find_light(scene, name);
 	if (ret->place != SCENE_NONE)
 		return TROUPE_OK;
-	uint32_t count = find_of_links(scene, message, ret);
+	uint32_t count = edit_light_find_of_links(scene, message, ret);
 	if (count == 1)
 		return TROUPE_OK;
 	if (count)
@@ -126,12 +127,13 @@ static troupe_status find_light(
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
-static troupe_status outside(const char *what, double value, double lo, double hi, struct troupe_error *error)
+static troupe_status edit_light_outside(
+	const char *what, double value, double lo, double hi, struct troupe_error *error)
 {
 	return fail(error, TROUPE_ECOMMAND, "%s %g: expected %g to %g", what, value, lo, hi);
 }
 
-static troupe_status set_colour(
+static troupe_status edit_light_set_colour(
 	const char *name, const Gz__Msgs__Color *given, struct sdf_colour *colour, struct troupe_error *error)
 {
 	if (!given)
@@ -139,12 +141,12 @@ static troupe_status set_colour(
 	const float values[4] = {given->r, given->g, given->b, given->a};
 	for (size_t i = 0; i < ARRAY_LEN(values); i++)
 		if (!(values[i] >= 0 && values[i] <= 1))
-			return outside(name, (double)values[i], 0, 1, error);
+			return edit_light_outside(name, (double)values[i], 0, 1, error);
 	*colour = (struct sdf_colour){(double)given->r, (double)given->g, (double)given->b, (double)given->a};
 	return TROUPE_OK;
 }
 
-static troupe_status set_numbers(
+static troupe_status edit_light_set_numbers(
 	const Troupe__Msgs__SetLight *message, struct sdf_shine *shine, struct troupe_error *error)
 {
 	const struct {
@@ -171,13 +173,14 @@ static troupe_status set_numbers(
 		if (!numbers[i].given)
 			continue;
 		if (!(numbers[i].value >= 0 && numbers[i].value <= numbers[i].hi))
-			return outside(numbers[i].name, (double)numbers[i].value, 0, (double)numbers[i].hi, error);
+			return edit_light_outside(
+				numbers[i].name, (double)numbers[i].value, 0, (double)numbers[i].hi, error);
 		*numbers[i].to = (double)numbers[i].value;
 	}
 	return TROUPE_OK;
 }
 
-static troupe_status set_shine(
+static troupe_status edit_light_set_shine(
 	const Troupe__Msgs__SetLight *message, struct sdf_shine *shine, struct troupe_error *error)
 {
 	static const enum sdf_light_kind kinds[] = {[GZ__MSGS__LIGHT__LIGHT_TYPE__POINT] = SDF_POINT_LIGHT,
@@ -197,13 +200,14 @@ static troupe_status set_shine(
 		shine->direction = message_vec3(message->direction);
 	if (shine->kind != SDF_POINT_LIGHT && !(vec3_length(shine->direction) > 0))
 		return fail(error, TROUPE_ECOMMAND, "direction 0 0 0: expected a direction");
-	troupe_status status = set_colour("diffuse", message->diffuse, &shine->diffuse, error);
+	troupe_status status = edit_light_set_colour("diffuse", message->diffuse, &shine->diffuse, error);
 	if (!status)
-		status = set_colour("specular", message->specular, &shine->specular, error);
-	return status ? status : set_numbers(message, shine, error);
+		status = edit_light_set_colour("specular", message->specular, &shine->specular, error);
+	return status ? status : edit_light_set_numbers(message, shine, error);
 }
 
-static troupe_status set_pose(const Troupe__Msgs__SetLight *message, struct pose *pose, struct troupe_error *error)
+static troupe_status edit_light_set_pose(
+	const Troupe__Msgs__SetLight *message, struct pose *pose, struct troupe_error *error)
 {
 	if (!message->pose)
 		return TROUPE_OK;
@@ -220,7 +224,7 @@ troupe_status edit_light_config(struct edit *edit, const struct Troupe__Msgs__Se
 	struct scene *scene = edit->shared->scene;
 	struct scene_light light = {.pose = POSE_IDENTITY, .shine = SDF_SHINE_DEFAULT};
 	struct named named;
-	troupe_status status = find_light(scene, message, &named, error);
+	troupe_status status = edit_light_find(scene, message, &named, error);
 	if (status)
 		return status;
 	if (named.place != SCENE_NONE) {
@@ -229,9 +233,9 @@ troupe_status edit_light_config(struct edit *edit, const struct Troupe__Msgs__Se
 		light.pose = scene_light_in_link(scene->models[named.model].from, named.light);
 		light.shine = scene->models[named.model].from->lights.at[named.light].shine;
 	}
-	status = set_pose(message, &light.pose, error);
+	status = edit_light_set_pose(message, &light.pose, error);
 	if (!status)
-		status = set_shine(message, &light.shine, error);
+		status = edit_light_set_shine(message, &light.shine, error);
 	if (status)
 		return status;
 	uint32_t place = named.place;
@@ -245,13 +249,13 @@ troupe_status edit_light_config(struct edit *edit, const struct Troupe__Msgs__Se
 	scene->lights[place].pose = light.pose;
 	scene->lights[place].shine = light.shine;
 	scene->lights[place].changed = true;
-	note(edit, place);
+	edit_light_note(edit, place);
 	edit_say(note_text, "light '%.100s' %s", scene->lights[place].name, adds ? "added" : "changed");
 	return TROUPE_OK;
 }
 
 /* As for models: the first of name_0, name_1, ... that is free. */
-static char *free_name(const struct scene *scene, const char *name)
+static char *edit_light_free_name(const struct scene *scene, const char *name)
 {
 	char *found = mem_strdup(name);
 	for (uint32_t i = 0; scene_find_light(scene, found) != SCENE_NONE; i++) {
@@ -271,7 +275,7 @@ troupe_status edit_add_light(struct edit *edit, const struct sdf_light *from, co
 	if (strlen(from->name) + 11 > SCENE_LIGHT_NAME_BYTES_MAX || strstr(from->name, "::"))
 		return fail(error, TROUPE_ECOMMAND, "light '%.80s': expected a name of at most %d bytes without '::'",
 			from->name, SCENE_LIGHT_NAME_BYTES_MAX - 11);
-	char *name = free_name(scene, from->name);
+	char *name = edit_light_free_name(scene, from->name);
 	uint32_t place = scene_add_light(scene, name);
 	free(name);
 	if (place == SCENE_NONE)
@@ -280,7 +284,7 @@ troupe_status edit_add_light(struct edit *edit, const struct sdf_light *from, co
 	scene->lights[place].pose = pose ? *pose : from->in_world;
 	scene->lights[place].shine = from->shine;
 	scene->lights[place].changed = true;
-	note(edit, place);
+	edit_light_note(edit, place);
 	edit_say(note_text, "light '%.100s' created", scene->lights[place].name);
 	return TROUPE_OK;
 }
@@ -297,14 +301,14 @@ troupe_status edit_remove_light(
 		return fail(error, TROUPE_ECOMMAND, "neither a name nor an id: expected the name or the id of a light");
 	troupe_status status = TROUPE_OK;
 	if (entity->id)
-		status = find_by_id(scene, entity->id, name, &light, error);
+		status = edit_light_find_by_id(scene, entity->id, name, &light, error);
 	else if (light == SCENE_NONE)
 		status = fail(error, TROUPE_ECOMMAND, "the world has no light '%.100s'", name);
 	if (status)
 		return status;
 	edit_say(note_text, "light '%.100s' removed", scene->lights[light].name);
 	scene->lights[light].absent = true;
-	note(edit, light);
+	edit_light_note(edit, light);
 	return TROUPE_OK;
 }
 
@@ -323,7 +327,7 @@ void edit_reset_lights(struct edit *edit)
 			light->pose = light->from->in_world;
 			light->shine = light->from->shine;
 		}
-		note(edit, i);
+		edit_light_note(edit, i);
 	}
 }
 
@@ -334,26 +338,26 @@ void edit_reset_lights_of(struct edit *edit, uint32_t model)
 		if (scene->lights[i].model != model)
 			continue;
 		scene_drop_light(scene, i);
-		note(edit, i);
+		edit_light_note(edit, i);
 	}
 }
 
 /* --- kept --------------------------------------------------------------------------------------------------------- */
 
-enum { NUMBERS = 26 }; /* of pose and shine */
+enum { EDIT_LIGHT_NUMBERS = 26 }; /* of pose and shine */
 
-static void list_numbers(const struct scene_light *light, double numbers[NUMBERS])
+static void edit_light_list_numbers(const struct scene_light *light, double numbers[EDIT_LIGHT_NUMBERS])
 {
 	const struct sdf_shine *s = &light->shine;
 	const struct pose *pose = &light->pose;
-	const double all[NUMBERS] = {pose->p.x, pose->p.y, pose->p.z, pose->q.w, pose->q.x, pose->q.y, pose->q.z,
-		s->diffuse.r, s->diffuse.g, s->diffuse.b, s->diffuse.a, s->specular.r, s->specular.g, s->specular.b,
-		s->specular.a, s->intensity, s->range_m, s->constant, s->linear, s->quadratic, s->direction.x,
-		s->direction.y, s->direction.z, s->inner_rad, s->outer_rad, s->falloff};
+	const double all[EDIT_LIGHT_NUMBERS] = {pose->p.x, pose->p.y, pose->p.z, pose->q.w, pose->q.x, pose->q.y,
+		pose->q.z, s->diffuse.r, s->diffuse.g, s->diffuse.b, s->diffuse.a, s->specular.r, s->specular.g,
+		s->specular.b, s->specular.a, s->intensity, s->range_m, s->constant, s->linear, s->quadratic,
+		s->direction.x, s->direction.y, s->direction.z, s->inner_rad, s->outer_rad, s->falloff};
 	memcpy(numbers, all, sizeof all);
 }
 
-static uint64_t words_of(const struct sdf_shine *shine)
+static uint64_t edit_light_words_of(const struct sdf_shine *shine)
 {
 	return (uint64_t)shine->kind << 3 | (uint64_t)shine->cast_shadows << 2 | (uint64_t)shine->on << 1 |
 	       (uint64_t)shine->visualize;
@@ -361,7 +365,7 @@ static uint64_t words_of(const struct sdf_shine *shine)
 
 uint64_t edit_hash_lights(const struct scene *scene)
 {
-	uint64_t sum = 0, numbers[NUMBERS];
+	uint64_t sum = 0, numbers[EDIT_LIGHT_NUMBERS];
 	for (uint32_t i = 0; i < scene->light_count; i++) {
 		const struct scene_light *light = &scene->lights[i];
 		uint64_t hash = hash_mix(UINT64_C(0x6c69676874), i + 1); /* "light" */
@@ -369,8 +373,8 @@ uint64_t edit_hash_lights(const struct scene *scene)
 			sum += light->from ? hash : 0;
 		if (light->absent || !light->changed)
 			continue;
-		list_numbers(light, (double *)(void *)numbers);
-		hash = hash_words(hash_mix(hash, words_of(&light->shine)), numbers, NUMBERS);
+		edit_light_list_numbers(light, (double *)(void *)numbers);
+		hash = hash_words(hash_mix(hash, edit_light_words_of(&light->shine)), numbers, EDIT_LIGHT_NUMBERS);
 		sum += hash_bytes(hash, light->name, strlen(light->name));
 	}
 	return sum;
@@ -379,10 +383,10 @@ uint64_t edit_hash_lights(const struct scene *scene)
 void edit_pack_light(const struct scene *scene, uint32_t place, struct text *out)
 {
 	const struct scene_light *light = &scene->lights[place];
-	double numbers[NUMBERS];
+	double numbers[EDIT_LIGHT_NUMBERS];
 	bool of_link = light->model != SCENE_NONE;
-	pack_u64(out, (light->absent ? ABSENT : 0u) | (light->changed ? CHANGED : 0u) | (light->from ? 0u : ADDED) |
-			      (of_link ? OF_LINK : 0u));
+	pack_u64(out, (light->absent ? EDIT_LIGHT_ABSENT : 0u) | (light->changed ? CHANGED : 0u) |
+			      (light->from ? 0u : ADDED) | (of_link ? EDIT_LIGHT_OF_LINK : 0u));
 	if (of_link) {
 		pack_u64(out, light->model);
 		pack_u64(out, light->light);
@@ -391,29 +395,29 @@ void edit_pack_light(const struct scene *scene, uint32_t place, struct text *out
 	}
 	if (!light->changed)
 		return;
-	list_numbers(light, numbers);
-	pack_u64(out, words_of(&light->shine));
-	for (size_t i = 0; i < NUMBERS; i++)
+	edit_light_list_numbers(light, numbers);
+	pack_u64(out, edit_light_words_of(&light->shine));
+	for (size_t i = 0; i < EDIT_LIGHT_NUMBERS; i++)
 		pack_double(out, numbers[i]);
 }
 
-static bool sane_numbers(const double numbers[NUMBERS])
+static bool edit_light_sane_numbers(const double numbers[EDIT_LIGHT_NUMBERS])
 {
 	double norm =
 		numbers[3] * numbers[3] + numbers[4] * numbers[4] + numbers[5] * numbers[5] + numbers[6] * numbers[6];
 	bool sane = norm > 0.5 && norm < 2;
-	for (size_t i = 0; i < NUMBERS; i++)
+	for (size_t i = 0; i < EDIT_LIGHT_NUMBERS; i++)
 		sane = sane && !isnan(numbers[i]);
 	return sane;
 }
 
-static void unpack_values(struct unpack *in, struct edit_light *light)
+static void edit_light_unpack_values(struct unpack *in, struct edit_light *light)
 {
-	double n[NUMBERS];
+	double n[EDIT_LIGHT_NUMBERS];
 	uint32_t words = unpack_count(in, (uint32_t)SDF_SPOT_LIGHT << 3 | 7);
-	for (size_t i = 0; i < NUMBERS; i++)
+	for (size_t i = 0; i < EDIT_LIGHT_NUMBERS; i++)
 		n[i] = unpack_double(in);
-	in->bad = in->bad || !sane_numbers(n);
+	in->bad = in->bad || !edit_light_sane_numbers(n);
 	if (in->bad)
 		return;
 	light->pose = (struct pose){.p = {n[0], n[1], n[2]}, .q = {n[3], n[4], n[5], n[6]}};
@@ -437,20 +441,20 @@ static void unpack_values(struct unpack *in, struct edit_light *light)
 struct edit_light *edit_unpack_light(struct unpack *in)
 {
 	struct edit_light *light = mem_alloc(sizeof *light);
-	uint32_t flags = unpack_count(in, ABSENT | CHANGED | ADDED | OF_LINK);
-	light->absent = (flags & ABSENT) != 0;
+	uint32_t flags = unpack_count(in, EDIT_LIGHT_ABSENT | CHANGED | ADDED | EDIT_LIGHT_OF_LINK);
+	light->absent = (flags & EDIT_LIGHT_ABSENT) != 0;
 	light->changed = (flags & CHANGED) != 0;
-	light->of_link = (flags & OF_LINK) != 0;
+	light->of_link = (flags & EDIT_LIGHT_OF_LINK) != 0;
 	if (light->of_link) {
 		light->model = unpack_count(in, SDF_MODELS_MAX);
 		light->light = unpack_count(in, UINT32_MAX - 1);
-		in->bad = in->bad || flags != (CHANGED | ADDED | OF_LINK);
+		in->bad = in->bad || flags != (CHANGED | ADDED | EDIT_LIGHT_OF_LINK);
 	} else if (flags & ADDED) {
 		light->name = unpack_string(in);
 	}
 	in->bad = in->bad || (light->name && (!light->changed || strlen(light->name) > SCENE_LIGHT_NAME_BYTES_MAX));
 	if (!in->bad && light->changed)
-		unpack_values(in, light);
+		edit_light_unpack_values(in, light);
 	return light;
 }
 

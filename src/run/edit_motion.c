@@ -27,23 +27,24 @@ troupe_status edit_check_moves(const struct edit *edit, uint32_t model, const ch
 
 /* --- velocities --------------------------------------------------------------------------------------------------- */
 
-struct twist {
+struct edit_motion_twist {
 	struct vec3 linear, angular; /* linear: of a point; angular: of the whole body */
 };
 
 /* The twist of the model's frame, from the present motion of its body. */
-static struct twist twist_of(const struct body_state *body, struct vec3 frame)
+static struct edit_motion_twist edit_motion_twist_of(const struct body_state *body, struct vec3 frame)
 {
-	return (struct twist){vec3_add(body->v, vec3_cross(body->w, vec3_sub(frame, body->p))), body->w};
+	return (struct edit_motion_twist){vec3_add(body->v, vec3_cross(body->w, vec3_sub(frame, body->p))), body->w};
 }
 
-static struct vec3 velocity_at(const struct twist *twist, struct vec3 frame, struct vec3 point)
+static struct vec3 edit_motion_velocity_at(const struct edit_motion_twist *twist, struct vec3 frame, struct vec3 point)
 {
 	return vec3_add(twist->linear, vec3_cross(twist->angular, vec3_sub(point, frame)));
 }
 
-static troupe_status check_velocities(const struct scene *scene, uint32_t model, const struct body_state *bodies,
-	const struct twist *twist, struct vec3 frame, struct troupe_error *error)
+static troupe_status edit_motion_check_velocities(const struct scene *scene, uint32_t model,
+	const struct body_state *bodies, const struct edit_motion_twist *twist, struct vec3 frame,
+	struct troupe_error *error)
 {
 	const struct scene_model *m = &scene->models[model];
 	double spin = vec3_length(twist->angular);
@@ -51,7 +52,7 @@ static troupe_status check_velocities(const struct scene *scene, uint32_t model,
 		return fail(error, TROUPE_ECOMMAND, "angular velocity of %g rad/s: expected at most %g", spin,
 			EDIT_SPEED_MAX);
 	for (uint32_t i = 0; i < m->body_count; i++) {
-		double speed = vec3_length(velocity_at(twist, frame, bodies[i].p));
+		double speed = vec3_length(edit_motion_velocity_at(twist, frame, bodies[i].p));
 		bool commanded = scene->bodies[m->body_first + i].commanded;
 		troupe_status status = commanded ? TROUPE_OK : bend_check_body(scene, m->body_first + i, error);
 		if (!status && !(speed <= EDIT_SPEED_MAX))
@@ -64,7 +65,7 @@ static troupe_status check_velocities(const struct scene *scene, uint32_t model,
 }
 
 /* The pose of the message, for its model. */
-static troupe_status check_pose_of(const struct edit *edit, const Troupe__Msgs__SetVelocity *message,
+static troupe_status edit_motion_check_pose_of(const struct edit *edit, const Troupe__Msgs__SetVelocity *message,
 	struct pose *ret_pose, struct troupe_error *error)
 {
 	Gz__Msgs__Pose pose = *message->pose;
@@ -77,7 +78,7 @@ static troupe_status check_pose_of(const struct edit *edit, const Troupe__Msgs__
 }
 
 /* pose: NULL: it stays where it is. All is computed and checked before anything is written. */
-static troupe_status set_in_motion(struct edit *edit, uint32_t model, const Troupe__Msgs__SetVelocity *message,
+static troupe_status edit_motion_set_in(struct edit *edit, uint32_t model, const Troupe__Msgs__SetVelocity *message,
 	const struct pose *pose, struct troupe_error *error)
 {
 	const struct scene *scene = edit->shared->scene;
@@ -88,15 +89,15 @@ static troupe_status set_in_motion(struct edit *edit, uint32_t model, const Trou
 	if (pose)
 		edit_move_bodies(m, moved, *pose);
 	struct vec3 frame = state_frame_of(m, moved).p;
-	struct twist twist = twist_of(&moved[m->frame_body], frame);
+	struct edit_motion_twist twist = edit_motion_twist_of(&moved[m->frame_body], frame);
 	if (message->linear)
 		twist.linear = message_vec3(message->linear);
 	if (message->angular)
 		twist.angular = message_vec3(message->angular);
-	troupe_status status = check_velocities(scene, model, moved, &twist, frame, error);
+	troupe_status status = edit_motion_check_velocities(scene, model, moved, &twist, frame, error);
 	if (!status) {
 		for (uint32_t i = 0; i < m->body_count; i++) {
-			moved[i].v = velocity_at(&twist, frame, moved[i].p);
+			moved[i].v = edit_motion_velocity_at(&twist, frame, moved[i].p);
 			moved[i].w = twist.angular;
 		}
 		memcpy(bodies, moved, m->body_count * sizeof *moved);
@@ -121,10 +122,10 @@ troupe_status edit_set_velocity(struct edit *edit, const Troupe__Msgs__SetVeloci
 	if (!status && !message->linear && !message->angular)
 		status = fail(error, TROUPE_ECOMMAND, "neither linear nor angular: expected one of them or both");
 	if (!status && message->pose)
-		status = check_pose_of(edit, message, &pose, error);
+		status = edit_motion_check_pose_of(edit, message, &pose, error);
 	if (status)
 		return status;
-	status = set_in_motion(edit, model, message, message->pose ? &pose : NULL, error);
+	status = edit_motion_set_in(edit, model, message, message->pose ? &pose : NULL, error);
 	if (status)
 		return status;
 	edit_say(note, "model '%.100s' %sset in motion", scene->models[model].name, message->pose ? "placed and " : "");
@@ -133,7 +134,7 @@ troupe_status edit_set_velocity(struct edit *edit, const Troupe__Msgs__SetVeloci
 
 /* --- forces ------------------------------------------------------------------------------------------------------- */
 
-static uint32_t canonical_link(const struct scene *scene, uint32_t model)
+static uint32_t edit_motion_canonical_link(const struct scene *scene, uint32_t model)
 {
 	const struct scene_model *m = &scene->models[model];
 	const struct sdf_model *from = &m->from->models.at[m->sdf];
@@ -142,7 +143,7 @@ static uint32_t canonical_link(const struct scene *scene, uint32_t model)
 }
 
 /* Finds "model::link" or "model::nested::link". The names of models have no colons. */
-static troupe_status find_link(const struct edit *edit, const Gz__Msgs__Entity *entity, uint32_t *ret_model,
+static troupe_status edit_motion_find_link(const struct edit *edit, const Gz__Msgs__Entity *entity, uint32_t *ret_model,
 	uint32_t *ret_link, struct troupe_error *error)
 {
 	const char *scoped = entity->name, *rest = strstr(scoped, "::");
@@ -174,7 +175,7 @@ troupe_status edit_find_pushed(const struct edit *edit, const Gz__Msgs__Entity *
 	Gz__Msgs__Entity__Type type = entity->type;
 	if (type == GZ__MSGS__ENTITY__TYPE__LINK ||
 		(type == GZ__MSGS__ENTITY__TYPE__NONE && strstr(entity->name, "::")))
-		return find_link(edit, entity, ret_model, ret_link, error);
+		return edit_motion_find_link(edit, entity, ret_model, ret_link, error);
 	if (type != GZ__MSGS__ENTITY__TYPE__NONE && type != GZ__MSGS__ENTITY__TYPE__MODEL)
 		return fail(
 			error, TROUPE_ECOMMAND, "type %d: a force acts on links: expected MODEL or LINK", (int)type);
@@ -186,7 +187,7 @@ troupe_status edit_find_pushed(const struct edit *edit, const Gz__Msgs__Entity *
 }
 
 /* The link that a force is for: of a model its canonical link. */
-static troupe_status find_target(
+static troupe_status edit_motion_find_target(
 	const struct edit *edit, const Gz__Msgs__EntityWrench *message, uint32_t *ret_link, struct troupe_error *error)
 {
 	static const Gz__Msgs__Entity no_entity = GZ__MSGS__ENTITY__INIT;
@@ -197,32 +198,32 @@ static troupe_status find_target(
 	if (status)
 		return status;
 	if (*ret_link == SCENE_NONE)
-		*ret_link = canonical_link(scene, model);
+		*ret_link = edit_motion_canonical_link(scene, model);
 	return bend_check_body(scene, scene->links[*ret_link].body, error);
 }
 
-static troupe_status too_large(double torque, struct troupe_error *error)
+static troupe_status edit_motion_too_large(double torque, struct troupe_error *error)
 {
 	return fail(error, TROUPE_ECOMMAND,
 		"a torque of %g N m, with that of the force at its offset: expected at most %g", torque,
 		DUE_WRENCH_MAX);
 }
 
-static const Gz__Msgs__Wrench no_wrench = GZ__MSGS__WRENCH__INIT;
+static const Gz__Msgs__Wrench edit_motion_no_wrench = GZ__MSGS__WRENCH__INIT;
 
 troupe_status edit_lasting_wrench(const struct edit *edit, const Gz__Msgs__EntityWrench *message,
 	struct lasting_wrench *ret_wrench, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
-	const Gz__Msgs__Wrench *asked = message->wrench ? message->wrench : &no_wrench;
+	const Gz__Msgs__Wrench *asked = message->wrench ? message->wrench : &edit_motion_no_wrench;
 	const struct scene *scene = edit->shared->scene;
 	struct lasting_wrench wrench = {.force = message_vec3(asked->force),
 		.torque = message_vec3(asked->torque),
 		.offset = message_vec3(asked->force_offset)};
-	troupe_status status = find_target(edit, message, &wrench.link, error);
+	troupe_status status = edit_motion_find_target(edit, message, &wrench.link, error);
 	if (status)
 		return status;
 	if (!wrenches_lasting_sane(scene, &wrench))
-		return too_large(
+		return edit_motion_too_large(
 			vec3_length(wrench.torque) + vec3_length(wrench.offset) * vec3_length(wrench.force), error);
 	*ret_wrench = wrench;
 	edit_say(note, "link '%.100s' pushed until cleared", scene->links[wrench.link].scoped);
@@ -232,10 +233,10 @@ troupe_status edit_lasting_wrench(const struct edit *edit, const Gz__Msgs__Entit
 troupe_status edit_wrench(const struct edit *edit, const Gz__Msgs__EntityWrench *message, struct due_wrench *ret_wrench,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
-	const Gz__Msgs__Wrench *asked = message->wrench ? message->wrench : &no_wrench;
+	const Gz__Msgs__Wrench *asked = message->wrench ? message->wrench : &edit_motion_no_wrench;
 	const struct scene *scene = edit->shared->scene;
 	uint32_t link;
-	troupe_status status = find_target(edit, message, &link, error);
+	troupe_status status = edit_motion_find_target(edit, message, &link, error);
 	if (status)
 		return status;
 	struct due_wrench wrench = {scene->links[link].body, message_vec3(asked->force), message_vec3(asked->torque)};
@@ -243,7 +244,7 @@ troupe_status edit_wrench(const struct edit *edit, const Gz__Msgs__EntityWrench 
 		quat_rotate(state_link_pose(edit->shared->state, link, false).q, message_vec3(asked->force_offset));
 	wrench.torque = vec3_add(wrench.torque, vec3_cross(arm, wrench.force));
 	if (!vec3_within(wrench.torque, DUE_WRENCH_MAX))
-		return too_large(vec3_length(wrench.torque), error);
+		return edit_motion_too_large(vec3_length(wrench.torque), error);
 	*ret_wrench = wrench;
 	edit_say(note, "link '%.100s' pushed", scene->links[link].scoped);
 	return TROUPE_OK;

@@ -15,7 +15,7 @@
 
 enum { HOLES_MAX = 1 << 18 }; /* free places below the created models that a small file may have */
 
-enum { USED = 1, CREATED = 2, ABSENT = 4, PERFORMER = 8 };
+enum { USED = 1, CREATED = 2, EDIT_SAVE_ABSENT = 4, PERFORMER = 8 };
 
 void edit_pack_pose(struct text *out, const struct pose *pose)
 {
@@ -39,7 +39,7 @@ struct pose edit_unpack_pose(struct unpack *in)
 	return pose;
 }
 
-static void pack_source(struct text *out, const struct edit_source *source)
+static void edit_save_pack_source(struct text *out, const struct edit_source *source)
 {
 	pack_string(out, source->text);
 	pack_string(out, source->path);
@@ -70,11 +70,11 @@ void edit_pack_created(const struct edit *edit, uint32_t index, struct text *out
 	pack_u64(out, m->geom_first);
 	pack_u64(out, m->joint_first);
 	pack_u64(out, m->link_first);
-	pack_source(out, edit->sources[index]);
+	edit_save_pack_source(out, edit->sources[index]);
 }
 
 /* The collisions that are off, counted from the model's first. */
-static void pack_switches(const struct scene *scene, const struct scene_model *m, struct text *out)
+static void edit_save_pack_switches(const struct scene *scene, const struct scene_model *m, struct text *out)
 {
 	uint32_t count = 0;
 	for (uint32_t g = 0; g < m->geom_count; g++)
@@ -85,13 +85,13 @@ static void pack_switches(const struct scene *scene, const struct scene_model *m
 			pack_u64(out, g);
 }
 
-static void pack_model(const struct edit *edit, uint32_t index, struct text *out)
+static void edit_save_pack_model(const struct edit *edit, uint32_t index, struct text *out)
 {
 	const struct scene_model *m = &edit->shared->scene->models[index];
 	const struct state *state = edit->shared->state;
-	pack_u64(out,
-		m->id ? USED | (m->created ? CREATED : 0u) | (m->absent ? ABSENT : 0u) | (m->performer ? PERFORMER : 0u)
-		      : 0u);
+	pack_u64(out, m->id ? USED | (m->created ? CREATED : 0u) | (m->absent ? EDIT_SAVE_ABSENT : 0u) |
+				      (m->performer ? PERFORMER : 0u)
+			    : 0u);
 	if (!m->id)
 		return;
 	pack_u64(out, m->id);
@@ -100,7 +100,7 @@ static void pack_model(const struct edit *edit, uint32_t index, struct text *out
 		edit_pack_created(edit, index, out);
 	if (!m->body_count)
 		edit_pack_pose(out, &m->in_body);
-	pack_switches(edit->shared->scene, m, out);
+	edit_save_pack_switches(edit->shared->scene, m, out);
 	uint32_t words = m->absent ? 0 : state_count_all(state, index);
 	pack_u64(out, words);
 	for (uint32_t i = 0; i < words; i++)
@@ -119,7 +119,7 @@ void edit_pack(const struct edit *edit, struct text *out)
 	pack_u64(out, edit->removed);
 	pack_u64(out, scene->model_count);
 	for (uint32_t m = 0; m < scene->model_count; m++)
-		pack_model(edit, m, out);
+		edit_save_pack_model(edit, m, out);
 	pack_u64(out, edit->edited.count);
 	for (uint32_t i = 0; i < edit->edited.count; i++)
 		pack_u64(out, edit->edited.at[i]);
@@ -129,7 +129,7 @@ void edit_pack(const struct edit *edit, struct text *out)
 	edit_pack_ties(scene, out);
 }
 
-static troupe_status bad_save(struct troupe_error *error, const char *what)
+static troupe_status edit_save_refuse(struct troupe_error *error, const char *what)
 {
 	return fail(error, TROUPE_EWORLD, "damaged: %s", what);
 }
@@ -142,7 +142,7 @@ void edit_unpack_places(struct unpack *in, struct scene_places *places)
 	places->link_first = unpack_count(in, UINT32_MAX);
 }
 
-static bool sane_places(const struct scene_places *at, uint32_t max)
+static bool edit_save_sane_places(const struct scene_places *at, uint32_t max)
 {
 	return at->body_first <= max && at->geom_first <= max && at->joint_first <= max && at->link_first <= max;
 }
@@ -155,22 +155,22 @@ troupe_status edit_create_at(struct edit *edit, const struct scene_places *at, u
 	for (uint32_t i = 0; edit->options.plugins && i < source->plugins.count; i++)
 		plugins_expect(edit->options.plugins, source->plugins.at[i].filename, source->plugins.at[i].hash,
 			"the run that has the model");
-	troupe_status status = sane_places(at, places_max)
+	troupe_status status = edit_save_sane_places(at, places_max)
 				       ? edit_source_load(&edit->options, source, &source->files, error)
-				       : bad_save(error, "the places of a created model");
+				       : edit_save_refuse(error, "the places of a created model");
 	const char *name = status ? NULL : edit_source_entity(source);
 	if (!status && !name)
-		status = bad_save(error, "a created model has no model");
+		status = edit_save_refuse(error, "a created model has no model");
 	if (!status)
 		status = scene_find_model(edit->shared->scene, name) == SCENE_NONE
 				 ? edit_add(edit, source, at, &model, note, error)
-				 : bad_save(error, "two models of one name");
+				 : edit_save_refuse(error, "two models of one name");
 	if (status)
 		edit_source_destroy(source);
 	return status;
 }
 
-static troupe_status unpack_created(
+static troupe_status edit_save_unpack_created(
 	struct edit *edit, uint32_t index, uint64_t id, struct unpack *in, struct troupe_error *error)
 {
 	struct scene_places at = {.id = id, .model = index};
@@ -179,11 +179,11 @@ static troupe_status unpack_created(
 	if (!in->bad)
 		return edit_create_at(edit, &at, edit->places_max, source, error);
 	edit_source_destroy(source);
-	return bad_save(error, "a created model");
+	return edit_save_refuse(error, "a created model");
 }
 
 /* Checks positions of joints and anchors. Systems check their own words. */
-static bool sane_numbers(const struct state *state, uint32_t model, bool next)
+static bool edit_save_sane_numbers(const struct state *state, uint32_t model, bool next)
 {
 	const struct state_model *m = &state->models[model];
 	const uint64_t *words = state_words(state, model, next);
@@ -197,7 +197,7 @@ static bool sane_numbers(const struct state *state, uint32_t model, bool next)
 }
 
 /* Of an impulse all but its key are floats. A key that means nothing is never asked for. */
-static bool sane_impulses(const struct state *state, uint32_t model, bool next)
+static bool edit_save_sane_impulses(const struct state *state, uint32_t model, bool next)
 {
 	uint32_t count;
 	const uint64_t *words = state_impulses(state, model, next, &count);
@@ -221,16 +221,17 @@ bool edit_words_sane(const struct state *state, uint32_t model, bool next)
 			!vec3_within(s->v, PHYSICS_VELOCITY_MAX) || !vec3_within(s->w, PHYSICS_SPIN_MAX))
 			return false;
 	}
-	return sane_numbers(state, model, next) && sane_impulses(state, model, next);
+	return edit_save_sane_numbers(state, model, next) && edit_save_sane_impulses(state, model, next);
 }
 
-static troupe_status unpack_words(struct edit *edit, uint32_t index, struct unpack *in, struct troupe_error *error)
+static troupe_status edit_save_unpack_words(
+	struct edit *edit, uint32_t index, struct unpack *in, struct troupe_error *error)
 {
 	struct state *state = edit->shared->state;
 	uint32_t words = unpack_count(in, UINT32_MAX);
 	if (in->bad || (words && !state_resize_all(state, index, words)) ||
 		(!words && state->models[index].words && !edit->shared->scene->models[index].absent))
-		return bad_save(error, "the state of a model has another size");
+		return edit_save_refuse(error, "the state of a model has another size");
 	uint32_t fixed = MIN(words, state->models[index].words);
 	for (uint32_t i = 0; i < fixed; i++)
 		state_words(state, index, false)[i] = unpack_u64(in);
@@ -238,16 +239,17 @@ static troupe_status unpack_words(struct edit *edit, uint32_t index, struct unpa
 	for (uint32_t i = fixed; i < words; i++)
 		impulses[i - fixed] = unpack_u64(in);
 	state_touched(state, index);
-	return in->bad || (words && !edit_words_sane(state, index, false)) ? bad_save(error, "the state of a model")
-									   : TROUPE_OK;
+	return in->bad || (words && !edit_words_sane(state, index, false))
+		       ? edit_save_refuse(error, "the state of a model")
+		       : TROUPE_OK;
 }
 
-static bool sane_volume(struct vec3 v)
+static bool edit_save_sane_volume(struct vec3 v)
 {
 	return v.x >= 0 && v.y >= 0 && v.z >= 0 && vec3_within(v, SDF_LENGTH_MAX);
 }
 
-static bool unpack_place(struct scene *scene, uint32_t index, struct unpack *in)
+static bool edit_save_unpack_place(struct scene *scene, uint32_t index, struct unpack *in)
 {
 	if (scene->models[index].body_count)
 		return true;
@@ -258,7 +260,7 @@ static bool unpack_place(struct scene *scene, uint32_t index, struct unpack *in)
 	return true;
 }
 
-static bool unpack_switches(struct scene *scene, uint32_t index, struct unpack *in)
+static bool edit_save_unpack_switches(struct scene *scene, uint32_t index, struct unpack *in)
 {
 	const struct scene_model *m = &scene->models[index];
 	uint32_t count = unpack_count(in, m->geom_count);
@@ -270,55 +272,56 @@ static bool unpack_switches(struct scene *scene, uint32_t index, struct unpack *
 	return !in->bad;
 }
 
-static troupe_status unpack_model(struct edit *edit, uint32_t index, struct unpack *in, struct troupe_error *error)
+static troupe_status edit_save_unpack_model(
+	struct edit *edit, uint32_t index, struct unpack *in, struct troupe_error *error)
 {
 	struct scene *scene = edit->shared->scene;
 	uint32_t flags = unpack_count(in, 15);
 	bool in_file = index < scene->model_count && scene->models[index].id && !scene->models[index].created;
 	if (in->bad || in_file != ((flags & USED) && !(flags & CREATED)) || (flags && !(flags & USED)) ||
-		((flags & CREATED) && (flags & ABSENT)))
-		return bad_save(error, "other models than its world");
+		((flags & CREATED) && (flags & EDIT_SAVE_ABSENT)))
+		return edit_save_refuse(error, "other models than its world");
 	if (!flags)
 		return TROUPE_OK;
 	uint64_t id = unpack_u64(in);
 	struct vec3 volume = unpack_vec3(in);
 	troupe_status status = TROUPE_OK;
 	if (flags & CREATED)
-		status = unpack_created(edit, index, id, in, error);
+		status = edit_save_unpack_created(edit, index, id, in, error);
 	if (status)
 		return status;
 	struct scene_model *m = &scene->models[index];
 	if (id != m->id)
-		return bad_save(error, "an id");
-	if (in->bad || !sane_volume(volume) || !unpack_place(scene, index, in))
-		return bad_save(error, "where a model is, or its volume");
-	if (!unpack_switches(scene, index, in))
-		return bad_save(error, "which collisions of a model are off");
-	if (flags & ABSENT) {
+		return edit_save_refuse(error, "an id");
+	if (in->bad || !edit_save_sane_volume(volume) || !edit_save_unpack_place(scene, index, in))
+		return edit_save_refuse(error, "where a model is, or its volume");
+	if (!edit_save_unpack_switches(scene, index, in))
+		return edit_save_refuse(error, "which collisions of a model are off");
+	if (flags & EDIT_SAVE_ABSENT) {
 		scene_set_absent(scene, index, true);
 		systems_unsubscribe(edit->shared->systems, index);
 	}
 	m->performer = (flags & PERFORMER) != 0;
 	m->volume = volume;
 	m->level = m->performer ? SCENE_NONE : m->home_level;
-	return unpack_words(edit, index, in, error);
+	return edit_save_unpack_words(edit, index, in, error);
 }
 
-static int compare_id(const void *a, const void *b)
+static int edit_save_compare_id(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 	return *x < *y ? -1 : *x > *y;
 }
 
 /* Ids must be unique: everything that is ordered or keyed by ids relies on it. */
-static bool sane_ids(const struct scene *scene, uint64_t last_id)
+static bool edit_save_sane_ids(const struct scene *scene, uint64_t last_id)
 {
 	uint64_t *ids = mem_alloc(scene->model_count * sizeof *ids);
 	uint32_t count = 0;
 	for (uint32_t m = 0; m < scene->model_count; m++)
 		if (scene->models[m].id)
 			ids[count++] = scene->models[m].id;
-	qsort(ids, count, sizeof *ids, compare_id);
+	qsort(ids, count, sizeof *ids, edit_save_compare_id);
 	bool sane = last_id <= ID_MAX && (!count || ids[count - 1] <= last_id);
 	for (uint32_t i = 1; i < count; i++)
 		sane = sane && ids[i - 1] != ids[i];
@@ -326,7 +329,7 @@ static bool sane_ids(const struct scene *scene, uint64_t last_id)
 	return sane;
 }
 
-static uint32_t count_of_places(const struct scene *scene)
+static uint32_t edit_save_count_of_places(const struct scene *scene)
 {
 	return MAX(MAX(scene->body_count, scene->geom_count), MAX(scene->joint_count, scene->link_count));
 }
@@ -335,10 +338,11 @@ static uint32_t count_of_places(const struct scene *scene)
  * there. */
 uint32_t edit_places_max(const struct scene *scene, size_t bytes)
 {
-	return (uint32_t)MIN((uint64_t)count_of_places(scene) + HOLES_MAX + (uint64_t)bytes * 4, UINT32_MAX / 2);
+	return (uint32_t)MIN(
+		(uint64_t)edit_save_count_of_places(scene) + HOLES_MAX + (uint64_t)bytes * 4, UINT32_MAX / 2);
 }
 
-static bool unpack_ties(struct edit *edit, struct unpack *in)
+static bool edit_save_unpack_ties(struct edit *edit, struct unpack *in)
 {
 	struct edit_ties *ties = edit_unpack_ties(in);
 	bool good = !in->bad && edit_put_ties(edit, ties);
@@ -346,7 +350,7 @@ static bool unpack_ties(struct edit *edit, struct unpack *in)
 	return good;
 }
 
-static bool unpack_lights(struct scene *scene, struct unpack *in)
+static bool edit_save_unpack_lights(struct scene *scene, struct unpack *in)
 {
 	uint32_t of_file = scene->light_count, count = unpack_count(in, of_file + SCENE_LIGHTS_ADDED_MAX);
 	bool good = !in->bad && count >= of_file;
@@ -366,21 +370,22 @@ troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_er
 	struct edit_earth earth = edit_unpack_earth(in);
 	edit_put_earth(scene, &earth);
 	if (!edit_visuals_unpack(&edit->options, in))
-		return bad_save(error, "the files of visuals");
+		return edit_save_refuse(error, "the files of visuals");
 	edit->last_id = unpack_u64(in);
 	uint64_t created = unpack_u64(in), removed = unpack_u64(in);
 	uint32_t count = unpack_count(in, SDF_MODELS_MAX);
 	edit->places_max = edit_places_max(scene, (size_t)(in->end - in->at));
 	if (in->bad || count < scene->model_count || !(edit->step_s >= SDF_STEP_MIN && edit->step_s <= 1e6) ||
 		!(vec3_length(scene->gravity) <= EDIT_GRAVITY_MAX))
-		return bad_save(error, "time step, gravity, place on the globe or number of models");
+		return edit_save_refuse(error, "time step, gravity, place on the globe or number of models");
 	troupe_status status = TROUPE_OK;
 	for (uint32_t m = 0; m < count && !status; m++)
-		status = unpack_model(edit, m, in, error);
+		status = edit_save_unpack_model(edit, m, in, error);
 	if (status)
 		return status;
-	if (count != scene->model_count || !sane_ids(scene, edit->last_id)) /* the last place must be in use */
-		return bad_save(error, "the number of models, or their ids");
+	if (count != scene->model_count ||
+		!edit_save_sane_ids(scene, edit->last_id)) /* the last place must be in use */
+		return edit_save_refuse(error, "the number of models, or their ids");
 	edit->edited.count = 0;
 	uint32_t edited = unpack_count(in, count);
 	for (uint32_t i = 0; i < edited && !in->bad; i++) {
@@ -388,20 +393,20 @@ troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_er
 		if (scene->models[model].id)
 			indices_add(&edit->edited, model);
 	}
-	if (!in->bad && !unpack_lights(scene, in))
-		return bad_save(error, "other lights than its world");
-	if (!in->bad && !unpack_ties(edit, in))
-		return bad_save(error, "models that are attached to others");
+	if (!in->bad && !edit_save_unpack_lights(scene, in))
+		return edit_save_refuse(error, "other lights than its world");
+	if (!in->bad && !edit_save_unpack_ties(edit, in))
+		return edit_save_refuse(error, "models that are attached to others");
 	scene->last_id = edit->last_id;
 	edit->created = created;
 	edit->removed = removed;
-	return in->bad ? bad_save(error, "the list of changes") : TROUPE_OK;
+	return in->bad ? edit_save_refuse(error, "the list of changes") : TROUPE_OK;
 }
 
 /* --- anew --------------------------------------------------------------------------------------------------------- */
 
 /* A static model that is in its place stays in the tree as it is. */
-static void renew_model(struct edit *edit, uint32_t index)
+static void edit_save_renew_model(struct edit *edit, uint32_t index)
 {
 	struct scene *scene = edit->shared->scene;
 	struct scene_model *model = &scene->models[index];
@@ -417,7 +422,7 @@ static void renew_model(struct edit *edit, uint32_t index)
 }
 
 /* Sensors refer to the SDF of their model, so they go before it. */
-static void edit_drop_created(struct edit *edit)
+static void edit_save_drop_created(struct edit *edit)
 {
 	struct scene *scene = edit->shared->scene;
 	for (uint32_t m = 0; m < scene->model_count; m++) {
@@ -437,10 +442,10 @@ static void edit_drop_created(struct edit *edit)
 void edit_renew(struct edit *edit)
 {
 	struct scene *scene = edit->shared->scene;
-	edit_drop_created(edit);
+	edit_save_drop_created(edit);
 	for (uint32_t m = 0; m < scene->model_count; m++)
 		if (scene->models[m].id)
-			renew_model(edit, m);
+			edit_save_renew_model(edit, m);
 	edit_reset_lights(edit);
 	scene_drop_added_lights(scene);
 	scene->ties.count = 0;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void changed(struct edit *edit)
+static void edit_tie_changed(struct edit *edit)
 {
 	uint32_t kept = 0;
 	edit->shared->scene->ties_epoch++;
@@ -22,16 +22,16 @@ static void changed(struct edit *edit)
 	edit_note(edit, EDIT_TIES, 0);
 }
 
-static uint32_t model_of(const struct scene *scene, const struct scene_tie *tie, uint32_t end)
+static uint32_t edit_tie_model_of(const struct scene *scene, const struct scene_tie *tie, uint32_t end)
 {
 	return tie->bodies[end] == SCENE_NONE ? SCENE_NONE : scene->bodies[tie->bodies[end]].model;
 }
 
-static void tell_plan(struct edit *edit, const struct scene_tie *tie)
+static void edit_tie_tell_plan(struct edit *edit, const struct scene_tie *tie)
 {
 	for (uint32_t end = 0; end < 2; end++)
 		if (tie->bodies[end] != SCENE_NONE)
-			edit_effect(edit, EDIT_TIED, model_of(edit->shared->scene, tie, end));
+			edit_effect(edit, EDIT_TIED, edit_tie_model_of(edit->shared->scene, tie, end));
 }
 
 troupe_status edit_tie(
@@ -56,13 +56,13 @@ troupe_status edit_tie(
 		tie.pose = pose_mul(pose_inverse(body_pose(state_body(state, tie.bodies[0], false))), tie.pose);
 	tie.pose.q = quat_unit(tie.pose.q);
 	vec_push(&scene->ties, tie);
-	tell_plan(edit, &tie);
-	changed(edit);
+	edit_tie_tell_plan(edit, &tie);
+	edit_tie_changed(edit);
 	return TROUPE_OK;
 }
 
 /* Ends the ties for which this is true. */
-static bool drop(struct edit *edit,
+static bool edit_tie_drop(struct edit *edit,
 	bool (*is_wanted)(const struct scene *, const struct scene_tie *, uint32_t, uint32_t), uint32_t model,
 	uint32_t system)
 {
@@ -74,27 +74,30 @@ static bool drop(struct edit *edit,
 			scene->ties.at[kept++] = tie;
 			continue;
 		}
-		tell_plan(edit, &tie);
+		edit_tie_tell_plan(edit, &tie);
 	}
 	scene->ties.count = kept;
 	if (kept != count)
-		changed(edit);
+		edit_tie_changed(edit);
 	return kept != count;
 }
 
-static bool is_of_system(const struct scene *scene, const struct scene_tie *tie, uint32_t model, uint32_t system)
+static bool edit_tie_is_of_system(
+	const struct scene *scene, const struct scene_tie *tie, uint32_t model, uint32_t system)
 {
 	(void)scene;
 	return tie->owner == model && tie->system == system;
 }
 
-static bool is_of_model(const struct scene *scene, const struct scene_tie *tie, uint32_t model, uint32_t system)
+static bool edit_tie_is_of_model(
+	const struct scene *scene, const struct scene_tie *tie, uint32_t model, uint32_t system)
 {
 	(void)system;
-	return tie->owner == model || model_of(scene, tie, 0) == model || model_of(scene, tie, 1) == model;
+	return tie->owner == model || edit_tie_model_of(scene, tie, 0) == model ||
+	       edit_tie_model_of(scene, tie, 1) == model;
 }
 
-static bool is_any(const struct scene *scene, const struct scene_tie *tie, uint32_t model, uint32_t system)
+static bool edit_tie_is_any(const struct scene *scene, const struct scene_tie *tie, uint32_t model, uint32_t system)
 {
 	(void)scene, (void)tie, (void)model, (void)system;
 	return true;
@@ -102,31 +105,32 @@ static bool is_any(const struct scene *scene, const struct scene_tie *tie, uint3
 
 bool edit_untie(struct edit *edit, uint32_t owner, uint32_t system)
 {
-	return drop(edit, is_of_system, owner, system);
+	return edit_tie_drop(edit, edit_tie_is_of_system, owner, system);
 }
 
 void edit_untie_model(struct edit *edit, uint32_t model)
 {
-	(void)drop(edit, is_of_model, model, 0);
+	(void)edit_tie_drop(edit, edit_tie_is_of_model, model, 0);
 }
 
 void edit_untie_all(struct edit *edit)
 {
-	(void)drop(edit, is_any, 0, 0);
+	(void)edit_tie_drop(edit, edit_tie_is_any, 0, 0);
 }
 
 bool edit_is_tied(const struct scene *scene, uint32_t owner, uint32_t system)
 {
 	bool tied = false;
 	for (uint32_t i = 0; i < scene->ties.count && !tied; i++)
-		tied = is_of_system(scene, &scene->ties.at[i], owner, system);
+		tied = edit_tie_is_of_system(scene, &scene->ties.at[i], owner, system);
 	return tied;
 }
 
 const char *edit_tied_to(const struct scene *scene, uint32_t model)
 {
 	for (uint32_t i = 0; i < scene->ties.count; i++) {
-		uint32_t a = model_of(scene, &scene->ties.at[i], 0), b = model_of(scene, &scene->ties.at[i], 1);
+		uint32_t a = edit_tie_model_of(scene, &scene->ties.at[i], 0),
+			 b = edit_tie_model_of(scene, &scene->ties.at[i], 1);
 		uint32_t other = a == model ? b : b == model ? a : model;
 		if (other != model)
 			return other == SCENE_NONE ? "the world" : scene->models[other].name;
@@ -136,7 +140,7 @@ const char *edit_tied_to(const struct scene *scene, uint32_t model)
 
 /* --- kept --------------------------------------------------------------------------------------------------------- */
 
-static uint64_t hash_end(const struct scene *scene, uint64_t hash, uint32_t body)
+static uint64_t edit_tie_hash_end(const struct scene *scene, uint64_t hash, uint32_t body)
 {
 	if (body == SCENE_NONE)
 		return hash_mix(hash, 0);
@@ -153,7 +157,7 @@ uint64_t edit_hash_ties(const struct scene *scene)
 			tie->pose.q.y, tie->pose.q.z};
 		uint64_t hash = hash_mix(UINT64_C(0x746965), i); /* "tie"; their order is the order of joints */
 		hash = hash_mix(hash_mix(hash, scene->models[tie->owner].id), tie->system);
-		hash = hash_end(scene, hash_end(scene, hash, tie->bodies[0]), tie->bodies[1]);
+		hash = edit_tie_hash_end(scene, edit_tie_hash_end(scene, hash, tie->bodies[0]), tie->bodies[1]);
 		for (size_t k = 0; k < ARRAY_LEN(numbers); k++) {
 			uint64_t bits;
 			memcpy(&bits, &numbers[k], sizeof bits);
@@ -200,7 +204,7 @@ void edit_ties_destroy(struct edit_ties *ties)
 	free(ties);
 }
 
-static bool has_body(const struct scene *scene, uint32_t body)
+static bool edit_tie_has_body(const struct scene *scene, uint32_t body)
 {
 	if (body >= scene->body_count || scene->bodies[body].model >= scene->model_count)
 		return false;
@@ -208,13 +212,14 @@ static bool has_body(const struct scene *scene, uint32_t body)
 	return m->id && !m->absent && body >= m->body_first && body - m->body_first < m->body_count;
 }
 
-static bool is_sane(const struct edit *edit, const struct scene_tie *tie)
+static bool edit_tie_is_sane(const struct edit *edit, const struct scene_tie *tie)
 {
 	const struct scene *scene = edit->shared->scene;
 	return tie->owner < scene->model_count && scene->models[tie->owner].id && !scene->models[tie->owner].absent &&
-	       tie->system < systems_count(edit->shared->systems, tie->owner) && has_body(scene, tie->bodies[1]) &&
-	       (tie->bodies[0] == SCENE_NONE || has_body(scene, tie->bodies[0])) && tie->bodies[0] != tie->bodies[1] &&
-	       vec3_within(tie->pose.p, 4 * SCENE_POSITION_MAX);
+	       tie->system < systems_count(edit->shared->systems, tie->owner) &&
+	       edit_tie_has_body(scene, tie->bodies[1]) &&
+	       (tie->bodies[0] == SCENE_NONE || edit_tie_has_body(scene, tie->bodies[0])) &&
+	       tie->bodies[0] != tie->bodies[1] && vec3_within(tie->pose.p, 4 * SCENE_POSITION_MAX);
 }
 
 bool edit_put_ties(struct edit *edit, const struct edit_ties *ties)
@@ -222,7 +227,7 @@ bool edit_put_ties(struct edit *edit, const struct edit_ties *ties)
 	struct scene *scene = edit->shared->scene;
 	bool sane = true;
 	for (uint32_t i = 0; i < ties->list.count; i++)
-		sane = sane && is_sane(edit, &ties->list.at[i]);
+		sane = sane && edit_tie_is_sane(edit, &ties->list.at[i]);
 	if (!sane)
 		return false;
 	scene->ties.count = 0;

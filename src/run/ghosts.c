@@ -7,16 +7,16 @@
 
 #include <stdlib.h>
 
-static uint32_t words(uint32_t models)
+static uint32_t ghosts_words(uint32_t models)
 {
 	return models / 64 + 1;
 }
 
 void ghosts_fit(struct ghosts *ghosts, uint32_t models)
 {
-	uint32_t before = ghosts->marked ? words(ghosts->room) : 0;
-	ghosts->marked =
-		mem_grow(ghosts->marked, before * sizeof *ghosts->marked, words(models) * sizeof *ghosts->marked);
+	uint32_t before = ghosts->marked ? ghosts_words(ghosts->room) : 0;
+	ghosts->marked = mem_grow(
+		ghosts->marked, before * sizeof *ghosts->marked, ghosts_words(models) * sizeof *ghosts->marked);
 	ghosts->room = models;
 }
 
@@ -46,7 +46,7 @@ void ghosts_mark_all(struct ghosts *ghosts)
 }
 
 /* Adds behind the ghosts of lower models. Secondaries are in order, each once. */
-static void add(struct ghosts *ghosts, uint32_t model, uint32_t secondary)
+static void ghosts_add(struct ghosts *ghosts, uint32_t model, uint32_t secondary)
 {
 	uint32_t at = ghosts->now.count;
 	for (; at > 0 && ghosts->now.at[at - 1].model == model && ghosts->now.at[at - 1].secondary >= secondary; at--)
@@ -58,7 +58,7 @@ static void add(struct ghosts *ghosts, uint32_t model, uint32_t secondary)
 	ghosts->now.at[at] = (struct ghost){model, secondary};
 }
 
-static void add_all(
+static void ghosts_add_all(
 	struct ghosts *ghosts, const struct tracker *tracker, const struct assignment *assignment, uint32_t model)
 {
 	if (tracker->performer_of[model] == SCENE_NONE)
@@ -67,7 +67,7 @@ static void add_all(
 	for (uint32_t i = 0; i < near->count; i++) {
 		uint32_t secondary = assignment->level[near->at[i]];
 		if (secondary && secondary != assignment->model[model])
-			add(ghosts, model, secondary);
+			ghosts_add(ghosts, model, secondary);
 	}
 }
 
@@ -80,14 +80,14 @@ bool ghosts_find(struct ghosts *ghosts, const struct tracker *tracker, const str
 	ghosts->before = old;
 	ghosts->now.count = 0;
 	uint32_t at = 0;
-	for (uint32_t w = 0; w < words(ghosts->room); w++) {
+	for (uint32_t w = 0; w < ghosts_words(ghosts->room); w++) {
 		for (uint64_t bits = ghosts->marked[w]; bits; bits &= bits - 1) {
 			uint32_t model = w * 64 + (uint32_t)__builtin_ctzll(bits);
 			for (; at < old.count && old.at[at].model < model; at++)
 				vec_push(&ghosts->now, old.at[at]);
 			while (at < old.count && old.at[at].model == model)
 				at++;
-			add_all(ghosts, tracker, assignment, model);
+			ghosts_add_all(ghosts, tracker, assignment, model);
 		}
 		ghosts->marked[w] = 0;
 	}

@@ -6,7 +6,7 @@
 #include <math.h>
 
 /* Steps that end before this time; time_s: of state k. */
-static uint64_t steps_before(double time_s, double until_s, double step_s)
+static uint64_t horizon_steps_before(double time_s, double until_s, double step_s)
 {
 	double steps = ceil((until_s - time_s) / step_s - 1e-6);
 	return steps >= 1e18 ? UINT64_MAX : steps >= 1 ? (uint64_t)steps : 1;
@@ -30,11 +30,11 @@ static uint64_t horizon_of_limits(const struct primary *primary, uint64_t k)
 	if (o->iterations)
 		steps = o->iterations > k ? o->iterations - k : 1;
 	if (o->until_s > 0)
-		steps = MIN(steps, steps_before(now_s, o->until_s, step_s));
+		steps = MIN(steps, horizon_steps_before(now_s, o->until_s, step_s));
 	if (primary->multi_steps)
 		steps = MIN(steps, primary->multi_steps);
 	if (primary->run_to_s > 0)
-		steps = MIN(steps, steps_before(now_s, primary->run_to_s, step_s));
+		steps = MIN(steps, horizon_steps_before(now_s, primary->run_to_s, step_s));
 	return steps;
 }
 
@@ -47,7 +47,7 @@ static uint64_t horizon_of_commands(struct primary *primary, uint64_t k, uint64_
 	double timed_s = schedule_next_time(&primary->schedule);
 	double now_s = primary_time_s(primary) - primary->options.initial_time_s;
 	uint64_t steps = step > k ? step - k : 1;
-	return MIN(steps, steps_before(now_s, timed_s, primary->edit.step_s));
+	return MIN(steps, horizon_steps_before(now_s, timed_s, primary->edit.step_s));
 }
 
 /* A step in which a sensor measures, before or after it, is taken alone. */
@@ -67,7 +67,7 @@ static uint64_t horizon_of_sensors(struct primary *primary, uint64_t most)
 
 /* The time after which a coordinate leaves its range at this speed. A performer that stands at a border stays there,
  * unless it turns out that it does not. */
-static double leaves_after_s(double at, double speed, double lo, double hi)
+static double horizon_leaves_after_s(double at, double speed, double lo, double hi)
 {
 	const double STANDS_M_S = 1e-6;
 	return speed > STANDS_M_S    ? fmax(hi - at, 0) / speed
@@ -92,9 +92,9 @@ static uint64_t horizon_of_levels(struct primary *primary, uint64_t most)
 		const struct vec3 at = state_model_pose(shared->state, performer->model, false).p;
 		const struct vec3 v = state_bodies(shared->state, performer->model, false)->v;
 		const struct aabb *calm = &performer->calm;
-		least_s = fmin(least_s, leaves_after_s(at.x, v.x, calm->lo.x, calm->hi.x));
-		least_s = fmin(least_s, leaves_after_s(at.y, v.y, calm->lo.y, calm->hi.y));
-		least_s = fmin(least_s, leaves_after_s(at.z, v.z, calm->lo.z, calm->hi.z));
+		least_s = fmin(least_s, horizon_leaves_after_s(at.x, v.x, calm->lo.x, calm->hi.x));
+		least_s = fmin(least_s, horizon_leaves_after_s(at.y, v.y, calm->lo.y, calm->hi.y));
+		least_s = fmin(least_s, horizon_leaves_after_s(at.z, v.z, calm->lo.z, calm->hi.z));
 	}
 	double steps = least_s / primary->edit.step_s * SURE;
 	return steps >= (double)most ? most : steps >= 1 ? (uint64_t)steps : 1;

@@ -13,13 +13,13 @@
 
 /* A static model exists even when its level is not loaded. Workers make its ODE objects when a body first comes
  * near. */
-static bool static_exists(const struct loading *loading, uint32_t m)
+static bool loading_static_exists(const struct loading *loading, uint32_t m)
 {
 	const struct scene_model *model = &loading->scene->models[m];
 	return model->is_static && !model->absent;
 }
 
-static bool moves_freely(const struct loading *loading, uint32_t m)
+static bool loading_moves_freely(const struct loading *loading, uint32_t m)
 {
 	const struct scene_model *model = &loading->scene->models[m];
 	return !model->absent && (model->performer || (!model->is_static && model->level == SCENE_NONE));
@@ -41,8 +41,8 @@ void loading_init(struct loading *loading, struct shared *shared)
 	loading_fit(loading);
 	loading->loaded = mem_alloc(loading->scene->level_count * sizeof *loading->loaded);
 	for (uint32_t m = 0; m < loading->scene->model_count; m++) {
-		loading->is_mover[m] = moves_freely(loading, m);
-		loading->statics[m] = static_exists(loading, m);
+		loading->is_mover[m] = loading_moves_freely(loading, m);
+		loading->statics[m] = loading_static_exists(loading, m);
 	}
 }
 
@@ -69,7 +69,7 @@ void loading_clear(struct loading *loading)
 
 /* --- one model ---------------------------------------------------------------------------------------------------- */
 
-static void activate(struct loading *loading, uint32_t model)
+static void loading_activate(struct loading *loading, uint32_t model)
 {
 	if (loading->active[model] || loading->scene->models[model].absent)
 		return;
@@ -77,7 +77,7 @@ static void activate(struct loading *loading, uint32_t model)
 	vec_push(&loading->came, model);
 }
 
-static void deactivate(struct loading *loading, uint32_t model)
+static void loading_deactivate(struct loading *loading, uint32_t model)
 {
 	if (!loading->active[model])
 		return;
@@ -85,7 +85,7 @@ static void deactivate(struct loading *loading, uint32_t model)
 	vec_push(&loading->went, model);
 }
 
-static void forget_stray(struct loading *loading, uint32_t model)
+static void loading_forget_stray(struct loading *loading, uint32_t model)
 {
 	indices_remove(&loading->strays, model);
 	loading->must_check = true;
@@ -99,8 +99,8 @@ static void loading_add_stray(struct loading *loading, uint32_t model)
 
 bool loading_learn(struct loading *loading, uint32_t model)
 {
-	bool exists = static_exists(loading, model), changed = exists != (loading->statics[model] != 0);
-	loading->is_mover[model] = moves_freely(loading, model);
+	bool exists = loading_static_exists(loading, model), changed = exists != (loading->statics[model] != 0);
+	loading->is_mover[model] = loading_moves_freely(loading, model);
 	loading->cargo_known = false;
 	if (changed)
 		loading->statics[model] = exists ? ++loading->placings : 0;
@@ -119,18 +119,18 @@ void loading_add(struct loading *loading, uint32_t model)
 	if (m->performer && tracker->performer_of[model] == SCENE_NONE)
 		tracker_add(tracker, model);
 	if (loading->is_mover[model] || (m->level != SCENE_NONE && loading->loaded[m->level]))
-		activate(loading, model);
+		loading_activate(loading, model);
 }
 
 void loading_remove(struct loading *loading, uint32_t model)
 {
 	struct tracker *tracker = &loading->shared->tracker;
-	deactivate(loading, model);
+	loading_deactivate(loading, model);
 	if (tracker->performer_of[model] != SCENE_NONE) {
 		tracker_remove(tracker, model);
 		loading->dirty = true;
 	}
-	forget_stray(loading, model);
+	loading_forget_stray(loading, model);
 }
 
 void loading_performer(struct loading *loading, uint32_t model)
@@ -142,10 +142,10 @@ void loading_performer(struct loading *loading, uint32_t model)
 	if (m->performer)
 		tracker_add(tracker, model);
 	if (m->is_static && !m->performer) {
-		deactivate(loading, model);
+		loading_deactivate(loading, model);
 	} else if (m->performer || m->level == SCENE_NONE) {
-		forget_stray(loading, model);
-		activate(loading, model);
+		loading_forget_stray(loading, model);
+		loading_activate(loading, model);
 	} else if (!loading->loaded[m->level]) {
 		loading_add_stray(loading, model);
 	}
@@ -167,7 +167,7 @@ bool loading_look(struct loading *loading, uint32_t model, struct vec3 origin)
 void loading_empty(struct loading *loading)
 {
 	for (uint32_t m = 0; m < loading->scene->model_count; m++)
-		deactivate(loading, m);
+		loading_deactivate(loading, m);
 }
 
 void loading_restart(struct loading *loading)
@@ -181,13 +181,13 @@ void loading_restart(struct loading *loading)
 	loading->strays.count = 0;
 	for (uint32_t m = 0; m < loading->scene->model_count; m++)
 		if (loading->is_mover[m])
-			activate(loading, m);
+			loading_activate(loading, m);
 	loading->dirty = true;
 }
 
 /* --- levels and strays -------------------------------------------------------------------------------------------- */
 
-static void set_loaded(struct loading *loading, uint32_t level, bool loaded)
+static void loading_set_loaded(struct loading *loading, uint32_t level, bool loaded)
 {
 	const struct scene_level *l = &loading->scene->levels[level];
 	loading->loaded[level] = loaded;
@@ -198,8 +198,8 @@ static void set_loaded(struct loading *loading, uint32_t level, bool loaded)
 		if (m->level != level)
 			continue;
 		if (loaded) {
-			forget_stray(loading, model);
-			activate(loading, model);
+			loading_forget_stray(loading, model);
+			loading_activate(loading, model);
 			vec_push(&loading->fetched, model);
 		} else if (!m->absent) {
 			loading_add_stray(loading, model); /* it goes unless it must stay: see loading_drop_strays() */
@@ -208,28 +208,28 @@ static void set_loaded(struct loading *loading, uint32_t level, bool loaded)
 }
 
 /* Whether the level is loaded in the coming step. */
-static bool is_needed(const struct loading *loading, uint32_t level)
+static bool loading_is_needed(const struct loading *loading, uint32_t level)
 {
 	return loading->shared->tracker.near_count[level] > 0;
 }
 
-static void update_levels(struct loading *loading)
+static void loading_update_levels(struct loading *loading)
 {
 	loading->dirty = false;
 	loading->must_check = true;
 	for (uint32_t l = 0; l < loading->scene->level_count; l++) {
-		bool loaded = is_needed(loading, l);
+		bool loaded = loading_is_needed(loading, l);
 		if (loaded == loading->loaded[l])
 			continue;
 		loading->loads += loaded;
-		set_loaded(loading, l, loaded);
+		loading_set_loaded(loading, l, loaded);
 	}
 }
 
 void loading_update(struct loading *loading)
 {
 	if (loading->dirty)
-		update_levels(loading);
+		loading_update_levels(loading);
 }
 
 /* Whether the box of an active stray overlaps the volume of a performer, or the box of a loaded level. */
@@ -248,7 +248,7 @@ static bool loading_is_held_by_box(struct loading *loading, uint32_t model)
 	loading->found.count = 0;
 	bvh_query(&tracker->levels, box, &loading->found);
 	for (uint32_t i = 0; i < loading->found.count; i++)
-		if (is_needed(loading, loading->found.at[i]) &&
+		if (loading_is_needed(loading, loading->found.at[i]) &&
 			aabb_overlap(box, &loading->scene->levels[loading->found.at[i]].box))
 			return true;
 	return false;
@@ -258,7 +258,7 @@ static bool loading_is_held_by_box(struct loading *loading, uint32_t model)
 static bool loading_exists_by_itself(struct loading *loading, uint32_t model)
 {
 	uint32_t level = loading->scene->models[model].level;
-	return loading->is_mover[model] || (level != SCENE_NONE && is_needed(loading, level)) ||
+	return loading->is_mover[model] || (level != SCENE_NONE && loading_is_needed(loading, level)) ||
 	       (loading->active[model] && loading_is_held_by_box(loading, model));
 }
 
@@ -340,7 +340,7 @@ static bool loading_drop_strays(struct loading *loading)
 		if (loading->visited[stray])
 			loading->strays.at[kept++] = stray;
 		else
-			deactivate(loading, stray);
+			loading_deactivate(loading, stray);
 	}
 	loading->strays.count = kept;
 	loading_end_walk(loading);
@@ -352,7 +352,7 @@ static void loading_reach(struct loading *loading, uint32_t model)
 {
 	if (loading->active[model])
 		return;
-	activate(loading, model);
+	loading_activate(loading, model);
 	loading_add_stray(loading, model);
 	vec_push(&loading->fetched, model);
 }
@@ -408,7 +408,7 @@ void loading_pack(const struct loading *loading, struct text *out)
 		pack_u64(out, loading->strays.at[i]);
 }
 
-static void unpack_stray(struct loading *loading, struct unpack *in)
+static void loading_unpack_stray(struct loading *loading, struct unpack *in)
 {
 	const struct scene *scene = loading->scene;
 	uint32_t model = unpack_count(in, scene->model_count - 1u);
@@ -418,7 +418,7 @@ static void unpack_stray(struct loading *loading, struct unpack *in)
 		return;
 	}
 	loading_add_stray(loading, model);
-	activate(loading, model);
+	loading_activate(loading, model);
 }
 
 bool loading_unpack(struct loading *loading, struct unpack *in)
@@ -427,13 +427,13 @@ bool loading_unpack(struct loading *loading, struct unpack *in)
 	uint32_t levels = unpack_count(in, UINT32_MAX);
 	for (uint32_t l = 0; l < levels && levels == scene->level_count; l++)
 		if (unpack_count(in, 1))
-			set_loaded(loading, l, true);
+			loading_set_loaded(loading, l, true);
 	loading->loads = unpack_u64(in);
 	loading->strays.count = 0;
 	uint32_t strays = unpack_count(in, scene->model_count);
 	for (uint32_t i = 0; i < strays && !in->bad; i++)
-		unpack_stray(loading, in);
+		loading_unpack_stray(loading, in);
 	for (uint32_t m = 0; m < scene->model_count; m++)
-		loading->statics[m] = static_exists(loading, m) ? ++loading->placings : 0;
+		loading->statics[m] = loading_static_exists(loading, m) ? ++loading->placings : 0;
 	return !in->bad && levels == scene->level_count;
 }

@@ -48,18 +48,18 @@ void observed_clear(struct observed *observed)
 	observed_keep(observed, 0);
 }
 
-static bool is_marked(const struct observed *observed, const struct scene *scene, uint32_t geom)
+static bool observed_is_marked(const struct observed *observed, const struct scene *scene, uint32_t geom)
 {
 	return observed->marked[scene->geoms[geom].model] == observed->calls;
 }
 
 /* Whether the body's model is marked. SCENE_NONE is the world, which is never marked. */
-static bool is_marked_end(const struct observed *observed, const struct scene *scene, uint32_t body)
+static bool observed_is_marked_end(const struct observed *observed, const struct scene *scene, uint32_t body)
 {
 	return body != SCENE_NONE && observed->marked[scene->bodies[body].model] == observed->calls;
 }
 
-static void forget_joints(struct observed *observed, uint32_t first, uint32_t count)
+static void observed_forget_joints(struct observed *observed, uint32_t first, uint32_t count)
 {
 	if (!count)
 		return;
@@ -68,33 +68,34 @@ static void forget_joints(struct observed *observed, uint32_t first, uint32_t co
 }
 
 /* Drops the contacts of marked models, and the notes of the world's own joints that connect a marked model. */
-static void drop_marked(struct observed *observed, const struct scene *scene)
+static void observed_drop_marked(struct observed *observed, const struct scene *scene)
 {
 	observed->spare.count = 0;
 	for (uint32_t i = 0; i < observed->contacts.count; i++) {
 		const struct contact_note *note = &observed->contacts.at[i];
-		if (!is_marked(observed, scene, note->geoms[0]) && !is_marked(observed, scene, note->geoms[1]))
+		if (!observed_is_marked(observed, scene, note->geoms[0]) &&
+			!observed_is_marked(observed, scene, note->geoms[1]))
 			vec_push(&observed->spare, *note);
 	}
 	for (uint32_t i = 0; i < scene->world_joints.count; i++) {
 		uint32_t joint = scene->world_joints.at[i];
-		if (is_marked_end(observed, scene, scene->joints[joint].parent) ||
-			is_marked_end(observed, scene, scene->joints[joint].child))
-			forget_joints(observed, joint, 1);
+		if (observed_is_marked_end(observed, scene, scene->joints[joint].parent) ||
+			observed_is_marked_end(observed, scene, scene->joints[joint].child))
+			observed_forget_joints(observed, joint, 1);
 	}
 	contact_notes swap = observed->contacts;
 	observed->contacts = observed->spare;
 	observed->spare = swap;
 }
 
-static void mark(struct observed *observed, const struct scene *scene, uint32_t model)
+static void observed_mark(struct observed *observed, const struct scene *scene, uint32_t model)
 {
 	const struct scene_model *m = &scene->models[model];
 	observed->marked[model] = observed->calls;
-	forget_joints(observed, m->joint_first, m->joint_count);
+	observed_forget_joints(observed, m->joint_first, m->joint_count);
 }
 
-static void take(struct observed *observed, const struct notes *notes)
+static void observed_take(struct observed *observed, const struct notes *notes)
 {
 	uint32_t count = notes->contacts.count;
 	if (count)
@@ -112,11 +113,11 @@ void observed_merge(struct observed *observed, const struct scene *scene, struct
 	observed->calls++;
 	for (uint32_t i = 0; i < count; i++)
 		for (uint32_t m = 0; acks[i]->notes && m < acks[i]->stepped; m++)
-			mark(observed, scene, acks[i]->changed.at[m]);
-	drop_marked(observed, scene);
+			observed_mark(observed, scene, acks[i]->changed.at[m]);
+	observed_drop_marked(observed, scene);
 	for (uint32_t i = 0; i < count; i++)
 		if (acks[i]->notes)
-			take(observed, acks[i]->notes);
+			observed_take(observed, acks[i]->notes);
 	notes_sort_contacts(&observed->contacts, &observed->scratch);
 }
 
@@ -126,30 +127,30 @@ void observed_forget(struct observed *observed, const struct scene *scene, const
 		return;
 	observed->calls++;
 	for (uint32_t i = 0; i < count; i++)
-		mark(observed, scene, models[i]);
-	drop_marked(observed, scene);
+		observed_mark(observed, scene, models[i]);
+	observed_drop_marked(observed, scene);
 }
 
 /* --- saving ------------------------------------------------------------------------------------------------------- */
 
-static bool is_zero(const double effort[2])
+static bool observed_is_zero(const double effort[2])
 {
 	return effort[0] == 0 && effort[1] == 0;
 }
 
-static bool is_nothing(const struct reaction *reaction)
+static bool observed_is_nothing(const struct reaction *reaction)
 {
 	return vec3_dot(reaction->force, reaction->force) == 0 && vec3_dot(reaction->torque, reaction->torque) == 0;
 }
 
-static void pack_reactions(const struct observed *observed, struct text *out)
+static void observed_pack_reactions(const struct observed *observed, struct text *out)
 {
 	uint32_t count = 0;
 	for (uint32_t j = 0; j < observed->room.joints; j++)
-		count += !is_nothing(&observed->reactions[j]);
+		count += !observed_is_nothing(&observed->reactions[j]);
 	pack_u64(out, count);
 	for (uint32_t j = 0; j < observed->room.joints; j++) {
-		if (is_nothing(&observed->reactions[j]))
+		if (observed_is_nothing(&observed->reactions[j]))
 			continue;
 		pack_u64(out, j);
 		pack_vec3(out, observed->reactions[j].force);
@@ -172,19 +173,19 @@ void observed_pack(const struct observed *observed, uint32_t what, struct text *
 		pack_vec3(out, note->force);
 	}
 	for (uint32_t j = 0; j < observed->room.joints; j++)
-		joints += !is_zero(observed->efforts[j]);
+		joints += !observed_is_zero(observed->efforts[j]);
 	pack_u64(out, joints);
 	for (uint32_t j = 0; j < observed->room.joints; j++) {
-		if (is_zero(observed->efforts[j]))
+		if (observed_is_zero(observed->efforts[j]))
 			continue;
 		pack_u64(out, j);
 		pack_double(out, observed->efforts[j][0]);
 		pack_double(out, observed->efforts[j][1]);
 	}
-	pack_reactions(observed, out);
+	observed_pack_reactions(observed, out);
 }
 
-static void unpack_reactions(struct observed *observed, const struct scene *scene, struct unpack *in)
+static void observed_unpack_reactions(struct observed *observed, const struct scene *scene, struct unpack *in)
 {
 	uint64_t count = unpack_u64(in);
 	for (uint64_t i = 0; i < count && !in->bad; i++) {
@@ -227,7 +228,7 @@ bool observed_unpack(struct observed *observed, const struct scene *scene, uint3
 		if (!in->bad)
 			memcpy(observed->efforts[note.joint], note.effort, sizeof note.effort);
 	}
-	unpack_reactions(observed, scene, in);
+	observed_unpack_reactions(observed, scene, in);
 	observed_keep(observed, *ret_what);
 	return !in->bad;
 }

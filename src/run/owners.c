@@ -14,7 +14,7 @@ void owners_fini(struct owners *owners)
 	vec_free(&owners->all);
 }
 
-static bool is_letter(char c)
+static bool owners_is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -22,10 +22,10 @@ static bool is_letter(char c)
 bool owner_name_is_valid(const char *name)
 {
 	size_t count = strlen(name);
-	if (!is_letter(*name) || count > OWNER_NAME_MAX)
+	if (!owners_is_letter(*name) || count > OWNER_NAME_MAX)
 		return false;
 	for (size_t i = 1; i < count; i++)
-		if (!is_letter(name[i]) && name[i] != '_' && !(name[i] >= '0' && name[i] <= '9'))
+		if (!owners_is_letter(name[i]) && name[i] != '_' && !(name[i] >= '0' && name[i] <= '9'))
 			return false;
 	return true;
 }
@@ -121,7 +121,7 @@ void owners_pack(const struct owners *owners, const struct scene *scene, struct 
 }
 
 /* Places of names may differ from the saved ones, when clients have joined already. */
-static bool unpack_names(struct owners *owners, struct unpack *in, uint32_t *ret_places, uint32_t count)
+static bool owners_unpack_names(struct owners *owners, struct unpack *in, uint32_t *ret_places, uint32_t count)
 {
 	for (uint32_t i = 0; i < count && !in->bad; i++) {
 		char *name = unpack_string(in);
@@ -136,7 +136,7 @@ bool owners_unpack(struct owners *owners, struct scene *scene, struct unpack *in
 	owners->rights = (enum owner_rights)unpack_count(in, OWNERS_ALL);
 	uint32_t names = unpack_count(in, OWNERS_MAX);
 	uint32_t *places = mem_alloc((names + 1) * sizeof *places);
-	bool good = !in->bad && unpack_names(owners, in, places, names);
+	bool good = !in->bad && owners_unpack_names(owners, in, places, names);
 	uint32_t count = good ? unpack_count(in, scene->model_count) : 0;
 	for (uint32_t i = 0; i < count && !in->bad; i++) {
 		uint64_t model = unpack_u64(in), owner = unpack_u64(in);

@@ -24,7 +24,7 @@ void pack_fini(struct pack *pack)
 	vec_free(&pack->ahead);
 }
 
-static bool pack_has_systems(const struct pack *pack, uint32_t model)
+static bool run_pack_has_systems(const struct pack *pack, uint32_t model)
 {
 	const struct scene_model *m = &pack->shared->scene->models[model];
 	return m->actor || (systems_count(pack->shared->systems, model) && m->body_count);
@@ -33,7 +33,7 @@ static bool pack_has_systems(const struct pack *pack, uint32_t model)
 void pack_take(struct pack *pack, uint32_t model)
 {
 	physics_take(pack->physics, model);
-	if (pack_has_systems(pack, model))
+	if (run_pack_has_systems(pack, model))
 		indices_add(&pack->with_systems, model);
 }
 
@@ -53,7 +53,7 @@ void pack_begin(struct pack *pack)
 
 /* --- a step ------------------------------------------------------------------------------------------------------- */
 
-static void pack_poison(const struct pack *pack)
+static void run_pack_poison(const struct pack *pack)
 {
 	const indices *taken = physics_taken(pack->physics);
 	if (!STATE_POISONED && !pack->shared->physics.anew)
@@ -72,7 +72,7 @@ struct system_step pack_view(struct pack *pack, uint64_t number, double time_s, 
 }
 
 /* True: something acts on the model. */
-static bool pack_drive(const struct pack *pack, uint32_t model, const struct system_step *step)
+static bool run_pack_drive(const struct pack *pack, uint32_t model, const struct system_step *step)
 {
 	const struct shared *shared = pack->shared;
 	control_clear(&shared->control, shared->scene, model);
@@ -84,17 +84,17 @@ static bool pack_drive(const struct pack *pack, uint32_t model, const struct sys
 
 void pack_pre_update(struct pack *pack, const struct system_step *step)
 {
-	pack_poison(pack);
+	run_pack_poison(pack);
 	for (uint32_t i = 0; i < pack->with_systems.count; i++) {
 		uint32_t model = pack->with_systems.at[i];
-		if (!physics_is_ahead(pack->physics, model) && pack_drive(pack, model, step))
+		if (!physics_is_ahead(pack->physics, model) && run_pack_drive(pack, model, step))
 			physics_disturb(pack->physics, model);
 	}
 }
 
 /* The systems of a sleeping model may still change their own words. Then the rest of state k is reported with these
  * words. */
-static bool pack_post_update_asleep(struct pack *pack, uint32_t model, const struct system_step *step)
+static bool run_pack_post_update_asleep(struct pack *pack, uint32_t model, const struct system_step *step)
 {
 	const struct shared *shared = pack->shared;
 	const struct state_model *m = &shared->state->models[model];
@@ -107,7 +107,7 @@ static bool pack_post_update_asleep(struct pack *pack, uint32_t model, const str
 	return words && memcmp(next + m->system_first, now + m->system_first, words * sizeof *next) != 0;
 }
 
-static void pack_append(struct pack *pack, const uint32_t *models, uint32_t count)
+static void run_pack_append(struct pack *pack, const uint32_t *models, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (!physics_is_ahead(pack->physics, models[i]))
@@ -117,7 +117,7 @@ static void pack_append(struct pack *pack, const uint32_t *models, uint32_t coun
 void pack_post_update(struct pack *pack, const struct system_step *step)
 {
 	const indices *awake = physics_awake(pack->physics), *fallen = physics_fallen_asleep(pack->physics);
-	pack_append(pack, awake->at, awake->count);
+	run_pack_append(pack, awake->at, awake->count);
 	pack->stepped = awake->count;
 	for (uint32_t i = 0; i < pack->with_systems.count; i++) {
 		uint32_t model = pack->with_systems.at[i];
@@ -126,10 +126,10 @@ void pack_post_update(struct pack *pack, const struct system_step *step)
 		bool stepped = !physics_sleeps(pack->physics, model) || physics_fell_asleep(pack->physics, model);
 		if (stepped)
 			systems_post_update(pack->shared->systems, model, step);
-		else if (pack_post_update_asleep(pack, model, step))
-			pack_append(pack, &model, 1);
+		else if (run_pack_post_update_asleep(pack, model, step))
+			run_pack_append(pack, &model, 1);
 	}
-	pack_append(pack, fallen->at, fallen->count);
+	run_pack_append(pack, fallen->at, fallen->count);
 }
 
 troupe_status pack_take_fault(struct pack *pack)
@@ -149,7 +149,7 @@ const char pack_doing_after[] = "the plug-ins, after the physics";
 /* --- a window ----------------------------------------------------------------------------------------------------- */
 
 /* A tie or a joint of the world makes a pair, however far apart the models are. */
-static bool pack_joins(const struct scene *scene, uint32_t body_a, uint32_t body_b, struct physics_pair pair)
+static bool run_pack_joins(const struct scene *scene, uint32_t body_a, uint32_t body_b, struct physics_pair pair)
 {
 	if (body_a == SCENE_NONE || body_b == SCENE_NONE)
 		return false;
@@ -157,29 +157,29 @@ static bool pack_joins(const struct scene *scene, uint32_t body_a, uint32_t body
 	return MIN(a, b) == pair.a && MAX(a, b) == pair.b;
 }
 
-static bool pack_are_joined(const struct scene *scene, struct physics_pair pair)
+static bool run_pack_are_joined(const struct scene *scene, struct physics_pair pair)
 {
 	bool joined = false;
 	for (uint32_t i = 0; i < scene->world_joints.count && !joined; i++) {
 		const struct scene_joint *joint = &scene->joints[scene->world_joints.at[i]];
-		joined = pack_joins(scene, joint->parent, joint->child, pair);
+		joined = run_pack_joins(scene, joint->parent, joint->child, pair);
 	}
 	for (uint32_t i = 0; i < scene->ties.count && !joined; i++)
-		joined = pack_joins(scene, scene->ties.at[i].bodies[0], scene->ties.at[i].bodies[1], pair);
+		joined = run_pack_joins(scene, scene->ties.at[i].bodies[0], scene->ties.at[i].bodies[1], pair);
 	return joined;
 }
 
 /* Ties and joints of the world stay as they are in a window. */
-static void pack_note_joined(struct pack *pack, const struct step_part *part)
+static void run_pack_note_joined(struct pack *pack, const struct step_part *part)
 {
 	const struct shared *shared = pack->shared;
 	pack->joined.count = 0;
 	for (uint32_t i = 0; i < part->near_count; i++)
-		vec_push(&pack->joined,
-			shared->physics.rule != PHYSICS_BREAK_TIES && pack_are_joined(shared->scene, part->near[i]));
+		vec_push(&pack->joined, shared->physics.rule != PHYSICS_BREAK_TIES &&
+						run_pack_are_joined(shared->scene, part->near[i]));
 }
 
-static void pack_find_pairs(struct pack *pack, const struct step_part *part)
+static void run_pack_find_pairs(struct pack *pack, const struct step_part *part)
 {
 	pack->pairs.count = 0;
 	for (uint32_t i = 0; i < part->near_count; i++) {
@@ -190,7 +190,7 @@ static void pack_find_pairs(struct pack *pack, const struct step_part *part)
 }
 
 /* The model has its next state, the i-th of the window. True: the first that it has in this window. */
-static bool pack_go_on(struct pack *pack, uint32_t model, uint32_t i)
+static bool run_pack_go_on(struct pack *pack, uint32_t model, uint32_t i)
 {
 	const struct step *step = pack->step;
 	struct shared *shared = pack->shared;
@@ -222,48 +222,48 @@ static bool pack_go_on(struct pack *pack, uint32_t model, uint32_t i)
 
 /* --- models that go ahead ----------------------------------------------------------------------------------------- */
 
-static struct system_step pack_view_of(struct pack *pack, uint32_t i)
+static struct system_step run_pack_view_of(struct pack *pack, uint32_t i)
 {
 	const struct step *step = pack->step;
 	const double time_s = step->even_since_s + (double)(step->even_steps + i - 1) * step->dt;
 	return pack_view(pack, step->number + i - 1, time_s, step->dt);
 }
 
-static void pack_pre_update_ahead(
+static void run_pack_pre_update_ahead(
 	struct pack *pack, const uint32_t *models, uint32_t count, const struct system_step *view)
 {
 	for (uint32_t m = 0; m < count; m++) {
 		if (STATE_POISONED)
 			state_poison_next(pack->shared->state, models[m]);
-		if (pack_has_systems(pack, models[m]) && pack_drive(pack, models[m], view))
+		if (run_pack_has_systems(pack, models[m]) && run_pack_drive(pack, models[m], view))
 			physics_disturb_ahead(pack->physics, models[m]);
 	}
 }
 
 /* The i-th step. In the first one systems have decided already, together with all others. False: it failed, or was
  * given up. */
-static bool pack_step_ahead(struct pack *pack, struct worker *worker, uint32_t at, uint32_t i)
+static bool run_pack_step_ahead(struct pack *pack, struct worker *worker, uint32_t at, uint32_t i)
 {
 	struct physics *physics = pack->physics;
 	struct pack_ahead *own = &pack->ahead.at[at];
-	struct system_step view = pack_view_of(pack, i);
+	struct system_step view = run_pack_view_of(pack, i);
 	struct troupe_error error;
 	uint32_t count;
 	const uint32_t *models = physics_ahead_models(physics, at, &count);
 	view.fault = &own->fault;
 	if (i > 1)
-		pack_pre_update_ahead(pack, models, count, &view);
+		run_pack_pre_update_ahead(pack, models, count, &view);
 	troupe_status status = worker_step_ahead(worker, physics, at, &error);
 	physics_end_ahead(physics, at, pack->shared->boxes);
 	if (status || physics_abandoned(physics) || physics_diverged(physics) != SCENE_NONE)
 		return false;
 	for (uint32_t m = 0; m < count; m++)
-		if (pack_has_systems(pack, models[m]))
+		if (run_pack_has_systems(pack, models[m]))
 			systems_post_update(pack->shared->systems, models[m], &view);
 	if (own->fault.error.status)
 		return false;
 	for (uint32_t m = 0; m < count; m++)
-		(void)pack_go_on(pack, models[m], i);
+		(void)run_pack_go_on(pack, models[m], i);
 	return true;
 }
 
@@ -272,12 +272,12 @@ void pack_take_ahead(struct pack *pack, struct worker *worker, uint32_t at)
 	struct pack_ahead *own = &pack->ahead.at[at];
 	own->good = 0;
 	own->fault.error.status = TROUPE_OK;
-	while (own->good < pack->step->window && pack_step_ahead(pack, worker, at, own->good + 1))
+	while (own->good < pack->step->window && run_pack_step_ahead(pack, worker, at, own->good + 1))
 		own->good++;
 }
 
 /* After physics_begin() of the first step. */
-static void pack_send_ahead(struct pack *pack, const struct step_part *part)
+static void run_pack_send_ahead(struct pack *pack, const struct step_part *part)
 {
 	struct physics *physics = pack->physics;
 	const struct step *step = pack->step;
@@ -299,7 +299,7 @@ static void pack_send_ahead(struct pack *pack, const struct step_part *part)
 }
 
 /* Whether nothing is left to do in the steps after the first: all that is awake, or has systems, has gone ahead. */
-static bool pack_is_all_ahead(const struct pack *pack)
+static bool run_pack_is_all_ahead(const struct pack *pack)
 {
 	const indices *awake = physics_awake(pack->physics);
 	bool all = true;
@@ -312,12 +312,12 @@ static bool pack_is_all_ahead(const struct pack *pack)
 
 /* --- all others, step by step ------------------------------------------------------------------------------------- */
 
-static void pack_says(struct pack *pack, const char *what)
+static void run_pack_says(struct pack *pack, const char *what)
 {
 	atomic_store_explicit(pack->doing, what, memory_order_relaxed);
 }
 
-static troupe_status pack_step_physics(struct pack *pack, const struct step_part *part, uint32_t i)
+static troupe_status run_pack_step_physics(struct pack *pack, const struct step_part *part, uint32_t i)
 {
 	struct physics *physics = pack->physics;
 	const struct physics_pair *pairs = i > 1 ? pack->pairs.at : part->pairs;
@@ -326,7 +326,7 @@ static troupe_status pack_step_physics(struct pack *pack, const struct step_part
 	if (pack_take_fault(pack))
 		return pack->status;
 	if (i == 1)
-		pack_send_ahead(pack, part);
+		run_pack_send_ahead(pack, part);
 	pack->status = pack->step_worlds(pack->ctx, &pack->error);
 	struct troupe_error end_error;
 	troupe_status ended = physics_end(physics, pack->shared->boxes, &end_error); /* also after a failure */
@@ -337,20 +337,20 @@ static troupe_status pack_step_physics(struct pack *pack, const struct step_part
 }
 
 /* The i-th step, from 1. False: it failed, or was given up. */
-static bool pack_take_one(struct pack *pack, const struct step_part *part, uint32_t i)
+static bool run_pack_take_one(struct pack *pack, const struct step_part *part, uint32_t i)
 {
-	struct system_step view = pack_view_of(pack, i);
+	struct system_step view = run_pack_view_of(pack, i);
 	if (i > 1)
-		pack_find_pairs(pack, part);
-	pack_says(pack, pack_doing_before);
+		run_pack_find_pairs(pack, part);
+	run_pack_says(pack, pack_doing_before);
 	pack_pre_update(pack, &view);
-	pack_says(pack, pack_doing_physics);
+	run_pack_says(pack, pack_doing_physics);
 	if (pack->step->measure && i == pack->step->window)
 		physics_measure(pack->physics);
-	if (pack_step_physics(pack, part, i) || physics_abandoned(pack->physics))
+	if (run_pack_step_physics(pack, part, i) || physics_abandoned(pack->physics))
 		return false;
 	const uint32_t before = pack->changed.count;
-	pack_says(pack, pack_doing_after);
+	run_pack_says(pack, pack_doing_after);
 	pack_post_update(pack, &view);
 	pack->moved.count = 0;
 	if (pack->changed.count > before)
@@ -360,19 +360,19 @@ static bool pack_take_one(struct pack *pack, const struct step_part *part, uint3
 	if (pack_take_fault(pack))
 		return false;
 	for (uint32_t m = 0; m < pack->moved.count; m++)
-		if (pack_go_on(pack, pack->moved.at[m], i))
+		if (run_pack_go_on(pack, pack->moved.at[m], i))
 			vec_push(&pack->changed, pack->moved.at[m]);
 	return true;
 }
 
 /* Returns how many steps were well. */
-static uint32_t pack_take_steps(struct pack *pack, const struct step_part *part)
+static uint32_t run_pack_take_steps(struct pack *pack, const struct step_part *part)
 {
 	uint32_t good = 0;
 	pack->ahead_good = pack->step->window;
-	pack_note_joined(pack, part);
-	while (good < pack->ahead_good && pack_take_one(pack, part, good + 1))
-		if (++good == 1 && pack_is_all_ahead(pack))
+	run_pack_note_joined(pack, part);
+	while (good < pack->ahead_good && run_pack_take_one(pack, part, good + 1))
+		if (++good == 1 && run_pack_is_all_ahead(pack))
 			good = pack->ahead_good;
 	physics_close_ahead(pack->physics);
 	return MIN(good, pack->ahead_good);
@@ -385,7 +385,7 @@ uint32_t pack_take_window(struct pack *pack, const struct step *step, const stru
 	pack->hashes.count = 0;
 	if (step->hashes)
 		memset(vec_append(&pack->hashes, step->window), 0, step->window * sizeof *pack->hashes.at);
-	uint32_t good = pack_take_steps(pack, part);
+	uint32_t good = run_pack_take_steps(pack, part);
 	pack->stepped = 0;
 	for (uint32_t i = 0; step->origins && i < pack->changed.count; i++) {
 		struct touch_sweep *sweep = &pack->shared->sweeps[pack->changed.at[i]];

@@ -49,7 +49,7 @@ void pairs_wake_in(struct pairs *pairs, const struct aabb *box)
 }
 
 /* Wakes the models that rested on the model, or hung from it. */
-static void wake_around(struct pairs *pairs, uint32_t model)
+static void pairs_wake_around(struct pairs *pairs, uint32_t model)
 {
 	const struct touch *touch = &pairs->shared->touch;
 	pairs_wake_in(pairs, &pairs->shared->boxes[model].box);
@@ -92,7 +92,7 @@ void pairs_remove(struct pairs *pairs, uint32_t model)
 	if (!shared->scene->models[model].body_count)
 		return;
 	touch_remove(&shared->touch, model);
-	wake_around(pairs, model);
+	pairs_wake_around(pairs, model);
 	pairs->due = 0; /* its pairs do not count any more */
 }
 
@@ -105,7 +105,7 @@ void pairs_unload(struct pairs *pairs, uint32_t model)
 	touch_unload(&shared->touch, model, &shared->boxes[model].box);
 	if (!was_here)
 		return;
-	wake_around(pairs, model);
+	pairs_wake_around(pairs, model);
 	pairs->due = 0;
 }
 
@@ -155,12 +155,12 @@ void pairs_reshaped(struct pairs *pairs, uint32_t model)
 
 /* --- pairs of a step ---------------------------------------------------------------------------------------------- */
 
-static int compare(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+static int pairs_compare(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
 	return a != c ? (a < c ? -1 : 1) : b != d ? (b < d ? -1 : 1) : 0;
 }
 
-static bool still_counts(const struct pairs *pairs, const struct recent_pair *old, uint64_t k)
+static bool pairs_still_counts(const struct pairs *pairs, const struct recent_pair *old, uint64_t k)
 {
 	const struct touch_model *models = pairs->shared->touch.models;
 	return old->until > k && models[old->a].here && models[old->b].here;
@@ -209,7 +209,7 @@ void pairs_merge(struct pairs *pairs, uint64_t k)
 		struct recent_pair none = {UINT32_MAX, UINT32_MAX, 0, false};
 		struct recent_pair old = j < olds.count ? olds.at[j] : none;
 		struct touch_pair pair = i < found->count ? found->at[i] : (struct touch_pair){none.a, none.b};
-		int order = compare(pair.a, pair.b, old.a, old.b);
+		int order = pairs_compare(pair.a, pair.b, old.a, old.b);
 		j += order >= 0;
 		if (order <= 0) {
 			i++;
@@ -223,7 +223,7 @@ void pairs_merge(struct pairs *pairs, uint64_t k)
 		}
 		if (old.until == UINT64_MAX)
 			old.until = k + pairs_keep_steps(pairs);
-		if (!still_counts(pairs, &old, k)) {
+		if (!pairs_still_counts(pairs, &old, k)) {
 			vec_push(&pairs->changes, (struct pair_change){old.a, old.b, PAIR_ENDS});
 			continue;
 		}

@@ -8,7 +8,7 @@
 /* --- from part to part -------------------------------------------------------------------------------------------- */
 
 /* First models come, then models go, each with all effects before the next one: which models wake depends on it. */
-static void hand_on_models(struct plan *plan)
+static void plan_hand_on_models(struct plan *plan)
 {
 	struct loading *loading = &plan->loading;
 	for (uint32_t i = 0; i < loading->changed_levels.count; i++)
@@ -31,11 +31,11 @@ static void hand_on_models(struct plan *plan)
 static void plan_end_models(struct plan *plan)
 {
 	loading_empty(&plan->loading);
-	hand_on_models(plan);
+	plan_hand_on_models(plan);
 	pairs_clear(&plan->pairs);
 }
 
-static void hand_on_pairs(struct plan *plan)
+static void plan_hand_on_pairs(struct plan *plan)
 {
 	for (uint32_t i = 0; i < plan->pairs.changes.count; i++) {
 		struct pair_change change = plan->pairs.changes.at[i];
@@ -62,7 +62,7 @@ static void plan_look(struct plan *plan, uint32_t model)
 }
 
 /* Takes the scene's data of the model. */
-static void learn(struct plan *plan, uint32_t model)
+static void plan_learn(struct plan *plan, uint32_t model)
 {
 	dispatch_learn_pin(&plan->dispatch, model);
 	if (!loading_learn(&plan->loading, model))
@@ -90,7 +90,7 @@ void plan_fini(struct plan *plan)
 	vec_free(&plan->gone);
 }
 
-static void fit(struct plan *plan)
+static void plan_fit(struct plan *plan)
 {
 	loading_fit(&plan->loading);
 	dispatch_fit(&plan->dispatch);
@@ -165,12 +165,12 @@ void plan_looked_back(struct plan *plan)
 void plan_add(struct plan *plan, uint32_t model)
 {
 	struct shared *shared = plan->shared;
-	fit(plan);
+	plan_fit(plan);
 	shared->boxes[model].box = state_model_box(shared->state, model, false);
 	cost_forget(&shared->costs, model);
-	learn(plan, model);
+	plan_learn(plan, model);
 	loading_add(&plan->loading, model);
-	hand_on_models(plan);
+	plan_hand_on_models(plan);
 	if (loading_is_cargo(&plan->loading, model) && !plan->loading.active[model])
 		pairs_unload(&plan->pairs, model);
 	plan_look(plan, model);
@@ -182,10 +182,10 @@ void plan_remove(struct plan *plan, uint32_t model)
 	if (plan->shared->tracker.performer_of[model] != SCENE_NONE)
 		dispatch_crossed(&plan->dispatch, model, false);
 	loading_remove(&plan->loading, model);
-	hand_on_models(plan);
-	learn(plan, model);
+	plan_hand_on_models(plan);
+	plan_learn(plan, model);
 	pairs_forget(&plan->pairs, model);
-	hand_on_pairs(plan);
+	plan_hand_on_pairs(plan);
 	dispatch_forget(&plan->dispatch, model);
 	pairs_wake_in(&plan->pairs, &plan->shared->boxes[model].box);
 }
@@ -226,9 +226,9 @@ void plan_tied(struct plan *plan, uint32_t model)
 
 void plan_performer(struct plan *plan, uint32_t model)
 {
-	learn(plan, model); /* a static performer exists whether its levels are loaded or not */
+	plan_learn(plan, model); /* a static performer exists whether its levels are loaded or not */
 	loading_performer(&plan->loading, model);
-	hand_on_models(plan);
+	plan_hand_on_models(plan);
 	plan_look(plan, model);
 	dispatch_crossed(&plan->dispatch, model, false);
 }
@@ -248,7 +248,7 @@ bool plan_levels(struct plan *plan)
 	do {
 		for (uint32_t i = 0; i < loading->went.count; i++)
 			vec_push(&plan->gone, loading->went.at[i]);
-		hand_on_models(plan);
+		plan_hand_on_models(plan);
 		changed |= pairs_find(&plan->pairs);
 	} while (loading_settle(loading, changed));
 	return changed;
@@ -259,7 +259,7 @@ void plan_step(struct plan *plan, bool changed, uint64_t k, double ahead_s)
 	changed |= pairs_look_ahead(&plan->pairs, ahead_s);
 	pairs_update(&plan->pairs, changed, k);
 	if (plan->pairs.changes.count)
-		hand_on_pairs(plan);
+		plan_hand_on_pairs(plan);
 	dispatch_step(&plan->dispatch, &plan->loading, changed, k);
 }
 
@@ -276,7 +276,7 @@ void plan_pack(const struct plan *plan, struct text *out)
 }
 
 /* Makes the tracker anew, as if all performers had just been found. */
-static void track_anew(struct plan *plan)
+static void plan_track_anew(struct plan *plan)
 {
 	struct tracker *tracker = &plan->shared->tracker;
 	const bool minds_all = tracker->minds_all;
@@ -310,13 +310,13 @@ void plan_clear(struct plan *plan)
 bool plan_unpack(struct plan *plan, struct unpack *in)
 {
 	plan->pairs.restoring = true; /* models asleep in the saved state stay asleep */
-	fit(plan);
-	track_anew(plan);
+	plan_fit(plan);
+	plan_track_anew(plan);
 	for (uint32_t m = 0; m < plan->loading.room; m++)
-		learn(plan, m);
+		plan_learn(plan, m);
 	plan_reset(plan);
 	bool good = loading_unpack(&plan->loading, in);
-	hand_on_models(plan);
+	plan_hand_on_models(plan);
 	plan->pairs.restoring = false;
 	return good;
 }

@@ -47,29 +47,29 @@ struct preparer {
 
 /* --- one command -------------------------------------------------------------------------------------------------- */
 
-static uint32_t item_count(const struct prepared *prepared)
+static uint32_t prepare_item_count(const struct prepared *prepared)
 {
 	return prepared->several ? (uint32_t)((const Gz__Msgs__EntityFactoryV *)prepared->message)->n_data : 1;
 }
 
-static const Gz__Msgs__EntityFactory *item(const struct prepared *prepared, uint32_t i)
+static const Gz__Msgs__EntityFactory *prepare_item(const struct prepared *prepared, uint32_t i)
 {
 	const Gz__Msgs__EntityFactoryV *several = (const void *)prepared->message;
 	return prepared->several ? several->data[i] : (const Gz__Msgs__EntityFactory *)prepared->message;
 }
 
-static void make(const struct edit_options *options, struct prepared *prepared)
+static void prepare_make(const struct edit_options *options, struct prepared *prepared)
 {
-	prepared->count = item_count(prepared);
+	prepared->count = prepare_item_count(prepared);
 	prepared->sources = mem_alloc(prepared->count * sizeof(struct edit_source *));
 	for (uint32_t i = 0; i < prepared->count; i++) {
-		prepared->sources[i] = edit_prepare(options, prepared->reading, item(prepared, i));
+		prepared->sources[i] = edit_prepare(options, prepared->reading, prepare_item(prepared, i));
 		if (prepared->sources[i])
 			prepared->bytes += edit_prepared_bytes(prepared->sources[i]);
 	}
 }
 
-static void destroy(struct prepared *prepared)
+static void prepare_destroy(struct prepared *prepared)
 {
 	for (uint32_t i = 0; i < prepared->count; i++)
 		edit_unprepare(prepared->sources[i]);
@@ -78,7 +78,7 @@ static void destroy(struct prepared *prepared)
 }
 
 /* Under the lock. */
-static void set_ready(struct preparer *preparer, struct prepared *prepared)
+static void prepare_set_ready(struct preparer *preparer, struct prepared *prepared)
 {
 	preparer->held++;
 	preparer->held_bytes += prepared->bytes;
@@ -86,35 +86,35 @@ static void set_ready(struct preparer *preparer, struct prepared *prepared)
 	pthread_cond_broadcast(&preparer->done);
 }
 
-static bool is_full(const struct preparer *preparer)
+static bool prepare_is_full(const struct preparer *preparer)
 {
 	return preparer->held >= PREPARE_COMMANDS_MAX || preparer->held_bytes >= PREPARE_BYTES_MAX;
 }
 
 /* --- the heap ----------------------------------------------------------------------------------------------------- */
 
-static bool before(const struct prepared *a, const struct prepared *b)
+static bool prepare_before(const struct prepared *a, const struct prepared *b)
 {
 	return a->step != b->step ? a->step < b->step : a->order < b->order;
 }
 
-static void push(struct preparer *preparer, struct prepared *new)
+static void prepare_push(struct preparer *preparer, struct prepared *new)
 {
 	vec_push(&preparer->heap, new);
 	uint32_t at = preparer->heap.count - 1;
-	for (; at && before(new, preparer->heap.at[(at - 1) / 2]); at = (at - 1) / 2)
+	for (; at && prepare_before(new, preparer->heap.at[(at - 1) / 2]); at = (at - 1) / 2)
 		preparer->heap.at[at] = preparer->heap.at[(at - 1) / 2];
 	preparer->heap.at[at] = new;
 }
 
-static struct prepared *pop(struct preparer *preparer)
+static struct prepared *prepare_pop(struct preparer *preparer)
 {
 	struct prepared *least = preparer->heap.at[0], *last = preparer->heap.at[--preparer->heap.count];
 	uint32_t count = preparer->heap.count, at = 0;
 	for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
-		if (child + 1 < count && before(preparer->heap.at[child + 1], preparer->heap.at[child]))
+		if (child + 1 < count && prepare_before(preparer->heap.at[child + 1], preparer->heap.at[child]))
 			child++;
-		if (before(last, preparer->heap.at[child]))
+		if (prepare_before(last, preparer->heap.at[child]))
 			break;
 		preparer->heap.at[at] = preparer->heap.at[child];
 	}
@@ -124,43 +124,43 @@ static struct prepared *pop(struct preparer *preparer)
 
 /* --- the thread --------------------------------------------------------------------------------------------------- */
 
-static void *work(void *ctx)
+static void *prepare_work(void *ctx)
 {
 	struct preparer *preparer = ctx;
 	pthread_mutex_lock(&preparer->lock);
 	while (!preparer->end) {
-		bool may = !preparer->rest && (preparer->waiting || !is_full(preparer));
+		bool may = !preparer->rest && (preparer->waiting || !prepare_is_full(preparer));
 		if (!may || !preparer->heap.count) {
 			pthread_cond_wait(&preparer->work, &preparer->lock);
 			continue;
 		}
-		struct prepared *next = pop(preparer);
+		struct prepared *next = prepare_pop(preparer);
 		if (next->dropped) {
-			destroy(next);
+			prepare_destroy(next);
 			pthread_cond_broadcast(&preparer->done);
 			continue;
 		}
 		atomic_store_explicit(&next->state, WORKING, memory_order_relaxed);
 		preparer->busy = true;
 		pthread_mutex_unlock(&preparer->lock);
-		make(&preparer->options, next);
+		prepare_make(&preparer->options, next);
 		pthread_mutex_lock(&preparer->lock);
 		preparer->busy = false;
-		set_ready(preparer, next);
+		prepare_set_ready(preparer, next);
 	}
 	pthread_mutex_unlock(&preparer->lock);
 	return NULL;
 }
 
 /* Under the lock. The thread takes no signals: other threads of the process do. False: it cannot be started. */
-static bool start(struct preparer *preparer)
+static bool prepare_start(struct preparer *preparer)
 {
 	sigset_t all, kept;
 	if (preparer->has_thread)
 		return true;
 	sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &kept);
-	int code = pthread_create(&preparer->thread, NULL, work, preparer);
+	int code = pthread_create(&preparer->thread, NULL, prepare_work, preparer);
 	(void)pthread_sigmask(SIG_SETMASK, &kept, NULL);
 	mem_check_thread(code);
 	preparer->has_thread = !code;
@@ -190,7 +190,7 @@ void preparer_destroy(struct preparer *preparer)
 	if (preparer->has_thread)
 		(void)pthread_join(preparer->thread, NULL);
 	for (uint32_t i = 0; i < preparer->heap.count; i++)
-		destroy(preparer->heap.at[i]);
+		prepare_destroy(preparer->heap.at[i]);
 	vec_free(&preparer->heap);
 	pthread_cond_destroy(&preparer->work);
 	pthread_cond_destroy(&preparer->done);
@@ -213,7 +213,7 @@ static enum edit_reading prepare_reading_of(const struct preparer *preparer, con
 	return is_limited ? EDIT_READS_PLACES : EDIT_READS_NAMED;
 }
 
-static struct prepared prepared_raw(struct preparer *preparer, const struct command *command)
+static struct prepared prepare_prepared_raw(struct preparer *preparer, const struct command *command)
 {
 	return (struct prepared){.preparer = preparer,
 		.message = command->message,
@@ -225,21 +225,21 @@ static struct prepared prepared_raw(struct preparer *preparer, const struct comm
 void preparer_give(struct preparer *preparer, struct command *command, bool soon)
 {
 	struct prepared *new = mem_alloc(sizeof *new);
-	*new = prepared_raw(preparer, command);
+	*new = prepare_prepared_raw(preparer, command);
 	command->prepared = new;
 	pthread_mutex_lock(&preparer->lock);
-	bool now = (soon && !is_full(preparer)) || !start(preparer);
+	bool now = (soon && !prepare_is_full(preparer)) || !prepare_start(preparer);
 	if (!now) {
 		new->order = preparer->order++;
-		push(preparer, new);
+		prepare_push(preparer, new);
 		pthread_cond_signal(&preparer->work);
 	}
 	pthread_mutex_unlock(&preparer->lock);
 	if (!now)
 		return;
-	make(&preparer->options, new);
+	prepare_make(&preparer->options, new);
 	pthread_mutex_lock(&preparer->lock);
-	set_ready(preparer, new);
+	prepare_set_ready(preparer, new);
 	pthread_mutex_unlock(&preparer->lock);
 }
 
@@ -258,7 +258,7 @@ struct edit_source *const *prepared_wait(struct prepared *prepared)
 	return prepared->sources;
 }
 
-static void collect_from(const struct edit_source *source, struct files *files)
+static void prepare_collect_from(const struct edit_source *source, struct files *files)
 {
 	if (source)
 		edit_prepared_files(source, files);
@@ -267,17 +267,18 @@ static void collect_from(const struct edit_source *source, struct files *files)
 void prepared_collect(struct prepared *prepared, struct files *files)
 {
 	bool ready = atomic_load_explicit(&prepared->state, memory_order_acquire) == READY;
-	for (uint32_t i = 0; i < item_count(prepared); i++) {
-		struct edit_source *own =
-			ready ? NULL : edit_prepare(&prepared->preparer->options, prepared->reading, item(prepared, i));
-		collect_from(ready ? prepared->sources[i] : own, files);
+	for (uint32_t i = 0; i < prepare_item_count(prepared); i++) {
+		struct edit_source *own = ready ? NULL
+						: edit_prepare(&prepared->preparer->options, prepared->reading,
+							  prepare_item(prepared, i));
+		prepare_collect_from(ready ? prepared->sources[i] : own, files);
 		edit_unprepare(own);
 	}
 }
 
 void preparer_collect(struct preparer *preparer, const struct command *command, struct files *files)
 {
-	struct prepared raw = prepared_raw(preparer, command);
+	struct prepared raw = prepare_prepared_raw(preparer, command);
 	prepared_collect(&raw, files);
 }
 
@@ -298,7 +299,7 @@ void prepared_release(struct prepared *prepared)
 	}
 	pthread_mutex_unlock(&preparer->lock);
 	if (ready)
-		destroy(prepared);
+		prepare_destroy(prepared);
 }
 
 void preparer_finish(struct preparer *preparer)

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAP_NS 20000000u           /* a sleeping primary checks `stop` this often */
+#define PRIMARY_NAP_NS 20000000u   /* a sleeping primary checks `stop` this often */
 #define PACE_LAG_MAX_NS 500000000u /* a larger delay is not caught up */
 
 void primary_init(struct primary *primary, const struct primary_options *options, struct shared *shared)
@@ -41,7 +41,7 @@ void primary_init(struct primary *primary, const struct primary_options *options
 	primary->plan.dispatch.chaos_moves = options->chaos_moves;
 }
 
-static void free_taken(struct primary *primary)
+static void primary_free_taken(struct primary *primary)
 {
 	for (uint32_t i = 0; i < primary->taken.count; i++)
 		command_fini(&primary->taken.at[i]);
@@ -59,7 +59,7 @@ void primary_answer_waiting(struct primary *primary, uint64_t step, troupe_statu
 
 void primary_fini(struct primary *primary)
 {
-	free_taken(primary);
+	primary_free_taken(primary);
 	vec_free(&primary->taken);
 	edit_fini(&primary->edit);
 	plan_fini(&primary->plan);
@@ -164,7 +164,7 @@ static void primary_end_pause(struct primary *primary, uint64_t now_ns)
 	primary->paused_since_ns = 0;
 }
 
-static void end(struct primary *primary, troupe_status status)
+static void primary_end(struct primary *primary, troupe_status status)
 {
 	primary->ended = true;
 	primary->status = status;
@@ -179,7 +179,7 @@ double primary_pace(const struct primary *primary)
 }
 
 /* Real time that a step should take, in s; 0: as little as possible. */
-static double step_real_s(const struct primary *primary)
+static double primary_step_real_s(const struct primary *primary)
 {
 	double factor = primary_pace(primary);
 	return factor > 0 ? primary->edit.step_s / factor : 0;
@@ -187,7 +187,7 @@ static double step_real_s(const struct primary *primary)
 
 /* --- merge ------------------------------------------------------------------------------------------------------ */
 
-static void count_time(struct primary *primary, struct ack *const *acks)
+static void primary_count_time(struct primary *primary, struct ack *const *acks)
 {
 	uint32_t slowest = 0;
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++) {
@@ -215,7 +215,7 @@ bool primary_has_reached(const struct primary *primary, double time_s)
 }
 
 /* Models of the secondary that it did not step are asleep, and cost nothing. */
-static void take_costs(struct primary *primary, const struct ack *ack)
+static void primary_take_costs(struct primary *primary, const struct ack *ack)
 {
 	struct shared *shared = primary->shared;
 	const uint32_t *owner = primary->plan.dispatch.roster.now.model;
@@ -228,7 +228,7 @@ static void take_costs(struct primary *primary, const struct ack *ack)
 
 /* Does for a remote secondary what a secondary in this process does itself: writes the boxes of state k+1, lists
  * leavers, writes costs. */
-static void derive(struct primary *primary, struct ack *ack)
+static void primary_derive(struct primary *primary, struct ack *ack)
 {
 	struct shared *shared = primary->shared;
 	ack->leavers.count = 0;
@@ -241,18 +241,18 @@ static void derive(struct primary *primary, struct ack *ack)
 			vec_push(&ack->leavers, model);
 	}
 	if (primary->step.measure)
-		take_costs(primary, ack);
+		primary_take_costs(primary, ack);
 }
 
-static void take_remote(struct primary *primary, struct ack *const *acks)
+static void primary_take_remote(struct primary *primary, struct ack *const *acks)
 {
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
-		derive(primary, acks[i]);
+		primary_derive(primary, acks[i]);
 	primary->remote.acked(primary->remote.ctx, &primary->step, true);
 }
 
 /* The number of the moving step, of those that were just taken, in which the model changed last. */
-static uint64_t last_change(const struct primary *primary, uint32_t model)
+static uint64_t primary_last_change(const struct primary *primary, uint32_t model)
 {
 	const struct touch_sweep *sweep = &primary->shared->sweeps[model];
 	uint32_t step = primary->window.steps > 1 ? sweep->last : 1;
@@ -260,7 +260,7 @@ static uint64_t last_change(const struct primary *primary, uint32_t model)
 }
 
 /* State k becomes that after the step for all models that changed. */
-static void advance(struct primary *primary, struct ack *const *acks)
+static void primary_advance_state(struct primary *primary, struct ack *const *acks)
 {
 	struct shared *shared = primary->shared;
 	primary->changed = 0;
@@ -269,7 +269,7 @@ static void advance(struct primary *primary, struct ack *const *acks)
 		for (uint32_t m = 0; m < acks[i]->changed.count; m++) {
 			state_advance(shared->state, acks[i]->changed.at[m]);
 			shared->state->models[acks[i]->changed.at[m]].changed_at =
-				last_change(primary, acks[i]->changed.at[m]);
+				primary_last_change(primary, acks[i]->changed.at[m]);
 			touch_moved(&shared->touch, acks[i]->changed.at[m]);
 		}
 	}
@@ -283,7 +283,7 @@ static void advance(struct primary *primary, struct ack *const *acks)
 		primary_pause(primary);
 }
 
-static bool some_abandoned(const struct primary *primary, struct ack *const *acks)
+static bool primary_some_abandoned(const struct primary *primary, struct ack *const *acks)
 {
 	bool abandoned = false;
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
@@ -293,7 +293,7 @@ static bool some_abandoned(const struct primary *primary, struct ack *const *ack
 
 /* The ack that failed; NULL: none did. If several models diverged in the step, the model with the lowest number is
  * named, whichever secondary has it. */
-static const struct ack *failed_ack(const struct primary *primary, struct ack *const *acks)
+static const struct ack *primary_failed_ack(const struct primary *primary, struct ack *const *acks)
 {
 	const struct ack *failed = NULL;
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
@@ -303,7 +303,7 @@ static const struct ack *failed_ack(const struct primary *primary, struct ack *c
 }
 
 /* On failure no model advances: state k stays the last good one. */
-static troupe_status take_acks(struct primary *primary, struct ack *const *acks)
+static troupe_status primary_take_all_acks(struct primary *primary, struct ack *const *acks)
 {
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++) {
 		troupe_status status =
@@ -311,7 +311,7 @@ static troupe_status take_acks(struct primary *primary, struct ack *const *acks)
 		if (status)
 			return status;
 	}
-	const struct ack *failed = failed_ack(primary, acks);
+	const struct ack *failed = primary_failed_ack(primary, acks);
 	if (!failed)
 		return TROUPE_OK;
 	lockstep_take_back(&primary->lockstep);
@@ -322,14 +322,14 @@ static troupe_status take_acks(struct primary *primary, struct ack *const *acks)
 bool primary_take_acks(struct primary *primary, struct ack *const *acks)
 {
 	assert(!lockstep_complete(&primary->lockstep));
-	troupe_status status = take_acks(primary, acks);
-	if (!status && !some_abandoned(primary, acks))
+	troupe_status status = primary_take_all_acks(primary, acks);
+	if (!status && !primary_some_abandoned(primary, acks))
 		return true;
 	if (!status)
 		primary_take_back(primary);
 	primary->end_ns = clock_now_ns();
 	primary_end_pause(primary, primary->end_ns);
-	end(primary, status);
+	primary_end(primary, status);
 	return false;
 }
 
@@ -391,7 +391,7 @@ bool primary_prove(struct primary *primary, struct ack *const *acks)
 }
 
 /* The step is state k to k+1; a reading of another time than that of k+1 is of k. */
-static void keep_last(const struct primary *primary, const struct readings *readings)
+static void primary_keep_last(const struct primary *primary, const struct readings *readings)
 {
 	for (uint32_t i = 0; i < readings->list.count; i++) {
 		const struct reading *reading = &readings->list.at[i];
@@ -405,7 +405,7 @@ static void keep_last(const struct primary *primary, const struct readings *read
 	}
 }
 
-static void take_readings(struct primary *primary, struct ack *const *acks)
+static void primary_take_readings(struct primary *primary, struct ack *const *acks)
 {
 	struct readings *readings = &primary->readings;
 	primary->seen_ns = primary->window.steps > 1
@@ -422,7 +422,7 @@ static void take_readings(struct primary *primary, struct ack *const *acks)
 			primary->plan.dispatch.roster.now.model, readings);
 	readings_sort(readings);
 	if (primary->shared->sensors->held)
-		keep_last(primary, readings);
+		primary_keep_last(primary, readings);
 	primary->reading_count += readings->list.count;
 	primary->reading_digest += readings_digest(readings);
 }
@@ -456,10 +456,10 @@ static void primary_take_step(struct primary *primary, struct ack *const *acks)
 {
 	primary->triggered.count = 0;
 	readings_clear(&primary->readings); /* not in a pause: systems see after it what was measured before it */
-	advance(primary, acks);
+	primary_advance_state(primary, acks);
 	if (primary->step.observe)
 		observed_merge(&primary->observed, primary->shared->scene, acks, primary_taking_part(primary));
-	take_readings(primary, acks);
+	primary_take_readings(primary, acks);
 	if (primary->step.origins)
 		primary_look_back(primary);
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
@@ -469,10 +469,10 @@ static void primary_take_step(struct primary *primary, struct ack *const *acks)
 
 void primary_advance(struct primary *primary, struct ack *const *acks)
 {
-	count_time(primary, acks);
-	primary->pace_elapsed_s += step_real_s(primary) * primary->step.window;
+	primary_count_time(primary, acks);
+	primary->pace_elapsed_s += primary_step_real_s(primary) * primary->step.window;
 	if (primary->remote.acked)
-		take_remote(primary, acks);
+		primary_take_remote(primary, acks);
 	primary->edit.log.count = primary->shared->state->written.count = 0;
 	edit_give_up_places(&primary->edit);
 	if (!primary->step.paused)
@@ -541,7 +541,7 @@ void primary_plan_effects(struct primary *primary)
 }
 
 /* Without Embree, cameras are not simulated. */
-static troupe_status trigger(
+static troupe_status primary_trigger(
 	struct primary *primary, uint32_t model, const struct sdf_sensor *camera, struct troupe_error *error)
 {
 	const struct sensor *sensor;
@@ -560,7 +560,7 @@ static troupe_status trigger(
 
 /* Whether a message of the client, or of a system of one of its models, is for this listener. Some systems of the world
  * are there for the robots of all clients. */
-static bool may_reach(const struct primary *primary, uint32_t owner, const struct system_listener *to)
+static bool primary_may_reach(const struct primary *primary, uint32_t owner, const struct system_listener *to)
 {
 	const struct systems *systems = primary->shared->systems;
 	uint32_t of = to->model == SCENE_NONE ? 0 : primary->shared->scene->models[to->model].owner;
@@ -572,14 +572,14 @@ bool primary_reaches(const struct primary *primary, uint32_t owner, const char *
 {
 	const struct system_listeners *entry = systems_find_listeners(primary->shared->systems, topic);
 	for (uint32_t i = 0; entry && i < entry->listeners.count; i++)
-		if (may_reach(primary, owner, &entry->listeners.at[i]))
+		if (primary_may_reach(primary, owner, &entry->listeners.at[i]))
 			return true;
 	return false;
 }
 
 /* The message as the listener has it: a system that takes each type gets those of other types as an empty message of
  * its own, so that each machine can read it. */
-static const ProtobufCMessage *as_taken(
+static const ProtobufCMessage *primary_as_taken(
 	const struct systems *systems, const struct system_listener *to, const ProtobufCMessage *message)
 {
 	static const Gz__Msgs__StringMsg empty = GZ__MSGS__STRING_MSG__INIT;
@@ -599,15 +599,15 @@ troupe_status primary_give(struct primary *primary, uint32_t owner, const char *
 		return fail(error, TROUPE_ECOMMAND, "no model has a plug-in that listens to it");
 	for (uint32_t i = 0; i < entry->listeners.count; i++) {
 		const struct system_listener *to = &entry->listeners.at[i];
-		if (!may_reach(primary, owner, to)) {
+		if (!primary_may_reach(primary, owner, to)) {
 			first = first ? first
 				      : fail(error, TROUPE_ECOMMAND, "no model of client '%.80s' listens to it",
 						owners_name(&primary->edit.owners, owner));
 			continue;
 		}
 		const struct sdf_sensor *camera = camera_trigger_of(systems, to);
-		const ProtobufCMessage *own = as_taken(systems, to, message);
-		troupe_status status = camera ? trigger(primary, to->model, camera, first ? NULL : error)
+		const ProtobufCMessage *own = primary_as_taken(systems, to, message);
+		troupe_status status = camera ? primary_trigger(primary, to->model, camera, first ? NULL : error)
 					      : systems_check(systems, to, own, first ? NULL : error);
 		first = first ? first : status;
 		if (status)
@@ -619,7 +619,7 @@ troupe_status primary_give(struct primary *primary, uint32_t owner, const char *
 	return given ? TROUPE_OK : first;
 }
 
-static troupe_status obey(
+static troupe_status primary_obey(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	if (command->service)
@@ -635,7 +635,7 @@ static troupe_status obey(
 }
 
 /* The next command that is due by step k, if it must wait until no secondary has anything; NULL: there is none. */
-static struct command *waits_for_empty(struct primary *primary, uint64_t k)
+static struct command *primary_waits_for_empty(struct primary *primary, uint64_t k)
 {
 	struct command *next = primary->emptied ? NULL : schedule_next(&primary->schedule, k);
 	return next && service_replaces(next) ? next : NULL;
@@ -645,7 +645,7 @@ static struct command *waits_for_empty(struct primary *primary, uint64_t k)
  * again at that step, it is obeyed when it was. Its outcome is not known then. The commands behind it wait with it.
  * They are told of when they are taken, with the step at which they were due: given again at that step, they wait
  * behind it again, and come before the commands of a later step. */
-static void tell_taken(struct primary *primary, uint64_t k, struct command *command, troupe_status status)
+static void primary_tell_taken(struct primary *primary, uint64_t k, struct command *command, troupe_status status)
 {
 	if (primary->options.on_taken && !command->told)
 		primary->options.on_taken(primary->options.ctx, MIN(command->step, k), command, status);
@@ -653,13 +653,13 @@ static void tell_taken(struct primary *primary, uint64_t k, struct command *comm
 }
 
 /* Obeys the command, tells what came of it, and keeps it until the step is over. */
-static void take(struct primary *primary, uint64_t k, struct command *command)
+static void primary_take(struct primary *primary, uint64_t k, struct command *command)
 {
 	char note[EDIT_NOTE_BYTES] = "";
 	struct troupe_error error;
 	troupe_status status = command_find_target(primary->shared->systems, primary->shared->scene, command, &error);
 	if (!status)
-		status = obey(primary, command, note, &error);
+		status = primary_obey(primary, command, note, &error);
 	primary_plan_effects(primary);
 	primary->requests += command->service != NULL;
 	if (primary->options.on_reply && (status || command->service))
@@ -667,7 +667,7 @@ static void take(struct primary *primary, uint64_t k, struct command *command)
 			primary->options.ctx, k, command->topic, status, status ? error.text : note, command->call);
 	if (!status && command->told && command->prepared && primary->options.on_made)
 		primary->options.on_made(primary->options.ctx, command);
-	tell_taken(primary, k, command, status);
+	primary_tell_taken(primary, k, command, status);
 	primary->refused += status && !command->call; /* its caller is told */
 	if (!status && command_blocks(command) && (primary->multi_steps || primary->run_to_s > 0)) {
 		vec_push(&primary->waiting_calls, command->call);
@@ -680,11 +680,12 @@ static void take(struct primary *primary, uint64_t k, struct command *command)
 static void primary_take_due(struct primary *primary, uint64_t k)
 {
 	struct command command;
-	while (!primary->ended && !waits_for_empty(primary, k) && schedule_due(&primary->schedule, k, &command)) {
+	while (!primary->ended && !primary_waits_for_empty(primary, k) &&
+		schedule_due(&primary->schedule, k, &command)) {
 		if (command_passes(primary->shared->systems, &command))
 			command_fini(&command);
 		else
-			take(primary, k, &command);
+			primary_take(primary, k, &command);
 	}
 }
 
@@ -693,7 +694,7 @@ static bool primary_feed(struct primary *primary, uint64_t k)
 {
 	double step_s = primary->edit.step_s;
 	double now_s = primary->even_since_s - primary->options.initial_time_s + (double)primary->even_steps * step_s;
-	return !primary->paused && !primary->ended && !waits_for_empty(primary, k) &&
+	return !primary->paused && !primary->ended && !primary_waits_for_empty(primary, k) &&
 	       schedule_feed(&primary->schedule, k, now_s - (primary->window.steps - 1) * step_s, now_s, step_s * 1e-6);
 }
 
@@ -705,9 +706,9 @@ static void primary_take_timed(struct primary *primary, uint64_t k)
 		primary_take_due(primary, k);
 }
 
-static void take_commands(struct primary *primary, uint64_t k)
+static void primary_take_commands(struct primary *primary, uint64_t k)
 {
-	free_taken(primary);
+	primary_free_taken(primary);
 	primary->due.count = 0;
 	schedule_open(&primary->schedule, k + 1);
 	primary_take_due(primary, k);
@@ -716,9 +717,9 @@ static void take_commands(struct primary *primary, uint64_t k)
 
 /* What systems decide follows from state k, which has the effects of the commands of this step. It is not recorded or
  * saved: a replay and a resumed run decide it again. A step that was given up is taken again with what was decided. */
-static void take_decisions(struct primary *primary, uint64_t k)
+static void primary_take_decisions(struct primary *primary, uint64_t k)
 {
-	if (primary->paused || primary->ended || waits_for_empty(primary, k) || primary->decided_step == k + 1)
+	if (primary->paused || primary->ended || primary_waits_for_empty(primary, k) || primary->decided_step == k + 1)
 		return;
 	primary->decided_step = k + 1;
 	if (primary->options.on_decide)
@@ -729,13 +730,13 @@ static void take_decisions(struct primary *primary, uint64_t k)
 	if (primary->turn)
 		turn_set(primary->turn, TURN_BUSY);
 	for (uint32_t i = 0; i < primary->decided.count; i++)
-		take(primary, k, &primary->decided.at[i]);
+		primary_take(primary, k, &primary->decided.at[i]);
 	primary->decided.count = 0;
 	primary_take_timed(primary, k); /* only after a reset */
 }
 
 /* A system broke a rule on this thread: the run ends before the step. */
-static bool ends_by_fault(struct primary *primary, uint64_t k)
+static bool primary_ends_by_fault(struct primary *primary, uint64_t k)
 {
 	const struct system_fault *fault = primary->shared->systems->fault;
 	if (primary->ended || !fault->error.status)
@@ -747,7 +748,7 @@ static bool ends_by_fault(struct primary *primary, uint64_t k)
 }
 
 /* Drops commands to models that a later command of the same step removed. */
-static void drop_for_absent(struct primary *primary)
+static void primary_drop_for_absent(struct primary *primary)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < primary->due.count; i++) {
@@ -759,7 +760,7 @@ static void drop_for_absent(struct primary *primary)
 }
 
 /* The secondary that gets a command, from 1; ASSIGN_NONE: none does. */
-static uint32_t taker_of(const struct primary *primary, const struct due_command *due)
+static uint32_t primary_taker_of(const struct primary *primary, const struct due_command *due)
 {
 	return due->to.model == SCENE_NONE ? ASSIGN_NONE : primary->plan.dispatch.roster.now.model[due->to.model];
 }
@@ -767,21 +768,21 @@ static uint32_t taker_of(const struct primary *primary, const struct due_command
 /* Obeys commands on the primary's own state: those to the world, and to models that no secondary simulates. If the
  * secondaries are in other processes, they obey theirs on copies, so the primary obeys all. all: no secondary will get
  * the step. */
-static void obey_due(struct primary *primary, bool all)
+static void primary_obey_due(struct primary *primary, bool all)
 {
 	const struct shared *shared = primary->shared;
 	for (uint32_t i = 0; i < primary->due.count; i++) {
 		const struct due_command *due = &primary->due.at[i];
-		if (all || primary->remote.acked || taker_of(primary, due) == ASSIGN_NONE)
+		if (all || primary->remote.acked || primary_taker_of(primary, due) == ASSIGN_NONE)
 			systems_command(shared->systems, &due->to, due->message, shared->state, shared->systems->fault);
 	}
 }
 
 /* Commands go to the secondary that simulates the model. */
-static void deal_commands(struct primary *primary)
+static void primary_deal_commands(struct primary *primary)
 {
 	struct plan *plan = &primary->plan;
-	drop_for_absent(primary);
+	primary_drop_for_absent(primary);
 	primary->commands.count = 0;
 	for (uint32_t s = 0; s < primary->options.secondaries; s++)
 		plan->dispatch.parts[s].command_count = 0;
@@ -792,7 +793,7 @@ static void deal_commands(struct primary *primary)
 	for (uint32_t s = 0; s < primary->options.secondaries; s++) {
 		plan->dispatch.parts[s].commands = primary->commands.at + at;
 		for (uint32_t i = 0; i < primary->due.count; i++)
-			if (taker_of(primary, &primary->due.at[i]) == s + 1) {
+			if (primary_taker_of(primary, &primary->due.at[i]) == s + 1) {
 				primary->commands.at[at++] = primary->due.at[i];
 				plan->dispatch.parts[s].command_count++;
 			}
@@ -801,7 +802,7 @@ static void deal_commands(struct primary *primary)
 
 /* --- time ------------------------------------------------------------------------------------------------------- */
 
-static bool limit_reached(const struct primary *primary)
+static bool primary_limit_reached(const struct primary *primary)
 {
 	const struct primary_options *o = &primary->options;
 	if (o->iterations && primary->lockstep.number >= o->iterations)
@@ -809,20 +810,20 @@ static bool limit_reached(const struct primary *primary)
 	return o->until_s > 0 && primary_has_reached(primary, o->until_s);
 }
 
-static void sleep_until(struct primary *primary, uint64_t now_ns, uint64_t when_ns)
+static void primary_sleep_until(struct primary *primary, uint64_t now_ns, uint64_t when_ns)
 {
 	uint64_t begin_ns = now_ns;
 	for (; now_ns < when_ns && !atomic_load(&primary->stop); now_ns = clock_now_ns())
-		clock_sleep_until_ns(MIN(when_ns, now_ns + NAP_NS));
+		clock_sleep_until_ns(MIN(when_ns, now_ns + PRIMARY_NAP_NS));
 	primary->slept_ns += now_ns - begin_ns;
 }
 
 /* Each step has a due time. After a late step the next ones start at once, until the delay is caught up. A window waits
  * for the due time of its last step, so that no state is there too early; how many steps it will have is not known yet,
  * but seldom changes. */
-static void pace(struct primary *primary)
+static void primary_keep_pace(struct primary *primary)
 {
-	double real_s = step_real_s(primary);
+	double real_s = primary_step_real_s(primary);
 	if (real_s <= 0)
 		return;
 	uint64_t now = clock_now_ns();
@@ -831,27 +832,27 @@ static void pace(struct primary *primary)
 		primary->pace_elapsed_s = 0;
 	}
 	double due_s = primary->pace_elapsed_s + real_s * (primary->window.steps - 1);
-	sleep_until(primary, now, primary->pace_ns + (uint64_t)(due_s * 1e9));
+	primary_sleep_until(primary, now, primary->pace_ns + (uint64_t)(due_s * 1e9));
 }
 
 bool primary_will_step(const struct primary *primary)
 {
-	return !primary->ended && !limit_reached(primary) && !atomic_load(&primary->stop);
+	return !primary->ended && !primary_limit_reached(primary) && !atomic_load(&primary->stop);
 }
 
-static void end_between_steps(struct primary *primary, uint64_t now_ns, troupe_status status)
+static void primary_end_between_steps(struct primary *primary, uint64_t now_ns, troupe_status status)
 {
 	primary->end_ns = now_ns;
 	primary_end_pause(primary, now_ns);
 	atomic_store_explicit(&primary->seen_steps, primary->lockstep.number, memory_order_relaxed);
 	atomic_store_explicit(&primary->seen_time_s, primary_time_s(primary), memory_order_relaxed);
-	end(primary, status);
+	primary_end(primary, status);
 }
 
 void primary_fail(struct primary *primary, const struct troupe_error *error)
 {
 	primary->error = *error;
-	end_between_steps(primary, clock_now_ns(), error->status);
+	primary_end_between_steps(primary, clock_now_ns(), error->status);
 }
 
 void primary_give_up(struct primary *primary)
@@ -863,7 +864,7 @@ void primary_give_up(struct primary *primary)
 		primary->emptied = false;
 		primary->repeats = true;
 	}
-	end_between_steps(primary, clock_now_ns(), TROUPE_OK);
+	primary_end_between_steps(primary, clock_now_ns(), TROUPE_OK);
 }
 
 bool primary_is_idle(const struct primary *primary)
@@ -874,7 +875,7 @@ bool primary_is_idle(const struct primary *primary)
 
 /* --- the turn --------------------------------------------------------------------------------------------------- */
 
-static void tell(struct primary *primary, uint64_t k, bool first)
+static void primary_tell(struct primary *primary, uint64_t k, bool first)
 {
 	uint64_t loaded = 0;
 	for (uint32_t i = 0; primary->options.on_event && i < primary->plan.dispatch.events.count; i++)
@@ -891,7 +892,7 @@ static void tell(struct primary *primary, uint64_t k, bool first)
 }
 
 /* Secondaries that worked so far take part once more, to release their models. */
-static void choose_secondaries(struct primary *primary)
+static void primary_choose_secondaries(struct primary *primary)
 {
 	uint32_t before = primary->plan.dispatch.secondaries, now = primary->wanted;
 	if (now != before)
@@ -903,7 +904,7 @@ static void choose_secondaries(struct primary *primary)
 }
 
 /* Models that sleep when contacts are first asked for have no notes. */
-static void note_sleepers(struct primary *primary)
+static void primary_note_sleepers(struct primary *primary)
 {
 	struct observed *observed = &primary->observed;
 	VEC(uint32_t) asleep = {0};
@@ -918,7 +919,7 @@ static void note_sleepers(struct primary *primary)
 
 /* Forces are observed while there are sensors of them, wanted or not: a sensor of a sleeping model needs those of the
  * step in which the model was stepped last. */
-static uint32_t needed(const struct primary *primary)
+static uint32_t primary_needed(const struct primary *primary)
 {
 	const struct sensors *sensors = primary->shared->sensors;
 	uint32_t heard = primary->options.on_observe ? primary->options.on_observe(primary->options.ctx) : 0;
@@ -928,15 +929,15 @@ static uint32_t needed(const struct primary *primary)
 
 uint32_t primary_observes(const struct primary *primary)
 {
-	return primary->options.observe | primary->watched | needed(primary);
+	return primary->options.observe | primary->watched | primary_needed(primary);
 }
 
 /* Sets what is observed from this step on, and drops kept notes that no longer hold. Notes that the simulation itself
  * begins to read begin anew, because they must not depend on clients that have watched before. */
-static void observe(struct primary *primary)
+static void primary_observe(struct primary *primary)
 {
 	struct observed *observed = &primary->observed;
-	uint32_t need = needed(primary), renewed = need & ~observed->needed;
+	uint32_t need = primary_needed(primary), renewed = need & ~observed->needed;
 	uint32_t what = primary_observes(primary);
 	bool begins = ((what & ~primary->step.observe) | renewed) & OBSERVE_CONTACTS;
 	if (primary->step.observe != what || renewed)
@@ -947,12 +948,12 @@ static void observe(struct primary *primary)
 		return;
 	observed_fit(observed, primary->shared->scene);
 	if (begins)
-		note_sleepers(primary);
+		primary_note_sleepers(primary);
 	observed_forget(observed, primary->shared->scene, primary->plan.gone.at, primary->plan.gone.count);
 }
 
 /* After a reset, and at first, time was not seen by sensors. */
-static struct sensor_times times_of(const struct primary *primary)
+static struct sensor_times primary_times_of(const struct primary *primary)
 {
 	int64_t now_ns = sensor_time_ns(primary_time_s(primary));
 	double next_s = primary->even_since_s + (double)(primary->even_steps + 1) * primary->edit.step_s;
@@ -969,7 +970,7 @@ struct sensors *primary_sensors(struct primary *primary)
 	return primary->shared->sensors;
 }
 
-static void fire_cameras(struct primary *primary)
+static void primary_fire_cameras(struct primary *primary)
 {
 	for (uint32_t i = 0; i < primary->triggered.count; i++) {
 		const struct triggered *triggered = &primary->triggered.at[i];
@@ -1004,13 +1005,13 @@ static void primary_begin_window(struct primary *primary, uint64_t k)
 	step->even_steps = primary->even_steps;
 }
 
-static void begin_sensors(struct primary *primary)
+static void primary_begin_sensors(struct primary *primary)
 {
 	struct sensors *sensors = primary_sensors(primary);
-	primary->step.times = times_of(primary);
+	primary->step.times = primary_times_of(primary);
 	if (!primary->step.paused) {
 		sensors_begin(sensors, &primary->step.times);
-		fire_cameras(primary);
+		primary_fire_cameras(primary);
 	}
 	if (!primary->step.paused && sensors->due_world)
 		sensors_look(sensors, primary->shared->state, NULL);
@@ -1022,16 +1023,16 @@ static bool primary_begin_step(struct primary *primary, uint64_t k, bool alone)
 	struct step *step = &primary->step;
 	primary->begun_step = k + 1;
 	step->state_changed = false;
-	choose_secondaries(primary);
+	primary_choose_secondaries(primary);
 	plan_begin(&primary->plan);
 	edit_begin(&primary->edit);
-	take_commands(primary, k);
-	take_decisions(primary, k);
-	if (ends_by_fault(primary, k))
+	primary_take_commands(primary, k);
+	primary_take_decisions(primary, k);
+	if (primary_ends_by_fault(primary, k))
 		return false;
-	struct command *waiting = waits_for_empty(primary, k);
+	struct command *waiting = primary_waits_for_empty(primary, k);
 	if (waiting)
-		tell_taken(primary, k, waiting, TROUPE_OK);
+		primary_tell_taken(primary, k, waiting, TROUPE_OK);
 	primary->emptied = waiting;
 	step->paused = primary->paused || primary->emptied;
 	bool changed = !primary->emptied && plan_levels(&primary->plan);
@@ -1041,9 +1042,9 @@ static bool primary_begin_step(struct primary *primary, uint64_t k, bool alone)
 	else
 		plan_step(&primary->plan, changed, k, (step->window - 1) * primary->edit.step_s);
 	dispatch_deal_near(&primary->plan.dispatch, step->window > 1);
-	deal_commands(primary);
-	obey_due(primary, alone);
-	return !ends_by_fault(primary, k);
+	primary_deal_commands(primary);
+	primary_obey_due(primary, alone);
+	return !primary_ends_by_fault(primary, k);
 }
 
 void primary_begin_alone(struct primary *primary)
@@ -1053,7 +1054,7 @@ void primary_begin_alone(struct primary *primary)
 	primary->ended = true;
 }
 
-static const struct step *decide(struct primary *primary)
+static const struct step *primary_decide_step(struct primary *primary)
 {
 	uint64_t k = primary->lockstep.number;
 	struct step *step = &primary->step;
@@ -1062,9 +1063,9 @@ static const struct step *decide(struct primary *primary)
 		return NULL;
 	wrenches_deal(&primary->wrenches, primary->shared->state, step->paused, primary->plan.dispatch.roster.now.model,
 		primary->plan.dispatch.parts, primary->options.secondaries);
-	begin_sensors(primary);
-	observe(primary);
-	tell(primary, k, first);
+	primary_begin_sensors(primary);
+	primary_observe(primary);
+	primary_tell(primary, k, first);
 	step->number = k;
 	step->time_s = primary_time_s(primary);
 	step->dt = primary->edit.step_s;
@@ -1089,7 +1090,7 @@ static const struct step *decide(struct primary *primary)
 	step->parts = primary->plan.dispatch.parts;
 	troupe_status status = lockstep_publish(&primary->lockstep, k, step->window, &primary->error);
 	if (status) {
-		end(primary, status);
+		primary_end(primary, status);
 		return NULL;
 	}
 	return step;
@@ -1099,8 +1100,8 @@ const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_n
 {
 	if (primary->ended)
 		return NULL;
-	if (!limit_reached(primary))
-		pace(primary);
+	if (!primary_limit_reached(primary))
+		primary_keep_pace(primary);
 	*ret_begin_ns = clock_now_ns();
 	if (!primary->begin_ns) {
 		primary->begin_ns = *ret_begin_ns;
@@ -1108,11 +1109,11 @@ const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_n
 		primary->begin_time_s = primary->passed_from_s = primary_time_s(primary);
 	}
 	primary_end_pause(primary, *ret_begin_ns);
-	if (limit_reached(primary) || atomic_load(&primary->stop)) {
-		end_between_steps(primary, *ret_begin_ns, TROUPE_OK);
+	if (primary_limit_reached(primary) || atomic_load(&primary->stop)) {
+		primary_end_between_steps(primary, *ret_begin_ns, TROUPE_OK);
 		return NULL;
 	}
-	const struct step *step = decide(primary);
+	const struct step *step = primary_decide_step(primary);
 	if (step && primary->paused)
 		primary->paused_since_ns = *ret_begin_ns;
 	return step;

@@ -17,7 +17,7 @@
 #define STEPS_MAX (UINT64_C(1) << 53) /* limit for a saved state */
 #define TIME_MAX_S 1e18
 
-enum { PAUSED = 1, EMPTIED = 2, DECIDED = 4 };
+enum { PRIMARY_SAVE_PAUSED = 1, EMPTIED = 2, DECIDED = 4 };
 
 void primary_collect(struct primary *primary, struct files *files)
 {
@@ -26,7 +26,7 @@ void primary_collect(struct primary *primary, struct files *files)
 
 /* Packs which models are asleep. Still counts do not say it: of several models that were still for equally long, some
  * may have had to stay awake. */
-static void pack_rest(const struct primary *primary, struct text *out)
+static void primary_save_pack_rest(const struct primary *primary, struct text *out)
 {
 	uint32_t models = primary->shared->scene->model_count, count = 0;
 	for (uint32_t m = 0; m < models; m++)
@@ -37,7 +37,7 @@ static void pack_rest(const struct primary *primary, struct text *out)
 			pack_u64(out, m);
 }
 
-static void unpack_rest(struct primary *primary, struct unpack *in)
+static void primary_save_unpack_rest(struct primary *primary, struct unpack *in)
 {
 	struct state *state = primary->shared->state;
 	uint32_t models = primary->shared->scene->model_count;
@@ -51,7 +51,7 @@ static void unpack_rest(struct primary *primary, struct unpack *in)
 	}
 }
 
-static void pack_triggered(const struct primary *primary, struct text *out)
+static void primary_save_pack_triggered(const struct primary *primary, struct text *out)
 {
 	pack_u64(out, primary->triggered.count);
 	for (uint32_t i = 0; i < primary->triggered.count; i++) {
@@ -61,7 +61,7 @@ static void pack_triggered(const struct primary *primary, struct text *out)
 	}
 }
 
-static void unpack_triggered(struct primary *primary, struct unpack *in)
+static void primary_save_unpack_triggered(struct primary *primary, struct unpack *in)
 {
 	uint32_t count = unpack_count(in, SENSORS_MAX), models = primary->shared->scene->model_count;
 	primary->triggered.count = 0;
@@ -75,18 +75,18 @@ static void unpack_triggered(struct primary *primary, struct unpack *in)
 	}
 }
 
-static bool is_used(const struct sensors *sensors, const struct reading *reading)
+static bool primary_save_is_used(const struct sensors *sensors, const struct reading *reading)
 {
 	const struct sensor *sensor = sensors_find(sensors, reading->model, reading->index);
 	return sensor && sensor->used;
 }
 
-static uint32_t words_of(uint32_t bytes)
+static uint32_t primary_save_words_of(uint32_t bytes)
 {
 	return (bytes + 7) / 8;
 }
 
-static void pack_reading(const struct readings *readings, const struct reading *reading, struct text *out)
+static void primary_save_pack_reading(const struct readings *readings, const struct reading *reading, struct text *out)
 {
 	pack_u64(out, reading->id);
 	pack_u64(out, reading->model);
@@ -94,14 +94,14 @@ static void pack_reading(const struct readings *readings, const struct reading *
 	pack_u64(out, reading->kind);
 	pack_u64(out, (uint64_t)reading->time_ns);
 	pack_u64(out, reading->count);
-	for (uint32_t i = 0; i < words_of(reading->count); i++) { /* bits: a range may be infinite */
+	for (uint32_t i = 0; i < primary_save_words_of(reading->count); i++) { /* bits: a range may be infinite */
 		uint64_t word;
 		memcpy(&word, &readings->numbers.at[reading->first + i], sizeof word);
 		pack_u64(out, word);
 	}
 }
 
-static void unpack_reading(struct primary *primary, struct unpack *in)
+static void primary_save_unpack_reading(struct primary *primary, struct unpack *in)
 {
 	struct readings *readings = &primary->readings;
 	struct reading reading = {.id = unpack_u64(in), .first = readings->numbers.count};
@@ -112,11 +112,11 @@ static void unpack_reading(struct primary *primary, struct unpack *in)
 	reading.time_ns = (int64_t)unpack_u64(in);
 	reading.count = unpack_count(in, UINT32_MAX / 2);
 	in->bad |= !sensor || sensor->sdf->kind != reading.kind;
-	if (in->bad || words_of(reading.count) > (size_t)(in->end - in->at) / 8) {
+	if (in->bad || primary_save_words_of(reading.count) > (size_t)(in->end - in->at) / 8) {
 		in->bad = true;
 		return;
 	}
-	for (uint32_t i = 0; i < words_of(reading.count); i++) {
+	for (uint32_t i = 0; i < primary_save_words_of(reading.count); i++) {
 		uint64_t word = unpack_u64(in);
 		double number;
 		memcpy(&number, &word, sizeof number);
@@ -127,7 +127,7 @@ static void unpack_reading(struct primary *primary, struct unpack *in)
 
 /* The words of the systems of the world itself, and what sensors measured in the last step that systems have not seen.
  */
-static void pack_systems(const struct primary *primary, struct text *out)
+static void primary_save_pack_systems(const struct primary *primary, struct text *out)
 {
 	const struct state *state = primary->shared->state;
 	pack_u64(out, state->world.count);
@@ -137,14 +137,14 @@ static void pack_systems(const struct primary *primary, struct text *out)
 	const struct sensors *sensors = primary->shared->sensors;
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < readings->list.count; i++)
-		count += is_used(sensors, &readings->list.at[i]);
+		count += primary_save_is_used(sensors, &readings->list.at[i]);
 	pack_u64(out, count);
 	for (uint32_t i = 0; i < readings->list.count; i++)
-		if (is_used(sensors, &readings->list.at[i]))
-			pack_reading(readings, &readings->list.at[i], out);
+		if (primary_save_is_used(sensors, &readings->list.at[i]))
+			primary_save_pack_reading(readings, &readings->list.at[i], out);
 }
 
-static void unpack_systems(struct primary *primary, struct unpack *in)
+static void primary_save_unpack_systems(struct primary *primary, struct unpack *in)
 {
 	struct state *state = primary->shared->state;
 	in->bad |= unpack_u64(in) != state->world.count;
@@ -153,12 +153,12 @@ static void unpack_systems(struct primary *primary, struct unpack *in)
 	readings_clear(&primary->readings);
 	uint32_t count = unpack_count(in, SENSORS_MAX);
 	for (uint32_t i = 0; i < count && !in->bad; i++)
-		unpack_reading(primary, in);
+		primary_save_unpack_reading(primary, in);
 }
 
 /* --- a step that was given up ------------------------------------------------------------------------------------- */
 
-static bool save_has_systems(const struct shared *shared)
+static bool primary_save_has_systems(const struct shared *shared)
 {
 	bool any = systems_of(shared->systems, SCENE_NONE)->count;
 	for (uint32_t m = 0; m < shared->scene->model_count && !any; m++)
@@ -169,15 +169,15 @@ static bool save_has_systems(const struct shared *shared)
 /* Whether systems have decided for the coming step: a step that was given up has left what they decided. Most of it is
  * in the words of the state, and in messages that were obeyed. Without systems nothing is decided: the state is as if
  * the step had not begun. */
-static bool is_decided(const struct primary *primary)
+static bool primary_save_is_decided(const struct primary *primary)
 {
-	return primary->decided_step > primary->lockstep.number && save_has_systems(primary->shared);
+	return primary->decided_step > primary->lockstep.number && primary_save_has_systems(primary->shared);
 }
 
-static void pack_decisions(const struct primary *primary, struct text *out)
+static void primary_save_pack_decisions(const struct primary *primary, struct text *out)
 {
 	const struct shared *shared = primary->shared;
-	if (!is_decided(primary))
+	if (!primary_save_is_decided(primary))
 		return;
 	surfaced_pack(shared->scene, &shared->control, &primary->surfaced, out);
 	pack_u64(out, primary->published.count);
@@ -190,7 +190,7 @@ static void pack_decisions(const struct primary *primary, struct text *out)
 	}
 }
 
-static void unpack_published(struct primary *primary, struct unpack *in)
+static void primary_save_unpack_published(struct primary *primary, struct unpack *in)
 {
 	static const struct message_limits limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
 	const struct systems *systems = primary->shared->systems;
@@ -218,7 +218,7 @@ static void unpack_published(struct primary *primary, struct unpack *in)
 	vec_push(&primary->published, published);
 }
 
-static void unpack_decisions(struct primary *primary, struct unpack *in)
+static void primary_save_unpack_decisions(struct primary *primary, struct unpack *in)
 {
 	struct shared *shared = primary->shared;
 	surfaced_clear(shared->scene, &shared->control, &primary->surfaced);
@@ -230,15 +230,15 @@ static void unpack_decisions(struct primary *primary, struct unpack *in)
 		in->bad |= !surfaced_set(shared->scene, &shared->control, &geom, &primary->surfaced);
 	uint32_t count = unpack_count(in, UINT32_MAX);
 	for (uint32_t i = 0; i < count && !in->bad; i++)
-		unpack_published(primary, in);
+		primary_save_unpack_published(primary, in);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
-static uint32_t flags_of(const struct primary *primary)
+static uint32_t primary_save_flags_of(const struct primary *primary)
 {
-	return (primary->paused ? PAUSED : 0u) | (primary->emptied ? EMPTIED : 0u) |
-	       (is_decided(primary) ? DECIDED : 0u);
+	return (primary->paused ? PRIMARY_SAVE_PAUSED : 0u) | (primary->emptied ? EMPTIED : 0u) |
+	       (primary_save_is_decided(primary) ? DECIDED : 0u);
 }
 
 void primary_pack_with(struct primary *primary, struct schedule *waiting, struct text *out)
@@ -252,7 +252,7 @@ void primary_pack_with(struct primary *primary, struct schedule *waiting, struct
 	pack_u64(out, (uint64_t)primary->seen_ns);
 	pack_u64(out, primary->reading_count);
 	pack_u64(out, primary->reading_digest);
-	pack_u64(out, flags_of(primary));
+	pack_u64(out, primary_save_flags_of(primary));
 	pack_u64(out, primary->multi_steps);
 	pack_double(out, primary->run_to_s);
 	pack_double(out, primary->options.rtf);
@@ -262,11 +262,11 @@ void primary_pack_with(struct primary *primary, struct schedule *waiting, struct
 	edit_pack(&primary->edit, out);
 	plan_pack(&primary->plan, out);
 	schedule_pack(waiting, out);
-	pack_rest(primary, out);
+	primary_save_pack_rest(primary, out);
 	wrenches_pack(&primary->wrenches, out);
-	pack_triggered(primary, out);
-	pack_systems(primary, out);
-	pack_decisions(primary, out);
+	primary_save_pack_triggered(primary, out);
+	primary_save_pack_systems(primary, out);
+	primary_save_pack_decisions(primary, out);
 	plan_pack_pins(&primary->plan, out);
 	owners_pack(&primary->edit.owners, primary->shared->scene, out);
 	if (primary->step.observe)
@@ -278,12 +278,12 @@ void primary_pack(struct primary *primary, struct text *out)
 	primary_pack_with(primary, &primary->schedule, out);
 }
 
-static bool within(double value, double max)
+static bool primary_save_within(double value, double max)
 {
 	return value >= 0 && value <= max;
 }
 
-static troupe_status unpack_time(
+static troupe_status primary_save_unpack_time(
 	struct primary *primary, uint64_t number, struct unpack *in, struct troupe_error *error)
 {
 	primary->moving_steps = unpack_u64(in);
@@ -292,8 +292,8 @@ static troupe_status unpack_time(
 	primary->seen_ns = (int64_t)unpack_u64(in);
 	primary->reading_count = unpack_u64(in);
 	primary->reading_digest = unpack_u64(in);
-	uint32_t flags = unpack_count(in, PAUSED | EMPTIED | DECIDED);
-	primary->paused = flags & PAUSED;
+	uint32_t flags = unpack_count(in, PRIMARY_SAVE_PAUSED | EMPTIED | DECIDED);
+	primary->paused = flags & PRIMARY_SAVE_PAUSED;
 	primary->emptied = flags & EMPTIED;
 	primary->decided_step = flags & DECIDED ? number + 1 : 0;
 	primary->multi_steps = unpack_u64(in);
@@ -302,9 +302,10 @@ static troupe_status unpack_time(
 	primary->options.initial_time_s = unpack_double(in);
 	primary->refused = unpack_u64(in);
 	bool sane = primary->moving_steps <= STEPS_MAX && primary->even_steps <= STEPS_MAX &&
-		    within(primary->even_since_s, TIME_MAX_S) && within(primary->run_to_s, TIME_MAX_S) &&
-		    within(primary->options.initial_time_s, TIME_MAX_S) && primary->seen_ns >= 0;
-	if (in->bad || !sane || !within(rtf, 1e6) || !within(rate_hz, 1e12))
+		    primary_save_within(primary->even_since_s, TIME_MAX_S) &&
+		    primary_save_within(primary->run_to_s, TIME_MAX_S) &&
+		    primary_save_within(primary->options.initial_time_s, TIME_MAX_S) && primary->seen_ns >= 0;
+	if (in->bad || !sane || !primary_save_within(rtf, 1e6) || !primary_save_within(rate_hz, 1e12))
 		return fail(error, TROUPE_EWORLD, "damaged: the time");
 	if (primary->options.resume_pace) {
 		primary->options.rtf = rtf;
@@ -320,12 +321,12 @@ struct packed { /* what was found in the bytes of a state */
 };
 
 /* Unpacks into a world that is as its file has it, without models in the plan. waiting: takes the commands. */
-static troupe_status unpack_all(struct primary *primary, struct unpack *in, struct schedule *waiting,
+static troupe_status primary_save_unpack_all(struct primary *primary, struct unpack *in, struct schedule *waiting,
 	broadcast_list *broadcasts, struct packed *ret, struct troupe_error *error)
 {
 	*ret = (struct packed){.number = unpack_u64(in)};
 	ret->hash = unpack_u64(in);
-	troupe_status status = unpack_time(primary, ret->number, in, error);
+	troupe_status status = primary_save_unpack_time(primary, ret->number, in, error);
 	if (!status && ret->number > STEPS_MAX)
 		status = fail(error, TROUPE_EWORLD, "damaged: the number of the step");
 	ret->world = in->at;
@@ -340,16 +341,16 @@ static troupe_status unpack_all(struct primary *primary, struct unpack *in, stru
 		status = schedule_unpack(waiting, primary->shared->scene->name, broadcasts, in, error);
 	if (status)
 		return status;
-	unpack_rest(primary, in);
+	primary_save_unpack_rest(primary, in);
 	if (in->bad)
 		return fail(error, TROUPE_EWORLD, "damaged: the list of sleeping models");
 	wrenches_unpack(&primary->wrenches, primary->shared->scene, in);
-	unpack_triggered(primary, in);
+	primary_save_unpack_triggered(primary, in);
 	if (in->bad)
 		return fail(error, TROUPE_EWORLD, "damaged: the forces of the coming steps");
-	unpack_systems(primary, in);
+	primary_save_unpack_systems(primary, in);
 	if (!in->bad)
-		unpack_decisions(primary, in);
+		primary_save_unpack_decisions(primary, in);
 	if (in->bad)
 		return fail(error, TROUPE_EWORLD, "damaged: the state of the world's plugins");
 	if (!plan_unpack_pins(&primary->plan, in))
@@ -374,7 +375,7 @@ troupe_status primary_unpack(
 	struct primary *primary, struct unpack *in, broadcast_list *broadcasts, struct troupe_error *error)
 {
 	struct packed packed;
-	troupe_status status = unpack_all(primary, in, &primary->schedule, broadcasts, &packed, error);
+	troupe_status status = primary_save_unpack_all(primary, in, &primary->schedule, broadcasts, &packed, error);
 	if (status)
 		return status;
 	primary->lockstep.number = packed.number;
@@ -388,8 +389,8 @@ troupe_status primary_unpack(
 /* --- while it runs ------------------------------------------------------------------------------------------------ */
 
 /* Replaces the world by that of the bytes. After a failure it must be called again, with other bytes. */
-static troupe_status replace(struct primary *primary, const char *bytes, size_t count, struct schedule *waiting,
-	struct packed *ret, struct troupe_error *error)
+static troupe_status primary_save_replace(struct primary *primary, const char *bytes, size_t count,
+	struct schedule *waiting, struct packed *ret, struct troupe_error *error)
 {
 	struct unpack in = {bytes, bytes + count, false};
 	broadcast_list broadcasts = {0};
@@ -397,7 +398,7 @@ static troupe_status replace(struct primary *primary, const char *bytes, size_t 
 	edit_renew(&primary->edit);
 	wrenches_reset(&primary->wrenches);
 	observed_clear(&primary->observed);
-	troupe_status status = unpack_all(primary, &in, waiting, &broadcasts, ret, error);
+	troupe_status status = primary_save_unpack_all(primary, &in, waiting, &broadcasts, ret, error);
 	if (!status && in.at != in.end)
 		status = fail(error, TROUPE_EWORLD, "damaged: bytes after its end");
 	vec_free(&broadcasts);
@@ -407,7 +408,7 @@ static troupe_status replace(struct primary *primary, const char *bytes, size_t 
 }
 
 /* Commands of the state that wait are already in a recording, each at the step at which it was taken. */
-static troupe_status adopt(
+static troupe_status primary_save_adopt(
 	struct primary *primary, struct schedule *waiting, const struct packed *from, struct troupe_error *error)
 {
 	if (primary->options.replays)
@@ -415,7 +416,7 @@ static troupe_status adopt(
 	return schedule_adopt(&primary->schedule, waiting, from->number, primary->lockstep.number, error);
 }
 
-static void go_on_from(struct primary *primary, const struct packed *packed, uint64_t refused)
+static void primary_save_go_on_from(struct primary *primary, const struct packed *packed, uint64_t refused)
 {
 	primary->refused = refused;
 	primary->emptied = true; /* a further command may take up another state in this turn */
@@ -428,12 +429,12 @@ static void go_on_from(struct primary *primary, const struct packed *packed, uin
 }
 
 /* The scene, and with it the log for copies, are then as if nothing had been tried. */
-static void go_back(struct primary *primary, const struct text *before, uint32_t logged)
+static void primary_save_go_back(struct primary *primary, const struct text *before, uint32_t logged)
 {
 	struct troupe_error why;
 	struct schedule none = {0};
 	struct packed packed;
-	if (replace(primary, before->at, before->count, &none, &packed, &why))
+	if (primary_save_replace(primary, before->at, before->count, &none, &packed, &why))
 		(void)primary_fail(primary, &why);
 	schedule_fini(&none);
 	primary->edit.log.count = logged;
@@ -449,13 +450,13 @@ troupe_status primary_take_up(struct primary *primary, const char *bytes, size_t
 	primary_pack_with(primary, &none, &before);
 	uint32_t logged = primary->edit.log.count;
 	primary_sum_time(primary);
-	troupe_status status = replace(primary, bytes, count, &waiting, &packed, error);
+	troupe_status status = primary_save_replace(primary, bytes, count, &waiting, &packed, error);
 	if (!status)
-		status = adopt(primary, &waiting, &packed, error);
+		status = primary_save_adopt(primary, &waiting, &packed, error);
 	if (!status)
-		go_on_from(primary, &packed, refused);
+		primary_save_go_on_from(primary, &packed, refused);
 	else
-		go_back(primary, &before, logged);
+		primary_save_go_back(primary, &before, logged);
 	primary->passed_from_s = primary_time_s(primary);
 	schedule_fini(&waiting);
 	text_fini(&before);

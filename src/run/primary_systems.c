@@ -1,4 +1,4 @@
-/* The primary's part of systems: update(), and what report() may read.
+/* The primary's part of systems: primary_systems_update(), and what report() may read.
  *
  * Systems are called in a fixed order, those of the world first, then those of models in the order of their places; all
  * see the same state k. What they ask for is done after the last of them was called. So the order matters only between
@@ -16,11 +16,11 @@
 #include <string.h>
 
 /* Messages and requests in one step: of one system, and of all. */
-enum { ASKED_MAX = 1 << 14, DECIDED_MAX = 1 << 16, PUBLISHED_BYTES_MAX = 64 << 20 };
+enum { PRIMARY_SYSTEMS_ASKED_MAX = 1 << 14, DECIDED_MAX = 1 << 16, PUBLISHED_BYTES_MAX = 64 << 20 };
 
-_Static_assert(ASKED_MAX < DECIDED_MAX, "one system alone leaves room for others");
+_Static_assert(PRIMARY_SYSTEMS_ASKED_MAX < DECIDED_MAX, "one system alone leaves room for others");
 
-static bool is_there(void *ctx, uint32_t model)
+static bool primary_systems_is_there(void *ctx, uint32_t model)
 {
 	const struct primary *primary = ctx;
 	const struct loading *loading = &primary->plan.loading;
@@ -30,7 +30,7 @@ static bool is_there(void *ctx, uint32_t model)
 
 /* --- acting ------------------------------------------------------------------------------------------------------- */
 
-static void refuse(struct primary *primary, const char *topic, troupe_status status, const char *text)
+static void primary_systems_refuse(struct primary *primary, const char *topic, troupe_status status, const char *text)
 {
 	if (primary->options.on_reply)
 		primary->options.on_reply(primary->options.ctx, primary->lockstep.number, topic, status, text, false);
@@ -38,7 +38,7 @@ static void refuse(struct primary *primary, const char *topic, troupe_status sta
 }
 
 /* One reply for all that a system has asked for in vain, or else it would be told as often as it asks. */
-static void end_asking(struct primary *primary)
+static void primary_systems_end_asking(struct primary *primary)
 {
 	const struct asking *asking = &primary->asking;
 	if (asking->dropped) {
@@ -50,20 +50,20 @@ static void end_asking(struct primary *primary)
 			"last %u are dropped",
 			of_model ? "model '" : "the world",
 			of_model ? primary->shared->scene->models[self->model].name : "", of_model ? "'" : "",
-			asking->count + asking->dropped, ASKED_MAX, DECIDED_MAX, asking->dropped);
-		refuse(primary, self->kind->names[0], TROUPE_ELIMIT, why.text);
+			asking->count + asking->dropped, PRIMARY_SYSTEMS_ASKED_MAX, DECIDED_MAX, asking->dropped);
+		primary_systems_refuse(primary, self->kind->names[0], TROUPE_ELIMIT, why.text);
 	}
 	primary->asking = (struct asking){0};
 }
 
 /* Whether the system may publish or request one thing more in this step. */
-static bool may_ask(struct primary *primary, const struct system *system)
+static bool primary_systems_may_ask(struct primary *primary, const struct system *system)
 {
 	struct asking *asking = &primary->asking;
 	if (asking->system != system)
-		end_asking(primary);
+		primary_systems_end_asking(primary);
 	asking->system = system;
-	if (asking->count >= ASKED_MAX || primary->decided.count >= DECIDED_MAX) {
+	if (asking->count >= PRIMARY_SYSTEMS_ASKED_MAX || primary->decided.count >= DECIDED_MAX) {
 		asking->dropped++;
 		return false;
 	}
@@ -71,28 +71,30 @@ static bool may_ask(struct primary *primary, const struct system *system)
 	return true;
 }
 
-static void decide(struct primary *primary, struct command *command)
+static void primary_systems_decide(struct primary *primary, struct command *command)
 {
 	if (primary->decided.count < DECIDED_MAX) {
 		vec_push(&primary->decided, *command);
 		return;
 	}
-	refuse(primary, command->topic, TROUPE_ELIMIT, "systems ask for more than 65536 things in one step");
+	primary_systems_refuse(
+		primary, command->topic, TROUPE_ELIMIT, "systems ask for more than 65536 things in one step");
 	command_fini(command);
 }
 
 /* The robot client that owns the system's model; 0: none does. */
-static uint32_t primary_owner_of(const struct primary *primary, const struct system *system)
+static uint32_t primary_systems_owner_of(const struct primary *primary, const struct system *system)
 {
 	uint32_t model = system->self.model;
 	return model == SCENE_NONE ? 0 : primary->shared->scene->models[model].owner;
 }
 
-static void publish(void *ctx, const struct system *system, uint32_t output, const ProtobufCMessage *message)
+static void primary_systems_publish(
+	void *ctx, const struct system *system, uint32_t output, const ProtobufCMessage *message)
 {
 	struct primary *primary = ctx;
 	const char *topic = system->outputs.at[output].def.name;
-	if (!may_ask(primary, system))
+	if (!primary_systems_may_ask(primary, system))
 		return;
 	if (primary->published_bytes.count < PUBLISHED_BYTES_MAX) {
 		size_t first = primary->published_bytes.count;
@@ -100,7 +102,7 @@ static void publish(void *ctx, const struct system *system, uint32_t output, con
 		vec_push(&primary->published, (struct published){system->self.model, system->index, output, first,
 						      primary->published_bytes.count - first});
 	}
-	uint32_t owner = primary_owner_of(primary, system);
+	uint32_t owner = primary_systems_owner_of(primary, system);
 	if (!primary_reaches(primary, owner, topic))
 		return;
 	struct command command = {.step = primary->lockstep.number,
@@ -108,7 +110,7 @@ static void publish(void *ctx, const struct system *system, uint32_t output, con
 		.topic = mem_strdup(topic),
 		.message = message_copy(message),
 		.told = true};
-	decide(primary, &command);
+	primary_systems_decide(primary, &command);
 }
 
 void primary_hear(struct primary *primary, uint32_t owner, const char *topic, ProtobufCMessage *message)
@@ -119,15 +121,16 @@ void primary_hear(struct primary *primary, uint32_t owner, const char *topic, Pr
 		.message = message,
 		.told = true};
 	if (primary_reaches(primary, owner, topic))
-		decide(primary, &command);
+		primary_systems_decide(primary, &command);
 	else
 		command_fini(&command);
 }
 
-static void request(void *ctx, const struct system *system, const char *name, const ProtobufCMessage *message)
+static void primary_systems_request(
+	void *ctx, const struct system *system, const char *name, const ProtobufCMessage *message)
 {
 	struct primary *primary = ctx;
-	if (!may_ask(primary, system))
+	if (!primary_systems_may_ask(primary, system))
 		return;
 	const struct command_service *service = services_find(name);
 	struct troupe_error why;
@@ -140,21 +143,21 @@ static void request(void *ctx, const struct system *system, const char *name, co
 		status = fail(&why, TROUPE_ECOMMAND, "%.100s sends %s: expected %s", system->self.kind->names[0],
 			message->descriptor->name, service->type->name);
 	if (status) {
-		refuse(primary, topic, status, why.text);
+		primary_systems_refuse(primary, topic, status, why.text);
 		free(topic);
 		return;
 	}
 	struct command command = {.step = primary->lockstep.number,
-		.owner = primary_owner_of(primary, system),
+		.owner = primary_systems_owner_of(primary, system),
 		.service = service,
 		.topic = topic,
 		.message = message_copy(message),
 		.told = true};
 	schedule_prepare(&primary->schedule, &command);
-	decide(primary, &command);
+	primary_systems_decide(primary, &command);
 }
 
-static void attach(void *ctx, const struct system *system, uint32_t link, uint32_t other)
+static void primary_systems_attach(void *ctx, const struct system *system, uint32_t link, uint32_t other)
 {
 	struct primary *primary = ctx;
 	if (primary->ties.count < DECIDED_MAX)
@@ -162,7 +165,7 @@ static void attach(void *ctx, const struct system *system, uint32_t link, uint32
 }
 
 /* Systems try again in each step: the refusal of a model's ties is told once. */
-static bool may_attach(void *ctx, const struct system *system, uint32_t other)
+static bool primary_systems_may_attach(void *ctx, const struct system *system, uint32_t other)
 {
 	struct primary *primary = ctx;
 	const struct scene *scene = primary->shared->scene;
@@ -176,18 +179,18 @@ static bool may_attach(void *ctx, const struct system *system, uint32_t other)
 			"model '%.100s' of client '%.80s': model '%.100s' was not created by this client: expected a "
 			"model on which the client may act",
 			self->name, owners_name(&primary->edit.owners, self->owner), to->name);
-		refuse(primary, "attach", why.status, why.text);
+		primary_systems_refuse(primary, "attach", why.status, why.text);
 		indices_add(&primary->ties_refused, system->self.model);
 	}
 	return false;
 }
 
-static void detach(void *ctx, const struct system *system)
+static void primary_systems_detach(void *ctx, const struct system *system)
 {
-	attach(ctx, system, SCENE_NONE, SCENE_NONE);
+	primary_systems_attach(ctx, system, SCENE_NONE, SCENE_NONE);
 }
 
-static void obey_ties(struct primary *primary)
+static void primary_systems_obey_ties(struct primary *primary)
 {
 	struct troupe_error why;
 	for (uint32_t i = 0; i < primary->ties.count; i++) {
@@ -195,7 +198,7 @@ static void obey_ties(struct primary *primary)
 		if (asked->link == SCENE_NONE)
 			(void)edit_untie(&primary->edit, asked->model, asked->system);
 		else if (edit_tie(&primary->edit, asked->model, asked->system, asked->link, asked->other, &why))
-			refuse(primary, "attach", why.status, why.text);
+			primary_systems_refuse(primary, "attach", why.status, why.text);
 	}
 	primary->ties.count = 0;
 	primary_plan_effects(primary);
@@ -204,7 +207,7 @@ static void obey_ties(struct primary *primary)
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* "model::link::collision", in room that the next call for the same side uses again. */
-static const char *name_geom(struct primary *primary, const struct scene_geom *geom, uint32_t side)
+static const char *primary_systems_name_geom(struct primary *primary, const struct scene_geom *geom, uint32_t side)
 {
 	struct text *out = &primary->touch_names[side];
 	out->count = 0;
@@ -212,7 +215,7 @@ static const char *name_geom(struct primary *primary, const struct scene_geom *g
 	return out->at;
 }
 
-static bool touch(void *ctx, uint32_t model, uint32_t i, struct troupe_touch *ret_touch)
+static bool primary_systems_touch(void *ctx, uint32_t model, uint32_t i, struct troupe_touch *ret_touch)
 {
 	struct primary *primary = ctx;
 	const struct scene *scene = primary->shared->scene;
@@ -225,13 +228,14 @@ static bool touch(void *ctx, uint32_t model, uint32_t i, struct troupe_touch *re
 		if ((a->model != model && b->model != model) || i--)
 			continue;
 		*ret_touch = (struct troupe_touch){{a->link, b->link}, {a->model, b->model}, note->position,
-			note->normal, note->depth, {name_geom(primary, a, 0), name_geom(primary, b, 1)}};
+			note->normal, note->depth,
+			{primary_systems_name_geom(primary, a, 0), primary_systems_name_geom(primary, b, 1)}};
 		return true;
 	}
 	return false;
 }
 
-static bool is_named(const struct sensor *sensor, const char *name)
+static bool primary_systems_is_named(const struct sensor *sensor, const char *name)
 {
 	size_t full = strlen(sensor->name), length = strlen(name);
 	if (length > full || strcmp(sensor->name + full - length, name) != 0)
@@ -239,20 +243,21 @@ static bool is_named(const struct sensor *sensor, const char *name)
 	return length == full || (full - length >= 2 && !strncmp(sensor->name + full - length - 2, "::", 2));
 }
 
-static uint32_t find_sensor(void *ctx, uint32_t model, const char *name)
+static uint32_t primary_systems_find_sensor(void *ctx, uint32_t model, const char *name)
 {
 	struct primary *primary = ctx;
 	struct sensors *sensors = primary_sensors(primary);
 	struct sensor *sensor;
 	for (uint32_t i = 0; (sensor = sensors_find(sensors, model, i)); i++)
-		if (is_named(sensor, name)) {
+		if (primary_systems_is_named(sensor, name)) {
 			sensors_use(sensors, sensor);
 			return i;
 		}
 	return TROUPE_NOTHING;
 }
 
-static const double *reading(void *ctx, uint32_t model, uint32_t sensor, uint32_t *ret_count, double *ret_time_s)
+static const double *primary_systems_reading(
+	void *ctx, uint32_t model, uint32_t sensor, uint32_t *ret_count, double *ret_time_s)
 {
 	const struct primary *primary = ctx;
 	const struct reading *found = readings_find(&primary->readings, model, sensor);
@@ -265,17 +270,17 @@ static const double *reading(void *ctx, uint32_t model, uint32_t sensor, uint32_
 
 /* --- the turn ----------------------------------------------------------------------------------------------------- */
 
-static struct system_acts acts_of(struct primary *primary)
+static struct system_acts primary_systems_acts_of(struct primary *primary)
 {
-	return (struct system_acts){.publish = publish,
-		.request = request,
-		.may_attach = may_attach,
-		.attach = attach,
-		.detach = detach,
-		.touch = touch,
-		.find_sensor = find_sensor,
-		.reading = reading,
-		.is_there = is_there,
+	return (struct system_acts){.publish = primary_systems_publish,
+		.request = primary_systems_request,
+		.may_attach = primary_systems_may_attach,
+		.attach = primary_systems_attach,
+		.detach = primary_systems_detach,
+		.touch = primary_systems_touch,
+		.find_sensor = primary_systems_find_sensor,
+		.reading = primary_systems_reading,
+		.is_there = primary_systems_is_there,
 		.ctx = primary};
 }
 
@@ -291,7 +296,7 @@ struct system_step primary_view(struct primary *primary)
 /* --- surfaces of static models ------------------------------------------------------------------------------------ */
 
 /* A belt that runs wakes the models that have fallen asleep on it, or are about to. */
-static void wake_on(struct primary *primary, uint32_t model, double dt)
+static void primary_systems_wake_on(struct primary *primary, uint32_t model, double dt)
 {
 	const struct shared *shared = primary->shared;
 	const struct scene_model *m = &shared->scene->models[model];
@@ -303,7 +308,7 @@ static void wake_on(struct primary *primary, uint32_t model, double dt)
 	}
 }
 
-static void update(struct primary *primary, uint32_t model, const struct system_step *step)
+static void primary_systems_update(struct primary *primary, uint32_t model, const struct system_step *step)
 {
 	if (systems_update(primary->shared->systems, model, step) && model != SCENE_NONE)
 		state_wrote(primary->shared->state, model);
@@ -311,7 +316,7 @@ static void update(struct primary *primary, uint32_t model, const struct system_
 		!primary->shared->control.models[model].surfaces)
 		return;
 	indices_add(&primary->surfaced, model);
-	wake_on(primary, model, step->step.dt);
+	primary_systems_wake_on(primary, model, step->step.dt);
 }
 
 void primary_update_systems(struct primary *primary)
@@ -323,15 +328,15 @@ void primary_update_systems(struct primary *primary)
 	if (!systems->updating)
 		return;
 	struct arena arena = {0};
-	struct system_acts acts = acts_of(primary);
+	struct system_acts acts = primary_systems_acts_of(primary);
 	struct system_step step = primary_view(primary);
 	step.acts = &acts;
 	step.arena = &arena;
-	update(primary, SCENE_NONE, &step);
+	primary_systems_update(primary, SCENE_NONE, &step);
 	for (uint32_t m = 0; m < systems->scene->model_count; m++)
-		if (systems->sets[m].updates && is_there(primary, m))
-			update(primary, m, &step);
-	end_asking(primary);
-	obey_ties(primary);
+		if (systems->sets[m].updates && primary_systems_is_there(primary, m))
+			primary_systems_update(primary, m, &step);
+	primary_systems_end_asking(primary);
+	primary_systems_obey_ties(primary);
 	arena_fini(&arena);
 }

@@ -98,19 +98,19 @@ void replica_pack(struct primary *primary, struct text *out)
 	edit_pack(&primary->edit, out);
 }
 
-static uint64_t hash_of(struct state *state, const struct edit *edit)
+static uint64_t replica_hash_of_edit(struct state *state, const struct edit *edit)
 {
 	return state_hash_models(state) + edit_hash(edit);
 }
 
 uint64_t replica_hash_of(const struct primary *primary)
 {
-	return hash_of(primary->shared->state, &primary->edit);
+	return replica_hash_of_edit(primary->shared->state, &primary->edit);
 }
 
 /* --- loading ------------------------------------------------------------------------------------------------------ */
 
-static void fit(struct replica *replica)
+static void replica_fit(struct replica *replica)
 {
 	uint32_t before = replica->room, now = replica->scene->room.models;
 	if (now <= before)
@@ -124,7 +124,7 @@ static void fit(struct replica *replica)
 	replica->room = now;
 }
 
-static troupe_status load_sdf(struct replica *replica, const char *name, struct troupe_error *error)
+static troupe_status replica_load_sdf(struct replica *replica, const char *name, struct troupe_error *error)
 {
 	struct origin *origin = &replica->origin;
 	struct sdf_options options = {.resource_paths = (const char *const *)origin->folders.at,
@@ -141,7 +141,7 @@ static troupe_status load_sdf(struct replica *replica, const char *name, struct 
 	return status ? status : systems_create(replica->scene, replica->plugins, &replica->systems, error);
 }
 
-static troupe_status load(
+static troupe_status replica_load(
 	struct replica *replica, struct unpack *in, enum physics_break rule, struct troupe_error *error)
 {
 	if (!origin_unpack(&replica->origin, in))
@@ -151,7 +151,7 @@ static troupe_status load(
 	char *name = unpack_string(in);
 	replica->next = unpack_u64(in);
 	troupe_status status =
-		in->bad ? fail(error, TROUPE_EWORLD, "damaged: its name") : load_sdf(replica, name, error);
+		in->bad ? fail(error, TROUPE_EWORLD, "damaged: its name") : replica_load_sdf(replica, name, error);
 	free(name);
 	if (status)
 		return status;
@@ -172,7 +172,7 @@ static troupe_status load(
 	if (!status && in->at != in->end)
 		status = fail(error, TROUPE_EWORLD, "damaged: bytes after its end");
 	replica->levels = mem_alloc(replica->scene->level_count * sizeof *replica->levels);
-	fit(replica);
+	replica_fit(replica);
 	sensors_update(replica->shared.sensors); /* of models that were created */
 	return status;
 }
@@ -187,7 +187,7 @@ troupe_status replica_create(const char *bytes, size_t count, uint32_t number, e
 	replica->parts = mem_alloc(number * sizeof *replica->parts);
 	replica->importer = importer_create();
 	replica->plugins = plugins_create(plugin_paths);
-	troupe_status status = load(replica, &in, rule, &why);
+	troupe_status status = replica_load(replica, &in, rule, &why);
 	if (status) {
 		replica_destroy(replica);
 		return fail(error, status, "the primary's world: %s", why.text);
@@ -196,7 +196,7 @@ troupe_status replica_create(const char *bytes, size_t count, uint32_t number, e
 	return TROUPE_OK;
 }
 
-static void free_commands(struct replica *replica)
+static void replica_free_commands(struct replica *replica)
 {
 	for (uint32_t i = 0; i < replica->commands.count; i++)
 		message_free(replica->messages.at[i]);
@@ -207,7 +207,7 @@ void replica_destroy(struct replica *replica)
 {
 	if (!replica)
 		return;
-	free_commands(replica);
+	replica_free_commands(replica);
 	if (replica->ready)
 		edit_fini(&replica->edit);
 	edit_visuals_destroy(replica->visuals);
@@ -256,18 +256,18 @@ uint64_t replica_next(const struct replica *replica)
 
 uint64_t replica_hash(const struct replica *replica)
 {
-	return hash_of(replica->shared.state, &replica->edit);
+	return replica_hash_of_edit(replica->shared.state, &replica->edit);
 }
 
 /* --- checks ------------------------------------------------------------------------------------------------------- */
 
-static troupe_status bad(struct troupe_error *error, const char *what)
+static troupe_status replica_bad(struct troupe_error *error, const char *what)
 {
 	return fail(error, TROUPE_EPROTOCOL, "%s", what);
 }
 
 /* model: the number as received; there may be no such model. */
-static troupe_status bad_model(
+static troupe_status replica_bad_model(
 	const struct replica *replica, uint32_t model, const char *what, struct troupe_error *error)
 {
 	const struct scene *scene = replica->scene;
@@ -276,13 +276,13 @@ static troupe_status bad_model(
 	return fail(error, TROUPE_EPROTOCOL, "model '%.100s' %s", scene->models[model].name, what);
 }
 
-static bool is_there(const struct replica *replica, uint32_t model)
+static bool replica_is_there(const struct replica *replica, uint32_t model)
 {
 	const struct scene *scene = replica->scene;
 	return model < scene->model_count && scene->models[model].id && !scene->models[model].absent;
 }
 
-static bool is_own(const struct replica *replica, uint32_t model)
+static bool replica_is_own(const struct replica *replica, uint32_t model)
 {
 	return model < replica->room && replica->own[model];
 }
@@ -290,7 +290,7 @@ static bool is_own(const struct replica *replica, uint32_t model)
 /* --- the parts of a step ------------------------------------------------------------------------------------------ */
 
 /* The step before this one counts. */
-static void advance(struct replica *replica)
+static void replica_advance(struct replica *replica)
 {
 	const struct ack *ack = replica->ack;
 	replica->changed_before.count = 0;
@@ -303,7 +303,7 @@ static void advance(struct replica *replica)
 }
 
 /* False: the secondary still has models or levels, or knows ghosts. */
-static bool let_all_go(struct replica *replica)
+static bool replica_let_all_go(struct replica *replica)
 {
 	bool some = false;
 	for (uint32_t m = 0; m < replica->room; m++)
@@ -316,21 +316,22 @@ static bool let_all_go(struct replica *replica)
 }
 
 /* A place must not be freed, or go to another model, before the runner has released the model in it. */
-static troupe_status follow_edits(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+static troupe_status replica_follow_edits(
+	struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	for (uint32_t i = 0; i < message->edits.count; i++)
-		if (message->edits.at[i].kind == EDIT_RENEW && !let_all_go(replica))
-			return bad(error, "another world, before this one is released");
+		if (message->edits.at[i].kind == EDIT_RENEW && !replica_let_all_go(replica))
+			return replica_bad(error, "another world, before this one is released");
 	troupe_status status = edit_follow(&replica->edit, &message->edits, error);
 	const struct scene *scene = replica->scene;
-	fit(replica);
+	replica_fit(replica);
 	for (uint32_t m = 0; m < replica->room && !status; m++)
 		if (replica->own[m] && (m >= scene->model_count || scene->models[m].id != replica->own[m]))
-			status = bad(error, "a model goes that this secondary simulates");
+			status = replica_bad(error, "a model goes that this secondary simulates");
 	return status;
 }
 
-static bool take_words(struct replica *replica, const struct replica_words *words)
+static bool replica_take_words(struct replica *replica, const struct replica_words *words)
 {
 	struct state *state = replica->shared.state;
 	struct unpack in = {words->bytes, words->bytes + (size_t)words->count * 8, false};
@@ -339,34 +340,38 @@ static bool take_words(struct replica *replica, const struct replica_words *word
 }
 
 /* Whether this is the first time in this step that words of the model come. */
-static bool meet(struct replica *replica, uint32_t model)
+static bool replica_meet(struct replica *replica, uint32_t model)
 {
 	bool first = replica->met[model] != replica->steps;
 	replica->met[model] = replica->steps;
 	return first;
 }
 
-static troupe_status follow_take(struct replica *replica, const struct replica_change *take, struct troupe_error *error)
+static troupe_status replica_follow_take(
+	struct replica *replica, const struct replica_change *take, struct troupe_error *error)
 {
 	uint32_t model = take->change.id;
-	if (!is_there(replica, model) || is_own(replica, model))
-		return bad_model(replica, model, "is to be taken over, but is taken over already or absent", error);
-	if (!take->again && (!meet(replica, model) || !take_words(replica, &take->words)))
-		return bad_model(replica, model, "is to be taken over, but its state is not valid", error);
+	if (!replica_is_there(replica, model) || replica_is_own(replica, model))
+		return replica_bad_model(
+			replica, model, "is to be taken over, but is taken over already or absent", error);
+	if (!take->again && (!replica_meet(replica, model) || !replica_take_words(replica, &take->words)))
+		return replica_bad_model(replica, model, "is to be taken over, but its state is not valid", error);
 	replica->own[model] = replica->scene->models[model].id;
 	return TROUPE_OK;
 }
 
 /* Models that are absent are released, too. */
-static troupe_status follow_release(struct replica *replica, uint32_t model, struct troupe_error *error)
+static troupe_status replica_follow_release(struct replica *replica, uint32_t model, struct troupe_error *error)
 {
-	if (!is_own(replica, model))
-		return bad_model(replica, model, "is to be released, but this secondary does not simulate it", error);
+	if (!replica_is_own(replica, model))
+		return replica_bad_model(
+			replica, model, "is to be released, but this secondary does not simulate it", error);
 	replica->own[model] = 0;
 	return TROUPE_OK;
 }
 
-static troupe_status follow_level(struct replica *replica, uint32_t level, bool loads, struct troupe_error *error)
+static troupe_status replica_follow_level(
+	struct replica *replica, uint32_t level, bool loads, struct troupe_error *error)
 {
 	const struct scene *scene = replica->scene;
 	if (level >= scene->level_count)
@@ -379,87 +384,92 @@ static troupe_status follow_level(struct replica *replica, uint32_t level, bool 
 }
 
 /* A ghost that goes may be of a model that is absent already. */
-static troupe_status follow_ghost(struct replica *replica, uint32_t model, bool comes, struct troupe_error *error)
+static troupe_status replica_follow_ghost(
+	struct replica *replica, uint32_t model, bool comes, struct troupe_error *error)
 {
-	if (model >= replica->room || replica->ghosts[model] == comes || (comes && !is_there(replica, model)))
-		return bad_model(replica, model,
+	if (model >= replica->room || replica->ghosts[model] == comes || (comes && !replica_is_there(replica, model)))
+		return replica_bad_model(replica, model,
 			comes ? "comes as a ghost, but is one already or absent" : "goes as a ghost, but is none",
 			error);
 	replica->ghosts[model] = comes;
 	return TROUPE_OK;
 }
 
-static troupe_status follow_change(
+static troupe_status replica_follow_change(
 	struct replica *replica, const struct replica_change *change, struct troupe_error *error)
 {
 	enum change_kind kind = change->change.kind;
 	uint32_t id = change->change.id;
 	switch (kind) {
 	case CHANGE_RELEASE:
-		return follow_release(replica, id, error);
+		return replica_follow_release(replica, id, error);
 	case CHANGE_TAKE:
-		return follow_take(replica, change, error);
+		return replica_follow_take(replica, change, error);
 	case CHANGE_UNLOAD:
 	case CHANGE_LOAD:
-		return follow_level(replica, id, kind == CHANGE_LOAD, error);
+		return replica_follow_level(replica, id, kind == CHANGE_LOAD, error);
 	case CHANGE_GHOST_ON:
 	case CHANGE_GHOST_OFF:
 		break;
 	}
-	return follow_ghost(replica, id, kind == CHANGE_GHOST_ON, error);
+	return replica_follow_ghost(replica, id, kind == CHANGE_GHOST_ON, error);
 }
 
-static troupe_status follow_changes(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+static troupe_status replica_follow_changes(
+	struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
 	replica->changes.count = 0;
 	for (uint32_t i = 0; i < message->changes.count && !status; i++) {
-		status = follow_change(replica, &message->changes.at[i], error);
+		status = replica_follow_change(replica, &message->changes.at[i], error);
 		vec_push(&replica->changes, message->changes.at[i].change);
 	}
 	return status;
 }
 
-static troupe_status follow_written(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+static troupe_status replica_follow_written(
+	struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	for (uint32_t i = 0; i < message->written.count; i++) {
 		const struct replica_words *words = &message->written.at[i];
-		if (!is_own(replica, words->model))
-			return bad_model(
+		if (!replica_is_own(replica, words->model))
+			return replica_bad_model(
 				replica, words->model, "was written, but this secondary does not simulate it", error);
-		if (!meet(replica, words->model) || !take_words(replica, words))
-			return bad_model(
+		if (!replica_meet(replica, words->model) || !replica_take_words(replica, words))
+			return replica_bad_model(
 				replica, words->model, "was written, but its state comes twice or is not valid", error);
 	}
 	return TROUPE_OK;
 }
 
-static troupe_status follow_statics(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+static troupe_status replica_follow_statics(
+	struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	for (uint32_t i = 0; i < message->statics.count; i++) {
 		const struct replica_static *one = &message->statics.at[i];
 		if (one->model >= replica->scene->model_count || replica->scene->models[one->model].body_count)
-			return bad_model(replica, one->model, "is to be a static one", error);
+			return replica_bad_model(replica, one->model, "is to be a static one", error);
 		replica->statics[one->model] = one->value;
 	}
 	return TROUPE_OK;
 }
 
-static bool before(struct physics_pair a, struct physics_pair b)
+static bool replica_before(struct physics_pair a, struct physics_pair b)
 {
 	return a.a != b.a ? a.a < b.a : a.b < b.b;
 }
 
-static bool fits(const struct replica *replica, struct physics_pair pair)
+static bool replica_fits(const struct replica *replica, struct physics_pair pair)
 {
 	uint32_t i = replica->pairs_next.count;
 	const struct physics_pair *last = i ? &replica->pairs_next.at[i - 1] : NULL;
-	return pair.a < pair.b && is_own(replica, pair.a) && is_own(replica, pair.b) && (!last || before(*last, pair));
+	return pair.a < pair.b && replica_is_own(replica, pair.a) && replica_is_own(replica, pair.b) &&
+	       (!last || replica_before(*last, pair));
 }
 
-static troupe_status add_pair(struct replica *replica, struct physics_pair pair, struct troupe_error *error)
+static troupe_status replica_add_pair(struct replica *replica, struct physics_pair pair, struct troupe_error *error)
 {
-	if (!fits(replica, pair))
+	if (!replica_fits(replica, pair))
 		return fail(error, TROUPE_EPROTOCOL,
 			"models %u and %u may touch, and they come twice, or it does not simulate both", pair.a,
 			pair.b);
@@ -468,7 +478,7 @@ static troupe_status add_pair(struct replica *replica, struct physics_pair pair,
 }
 
 /* Merges the pairs that stay from the old list with the new pairs. */
-static troupe_status merge_pairs(
+static troupe_status replica_merge_pairs(
 	struct replica *replica, const struct replica_step *message, struct troupe_error *error)
 {
 	const struct physics_pair *come = message->pairs_come.at;
@@ -480,24 +490,25 @@ static troupe_status merge_pairs(
 			gone++;
 			continue;
 		}
-		while (came < message->pairs_come.count && !before(old, come[came]) && !status)
-			status = add_pair(replica, come[came++], error);
+		while (came < message->pairs_come.count && !replica_before(old, come[came]) && !status)
+			status = replica_add_pair(replica, come[came++], error);
 		if (!status)
-			status = add_pair(replica, old, error);
+			status = replica_add_pair(replica, old, error);
 	}
 	while (came < message->pairs_come.count && !status)
-		status = add_pair(replica, come[came++], error);
+		status = replica_add_pair(replica, come[came++], error);
 	if (!status && gone < message->pairs_gone.count)
-		status = bad(error, "a pair of models that is to go");
+		status = replica_bad(error, "a pair of models that is to go");
 	return status;
 }
 
-static troupe_status follow_pairs(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+static troupe_status replica_follow_pairs(
+	struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	if (!message->pairs_changed)
 		return TROUPE_OK;
 	replica->pairs_next.count = 0;
-	troupe_status status = merge_pairs(replica, message, error);
+	troupe_status status = replica_merge_pairs(replica, message, error);
 	replica->pairs.count = 0;
 	if (!status && replica->pairs_next.count)
 		memcpy(vec_append(&replica->pairs, replica->pairs_next.count), replica->pairs_next.at,
@@ -511,16 +522,17 @@ static void replica_measure(struct replica *replica, uint32_t model)
 	replica->shared.boxes[model].box = state_model_box(replica->shared.state, model, false);
 }
 
-static troupe_status follow_near(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+static troupe_status replica_follow_near(
+	struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	replica->near.count = 0;
 	if (message->window > 1 && (message->wrenches.count || message->surfaces.count))
-		return bad(error, "a window in which something acts from outside");
+		return replica_bad(error, "a window in which something acts from outside");
 	for (uint32_t i = 0; i < message->near.count; i++) {
 		struct physics_pair pair = message->near.at[i];
-		if (pair.a >= pair.b || !is_own(replica, pair.a) || !is_own(replica, pair.b) ||
-			(i && !before(message->near.at[i - 1], pair)))
-			return bad(error, "models that may come near each other, twice, or not all its own");
+		if (pair.a >= pair.b || !replica_is_own(replica, pair.a) || !replica_is_own(replica, pair.b) ||
+			(i && !replica_before(message->near.at[i - 1], pair)))
+			return replica_bad(error, "models that may come near each other, twice, or not all its own");
 		vec_push(&replica->near, pair);
 		replica_measure(replica, pair.a);
 		replica_measure(replica, pair.b);
@@ -528,81 +540,86 @@ static troupe_status follow_near(struct replica *replica, struct replica_step *m
 	return TROUPE_OK;
 }
 
-static uint32_t words_of_bodies(const struct replica *replica, uint32_t model)
+static uint32_t replica_words_of_bodies(const struct replica *replica, uint32_t model)
 {
 	return replica->scene->models[model].body_count * (uint32_t)(sizeof(struct body_state) / 8);
 }
 
-static bool take_ghost(struct replica *replica, const struct replica_ghost *ghost)
+static bool replica_take_ghost(struct replica *replica, const struct replica_ghost *ghost)
 {
 	struct state *state = replica->shared.state;
 	struct unpack in = {ghost->bytes, ghost->bytes + ghost->byte_count, false};
 	uint64_t *now = state_words(state, ghost->model, false);
-	uint32_t words = words_of_bodies(replica, ghost->model);
+	uint32_t words = replica_words_of_bodies(replica, ghost->model);
 	return ghost->count == words &&
 	       (ghost->whole ? wire_get_words(&in, now, words) : wire_get_change(&in, now, words)) &&
 	       edit_words_sane(state, ghost->model, false);
 }
 
-static troupe_status follow_ghosts(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+static troupe_status replica_follow_ghosts(
+	struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	for (uint32_t i = 0; i < message->ghosts.count; i++) {
 		const struct replica_ghost *ghost = &message->ghosts.at[i];
 		uint32_t model = ghost->model;
 		bool is = model < replica->scene->model_count && replica->scene->models[model].id &&
-			  !is_own(replica, model) && replica->ghosts[model];
-		if (!is || !meet(replica, model))
-			return bad_model(replica, model, "moves as a ghost, but is none or moves twice", error);
-		if (!take_ghost(replica, ghost))
-			return bad_model(replica, model, "moves as a ghost, but its state is not valid", error);
+			  !replica_is_own(replica, model) && replica->ghosts[model];
+		if (!is || !replica_meet(replica, model))
+			return replica_bad_model(replica, model, "moves as a ghost, but is none or moves twice", error);
+		if (!replica_take_ghost(replica, ghost))
+			return replica_bad_model(replica, model, "moves as a ghost, but its state is not valid", error);
 	}
 	return TROUPE_OK;
 }
 
-static troupe_status follow_command(
+static troupe_status replica_follow_command(
 	struct replica *replica, const struct replica_command *came, struct troupe_error *error)
 {
 	const struct system_listener *to = &came->to;
-	const struct system_set *set = is_own(replica, to->model) ? &replica->shared.systems->sets[to->model] : NULL;
+	const struct system_set *set =
+		replica_is_own(replica, to->model) ? &replica->shared.systems->sets[to->model] : NULL;
 	struct due_command command = {.to = *to};
 	if (!set || to->system >= set->count || to->topic >= set->at[to->system].topics.count)
-		return bad(error, "a command without a listener");
+		return replica_bad(error, "a command without a listener");
 	message_type type = set->at[to->system].topics.at[to->topic].type;
 	ProtobufCMessage *message;
 	if (message_of_bytes(type, came->bytes, came->byte_count, &message_limits_usual, &message, NULL))
-		return bad(error, "a command");
+		return replica_bad(error, "a command");
 	command.message = message;
 	vec_push(&replica->messages, message);
 	vec_push(&replica->commands, command);
 	return TROUPE_OK;
 }
 
-static troupe_status follow_commands(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+static troupe_status replica_follow_commands(
+	struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
-	free_commands(replica);
+	replica_free_commands(replica);
 	for (uint32_t i = 0; i < message->commands.count && !status; i++)
-		status = follow_command(replica, &message->commands.at[i], error);
+		status = replica_follow_command(replica, &message->commands.at[i], error);
 	return status;
 }
 
-static troupe_status follow_wrenches(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+static troupe_status replica_follow_wrenches(
+	struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	replica->wrenches.count = 0;
 	for (uint32_t i = 0; i < message->wrenches.count; i++) {
 		const struct due_wrench *wrench = &message->wrenches.at[i];
 		if (!due_wrench_sane(replica->scene, wrench) || message->paused)
-			return bad(error,
+			return replica_bad(error,
 				"a force on a body that does not exist, or beyond its limits, or in a paused step");
-		if (!is_own(replica, replica->scene->bodies[wrench->body].model))
-			return bad(error, "a force on a body that this secondary does not simulate");
+		if (!replica_is_own(replica, replica->scene->bodies[wrench->body].model))
+			return replica_bad(error, "a force on a body that this secondary does not simulate");
 		vec_push(&replica->wrenches, *wrench);
 	}
 	return TROUPE_OK;
 }
 
 /* The control of static models holds for one step. */
-static troupe_status follow_surfaces(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+static troupe_status replica_follow_surfaces(
+	struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	const struct control *control = &replica->shared.control;
 	if (!message->paused)
@@ -610,13 +627,14 @@ static troupe_status follow_surfaces(struct replica *replica, struct replica_ste
 	for (uint32_t i = 0; i < message->surfaces.count; i++)
 		if (message->paused ||
 			!surfaced_set(replica->scene, control, &message->surfaces.at[i], &replica->surfaced))
-			return bad(error,
+			return replica_bad(error,
 				"the surface of a static collision that does not exist, or beyond its limits, or "
 				"in a paused step");
 	return TROUPE_OK;
 }
 
-static troupe_status want(struct replica *replica, const struct replica_sense *sense, struct troupe_error *error)
+static troupe_status replica_want(
+	struct replica *replica, const struct replica_sense *sense, struct troupe_error *error)
 {
 	struct sensors *sensors = replica->shared.sensors;
 	sensors_want_none(sensors);
@@ -625,7 +643,7 @@ static troupe_status want(struct replica *replica, const struct replica_sense *s
 	for (uint32_t i = 0; i < sense->wanted.count; i++) {
 		struct sensor *sensor = sensors_find(sensors, sense->wanted.at[i].model, sense->wanted.at[i].index);
 		if (!sensor)
-			return bad(error, "a sensor that does not exist is to measure");
+			return replica_bad(error, "a sensor that does not exist is to measure");
 		sensors_want(sensors, sensor);
 	}
 	if (sensors->wanted != sense->count)
@@ -637,40 +655,41 @@ static troupe_status want(struct replica *replica, const struct replica_sense *s
 }
 
 /* Models that are not seen may be anywhere here, so they are hidden. */
-static troupe_status follow_seen(struct replica *replica, const struct replica_sense *sense, struct troupe_error *error)
+static troupe_status replica_follow_seen(
+	struct replica *replica, const struct replica_sense *sense, struct troupe_error *error)
 {
 	const struct scene *scene = replica->scene;
 	struct state *state = replica->shared.state;
 	for (uint32_t m = 0; m < scene->model_count; m++)
-		replica->hidden[m] = scene->models[m].body_count && !is_own(replica, m);
+		replica->hidden[m] = scene->models[m].body_count && !replica_is_own(replica, m);
 	for (uint32_t i = 0; i < sense->seen.count; i++) {
 		const struct replica_words *seen = &sense->seen.at[i];
 		uint32_t model = seen->model;
 		struct unpack in = {seen->bytes, seen->bytes + (size_t)seen->count * 8, false};
 		if (model >= scene->model_count || !replica->hidden[model] || !scene->models[model].id)
-			return bad_model(
+			return replica_bad_model(
 				replica, model, "is to be seen, but is its own, is static or is seen twice", error);
 		replica->hidden[model] = false;
 		if (!seen->count)
 			continue;
 		state_touched(state, model);
-		if (seen->count != words_of_bodies(replica, model) ||
+		if (seen->count != replica_words_of_bodies(replica, model) ||
 			!wire_get_words(&in, state_words(state, model, false), seen->count) ||
 			!edit_words_sane(state, model, false))
-			return bad_model(replica, model, "is to be seen, but its state is not valid", error);
+			return replica_bad_model(replica, model, "is to be seen, but its state is not valid", error);
 	}
 	if (replica->shared.sensors->due_world)
 		sensors_look(replica->shared.sensors, state, replica->hidden);
 	return TROUPE_OK;
 }
 
-/* Whether this process measures with a sensor that sees, in this step: as measures() of wire_sense.c. */
-static bool looks_here(const struct replica *replica)
+/* Whether this process measures with a sensor that sees, in this step: as wire_sense_measures() of wire_sense.c. */
+static bool replica_looks_here(const struct replica *replica)
 {
 	const struct sensors *sensors = replica->shared.sensors;
 	for (uint32_t m = 0; m < sensors->room && m < replica->scene->model_count; m++) {
 		const struct scene_model *model = &replica->scene->models[m];
-		bool ours = model->body_count ? is_own(replica, m)
+		bool ours = model->body_count ? replica_is_own(replica, m)
 					      : sense_statics_by(m, replica->step.secondaries) == replica->number;
 		for (uint32_t i = 0; ours && model->id && !model->absent && i < sensors->sets[m].count; i++)
 			if (sensor_is_due(sensors, &sensors->sets[m].at[i], SENSOR_OF_WORLD))
@@ -679,33 +698,35 @@ static bool looks_here(const struct replica *replica)
 	return false;
 }
 
-static troupe_status follow_sense(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+static troupe_status replica_follow_sense(
+	struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	const struct replica_sense *sense = &message->sense;
 	struct step *step = &replica->step;
 	int64_t now_ns = sensor_time_ns(message->time_s);
 	if (message->edits.count || message->world_changed)
 		sensors_update(replica->shared.sensors);
-	if (sense->changed && want(replica, sense, error))
+	if (sense->changed && replica_want(replica, sense, error))
 		return error->status;
 	if (replica->shared.sensors->wanted && !sense->secondaries)
-		return bad(error, "sensors measure, but it does not say when");
+		return replica_bad(error, "sensors measure, but it does not say when");
 	step->secondaries = sense->secondaries;
 	step->times = (struct sensor_times){now_ns - sense->since_ns, now_ns, now_ns + sense->step_ns};
 	if (!message->paused)
 		sensors_begin(replica->shared.sensors, &step->times);
 	for (uint32_t i = 0; i < sense->fired.count && !message->paused; i++)
 		sensors_fire(replica->shared.sensors, sense->fired.at[i].model, sense->fired.at[i].index);
-	if (sense->looks && follow_seen(replica, sense, error))
+	if (sense->looks && replica_follow_seen(replica, sense, error))
 		return error->status;
-	if (!sense->looks && !message->paused && replica->shared.sensors->due_world && looks_here(replica))
-		return bad(error, "sensors are to see, but it does not say what");
+	if (!sense->looks && !message->paused && replica->shared.sensors->due_world && replica_looks_here(replica))
+		return replica_bad(error, "sensors are to see, but it does not say what");
 	return TROUPE_OK;
 }
 
 /* --- a step ------------------------------------------------------------------------------------------------------- */
 
-static troupe_status follow_head(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+static troupe_status replica_follow_head(
+	struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	struct step *step = &replica->step;
 	const uint64_t expected = message->again && replica->began ? step->number : replica->next;
@@ -713,13 +734,13 @@ static troupe_status follow_head(struct replica *replica, struct replica_step *m
 		return fail(
 			error, TROUPE_EPROTOCOL, "step %" PRIu64 ": expected step %" PRIu64, message->number, expected);
 	if (message->again && (!replica->began || !replica->ack || step->window == 1))
-		return bad(error, "again, though it is not a window that was acknowledged");
+		return replica_bad(error, "again, though it is not a window that was acknowledged");
 	if (message->dt == 0 && step->dt == 0)
-		return bad(error, "its beginning");
+		return replica_bad(error, "its beginning");
 	if (message->again)
 		replica->ack = NULL;
 	else
-		advance(replica);
+		replica_advance(replica);
 	replica->began = true;
 	replica->next = message->number + message->window;
 	step->window = message->window;
@@ -743,15 +764,17 @@ static troupe_status follow_head(struct replica *replica, struct replica_step *m
 }
 
 /* Also checks the pairs of the old list: one of their models may have been released. */
-static troupe_status check_pairs(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+static troupe_status replica_check_pairs(
+	struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	for (uint32_t i = 0; message->changes.count && i < replica->pairs.count; i++)
-		if (!is_own(replica, replica->pairs.at[i].a) || !is_own(replica, replica->pairs.at[i].b))
-			return bad(error, "a released model touches others");
+		if (!replica_is_own(replica, replica->pairs.at[i].a) ||
+			!replica_is_own(replica, replica->pairs.at[i].b))
+			return replica_bad(error, "a released model touches others");
 	return TROUPE_OK;
 }
 
-static const struct step *make_step(struct replica *replica, uint32_t share_over)
+static const struct step *replica_make_step(struct replica *replica, uint32_t share_over)
 {
 	replica->parts[replica->number - 1] = (struct step_part){.pairs = replica->pairs.at,
 		.pair_count = replica->pairs.count,
@@ -776,15 +799,16 @@ static const struct step *make_step(struct replica *replica, uint32_t share_over
 troupe_status replica_follow(struct replica *replica, struct replica_step *message, uint32_t share_over,
 	const struct step **ret_step, struct troupe_error *error)
 {
-	static troupe_status (*const parts[])(
-		struct replica * replica, struct replica_step * message, struct troupe_error * error) = {follow_head,
-		follow_edits, follow_changes, follow_written, follow_statics, follow_pairs, follow_ghosts,
-		follow_commands, follow_wrenches, follow_surfaces, follow_sense, follow_near, check_pairs};
+	static troupe_status (*const parts[])(struct replica * replica, struct replica_step * message,
+		struct troupe_error * error) = {replica_follow_head, replica_follow_edits, replica_follow_changes,
+		replica_follow_written, replica_follow_statics, replica_follow_pairs, replica_follow_ghosts,
+		replica_follow_commands, replica_follow_wrenches, replica_follow_surfaces, replica_follow_sense,
+		replica_follow_near, replica_check_pairs};
 	struct troupe_error why;
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (parts[i](replica, message, &why))
 			return fail(error, TROUPE_EPROTOCOL, "its step: %s", why.text);
-	*ret_step = make_step(replica, share_over);
+	*ret_step = replica_make_step(replica, share_over);
 	return TROUPE_OK;
 }
 

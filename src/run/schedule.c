@@ -24,13 +24,13 @@
 /* --- what a topic means ------------------------------------------------------------------------------------------- */
 
 /* NULL: no service of the world. */
-static const struct command_service *find_service(const char *world, const char *topic)
+static const struct command_service *schedule_find_service(const char *world, const char *topic)
 {
 	const char *asked = topic_in_world(topic, world);
 	return asked ? services_find(asked) : NULL;
 }
 
-static troupe_status unknown_topic(
+static troupe_status schedule_unknown_topic(
 	struct systems *systems, const char *world, const char *topic, struct troupe_error *error)
 {
 	char known[TROUPE_ERROR_TEXT_BYTES];
@@ -56,26 +56,26 @@ static troupe_status unknown_topic(
 		*known ? " or " : "", name);
 }
 
-static bool creates(const struct command *command)
+static bool schedule_creates(const struct command *command)
 {
 	return command->service && command->service->creates;
 }
 
 /* The type that the topic carries. *ret_type is NULL when that is not known, and may become known. */
-static troupe_status find_type(struct systems *systems, const char *world, const char *topic, bool may_create,
+static troupe_status schedule_find_type(struct systems *systems, const char *world, const char *topic, bool may_create,
 	struct command *command, message_type *ret_type, struct troupe_error *error)
 {
-	command->service = find_service(world, topic);
+	command->service = schedule_find_service(world, topic);
 	message_type type = command->service ? command->service->type : systems_topic_type(systems, topic);
 	if (!type && (!may_create || topic_in_world(topic, world)))
-		return unknown_topic(systems, world, topic, error);
+		return schedule_unknown_topic(systems, world, topic, error);
 	*ret_type = type;
 	return TROUPE_OK;
 }
 
-static void complete(struct command *command, const char *topic, _Atomic bool *may_create)
+static void schedule_complete(struct command *command, const char *topic, _Atomic bool *may_create)
 {
-	if (creates(command))
+	if (schedule_creates(command))
 		atomic_store(may_create, true);
 	command->topic = mem_strdup(topic);
 }
@@ -85,7 +85,8 @@ troupe_status command_parse(struct systems *systems, const char *world, uint64_t
 {
 	struct command command = {.step = step};
 	message_type type;
-	troupe_status status = find_type(systems, world, topic, atomic_load(may_create), &command, &type, error);
+	troupe_status status =
+		schedule_find_type(systems, world, topic, atomic_load(may_create), &command, &type, error);
 	if (status)
 		return status;
 	if (type)
@@ -97,12 +98,12 @@ troupe_status command_parse(struct systems *systems, const char *world, uint64_t
 		return status;
 	if (!type)
 		command.text = mem_strdup(text);
-	complete(&command, topic, may_create);
+	schedule_complete(&command, topic, may_create);
 	*ret_command = command;
 	return TROUPE_OK;
 }
 
-static troupe_status other_type(const char *sent, message_type type, struct troupe_error *error)
+static troupe_status schedule_other_type(const char *sent, message_type type, struct troupe_error *error)
 {
 	return fail(error, TROUPE_ECOMMAND, "a message of type %.100s: expected %s", sent, type->name);
 }
@@ -125,9 +126,9 @@ void command_mean_light(Troupe__Msgs__SetLight *light)
 	light->visualize_visual_given_case = TROUPE__MSGS__SET_LIGHT__VISUALIZE_VISUAL_GIVEN_VISUALIZE_VISUAL;
 }
 
-/* See control_pace() for what a pause that is not given means in text, edit_set_physics() for a component of gravity,
- * and edit_light_config() for the numbers of a light. */
-static void mean_as_gazebo(ProtobufCMessage *message, message_type sent)
+/* See run_services_control_pace() for what a pause that is not given means in text, edit_set_physics() for a component
+ * of gravity, and edit_light_config() for the numbers of a light. */
+static void schedule_mean_as_gazebo(ProtobufCMessage *message, message_type sent)
 {
 	Gz__Msgs__WorldControl *control = NULL;
 	if (sent == &gz__msgs__light__descriptor && message->descriptor == &troupe__msgs__set_light__descriptor)
@@ -154,20 +155,21 @@ troupe_status command_of_bytes(struct systems *systems, const char *world, uint6
 {
 	struct command command = {.step = step};
 	message_type carried, sent = type_find(type);
-	troupe_status status = find_type(systems, world, topic, atomic_load(may_create), &command, &carried, error);
+	troupe_status status =
+		schedule_find_type(systems, world, topic, atomic_load(may_create), &command, &carried, error);
 	if (status)
 		return status;
 	if (!sent && !carried)
 		return fail(error, TROUPE_ECOMMAND, "type '%.100s' is not known: expected one of gz.msgs", type);
 	message_type other = command.service ? service_sent_type(command.service) : carried;
 	if (carried && (!sent || (sent != carried && sent != other)))
-		return other_type(type, carried, error);
+		return schedule_other_type(type, carried, error);
 	status = message_of_bytes(
 		carried ? carried : sent, bytes, count, &message_limits_usual, &command.message, error);
 	if (status)
 		return status;
-	mean_as_gazebo(command.message, sent);
-	complete(&command, topic, may_create);
+	schedule_mean_as_gazebo(command.message, sent);
+	schedule_complete(&command, topic, may_create);
 	*ret_command = command;
 	return TROUPE_OK;
 }
@@ -199,7 +201,7 @@ struct broadcast *broadcast_create(uint32_t copies)
 	return broadcast;
 }
 
-static void broadcast_drop(struct broadcast *broadcast)
+static void schedule_broadcast_drop(struct broadcast *broadcast)
 {
 	if (broadcast && atomic_fetch_sub(&broadcast->copies, 1) == 1)
 		free(broadcast);
@@ -235,7 +237,7 @@ bool command_blocks(const struct command *command)
 
 void command_fini(struct command *command)
 {
-	broadcast_drop(command->broadcast);
+	schedule_broadcast_drop(command->broadcast);
 	prepared_release(command->prepared);
 	message_free(command->message);
 	free(command->topic);
@@ -251,7 +253,7 @@ troupe_status command_of_numbers(struct systems *systems, const char *world, uin
 {
 	struct command command = {.step = step};
 	message_type type;
-	troupe_status status = find_type(systems, world, topic, false, &command, &type, error);
+	troupe_status status = schedule_find_type(systems, world, topic, false, &command, &type, error);
 	if (!status)
 		status = message_of_numbers(type, numbers, count, &message_limits_usual, &command.message, error);
 	if (status)
@@ -261,7 +263,7 @@ troupe_status command_of_numbers(struct systems *systems, const char *world, uin
 	return TROUPE_OK;
 }
 
-static const char *twist_topic(const struct systems *systems, uint32_t model)
+static const char *schedule_twist_topic(const struct systems *systems, uint32_t model)
 {
 	const struct system_set *set = &systems->sets[model];
 	for (uint32_t i = 0; i < set->count; i++)
@@ -271,7 +273,7 @@ static const char *twist_topic(const struct systems *systems, uint32_t model)
 	return NULL;
 }
 
-static const char *joint_topic(const struct systems *systems, const struct scene *scene, uint32_t joint)
+static const char *schedule_joint_topic(const struct systems *systems, const struct scene *scene, uint32_t joint)
 {
 	const struct system_set *set = &systems->sets[scene->joints[joint].model];
 	for (uint32_t i = 0; i < set->count; i++)
@@ -284,7 +286,7 @@ static const char *joint_topic(const struct systems *systems, const struct scene
 }
 
 /* The model of a target; SCENE_NONE: it is gone. */
-static uint32_t model_of(const struct scene *scene, const struct command_target *target)
+static uint32_t schedule_model_of(const struct scene *scene, const struct command_target *target)
 {
 	uint32_t at = target->at, model = SCENE_NONE;
 	if (target->kind == TARGET_TWIST)
@@ -299,13 +301,13 @@ static uint32_t model_of(const struct scene *scene, const struct command_target 
 	return m->id && (uint32_t)m->id == target->born && !m->absent ? model : SCENE_NONE;
 }
 
-static const char *const target_names[] = {[TARGET_TWIST] = "a twist for a model",
+static const char *const schedule_target_names[] = {[TARGET_TWIST] = "a twist for a model",
 	[TARGET_JOINT] = "a number for a joint",
 	[TARGET_JOINT_STATE] = "the state of a joint",
 	[TARGET_WRENCH] = "a wrench for a link"};
 
 /* Services take names, so the message is copied with names. */
-static void name_target(const struct scene *scene, struct command *command)
+static void schedule_name_target(const struct scene *scene, struct command *command)
 {
 	const struct command_target *target = &command->target;
 	ProtobufCMessage *without = command->message;
@@ -337,20 +339,20 @@ troupe_status command_find_target(
 	const struct command_target *target = &command->target;
 	if (target->kind == TARGET_NONE || command->topic)
 		return TROUPE_OK;
-	uint32_t model = model_of(scene, target);
-	const char *what = target_names[target->kind], *topic = NULL;
+	uint32_t model = schedule_model_of(scene, target);
+	const char *what = schedule_target_names[target->kind], *topic = NULL;
 	if (model == SCENE_NONE) {
 		command->topic = mem_strdup(what);
 		return fail(error, TROUPE_ECOMMAND, "the model of this command does not exist any more");
 	}
 	if (target->kind == TARGET_JOINT_STATE || target->kind == TARGET_WRENCH) {
-		name_target(scene, command);
+		schedule_name_target(scene, command);
 		return TROUPE_OK;
 	}
 	if (target->kind == TARGET_TWIST)
-		topic = twist_topic(systems, model);
+		topic = schedule_twist_topic(systems, model);
 	else
-		topic = joint_topic(systems, scene, target->at);
+		topic = schedule_joint_topic(systems, scene, target->at);
 	command->topic = mem_strdup(topic ? topic : what);
 	return topic ? TROUPE_OK
 		     : fail(error, TROUPE_ECOMMAND, "model '%.100s' has no system that takes this command",
@@ -359,13 +361,13 @@ troupe_status command_find_target(
 
 /* --- packed ------------------------------------------------------------------------------------------------------- */
 
-static void pack_message(const ProtobufCMessage *message, struct text *out)
+static void schedule_pack_message(const ProtobufCMessage *message, struct text *out)
 {
 	pack_u64(out, protobuf_c_message_get_packed_size(message));
 	message_add_bytes(out, message);
 }
 
-static ProtobufCMessage *unpack_message(struct unpack *in, message_type type)
+static ProtobufCMessage *schedule_unpack_message(struct unpack *in, message_type type)
 {
 	size_t count = 0;
 	ProtobufCMessage *message = NULL;
@@ -381,7 +383,7 @@ void command_pack(const struct command *command, struct text *out)
 	pack_string(out, command->client ? command->client : "");
 	pack_string(out, command->message ? command->message->descriptor->name : "");
 	if (command->message)
-		pack_message(command->message, out);
+		schedule_pack_message(command->message, out);
 	else
 		pack_string(out, command->text);
 }
@@ -392,10 +394,10 @@ troupe_status command_unpack(struct unpack *in, const char *world, uint64_t step
 	char *topic = unpack_string(in), *client = unpack_string(in), *name = unpack_string(in);
 	struct command command = {.step = step};
 	troupe_status status = TROUPE_OK;
-	command.service = find_service(world, topic);
+	command.service = schedule_find_service(world, topic);
 	message_type type = command.service ? command.service->type : NULL;
 	if (*name) {
-		command.message = unpack_message(in, type_find(name));
+		command.message = schedule_unpack_message(in, type_find(name));
 	} else {
 		command.text = unpack_string(in);
 		in->bad |= strlen(command.text) > COMMAND_TEXT_BYTES_MAX;
@@ -404,11 +406,11 @@ troupe_status command_unpack(struct unpack *in, const char *world, uint64_t step
 		command.client = mem_strdup(client);
 	in->bad |= *client && !owner_name_is_valid(client);
 	if (!in->bad && type && (!command.message || command.message->descriptor != type))
-		status = other_type(*name ? name : "unknown", type, error);
+		status = schedule_other_type(*name ? name : "unknown", type, error);
 	if (in->bad || status) {
 		command_fini(&command);
 	} else {
-		complete(&command, topic, may_create);
+		schedule_complete(&command, topic, may_create);
 		*ret_command = command;
 	}
 	free(topic);
@@ -419,34 +421,34 @@ troupe_status command_unpack(struct unpack *in, const char *world, uint64_t step
 
 /* --- the queue ---------------------------------------------------------------------------------------------------- */
 
-static bool before(const struct queued *a, const struct queued *b)
+static bool schedule_before(const struct queued *a, const struct queued *b)
 {
 	return a->step != b->step ? a->step < b->step : a->order < b->order;
 }
 
 /* Commands of a state that was taken up come first in their step, because their place must not depend on when the state
  * was taken up: the run may be repeated with all other commands posted at the start. */
-static void push(struct schedule *schedule, struct posted *posted)
+static void schedule_push(struct schedule *schedule, struct posted *posted)
 {
 	const uint64_t behind = posted->command.adopted ? 0 : UINT64_C(1) << 63;
 	struct queued new = {posted->command.step, behind | schedule->order++, posted};
 	vec_push(&schedule->heap, new);
 	uint32_t at = schedule->heap.count - 1;
-	for (; at && before(&new, &schedule->heap.at[(at - 1) / 2]); at = (at - 1) / 2)
+	for (; at && schedule_before(&new, &schedule->heap.at[(at - 1) / 2]); at = (at - 1) / 2)
 		schedule->heap.at[at] = schedule->heap.at[(at - 1) / 2];
 	schedule->heap.at[at] = new;
 }
 
 /* Removes the least entry; the last entry then sinks to its place from the top. */
-static struct posted *pop(struct schedule *schedule)
+static struct posted *schedule_pop(struct schedule *schedule)
 {
 	struct posted *least = schedule->heap.at[0].posted;
 	uint32_t count = --schedule->heap.count, at = 0;
 	struct queued last = schedule->heap.at[count];
 	for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
-		if (child + 1 < count && before(&schedule->heap.at[child + 1], &schedule->heap.at[child]))
+		if (child + 1 < count && schedule_before(&schedule->heap.at[child + 1], &schedule->heap.at[child]))
 			child++;
-		if (before(&last, &schedule->heap.at[child]))
+		if (schedule_before(&last, &schedule->heap.at[child]))
 			break;
 		schedule->heap.at[at] = schedule->heap.at[child];
 	}
@@ -454,14 +456,14 @@ static struct posted *pop(struct schedule *schedule)
 	return least;
 }
 
-static uint64_t bytes_of(const struct command *command)
+static uint64_t schedule_bytes_of(const struct command *command)
 {
 	return sizeof(struct posted) + sizeof(struct queued) + (command->topic ? strlen(command->topic) + 1 : 0) +
 	       (command->text ? strlen(command->text) + 1 : 0) +
 	       (command->message ? message_memory(command->message) : 0);
 }
 
-static void uncount(struct schedule *schedule, uint64_t count, uint64_t bytes)
+static void schedule_uncount(struct schedule *schedule, uint64_t count, uint64_t bytes)
 {
 	atomic_fetch_sub_explicit(&schedule->bytes, bytes, memory_order_relaxed);
 	atomic_fetch_sub_explicit(&schedule->count, count, memory_order_relaxed);
@@ -469,13 +471,14 @@ static void uncount(struct schedule *schedule, uint64_t count, uint64_t bytes)
 
 /* Adds first and subtracts when it was too much: two threads at the limit may both be refused, but never both be let
  * in. */
-static troupe_status count_in(struct schedule *schedule, uint64_t more, uint64_t bytes, struct troupe_error *error)
+static troupe_status schedule_count_in(
+	struct schedule *schedule, uint64_t more, uint64_t bytes, struct troupe_error *error)
 {
 	uint64_t count = atomic_fetch_add_explicit(&schedule->count, more, memory_order_relaxed) + more;
 	uint64_t all = atomic_fetch_add_explicit(&schedule->bytes, bytes, memory_order_relaxed) + bytes;
 	if (count <= SCHEDULE_COMMANDS_MAX && all <= SCHEDULE_BYTES_MAX)
 		return TROUPE_OK;
-	uncount(schedule, more, bytes);
+	schedule_uncount(schedule, more, bytes);
 	return count > SCHEDULE_COMMANDS_MAX
 		       ? fail(error, TROUPE_ELIMIT, "%d commands wait for their steps: expected no more",
 				 SCHEDULE_COMMANDS_MAX)
@@ -485,7 +488,7 @@ static troupe_status count_in(struct schedule *schedule, uint64_t more, uint64_t
 				 all, SCHEDULE_BYTES_MAX);
 }
 
-static void push_posted(struct schedule *schedule, struct posted *posted)
+static void schedule_push_posted(struct schedule *schedule, struct posted *posted)
 {
 	posted->next = atomic_load(&schedule->posted);
 	while (!atomic_compare_exchange_weak(&schedule->posted, &posted->next, posted))
@@ -497,7 +500,7 @@ static void push_posted(struct schedule *schedule, struct posted *posted)
 void schedule_prepare(struct schedule *schedule, struct command *command)
 {
 	uint64_t soon = atomic_load(&schedule->open_step) + PREPARE_SOON_STEPS;
-	if (!schedule->preparer || !creates(command) || command->prepared)
+	if (!schedule->preparer || !schedule_creates(command) || command->prepared)
 		return;
 	if (command->timed)
 		command->step = (uint64_t)(command->at_s * 1000);
@@ -507,10 +510,10 @@ void schedule_prepare(struct schedule *schedule, struct command *command)
 troupe_status schedule_begin_post(struct schedule *schedule, const struct command *command, enum schedule_late late,
 	struct posted **ret_posted, struct troupe_error *error)
 {
-	uint64_t bytes = bytes_of(command), wanted = command->step;
+	uint64_t bytes = schedule_bytes_of(command), wanted = command->step;
 	struct posted *posted = mem_alloc(sizeof *posted);
 	*posted = (struct posted){.bytes = bytes, .command = *command};
-	troupe_status status = count_in(schedule, 1, bytes, error);
+	troupe_status status = schedule_count_in(schedule, 1, bytes, error);
 	if (status) {
 		command_fini(&posted->command);
 		free(posted);
@@ -531,11 +534,11 @@ troupe_status schedule_begin_post(struct schedule *schedule, const struct comman
 void schedule_end_post(struct schedule *schedule, struct posted *posted, bool keep)
 {
 	if (keep)
-		push_posted(schedule, posted);
+		schedule_push_posted(schedule, posted);
 	atomic_fetch_sub(&schedule->posting, 1);
 	if (keep)
 		return;
-	uncount(schedule, 1, posted->bytes);
+	schedule_uncount(schedule, 1, posted->bytes);
 	command_fini(&posted->command);
 	free(posted);
 }
@@ -567,7 +570,7 @@ void schedule_open(struct schedule *schedule, uint64_t step)
 }
 
 /* Posted commands come off newest first; reversing the list restores the order of posting. */
-static void take_posted(struct schedule *schedule)
+static void schedule_take_posted(struct schedule *schedule)
 {
 	struct posted *newest = atomic_exchange(&schedule->posted, NULL), *oldest = NULL;
 	while (newest) {
@@ -580,20 +583,20 @@ static void take_posted(struct schedule *schedule)
 		if (oldest->command.timed)
 			timetable_add(&schedule->timetable, oldest, oldest->command.at_s, true, false);
 		else
-			push(schedule, oldest);
+			schedule_push(schedule, oldest);
 }
 
 uint64_t schedule_next_step(struct schedule *schedule)
 {
 	if (atomic_load_explicit(&schedule->posted, memory_order_relaxed))
-		take_posted(schedule);
+		schedule_take_posted(schedule);
 	return schedule->heap.count ? schedule->heap.at[0].step : UINT64_MAX;
 }
 
 struct command *schedule_next(struct schedule *schedule, uint64_t step)
 {
 	if (atomic_load_explicit(&schedule->posted, memory_order_relaxed))
-		take_posted(schedule);
+		schedule_take_posted(schedule);
 	bool due = schedule->heap.count && schedule->heap.at[0].step <= step;
 	return due ? &schedule->heap.at[0].posted->command : NULL;
 }
@@ -602,9 +605,9 @@ bool schedule_due(struct schedule *schedule, uint64_t step, struct command *ret_
 {
 	if (!schedule_next(schedule, step))
 		return false;
-	struct posted *due = pop(schedule);
+	struct posted *due = schedule_pop(schedule);
 	*ret_command = due->command;
-	uncount(schedule, 1, due->bytes);
+	schedule_uncount(schedule, 1, due->bytes);
 	free(due);
 	return true;
 }
@@ -642,7 +645,7 @@ static void schedule_push_copy(struct schedule *schedule, struct posted *from, u
 	command->prepared = NULL;
 	atomic_fetch_add_explicit(&schedule->count, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&schedule->bytes, copy->bytes, memory_order_relaxed);
-	push(schedule, copy);
+	schedule_push(schedule, copy);
 }
 
 bool schedule_feed(struct schedule *schedule, uint64_t step, double from_s, double now_s, double slack_s)
@@ -650,7 +653,7 @@ bool schedule_feed(struct schedule *schedule, uint64_t step, double from_s, doub
 	struct posted *due;
 	bool fed = false;
 	if (atomic_load_explicit(&schedule->posted, memory_order_relaxed))
-		take_posted(schedule);
+		schedule_take_posted(schedule);
 	timetable_settle(&schedule->timetable, from_s - slack_s);
 	for (; (due = timetable_due(&schedule->timetable, now_s + slack_s)); fed = true)
 		schedule_push_copy(schedule, due, step);
@@ -673,7 +676,7 @@ static void schedule_prepare_timed(struct schedule *schedule)
 
 void schedule_rewind(struct schedule *schedule)
 {
-	take_posted(schedule);
+	schedule_take_posted(schedule);
 	timetable_rewind(&schedule->timetable);
 	schedule_prepare_timed(schedule);
 	schedule_count_passed(schedule);
@@ -682,9 +685,9 @@ void schedule_rewind(struct schedule *schedule)
 void schedule_drop_timed(struct schedule *schedule)
 {
 	const struct timetable_entry *entry;
-	take_posted(schedule);
+	schedule_take_posted(schedule);
 	for (uint32_t i = 0; (entry = timetable_peek(&schedule->timetable, i)); i++) {
-		uncount(schedule, 1, entry->posted->bytes);
+		schedule_uncount(schedule, 1, entry->posted->bytes);
 		command_fini(&entry->posted->command);
 		free(entry->posted);
 	}
@@ -704,17 +707,18 @@ void schedule_fini(struct schedule *schedule)
 	vec_free(&schedule->heap);
 }
 
-static int compare_queued(const void *a, const void *b)
+static int schedule_compare_queued(const void *a, const void *b)
 {
-	return before(a, b) ? -1 : before(b, a);
+	return schedule_before(a, b) ? -1 : schedule_before(b, a);
 }
 
 const struct command *schedule_peek(struct schedule *schedule, uint32_t i)
 {
 	if (!i) {
-		take_posted(schedule);
+		schedule_take_posted(schedule);
 		if (schedule->heap.count) /* a sorted array is also a heap */
-			qsort(schedule->heap.at, schedule->heap.count, sizeof *schedule->heap.at, compare_queued);
+			qsort(schedule->heap.at, schedule->heap.count, sizeof *schedule->heap.at,
+				schedule_compare_queued);
 	}
 	return i < schedule->heap.count ? &schedule->heap.at[i].posted->command : NULL;
 }
@@ -730,7 +734,7 @@ void schedule_collect(struct schedule *schedule, struct files *files)
 		command = &entry->posted->command;
 		if (command->prepared)
 			prepared_collect(command->prepared, files);
-		else if (creates(command))
+		else if (schedule_creates(command))
 			preparer_collect(schedule->preparer, command, files);
 	}
 }
@@ -745,7 +749,7 @@ enum {
 	PACKED_ADOPTED = 4, /* added to the kind */
 };
 
-static message_type target_type(enum command_target_kind kind)
+static message_type schedule_target_type(enum command_target_kind kind)
 {
 	static const message_type types[] = {[TARGET_TWIST] = &gz__msgs__twist__descriptor,
 		[TARGET_JOINT] = &gz__msgs__double__descriptor,
@@ -754,27 +758,27 @@ static message_type target_type(enum command_target_kind kind)
 	return types[kind];
 }
 
-static void pack_target(const struct command *command, struct text *out)
+static void schedule_pack_target(const struct command *command, struct text *out)
 {
 	pack_u64(out, command->target.kind);
 	pack_u64(out, command->target.at);
 	pack_u64(out, command->target.born);
 	pack_u64(out, command->target.axis);
-	pack_message(command->message, out);
+	schedule_pack_message(command->message, out);
 }
 
-static void unpack_target(struct unpack *in, uint64_t step, struct command *ret_command)
+static void schedule_unpack_target(struct unpack *in, uint64_t step, struct command *ret_command)
 {
 	struct command command = {.step = step};
 	command.target.kind = unpack_count(in, TARGET_WRENCH);
 	command.target.at = unpack_count(in, UINT32_MAX);
 	command.target.born = unpack_count(in, UINT32_MAX);
 	command.target.axis = unpack_count(in, 1);
-	command.message = unpack_message(in, target_type(command.target.kind));
+	command.message = schedule_unpack_message(in, schedule_target_type(command.target.kind));
 	*ret_command = command;
 }
 
-static uint32_t packed_kind(const struct command *command)
+static uint32_t schedule_packed_kind(const struct command *command)
 {
 	uint32_t kind = command->target.kind ? PACKED_TARGET : command->broadcast ? PACKED_SHARED : PACKED_OWN;
 	return kind + (command->adopted ? PACKED_ADOPTED : 0);
@@ -782,10 +786,10 @@ static uint32_t packed_kind(const struct command *command)
 
 static void schedule_pack_one(const struct command *command, struct text *out)
 {
-	pack_u64(out, packed_kind(command));
+	pack_u64(out, schedule_packed_kind(command));
 	pack_u64(out, command->step);
 	if (command->target.kind)
-		pack_target(command, out);
+		schedule_pack_target(command, out);
 	else
 		command_pack(command, out);
 }
@@ -810,7 +814,7 @@ void schedule_pack(struct schedule *schedule, struct text *out)
 }
 
 /* Shared commands are in the same order in all worlds, so the number of a broadcast identifies it. */
-static struct broadcast *next_broadcast(broadcast_list *broadcasts, uint32_t *at)
+static struct broadcast *schedule_next_broadcast(broadcast_list *broadcasts, uint32_t *at)
 {
 	if (*at == broadcasts->count)
 		vec_push(broadcasts, broadcast_create(0));
@@ -829,7 +833,7 @@ static troupe_status schedule_unpack_one(struct schedule *schedule, const char *
 	uint64_t step = unpack_u64(in);
 	troupe_status status = TROUPE_OK;
 	if (kind % PACKED_ADOPTED == PACKED_TARGET)
-		unpack_target(in, step, ret_command);
+		schedule_unpack_target(in, step, ret_command);
 	else
 		status = command_unpack(in, world, step, &schedule->may_create, ret_command, error);
 	if (status || in->bad)
@@ -853,9 +857,9 @@ static troupe_status schedule_unpack_timed(
 		command.at_s = unpack_double(in);
 		uint32_t flags = unpack_count(in, TIMED_FRESH | TIMED_PASSED | TIMED_OPTIONAL);
 		command.optional = flags & TIMED_OPTIONAL;
-		uint64_t bytes = bytes_of(&command);
+		uint64_t bytes = schedule_bytes_of(&command);
 		in->bad |= !(command.at_s >= 0 && command.at_s <= COMMAND_TIME_MAX_S);
-		status = in->bad ? TROUPE_OK : count_in(schedule, 1, bytes, error);
+		status = in->bad ? TROUPE_OK : schedule_count_in(schedule, 1, bytes, error);
 		if (status || in->bad) {
 			command_fini(&command);
 			continue;
@@ -882,7 +886,7 @@ troupe_status schedule_unpack(struct schedule *schedule, const char *world, broa
 		if (status || in->bad)
 			continue;
 		bool is_shared = kind % PACKED_ADOPTED == PACKED_SHARED;
-		command.broadcast = is_shared ? next_broadcast(broadcasts, &shared) : NULL;
+		command.broadcast = is_shared ? schedule_next_broadcast(broadcasts, &shared) : NULL;
 		status = schedule_post(schedule, &command, SCHEDULE_LATE_NEXT, NULL, error);
 	}
 	if (!status && !in->bad)
@@ -892,55 +896,55 @@ troupe_status schedule_unpack(struct schedule *schedule, const char *world, broa
 }
 
 /* Commands are due at `to` at the latest in the order in which they were due. */
-static uint64_t shifted(uint64_t step, uint64_t from, uint64_t to)
+static uint64_t schedule_shifted(uint64_t step, uint64_t from, uint64_t to)
 {
 	uint64_t later = step > from ? step - from : 0;
 	return later < UINT64_MAX - to ? to + later : UINT64_MAX;
 }
 
-static void drop_adopted(struct schedule *schedule)
+static void schedule_drop_adopted(struct schedule *schedule)
 {
 	uint32_t kept = 0;
-	take_posted(schedule);
+	schedule_take_posted(schedule);
 	for (uint32_t i = 0; i < schedule->heap.count; i++) {
 		struct queued queued = schedule->heap.at[i];
 		if (!queued.posted->command.adopted) {
 			schedule->heap.at[kept++] = queued;
 			continue;
 		}
-		uncount(schedule, 1, queued.posted->bytes);
+		schedule_uncount(schedule, 1, queued.posted->bytes);
 		command_fini(&queued.posted->command);
 		free(queued.posted);
 	}
 	schedule->heap.count = kept;
 	if (kept) /* a sorted array is also a heap */
-		qsort(schedule->heap.at, kept, sizeof *schedule->heap.at, compare_queued);
+		qsort(schedule->heap.at, kept, sizeof *schedule->heap.at, schedule_compare_queued);
 }
 
 troupe_status schedule_adopt(
 	struct schedule *schedule, struct schedule *other, uint64_t from, uint64_t to, struct troupe_error *error)
 {
-	take_posted(other);
+	schedule_take_posted(other);
 	uint64_t count = other->heap.count + other->timetable.all.count, bytes = atomic_load(&other->bytes);
-	troupe_status status = count_in(schedule, count, bytes, error);
+	troupe_status status = schedule_count_in(schedule, count, bytes, error);
 	if (status)
 		return status;
-	drop_adopted(schedule);
+	schedule_drop_adopted(schedule);
 	schedule_drop_timed(schedule);
 	schedule->timetable = other->timetable;
 	other->timetable = (struct timetable){0};
 	while (other->heap.count) {
-		struct posted *posted = pop(other);
+		struct posted *posted = schedule_pop(other);
 		posted->command.adopted = true;
-		posted->command.step = shifted(posted->command.step, from, to);
-		if (creates(&posted->command)) {
+		posted->command.step = schedule_shifted(posted->command.step, from, to);
+		if (schedule_creates(&posted->command)) {
 			atomic_store(&schedule->may_create, true);
 			if (schedule->preparer)
 				preparer_give(schedule->preparer, &posted->command, false);
 		}
-		push(schedule, posted);
+		schedule_push(schedule, posted);
 	}
-	uncount(other, count, bytes);
+	schedule_uncount(other, count, bytes);
 	schedule_prepare_timed(schedule);
 	schedule_count_passed(schedule);
 	schedule_count_passed(other);

@@ -26,14 +26,18 @@
 
 /* A part should be short compared with a step, since a secondary may have to wait for a part that has just begun. It
  * should be long compared with the cost of taking it. */
-enum { PARTS_MAX = 64, LOOKS = 20, WINDOW_ROUND = 1 << 23 /* no number of a step's round */ };
+enum {
+	RUN_SECONDARY_PARTS_MAX = 64,
+	RUN_SECONDARY_LOOKS = 20,
+	WINDOW_ROUND = 1 << 23 /* no number of a step's round */
+};
 
 struct sense_part { /* of a step: some models, and what their sensors measured; of the thread that has the part */
 	_Alignas(64) struct readings readings;
 };
 
-static troupe_status secondary_step_worlds(void *ctx, struct troupe_error *ret_error);
-static void secondary_go_ahead(void *ctx, uint32_t count);
+static troupe_status run_secondary_step_worlds(void *ctx, struct troupe_error *ret_error);
+static void run_secondary_go_ahead(void *ctx, uint32_t count);
 
 struct helper {
 	_Alignas(64) struct secondary *secondary;
@@ -64,9 +68,9 @@ struct secondary {
 	sense_slices slices;
 	indices sensing; /* models */
 	const struct step *step;
-	struct sense_part *sensed;   /* [PARTS_MAX] */
-	uint64_t took_ns[PARTS_MAX]; /* by part of `sensing` */
-	struct helper *helpers;      /* [helper_count]; NULL: none */
+	struct sense_part *sensed;                 /* [RUN_SECONDARY_PARTS_MAX] */
+	uint64_t took_ns[RUN_SECONDARY_PARTS_MAX]; /* by part of `sensing` */
+	struct helper *helpers;                    /* [helper_count]; NULL: none */
 	uint32_t helper_count;
 	uint32_t round;          /* of the step, if it is shared; else 0 */
 	uint32_t window_rounds;  /* so far: each step of a window that is shared is a round */
@@ -93,8 +97,8 @@ struct secondary *secondary_create(uint32_t number, struct shared *shared)
 	secondary->shared = shared;
 	pack_init(&secondary->pack, shared);
 	secondary->pack.doing = &secondary->doing;
-	secondary->pack.step_worlds = secondary_step_worlds;
-	secondary->pack.go_ahead = secondary_go_ahead;
+	secondary->pack.step_worlds = run_secondary_step_worlds;
+	secondary->pack.go_ahead = run_secondary_go_ahead;
 	secondary->pack.ctx = secondary;
 	secondary->physics = secondary->pack.physics;
 	secondary->worker = worker_create(shared->scene, secondary->physics);
@@ -103,7 +107,7 @@ struct secondary *secondary_create(uint32_t number, struct shared *shared)
 	return secondary;
 }
 
-static void dismiss(struct secondary *secondary)
+static void run_secondary_dismiss(struct secondary *secondary)
 {
 	atomic_store(&secondary->dismissed, true);
 	eventcount_advance(&secondary->calls);
@@ -116,7 +120,7 @@ void secondary_destroy(struct secondary *secondary)
 {
 	if (!secondary)
 		return;
-	dismiss(secondary);
+	run_secondary_dismiss(secondary);
 	notes_fini(&secondary->notes);
 	notes_fini(&secondary->notes_scratch);
 	pack_fini(&secondary->pack);
@@ -124,7 +128,7 @@ void secondary_destroy(struct secondary *secondary)
 	vec_free(&secondary->with_sensors);
 	vec_free(&secondary->sensing);
 	vec_free(&secondary->slices);
-	for (uint32_t i = 0; secondary->sensed && i < PARTS_MAX; i++)
+	for (uint32_t i = 0; secondary->sensed && i < RUN_SECONDARY_PARTS_MAX; i++)
 		readings_fini(&secondary->sensed[i].readings);
 	free(secondary->sensed);
 	readings_fini(&secondary->readings);
@@ -157,7 +161,7 @@ struct physics_stats secondary_physics_stats(const struct secondary *secondary)
 
 /* --- apply ------------------------------------------------------------------------------------------------------ */
 
-static void take(struct secondary *secondary, uint32_t model)
+static void run_secondary_take(struct secondary *secondary, uint32_t model)
 {
 	const struct scene_model *m = &secondary->shared->scene->models[model];
 	pack_take(&secondary->pack, model);
@@ -165,7 +169,7 @@ static void take(struct secondary *secondary, uint32_t model)
 		indices_add(&secondary->with_sensors, model);
 }
 
-static void release(struct secondary *secondary, uint32_t model)
+static void run_secondary_release(struct secondary *secondary, uint32_t model)
 {
 	pack_release(&secondary->pack, model);
 	indices_remove(&secondary->with_sensors, model);
@@ -174,7 +178,7 @@ static void release(struct secondary *secondary, uint32_t model)
 /* LOAD, UNLOAD and GHOST need no work here. To load a level, its static models become present (to all secondaries)
  * and its dynamic models are taken. In one process a ghost is the performer's own state, which all secondaries can
  * read. */
-static void apply_changes(struct secondary *secondary, const struct step *step)
+static void run_secondary_apply_changes(struct secondary *secondary, const struct step *step)
 {
 	bool roused = step->parts[secondary->number - 1].roused;
 	if (step->world_changed || roused)
@@ -184,9 +188,9 @@ static void apply_changes(struct secondary *secondary, const struct step *step)
 		if (change->secondary != secondary->number)
 			continue;
 		if (change->kind == CHANGE_RELEASE)
-			release(secondary, change->id);
+			run_secondary_release(secondary, change->id);
 		else if (change->kind == CHANGE_TAKE)
-			take(secondary, change->id);
+			run_secondary_take(secondary, change->id);
 	}
 	if (step->statics_changed || roused)
 		physics_set_statics(secondary->physics, step->statics);
@@ -196,7 +200,7 @@ static void apply_changes(struct secondary *secondary, const struct step *step)
 		physics_state_changed(secondary->physics);
 }
 
-static void apply_commands(struct secondary *secondary, const struct step_part *part)
+static void run_secondary_apply_commands(struct secondary *secondary, const struct step_part *part)
 {
 	for (uint32_t i = 0; i < part->command_count; i++) {
 		const struct due_command *command = &part->commands[i];
@@ -207,7 +211,7 @@ static void apply_commands(struct secondary *secondary, const struct step_part *
 
 /* --- sharing ----------------------------------------------------------------------------------------------------- */
 
-static void fail_step(struct secondary *secondary, troupe_status status, const struct troupe_error *error)
+static void run_secondary_fail_step(struct secondary *secondary, troupe_status status, const struct troupe_error *error)
 {
 	if (atomic_exchange(&secondary->failed, true))
 		return;
@@ -216,7 +220,7 @@ static void fail_step(struct secondary *secondary, troupe_status status, const s
 }
 
 /* What the pack says of a step that it took. */
-static troupe_status secondary_take_fault(struct secondary *secondary)
+static troupe_status run_secondary_take_fault(struct secondary *secondary)
 {
 	struct ack *ack = &secondary->ack;
 	if (ack->status || !pack_take_fault(&secondary->pack))
@@ -227,15 +231,15 @@ static troupe_status secondary_take_fault(struct secondary *secondary)
 	return ack->status;
 }
 
-static uint32_t part_begin(uint32_t count, uint32_t part, uint32_t parts)
+static uint32_t run_secondary_part_begin(uint32_t count, uint32_t part, uint32_t parts)
 {
 	return (uint32_t)((uint64_t)count * part / parts);
 }
 
-static void sense_part(struct secondary *owner, uint32_t part)
+static void run_secondary_sense_part(struct secondary *owner, uint32_t part)
 {
-	uint32_t first = part_begin(owner->sensing.count, part, owner->sense_parts);
-	uint32_t end = part_begin(owner->sensing.count, part + 1, owner->sense_parts);
+	uint32_t first = run_secondary_part_begin(owner->sensing.count, part, owner->sense_parts);
+	uint32_t end = run_secondary_part_begin(owner->sensing.count, part + 1, owner->sense_parts);
 	const indices models = {.at = owner->sensing.at + first, .count = end - first};
 	struct readings *readings = &owner->sensed[part].readings;
 	readings_clear(readings);
@@ -243,46 +247,47 @@ static void sense_part(struct secondary *owner, uint32_t part)
 		sense_models(owner->shared, owner->step, SENSOR_OF_WORLD, owner->physics, &models, readings);
 }
 
-static void physics_part(struct worker *worker, struct secondary *owner, uint32_t part)
+static void run_secondary_physics_part(struct worker *worker, struct secondary *owner, uint32_t part)
 {
 	uint32_t worlds = physics_ode_world_count(owner->physics);
-	uint32_t first = part_begin(worlds, part, owner->parts), end = part_begin(worlds, part + 1, owner->parts);
+	uint32_t first = run_secondary_part_begin(worlds, part, owner->parts),
+		 end = run_secondary_part_begin(worlds, part + 1, owner->parts);
 	struct troupe_error error;
 	troupe_status status = worker_step(worker, owner->physics, first, end - first, &error);
 	if (status)
-		fail_step(owner, status, &error);
+		run_secondary_fail_step(owner, status, &error);
 }
 
-static void work_on(struct worker *worker, struct secondary *owner, uint32_t number)
+static void run_secondary_work_on(struct worker *worker, struct secondary *owner, uint32_t number)
 {
 	uint32_t slices_end = owner->sense_parts + owner->slices.count;
 	if (owner->goes_ahead)
 		pack_take_ahead(&owner->pack, worker, number);
 	else if (number < owner->sense_parts)
-		sense_part(owner, number);
+		run_secondary_sense_part(owner, number);
 	else if (number < slices_end)
 		sense_slice(
 			owner->shared, owner->step, &owner->readings, &owner->slices.at[number - owner->sense_parts]);
 	else
-		physics_part(worker, owner, number - slices_end);
+		run_secondary_physics_part(worker, owner, number - slices_end);
 	share_done(&owner->share);
 }
 
 /* Works on one part of another secondary's step; false: no part is left. */
-static bool help(struct secondary *secondary)
+static bool run_secondary_help(struct secondary *secondary)
 {
 	for (uint32_t i = 0; i + 1 < secondary->mate_count; i++) {
 		struct secondary *mate = secondary->mates[(secondary->number + i) % secondary->mate_count];
 		uint32_t part;
 		if (!share_steal(&mate->share, &part))
 			continue;
-		work_on(secondary->worker, mate, part);
+		run_secondary_work_on(secondary->worker, mate, part);
 		return true;
 	}
 	return false;
 }
 
-static void set_doing(struct secondary *secondary, const char *what)
+static void run_secondary_set_doing(struct secondary *secondary, const char *what)
 {
 	atomic_store_explicit(&secondary->doing, what, memory_order_relaxed);
 }
@@ -298,7 +303,7 @@ bool secondary_has_begun(const struct secondary *secondary, uint64_t step)
 	return atomic_load_explicit(&secondary->begun, memory_order_acquire) == step + 1;
 }
 
-static bool all_have_begun(const struct secondary *secondary)
+static bool run_secondary_all_have_begun(const struct secondary *secondary)
 {
 	const uint32_t round = share_round(&secondary->share);
 	bool all = true;
@@ -308,14 +313,14 @@ static bool all_have_begun(const struct secondary *secondary)
 }
 
 /* Helps until no part is left, or until a secondary that has not begun its step takes too long. */
-static void help_others(struct secondary *secondary)
+static void run_secondary_help_others(struct secondary *secondary)
 {
 	uint64_t begin_ns = clock_now_ns(), helped_ns = 0, was_ns = begin_ns;
-	for (uint32_t looks = 0; looks <= secondary->spins * LOOKS; looks++) {
-		if (help(secondary)) {
+	for (uint32_t looks = 0; looks <= secondary->spins * RUN_SECONDARY_LOOKS; looks++) {
+		if (run_secondary_help(secondary)) {
 			looks = 0;
 			helped_ns += clock_now_ns() - was_ns;
-		} else if (all_have_begun(secondary)) {
+		} else if (run_secondary_all_have_begun(secondary)) {
 			break;
 		}
 		eventcount_relax();
@@ -324,13 +329,13 @@ static void help_others(struct secondary *secondary)
 	secondary->idle_ns += clock_now_ns() - begin_ns - helped_ns;
 }
 
-static void finish_own(struct secondary *secondary)
+static void run_secondary_finish_own(struct secondary *secondary)
 {
 	uint32_t part;
 	while (share_take(&secondary->share, &part))
-		work_on(secondary->worker, secondary, part);
+		run_secondary_work_on(secondary->worker, secondary, part);
 	while (!share_is_done(&secondary->share)) {
-		if (help(secondary))
+		if (run_secondary_help(secondary))
 			continue;
 		uint64_t begin_ns = clock_now_ns();
 		share_wait(&secondary->share, secondary->spins);
@@ -340,7 +345,7 @@ static void finish_own(struct secondary *secondary)
 
 /* --- windows ------------------------------------------------------------------------------------------------------ */
 
-static bool some_are_in_windows(const struct secondary *secondary, uint64_t step)
+static bool run_secondary_some_are_in_windows(const struct secondary *secondary, uint64_t step)
 {
 	bool some = false;
 	for (uint32_t i = 0; i < secondary->mate_count && !some; i++)
@@ -349,12 +354,14 @@ static bool some_are_in_windows(const struct secondary *secondary, uint64_t step
 }
 
 /* A window is done when all its steps are: a secondary that has taken its own may help the others with theirs. */
-static void help_in_windows(struct secondary *secondary, uint64_t step)
+static void run_secondary_help_in_windows(struct secondary *secondary, uint64_t step)
 {
 	uint64_t begin_ns = clock_now_ns(), helped_ns = 0, was_ns = begin_ns;
 	atomic_fetch_add(&secondary->mates[0]->idle, 1);
-	for (uint32_t looks = 0; looks <= secondary->spins * LOOKS && some_are_in_windows(secondary, step); looks++) {
-		if (help(secondary)) {
+	for (uint32_t looks = 0;
+		looks <= secondary->spins * RUN_SECONDARY_LOOKS && run_secondary_some_are_in_windows(secondary, step);
+		looks++) {
+		if (run_secondary_help(secondary)) {
 			looks = 0;
 			helped_ns += clock_now_ns() - was_ns;
 		}
@@ -366,17 +373,17 @@ static void help_in_windows(struct secondary *secondary, uint64_t step)
 }
 
 /* Opens a round of parts to all threads that have nothing else to do, and returns when all parts are done. */
-static void secondary_share(struct secondary *secondary, uint32_t parts)
+static void run_secondary_share(struct secondary *secondary, uint32_t parts)
 {
 	secondary->round = ++secondary->window_rounds | WINDOW_ROUND;
 	share_open(&secondary->share, parts, secondary->round);
 	if (secondary->helper_count)
 		eventcount_advance(&secondary->calls);
-	finish_own(secondary);
+	run_secondary_finish_own(secondary);
 }
 
 /* Here threads take tasks from each other without waiting for each other. */
-static void secondary_go_ahead(void *ctx, uint32_t count)
+static void run_secondary_go_ahead(void *ctx, uint32_t count)
 {
 	struct secondary *secondary = ctx;
 	if (count < 2 || !(secondary->mate_count > 1 || secondary->window_shares)) {
@@ -385,12 +392,12 @@ static void secondary_go_ahead(void *ctx, uint32_t count)
 		return;
 	}
 	secondary->goes_ahead = true;
-	secondary_share(secondary, count);
+	run_secondary_share(secondary, count);
 	secondary->goes_ahead = false;
 }
 
 /* Opens the ODE worlds of a step within a window to threads that have nothing else to do. */
-static troupe_status secondary_step_worlds(void *ctx, struct troupe_error *ret_error)
+static troupe_status run_secondary_step_worlds(void *ctx, struct troupe_error *ret_error)
 {
 	struct secondary *secondary = ctx;
 	const uint32_t worlds = physics_ode_world_count(secondary->physics);
@@ -398,8 +405,8 @@ static troupe_status secondary_step_worlds(void *ctx, struct troupe_error *ret_e
 	if (worlds < 2 || !(idle || secondary->window_shares))
 		return worker_step(secondary->worker, secondary->physics, 0, worlds, ret_error);
 	atomic_store_explicit(&secondary->failed, false, memory_order_relaxed);
-	secondary->parts = MIN(worlds, PARTS_MAX);
-	secondary_share(secondary, secondary->parts);
+	secondary->parts = MIN(worlds, RUN_SECONDARY_PARTS_MAX);
+	run_secondary_share(secondary, secondary->parts);
 	troupe_status status = secondary->ack.status;
 	*ret_error = secondary->ack.error;
 	secondary->ack.status = TROUPE_OK; /* the step is taken again by itself, and then says so */
@@ -409,7 +416,7 @@ static troupe_status secondary_step_worlds(void *ctx, struct troupe_error *ret_e
 /* --- helpers ------------------------------------------------------------------------------------------------------ */
 
 /* The worker begins the step with its first part: a helper that comes too late for a step has no part in it. */
-static void help_here(struct helper *helper)
+static void run_secondary_help_here(struct helper *helper)
 {
 	struct secondary *secondary = helper->secondary;
 	uint32_t part;
@@ -417,11 +424,11 @@ static void help_here(struct helper *helper)
 		if (helper->round != secondary->round)
 			worker_begin(helper->worker, &secondary->shared->physics);
 		helper->round = secondary->round;
-		work_on(helper->worker, secondary, part);
+		run_secondary_work_on(helper->worker, secondary, part);
 	}
 }
 
-static void *be_helper(void *arg)
+static void *run_secondary_be_helper(void *arg)
 {
 	struct helper *helper = arg;
 	struct secondary *secondary = helper->secondary;
@@ -431,7 +438,7 @@ static void *be_helper(void *arg)
 	eventcount_advance(&secondary->ready);
 	while (!atomic_load(&secondary->dismissed)) {
 		seen = eventcount_await(&secondary->calls, seen, secondary->spins, 0);
-		help_here(helper);
+		run_secondary_help_here(helper);
 	}
 	worker_destroy(helper->worker);
 	return NULL;
@@ -445,7 +452,7 @@ troupe_status secondary_hire(struct secondary *secondary, uint32_t count, uint32
 	for (uint32_t i = 0; i < count && !failed; i++) {
 		struct helper *helper = &secondary->helpers[i];
 		*helper = (struct helper){.secondary = secondary};
-		failed = pthread_create(&helper->thread, NULL, be_helper, helper);
+		failed = pthread_create(&helper->thread, NULL, run_secondary_be_helper, helper);
 		mem_check_thread(failed);
 		secondary->helper_count += !failed;
 	}
@@ -458,7 +465,7 @@ troupe_status secondary_hire(struct secondary *secondary, uint32_t count, uint32
 		      : TROUPE_OK;
 }
 
-static void add_notes(struct notes *to, const struct notes *from)
+static void run_secondary_add_notes(struct notes *to, const struct notes *from)
 {
 	if (from->contacts.count)
 		memcpy(vec_append(&to->contacts, from->contacts.count), from->contacts.at,
@@ -472,24 +479,24 @@ static void add_notes(struct notes *to, const struct notes *from)
 }
 
 /* The notes of all workers that had a part in the step. */
-static const struct notes *all_notes(struct secondary *secondary)
+static const struct notes *run_secondary_all_notes(struct secondary *secondary)
 {
 	struct notes *notes = &secondary->notes, *scratch = &secondary->notes_scratch;
 	const struct notes *own = worker_notes(secondary->worker);
 	if (!secondary->helper_count)
 		return own;
 	notes->contacts.count = notes->efforts.count = notes->reactions.count = 0;
-	add_notes(notes, own);
+	run_secondary_add_notes(notes, own);
 	for (uint32_t i = 0; secondary->round && i < secondary->helper_count; i++)
 		if (secondary->helpers[i].round == secondary->round)
-			add_notes(notes, worker_notes(secondary->helpers[i].worker));
+			run_secondary_add_notes(notes, worker_notes(secondary->helpers[i].worker));
 	notes_sort_contacts(&notes->contacts, &scratch->contacts);
 	notes_sort_efforts(&notes->efforts, &scratch->efforts);
 	notes_sort_reactions(&notes->reactions, &scratch->reactions);
 	return notes;
 }
 
-static void gather_readings(struct secondary *secondary)
+static void run_secondary_gather_readings(struct secondary *secondary)
 {
 	for (uint32_t i = 0; i < secondary->sense_parts; i++)
 		readings_append(&secondary->readings, &secondary->sensed[i].readings);
@@ -498,27 +505,27 @@ static void gather_readings(struct secondary *secondary)
 		secondary->ack.readings = &secondary->readings;
 }
 
-static troupe_status step_physics(
+static troupe_status run_secondary_step_physics(
 	struct secondary *secondary, const struct step *step, const struct step_part *part, bool shares)
 {
 	struct physics *physics = secondary->physics;
 	struct ack *ack = &secondary->ack;
 	worker_begin(secondary->worker, &secondary->shared->physics);
 	ack->status = physics_begin(physics, part->pairs, part->pair_count, step->dt, &ack->error);
-	(void)secondary_take_fault(secondary);
+	(void)run_secondary_take_fault(secondary);
 	uint32_t worlds = ack->status ? 0 : physics_ode_world_count(physics);
 	if (shares) {
 		atomic_store_explicit(&secondary->failed, false, memory_order_relaxed);
-		secondary->parts = MIN(worlds, PARTS_MAX);
+		secondary->parts = MIN(worlds, RUN_SECONDARY_PARTS_MAX);
 		secondary->round = step->share_round;
 		uint32_t parts = secondary->sense_parts + secondary->slices.count + secondary->parts;
 		share_open(&secondary->share, parts, step->share_round);
 		if (secondary->helper_count && parts > 1)
 			eventcount_advance(&secondary->calls);
 		if (step->help_first)
-			help_others(secondary);
-		finish_own(secondary);
-		gather_readings(secondary);
+			run_secondary_help_others(secondary);
+		run_secondary_finish_own(secondary);
+		run_secondary_gather_readings(secondary);
 	} else if (!ack->status) {
 		ack->status = worker_step(secondary->worker, physics, 0, worlds, &ack->error);
 	}
@@ -531,7 +538,7 @@ static troupe_status step_physics(
 
 /* --- sensors ------------------------------------------------------------------------------------------------------ */
 
-static void sense(struct secondary *secondary, const struct step *step, enum sensor_group group)
+static void run_secondary_sense(struct secondary *secondary, const struct step *step, enum sensor_group group)
 {
 	const struct sensors *sensors = secondary->shared->sensors;
 	if (!(group == SENSOR_OF_SELF ? sensors->due_self : sensors->due_world))
@@ -543,24 +550,24 @@ static void sense(struct secondary *secondary, const struct step *step, enum sen
 }
 
 /* Has the sensors measure later, as parts of the step. */
-static void part_sensing(struct secondary *secondary, const struct step *step)
+static void run_secondary_part_sensing(struct secondary *secondary, const struct step *step)
 {
 	secondary->sensing.count = secondary->sense_parts = 0;
 	secondary->step = step;
 	if (!secondary->shared->sensors->due_world)
 		return;
 	sense_list(secondary->shared, step, secondary->number, &secondary->with_sensors, &secondary->sensing);
-	secondary->sense_parts = MIN(secondary->sensing.count, (uint32_t)PARTS_MAX);
-	if (secondary->sensing.count < PARTS_MAX)
+	secondary->sense_parts = MIN(secondary->sensing.count, (uint32_t)RUN_SECONDARY_PARTS_MAX);
+	if (secondary->sensing.count < RUN_SECONDARY_PARTS_MAX)
 		sense_divide(secondary->shared, step, &secondary->sensing, &secondary->readings, &secondary->slices);
 	if (!secondary->sensed)
-		secondary->sensed = mem_alloc_lines(PARTS_MAX * sizeof *secondary->sensed);
+		secondary->sensed = mem_alloc_lines(RUN_SECONDARY_PARTS_MAX * sizeof *secondary->sensed);
 }
 
 /* --- update ------------------------------------------------------------------------------------------------------ */
 
 /* Adds the wrenches to what the systems ask for. */
-static void push(struct secondary *secondary, const struct step_part *part)
+static void run_secondary_push(struct secondary *secondary, const struct step_part *part)
 {
 	const struct shared *shared = secondary->shared;
 	for (uint32_t i = 0; i < part->wrench_count; i++) {
@@ -578,7 +585,7 @@ static void push(struct secondary *secondary, const struct step_part *part)
 
 /* Clears the control of pushed models. For a model without systems it is not cleared before the next step otherwise,
  * and another secondary may simulate the model then. */
-static void let_go(struct secondary *secondary, const struct step_part *part)
+static void run_secondary_let_go(struct secondary *secondary, const struct step_part *part)
 {
 	const struct shared *shared = secondary->shared;
 	for (uint32_t i = 0; i < part->wrench_count; i++)
@@ -586,7 +593,7 @@ static void let_go(struct secondary *secondary, const struct step_part *part)
 }
 
 /* The models in the list of the pack that left the boxes in which nothing about them can change. */
-static void secondary_report(struct secondary *secondary)
+static void run_secondary_report(struct secondary *secondary)
 {
 	const struct shared *shared = secondary->shared;
 	const struct pack *pack = &secondary->pack;
@@ -600,45 +607,46 @@ static void secondary_report(struct secondary *secondary)
 			vec_push(&ack->leavers, pack->changed.at[i]);
 }
 
-static troupe_status simulate(struct secondary *secondary, const struct step *step, const struct step_part *part)
+static troupe_status run_secondary_simulate(
+	struct secondary *secondary, const struct step *step, const struct step_part *part)
 {
 	struct pack *pack = &secondary->pack;
 	struct system_step system_step = pack_view(pack, step->number, step->time_s, step->dt);
 	bool shares = step->share && (secondary->mates || secondary->helper_count);
-	set_doing(secondary, "the sensors");
+	run_secondary_set_doing(secondary, "the sensors");
 	if (shares)
-		part_sensing(secondary, step);
+		run_secondary_part_sensing(secondary, step);
 	else
-		sense(secondary, step, SENSOR_OF_WORLD);
-	set_doing(secondary, pack_doing_before);
+		run_secondary_sense(secondary, step, SENSOR_OF_WORLD);
+	run_secondary_set_doing(secondary, pack_doing_before);
 	pack_pre_update(pack, &system_step);
-	push(secondary, part);
+	run_secondary_push(secondary, part);
 	secondary->round = 0;
-	set_doing(secondary, shares ? "the physics and the sensors" : pack_doing_physics);
-	if (step_physics(secondary, step, part, shares) || physics_abandoned(secondary->physics))
+	run_secondary_set_doing(secondary, shares ? "the physics and the sensors" : pack_doing_physics);
+	if (run_secondary_step_physics(secondary, step, part, shares) || physics_abandoned(secondary->physics))
 		return secondary->ack.status;
-	set_doing(secondary, pack_doing_after);
+	run_secondary_set_doing(secondary, pack_doing_after);
 	pack_post_update(pack, &system_step);
-	if (secondary_take_fault(secondary))
+	if (run_secondary_take_fault(secondary))
 		return secondary->ack.status;
-	set_doing(secondary, "the sensors");
-	sense(secondary, step, SENSOR_OF_SELF);
-	secondary_report(secondary);
+	run_secondary_set_doing(secondary, "the sensors");
+	run_secondary_sense(secondary, step, SENSOR_OF_SELF);
+	run_secondary_report(secondary);
 	if (shares)
-		help_others(secondary);
+		run_secondary_help_others(secondary);
 	if (step->observe)
-		secondary->ack.notes = all_notes(secondary);
+		secondary->ack.notes = run_secondary_all_notes(secondary);
 	return TROUPE_OK;
 }
 
 /* Steps that are taken together: no sensor measures but at the beginning, and nothing acts from outside. A failure in
  * the first of them is that of step k; one in a later step shows again when that step is taken alone. */
-static troupe_status secondary_take_window(
+static troupe_status run_secondary_take_window(
 	struct secondary *secondary, const struct step *step, const struct step_part *part)
 {
 	struct pack *pack = &secondary->pack;
-	set_doing(secondary, "the sensors");
-	sense(secondary, step, SENSOR_OF_WORLD);
+	run_secondary_set_doing(secondary, "the sensors");
+	run_secondary_sense(secondary, step, SENSOR_OF_WORLD);
 	secondary->round = 0;
 	secondary->sense_parts = secondary->slices.count = 0;
 	secondary->window_shares = step->share && secondary->helper_count;
@@ -646,20 +654,21 @@ static troupe_status secondary_take_window(
 	secondary->ack.good = pack_take_window(pack, step, part);
 	atomic_store(&secondary->in_window, false);
 	if (secondary->ack.good == step->window)
-		secondary_report(secondary);
+		run_secondary_report(secondary);
 	if (pack->hashes.count)
 		memcpy(vec_append(&secondary->ack.hashes, pack->hashes.count), pack->hashes.at,
 			pack->hashes.count * sizeof *pack->hashes.at);
 	if (secondary->mate_count > 1)
-		help_in_windows(secondary, step->number);
+		run_secondary_help_in_windows(secondary, step->number);
 	return TROUPE_OK;
 }
 
-static troupe_status update(struct secondary *secondary, const struct step *step, const struct step_part *part)
+static troupe_status run_secondary_update(
+	struct secondary *secondary, const struct step *step, const struct step_part *part)
 {
-	troupe_status status =
-		step->window > 1 ? secondary_take_window(secondary, step, part) : simulate(secondary, step, part);
-	let_go(secondary, part);
+	troupe_status status = step->window > 1 ? run_secondary_take_window(secondary, step, part)
+						: run_secondary_simulate(secondary, step, part);
+	run_secondary_let_go(secondary, part);
 	return status;
 }
 
@@ -667,7 +676,7 @@ static troupe_status update(struct secondary *secondary, const struct step *step
 
 /* Time that is neither a model's own physics nor that of its sensors is divided evenly among the models that were
  * awake. */
-static void learn_costs(struct secondary *secondary, uint64_t step_ns)
+static void run_secondary_learn_costs(struct secondary *secondary, uint64_t step_ns)
 {
 	step_ns -= MIN(step_ns, secondary->sensed_ns);
 	const indices *taken = physics_taken(secondary->physics), *awake = physics_awake(secondary->physics);
@@ -707,26 +716,26 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	ack->waited_ns = part->roused ? 0 : begin_ns - secondary->idle_since_ns;
 	secondary->idle_ns = 0;
 	physics_observe(secondary->physics, step->observe);
-	set_doing(secondary, "taking models, and commands for plug-ins");
-	apply_changes(secondary, step);
-	apply_commands(secondary, part);
+	run_secondary_set_doing(secondary, "taking models, and commands for plug-ins");
+	run_secondary_apply_changes(secondary, step);
+	run_secondary_apply_commands(secondary, part);
 	atomic_store(&secondary->in_window, step->window > 1);
 	/* release: pairs with secondary_has_begun() */
 	atomic_store_explicit(&secondary->begun, step->number + 1, memory_order_release);
 	if (step->paused)
-		(void)secondary_take_fault(secondary);
+		(void)run_secondary_take_fault(secondary);
 	if (step->measure && step->window == 1)
 		physics_measure(secondary->physics);
 	if (!step->paused) {
-		ack->status = update(secondary, step, part);
+		ack->status = run_secondary_update(secondary, step, part);
 		ack->abandoned = physics_abandoned(secondary->physics);
 	}
-	set_doing(secondary, NULL);
+	run_secondary_set_doing(secondary, NULL);
 	secondary->idle_since_ns = clock_now_ns();
 	ack->busy_ns = secondary->idle_since_ns - begin_ns - secondary->idle_ns;
 	ack->waited_ns += secondary->idle_ns;
 	if (step->measure && !step->paused && !ack->status)
-		learn_costs(secondary, ack->busy_ns / step->window);
+		run_secondary_learn_costs(secondary, ack->busy_ns / step->window);
 	ack->end_ns = secondary->idle_since_ns;
 	return ack;
 }

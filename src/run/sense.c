@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "sensor/sampler.h"
 
-static struct sampler begin(const struct shared *shared, const struct step *step, enum sensor_group group)
+static struct sampler sense_begin(const struct shared *shared, const struct step *step, enum sensor_group group)
 {
 	const struct sensor_times *times = &step->times;
 	return (struct sampler){.scene = shared->scene,
@@ -15,7 +15,7 @@ static struct sampler begin(const struct shared *shared, const struct step *step
 		.time_ns = group == SENSOR_OF_WORLD ? times->now_ns : times->next_ns};
 }
 
-static void measure_model(
+static void sense_measure_model(
 	const struct sampler *sampler, uint32_t model, enum sensor_group group, struct readings *ret_readings)
 {
 	const struct sensor_set *set = &sampler->sensors->sets[model];
@@ -24,7 +24,7 @@ static void measure_model(
 			sampler_read(sampler, &set->at[i], ret_readings);
 }
 
-static bool is_sliced(const struct sensors *sensors, uint32_t model)
+static bool sense_is_sliced(const struct sensors *sensors, uint32_t model)
 {
 	const struct sensor_set *set = &sensors->sets[model];
 	bool sliced = false;
@@ -36,7 +36,7 @@ static bool is_sliced(const struct sensors *sensors, uint32_t model)
 uint64_t sense_models(struct shared *shared, const struct step *step, enum sensor_group group,
 	const struct physics *physics, const indices *models, struct readings *ret_readings)
 {
-	struct sampler sampler = begin(shared, step, group);
+	struct sampler sampler = sense_begin(shared, step, group);
 	uint64_t all_ns = 0;
 	for (uint32_t i = 0; i < models->count; i++) {
 		uint32_t model = models->at[i];
@@ -44,11 +44,11 @@ uint64_t sense_models(struct shared *shared, const struct step *step, enum senso
 				(!physics_sleeps(physics, model) || physics_fell_asleep(physics, model));
 		uint32_t before = ret_readings->list.count;
 		uint64_t begin_ns = group == SENSOR_OF_WORLD ? clock_now_ns() : 0;
-		measure_model(&sampler, model, group, ret_readings);
+		sense_measure_model(&sampler, model, group, ret_readings);
 		if (group != SENSOR_OF_WORLD || ret_readings->list.count == before)
 			continue;
 		uint64_t took_ns = clock_now_ns() - begin_ns;
-		if (!is_sliced(shared->sensors, model))
+		if (!sense_is_sliced(shared->sensors, model))
 			cost_learn_sensing(&shared->costs, model, step->number, took_ns);
 		all_ns += took_ns;
 	}
@@ -58,19 +58,19 @@ uint64_t sense_models(struct shared *shared, const struct step *step, enum senso
 void sense_statics(const struct shared *shared, const struct step *step, enum sensor_group group, uint32_t number,
 	struct readings *ret_readings)
 {
-	struct sampler sampler = begin(shared, step, group);
+	struct sampler sampler = sense_begin(shared, step, group);
 	const struct sensors *sensors = shared->sensors;
 	for (uint32_t i = 0; i < sensors->statics.count; i++) {
 		uint32_t model = sensors->statics.at[i];
 		if (sense_statics_by(model, step->secondaries) == number && !shared->scene->models[model].absent)
-			measure_model(&sampler, model, group, ret_readings);
+			sense_measure_model(&sampler, model, group, ret_readings);
 	}
 }
 
 /* --- slices ------------------------------------------------------------------------------------------------------- */
 
-static void divide(const struct sampler *sampler, struct sensor *sensor, uint32_t place, struct readings *ret_readings,
-	sense_slices *ret_slices)
+static void sense_divide_scan(const struct sampler *sampler, struct sensor *sensor, uint32_t place,
+	struct readings *ret_readings, sense_slices *ret_slices)
 {
 	uint32_t slices = sensor_slices(sampler->sensors, sensor);
 	if (slices == 1 || ret_slices->count + slices > SENSE_SLICES_MAX)
@@ -89,19 +89,19 @@ static void divide(const struct sampler *sampler, struct sensor *sensor, uint32_
 void sense_divide(const struct shared *shared, const struct step *step, const indices *models,
 	struct readings *ret_readings, sense_slices *ret_slices)
 {
-	struct sampler sampler = begin(shared, step, SENSOR_OF_WORLD);
+	struct sampler sampler = sense_begin(shared, step, SENSOR_OF_WORLD);
 	for (uint32_t i = 0; i < models->count; i++) {
 		const struct sensor_set *set = &sampler.sensors->sets[models->at[i]];
 		for (uint32_t k = 0; k < set->count; k++)
 			if (sensor_is_due(sampler.sensors, &set->at[k], SENSOR_OF_WORLD))
-				divide(&sampler, &set->at[k], i, ret_readings, ret_slices);
+				sense_divide_scan(&sampler, &set->at[k], i, ret_readings, ret_slices);
 	}
 }
 
 void sense_slice(
 	const struct shared *shared, const struct step *step, struct readings *readings, struct sense_slice *slice)
 {
-	struct sampler sampler = begin(shared, step, SENSOR_OF_WORLD);
+	struct sampler sampler = sense_begin(shared, step, SENSOR_OF_WORLD);
 	uint64_t begin_ns = clock_now_ns();
 	sampler_fill(&sampler, slice->sensor, slice->number, slice->of,
 		readings->numbers.at + readings->list.at[slice->reading].first);
@@ -125,7 +125,7 @@ void sense_join(struct shared *shared, const struct step *step, const uint64_t *
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-static bool is_due(const struct sensors *sensors, uint32_t model)
+static bool sense_is_due(const struct sensors *sensors, uint32_t model)
 {
 	const struct sensor_set *set = &sensors->sets[model];
 	bool due = false;
@@ -139,12 +139,12 @@ void sense_list(const struct shared *shared, const struct step *step, uint32_t n
 {
 	const struct sensors *sensors = shared->sensors;
 	for (uint32_t i = 0; i < models->count; i++)
-		if (is_due(sensors, models->at[i]))
+		if (sense_is_due(sensors, models->at[i]))
 			vec_push(ret_models, models->at[i]);
 	for (uint32_t i = 0; i < sensors->statics.count; i++) {
 		uint32_t model = sensors->statics.at[i];
 		if (sense_statics_by(model, step->secondaries) == number && !shared->scene->models[model].absent &&
-			is_due(sensors, model))
+			sense_is_due(sensors, model))
 			vec_push(ret_models, model);
 	}
 }
@@ -152,7 +152,7 @@ void sense_list(const struct shared *shared, const struct step *step, uint32_t n
 void sense_forces(const struct shared *shared, const struct step *step, const struct reaction *reactions,
 	const contact_notes *contacts, const uint32_t *owner, struct readings *ret_readings)
 {
-	struct sampler sampler = begin(shared, step, SENSOR_OF_FORCES);
+	struct sampler sampler = sense_begin(shared, step, SENSOR_OF_FORCES);
 	const struct sensors *sensors = shared->sensors;
 	sampler.reactions = reactions;
 	sampler.contacts = contacts;
@@ -161,5 +161,5 @@ void sense_forces(const struct shared *shared, const struct step *step, const st
 	for (uint32_t m = 0; m < sensors->room; m++)
 		if (sensors->sets[m].count && (owner[m] || !shared->scene->models[m].body_count) &&
 			!shared->scene->models[m].absent)
-			measure_model(&sampler, m, SENSOR_OF_FORCES, ret_readings);
+			sense_measure_model(&sampler, m, SENSOR_OF_FORCES, ret_readings);
 }

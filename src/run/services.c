@@ -18,7 +18,7 @@
 
 /* --- time --------------------------------------------------------------------------------------------------------- */
 
-static void reset_time(struct primary *primary)
+static void run_services_reset_time(struct primary *primary)
 {
 	primary_sum_time(primary);
 	primary->moving_steps = primary->even_steps = 0;
@@ -31,7 +31,7 @@ static void reset_time(struct primary *primary)
 }
 
 /* The run_to_sim_time of the message. 0: it has none, or one that is not in the future, which Gazebo ignores, too. */
-static double asked_time_s(const struct primary *primary, const Gz__Msgs__WorldControl *message)
+static double run_services_asked_time_s(const struct primary *primary, const Gz__Msgs__WorldControl *message)
 {
 	const Gz__Msgs__Time *until = message->run_to_sim_time;
 	double time_s = until ? (double)until->sec + until->nsec * 1e-9 : 0;
@@ -54,13 +54,13 @@ static double asked_time_s(const struct primary *primary, const Gz__Msgs__WorldC
  * As in Gazebo, with one difference: there a pause that is not given is pause: false, here a field that is not given
  * changes nothing. Clients of Gazebo cannot tell the two apart: in bytes from them a pause is always given, see
  * command_of_bytes(). A message that changes something ends what an earlier T asked for. */
-static void control_pace(struct primary *primary, const Gz__Msgs__WorldControl *message)
+static void run_services_control_pace(struct primary *primary, const Gz__Msgs__WorldControl *message)
 {
 	bool given = message->pause_given_case;
 	bool pause = message->pause;
 	bool runs = given ? !pause : !primary->paused && !primary->multi_steps;
 	uint64_t steps = message->multi_step ? message->multi_step : message->step != 0;
-	double time_s = asked_time_s(primary, message);
+	double time_s = run_services_asked_time_s(primary, message);
 	if (!given && time_s <= 0 && (runs || !steps))
 		return;
 	if (pause && !steps) {
@@ -74,7 +74,7 @@ static void control_pace(struct primary *primary, const Gz__Msgs__WorldControl *
 		primary_answer_waiting(primary, primary->lockstep.number, TROUPE_OK, "the world runs on");
 }
 
-static void control_world(struct primary *primary, const Gz__Msgs__WorldControl *message)
+static void run_services_control_world(struct primary *primary, const Gz__Msgs__WorldControl *message)
 {
 	static const Gz__Msgs__WorldReset no_reset = GZ__MSGS__WORLD_RESET__INIT;
 	const Gz__Msgs__WorldReset *reset = message->reset ? message->reset : &no_reset;
@@ -89,20 +89,20 @@ static void control_world(struct primary *primary, const Gz__Msgs__WorldControl 
 		wrenches_reset(&primary->wrenches);
 	}
 	if (reset->all || reset->time_only)
-		reset_time(primary);
-	control_pace(primary, message);
+		run_services_reset_time(primary);
+	run_services_control_pace(primary, message);
 }
 
-static troupe_status control(
+static troupe_status run_services_control(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	(void)note, (void)error;
-	control_world(primary, (const void *)command->message);
+	run_services_control_world(primary, (const void *)command->message);
 	return TROUPE_OK;
 }
 
 /* Gazebo's states are lists of components of its own, with numbers for their types that its build decides. */
-static troupe_status control_state(
+static troupe_status run_services_control_state(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	(void)note;
@@ -112,12 +112,12 @@ static troupe_status control_state(
 			"a state of %zu entities: expected none: a state is not set in this way here",
 			message->state->n_entities);
 	if (message->world_control)
-		control_world(primary, message->world_control);
+		run_services_control_world(primary, message->world_control);
 	return TROUPE_OK;
 }
 
 /* Simulated time continues from its present value, with steps of another length. */
-static troupe_status set_physics(
+static troupe_status run_services_set_physics(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	const Gz__Msgs__Physics *message = (const void *)command->message;
@@ -138,7 +138,7 @@ static troupe_status set_physics(
 /* --- models ------------------------------------------------------------------------------------------------------- */
 
 /* Commands to the model that came earlier in this step are undone, too. */
-static troupe_status reset_model(
+static troupe_status run_services_reset_model(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	const Gz__Msgs__Entity *entity = (const void *)command->message;
@@ -156,7 +156,7 @@ static troupe_status reset_model(
 
 /* --- forces ------------------------------------------------------------------------------------------------------- */
 
-static troupe_status push_once(
+static troupe_status run_services_push_once(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	const Gz__Msgs__EntityWrench *message = (const void *)command->message;
@@ -176,7 +176,7 @@ static troupe_status push_once(
 	return TROUPE_OK;
 }
 
-static troupe_status push_on(
+static troupe_status run_services_push_on(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	const Gz__Msgs__EntityWrench *message = (const void *)command->message;
@@ -185,7 +185,7 @@ static troupe_status push_on(
 	return status ? status : wrenches_add_lasting(&primary->wrenches, &wrench, error);
 }
 
-static troupe_status clear_wrenches(
+static troupe_status run_services_clear_wrenches(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	const Gz__Msgs__Entity *entity = (const void *)command->message;
@@ -202,7 +202,7 @@ static troupe_status clear_wrenches(
 
 /* --- the whole world ---------------------------------------------------------------------------------------------- */
 
-static troupe_status resume(
+static troupe_status run_services_resume(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	const Troupe__Msgs__Resume *message = (const void *)command->message;
@@ -217,7 +217,7 @@ static troupe_status resume(
 /* --- robot clients ------------------------------------------------------------------------------------------------ */
 
 /* The model that a request of a client is about, or whose link or collision it is about: "model::link". */
-static troupe_status check_owner(
+static troupe_status run_services_check_owner(
 	const struct primary *primary, uint32_t owner, uint64_t id, const char *name, struct troupe_error *error)
 {
 	uint32_t model;
@@ -231,64 +231,64 @@ static troupe_status check_owner(
 		primary->shared->scene->models[model].name, owners_name(&primary->edit.owners, owner));
 }
 
-static troupe_status check_entity(
+static troupe_status run_services_check_entity(
 	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
 {
 	const Gz__Msgs__Entity *entity = (const void *)message;
-	return check_owner(primary, owner, entity->id, entity->name, error);
+	return run_services_check_owner(primary, owner, entity->id, entity->name, error);
 }
 
-static troupe_status check_pose(
+static troupe_status run_services_check_pose(
 	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
 {
 	const Gz__Msgs__Pose *pose = (const void *)message;
-	return check_owner(primary, owner, pose->id, pose->name, error);
+	return run_services_check_owner(primary, owner, pose->id, pose->name, error);
 }
 
-static troupe_status check_poses(
+static troupe_status run_services_check_poses(
 	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
 {
 	const Gz__Msgs__PoseV *poses = (const void *)message;
 	troupe_status status = TROUPE_OK;
 	for (size_t i = 0; i < poses->n_pose && !status; i++)
-		status = check_pose(primary, owner, &poses->pose[i]->base, error);
+		status = run_services_check_pose(primary, owner, &poses->pose[i]->base, error);
 	return status;
 }
 
-static troupe_status check_wrench(
+static troupe_status run_services_check_wrench(
 	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
 {
 	const Gz__Msgs__EntityWrench *wrench = (const void *)message;
-	return wrench->entity ? check_entity(primary, owner, &wrench->entity->base, error)
+	return wrench->entity ? run_services_check_entity(primary, owner, &wrench->entity->base, error)
 			      : fail(error, TROUPE_ECOMMAND, "no entity: expected a model or a link");
 }
 
-static troupe_status check_velocity(
+static troupe_status run_services_check_velocity(
 	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
 {
 	const Troupe__Msgs__SetVelocity *velocity = (const void *)message;
-	return check_owner(primary, owner, velocity->id, velocity->name, error);
+	return run_services_check_owner(primary, owner, velocity->id, velocity->name, error);
 }
 
-static troupe_status services_check_joint(
+static troupe_status run_services_check_joint(
 	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
 {
 	const Troupe__Msgs__SetJoint *joint = (const void *)message;
-	return check_owner(primary, owner, joint->id, joint->name, error);
+	return run_services_check_owner(primary, owner, joint->id, joint->name, error);
 }
 
 /* A model of a client stays on its secondary. */
-static troupe_status services_check_performer(
+static troupe_status run_services_check_performer(
 	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
 {
 	const Troupe__Msgs__SetPerformer *performer = (const void *)message;
 	if (performer->secondary_given_case)
 		return fail(error, TROUPE_ECOMMAND, "a robot client cannot choose a secondary");
-	return check_owner(primary, owner, 0, performer->data, error);
+	return run_services_check_owner(primary, owner, 0, performer->data, error);
 }
 
 /* What a client creates is its own, and messages for systems reach its own models alone: no other check is needed. */
-static troupe_status check_nothing(
+static troupe_status run_services_check_nothing(
 	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
 {
 	(void)primary, (void)owner, (void)message, (void)error;
@@ -296,7 +296,7 @@ static troupe_status check_nothing(
 }
 
 /* Finds the client that the command acts for, and checks whether it may. */
-static troupe_status admit(struct primary *primary, struct command *command, struct troupe_error *error)
+static troupe_status run_services_admit(struct primary *primary, struct command *command, struct troupe_error *error)
 {
 	struct owners *owners = &primary->edit.owners;
 	const char *client = command->client ? command->client : owner_of_message(command->message);
@@ -318,7 +318,7 @@ troupe_status service_obey(
 {
 	struct edit *edit = &primary->edit;
 	uint32_t before = edit->log.count;
-	troupe_status status = admit(primary, command, error);
+	troupe_status status = run_services_admit(primary, command, error);
 	uint32_t owner = command->owner;
 	edit->creates_for = owner;
 	if (!status)
@@ -352,7 +352,7 @@ EDITS(light_config)
 EDITS(set_spherical_coordinates)
 
 /* The scoped name of the model or link with this id. */
-static troupe_status name_of_id(
+static troupe_status run_services_name_of_id(
 	const struct primary *primary, uint64_t id, const char **ret_name, struct troupe_error *error)
 {
 	const struct scene *scene = primary->shared->scene;
@@ -366,7 +366,8 @@ static troupe_status name_of_id(
 }
 
 /* Systems know models and links by their names: a request that has an id is replaced by one with the name. */
-static troupe_status name_wheels(const struct primary *primary, struct command *command, struct troupe_error *error)
+static troupe_status run_services_name_wheels(
+	const struct primary *primary, struct command *command, struct troupe_error *error)
 {
 	Gz__Msgs__WheelSlipParametersCmd *message = (void *)command->message;
 	Gz__Msgs__Entity *entity = message->entity;
@@ -375,7 +376,7 @@ static troupe_status name_wheels(const struct primary *primary, struct command *
 	const char *name = NULL;
 	if (!entity || !entity->id)
 		return TROUPE_OK;
-	troupe_status status = name_of_id(primary, entity->id, &name, error);
+	troupe_status status = run_services_name_of_id(primary, entity->id, &name, error);
 	if (!status && *entity->name && strcmp(entity->name, name) != 0)
 		status = fail(error, TROUPE_ECOMMAND,
 			"the entity with the id %" PRIu64
@@ -401,11 +402,11 @@ static troupe_status name_wheels(const struct primary *primary, struct command *
 }
 
 /* The systems of the wheels know what their words mean. */
-static troupe_status slip_wheels(
+static troupe_status run_services_slip_wheels(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	(void)note;
-	troupe_status status = name_wheels(primary, command, error);
+	troupe_status status = run_services_name_wheels(primary, command, error);
 	if (status)
 		return status;
 	char *topic = mem_printf("/world/%s/wheel_slip", primary->shared->scene->name);
@@ -415,14 +416,14 @@ static troupe_status slip_wheels(
 	return status;
 }
 
-static troupe_status create(
+static troupe_status run_services_create(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	struct edit_source *const *sources = prepared_wait(command->prepared);
 	return edit_create(&primary->edit, (const void *)command->message, *sources, note, error);
 }
 
-static troupe_status create_multiple(
+static troupe_status run_services_create_multiple(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	struct edit_source *const *sources = prepared_wait(command->prepared);
@@ -431,43 +432,52 @@ static troupe_status create_multiple(
 
 /* A SetPerformer and a Resume are StringMsgs with more fields; a SetLight is a Light that tells which numbers are
  * given. */
-static const struct command_service services[] = {
-	{"control", &gz__msgs__world_control__descriptor, .apply = control, .steps = true},
-	{"control/state", &gz__msgs__world_control_state__descriptor, .apply = control_state, .steps = true},
-	{"create", &gz__msgs__entity_factory__descriptor, .apply = create, .admit = check_nothing, .creates = true},
-	{"create_multiple", &gz__msgs__entity_factory__v__descriptor, .apply = create_multiple, .admit = check_nothing,
-		.creates = true, .partial = true},
-	{"remove", &gz__msgs__entity__descriptor, .apply = remove_by_edit, .admit = check_entity},
-	{"set_pose", &gz__msgs__pose__descriptor, .apply = set_pose_by_edit, .admit = check_pose},
-	{"set_pose_vector", &gz__msgs__pose__v__descriptor, .apply = set_poses_by_edit, .admit = check_poses},
-	{"set_physics", &gz__msgs__physics__descriptor, .apply = set_physics},
+static const struct command_service run_services[] = {
+	{"control", &gz__msgs__world_control__descriptor, .apply = run_services_control, .steps = true},
+	{"control/state", &gz__msgs__world_control_state__descriptor, .apply = run_services_control_state,
+		.steps = true},
+	{"create", &gz__msgs__entity_factory__descriptor, .apply = run_services_create,
+		.admit = run_services_check_nothing, .creates = true},
+	{"create_multiple", &gz__msgs__entity_factory__v__descriptor, .apply = run_services_create_multiple,
+		.admit = run_services_check_nothing, .creates = true, .partial = true},
+	{"remove", &gz__msgs__entity__descriptor, .apply = remove_by_edit, .admit = run_services_check_entity},
+	{"set_pose", &gz__msgs__pose__descriptor, .apply = set_pose_by_edit, .admit = run_services_check_pose},
+	{"set_pose_vector", &gz__msgs__pose__v__descriptor, .apply = set_poses_by_edit,
+		.admit = run_services_check_poses},
+	{"set_physics", &gz__msgs__physics__descriptor, .apply = run_services_set_physics},
 	{"level/set_performer", &troupe__msgs__set_performer__descriptor, .sent = &gz__msgs__string_msg__descriptor,
-		.apply = set_performer_by_edit, .admit = services_check_performer},
-	{"enable_collision", &gz__msgs__entity__descriptor, .apply = enable_collision_by_edit, .admit = check_entity},
-	{"disable_collision", &gz__msgs__entity__descriptor, .apply = disable_collision_by_edit, .admit = check_entity},
+		.apply = set_performer_by_edit, .admit = run_services_check_performer},
+	{"enable_collision", &gz__msgs__entity__descriptor, .apply = enable_collision_by_edit,
+		.admit = run_services_check_entity},
+	{"disable_collision", &gz__msgs__entity__descriptor, .apply = disable_collision_by_edit,
+		.admit = run_services_check_entity},
 	{"light_config", &troupe__msgs__set_light__descriptor, .sent = &gz__msgs__light__descriptor,
 		.apply = light_config_by_edit, .is_topic = true},
-	{"wheel_slip", &gz__msgs__wheel_slip_parameters_cmd__descriptor, .apply = slip_wheels, .admit = check_nothing},
+	{"wheel_slip", &gz__msgs__wheel_slip_parameters_cmd__descriptor, .apply = run_services_slip_wheels,
+		.admit = run_services_check_nothing},
 	{"set_spherical_coordinates", &gz__msgs__spherical_coordinates__descriptor,
 		.apply = set_spherical_coordinates_by_edit},
 	/* not Gazebo's: */
-	{"reset_model", &gz__msgs__entity__descriptor, .apply = reset_model, .admit = check_entity},
+	{"reset_model", &gz__msgs__entity__descriptor, .apply = run_services_reset_model,
+		.admit = run_services_check_entity},
 	{"set_velocity", &troupe__msgs__set_velocity__descriptor, .apply = set_velocity_by_edit,
-		.admit = check_velocity},
-	{"set_joint", &troupe__msgs__set_joint__descriptor, .apply = set_joint_by_edit, .admit = services_check_joint},
-	{"resume", &troupe__msgs__resume__descriptor, .sent = &gz__msgs__string_msg__descriptor, .apply = resume,
-		.replaces = true}, /* not Gazebo's */
-	{"wrench", &gz__msgs__entity_wrench__descriptor, .apply = push_once, .admit = check_wrench, .is_topic = true},
-	{"wrench/persistent", &gz__msgs__entity_wrench__descriptor, .apply = push_on, .admit = check_wrench,
-		.is_topic = true},
-	{"wrench/clear", &gz__msgs__entity__descriptor, .apply = clear_wrenches, .admit = check_entity,
-		.is_topic = true},
+		.admit = run_services_check_velocity},
+	{"set_joint", &troupe__msgs__set_joint__descriptor, .apply = set_joint_by_edit,
+		.admit = run_services_check_joint},
+	{"resume", &troupe__msgs__resume__descriptor, .sent = &gz__msgs__string_msg__descriptor,
+		.apply = run_services_resume, .replaces = true}, /* not Gazebo's */
+	{"wrench", &gz__msgs__entity_wrench__descriptor, .apply = run_services_push_once,
+		.admit = run_services_check_wrench, .is_topic = true},
+	{"wrench/persistent", &gz__msgs__entity_wrench__descriptor, .apply = run_services_push_on,
+		.admit = run_services_check_wrench, .is_topic = true},
+	{"wrench/clear", &gz__msgs__entity__descriptor, .apply = run_services_clear_wrenches,
+		.admit = run_services_check_entity, .is_topic = true},
 };
 
 const struct command_service *services_list(uint32_t *ret_count)
 {
-	*ret_count = ARRAY_LEN(services);
-	return services;
+	*ret_count = ARRAY_LEN(run_services);
+	return run_services;
 }
 
 bool service_replaces(const struct command *command)
@@ -476,7 +486,7 @@ bool service_replaces(const struct command *command)
 	       ((const Troupe__Msgs__Resume *)(const void *)command->message)->state.len;
 }
 
-static bool is_called(const struct command_service *service, const char *asked)
+static bool run_services_is_called(const struct command_service *service, const char *asked)
 {
 	size_t length = strlen(service->name);
 	return !strncmp(asked, service->name, length) && (!asked[length] || !strcmp(asked + length, "/blocking"));
@@ -484,8 +494,8 @@ static bool is_called(const struct command_service *service, const char *asked)
 
 const struct command_service *services_find(const char *asked)
 {
-	for (size_t i = 0; i < ARRAY_LEN(services); i++)
-		if (is_called(&services[i], asked))
-			return &services[i];
+	for (size_t i = 0; i < ARRAY_LEN(run_services); i++)
+		if (run_services_is_called(&run_services[i], asked))
+			return &run_services[i];
 	return NULL;
 }

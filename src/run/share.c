@@ -6,12 +6,12 @@
 enum { END_BITS = 20, ROUND_AT = 2 * END_BITS };
 _Static_assert(SHARE_PARTS_MAX == 1 << END_BITS, "a part's number has END_BITS");
 
-static uint32_t first_of(uint64_t left)
+static uint32_t share_first_of(uint64_t left)
 {
 	return (uint32_t)(left >> END_BITS) & (SHARE_PARTS_MAX - 1);
 }
 
-static uint32_t end_of(uint64_t left)
+static uint32_t share_end_of(uint64_t left)
 {
 	return (uint32_t)left & (SHARE_PARTS_MAX - 1);
 }
@@ -19,18 +19,18 @@ static uint32_t end_of(uint64_t left)
 void share_open(struct share *share, uint32_t count, uint32_t round)
 {
 	share->due = eventcount_read(&share->done) + count;
-	atomic_store_explicit(
-		&share->left, (uint64_t)round << ROUND_AT | count, memory_order_release); /* pairs with take() */
+	atomic_store_explicit(&share->left, (uint64_t)round << ROUND_AT | count,
+		memory_order_release); /* pairs with share_take_part() */
 }
 
 /* An old read is harmless: if the word has the same value again, it means the same, in whatever round it was read. */
-static bool take(struct share *share, bool front, uint32_t *ret_part)
+static bool share_take_part(struct share *share, bool front, uint32_t *ret_part)
 {
 	uint64_t left = atomic_load_explicit(&share->left, memory_order_relaxed), less;
 	do {
-		if (first_of(left) == end_of(left))
+		if (share_first_of(left) == share_end_of(left))
 			return false;
-		*ret_part = front ? first_of(left) : end_of(left) - 1;
+		*ret_part = front ? share_first_of(left) : share_end_of(left) - 1;
 		less = front ? left + (UINT64_C(1) << END_BITS) : left - 1;
 	} while (!atomic_compare_exchange_weak_explicit(
 		&share->left, &left, less, memory_order_acquire, memory_order_relaxed)); /* pairs with share_open() */
@@ -39,12 +39,12 @@ static bool take(struct share *share, bool front, uint32_t *ret_part)
 
 bool share_take(struct share *share, uint32_t *ret_part)
 {
-	return take(share, true, ret_part);
+	return share_take_part(share, true, ret_part);
 }
 
 bool share_steal(struct share *share, uint32_t *ret_part)
 {
-	return take(share, false, ret_part);
+	return share_take_part(share, false, ret_part);
 }
 
 void share_done(struct share *share)

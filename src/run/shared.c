@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum physics_solver choose_solver(const struct scene *scene)
+static enum physics_solver shared_choose_solver(const struct scene *scene)
 {
 	const char *type = scene->sdf->physics.solver;
 	if (!type)
@@ -25,7 +25,7 @@ void shared_init(struct shared *shared, struct scene *scene, struct systems *sys
 	shared->boxes = mem_alloc_lines(scene->room.models * sizeof *shared->boxes);
 	shared->sweeps = mem_alloc_lines(scene->room.models * sizeof *shared->sweeps);
 	cost_fit(&shared->costs, scene->room.models);
-	shared->physics.solver = choose_solver(scene);
+	shared->physics.solver = shared_choose_solver(scene);
 }
 
 void shared_watch(struct shared *shared)

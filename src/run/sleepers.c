@@ -11,7 +11,8 @@ typedef VEC(struct physics_pair) pair_list;
 
 /* Pairs of two of the models. They are known to the plan, because models that touch are in one component, asleep or
  * not. */
-static void find_pairs(const struct shared *shared, const uint32_t *models, uint32_t count, pair_list *ret_pairs)
+static void sleepers_find_pairs(
+	const struct shared *shared, const uint32_t *models, uint32_t count, pair_list *ret_pairs)
 {
 	bool *taken = mem_alloc(shared->scene->room.models * sizeof *taken);
 	for (uint32_t i = 0; i < count; i++)
@@ -25,8 +26,8 @@ static void find_pairs(const struct shared *shared, const uint32_t *models, uint
 }
 
 /* A step that fails has no notes: the models did not diverge when they were stepped last. */
-static void step(struct shared *shared, struct physics *physics, const struct physics_options *options, double dt,
-	const pair_list *pairs, contact_notes *ret_notes)
+static void sleepers_step(struct shared *shared, struct physics *physics, const struct physics_options *options,
+	double dt, const pair_list *pairs, contact_notes *ret_notes)
 {
 	struct aabb_line *boxes = mem_alloc_lines(shared->scene->room.models * sizeof *boxes);
 	struct worker *worker = worker_create(shared->scene, physics);
@@ -56,8 +57,8 @@ void sleepers_note(struct shared *shared, const uint32_t *models, uint32_t count
 	for (uint32_t i = 0; i < count; i++)
 		physics_take(physics, models[i]);
 	physics_set_statics(physics, statics);
-	find_pairs(shared, models, count, &pairs);
-	step(shared, physics, &options, dt, &pairs, ret_notes);
+	sleepers_find_pairs(shared, models, count, &pairs);
+	sleepers_step(shared, physics, &options, dt, &pairs, ret_notes);
 	physics_destroy(physics);
 	vec_free(&pairs);
 }

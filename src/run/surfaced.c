@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { RUNS = 1, TURNS = 2, SLIPS = 4 };
+enum { RUNS = 1, SURFACED_TURNS = 2, SLIPS = 4 };
 
 #define CENTRE_MAX 1e10 /* m: more than a system may ask for */
 
@@ -13,7 +13,7 @@ void surfaced_pack(const struct scene *scene, const struct control *control, con
 		const struct scene_model *m = &scene->models[models->at[i]];
 		for (uint32_t g = m->geom_first; g < m->geom_first + m->geom_count; g++) {
 			const struct surface_control *surface = &control->surfaces[g];
-			uint32_t how = (surface->runs ? RUNS : 0u) | (surface->turns ? TURNS : 0u) |
+			uint32_t how = (surface->runs ? RUNS : 0u) | (surface->turns ? SURFACED_TURNS : 0u) |
 				       (surface->slips ? SLIPS : 0u);
 			if (!how)
 				continue;
@@ -34,8 +34,8 @@ bool surfaced_unpack(struct unpack *in, struct surfaced_geom *ret_geom)
 	uint32_t code = unpack_var_count(in, UINT32_MAX);
 	if (!code || in->bad)
 		return false;
-	uint32_t how = unpack_var_count(in, RUNS | TURNS | SLIPS);
-	struct surface_control control = {.runs = how & RUNS, .turns = how & TURNS, .slips = how & SLIPS};
+	uint32_t how = unpack_var_count(in, RUNS | SURFACED_TURNS | SLIPS);
+	struct surface_control control = {.runs = how & RUNS, .turns = how & SURFACED_TURNS, .slips = how & SLIPS};
 	control.speed = unpack_double(in);
 	control.axis = unpack_vec3(in);
 	control.centre = unpack_vec3(in);

@@ -33,86 +33,86 @@ void tune_init(struct tune *tune, uint32_t most, uint32_t first, uint64_t change
 		.patience = {PATIENCE_MIN, PATIENCE_MIN}};
 }
 
-static bool is_trial(const struct tune *tune)
+static bool tune_is_trial(const struct tune *tune)
 {
 	return tune->now != tune->chosen;
 }
 
-static void go_to(struct tune *tune, uint32_t number)
+static void tune_go_to(struct tune *tune, uint32_t number)
 {
 	tune->now = number;
 	tune->settling = SETTLING_WINDOWS;
 	tune->stretch = (struct tune_stretch){0};
 }
 
-static double mean_ns(const struct tune_stretch *stretch)
+static double tune_mean_ns(const struct tune_stretch *stretch)
 {
 	return (double)stretch->ns / (double)stretch->steps;
 }
 
-static bool is_whole(const struct tune_stretch *stretch)
+static bool tune_is_whole(const struct tune_stretch *stretch)
 {
 	return stretch->steps >= STRETCH_STEPS && (double)stretch->ns >= STRETCH_NS;
 }
 
 /* The next number to try in a direction; the chosen number when there is none. */
-static uint32_t neighbour(const struct tune *tune, bool up)
+static uint32_t tune_neighbour(const struct tune *tune, bool up)
 {
 	if (up)
 		return tune->chosen < tune->most / 2 ? tune->chosen * 2 : tune->most;
 	return tune->chosen > 1 ? (tune->chosen + 1) / 2 : 1;
 }
 
-static void begin_trial(struct tune *tune)
+static void tune_begin_trial(struct tune *tune)
 {
-	if (neighbour(tune, tune->up) == tune->chosen)
+	if (tune_neighbour(tune, tune->up) == tune->chosen)
 		tune->up = !tune->up;
 	double least_ns = tune->patience[tune->up] * tune->step_ns + 2 * tune->change_ns;
-	if (neighbour(tune, tune->up) == tune->chosen || tune->budget_ns < least_ns)
+	if (tune_neighbour(tune, tune->up) == tune->chosen || tune->budget_ns < least_ns)
 		return;
 	tune->trials++;
 	tune->cost_ns = 0;
-	go_to(tune, neighbour(tune, tune->up));
+	tune_go_to(tune, tune_neighbour(tune, tune->up));
 }
 
 /* Records a comparison of neighbouring numbers, measured one right after the other. */
-static void note_comparison(struct tune *tune)
+static void tune_note_comparison(struct tune *tune)
 {
 	bool alone = tune->now == 1;
 	if ((!alone && tune->chosen != 1) || tune->stretch.steps < STRETCH_STEPS)
 		return;
 	tune->together = alone ? tune->chosen : tune->now;
-	tune->alone_ns = alone ? mean_ns(&tune->stretch) : tune->step_ns;
-	tune->together_ns = alone ? tune->step_ns : mean_ns(&tune->stretch);
+	tune->alone_ns = alone ? tune_mean_ns(&tune->stretch) : tune->step_ns;
+	tune->together_ns = alone ? tune->step_ns : tune_mean_ns(&tune->stretch);
 }
 
-static void end_trial(struct tune *tune, bool better)
+static void tune_end_trial(struct tune *tune, bool better)
 {
 	double *patience = &tune->patience[tune->up];
-	note_comparison(tune);
+	tune_note_comparison(tune);
 	tune->budget_ns -= fmax(tune->cost_ns, 0);
 	*patience = better ? PATIENCE_MIN : fmin(*patience * 2, PATIENCE_MAX);
 	if (better) {
-		tune->step_ns = tune->expected_ns = mean_ns(&tune->stretch);
+		tune->step_ns = tune->expected_ns = tune_mean_ns(&tune->stretch);
 		tune->chosen = tune->now;
 		tune->changes++;
 		return;
 	}
 	tune->up = !tune->up;
-	go_to(tune, tune->chosen);
+	tune_go_to(tune, tune->chosen);
 }
 
-static void judge_trial(struct tune *tune)
+static void tune_judge_trial(struct tune *tune)
 {
-	bool whole = is_whole(&tune->stretch);
+	bool whole = tune_is_whole(&tune->stretch);
 	if (whole)
-		end_trial(tune, mean_ns(&tune->stretch) < BETTER * tune->step_ns);
+		tune_end_trial(tune, tune_mean_ns(&tune->stretch) < BETTER * tune->step_ns);
 	else if (tune->cost_ns > fmax(tune->budget_ns, PATIENCE_MIN * tune->step_ns))
-		end_trial(tune, false);
+		tune_end_trial(tune, false);
 }
 
 /* A chosen number whose trial was lucky is tried again soon. */
-static void look_at_promise(struct tune *tune)
+static void tune_look_at_promise(struct tune *tune)
 {
 	if (!(tune->step_ns > DISAPPOINTED * tune->expected_ns))
 		return;
@@ -122,9 +122,9 @@ static void look_at_promise(struct tune *tune)
 	tune->budget_ns = fmax(tune->budget_ns, PATIENCE_MIN * tune->step_ns);
 }
 
-static void end_stretch(struct tune *tune)
+static void tune_end_stretch(struct tune *tune)
 {
-	double mean = mean_ns(&tune->stretch);
+	double mean = tune_mean_ns(&tune->stretch);
 	if (tune->step_ns > 0) {
 		tune->step_ns = (tune->step_ns + mean) / 2;
 	} else {
@@ -132,14 +132,14 @@ static void end_stretch(struct tune *tune)
 		tune->budget_ns += FIRST_BUDGET * mean;
 	}
 	tune->stretch = (struct tune_stretch){0};
-	look_at_promise(tune);
-	begin_trial(tune);
+	tune_look_at_promise(tune);
+	tune_begin_trial(tune);
 }
 
 uint32_t tune_step(struct tune *tune, uint64_t ns, uint32_t steps)
 {
 	tune->budget_ns += SHARE * (double)ns;
-	if (is_trial(tune))
+	if (tune_is_trial(tune))
 		tune->cost_ns += (double)ns - (double)steps * tune->step_ns;
 	if (tune->settling) {
 		tune->settling--;
@@ -147,11 +147,11 @@ uint32_t tune_step(struct tune *tune, uint64_t ns, uint32_t steps)
 		tune->stretch.steps += steps;
 		tune->stretch.ns += ns;
 	}
-	if (is_trial(tune)) {
-		judge_trial(tune);
-	} else if (is_whole(&tune->stretch) ||
+	if (tune_is_trial(tune)) {
+		tune_judge_trial(tune);
+	} else if (tune_is_whole(&tune->stretch) ||
 		   (!(tune->step_ns > 0) && tune->stretch.steps >= STRETCH_STEPS)) { /* the first trial comes soon */
-		end_stretch(tune);
+		tune_end_stretch(tune);
 	}
 	return tune->now;
 }

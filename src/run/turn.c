@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 
-#define LOOK_NS 20000000u
+#define TURN_LOOK_NS 20000000u
 
 void turn_set(struct turn *turn, enum turn_at next)
 {
@@ -13,7 +13,7 @@ void turn_set(struct turn *turn, enum turn_at next)
 	while (at == TURN_SEIZED || !atomic_compare_exchange_weak_explicit(
 					    &turn->at, &at, next, memory_order_acq_rel, memory_order_relaxed))
 		if (at == TURN_SEIZED) {
-			clock_sleep_until_ns(clock_now_ns() + LOOK_NS);
+			clock_sleep_until_ns(clock_now_ns() + TURN_LOOK_NS);
 			at = atomic_load_explicit(&turn->at, memory_order_relaxed);
 		}
 }

@@ -1,6 +1,6 @@
 /* Encoding and decoding change nothing but scratch memory. What the peers have is kept apart and changes at one place:
- * acked(), which the primary calls when all acks of a step are good. So until then a step can be encoded again, with
- * the same bytes, and an ack can be decoded again, or be dropped.
+ * run_wire_acked(), which the primary calls when all acks of a step are good. So until then a step can be encoded
+ * again, with the same bytes, and an ack can be decoded again, or be dropped.
  *
  * What the peers have: the static models, which all have alike; the pairs and the time step of each; the bodies of all
  * ghosts. For other states no memory is needed: a secondary has state k of the models that it simulates, because it
@@ -55,7 +55,7 @@ struct wire {
 	struct wire_counts counts;
 };
 
-static void fit(struct wire *wire)
+static void run_wire_fit(struct wire *wire)
 {
 	uint32_t before = wire->room, now = wire->primary->shared->scene->room.models;
 	if (now <= before)
@@ -70,13 +70,13 @@ static void fit(struct wire *wire)
 
 /* --- what the peers have ------------------------------------------------------------------------------------------ */
 
-static uint32_t words_of_bodies(const struct wire *wire, uint32_t model)
+static uint32_t run_wire_words_of_bodies(const struct wire *wire, uint32_t model)
 {
 	return wire->primary->shared->scene->models[model].body_count * (uint32_t)(sizeof(struct body_state) / 8);
 }
 
 /* All peers that have a ghost have its bodies in state k, the state before the step. */
-static void keep_ghosts(struct wire *wire)
+static void run_wire_keep_ghosts(struct wire *wire)
 {
 	const struct state *state = wire->primary->shared->state;
 	const ghost_list *ghosts = &wire->primary->plan.dispatch.ghosts.now;
@@ -84,7 +84,7 @@ static void keep_ghosts(struct wire *wire)
 		wire->ghosts[wire->ghost_models.at[i]] = 0;
 	wire->ghost_words.count = wire->ghost_models.count = 0;
 	for (uint32_t i = 0; i < ghosts->count; i++) {
-		uint32_t model = ghosts->at[i].model, words = words_of_bodies(wire, model);
+		uint32_t model = ghosts->at[i].model, words = run_wire_words_of_bodies(wire, model);
 		if (wire->ghosts[model])
 			continue;
 		wire->ghosts[model] = wire->ghost_words.count + 1;
@@ -96,7 +96,7 @@ static void keep_ghosts(struct wire *wire)
 }
 
 /* What the peer reported counts. */
-static void keep_ack_of(struct wire_peer *peer)
+static void run_wire_keep_ack_of(struct wire_peer *peer)
 {
 	peer->changed_before.count = 0;
 	if (peer->ack.changed.count)
@@ -106,7 +106,7 @@ static void keep_ack_of(struct wire_peer *peer)
 }
 
 /* The peer has followed the step. */
-static void keep_of(struct wire *wire, uint32_t number, const struct step *step)
+static void run_wire_keep_of(struct wire *wire, uint32_t number, const struct step *step)
 {
 	struct wire_peer *peer = &wire->peers[number - 1];
 	const struct step_part *part = &step->parts[number - 1];
@@ -127,7 +127,7 @@ static void keep_of(struct wire *wire, uint32_t number, const struct step *step)
 }
 
 /* A model that moved in each step of a window counts as often. */
-static uint64_t robot_steps(const struct wire *wire, const struct ack *ack, const struct step *step)
+static uint64_t run_wire_robot_steps(const struct wire *wire, const struct ack *ack, const struct step *step)
 {
 	uint64_t sum = step->window == 1 ? ack->changed.count : 0;
 	for (uint32_t i = 0; step->window > 1 && i < ack->changed.count; i++)
@@ -135,26 +135,26 @@ static uint64_t robot_steps(const struct wire *wire, const struct ack *ack, cons
 	return sum;
 }
 
-static void acked(void *ctx, const struct step *step, bool counts)
+static void run_wire_acked(void *ctx, const struct step *step, bool counts)
 {
 	struct wire *wire = ctx;
 	uint64_t largest_ns = 0;
-	fit(wire);
+	run_wire_fit(wire);
 	for (uint32_t i = 0; i < wire->peer_count; i++) {
-		keep_of(wire, i + 1, step);
+		run_wire_keep_of(wire, i + 1, step);
 		largest_ns = MAX(largest_ns, wire->peers[i].ack.processor_ns);
 	}
 	wire->counts.largest_part_ns += largest_ns;
 	for (uint32_t i = 0; i < wire->peer_count && counts; i++) {
-		keep_ack_of(&wire->peers[i]);
-		wire->counts.robot_steps += robot_steps(wire, &wire->peers[i].ack, step);
+		run_wire_keep_ack_of(&wire->peers[i]);
+		wire->counts.robot_steps += run_wire_robot_steps(wire, &wire->peers[i].ack, step);
 	}
 	uint32_t models = wire->primary->shared->scene->model_count;
 	if (edit_is_renewed(&wire->primary->edit) && wire->room)
 		memset(wire->statics, 0, wire->room * sizeof *wire->statics);
 	if (step->statics_changed && models) /* of an empty world both arrays may be NULL */
 		memcpy(wire->statics, step->statics, models * sizeof *wire->statics);
-	keep_ghosts(wire);
+	run_wire_keep_ghosts(wire);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -165,8 +165,8 @@ struct wire *wire_create(struct primary *primary)
 	wire->primary = primary;
 	wire->peer_count = primary->options.secondaries;
 	wire->peers = mem_alloc_lines(wire->peer_count * sizeof *wire->peers);
-	fit(wire);
-	primary_go_remote(primary, &(struct primary_remote){acked, wire});
+	run_wire_fit(wire);
+	primary_go_remote(primary, &(struct primary_remote){run_wire_acked, wire});
 	return wire;
 }
 
@@ -211,19 +211,19 @@ struct physics_stats wire_physics_stats(const struct wire *wire, uint32_t second
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
 /* Peers forget the statics of a world that is replaced. */
-static uint32_t has_static(const struct wire *wire, uint32_t model)
+static uint32_t run_wire_has_static(const struct wire *wire, uint32_t model)
 {
 	return edit_is_renewed(&wire->primary->edit) ? 0 : wire->statics[model];
 }
 
-static void encode_statics(const struct wire *wire, const struct step *step, struct text *out)
+static void run_wire_encode_statics(const struct wire *wire, const struct step *step, struct text *out)
 {
 	uint32_t models = wire->primary->shared->scene->model_count, count = 0, last = 0;
 	for (uint32_t m = 0; m < models; m++)
-		count += step->statics[m] != has_static(wire, m);
+		count += step->statics[m] != run_wire_has_static(wire, m);
 	pack_var(out, count);
 	for (uint32_t m = 0; m < models; m++) {
-		if (step->statics[m] == has_static(wire, m))
+		if (step->statics[m] == run_wire_has_static(wire, m))
 			continue;
 		pack_var(out, m - last);
 		pack_var(out, step->statics[m]);
@@ -231,13 +231,13 @@ static void encode_statics(const struct wire *wire, const struct step *step, str
 	}
 }
 
-static bool is_own(const struct wire *wire, uint32_t secondary, uint32_t model)
+static bool run_wire_is_own(const struct wire *wire, uint32_t secondary, uint32_t model)
 {
 	return wire->primary->plan.dispatch.roster.now.model[model] == secondary + 1;
 }
 
 /* Taken over from the same secondary: it has the words already. */
-static bool is_again(const struct step *step, uint32_t at)
+static bool run_wire_is_again(const struct step *step, uint32_t at)
 {
 	const struct change *take = &step->changes[at];
 	const struct change *before = at ? &step->changes[at - 1] : NULL;
@@ -245,7 +245,7 @@ static bool is_again(const struct step *step, uint32_t at)
 	       before->id == take->id;
 }
 
-static void encode_change(struct wire *wire, const struct step *step, uint32_t at, struct text *out)
+static void run_wire_encode_change(struct wire *wire, const struct step *step, uint32_t at, struct text *out)
 {
 	static const enum wire_change codes[] = {
 		[CHANGE_RELEASE] = WIRE_RELEASE,
@@ -256,7 +256,7 @@ static void encode_change(struct wire *wire, const struct step *step, uint32_t a
 		[CHANGE_GHOST_OFF] = WIRE_GHOST_OFF,
 	};
 	const struct change *change = &step->changes[at];
-	bool again = change->kind == CHANGE_TAKE && is_again(step, at);
+	bool again = change->kind == CHANGE_TAKE && run_wire_is_again(step, at);
 	pack_var(out, again ? WIRE_TAKE_AGAIN : codes[change->kind]);
 	pack_var(out, change->id);
 	if (change->kind == CHANGE_TAKE && !again)
@@ -265,7 +265,8 @@ static void encode_change(struct wire *wire, const struct step *step, uint32_t a
 		wire->met[change->id] = wire->calls;
 }
 
-static uint32_t encode_changes(struct wire *wire, uint32_t secondary, const struct step *step, struct text *out)
+static uint32_t run_wire_encode_changes(
+	struct wire *wire, uint32_t secondary, const struct step *step, struct text *out)
 {
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < step->change_count; i++)
@@ -275,18 +276,18 @@ static uint32_t encode_changes(struct wire *wire, uint32_t secondary, const stru
 	pack_var(out, count);
 	for (uint32_t i = 0; i < step->change_count; i++)
 		if (step->changes[i].secondary == secondary + 1)
-			encode_change(wire, step, i, out);
+			run_wire_encode_change(wire, step, i, out);
 	return WIRE_CHANGES;
 }
 
 /* Models that it has just taken are up to date and are left out. Each model is sent once. */
-static uint32_t encode_written(struct wire *wire, uint32_t secondary, struct text *out)
+static uint32_t run_wire_encode_written(struct wire *wire, uint32_t secondary, struct text *out)
 {
 	const struct shared *shared = wire->primary->shared;
 	uint32_t any = 0;
 	for (uint32_t i = 0; i < shared->state->written.count; i++) {
 		uint32_t model = shared->state->written.at[i];
-		if (wire->met[model] == wire->calls || !is_own(wire, secondary, model))
+		if (wire->met[model] == wire->calls || !run_wire_is_own(wire, secondary, model))
 			continue;
 		wire->met[model] = wire->calls;
 		pack_var(out, (uint64_t)model + 1);
@@ -298,18 +299,18 @@ static uint32_t encode_written(struct wire *wire, uint32_t secondary, struct tex
 	return any;
 }
 
-static int compare(struct physics_pair a, struct physics_pair b)
+static int run_wire_compare(struct physics_pair a, struct physics_pair b)
 {
 	return a.a != b.a ? (a.a < b.a ? -1 : 1) : a.b != b.b ? (a.b < b.b ? -1 : 1) : 0;
 }
 
 /* Both lists are in order. An entry that only one list has is gone, or has come. */
-static void encode_difference(const struct physics_pair *has, uint32_t has_count, const struct physics_pair *wants,
-	uint32_t wants_count, bool gone, struct text *out)
+static void run_wire_encode_difference(const struct physics_pair *has, uint32_t has_count,
+	const struct physics_pair *wants, uint32_t wants_count, bool gone, struct text *out)
 {
 	uint32_t last = 0;
 	for (uint32_t i = 0, j = 0; i < has_count || j < wants_count;) {
-		int order = i == has_count ? 1 : j == wants_count ? -1 : compare(has[i], wants[j]);
+		int order = i == has_count ? 1 : j == wants_count ? -1 : run_wire_compare(has[i], wants[j]);
 		if (order < 0 && gone) {
 			pack_var(out, i - last + 1);
 			last = i;
@@ -324,24 +325,24 @@ static void encode_difference(const struct physics_pair *has, uint32_t has_count
 	pack_var(out, 0);
 }
 
-static uint32_t encode_pairs(const struct wire_peer *peer, const struct step_part *part, struct text *out)
+static uint32_t run_wire_encode_pairs(const struct wire_peer *peer, const struct step_part *part, struct text *out)
 {
 	size_t bytes = part->pair_count * sizeof *part->pairs;
 	if (part->pair_count == peer->pairs.count && (!bytes || !memcmp(part->pairs, peer->pairs.at, bytes)))
 		return 0;
-	encode_difference(peer->pairs.at, peer->pairs.count, part->pairs, part->pair_count, true, out);
-	encode_difference(peer->pairs.at, peer->pairs.count, part->pairs, part->pair_count, false, out);
+	run_wire_encode_difference(peer->pairs.at, peer->pairs.count, part->pairs, part->pair_count, true, out);
+	run_wire_encode_difference(peer->pairs.at, peer->pairs.count, part->pairs, part->pair_count, false, out);
 	return WIRE_PAIRS;
 }
 
 /* A ghost is not sent again while its bodies are as they were sent. */
-static uint32_t encode_ghosts(struct wire *wire, uint32_t secondary, struct text *out)
+static uint32_t run_wire_encode_ghosts(struct wire *wire, uint32_t secondary, struct text *out)
 {
 	const struct state *state = wire->primary->shared->state;
 	const ghost_list *ghosts = &wire->primary->plan.dispatch.ghosts.now;
 	uint32_t any = 0;
 	for (uint32_t i = 0; i < ghosts->count; i++) {
-		uint32_t model = ghosts->at[i].model, words = words_of_bodies(wire, model);
+		uint32_t model = ghosts->at[i].model, words = run_wire_words_of_bodies(wire, model);
 		if (ghosts->at[i].secondary != secondary + 1 || !words)
 			continue;
 		bool whole = wire->met[model] == wire->calls || !wire->ghosts[model];
@@ -364,22 +365,22 @@ static uint32_t encode_ghosts(struct wire *wire, uint32_t secondary, struct text
 
 /* The primary has obeyed the commands. So a command for a model whose words are in this step is left out: the words
  * include its effect. */
-static bool is_left_out(const struct wire *wire, const struct due_command *command)
+static bool run_wire_is_left_out(const struct wire *wire, const struct due_command *command)
 {
 	return wire->met[command->to.model] == wire->calls;
 }
 
-static uint32_t encode_commands(struct wire *wire, const struct step_part *part, struct text *out)
+static uint32_t run_wire_encode_commands(struct wire *wire, const struct step_part *part, struct text *out)
 {
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < part->command_count; i++)
-		count += !is_left_out(wire, &part->commands[i]);
+		count += !run_wire_is_left_out(wire, &part->commands[i]);
 	if (!count)
 		return 0;
 	pack_var(out, count);
 	for (uint32_t i = 0; i < part->command_count; i++) {
 		const struct system_listener *to = &part->commands[i].to;
-		if (is_left_out(wire, &part->commands[i]))
+		if (run_wire_is_left_out(wire, &part->commands[i]))
 			continue;
 		pack_var(out, to->model);
 		pack_var(out, to->system);
@@ -390,7 +391,7 @@ static uint32_t encode_commands(struct wire *wire, const struct step_part *part,
 	return WIRE_COMMANDS;
 }
 
-static uint32_t encode_wrenches(const struct step_part *part, struct text *out)
+static uint32_t run_wire_encode_wrenches(const struct step_part *part, struct text *out)
 {
 	if (!part->wrench_count)
 		return 0;
@@ -404,7 +405,7 @@ static uint32_t encode_wrenches(const struct step_part *part, struct text *out)
 }
 
 /* The surfaces of static models, which the primary controls. */
-static uint32_t encode_surfaces(const struct wire *wire, const struct step *step, struct text *out)
+static uint32_t run_wire_encode_surfaces(const struct wire *wire, const struct step *step, struct text *out)
 {
 	const struct primary *primary = wire->primary;
 	if (step->paused || !primary->surfaced.count)
@@ -413,7 +414,7 @@ static uint32_t encode_surfaces(const struct wire *wire, const struct step *step
 	return WIRE_SURFACES;
 }
 
-static uint32_t plain_flags(const struct wire *wire, const struct wire_peer *peer, const struct step *step)
+static uint32_t run_wire_plain_flags(const struct wire *wire, const struct wire_peer *peer, const struct step *step)
 {
 	return (step->paused ? WIRE_PAUSED : 0u) | (step->state_changed ? WIRE_STATE_CHANGED : 0u) |
 	       (step->statics_changed ? WIRE_STATICS : 0u) | (step->world_changed ? WIRE_WORLD_CHANGED : 0u) |
@@ -427,10 +428,10 @@ void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct
 	struct wire *wire = ctx;
 	const struct step *step = payload;
 	struct wire_peer *peer = &wire->peers[secondary];
-	fit(wire);
+	run_wire_fit(wire);
 	wire->calls++;
 	size_t begin = out->count;
-	uint32_t flags = plain_flags(wire, peer, step);
+	uint32_t flags = run_wire_plain_flags(wire, peer, step);
 	text_add_bytes(out, "\0\0\0", WIRE_FLAG_BYTES); /* room for the flags, filled in later */
 	pack_var(out, (uint64_t)secondary + 1);
 	pack_var(out, step->number);
@@ -439,15 +440,15 @@ void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct
 		pack_double(out, step->dt);
 	if (flags & WIRE_EDITS)
 		edit_pack_log(&wire->primary->edit, out);
-	flags |= encode_changes(wire, secondary, step, out);
-	flags |= encode_written(wire, secondary, out);
+	flags |= run_wire_encode_changes(wire, secondary, step, out);
+	flags |= run_wire_encode_written(wire, secondary, out);
 	if (flags & WIRE_STATICS)
-		encode_statics(wire, step, out);
-	flags |= encode_pairs(peer, &step->parts[secondary], out);
-	flags |= encode_ghosts(wire, secondary, out);
-	flags |= encode_commands(wire, &step->parts[secondary], out);
-	flags |= encode_wrenches(&step->parts[secondary], out);
-	flags |= encode_surfaces(wire, step, out);
+		run_wire_encode_statics(wire, step, out);
+	flags |= run_wire_encode_pairs(peer, &step->parts[secondary], out);
+	flags |= run_wire_encode_ghosts(wire, secondary, out);
+	flags |= run_wire_encode_commands(wire, &step->parts[secondary], out);
+	flags |= run_wire_encode_wrenches(&step->parts[secondary], out);
+	flags |= run_wire_encode_surfaces(wire, step, out);
 	const struct wire_view view = {wire->primary->shared, wire->primary->plan.dispatch.roster.now.model,
 		secondary + 1, peer->wants, peer->seen, wire->met, wire->calls, &wire->eyes};
 	if (wire_put_sense(out, &view, step, &peer->sights))
@@ -462,7 +463,7 @@ void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct
 
 /* --- acks --------------------------------------------------------------------------------------------------------- */
 
-static void decode_stats(struct wire_peer *peer, struct unpack *in)
+static void run_wire_decode_stats(struct wire_peer *peer, struct unpack *in)
 {
 	peer->ack.busy_ns = unpack_var(in);
 	peer->ack.waited_ns = unpack_var(in);
@@ -479,7 +480,7 @@ static void decode_stats(struct wire_peer *peer, struct unpack *in)
 	peer->stats_next.groups = unpack_var_count(in, UINT32_MAX);
 }
 
-static troupe_status decode_list(
+static troupe_status run_wire_decode_list(
 	struct wire *wire, struct wire_peer *peer, struct unpack *in, struct troupe_error *error)
 {
 	uint64_t code = unpack_var(in);
@@ -498,14 +499,14 @@ static troupe_status decode_list(
 	return TROUPE_OK;
 }
 
-static troupe_status decode_model(
+static troupe_status run_wire_decode_model(
 	struct wire *wire, uint32_t secondary, uint32_t model, struct unpack *in, struct troupe_error *error)
 {
 	struct shared *shared = wire->primary->shared;
 	if (model >= shared->scene->model_count)
 		return fail(error, TROUPE_EPROTOCOL, "model %u does not exist", model);
 	const char *name = shared->scene->models[model].name;
-	if (!is_own(wire, secondary, model))
+	if (!run_wire_is_own(wire, secondary, model))
 		return fail(error, TROUPE_EPROTOCOL, "model '%.100s', which it does not simulate, moves", name);
 	if (wire->met[model] == wire->calls)
 		return fail(error, TROUPE_EPROTOCOL, "model '%.100s' moves twice", name);
@@ -516,7 +517,7 @@ static troupe_status decode_model(
 }
 
 /* ack->changed is filled already. A step in which no model moves has no notes. */
-static troupe_status decode_notes(
+static troupe_status run_wire_decode_notes(
 	struct wire *wire, struct wire_peer *peer, struct unpack *in, struct troupe_error *error)
 {
 	const struct step *step = &wire->primary->step;
@@ -526,7 +527,7 @@ static troupe_status decode_notes(
 	return wire_get_notes(in, step->observe, &changed, &peer->ack, &peer->notes, error);
 }
 
-static troupe_status decode_readings(
+static troupe_status run_wire_decode_readings(
 	struct wire *wire, uint32_t secondary, struct unpack *in, struct troupe_error *error)
 {
 	struct wire_peer *peer = &wire->peers[secondary];
@@ -539,13 +540,14 @@ static troupe_status decode_readings(
 	return wire_get_readings(in, &sensed, &peer->readings, error);
 }
 
-static void decode_costs(struct ack *ack, struct unpack *in)
+static void run_wire_decode_costs(struct ack *ack, struct unpack *in)
 {
 	for (uint32_t i = 0; i < ack->changed.count && !in->bad; i++)
 		vec_push(&ack->costs, unpack_var_count(in, UINT32_MAX));
 }
 
-static troupe_status decode_failure(struct ack *ack, uint32_t models, struct unpack *in, struct troupe_error *error)
+static troupe_status run_wire_decode_failure(
+	struct ack *ack, uint32_t models, struct unpack *in, struct troupe_error *error)
 {
 	char *text = unpack_string(in);
 	uint32_t diverged = unpack_var_count(in, models);
@@ -559,7 +561,8 @@ static troupe_status decode_failure(struct ack *ack, uint32_t models, struct unp
 	return status;
 }
 
-static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct unpack *in, struct troupe_error *error)
+static troupe_status run_wire_decode_ack(
+	struct wire *wire, uint32_t secondary, struct unpack *in, struct troupe_error *error)
 {
 	struct wire_peer *peer = &wire->peers[secondary];
 	struct ack *ack = &peer->ack;
@@ -572,19 +575,19 @@ static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct un
 	ack->readings = NULL;
 	ack->number = unpack_var(in);
 	ack->status = (troupe_status)unpack_var_count(in, INT32_MAX);
-	decode_stats(peer, in);
+	run_wire_decode_stats(peer, in);
 	if (!in->bad && ack->status)
-		status = decode_failure(ack, wire->primary->shared->scene->model_count, in, error);
+		status = run_wire_decode_failure(ack, wire->primary->shared->scene->model_count, in, error);
 	else if (!in->bad)
-		status = decode_list(wire, peer, in, error);
+		status = run_wire_decode_list(wire, peer, in, error);
 	for (uint32_t i = 0; i < ack->changed.count && !status && !in->bad; i++)
-		status = decode_model(wire, secondary, ack->changed.at[i], in, error);
+		status = run_wire_decode_model(wire, secondary, ack->changed.at[i], in, error);
 	if (!status && !in->bad && !ack->status && wire->primary->step.measure)
-		decode_costs(ack, in);
+		run_wire_decode_costs(ack, in);
 	if (!status && !in->bad && !ack->status)
-		status = decode_notes(wire, peer, in, error);
+		status = run_wire_decode_notes(wire, peer, in, error);
 	if (!status && !in->bad && !ack->status)
-		status = decode_readings(wire, secondary, in, error);
+		status = run_wire_decode_readings(wire, secondary, in, error);
 	ack->good = wire->primary->step.window;
 	ack->hashes.count = 0;
 	if (!status && !in->bad && !ack->status && ack->good > 1)
@@ -605,7 +608,7 @@ troupe_status wire_decode_ack(void *ctx, uint32_t secondary, const char *bytes, 
 	struct unpack in = {bytes, bytes + count, false};
 	struct troupe_error why;
 	wire->peers[secondary].ack_bytes = count;
-	if (decode_ack(wire, secondary, &in, &why))
+	if (run_wire_decode_ack(wire, secondary, &in, &why))
 		return fail(error, TROUPE_EPROTOCOL, "its ack: %s", why.text);
 	*ret_ack = (struct transport_message){
 		.number = wire->peers[secondary].ack.number, .payload = &wire->peers[secondary].ack};

@@ -13,7 +13,7 @@ enum { CHANGE_NONE, CHANGE_LIST, CHANGE_ALL };
 
 #define SPAN_MAX_NS (INT64_C(1) << 62)
 
-static void put_wanted(struct text *out, const struct sensors *sensors)
+static void wire_sense_put_wanted(struct text *out, const struct sensors *sensors)
 {
 	uint32_t last = 0;
 	pack_var(out, sensors->wanted);
@@ -29,25 +29,25 @@ static void put_wanted(struct text *out, const struct sensors *sensors)
 
 /* --- what it sees ------------------------------------------------------------------------------------------------- */
 
-static bool measures(const struct wire_view *view, const struct step *step, uint32_t model)
+static bool wire_sense_measures(const struct wire_view *view, const struct step *step, uint32_t model)
 {
 	const struct scene_model *m = &view->shared->scene->models[model];
 	return m->id && !m->absent &&
 	       (m->body_count ? view->owner[model] : sense_statics_by(model, step->secondaries)) == view->secondary;
 }
 
-static bool is_near(struct aabb box, struct vec3 at, double reach)
+static bool wire_sense_is_near(struct aabb box, struct vec3 at, double reach)
 {
 	struct vec3 off = {MAX(MAX(box.lo.x - at.x, at.x - box.hi.x), 0.0),
 		MAX(MAX(box.lo.y - at.y, at.y - box.hi.y), 0.0), MAX(MAX(box.lo.z - at.z, at.z - box.hi.z), 0.0)};
 	return vec3_dot(off, off) <= reach * reach;
 }
 
-static void find_eyes(const struct wire_view *view, const struct step *step)
+static void wire_sense_find_eyes(const struct wire_view *view, const struct step *step)
 {
 	const struct sensors *sensors = view->shared->sensors;
 	for (uint32_t m = 0; m < view->shared->scene->model_count; m++)
-		for (uint32_t i = 0; i < sensors->sets[m].count && measures(view, step, m); i++) {
+		for (uint32_t i = 0; i < sensors->sets[m].count && wire_sense_measures(view, step, m); i++) {
 			const struct sensor *sensor = &sensors->sets[m].at[i];
 			if (!sensor_is_due(sensors, sensor, SENSOR_OF_WORLD))
 				continue;
@@ -56,7 +56,7 @@ static void find_eyes(const struct wire_view *view, const struct step *step)
 		}
 }
 
-static bool is_seen(const struct wire_view *view, uint32_t model)
+static bool wire_sense_is_seen(const struct wire_view *view, uint32_t model)
 {
 	const struct scene_model *m = &view->shared->scene->models[model];
 	struct aabb box;
@@ -66,11 +66,12 @@ static bool is_seen(const struct wire_view *view, uint32_t model)
 	if (!view->shared->sensors->rays || !rays_box(view->shared->sensors->rays, model, &box))
 		box = view->shared->boxes[model].box; /* a logical camera finds it by its place */
 	for (uint32_t i = 0; i < view->eyes->count && !seen; i++)
-		seen = is_near(box, view->eyes->at[i].at, view->eyes->at[i].reach);
+		seen = wire_sense_is_near(box, view->eyes->at[i].at, view->eyes->at[i].reach);
 	return seen;
 }
 
-static void put_sight(struct text *out, const struct wire_view *view, uint32_t model, wire_sights *ret_sights)
+static void wire_sense_put_sight(
+	struct text *out, const struct wire_view *view, uint32_t model, wire_sights *ret_sights)
 {
 	const struct scene_model *m = &view->shared->scene->models[model];
 	uint32_t words = m->body_count * (uint32_t)(sizeof(struct body_state) / 8);
@@ -85,21 +86,22 @@ static void put_sight(struct text *out, const struct wire_view *view, uint32_t m
 }
 
 /* 0: no sensor of the secondary looks; otherwise 1, and the models that it sees, each as its place plus 1; 0 ends. */
-static void put_sights(struct text *out, const struct wire_view *view, const struct step *step, wire_sights *ret_sights)
+static void wire_sense_put_sights(
+	struct text *out, const struct wire_view *view, const struct step *step, wire_sights *ret_sights)
 {
 	view->eyes->count = 0;
 	ret_sights->count = 0;
 	if (view->shared->sensors->due_world && !step->paused)
-		find_eyes(view, step);
+		wire_sense_find_eyes(view, step);
 	pack_var(out, view->eyes->count > 0);
 	for (uint32_t m = 0; m < view->shared->scene->model_count && view->eyes->count; m++)
-		if (is_seen(view, m))
-			put_sight(out, view, m, ret_sights);
+		if (wire_sense_is_seen(view, m))
+			wire_sense_put_sight(out, view, m, ret_sights);
 	if (view->eyes->count)
 		pack_var(out, 0);
 }
 
-static void get_sights(struct unpack *in, struct replica_sense *ret)
+static void wire_sense_get_sights(struct unpack *in, struct replica_sense *ret)
 {
 	ret->looks = unpack_var_count(in, 1);
 	while (ret->looks && !in->bad) {
@@ -132,17 +134,17 @@ bool wire_put_sense(struct text *out, const struct wire_view *view, const struct
 	if (changed && sensors->all)
 		pack_var(out, sensors->wanted);
 	else if (changed)
-		put_wanted(out, sensors);
+		wire_sense_put_wanted(out, sensors);
 	pack_var(out, step->paused ? 0 : sensors->fired.count);
 	for (uint32_t i = 0; i < sensors->fired.count && !step->paused; i++) {
 		pack_var(out, sensors->fired.at[i].model);
 		pack_var(out, sensors->fired.at[i].index);
 	}
-	put_sights(out, view, step, ret_sights);
+	wire_sense_put_sights(out, view, step, ret_sights);
 	return true;
 }
 
-static int64_t get_span(struct unpack *in)
+static int64_t wire_sense_get_span(struct unpack *in)
 {
 	uint64_t span = unpack_var(in);
 	in->bad |= span > (uint64_t)SPAN_MAX_NS;
@@ -152,8 +154,8 @@ static int64_t get_span(struct unpack *in)
 troupe_status wire_get_sense(struct unpack *in, struct replica_sense *ret, struct troupe_error *error)
 {
 	ret->secondaries = unpack_var_count(in, UINT32_MAX);
-	ret->since_ns = get_span(in);
-	ret->step_ns = get_span(in);
+	ret->since_ns = wire_sense_get_span(in);
+	ret->step_ns = wire_sense_get_span(in);
 	uint32_t change = unpack_var_count(in, CHANGE_ALL);
 	ret->changed = change != CHANGE_NONE;
 	ret->all = change == CHANGE_ALL;
@@ -173,7 +175,7 @@ troupe_status wire_get_sense(struct unpack *in, struct replica_sense *ret, struc
 		uint32_t fired = unpack_var_count(in, UINT32_MAX);
 		vec_push(&ret->fired, (struct replica_sensor){fired, unpack_var_count(in, UINT32_MAX)});
 	}
-	get_sights(in, ret);
+	wire_sense_get_sights(in, ret);
 	return TROUPE_OK;
 }
 
@@ -191,7 +193,7 @@ void wire_put_readings(struct text *out, const struct readings *readings)
 	}
 }
 
-static bool is_measured_by(const struct wire_sensed *sensed, const struct sensor *sensor)
+static bool wire_sense_is_measured_by(const struct wire_sensed *sensed, const struct sensor *sensor)
 {
 	const struct scene_model *model = &sensed->scene->models[sensor->model];
 	if (model->absent || sensor->group == SENSOR_OF_FORCES) /* the primary measures these */
@@ -200,7 +202,7 @@ static bool is_measured_by(const struct wire_sensed *sensed, const struct sensor
 				 : sense_statics_by(sensor->model, sensed->step->secondaries) == sensed->secondary;
 }
 
-static troupe_status get_reading(
+static troupe_status wire_sense_get_reading(
 	struct unpack *in, const struct wire_sensed *sensed, struct readings *ret, struct troupe_error *error)
 {
 	uint32_t model = unpack_var_count(in, UINT32_MAX), index = unpack_var_count(in, UINT32_MAX);
@@ -208,7 +210,8 @@ static troupe_status get_reading(
 	struct sensor *sensor = in->bad ? NULL : sensors_find(sensed->sensors, model, index);
 	if (in->bad)
 		return TROUPE_OK;
-	if (!sensor || !is_measured_by(sensed, sensor) || !sensor_is_due(sensed->sensors, sensor, sensor->group))
+	if (!sensor || !wire_sense_is_measured_by(sensed, sensor) ||
+		!sensor_is_due(sensed->sensors, sensor, sensor->group))
 		return fail(error, TROUPE_EPROTOCOL, "a reading of sensor %u of model %u, which is not due there",
 			index, model);
 	if (sensor->read_in == sensed->call)
@@ -232,6 +235,6 @@ troupe_status wire_get_readings(
 	uint64_t count = unpack_var(in);
 	troupe_status status = TROUPE_OK;
 	for (uint64_t i = 0; i < count && !in->bad && !status; i++)
-		status = get_reading(in, sensed, ret, error);
+		status = wire_sense_get_reading(in, sensed, ret, error);
 	return status;
 }

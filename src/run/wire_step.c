@@ -10,14 +10,14 @@
 
 #include <string.h>
 
-static troupe_status bad(struct troupe_error *error, const char *what)
+static troupe_status wire_step_bad(struct troupe_error *error, const char *what)
 {
 	return fail(error, TROUPE_EPROTOCOL, "%s", what);
 }
 
 /* --- the parts of a step ------------------------------------------------------------------------------------------ */
 
-static const char *get_bytes(struct unpack *in, size_t count)
+static const char *wire_step_get_bytes(struct unpack *in, size_t count)
 {
 	const char *bytes = in->at;
 	if (in->bad || (size_t)(in->end - in->at) < count) {
@@ -28,14 +28,14 @@ static const char *get_bytes(struct unpack *in, size_t count)
 	return bytes;
 }
 
-static struct replica_words get_words(struct unpack *in, uint32_t model)
+static struct replica_words wire_step_get_words(struct unpack *in, uint32_t model)
 {
 	struct replica_words words = {.model = model, .count = unpack_var_count(in, UINT32_MAX)};
-	words.bytes = get_bytes(in, (size_t)words.count * 8);
+	words.bytes = wire_step_get_bytes(in, (size_t)words.count * 8);
 	return words;
 }
 
-static troupe_status get_change(
+static troupe_status wire_step_get_change(
 	struct unpack *in, uint32_t number, struct replica_step *step, struct troupe_error *error)
 {
 	static const enum change_kind kinds[] = {
@@ -49,48 +49,48 @@ static troupe_status get_change(
 	};
 	uint32_t code = unpack_var_count(in, ARRAY_LEN(kinds) - 1);
 	if (in->bad)
-		return bad(error, "an unknown kind of change");
+		return wire_step_bad(error, "an unknown kind of change");
 	struct replica_change change = {
 		.change = {kinds[code], number, unpack_var_count(in, UINT32_MAX)}, .again = code == WIRE_TAKE_AGAIN};
 	if (code == WIRE_TAKE)
-		change.words = get_words(in, change.change.id);
+		change.words = wire_step_get_words(in, change.change.id);
 	vec_push(&step->changes, change);
 	return TROUPE_OK;
 }
 
-static troupe_status get_changes(
+static troupe_status wire_step_get_changes(
 	struct unpack *in, uint32_t number, struct replica_step *step, struct troupe_error *error)
 {
 	uint64_t count = unpack_var(in);
 	troupe_status status = TROUPE_OK;
 	for (uint64_t i = 0; i < count && !status && !in->bad; i++)
-		status = get_change(in, number, step, error);
+		status = wire_step_get_change(in, number, step, error);
 	return status;
 }
 
 /* The number of a model, plus 1; false: the list ends. */
-static bool get_model(struct unpack *in, uint32_t *ret_model)
+static bool wire_step_get_model(struct unpack *in, uint32_t *ret_model)
 {
 	uint32_t code = unpack_var_count(in, UINT32_MAX);
 	*ret_model = code - 1;
 	return code && !in->bad;
 }
 
-static troupe_status get_written(struct unpack *in, struct replica_step *step)
+static troupe_status wire_step_get_written(struct unpack *in, struct replica_step *step)
 {
-	for (uint32_t model; get_model(in, &model);)
-		vec_push(&step->written, get_words(in, model));
+	for (uint32_t model; wire_step_get_model(in, &model);)
+		vec_push(&step->written, wire_step_get_words(in, model));
 	return TROUPE_OK;
 }
 
 /* A sum that does not fit sets in->bad. */
-static uint32_t add(struct unpack *in, uint32_t last, uint64_t by)
+static uint32_t wire_step_add(struct unpack *in, uint32_t last, uint64_t by)
 {
 	in->bad |= by > UINT32_MAX - last;
 	return in->bad ? 0 : last + (uint32_t)by;
 }
 
-static troupe_status get_statics(struct unpack *in, struct replica_step *step, struct troupe_error *error)
+static troupe_status wire_step_get_statics(struct unpack *in, struct replica_step *step, struct troupe_error *error)
 {
 	uint64_t count = unpack_var(in);
 	uint32_t last = 0;
@@ -99,24 +99,24 @@ static troupe_status get_statics(struct unpack *in, struct replica_step *step, s
 		uint32_t value = unpack_var_count(in, UINT32_MAX);
 		if (!in->bad && i && !by)
 			return fail(error, TROUPE_EPROTOCOL, "model %u is to be a static one, twice", last);
-		last = add(in, last, by);
+		last = wire_step_add(in, last, by);
 		vec_push(&step->statics, (struct replica_static){last, value});
 	}
 	return TROUPE_OK;
 }
 
-static troupe_status get_pairs(struct unpack *in, struct replica_step *step)
+static troupe_status wire_step_get_pairs(struct unpack *in, struct replica_step *step)
 {
 	struct physics_pair pair = {0, 0};
 	uint32_t at = 0;
 	step->pairs_changed = true;
 	for (uint64_t by; (by = unpack_var(in)) && !in->bad;) {
-		at = add(in, at, by - 1);
+		at = wire_step_add(in, at, by - 1);
 		in->bad |= by == 1 && step->pairs_gone.count;
 		vec_push(&step->pairs_gone, at);
 	}
 	for (uint64_t by; (by = unpack_var(in)) && !in->bad;) {
-		pair.a = add(in, pair.a, by - 1);
+		pair.a = wire_step_add(in, pair.a, by - 1);
 		pair.b = unpack_var_count(in, UINT32_MAX);
 		vec_push(&step->pairs_come, pair);
 	}
@@ -124,7 +124,7 @@ static troupe_status get_pairs(struct unpack *in, struct replica_step *step)
 }
 
 /* The bits of which words changed, and these words. */
-static size_t changed_bytes(const struct unpack *in, uint32_t words)
+static size_t wire_step_changed_bytes(const struct unpack *in, uint32_t words)
 {
 	size_t bits = (words + 7) / 8, changed = 0;
 	for (size_t i = 0; i < bits && i < (size_t)(in->end - in->at); i++)
@@ -132,7 +132,7 @@ static size_t changed_bytes(const struct unpack *in, uint32_t words)
 	return bits + changed * 8;
 }
 
-static troupe_status get_ghosts(struct unpack *in, struct replica_step *step)
+static troupe_status wire_step_get_ghosts(struct unpack *in, struct replica_step *step)
 {
 	for (uint64_t code; (code = unpack_var(in)) && !in->bad;) {
 		struct replica_ghost ghost = {.whole = code & 1};
@@ -142,14 +142,14 @@ static troupe_status get_ghosts(struct unpack *in, struct replica_step *step)
 		if (in->bad)
 			break;
 		ghost.model = (uint32_t)(code >> 1) - 1;
-		ghost.byte_count = ghost.whole ? (size_t)ghost.count * 8 : changed_bytes(in, ghost.count);
-		ghost.bytes = get_bytes(in, ghost.byte_count);
+		ghost.byte_count = ghost.whole ? (size_t)ghost.count * 8 : wire_step_changed_bytes(in, ghost.count);
+		ghost.bytes = wire_step_get_bytes(in, ghost.byte_count);
 		vec_push(&step->ghosts, ghost);
 	}
 	return TROUPE_OK;
 }
 
-static troupe_status get_commands(struct unpack *in, struct replica_step *step)
+static troupe_status wire_step_get_commands(struct unpack *in, struct replica_step *step)
 {
 	uint64_t count = unpack_var(in);
 	for (uint64_t i = 0; i < count && !in->bad; i++) {
@@ -157,13 +157,13 @@ static troupe_status get_commands(struct unpack *in, struct replica_step *step)
 		command.to.system = unpack_var_count(in, UINT32_MAX);
 		command.to.topic = unpack_var_count(in, UINT32_MAX);
 		command.byte_count = unpack_var_count(in, UINT32_MAX);
-		command.bytes = get_bytes(in, command.byte_count);
+		command.bytes = wire_step_get_bytes(in, command.byte_count);
 		vec_push(&step->commands, command);
 	}
 	return TROUPE_OK;
 }
 
-static troupe_status get_wrenches(struct unpack *in, struct replica_step *step)
+static troupe_status wire_step_get_wrenches(struct unpack *in, struct replica_step *step)
 {
 	uint64_t count = unpack_var(in);
 	for (uint64_t i = 0; i < count && !in->bad; i++) {
@@ -175,7 +175,7 @@ static troupe_status get_wrenches(struct unpack *in, struct replica_step *step)
 	return TROUPE_OK;
 }
 
-static troupe_status get_surfaces(struct unpack *in, struct replica_step *step)
+static troupe_status wire_step_get_surfaces(struct unpack *in, struct replica_step *step)
 {
 	for (struct surfaced_geom geom; surfaced_unpack(in, &geom);)
 		vec_push(&step->surfaces, geom);
@@ -184,12 +184,12 @@ static troupe_status get_surfaces(struct unpack *in, struct replica_step *step)
 
 /* --- a step ------------------------------------------------------------------------------------------------------- */
 
-static troupe_status get_head(
+static troupe_status wire_step_get_head(
 	struct unpack *in, uint32_t number, struct replica_step *step, uint32_t *ret_flags, struct troupe_error *error)
 {
 	uint32_t flags = 0;
 	if (in->end - in->at < WIRE_FLAG_BYTES)
-		return bad(error, "it is cut off");
+		return wire_step_bad(error, "it is cut off");
 	for (uint32_t i = 0; i < WIRE_FLAG_BYTES; i++)
 		flags |= (uint32_t)(unsigned char)*in->at++ << 8 * i;
 	uint32_t whose = unpack_var_count(in, UINT32_MAX);
@@ -201,7 +201,7 @@ static troupe_status get_head(
 		step->dt = unpack_double(in);
 	if (in->bad || (flags & ~(uint32_t)WIRE_FLAGS) ||
 		((flags & WIRE_DT) && !(step->dt >= SDF_STEP_MIN && step->dt <= 1e6)))
-		return bad(error, "its beginning");
+		return wire_step_bad(error, "its beginning");
 	step->paused = flags & WIRE_PAUSED;
 	step->state_changed = flags & WIRE_STATE_CHANGED;
 	step->statics_changed = flags & WIRE_STATICS;
@@ -213,45 +213,47 @@ static troupe_status get_head(
 	return TROUPE_OK;
 }
 
-static troupe_status get_part(
+static troupe_status wire_step_get_part(
 	struct unpack *in, uint32_t part, uint32_t number, struct replica_step *step, struct troupe_error *error)
 {
 	switch (part) {
 	case WIRE_EDITS:
 		return edit_unpack_log(in, &step->edits, error);
 	case WIRE_CHANGES:
-		return get_changes(in, number, step, error);
+		return wire_step_get_changes(in, number, step, error);
 	case WIRE_WRITTEN:
-		return get_written(in, step);
+		return wire_step_get_written(in, step);
 	case WIRE_STATICS:
-		return get_statics(in, step, error);
+		return wire_step_get_statics(in, step, error);
 	case WIRE_PAIRS:
-		return get_pairs(in, step);
+		return wire_step_get_pairs(in, step);
 	case WIRE_GHOSTS:
-		return get_ghosts(in, step);
+		return wire_step_get_ghosts(in, step);
 	case WIRE_COMMANDS:
-		return get_commands(in, step);
+		return wire_step_get_commands(in, step);
 	case WIRE_SURFACES:
-		return get_surfaces(in, step);
+		return wire_step_get_surfaces(in, step);
 	case WIRE_SENSE:
 		return wire_get_sense(in, &step->sense, error);
 	case WIRE_WINDOW:
 		return wire_get_window(in, step, error);
 	}
-	return get_wrenches(in, step);
+	return wire_step_get_wrenches(in, step);
 }
 
-static troupe_status get_step(struct unpack *in, uint32_t number, struct replica_step *step, struct troupe_error *error)
+static troupe_status wire_step_get(
+	struct unpack *in, uint32_t number, struct replica_step *step, struct troupe_error *error)
 {
 	static const uint32_t parts[] = {WIRE_EDITS, WIRE_CHANGES, WIRE_WRITTEN, WIRE_STATICS, WIRE_PAIRS, WIRE_GHOSTS,
 		WIRE_COMMANDS, WIRE_WRENCHES, WIRE_SURFACES, WIRE_SENSE, WIRE_WINDOW};
 	uint32_t flags = 0;
-	troupe_status status = get_head(in, number, step, &flags, error);
+	troupe_status status = wire_step_get_head(in, number, step, &flags, error);
 	for (size_t i = 0; i < ARRAY_LEN(parts) && !status && !in->bad; i++)
 		if (flags & parts[i])
-			status = get_part(in, parts[i], number, step, error);
+			status = wire_step_get_part(in, parts[i], number, step, error);
 	if (!status && (in->bad || in->at != in->end))
-		status = bad(error, in->bad ? "it is cut off, or a number is out of range" : "bytes after its end");
+		status = wire_step_bad(
+			error, in->bad ? "it is cut off, or a number is out of range" : "bytes after its end");
 	return status;
 }
 
@@ -261,14 +263,14 @@ troupe_status wire_decode_step(
 	struct unpack in = {bytes, bytes + count, false};
 	struct troupe_error why;
 	replica_step_clear(ret_step);
-	if (get_step(&in, number, ret_step, &why))
+	if (wire_step_get(&in, number, ret_step, &why))
 		return fail(error, TROUPE_EPROTOCOL, "its step: %s", why.text);
 	return TROUPE_OK;
 }
 
 /* --- acks --------------------------------------------------------------------------------------------------------- */
 
-static void put_stats(const struct replica_report *report, uint64_t processor_ns, struct text *out)
+static void wire_step_put_stats(const struct replica_report *report, uint64_t processor_ns, struct text *out)
 {
 	const struct physics_stats *now = &report->stats, *before = &report->stats_before;
 	pack_var(out, report->ack->busy_ns);
@@ -284,7 +286,7 @@ static void put_stats(const struct replica_report *report, uint64_t processor_ns
 	pack_var(out, now->groups);
 }
 
-static void put_list(const struct replica_report *report, struct text *out)
+static void wire_step_put_list(const struct replica_report *report, struct text *out)
 {
 	const struct ack *ack = report->ack;
 	uint32_t count = ack->changed.count, last = 0;
@@ -305,13 +307,13 @@ void wire_encode_ack(struct replica *replica, wire_scratch *scratch, uint64_t pr
 	const struct ack *ack = report.ack;
 	pack_var(out, ack->number);
 	pack_var(out, (uint64_t)ack->status);
-	put_stats(&report, processor_ns, out);
+	wire_step_put_stats(&report, processor_ns, out);
 	if (ack->status) {
 		pack_string(out, ack->error.text);
 		pack_var(out, ack->diverged == SCENE_NONE ? 0 : ack->diverged + 1);
 		return;
 	}
-	put_list(&report, out);
+	wire_step_put_list(&report, out);
 	for (uint32_t i = 0; i < ack->changed.count; i++)
 		wire_put_next(out, shared->state, ack->changed.at[i], scratch);
 	for (uint32_t i = 0; report.step->measure && i < ack->changed.count; i++)

@@ -34,7 +34,7 @@ static double wire_window_get_float(struct unpack *in)
 	return (double)value;
 }
 
-static void put_box(struct text *out, const struct aabb *box)
+static void wire_window_put_box(struct text *out, const struct aabb *box)
 {
 	const double at[] = {box->lo.x, box->lo.y, box->lo.z, box->hi.x, box->hi.y, box->hi.z};
 	for (int i = 0; i < 6; i++)
@@ -42,7 +42,7 @@ static void put_box(struct text *out, const struct aabb *box)
 }
 
 /* Within the bounds of a state, with some room for the sizes of models. */
-static struct aabb get_box(struct unpack *in)
+static struct aabb wire_window_get_box(struct unpack *in)
 {
 	double at[6];
 	for (int i = 0; i < 6; i++) {
@@ -101,7 +101,7 @@ void wire_put_sweeps(struct text *out, const struct step *step, const struct ack
 	for (uint32_t i = 0; i < ack->changed.count; i++) {
 		const struct touch_sweep *sweep = &sweeps[ack->changed.at[i]];
 		pack_var(out, step->window - sweep->last);
-		put_box(out, &sweep->box);
+		wire_window_put_box(out, &sweep->box);
 		if (step->origins)
 			pack_vec3(out, sweep->before);
 		if (step->origins == STEP_ORIGINS_ALL) {
@@ -123,7 +123,7 @@ troupe_status wire_get_sweeps(struct unpack *in, const struct step *step, struct
 		struct touch_sweep *sweep = &sweeps[ack->changed.at[i]];
 		sweep->mark = step->mark;
 		sweep->last = step->window - unpack_var_count(in, step->window - 1);
-		sweep->box = get_box(in);
+		sweep->box = wire_window_get_box(in);
 		if (step->origins)
 			sweep->before = unpack_vec3(in);
 		if (step->origins == STEP_ORIGINS_ALL) {

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-enum { BODY_WORDS = 13, ANCHOR_WORDS = 7 };
-_Static_assert(sizeof(struct body_state) == BODY_WORDS * 8 && sizeof(struct body_anchor) == ANCHOR_WORDS * 8,
+enum { WIRE_WORDS_BODY = 13, WIRE_WORDS_ANCHOR = 7 };
+_Static_assert(sizeof(struct body_state) == WIRE_WORDS_BODY * 8 && sizeof(struct body_anchor) == WIRE_WORDS_ANCHOR * 8,
 	"an anchor is the first words of a body");
 
 #define LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
@@ -60,7 +60,7 @@ struct put {
 	wire_scratch *changed;
 };
 
-static struct put put_begin(struct text *out, uint32_t bits, wire_scratch *scratch)
+static struct put wire_words_put_begin(struct text *out, uint32_t bits, wire_scratch *scratch)
 {
 	static const char zeros[64];
 	struct put put = {.out = out, .bits = out->count, .changed = scratch};
@@ -73,24 +73,24 @@ static struct put put_begin(struct text *out, uint32_t bits, wire_scratch *scrat
 	return put;
 }
 
-static void put_bit(struct put *put, bool set)
+static void wire_words_put_bit(struct put *put, bool set)
 {
 	if (set)
 		put->out->at[put->bits + put->bit / 8] |= (char)(1u << put->bit % 8);
 	put->bit++;
 }
 
-static void put_changed(struct put *put, const uint64_t *before, const uint64_t *words, uint32_t count)
+static void wire_words_put_changed(struct put *put, const uint64_t *before, const uint64_t *words, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		bool changed = words[i] != before[i];
-		put_bit(put, changed);
+		wire_words_put_bit(put, changed);
 		if (changed)
 			vec_push(put->changed, words[i]);
 	}
 }
 
-static void put_end(struct put *put)
+static void wire_words_put_end(struct put *put)
 {
 	wire_put_words(put->out, put->changed->at, put->changed->count);
 }
@@ -101,7 +101,7 @@ struct get {
 	uint32_t bit;
 };
 
-static struct get get_begin(struct unpack *in, uint32_t bits)
+static struct get wire_words_get_begin(struct unpack *in, uint32_t bits)
 {
 	struct get get = {.in = in, .bits = (const unsigned char *)in->at};
 	size_t bytes = (bits + 7) / 8;
@@ -112,21 +112,21 @@ static struct get get_begin(struct unpack *in, uint32_t bits)
 	return get;
 }
 
-static bool get_bit(struct get *get)
+static bool wire_words_get_bit(struct get *get)
 {
 	uint32_t bit = get->bit++;
 	return !get->in->bad && (get->bits[bit / 8] >> bit % 8 & 1);
 }
 
-static void get_changed(struct get *get, uint64_t *words, uint32_t count)
+static void wire_words_get_changed(struct get *get, uint64_t *words, uint32_t count)
 {
 	for (uint32_t i = 0; i < count && !get->in->bad; i++)
-		if (get_bit(get))
+		if (wire_words_get_bit(get))
 			(void)wire_get_words(get->in, &words[i], 1);
 }
 
 /* Unused bits of the last byte must be 0. */
-static void get_end(struct get *get)
+static void wire_words_get_end(struct get *get)
 {
 	uint32_t used = get->bit % 8;
 	if (!get->in->bad && used && get->bits[get->bit / 8] >> used)
@@ -135,23 +135,23 @@ static void get_end(struct get *get)
 
 /* --- a model ------------------------------------------------------------------------------------------------------ */
 
-struct parts { /* first words */
+struct wire_words_parts { /* first words */
 	uint32_t bodies, anchors, rest, end;
 };
 
-static struct parts parts_of(const struct state *state, uint32_t model)
+static struct wire_words_parts wire_words_parts_of(const struct state *state, uint32_t model)
 {
 	const struct state_model *m = &state->models[model];
 	uint32_t bodies = state->scene->models[model].body_count;
 	uint32_t rest = bodies ? m->system_first - 1 : m->system_first;
-	return (struct parts){bodies, rest - bodies * ANCHOR_WORDS, rest, m->words};
+	return (struct wire_words_parts){bodies, rest - bodies * WIRE_WORDS_ANCHOR, rest, m->words};
 }
 
-static bool anchors_follow(const uint64_t *next, const struct parts *parts)
+static bool wire_words_anchors_follow(const uint64_t *next, const struct wire_words_parts *parts)
 {
 	for (uint32_t b = 0; b < parts->bodies; b++)
-		if (memcmp(next + parts->anchors + b * ANCHOR_WORDS, next + b * BODY_WORDS,
-			    ANCHOR_WORDS * sizeof *next) != 0)
+		if (memcmp(next + parts->anchors + b * WIRE_WORDS_ANCHOR, next + b * WIRE_WORDS_BODY,
+			    WIRE_WORDS_ANCHOR * sizeof *next) != 0)
 			return false;
 	return parts->bodies > 0;
 }
@@ -159,17 +159,18 @@ static bool anchors_follow(const uint64_t *next, const struct parts *parts)
 void wire_put_next(struct text *out, const struct state *state, uint32_t model, wire_scratch *scratch)
 {
 	const uint64_t *now = state_words(state, model, false), *next = state_words(state, model, true);
-	struct parts parts = parts_of(state, model);
-	struct put put = put_begin(out, parts.end + 1, scratch);
-	bool follow = anchors_follow(next, &parts);
-	put_bit(&put, follow);
-	put_changed(&put, now, next, parts.anchors);
+	struct wire_words_parts parts = wire_words_parts_of(state, model);
+	struct put put = wire_words_put_begin(out, parts.end + 1, scratch);
+	bool follow = wire_words_anchors_follow(next, &parts);
+	wire_words_put_bit(&put, follow);
+	wire_words_put_changed(&put, now, next, parts.anchors);
 	for (uint32_t b = 0; b < parts.bodies; b++) {
-		uint32_t anchor = parts.anchors + b * ANCHOR_WORDS;
-		put_changed(&put, follow ? next + b * BODY_WORDS : now + anchor, next + anchor, ANCHOR_WORDS);
+		uint32_t anchor = parts.anchors + b * WIRE_WORDS_ANCHOR;
+		wire_words_put_changed(
+			&put, follow ? next + b * WIRE_WORDS_BODY : now + anchor, next + anchor, WIRE_WORDS_ANCHOR);
 	}
-	put_changed(&put, now + parts.rest, next + parts.rest, parts.end - parts.rest);
-	put_end(&put);
+	wire_words_put_changed(&put, now + parts.rest, next + parts.rest, parts.end - parts.rest);
+	wire_words_put_end(&put);
 	uint32_t count;
 	const uint64_t *impulses = state_impulses(state, model, true, &count);
 	pack_var(out, count / STATE_IMPULSE_WORDS);
@@ -179,17 +180,18 @@ void wire_put_next(struct text *out, const struct state *state, uint32_t model, 
 bool wire_get_next(struct unpack *in, const struct state *state, uint32_t model)
 {
 	uint64_t *next = state_words(state, model, true);
-	struct parts parts = parts_of(state, model);
-	struct get get = get_begin(in, parts.end + 1);
+	struct wire_words_parts parts = wire_words_parts_of(state, model);
+	struct get get = wire_words_get_begin(in, parts.end + 1);
 	if (in->bad)
 		return false;
 	memcpy(next, state_words(state, model, false), parts.end * sizeof *next);
-	bool follow = get_bit(&get);
-	get_changed(&get, next, parts.anchors);
+	bool follow = wire_words_get_bit(&get);
+	wire_words_get_changed(&get, next, parts.anchors);
 	for (uint32_t b = 0; follow && b < parts.bodies; b++)
-		memcpy(next + parts.anchors + b * ANCHOR_WORDS, next + b * BODY_WORDS, ANCHOR_WORDS * sizeof *next);
-	get_changed(&get, next + parts.anchors, parts.end - parts.anchors);
-	get_end(&get);
+		memcpy(next + parts.anchors + b * WIRE_WORDS_ANCHOR, next + b * WIRE_WORDS_BODY,
+			WIRE_WORDS_ANCHOR * sizeof *next);
+	wire_words_get_changed(&get, next + parts.anchors, parts.end - parts.anchors);
+	wire_words_get_end(&get);
 	uint32_t count = STATE_IMPULSE_WORDS * unpack_var_count(in, STATE_IMPULSES_MAX);
 	if (in->bad || (size_t)(in->end - in->at) / 8 < count)
 		return false;
@@ -199,16 +201,16 @@ bool wire_get_next(struct unpack *in, const struct state *state, uint32_t model)
 void wire_put_change(
 	struct text *out, const uint64_t *before, const uint64_t *words, uint32_t count, wire_scratch *scratch)
 {
-	struct put put = put_begin(out, count, scratch);
-	put_changed(&put, before, words, count);
-	put_end(&put);
+	struct put put = wire_words_put_begin(out, count, scratch);
+	wire_words_put_changed(&put, before, words, count);
+	wire_words_put_end(&put);
 }
 
 bool wire_get_change(struct unpack *in, uint64_t *words, uint32_t count)
 {
-	struct get get = get_begin(in, count);
-	get_changed(&get, words, count);
-	get_end(&get);
+	struct get get = wire_words_get_begin(in, count);
+	wire_words_get_changed(&get, words, count);
+	wire_words_get_end(&get);
 	return !in->bad;
 }
 

@@ -39,7 +39,7 @@ bool wrenches_lasting_sane(const struct scene *scene, const struct lasting_wrenc
 
 /* --- gone --------------------------------------------------------------------------------------------------------- */
 
-static uint32_t model_of(const struct scene *scene, const struct due_wrench *wrench)
+static uint32_t wrenches_model_of(const struct scene *scene, const struct due_wrench *wrench)
 {
 	return scene->bodies[wrench->body].model;
 }
@@ -61,7 +61,7 @@ void wrenches_forget(struct wrenches *wrenches, const struct scene *scene, uint3
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < wrenches->once.count; i++)
-		if (model_of(scene, &wrenches->once.at[i]) != model)
+		if (wrenches_model_of(scene, &wrenches->once.at[i]) != model)
 			wrenches->once.at[kept++] = wrenches->once.at[i];
 	wrenches->once.count = kept;
 	(void)wrenches_clear(wrenches, scene, model, SCENE_NONE);
@@ -72,11 +72,11 @@ void wrenches_reset(struct wrenches *wrenches)
 	wrenches->once.count = wrenches->lasting.count = 0;
 }
 
-static void drop_absent(struct wrenches *wrenches, const struct scene *scene)
+static void wrenches_drop_absent(struct wrenches *wrenches, const struct scene *scene)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < wrenches->once.count; i++)
-		if (!scene->models[model_of(scene, &wrenches->once.at[i])].absent)
+		if (!scene->models[wrenches_model_of(scene, &wrenches->once.at[i])].absent)
 			wrenches->once.at[kept++] = wrenches->once.at[i];
 	wrenches->once.count = kept;
 	kept = 0;
@@ -89,7 +89,7 @@ static void drop_absent(struct wrenches *wrenches, const struct scene *scene)
 /* --- in a step ---------------------------------------------------------------------------------------------------- */
 
 /* The lasting wrench as it acts in state k. */
-static struct due_wrench due_of(const struct state *state, const struct lasting_wrench *wrench)
+static struct due_wrench wrenches_due_of(const struct state *state, const struct lasting_wrench *wrench)
 {
 	struct vec3 arm = quat_rotate(state_link_pose(state, wrench->link, false).q, wrench->offset);
 	return (struct due_wrench){state->scene->links[wrench->link].body, wrench->force,
@@ -103,16 +103,16 @@ void wrenches_deal(struct wrenches *wrenches, const struct state *state, bool pa
 		parts[s].wrench_count = 0;
 	if (!wrenches->once.count && !wrenches->lasting.count)
 		return;
-	drop_absent(wrenches, state->scene);
+	wrenches_drop_absent(wrenches, state->scene);
 	wrenches->all.count = wrenches->dealt.count = 0;
 	if (paused)
 		return;
 	for (uint32_t i = 0; i < wrenches->lasting.count; i++)
-		vec_push(&wrenches->all, due_of(state, &wrenches->lasting.at[i]));
+		vec_push(&wrenches->all, wrenches_due_of(state, &wrenches->lasting.at[i]));
 	for (uint32_t i = 0; i < wrenches->once.count; i++)
 		vec_push(&wrenches->all, wrenches->once.at[i]);
 	for (uint32_t i = 0; i < wrenches->all.count; i++) {
-		uint32_t secondary = owner[model_of(state->scene, &wrenches->all.at[i])];
+		uint32_t secondary = owner[wrenches_model_of(state->scene, &wrenches->all.at[i])];
 		if (secondary >= 1 && secondary <= secondaries)
 			parts[secondary - 1].wrench_count++;
 	}
@@ -125,7 +125,7 @@ void wrenches_deal(struct wrenches *wrenches, const struct state *state, bool pa
 		parts[s].wrench_count = 0;
 	}
 	for (uint32_t i = 0; i < wrenches->all.count; i++) {
-		uint32_t secondary = owner[model_of(state->scene, &wrenches->all.at[i])];
+		uint32_t secondary = owner[wrenches_model_of(state->scene, &wrenches->all.at[i])];
 		if (secondary < 1 || secondary > secondaries)
 			continue;
 		struct step_part *part = &parts[secondary - 1];
@@ -135,7 +135,7 @@ void wrenches_deal(struct wrenches *wrenches, const struct state *state, bool pa
 
 /* --- kept --------------------------------------------------------------------------------------------------------- */
 
-static uint64_t hash_vector(uint64_t hash, struct vec3 v)
+static uint64_t wrenches_hash_vector(uint64_t hash, struct vec3 v)
 {
 	uint64_t bits[3];
 	memcpy(bits, &v, sizeof bits);
@@ -151,7 +151,9 @@ uint64_t wrenches_hash(const struct wrenches *wrenches, const struct scene *scen
 		const struct scene_model *model = &scene->models[scene->links[wrench->link].model];
 		uint64_t hash = hash_mix(UINT64_C(0x6c617374), i + 1); /* "last" */
 		hash = hash_mix(hash_mix(hash, model->id), wrench->link - model->link_first);
-		sum += hash_vector(hash_vector(hash_vector(hash, wrench->force), wrench->torque), wrench->offset);
+		sum += wrenches_hash_vector(
+			wrenches_hash_vector(wrenches_hash_vector(hash, wrench->force), wrench->torque),
+			wrench->offset);
 	}
 	return sum;
 }

@@ -12,7 +12,8 @@
 /* --- where it is ------------------------------------------------------------------------------------------------ */
 
 /* The last waypoint of the trajectory whose time is not after time_s. */
-static uint32_t segment_at(const struct scene_actor *actor, const struct actor_trajectory *trajectory, double time_s)
+static uint32_t actor_segment_at(
+	const struct scene_actor *actor, const struct actor_trajectory *trajectory, double time_s)
 {
 	uint32_t low = trajectory->first, high = trajectory->first + trajectory->count - 1;
 	while (low < high) {
@@ -25,14 +26,14 @@ static uint32_t segment_at(const struct scene_actor *actor, const struct actor_t
 	return low;
 }
 
-static struct vec3 spline(const struct actor_waypoint *a, const struct actor_waypoint *b, double t)
+static struct vec3 actor_spline(const struct actor_waypoint *a, const struct actor_waypoint *b, double t)
 {
 	double t2 = t * t, t3 = t2 * t;
 	struct vec3 p = vec3_add(vec3_scale(a->pose.p, 2 * t3 - 3 * t2 + 1), vec3_scale(b->pose.p, 3 * t2 - 2 * t3));
 	return vec3_add(p, vec3_add(vec3_scale(a->tangent, t3 - 2 * t2 + t), vec3_scale(b->tangent, t3 - t2)));
 }
 
-static struct quat slerp(struct quat a, struct quat b, double t)
+static struct quat actor_slerp(struct quat a, struct quat b, double t)
 {
 	double dot = a.w * b.w + a.x * b.x + a.y * b.y + a.z * b.z, sign = dot < 0 ? -1 : 1;
 	double angle = math_acos(fmin(dot * sign, 1)), wa = 1 - t, wb = t;
@@ -45,7 +46,7 @@ static struct quat slerp(struct quat a, struct quat b, double t)
 		(struct quat){wa * a.w + wb * b.w, wa * a.x + wb * b.x, wa * a.y + wb * b.y, wa * a.z + wb * b.z});
 }
 
-static double script_time(const struct scene_actor *actor, double time_s)
+static double actor_script_time(const struct scene_actor *actor, double time_s)
 {
 	double t = time_s - actor->delay_s;
 	if (!(t > 0))
@@ -62,7 +63,7 @@ struct pose actor_pose(const struct scene_actor *actor, double time_s)
 {
 	if (!actor->auto_start || !actor->trajectory_count)
 		return actor->rest;
-	double t = script_time(actor, time_s);
+	double t = actor_script_time(actor, time_s);
 	uint32_t low = 0, high = actor->trajectory_count - 1; /* search the first trajectory that has not ended
 							       * before t */
 	while (low < high) {
@@ -74,16 +75,16 @@ struct pose actor_pose(const struct scene_actor *actor, double time_s)
 	}
 	const struct actor_trajectory *trajectory = &actor->trajectories[low];
 	double local_s = fmax(t - trajectory->begin_s, 0);
-	uint32_t i = segment_at(actor, trajectory, local_s);
+	uint32_t i = actor_segment_at(actor, trajectory, local_s);
 	const struct actor_waypoint *a = &actor->waypoints[i];
 	if (i + 1 == trajectory->first + trajectory->count || local_s <= a->time_s)
 		return a->pose;
 	double part = (local_s - a->time_s) / (a[1].time_s - a->time_s);
-	return (struct pose){spline(a, a + 1, part), slerp(a->pose.q, a[1].pose.q, part)};
+	return (struct pose){actor_spline(a, a + 1, part), actor_slerp(a->pose.q, a[1].pose.q, part)};
 }
 
 /* The angular velocity that turns `from` into `to` in dt. */
-static struct vec3 spin_between(struct quat from, struct quat to, double dt)
+static struct vec3 actor_spin_between(struct quat from, struct quat to, double dt)
 {
 	struct quat turn = quat_mul(to, quat_conj(from));
 	double sign = turn.w < 0 ? -1 : 1;
@@ -101,7 +102,7 @@ void actor_place(
 	body->place = true;
 	body->target = target;
 	body->v = vec3_scale(vec3_sub(body->target.p, now->p), 1 / dt);
-	body->w = spin_between(now->q, body->target.q, dt);
+	body->w = actor_spin_between(now->q, body->target.q, dt);
 	if (vec3_length(body->v) <= ACTOR_SPEED_MAX && vec3_length(body->w) <= ACTOR_SPIN_MAX)
 		return;
 	body->v = body->w = (struct vec3){0, 0, 0};
@@ -114,13 +115,13 @@ void actor_drive(const struct state *state, const struct control *control, uint3
 
 /* --- reading the script ----------------------------------------------------------------------------------------- */
 
-struct reading {
+struct actor_reading {
 	struct scene_actor actor;
 	VEC(struct actor_trajectory) trajectories;
 	VEC(struct actor_waypoint) waypoints;
 };
 
-static uint32_t count_children(const struct sdf_element *element, const char *name)
+static uint32_t actor_count_children(const struct sdf_element *element, const char *name)
 {
 	uint32_t count = 0;
 	for (const struct sdf_element *at = sdf_child(element, name, NULL); at; at = sdf_child(element, name, at))
@@ -128,7 +129,7 @@ static uint32_t count_children(const struct sdf_element *element, const char *na
 	return count;
 }
 
-static troupe_status read_waypoint(struct reading *r, const struct actor_trajectory *trajectory,
+static troupe_status actor_read_waypoint(struct actor_reading *r, const struct actor_trajectory *trajectory,
 	const struct sdf_element *element, struct troupe_error *error)
 {
 	struct actor_waypoint point = {.pose = POSE_IDENTITY};
@@ -152,16 +153,16 @@ static troupe_status read_waypoint(struct reading *r, const struct actor_traject
 	return TROUPE_OK;
 }
 
-static bool same_point(struct vec3 a, struct vec3 b)
+static bool actor_same_point(struct vec3 a, struct vec3 b)
 {
 	return a.x == b.x && a.y == b.y && a.z == b.z;
 }
 
-static void set_tangents(struct actor_waypoint *at, uint32_t count, double tension)
+static void actor_set_tangents(struct actor_waypoint *at, uint32_t count, double tension)
 {
 	if (count < 2)
 		return;
-	bool closed = same_point(at[0].pose.p, at[count - 1].pose.p);
+	bool closed = actor_same_point(at[0].pose.p, at[count - 1].pose.p);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t before = i ? i - 1 : closed ? count - 2 : 0;
 		uint32_t after = i + 1 < count ? i + 1 : closed ? 1 : i;
@@ -169,8 +170,8 @@ static void set_tangents(struct actor_waypoint *at, uint32_t count, double tensi
 	}
 }
 
-static troupe_status attribute_number(const struct sdf_element *element, const char *name, double low, double high,
-	double *value, struct troupe_error *error)
+static troupe_status actor_attribute_number(const struct sdf_element *element, const char *name, double low,
+	double high, double *value, struct troupe_error *error)
 {
 	const char *text = sdf_attribute(element, name);
 	double read;
@@ -183,16 +184,17 @@ static troupe_status attribute_number(const struct sdf_element *element, const c
 	return TROUPE_OK;
 }
 
-static troupe_status read_trajectory(struct reading *r, const struct sdf_element *element, struct troupe_error *error)
+static troupe_status actor_read_trajectory(
+	struct actor_reading *r, const struct sdf_element *element, struct troupe_error *error)
 {
 	struct actor_trajectory trajectory = {.first = r->waypoints.count, .order = r->trajectories.count};
 	double tension = 0;
-	troupe_status status = attribute_number(element, "id", -1e9, 1e9, &trajectory.id, error);
+	troupe_status status = actor_attribute_number(element, "id", -1e9, 1e9, &trajectory.id, error);
 	if (!status)
-		status = attribute_number(element, "tension", 0, 1, &tension, error);
+		status = actor_attribute_number(element, "tension", 0, 1, &tension, error);
 	for (const struct sdf_element *at = sdf_child(element, "waypoint", NULL); at && !status;
 		at = sdf_child(element, "waypoint", at))
-		status = read_waypoint(r, &trajectory, at, error);
+		status = actor_read_waypoint(r, &trajectory, at, error);
 	trajectory.count = r->waypoints.count - trajectory.first;
 	if (status || !trajectory.count)
 		return status;
@@ -200,12 +202,12 @@ static troupe_status read_trajectory(struct reading *r, const struct sdf_element
 	double begin_s = first->time_s;
 	for (uint32_t i = 0; i < trajectory.count; i++)
 		first[i].time_s -= begin_s;
-	set_tangents(first, trajectory.count, tension);
+	actor_set_tangents(first, trajectory.count, tension);
 	vec_push(&r->trajectories, trajectory);
 	return TROUPE_OK;
 }
 
-static int compare_trajectories(const void *a, const void *b)
+static int actor_compare_trajectories(const void *a, const void *b)
 {
 	const struct actor_trajectory *x = a, *y = b;
 	if (x->id != y->id)
@@ -213,12 +215,12 @@ static int compare_trajectories(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static troupe_status check_counts(const struct sdf_element *script, struct troupe_error *error)
+static troupe_status actor_check_counts(const struct sdf_element *script, struct troupe_error *error)
 {
-	uint32_t trajectories = count_children(script, "trajectory"), waypoints = 0;
+	uint32_t trajectories = actor_count_children(script, "trajectory"), waypoints = 0;
 	for (const struct sdf_element *at = sdf_child(script, "trajectory", NULL); at;
 		at = sdf_child(script, "trajectory", at))
-		waypoints += count_children(at, "waypoint");
+		waypoints += actor_count_children(at, "waypoint");
 	if (trajectories > ACTOR_TRAJECTORIES_MAX || waypoints > ACTOR_WAYPOINTS_MAX)
 		return fail(error, TROUPE_ELIMIT,
 			"%s:%u: <script> has %u trajectories and %u waypoints: expected at most %d and %d",
@@ -227,11 +229,12 @@ static troupe_status check_counts(const struct sdf_element *script, struct troup
 	return TROUPE_OK;
 }
 
-static troupe_status read_script(struct reading *r, const struct sdf_element *script, struct troupe_error *error)
+static troupe_status actor_read_script(
+	struct actor_reading *r, const struct sdf_element *script, struct troupe_error *error)
 {
 	struct scene_actor *actor = &r->actor;
 	actor->loop = actor->auto_start = true;
-	troupe_status status = check_counts(script, error);
+	troupe_status status = actor_check_counts(script, error);
 	if (!status)
 		status = sdf_child_bool(script, "loop", &actor->loop, error);
 	if (!status)
@@ -240,11 +243,12 @@ static troupe_status read_script(struct reading *r, const struct sdf_element *sc
 		status = sdf_child_double(script, "delay_start", 0, ACTOR_TIME_MAX, &actor->delay_s, error);
 	for (const struct sdf_element *at = sdf_child(script, "trajectory", NULL); at && !status;
 		at = sdf_child(script, "trajectory", at))
-		status = read_trajectory(r, at, error);
+		status = actor_read_trajectory(r, at, error);
 	if (status)
 		return status;
 	if (r->trajectories.count)
-		qsort(r->trajectories.at, r->trajectories.count, sizeof *r->trajectories.at, compare_trajectories);
+		qsort(r->trajectories.at, r->trajectories.count, sizeof *r->trajectories.at,
+			actor_compare_trajectories);
 	for (uint32_t i = 0; i < r->trajectories.count; i++) {
 		struct actor_trajectory *trajectory = &r->trajectories.at[i];
 		trajectory->begin_s = actor->length_s;
@@ -256,7 +260,8 @@ static troupe_status read_script(struct reading *r, const struct sdf_element *sc
 
 /* --- reading the shapes ----------------------------------------------------------------------------------------- */
 
-static troupe_status read_lengths(const struct sdf_element *shape, struct scene_geom *geom, struct troupe_error *error)
+static troupe_status actor_read_lengths(
+	const struct sdf_element *shape, struct scene_geom *geom, struct troupe_error *error)
 {
 	double radius = 1, length = 1;
 	troupe_status status = sdf_child_double(shape, "radius", SDF_LENGTH_MIN, SCENE_POSITION_MAX, &radius, error);
@@ -267,7 +272,7 @@ static troupe_status read_lengths(const struct sdf_element *shape, struct scene_
 }
 
 /* *ret_found is false, with a warning: an actor cannot have this shape. */
-static troupe_status read_shape(struct compile *c, const struct sdf_element *collision, struct scene_geom *geom,
+static troupe_status actor_read_shape(struct compile *c, const struct sdf_element *collision, struct scene_geom *geom,
 	bool *ret_found, struct troupe_error *error)
 {
 	static const struct {
@@ -283,7 +288,7 @@ static troupe_status read_shape(struct compile *c, const struct sdf_element *col
 			continue;
 		geom->kind = kinds[i].kind;
 		if (geom->kind != SCENE_BOX)
-			return read_lengths(shape, geom, error);
+			return actor_read_lengths(shape, geom, error);
 		struct vec3 size = {1, 1, 1};
 		troupe_status status = sdf_child_vec3(shape, "size", SDF_LENGTH_MIN, SCENE_POSITION_MAX, &size, error);
 		geom->size = vec3_scale(size, 0.5);
@@ -296,7 +301,7 @@ static troupe_status read_shape(struct compile *c, const struct sdf_element *col
 	return TROUPE_OK;
 }
 
-static troupe_status read_surface(
+static troupe_status actor_read_surface(
 	struct compile *c, const struct sdf_element *collision, struct scene_geom *geom, struct troupe_error *error)
 {
 	struct sdf_surface *surface = arena_new(c->arena, struct sdf_surface);
@@ -309,7 +314,7 @@ static troupe_status read_surface(
 	return status ? status : sdf_child_double(ode, "mu2", 0, 1e16, &surface->mu2, error);
 }
 
-static troupe_status add_collision(struct compile *c, const struct sdf_element *element, struct pose link_pose,
+static troupe_status actor_add_collision(struct compile *c, const struct sdf_element *element, struct pose link_pose,
 	const char *link_name, struct troupe_error *error)
 {
 	const char *name = sdf_attribute(element, "name");
@@ -322,9 +327,9 @@ static troupe_status add_collision(struct compile *c, const struct sdf_element *
 	bool found = false;
 	troupe_status status = sdf_child_pose(element, &pose, error);
 	if (!status)
-		status = read_shape(c, element, &geom, &found, error);
+		status = actor_read_shape(c, element, &geom, &found, error);
 	if (!status)
-		status = read_surface(c, element, &geom, error);
+		status = actor_read_surface(c, element, &geom, error);
 	if (status || !found)
 		return status;
 	geom.in_body = pose_mul(link_pose, pose);
@@ -332,7 +337,7 @@ static troupe_status add_collision(struct compile *c, const struct sdf_element *
 	return TROUPE_OK;
 }
 
-static troupe_status add_link(
+static troupe_status actor_add_link(
 	struct compile *c, const struct sdf_actor *from, const struct sdf_element *element, struct troupe_error *error)
 {
 	const char *name = sdf_attribute(element, "name");
@@ -345,18 +350,18 @@ static troupe_status add_link(
 	vec_push(&c->links, link);
 	for (const struct sdf_element *at = sdf_child(element, "collision", NULL); at && !status;
 		at = sdf_child(element, "collision", at))
-		status = add_collision(c, at, link.in_body, link.scoped, error);
+		status = actor_add_collision(c, at, link.in_body, link.scoped, error);
 	return status;
 }
 
 /* --- compiling -------------------------------------------------------------------------------------------------- */
 
 /* The script is read before the body is made, because the body begins at the script's first pose. */
-static troupe_status read_actor(struct compile *c, const struct sdf_actor *from, const struct scene_actor **ret_actor,
+static troupe_status actor_read(struct compile *c, const struct sdf_actor *from, const struct scene_actor **ret_actor,
 	struct troupe_error *error)
 {
-	struct reading r = {.actor = {.rest = from->in_world, .sdf = (uint32_t)(from - c->sdf->actors.at)}};
-	troupe_status status = read_script(&r, sdf_child(from->element, "script", NULL), error);
+	struct actor_reading r = {.actor = {.rest = from->in_world, .sdf = (uint32_t)(from - c->sdf->actors.at)}};
+	troupe_status status = actor_read_script(&r, sdf_child(from->element, "script", NULL), error);
 	if (!status) {
 		struct arena *arena = c->arena;
 		struct scene_actor *actor = arena_new(arena, struct scene_actor);
@@ -379,7 +384,7 @@ static troupe_status read_actor(struct compile *c, const struct sdf_actor *from,
 	return status;
 }
 
-static troupe_status add_actor(struct compile *c, const struct sdf_actor *from, struct troupe_error *error)
+static troupe_status actor_add(struct compile *c, const struct sdf_actor *from, struct troupe_error *error)
 {
 	struct scene_model model = {.name = from->name,
 		.line = from->line,
@@ -392,7 +397,7 @@ static troupe_status add_actor(struct compile *c, const struct sdf_actor *from, 
 		.in_body = POSE_IDENTITY,
 		.from = c->sdf,
 		.sdf = SDF_NONE};
-	troupe_status status = read_actor(c, from, &model.actor, error);
+	troupe_status status = actor_read(c, from, &model.actor, error);
 	if (status)
 		return status;
 	struct scene_body body = {.name = from->name,
@@ -408,7 +413,7 @@ static troupe_status add_actor(struct compile *c, const struct sdf_actor *from, 
 	vec_push(&c->bodies, body);
 	for (const struct sdf_element *at = sdf_child(from->element, "link", NULL); at && !status;
 		at = sdf_child(from->element, "link", at))
-		status = add_link(c, from, at, error);
+		status = actor_add_link(c, from, at, error);
 	if (status)
 		return status;
 	model.link_count = c->links.count - model.link_first;
@@ -436,7 +441,7 @@ troupe_status scene_add_actors(struct compile *c, struct troupe_error *error)
 			return fail(error, TROUPE_EWORLD,
 				"%s:%u: actor '%s' is at %g %g %g: expected coordinates within %g m",
 				from->element->file, from->line, from->name, p.x, p.y, p.z, ACTOR_POSITION_MAX);
-		troupe_status status = add_actor(c, from, error);
+		troupe_status status = actor_add(c, from, error);
 		if (status)
 			return status;
 	}

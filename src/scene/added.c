@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEAR_M 1e-9    /* the centres of mass are the same */
-#define SMALL 1e-12    /* of the mass: a row that is lighter is left out */
-#define LEFT_OVER 1e-9 /* of the diagonal: less counts as none */
+#define SCENE_ADDED_NEAR_M 1e-9 /* the centres of mass are the same */
+#define SMALL 1e-12             /* of the mass: a row that is lighter is left out */
+#define LEFT_OVER 1e-9          /* of the diagonal: less counts as none */
 
 enum { ROWS_OF_PART = 3 };
 
@@ -30,17 +30,18 @@ struct division {
 
 /* The part of the translational matrix that is the same in all directions. A row with a coupling needs more mass of its
  * own, so then the body keeps half of what it may have. */
-static double base_of(const struct division *to, struct vec3 values, struct vec3 at, double mass, bool coupled)
+static double scene_added_base_of(
+	const struct division *to, struct vec3 values, struct vec3 at, double mass, bool coupled)
 {
 	double least = fmin(fmin(values.x, values.y), values.z), had = mass + to->isotropic;
-	if (vec3_length(at) > NEAR_M || !(had + least > SMALL * mass))
+	if (vec3_length(at) > SCENE_ADDED_NEAR_M || !(had + least > SMALL * mass))
 		return 0;
 	return coupled ? least - (had + least) / 2 : least;
 }
 
 /* The velocity of the row in a turn of the link at 1 rad/s about each axis of the link, across the row. The velocity
  * along the row, of a body that a turn pushes like a propeller, cannot be expressed. */
-static struct vec3 coupling_of(const struct mat6 *of_link, struct vec3 along, double mass)
+static struct vec3 scene_added_coupling_of(const struct mat6 *of_link, struct vec3 along, double mass)
 {
 	double turn[3];
 	for (int k = 0; k < 3; k++)
@@ -51,7 +52,7 @@ static struct vec3 coupling_of(const struct mat6 *of_link, struct vec3 along, do
 	return vec3_sub(whole, vec3_scale(along, vec3_dot(whole, along)));
 }
 
-static bool is_coupled(const struct mat6 *of_link)
+static bool scene_added_is_coupled(const struct mat6 *of_link)
 {
 	bool coupled = false;
 	for (int i = 0; i < 9; i++)
@@ -60,17 +61,17 @@ static bool is_coupled(const struct mat6 *of_link)
 }
 
 /* The rotational part that the rows bring, in the axes of the link, is taken off *rotational. */
-static void add_rows(
+static void scene_added_add_rows(
 	struct division *to, const struct mat6 *of_link, struct pose frame, double mass, struct mat6 *rotational)
 {
 	struct mat3 linear, axes;
 	struct vec3 values;
-	bool coupled = to->couples && is_coupled(of_link);
+	bool coupled = to->couples && scene_added_is_coupled(of_link);
 	for (int i = 0; i < 9; i++)
 		linear.m[i / 3][i % 3] = of_link->m[i / 3][i % 3];
 	mat3_principal(linear, &values, &axes);
 	const double value[3] = {values.x, values.y, values.z};
-	double base = base_of(to, values, frame.p, mass, coupled);
+	double base = scene_added_base_of(to, values, frame.p, mass, coupled);
 	to->isotropic += base;
 	for (int i = 0; i < 3; i++) {
 		double own = value[i] - base;
@@ -78,7 +79,7 @@ static void add_rows(
 		if (!(own > SMALL * mass))
 			continue;
 		if (coupled) {
-			struct vec3 turn = coupling_of(of_link, along, own);
+			struct vec3 turn = scene_added_coupling_of(of_link, along, own);
 			at = vec3_cross(along, turn);
 			mat6_add_square(rotational, (struct vec6){{0, 0, 0}, turn}, -own);
 		}
@@ -87,24 +88,24 @@ static void add_rows(
 	}
 }
 
-static void added_add_part(struct division *to, const struct scene_added_part *part, double mass)
+static void scene_added_add_part(struct division *to, const struct scene_added_part *part, double mass)
 {
 	struct mat6 rotational = {0};
 	for (int i = 3; i < 6; i++)
 		for (int k = 3; k < 6; k++)
 			rotational.m[i][k] = part->matrix.m[i][k];
-	add_rows(to, &part->matrix, part->in_body, mass, &rotational);
+	scene_added_add_rows(to, &part->matrix, part->in_body, mass, &rotational);
 	rotational = mat6_moved(&rotational, (struct pose){{0, 0, 0}, part->in_body.q});
 	mat6_add(&to->rotational, &rotational, 1);
 }
 
-static void set_inertia(struct scene_added *added, const struct mat6 *m)
+static void scene_added_set_inertia(struct scene_added *added, const struct mat6 *m)
 {
 	added->ixx = m->m[3][3], added->iyy = m->m[4][4], added->izz = m->m[5][5];
 	added->ixy = m->m[3][4], added->ixz = m->m[3][5], added->iyz = m->m[4][5];
 }
 
-static bool is_whole(const struct scene_added *added)
+static bool scene_added_is_whole(const struct scene_added *added)
 {
 	bool whole = true;
 	for (int i = 0; i < 36; i++) {
@@ -116,14 +117,15 @@ static bool is_whole(const struct scene_added *added)
 }
 
 /* False: the inertia that is left for ODE's body is none. */
-static bool divide(struct division *to, const struct mat6 *own, const struct scene_added_part *parts, uint32_t count)
+static bool scene_added_divide(
+	struct division *to, const struct mat6 *own, const struct scene_added_part *parts, uint32_t count)
 {
 	struct scene_added *added = to->added;
 	struct mat6 unwanted;
 	added->row_count = 0;
 	added->carried = *own;
 	for (uint32_t i = 0; i < count; i++)
-		added_add_part(to, &parts[i], own->m[0][0]);
+		scene_added_add_part(to, &parts[i], own->m[0][0]);
 	for (int i = 0; i < 3; i++)
 		added->carried.m[i][i] += to->isotropic;
 	added->mass = added->carried.m[0][0];
@@ -133,12 +135,12 @@ static bool divide(struct division *to, const struct mat6 *own, const struct sce
 			return false;
 		mat6_add(&added->carried, &to->rotational, -1);
 	}
-	set_inertia(added, &added->carried);
+	scene_added_set_inertia(added, &added->carried);
 	for (uint32_t i = 0; i < added->row_count; i++) {
 		const struct scene_added_row *row = &to->rows[i];
 		mat6_add_square(&added->carried, (struct vec6){row->along, vec3_cross(row->at, row->along)}, row->mass);
 	}
-	added->divided = is_whole(added);
+	added->divided = scene_added_is_whole(added);
 	return true;
 }
 
@@ -158,9 +160,9 @@ bool scene_add_added(struct arena *arena, struct scene_body *body, const struct 
 	if (!mat6_invert(&added->whole, &added->inverse))
 		return true; /* each link was checked: only rounding can bring this about */
 	added->rows = rows;
-	if (!divide(&division, &own, parts, count)) {
+	if (!scene_added_divide(&division, &own, parts, count)) {
 		division = (struct division){.added = added, .rows = rows};
-		(void)divide(&division, &own, parts, count);
+		(void)scene_added_divide(&division, &own, parts, count);
 	}
 	struct scene_added_part *kept = arena_array(arena, struct scene_added_part, count);
 	memcpy(kept, parts, count * sizeof *kept);

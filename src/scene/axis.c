@@ -5,14 +5,14 @@
 #include "scene/axis.h"
 
 /* The rotation from the orientation in the file to that in the state. */
-static struct quat turn_of(const struct state *state, uint32_t body, bool next)
+static struct quat axis_turn_of(const struct state *state, uint32_t body, bool next)
 {
 	if (body == SCENE_NONE)
 		return QUAT_IDENTITY;
 	return quat_mul(state_body(state, body, next)->q, quat_conj(state->scene->bodies[body].reference.q));
 }
 
-static uint32_t carrier_of(const struct scene_joint *joint, uint32_t axis)
+static uint32_t axis_carrier_of(const struct scene_joint *joint, uint32_t axis)
 {
 	if (joint->kind == SDF_GEARBOX)
 		return joint->reference;
@@ -26,14 +26,14 @@ static uint32_t carrier_of(const struct scene_joint *joint, uint32_t axis)
 
 struct vec3 scene_axis_direction(const struct state *state, const struct scene_joint *joint, uint32_t axis, bool next)
 {
-	return quat_rotate(turn_of(state, carrier_of(joint, axis), next), joint->axis[axis].xyz_world);
+	return quat_rotate(axis_turn_of(state, axis_carrier_of(joint, axis), next), joint->axis[axis].xyz_world);
 }
 
 struct vec3 scene_axis_anchor(const struct state *state, const struct scene_joint *joint, bool next)
 {
 	uint32_t first = joint->child != SCENE_NONE ? joint->child : joint->parent;
 	struct vec3 arm = vec3_sub(joint->anchor, state->scene->bodies[first].reference.p);
-	return vec3_add(state_body(state, first, next)->p, quat_rotate(turn_of(state, first, next), arm));
+	return vec3_add(state_body(state, first, next)->p, quat_rotate(axis_turn_of(state, first, next), arm));
 }
 
 void scene_axis_turning(

@@ -12,37 +12,39 @@
 
 /* --- what hangs on a joint ---------------------------------------------------------------------------------------- */
 
-static uint32_t find(uint32_t *set, uint32_t i)
+static uint32_t bend_find_root(uint32_t *set, uint32_t i)
 {
 	for (; set[i] != i; i = set[i])
 		set[i] = set[set[i]];
 	return i;
 }
 
-static bool is_of_model(const struct scene *scene, uint32_t model, uint32_t body)
+static bool bend_is_of_model(const struct scene *scene, uint32_t model, uint32_t body)
 {
 	return body != SCENE_NONE && scene->bodies[body].model == model;
 }
 
 /* Index in part.set. Bodies of other models stay, like the world. */
-static uint32_t node_of(const struct scene *scene, const struct bend_part *part, uint32_t body)
+static uint32_t bend_node_of(const struct scene *scene, const struct bend_part *part, uint32_t body)
 {
 	const struct scene_model *m = &scene->models[part->model];
-	return is_of_model(scene, part->model, body) ? body - m->body_first : m->body_count;
+	return bend_is_of_model(scene, part->model, body) ? body - m->body_first : m->body_count;
 }
 
-static void tie(const struct scene *scene, struct bend_part *part, uint32_t a, uint32_t b)
+static void bend_tie(const struct scene *scene, struct bend_part *part, uint32_t a, uint32_t b)
 {
-	uint32_t i = find(part->set, node_of(scene, part, a)), k = find(part->set, node_of(scene, part, b));
+	uint32_t i = bend_find_root(part->set, bend_node_of(scene, part, a)),
+		 k = bend_find_root(part->set, bend_node_of(scene, part, b));
 	part->set[i] = k;
 }
 
 bool bend_moves(const struct scene *scene, const struct bend_part *part, uint32_t body)
 {
-	return find(part->set, node_of(scene, part, body)) == find(part->set, node_of(scene, part, part->root));
+	return bend_find_root(part->set, bend_node_of(scene, part, body)) ==
+	       bend_find_root(part->set, bend_node_of(scene, part, part->root));
 }
 
-static bool is_there(const struct scene *scene, uint32_t body)
+static bool bend_is_there(const struct scene *scene, uint32_t body)
 {
 	return body == SCENE_NONE || !scene->models[scene->bodies[body].model].absent;
 }
@@ -58,8 +60,9 @@ uint32_t bend_next_joint(const struct scene *scene, uint32_t model, uint32_t *i)
 			return m->joint_first + at;
 		uint32_t index = scene->world_joints.at[at - m->joint_count];
 		const struct scene_joint *joint = &scene->joints[index];
-		bool ours = is_of_model(scene, model, joint->parent) || is_of_model(scene, model, joint->child);
-		if (ours && is_there(scene, joint->parent) && is_there(scene, joint->child))
+		bool ours =
+			bend_is_of_model(scene, model, joint->parent) || bend_is_of_model(scene, model, joint->child);
+		if (ours && bend_is_there(scene, joint->parent) && bend_is_there(scene, joint->child))
 			return index;
 	}
 	return SCENE_NONE;
@@ -76,7 +79,7 @@ troupe_status bend_check_body(const struct scene *scene, uint32_t body, struct t
 	return TROUPE_OK;
 }
 
-static troupe_status check_gearboxes(const struct scene *scene, const struct bend_part *part,
+static troupe_status bend_check_gearboxes(const struct scene *scene, const struct bend_part *part,
 	const struct scene_joint *joint, struct troupe_error *error)
 {
 	uint32_t i = 0, index;
@@ -104,22 +107,22 @@ troupe_status bend_find(const struct scene *scene, uint32_t index, struct bend_p
 	const struct scene_model *m = &scene->models[part->model];
 	for (uint32_t b = 0; b <= m->body_count; b++)
 		part->set[b] = b;
-	tie(scene, part, part->base, SCENE_NONE);
+	bend_tie(scene, part, part->base, SCENE_NONE);
 	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
 		if (scene->bodies[b].kinematic)
-			tie(scene, part, b, SCENE_NONE);
+			bend_tie(scene, part, b, SCENE_NONE);
 	troupe_status status = bend_check_body(scene, part->root, error);
 	uint32_t i = 0, other;
 	while (!status && (other = bend_next_joint(scene, part->model, &i)) != SCENE_NONE) {
 		if (other == index || scene->joints[other].kind == SDF_GEARBOX)
 			continue;
-		tie(scene, part, scene->joints[other].parent, scene->joints[other].child);
+		bend_tie(scene, part, scene->joints[other].parent, scene->joints[other].child);
 		if (bend_moves(scene, part, SCENE_NONE))
 			status = fail(error, TROUPE_ECOMMAND,
 				"joint '%.100s' ties bodies that move with joint '%.100s' to bodies that do not",
 				scene->joints[other].name, joint->name);
 	}
-	return status ? status : check_gearboxes(scene, part, joint, error);
+	return status ? status : bend_check_gearboxes(scene, part, joint, error);
 }
 
 /* --- moving ------------------------------------------------------------------------------------------------------- */
@@ -144,7 +147,7 @@ bool bend_turns(const struct scene_joint *joint)
 	return joint->kind != SDF_PRISMATIC;
 }
 
-static struct quat turn_about(struct vec3 axis, double angle)
+static struct quat bend_turn_about(struct vec3 axis, double angle)
 {
 	double along = math_sin(angle / 2);
 	return (struct quat){math_cos(angle / 2), axis.x * along, axis.y * along, axis.z * along};
@@ -159,7 +162,7 @@ struct quat bend_place(
 	double by = part->sign * (wanted - *position);
 	struct vec3 direction = scene_axis_direction(state, joint, axis, false);
 	struct vec3 slide = vec3_scale(direction, by * bend_slide(joint)), anchor = bend_anchor(state, joint, part);
-	struct quat turn = bend_turns(joint) ? turn_about(direction, by) : QUAT_IDENTITY;
+	struct quat turn = bend_turns(joint) ? bend_turn_about(direction, by) : QUAT_IDENTITY;
 	*position = wanted;
 	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++) {
 		struct body_state *body = state_body(state, b, false);
@@ -182,9 +185,9 @@ struct beginning {
 	void *ctx;
 };
 
-static void tell(const struct beginning *b, const char *format, ...) TROUPE_PRINTF(2, 3);
+static void bend_tell(const struct beginning *b, const char *format, ...) TROUPE_PRINTF(2, 3);
 
-static void tell(const struct beginning *b, const char *format, ...)
+static void bend_tell(const struct beginning *b, const char *format, ...)
 {
 	static const char *const axes[2] = {"axis", "axis2"};
 	const struct scene_joint *joint = &b->scene->joints[b->joint];
@@ -204,7 +207,7 @@ static void tell(const struct beginning *b, const char *format, ...)
 enum { LEADERS_MAX = 1000 }; /* in a row; an axis with more above it begins where the file has it */
 
 /* The position that the leaders of an axis give it; false: none of them has an initial position. */
-static bool follow(const struct scene *scene, uint32_t index, uint32_t axis, double *ret_position)
+static bool bend_follow(const struct scene *scene, uint32_t index, uint32_t axis, double *ret_position)
 {
 	double factor = 1, offset = 0;
 	for (uint32_t i = 0; i < LEADERS_MAX; i++) {
@@ -223,23 +226,23 @@ static bool follow(const struct scene *scene, uint32_t index, uint32_t axis, dou
 }
 
 /* Where the axis is to begin, between its stops; 0: where the file has it. */
-static double wanted_begin(const struct beginning *b)
+static double bend_wanted_begin(const struct beginning *b)
 {
 	const struct scene_joint *joint = &b->scene->joints[b->joint];
 	const struct sdf_axis *axis = &joint->axis[b->axis];
 	double position = axis->initial_position;
 	if (joint->mimic[b->axis].joint != SCENE_NONE) {
 		if (position != 0)
-			tell(b, "it mimics joint '%.80s': expected an initial position of that joint only",
+			bend_tell(b, "it mimics joint '%.80s': expected an initial position of that joint only",
 				b->scene->joints[joint->mimic[b->axis].joint].name);
-		if (!follow(b->scene, b->joint, b->axis, &position))
+		if (!bend_follow(b->scene, b->joint, b->axis, &position))
 			return 0;
 	}
 	if (position == 0)
 		return 0;
 	double within = axis->lower > axis->upper ? position : fmin(fmax(position, axis->lower), axis->upper);
 	if (within != position)
-		tell(b, "%g is beyond a stop: the joint begins at the stop, at %g", position, within);
+		bend_tell(b, "%g is beyond a stop: the joint begins at the stop, at %g", position, within);
 	return within;
 }
 
@@ -250,13 +253,13 @@ void bend_find_begin(struct scene *scene, uint32_t index, void (*warn)(void *ctx
 	struct troupe_error error;
 	for (uint32_t a = 0; a < joint->axis_count; a++) {
 		struct beginning b = {scene, index, a, warn, ctx};
-		double position = wanted_begin(&b);
+		double position = bend_wanted_begin(&b);
 		joint->begin[a] = 0;
 		if (position == 0)
 			continue;
 		part.set = mem_alloc((scene->models[part.model].body_count + 1) * sizeof *part.set);
 		if (bend_find(scene, index, &part, &error))
-			tell(&b, "%.300s: the joint begins at 0", error.text);
+			bend_tell(&b, "%.300s: the joint begins at 0", error.text);
 		else
 			joint->begin[a] = position;
 		free(part.set);

@@ -8,19 +8,19 @@
 
 /* --- room ------------------------------------------------------------------------------------------------------- */
 
-static uint32_t grown(uint32_t room, uint32_t need)
+static uint32_t install_grown(uint32_t room, uint32_t need)
 {
 	return need <= room ? room : MAX(need, room + room / 2);
 }
 
 #define FIT(array, room, need)                                                                                         \
 	do {                                                                                                           \
-		uint32_t more = grown(room, need);                                                                     \
+		uint32_t more = install_grown(room, need);                                                             \
 		(array) = mem_grow(array, (room) * sizeof *(array), more * sizeof *(array));                           \
 		(room) = more;                                                                                         \
 	} while (0)
 
-static void fit(struct scene *scene)
+static void install_fit(struct scene *scene)
 {
 	scene->model_count = scene->model_ranges.end;
 	scene->body_count = scene->body_ranges.end;
@@ -36,12 +36,12 @@ static void fit(struct scene *scene)
 
 /* --- moving in ---------------------------------------------------------------------------------------------------- */
 
-struct places { /* [compile.models] the places of each model and its parts */
+struct install_places { /* [compile.models] the places of each model and its parts */
 	struct scene_model *at;
 	uint32_t *slot;
 };
 
-static void take_places(struct compile *c, struct places *places)
+static void install_take_places(struct compile *c, struct install_places *places)
 {
 	struct scene *scene = c->scene;
 	for (uint32_t i = 0; i < c->models.count; i++) {
@@ -58,7 +58,7 @@ static void take_places(struct compile *c, struct places *places)
 	}
 }
 
-static bool claim_places(struct compile *c, struct places *places, const struct scene_places *at)
+static bool install_claim_places(struct compile *c, struct install_places *places, const struct scene_places *at)
 {
 	struct scene *scene = c->scene;
 	struct scene_model *m = &places->at[0];
@@ -89,12 +89,12 @@ static bool claim_places(struct compile *c, struct places *places, const struct 
 	return true;
 }
 
-static uint32_t shifted(uint32_t index, uint32_t from, uint32_t to)
+static uint32_t install_shifted(uint32_t index, uint32_t from, uint32_t to)
 {
 	return index == SCENE_NONE ? SCENE_NONE : index - from + to;
 }
 
-static uint32_t place_of_body(const struct compile *c, const struct places *places, uint32_t body)
+static uint32_t install_place_of_body(const struct compile *c, const struct install_places *places, uint32_t body)
 {
 	if (body == SCENE_NONE)
 		return SCENE_NONE;
@@ -103,7 +103,7 @@ static uint32_t place_of_body(const struct compile *c, const struct places *plac
 }
 
 /* The place of a joint of a model. Joints of the world itself neither follow others nor are followed. */
-static uint32_t place_of_joint(const struct compile *c, const struct places *places, uint32_t joint)
+static uint32_t install_place_of_joint(const struct compile *c, const struct install_places *places, uint32_t joint)
 {
 	if (joint == SCENE_NONE)
 		return SCENE_NONE;
@@ -111,20 +111,21 @@ static uint32_t place_of_joint(const struct compile *c, const struct places *pla
 	return joint - c->models.at[model].joint_first + places->at[model].joint_first;
 }
 
-static void place_joint(const struct compile *c, const struct places *places, uint32_t from, uint32_t to)
+static void install_place_joint(
+	const struct compile *c, const struct install_places *places, uint32_t from, uint32_t to)
 {
 	struct scene_joint *joint = &c->scene->joints[to];
 	*joint = c->joints.at[from];
 	joint->model = places->slot[joint->model];
-	joint->parent = place_of_body(c, places, joint->parent);
-	joint->child = place_of_body(c, places, joint->child);
-	joint->reference = place_of_body(c, places, joint->reference);
+	joint->parent = install_place_of_body(c, places, joint->parent);
+	joint->child = install_place_of_body(c, places, joint->child);
+	joint->reference = install_place_of_body(c, places, joint->reference);
 	for (uint32_t a = 0; a < ARRAY_LEN(joint->mimic); a++)
-		joint->mimic[a].joint = place_of_joint(c, places, joint->mimic[a].joint);
+		joint->mimic[a].joint = install_place_of_joint(c, places, joint->mimic[a].joint);
 }
 
 /* Surfaces are compared with their padding. So equal surfaces may look different; the only cost is one more entry. */
-static uint32_t kind_of_surface(struct scene *scene, const struct sdf_surface *surface)
+static uint32_t install_kind_of_surface(struct scene *scene, const struct sdf_surface *surface)
 {
 	uint32_t count = scene->surfaces.count;
 	for (uint32_t i = 0; i < count; i++)
@@ -136,7 +137,7 @@ static uint32_t kind_of_surface(struct scene *scene, const struct sdf_surface *s
 	return count;
 }
 
-static void move_in(struct compile *c, const struct places *places, uint32_t index)
+static void install_move_in(struct compile *c, const struct install_places *places, uint32_t index)
 {
 	struct scene *scene = c->scene;
 	const struct scene_model *from = &c->models.at[index], *to = &places->at[index];
@@ -144,35 +145,35 @@ static void move_in(struct compile *c, const struct places *places, uint32_t ind
 	for (uint32_t b = 0; b < from->body_count; b++) {
 		struct scene_body body = c->bodies.at[from->body_first + b];
 		body.model = slot;
-		body.geom_first = shifted(body.geom_first, from->geom_first, to->geom_first);
+		body.geom_first = install_shifted(body.geom_first, from->geom_first, to->geom_first);
 		scene->bodies[to->body_first + b] = body;
 	}
 	for (uint32_t l = 0; l < from->link_count; l++) {
 		struct scene_link link = c->links.at[from->link_first + l];
 		link.model = slot;
 		link.reference = link.in_body;
-		link.body = shifted(link.body, from->body_first, to->body_first);
+		link.body = install_shifted(link.body, from->body_first, to->body_first);
 		scene->links[to->link_first + l] = link;
 	}
 	for (uint32_t g = 0; g < from->geom_count; g++) {
 		struct scene_geom geom = c->geoms.at[from->geom_first + g];
 		geom.model = slot;
-		geom.link = shifted(geom.link, from->link_first, to->link_first);
-		geom.friction_link = shifted(geom.friction_link, from->link_first, to->link_first);
-		geom.body = shifted(geom.body, from->body_first, to->body_first);
+		geom.link = install_shifted(geom.link, from->link_first, to->link_first);
+		geom.friction_link = install_shifted(geom.friction_link, from->link_first, to->link_first);
+		geom.body = install_shifted(geom.body, from->body_first, to->body_first);
 		geom.reference = geom.in_body;
-		geom.kind_of_surface = kind_of_surface(scene, geom.surface);
+		geom.kind_of_surface = install_kind_of_surface(scene, geom.surface);
 		scene->geoms[to->geom_first + g] = geom;
 	}
 	for (uint32_t j = 0; j < from->joint_count; j++)
-		place_joint(c, places, from->joint_first + j, to->joint_first + j);
+		install_place_joint(c, places, from->joint_first + j, to->joint_first + j);
 	scene->models[slot] = *to;
 	scene->models[slot].serial = ++scene->last_serial;
 	map_add(&scene->model_by_name, to->name, slot);
 }
 
 /* Adds all static geoms to their tree in one call. */
-static void plant(struct compile *c, const struct places *places)
+static void install_plant(struct compile *c, const struct install_places *places)
 {
 	struct scene *scene = c->scene;
 	struct bvh_item *items = mem_alloc(c->geoms.count * sizeof *items);
@@ -189,20 +190,20 @@ static void plant(struct compile *c, const struct places *places)
 uint32_t scene_install(struct compile *c, const struct scene_places *at)
 {
 	struct scene *scene = c->scene;
-	struct places places = {arena_array(&c->scratch, struct scene_model, c->models.count),
+	struct install_places places = {arena_array(&c->scratch, struct scene_model, c->models.count),
 		arena_array(&c->scratch, uint32_t, c->models.count)};
 	if (!at)
-		take_places(c, &places);
-	else if (!claim_places(c, &places, at))
+		install_take_places(c, &places);
+	else if (!install_claim_places(c, &places, at))
 		return SCENE_NONE;
 	uint32_t own = c->joints.count - c->world_joint_first;
 	uint32_t first_own = ranges_take(&scene->joint_ranges, own);
-	fit(scene);
+	install_fit(scene);
 	for (uint32_t i = 0; i < c->models.count; i++)
-		move_in(c, &places, i);
-	plant(c, &places);
+		install_move_in(c, &places, i);
+	install_plant(c, &places);
 	for (uint32_t j = 0; j < own; j++) {
-		place_joint(c, &places, c->world_joint_first + j, first_own + j);
+		install_place_joint(c, &places, c->world_joint_first + j, first_own + j);
 		vec_push(&scene->world_joints, first_own + j);
 	}
 	return c->models.count ? places.slot[0] : SCENE_NONE;
@@ -236,7 +237,7 @@ void scene_free(struct scene *scene, uint32_t model)
 	scene_free_owned(m->owned);
 	*m = (struct scene_model){
 		.name = "", .absent = true, .is_static = true, .level = SCENE_NONE, .home_level = SCENE_NONE};
-	fit(scene);
+	install_fit(scene);
 }
 
 void scene_place_static(struct scene *scene, uint32_t model, struct pose pose)

@@ -9,15 +9,16 @@ uint32_t scene_joint_body(const struct compile *c, uint32_t link)
 }
 
 /* The world, or a body that forces do not move. */
-static bool is_kinematic(const struct compile *c, uint32_t body)
+static bool scene_joint_is_kinematic(const struct compile *c, uint32_t body)
 {
 	return body == SCENE_NONE || c->bodies.at[body].kinematic;
 }
 
 /* The inverse inertia of a body about the axis through the joint's anchor, if the body turns about this axis only. */
-static double inverse_inertia_about(const struct compile *c, uint32_t body, struct vec3 anchor, struct vec3 axis)
+static double scene_joint_inverse_inertia_about(
+	const struct compile *c, uint32_t body, struct vec3 anchor, struct vec3 axis)
 {
-	if (is_kinematic(c, body))
+	if (scene_joint_is_kinematic(c, body))
 		return 0;
 	const struct scene_body *b = &c->bodies.at[body];
 	struct vec3 a = quat_rotate(quat_conj(b->reference.q), axis);
@@ -31,9 +32,9 @@ static double inverse_inertia_about(const struct compile *c, uint32_t body, stru
 	return 1 / (along + b->mass * vec3_dot(arm, arm));
 }
 
-static double inverse_mass(const struct compile *c, uint32_t body, struct vec3 axis)
+static double scene_joint_inverse_mass(const struct compile *c, uint32_t body, struct vec3 axis)
 {
-	if (is_kinematic(c, body))
+	if (scene_joint_is_kinematic(c, body))
 		return 0;
 	const struct scene_body *b = &c->bodies.at[body];
 	if (!b->added)
@@ -44,7 +45,8 @@ static double inverse_mass(const struct compile *c, uint32_t body, struct vec3 a
 
 /* --- gearboxes -------------------------------------------------------------------------------------------------- */
 
-static bool names_link(const struct compile *c, const struct sdf_joint *joint, const char *name, uint32_t link)
+static bool scene_joint_names_link(
+	const struct compile *c, const struct sdf_joint *joint, const char *name, uint32_t link)
 {
 	const char *scoped = c->sdf->links.at[link].scoped;
 	if (joint->model == SDF_NONE)
@@ -56,7 +58,7 @@ static bool names_link(const struct compile *c, const struct sdf_joint *joint, c
 }
 
 /* The link that a joint names: in the joint's own model or, for a joint of the world, in any model. */
-static uint32_t find_link(const struct compile *c, const struct sdf_joint *joint, const char *name)
+static uint32_t scene_joint_find_link(const struct compile *c, const struct sdf_joint *joint, const char *name)
 {
 	uint32_t first = 0, count = c->sdf->links.count;
 	if (joint->model != SDF_NONE) {
@@ -64,21 +66,22 @@ static uint32_t find_link(const struct compile *c, const struct sdf_joint *joint
 		count = c->sdf->models.at[joint->model].link_count;
 	}
 	for (uint32_t i = first; i < first + count; i++)
-		if (names_link(c, joint, name, i))
+		if (scene_joint_names_link(c, joint, name, i))
 			return i;
 	return SDF_NONE;
 }
 
-static uint32_t model_of_body(const struct compile *c, uint32_t body)
+static uint32_t scene_joint_model_of_body(const struct compile *c, uint32_t body)
 {
 	return body == SCENE_NONE ? SCENE_NONE : c->bodies.at[body].model;
 }
 
 /* False, with a warning: the gearbox has no valid reference body. */
-static bool find_reference(struct compile *c, const struct sdf_joint *from, const char *file, struct scene_joint *joint)
+static bool scene_joint_find_reference(
+	struct compile *c, const struct sdf_joint *from, const char *file, struct scene_joint *joint)
 {
 	const char *name = sdf_child_text(from->element, "gearbox_reference_body");
-	uint32_t link = name && strcmp(name, "world") ? find_link(c, from, name) : SDF_NONE;
+	uint32_t link = name && strcmp(name, "world") ? scene_joint_find_link(c, from, name) : SDF_NONE;
 	if (!name || (link == SDF_NONE && strcmp(name, "world"))) {
 		scene_warn(c, NULL,
 			"%s:%u: gearbox '%s' has the <gearbox_reference_body> '%s': expected the name of a link of its "
@@ -87,8 +90,9 @@ static bool find_reference(struct compile *c, const struct sdf_joint *from, cons
 		return false;
 	}
 	joint->reference = scene_joint_body(c, link);
-	uint32_t model = model_of_body(c, joint->reference);
-	if (model == SCENE_NONE || model == model_of_body(c, joint->parent) || model == model_of_body(c, joint->child))
+	uint32_t model = scene_joint_model_of_body(c, joint->reference);
+	if (model == SCENE_NONE || model == scene_joint_model_of_body(c, joint->parent) ||
+		model == scene_joint_model_of_body(c, joint->child))
 		return true;
 	scene_warn(c, NULL,
 		"%s:%u: gearbox '%s': the <gearbox_reference_body> '%s' is in another model than its parent and its "
@@ -99,14 +103,15 @@ static bool find_reference(struct compile *c, const struct sdf_joint *from, cons
 
 /* --- mimics ----------------------------------------------------------------------------------------------------- */
 
-static const char *const axis_names[2] = {"axis", "axis2"};
+static const char *const scene_joint_axis_names[2] = {"axis", "axis2"};
 
-static const char *file_of(const struct compile *c, const struct scene_joint *joint)
+static const char *scene_joint_file_of(const struct compile *c, const struct scene_joint *joint)
 {
 	return c->sdf->models.at[c->models.at[joint->model].sdf].file;
 }
 
-static const struct sdf_joint *find_in_file(const struct compile *c, const struct sdf_joint *joint, const char *name)
+static const struct sdf_joint *scene_joint_find_in_file(
+	const struct compile *c, const struct sdf_joint *joint, const char *name)
 {
 	uint32_t first = 0, count = c->sdf->joints.count;
 	size_t skip = 0;
@@ -122,8 +127,8 @@ static const struct sdf_joint *find_in_file(const struct compile *c, const struc
 	return NULL;
 }
 
-static troupe_status refuse_leader(const struct sdf_element *mimic, const struct sdf_joint *joint, const char *name,
-	const char *expected, struct troupe_error *error)
+static troupe_status scene_joint_refuse_leader(const struct sdf_element *mimic, const struct sdf_joint *joint,
+	const char *name, const char *expected, struct troupe_error *error)
 {
 	return fail(error, TROUPE_EWORLD, "%s:%u: joint '%s' is to mimic '%s': expected %s", mimic->file, mimic->line,
 		joint->name, name ? name : "", expected);
@@ -131,7 +136,8 @@ static troupe_status refuse_leader(const struct sdf_element *mimic, const struct
 
 /* Follower and leader must be in one physics instance: they must be joints of the same model, and not joints of the
  * world. */
-static uint32_t find_leader(const struct compile *c, const struct scene_joint *joint, const struct sdf_joint *leader)
+static uint32_t scene_joint_find_leader(
+	const struct compile *c, const struct scene_joint *joint, const struct sdf_joint *leader)
 {
 	const struct scene_model *model = &c->models.at[joint->model];
 	for (uint32_t i = model->joint_first; i < model->joint_first + model->joint_count; i++)
@@ -140,26 +146,28 @@ static uint32_t find_leader(const struct compile *c, const struct scene_joint *j
 	return SCENE_NONE;
 }
 
-static troupe_status read_mimic(struct compile *c, uint32_t index, uint32_t axis, struct troupe_error *error)
+static troupe_status scene_joint_read_mimic(
+	struct compile *c, uint32_t index, uint32_t axis, struct troupe_error *error)
 {
 	struct scene_joint *joint = &c->joints.at[index];
 	const struct sdf_joint *from = joint->sdf;
 	struct scene_mimic *mimic = &joint->mimic[axis];
-	const struct sdf_element *element = sdf_child(sdf_child(from->element, axis_names[axis], NULL), "mimic", NULL);
+	const struct sdf_element *element =
+		sdf_child(sdf_child(from->element, scene_joint_axis_names[axis], NULL), "mimic", NULL);
 	mimic->joint = SCENE_NONE;
 	if (!element)
 		return TROUPE_OK;
 	const char *name = sdf_attribute(element, "joint"), *which = sdf_attribute(element, "axis");
-	mimic->axis = which && !strcmp(which, axis_names[1]);
-	const struct sdf_joint *leader = name ? find_in_file(c, from, name) : NULL;
+	mimic->axis = which && !strcmp(which, scene_joint_axis_names[1]);
+	const struct sdf_joint *leader = name ? scene_joint_find_in_file(c, from, name) : NULL;
 	if (!leader)
-		return refuse_leader(element, from, name, "the name of a joint of its model", error);
+		return scene_joint_refuse_leader(element, from, name, "the name of a joint of its model", error);
 	if (leader == from && mimic->axis == axis)
-		return refuse_leader(element, from, name, "another joint", error);
-	if (which && *which && strcmp(which, axis_names[0]) && strcmp(which, axis_names[1]))
-		return refuse_leader(element, from, name, "axis or axis2 as the axis of <mimic>", error);
+		return scene_joint_refuse_leader(element, from, name, "another joint", error);
+	if (which && *which && strcmp(which, scene_joint_axis_names[0]) && strcmp(which, scene_joint_axis_names[1]))
+		return scene_joint_refuse_leader(element, from, name, "axis or axis2 as the axis of <mimic>", error);
 	if (leader->axis_count <= mimic->axis)
-		return refuse_leader(element, from, name, "a joint that has this axis", error);
+		return scene_joint_refuse_leader(element, from, name, "a joint that has this axis", error);
 	troupe_status status = sdf_child_double(element, "multiplier", -1e9, 1e9, &mimic->multiplier, error);
 	if (!status)
 		status = sdf_child_double(element, "offset", -1e9, 1e9, &mimic->offset, error);
@@ -167,7 +175,7 @@ static troupe_status read_mimic(struct compile *c, uint32_t index, uint32_t axis
 		status = sdf_child_double(element, "reference", -1e9, 1e9, &mimic->reference, error);
 	if (status)
 		return status;
-	uint32_t found = index < c->world_joint_first ? find_leader(c, joint, leader) : SCENE_NONE;
+	uint32_t found = index < c->world_joint_first ? scene_joint_find_leader(c, joint, leader) : SCENE_NONE;
 	if (found != SCENE_NONE && c->joints.at[found].axis_count > mimic->axis)
 		mimic->joint = found;
 	else
@@ -182,7 +190,7 @@ enum { MIMIC_NEW, MIMIC_OPEN, MIMIC_DONE };
 
 /* Walks from an axis to its leader, to the leader's leader, and so on. Axes on the walk are marked open; meeting an
  * open axis again is a cycle. */
-static troupe_status check_circle(
+static troupe_status scene_joint_check_circle(
 	const struct compile *c, unsigned char *mark, uint32_t index, uint32_t axis, struct troupe_error *error)
 {
 	const struct scene_mimic *mimic;
@@ -196,7 +204,8 @@ static troupe_status check_circle(
 	if (mark[2 * joint + a] == MIMIC_OPEN && c->joints.at[joint].mimic[a].joint != SCENE_NONE)
 		return fail(error, TROUPE_EWORLD,
 			"%s:%u: joint '%s' mimics itself by way of others: expected a leader that follows nothing",
-			file_of(c, &c->joints.at[joint]), c->joints.at[joint].sdf->line, c->joints.at[joint].name);
+			scene_joint_file_of(c, &c->joints.at[joint]), c->joints.at[joint].sdf->line,
+			c->joints.at[joint].name);
 	for (joint = index, a = axis; joint != SCENE_NONE && mark[2 * joint + a] == MIMIC_OPEN;) {
 		mark[2 * joint + a] = MIMIC_DONE;
 		mimic = &c->joints.at[joint].mimic[a];
@@ -214,10 +223,10 @@ troupe_status scene_add_mimics(struct compile *c, struct troupe_error *error)
 		for (uint32_t a = 0; a < 2; a++) {
 			c->joints.at[i].mimic[a].joint = SCENE_NONE;
 			if (a < c->joints.at[i].axis_count && !status)
-				status = read_mimic(c, i, a, error);
+				status = scene_joint_read_mimic(c, i, a, error);
 		}
 	for (uint32_t i = 0; i < 2 * c->joints.count && !status; i++)
-		status = check_circle(c, mark, i / 2, i % 2, error);
+		status = scene_joint_check_circle(c, mark, i / 2, i % 2, error);
 	return status;
 }
 
@@ -227,7 +236,7 @@ troupe_status scene_add_mimics(struct compile *c, struct troupe_error *error)
 #define LEAD_MIN 1e-9 /* m/rad */
 #define LEAD_MAX 1e3
 
-static bool has_usable_thread(struct compile *c, const struct sdf_joint *from, const char *file)
+static bool scene_joint_has_usable_thread(struct compile *c, const struct sdf_joint *from, const char *file)
 {
 	double lead = 1 / fabs(from->thread_pitch);
 	if (lead >= LEAD_MIN && lead <= LEAD_MAX)
@@ -240,7 +249,7 @@ static bool has_usable_thread(struct compile *c, const struct sdf_joint *from, c
 #define ACROSS_MIN 1e-3 /* rad */
 
 /* ODE ends the process when the axes of its universal joint are parallel. */
-static bool has_two_directions(struct compile *c, const struct sdf_joint *from, const char *file)
+static bool scene_joint_has_two_directions(struct compile *c, const struct sdf_joint *from, const char *file)
 {
 	if (vec3_length(vec3_cross(from->axis[0].xyz_world, from->axis[1].xyz_world)) >= ACROSS_MIN)
 		return true;
@@ -250,7 +259,8 @@ static bool has_two_directions(struct compile *c, const struct sdf_joint *from, 
 	return false;
 }
 
-static bool kind_of(struct compile *c, const struct sdf_joint *from, const char *file, struct scene_joint *joint)
+static bool scene_joint_kind_of(
+	struct compile *c, const struct sdf_joint *from, const char *file, struct scene_joint *joint)
 {
 	switch (from->kind) {
 	case SDF_REVOLUTE:
@@ -266,14 +276,14 @@ static bool kind_of(struct compile *c, const struct sdf_joint *from, const char 
 	case SDF_REVOLUTE2:
 		joint->kind = from->kind;
 		joint->axis_count = 2;
-		return has_two_directions(c, from, file);
+		return scene_joint_has_two_directions(c, from, file);
 	case SDF_SCREW:
 		joint->kind = from->kind;
 		joint->axis_count = 1;
-		return has_usable_thread(c, from, file);
+		return scene_joint_has_usable_thread(c, from, file);
 	case SDF_GEARBOX:
 		joint->kind = from->kind;
-		return find_reference(c, from, file, joint);
+		return scene_joint_find_reference(c, from, file, joint);
 	default: /* ball, fixed */
 		joint->kind = from->kind;
 		return true;
@@ -291,23 +301,27 @@ void scene_add_joint(struct compile *c, uint32_t index, const char *file, uint32
 		.reference = SCENE_NONE};
 	joint.parent = scene_joint_body(c, from->parent);
 	joint.child = scene_joint_body(c, from->child);
-	if (joint.parent == joint.child || !kind_of(c, from, file, &joint))
+	if (joint.parent == joint.child || !scene_joint_kind_of(c, from, file, &joint))
 		return; /* both ends in one body (welded), or both static */
 	joint.measured = c->joint_measured[index];
-	if (from->kind == SDF_FIXED && is_kinematic(c, joint.parent) && is_kinematic(c, joint.child))
+	if (from->kind == SDF_FIXED && scene_joint_is_kinematic(c, joint.parent) &&
+		scene_joint_is_kinematic(c, joint.child))
 		return; /* the body is fixed to the world */
 	joint.anchor = from->in_world.p;
 	for (uint32_t a = 0; a < joint.axis_count; a++) {
 		struct vec3 axis = from->axis[a].xyz_world;
-		double inverse = joint.kind == SDF_PRISMATIC
-					 ? inverse_mass(c, joint.parent, axis) + inverse_mass(c, joint.child, axis)
-					 : inverse_inertia_about(c, joint.parent, joint.anchor, axis) +
-						   inverse_inertia_about(c, joint.child, joint.anchor, axis);
+		double inverse =
+			joint.kind == SDF_PRISMATIC
+				? scene_joint_inverse_mass(c, joint.parent, axis) +
+					  scene_joint_inverse_mass(c, joint.child, axis)
+				: scene_joint_inverse_inertia_about(c, joint.parent, joint.anchor, axis) +
+					  scene_joint_inverse_inertia_about(c, joint.child, joint.anchor, axis);
 		joint.inertia[a] = inverse > 0 ? 1 / inverse : HUGE_VAL;
 	}
 	if (joint.kind == SDF_SCREW) {
 		struct vec3 axis = from->axis[0].xyz_world;
-		double inverse = inverse_mass(c, joint.parent, axis) + inverse_mass(c, joint.child, axis);
+		double inverse = scene_joint_inverse_mass(c, joint.parent, axis) +
+				 scene_joint_inverse_mass(c, joint.child, axis);
 		joint.inertia[1] = inverse > 0 ? 1 / inverse : HUGE_VAL;
 	}
 	vec_push(&c->joints, joint);

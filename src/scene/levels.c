@@ -16,14 +16,14 @@ bool scene_knows_plugin(const char *name)
 	return false;
 }
 
-static const char *name_of(const struct sdf_element *element)
+static const char *levels_name_of(const struct sdf_element *element)
 {
 	const char *name = sdf_attribute(element, "name");
 	return name ? name : "";
 }
 
 /* Reads <geometry><box><size>. *ret_found is false, with a warning: another shape. */
-static troupe_status read_box(struct compile *c, const struct sdf_element *owner, struct vec3 *ret_size,
+static troupe_status levels_read_box(struct compile *c, const struct sdf_element *owner, struct vec3 *ret_size,
 	bool *ret_found, struct troupe_error *error)
 {
 	const struct sdf_element *geometry = sdf_child(owner, "geometry", NULL);
@@ -31,13 +31,13 @@ static troupe_status read_box(struct compile *c, const struct sdf_element *owner
 	*ret_found = box != NULL && sdf_child(box, "size", NULL) != NULL;
 	if (!*ret_found) {
 		scene_warn(c, NULL, "%s:%u: <%s name='%s'> has no <geometry><box><size>; it is ignored", owner->file,
-			owner->line, owner->name, name_of(owner));
+			owner->line, owner->name, levels_name_of(owner));
 		return TROUPE_OK;
 	}
 	return sdf_child_vec3(box, "size", 0, VOLUME_MAX, ret_size, error);
 }
 
-static troupe_status read_pin(const struct sdf_element *owner, uint32_t *pin, struct troupe_error *error)
+static troupe_status levels_read_pin(const struct sdf_element *owner, uint32_t *pin, struct troupe_error *error)
 {
 	double value = 0;
 	troupe_status status = sdf_child_double(owner, "secondary", 1, TROUPE_SECONDARIES_MAX, &value, error);
@@ -49,34 +49,35 @@ static troupe_status read_pin(const struct sdf_element *owner, uint32_t *pin, st
 	return status;
 }
 
-static troupe_status add_performer(struct compile *c, const struct sdf_element *element, struct troupe_error *error)
+static troupe_status levels_add_performer(
+	struct compile *c, const struct sdf_element *element, struct troupe_error *error)
 {
 	const char *ref = sdf_child_text(element, "ref");
 	if (!ref || !*ref)
 		return fail(error, TROUPE_EWORLD,
 			"%s:%u: <performer name='%s'> has no <ref>: expected the name of a model", element->file,
-			element->line, name_of(element));
+			element->line, levels_name_of(element));
 	uint32_t index;
 	if (!map_find(&c->scene->model_by_name, ref, &index)) {
 		scene_warn(c, NULL, "%s:%u: <performer name='%s'>: the world has no model '%s'; it is ignored",
-			element->file, element->line, name_of(element), ref);
+			element->file, element->line, levels_name_of(element), ref);
 		return TROUPE_OK;
 	}
 	struct scene_model *model = &c->scene->models[index];
 	struct vec3 size = {0, 0, 0};
 	bool found = false;
-	troupe_status status = read_box(c, element, &size, &found, error);
+	troupe_status status = levels_read_box(c, element, &size, &found, error);
 	if (status || !found)
 		return status;
 	if (model->performer) {
 		scene_warn(c, NULL, "%s:%u: <performer name='%s'>: model '%s' is a performer already; it is ignored",
-			element->file, element->line, name_of(element), ref);
+			element->file, element->line, levels_name_of(element), ref);
 		return TROUPE_OK;
 	}
 	model->performer = model->file_performer = true;
 	model->volume = model->file_volume = size;
-	model->performer_name = name_of(element);
-	troupe_status pinned = read_pin(element, &model->pin, error);
+	model->performer_name = levels_name_of(element);
+	troupe_status pinned = levels_read_pin(element, &model->pin, error);
 	model->home_pin = model->pin;
 	return pinned;
 }
@@ -98,7 +99,7 @@ static void levels_list_others(const struct compile *c, struct map *others)
 			(void)map_add(others, c->sdf->joints.at[i].name, i);
 }
 
-static void read_refs(struct compile *c, const struct levels_names *names, const struct sdf_element *element,
+static void levels_read_refs(struct compile *c, const struct levels_names *names, const struct sdf_element *element,
 	struct scene_level *level)
 {
 	uint32_t count = 0;
@@ -117,21 +118,21 @@ static void read_refs(struct compile *c, const struct levels_names *names, const
 	level->models = models;
 }
 
-static troupe_status add_level(
+static troupe_status levels_add(
 	struct compile *c, struct levels_names *names, const struct sdf_element *element, struct troupe_error *error)
 {
-	struct scene_level level = {.name = name_of(element), .line = element->line};
+	struct scene_level level = {.name = levels_name_of(element), .line = element->line};
 	struct pose pose = POSE_IDENTITY;
 	struct vec3 size = {0, 0, 0};
 	double buffer = 0;
 	bool found = false;
 	troupe_status status = sdf_child_pose(element, &pose, error);
 	if (!status)
-		status = read_box(c, element, &size, &found, error);
+		status = levels_read_box(c, element, &size, &found, error);
 	if (!status)
 		status = sdf_child_double(element, "buffer", -VOLUME_MAX, VOLUME_MAX, &buffer, error);
 	if (!status)
-		status = read_pin(element, &level.pin, error);
+		status = levels_read_pin(element, &level.pin, error);
 	if (status || !found)
 		return status;
 	if (buffer < 0) {
@@ -144,13 +145,13 @@ static troupe_status add_level(
 			element->line, level.name);
 	level.box = aabb_around(pose.p, size);
 	level.outer = aabb_grow(level.box, buffer);
-	read_refs(c, names, element, &level);
+	levels_read_refs(c, names, element, &level);
 	vec_push(&c->levels, level);
 	return TROUPE_OK;
 }
 
 /* A dynamic model that exactly one level names belongs to that level. Performers belong to no level. */
-static void give_models_to_levels(struct compile *c)
+static void levels_give_models_to(struct compile *c)
 {
 	uint32_t *named = arena_array(&c->scratch, uint32_t, c->scene->model_count);
 	for (uint32_t l = 0; l < c->levels.count; l++)
@@ -169,7 +170,7 @@ static void give_models_to_levels(struct compile *c)
 	}
 }
 
-static troupe_status read_plugin(struct compile *c, const struct sdf_element *plugin,
+static troupe_status levels_read_plugin(struct compile *c, const struct sdf_element *plugin,
 	const struct scene_options *options, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
@@ -185,9 +186,9 @@ static troupe_status read_plugin(struct compile *c, const struct sdf_element *pl
 	levels_list_others(c, &names.others);
 	for (const struct sdf_element *e = plugin->child; e && !status; e = e->next) {
 		if (!strcmp(e->name, "performer"))
-			status = add_performer(c, e, error);
+			status = levels_add_performer(c, e, error);
 		else if (!strcmp(e->name, "level") && !options->ignore_levels)
-			status = add_level(c, &names, e, error);
+			status = levels_add(c, &names, e, error);
 		else if (strcmp(e->name, "level") && strcmp(e->name, "secondaries"))
 			scene_warn(c, e->name, "%s:%u: <%s> in plugin 'gz::sim' is ignored", e->file, e->line, e->name);
 	}
@@ -209,11 +210,11 @@ troupe_status scene_add_levels(struct compile *c, const struct scene_options *op
 			break;
 		}
 		found = true;
-		troupe_status status = read_plugin(c, plugin->element, options, error);
+		troupe_status status = levels_read_plugin(c, plugin->element, options, error);
 		if (status)
 			return status;
 	}
-	give_models_to_levels(c);
+	levels_give_models_to(c);
 	c->scene->has_levels = c->levels.count > 0;
 	return TROUPE_OK;
 }

@@ -22,16 +22,16 @@ void scene_warn(struct compile *c, const char *kind, const char *format, ...)
 
 /* --- welding ---------------------------------------------------------------------------------------------------- */
 
-static uint32_t weld_root(struct compile *c, uint32_t link)
+static uint32_t scene_weld_root(struct compile *c, uint32_t link)
 {
 	while (c->weld[link] != link)
 		link = c->weld[link] = c->weld[c->weld[link]];
 	return link;
 }
 
-static void weld(struct compile *c, uint32_t a, uint32_t b)
+static void scene_weld(struct compile *c, uint32_t a, uint32_t b)
 {
-	uint32_t ra = weld_root(c, a), rb = weld_root(c, b);
+	uint32_t ra = scene_weld_root(c, a), rb = scene_weld_root(c, b);
 	c->weld[MAX(ra, rb)] = MIN(ra, rb); /* the lowest link is the root, and its name is the name of the body */
 }
 
@@ -40,7 +40,7 @@ bool scene_in_world(const struct compile *c, uint32_t link)
 	return link == SDF_NONE || c->link_static[link];
 }
 
-static uint32_t top_model(const struct compile *c, uint32_t link)
+static uint32_t scene_top_model(const struct compile *c, uint32_t link)
 {
 	return c->top[c->sdf->links.at[link].model];
 }
@@ -55,7 +55,7 @@ static bool scene_is_fixed(const struct compile *c, uint32_t top)
 	return fixed;
 }
 
-static void find_measured_joints(struct compile *c)
+static void scene_find_measured_joints(struct compile *c)
 {
 	for (uint32_t i = 0; i < c->sdf->sensors.count; i++) {
 		const struct sdf_sensor *sensor = &c->sdf->sensors.at[i];
@@ -67,7 +67,7 @@ static void find_measured_joints(struct compile *c)
 /* Fixed joints inside one top-level model weld links; a fixed joint to the world makes the body kinematic. A fixed
  * joint between different models stays a joint, because models come and go separately, and so does one that a
  * force-torque sensor reads: the force across a weld is not known. */
-static void weld_links(struct compile *c)
+static void scene_weld_links(struct compile *c)
 {
 	const struct sdf_world *sdf = c->sdf;
 	for (uint32_t i = 0; i < sdf->links.count; i++) {
@@ -87,12 +87,12 @@ static void weld_links(struct compile *c)
 		if (parent_world || child_world) {
 			c->link_held[held] = true;
 			c->link_tie[held] = c->link_tie[held] ? c->link_tie[held] : joint->name;
-		} else if (top_model(c, joint->parent) == top_model(c, joint->child)) {
-			weld(c, joint->parent, joint->child);
+		} else if (scene_top_model(c, joint->parent) == scene_top_model(c, joint->child)) {
+			scene_weld(c, joint->parent, joint->child);
 		}
 	}
 	for (uint32_t i = 0; i < sdf->links.count; i++) {
-		uint32_t root = weld_root(c, i);
+		uint32_t root = scene_weld_root(c, i);
 		if (c->link_held[i])
 			c->link_held[root] = true;
 		if (!c->link_tie[root])
@@ -102,7 +102,7 @@ static void weld_links(struct compile *c)
 
 /* --- bodies ----------------------------------------------------------------------------------------------------- */
 
-static struct mat3 rotate_inertia(struct mat3 r, const struct sdf_inertial *in)
+static struct mat3 scene_rotate_inertia(struct mat3 r, const struct sdf_inertial *in)
 {
 	double i[3][3] = {{in->ixx, in->ixy, in->ixz}, {in->ixy, in->iyy, in->iyz}, {in->ixz, in->iyz, in->izz}};
 	struct mat3 half, whole;
@@ -116,9 +116,10 @@ static struct mat3 rotate_inertia(struct mat3 r, const struct sdf_inertial *in)
 }
 
 /* Adds the inertia of one link, moved from the link's centre of mass to `about` (both in the body's axes). */
-static void add_inertia(struct scene_body *body, const struct sdf_inertial *in, struct pose in_axes, struct vec3 about)
+static void scene_add_inertia(
+	struct scene_body *body, const struct sdf_inertial *in, struct pose in_axes, struct vec3 about)
 {
-	struct mat3 i = rotate_inertia(quat_matrix(in_axes.q), in);
+	struct mat3 i = scene_rotate_inertia(quat_matrix(in_axes.q), in);
 	struct vec3 d = vec3_sub(in_axes.p, about);
 	body->ixx += i.m[0][0] + in->mass * (d.y * d.y + d.z * d.z);
 	body->iyy += i.m[1][1] + in->mass * (d.x * d.x + d.z * d.z);
@@ -128,7 +129,7 @@ static void add_inertia(struct scene_body *body, const struct sdf_inertial *in, 
 	body->iyz += i.m[1][2] - in->mass * d.y * d.z;
 }
 
-static void warn_undivided(struct compile *c, const struct sdf_link *link)
+static void scene_warn_undivided(struct compile *c, const struct sdf_link *link)
 {
 	const struct sdf_element *at = sdf_child(sdf_child(link->element, "inertial", NULL), "fluid_added_mass", NULL);
 	if (at)
@@ -138,12 +139,12 @@ static void warn_undivided(struct compile *c, const struct sdf_link *link)
 			at->file, at->line, link->scoped);
 }
 
-static void add_fluid(struct compile *c, struct scene_body *body, uint32_t root, uint32_t first, uint32_t count)
+static void scene_add_fluid(struct compile *c, struct scene_body *body, uint32_t root, uint32_t first, uint32_t count)
 {
 	const struct sdf_link *links = c->sdf->links.at, *link = NULL;
 	VEC(struct scene_added_part) parts = {0};
 	for (uint32_t i = first; i < first + count && !body->kinematic; i++) {
-		if (!links[i].inertial.added || weld_root(c, i) != root)
+		if (!links[i].inertial.added || scene_weld_root(c, i) != root)
 			continue;
 		struct vec3 com = pose_point(links[i].in_world, links[i].inertial.in_link.p);
 		struct pose in_world = {com, quat_unit(links[i].in_world.q)};
@@ -152,17 +153,18 @@ static void add_fluid(struct compile *c, struct scene_body *body, uint32_t root,
 		link = link ? link : &links[i];
 	}
 	if (parts.count && !scene_add_added(c->arena, body, parts.at, parts.count))
-		warn_undivided(c, link);
+		scene_warn_undivided(c, link);
 	vec_free(&parts);
 }
 
-static void measure_body(struct compile *c, struct scene_body *body, uint32_t root, uint32_t first, uint32_t count)
+static void scene_measure_body(
+	struct compile *c, struct scene_body *body, uint32_t root, uint32_t first, uint32_t count)
 {
 	const struct sdf_link *links = c->sdf->links.at;
 	struct pose axes = links[root].in_world;
 	struct vec3 moment = {0, 0, 0};
 	for (uint32_t i = first; i < first + count; i++) {
-		if (weld_root(c, i) != root)
+		if (scene_weld_root(c, i) != root)
 			continue;
 		struct pose com = pose_mul(pose_mul(pose_inverse(axes), links[i].in_world), links[i].inertial.in_link);
 		body->mass += links[i].inertial.mass;
@@ -174,18 +176,18 @@ static void measure_body(struct compile *c, struct scene_body *body, uint32_t ro
 	}
 	struct vec3 com = vec3_scale(moment, 1 / body->mass);
 	for (uint32_t i = first; i < first + count; i++)
-		if (weld_root(c, i) == root)
-			add_inertia(body, &links[i].inertial,
+		if (scene_weld_root(c, i) == root)
+			scene_add_inertia(body, &links[i].inertial,
 				pose_mul(pose_mul(pose_inverse(axes), links[i].in_world), links[i].inertial.in_link),
 				com);
 	body->reference = (struct pose){pose_point(axes, com), quat_unit(axes.q)};
-	add_fluid(c, body, root, first, count);
+	scene_add_fluid(c, body, root, first, count);
 }
 
-static void add_bodies(struct compile *c, uint32_t model, uint32_t first, uint32_t count)
+static void scene_add_bodies(struct compile *c, uint32_t model, uint32_t first, uint32_t count)
 {
 	for (uint32_t i = first; i < first + count; i++) {
-		if (weld_root(c, i) != i)
+		if (scene_weld_root(c, i) != i)
 			continue;
 		struct scene_body *body = vec_append(&c->bodies, 1);
 		body->name = c->sdf->links.at[i].scoped;
@@ -194,11 +196,11 @@ static void add_bodies(struct compile *c, uint32_t model, uint32_t first, uint32
 		body->tie = c->link_tie[i];
 		body->commanded = body->kinematic && !body->tie;
 		c->body_of_root[i] = c->bodies.count - 1;
-		measure_body(c, body, i, first, count);
+		scene_measure_body(c, body, i, first, count);
 	}
 }
 
-static void add_links(struct compile *c, uint32_t model, bool is_static, uint32_t first, uint32_t count)
+static void scene_add_links(struct compile *c, uint32_t model, bool is_static, uint32_t first, uint32_t count)
 {
 	for (uint32_t i = first; i < first + count; i++) {
 		const struct sdf_link *from = &c->sdf->links.at[i];
@@ -211,7 +213,7 @@ static void add_links(struct compile *c, uint32_t model, bool is_static, uint32_
 			.is_static = c->sdf->models.at[from->model].is_static,
 			.wind = from->wind};
 		if (!is_static) {
-			link.body = c->body_of_root[weld_root(c, i)];
+			link.body = c->body_of_root[scene_weld_root(c, i)];
 			link.in_body = pose_mul(pose_inverse(c->bodies.at[link.body].reference), from->in_world);
 		}
 		c->link_index[i] = c->links.count;
@@ -227,7 +229,7 @@ static bool scene_stands(const struct compile *c, uint32_t body)
 	return body == SCENE_NONE || (c->bodies.at[body].kinematic && !c->bodies.at[body].commanded);
 }
 
-static void add_link_geoms(struct compile *c, uint32_t model, uint32_t sdf_link, uint32_t body)
+static void scene_add_link_geoms(struct compile *c, uint32_t model, uint32_t sdf_link, uint32_t body)
 {
 	const struct sdf_link *link = &c->sdf->links.at[sdf_link];
 	for (uint32_t i = link->collision_first; i < link->collision_first + link->collision_count; i++) {
@@ -256,24 +258,24 @@ static void add_link_geoms(struct compile *c, uint32_t model, uint32_t sdf_link,
 }
 
 /* Body by body, so that a body's geoms are contiguous. */
-static void add_geoms(
+static void scene_add_geoms(
 	struct compile *c, uint32_t model, bool is_static, uint32_t first, uint32_t count, uint32_t body_first)
 {
 	if (is_static) {
 		for (uint32_t i = first; i < first + count; i++)
-			add_link_geoms(c, model, i, SCENE_NONE);
+			scene_add_link_geoms(c, model, i, SCENE_NONE);
 		return;
 	}
 	for (uint32_t b = body_first; b < c->bodies.count; b++) {
 		c->bodies.at[b].geom_first = c->geoms.count;
 		for (uint32_t i = first; i < first + count; i++)
 			if (c->links.at[c->link_index[i]].body == b)
-				add_link_geoms(c, model, i, b);
+				scene_add_link_geoms(c, model, i, b);
 		c->bodies.at[b].geom_count = c->geoms.count - c->bodies.at[b].geom_first;
 	}
 }
 
-static troupe_status check_positions(
+static troupe_status scene_check_positions(
 	const struct compile *c, const struct scene_model *model, const char *file, struct troupe_error *error)
 {
 	for (uint32_t b = model->body_first; b < c->bodies.count; b++) {
@@ -288,7 +290,7 @@ static troupe_status check_positions(
 
 /* --- models ----------------------------------------------------------------------------------------------------- */
 
-static troupe_status add_model(struct compile *c, uint32_t index, struct troupe_error *error)
+static troupe_status scene_add_model(struct compile *c, uint32_t index, struct troupe_error *error)
 {
 	const struct sdf_model *from = &c->sdf->models.at[index];
 	bool fixed = c->fixed[index];
@@ -309,9 +311,9 @@ static troupe_status add_model(struct compile *c, uint32_t index, struct troupe_
 	};
 	uint32_t self = c->models.count;
 	if (!fixed)
-		add_bodies(c, self, from->link_first, from->link_count);
-	add_links(c, self, fixed, from->link_first, from->link_count);
-	add_geoms(c, self, fixed, from->link_first, from->link_count, model.body_first);
+		scene_add_bodies(c, self, from->link_first, from->link_count);
+	scene_add_links(c, self, fixed, from->link_first, from->link_count);
+	scene_add_geoms(c, self, fixed, from->link_first, from->link_count, model.body_first);
 	if (!fixed)
 		for (uint32_t i = from->joint_first; i < from->joint_first + from->joint_count; i++)
 			scene_add_joint(c, i, from->file, self);
@@ -323,7 +325,7 @@ static troupe_status add_model(struct compile *c, uint32_t index, struct troupe_
 		uint32_t body = c->links.at[c->link_index[link]].body;
 		model.frame_body = body - model.body_first;
 		model.in_body = pose_mul(pose_inverse(c->bodies.at[body].reference), from->in_world);
-		troupe_status status = check_positions(c, &model, from->file, error);
+		troupe_status status = scene_check_positions(c, &model, from->file, error);
 		if (status)
 			return status;
 	} else {
@@ -334,7 +336,7 @@ static troupe_status add_model(struct compile *c, uint32_t index, struct troupe_
 	return TROUPE_OK;
 }
 
-static void find_top_models(struct compile *c)
+static void scene_find_top_models(struct compile *c)
 {
 	for (uint32_t i = 0; i < c->sdf->models.count; i++) {
 		uint32_t parent = c->sdf->models.at[i].parent;
@@ -345,7 +347,8 @@ static void find_top_models(struct compile *c)
 
 /* Handles an error of a model. With options->on_error, reports it and returns TROUPE_OK, so that the other models are
  * compiled too; else returns its status. */
-static troupe_status tell(struct compile *c, const struct scene_options *options, const struct troupe_error *error)
+static troupe_status scene_tell(
+	struct compile *c, const struct scene_options *options, const struct troupe_error *error)
 {
 	if (!options->on_error)
 		return error->status;
@@ -355,18 +358,19 @@ static troupe_status tell(struct compile *c, const struct scene_options *options
 	return TROUPE_OK;
 }
 
-static troupe_status add_models(struct compile *c, const struct scene_options *options, struct troupe_error *error)
+static troupe_status scene_add_models(
+	struct compile *c, const struct scene_options *options, struct troupe_error *error)
 {
-	find_top_models(c);
-	find_measured_joints(c);
-	weld_links(c);
+	scene_find_top_models(c);
+	scene_find_measured_joints(c);
+	scene_weld_links(c);
 	for (uint32_t i = 0; i < c->sdf->models.count; i += c->sdf->models.at[i].model_count) {
-		troupe_status status = add_model(c, i, error);
-		if (status && tell(c, options, error))
+		troupe_status status = scene_add_model(c, i, error);
+		if (status && scene_tell(c, options, error))
 			return status;
 	}
 	troupe_status actors = scene_add_actors(c, error);
-	if (actors && tell(c, options, error))
+	if (actors && scene_tell(c, options, error))
 		return actors;
 	if (c->first.status) { /* the next parts need all models without errors */
 		*error = c->first;
@@ -386,7 +390,8 @@ static troupe_status add_models(struct compile *c, const struct scene_options *o
 
 /* --- the whole -------------------------------------------------------------------------------------------------- */
 
-static void compile_init(struct compile *c, const struct sdf_world *world, struct scene *scene, struct scene_owned *own)
+static void scene_compile_init(
+	struct compile *c, const struct sdf_world *world, struct scene *scene, struct scene_owned *own)
 {
 	uint32_t links = world->links.count;
 	*c = (struct compile){.scene = scene, .sdf = world, .own = own, .arena = &own->arena};
@@ -401,7 +406,7 @@ static void compile_init(struct compile *c, const struct sdf_world *world, struc
 	c->link_tie = arena_array(&c->scratch, const char *, links);
 }
 
-static void compile_fini(struct compile *c)
+static void scene_compile_fini(struct compile *c)
 {
 	vec_free(&c->models);
 	vec_free(&c->bodies);
@@ -417,7 +422,7 @@ static void compile_fini(struct compile *c)
 	arena_fini(&c->scratch);
 }
 
-static void add_lights(struct scene *scene, const struct sdf_world *world)
+static void scene_add_lights(struct scene *scene, const struct sdf_world *world)
 {
 	scene->lights = mem_alloc(world->lights.count * sizeof *scene->lights);
 	for (uint32_t i = 0; i < world->lights.count; i++) {
@@ -448,7 +453,7 @@ bool scene_add_light_at(struct scene *scene, uint32_t place, const char *name)
 }
 
 /* The lowest place for a light that is added. SCENE_NONE: too many were added. */
-static uint32_t vacant_place(const struct scene *scene)
+static uint32_t scene_vacant_place(const struct scene *scene)
 {
 	uint32_t place = 0, of_file = 0;
 	for (; place < scene->light_count; place++) {
@@ -461,7 +466,7 @@ static uint32_t vacant_place(const struct scene *scene)
 
 uint32_t scene_add_light(struct scene *scene, const char *name)
 {
-	uint32_t place = vacant_place(scene);
+	uint32_t place = scene_vacant_place(scene);
 	if (place != SCENE_NONE)
 		(void)scene_add_light_at(scene, place, name);
 	return place;
@@ -504,7 +509,7 @@ bool scene_add_link_light_at(struct scene *scene, uint32_t place, uint32_t model
 
 uint32_t scene_add_link_light(struct scene *scene, uint32_t model, uint32_t light)
 {
-	uint32_t place = vacant_place(scene);
+	uint32_t place = scene_vacant_place(scene);
 	return place != SCENE_NONE && scene_add_link_light_at(scene, place, model, light) ? place : SCENE_NONE;
 }
 
@@ -531,7 +536,7 @@ uint32_t scene_link_light(const struct scene *scene, uint32_t model, uint32_t li
 }
 
 /* Moves the arrays that grew during compilation to the scene, which owns them from now on. */
-static void hand_over(struct compile *c)
+static void scene_hand_over(struct compile *c)
 {
 	struct scene *scene = c->scene;
 	scene->levels = c->levels.at;
@@ -541,7 +546,7 @@ static void hand_over(struct compile *c)
 		vec_push(&scene->warnings, c->warnings.at[i]);
 }
 
-static void keep_warning(void *ctx, const char *text)
+static void scene_keep_warning(void *ctx, const char *text)
 {
 	scene_warn(ctx, NULL, "%s", text);
 }
@@ -558,22 +563,22 @@ troupe_status scene_create(const struct sdf_world *world, const struct scene_opt
 	scene->step_s = world->physics.max_step_size;
 	scene->real_time_factor = world->physics.real_time_factor;
 	scene->secondaries = SCENE_NONE;
-	add_lights(scene, world);
+	scene_add_lights(scene, world);
 	struct compile c;
 	scene->own = mem_alloc(sizeof *scene->own);
-	compile_init(&c, world, scene, scene->own);
+	scene_compile_init(&c, world, scene, scene->own);
 	struct troupe_error unwanted;
 	error = error ? error : &unwanted;
-	troupe_status status = add_models(&c, options, error);
+	troupe_status status = scene_add_models(&c, options, error);
 	if (!status) {
 		scene_install(&c, NULL);
 		scene->file_last_id = scene->last_id;
 		for (uint32_t j = 0; j < scene->joint_count; j++)
-			bend_find_begin(scene, j, keep_warning, &c);
+			bend_find_begin(scene, j, scene_keep_warning, &c);
 		status = scene_add_levels(&c, options, error);
 	}
-	hand_over(&c);
-	compile_fini(&c);
+	scene_hand_over(&c);
+	scene_compile_fini(&c);
 	if (status) {
 		scene_destroy(scene);
 		return status;
@@ -593,13 +598,13 @@ void scene_parts_destroy(struct scene_parts *parts)
 	if (!parts)
 		return;
 	scene_free_owned(parts->compiled.own);
-	compile_fini(&parts->compiled);
+	scene_compile_fini(&parts->compiled);
 	free(parts);
 }
 
 /* Hulls and surfaces are made from meshes alone. A hull or surface about which there was a warning is made again,
  * because the warning names the model. */
-static void use_again(struct compile *c, struct scene_parts *before)
+static void scene_use_again(struct compile *c, struct scene_parts *before)
 {
 	struct compile *old = &before->compiled;
 	if (!old->warnings.count) {
@@ -620,10 +625,10 @@ troupe_status scene_compile(
 	struct troupe_error unwanted;
 	error = error ? error : &unwanted;
 	struct scene_parts *parts = mem_alloc(sizeof *parts);
-	compile_init(&parts->compiled, &sdf->worlds.at[0], NULL, mem_alloc(sizeof(struct scene_owned)));
+	scene_compile_init(&parts->compiled, &sdf->worlds.at[0], NULL, mem_alloc(sizeof(struct scene_owned)));
 	if (before)
-		use_again(&parts->compiled, before);
-	troupe_status status = add_models(&parts->compiled, &options, error);
+		scene_use_again(&parts->compiled, before);
+	troupe_status status = scene_add_models(&parts->compiled, &options, error);
 	if (!status && parts->compiled.models.count != 1)
 		status = fail(error, TROUPE_EWORLD,
 			"%s: nothing that can be added: expected one model, or an actor with a script or plug-in",
@@ -645,7 +650,7 @@ troupe_status scene_add(struct scene *scene, struct scene_parts *parts, struct s
 		return fail(error, TROUPE_EINVAL, "%s: its places are taken", sdf->path);
 	const struct scene_model *m = &scene->models[model];
 	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
-		bend_find_begin(scene, j, keep_warning, c);
+		bend_find_begin(scene, j, scene_keep_warning, c);
 	*ret_warning = c->warnings.count ? c->warnings.at[0] : "";
 	*ret_model = model;
 	scene->models[model].created = true;
@@ -711,7 +716,7 @@ uint32_t scene_find_id(const struct scene *scene, uint64_t id)
 }
 
 /* "J", "nested::J" and "model::nested::J" all name joint J of `model`. */
-static bool names(const char *scoped, const char *model, const char *name)
+static bool scene_names(const char *scoped, const char *model, const char *name)
 {
 	if (!strcmp(scoped, name))
 		return true;
@@ -724,7 +729,7 @@ uint32_t scene_find_link(const struct scene *scene, uint32_t model, const char *
 {
 	const struct scene_model *m = &scene->models[model];
 	for (uint32_t i = m->link_first; i < m->link_first + m->link_count; i++)
-		if (names(scene->links[i].scoped, m->name, name))
+		if (scene_names(scene->links[i].scoped, m->name, name))
 			return i;
 	return SCENE_NONE;
 }
@@ -733,7 +738,7 @@ uint32_t scene_find_joint(const struct scene *scene, uint32_t model, const char 
 {
 	const struct scene_model *m = &scene->models[model];
 	for (uint32_t i = m->joint_first; i < m->joint_first + m->joint_count; i++)
-		if (names(scene->joints[i].scoped, m->name, name))
+		if (scene_names(scene->joints[i].scoped, m->name, name))
 			return i;
 	return SCENE_NONE;
 }

@@ -5,13 +5,13 @@
 #include "topic/table.h"
 
 /* "/world/w/model/a/model/b": the model may be nested in others. */
-static const char *path_of_model(
+static const char *sensor_name_path_of_model(
 	struct arena *arena, const struct scene *scene, const struct sdf_world *world, uint32_t model)
 {
 	const struct sdf_model *m = &world->models.at[model];
 	if (m->parent == SDF_NONE)
 		return arena_printf(arena, "/world/%s/model/%s", scene->name, m->name);
-	return arena_printf(arena, "%s/model/%s", path_of_model(arena, scene, world, m->parent), m->name);
+	return arena_printf(arena, "%s/model/%s", sensor_name_path_of_model(arena, scene, world, m->parent), m->name);
 }
 
 const char *sensor_name_path(
@@ -19,14 +19,14 @@ const char *sensor_name_path(
 {
 	if (sensor->link != SDF_NONE)
 		return arena_printf(arena, "%s/link/%s/sensor/%s",
-			path_of_model(arena, scene, world, world->links.at[sensor->link].model),
+			sensor_name_path_of_model(arena, scene, world, world->links.at[sensor->link].model),
 			world->links.at[sensor->link].name, sensor->name);
 	return arena_printf(arena, "%s/joint/%s/sensor/%s",
-		path_of_model(arena, scene, world, world->joints.at[sensor->joint].model),
+		sensor_name_path_of_model(arena, scene, world, world->joints.at[sensor->joint].model),
 		world->joints.at[sensor->joint].name, sensor->name);
 }
 
-static const char *with_slash(struct arena *arena, const char *topic)
+static const char *sensor_name_with_slash(struct arena *arena, const char *topic)
 {
 	return *topic == '/' ? arena_strdup(arena, topic) : arena_printf(arena, "/%s", topic);
 }
@@ -34,7 +34,7 @@ static const char *with_slash(struct arena *arena, const char *topic)
 const char *sensor_name_given(struct arena *arena, const struct sdf_sensor *sensor)
 {
 	const char *own = sdf_sensor_topic(sensor);
-	return own ? with_slash(arena, own) : NULL;
+	return own ? sensor_name_with_slash(arena, own) : NULL;
 }
 
 const char *sensor_name_trigger(
@@ -46,7 +46,7 @@ const char *sensor_name_trigger(
 	int bytes;
 	const char *stem = sensor_kind_topic_stem(sensor->kind, &bytes);
 	const char *own = settings->cameras->trigger_topic, *given = sensor_name_given(arena, sensor);
-	char *name = own && *own ? arena_printf(arena, "%s", with_slash(arena, own))
+	char *name = own && *own ? arena_printf(arena, "%s", sensor_name_with_slash(arena, own))
 		     : given     ? arena_printf(arena, "%s/trigger", given)
 			     : arena_printf(arena, "%s%s%.*s/trigger", sensor_name_path(arena, scene, world, sensor),
 				       bytes ? "/" : "", bytes, stem);

@@ -6,7 +6,7 @@
 #include "scene/scene.h"
 
 /* The half extent of a rotated box of these half edges along each axis. */
-static struct vec3 reach_of_box(struct quat q, struct vec3 half)
+static struct vec3 scene_shape_reach_of_box(struct quat q, struct vec3 half)
 {
 	struct mat3 r = quat_matrix(q);
 	return (struct vec3){
@@ -17,29 +17,29 @@ static struct vec3 reach_of_box(struct quat q, struct vec3 half)
 }
 
 /* A disc of radius r, normal to a unit vector a, reaches r sqrt(1 - a_i^2) along axis i. */
-static double reach_of_disc(double radius, double along)
+static double scene_shape_reach_of_disc(double radius, double along)
 {
 	double across = 1 - along * along;
 	return across > 0 ? radius * sqrt(across) : 0;
 }
 
 /* For shapes with an axis of rotation: the direction of the shape's own z. */
-static struct vec3 axis_of(struct quat q)
+static struct vec3 scene_shape_axis_of(struct quat q)
 {
 	struct mat3 r = quat_matrix(q);
 	return (struct vec3){r.m[0][2], r.m[1][2], r.m[2][2]};
 }
 
-static struct vec3 reach_of_cylinder(struct vec3 axis, double radius, double half)
+static struct vec3 scene_shape_reach_of_cylinder(struct vec3 axis, double radius, double half)
 {
 	return (struct vec3){
-		fabs(axis.x) * half + reach_of_disc(radius, axis.x),
-		fabs(axis.y) * half + reach_of_disc(radius, axis.y),
-		fabs(axis.z) * half + reach_of_disc(radius, axis.z),
+		fabs(axis.x) * half + scene_shape_reach_of_disc(radius, axis.x),
+		fabs(axis.y) * half + scene_shape_reach_of_disc(radius, axis.y),
+		fabs(axis.z) * half + scene_shape_reach_of_disc(radius, axis.z),
 	};
 }
 
-static struct vec3 reach_of_capsule(struct vec3 axis, double radius, double half)
+static struct vec3 scene_shape_reach_of_capsule(struct vec3 axis, double radius, double half)
 {
 	return (struct vec3){
 		fabs(axis.x) * half + radius,
@@ -48,7 +48,7 @@ static struct vec3 reach_of_capsule(struct vec3 axis, double radius, double half
 	};
 }
 
-static struct vec3 reach_of_ellipsoid(struct quat q, struct vec3 s)
+static struct vec3 scene_shape_reach_of_ellipsoid(struct quat q, struct vec3 s)
 {
 	struct mat3 r = quat_matrix(q);
 	double reach[3];
@@ -60,14 +60,14 @@ static struct vec3 reach_of_ellipsoid(struct quat q, struct vec3 s)
 }
 
 /* The box of the apex and of the base. */
-static struct aabb box_of_cone(struct vec3 axis, struct vec3 at, double radius, double half)
+static struct aabb scene_shape_box_of_cone(struct vec3 axis, struct vec3 at, double radius, double half)
 {
 	struct vec3 up = vec3_scale(axis, half), apex = vec3_add(at, up);
-	struct vec3 base = vec3_sub(at, up), disc = reach_of_cylinder(axis, radius, 0);
+	struct vec3 base = vec3_sub(at, up), disc = scene_shape_reach_of_cylinder(axis, radius, 0);
 	return aabb_join((struct aabb){apex, apex}, (struct aabb){vec3_sub(base, disc), vec3_add(base, disc)});
 }
 
-static struct aabb box_of_points(struct pose pose, const struct vec3 *points, uint32_t count)
+static struct aabb scene_shape_box_of_points(struct pose pose, const struct vec3 *points, uint32_t count)
 {
 	struct aabb box = AABB_NONE;
 	for (uint32_t i = 0; i < count; i++) {
@@ -78,18 +78,18 @@ static struct aabb box_of_points(struct pose pose, const struct vec3 *points, ui
 }
 
 /* Encloses the turned box that the surface has in its own frame. */
-static struct aabb box_of_trimesh(struct pose pose, const struct trimesh *trimesh)
+static struct aabb scene_shape_box_of_trimesh(struct pose pose, const struct trimesh *trimesh)
 {
 	const struct aabb *b = &trimesh->box;
 	struct vec3 corners[8];
 	for (int i = 0; i < 8; i++)
 		corners[i] =
 			(struct vec3){i & 1 ? b->hi.x : b->lo.x, i & 2 ? b->hi.y : b->lo.y, i & 4 ? b->hi.z : b->lo.z};
-	return box_of_points(pose, corners, 8);
+	return scene_shape_box_of_points(pose, corners, 8);
 }
 
 /* The half space under a plane: it has a bound only if the plane's normal lies along an axis. */
-static struct aabb half_space(struct vec3 normal, struct vec3 point)
+static struct aabb scene_shape_half_space(struct vec3 normal, struct vec3 point)
 {
 	struct aabb box = AABB_ALL;
 	if (normal.x == 0 && normal.y == 0)
@@ -101,7 +101,7 @@ static struct aabb half_space(struct vec3 normal, struct vec3 point)
 	return box;
 }
 
-static struct aabb shape_bounded(struct aabb box)
+static struct aabb scene_shape_bounded(struct aabb box)
 {
 	const struct vec3 far = {2 * SCENE_POSITION_MAX, 2 * SCENE_POSITION_MAX, 2 * SCENE_POSITION_MAX};
 	return (struct aabb){vec3_max(box.lo, vec3_scale(far, -1)), vec3_min(box.hi, far)};
@@ -119,30 +119,30 @@ struct aabb scene_shape_box(const struct scene_geom *geom, struct pose pose)
 		return AABB_NONE;
 	switch (geom->kind) {
 	case SCENE_BOX:
-		reach = reach_of_box(pose.q, geom->size);
+		reach = scene_shape_reach_of_box(pose.q, geom->size);
 		break;
 	case SCENE_SPHERE:
 		reach = (struct vec3){geom->size.x, geom->size.x, geom->size.x};
 		break;
 	case SCENE_CYLINDER:
-		reach = reach_of_cylinder(axis_of(pose.q), geom->size.x, geom->size.z);
+		reach = scene_shape_reach_of_cylinder(scene_shape_axis_of(pose.q), geom->size.x, geom->size.z);
 		break;
 	case SCENE_CAPSULE:
-		reach = reach_of_capsule(axis_of(pose.q), geom->size.x, geom->size.z);
+		reach = scene_shape_reach_of_capsule(scene_shape_axis_of(pose.q), geom->size.x, geom->size.z);
 		break;
 	case SCENE_ELLIPSOID:
-		reach = reach_of_ellipsoid(pose.q, geom->size);
+		reach = scene_shape_reach_of_ellipsoid(pose.q, geom->size);
 		break;
 	case SCENE_CONE:
-		return box_of_cone(axis_of(pose.q), pose.p, geom->size.x, geom->size.z);
+		return scene_shape_box_of_cone(scene_shape_axis_of(pose.q), pose.p, geom->size.x, geom->size.z);
 	case SCENE_CONVEX:
-		return box_of_points(pose, geom->hull->points.at, geom->hull->points.count);
+		return scene_shape_box_of_points(pose, geom->hull->points.at, geom->hull->points.count);
 	case SCENE_MESH:
 	case SCENE_HEIGHTMAP:
-		return box_of_trimesh(pose, geom->trimesh);
+		return scene_shape_box_of_trimesh(pose, geom->trimesh);
 	case SCENE_PLANE: {
-		struct aabb box = half_space(quat_rotate(pose.q, geom->size), pose.p);
-		return geom->body == SCENE_NONE ? box : shape_bounded(box);
+		struct aabb box = scene_shape_half_space(quat_rotate(pose.q, geom->size), pose.p);
+		return geom->body == SCENE_NONE ? box : scene_shape_bounded(box);
 	}
 	}
 	return (struct aabb){vec3_sub(pose.p, reach), vec3_add(pose.p, reach)};

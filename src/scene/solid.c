@@ -15,30 +15,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *file_of(const struct compile *c, const struct sdf_collision *from)
+static const char *scene_solid_file_of(const struct compile *c, const struct sdf_collision *from)
 {
 	return c->sdf->models.at[c->sdf->links.at[from->link].model].file;
 }
 
-static const char *model_of(const struct compile *c, const struct sdf_collision *from)
+static const char *scene_solid_model_of(const struct compile *c, const struct sdf_collision *from)
 {
 	return c->sdf->models.at[c->sdf->links.at[from->link].model].scoped;
 }
 
-static void leave_out(struct compile *c, const struct sdf_collision *from, const char *why)
+static void scene_solid_leave_out(struct compile *c, const struct sdf_collision *from, const char *why)
 {
 	/* one warning is enough if troupe can make no hulls at all */
 	scene_warn(c, strstr(why, "built without") ? "hull" : NULL,
-		"%s:%u: collision '%s' of model '%s' is left out: %s", file_of(c, from), from->line, from->name,
-		model_of(c, from), why);
+		"%s:%u: collision '%s' of model '%s' is left out: %s", scene_solid_file_of(c, from), from->line,
+		from->name, scene_solid_model_of(c, from), why);
 }
 
 /* --- hulls ------------------------------------------------------------------------------------------------------ */
 
-typedef VEC(struct vec3) point_list;
+typedef VEC(struct vec3) scene_solid_point_list;
 
 /* The points of these triangles, each once, in the order of first use. */
-static void points_of(const struct mesh *mesh, uint32_t first, uint32_t count, point_list *points)
+static void scene_solid_points_of(
+	const struct mesh *mesh, uint32_t first, uint32_t count, scene_solid_point_list *points)
 {
 	bool *used = mem_alloc(mesh->points.count + 1);
 	for (uint32_t i = 3 * first; i < 3 * (first + count); i++) {
@@ -52,7 +53,7 @@ static void points_of(const struct mesh *mesh, uint32_t first, uint32_t count, p
 
 /* Keeps the points that are farthest in directions spread evenly over the sphere (a golden spiral) and along the
  * axes. A finely divided surface loses only points between them. */
-static void thin_out(point_list *points)
+static void scene_solid_thin_out(scene_solid_point_list *points)
 {
 	enum { DIRECTIONS = HULL_CORNERS_MAX - 6 };
 	static const struct vec3 axes[6] = {{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1}};
@@ -75,29 +76,29 @@ static void thin_out(point_list *points)
 	free(kept);
 }
 
-static void add_hull(struct compile *c, const struct sdf_collision *from, const struct mesh *mesh, uint32_t first,
-	uint32_t count, struct solid *solid, enum compile_solid kind)
+static void scene_solid_add_hull(struct compile *c, const struct sdf_collision *from, const struct mesh *mesh,
+	uint32_t first, uint32_t count, struct solid *solid, enum compile_solid kind)
 {
 	struct hull *hull = mem_alloc(sizeof *hull);
 	struct troupe_error error;
-	point_list points = {0};
-	points_of(mesh, first, count, &points);
+	scene_solid_point_list points = {0};
+	scene_solid_points_of(mesh, first, count, &points);
 	troupe_status status = hull_make(points.at, points.count, hull, &error);
 	if (!status && hull->points.count > HULL_CORNERS_MAX) {
 		scene_warn(c, NULL,
 			"%s:%u: collision '%s' of model '%s': its hull has %u corners, of which %d are kept",
-			file_of(c, from), from->line, from->name, model_of(c, from), hull->points.count,
-			HULL_CORNERS_MAX);
+			scene_solid_file_of(c, from), from->line, from->name, scene_solid_model_of(c, from),
+			hull->points.count, HULL_CORNERS_MAX);
 		points.count = 0;
 		for (uint32_t i = 0; i < hull->points.count; i++)
 			vec_push(&points, hull->points.at[i]);
 		hull_fini(hull);
-		thin_out(&points);
+		scene_solid_thin_out(&points);
 		status = hull_make(points.at, points.count, hull, &error);
 	}
 	vec_free(&points);
 	if (status) {
-		leave_out(c, from, error.text);
+		scene_solid_leave_out(c, from, error.text);
 		free(hull);
 		return;
 	}
@@ -105,7 +106,7 @@ static void add_hull(struct compile *c, const struct sdf_collision *from, const 
 	solid->count[kind]++;
 }
 
-static void make_solid(struct compile *c, const struct sdf_collision *from, const struct mesh *mesh,
+static void scene_solid_make(struct compile *c, const struct sdf_collision *from, const struct mesh *mesh,
 	struct solid *solid, enum compile_solid kind)
 {
 	solid->tried[kind] = true;
@@ -116,15 +117,16 @@ static void make_solid(struct compile *c, const struct sdf_collision *from, cons
 		vec_push(&c->own->trimeshes, trimesh);
 		solid->count[kind] = 1;
 	} else if (kind == SOLID_WHOLE) {
-		add_hull(c, from, mesh, 0, mesh->corners.count / 3, solid, kind);
+		scene_solid_add_hull(c, from, mesh, 0, mesh->corners.count / 3, solid, kind);
 	} else {
 		for (uint32_t i = 0; i < mesh->parts.count; i++)
 			if (mesh->parts.at[i].count)
-				add_hull(c, from, mesh, mesh->parts.at[i].first, mesh->parts.at[i].count, solid, kind);
+				scene_solid_add_hull(
+					c, from, mesh, mesh->parts.at[i].first, mesh->parts.at[i].count, solid, kind);
 	}
 }
 
-static void add_mesh(struct compile *c, const struct sdf_collision *from, const struct mesh *mesh,
+static void scene_solid_add_mesh(struct compile *c, const struct sdf_collision *from, const struct mesh *mesh,
 	enum compile_solid kind, struct scene_geom geom, scene_geoms *out)
 {
 	uint32_t room = c->solids.count;
@@ -132,7 +134,7 @@ static void add_mesh(struct compile *c, const struct sdf_collision *from, const 
 		(void)vec_append(&c->solids, mesh->id + 1 - room);
 	struct solid *solid = &c->solids.at[mesh->id];
 	if (!solid->tried[kind])
-		make_solid(c, from, mesh, solid, kind);
+		scene_solid_make(c, from, mesh, solid, kind);
 	for (uint32_t i = solid->first[kind]; i < solid->first[kind] + solid->count[kind]; i++) {
 		geom.kind = kind == SOLID_TRIMESH ? SCENE_MESH : SCENE_CONVEX;
 		geom.hull = kind == SOLID_TRIMESH ? NULL : c->own->hulls.at[i];
@@ -163,7 +165,8 @@ struct trimesh_grid scene_heightmap(const struct sdf_shape *shape)
 	return grid;
 }
 
-static void add_heightmap(struct compile *c, const struct sdf_collision *from, struct scene_geom geom, scene_geoms *out)
+static void scene_solid_add_heightmap(
+	struct compile *c, const struct sdf_collision *from, struct scene_geom geom, scene_geoms *out)
 {
 	struct trimesh *trimesh = mem_alloc(sizeof *trimesh);
 	trimesh_of_grid(scene_heightmap(&from->shape), trimesh);
@@ -175,7 +178,7 @@ static void add_heightmap(struct compile *c, const struct sdf_collision *from, s
 
 /* --- all -------------------------------------------------------------------------------------------------------- */
 
-static void add_file(
+static void scene_solid_add_file(
 	struct compile *c, const struct sdf_collision *from, bool stands, struct scene_geom geom, scene_geoms *out)
 {
 	const struct sdf_shape *shape = &from->shape;
@@ -183,20 +186,20 @@ static void add_file(
 		enum compile_solid kind = stands ? SOLID_TRIMESH : SOLID_PARTS;
 		if (shape->way != SDF_MESH_AS_FITS)
 			kind = shape->way == SDF_MESH_ONE_HULL ? SOLID_WHOLE : SOLID_PARTS;
-		add_mesh(c, from, shape->pieces ? shape->pieces : shape->mesh, kind, geom, out);
+		scene_solid_add_mesh(c, from, shape->pieces ? shape->pieces : shape->mesh, kind, geom, out);
 	} else if (shape->kind == SDF_POLYLINE && stands && shape->mesh) {
-		add_mesh(c, from, shape->mesh, SOLID_TRIMESH, geom, out);
+		scene_solid_add_mesh(c, from, shape->mesh, SOLID_TRIMESH, geom, out);
 	} else if (shape->kind == SDF_POLYLINE && !stands && shape->pieces) {
-		add_mesh(c, from, shape->pieces, SOLID_PARTS, geom, out);
+		scene_solid_add_mesh(c, from, shape->pieces, SOLID_PARTS, geom, out);
 	} else if (shape->kind == SDF_HEIGHTMAP && shape->image) {
 		if (stands)
-			add_heightmap(c, from, geom, out);
+			scene_solid_add_heightmap(c, from, geom, out);
 		else
-			leave_out(c, from, "a heightmap on a link that can move");
+			scene_solid_leave_out(c, from, "a heightmap on a link that can move");
 	} /* else the loader has reported the reason */
 }
 
-static bool is_ball(struct vec3 radii)
+static bool scene_solid_is_ball(struct vec3 radii)
 {
 	return radii.x == radii.y && radii.y == radii.z;
 }
@@ -224,7 +227,7 @@ void scene_add_shape(
 		geom.size.z = shape->length / 2;
 		break;
 	case SDF_ELLIPSOID:
-		geom.kind = is_ball(shape->size) ? SCENE_SPHERE : SCENE_ELLIPSOID;
+		geom.kind = scene_solid_is_ball(shape->size) ? SCENE_SPHERE : SCENE_ELLIPSOID;
 		geom.size = shape->size;
 		break;
 	case SDF_PLANE:
@@ -232,22 +235,22 @@ void scene_add_shape(
 		geom.size = shape->normal;
 		if (!stands) {
 			scene_warn(c, "plane on a dynamic model",
-				"%s:%u: collision '%s': a plane on a link that can move is left out", file_of(c, from),
-				from->line, from->name);
+				"%s:%u: collision '%s': a plane on a link that can move is left out",
+				scene_solid_file_of(c, from), from->line, from->name);
 			return;
 		}
 		break;
 	case SDF_MESH:
 	case SDF_POLYLINE:
 	case SDF_HEIGHTMAP:
-		add_file(c, from, stands, geom, out);
+		scene_solid_add_file(c, from, stands, geom, out);
 		return;
 	case SDF_EMPTY:
 		return;
 	case SDF_IMAGE:
 		scene_warn(c, "image",
 			"%s:%u: collision '%s': no contact with shapes of kind 'image'; they are left out",
-			file_of(c, from), from->line, from->name);
+			scene_solid_file_of(c, from), from->line, from->name);
 		return;
 	}
 	vec_push(out, geom);

@@ -16,16 +16,16 @@ _Static_assert(sizeof(struct joint_state) == 2 * 8, "a joint is two words");
 
 _Static_assert(sizeof(struct body_anchor) == 7 * 8, "an anchor is seven words");
 
-enum { BODY_WORDS = 13, JOINT_WORDS = 2, ANCHOR_WORDS = 7 };
+enum { STATE_BODY_WORDS = 13, JOINT_WORDS = 2, STATE_ANCHOR_WORDS = 7 };
 
 enum { LINE_WORDS = 8 };
 
-static uint32_t lines_of(const struct state_model *model)
+static uint32_t state_lines_of(const struct state_model *model)
 {
 	return (model->words + LINE_WORDS - 1) / LINE_WORDS;
 }
 
-static void fit_models(struct state *state)
+static void state_fit_models(struct state *state)
 {
 	const struct scene_room *room = &state->scene->room;
 	state->models = mem_grow(
@@ -39,7 +39,7 @@ static void fit_models(struct state *state)
 	state->room = *room;
 }
 
-static void fit_words(struct state *state)
+static void state_fit_words(struct state *state)
 {
 	if (state->lines.end <= state->line_room && state->initial)
 		return;
@@ -51,7 +51,7 @@ static void fit_words(struct state *state)
 	state->line_room = room;
 }
 
-static void lay_out_joint(struct state *state, uint32_t joint)
+static void state_lay_out_joint(struct state *state, uint32_t joint)
 {
 	struct state_model *model = &state->models[state->scene->joints[joint].model];
 	state->joint_offset[joint] = model->words;
@@ -59,40 +59,40 @@ static void lay_out_joint(struct state *state, uint32_t joint)
 }
 
 /* Bodies and the model's own joints. The words of the world's joints follow them, before all other words. */
-static void lay_out_parts(struct state *state, uint32_t model)
+static void state_lay_out_parts(struct state *state, uint32_t model)
 {
 	const struct scene_model *m = &state->scene->models[model];
-	state->models[model] = (struct state_model){.words = m->body_count * BODY_WORDS, .next = 1};
+	state->models[model] = (struct state_model){.words = m->body_count * STATE_BODY_WORDS, .next = 1};
 	memset(state->impulses[model].count, 0, sizeof state->impulses[model].count);
 	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
-		lay_out_joint(state, j);
+		state_lay_out_joint(state, j);
 }
 
-static void lay_out_couplings(struct state *state, uint32_t joint)
+static void state_lay_out_couplings(struct state *state, uint32_t joint)
 {
 	struct state_model *model = &state->models[state->scene->joints[joint].model];
 	state->joint_coupling[joint] = model->words;
 	model->words += scene_joint_couplings(&state->scene->joints[joint]);
 }
 
-static void lay_out_own_couplings(struct state *state, uint32_t model)
+static void state_lay_out_own_couplings(struct state *state, uint32_t model)
 {
 	const struct scene_model *m = &state->scene->models[model];
 	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
-		lay_out_couplings(state, j);
+		state_lay_out_couplings(state, j);
 }
 
-static void lay_out_rest(struct state *state, uint32_t model, uint32_t system_words)
+static void state_lay_out_rest(struct state *state, uint32_t model, uint32_t system_words)
 {
 	struct state_model *m = &state->models[model];
 	uint32_t bodies = state->scene->models[model].body_count;
-	m->words += bodies ? bodies * ANCHOR_WORDS + 1 : 0; /* anchors, still */
+	m->words += bodies ? bodies * STATE_ANCHOR_WORDS + 1 : 0; /* anchors, still */
 	m->system_first = m->words;
 	m->words += system_words;
-	m->offset = ranges_take(&state->lines, lines_of(m)) * LINE_WORDS;
+	m->offset = ranges_take(&state->lines, state_lines_of(m)) * LINE_WORDS;
 }
 
-static void place_bodies(struct state *state, uint32_t model)
+static void state_place_bodies(struct state *state, uint32_t model)
 {
 	const struct scene_model *m = &state->scene->models[model];
 	struct body_state *bodies = state_bodies(state, model, false);
@@ -106,20 +106,20 @@ struct state *state_create(const struct scene *scene, const uint32_t *system_wor
 {
 	struct state *state = mem_alloc(sizeof *state);
 	state->scene = scene;
-	fit_models(state);
+	state_fit_models(state);
 	for (uint32_t m = 0; m < scene->model_count; m++)
-		lay_out_parts(state, m);
+		state_lay_out_parts(state, m);
 	for (uint32_t i = 0; i < scene->world_joints.count; i++)
-		lay_out_joint(state, scene->world_joints.at[i]);
+		state_lay_out_joint(state, scene->world_joints.at[i]);
 	for (uint32_t m = 0; m < scene->model_count; m++)
-		lay_out_own_couplings(state, m);
+		state_lay_out_own_couplings(state, m);
 	for (uint32_t i = 0; i < scene->world_joints.count; i++)
-		lay_out_couplings(state, scene->world_joints.at[i]);
+		state_lay_out_couplings(state, scene->world_joints.at[i]);
 	for (uint32_t m = 0; m < scene->model_count; m++)
-		lay_out_rest(state, m, system_words ? system_words[m] : 0);
-	fit_words(state);
+		state_lay_out_rest(state, m, system_words ? system_words[m] : 0);
+	state_fit_words(state);
 	for (uint32_t m = 0; m < scene->model_count; m++)
-		place_bodies(state, m);
+		state_place_bodies(state, m);
 	for (uint32_t j = 0; j < scene->joint_count; j++)
 		bend_begin(state, j);
 	state_set_initial(state);
@@ -135,20 +135,20 @@ void state_add_world(struct state *state, uint32_t words)
 
 void state_add(struct state *state, uint32_t model, uint32_t system_words)
 {
-	fit_models(state);
-	lay_out_parts(state, model);
-	lay_out_own_couplings(state, model);
-	lay_out_rest(state, model, system_words);
-	fit_words(state);
+	state_fit_models(state);
+	state_lay_out_parts(state, model);
+	state_lay_out_own_couplings(state, model);
+	state_lay_out_rest(state, model, system_words);
+	state_fit_words(state);
 	if (state->models[model].words)
 		memset(state_words(state, model, false), 0, state->models[model].words * 8);
-	place_bodies(state, model);
+	state_place_bodies(state, model);
 	const struct scene_model *m = &state->scene->models[model];
 	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
 		bend_begin(state, j);
 }
 
-static void free_impulses(struct state_impulses *impulses)
+static void state_free_impulses(struct state_impulses *impulses)
 {
 	for (int i = 0; i < STATE_COPIES; i++)
 		free(impulses->at[i]);
@@ -158,9 +158,9 @@ static void free_impulses(struct state_impulses *impulses)
 void state_remove(struct state *state, uint32_t model)
 {
 	struct state_model *m = &state->models[model];
-	ranges_give(&state->lines, m->offset / LINE_WORDS, lines_of(m));
+	ranges_give(&state->lines, m->offset / LINE_WORDS, state_lines_of(m));
 	*m = (struct state_model){0};
-	free_impulses(&state->impulses[model]);
+	state_free_impulses(&state->impulses[model]);
 }
 
 void state_destroy(struct state *state)
@@ -168,7 +168,7 @@ void state_destroy(struct state *state)
 	if (!state)
 		return;
 	for (uint32_t m = 0; m < state->room.models; m++)
-		free_impulses(&state->impulses[m]);
+		state_free_impulses(&state->impulses[m]);
 	free(state->impulses);
 	free(state->models);
 	free(state->joint_offset);

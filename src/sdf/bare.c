@@ -34,7 +34,7 @@ const struct sdf_element *bare_wrap(struct load *load, const struct sdf_element 
 }
 
 /* Counts the entities directly in element; *ret_first is the first of them. */
-static uint32_t count_entities(
+static uint32_t bare_count_entities(
 	const struct sdf_element *element, bool models_only, const struct sdf_element **ret_first)
 {
 	uint32_t count = 0;
@@ -46,7 +46,7 @@ static uint32_t count_entities(
 }
 
 /* The only model of a world. The other elements of the world are ignored: the running world has its own. */
-static const struct sdf_element *from_world(struct load *load, const struct sdf_element *world)
+static const struct sdf_element *bare_from_world(struct load *load, const struct sdf_element *world)
 {
 	const struct sdf_element *found = NULL;
 	if (sdf_child(load->sdf->root, "world", world)) {
@@ -54,7 +54,7 @@ static const struct sdf_element *from_world(struct load *load, const struct sdf_
 		return NULL;
 	}
 	world = include_expand(load, world);
-	uint32_t count = count_entities(world, true, &found);
+	uint32_t count = bare_count_entities(world, true, &found);
 	if (count != 1) {
 		load_error(load, world, "a <world> with %u models: expected exactly one", count);
 		return NULL;
@@ -64,7 +64,7 @@ static const struct sdf_element *from_world(struct load *load, const struct sdf_
 	return found;
 }
 
-static bool good_name(struct load *load, const struct sdf_element *element, const char *name)
+static bool bare_good_name(struct load *load, const struct sdf_element *element, const char *name)
 {
 	if (*name && !strstr(name, "::") && strcmp(name, "world") && strncmp(name, "__", 2))
 		return true;
@@ -76,12 +76,12 @@ static bool good_name(struct load *load, const struct sdf_element *element, cons
 	return false;
 }
 
-static const struct sdf_element *edited(struct load *load, const struct sdf_element *element)
+static const struct sdf_element *bare_edited(struct load *load, const struct sdf_element *element)
 {
 	const char *name = load->options->bare_name;
 	const struct pose *pose = load->options->bare_pose;
 	struct load_builder builder = load_build(load, element);
-	if (name && !good_name(load, element, name))
+	if (name && !bare_good_name(load, element, name))
 		return NULL;
 	if (name)
 		load_build_attribute(load, &builder, "name", arena_strdup(&load->sdf->arena, name));
@@ -96,14 +96,14 @@ static const struct sdf_element *edited(struct load *load, const struct sdf_elem
 const struct sdf_element *bare_choose(struct load *load, const struct sdf_element *root)
 {
 	const struct sdf_element *found = NULL, *world = sdf_child(root, "world", NULL);
-	uint32_t count = count_entities(root, false, &found);
+	uint32_t count = bare_count_entities(root, false, &found);
 	if (count > 1) {
 		load_error(load, root, "<sdf> holds %u models, lights and actors: expected exactly one", count);
 		return NULL;
 	}
 	if (!count && world)
-		found = from_world(load, world);
+		found = bare_from_world(load, world);
 	else if (!count)
 		load_error(load, root, "<sdf> holds no model, light or actor: expected exactly one");
-	return found ? edited(load, found) : NULL;
+	return found ? bare_edited(load, found) : NULL;
 }

@@ -5,15 +5,15 @@
 
 #include <string.h>
 
-#define WORD_OF(load, parent, name, words, fallback)                                                                   \
+#define CAMERA_WORD_OF(load, parent, name, words, fallback)                                                            \
 	load_word_of(load, parent, name, words, ARRAY_LEN(words), (int)(fallback))
 
 /* The names of the specification, and those of gz::sdformat's list. */
-static const char *const formats[] = {"L8", "L16", "R_FLOAT16", "R_FLOAT32", "R8G8B8", "B8G8R8", "BAYER_RGGB8",
+static const char *const camera_formats[] = {"L8", "L16", "R_FLOAT16", "R_FLOAT32", "R8G8B8", "B8G8R8", "BAYER_RGGB8",
 	"BAYER_BGGR8", "BAYER_GBRG8", "BAYER_GRBG8", "L_INT8", "L_INT16", "RGB_INT8", "RGBA_INT8", "BGRA_INT8",
 	"RGB_INT16", "RGB_INT32", "BGR_INT8", "BGR_INT16", "BGR_INT32", "RGB_FLOAT16", "RGB_FLOAT32"};
 
-static void load_image(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
+static void camera_load_image(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
 {
 	const struct sdf_element *image = sdf_child(element, "image", NULL);
 	const char *format = load_text(image, "format");
@@ -23,16 +23,16 @@ static void load_image(struct load *load, const struct sdf_element *element, str
 	if ((uint64_t)camera->width * camera->height > SDF_PIXELS_MAX)
 		load_error(load, image, "<image> is %u x %u: expected at most %d pixels", camera->width, camera->height,
 			SDF_PIXELS_MAX);
-	for (size_t i = 0; format && i < ARRAY_LEN(formats); i++)
-		if (!strcmp(formats[i], format))
-			camera->format = formats[i];
+	for (size_t i = 0; format && i < ARRAY_LEN(camera_formats); i++)
+		if (!strcmp(camera_formats[i], format))
+			camera->format = camera_formats[i];
 	if (format && strcmp(camera->format, format))
 		load_warn(load, sdf_child(image, "format", NULL),
 			"<format> is \"%.40s\": expected a pixel format of SDF, such as R8G8B8, which is used", format);
 }
 
 /* Only a camera whose whole output is its picture has a choice, as in Gazebo. */
-static void load_pixels_of(
+static void camera_load_pixels_of(
 	struct load *load, const struct sdf_element *element, enum sdf_sensor_kind kind, struct sdf_camera *camera)
 {
 	static const struct load_word all[] = {{"R8G8B8", SDF_PIXELS_RGB}, {"RGB_INT8", SDF_PIXELS_RGB},
@@ -55,7 +55,7 @@ static void load_pixels_of(
 }
 
 /* NULL as clip: nothing is given. */
-static void load_clip(struct load *load, const struct sdf_element *clip, double *near_m, double *far_m)
+static void camera_load_clip(struct load *load, const struct sdf_element *clip, double *near_m, double *far_m)
 {
 	uint32_t errors = load->sdf->error_count;
 	load_double(load, clip, "near", 0, SDF_LENGTH_MAX, near_m);
@@ -65,20 +65,20 @@ static void load_clip(struct load *load, const struct sdf_element *clip, double 
 			*far_m);
 }
 
-static void load_clips(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
+static void camera_load_clips(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
 {
 	const struct sdf_element *depth = sdf_child(element, "depth_camera", NULL);
 	const struct sdf_element *clip = sdf_child(depth, "clip", NULL);
 	const char *output = load_text(depth, "output");
-	load_clip(load, sdf_child(element, "clip", NULL), &camera->near_m, &camera->far_m);
+	camera_load_clip(load, sdf_child(element, "clip", NULL), &camera->near_m, &camera->far_m);
 	camera->depth_near_m = camera->near_m;
 	camera->depth_far_m = camera->far_m;
 	camera->depth_output = output ? output : "depths";
 	if (clip)
-		load_clip(load, clip, &camera->depth_near_m, &camera->depth_far_m);
+		camera_load_clip(load, clip, &camera->depth_near_m, &camera->depth_far_m);
 }
 
-static void load_distortion(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
+static void camera_load_distortion(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
 {
 	const struct sdf_element *at = sdf_child(element, "distortion", NULL), *centre = sdf_child(at, "center", NULL);
 	double read[2];
@@ -97,17 +97,17 @@ static void load_distortion(struct load *load, const struct sdf_element *element
 	}
 }
 
-static void load_pixels(struct load *load, const struct sdf_element *parent, const char *name, double *value)
+static void camera_load_pixels(struct load *load, const struct sdf_element *parent, const char *name, double *value)
 {
 	load_double(load, parent, name, -1e9, 1e9, value);
 }
 
-static void load_focal(struct load *load, const struct sdf_element *parent, const char *name, double *value)
+static void camera_load_focal(struct load *load, const struct sdf_element *parent, const char *name, double *value)
 {
 	load_double(load, parent, name, 1e-6, 1e9, value);
 }
 
-static void load_lens(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
+static void camera_load_lens(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
 {
 	static const struct load_word types[] = {{"gnomonical", SDF_LENS_GNOMONICAL},
 		{"stereographic", SDF_LENS_STEREOGRAPHIC}, {"equidistant", SDF_LENS_EQUIDISTANT},
@@ -117,7 +117,7 @@ static void load_lens(struct load *load, const struct sdf_element *element, stru
 	const struct sdf_element *lens = sdf_child(element, "lens", NULL);
 	const struct sdf_element *custom = sdf_child(lens, "custom_function", NULL);
 	const struct sdf_element *in = sdf_child(lens, "intrinsics", NULL), *out = sdf_child(lens, "projection", NULL);
-	camera->lens = (enum sdf_lens)WORD_OF(load, lens, "type", types, SDF_LENS_STEREOGRAPHIC);
+	camera->lens = (enum sdf_lens)CAMERA_WORD_OF(load, lens, "type", types, SDF_LENS_STEREOGRAPHIC);
 	load_bool(load, lens, "scale_to_hfov", &camera->lens_to_fov);
 	load_double(load, custom, "c1", -1e9, 1e9, &camera->c1);
 	load_double(load, custom, "c2", -1e9, 1e9, &camera->c2);
@@ -125,26 +125,26 @@ static void load_lens(struct load *load, const struct sdf_element *element, stru
 	load_double(load, custom, "f", -1e9, 1e9, &camera->f);
 	if (camera->c2 == 0)
 		load_error(load, sdf_child(custom, "c2", NULL), "<c2> is 0: expected another number");
-	camera->function = (enum sdf_lens_function)WORD_OF(load, custom, "fun", functions, SDF_LENS_TAN);
+	camera->function = (enum sdf_lens_function)CAMERA_WORD_OF(load, custom, "fun", functions, SDF_LENS_TAN);
 	load_double(load, lens, "cutoff_angle", 0, 3.1416, &camera->cutoff_rad);
 	load_count(load, lens, "env_texture_size", 4, 2048, &camera->environment_size);
 	camera->intrinsics_given = in != NULL;
-	load_focal(load, in, "fx", &camera->fx);
-	load_focal(load, in, "fy", &camera->fy);
-	load_pixels(load, in, "cx", &camera->cx);
-	load_pixels(load, in, "cy", &camera->cy);
-	load_pixels(load, in, "s", &camera->skew);
+	camera_load_focal(load, in, "fx", &camera->fx);
+	camera_load_focal(load, in, "fy", &camera->fy);
+	camera_load_pixels(load, in, "cx", &camera->cx);
+	camera_load_pixels(load, in, "cy", &camera->cy);
+	camera_load_pixels(load, in, "s", &camera->skew);
 	camera->projection_given = out != NULL;
-	load_focal(load, out, "p_fx", &camera->p_fx);
-	load_focal(load, out, "p_fy", &camera->p_fy);
-	load_pixels(load, out, "p_cx", &camera->p_cx);
-	load_pixels(load, out, "p_cy", &camera->p_cy);
-	load_pixels(load, out, "tx", &camera->p_tx);
-	load_pixels(load, out, "ty", &camera->p_ty);
+	camera_load_focal(load, out, "p_fx", &camera->p_fx);
+	camera_load_focal(load, out, "p_fy", &camera->p_fy);
+	camera_load_pixels(load, out, "p_cx", &camera->p_cx);
+	camera_load_pixels(load, out, "p_cy", &camera->p_cy);
+	camera_load_pixels(load, out, "tx", &camera->p_tx);
+	camera_load_pixels(load, out, "ty", &camera->p_ty);
 }
 
 /* A plane cannot hold a picture of half a turn. The focal lengths of <intrinsics> take the place of the angle. */
-static void check_angle(struct load *load, const struct sdf_element *element, enum sdf_sensor_kind kind,
+static void camera_check_angle(struct load *load, const struct sdf_element *element, enum sdf_sensor_kind kind,
 	const struct sdf_camera *camera)
 {
 	if (camera->fov_rad >= M_PI && kind != SDF_WIDE_ANGLE_CAMERA && !camera->intrinsics_given)
@@ -153,23 +153,23 @@ static void check_angle(struct load *load, const struct sdf_element *element, en
 			camera->fov_rad);
 }
 
-static void load_words(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
+static void camera_load_words(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
 {
 	static const struct load_word segmentations[] = {{"semantic", SDF_SEGMENTATION_SEMANTIC},
 		{"instance", SDF_SEGMENTATION_INSTANCE}, {"panoptic", SDF_SEGMENTATION_INSTANCE}};
 	static const struct load_word boxes[] = {{"2d", SDF_BOX_VISIBLE_2D}, {"visible_2d", SDF_BOX_VISIBLE_2D},
 		{"visible_box_2d", SDF_BOX_VISIBLE_2D}, {"full_2d", SDF_BOX_FULL_2D}, {"full_box_2d", SDF_BOX_FULL_2D},
 		{"3d", SDF_BOX_3D}};
-	camera->segmentation = (enum sdf_segmentation)WORD_OF(
+	camera->segmentation = (enum sdf_segmentation)CAMERA_WORD_OF(
 		load, element, "segmentation_type", segmentations, SDF_SEGMENTATION_SEMANTIC);
-	camera->boxes = (enum sdf_box_kind)WORD_OF(load, element, "box_type", boxes, SDF_BOX_VISIBLE_2D);
+	camera->boxes = (enum sdf_box_kind)CAMERA_WORD_OF(load, element, "box_type", boxes, SDF_BOX_VISIBLE_2D);
 	camera->trigger_topic = load_text(element, "trigger_topic");
 	camera->info_topic = load_text(element, "camera_info_topic");
 	camera->optical_frame = load_text(element, "optical_frame_id");
 	load_bool(load, element, "triggered", &camera->triggered);
 }
 
-static void load_save(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
+static void camera_load_save(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
 {
 	const struct sdf_element *save = sdf_child(element, "save", NULL);
 	const char *text = sdf_attribute(save, "enabled"), *path = load_text(save, "path");
@@ -187,7 +187,7 @@ static void load_save(struct load *load, const struct sdf_element *element, stru
 	camera->save_path = enabled ? path : NULL;
 }
 
-static void load_camera(struct load *load, const struct sdf_element *element, enum sdf_sensor_kind kind, uint32_t scope,
+static void camera_load(struct load *load, const struct sdf_element *element, enum sdf_sensor_kind kind, uint32_t scope,
 	struct sdf_camera *camera)
 {
 	const char *relative_to = NULL;
@@ -224,14 +224,14 @@ static void load_camera(struct load *load, const struct sdf_element *element, en
 	load_defer(load, (struct load_placing){LOAD_CAMERA, load->world->sensors.count, scope, relative_to, element,
 				 &camera->in_sensor});
 	load_double(load, element, "horizontal_fov", 0.1, 6.283186, &camera->fov_rad);
-	load_image(load, element, camera);
-	load_clips(load, element, camera);
-	load_words(load, element, camera);
-	load_save(load, element, camera);
+	camera_load_image(load, element, camera);
+	camera_load_clips(load, element, camera);
+	camera_load_words(load, element, camera);
+	camera_load_save(load, element, camera);
 	load_noise(load, element, SDF_NOISE_GAUSSIAN, &camera->noise);
-	load_distortion(load, element, camera);
-	load_lens(load, element, camera);
-	check_angle(load, element, kind, camera);
+	camera_load_distortion(load, element, camera);
+	camera_load_lens(load, element, camera);
+	camera_check_angle(load, element, kind, camera);
 	load_mask(load, element, "visibility_mask", &camera->visibility_mask);
 }
 
@@ -254,8 +254,8 @@ void load_cameras(struct load *load, const struct sdf_element *sensor, enum sdf_
 	struct sdf_camera *cameras = arena_array(&load->sdf->arena, struct sdf_camera, count);
 	const struct sdf_element *at = first;
 	for (uint32_t i = 0; i < count; i++, at = at ? sdf_child(sensor, "camera", at) : NULL) {
-		load_camera(load, at, kind, scope, &cameras[i]);
-		load_pixels_of(load, at, kind, &cameras[i]);
+		camera_load(load, at, kind, scope, &cameras[i]);
+		camera_load_pixels_of(load, at, kind, &cameras[i]);
 	}
 	settings->cameras = cameras;
 	settings->camera_count = count;

@@ -20,7 +20,7 @@
 
 enum { CATALOG_SENTENCE_BYTES = 160 }; /* of a description that are shown */
 
-struct reading {
+struct catalog_reading {
 	const struct sdf_catalog_request *request;
 	struct sdf_catalog *catalog;
 	struct map uris; /* of the entries: what is found first counts, as for an <include> */
@@ -30,7 +30,7 @@ struct reading {
 /* --- the beginning of a file -------------------------------------------------------------------------------------- */
 
 /* NULL: it is no file that can be read. The caller frees it. */
-static char *read_head(const char *path)
+static char *catalog_read_head(const char *path)
 {
 	struct stat info;
 	int file = AGAIN(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -51,13 +51,13 @@ struct tag {
 	size_t length;          /* of the name */
 };
 
-static bool is_tag(const struct tag *tag, const char *name)
+static bool catalog_is_tag(const struct tag *tag, const char *name)
 {
 	return tag->length == strlen(name) && !strncmp(tag->name, name, tag->length);
 }
 
 /* After the end of what begins with `<?` or `<!`. NULL: it does not end here. */
-static const char *skip(const char *at)
+static const char *catalog_skip(const char *at)
 {
 	const char *ending = at[1] == '?' ? "?>" : !strncmp(at, "<!--", 4) ? "-->" : ">";
 	const char *end = strstr(at, ending);
@@ -65,11 +65,11 @@ static const char *skip(const char *at)
 }
 
 /* The next tag that begins an element. */
-static bool next_tag(const char **at, struct tag *ret_tag)
+static bool catalog_next_tag(const char **at, struct tag *ret_tag)
 {
 	const char *from = *at;
 	while (from && (from = strchr(from, '<')) && (from[1] == '?' || from[1] == '!'))
-		from = skip(from);
+		from = catalog_skip(from);
 	if (!from || from[1] == '/')
 		return false;
 	*ret_tag = (struct tag){from + 1, from + 1, strcspn(from + 1, " \t\r\n/>")};
@@ -82,7 +82,7 @@ static bool next_tag(const char **at, struct tag *ret_tag)
 }
 
 /* The value of the attribute `name` as it is written; NULL: there is none. */
-static const char *name_of(const struct tag *tag, struct arena *arena)
+static const char *catalog_name_of(const struct tag *tag, struct arena *arena)
 {
 	static const char name[] = "name";
 	for (const char *at = tag->name; (at = strstr(at, name)) && at < tag->end; at += sizeof name - 1) {
@@ -103,7 +103,7 @@ static const char *catalog_first_sentence(struct arena *arena, const char *head)
 	const char *at = strchr(head, '<');
 	struct text line = {0};
 	while (at && at[1] == '?')
-		at = (at = skip(at)) ? strchr(at, '<') : NULL;
+		at = (at = catalog_skip(at)) ? strchr(at, '<') : NULL;
 	const char *end = at && !strncmp(at, "<!--", 4) ? strstr(at, "-->") : NULL;
 	if (!end)
 		return "";
@@ -123,21 +123,22 @@ static const char *catalog_first_sentence(struct arena *arena, const char *head)
 }
 
 /* Whether the file holds what is asked for. *ret_name: NULL if it has none. ret_description may be NULL. */
-static bool has(const struct reading *reading, const char *path, const char **ret_name, const char **ret_description)
+static bool catalog_has(
+	const struct catalog_reading *reading, const char *path, const char **ret_name, const char **ret_description)
 {
 	static const char *const entities[] = {"model", "actor", "light"};
-	char *head = read_head(path);
+	char *head = catalog_read_head(path);
 	const char *at = head;
 	struct tag root, first;
 	bool found = false;
-	if (head && next_tag(&at, &root)) {
+	if (head && catalog_next_tag(&at, &root)) {
 		first = root;
-		if (is_tag(&root, "robot"))
+		if (catalog_is_tag(&root, "robot"))
 			found = !reading->request->worlds;
-		else if (is_tag(&root, "sdf") && next_tag(&at, &first))
+		else if (catalog_is_tag(&root, "sdf") && catalog_next_tag(&at, &first))
 			for (size_t i = 0; i < ARRAY_LEN(entities) && !found; i++)
-				found = is_tag(&first, reading->request->worlds ? "world" : entities[i]);
-		*ret_name = found ? name_of(&first, &reading->catalog->arena) : NULL;
+				found = catalog_is_tag(&first, reading->request->worlds ? "world" : entities[i]);
+		*ret_name = found ? catalog_name_of(&first, &reading->catalog->arena) : NULL;
 		if (found && ret_description)
 			*ret_description = catalog_first_sentence(&reading->catalog->arena, head);
 	}
@@ -147,51 +148,52 @@ static bool has(const struct reading *reading, const char *path, const char **re
 
 /* --- folders ------------------------------------------------------------------------------------------------------ */
 
-static bool is_over(struct reading *reading)
+static bool catalog_is_over(struct catalog_reading *reading)
 {
 	if (reading->catalog->entries.count == SDF_CATALOG_MAX || clock_now_ns() > reading->end_ns)
 		reading->catalog->cut = true;
 	return reading->catalog->cut;
 }
 
-static void add(struct reading *reading, const char *uri, const char *name, const char *description)
+static void catalog_add(struct catalog_reading *reading, const char *uri, const char *name, const char *description)
 {
 	struct sdf_catalog *catalog = reading->catalog;
 	if (map_add(&reading->uris, uri, catalog->entries.count))
 		vec_push(&catalog->entries, (struct sdf_catalog_entry){uri, name, description});
 }
 
-static const char *child_text(const struct sdf_element *root, const char *name)
+static const char *catalog_child_text(const struct sdf_element *root, const char *name)
 {
 	const char *text = sdf_child_text(root, name);
 	return text ? text : "";
 }
 
 /* A model's folder says in model.config what it is. False: the folder is no model. */
-static bool read_model(struct reading *reading, const char *folder, const char **ret_name, const char **ret_description)
+static bool catalog_read_model(
+	struct catalog_reading *reading, const char *folder, const char **ret_name, const char **ret_description)
 {
 	struct arena *arena = &reading->catalog->arena;
 	const char *config = arena_printf(arena, "%s/model.config", folder);
 	const struct sdf_element *root;
-	char *head = read_head(config);
+	char *head = catalog_read_head(config);
 	bool is_model = head && !xml_parse(arena, head, strlen(head), config, &root, NULL);
 	free(head);
 	if (!is_model)
-		return has(reading, arena_printf(arena, "%s/model.sdf", folder), ret_name, NULL);
-	const char *name = child_text(root, "name");
+		return catalog_has(reading, arena_printf(arena, "%s/model.sdf", folder), ret_name, NULL);
+	const char *name = catalog_child_text(root, "name");
 	*ret_name = *name ? name : NULL;
-	*ret_description = child_text(root, "description");
+	*ret_description = catalog_child_text(root, "description");
 	return true;
 }
 
-static bool ends_with(const char *name, const char *ending)
+static bool catalog_ends_with(const char *name, const char *ending)
 {
 	size_t length = strlen(name), wanted = strlen(ending);
 	return length > wanted && !strcmp(name + length - wanted, ending);
 }
 
 /* below: the path of the folder in its search folder, "" or with a slash at its end. */
-static void look_at(struct reading *reading, const char *folder, const char *below, const char *name)
+static void catalog_look_at(struct catalog_reading *reading, const char *folder, const char *below, const char *name)
 {
 	struct arena *arena = &reading->catalog->arena;
 	const char *path = arena_printf(arena, "%s/%s", folder, name), *title = NULL, *description = "";
@@ -200,37 +202,37 @@ static void look_at(struct reading *reading, const char *folder, const char *bel
 	if (*name == '.' || !shown_is_utf8(path, strlen(path)) || stat(path, &info))
 		return;
 	if (S_ISDIR(info.st_mode))
-		found = !worlds && read_model(reading, path, &title, &description);
+		found = !worlds && catalog_read_model(reading, path, &title, &description);
 	else
-		found = (ends_with(name, ".sdf") || ends_with(name, worlds ? ".world" : ".urdf")) &&
-			has(reading, path, &title, worlds ? &description : NULL);
+		found = (catalog_ends_with(name, ".sdf") || catalog_ends_with(name, worlds ? ".world" : ".urdf")) &&
+			catalog_has(reading, path, &title, worlds ? &description : NULL);
 	if (found)
-		add(reading,
+		catalog_add(reading,
 			worlds ? arena_printf(arena, "file://%s", path)
 			       : arena_printf(arena, "model://%s%s", below, name),
 			title && shown_is_utf8(title, strlen(title)) ? title : name, description);
 }
 
-static int by_name(const void *a, const void *b)
+static int catalog_by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void look_into(struct reading *reading, const char *folder, const char *below)
+static void catalog_look_into(struct catalog_reading *reading, const char *folder, const char *below)
 {
 	VEC(char *) names = {0};
 	DIR *all = opendir(folder);
-	for (struct dirent *entry; all && (entry = readdir(all)) && !is_over(reading);) {
+	for (struct dirent *entry; all && (entry = readdir(all)) && !catalog_is_over(reading);) {
 		vec_push(&names, mem_strdup(entry->d_name));
 		reading->catalog->cut |= names.count == SDF_CATALOG_NAMES_MAX;
 	}
 	if (all)
 		closedir(all);
 	if (names.count)
-		qsort(names.at, names.count, sizeof *names.at, by_name);
+		qsort(names.at, names.count, sizeof *names.at, catalog_by_name);
 	for (uint32_t i = 0; i < names.count; i++) {
-		if (!is_over(reading))
-			look_at(reading, folder, below, names.at[i]);
+		if (!catalog_is_over(reading))
+			catalog_look_at(reading, folder, below, names.at[i]);
 		free(names.at[i]);
 	}
 	vec_free(&names);
@@ -238,7 +240,7 @@ static void look_into(struct reading *reading, const char *folder, const char *b
 
 /* --- sources ------------------------------------------------------------------------------------------------------ */
 
-static const char *path_of(const char *source)
+static const char *catalog_path_of(const char *source)
 {
 	static const char *const schemes[] = {"file://", "model://"};
 	for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
@@ -248,7 +250,7 @@ static const char *path_of(const char *source)
 }
 
 /* Looks into the source if it is the folder, or lies in it. */
-static bool look_in_folder(struct reading *reading, const char *folder, const char *path)
+static bool catalog_look_in_folder(struct catalog_reading *reading, const char *folder, const char *path)
 {
 	char real[PATH_MAX], real_folder[PATH_MAX];
 	struct arena *arena = &reading->catalog->arena;
@@ -260,16 +262,17 @@ static bool look_in_folder(struct reading *reading, const char *folder, const ch
 		return false;
 	const char *rest = real + length;
 	rest += *rest == '/';
-	look_into(reading, real, *rest ? arena_printf(arena, "%s/", rest) : "");
+	catalog_look_into(reading, real, *rest ? arena_printf(arena, "%s/", rest) : "");
 	return true;
 }
 
-static troupe_status look_at_source(struct reading *reading, const char *source, struct troupe_error *error)
+static troupe_status catalog_look_at_source(
+	struct catalog_reading *reading, const char *source, struct troupe_error *error)
 {
-	const char *path = path_of(source);
+	const char *path = catalog_path_of(source);
 	bool found = false;
 	for (const char *const *at = reading->request->folders; *at && !found && !strstr(path, "://"); at++)
-		found = look_in_folder(reading, *at, path);
+		found = catalog_look_in_folder(reading, *at, path);
 	if (found || reading->request->skip_wrong)
 		return TROUPE_OK;
 	return fail(error, TROUPE_ECOMMAND,
@@ -278,25 +281,25 @@ static troupe_status look_at_source(struct reading *reading, const char *source,
 
 /* --- the list ----------------------------------------------------------------------------------------------------- */
 
-static void look_into_all(struct reading *reading)
+static void catalog_look_into_all(struct catalog_reading *reading)
 {
 	char real[PATH_MAX];
 	for (const char *const *at = reading->request->folders; *at; at++)
 		if (realpath(*at, real))
-			look_into(reading, real, "");
+			catalog_look_into(reading, real, "");
 }
 
 troupe_status sdf_catalog_read(
 	const struct sdf_catalog_request *request, struct sdf_catalog *ret_catalog, struct troupe_error *error)
 {
 	struct sdf_catalog catalog = {0};
-	struct reading reading = {
+	struct catalog_reading reading = {
 		.request = request, .catalog = &catalog, .end_ns = clock_now_ns() + SDF_CATALOG_MS * UINT64_C(1000000)};
 	troupe_status status = TROUPE_OK;
 	for (uint32_t i = 0; i < request->source_count && !status; i++)
-		status = look_at_source(&reading, request->sources[i], error);
+		status = catalog_look_at_source(&reading, request->sources[i], error);
 	if (!status)
-		look_into_all(&reading);
+		catalog_look_into_all(&reading);
 	map_fini(&reading.uris);
 	if (status)
 		sdf_catalog_fini(&catalog);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static troupe_status check_root(const struct sdf_element *root, const char *name, struct troupe_error *error)
+static troupe_status config_check_root(const struct sdf_element *root, const char *name, struct troupe_error *error)
 {
 	if (strcmp(root->name, name))
 		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: expected <%s> as the root element", root->file,
@@ -36,7 +36,7 @@ troupe_status sdf_read_elements(const char *path, const char *root_name, struct 
 	status = xml_parse(arena, text, bytes, arena_strdup(arena, path), &root, error);
 	free(text);
 	if (!status)
-		status = check_root(root, root_name, error);
+		status = config_check_root(root, root_name, error);
 	if (!status)
 		*ret_root = root;
 	return status;

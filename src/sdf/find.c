@@ -8,46 +8,46 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct search {
+struct find_search {
 	const char *name, *ending; /* ending: "" if the name already has it */
 };
 
-static bool is_there(const char *path)
+static bool find_is_there(const char *path)
 {
 	struct stat info;
 	return !stat(path, &info) && !S_ISDIR(info.st_mode);
 }
 
 /* The path of the name in the folder ("": the name alone), without or with the ending. NULL: neither file exists. */
-static char *try_in(const struct search *search, const char *folder)
+static char *find_try_in(const struct find_search *search, const char *folder)
 {
 	const char *slash = *folder ? "/" : "";
 	for (int ended = 0; ended < (*search->ending ? 2 : 1); ended++) {
 		char *path = mem_printf("%s%s%s%s", folder, slash, search->name, ended ? search->ending : "");
-		if (is_there(path))
+		if (find_is_there(path))
 			return path;
 		free(path);
 	}
 	return NULL;
 }
 
-static char *try_data(const struct search *search)
+static char *find_try_data(const struct find_search *search)
 {
 	char *found = NULL, *folder;
 	for (uint32_t i = 0; !found && (folder = data_folder("worlds", i)); i++) {
-		found = try_in(search, folder);
+		found = find_try_in(search, folder);
 		free(folder);
 	}
 	return found;
 }
 
-static bool ends_with(const char *name, const char *ending)
+static bool find_ends_with(const char *name, const char *ending)
 {
 	size_t length = strlen(name), wanted = strlen(ending);
 	return length >= wanted && !strcmp(name + length - wanted, ending);
 }
 
-static void add_folders(struct text *out, const char *list, const char *below)
+static void find_add_folders(struct text *out, const char *list, const char *below)
 {
 	while (list && *list) {
 		size_t length = strcspn(list, ":");
@@ -58,17 +58,17 @@ static void add_folders(struct text *out, const char *list, const char *below)
 }
 
 /* The caches of Fuel, where Gazebo's tools keep what they have fetched: that of today's Gazebo first. */
-static void add_caches(struct text *out)
+static void find_add_caches(struct text *out)
 {
 	static const char *const below[] = {"/.gz/fuel", "/.ignition/fuel"};
 	const char *home = getenv("HOME");
-	add_folders(out, getenv("GZ_FUEL_CACHE_PATH"), "");
-	add_folders(out, getenv("IGN_FUEL_CACHE_PATH"), "");
+	find_add_folders(out, getenv("GZ_FUEL_CACHE_PATH"), "");
+	find_add_folders(out, getenv("IGN_FUEL_CACHE_PATH"), "");
 	for (size_t i = 0; home && *home == '/' && i < ARRAY_LEN(below); i++) {
 		struct stat info;
 		char *path = mem_printf("%s%s", home, below[i]);
 		if (!stat(path, &info) && S_ISDIR(info.st_mode))
-			add_folders(out, path, "");
+			find_add_folders(out, path, "");
 		free(path);
 	}
 }
@@ -76,12 +76,12 @@ static void add_caches(struct text *out)
 char *sdf_environment_folders(void)
 {
 	struct text out = {0};
-	add_folders(&out, getenv("GZ_SIM_RESOURCE_PATH"), "");
-	add_folders(&out, getenv("SDF_PATH"), "");
-	add_folders(&out, getenv("IGN_GAZEBO_RESOURCE_PATH"), "");
-	add_folders(&out, getenv("AMENT_PREFIX_PATH"), "/share");
-	add_folders(&out, getenv("ROS_PACKAGE_PATH"), "");
-	add_caches(&out);
+	find_add_folders(&out, getenv("GZ_SIM_RESOURCE_PATH"), "");
+	find_add_folders(&out, getenv("SDF_PATH"), "");
+	find_add_folders(&out, getenv("IGN_GAZEBO_RESOURCE_PATH"), "");
+	find_add_folders(&out, getenv("AMENT_PREFIX_PATH"), "/share");
+	find_add_folders(&out, getenv("ROS_PACKAGE_PATH"), "");
+	find_add_caches(&out);
 	return out.at ? out.at : mem_strdup("");
 }
 
@@ -141,14 +141,14 @@ void sdf_allow(const char *path, const struct sdf_options *options, struct files
 	arena_fini(&arena);
 }
 
-static char *find_named(const struct search *search, const char *const *folders)
+static char *find_named(const struct find_search *search, const char *const *folders)
 {
-	char *found = try_in(search, "");
+	char *found = find_try_in(search, "");
 	if (*search->name == '/' || !*search->name)
 		return found;
 	for (; !found && *folders; folders++)
-		found = try_in(search, *folders);
-	return found ? found : try_data(search);
+		found = find_try_in(search, *folders);
+	return found ? found : find_try_data(search);
 }
 
 char *sdf_find_file(const char *name, const char *ending, const struct sdf_options *options)
@@ -160,7 +160,7 @@ char *sdf_find_file(const char *name, const char *ending, const struct sdf_optio
 		path = find_fuel(name, folders, &arena);
 		found = path ? mem_strdup(path) : NULL;
 	} else {
-		found = find_named(&(struct search){name, ends_with(name, ending) ? "" : ending}, folders);
+		found = find_named(&(struct find_search){name, find_ends_with(name, ending) ? "" : ending}, folders);
 	}
 	arena_fini(&arena);
 	return found;

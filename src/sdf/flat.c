@@ -10,7 +10,7 @@
 #define HALF_DIGIT 0.5e-6 /* a number below this prints as zero */
 
 /* -0.0000001 must not print as -0.000000. The format cuts numbers after 63 characters (users write 1e308). */
-static void add_number(struct text *out, double value)
+static void flat_add_number(struct text *out, double value)
 {
 	enum { CUT = 63 };
 	size_t start = out->count;
@@ -36,15 +36,15 @@ static void flat_add_part(struct text *out, const char *kind, const struct sdf_l
 	shown_add(out, name);
 }
 
-static void add_vec3(struct text *out, struct vec3 v)
+static void flat_add_vec3(struct text *out, struct vec3 v)
 {
-	add_number(out, v.x);
-	add_number(out, v.y);
-	add_number(out, v.z);
+	flat_add_number(out, v.x);
+	flat_add_number(out, v.y);
+	flat_add_number(out, v.z);
 }
 
 /* Chooses the sign of q: the first coordinate that does not print as zero is positive. */
-static struct quat canonical(struct quat q)
+static struct quat flat_canonical(struct quat q)
 {
 	double parts[4] = {q.w, q.x, q.y, q.z};
 	for (int i = 0; i < 4; i++)
@@ -53,18 +53,18 @@ static struct quat canonical(struct quat q)
 	return q;
 }
 
-static void add_pose(struct text *out, struct pose pose)
+static void flat_add_pose(struct text *out, struct pose pose)
 {
-	struct quat q = canonical(pose.q);
+	struct quat q = flat_canonical(pose.q);
 	text_add(out, " pose");
-	add_vec3(out, pose.p);
-	add_number(out, q.w);
-	add_number(out, q.x);
-	add_number(out, q.y);
-	add_number(out, q.z);
+	flat_add_vec3(out, pose.p);
+	flat_add_number(out, q.w);
+	flat_add_number(out, q.x);
+	flat_add_number(out, q.y);
+	flat_add_number(out, q.z);
 }
 
-static void add_shape(struct text *out, const struct sdf_shape *shape)
+static void flat_add_shape(struct text *out, const struct sdf_shape *shape)
 {
 	/* shapes that the format does not know count as empty */
 	bool known = shape->kind != SDF_CONE && shape->kind != SDF_POLYLINE && shape->kind != SDF_IMAGE;
@@ -73,18 +73,18 @@ static void add_shape(struct text *out, const struct sdf_shape *shape)
 	case SDF_BOX:
 	case SDF_ELLIPSOID:
 	case SDF_MESH:
-		add_vec3(out, shape->size);
+		flat_add_vec3(out, shape->size);
 		break;
 	case SDF_SPHERE:
-		add_number(out, shape->radius);
+		flat_add_number(out, shape->radius);
 		break;
 	case SDF_CYLINDER:
 	case SDF_CAPSULE:
-		add_number(out, shape->radius);
-		add_number(out, shape->length);
+		flat_add_number(out, shape->radius);
+		flat_add_number(out, shape->length);
 		break;
 	case SDF_PLANE:
-		add_vec3(out, shape->normal_raw);
+		flat_add_vec3(out, shape->normal_raw);
 		break;
 	default:
 		break;
@@ -93,7 +93,7 @@ static void add_shape(struct text *out, const struct sdf_shape *shape)
 }
 
 /* The inertia that the file gives, also for a link whose inertia is computed or replaced. */
-static struct sdf_inertial written(const struct sdf_link *link)
+static struct sdf_inertial flat_written(const struct sdf_link *link)
 {
 	if (!link->inertial.automatic && !link->inertial.replaced)
 		return link->inertial;
@@ -111,51 +111,51 @@ static struct sdf_inertial written(const struct sdf_link *link)
 	return in;
 }
 
-static void add_links(const struct sdf_world *world, struct text *out)
+static void flat_add_links(const struct sdf_world *world, struct text *out)
 {
 	for (uint32_t i = 0; i < world->links.count; i++) {
 		const struct sdf_link *link = &world->links.at[i];
-		struct sdf_inertial in = written(link);
+		struct sdf_inertial in = flat_written(link);
 		flat_add_name(out, "link", link->scoped);
-		add_pose(out, link->in_world);
+		flat_add_pose(out, link->in_world);
 		text_add(out, " mass");
-		add_number(out, in.mass);
+		flat_add_number(out, in.mass);
 		text_add(out, " com");
-		add_vec3(out, in.in_link.p);
+		flat_add_vec3(out, in.in_link.p);
 		text_add(out, " inertia");
-		add_vec3(out, (struct vec3){in.ixx, in.iyy, in.izz});
-		add_vec3(out, (struct vec3){in.ixy, in.ixz, in.iyz});
+		flat_add_vec3(out, (struct vec3){in.ixx, in.iyy, in.izz});
+		flat_add_vec3(out, (struct vec3){in.ixy, in.ixz, in.iyz});
 		text_add(out, "\n");
 	}
 }
 
-static void add_parts(const struct sdf_world *world, struct text *out)
+static void flat_add_parts(const struct sdf_world *world, struct text *out)
 {
 	for (uint32_t i = 0; i < world->collisions.count; i++) {
 		const struct sdf_collision *collision = &world->collisions.at[i];
 		flat_add_part(out, "collision", &world->links.at[collision->link], collision->name);
-		add_pose(out, collision->in_world);
-		add_shape(out, &collision->shape);
+		flat_add_pose(out, collision->in_world);
+		flat_add_shape(out, &collision->shape);
 	}
 	for (uint32_t i = 0; i < world->visuals.count; i++) {
 		const struct sdf_visual *visual = &world->visuals.at[i];
 		flat_add_part(out, "visual", &world->links.at[visual->link], visual->name);
-		add_pose(out, visual->in_world);
-		add_shape(out, &visual->shape);
+		flat_add_pose(out, visual->in_world);
+		flat_add_shape(out, &visual->shape);
 	}
 	for (uint32_t i = 0; i < world->sensors.count; i++) {
 		const struct sdf_sensor *sensor = &world->sensors.at[i];
 		if (sensor->link == SDF_NONE)
 			continue;
 		flat_add_part(out, "sensor", &world->links.at[sensor->link], sensor->name);
-		add_pose(out, sensor->in_world);
+		flat_add_pose(out, sensor->in_world);
 		text_add(out, " %s rate", sensor->type);
-		add_number(out, sensor->update_rate);
+		flat_add_number(out, sensor->update_rate);
 		text_add(out, "\n");
 	}
 }
 
-static void add_joints(const struct sdf_world *world, struct text *out)
+static void flat_add_joints(const struct sdf_world *world, struct text *out)
 {
 	for (uint32_t i = 0; i < world->joints.count; i++) {
 		const struct sdf_joint *joint = &world->joints.at[i];
@@ -165,27 +165,27 @@ static void add_joints(const struct sdf_world *world, struct text *out)
 		text_add(out, " %s", sdf_joint_kind_text(joint->kind));
 		flat_add_name(out, " parent", joint->parent_name);
 		flat_add_name(out, " child", joint->child_name);
-		add_pose(out, joint->in_world);
+		flat_add_pose(out, joint->in_world);
 		for (uint32_t a = 0; a < joint->axis_count; a++) {
 			const struct sdf_axis *axis = &joint->axis[a];
 			text_add(out, " axis%u", (unsigned)a);
-			add_vec3(out, axis->xyz_world);
-			add_number(out, axis->lower_raw);
-			add_number(out, axis->upper_raw);
+			flat_add_vec3(out, axis->xyz_world);
+			flat_add_number(out, axis->lower_raw);
+			flat_add_number(out, axis->upper_raw);
 			text_add(out, " damping");
-			add_number(out, axis->damping);
+			flat_add_number(out, axis->damping);
 		}
 		text_add(out, "\n");
 	}
 }
 
-static void add_models(const struct sdf_world *world, struct text *out)
+static void flat_add_models(const struct sdf_world *world, struct text *out)
 {
 	for (uint32_t i = 0; i < world->models.count; i++) {
 		const struct sdf_model *model = &world->models.at[i];
 		flat_add_name(out, "model", model->scoped);
 		text_add(out, " static=%d", model->is_static);
-		add_pose(out, model->in_world);
+		flat_add_pose(out, model->in_world);
 		text_add(out, "\n");
 	}
 	for (uint32_t i = 0; i < world->lights.count; i++)
@@ -199,25 +199,25 @@ static void add_models(const struct sdf_world *world, struct text *out)
 	}
 }
 
-static void add_world(const struct sdf_world *world, bool bare, struct text *out)
+static void flat_add_world(const struct sdf_world *world, bool bare, struct text *out)
 {
 	if (!bare) {
 		flat_add_name(out, "world", world->name);
 		text_add(out, " gravity");
-		add_vec3(out, world->gravity);
+		flat_add_vec3(out, world->gravity);
 		text_add(out, " step");
-		add_number(out, world->physics.max_step_size);
+		flat_add_number(out, world->physics.max_step_size);
 		text_add(out, " rtf");
-		add_number(out, world->physics.real_time_factor);
+		flat_add_number(out, world->physics.real_time_factor);
 		text_add(out, "\n");
 	}
-	add_models(world, out);
-	add_links(world, out);
-	add_parts(world, out);
-	add_joints(world, out);
+	flat_add_models(world, out);
+	flat_add_links(world, out);
+	flat_add_parts(world, out);
+	flat_add_joints(world, out);
 }
 
-static int by_text(const void *a, const void *b)
+static int flat_by_text(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -227,7 +227,7 @@ void sdf_print_flat(const struct sdf *sdf, struct text *out)
 	struct text lines = {0};
 	VEC(char *) starts = {0};
 	for (uint32_t i = 0; i < sdf->worlds.count; i++)
-		add_world(&sdf->worlds.at[i], sdf->bare_model, &lines);
+		flat_add_world(&sdf->worlds.at[i], sdf->bare_model, &lines);
 	for (char *at = lines.at; at && *at;) {
 		char *end = strchr(at, '\n');
 		vec_push(&starts, at);
@@ -235,7 +235,7 @@ void sdf_print_flat(const struct sdf *sdf, struct text *out)
 		at = end + 1;
 	}
 	if (starts.count)
-		qsort(starts.at, starts.count, sizeof *starts.at, by_text);
+		qsort(starts.at, starts.count, sizeof *starts.at, flat_by_text);
 	for (uint32_t i = 0; i < starts.count; i++) {
 		text_add_bytes(out, starts.at[i], strlen(starts.at[i]));
 		text_add_bytes(out, "\n", 1);

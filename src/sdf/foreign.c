@@ -18,7 +18,7 @@ static const struct foreign_kind {
 	const char *file;
 	foreign_fn *translate;
 	const char *advice;
-} kinds[] = {
+} foreign_kinds[] = {
 	{"gazebo_ros_diff_drive", foreign_drives_diff, NULL},
 	{"gazebo_ros_skid_steer_drive", foreign_drives_skid, NULL},
 	{"gazebo_ros_planar_move", foreign_drives_planar, NULL},
@@ -57,7 +57,7 @@ static const struct foreign_kind {
 };
 
 /* Plug-ins of a world whose work --ros2 does: the clock, the creation and removal of models. */
-static const char *const inherent[] = {
+static const char *const foreign_inherent[] = {
 	"gazebo_ros_init", "gazebo_ros_factory", "gazebo_ros_api_plugin", "gazebo_ros_paths_plugin"};
 
 bool foreign_is_file(const char *filename, const char *file)
@@ -71,9 +71,9 @@ bool foreign_is_file(const char *filename, const char *file)
 static const struct foreign_kind *foreign_kind_of(const struct sdf_element *plugin)
 {
 	const char *filename = sdf_attribute(plugin, "filename");
-	for (size_t i = 0; filename && i < ARRAY_LEN(kinds); i++)
-		if (foreign_is_file(filename, kinds[i].file))
-			return &kinds[i];
+	for (size_t i = 0; filename && i < ARRAY_LEN(foreign_kinds); i++)
+		if (foreign_is_file(filename, foreign_kinds[i].file))
+			return &foreign_kinds[i];
 	return NULL;
 }
 
@@ -567,8 +567,8 @@ const struct sdf_element *foreign_model(struct load *load, const struct sdf_elem
 static bool foreign_is_inherent(const struct sdf_element *element)
 {
 	const char *filename = xml_is(element, "plugin") ? sdf_attribute(element, "filename") : NULL;
-	for (size_t i = 0; filename && i < ARRAY_LEN(inherent); i++)
-		if (foreign_is_file(filename, inherent[i]))
+	for (size_t i = 0; filename && i < ARRAY_LEN(foreign_inherent); i++)
+		if (foreign_is_file(filename, foreign_inherent[i]))
 			return true;
 	return false;
 }

@@ -22,7 +22,7 @@ enum {
 #define CONTROL_RATE_HZ 100.0 /* of the controllers if the file does not say it */
 #define CONTROL_GAIN 0.1      /* velocity per error and step of the controllers */
 
-enum quantity { NOTHING, POSITION, VELOCITY, EFFORT };
+enum quantity { NOTHING, FOREIGN_CONTROL_POSITION, FOREIGN_CONTROL_VELOCITY, FOREIGN_CONTROL_EFFORT };
 
 struct controlled { /* a joint of <ros2_control> or <transmission> */
 	const char *name;
@@ -32,7 +32,7 @@ struct controlled { /* a joint of <ros2_control> or <transmission> */
 	bool claimed;
 };
 
-struct control {
+struct foreign_control {
 	struct foreign *foreign;
 	VEC(const struct sdf_element *) files; /* of parameters */
 	VEC(struct controlled) joints;
@@ -81,7 +81,8 @@ static const struct sdf_element *foreign_control_below(
 	return NULL;
 }
 
-static const struct sdf_element *foreign_control_find(const struct control *control, const char *node, const char *name)
+static const struct sdf_element *foreign_control_find(
+	const struct foreign_control *control, const char *node, const char *name)
 {
 	const struct sdf_element *found = NULL;
 	for (uint32_t i = 0; i < control->files.count && !found; i++)
@@ -93,7 +94,7 @@ static const struct sdf_element *foreign_control_find(const struct control *cont
 
 /* A list of names; a single name counts as a list with one. NULL: none. */
 static const struct sdf_element *foreign_control_list(
-	const struct control *control, const struct controller *of, const char *name)
+	const struct foreign_control *control, const struct controller *of, const char *name)
 {
 	struct arena *arena = &control->foreign->load->sdf->arena;
 	const struct sdf_element *at = foreign_control_find(control, of->name, name);
@@ -107,14 +108,14 @@ static const struct sdf_element *foreign_control_list(
 }
 
 static const char *foreign_control_text(
-	const struct control *control, const struct controller *of, const char *name, const char *otherwise)
+	const struct foreign_control *control, const struct controller *of, const char *name, const char *otherwise)
 {
 	const struct sdf_element *at = foreign_control_find(control, of->name, name);
 	return at && *at->text ? at->text : otherwise;
 }
 
 static bool foreign_control_flag(
-	const struct control *control, const struct controller *of, const char *name, bool otherwise)
+	const struct foreign_control *control, const struct controller *of, const char *name, bool otherwise)
 {
 	bool value = otherwise;
 	(void)parse_bool(foreign_control_text(control, of, name, ""), &value);
@@ -123,7 +124,7 @@ static bool foreign_control_flag(
 
 /* .nan and .inf of YAML say that there is no number. */
 static double foreign_control_number(
-	const struct control *control, const struct controller *of, const char *name, double otherwise)
+	const struct foreign_control *control, const struct controller *of, const char *name, double otherwise)
 {
 	const struct sdf_element *at = foreign_control_find(control, of->name, name);
 	double value = otherwise;
@@ -136,8 +137,8 @@ static double foreign_control_number(
 	return value;
 }
 
-static void foreign_control_add_number(const struct control *control, const struct controller *of, const char *name,
-	struct load_builder *to, const char *to_name)
+static void foreign_control_add_number(const struct foreign_control *control, const struct controller *of,
+	const char *name, struct load_builder *to, const char *to_name)
 {
 	const struct sdf_element *at = foreign_control_find(control, of->name, name);
 	double value = foreign_control_number(control, of, name, NAN);
@@ -145,7 +146,7 @@ static void foreign_control_add_number(const struct control *control, const stru
 		foreign_add_number(control->foreign, to, at, to_name, value);
 }
 
-static void foreign_control_read_file(struct control *control, const struct sdf_element *named)
+static void foreign_control_read_file(struct foreign_control *control, const struct sdf_element *named)
 {
 	struct load *load = control->foreign->load;
 	const char *uri = named->text, *text, *path;
@@ -166,13 +167,13 @@ static void foreign_control_read_file(struct control *control, const struct sdf_
 
 /* --- joints ------------------------------------------------------------------------------------------------------- */
 
-static struct controlled *foreign_control_joint(const struct control *control, const char *name)
+static struct controlled *foreign_control_joint(const struct foreign_control *control, const char *name)
 {
 	uint32_t index;
 	return map_find(&control->by_name, name, &index) ? &control->joints.at[index] : NULL;
 }
 
-static void foreign_control_add_joint(struct control *control, struct controlled joint)
+static void foreign_control_add_joint(struct foreign_control *control, struct controlled joint)
 {
 	if (control->joints.count == CONTROL_JOINTS_MAX)
 		return;
@@ -186,9 +187,9 @@ static void foreign_control_add_joint(struct control *control, struct controlled
 
 static enum quantity foreign_control_quantity(const char *name)
 {
-	return !strcmp(name, "position")   ? POSITION
-	       : !strcmp(name, "velocity") ? VELOCITY
-	       : !strcmp(name, "effort")   ? EFFORT
+	return !strcmp(name, "position")   ? FOREIGN_CONTROL_POSITION
+	       : !strcmp(name, "velocity") ? FOREIGN_CONTROL_VELOCITY
+	       : !strcmp(name, "effort")   ? FOREIGN_CONTROL_EFFORT
 					   : NOTHING;
 }
 
@@ -203,7 +204,7 @@ static const struct sdf_element *foreign_control_param(const struct sdf_element 
 	return at;
 }
 
-static void foreign_control_read_joint(struct control *control, const struct sdf_element *element)
+static void foreign_control_read_joint(struct foreign_control *control, const struct sdf_element *element)
 {
 	struct controlled joint = {.element = element, .name = sdf_attribute(element, "name")};
 	const struct sdf_element *at = NULL;
@@ -225,7 +226,7 @@ static void foreign_control_read_joint(struct control *control, const struct sdf
 	foreign_control_add_joint(control, joint);
 }
 
-static void foreign_control_read_transmission(struct control *control, const struct sdf_element *element)
+static void foreign_control_read_transmission(struct foreign_control *control, const struct sdf_element *element)
 {
 	const struct sdf_element *at = NULL;
 	while ((at = sdf_child(element, "joint", at)) != NULL) {
@@ -233,16 +234,17 @@ static void foreign_control_read_transmission(struct control *control, const str
 		if (!interface)
 			interface = sdf_child_text(sdf_child(element, "actuator", NULL), "hardwareInterface");
 		interface = interface ? interface : "";
-		foreign_control_add_joint(control, (struct controlled){.name = name ? name : "",
-							   .element = at,
-							   .quantity = strstr(interface, "Effort")     ? EFFORT
-								       : strstr(interface, "Velocity") ? VELOCITY
-								       : strstr(interface, "Position") ? POSITION
-												       : NOTHING});
+		foreign_control_add_joint(
+			control, (struct controlled){.name = name ? name : "",
+					 .element = at,
+					 .quantity = strstr(interface, "Effort")     ? FOREIGN_CONTROL_EFFORT
+						     : strstr(interface, "Velocity") ? FOREIGN_CONTROL_VELOCITY
+						     : strstr(interface, "Position") ? FOREIGN_CONTROL_POSITION
+										     : NOTHING});
 	}
 }
 
-static void foreign_control_read_joints(struct control *control)
+static void foreign_control_read_joints(struct foreign_control *control)
 {
 	const struct sdf_element *block = NULL, *joint;
 	while ((block = sdf_child(control->foreign->model, "ros2_control", block)) != NULL)
@@ -255,7 +257,7 @@ static void foreign_control_read_joints(struct control *control)
 }
 
 /* The joint begins where its state does. */
-static void foreign_control_place_joints(struct control *control)
+static void foreign_control_place_joints(struct foreign_control *control)
 {
 	for (uint32_t i = 0; i < control->joints.count; i++) {
 		const struct controlled *joint = &control->joints.at[i];
@@ -269,12 +271,12 @@ static void foreign_control_place_joints(struct control *control)
 /* --- systems of joints -------------------------------------------------------------------------------------------- */
 
 static void foreign_control_command(
-	struct control *control, const struct sdf_element *at, const char *name, enum quantity quantity)
+	struct foreign_control *control, const struct sdf_element *at, const char *name, enum quantity quantity)
 {
 	static const char *const systems[][2] = {
-		[POSITION] = {"gz-sim-joint-position-controller-system", "JointPositionController"},
-		[VELOCITY] = {"gz-sim-joint-controller-system", "JointController"},
-		[EFFORT] = {"gz-sim-apply-joint-force-system", "ApplyJointForce"},
+		[FOREIGN_CONTROL_POSITION] = {"gz-sim-joint-position-controller-system", "JointPositionController"},
+		[FOREIGN_CONTROL_VELOCITY] = {"gz-sim-joint-controller-system", "JointController"},
+		[FOREIGN_CONTROL_EFFORT] = {"gz-sim-apply-joint-force-system", "ApplyJointForce"},
 	};
 	struct foreign *foreign = control->foreign;
 	const struct controlled *joint = foreign_control_joint(control, name);
@@ -283,7 +285,7 @@ static void foreign_control_command(
 		return;
 	struct load_builder system = foreign_begin(foreign, systems[quantity][0], systems[quantity][1]);
 	foreign_add(foreign, &system, at, "joint_name", name);
-	if (quantity == POSITION) {
+	if (quantity == FOREIGN_CONTROL_POSITION) {
 		foreign_add(foreign, &system, at, "use_velocity_commands", "true");
 		foreign_add_number(foreign, &system, at, "velocity_gain", control->gain);
 		if (limit)
@@ -298,7 +300,7 @@ static void foreign_control_command(
 
 /* Whether the controller is the first to claim all joints of the list. */
 static bool foreign_control_claim(
-	struct control *control, const struct controller *of, const struct sdf_element *joints)
+	struct foreign_control *control, const struct controller *of, const struct sdf_element *joints)
 {
 	uint32_t index, count = 0;
 	for (const struct sdf_element *at = joints ? joints->child : NULL; at; at = at->next)
@@ -322,7 +324,7 @@ static bool foreign_control_claim(
 }
 
 /* Of all these parameters of a controller, warns of those that have a value. */
-static void foreign_control_warn(const struct control *control, const struct controller *of, const char *names)
+static void foreign_control_warn(const struct foreign_control *control, const struct controller *of, const char *names)
 {
 	struct text found = {0};
 	double number;
@@ -342,20 +344,22 @@ static void foreign_control_warn(const struct control *control, const struct con
 }
 
 /* "~/cmd_vel" of a controller is NAME/cmd_vel. */
-static const char *foreign_control_name(const struct control *control, const struct controller *of, const char *name)
+static const char *foreign_control_name(
+	const struct foreign_control *control, const struct controller *of, const char *name)
 {
 	return arena_printf(&control->foreign->load->sdf->arena, "%s/%s", of->name, name);
 }
 
-static void foreign_control_add_topic(struct control *control, const struct controller *of, struct load_builder *to,
-	const char *parameter, const char *name)
+static void foreign_control_add_topic(struct foreign_control *control, const struct controller *of,
+	struct load_builder *to, const char *parameter, const char *name)
 {
 	foreign_add(control->foreign, to, of->at, parameter,
 		foreign_topic(control->foreign, foreign_control_name(control, of, name)));
 }
 
 /* The command of a drive may have one of two names; a remapping tells which. */
-static void foreign_control_add_twist(struct control *control, const struct controller *of, struct load_builder *to)
+static void foreign_control_add_twist(
+	struct foreign_control *control, const struct controller *of, struct load_builder *to)
 {
 	struct foreign *foreign = control->foreign;
 	const char *const names[] = {"cmd_vel_unstamped", "cmd_vel"};
@@ -369,7 +373,7 @@ static void foreign_control_add_twist(struct control *control, const struct cont
 	foreign_add(foreign, to, of->at, "topic", chosen);
 }
 
-static void foreign_control_states(struct control *control, const struct controller *of)
+static void foreign_control_states(struct foreign_control *control, const struct controller *of)
 {
 	struct load_builder states =
 		foreign_begin(control->foreign, "gz-sim-joint-state-publisher-system", "JointStatePublisher");
@@ -382,8 +386,8 @@ static void foreign_control_states(struct control *control, const struct control
 }
 
 /* The same limit with its name here, and its opposite for the least value if the file does not give that. */
-static void foreign_control_limit(struct control *control, const struct controller *of, struct load_builder *drive,
-	const char *axis, const char *quantity, const char *to_axis)
+static void foreign_control_limit(struct foreign_control *control, const struct controller *of,
+	struct load_builder *drive, const char *axis, const char *quantity, const char *to_axis)
 {
 	struct arena *arena = &control->foreign->load->sdf->arena;
 	const char *has = arena_printf(arena, "%s.has_%s_limits", axis, quantity);
@@ -399,7 +403,7 @@ static void foreign_control_limit(struct control *control, const struct controll
 		arena_printf(arena, "min_%s_%s", to_axis, quantity), isnan(lower) ? -upper : lower);
 }
 
-static void foreign_control_diff(struct control *control, const struct controller *of)
+static void foreign_control_diff(struct foreign_control *control, const struct controller *of)
 {
 	static const char *const quantities[] = {"velocity", "acceleration", "jerk"};
 	struct foreign *foreign = control->foreign;
@@ -438,25 +442,25 @@ static void foreign_control_diff(struct control *control, const struct controlle
 
 /* The quantity by which a controller commands its joints. */
 static enum quantity foreign_control_commanded(
-	const struct control *control, const struct controller *of, const char *name, const char *joint)
+	const struct foreign_control *control, const struct controller *of, const char *name, const char *joint)
 {
 	const struct sdf_element *list = foreign_control_find(control, of->name, name);
 	const struct sdf_element *first = list && list->child ? list->child : list;
 	const struct controlled *known = foreign_control_joint(control, joint);
 	enum quantity quantity = first ? foreign_control_quantity(first->text) : NOTHING;
-	return quantity ? quantity : known && known->quantity ? known->quantity : POSITION;
+	return quantity ? quantity : known && known->quantity ? known->quantity : FOREIGN_CONTROL_POSITION;
 }
 
 /* The gains by which a trajectory is followed with forces: gains.JOINT.p, i and d. */
-static void foreign_control_add_gain(struct control *control, const struct controller *of, struct load_builder *to,
-	const struct sdf_element *joint, const char *gain)
+static void foreign_control_add_gain(struct foreign_control *control, const struct controller *of,
+	struct load_builder *to, const struct sdf_element *joint, const char *gain)
 {
 	struct arena *arena = &control->foreign->load->sdf->arena;
 	double value = foreign_control_number(control, of, arena_printf(arena, "gains.%s.%s", joint->text, gain), 0);
 	foreign_add_number(control->foreign, to, joint, arena_printf(arena, "position_%s_gain", gain), value);
 }
 
-static void foreign_control_trajectory(struct control *control, const struct controller *of)
+static void foreign_control_trajectory(struct foreign_control *control, const struct controller *of)
 {
 	struct foreign *foreign = control->foreign;
 	const struct sdf_element *joints = foreign_control_list(control, of, "joints");
@@ -464,7 +468,8 @@ static void foreign_control_trajectory(struct control *control, const struct con
 		foreign_begin(foreign, "gz-sim-joint-trajectory-controller-system", "JointTrajectoryController");
 	if (!foreign_control_claim(control, of, joints))
 		return;
-	bool by_force = foreign_control_commanded(control, of, "command_interfaces", joints->child->text) == EFFORT;
+	bool by_force = foreign_control_commanded(control, of, "command_interfaces", joints->child->text) ==
+			FOREIGN_CONTROL_EFFORT;
 	foreign_control_add_topic(control, of, &follower, "topic", "joint_trajectory");
 	foreign_add(foreign, &follower, of->at, "interpolate", "true");
 	if (!by_force) {
@@ -485,7 +490,7 @@ static void foreign_control_trajectory(struct control *control, const struct con
 }
 
 /* Each joint has its own topic; the controller's topic, a list of numbers without names, is not offered. */
-static void foreign_control_forward(struct control *control, const struct controller *of)
+static void foreign_control_forward(struct foreign_control *control, const struct controller *of)
 {
 	const struct sdf_element *joints = foreign_control_list(control, of, "joints");
 	enum quantity of_type = foreign_control_quantity(arena_printf(&control->foreign->load->sdf->arena, "%.*s",
@@ -502,24 +507,25 @@ static void foreign_control_forward(struct control *control, const struct contro
 }
 
 /* A gripper is commanded as its joint is. */
-static void foreign_control_gripper(struct control *control, const struct controller *of)
+static void foreign_control_gripper(struct foreign_control *control, const struct controller *of)
 {
 	const struct sdf_element *list = foreign_control_list(control, of, "joint");
 	if (!foreign_control_claim(control, of, list))
 		return;
 	const struct sdf_element *joint = list->child;
-	foreign_control_command(control, joint, joint->text, !strncmp(of->type, "effort_", 7) ? EFFORT : POSITION);
+	foreign_control_command(control, joint, joint->text,
+		!strncmp(of->type, "effort_", 7) ? FOREIGN_CONTROL_EFFORT : FOREIGN_CONTROL_POSITION);
 	load_warn(control->foreign->load, of->at,
 		"controller \"%.80s\": its action is not offered: expected commands on robot_joint_command (ROS 2), or "
 		"on the topic of its joint",
 		of->name);
 }
 
-static void foreign_control_use(struct control *control, const struct controller *of)
+static void foreign_control_use(struct foreign_control *control, const struct controller *of)
 {
 	static const struct {
 		const char *type;
-		void (*use)(struct control *control, const struct controller *of);
+		void (*use)(struct foreign_control *control, const struct controller *of);
 	} types[] = {
 		{"joint_state_broadcaster/JointStateBroadcaster", foreign_control_states},
 		{"joint_state_controller/JointStateController", foreign_control_states},
@@ -557,7 +563,7 @@ static const struct sdf_element *foreign_control_manager(const struct sdf_elemen
 }
 
 /* The controllers stand there, each with its type. */
-static void foreign_control_use_all(struct control *control)
+static void foreign_control_use_all(struct foreign_control *control)
 {
 	for (uint32_t i = 0; i < control->files.count; i++) {
 		const struct sdf_element *manager = foreign_control_manager(control->files.at[i], "");
@@ -571,7 +577,7 @@ static void foreign_control_use_all(struct control *control)
 
 /* --- the plug-ins ------------------------------------------------------------------------------------------------- */
 
-static void foreign_control_end(struct control *control)
+static void foreign_control_end(struct foreign_control *control)
 {
 	for (uint32_t i = 0; i < control->joints.count; i++)
 		if (!control->joints.at[i].claimed)
@@ -587,7 +593,7 @@ static void foreign_control_end(struct control *control)
 
 void foreign_control_joints(struct foreign *foreign)
 {
-	struct control control = {.foreign = foreign};
+	struct foreign_control control = {.foreign = foreign};
 	const struct controller manager = {.name = "controller_manager"}, hardware = {.name = "gz_ros_control"};
 	for (const struct sdf_element *at = foreign_child(foreign, "parameters", NULL); at;
 		at = foreign_child(foreign, "parameters", at))
@@ -606,7 +612,7 @@ void foreign_control_joints(struct foreign *foreign)
 
 void foreign_control_transmissions(struct foreign *foreign)
 {
-	struct control control = {.foreign = foreign, .gain = CONTROL_GAIN * CONTROL_RATE_HZ};
+	struct foreign_control control = {.foreign = foreign, .gain = CONTROL_GAIN * CONTROL_RATE_HZ};
 	const struct sdf_element *at = NULL;
 	foreign_skip(foreign, "robot_sim_type control_period legacy_mode_ns robot_param e_stop_topic");
 	while ((at = sdf_child(foreign->model, "transmission", at)) != NULL)

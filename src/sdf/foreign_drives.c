@@ -219,13 +219,13 @@ void foreign_drives_planar(struct foreign *foreign)
 
 /* --- Ackermann ---------------------------------------------------------------------------------------------------- */
 
-struct wheel {
+struct foreign_drives_wheel {
 	struct vec3 centre; /* in the model */
 	double radius;      /* NaN: its first shape is no cylinder or sphere */
 };
 
 /* The wheel is the first collision of the joint's child. False, after a warning: it is not found. */
-static bool foreign_drives_find_wheel(struct foreign *foreign, const char *name, struct wheel *ret_wheel)
+static bool foreign_drives_find_wheel(struct foreign *foreign, const char *name, struct foreign_drives_wheel *ret_wheel)
 {
 	const char *joint = foreign_text(foreign, name, name);
 	const char *link = sdf_child_text(foreign_joint(foreign, joint), "child");
@@ -254,7 +254,7 @@ static bool foreign_drives_add_car(struct foreign *foreign, struct load_builder 
 {
 	static const char *const names[] = {
 		"front_left_joint", "front_right_joint", "rear_left_joint", "rear_right_joint"};
-	struct wheel wheels[4];
+	struct foreign_drives_wheel wheels[4];
 	for (int i = 0; i < 4; i++)
 		if (!foreign_drives_find_wheel(foreign, names[i], &wheels[i]))
 			return false;

@@ -10,7 +10,7 @@
 static const struct foreign_output {
 	const char *file;
 	const char *camel, *snake; /* default names in ROS 1 and in ROS 2; NULL: none */
-} outputs[] = {
+} foreign_sensors_outputs[] = {
 	{"gazebo_ros_ray_sensor", NULL, "~/out"},
 	{"gazebo_ros_laser", NULL, NULL},
 	{"gazebo_ros_gpu_laser", NULL, NULL},
@@ -30,9 +30,9 @@ static const struct foreign_output {
 static const struct foreign_output *foreign_sensors_output_of(const struct sdf_element *plugin)
 {
 	const char *filename = sdf_attribute(plugin, "filename");
-	for (size_t i = 0; filename && i < ARRAY_LEN(outputs); i++)
-		if (foreign_is_file(filename, outputs[i].file))
-			return &outputs[i];
+	for (size_t i = 0; filename && i < ARRAY_LEN(foreign_sensors_outputs); i++)
+		if (foreign_is_file(filename, foreign_sensors_outputs[i].file))
+			return &foreign_sensors_outputs[i];
 	return NULL;
 }
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NEW, OPEN, DONE };
-enum { END_NONE = 3, END_MISSING = 4 }; /* values of end_state after NEW, OPEN, DONE */
+enum { FRAMES_NEW, FRAMES_OPEN, DONE };
+enum { END_NONE = 3, END_MISSING = 4 }; /* values of end_state after FRAMES_NEW, FRAMES_OPEN, DONE */
 
 uint32_t frames_open(struct frames *frames, uint32_t parent, uint32_t model_frame, const struct sdf_element *element)
 {
@@ -32,7 +32,7 @@ uint32_t frames_open(struct frames *frames, uint32_t parent, uint32_t model_fram
 bool frames_add(struct frames *frames, struct frames_frame frame, uint32_t *ret_frame)
 {
 	frame.target = frame.placement_target = frame.attached = SDF_NONE;
-	frame.state = frame.end_state = NEW;
+	frame.state = frame.end_state = FRAMES_NEW;
 	frame.in_scope = frame.kind == FRAMES_ROOT || frame.kind == FRAMES_MISSING ? POSE_IDENTITY : frame.raw;
 	*ret_frame = frames->frames.count;
 	vec_push(&frames->frames, frame);
@@ -66,7 +66,7 @@ uint32_t frames_find(const struct frames *frames, uint32_t scope, const char *na
 	return SDF_NONE;
 }
 
-static const char *kind_text(enum frames_kind kind)
+static const char *frames_kind_text(enum frames_kind kind)
 {
 	static const char *const text[] = {"scope", "model", "link", "joint", "frame", "include"};
 	return text[kind];
@@ -86,7 +86,7 @@ const char *frames_such_as(struct frames *frames, uint32_t scope, const char *na
 }
 
 /* scope: the scope in which the name was looked up */
-static void complain(struct frames *frames, const struct frames_frame *frame, uint32_t scope, const char *what,
+static void frames_complain(struct frames *frames, const struct frames_frame *frame, uint32_t scope, const char *what,
 	const char *name, frames_report_fn report, void *ctx)
 {
 	char text[800];
@@ -94,32 +94,33 @@ static void complain(struct frames *frames, const struct frames_frame *frame, ui
 	const char *where = frames->scopes.at[scope].model_frame == SDF_NONE ? "the world" : "this model";
 	snprintf(text, sizeof text,
 		"%s \"%.80s\" has %s \"%.80s\": expected the name of a link, joint, frame or model of %s%s",
-		kind_text(frame->kind), frame->name, what, name, where, frames_such_as(frames, scope, name, &near));
+		frames_kind_text(frame->kind), frame->name, what, name, where,
+		frames_such_as(frames, scope, name, &near));
 	report(ctx, frame->element, text);
 }
 
-static void complain_circle(
+static void frames_complain_circle(
 	const struct frames_frame *frame, const char *what, const char *through, frames_report_fn report, void *ctx)
 {
 	char text[400];
 	snprintf(text, sizeof text,
 		"%s \"%.80s\": its %s on itself through \"%.80s\": expected frames without a circle",
-		kind_text(frame->kind), frame->name, what, through);
+		frames_kind_text(frame->kind), frame->name, what, through);
 	report(ctx, frame->element, text);
 }
 
 /* Finds the frame that a name in the file means. If there is none, reports it and returns the root. */
-static uint32_t find_or_complain(struct frames *frames, const struct frames_frame *frame, uint32_t scope,
+static uint32_t frames_find_or_complain(struct frames *frames, const struct frames_frame *frame, uint32_t scope,
 	const char *what, const char *name, frames_report_fn report, void *ctx)
 {
 	uint32_t found = frames_find(frames, scope, name);
 	if (found != SDF_NONE)
 		return found;
-	complain(frames, frame, scope, what, name, report, ctx);
+	frames_complain(frames, frame, scope, what, name, report, ctx);
 	return frames->scopes.at[scope].root;
 }
 
-static void find_targets(struct frames *frames, struct frames_frame *frame, frames_report_fn report, void *ctx)
+static void frames_find_targets(struct frames *frames, struct frames_frame *frame, frames_report_fn report, void *ctx)
 {
 	uint32_t root = frames->scopes.at[frame->scope].root;
 	if (frame->kind == FRAMES_ROOT || frame->kind == FRAMES_MISSING)
@@ -127,20 +128,20 @@ static void find_targets(struct frames *frames, struct frames_frame *frame, fram
 	if (frame->kind == FRAMES_JOINT) /* the loader reports missing links of joints */
 		frame->attached = frame->attached_to ? frames_find(frames, frame->scope, frame->attached_to) : SDF_NONE;
 	else if (frame->kind == FRAMES_FRAME)
-		frame->attached = frame->attached_to ? find_or_complain(frames, frame, frame->scope, "attached_to",
-							       frame->attached_to, report, ctx)
+		frame->attached = frame->attached_to ? frames_find_or_complain(frames, frame, frame->scope,
+							       "attached_to", frame->attached_to, report, ctx)
 						     : root;
 	frame->target = frame->attached != SDF_NONE ? frame->attached : root;
 	if (frame->relative_to)
-		frame->target = find_or_complain(
+		frame->target = frames_find_or_complain(
 			frames, frame, frame->scope, "pose relative_to", frame->relative_to, report, ctx);
 	if (frame->placement)
-		frame->placement_target =
-			find_or_complain(frames, frame, frame->inner, "placement_frame", frame->placement, report, ctx);
+		frame->placement_target = frames_find_or_complain(
+			frames, frame, frame->inner, "placement_frame", frame->placement, report, ctx);
 }
 
 /* A frame that must be placed before the pose of target in scope is known; SDF_NONE: it is known already. */
-static uint32_t first_unknown(const struct frames *frames, uint32_t target, uint32_t scope)
+static uint32_t frames_first_unknown(const struct frames *frames, uint32_t target, uint32_t scope)
 {
 	if (target == SDF_NONE)
 		return SDF_NONE;
@@ -162,7 +163,7 @@ struct pose frames_pose(const struct frames *frames, uint32_t frame, uint32_t sc
 	return pose;
 }
 
-static void place(struct frames *frames, struct frames_frame *frame)
+static void frames_place(struct frames *frames, struct frames_frame *frame)
 {
 	/* a pose relative to its own scope keeps the exact bits of the file */
 	frame->in_scope = frame->target == frames->scopes.at[frame->scope].root
@@ -174,24 +175,24 @@ static void place(struct frames *frames, struct frames_frame *frame)
 }
 
 /* Places start and all frames that it depends on. */
-static void place_with_stack(struct frames *frames, uint32_t start, frames_report_fn report, void *ctx)
+static void frames_place_with_stack(struct frames *frames, uint32_t start, frames_report_fn report, void *ctx)
 {
 	VEC(uint32_t) stack = {0};
 	vec_push(&stack, start);
 	while (stack.count) {
 		struct frames_frame *frame = &frames->frames.at[stack.at[stack.count - 1]];
-		uint32_t before = first_unknown(frames, frame->target, frame->scope);
+		uint32_t before = frames_first_unknown(frames, frame->target, frame->scope);
 		if (before == SDF_NONE && frame->placement_target != SDF_NONE)
-			before = first_unknown(frames, frame->placement_target, frame->inner);
-		frame->state = OPEN;
-		if (before != SDF_NONE && frames->frames.at[before].state == NEW) {
+			before = frames_first_unknown(frames, frame->placement_target, frame->inner);
+		frame->state = FRAMES_OPEN;
+		if (before != SDF_NONE && frames->frames.at[before].state == FRAMES_NEW) {
 			vec_push(&stack, before);
 			continue;
 		}
 		if (before != SDF_NONE)
-			complain_circle(frame, "pose depends", frames->frames.at[before].name, report, ctx);
+			frames_complain_circle(frame, "pose depends", frames->frames.at[before].name, report, ctx);
 		else
-			place(frames, frame);
+			frames_place(frames, frame);
 		frame->state = DONE;
 		stack.count--;
 	}
@@ -199,7 +200,7 @@ static void place_with_stack(struct frames *frames, uint32_t start, frames_repor
 }
 
 /* One step towards the link. SDF_NONE: the frame is an end; *ret_end and *ret_link describe it. */
-static uint32_t follow(
+static uint32_t frames_follow(
 	const struct frames *frames, const struct frames_frame *frame, uint8_t *ret_end, uint32_t *ret_link)
 {
 	*ret_end = END_NONE;
@@ -229,31 +230,31 @@ static uint32_t follow(
 }
 
 /* Walks to the end, then walks again and writes the end into each frame. False: the walk returned to itself. */
-static bool find_end(struct frames *frames, uint32_t start)
+static bool frames_find_end(struct frames *frames, uint32_t start)
 {
-	uint8_t end = NEW;
+	uint8_t end = FRAMES_NEW;
 	uint32_t link = SDF_NONE, at = start;
 	bool round = false;
 	while (at != SDF_NONE) {
 		struct frames_frame *frame = &frames->frames.at[at];
-		if (frame->end_state == OPEN) {
+		if (frame->end_state == FRAMES_OPEN) {
 			round = true;
 			end = END_NONE;
 			break;
 		}
-		if (frame->end_state != NEW) {
+		if (frame->end_state != FRAMES_NEW) {
 			end = frame->end_state;
 			link = frame->end;
 			break;
 		}
-		frame->end_state = OPEN;
-		at = follow(frames, frame, &end, &link);
+		frame->end_state = FRAMES_OPEN;
+		at = frames_follow(frames, frame, &end, &link);
 	}
-	for (at = start; at != SDF_NONE && frames->frames.at[at].end_state == OPEN;) {
+	for (at = start; at != SDF_NONE && frames->frames.at[at].end_state == FRAMES_OPEN;) {
 		struct frames_frame *frame = &frames->frames.at[at];
 		uint8_t ignored_end;
 		uint32_t ignored_link;
-		at = follow(frames, frame, &ignored_end, &ignored_link);
+		at = frames_follow(frames, frame, &ignored_end, &ignored_link);
 		frame->end_state = end;
 		frame->end = link;
 	}
@@ -263,16 +264,16 @@ static bool find_end(struct frames *frames, uint32_t start)
 void frames_resolve(struct frames *frames, frames_report_fn report, void *ctx)
 {
 	for (uint32_t i = 0; i < frames->frames.count; i++)
-		find_targets(frames, &frames->frames.at[i], report, ctx);
+		frames_find_targets(frames, &frames->frames.at[i], report, ctx);
 	for (uint32_t i = 0; i < frames->frames.count; i++)
 		if (frames->frames.at[i].kind == FRAMES_ROOT || frames->frames.at[i].kind == FRAMES_MISSING)
 			frames->frames.at[i].state = DONE;
 	for (uint32_t i = 0; i < frames->frames.count; i++)
-		if (frames->frames.at[i].state == NEW)
-			place_with_stack(frames, i, report, ctx);
+		if (frames->frames.at[i].state == FRAMES_NEW)
+			frames_place_with_stack(frames, i, report, ctx);
 	for (uint32_t i = 0; i < frames->frames.count; i++)
-		if (frames->frames.at[i].end_state == NEW && !find_end(frames, i))
-			complain_circle(
+		if (frames->frames.at[i].end_state == FRAMES_NEW && !frames_find_end(frames, i))
+			frames_complain_circle(
 				&frames->frames.at[i], "attachment depends", frames->frames.at[i].name, report, ctx);
 }
 

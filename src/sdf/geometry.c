@@ -8,7 +8,7 @@
 static const struct {
 	const char *name;
 	enum sdf_shape_kind kind;
-} shapes[] = {
+} geometry_shapes[] = {
 	{"empty", SDF_EMPTY},
 	{"box", SDF_BOX},
 	{"sphere", SDF_SPHERE},
@@ -25,21 +25,21 @@ static const struct {
 
 const char *sdf_shape_kind_text(enum sdf_shape_kind kind)
 {
-	for (size_t i = 0; i < ARRAY_LEN(shapes); i++)
-		if (shapes[i].kind == kind)
-			return shapes[i].name;
+	for (size_t i = 0; i < ARRAY_LEN(geometry_shapes); i++)
+		if (geometry_shapes[i].kind == kind)
+			return geometry_shapes[i].name;
 	return "unknown";
 }
 
 /* The element of the shape in <geometry>: the first one of a known kind. */
-static const struct sdf_element *find_shape(
+static const struct sdf_element *geometry_find_shape(
 	struct load *load, const struct sdf_element *geometry, enum sdf_shape_kind *ret_kind)
 {
 	*ret_kind = SDF_EMPTY;
 	for (const struct sdf_element *child = geometry ? geometry->child : NULL; child; child = child->next) {
-		for (size_t i = 0; i < ARRAY_LEN(shapes); i++)
-			if (!strcmp(shapes[i].name, child->name)) {
-				*ret_kind = shapes[i].kind;
+		for (size_t i = 0; i < ARRAY_LEN(geometry_shapes); i++)
+			if (!strcmp(geometry_shapes[i].name, child->name)) {
+				*ret_kind = geometry_shapes[i].kind;
 				return child;
 			}
 		if (!strchr(child->name, ':'))
@@ -49,7 +49,8 @@ static const struct sdf_element *find_shape(
 	return NULL;
 }
 
-static void load_positive(struct load *load, const struct sdf_element *element, const char *name, double *value)
+static void geometry_load_positive(
+	struct load *load, const struct sdf_element *element, const char *name, double *value)
 {
 	double read = *value;
 	load_double(load, element, name, 0, SDF_LENGTH_MAX, &read);
@@ -60,7 +61,8 @@ static void load_positive(struct load *load, const struct sdf_element *element, 
 			element->name, read, SDF_LENGTH_MIN);
 }
 
-static void load_positive3(struct load *load, const struct sdf_element *element, const char *name, struct vec3 *value)
+static void geometry_load_positive3(
+	struct load *load, const struct sdf_element *element, const char *name, struct vec3 *value)
 {
 	struct vec3 read = *value;
 	load_vec3(load, element, name, 0, SDF_LENGTH_MAX, &read);
@@ -71,7 +73,7 @@ static void load_positive3(struct load *load, const struct sdf_element *element,
 			name, element->name, read.x, read.y, read.z, SDF_LENGTH_MIN);
 }
 
-static void load_plane(struct load *load, const struct sdf_element *element, struct sdf_shape *shape)
+static void geometry_load_plane(struct load *load, const struct sdf_element *element, struct sdf_shape *shape)
 {
 	shape->normal_raw = (struct vec3){0, 0, 1};
 	load_vec3(load, element, "normal", -1e100, 1e100, &shape->normal_raw);
@@ -92,7 +94,7 @@ static void load_plane(struct load *load, const struct sdf_element *element, str
 		shape->size = (struct vec3){size[0], size[1], 0};
 }
 
-static void load_file_shape(
+static void geometry_load_file_shape(
 	struct load *load, const struct sdf_element *element, const char *size_name, struct sdf_shape *shape)
 {
 	const char *uri = sdf_child_text(element, "uri");
@@ -108,38 +110,38 @@ static void load_file_shape(
 struct sdf_shape load_shape(struct load *load, const struct sdf_element *geometry)
 {
 	struct sdf_shape shape = {.element = geometry, .radius = 1, .length = 1, .size = {1, 1, 1}};
-	const struct sdf_element *element = find_shape(load, geometry, &shape.kind);
+	const struct sdf_element *element = geometry_find_shape(load, geometry, &shape.kind);
 	switch (shape.kind) {
 	case SDF_BOX:
-		load_positive3(load, element, "size", &shape.size);
+		geometry_load_positive3(load, element, "size", &shape.size);
 		break;
 	case SDF_ELLIPSOID:
-		load_positive3(load, element, "radii", &shape.size);
+		geometry_load_positive3(load, element, "radii", &shape.size);
 		break;
 	case SDF_SPHERE:
-		load_positive(load, element, "radius", &shape.radius);
+		geometry_load_positive(load, element, "radius", &shape.radius);
 		break;
 	case SDF_CAPSULE:
 		shape.radius = 0.5; /* default of this kind only */
-		load_positive(load, element, "radius", &shape.radius);
-		load_positive(load, element, "length", &shape.length);
+		geometry_load_positive(load, element, "radius", &shape.radius);
+		geometry_load_positive(load, element, "length", &shape.length);
 		break;
 	case SDF_CYLINDER:
 	case SDF_CONE:
-		load_positive(load, element, "radius", &shape.radius);
-		load_positive(load, element, "length", &shape.length);
+		geometry_load_positive(load, element, "radius", &shape.radius);
+		geometry_load_positive(load, element, "length", &shape.length);
 		break;
 	case SDF_PLANE:
-		load_plane(load, element, &shape);
+		geometry_load_plane(load, element, &shape);
 		break;
 	case SDF_MESH:
-		load_file_shape(load, element, "scale", &shape);
+		geometry_load_file_shape(load, element, "scale", &shape);
 		break;
 	case SDF_HEIGHTMAP:
-		load_file_shape(load, element, "size", &shape);
+		geometry_load_file_shape(load, element, "size", &shape);
 		break;
 	case SDF_IMAGE:
-		load_file_shape(load, element, "", &shape);
+		geometry_load_file_shape(load, element, "", &shape);
 		break;
 	case SDF_EMPTY:
 	case SDF_POLYLINE:
@@ -148,7 +150,7 @@ struct sdf_shape load_shape(struct load *load, const struct sdf_element *geometr
 	return shape;
 }
 
-static void load_friction(struct load *load, const struct sdf_element *friction, struct sdf_surface *surface)
+static void geometry_load_friction(struct load *load, const struct sdf_element *friction, struct sdf_surface *surface)
 {
 	const struct sdf_element *ode = sdf_child(friction, "ode", NULL), *bullet = sdf_child(friction, "bullet", NULL);
 	if (ode) {
@@ -168,7 +170,7 @@ static void load_friction(struct load *load, const struct sdf_element *friction,
 	load_double(load, torsional, "patch_radius", 0, SDF_LENGTH_MAX, &surface->patch);
 }
 
-static void load_contact(struct load *load, const struct sdf_element *contact, struct sdf_surface *surface)
+static void geometry_load_contact(struct load *load, const struct sdf_element *contact, struct sdf_surface *surface)
 {
 	const struct sdf_element *ode = sdf_child(contact, "ode", NULL);
 	load_double(load, ode, "kp", 0, 1e30, &surface->kp);
@@ -207,9 +209,9 @@ struct sdf_surface load_surface(struct load *load, const struct sdf_element *col
 	load_uint(load, collision, "max_contacts", max_contacts);
 	if (!element)
 		return surface;
-	load_friction(load, sdf_child(element, "friction", NULL), &surface);
+	geometry_load_friction(load, sdf_child(element, "friction", NULL), &surface);
 	load_double(load, bounce, "restitution_coefficient", 0, 1e6, &surface.restitution);
 	load_double(load, bounce, "threshold", 0, INFINITY, &surface.bounce_threshold);
-	load_contact(load, sdf_child(element, "contact", NULL), &surface);
+	geometry_load_contact(load, sdf_child(element, "contact", NULL), &surface);
 	return surface;
 }

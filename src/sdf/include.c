@@ -55,7 +55,7 @@ struct newest {
 };
 
 /* In a damaged file an <sdf> may stand deeper than it should. */
-static void find_newest(const struct sdf_element *element, struct newest *best)
+static void include_find_newest(const struct sdf_element *element, struct newest *best)
 {
 	for (const struct sdf_element *at = element->child; at; at = at->next) {
 		const char *text = sdf_attribute(at, "version"), *dot = text ? strchr(text, '.') : NULL;
@@ -64,15 +64,15 @@ static void find_newest(const struct sdf_element *element, struct newest *best)
 			parse_double(dot + 1, &minor);
 		if (xml_is(at, "sdf") && *at->text && minor > best->version && minor <= 12)
 			*best = (struct newest){at->text, minor};
-		find_newest(at, best);
+		include_find_newest(at, best);
 	}
 }
 
 /* The file of the newest known version that a model.config lists. NULL: none. */
-static const char *newest(const struct sdf_element *config)
+static const char *include_newest(const struct sdf_element *config)
 {
 	struct newest best = {NULL, -1};
-	find_newest(config, &best);
+	include_find_newest(config, &best);
 	return best.file;
 }
 
@@ -97,7 +97,7 @@ static const char *include_configured(
 		return NULL;
 	if (!files_read(load->disk, config, 1 << 20, &text, &bytes, &damage) &&
 		!xml_parse_tolerant(arena, text, bytes, config, &root, &damage))
-		name = newest(root);
+		name = include_newest(root);
 	if (damage.status)
 		load_warn_once(load, config, include, "%s: the file of the model is %s", damage.text,
 			name ? name : "model.sdf");
@@ -105,7 +105,7 @@ static const char *include_configured(
 }
 
 /* The SDF file of a model's folder; NULL, with an error: there is none. */
-static const char *file_of_folder(struct load *load, const struct sdf_element *include, const char *folder)
+static const char *include_file_of_folder(struct load *load, const struct sdf_element *include, const char *folder)
 {
 	struct arena *arena = &load->sdf->arena;
 	const char *config, *name = include_configured(load, include, folder, &config);
@@ -125,7 +125,7 @@ static const char *file_of_folder(struct load *load, const struct sdf_element *i
 }
 
 /* Parses the file, unless it was included before. Its number, or SDF_NONE. */
-static uint32_t open_file(struct load *load, const struct sdf_element *include, const char *path)
+static uint32_t include_open_file(struct load *load, const struct sdf_element *include, const char *path)
 {
 	uint32_t index;
 	if (map_find(&load->file_names, path, &index))
@@ -147,7 +147,7 @@ static uint32_t open_file(struct load *load, const struct sdf_element *include, 
 	return map_find(&load->file_names, path, &index) ? index : SDF_NONE;
 }
 
-enum outcome { TAKEN, LEFT_OUT, WRONG };
+enum outcome { INCLUDE_TAKEN, LEFT_OUT, WRONG };
 
 /* The built-in model that uri means. NULL: none. */
 static const char *include_stock(struct load *load, const char *uri)
@@ -176,7 +176,7 @@ static enum outcome include_complain(struct load *load, const struct sdf_element
 }
 
 /* The model, light or actor that an include names. */
-static enum outcome resolve(
+static enum outcome include_resolve(
 	struct load *load, const struct sdf_element *include, const struct sdf_element **ret_element)
 {
 	const char *uri = sdf_child_text(include, "uri"), *path = NULL;
@@ -195,9 +195,9 @@ static enum outcome resolve(
 		path = include_stock(load, uri);
 	if (!found && !path)
 		return include_complain(load, include, uri);
-	if (found == FILES_FOLDER && !(path = file_of_folder(load, include, path)))
+	if (found == FILES_FOLDER && !(path = include_file_of_folder(load, include, path)))
 		return WRONG;
-	uint32_t file = open_file(load, include, path);
+	uint32_t file = include_open_file(load, include, path);
 	if (file == SDF_NONE || !load->files.at[file].root)
 		return WRONG;
 	if (load->files.at[file].open) {
@@ -207,14 +207,14 @@ static enum outcome resolve(
 	for (const struct sdf_element *at = load->files.at[file].root->child; at; at = at->next)
 		if (!strcmp(at->name, "model") || !strcmp(at->name, "light") || !strcmp(at->name, "actor")) {
 			*ret_element = at;
-			return TAKEN;
+			return INCLUDE_TAKEN;
 		}
 	load_error(load, include, "\"%.200s\" holds no model, light or actor: expected one to include", path);
 	return WRONG;
 }
 
 /* The included element, with the changes that the <include> makes. */
-static const struct sdf_element * override(
+static const struct sdf_element *include_override(
 	struct load *load, const struct sdf_element *include, const struct sdf_element *element)
 {
 	const struct sdf_element *pose = sdf_child(include, "pose", NULL), *flag = sdf_child(include, "static", NULL);
@@ -244,7 +244,7 @@ static const struct sdf_element * override(
 	return builder.element;
 }
 
-static bool wants_merge(const struct sdf_element *include)
+static bool include_wants_merge(const struct sdf_element *include)
 {
 	const char *text = sdf_attribute(include, "merge");
 	bool value = false;
@@ -252,7 +252,7 @@ static bool wants_merge(const struct sdf_element *include)
 }
 
 /* A merged model is read as part of another file's model, so its own includes are expanded here. */
-static void merge(struct load *load, const struct sdf_element *model, struct load_builder *builder)
+static void include_merge(struct load *load, const struct sdf_element *model, struct load_builder *builder)
 {
 	uint32_t file = 0;
 	if (load->depth == SDF_DEPTH_MAX || !map_find(&load->file_names, model->file, &file)) {
@@ -277,11 +277,11 @@ const struct sdf_element *include_expand(struct load *load, const struct sdf_ele
 			load_build_add(load, &builder, child);
 			continue;
 		}
-		switch (resolve(load, child, &included)) {
-		case TAKEN:
-			included = override(load, child, included);
-			if (wants_merge(child) && !strcmp(included->name, "model"))
-				merge(load, included, &builder);
+		switch (include_resolve(load, child, &included)) {
+		case INCLUDE_TAKEN:
+			included = include_override(load, child, included);
+			if (include_wants_merge(child) && !strcmp(included->name, "model"))
+				include_merge(load, included, &builder);
 			else
 				load_build_add(load, &builder, included);
 			break;

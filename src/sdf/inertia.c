@@ -97,10 +97,10 @@ static bool inertia_mend(struct load *load, const struct sdf_element *link, stru
 
 /* --- added mass --------------------------------------------------------------------------------------------------- */
 
-static const char *const added_names[] = {"xx", "xy", "xz", "xp", "xq", "xr", "yy", "yz", "yp", "yq", "yr", "zz", "zp",
-	"zq", "zr", "pp", "pq", "pr", "qq", "qr", "rr"};
+static const char *const inertia_added_names[] = {"xx", "xy", "xz", "xp", "xq", "xr", "yy", "yz", "yp", "yq", "yr",
+	"zz", "zp", "zq", "zr", "pp", "pq", "pr", "qq", "qr", "rr"};
 
-static const struct mat6 *load_added(struct load *load, const struct sdf_element *inertial)
+static const struct mat6 *inertia_load_added(struct load *load, const struct sdf_element *inertial)
 {
 	const struct sdf_element *element = sdf_child(inertial, "fluid_added_mass", NULL);
 	if (!element)
@@ -109,14 +109,14 @@ static const struct mat6 *load_added(struct load *load, const struct sdf_element
 	for (int i = 0, at = 0; i < 6; i++)
 		for (int k = i; k < 6; k++) {
 			double most = k < 3 ? SDF_MASS_MAX : 1e48;
-			load_double(load, element, added_names[at++], -most, most, &added->m[i][k]);
+			load_double(load, element, inertia_added_names[at++], -most, most, &added->m[i][k]);
 			added->m[k][i] = added->m[i][k];
 		}
 	return added;
 }
 
 /* The mass and inertia of the link alone, without the fluid, as a matrix at its centre of mass, in its axes. */
-static struct mat6 own_matrix(const struct sdf_inertial *in)
+static struct mat6 inertia_own_matrix(const struct sdf_inertial *in)
 {
 	struct mat6 own = {{{in->mass}, {0, in->mass}, {0, 0, in->mass}, {0, 0, 0, in->ixx, in->ixy, in->ixz},
 		{0, 0, 0, in->ixy, in->iyy, in->iyz}, {0, 0, 0, in->ixz, in->iyz, in->izz}}};
@@ -124,11 +124,11 @@ static struct mat6 own_matrix(const struct sdf_inertial *in)
 }
 
 /* A link with another matrix would run away from a force. */
-static void check_added(struct load *load, const struct sdf_element *inertial, const struct sdf_inertial *in)
+static void inertia_check_added(struct load *load, const struct sdf_element *inertial, const struct sdf_inertial *in)
 {
 	if (!in->added)
 		return;
-	struct mat6 whole = own_matrix(in), inverse;
+	struct mat6 whole = inertia_own_matrix(in), inverse;
 	mat6_add(&whole, in->added, 1);
 	if (!mat6_invert(&whole, &inverse))
 		load_error(load, sdf_child(inertial, "fluid_added_mass", NULL),
@@ -136,7 +136,7 @@ static void check_added(struct load *load, const struct sdf_element *inertial, c
 			"the added mass of a body in a fluid");
 }
 
-static bool is_automatic(const struct sdf_element *inertial)
+static bool inertia_is_automatic(const struct sdf_element *inertial)
 {
 	const char *text = sdf_attribute(inertial, "auto");
 	bool value = false;
@@ -150,7 +150,7 @@ struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *l
 	const struct sdf_element *matrix = sdf_child(element, "inertia", NULL);
 	if (!element)
 		return out;
-	out.automatic = is_automatic(element);
+	out.automatic = inertia_is_automatic(element);
 	out.in_link = load_pose(load, element, NULL);
 	load_double(load, element, "mass", -SDF_MASS_MAX, SDF_MASS_MAX, &out.mass);
 	load_double(load, matrix, "ixx", -1e48, 1e48, &out.ixx);
@@ -159,7 +159,7 @@ struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *l
 	load_double(load, matrix, "ixy", -1e48, 1e48, &out.ixy);
 	load_double(load, matrix, "ixz", -1e48, 1e48, &out.ixz);
 	load_double(load, matrix, "iyz", -1e48, 1e48, &out.iyz);
-	out.added = load_added(load, element);
+	out.added = inertia_load_added(load, element);
 	if (is_static || out.automatic)
 		return out; /* not used, or computed */
 	if (!(out.mass >= 0))
@@ -170,7 +170,7 @@ struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *l
 			"the "
 			"other two together");
 	else
-		check_added(load, element, &out);
+		inertia_check_added(load, element, &out);
 	return out;
 }
 
@@ -181,7 +181,7 @@ struct moments { /* about the origin of their frame */
 };
 
 /* The volume of a shape, its centre, and its second moments of volume about that centre (integral of x x^T). */
-static bool shape_moments(
+static bool inertia_shape_moments(
 	const struct sdf_shape *shape, double *ret_volume, struct vec3 *ret_second, struct vec3 *ret_centre)
 {
 	double r = shape->radius, l = shape->length, v;
@@ -227,7 +227,7 @@ static bool shape_moments(
 }
 
 /* m += density * (q diag(d) q^T + v c c^T) */
-static void add_shape(struct moments *sum, const struct sdf_collision *collision, double density, double volume,
+static void inertia_add_shape(struct moments *sum, const struct sdf_collision *collision, double density, double volume,
 	struct vec3 second, struct vec3 centre)
 {
 	struct mat3 r = quat_matrix(collision->in_link.q);
@@ -245,7 +245,7 @@ static void add_shape(struct moments *sum, const struct sdf_collision *collision
 }
 
 /* For a shape that is no primitive: m += density * (moments moved by the collision's pose). */
-static void add_solid(
+static void inertia_add_solid(
 	struct moments *sum, const struct sdf_collision *collision, double density, const struct mesh_moments *of)
 {
 	struct mat3 r = quat_matrix(collision->in_link.q);
@@ -263,7 +263,7 @@ static void add_solid(
 		}
 }
 
-static struct mesh_moments measure_hull(const struct mesh *mesh)
+static struct mesh_moments inertia_measure_hull(const struct mesh *mesh)
 {
 	struct hull hull = {0};
 	struct mesh triangles = {0};
@@ -284,7 +284,8 @@ static struct mesh_moments measure_hull(const struct mesh *mesh)
 }
 
 /* False: no volume. If all triangles face inwards, the moments only have the other sign. */
-static bool mesh_moments_of(struct load *load, const struct sdf_collision *collision, struct mesh_moments *ret_moments)
+static bool inertia_mesh_moments_of(
+	struct load *load, const struct sdf_collision *collision, struct mesh_moments *ret_moments)
 {
 	const struct mesh *mesh = collision->shape.mesh;
 	if (!mesh)
@@ -292,7 +293,7 @@ static bool mesh_moments_of(struct load *load, const struct sdf_collision *colli
 	if (mesh_is_closed(mesh)) {
 		*ret_moments = mesh_measure(mesh);
 	} else {
-		*ret_moments = measure_hull(mesh);
+		*ret_moments = inertia_measure_hull(mesh);
 		load_warn(load, collision->element,
 			"auto inertia: the mesh of collision \"%.80s\" is not closed: its convex hull is used",
 			collision->name);
@@ -305,14 +306,14 @@ static bool mesh_moments_of(struct load *load, const struct sdf_collision *colli
 	return ret_moments->volume > 0;
 }
 
-static double density_of(struct load *load, const struct sdf_collision *collision, double link_density)
+static double inertia_density_of(struct load *load, const struct sdf_collision *collision, double link_density)
 {
 	double density = link_density;
 	load_double(load, collision->element, "density", 0, SDF_MASS_MAX, &density);
 	return density;
 }
 
-static void set_from_moments(struct sdf_inertial *out, const struct moments *sum)
+static void inertia_set_from_moments(struct sdf_inertial *out, const struct moments *sum)
 {
 	struct vec3 com = vec3_scale(sum->first, 1 / sum->mass);
 	double c[3] = {com.x, com.y, com.z}, s[3][3];
@@ -337,13 +338,13 @@ void load_inertial_auto(struct load *load, struct sdf_link *link)
 	load_double(load, element, "density", 0, SDF_MASS_MAX, &link_density);
 	for (uint32_t i = 0; i < link->collision_count; i++) {
 		const struct sdf_collision *collision = &load->world->collisions.at[link->collision_first + i];
-		double volume, density = density_of(load, collision, link_density);
+		double volume, density = inertia_density_of(load, collision, link_density);
 		struct vec3 second, centre;
 		struct mesh_moments solid;
-		if (shape_moments(&collision->shape, &volume, &second, &centre))
-			add_shape(&sum, collision, density, volume, second, centre);
-		else if (mesh_moments_of(load, collision, &solid))
-			add_solid(&sum, collision, density, &solid);
+		if (inertia_shape_moments(&collision->shape, &volume, &second, &centre))
+			inertia_add_shape(&sum, collision, density, volume, second, centre);
+		else if (inertia_mesh_moments_of(load, collision, &solid))
+			inertia_add_solid(&sum, collision, density, &solid);
 		else
 			load_warn_once(load, sdf_shape_kind_text(collision->shape.kind), element,
 				"auto inertia does not know the volume of a %s: it counts as 0",
@@ -351,7 +352,7 @@ void load_inertial_auto(struct load *load, struct sdf_link *link)
 	}
 	bool is_static = load->world->models.at[link->model].is_static;
 	if (sum.mass > 0)
-		set_from_moments(&link->inertial, &sum);
+		inertia_set_from_moments(&link->inertial, &sum);
 	else
 		load_warn_once(load, "auto inertia", element,
 			"auto inertia of link \"%.80s\" finds no volume: the written inertia is used", link->name);
@@ -369,5 +370,5 @@ void load_inertial_auto(struct load *load, struct sdf_link *link)
 			"density",
 			link->name);
 	else if (!is_static)
-		check_added(load, element, &link->inertial);
+		inertia_check_added(load, element, &link->inertial);
 }

@@ -8,7 +8,7 @@
 static const struct {
 	const char *name;
 	enum sdf_joint_kind kind;
-} kinds[] = {
+} sdf_joint_kinds[] = {
 	{"revolute", SDF_REVOLUTE},
 	{"continuous", SDF_CONTINUOUS},
 	{"prismatic", SDF_PRISMATIC},
@@ -22,18 +22,18 @@ static const struct {
 
 const char *sdf_joint_kind_text(enum sdf_joint_kind kind)
 {
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		if (kinds[i].kind == kind)
-			return kinds[i].name;
+	for (size_t i = 0; i < ARRAY_LEN(sdf_joint_kinds); i++)
+		if (sdf_joint_kinds[i].kind == kind)
+			return sdf_joint_kinds[i].name;
 	return "unknown";
 }
 
-static enum sdf_joint_kind load_kind(struct load *load, const struct sdf_element *element, const char *name)
+static enum sdf_joint_kind sdf_joint_load_kind(struct load *load, const struct sdf_element *element, const char *name)
 {
 	const char *type = sdf_attribute(element, "type");
-	for (size_t i = 0; type && i < ARRAY_LEN(kinds); i++)
-		if (!strcmp(kinds[i].name, type))
-			return kinds[i].kind;
+	for (size_t i = 0; type && i < ARRAY_LEN(sdf_joint_kinds); i++)
+		if (!strcmp(sdf_joint_kinds[i].name, type))
+			return sdf_joint_kinds[i].kind;
 	load_error(load, element,
 		"joint \"%.80s\" has the type \"%.40s\": expected revolute, continuous, prismatic, fixed, ball, "
 		"universal, revolute2, screw or gearbox",
@@ -41,7 +41,7 @@ static enum sdf_joint_kind load_kind(struct load *load, const struct sdf_element
 	return SDF_FIXED;
 }
 
-static void load_limits(struct load *load, const struct sdf_element *limit, struct sdf_axis *axis)
+static void sdf_joint_load_limits(struct load *load, const struct sdf_element *limit, struct sdf_axis *axis)
 {
 	double effort = -1, velocity = -1;
 	load_double(load, limit, "lower", -INFINITY, INFINITY, &axis->lower_raw);
@@ -60,12 +60,12 @@ static void load_limits(struct load *load, const struct sdf_element *limit, stru
 }
 
 /* Reads an axis. Its direction is still in its own frame; load_place_joints() turns it. */
-static struct sdf_axis load_axis(struct load *load, const struct sdf_element *element, struct vec3 xyz)
+static struct sdf_axis sdf_joint_load_axis(struct load *load, const struct sdf_element *element, struct vec3 xyz)
 {
 	struct sdf_axis axis = {
 		.xyz_world = xyz, .lower_raw = -1e16, .upper_raw = 1e16, .stiffness = 1e8, .dissipation = 1};
 	const struct sdf_element *dynamics = sdf_child(element, "dynamics", NULL);
-	load_limits(load, sdf_child(element, "limit", NULL), &axis);
+	sdf_joint_load_limits(load, sdf_child(element, "limit", NULL), &axis);
 	if (!element)
 		return axis;
 	load_vec3(load, element, "xyz", -1e100, 1e100, &axis.xyz_world);
@@ -83,7 +83,7 @@ static struct sdf_axis load_axis(struct load *load, const struct sdf_element *el
 	return axis;
 }
 
-static void load_axes(struct load *load, const struct sdf_element *element, struct sdf_joint *joint)
+static void sdf_joint_load_axes(struct load *load, const struct sdf_element *element, struct sdf_joint *joint)
 {
 	static const unsigned needed[] = {[SDF_REVOLUTE] = 1,
 		[SDF_CONTINUOUS] = 1,
@@ -94,18 +94,18 @@ static void load_axes(struct load *load, const struct sdf_element *element, stru
 		[SDF_GEARBOX] = 2};
 	const struct sdf_element *first = sdf_child(element, "axis", NULL), *second = sdf_child(element, "axis2", NULL);
 	joint->axis_count = second ? 2 : first ? 1 : 0;
-	joint->axis[0] = load_axis(load, first, (struct vec3){0, 0, 1});
+	joint->axis[0] = sdf_joint_load_axis(load, first, (struct vec3){0, 0, 1});
 	/* a second axis that is not given has to differ from the first */
 	bool along_x = fabs(joint->axis[0].xyz_world.x) > 0.9;
 	struct vec3 other = along_x ? (struct vec3){0, 0, 1} : (struct vec3){1, 0, 0};
-	joint->axis[1] = load_axis(load, second, second ? (struct vec3){0, 0, 1} : other);
+	joint->axis[1] = sdf_joint_load_axis(load, second, second ? (struct vec3){0, 0, 1} : other);
 	if ((size_t)joint->kind < ARRAY_LEN(needed) && joint->axis_count < needed[joint->kind])
 		load_warn_once(load, sdf_joint_kind_text(joint->kind), element,
 			"joint \"%.80s\" is %s but has %u of the %u axes it needs: defaults are used", joint->name,
 			sdf_joint_kind_text(joint->kind), (unsigned)joint->axis_count, needed[joint->kind]);
 }
 
-static void load_gears(struct load *load, const struct sdf_element *element, struct sdf_joint *joint)
+static void sdf_joint_load_gears(struct load *load, const struct sdf_element *element, struct sdf_joint *joint)
 {
 	double lead_m = 1, old_rad_per_m = 0;
 	joint->gearbox_ratio = 1;
@@ -118,7 +118,7 @@ static void load_gears(struct load *load, const struct sdf_element *element, str
 		load_error(load, element, "joint \"%.80s\" has a thread pitch of 0: expected another", joint->name);
 }
 
-static void load_ode(struct load *load, const struct sdf_element *element, struct sdf_joint *joint)
+static void sdf_joint_load_ode(struct load *load, const struct sdf_element *element, struct sdf_joint *joint)
 {
 	const struct sdf_element *from = sdf_child(sdf_child(element, "physics", NULL), "ode", NULL);
 	const struct sdf_element *limit = sdf_child(from, "limit", NULL);
@@ -141,7 +141,7 @@ static void load_ode(struct load *load, const struct sdf_element *element, struc
 }
 
 /* The text of <parent> or <child>, checked as far as possible before the names are known. */
-static const char *load_end(struct load *load, const struct sdf_element *element, const char *end)
+static const char *sdf_joint_load_end(struct load *load, const struct sdf_element *element, const char *end)
 {
 	const char *text = sdf_child_text(element, end);
 	if (text && !*text)
@@ -155,7 +155,7 @@ static const char *load_end(struct load *load, const struct sdf_element *element
 	return "";
 }
 
-static void load_joint_sensors(struct load *load, const struct sdf_element *element, uint32_t index, uint32_t scope)
+static void sdf_joint_load_sensors(struct load *load, const struct sdf_element *element, uint32_t index, uint32_t scope)
 {
 	for (const struct sdf_element *at = sdf_child(element, "sensor", NULL); at;
 		at = sdf_child(element, "sensor", at))
@@ -178,12 +178,12 @@ void load_joint(struct load *load, const struct sdf_element *element, uint32_t m
 	joint.scoped = model == SDF_NONE
 			       ? joint.name
 			       : arena_printf(&load->sdf->arena, "%s::%s", world->models.at[model].scoped, joint.name);
-	joint.kind = load_kind(load, element, joint.name);
-	joint.parent_name = load_end(load, element, "parent");
-	joint.child_name = load_end(load, element, "child");
-	load_axes(load, element, &joint);
-	load_gears(load, element, &joint);
-	load_ode(load, element, &joint);
+	joint.kind = sdf_joint_load_kind(load, element, joint.name);
+	joint.parent_name = sdf_joint_load_end(load, element, "parent");
+	joint.child_name = sdf_joint_load_end(load, element, "child");
+	sdf_joint_load_axes(load, element, &joint);
+	sdf_joint_load_gears(load, element, &joint);
+	sdf_joint_load_ode(load, element, &joint);
 	struct pose raw = load_pose(load, element, &relative_to);
 	uint32_t frame = load_declare(load, (struct frames_frame){.kind = FRAMES_JOINT,
 						    .name = joint.name,
@@ -195,26 +195,26 @@ void load_joint(struct load *load, const struct sdf_element *element, uint32_t m
 	vec_push(&load->joint_frames, frame);
 	vec_push(&load->joint_dropped, 0);
 	vec_push(&world->joints, joint);
-	load_joint_sensors(load, element, index, scope);
+	sdf_joint_load_sensors(load, element, index, scope);
 }
 
 /* Whether the frame is a joint. A joint may be left out, so printed text must not refer to joints. */
-static bool is_joint(const struct load *load, uint32_t frame)
+static bool sdf_joint_is_joint(const struct load *load, uint32_t frame)
 {
 	return load->frames.frames.at[frame].kind == FRAMES_JOINT;
 }
 
 /* The frame that the joint's pose is relative to, for print. */
-static const char *pose_frame(const struct load *load, uint32_t frame)
+static const char *sdf_joint_pose_frame(const struct load *load, uint32_t frame)
 {
 	const struct frames_frame *own = &load->frames.frames.at[frame];
-	if (own->target == SDF_NONE || is_joint(load, own->target))
+	if (own->target == SDF_NONE || sdf_joint_is_joint(load, own->target))
 		return NULL;
 	return own->relative_to ? own->relative_to : own->attached_to ? own->attached_to : NULL;
 }
 
 /* Turns an axis from the frame it is expressed in to the world. */
-static void place_axis(
+static void sdf_joint_place_axis(
 	struct load *load, const struct sdf_joint *joint, uint32_t scope, const char *which, struct sdf_axis *axis)
 {
 	const struct sdf_element *element = sdf_child(joint->element, which, NULL);
@@ -234,7 +234,7 @@ static void place_axis(
 				in, frames_such_as(&load->frames, scope, in, &(struct near){0}));
 		else
 			q = load_world_pose(load, frame).q;
-		axis->xyz_frame = frame == SDF_NONE || is_joint(load, frame) ? NULL : in;
+		axis->xyz_frame = frame == SDF_NONE || sdf_joint_is_joint(load, frame) ? NULL : in;
 	} else if (in_model && joint->model != SDF_NONE) {
 		q = load->world->models.at[joint->model].in_world.q;
 		axis->xyz_frame = "__model__";
@@ -247,7 +247,7 @@ static void place_axis(
 
 enum end { END_LINK, END_WORLD, END_DROP, END_BAD };
 
-static bool ends_with_model_frame(const char *name)
+static bool sdf_joint_ends_with_model_frame(const char *name)
 {
 	static const char suffix[] = "::__model__";
 	size_t length = strlen(name), tail = sizeof suffix - 1;
@@ -255,7 +255,7 @@ static bool ends_with_model_frame(const char *name)
 }
 
 /* The link that the text of <parent> or <child> means. */
-static enum end find_end(struct load *load, const struct sdf_joint *joint, uint32_t scope, const char *which,
+static enum end sdf_joint_find_end(struct load *load, const struct sdf_joint *joint, uint32_t scope, const char *which,
 	const char *name, uint32_t *ret_link)
 {
 	const struct sdf_element *element = sdf_child(joint->element, which, NULL);
@@ -272,7 +272,8 @@ static enum end find_end(struct load *load, const struct sdf_joint *joint, uint3
 		return END_BAD;
 	}
 	struct near near;
-	bool by_frame = frame != SDF_NONE && ends_with_model_frame(name) && load_version_of(load, element) < 109;
+	bool by_frame =
+		frame != SDF_NONE && sdf_joint_ends_with_model_frame(name) && load_version_of(load, element) < 109;
 	if (frame == SDF_NONE || (by_frame && load->frames.frames.at[frame].kind == FRAMES_ROOT)) {
 		load_error(load, element,
 			"<%s> of joint \"%.80s\" is \"%.80s\": expected the name of a link, frame or model%s", which,
@@ -297,7 +298,7 @@ static enum end find_end(struct load *load, const struct sdf_joint *joint, uint3
 }
 
 /* The name of the link relative to the joint: without the names of the models around the joint. */
-static const char *name_from(const struct load *load, const struct sdf_joint *joint, uint32_t link)
+static const char *sdf_joint_name_from(const struct load *load, const struct sdf_joint *joint, uint32_t link)
 {
 	const char *scoped = load->world->links.at[link].scoped;
 	if (joint->model == SDF_NONE)
@@ -306,50 +307,51 @@ static const char *name_from(const struct load *load, const struct sdf_joint *jo
 }
 
 /* Whether the end names a link or a frame, and not a joint, whose frame moves with a link of its own. */
-static bool joint_ends_at_frame(const struct load *load, uint32_t scope, const char *name)
+static bool sdf_joint_ends_at_frame(const struct load *load, uint32_t scope, const char *name)
 {
 	uint32_t frame = frames_find(&load->frames, scope, name);
-	return frame != SDF_NONE && !is_joint(load, frame);
+	return frame != SDF_NONE && !sdf_joint_is_joint(load, frame);
 }
 
 /* A joint between frames of one link holds nothing, so a model without it moves as with it, and Gazebo runs such
  * models. What no one can mean is an error: the same name twice, or a joint that hangs on another joint of its own
  * link. */
-static bool joint_may_miss(const struct load *load, const struct sdf_joint *joint, uint32_t scope)
+static bool sdf_joint_may_miss(const struct load *load, const struct sdf_joint *joint, uint32_t scope)
 {
 	if (joint->model == SDF_NONE)
 		return true; /* Gazebo reads worlds with joints that it cannot make */
-	return strcmp(joint->parent_name, joint->child_name) && joint_ends_at_frame(load, scope, joint->parent_name) &&
-	       joint_ends_at_frame(load, scope, joint->child_name);
+	return strcmp(joint->parent_name, joint->child_name) &&
+	       sdf_joint_ends_at_frame(load, scope, joint->parent_name) &&
+	       sdf_joint_ends_at_frame(load, scope, joint->child_name);
 }
 
 /* False: the joint must be left out. */
-static bool place_ends(struct load *load, struct sdf_joint *joint, uint32_t scope)
+static bool sdf_joint_place_ends(struct load *load, struct sdf_joint *joint, uint32_t scope)
 {
 	uint32_t parent = SDF_NONE, child = SDF_NONE;
-	enum end parent_end = find_end(load, joint, scope, "parent", joint->parent_name, &parent);
-	enum end child_end = find_end(load, joint, scope, "child", joint->child_name, &child);
+	enum end parent_end = sdf_joint_find_end(load, joint, scope, "parent", joint->parent_name, &parent);
+	enum end child_end = sdf_joint_find_end(load, joint, scope, "child", joint->child_name, &child);
 	if (parent_end == END_BAD || child_end == END_BAD)
 		return true; /* reported */
 	if (parent_end == END_DROP || child_end == END_DROP)
 		return false;
-	if (parent == child && joint_may_miss(load, joint, scope)) {
+	if (parent == child && sdf_joint_may_miss(load, joint, scope)) {
 		load_warn(load, joint->element, "joint \"%.80s\" connects \"%.80s\" with itself: it is left out",
-			joint->name, name_from(load, joint, child));
+			joint->name, sdf_joint_name_from(load, joint, child));
 		return false;
 	}
 	if (parent == child)
 		load_error(load, joint->element,
 			"parent and child of joint \"%.80s\" are the same link \"%.80s\": expected two", joint->name,
-			name_from(load, joint, child));
+			sdf_joint_name_from(load, joint, child));
 	joint->parent = parent;
 	joint->child = child;
-	joint->parent_name = parent_end == END_WORLD ? "world" : name_from(load, joint, parent);
-	joint->child_name = name_from(load, joint, child);
+	joint->parent_name = parent_end == END_WORLD ? "world" : sdf_joint_name_from(load, joint, parent);
+	joint->child_name = sdf_joint_name_from(load, joint, child);
 	return true;
 }
 
-static void drop_sensors(struct sdf_world *world, const uint32_t *number)
+static void sdf_joint_drop_sensors(struct sdf_world *world, const uint32_t *number)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < world->sensors.count; i++) {
@@ -365,7 +367,7 @@ static void drop_sensors(struct sdf_world *world, const uint32_t *number)
 }
 
 /* Removes dropped joints from the arrays; number[i] is the number of kept joints before joint i. */
-static void drop_joints(struct load *load)
+static void sdf_joint_drop(struct load *load)
 {
 	struct sdf_world *world = load->world;
 	uint32_t kept = 0, count = world->joints.count;
@@ -383,7 +385,7 @@ static void drop_joints(struct load *load)
 		model->joint_first = number[model->joint_first];
 		model->joint_count = end - model->joint_first;
 	}
-	drop_sensors(world, number);
+	sdf_joint_drop_sensors(world, number);
 	free(number);
 }
 
@@ -395,12 +397,12 @@ void load_place_joints(struct load *load)
 		struct sdf_joint *joint = &world->joints.at[i];
 		uint32_t scope = load_scope_of(joint->model);
 		joint->in_world = load_world_pose(load, load->joint_frames.at[i]);
-		joint->pose_frame = pose_frame(load, load->joint_frames.at[i]);
-		place_axis(load, joint, scope, "axis", &joint->axis[0]);
-		place_axis(load, joint, scope, "axis2", &joint->axis[1]);
-		load->joint_dropped.at[i] = !place_ends(load, joint, scope);
+		joint->pose_frame = sdf_joint_pose_frame(load, load->joint_frames.at[i]);
+		sdf_joint_place_axis(load, joint, scope, "axis", &joint->axis[0]);
+		sdf_joint_place_axis(load, joint, scope, "axis2", &joint->axis[1]);
+		load->joint_dropped.at[i] = !sdf_joint_place_ends(load, joint, scope);
 		dropped = dropped || load->joint_dropped.at[i];
 	}
 	if (dropped)
-		drop_joints(load);
+		sdf_joint_drop(load);
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void load_collision(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t scope)
+static void sdf_link_load_collision(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t scope)
 {
 	const char *relative_to;
 	struct sdf_collision collision = {.name = load_name(load, element),
@@ -24,7 +24,7 @@ static void load_collision(struct load *load, const struct sdf_element *element,
 	vec_push(&load->world->collisions, collision);
 }
 
-static void load_visual(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t scope)
+static void sdf_link_load_visual(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t scope)
 {
 	const char *relative_to;
 	struct sdf_visual visual = {
@@ -40,7 +40,7 @@ static void load_visual(struct load *load, const struct sdf_element *element, ui
 }
 
 /* Reports two collisions, or two visuals, of one link with the same name: systems could not distinguish them. */
-static void check_unique(struct load *load, const struct sdf_element *link, const char *kind)
+static void sdf_link_check_unique(struct load *load, const struct sdf_element *link, const char *kind)
 {
 	struct map names = {0};
 	for (const struct sdf_element *at = sdf_child(link, kind, NULL); at; at = sdf_child(link, kind, at)) {
@@ -53,20 +53,20 @@ static void check_unique(struct load *load, const struct sdf_element *link, cons
 }
 
 /* Most links have only one element of a kind; a map would be a waste for them. */
-static bool has_several(const struct sdf_element *link, const char *kind)
+static bool sdf_link_has_several(const struct sdf_element *link, const char *kind)
 {
 	const struct sdf_element *first = sdf_child(link, kind, NULL);
 	return first && sdf_child(link, kind, first);
 }
 
-static void load_link_children(
+static void sdf_link_load_children(
 	struct load *load, const struct sdf_element *element, uint32_t index, uint32_t model, uint32_t scope)
 {
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
 		if (xml_is(child, "collision"))
-			load_collision(load, child, index, scope);
+			sdf_link_load_collision(load, child, index, scope);
 		else if (xml_is(child, "visual"))
-			load_visual(load, child, index, scope);
+			sdf_link_load_visual(load, child, index, scope);
 		else if (xml_is(child, "sensor"))
 			load_sensor(load, child, index, SDF_NONE, scope);
 		else if (xml_is(child, "light"))
@@ -76,8 +76,8 @@ static void load_link_children(
 	}
 	static const char *const kinds[] = {"collision", "visual", "sensor"};
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		if (has_several(element, kinds[i]))
-			check_unique(load, element, kinds[i]);
+		if (sdf_link_has_several(element, kinds[i]))
+			sdf_link_check_unique(load, element, kinds[i]);
 }
 
 void load_link(struct load *load, const struct sdf_element *element, uint32_t model, uint32_t scope)
@@ -117,7 +117,7 @@ void load_link(struct load *load, const struct sdf_element *element, uint32_t mo
 								.raw = raw}));
 	vec_push(&world->links, link);
 	load->owner = owner->scoped;
-	load_link_children(load, element, index, model, scope);
+	sdf_link_load_children(load, element, index, model, scope);
 	load->owner = NULL;
 	world->links.at[index].collision_count = world->collisions.count - link.collision_first;
 	world->links.at[index].visual_count = world->visuals.count - link.visual_first;

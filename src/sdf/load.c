@@ -20,7 +20,7 @@
 #include <string.h>
 
 /* Messages quote hostile input. So they are cut, and cleaned of control characters, as every error is. */
-static void add_message(struct load *load, enum sdf_severity severity, troupe_status status,
+static void load_add_message(struct load *load, enum sdf_severity severity, troupe_status status,
 	const struct sdf_element *element, const char *format, va_list args)
 {
 	struct sdf *sdf = load->sdf;
@@ -41,7 +41,7 @@ void load_error(struct load *load, const struct sdf_element *element, const char
 {
 	va_list args;
 	va_start(args, format);
-	add_message(load, SDF_ERROR, TROUPE_EWORLD, element, format, args);
+	load_add_message(load, SDF_ERROR, TROUPE_EWORLD, element, format, args);
 	va_end(args);
 }
 
@@ -49,7 +49,7 @@ void load_limit(struct load *load, const struct sdf_element *element, const char
 {
 	va_list args;
 	va_start(args, format);
-	add_message(load, SDF_ERROR, TROUPE_ELIMIT, element, format, args);
+	load_add_message(load, SDF_ERROR, TROUPE_ELIMIT, element, format, args);
 	va_end(args);
 }
 
@@ -57,7 +57,7 @@ void load_warn(struct load *load, const struct sdf_element *element, const char 
 {
 	va_list args;
 	va_start(args, format);
-	add_message(load, SDF_WARNING, TROUPE_OK, element, format, args);
+	load_add_message(load, SDF_WARNING, TROUPE_OK, element, format, args);
 	va_end(args);
 }
 
@@ -75,12 +75,12 @@ void load_warn_once(struct load *load, const char *kind, const struct sdf_elemen
 		return;
 	va_list args;
 	va_start(args, format);
-	add_message(load, SDF_WARNING, TROUPE_OK, element, format, args);
+	load_add_message(load, SDF_WARNING, TROUPE_OK, element, format, args);
 	va_end(args);
 }
 
 /* For errors of the functions that read values: their text begins with file:line already. */
-static void report_value(struct load *load, const struct troupe_error *error, enum sdf_severity severity)
+static void load_report_value(struct load *load, const struct troupe_error *error, enum sdf_severity severity)
 {
 	struct sdf *sdf = load->sdf;
 	*(severity == SDF_ERROR ? &sdf->error_count : &sdf->warning_count) += 1;
@@ -97,7 +97,7 @@ void load_double(
 {
 	struct troupe_error error;
 	if (sdf_child_double(parent, name, lo, hi, value, &error))
-		report_value(load, &error, SDF_ERROR);
+		load_report_value(load, &error, SDF_ERROR);
 }
 
 /* Gazebo reads every word but "true" and "1" as false. */
@@ -105,7 +105,7 @@ void load_bool(struct load *load, const struct sdf_element *parent, const char *
 {
 	struct troupe_error error;
 	if (sdf_child_bool(parent, name, value, &error)) {
-		report_value(load, &error, SDF_WARNING);
+		load_report_value(load, &error, SDF_WARNING);
 		*value = false;
 	}
 }
@@ -115,7 +115,7 @@ void load_vec3(
 {
 	struct troupe_error error;
 	if (sdf_child_vec3(parent, name, lo, hi, value, &error))
-		report_value(load, &error, SDF_ERROR);
+		load_report_value(load, &error, SDF_ERROR);
 }
 
 struct pose load_pose(struct load *load, const struct sdf_element *parent, const char **ret_relative_to)
@@ -124,7 +124,7 @@ struct pose load_pose(struct load *load, const struct sdf_element *parent, const
 	struct pose pose = POSE_IDENTITY;
 	const struct sdf_element *element = sdf_child(parent, "pose", NULL);
 	if (sdf_child_pose(parent, &pose, &error))
-		report_value(load, &error, SDF_ERROR);
+		load_report_value(load, &error, SDF_ERROR);
 	if (!ret_relative_to) {
 		const char *ignored = sdf_attribute(element, "relative_to");
 		if (ignored && *ignored)
@@ -142,13 +142,13 @@ struct pose load_pose(struct load *load, const struct sdf_element *parent, const
 	return pose;
 }
 
-static bool is_reserved(const char *name)
+static bool load_is_reserved(const char *name)
 {
 	size_t length = strlen(name);
 	return !strcmp(name, "world") || (length >= 4 && !strncmp(name, "__", 2) && !strcmp(name + length - 2, "__"));
 }
 
-static void names_of_version(struct load *load, uint32_t version)
+static void load_names_of_version(struct load *load, uint32_t version)
 {
 	load->sdf->names_version = MIN(load->sdf->names_version, version);
 }
@@ -162,16 +162,16 @@ const char *load_name(struct load *load, const struct sdf_element *element)
 	}
 	/* a flattened file may call a model "world"; so the name is refused only since 1.7, where names have a
 	 * meaning */
-	if (is_reserved(name) && load->version >= 107)
+	if (load_is_reserved(name) && load->version >= 107)
 		load_error(load, element, "the name \"%.80s\" of <%s> is reserved: expected another one", name,
 			element->name);
 	else if (strstr(name, "::") && load->version >= 108)
 		load_error(load, element, "the name \"%.80s\" of <%s> contains \"::\": expected a name without it",
 			name, element->name);
-	if (is_reserved(name))
-		names_of_version(load, 106);
+	if (load_is_reserved(name))
+		load_names_of_version(load, 106);
 	if (strstr(name, "::"))
-		names_of_version(load, 107);
+		load_names_of_version(load, 107);
 	return name;
 }
 
@@ -203,7 +203,7 @@ uint32_t load_declare(struct load *load, struct frames_frame frame)
 	frames_add(&load->frames, frame, &index);
 	if (!known || !*frame.name)
 		return index;
-	names_of_version(load, 106);
+	load_names_of_version(load, 106);
 	const struct frames_frame *other = &load->frames.frames.at[taken];
 	/* before 1.7 a joint could have the name of a link; references then mean the first of the two */
 	if (other->kind == frame.kind || load->version >= 107)
@@ -282,7 +282,7 @@ struct sdf_element *load_build_pose(struct load *load, const struct sdf_element 
 }
 
 /* "1.6" -> 106, "1.10" -> 110; 0 when it is no version. */
-static uint32_t version_number(const char *text)
+static uint32_t load_version_number(const char *text)
 {
 	uint32_t major = 0, minor = 0;
 	const char *at = text;
@@ -296,10 +296,10 @@ static uint32_t version_number(const char *text)
 	return *text && minor < 100 ? major * 100 + minor : 0;
 }
 
-static void check_version(struct load *load, struct load_file *file)
+static void load_check_version(struct load *load, struct load_file *file)
 {
 	const char *text = sdf_attribute(file->root, "version");
-	file->version = text ? version_number(text) : 0;
+	file->version = text ? load_version_number(text) : 0;
 	if (!text || !*text)
 		load_error(load, file->root, "<sdf> has no version: expected one, such as version=\"1.9\"");
 	else if (!file->version)
@@ -340,12 +340,12 @@ static bool load_check_macros(struct load *load, const struct sdf_element *root)
 }
 
 /* The <sdf> that the text holds or means. NULL, with an error: it is no such text. */
-static const struct sdf_element *read_root(struct load *load, const char *text, size_t bytes, const char *path)
+static const struct sdf_element *load_read_root(struct load *load, const char *text, size_t bytes, const char *path)
 {
 	struct troupe_error error;
 	const struct sdf_element *root, *wrapped = NULL;
 	if (xml_parse(&load->sdf->arena, text, bytes, path, &root, &error)) {
-		report_value(load, &error, SDF_ERROR);
+		load_report_value(load, &error, SDF_ERROR);
 		return NULL;
 	}
 	if (!load_check_macros(load, root))
@@ -365,9 +365,9 @@ troupe_status load_read(
 	struct load *load, const char *text, size_t bytes, const char *path, const struct sdf_element **ret_root)
 {
 	struct load_file file = {.path = arena_strdup(&load->sdf->arena, path)};
-	file.root = read_root(load, text, bytes, file.path);
+	file.root = load_read_root(load, text, bytes, file.path);
 	if (file.root)
-		check_version(load, &file);
+		load_check_version(load, &file);
 	if (map_add(&load->file_names, file.path, load->files.count))
 		vec_push(&load->files, file);
 	*ret_root = file.root;
@@ -424,7 +424,7 @@ void load_world_fini(struct sdf_world *world)
 	vec_free(&world->frames);
 }
 
-static void drop_worlds(struct sdf *sdf)
+static void load_drop_worlds(struct sdf *sdf)
 {
 	for (uint32_t i = 0; i < sdf->worlds.count; i++)
 		load_world_fini(&sdf->worlds.at[i]);
@@ -432,7 +432,7 @@ static void drop_worlds(struct sdf *sdf)
 }
 
 /* Frees the data of the world that was being read. */
-static void reading_fini(struct load *load)
+static void load_reading_fini(struct load *load)
 {
 	map_fini(&load->warned);
 	frames_fini(&load->frames);
@@ -446,7 +446,7 @@ static void reading_fini(struct load *load)
 
 void load_fini(struct load *load)
 {
-	reading_fini(load);
+	load_reading_fini(load);
 	files_fini(&load->own_files);
 	files_places_fini(&load->own_places);
 	map_fini(&load->file_names);
@@ -457,7 +457,7 @@ void load_fini(struct load *load)
 	vec_free(&load->files);
 }
 
-static void ignore_report(void *ctx, const struct sdf_element *element, const char *text)
+static void load_ignore_report(void *ctx, const struct sdf_element *element, const char *text)
 {
 	(void)ctx, (void)element, (void)text;
 }
@@ -483,14 +483,14 @@ bool load_pose_inside(struct load *load, const struct sdf_element *model, const 
 	load_model(&inner, model, SDF_NONE, FRAMES_WORLD, false);
 	bool found = false;
 	if (world.models.count) {
-		frames_resolve(&inner.frames, ignore_report, NULL);
+		frames_resolve(&inner.frames, load_ignore_report, NULL);
 		uint32_t frame = frames_find(&inner.frames, load_scope_of(0), name);
 		found = frame != SDF_NONE;
 		if (found)
 			*ret_pose = frames_pose(&inner.frames, frame, load_scope_of(0));
 	}
 	load_world_fini(&world);
-	reading_fini(&inner);
+	load_reading_fini(&inner);
 	load->files = inner.files;
 	load->file_names = inner.file_names;
 	load->places = inner.places;
@@ -503,10 +503,10 @@ bool load_pose_inside(struct load *load, const struct sdf_element *model, const 
 }
 
 /* After an error there are no worlds. */
-static troupe_status conclude(struct load *load, struct troupe_error *error)
+static troupe_status load_conclude(struct load *load, struct troupe_error *error)
 {
 	if (load->status) {
-		drop_worlds(load->sdf);
+		load_drop_worlds(load->sdf);
 		if (error)
 			*error = load->first;
 	}
@@ -514,9 +514,9 @@ static troupe_status conclude(struct load *load, struct troupe_error *error)
 }
 
 /* Keeps what sdf_edit() needs: the files as elements, and the meshes by their names. */
-static void keep_load(struct load *load)
+static void load_keep(struct load *load)
 {
-	reading_fini(load);
+	load_reading_fini(load);
 	importer_destroy(load->own_importer);
 	load->own_importer = load->importer = NULL;
 	load->options = NULL;
@@ -545,9 +545,9 @@ troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, co
 		load.files.at[0].open = true;
 		load_root(&load, sdf->root);
 	}
-	troupe_status status = conclude(&load, error);
+	troupe_status status = load_conclude(&load, error);
 	if (!status && bare_wanted(&load) && load.options->files)
-		keep_load(&load);
+		load_keep(&load);
 	else
 		load_fini(&load);
 	*ret_sdf = sdf;
@@ -558,7 +558,7 @@ troupe_status sdf_edit(struct sdf *sdf, const struct sdf_options *options, struc
 {
 	struct load *load = sdf->kept;
 	assert(load && options->files);
-	drop_worlds(sdf);
+	load_drop_worlds(sdf);
 	sdf->messages.count = sdf->error_count = sdf->warning_count = 0;
 	sdf->names_version = 112;
 	load->options = options;
@@ -567,8 +567,8 @@ troupe_status sdf_edit(struct sdf *sdf, const struct sdf_options *options, struc
 	load->losses = (struct importer_losses){0};
 	load->version = load->files.at[0].version;
 	load_root(load, sdf->root);
-	troupe_status status = conclude(load, error);
-	reading_fini(load);
+	troupe_status status = load_conclude(load, error);
+	load_reading_fini(load);
 	return status;
 }
 
@@ -581,7 +581,7 @@ void sdf_settle(struct sdf *sdf)
 }
 
 /* The result for a file that cannot be read: one error and no world. */
-static struct sdf *unread(const char *path, const struct troupe_error *why)
+static struct sdf *load_unread(const char *path, const struct troupe_error *why)
 {
 	struct sdf *sdf = mem_alloc(sizeof *sdf);
 	sdf->path = arena_strdup(&sdf->arena, path);
@@ -632,7 +632,7 @@ static troupe_status load_path(const char *path, bool sought, const struct sdf_o
 			: fuel_is_remote(path)
 				? "; and no file of this address is in a cache of Fuel"
 				: "; and no world of this name is in a resource path or comes with troupe");
-		*ret_sdf = unread(path, &more);
+		*ret_sdf = load_unread(path, &more);
 		if (error)
 			*error = more;
 	}
@@ -655,7 +655,7 @@ void sdf_free(struct sdf *sdf)
 	if (!sdf)
 		return;
 	sdf_settle(sdf);
-	drop_worlds(sdf);
+	load_drop_worlds(sdf);
 	load_solids_fini(sdf);
 	sdf_free_visual_shapes(sdf->visual_shapes);
 	vec_free(&sdf->messages);

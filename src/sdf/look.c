@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-#define WORD_OF(load, parent, name, words, fallback)                                                                   \
+#define LOOK_WORD_OF(load, parent, name, words, fallback)                                                              \
 	load_word_of(load, parent, name, words, ARRAY_LEN(words), (int)(fallback))
 
 /* --- materials ---------------------------------------------------------------------------------------------------- */
 
-static const struct sdf_pbr *load_pbr(struct load *load, const struct sdf_element *element)
+static const struct sdf_pbr *look_load_pbr(struct load *load, const struct sdf_element *element)
 {
 	const struct sdf_element *metal = sdf_child(element, "metal", NULL),
 				 *specular = sdf_child(element, "specular", NULL);
@@ -40,7 +40,7 @@ static const struct sdf_pbr *load_pbr(struct load *load, const struct sdf_elemen
 }
 
 /* Pictures and the viewer have no textures. Each is named once, because a world may have thousands of like visuals. */
-static void warn_of_texture(
+static void look_warn_of_texture(
 	struct load *load, const struct sdf_visual *visual, const struct sdf_element *at, const char *file)
 {
 	const char *kind = arena_printf(&load->sdf->arena, "texture %s", file);
@@ -49,7 +49,7 @@ static void warn_of_texture(
 		visual->name, file);
 }
 
-static void warn_of_maps(struct load *load, const struct sdf_visual *visual, const struct sdf_element *element,
+static void look_warn_of_maps(struct load *load, const struct sdf_visual *visual, const struct sdf_element *element,
 	const struct sdf_pbr *pbr)
 {
 	if (!pbr)
@@ -59,22 +59,22 @@ static void warn_of_maps(struct load *load, const struct sdf_visual *visual, con
 		pbr->environment_map};
 	for (size_t i = 0; i < ARRAY_LEN(maps); i++)
 		if (maps[i] && *maps[i]) {
-			warn_of_texture(load, visual, sdf_child(element, "pbr", NULL), maps[i]);
+			look_warn_of_texture(load, visual, sdf_child(element, "pbr", NULL), maps[i]);
 			return;
 		}
 }
 
-static void warn_of_ground(struct load *load, const struct sdf_visual *visual)
+static void look_warn_of_ground(struct load *load, const struct sdf_visual *visual)
 {
 	const struct sdf_element *geometry = sdf_child(visual->element, "geometry", NULL);
 	const struct sdf_element *texture = sdf_child(sdf_child(geometry, "heightmap", NULL), "texture", NULL);
 	const char *file = texture ? load_text(texture, "diffuse") : NULL;
 	if (file && *file)
-		warn_of_texture(load, visual, texture, file);
+		look_warn_of_texture(load, visual, texture, file);
 }
 
 /* The colours that hold where <material> gives none. A name that is unknown must not look like black paint. */
-static void start_colours(
+static void look_start_colours(
 	struct load *load, const struct sdf_visual *visual, const struct sdf_element *script, struct sdf_material *to)
 {
 	const char *name = script ? load_text(script, "name") : NULL;
@@ -97,7 +97,7 @@ static void start_colours(
 	if (!paint)
 		return;
 	if (paint->texture)
-		warn_of_texture(load, visual, script, paint->texture);
+		look_warn_of_texture(load, visual, script, paint->texture);
 	to->ambient = paint->ambient;
 	to->diffuse = paint->diffuse;
 	to->specular = paint->specular;
@@ -107,7 +107,7 @@ static void start_colours(
 	to->ambient_given = to->diffuse_given = true;
 }
 
-static const struct sdf_material *load_material(
+static const struct sdf_material *look_load_material(
 	struct load *load, const struct sdf_visual *visual, const struct sdf_element *element)
 {
 	if (!element)
@@ -128,9 +128,9 @@ static const struct sdf_material *load_material(
 		.script_name = load_text(script, "name"),
 		.shader = shader ? (type && *type ? type : "pixel") : NULL,
 		.normal_map = load_text(shader, "normal_map"),
-		.pbr = load_pbr(load, sdf_child(element, "pbr", NULL))};
-	warn_of_maps(load, visual, element, to->pbr);
-	start_colours(load, visual, script, to);
+		.pbr = look_load_pbr(load, sdf_child(element, "pbr", NULL))};
+	look_warn_of_maps(load, visual, element, to->pbr);
+	look_start_colours(load, visual, script, to);
 	load_colour(load, element, "ambient", &to->ambient);
 	load_colour(load, element, "diffuse", &to->diffuse);
 	load_colour(load, element, "specular", &to->specular);
@@ -151,7 +151,7 @@ bool sdf_is_label(const char *name, const char *filename)
 	       (filename && strstr(filename, "label-system"));
 }
 
-static bool read_label(const struct sdf_element *plugin, double *ret_label)
+static bool look_read_label(const struct sdf_element *plugin, double *ret_label)
 {
 	const char *text = sdf_child_text(plugin, "label");
 	return text && parse_doubles(text, ret_label, 1) == 1 && *ret_label >= 0 && *ret_label <= SDF_LABEL_MAX &&
@@ -161,7 +161,7 @@ static bool read_label(const struct sdf_element *plugin, double *ret_label)
 uint32_t sdf_label(const struct sdf_element *plugin)
 {
 	double label;
-	return read_label(plugin, &label) ? (uint32_t)label : 0;
+	return look_read_label(plugin, &label) ? (uint32_t)label : 0;
 }
 
 void load_check_label(struct load *load, const struct sdf_element *plugin)
@@ -169,7 +169,7 @@ void load_check_label(struct load *load, const struct sdf_element *plugin)
 	const struct sdf_element *element = sdf_child(plugin, "label", NULL);
 	double label;
 	if (sdf_is_label(sdf_attribute(plugin, "name"), sdf_attribute(plugin, "filename")) &&
-		!read_label(plugin, &label))
+		!look_read_label(plugin, &label))
 		load_warn(load, element ? element : plugin,
 			"<label> is \"%.40s\": expected a whole number from 0 to %d; no label is given",
 			element ? element->text : "", SDF_LABEL_MAX);
@@ -182,20 +182,21 @@ void load_looks(struct load *load, struct sdf_visual *visual)
 	double layer = 0;
 	visual->cast_shadows = true;
 	visual->visibility_flags = UINT32_MAX;
-	visual->material = load_material(load, visual, sdf_child(visual->element, "material", NULL));
+	visual->material = look_load_material(load, visual, sdf_child(visual->element, "material", NULL));
 	load_bool(load, visual->element, "cast_shadows", &visual->cast_shadows);
 	load_double(load, visual->element, "transparency", 0, 1, &visual->transparency);
 	load_double(load, visual->element, "laser_retro", -1e9, 1e9, &visual->laser_retro);
 	load_mask(load, visual->element, "visibility_flags", &visual->visibility_flags);
 	load_double(load, sdf_child(visual->element, "meta", NULL), "layer", INT32_MIN, INT32_MAX, &layer);
 	visual->layer = (int32_t)layer;
-	warn_of_ground(load, visual);
+	look_warn_of_ground(load, visual);
 	for (const struct sdf_element *at = NULL; (at = sdf_child(visual->element, "plugin", at));)
 		load_check_label(load, at);
 }
 
 /* A factor that is out of its range is taken as the end of the range, as in Gazebo. */
-static void load_factor(struct load *load, const struct sdf_element *parent, const char *name, double hi, double *value)
+static void look_load_factor(
+	struct load *load, const struct sdf_element *parent, const char *name, double hi, double *value)
 {
 	double read = *value;
 	load_double(load, parent, name, -1e30, 1e30, &read);
@@ -207,7 +208,7 @@ static void load_factor(struct load *load, const struct sdf_element *parent, con
 
 /* --- lights ------------------------------------------------------------------------------------------------------- */
 
-static void load_spot(struct load *load, const struct sdf_element *element, struct sdf_shine *shine)
+static void look_load_spot(struct load *load, const struct sdf_element *element, struct sdf_shine *shine)
 {
 	const struct sdf_element *spot = sdf_child(element, "spot", NULL);
 	load_double(load, spot, "inner_angle", 0, 6.2832, &shine->inner_rad);
@@ -219,7 +220,8 @@ static void load_spot(struct load *load, const struct sdf_element *element, stru
 			shine->inner_rad, shine->outer_rad);
 }
 
-static void load_shine(struct load *load, const struct sdf_element *element, const char *type, struct sdf_shine *shine)
+static void look_load_shine(
+	struct load *load, const struct sdf_element *element, const char *type, struct sdf_shine *shine)
 {
 	static const struct load_word types[] = {
 		{"point", SDF_POINT_LIGHT}, {"directional", SDF_DIRECTIONAL_LIGHT}, {"spot", SDF_SPOT_LIGHT}};
@@ -234,13 +236,13 @@ static void load_shine(struct load *load, const struct sdf_element *element, con
 	load_colour(load, element, "diffuse", &shine->diffuse);
 	load_colour(load, element, "specular", &shine->specular);
 	load_double(load, fading, "range", 0, INFINITY, &shine->range_m);
-	load_factor(load, fading, "constant", 1, &shine->constant);
-	load_factor(load, fading, "linear", 1, &shine->linear);
-	load_factor(load, fading, "quadratic", 1e12, &shine->quadratic);
+	look_load_factor(load, fading, "constant", 1, &shine->constant);
+	look_load_factor(load, fading, "linear", 1, &shine->linear);
+	look_load_factor(load, fading, "quadratic", 1e12, &shine->quadratic);
 	load_vec3(load, element, "direction", -1e100, 1e100, &shine->direction);
 	if (!(vec3_length(shine->direction) > 1e-100) && shine->kind != SDF_POINT_LIGHT)
 		load_error(load, sdf_child(element, "direction", NULL), "<direction> is 0 0 0: expected a direction");
-	load_spot(load, element, shine);
+	look_load_spot(load, element, shine);
 }
 
 void load_light(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t scope)
@@ -252,7 +254,7 @@ void load_light(struct load *load, const struct sdf_element *element, uint32_t l
 		return;
 	light.type = type ? type : "point";
 	light.in_world = load_pose(load, element, &relative_to);
-	load_shine(load, element, type, &light.shine);
+	look_load_shine(load, element, type, &light.shine);
 	load_defer(
 		load, (struct load_placing){LOAD_LIGHT, load->world->lights.count, scope, relative_to, element, NULL});
 	vec_push(&load->world->lights, light);
@@ -260,7 +262,7 @@ void load_light(struct load *load, const struct sdf_element *element, uint32_t l
 
 /* --- surroundings ------------------------------------------------------------------------------------------------- */
 
-static const struct sdf_sky *load_sky(struct load *load, const struct sdf_element *element)
+static const struct sdf_sky *look_load_sky(struct load *load, const struct sdf_element *element)
 {
 	const struct sdf_element *clouds = sdf_child(element, "clouds", NULL);
 	if (!element)
@@ -285,7 +287,7 @@ static const struct sdf_sky *load_sky(struct load *load, const struct sdf_elemen
 	return sky;
 }
 
-static const struct sdf_fog *load_fog(struct load *load, const struct sdf_element *element)
+static const struct sdf_fog *look_load_fog(struct load *load, const struct sdf_element *element)
 {
 	static const struct load_word types[] = {{"none", SDF_FOG_NONE}, {"constant", SDF_FOG_CONSTANT},
 		{"linear", SDF_FOG_LINEAR}, {"quadratic", SDF_FOG_QUADRATIC}};
@@ -293,7 +295,7 @@ static const struct sdf_fog *load_fog(struct load *load, const struct sdf_elemen
 		return NULL;
 	struct sdf_fog *fog = arena_new(&load->sdf->arena, struct sdf_fog);
 	*fog = (struct sdf_fog){.colour = {1, 1, 1, 1}, .start_m = 1, .end_m = 100, .density = 1};
-	fog->kind = (enum sdf_fog_kind)WORD_OF(load, element, "type", types, SDF_FOG_NONE);
+	fog->kind = (enum sdf_fog_kind)LOOK_WORD_OF(load, element, "type", types, SDF_FOG_NONE);
 	load_colour(load, element, "color", &fog->colour);
 	load_double(load, element, "start", 0, SDF_LENGTH_MAX, &fog->start_m);
 	load_double(load, element, "end", 0, SDF_LENGTH_MAX, &fog->end_m);
@@ -301,15 +303,15 @@ static const struct sdf_fog *load_fog(struct load *load, const struct sdf_elemen
 	return fog;
 }
 
-static void load_scene(struct load *load, const struct sdf_element *element, struct sdf_scene *scene)
+static void look_load_scene(struct load *load, const struct sdf_element *element, struct sdf_scene *scene)
 {
 	*scene = (struct sdf_scene){.ambient = {0.4, 0.4, 0.4, 1},
 		.background = {0.7, 0.7, 0.7, 1},
 		.shadows = true,
 		.grid = true,
 		.origin_visual = true,
-		.sky = load_sky(load, sdf_child(element, "sky", NULL)),
-		.fog = load_fog(load, sdf_child(element, "fog", NULL))};
+		.sky = look_load_sky(load, sdf_child(element, "sky", NULL)),
+		.fog = look_load_fog(load, sdf_child(element, "fog", NULL))};
 	load_colour(load, element, "ambient", &scene->ambient);
 	load_colour(load, element, "background", &scene->background);
 	load_bool(load, element, "shadows", &scene->shadows);
@@ -318,14 +320,14 @@ static void load_scene(struct load *load, const struct sdf_element *element, str
 }
 
 /* Axes of the ellipsoids: WGS 84 (NIMA TR8350.2), and the mean radius of the moon's surface coordinate system. */
-static void load_earth(struct load *load, const struct sdf_element *element, struct sdf_earth *earth)
+static void look_load_earth(struct load *load, const struct sdf_element *element, struct sdf_earth *earth)
 {
 	static const struct load_word models[] = {
 		{"EARTH_WGS84", SDF_EARTH_WGS84}, {"MOON_SCS", SDF_MOON_SCS}, {"CUSTOM_SURFACE", SDF_CUSTOM_SURFACE}};
 	static const struct load_word frames[] = {{"ENU", 0}};
 	*earth = (struct sdf_earth){.given = element != NULL};
-	earth->model = (enum sdf_surface_model)WORD_OF(load, element, "surface_model", models, SDF_EARTH_WGS84);
-	(void)WORD_OF(load, element, "world_frame_orientation", frames, 0);
+	earth->model = (enum sdf_surface_model)LOOK_WORD_OF(load, element, "surface_model", models, SDF_EARTH_WGS84);
+	(void)LOOK_WORD_OF(load, element, "world_frame_orientation", frames, 0);
 	load_double(load, element, "latitude_deg", -90, 90, &earth->latitude_deg);
 	load_double(load, element, "longitude_deg", -360, 360, &earth->longitude_deg);
 	load_double(load, element, "elevation", -SDF_LENGTH_MAX, SDF_LENGTH_MAX, &earth->elevation_m);
@@ -345,7 +347,7 @@ static void load_earth(struct load *load, const struct sdf_element *element, str
 	}
 }
 
-static void load_air(struct load *load, const struct sdf_element *element, struct sdf_air *air)
+static void look_load_air(struct load *load, const struct sdf_element *element, struct sdf_air *air)
 {
 	static const struct load_word types[] = {{"adiabatic", 0}};
 	*air = (struct sdf_air){288.15, -0.0065, 101325};
@@ -365,7 +367,7 @@ void load_surroundings(struct load *load, const struct sdf_element *world, const
 	if (!sdf_child(world, "magnetic_field", NULL) && load->version < 106)
 		load_vec3(load, physics, "magnetic_field", -1e3, 1e3, &to->magnetic_field);
 	load_vec3(load, world, "magnetic_field", -1e3, 1e3, &to->magnetic_field);
-	load_scene(load, sdf_child(world, "scene", NULL), &to->scene);
-	load_earth(load, sdf_child(world, "spherical_coordinates", NULL), &to->earth);
-	load_air(load, sdf_child(world, "atmosphere", NULL), &to->air);
+	look_load_scene(load, sdf_child(world, "scene", NULL), &to->scene);
+	look_load_earth(load, sdf_child(world, "spherical_coordinates", NULL), &to->earth);
+	look_load_air(load, sdf_child(world, "atmosphere", NULL), &to->air);
 }

@@ -25,7 +25,7 @@ void load_frame(struct load *load, const struct sdf_element *element, uint32_t m
 	vec_push(&load->frame_frames, index);
 }
 
-static void load_model_children(struct load *load, const struct sdf_element *element, uint32_t index, uint32_t scope)
+static void model_load_children(struct load *load, const struct sdf_element *element, uint32_t index, uint32_t scope)
 {
 	bool is_static = load->world->models.at[index].is_static;
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
@@ -49,7 +49,7 @@ static void load_model_children(struct load *load, const struct sdf_element *ele
 			load_model(load, child, index, scope, is_static);
 }
 
-static const char *scoped_name(struct load *load, uint32_t parent, const char *name)
+static const char *model_scoped_name(struct load *load, uint32_t parent, const char *name)
 {
 	if (parent == SDF_NONE)
 		return name;
@@ -57,7 +57,7 @@ static const char *scoped_name(struct load *load, uint32_t parent, const char *n
 }
 
 /* Adds the model itself, and its name in the scope around it. */
-static uint32_t declare_model(
+static uint32_t model_declare(
 	struct load *load, const struct sdf_element *element, uint32_t parent, uint32_t scope, bool is_static)
 {
 	struct sdf_model model = {.name = load_name(load, element),
@@ -75,7 +75,7 @@ static uint32_t declare_model(
 	load_bool(load, element, "allow_auto_disable", &model.allow_auto_disable);
 	load_bool(load, element, "enable_wind", &model.wind);
 	model.is_static = model.is_static || is_static;
-	model.scoped = scoped_name(load, parent, model.name);
+	model.scoped = model_scoped_name(load, parent, model.name);
 	model.link_first = load->world->links.count;
 	model.joint_first = load->world->joints.count;
 	model.plugin_first = load->world->plugins.count;
@@ -92,14 +92,14 @@ static uint32_t declare_model(
 	return load->world->models.count - 1;
 }
 
-static void read_model(
+static void model_read(
 	struct load *load, const struct sdf_element *element, uint32_t parent, uint32_t scope, bool is_static)
 {
 	element = include_expand(load, rewrite_unflatten(load, element));
 	if (!load->poses_only)
 		element = foreign_model(load, element);
-	uint32_t index = declare_model(load, element, parent, scope, is_static);
-	load_model_children(load, element, index, load_scope_of(index));
+	uint32_t index = model_declare(load, element, parent, scope, is_static);
+	model_load_children(load, element, index, load_scope_of(index));
 	struct sdf_world *world = load->world;
 	struct sdf_model *model = &world->models.at[index];
 	model->model_count = world->models.count - index;
@@ -127,7 +127,7 @@ void load_model(struct load *load, const struct sdf_element *element, uint32_t p
 		load->version = load->files.at[file].version;
 	}
 	load->depth++;
-	read_model(load, element, parent, scope, is_static);
+	model_read(load, element, parent, scope, is_static);
 	load->depth--;
 	load->version = version;
 	if (known)
@@ -136,7 +136,7 @@ void load_model(struct load *load, const struct sdf_element *element, uint32_t p
 
 /* The link that __model__ is attached to: the named link, else the first link of the model itself, else that of a
  * nested model. */
-static uint32_t canonical_link(struct load *load, uint32_t index)
+static uint32_t model_canonical_link(struct load *load, uint32_t index)
 {
 	const struct sdf_world *world = load->world;
 	const struct sdf_model *model = &world->models.at[index];
@@ -159,7 +159,7 @@ static uint32_t canonical_link(struct load *load, uint32_t index)
 	return SDF_NONE;
 }
 
-static void report_frame(void *ctx, const struct sdf_element *element, const char *text)
+static void model_report_frame(void *ctx, const struct sdf_element *element, const char *text)
 {
 	load_error(ctx, element, "%s", text);
 }
@@ -173,7 +173,7 @@ struct pose load_world_pose(const struct load *load, uint32_t frame)
 
 /* Each pose alone is within the bounds, but poses in long chains add up. Printed poses must be within the bounds too.
  */
-static void check_place(struct load *load, const struct sdf_element *element, struct pose pose)
+static void model_check_place(struct load *load, const struct sdf_element *element, struct pose pose)
 {
 	struct vec3 p = pose.p;
 	if (vec3_within(p, SDF_LENGTH_MAX))
@@ -182,7 +182,7 @@ static void check_place(struct load *load, const struct sdf_element *element, st
 		p.z, -SDF_LENGTH_MAX, SDF_LENGTH_MAX);
 }
 
-static void place_models_and_links(struct load *load)
+static void model_place_and_links(struct load *load)
 {
 	struct sdf_world *world = load->world;
 	for (uint32_t i = 0; i < world->models.count; i++) {
@@ -191,28 +191,28 @@ static void place_models_and_links(struct load *load)
 		model->in_world = model->parent == SDF_NONE
 					  ? model->in_parent
 					  : pose_mul(world->models.at[model->parent].in_world, model->in_parent);
-		check_place(load, model->element, model->in_world);
-		check_place(load, model->element, model->in_parent);
+		model_check_place(load, model->element, model->in_world);
+		model_check_place(load, model->element, model->in_parent);
 	}
 	for (uint32_t i = 0; i < world->links.count; i++) {
 		struct sdf_link *link = &world->links.at[i];
 		link->in_model = load->frames.frames.at[load->link_frames.at[i]].in_scope;
 		link->in_world = pose_mul(world->models.at[link->model].in_world, link->in_model);
-		check_place(load, link->element, link->in_world);
-		check_place(load, link->element, link->in_model);
+		model_check_place(load, link->element, link->in_world);
+		model_check_place(load, link->element, link->in_model);
 	}
 	for (uint32_t i = 0; i < world->frames.count; i++) {
 		world->frames.at[i].in_model = load->frames.frames.at[load->frame_frames.at[i]].in_scope;
 		world->frames.at[i].in_world = load_world_pose(load, load->frame_frames.at[i]);
 		if (!frames_link(&load->frames, load->frame_frames.at[i], &world->frames.at[i].link, &(bool){false}))
 			world->frames.at[i].link = SDF_NONE;
-		check_place(load, world->frames.at[i].element, world->frames.at[i].in_world);
-		check_place(load, world->frames.at[i].element, world->frames.at[i].in_model);
+		model_check_place(load, world->frames.at[i].element, world->frames.at[i].in_world);
+		model_check_place(load, world->frames.at[i].element, world->frames.at[i].in_model);
 	}
 }
 
 /* The pose of the part's owner in its scope. A part's pose is relative to its owner by default. */
-static struct pose owner_in_scope(const struct load *load, const struct load_placing *placing)
+static struct pose model_owner_in_scope(const struct load *load, const struct load_placing *placing)
 {
 	const struct sdf_world *world = load->world;
 	uint32_t link = SDF_NONE, joint = SDF_NONE;
@@ -233,7 +233,7 @@ static struct pose owner_in_scope(const struct load *load, const struct load_pla
 	case LOAD_CAMERA: {
 		const struct sdf_sensor *sensor = &world->sensors.at[placing->index];
 		struct load_placing around = {LOAD_SENSOR, placing->index, placing->scope, NULL, NULL, NULL};
-		return pose_mul(owner_in_scope(load, &around), sensor->in_parent);
+		return pose_mul(model_owner_in_scope(load, &around), sensor->in_parent);
 	}
 	case LOAD_ACTOR:
 		break;
@@ -245,7 +245,7 @@ static struct pose owner_in_scope(const struct load *load, const struct load_pla
 	return POSE_IDENTITY;
 }
 
-static struct pose *placed_pose(struct load *load, const struct load_placing *placing)
+static struct pose *model_placed_pose(struct load *load, const struct load_placing *placing)
 {
 	struct sdf_world *world = load->world;
 	switch (placing->kind) {
@@ -284,7 +284,7 @@ static void model_warn_unplaced(struct load *load, const struct load_placing *pl
 		frames_such_as(&load->frames, placing->scope, placing->relative_to, &near));
 }
 
-static void place_deferred(struct load *load)
+static void model_place_deferred(struct load *load)
 {
 	for (uint32_t i = 0; i < load->placings.count; i++) {
 		const struct load_placing *placing = &load->placings.at[i];
@@ -293,42 +293,42 @@ static void place_deferred(struct load *load)
 			model_warn_unplaced(load, placing);
 			continue;
 		}
-		struct pose *pose = placed_pose(load, placing);
+		struct pose *pose = model_placed_pose(load, placing);
 		struct pose in_scope = pose_mul(frames_pose(&load->frames, target, placing->scope), *pose);
-		*pose = pose_mul(pose_inverse(owner_in_scope(load, placing)), in_scope);
+		*pose = pose_mul(pose_inverse(model_owner_in_scope(load, placing)), in_scope);
 	}
 }
 
-static void place_parts(struct load *load)
+static void model_place_parts(struct load *load)
 {
 	struct sdf_world *world = load->world;
 	for (uint32_t i = 0; i < world->collisions.count; i++) {
 		struct sdf_collision *collision = &world->collisions.at[i];
 		collision->in_world = pose_mul(world->links.at[collision->link].in_world, collision->in_link);
-		check_place(load, collision->element, collision->in_world);
-		check_place(load, collision->element, collision->in_link);
+		model_check_place(load, collision->element, collision->in_world);
+		model_check_place(load, collision->element, collision->in_link);
 	}
 	for (uint32_t i = 0; i < world->visuals.count; i++) {
 		struct sdf_visual *visual = &world->visuals.at[i];
 		visual->in_world = pose_mul(world->links.at[visual->link].in_world, visual->in_link);
-		check_place(load, visual->element, visual->in_world);
-		check_place(load, visual->element, visual->in_link);
+		model_check_place(load, visual->element, visual->in_world);
+		model_check_place(load, visual->element, visual->in_link);
 	}
 	for (uint32_t i = 0; i < world->lights.count; i++) {
 		struct sdf_light *light = &world->lights.at[i];
-		check_place(load, light->element, light->in_world); /* still relative to the link */
+		model_check_place(load, light->element, light->in_world); /* still relative to the link */
 		if (light->link != SDF_NONE)
 			light->in_world = pose_mul(world->links.at[light->link].in_world, light->in_world);
-		check_place(load, light->element, light->in_world);
+		model_check_place(load, light->element, light->in_world);
 	}
 	for (uint32_t i = 0; i < world->actors.count; i++)
-		check_place(load, world->actors.at[i].element, world->actors.at[i].in_world);
+		model_check_place(load, world->actors.at[i].element, world->actors.at[i].in_world);
 	for (uint32_t i = 0; i < world->links.count; i++)
 		if (world->links.at[i].inertial.automatic)
 			load_inertial_auto(load, &world->links.at[i]);
 }
 
-static void place_sensors(struct load *load)
+static void model_place_sensors(struct load *load)
 {
 	struct sdf_world *world = load->world;
 	for (uint32_t i = 0; i < world->sensors.count; i++) {
@@ -336,8 +336,8 @@ static void place_sensors(struct load *load)
 		struct pose parent = sensor->link != SDF_NONE ? world->links.at[sensor->link].in_world
 							      : world->joints.at[sensor->joint].in_world;
 		sensor->in_world = pose_mul(parent, sensor->in_parent);
-		check_place(load, sensor->element, sensor->in_world);
-		check_place(load, sensor->element, sensor->in_parent);
+		model_check_place(load, sensor->element, sensor->in_world);
+		model_check_place(load, sensor->element, sensor->in_parent);
 		load_check_contact(load, sensor);
 	}
 	load_check_topics(load);
@@ -345,7 +345,7 @@ static void place_sensors(struct load *load)
 
 /* Resolves the frame of fdir1, which may be that of another link than the collision's: wheels with rollers need this.
  */
-static void place_friction(struct load *load)
+static void model_place_friction(struct load *load)
 {
 	struct sdf_world *world = load->world;
 	for (uint32_t i = 0; i < world->collisions.count; i++) {
@@ -374,14 +374,14 @@ static void place_friction(struct load *load)
 	}
 }
 
-static void check_joints(struct load *load)
+static void model_check_joints(struct load *load)
 {
 	struct sdf_world *world = load->world;
 	for (uint32_t i = 0; i < world->joints.count; i++) {
 		const struct sdf_joint *joint = &world->joints.at[i];
-		check_place(load, joint->element, joint->in_world);
+		model_check_place(load, joint->element, joint->in_world);
 		if (joint->model != SDF_NONE)
-			check_place(load, joint->element,
+			model_check_place(load, joint->element,
 				pose_mul(pose_inverse(world->models.at[joint->model].in_world), joint->in_world));
 	}
 }
@@ -390,15 +390,15 @@ void load_place(struct load *load)
 {
 	struct sdf_world *world = load->world;
 	for (uint32_t i = world->models.count; i-- > 0;) {
-		world->models.at[i].canonical_link = canonical_link(load, i);
+		world->models.at[i].canonical_link = model_canonical_link(load, i);
 		load->frames.scopes.at[load_scope_of(i)].canonical = world->models.at[i].canonical_link;
 	}
-	frames_resolve(&load->frames, report_frame, load);
-	place_models_and_links(load);
-	place_deferred(load);
-	place_parts(load);
+	frames_resolve(&load->frames, model_report_frame, load);
+	model_place_and_links(load);
+	model_place_deferred(load);
+	model_place_parts(load);
 	load_place_joints(load);
-	check_joints(load);
-	place_sensors(load);
-	place_friction(load);
+	model_check_joints(load);
+	model_place_sensors(load);
+	model_place_friction(load);
 }

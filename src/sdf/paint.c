@@ -14,45 +14,49 @@
 		r, g, b, 1                                                                                             \
 	}
 #define GREY(v) RGB(v, v, v)
-#define NONE GREY(0)
+#define PAINT_NONE GREY(0)
 /* Transparent materials of the script have no specular colour. */
-#define CLEAR(r, g, b, alpha) .ambient = RGB(r, g, b), .diffuse = {r, g, b, alpha}, .specular = NONE, .emissive = NONE
+#define CLEAR(r, g, b, alpha)                                                                                          \
+	.ambient = RGB(r, g, b), .diffuse = {r, g, b, alpha}, .specular = PAINT_NONE, .emissive = PAINT_NONE
 #define PLAIN(r, g, b, s, shine)                                                                                       \
-	.ambient = RGB(r, g, b), .diffuse = RGB(r, g, b), .specular = GREY(s), .emissive = NONE, .shininess = shine
+	.ambient = RGB(r, g, b), .diffuse = RGB(r, g, b), .specular = GREY(s), .emissive = PAINT_NONE,                 \
+	.shininess = shine
 #define GLOW(r, g, b, s, shine)                                                                                        \
 	.ambient = RGB(r, g, b), .diffuse = RGB(r, g, b), .specular = GREY(s), .emissive = RGB(r, g, b),               \
 	.shininess = shine
-#define WHOLE(file) PLAIN(1, 1, 1, 0.2, 12.5), .texture = file
+#define PAINT_WHOLE(file) PLAIN(1, 1, 1, 0.2, 12.5), .texture = file
 #define FLOOR(ambience, file)                                                                                          \
-	.ambient = GREY(ambience), .diffuse = GREY(1), .specular = NONE, .emissive = NONE, .texture = file
+	.ambient = GREY(ambience), .diffuse = GREY(1), .specular = PAINT_NONE, .emissive = PAINT_NONE, .texture = file
 #define STREET(file)                                                                                                   \
-	.ambient = GREY(0.1), .diffuse = GREY(0.8), .specular = GREY(0.01), .emissive = NONE, .shininess = 2,          \
+	.ambient = GREY(0.1), .diffuse = GREY(0.8), .specular = GREY(0.01), .emissive = PAINT_NONE, .shininess = 2,    \
 	.texture = file
 
-static const struct paint paints[] = {
-	{"Gazebo/Grey", GREY(0.3), GREY(0.7), GREY(0.01), NONE, 1.5, false, NULL},
-	{"Gazebo/Gray", GREY(0.3), GREY(0.7), GREY(0.01), NONE, 1.5, false, NULL},
+static const struct paint paint_paints[] = {
+	{"Gazebo/Grey", GREY(0.3), GREY(0.7), GREY(0.01), PAINT_NONE, 1.5, false, NULL},
+	{"Gazebo/Gray", GREY(0.3), GREY(0.7), GREY(0.01), PAINT_NONE, 1.5, false, NULL},
 	{"Gazebo/DarkGrey", PLAIN(0.175, 0.175, 0.175, 0.175, 1.5)},
 	{"Gazebo/DarkGray", PLAIN(0.175, 0.175, 0.175, 0.175, 1.5)},
 	{"Gazebo/White", PLAIN(1, 1, 1, 0.1, 128)},
 	{"Gazebo/FlatBlack", PLAIN(0.1, 0.1, 0.1, 0.01, 1)},
 	{"Gazebo/Black", PLAIN(0, 0, 0, 0.1, 5)},
 	{"Gazebo/Red", PLAIN(1, 0, 0, 0.1, 1)},
-	{"Gazebo/RedBright", RGB(0.87, 0.26, 0.07), RGB(0.87, 0.26, 0.07), RGB(0.87, 0.26, 0.07), NONE, 1, false, NULL},
+	{"Gazebo/RedBright", RGB(0.87, 0.26, 0.07), RGB(0.87, 0.26, 0.07), RGB(0.87, 0.26, 0.07), PAINT_NONE, 1, false,
+		NULL},
 	{"Gazebo/Green", PLAIN(0, 1, 0, 0.1, 1)},
 	{"Gazebo/Blue", PLAIN(0, 0, 1, 0.1, 1)},
-	{"Gazebo/SkyBlue", RGB(0.13, 0.44, 0.7), RGB(0, 0, 1), GREY(0.1), NONE, 1, false, NULL},
+	{"Gazebo/SkyBlue", RGB(0.13, 0.44, 0.7), RGB(0, 0, 1), GREY(0.1), PAINT_NONE, 1, false, NULL},
 	{"Gazebo/Yellow", PLAIN(1, 1, 0, 0, 0)},
 	{"Gazebo/DarkYellow", PLAIN(0.7, 0.7, 0, 0, 0)},
 	{"Gazebo/ZincYellow", RGB(0.9725, 0.9529, 0.2078), RGB(0.9725, 0.9529, 0.2078), RGB(0.9725, 0.9529, 0.2078),
-		NONE, 1, false, NULL},
+		PAINT_NONE, 1, false, NULL},
 	{"Gazebo/Purple", PLAIN(1, 0, 1, 0.1, 1)},
 	{"Gazebo/Turquoise", PLAIN(0, 1, 1, 0.1, 1)},
 	{"Gazebo/Orange", PLAIN(1, 0.5088, 0.0468, 0.5, 128)},
 	{"Gazebo/Indigo", PLAIN(0.33, 0, 0.5, 0.1, 1)},
-	{"Gazebo/Gold", RGB(0.4, 0.24869, 0.020759), RGB(0.8, 0.64869, 0.120759), GREY(0.4), NONE, 12.5, false, NULL},
-	{"Gazebo/Pioneer2Body", RGB(0.481193, 0.000123, 0.000123), RGB(0.681193, 0.000923, 0.000923), GREY(0.5), NONE,
-		12.5, false, NULL},
+	{"Gazebo/Gold", RGB(0.4, 0.24869, 0.020759), RGB(0.8, 0.64869, 0.120759), GREY(0.4), PAINT_NONE, 12.5, false,
+		NULL},
+	{"Gazebo/Pioneer2Body", RGB(0.481193, 0.000123, 0.000123), RGB(0.681193, 0.000923, 0.000923), GREY(0.5),
+		PAINT_NONE, 12.5, false, NULL},
 
 	{"Gazebo/WhiteGlow", GLOW(1, 1, 1, 0.1, 128)},
 	{"Gazebo/RedGlow", RGB(1, 0, 0), RGB(1, 0, 0), RGB(1, 0, 0), RGB(1, 0, 0), 128, false, NULL},
@@ -81,13 +85,13 @@ static const struct paint paints[] = {
 	{"Gazebo/OrangeTransparentOverlay", CLEAR(1, 0.5088, 0.0468, 0.8), .unlit = true},
 	{"Gazebo/DarkOrangeTransparentOverlay", CLEAR(0.6, 0.305, 0.028, 0.8), .unlit = true},
 
-	{"Gazebo/Wood", WHOLE("wood.jpg")},
-	{"Gazebo/Bricks", WHOLE("bricks.png")},
-	{"Gazebo/WindowFrame", WHOLE("window_frame.png")},
-	{"Gazebo/BuildingFrame", WHOLE("building_frame.png")},
-	{"Gazebo/WoodPallet", .ambient = GREY(0.5), .diffuse = GREY(1), .specular = NONE, .emissive = NONE,
+	{"Gazebo/Wood", PAINT_WHOLE("wood.jpg")},
+	{"Gazebo/Bricks", PAINT_WHOLE("bricks.png")},
+	{"Gazebo/WindowFrame", PAINT_WHOLE("window_frame.png")},
+	{"Gazebo/BuildingFrame", PAINT_WHOLE("building_frame.png")},
+	{"Gazebo/WoodPallet", .ambient = GREY(0.5), .diffuse = GREY(1), .specular = PAINT_NONE, .emissive = PAINT_NONE,
 		.shininess = 0.5, .texture = "WoodPallet.png"},
-	{"Gazebo/PioneerBody", RGB(0.5, 0, 0), RGB(1, 0, 0), RGB(0.5, 0, 0), NONE, 10, false, "pioneerBody.jpg"},
+	{"Gazebo/PioneerBody", RGB(0.5, 0, 0), RGB(1, 0, 0), RGB(0.5, 0, 0), PAINT_NONE, 10, false, "pioneerBody.jpg"},
 	{"Gazebo/WoodFloor", FLOOR(0.5, "hardwood_floor.jpg")},
 	{"Gazebo/CeilingTiled", FLOOR(0.5, "ceiling_tiled.jpg")},
 	{"Gazebo/PaintedWall", FLOOR(1, "paintedWall.jpg")},
@@ -107,14 +111,14 @@ static const struct paint paints[] = {
 	{"Gazebo/Secondary", STREET("secondary.jpg")},
 	{"Gazebo/Lane_1", STREET("secondary.jpg")},
 	{"Gazebo/Steps", STREET("steps.jpeg")},
-	{"drc/san_fauxcity_sign", .ambient = GREY(0.8), .diffuse = GREY(0.8), .specular = GREY(0.1), .emissive = NONE,
-		.shininess = 2, .texture = "san_fauxcity.png"},
+	{"drc/san_fauxcity_sign", .ambient = GREY(0.8), .diffuse = GREY(0.8), .specular = GREY(0.1),
+		.emissive = PAINT_NONE, .shininess = 2, .texture = "san_fauxcity.png"},
 };
 
 const struct paint *paint_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(paints); i++)
-		if (!strcmp(paints[i].name, name))
-			return &paints[i];
+	for (size_t i = 0; i < ARRAY_LEN(paint_paints); i++)
+		if (!strcmp(paint_paints[i].name, name))
+			return &paint_paints[i];
 	return NULL;
 }

@@ -17,12 +17,12 @@ struct print {
 	int depth;
 };
 
-static void indent(struct print *print)
+static void sdf_print_indent(struct print *print)
 {
 	text_add(print->out, "%*s", 2 * print->depth, "");
 }
 
-static void add_attribute(struct print *print, const char *name, const char *value)
+static void sdf_print_add_attribute(struct print *print, const char *name, const char *value)
 {
 	text_add(print->out, " %s=\"", name);
 	xml_add_attribute(print->out, value);
@@ -30,40 +30,40 @@ static void add_attribute(struct print *print, const char *name, const char *val
 }
 
 /* Begins a tag: "<name attributes" without the attribute `skip`. */
-static void begin(struct print *print, const struct sdf_element *element, const char *skip)
+static void sdf_print_begin(struct print *print, const struct sdf_element *element, const char *skip)
 {
-	indent(print);
+	sdf_print_indent(print);
 	text_add(print->out, "<%s", element->name);
 	for (uint32_t i = 0; i < element->attribute_count; i++)
 		if (!skip || strcmp(element->attributes[i].name, skip))
-			add_attribute(print, element->attributes[i].name, element->attributes[i].value);
+			sdf_print_add_attribute(print, element->attributes[i].name, element->attributes[i].value);
 }
 
 /* Libsdformat refuses an element without its type; here it has a default. */
-static void print_begin_typed(struct print *print, const struct sdf_element *element, const char *type)
+static void sdf_print_begin_typed(struct print *print, const struct sdf_element *element, const char *type)
 {
-	begin(print, element, NULL);
+	sdf_print_begin(print, element, NULL);
 	if (!sdf_attribute(element, "type"))
-		add_attribute(print, "type", type);
+		sdf_print_add_attribute(print, "type", type);
 }
 
-static void open(struct print *print)
+static void sdf_print_open(struct print *print)
 {
 	text_add(print->out, ">\n");
 	print->depth++;
 }
 
-static void close(struct print *print, const char *name)
+static void sdf_print_close(struct print *print, const char *name)
 {
 	print->depth--;
-	indent(print);
+	sdf_print_indent(print);
 	text_add(print->out, "</%s>\n", name);
 }
 
-static void add_element(struct print *print, const struct sdf_element *element)
+static void sdf_print_add_element(struct print *print, const struct sdf_element *element)
 {
 	const char *text = print->uri && xml_is(element, "uri") ? print->uri : element->text;
-	begin(print, element, NULL);
+	sdf_print_begin(print, element, NULL);
 	if (!element->child && !*text) {
 		text_add(print->out, "/>\n");
 		return;
@@ -74,44 +74,44 @@ static void add_element(struct print *print, const struct sdf_element *element)
 		text_add(print->out, "\n");
 		print->depth++;
 		for (const struct sdf_element *child = element->child; child; child = child->next)
-			add_element(print, child);
+			sdf_print_add_element(print, child);
 		print->depth--;
-		indent(print);
+		sdf_print_indent(print);
 	}
 	text_add(print->out, "</%s>\n", element->name);
 }
 
 /* Libsdformat refuses a <script> without its name or file. Here the name alone counts, and means Gazebo's materials. */
-static void print_script(struct print *print, const struct sdf_element *element)
+static void sdf_print_script(struct print *print, const struct sdf_element *element)
 {
 	const char *name = sdf_child_text(element, "name"), *uri = sdf_child_text(element, "uri");
 	if (!name || !*name)
 		return;
 	if (uri && *uri) {
-		add_element(print, element);
+		sdf_print_add_element(print, element);
 		return;
 	}
-	begin(print, element, NULL);
-	open(print);
-	add_element(print, sdf_child(element, "name", NULL));
-	indent(print);
+	sdf_print_begin(print, element, NULL);
+	sdf_print_open(print);
+	sdf_print_add_element(print, sdf_child(element, "name", NULL));
+	sdf_print_indent(print);
 	text_add(print->out, "<uri>file://media/materials/scripts/gazebo.material</uri>\n");
-	close(print, element->name);
+	sdf_print_close(print, element->name);
 }
 
-static void print_material(struct print *print, const struct sdf_element *element)
+static void sdf_print_material(struct print *print, const struct sdf_element *element)
 {
-	begin(print, element, NULL);
-	open(print);
+	sdf_print_begin(print, element, NULL);
+	sdf_print_open(print);
 	for (const struct sdf_element *child = element->child; child; child = child->next)
 		if (xml_is(child, "script"))
-			print_script(print, child);
+			sdf_print_script(print, child);
 		else
-			add_element(print, child);
-	close(print, element->name);
+			sdf_print_add_element(print, child);
+	sdf_print_close(print, element->name);
 }
 
-static void add_numbers(struct print *print, const double *values, int count)
+static void sdf_print_add_numbers(struct print *print, const double *values, int count)
 {
 	for (int i = 0; i < count; i++) {
 		if (i)
@@ -120,72 +120,74 @@ static void add_numbers(struct print *print, const double *values, int count)
 	}
 }
 
-static void add_vec3(struct print *print, struct vec3 v)
+static void sdf_print_add_vec3(struct print *print, struct vec3 v)
 {
-	add_numbers(print, (double[]){v.x, v.y, v.z}, 3);
+	sdf_print_add_numbers(print, (double[]){v.x, v.y, v.z}, 3);
 }
 
-static bool is_identity(struct pose pose)
+static bool sdf_print_is_identity(struct pose pose)
 {
 	return pose.p.x == 0 && pose.p.y == 0 && pose.p.z == 0 && pose.q.w == 1 && pose.q.x == 0 && pose.q.y == 0 &&
 	       pose.q.z == 0;
 }
 
 /* relative_to NULL: the pose is relative to the default frame of the place. */
-static void add_pose(struct print *print, struct pose pose, const char *relative_to)
+static void sdf_print_add_pose(struct print *print, struct pose pose, const char *relative_to)
 {
-	if (!relative_to && is_identity(pose))
+	if (!relative_to && sdf_print_is_identity(pose))
 		return;
-	indent(print);
+	sdf_print_indent(print);
 	text_add(print->out, "<pose");
 	if (relative_to)
-		add_attribute(print, "relative_to", relative_to);
+		sdf_print_add_attribute(print, "relative_to", relative_to);
 	text_add(print->out, " rotation_format=\"quat_xyzw\">");
-	add_numbers(print, (double[]){pose.p.x, pose.p.y, pose.p.z, pose.q.x, pose.q.y, pose.q.z, pose.q.w}, 7);
+	sdf_print_add_numbers(
+		print, (double[]){pose.p.x, pose.p.y, pose.p.z, pose.q.x, pose.q.y, pose.q.z, pose.q.w}, 7);
 	text_add(print->out, "</pose>\n");
 }
 
 /* A whole element, with its pose replaced. */
-static void add_posed(struct print *print, const struct sdf_element *element, struct pose pose, const char *relative_to)
+static void sdf_print_add_posed(
+	struct print *print, const struct sdf_element *element, struct pose pose, const char *relative_to)
 {
 	if (xml_is(element, "light"))
-		print_begin_typed(print, element, "point");
+		sdf_print_begin_typed(print, element, "point");
 	else
-		begin(print, element, NULL);
-	open(print);
-	add_pose(print, pose, relative_to);
+		sdf_print_begin(print, element, NULL);
+	sdf_print_open(print);
+	sdf_print_add_pose(print, pose, relative_to);
 	for (const struct sdf_element *child = element->child; child; child = child->next)
 		if (xml_is(child, "material") && xml_is(element, "visual"))
-			print_material(print, child);
+			sdf_print_material(print, child);
 		else if (!xml_is(child, "pose"))
-			add_element(print, child);
-	close(print, element->name);
+			sdf_print_add_element(print, child);
+	sdf_print_close(print, element->name);
 }
 
 /* A file in another folder may have other relative names of meshes, so the <uri> is replaced. A file that is not there
  * (a state may have brought it along) keeps its path. */
-static void add_shaped(
+static void sdf_print_add_shaped(
 	struct print *print, const struct sdf_element *element, struct pose pose, const struct sdf_shape *shape)
 {
 	bool elsewhere = shape->path && (print->away || strcmp(element->file, print->sdf->path));
 	char *whole = elsewhere && print->away ? realpath(shape->path, NULL) : NULL;
 	print->uri = elsewhere ? whole ? whole : shape->path : NULL;
-	add_posed(print, element, pose, NULL);
+	sdf_print_add_posed(print, element, pose, NULL);
 	print->uri = NULL;
 	free(whole);
 }
 
-static void add_sensor(struct print *print, const struct sdf_element *element)
+static void sdf_print_add_sensor(struct print *print, const struct sdf_element *element)
 {
 	const struct sdf_world *world = print->world;
 	if (print->sensor < world->sensors.count && world->sensors.at[print->sensor].element == element)
-		add_posed(print, element, world->sensors.at[print->sensor++].in_parent, NULL);
+		sdf_print_add_posed(print, element, world->sensors.at[print->sensor++].in_parent, NULL);
 }
 
-static void add_shine(struct print *print, const char *name, struct pose pose, const struct sdf_shine *shine);
+static void sdf_print_add_shine(struct print *print, const char *name, struct pose pose, const struct sdf_shine *shine);
 
 /* NULL: the light is as in the file. */
-static const struct sdf_light_now *light_now(const struct print *print, uint32_t light)
+static const struct sdf_light_now *sdf_print_light_now(const struct print *print, uint32_t light)
 {
 	const sdf_lights_now *all = print->now ? print->now->link_lights : NULL;
 	for (uint32_t i = 0; all && i < all->count; i++)
@@ -194,50 +196,50 @@ static const struct sdf_light_now *light_now(const struct print *print, uint32_t
 	return NULL;
 }
 
-static void add_light(struct print *print, const struct sdf_element *element)
+static void sdf_print_add_light(struct print *print, const struct sdf_element *element)
 {
-	const struct sdf_light_now *now = light_now(print, print->light);
+	const struct sdf_light_now *now = sdf_print_light_now(print, print->light);
 	const struct sdf_light *light = &print->world->lights.at[print->light++];
 	struct pose pose = light->in_world;
 	if (print->now && light->link == SDF_NONE) /* it is among now->lights */
 		return;
 	if (now) {
-		add_shine(print, light->name, now->in_link, &now->shine);
+		sdf_print_add_shine(print, light->name, now->in_link, &now->shine);
 		return;
 	}
 	if (light->link != SDF_NONE)
 		pose = pose_mul(pose_inverse(print->world->links.at[light->link].in_world), pose);
-	add_posed(print, element, pose, NULL);
+	sdf_print_add_posed(print, element, pose, NULL);
 }
 
-static void add_link(struct print *print, const struct sdf_element *element)
+static void sdf_print_add_link(struct print *print, const struct sdf_element *element)
 {
 	const struct sdf_world *world = print->world;
-	begin(print, element, NULL);
-	open(print);
-	add_pose(print, world->links.at[print->link++].in_model, NULL);
+	sdf_print_begin(print, element, NULL);
+	sdf_print_open(print);
+	sdf_print_add_pose(print, world->links.at[print->link++].in_model, NULL);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
 		if (xml_is(child, "pose"))
 			continue;
 		if (xml_is(child, "collision")) {
 			const struct sdf_collision *collision = &world->collisions.at[print->collision++];
-			add_shaped(print, child, collision->in_link, &collision->shape);
+			sdf_print_add_shaped(print, child, collision->in_link, &collision->shape);
 		} else if (xml_is(child, "visual")) {
 			const struct sdf_visual *visual = &world->visuals.at[print->visual++];
-			add_shaped(print, child, visual->in_link, &visual->shape);
+			sdf_print_add_shaped(print, child, visual->in_link, &visual->shape);
 		} else if (xml_is(child, "sensor")) {
-			add_sensor(print, child);
+			sdf_print_add_sensor(print, child);
 		} else if (xml_is(child, "light")) {
-			add_light(print, child);
+			sdf_print_add_light(print, child);
 		} else {
-			add_element(print, child);
+			sdf_print_add_element(print, child);
 		}
 	}
-	close(print, element->name);
+	sdf_print_close(print, element->name);
 }
 
 /* Whether a scoped name begins with that of a model that is gone. */
-static bool names_gone(const struct print *print, const char *scoped)
+static bool sdf_print_names_gone(const struct print *print, const char *scoped)
 {
 	const struct sdf_world *world = print->world;
 	for (uint32_t m = 0; print->now && scoped && m < world->models.count; m += world->models.at[m].model_count) {
@@ -250,56 +252,56 @@ static bool names_gone(const struct print *print, const char *scoped)
 	return false;
 }
 
-static void add_frame(struct print *print, const struct sdf_element *element)
+static void sdf_print_add_frame(struct print *print, const struct sdf_element *element)
 {
 	const struct sdf_frame *frame = &print->world->frames.at[print->frame++];
-	if (frame->model == SDF_NONE && names_gone(print, sdf_attribute(element, "attached_to")))
+	if (frame->model == SDF_NONE && sdf_print_names_gone(print, sdf_attribute(element, "attached_to")))
 		return;
-	add_posed(print, element, frame->in_model, frame->model == SDF_NONE ? "world" : "__model__");
+	sdf_print_add_posed(print, element, frame->in_model, frame->model == SDF_NONE ? "world" : "__model__");
 }
 
-static void add_xyz(struct print *print, const struct sdf_element *xyz, const struct sdf_axis *axis)
+static void sdf_print_add_xyz(struct print *print, const struct sdf_element *xyz, const struct sdf_axis *axis)
 {
-	indent(print);
+	sdf_print_indent(print);
 	text_add(print->out, "<xyz");
 	if (*axis->xyz_frame)
-		add_attribute(print, "expressed_in", axis->xyz_frame);
+		sdf_print_add_attribute(print, "expressed_in", axis->xyz_frame);
 	text_add(print->out, ">");
 	xml_add_escaped(print->out, xyz->text);
 	text_add(print->out, "</xyz>\n");
 }
 
 /* from_world and frame: of the model around it, where the direction is written when it cannot be as it stood. */
-static void add_axis(struct print *print, const struct sdf_element *element, const struct sdf_axis *axis,
+static void sdf_print_add_axis(struct print *print, const struct sdf_element *element, const struct sdf_axis *axis,
 	struct quat from_world, const char *frame)
 {
 	const struct sdf_element *xyz = sdf_child(element, "xyz", NULL);
-	begin(print, element, NULL);
-	open(print);
+	sdf_print_begin(print, element, NULL);
+	sdf_print_open(print);
 	if (axis->xyz_frame && xyz && *xyz->text) {
-		add_xyz(print, xyz, axis);
+		sdf_print_add_xyz(print, xyz, axis);
 	} else {
-		indent(print);
+		sdf_print_indent(print);
 		text_add(print->out, "<xyz expressed_in=\"%s\">", frame);
-		add_vec3(print, quat_rotate(from_world, axis->xyz_world));
+		sdf_print_add_vec3(print, quat_rotate(from_world, axis->xyz_world));
 		text_add(print->out, "</xyz>\n");
 	}
 	for (const struct sdf_element *child = element->child; child; child = child->next)
 		if (!xml_is(child, "xyz") && !xml_is(child, "use_parent_model_frame"))
-			add_element(print, child);
-	close(print, element->name);
+			sdf_print_add_element(print, child);
+	sdf_print_close(print, element->name);
 }
 
-static void add_end(struct print *print, const char *which, const char *name)
+static void sdf_print_add_end(struct print *print, const char *which, const char *name)
 {
-	indent(print);
+	sdf_print_indent(print);
 	text_add(print->out, "<%s>", which);
 	xml_add_escaped(print->out, name);
 	text_add(print->out, "</%s>\n", which);
 }
 
 /* The top-level model of a link; SDF_NONE for the world. */
-static uint32_t top_of(const struct sdf_world *world, uint32_t link)
+static uint32_t sdf_print_top_of(const struct sdf_world *world, uint32_t link)
 {
 	uint32_t model = link == SDF_NONE ? SDF_NONE : world->links.at[link].model;
 	while (model != SDF_NONE && world->models.at[model].parent != SDF_NONE)
@@ -308,182 +310,183 @@ static uint32_t top_of(const struct sdf_world *world, uint32_t link)
 }
 
 /* A joint of the world moves with the child's model, else with the parent's. */
-static struct pose joint_pose_now(const struct print *print, const struct sdf_joint *joint)
+static struct pose sdf_print_joint_pose_now(const struct print *print, const struct sdf_joint *joint)
 {
 	const struct sdf_world *world = print->world;
-	uint32_t model = top_of(world, joint->child != SDF_NONE ? joint->child : joint->parent);
+	uint32_t model = sdf_print_top_of(world, joint->child != SDF_NONE ? joint->child : joint->parent);
 	if (!print->now || joint->model != SDF_NONE || model == SDF_NONE)
 		return joint->in_world;
 	struct pose in_model = pose_mul(pose_inverse(world->models.at[model].in_world), joint->in_world);
 	return pose_mul(print->now->poses[model], in_model);
 }
 
-static bool joins_gone(const struct print *print, const struct sdf_joint *joint)
+static bool sdf_print_joins_gone(const struct print *print, const struct sdf_joint *joint)
 {
-	uint32_t parent = top_of(print->world, joint->parent), child = top_of(print->world, joint->child);
+	uint32_t parent = sdf_print_top_of(print->world, joint->parent),
+		 child = sdf_print_top_of(print->world, joint->child);
 	return print->now &&
 	       ((parent != SDF_NONE && print->now->gone[parent]) || (child != SDF_NONE && print->now->gone[child]));
 }
 
-static void add_joint(struct print *print, const struct sdf_element *element)
+static void sdf_print_add_joint(struct print *print, const struct sdf_element *element)
 {
 	const struct sdf_world *world = print->world;
 	if (print->joint >= world->joints.count || world->joints.at[print->joint].element != element)
 		return; /* the joint was left out */
 	const struct sdf_joint *joint = &world->joints.at[print->joint++];
 	bool in_model = joint->model != SDF_NONE;
-	if (!in_model && joins_gone(print, joint))
+	if (!in_model && sdf_print_joins_gone(print, joint))
 		return;
 	struct pose from_world = in_model ? pose_inverse(world->models.at[joint->model].in_world) : POSE_IDENTITY;
 	const char *frame = in_model ? "__model__" : "world";
-	begin(print, element, NULL);
-	open(print);
+	sdf_print_begin(print, element, NULL);
+	sdf_print_open(print);
 	struct pose raw = POSE_IDENTITY;
 	if (joint->pose_frame && !sdf_child_pose(element, &raw, NULL))
-		add_pose(print, raw, joint->pose_frame);
+		sdf_print_add_pose(print, raw, joint->pose_frame);
 	else
-		add_pose(print, pose_mul(from_world, joint_pose_now(print, joint)), frame);
-	add_end(print, "parent", joint->parent_name);
-	add_end(print, "child", joint->child_name);
+		sdf_print_add_pose(print, pose_mul(from_world, sdf_print_joint_pose_now(print, joint)), frame);
+	sdf_print_add_end(print, "parent", joint->parent_name);
+	sdf_print_add_end(print, "child", joint->child_name);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
 		if (xml_is(child, "pose") || xml_is(child, "parent") || xml_is(child, "child"))
 			continue;
 		if (xml_is(child, "axis"))
-			add_axis(print, child, &joint->axis[0], from_world.q, frame);
+			sdf_print_add_axis(print, child, &joint->axis[0], from_world.q, frame);
 		else if (xml_is(child, "axis2"))
-			add_axis(print, child, &joint->axis[1], from_world.q, frame);
+			sdf_print_add_axis(print, child, &joint->axis[1], from_world.q, frame);
 		else if (xml_is(child, "sensor"))
-			add_sensor(print, child);
+			sdf_print_add_sensor(print, child);
 		else
-			add_element(print, child);
+			sdf_print_add_element(print, child);
 	}
-	close(print, element->name);
+	sdf_print_close(print, element->name);
 }
 
-static void add_model(struct print *print)
+static void sdf_print_add_model(struct print *print)
 {
 	uint32_t index = print->model++;
 	const struct sdf_model *model = &print->world->models.at[index];
 	bool placed = print->now && model->parent == SDF_NONE;
-	begin(print, model->element, "placement_frame");
-	open(print);
-	add_pose(print, placed ? print->now->poses[index] : model->in_parent, NULL);
+	sdf_print_begin(print, model->element, "placement_frame");
+	sdf_print_open(print);
+	sdf_print_add_pose(print, placed ? print->now->poses[index] : model->in_parent, NULL);
 	for (const struct sdf_element *child = model->element->child; child; child = child->next) {
 		if (xml_is(child, "pose") || xml_is(child, "model"))
 			continue;
 		if (xml_is(child, "link"))
-			add_link(print, child);
+			sdf_print_add_link(print, child);
 		else if (xml_is(child, "joint"))
-			add_joint(print, child);
+			sdf_print_add_joint(print, child);
 		else if (xml_is(child, "frame"))
-			add_frame(print, child);
+			sdf_print_add_frame(print, child);
 		else
-			add_element(print, child);
+			sdf_print_add_element(print, child);
 	}
 	for (const struct sdf_element *child = model->element->child; child; child = child->next)
 		if (xml_is(child, "model"))
-			add_model(print);
-	close(print, "model");
+			sdf_print_add_model(print);
+	sdf_print_close(print, "model");
 }
 
 /* Cuts the text back to `count` bytes. A model that is gone is printed first, because the cursors must pass it. */
-static void take_back(struct text *out, size_t count)
+static void sdf_print_take_back(struct text *out, size_t count)
 {
 	out->count = count;
 	out->at[count] = '\0';
 }
 
-static void add_top_model(struct print *print)
+static void sdf_print_add_top_model(struct print *print)
 {
 	uint32_t index = print->model;
 	size_t before = print->out->count;
-	add_model(print);
+	sdf_print_add_model(print);
 	if (print->now && print->now->gone[index])
-		take_back(print->out, before);
+		sdf_print_take_back(print->out, before);
 }
 
-static void add_actor(struct print *print, const struct sdf_element *element)
+static void sdf_print_add_actor(struct print *print, const struct sdf_element *element)
 {
 	uint32_t index = print->actor++;
 	if (!print->now || !print->now->gone_actors[index])
-		add_posed(print, element, print->world->actors.at[index].in_world, NULL);
+		sdf_print_add_posed(print, element, print->world->actors.at[index].in_world, NULL);
 }
 
 /* False: the element has no pose that the loader resolves. */
-static bool add_placed(struct print *print, const struct sdf_element *element)
+static bool sdf_print_add_placed(struct print *print, const struct sdf_element *element)
 {
 	if (xml_is(element, "model"))
-		add_top_model(print);
+		sdf_print_add_top_model(print);
 	else if (xml_is(element, "light"))
-		add_light(print, element);
+		sdf_print_add_light(print, element);
 	else if (xml_is(element, "actor"))
-		add_actor(print, element);
+		sdf_print_add_actor(print, element);
 	else if (xml_is(element, "frame"))
-		add_frame(print, element);
+		sdf_print_add_frame(print, element);
 	else
 		return false;
 	return true;
 }
 
-static void add_number(struct print *print, const char *name, double value)
+static void sdf_print_add_number(struct print *print, const char *name, double value)
 {
-	indent(print);
+	sdf_print_indent(print);
 	text_add(print->out, "<%s>", name);
 	text_add_double(print->out, value);
 	text_add(print->out, "</%s>\n", name);
 }
 
 /* The <physics> that counts, with the time step of now; other profiles are left out. */
-static void add_physics(struct print *print)
+static void sdf_print_add_physics(struct print *print)
 {
 	const struct sdf_element *element = print->world->physics.element;
-	indent(print);
+	sdf_print_indent(print);
 	text_add(print->out, "<physics name=\"now\" type=\"ode\">\n");
 	print->depth++;
-	add_number(print, "max_step_size", print->now->step_s);
+	sdf_print_add_number(print, "max_step_size", print->now->step_s);
 	for (const struct sdf_element *child = element ? element->child : NULL; child; child = child->next)
 		if (!xml_is(child, "max_step_size"))
-			add_element(print, child);
-	close(print, "physics");
+			sdf_print_add_element(print, child);
+	sdf_print_close(print, "physics");
 }
 
-static void print_physics(struct print *print, const struct sdf_element *element)
+static void sdf_print_physics(struct print *print, const struct sdf_element *element)
 {
-	print_begin_typed(print, element, "ode");
-	open(print);
+	sdf_print_begin_typed(print, element, "ode");
+	sdf_print_open(print);
 	for (const struct sdf_element *child = element->child; child; child = child->next)
-		add_element(print, child);
-	close(print, element->name);
+		sdf_print_add_element(print, child);
+	sdf_print_close(print, element->name);
 }
 
-static void add_world(struct print *print)
+static void sdf_print_add_world(struct print *print)
 {
 	const struct sdf_element *element = print->world->element;
 	bool stepped = print->now && print->now->step_s != print->world->physics.max_step_size;
-	begin(print, element, NULL);
-	open(print);
-	indent(print);
+	sdf_print_begin(print, element, NULL);
+	sdf_print_open(print);
+	sdf_print_indent(print);
 	text_add(print->out, "<gravity>");
-	add_vec3(print, print->now ? print->now->gravity : print->world->gravity);
+	sdf_print_add_vec3(print, print->now ? print->now->gravity : print->world->gravity);
 	text_add(print->out, "</gravity>\n");
 	if (stepped)
-		add_physics(print);
+		sdf_print_add_physics(print);
 	for (const struct sdf_element *child = element->child; child; child = child->next)
-		if (add_placed(print, child) || xml_is(child, "joint") || xml_is(child, "gravity"))
+		if (sdf_print_add_placed(print, child) || xml_is(child, "joint") || xml_is(child, "gravity"))
 			continue;
 		else if (!xml_is(child, "physics"))
-			add_element(print, child);
+			sdf_print_add_element(print, child);
 		else if (!stepped)
-			print_physics(print, child);
+			sdf_print_physics(print, child);
 	if (print->now)
 		text_add(print->out, "%s", print->now->lights);
 	for (const struct sdf_element *child = element->child; child; child = child->next)
 		if (xml_is(child, "joint"))
-			add_joint(print, child);
-	close(print, element->name);
+			sdf_print_add_joint(print, child);
+	sdf_print_close(print, element->name);
 }
 
-static const struct sdf_element *bare_element(const struct sdf_world *world)
+static const struct sdf_element *sdf_print_bare_element(const struct sdf_world *world)
 {
 	if (world->models.count)
 		return world->models.at[0].element;
@@ -492,7 +495,7 @@ static const struct sdf_element *bare_element(const struct sdf_world *world)
 
 /* Printed text needs version 1.9 at least. A file of a later version may have elements that need that version. But
  * names that only old versions allow need an old version; the loader then tolerates newer elements. */
-static const char *version_to_print(const struct sdf *sdf)
+static const char *sdf_print_version_to(const struct sdf *sdf)
 {
 	if (sdf->names_version <= 107)
 		return sdf->names_version == 107 ? "1.7" : "1.6";
@@ -503,62 +506,62 @@ static const char *version_to_print(const struct sdf *sdf)
 	return "1.9";
 }
 
-static void begin_root(struct print *print)
+static void sdf_print_begin_root(struct print *print)
 {
 	const struct sdf_element *root = print->sdf->root;
-	text_add(print->out, "<?xml version=\"1.0\"?>\n<sdf version=\"%s\"", version_to_print(print->sdf));
+	text_add(print->out, "<?xml version=\"1.0\"?>\n<sdf version=\"%s\"", sdf_print_version_to(print->sdf));
 	for (uint32_t i = 0; root && i < root->attribute_count; i++)
 		if (strcmp(root->attributes[i].name, "version"))
-			add_attribute(print, root->attributes[i].name, root->attributes[i].value);
-	open(print);
+			sdf_print_add_attribute(print, root->attributes[i].name, root->attributes[i].value);
+	sdf_print_open(print);
 }
 
 void sdf_print_inside(const struct sdf_element *element, struct text *out)
 {
 	struct print print = {.out = out};
 	for (const struct sdf_element *child = element->child; child; child = child->next)
-		add_element(&print, child);
+		sdf_print_add_element(&print, child);
 }
 
 /* A model outside of a world is in one here: the text must be that of a world. */
-static void add_bare_world(struct print *print)
+static void sdf_print_add_bare_world(struct print *print)
 {
-	indent(print);
+	sdf_print_indent(print);
 	text_add(print->out, "<world");
-	add_attribute(print, "name", print->world->name);
-	open(print);
-	indent(print);
+	sdf_print_add_attribute(print, "name", print->world->name);
+	sdf_print_open(print);
+	sdf_print_indent(print);
 	text_add(print->out, "<gravity>");
-	add_vec3(print, print->now->gravity);
+	sdf_print_add_vec3(print, print->now->gravity);
 	text_add(print->out, "</gravity>\n");
 	if (print->now->step_s != print->world->physics.max_step_size)
-		add_physics(print);
-	(void)add_placed(print, bare_element(print->world));
+		sdf_print_add_physics(print);
+	(void)sdf_print_add_placed(print, sdf_print_bare_element(print->world));
 	text_add(print->out, "%s", print->now->lights);
-	close(print, "world");
+	sdf_print_close(print, "world");
 }
 
 void sdf_print_now(const struct sdf *sdf, const struct sdf_world *world, const struct sdf_now *now, struct text *out)
 {
 	struct print print = {.out = out, .sdf = sdf, .world = world, .now = now, .away = true};
-	begin_root(&print);
+	sdf_print_begin_root(&print);
 	if (sdf->bare_model)
-		add_bare_world(&print);
+		sdf_print_add_bare_world(&print);
 	else
-		add_world(&print);
-	close(&print, "sdf");
+		sdf_print_add_world(&print);
+	sdf_print_close(&print, "sdf");
 }
 
 /* The entities before the model are printed, too, because the cursors must pass them, and taken back. */
-static void add_only_model(struct print *print, uint32_t model)
+static void sdf_print_add_only_model(struct print *print, uint32_t model)
 {
 	const struct sdf_element *child = print->sdf->bare_model ? NULL : print->world->element->child;
 	for (; child && !(xml_is(child, "model") && print->model == model); child = child->next) {
 		size_t before = print->out->count;
-		(void)add_placed(print, child);
-		take_back(print->out, before);
+		(void)sdf_print_add_placed(print, child);
+		sdf_print_take_back(print->out, before);
 	}
-	add_top_model(print);
+	sdf_print_add_top_model(print);
 }
 
 bool sdf_print_model(const struct sdf *sdf, const struct sdf_world *world, const char *name, struct text *out)
@@ -570,9 +573,9 @@ bool sdf_print_model(const struct sdf *sdf, const struct sdf_world *world, const
 		model++;
 	if (model == world->models.count)
 		return false;
-	begin_root(&print);
-	add_only_model(&print, model);
-	close(&print, "sdf");
+	sdf_print_begin_root(&print);
+	sdf_print_add_only_model(&print, model);
+	sdf_print_close(&print, "sdf");
 	return true;
 }
 
@@ -584,82 +587,83 @@ void sdf_print_bare(const struct sdf_world *bare, struct pose pose, const sdf_li
 	struct sdf_now now = {.poses = poses, .gone = gone, .gone_actors = &here, .link_lights = link_lights};
 	struct print print = {.out = out, .world = bare, .now = &now, .away = true, .depth = 2};
 	poses[0] = pose;
-	(void)add_placed(&print, bare_element(bare));
+	(void)sdf_print_add_placed(&print, sdf_print_bare_element(bare));
 	free(poses);
 	free(gone);
 }
 
-static void add_colour(struct print *print, const char *name, const struct sdf_colour *colour)
+static void sdf_print_add_colour(struct print *print, const char *name, const struct sdf_colour *colour)
 {
-	indent(print);
+	sdf_print_indent(print);
 	text_add(print->out, "<%s>", name);
-	add_numbers(print, (double[]){colour->r, colour->g, colour->b, colour->a}, 4);
+	sdf_print_add_numbers(print, (double[]){colour->r, colour->g, colour->b, colour->a}, 4);
 	text_add(print->out, "</%s>\n", name);
 }
 
-static void add_bool(struct print *print, const char *name, bool value)
+static void sdf_print_add_bool(struct print *print, const char *name, bool value)
 {
-	indent(print);
+	sdf_print_indent(print);
 	text_add(print->out, "<%s>%s</%s>\n", name, value ? "true" : "false", name);
 }
 
-static void add_parts(
+static void sdf_print_add_parts(
 	struct print *print, const char *around, const char *const *names, const double *values, uint32_t count)
 {
-	indent(print);
+	sdf_print_indent(print);
 	text_add(print->out, "<%s>\n", around);
 	print->depth++;
 	for (uint32_t i = 0; i < count; i++)
-		add_number(print, names[i], values[i]);
-	close(print, around);
+		sdf_print_add_number(print, names[i], values[i]);
+	sdf_print_close(print, around);
 }
 
-static void add_shine(struct print *print, const char *name, struct pose pose, const struct sdf_shine *shine)
+static void sdf_print_add_shine(struct print *print, const char *name, struct pose pose, const struct sdf_shine *shine)
 {
 	static const char *const types[] = {
 		[SDF_POINT_LIGHT] = "point", [SDF_DIRECTIONAL_LIGHT] = "directional", [SDF_SPOT_LIGHT] = "spot"};
 	static const char *const fading[] = {"range", "constant", "linear", "quadratic"};
 	static const char *const angles[] = {"inner_angle", "outer_angle", "falloff"};
-	indent(print);
+	sdf_print_indent(print);
 	text_add(print->out, "<light");
-	add_attribute(print, "name", name);
-	add_attribute(print, "type", types[shine->kind]);
-	open(print);
-	add_pose(print, pose, NULL);
-	add_bool(print, "cast_shadows", shine->cast_shadows);
-	add_bool(print, "light_on", shine->on);
-	add_bool(print, "visualize", shine->visualize);
-	add_number(print, "intensity", shine->intensity);
-	add_colour(print, "diffuse", &shine->diffuse);
-	add_colour(print, "specular", &shine->specular);
-	add_parts(print, "attenuation", fading,
+	sdf_print_add_attribute(print, "name", name);
+	sdf_print_add_attribute(print, "type", types[shine->kind]);
+	sdf_print_open(print);
+	sdf_print_add_pose(print, pose, NULL);
+	sdf_print_add_bool(print, "cast_shadows", shine->cast_shadows);
+	sdf_print_add_bool(print, "light_on", shine->on);
+	sdf_print_add_bool(print, "visualize", shine->visualize);
+	sdf_print_add_number(print, "intensity", shine->intensity);
+	sdf_print_add_colour(print, "diffuse", &shine->diffuse);
+	sdf_print_add_colour(print, "specular", &shine->specular);
+	sdf_print_add_parts(print, "attenuation", fading,
 		(double[]){shine->range_m, shine->constant, shine->linear, shine->quadratic}, 4);
-	indent(print);
+	sdf_print_indent(print);
 	text_add(print->out, "<direction>");
-	add_vec3(print, shine->direction);
+	sdf_print_add_vec3(print, shine->direction);
 	text_add(print->out, "</direction>\n");
 	if (shine->kind == SDF_SPOT_LIGHT)
-		add_parts(print, "spot", angles, (double[]){shine->inner_rad, shine->outer_rad, shine->falloff}, 3);
-	close(print, "light");
+		sdf_print_add_parts(
+			print, "spot", angles, (double[]){shine->inner_rad, shine->outer_rad, shine->falloff}, 3);
+	sdf_print_close(print, "light");
 }
 
 void sdf_print_light(const char *name, struct pose pose, const struct sdf_shine *shine, struct text *out)
 {
 	struct print print = {.out = out, .depth = 2};
-	add_shine(&print, name, pose, shine);
+	sdf_print_add_shine(&print, name, pose, shine);
 }
 
 void sdf_print(const struct sdf *sdf, struct text *out)
 {
 	struct print print = {.out = out, .sdf = sdf};
-	begin_root(&print);
+	sdf_print_begin_root(&print);
 	for (uint32_t i = 0; i < sdf->worlds.count; i++) {
 		print = (struct print){.out = out, .sdf = sdf, .world = &sdf->worlds.at[i], .depth = 1};
 		if (sdf->bare_model)
-			add_placed(&print, bare_element(print.world));
+			sdf_print_add_placed(&print, sdf_print_bare_element(print.world));
 		else
-			add_world(&print);
+			sdf_print_add_world(&print);
 	}
 	print.depth = 1;
-	close(&print, "sdf");
+	sdf_print_close(&print, "sdf");
 }

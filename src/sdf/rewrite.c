@@ -12,48 +12,48 @@ struct rename {
 };
 
 /* The text after "prefix::"; NULL: text does not begin with it. */
-static const char *behind(const char *text, const char *prefix)
+static const char *rewrite_behind(const char *text, const char *prefix)
 {
 	size_t length = strlen(prefix);
 	return !strncmp(text, prefix, length) && !strncmp(text + length, "::", 2) ? text + length + 2 : NULL;
 }
 
-static const char *renamed(const struct rename *rename, const char *text)
+static const char *rewrite_renamed(const struct rename *rename, const char *text)
 {
-	const char *rest = rename->prefix ? behind(text, rename->prefix) : NULL;
+	const char *rest = rename->prefix ? rewrite_behind(text, rename->prefix) : NULL;
 	if (rest)
 		return rest;
 	return rename->self && !strcmp(text, "__model__") ? rename->self : text;
 }
 
-static void rename_attributes(struct load *load, const struct rename *rename, struct load_builder *builder)
+static void rewrite_rename_attributes(struct load *load, const struct rename *rename, struct load_builder *builder)
 {
 	static const char *const names[] = {
 		"relative_to", "attached_to", "expressed_in", "gz:expressed_in", "ignition:expressed_in"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		const char *text = sdf_attribute(builder->element, names[i]);
-		const char *other = text ? renamed(rename, text) : NULL;
+		const char *other = text ? rewrite_renamed(rename, text) : NULL;
 		if (other != text)
 			load_build_attribute(load, builder, names[i], other);
 	}
 }
 
-static struct load_builder copy_renamed(
+static struct load_builder rewrite_copy_renamed(
 	struct load *load, const struct rename *rename, const struct sdf_element *element)
 {
 	struct load_builder builder = load_build(load, element);
-	rename_attributes(load, rename, &builder);
+	rewrite_rename_attributes(load, rename, &builder);
 	if (xml_is(element, "parent") || xml_is(element, "child"))
-		builder.element->text = renamed(rename, element->text);
+		builder.element->text = rewrite_renamed(rename, element->text);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
 		bool foreign = xml_is(child, "plugin") || (xml_is(element, "model") && !xml_is(child, "pose"));
-		load_build_add(load, &builder, foreign ? child : copy_renamed(load, rename, child).element);
+		load_build_add(load, &builder, foreign ? child : rewrite_copy_renamed(load, rename, child).element);
 	}
 	return builder;
 }
 
 /* The name before "::__model__" if the frame stands for a model that was flattened directly into this one, or NULL. */
-static const char *flattened_name(struct load *load, const struct sdf_element *element)
+static const char *rewrite_flattened_name(struct load *load, const struct sdf_element *element)
 {
 	const char *name = xml_is(element, "frame") ? sdf_attribute(element, "name") : NULL;
 	const char *colons = name ? strstr(name, "::") : NULL;
@@ -62,31 +62,31 @@ static const char *flattened_name(struct load *load, const struct sdf_element *e
 	return arena_printf(&load->sdf->arena, "%.*s", (int)(colons - name), name);
 }
 
-static bool can_move(const struct sdf_element *element)
+static bool rewrite_can_move(const struct sdf_element *element)
 {
 	return xml_is(element, "link") || xml_is(element, "joint") || xml_is(element, "frame") ||
 	       xml_is(element, "model");
 }
 
-static bool ends_in(const struct sdf_element *joint, const char *end, const char *model)
+static bool rewrite_ends_in(const struct sdf_element *joint, const char *end, const char *model)
 {
 	const char *text = sdf_child_text(joint, end);
-	return !text || !strcmp(text, "world") || behind(text, model);
+	return !text || !strcmp(text, "world") || rewrite_behind(text, model);
 }
 
 /* The name of an element inside the flattened model, or NULL: not part of it. A joint to an element outside stays
  * outside. */
-static const char *name_within(const struct sdf_element *element, const char *model)
+static const char *rewrite_name_within(const struct sdf_element *element, const char *model)
 {
-	const char *own = can_move(element) ? sdf_attribute(element, "name") : NULL;
-	if (!own ||
-		(xml_is(element, "joint") && !(ends_in(element, "parent", model) && ends_in(element, "child", model))))
+	const char *own = rewrite_can_move(element) ? sdf_attribute(element, "name") : NULL;
+	if (!own || (xml_is(element, "joint") &&
+			    !(rewrite_ends_in(element, "parent", model) && rewrite_ends_in(element, "child", model))))
 		return NULL;
-	return behind(own, model);
+	return rewrite_behind(own, model);
 }
 
 /* Restores the model that was flattened as `name`, from the elements whose names begin with "name::". */
-static const struct sdf_element *restore(
+static const struct sdf_element *rewrite_restore(
 	struct load *load, const struct sdf_element *parent, const struct sdf_element *frame, const char *name)
 {
 	const struct rename rename = {.prefix = name};
@@ -97,15 +97,15 @@ static const struct sdf_element *restore(
 	model.element->attributes = NULL;
 	model.element->attribute_count = 0;
 	load_build_attribute(load, &model, "name", name);
-	if (attached_to && behind(attached_to, name))
-		load_build_attribute(load, &model, "canonical_link", behind(attached_to, name));
+	if (attached_to && rewrite_behind(attached_to, name))
+		load_build_attribute(load, &model, "canonical_link", rewrite_behind(attached_to, name));
 	if (pose)
 		load_build_add(load, &model, pose);
 	for (const struct sdf_element *child = parent->child; child; child = child->next) {
-		const char *rest = name_within(child, name);
+		const char *rest = rewrite_name_within(child, name);
 		if (!rest || !strcmp(rest, "__model__"))
 			continue;
-		struct load_builder moved = copy_renamed(load, &rename, child);
+		struct load_builder moved = rewrite_copy_renamed(load, &rename, child);
 		load_build_attribute(load, &moved, "name", rest);
 		load_build_add(load, &model, moved.element);
 	}
@@ -118,7 +118,7 @@ const struct sdf_element *rewrite_unflatten(struct load *load, const struct sdf_
 	if (load_version_of(load, element) < 108)
 		for (const struct sdf_element *at = sdf_child(element, "frame", NULL); at;
 			at = sdf_child(element, "frame", at)) {
-			const char *name = flattened_name(load, at);
+			const char *name = rewrite_flattened_name(load, at);
 			if (name && names.count < SDF_DEPTH_MAX)
 				vec_push(&names, name);
 		}
@@ -127,19 +127,20 @@ const struct sdf_element *rewrite_unflatten(struct load *load, const struct sdf_
 	struct load_builder builder = load_build(load, element);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
 		uint32_t i = 0;
-		while (i < names.count && !name_within(child, names.at[i]))
+		while (i < names.count && !rewrite_name_within(child, names.at[i]))
 			i++;
 		if (i == names.count)
 			load_build_add(load, &builder, child);
-		else if (xml_is(child, "frame") && !strcmp(name_within(child, names.at[i]), "__model__"))
-			load_build_add(load, &builder, restore(load, element, child, names.at[i]));
+		else if (xml_is(child, "frame") && !strcmp(rewrite_name_within(child, names.at[i]), "__model__"))
+			load_build_add(load, &builder, rewrite_restore(load, element, child, names.at[i]));
 	}
 	vec_free(&names);
 	return builder.element;
 }
 
 /* A copy of the element with its pose relative to the frame that it names, or else to `to`. */
-static struct load_builder with_pose_relative_to(struct load *load, const struct sdf_element *element, const char *to)
+static struct load_builder rewrite_with_pose_relative_to(
+	struct load *load, const struct sdf_element *element, const char *to)
 {
 	const struct sdf_element none = {.name = "pose", .text = "", .file = element->file, .line = element->line};
 	const struct sdf_element *pose = sdf_child(element, "pose", NULL);
@@ -155,7 +156,8 @@ static struct load_builder with_pose_relative_to(struct load *load, const struct
 }
 
 /* Adds the frame that replaces __model__ of the merged model, attached to the same link. */
-static void add_proxy(struct load *load, const struct sdf_element *model, const char *name, struct load_builder *parent)
+static void rewrite_add_proxy(
+	struct load *load, const struct sdf_element *model, const char *name, struct load_builder *parent)
 {
 	const struct sdf_element *body = sdf_child(model, "link", NULL), *pose = sdf_child(model, "pose", NULL);
 	const char *canonical = sdf_attribute(model, "canonical_link");
@@ -171,11 +173,12 @@ static void add_proxy(struct load *load, const struct sdf_element *model, const 
 		load_build_attribute(load, &frame, "attached_to", canonical);
 	if (pose)
 		load_build_add(load, &frame, pose);
-	frame = with_pose_relative_to(load, frame.element, xml_is(parent->element, "world") ? "world" : "__model__");
+	frame = rewrite_with_pose_relative_to(
+		load, frame.element, xml_is(parent->element, "world") ? "world" : "__model__");
 	load_build_add(load, parent, frame.element);
 }
 
-static void add_merged(
+static void rewrite_add_merged(
 	struct load *load, const struct sdf_element *child, const char *proxy, struct load_builder *parent)
 {
 	static const char *const dropped[] = {"pose", "static", "self_collide", "allow_auto_disable", "enable_wind"};
@@ -191,13 +194,13 @@ static void add_merged(
 			child->name);
 		return;
 	}
-	if (!can_move(child)) {
+	if (!rewrite_can_move(child)) {
 		load_build_add(load, parent, child);
 		return;
 	}
-	copy = copy_renamed(load, &rename, child);
+	copy = rewrite_copy_renamed(load, &rename, child);
 	if (xml_is(child, "link") || xml_is(child, "model"))
-		copy = with_pose_relative_to(load, copy.element, proxy);
+		copy = rewrite_with_pose_relative_to(load, copy.element, proxy);
 	else if (xml_is(child, "frame") && !sdf_attribute(child, "attached_to"))
 		load_build_attribute(load, &copy, "attached_to", proxy);
 	load_build_add(load, parent, copy.element);
@@ -205,7 +208,7 @@ static void add_merged(
 
 /* Replaces a pose that places another frame of the model by a pose that places the model: after the merge there is no
  * model around the other frame. */
-static const struct sdf_element *without_placement(struct load *load, const struct sdf_element *model)
+static const struct sdf_element *rewrite_without_placement(struct load *load, const struct sdf_element *model)
 {
 	const char *frame = load_reference(load, model, "placement_frame"), *relative_to;
 	struct pose inside;
@@ -236,8 +239,8 @@ void rewrite_merge(struct load *load, const struct sdf_element *model, struct lo
 {
 	const char *name = sdf_attribute(model, "name");
 	const char *proxy = arena_printf(&load->sdf->arena, "_merged__%s__model__", name ? name : "");
-	model = without_placement(load, model);
-	add_proxy(load, model, proxy, parent);
+	model = rewrite_without_placement(load, model);
+	rewrite_add_proxy(load, model, proxy, parent);
 	for (const struct sdf_element *child = model->child; child; child = child->next)
-		add_merged(load, child, proxy, parent);
+		rewrite_add_merged(load, child, proxy, parent);
 }

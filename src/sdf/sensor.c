@@ -11,7 +11,7 @@
 /* --- kinds -------------------------------------------------------------------------------------------------------- */
 
 /* The element with the settings of the kind. Settings of other kinds have no effect: a warning. */
-static const struct sdf_element *find_settings(
+static const struct sdf_element *sdf_sensor_find_settings(
 	struct load *load, const struct sdf_element *sensor, enum sdf_sensor_kind kind)
 {
 	const struct sensor_kind *own = sensor_kind_of(kind);
@@ -34,7 +34,7 @@ static const struct sdf_element *find_settings(
 
 /* --- signals ------------------------------------------------------------------------------------------------------ */
 
-static const struct load_word noise_words[] = {
+static const struct load_word sdf_sensor_noise_words[] = {
 	{"none", SDF_NOISE_NONE}, {"gaussian", SDF_NOISE_GAUSSIAN}, {"gaussian_quantized", SDF_NOISE_QUANTIZED}};
 
 void load_noise(
@@ -46,8 +46,8 @@ void load_noise(
 	*noise = (struct sdf_noise){0};
 	if (!element)
 		return;
-	noise->kind = (enum sdf_noise_kind)load_word(
-		load, element, "type of <noise>", type, noise_words, ARRAY_LEN(noise_words), (int)fallback);
+	noise->kind = (enum sdf_noise_kind)load_word(load, element, "type of <noise>", type, sdf_sensor_noise_words,
+		ARRAY_LEN(sdf_sensor_noise_words), (int)fallback);
 	load_double(load, element, "mean", -SDF_NOISE_MAX, SDF_NOISE_MAX, &noise->mean);
 	load_double(load, element, "stddev", 0, SDF_NOISE_MAX, &noise->stddev);
 	load_double(load, element, "bias_mean", -SDF_NOISE_MAX, SDF_NOISE_MAX, &noise->bias_mean);
@@ -57,7 +57,8 @@ void load_noise(
 	load_double(load, element, "precision", 0, SDF_NOISE_MAX, &noise->precision);
 }
 
-static void load_range(struct load *load, const struct sdf_element *parent, double lo, struct sdf_signal *signal)
+static void sdf_sensor_load_range(
+	struct load *load, const struct sdf_element *parent, double lo, struct sdf_signal *signal)
 {
 	const struct sdf_element *range = sdf_child(parent, "range", NULL);
 	uint32_t errors = load->sdf->error_count;
@@ -71,7 +72,7 @@ static void load_range(struct load *load, const struct sdf_element *parent, doub
 			load, range, "<range> is from %g to %g: expected <max> above <min>", signal->min, signal->max);
 }
 
-static void load_signals(
+static void sdf_sensor_load_signals(
 	struct load *load, enum sdf_sensor_kind kind, const struct sdf_element *element, struct sdf_settings *settings)
 {
 	uint32_t count = sensor_kind_signal_count(kind);
@@ -85,7 +86,7 @@ static void load_signals(
 			at = sdf_child(at, place->part, NULL);
 		signals[i] = (struct sdf_signal){.min = (double)-INFINITY, .max = (double)INFINITY};
 		load_noise(load, at, SDF_NOISE_NONE, &signals[i].noise);
-		load_range(load, at, (double)-INFINITY, &signals[i]);
+		sdf_sensor_load_range(load, at, (double)-INFINITY, &signals[i]);
 	}
 	settings->signals = signals;
 	settings->signal_count = count;
@@ -93,55 +94,56 @@ static void load_signals(
 
 /* --- settings by kind --------------------------------------------------------------------------------------------- */
 
-#define NEW(load, type, ...)                                                                                           \
+#define SDF_SENSOR_NEW(load, type, ...)                                                                                \
 	({                                                                                                             \
 		struct type *new_ = arena_new(&(load)->sdf->arena, struct type);                                       \
 		*new_ = (struct type){__VA_ARGS__};                                                                    \
 		new_;                                                                                                  \
 	})
-#define WORD_OF(load, parent, name, words, fallback)                                                                   \
+#define SDF_SENSOR_WORD_OF(load, parent, name, words, fallback)                                                        \
 	load_word_of(load, parent, name, words, ARRAY_LEN(words), (int)(fallback))
 
-#define TURN 6.2832 /* rad: files round 2 pi up */
+#define SDF_SENSOR_TURN 6.2832 /* rad: files round 2 pi up */
 
-static void load_scan(struct load *load, const struct sdf_element *scan, const char *which, struct sdf_scan *to)
+static void sdf_sensor_load_scan(
+	struct load *load, const struct sdf_element *scan, const char *which, struct sdf_scan *to)
 {
 	const struct sdf_element *element = sdf_child(scan, which, NULL);
 	uint32_t errors = load->sdf->error_count;
 	load_count(load, element, "samples", 1, SDF_RAYS_MAX, &to->samples);
 	load_double(load, element, "resolution", 1e-6, 1e6, &to->resolution);
-	load_double(load, element, "min_angle", -TURN, TURN, &to->min_rad);
-	load_double(load, element, "max_angle", -TURN, TURN, &to->max_rad);
+	load_double(load, element, "min_angle", -SDF_SENSOR_TURN, SDF_SENSOR_TURN, &to->min_rad);
+	load_double(load, element, "max_angle", -SDF_SENSOR_TURN, SDF_SENSOR_TURN, &to->max_rad);
 	if (load->sdf->error_count == errors && to->min_rad > to->max_rad)
 		load_error(load, element,
 			"<min_angle> of <%s> is %g and <max_angle> %g: expected <max_angle> >= <min_angle>", which,
 			to->min_rad, to->max_rad);
 }
 
-static void load_lidar(
+static void sdf_sensor_load_lidar(
 	struct load *load, const char *name, const struct sdf_element *element, struct sdf_settings *settings)
 {
 	const struct sdf_element *scan = sdf_child(element, "scan", NULL);
-	struct sdf_lidar *lidar = NEW(
+	struct sdf_lidar *lidar = SDF_SENSOR_NEW(
 		load, sdf_lidar, .horizontal = {640, 1, 0, 0}, .vertical = {1, 1, 0, 0}, .visibility_mask = UINT32_MAX);
-	struct sdf_signal *range = NEW(load, sdf_signal, .min = 0);
+	struct sdf_signal *range = SDF_SENSOR_NEW(load, sdf_signal, .min = 0);
 	settings->lidar = lidar;
 	settings->signals = range;
 	settings->signal_count = 1;
-	load_scan(load, scan, "horizontal", &lidar->horizontal);
-	load_scan(load, scan, "vertical", &lidar->vertical);
+	sdf_sensor_load_scan(load, scan, "horizontal", &lidar->horizontal);
+	sdf_sensor_load_scan(load, scan, "vertical", &lidar->vertical);
 	double rays = (double)lidar->horizontal.samples * lidar->vertical.samples;
 	double numbers = rays * lidar->horizontal.resolution * lidar->vertical.resolution;
 	if (fmax(rays, numbers) > SDF_RAYS_MAX)
 		load_error(load, scan, "<scan> has %.0f rays: expected at most %d", fmax(rays, numbers), SDF_RAYS_MAX);
 	load_noise(load, element, SDF_NOISE_GAUSSIAN, &range->noise);
-	load_range(load, element, 0, range);
+	sdf_sensor_load_range(load, element, 0, range);
 	load_mask(load, element, "visibility_mask", &lidar->visibility_mask);
 	if (element && !sdf_child(element, "range", NULL))
 		load_warn(load, element, "sensor \"%.80s\" has no <range>: nothing is in its range", name);
 }
 
-static struct sdf_imu *load_imu(struct load *load, const struct sdf_element *element)
+static struct sdf_imu *sdf_sensor_load_imu(struct load *load, const struct sdf_element *element)
 {
 	static const struct load_word frames[] = {{"CUSTOM", SDF_IMU_CUSTOM}, {"NED", SDF_IMU_NED},
 		{"ENU", SDF_IMU_ENU}, {"NWU", SDF_IMU_NWU}, {"GRAV_UP", SDF_IMU_GRAVITY_UP},
@@ -149,10 +151,10 @@ static struct sdf_imu *load_imu(struct load *load, const struct sdf_element *ele
 	const struct sdf_element *frame = sdf_child(element, "orientation_reference_frame", NULL);
 	const char *rpy = sdf_attribute(sdf_child(frame, "custom_rpy", NULL), "parent_frame");
 	const char *x = sdf_attribute(sdf_child(frame, "grav_dir_x", NULL), "parent_frame");
-	struct sdf_imu *imu = NEW(load, sdf_imu, .orientation = true, .reference_given = frame != NULL,
+	struct sdf_imu *imu = SDF_SENSOR_NEW(load, sdf_imu, .orientation = true, .reference_given = frame != NULL,
 		.rpy_frame = rpy ? rpy : "", .x_axis = {1, 0, 0}, .x_axis_frame = x ? x : "");
 	load_bool(load, element, "enable_orientation", &imu->orientation);
-	imu->frame = (enum sdf_imu_frame)WORD_OF(load, frame, "localization", frames, SDF_IMU_CUSTOM);
+	imu->frame = (enum sdf_imu_frame)SDF_SENSOR_WORD_OF(load, frame, "localization", frames, SDF_IMU_CUSTOM);
 	load_vec3(load, frame, "custom_rpy", -SDF_LENGTH_MAX, SDF_LENGTH_MAX, &imu->rpy);
 	load_vec3(load, frame, "grav_dir_x", -SDF_LENGTH_MAX, SDF_LENGTH_MAX, &imu->x_axis);
 	if (!(vec3_length(imu->x_axis) > 1e-100))
@@ -160,20 +162,20 @@ static struct sdf_imu *load_imu(struct load *load, const struct sdf_element *ele
 	return imu;
 }
 
-static struct sdf_force_torque *load_force_torque(struct load *load, const struct sdf_element *element)
+static struct sdf_force_torque *sdf_sensor_load_force_torque(struct load *load, const struct sdf_element *element)
 {
 	static const struct load_word frames[] = {
 		{"child", SDF_WRENCH_CHILD}, {"parent", SDF_WRENCH_PARENT}, {"sensor", SDF_WRENCH_SENSOR}};
 	static const struct load_word directions[] = {{"child_to_parent", 0}, {"parent_to_child", 1}};
-	struct sdf_force_torque *to = NEW(load, sdf_force_torque, .frame = SDF_WRENCH_CHILD);
-	to->frame = (enum sdf_wrench_frame)WORD_OF(load, element, "frame", frames, SDF_WRENCH_CHILD);
-	to->parent_to_child = WORD_OF(load, element, "measure_direction", directions, 0);
+	struct sdf_force_torque *to = SDF_SENSOR_NEW(load, sdf_force_torque, .frame = SDF_WRENCH_CHILD);
+	to->frame = (enum sdf_wrench_frame)SDF_SENSOR_WORD_OF(load, element, "frame", frames, SDF_WRENCH_CHILD);
+	to->parent_to_child = SDF_SENSOR_WORD_OF(load, element, "measure_direction", directions, 0);
 	return to;
 }
 
-static struct sdf_contact *load_touch(struct load *load, const struct sdf_element *element)
+static struct sdf_contact *sdf_sensor_load_touch(struct load *load, const struct sdf_element *element)
 {
-	struct sdf_contact *contact = NEW(load, sdf_contact, .topic = load_text(element, "topic"));
+	struct sdf_contact *contact = SDF_SENSOR_NEW(load, sdf_contact, .topic = load_text(element, "topic"));
 	uint32_t count = 0;
 	for (const struct sdf_element *at = sdf_child(element, "collision", NULL); at;
 		at = sdf_child(element, "collision", at))
@@ -191,25 +193,25 @@ static struct sdf_contact *load_touch(struct load *load, const struct sdf_elemen
 	return contact;
 }
 
-static struct sdf_logical_camera *load_logical(struct load *load, const struct sdf_element *element)
+static struct sdf_logical_camera *sdf_sensor_load_logical(struct load *load, const struct sdf_element *element)
 {
 	struct sdf_logical_camera *to =
-		NEW(load, sdf_logical_camera, .near_m = 0, .far_m = 1, .aspect_ratio = 1, .fov_rad = 1);
+		SDF_SENSOR_NEW(load, sdf_logical_camera, .near_m = 0, .far_m = 1, .aspect_ratio = 1, .fov_rad = 1);
 	load_double(load, element, "near", 0, SDF_LENGTH_MAX, &to->near_m);
 	load_double(load, element, "far", 0, SDF_LENGTH_MAX, &to->far_m);
 	load_double(load, element, "aspect_ratio", 1e-6, 1e6, &to->aspect_ratio);
-	load_double(load, element, "horizontal_fov", 1e-6, TURN / 2, &to->fov_rad);
+	load_double(load, element, "horizontal_fov", 1e-6, SDF_SENSOR_TURN / 2, &to->fov_rad);
 	if (!(to->far_m > to->near_m))
 		load_error(load, element, "<far> of <logical_camera> is %g and <near> %g: expected <far> above <near>",
 			to->far_m, to->near_m);
 	return to;
 }
 
-static struct sdf_sonar *load_sonar(struct load *load, const struct sdf_element *element)
+static struct sdf_sonar *sdf_sensor_load_sonar(struct load *load, const struct sdf_element *element)
 {
 	static const struct load_word shapes[] = {{"cone", 0}, {"sphere", 1}};
-	struct sdf_sonar *to = NEW(load, sdf_sonar, .max_m = 1, .radius_m = 0.5);
-	to->sphere = WORD_OF(load, element, "geometry", shapes, 0);
+	struct sdf_sonar *to = SDF_SENSOR_NEW(load, sdf_sonar, .max_m = 1, .radius_m = 0.5);
+	to->sphere = SDF_SENSOR_WORD_OF(load, element, "geometry", shapes, 0);
 	load_double(load, element, "min", 0, SDF_LENGTH_MAX, &to->min_m);
 	load_double(load, element, "max", 0, SDF_LENGTH_MAX, &to->max_m);
 	load_double(load, element, "radius", SDF_LENGTH_MIN, SDF_LENGTH_MAX, &to->radius_m);
@@ -219,10 +221,10 @@ static struct sdf_sonar *load_sonar(struct load *load, const struct sdf_element 
 	return to;
 }
 
-static struct sdf_radio *load_radio(struct load *load, const struct sdf_element *element)
+static struct sdf_radio *sdf_sensor_load_radio(struct load *load, const struct sdf_element *element)
 {
-	struct sdf_radio *to = NEW(load, sdf_radio, .frequency = 2442, .min_frequency = 2412, .max_frequency = 2484,
-		.gain_db = 2.5, .power_dbm = 14.5, .sensitivity_dbm = -90);
+	struct sdf_radio *to = SDF_SENSOR_NEW(load, sdf_radio, .frequency = 2442, .min_frequency = 2412,
+		.max_frequency = 2484, .gain_db = 2.5, .power_dbm = 14.5, .sensitivity_dbm = -90);
 	const char *essid = load_text(element, "essid");
 	to->essid = essid ? essid : "wireless";
 	load_double(load, element, "frequency", 0, 1e9, &to->frequency);
@@ -239,43 +241,43 @@ static struct sdf_radio *load_radio(struct load *load, const struct sdf_element 
 	return to;
 }
 
-static double *load_altitude(struct load *load, const struct sdf_element *element)
+static double *sdf_sensor_load_altitude(struct load *load, const struct sdf_element *element)
 {
 	double *altitude_m = arena_new(&load->sdf->arena, double);
 	load_double(load, element, "reference_altitude", -SDF_LENGTH_MAX, SDF_LENGTH_MAX, altitude_m);
 	return altitude_m;
 }
 
-static void load_kind(struct load *load, const struct sdf_sensor *sensor, const struct sdf_element *element,
+static void sdf_sensor_load_kind(struct load *load, const struct sdf_sensor *sensor, const struct sdf_element *element,
 	struct sdf_settings *settings)
 {
-	load_signals(load, sensor->kind, element, settings);
+	sdf_sensor_load_signals(load, sensor->kind, element, settings);
 	switch (sensor->kind) {
 	case SDF_LIDAR:
 	case SDF_GPU_LIDAR:
-		load_lidar(load, sensor->name, element, settings);
+		sdf_sensor_load_lidar(load, sensor->name, element, settings);
 		break;
 	case SDF_IMU:
-		settings->imu = load_imu(load, element);
+		settings->imu = sdf_sensor_load_imu(load, element);
 		break;
 	case SDF_FORCE_TORQUE:
-		settings->force_torque = load_force_torque(load, element);
+		settings->force_torque = sdf_sensor_load_force_torque(load, element);
 		break;
 	case SDF_CONTACT:
-		settings->contact = load_touch(load, element);
+		settings->contact = sdf_sensor_load_touch(load, element);
 		break;
 	case SDF_LOGICAL_CAMERA:
-		settings->logical_camera = load_logical(load, element);
+		settings->logical_camera = sdf_sensor_load_logical(load, element);
 		break;
 	case SDF_SONAR:
-		settings->sonar = load_sonar(load, element);
+		settings->sonar = sdf_sensor_load_sonar(load, element);
 		break;
 	case SDF_WIRELESS_RECEIVER:
 	case SDF_WIRELESS_TRANSMITTER:
-		settings->radio = load_radio(load, element);
+		settings->radio = sdf_sensor_load_radio(load, element);
 		break;
 	case SDF_AIR_PRESSURE:
-		settings->reference_altitude_m = load_altitude(load, element);
+		settings->reference_altitude_m = sdf_sensor_load_altitude(load, element);
 		break;
 	default:
 		break;
@@ -302,7 +304,7 @@ bool sdf_world_sees(const struct sdf_world *world)
 	return sees;
 }
 
-static void load_settings(
+static void sdf_sensor_load_settings(
 	struct load *load, const struct sdf_element *element, struct sdf_sensor *sensor, uint32_t scope)
 {
 	struct sdf_settings *settings = arena_new(&load->sdf->arena, struct sdf_settings);
@@ -316,15 +318,15 @@ static void load_settings(
 		settings->frame_id = load_text(element, frame_words[i]);
 	if (sensor->kind == SDF_SENSOR_UNKNOWN)
 		return;
-	const struct sdf_element *found = find_settings(load, element, sensor->kind);
+	const struct sdf_element *found = sdf_sensor_find_settings(load, element, sensor->kind);
 	if (sdf_is_camera(sensor->kind))
 		load_cameras(load, element, sensor->kind, scope, settings);
 	else
-		load_kind(load, sensor, found, settings);
+		sdf_sensor_load_kind(load, sensor, found, settings);
 }
 
 /* A sensor measures states, so at most once in each step. */
-static void check_rate(struct load *load, const struct sdf_sensor *sensor)
+static void sdf_sensor_check_rate(struct load *load, const struct sdf_sensor *sensor)
 {
 	double step_s = load->world->physics.max_step_size;
 	if (!load->sdf->bare_model && sensor->update_rate * step_s > 1 + 1e-9)
@@ -351,10 +353,10 @@ void load_sensor(struct load *load, const struct sdf_element *element, uint32_t 
 	sensor.type = sensor.kind == SDF_SENSOR_UNKNOWN ? written : sensor_kind_of(sensor.kind)->names[0];
 	sensor.in_parent = load_pose(load, element, &relative_to);
 	load_double(load, element, "update_rate", 0, SDF_RATE_MAX, &sensor.update_rate);
-	check_rate(load, &sensor);
+	sdf_sensor_check_rate(load, &sensor);
 	load_defer(load,
 		(struct load_placing){LOAD_SENSOR, load->world->sensors.count, scope, relative_to, element, NULL});
-	load_settings(load, element, &sensor, scope);
+	sdf_sensor_load_settings(load, element, &sensor, scope);
 	vec_push(&load->world->sensors, sensor);
 }
 
@@ -369,7 +371,7 @@ bool sdf_names_collision(const char *given, const char *link, const char *collis
 	return !strcmp(last, collision);
 }
 
-static bool has_collision(const struct sdf_world *world, const struct sdf_link *link, const char *name)
+static bool sdf_sensor_has_collision(const struct sdf_world *world, const struct sdf_link *link, const char *name)
 {
 	for (uint32_t i = link->collision_first; i < link->collision_first + link->collision_count; i++)
 		if (sdf_names_collision(name, link->name, world->collisions.at[i].name))
@@ -388,7 +390,7 @@ void load_check_contact(struct load *load, const struct sdf_sensor *sensor)
 			"<contact> of sensor \"%.80s\" names no collision: expected a <collision>", sensor->name);
 	for (uint32_t i = 0; i < contact->collision_count; i++) {
 		const char *name = contact->collisions[i];
-		if (!has_collision(world, &world->links.at[sensor->link], name))
+		if (!sdf_sensor_has_collision(world, &world->links.at[sensor->link], name))
 			load_warn(load, sdf_child(sensor->element, "contact", NULL),
 				"<contact> of sensor \"%.80s\" names \"%.80s\": expected a collision of link \"%.80s\"",
 				sensor->name, name, world->links.at[sensor->link].scoped);
@@ -404,7 +406,7 @@ const char *sdf_sensor_topic(const struct sdf_sensor *sensor)
 	return topic && *topic ? topic : NULL;
 }
 
-static const char *scoped_name(struct load *load, const struct sdf_sensor *sensor)
+static const char *sdf_sensor_scoped_name(struct load *load, const struct sdf_sensor *sensor)
 {
 	const struct sdf_world *world = load->world;
 	const char *owner = sensor->link != SDF_NONE ? world->links.at[sensor->link].scoped
@@ -412,14 +414,14 @@ static const char *scoped_name(struct load *load, const struct sdf_sensor *senso
 	return arena_printf(&load->sdf->arena, "%s::%s", owner, sensor->name);
 }
 
-static void warn_of_topic(struct load *load, const char *topic, uint32_t first, uint32_t second)
+static void sdf_sensor_warn_of_topic(struct load *load, const char *topic, uint32_t first, uint32_t second)
 {
 	const struct sdf_sensor *a = &load->world->sensors.at[first], *b = &load->world->sensors.at[second];
 	const char *kind = arena_printf(&load->sdf->arena, "topic %s", topic);
 	load_warn_once(load, kind, b->element,
 		"sensors \"%.100s\" (%s) and \"%.100s\" (%s) publish on the same <topic> \"%.100s\": a subscriber gets "
 		"the messages of both",
-		scoped_name(load, a), a->type, scoped_name(load, b), b->type, topic);
+		sdf_sensor_scoped_name(load, a), a->type, sdf_sensor_scoped_name(load, b), b->type, topic);
 }
 
 void load_check_topics(struct load *load)
@@ -432,7 +434,7 @@ void load_check_topics(struct load *load)
 			continue;
 		topic += *topic == '/';
 		if (map_find(&seen, topic, &first))
-			warn_of_topic(load, topic, first, i);
+			sdf_sensor_warn_of_topic(load, topic, first, i);
 		else
 			map_add(&seen, topic, i);
 	}

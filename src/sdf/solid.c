@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct importer *importer_of(struct load *load)
+static struct importer *sdf_solid_importer_of(struct load *load)
 {
 	if (load->importer)
 		return load->importer;
@@ -20,8 +20,8 @@ static struct importer *importer_of(struct load *load)
 }
 
 /* Reports a shape that was not read. If no file can be read at all, there is one warning for each kind. */
-static void say_unread(struct load *load, const struct sdf_element *element, const char *kind, const char *path,
-	const struct troupe_error *error)
+static void sdf_solid_say_unread(struct load *load, const struct sdf_element *element, const char *kind,
+	const char *path, const struct troupe_error *error)
 {
 	const char *owner = load->owner ? load->owner : "";
 	bool never = strstr(error->text, "built without meshes");
@@ -32,7 +32,7 @@ static void say_unread(struct load *load, const struct sdf_element *element, con
 			"\"%.200s\" of model \"%.80s\": %.200s; the model is without it", path, owner, error->text);
 }
 
-static uint32_t keep(struct load *load, struct mesh mesh)
+static uint32_t sdf_solid_keep(struct load *load, struct mesh mesh)
 {
 	struct mesh *kept = mem_alloc(sizeof *kept);
 	*kept = mesh;
@@ -41,32 +41,32 @@ static uint32_t keep(struct load *load, struct mesh mesh)
 	return kept->id;
 }
 
-static uint32_t remember(struct load *load, struct map *map, const char *key, uint32_t index)
+static uint32_t sdf_solid_remember(struct load *load, struct map *map, const char *key, uint32_t index)
 {
 	map_add(map, arena_strdup(&load->sdf->arena, key), index);
 	return index;
 }
 
-static const struct mesh *mesh_at(struct load *load, uint32_t index)
+static const struct mesh *sdf_solid_mesh_at(struct load *load, uint32_t index)
 {
 	return index == SDF_NONE ? NULL : load->sdf->meshes.at[index];
 }
 
-static uint32_t whole_file(struct load *load, const struct sdf_element *element, const char *path)
+static uint32_t sdf_solid_whole_file(struct load *load, const struct sdf_element *element, const char *path)
 {
 	uint32_t index;
 	struct mesh mesh = {0};
 	struct troupe_error error;
 	if (map_find(&load->meshes, path, &index))
 		return index;
-	bool ok = !importer_mesh(importer_of(load), &load->losses, load->disk, path, &mesh, &error);
+	bool ok = !importer_mesh(sdf_solid_importer_of(load), &load->losses, load->disk, path, &mesh, &error);
 	if (!ok)
-		say_unread(load, element, "mesh", path, &error);
-	return remember(load, &load->meshes, path, ok ? keep(load, mesh) : SDF_NONE);
+		sdf_solid_say_unread(load, element, "mesh", path, &error);
+	return sdf_solid_remember(load, &load->meshes, path, ok ? sdf_solid_keep(load, mesh) : SDF_NONE);
 }
 
 /* Of a name that does not exist. Parts are known by the names of nodes and of meshes. */
-static void solid_warn_part(struct load *load, const struct sdf_element *submesh, const char *path,
+static void sdf_solid_warn_part(struct load *load, const struct sdf_element *submesh, const char *path,
 	const struct mesh *mesh, const char *name)
 {
 	struct near near = near_to(name);
@@ -86,12 +86,12 @@ static void solid_warn_part(struct load *load, const struct sdf_element *submesh
 		path, load->owner ? load->owner : "", name, near_such_as(&near));
 }
 
-static uint32_t part_of(struct load *load, const struct sdf_element *element, const struct sdf_shape *shape)
+static uint32_t sdf_solid_part_of(struct load *load, const struct sdf_element *element, const struct sdf_shape *shape)
 {
 	const struct sdf_element *submesh = sdf_child(element, "submesh", NULL);
 	const char *name = sdf_child_text(submesh, "name");
 	bool centre = false;
-	uint32_t whole = whole_file(load, element, shape->path), index;
+	uint32_t whole = sdf_solid_whole_file(load, element, shape->path), index;
 	if (submesh)
 		load_bool(load, submesh, "center", &centre);
 	if (whole == SDF_NONE)
@@ -101,23 +101,23 @@ static uint32_t part_of(struct load *load, const struct sdf_element *element, co
 	if (!map_find(&load->meshes, key, &index)) {
 		struct mesh mesh = {0};
 		index = SDF_NONE;
-		if (!mesh_cut(mesh_at(load, whole), name && *name ? name : NULL, centre, shape->size, &mesh))
-			solid_warn_part(load, submesh, shape->path, mesh_at(load, whole), name);
+		if (!mesh_cut(sdf_solid_mesh_at(load, whole), name && *name ? name : NULL, centre, shape->size, &mesh))
+			sdf_solid_warn_part(load, submesh, shape->path, sdf_solid_mesh_at(load, whole), name);
 		else if (!mesh.corners.count)
 			load_warn(load, element, "\"%.200s\" of model \"%.80s\" has no area: the model is without it",
 				shape->path, load->owner ? load->owner : "");
 		else
-			index = keep(load, mesh);
+			index = sdf_solid_keep(load, mesh);
 		if (index == SDF_NONE)
 			mesh_fini(&mesh);
-		remember(load, &load->meshes, key, index);
+		sdf_solid_remember(load, &load->meshes, key, index);
 	}
 	free(key);
 	return index;
 }
 
 /* A setting of <convex_decomposition>; beyond the limit the limit counts. */
-static uint32_t solid_setting(
+static uint32_t sdf_solid_setting(
 	struct load *load, const struct sdf_element *settings, const char *name, uint32_t usual, uint32_t most)
 {
 	uint32_t value = usual;
@@ -130,12 +130,14 @@ static uint32_t solid_setting(
 }
 
 /* The convex pieces of a mesh. NULL, with a warning: there are none, and the hulls of its parts take their place. */
-static const struct mesh *solid_pieces(struct load *load, const struct sdf_element *element, const struct mesh *mesh)
+static const struct mesh *sdf_solid_pieces(
+	struct load *load, const struct sdf_element *element, const struct mesh *mesh)
 {
 	const struct sdf_element *settings = sdf_child(element, "convex_decomposition", NULL);
-	uint32_t hulls = solid_setting(load, settings, "max_convex_hulls", DECOMPOSE_HULLS_USUAL, DECOMPOSE_HULLS_MAX);
+	uint32_t hulls =
+		sdf_solid_setting(load, settings, "max_convex_hulls", DECOMPOSE_HULLS_USUAL, DECOMPOSE_HULLS_MAX);
 	uint32_t voxels =
-		solid_setting(load, settings, "voxel_resolution", DECOMPOSE_VOXELS_USUAL, DECOMPOSE_VOXELS_MAX);
+		sdf_solid_setting(load, settings, "voxel_resolution", DECOMPOSE_VOXELS_USUAL, DECOMPOSE_VOXELS_MAX);
 	char *key = mem_printf("\n%u %u %u", (unsigned)mesh->id, (unsigned)hulls, (unsigned)voxels);
 	uint32_t index;
 	if (!map_find(&load->meshes, key, &index)) {
@@ -147,13 +149,14 @@ static const struct mesh *solid_pieces(struct load *load, const struct sdf_eleme
 				"convex_decomposition of a mesh of model \"%.80s\": %.200s; the hulls of its parts are "
 				"used",
 				load->owner ? load->owner : "", error.text);
-		index = remember(load, &load->meshes, key, good ? keep(load, pieces) : SDF_NONE);
+		index = sdf_solid_remember(load, &load->meshes, key, good ? sdf_solid_keep(load, pieces) : SDF_NONE);
 	}
 	free(key);
-	return mesh_at(load, index);
+	return sdf_solid_mesh_at(load, index);
 }
 
-static void load_mesh(struct load *load, const struct sdf_element *element, bool collides, struct sdf_shape *shape)
+static void sdf_solid_load_mesh(
+	struct load *load, const struct sdf_element *element, bool collides, struct sdf_shape *shape)
 {
 	const char *way = sdf_attribute(element, "optimization");
 	if (way && !strcmp(way, "convex_hull"))
@@ -166,12 +169,12 @@ static void load_mesh(struct load *load, const struct sdf_element *element, bool
 			"convex_decomposition",
 			way);
 	if (shape->path)
-		shape->mesh = mesh_at(load, part_of(load, element, shape));
+		shape->mesh = sdf_solid_mesh_at(load, sdf_solid_part_of(load, element, shape));
 	if (collides && shape->mesh && shape->way == SDF_MESH_PIECES)
-		shape->pieces = solid_pieces(load, element, shape->mesh);
+		shape->pieces = sdf_solid_pieces(load, element, shape->mesh);
 }
 
-static void load_heightmap(struct load *load, const struct sdf_element *element, struct sdf_shape *shape)
+static void sdf_solid_load_heightmap(struct load *load, const struct sdf_element *element, struct sdf_shape *shape)
 {
 	uint32_t index;
 	struct troupe_error error;
@@ -187,21 +190,22 @@ static void load_heightmap(struct load *load, const struct sdf_element *element,
 	if (!map_find(&load->images, shape->path, &index)) {
 		struct image *image = mem_alloc(sizeof *image);
 		index = SDF_NONE;
-		if (importer_image(importer_of(load), &load->losses, load->disk, shape->path, image, &error)) {
-			say_unread(load, element, "heightmap", shape->path, &error);
+		if (importer_image(
+			    sdf_solid_importer_of(load), &load->losses, load->disk, shape->path, image, &error)) {
+			sdf_solid_say_unread(load, element, "heightmap", shape->path, &error);
 			free(image);
 		} else {
 			index = load->sdf->images.count;
 			vec_push(&load->sdf->images, image);
 		}
-		remember(load, &load->images, shape->path, index);
+		sdf_solid_remember(load, &load->images, shape->path, index);
 	}
 	shape->image = index == SDF_NONE ? NULL : load->sdf->images.at[index];
 }
 
 /* --- polylines -------------------------------------------------------------------------------------------------- */
 
-typedef VEC(struct vec3) point_list;
+typedef VEC(struct vec3) sdf_solid_point_list;
 
 bool sdf_outline_point(const struct sdf_element *point, struct vec3 *ret_point)
 {
@@ -213,7 +217,7 @@ bool sdf_outline_point(const struct sdf_element *point, struct vec3 *ret_point)
 	return good;
 }
 
-static bool read_points(struct load *load, const struct sdf_element *polyline, point_list *points)
+static bool sdf_solid_read_points(struct load *load, const struct sdf_element *polyline, sdf_solid_point_list *points)
 {
 	const struct sdf_element *at = NULL;
 	while ((at = sdf_child(polyline, "point", at))) {
@@ -230,13 +234,13 @@ static bool read_points(struct load *load, const struct sdf_element *polyline, p
 	return true;
 }
 
-static const struct mesh *extrude(struct load *load, const struct sdf_element *element,
+static const struct mesh *sdf_solid_extrude(struct load *load, const struct sdf_element *element,
 	const struct mesh_outline *outlines, uint32_t count, double height, bool pieces)
 {
 	struct mesh mesh = {0};
 	struct troupe_error error;
 	if (!mesh_extrude(outlines, count, height, pieces, &mesh, &error))
-		return mesh_at(load, keep(load, mesh));
+		return sdf_solid_mesh_at(load, sdf_solid_keep(load, mesh));
 	mesh_fini(&mesh);
 	if (!pieces)
 		load_warn(load, element, "polyline of model \"%.80s\": %.200s; the model is without it",
@@ -245,9 +249,9 @@ static const struct mesh *extrude(struct load *load, const struct sdf_element *e
 }
 
 /* All <polyline>s of one geometry are one shape; its height is that of the first. */
-static void load_polyline(struct load *load, const struct sdf_element *first, struct sdf_shape *shape)
+static void sdf_solid_load_polyline(struct load *load, const struct sdf_element *first, struct sdf_shape *shape)
 {
-	point_list points[MESH_OUTLINES_MAX + 1] = {0};
+	sdf_solid_point_list points[MESH_OUTLINES_MAX + 1] = {0};
 	struct mesh_outline outlines[MESH_OUTLINES_MAX + 1];
 	uint32_t count = 0;
 	bool ok = true;
@@ -255,14 +259,14 @@ static void load_polyline(struct load *load, const struct sdf_element *first, st
 	load_double(load, first, "height", 0, SDF_LENGTH_MAX, &shape->length);
 	for (const struct sdf_element *at = first; at && ok && count <= MESH_OUTLINES_MAX;
 		at = sdf_child(shape->element, "polyline", at)) {
-		ok = read_points(load, at, &points[count]);
+		ok = sdf_solid_read_points(load, at, &points[count]);
 		outlines[count] = (struct mesh_outline){points[count].at, points[count].count};
 		count++;
 	}
 	if (ok) {
-		shape->mesh = extrude(load, first, outlines, count, shape->length, false);
+		shape->mesh = sdf_solid_extrude(load, first, outlines, count, shape->length, false);
 		if (shape->mesh)
-			shape->pieces = extrude(load, first, outlines, count, shape->length, true);
+			shape->pieces = sdf_solid_extrude(load, first, outlines, count, shape->length, true);
 	}
 	for (uint32_t i = 0; i < count; i++)
 		vec_free(&points[i]);
@@ -274,14 +278,14 @@ void load_solid(struct load *load, bool collides, struct sdf_shape *shape)
 	if (!element || load->poses_only)
 		return;
 	if (shape->kind == SDF_MESH)
-		load_mesh(load, element, collides, shape);
+		sdf_solid_load_mesh(load, element, collides, shape);
 	else if (shape->kind == SDF_HEIGHTMAP)
-		load_heightmap(load, element, shape);
+		sdf_solid_load_heightmap(load, element, shape);
 	else if (shape->kind == SDF_POLYLINE)
-		load_polyline(load, element, shape);
+		sdf_solid_load_polyline(load, element, shape);
 }
 
-static bool has_eyes(const struct sdf_world *world)
+static bool sdf_solid_has_eyes(const struct sdf_world *world)
 {
 	for (uint32_t i = 0; i < world->sensors.count; i++)
 		if (sdf_sees(world->sensors.at[i].kind))
@@ -293,7 +297,7 @@ void load_visual_solids(struct load *load)
 {
 	struct sdf_world *world = load->world;
 	enum sdf_visuals visuals = load->options->visuals;
-	if (visuals == SDF_VISUALS_UNREAD || (visuals == SDF_VISUALS_IF_SEEN && !has_eyes(world)))
+	if (visuals == SDF_VISUALS_UNREAD || (visuals == SDF_VISUALS_IF_SEEN && !sdf_solid_has_eyes(world)))
 		return;
 	for (uint32_t i = 0; i < world->visuals.count; i++) {
 		struct sdf_visual *visual = &world->visuals.at[i];

@@ -50,7 +50,7 @@ bool urdf_number(struct urdf *urdf, const struct sdf_element *element, const cha
 	return true;
 }
 
-static struct vec3 vector(
+static struct vec3 urdf_vector(
 	struct urdf *urdf, const struct sdf_element *element, const char *attribute, struct vec3 value)
 {
 	const char *text = element ? sdf_attribute(element, attribute) : NULL;
@@ -67,15 +67,15 @@ static struct vec3 vector(
 struct pose urdf_origin(struct urdf *urdf, const struct sdf_element *parent)
 {
 	const struct sdf_element *origin = sdf_child(parent, "origin", NULL);
-	struct vec3 p = vector(urdf, origin, "xyz", (struct vec3){0, 0, 0});
-	struct vec3 rpy = vector(urdf, origin, "rpy", (struct vec3){0, 0, 0});
+	struct vec3 p = urdf_vector(urdf, origin, "xyz", (struct vec3){0, 0, 0});
+	struct vec3 rpy = urdf_vector(urdf, origin, "rpy", (struct vec3){0, 0, 0});
 	return (struct pose){p, quat_from_rpy(rpy.x, rpy.y, rpy.z)};
 }
 
 /* --- links and joints ----------------------------------------------------------------------------------------------
  */
 
-static const char *name_of(struct urdf *urdf, const struct sdf_element *element)
+static const char *urdf_name_of(struct urdf *urdf, const struct sdf_element *element)
 {
 	const char *name = sdf_attribute(element, "name");
 	if (!name || !*name)
@@ -84,7 +84,7 @@ static const char *name_of(struct urdf *urdf, const struct sdf_element *element)
 }
 
 /* The mass of a link as its file gives it. */
-static struct urdf_mass read_mass(struct urdf *urdf, const struct sdf_element *link)
+static struct urdf_mass urdf_read_mass(struct urdf *urdf, const struct sdf_element *link)
 {
 	static const char *const names[3][3] = {{"ixx", "ixy", "ixz"}, {"ixy", "iyy", "iyz"}, {"ixz", "iyz", "izz"}};
 	const struct sdf_element *inertial = sdf_child(link, "inertial", NULL);
@@ -114,22 +114,23 @@ static struct urdf_mass read_mass(struct urdf *urdf, const struct sdf_element *l
 	return read;
 }
 
-static void read_links(struct urdf *urdf)
+static void urdf_read_links(struct urdf *urdf)
 {
 	const struct sdf_element *at = NULL;
 	while ((at = sdf_child(urdf->robot, "link", at)) != NULL) {
-		struct urdf_link link = {.element = at, .name = name_of(urdf, at), .joint = SDF_NONE, .next = SDF_NONE};
+		struct urdf_link link = {
+			.element = at, .name = urdf_name_of(urdf, at), .joint = SDF_NONE, .next = SDF_NONE};
 		if (!load_room(urdf->load, at, urdf->links.count))
 			return;
 		link.in_body = POSE_IDENTITY;
-		link.own = read_mass(urdf, at);
+		link.own = urdf_read_mass(urdf, at);
 		if (!map_add(&urdf->link_names, link.name, urdf->links.count) && *link.name)
 			load_error(urdf->load, at, "a second link \"%.80s\": expected different names", link.name);
 		vec_push(&urdf->links, link);
 	}
 }
 
-static uint32_t find_link(struct urdf *urdf, const struct sdf_element *joint, const char *end)
+static uint32_t urdf_find_link(struct urdf *urdf, const struct sdf_element *joint, const char *end)
 {
 	const struct sdf_element *element = sdf_child(joint, end, NULL);
 	const char *name = element ? sdf_attribute(element, "link") : NULL;
@@ -142,7 +143,7 @@ static uint32_t find_link(struct urdf *urdf, const struct sdf_element *joint, co
 	return link;
 }
 
-static enum urdf_kind kind_of(struct urdf *urdf, const struct sdf_element *joint)
+static enum urdf_kind urdf_kind_of(struct urdf *urdf, const struct sdf_element *joint)
 {
 	static const char *const names[] = {"revolute", "continuous", "prismatic", "fixed", "floating", "planar"};
 	const char *type = sdf_attribute(joint, "type");
@@ -155,29 +156,30 @@ static enum urdf_kind kind_of(struct urdf *urdf, const struct sdf_element *joint
 	return URDF_FIXED;
 }
 
-static bool is_set(const struct urdf *urdf, const char *joint, const char *flag)
+static bool urdf_is_set(const struct urdf *urdf, const char *joint, const char *flag)
 {
 	return urdf_gazebo_flag(urdf, joint, flag);
 }
 
 /* A fixed joint to the link "world" stays, because it holds the robot in its place. */
-static bool is_lumped(const struct urdf *urdf, const struct urdf_joint *joint)
+static bool urdf_is_lumped(const struct urdf *urdf, const struct urdf_joint *joint)
 {
 	const struct urdf_link *parent = &urdf->links.at[joint->parent];
 	return joint->kind == URDF_FIXED && strcmp(parent->name, "world") &&
-	       !is_set(urdf, joint->name, "disableFixedJointLumping") &&
-	       !is_set(urdf, joint->name, "preserveFixedJoint");
+	       !urdf_is_set(urdf, joint->name, "disableFixedJointLumping") &&
+	       !urdf_is_set(urdf, joint->name, "preserveFixedJoint");
 }
 
-static void read_joints(struct urdf *urdf)
+static void urdf_read_joints(struct urdf *urdf)
 {
 	const struct sdf_element *at = NULL;
 	while ((at = sdf_child(urdf->robot, "joint", at)) != NULL) {
-		struct urdf_joint joint = {.element = at, .name = name_of(urdf, at), .kind = kind_of(urdf, at)};
+		struct urdf_joint joint = {
+			.element = at, .name = urdf_name_of(urdf, at), .kind = urdf_kind_of(urdf, at)};
 		if (!load_room(urdf->load, at, urdf->joints.count))
 			return;
-		joint.parent = find_link(urdf, at, "parent");
-		joint.child = find_link(urdf, at, "child");
+		joint.parent = urdf_find_link(urdf, at, "parent");
+		joint.child = urdf_find_link(urdf, at, "child");
 		joint.origin = urdf_origin(urdf, at);
 		if ((joint.kind == URDF_REVOLUTE || joint.kind == URDF_PRISMATIC) && !sdf_child(at, "limit", NULL))
 			load_error(urdf->load, at,
@@ -195,12 +197,12 @@ static void read_joints(struct urdf *urdf)
 				child->name, urdf->joints.at[child->joint].name,
 				urdf->joints.at[child->joint].element->line);
 		child->joint = urdf->joints.count;
-		joint.lumped = is_lumped(urdf, &joint);
+		joint.lumped = urdf_is_lumped(urdf, &joint);
 		vec_push(&urdf->joints, joint);
 	}
 }
 
-static void read_materials_of_link(struct urdf *urdf, const struct sdf_element *link)
+static void urdf_read_materials_of_link(struct urdf *urdf, const struct sdf_element *link)
 {
 	const struct sdf_element *visual = NULL;
 	while ((visual = sdf_child(link, "visual", visual)) != NULL) {
@@ -212,20 +214,20 @@ static void read_materials_of_link(struct urdf *urdf, const struct sdf_element *
 	}
 }
 
-static void read_materials(struct urdf *urdf)
+static void urdf_read_materials(struct urdf *urdf)
 {
 	const struct sdf_element *at = NULL;
 	while ((at = sdf_child(urdf->robot, "material", at)) != NULL)
-		if (map_add(&urdf->materials, name_of(urdf, at), urdf->material_elements.count))
+		if (map_add(&urdf->materials, urdf_name_of(urdf, at), urdf->material_elements.count))
 			vec_push(&urdf->material_elements, at);
 	while ((at = sdf_child(urdf->robot, "link", at)) != NULL)
-		read_materials_of_link(urdf, at);
+		urdf_read_materials_of_link(urdf, at);
 }
 
 /* --- the tree ------------------------------------------------------------------------------------------------------
  */
 
-static uint32_t find_root(struct urdf *urdf)
+static uint32_t urdf_find_root(struct urdf *urdf)
 {
 	uint32_t root = SDF_NONE;
 	for (uint32_t i = 0; i < urdf->links.count; i++) {
@@ -253,14 +255,14 @@ struct branch { /* a joint, to be sorted */
 	const char *name;
 };
 
-static int by_parent_and_name(const void *a, const void *b)
+static int urdf_by_parent_and_name(const void *a, const void *b)
 {
 	const struct branch *x = a, *y = b;
 	return x->parent != y->parent ? (x->parent < y->parent ? -1 : 1) : strcmp(x->name, y->name);
 }
 
 /* Fills `order` with all links that can be reached from the root. */
-static void walk(struct urdf *urdf, uint32_t root)
+static void urdf_walk(struct urdf *urdf, uint32_t root)
 {
 	uint32_t count = urdf->joints.count;
 	struct branch *branches = mem_alloc((count + 1) * sizeof *branches);
@@ -268,7 +270,7 @@ static void walk(struct urdf *urdf, uint32_t root)
 	VEC(uint32_t) stack = {0};
 	for (uint32_t i = 0; i < count; i++)
 		branches[i] = (struct branch){urdf->joints.at[i].parent, i, urdf->joints.at[i].name};
-	qsort(branches, count, sizeof *branches, by_parent_and_name);
+	qsort(branches, count, sizeof *branches, urdf_by_parent_and_name);
 	for (uint32_t link = 0, i = 0; link <= urdf->links.count; link++) {
 		while (i < count && branches[i].parent < link)
 			i++;
@@ -286,12 +288,12 @@ static void walk(struct urdf *urdf, uint32_t root)
 	free(branches);
 }
 
-static void find_order(struct urdf *urdf)
+static void urdf_find_order(struct urdf *urdf)
 {
-	uint32_t root = find_root(urdf);
+	uint32_t root = urdf_find_root(urdf);
 	if (root == SDF_NONE)
 		return;
-	walk(urdf, root);
+	urdf_walk(urdf, root);
 	if (urdf->order.count == urdf->links.count)
 		return;
 	bool *reached = mem_alloc(urdf->links.count * sizeof *reached);
@@ -309,7 +311,7 @@ static void find_order(struct urdf *urdf)
 /* --- lumping -------------------------------------------------------------------------------------------------------
  */
 
-static struct urdf_mass moved(struct urdf_mass mass, struct pose to)
+static struct urdf_mass urdf_moved(struct urdf_mass mass, struct pose to)
 {
 	struct mat3 r = quat_matrix(to.q);
 	struct urdf_mass out = {.mass = mass.mass, .centre = pose_point(to, mass.centre)};
@@ -321,7 +323,7 @@ static struct urdf_mass moved(struct urdf_mass mass, struct pose to)
 }
 
 /* The moments of a mass about a point at a distance from its centre (Huygens and Steiner). */
-static void add_moments(struct mat3 *to, const struct urdf_mass *mass, struct vec3 centre)
+static void urdf_add_moments(struct mat3 *to, const struct urdf_mass *mass, struct vec3 centre)
 {
 	struct vec3 away = vec3_sub(mass->centre, centre);
 	const double d[3] = {away.x, away.y, away.z};
@@ -331,19 +333,19 @@ static void add_moments(struct mat3 *to, const struct urdf_mass *mass, struct ve
 				       mass->mass * ((i == k ? vec3_dot(away, away) : 0) - d[i] * d[k]);
 }
 
-static struct urdf_mass together(const struct urdf_mass *a, const struct urdf_mass *b)
+static struct urdf_mass urdf_together(const struct urdf_mass *a, const struct urdf_mass *b)
 {
 	struct urdf_mass sum = {.mass = a->mass + b->mass};
 	if (!(sum.mass > 0))
 		return *a;
 	sum.centre = vec3_scale(vec3_add(vec3_scale(a->centre, a->mass), vec3_scale(b->centre, b->mass)), 1 / sum.mass);
-	add_moments(&sum.moments, a, sum.centre);
-	add_moments(&sum.moments, b, sum.centre);
+	urdf_add_moments(&sum.moments, a, sum.centre);
+	urdf_add_moments(&sum.moments, b, sum.centre);
 	return sum;
 }
 
 /* Each link becomes a body of its own, or a part of its parent's. */
-static void lump(struct urdf *urdf)
+static void urdf_lump(struct urdf *urdf)
 {
 	for (uint32_t i = 0; i < urdf->order.count; i++) {
 		uint32_t index = urdf->order.at[i];
@@ -358,8 +360,8 @@ static void lump(struct urdf *urdf)
 		struct urdf_link *body = &urdf->links.at[parent->body];
 		link->body = parent->body;
 		link->in_body = pose_mul(parent->in_body, joint->origin);
-		struct urdf_mass there = moved(link->own, link->in_body);
-		body->mass = body->mass.mass > 0 ? together(&body->mass, &there) : there;
+		struct urdf_mass there = urdf_moved(link->own, link->in_body);
+		body->mass = body->mass.mass > 0 ? urdf_together(&body->mass, &there) : there;
 		urdf->links.at[body->last].next = index;
 		body->last = index;
 	}
@@ -367,7 +369,7 @@ static void lump(struct urdf *urdf)
 
 /* Bodies without a mass cannot be simulated; as in libsdformat, they and all that hangs on them are left out. Only
  * the link "world" is no body. */
-static void leave_out(struct urdf *urdf)
+static void urdf_leave_out(struct urdf *urdf)
 {
 	uint32_t bodies = 0;
 	for (uint32_t i = 0; i < urdf->order.count; i++) {
@@ -394,7 +396,7 @@ static void leave_out(struct urdf *urdf)
 /* --- all -----------------------------------------------------------------------------------------------------------
  */
 
-static void ignore_others(struct urdf *urdf)
+static void urdf_ignore_others(struct urdf *urdf)
 {
 	static const char *const known[] = {
 		"link", "joint", "material", "gazebo", "origin", "ros2_control", "transmission"};
@@ -426,18 +428,18 @@ const struct sdf_element *urdf_convert(struct load *load, const struct sdf_eleme
 	struct urdf urdf = {.load = load, .robot = robot};
 	uint32_t errors = load->sdf->error_count;
 	const struct sdf_element *model = NULL;
-	ignore_others(&urdf);
-	name_of(&urdf, robot);
-	read_materials(&urdf);
+	urdf_ignore_others(&urdf);
+	urdf_name_of(&urdf, robot);
+	urdf_read_materials(&urdf);
 	urdf_gazebo_read(&urdf);
-	read_links(&urdf);
+	urdf_read_links(&urdf);
 	if (load->sdf->error_count == errors)
-		read_joints(&urdf);
+		urdf_read_joints(&urdf);
 	if (load->sdf->error_count == errors)
-		find_order(&urdf);
+		urdf_find_order(&urdf);
 	if (load->sdf->error_count == errors) {
-		lump(&urdf);
-		leave_out(&urdf);
+		urdf_lump(&urdf);
+		urdf_leave_out(&urdf);
 		urdf_gazebo_check(&urdf);
 	}
 	if (load->sdf->error_count == errors)

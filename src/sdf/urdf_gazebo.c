@@ -7,14 +7,14 @@
 #include <string.h>
 
 struct rule;
-static const struct rule *rule_of(const struct sdf_element *element);
+static const struct rule *urdf_gazebo_rule_of(const struct sdf_element *element);
 
 /* The values of libsdformat's own elements may stand in an attribute, <mu1 value="0.3"/>: they become texts. */
 static const struct sdf_element *urdf_gazebo_texts(struct urdf *urdf, const struct sdf_element *gazebo)
 {
 	struct load_builder copy = load_build(urdf->load, gazebo);
 	for (const struct sdf_element *at = gazebo->child; at; at = at->next) {
-		const char *value = rule_of(at) || xml_is(at, "static") ? sdf_attribute(at, "value") : NULL;
+		const char *value = urdf_gazebo_rule_of(at) || xml_is(at, "static") ? sdf_attribute(at, "value") : NULL;
 		if (value && !at->child)
 			urdf_add(urdf, &copy, urdf_new(urdf, at, at->name, value));
 		else
@@ -41,7 +41,7 @@ void urdf_gazebo_read(struct urdf *urdf)
 	}
 }
 
-static uint32_t first_of(const struct urdf *urdf, const char *reference)
+static uint32_t urdf_gazebo_first_of(const struct urdf *urdf, const char *reference)
 {
 	uint32_t first;
 	return map_find(&urdf->references, reference, &first) ? first : SDF_NONE;
@@ -49,7 +49,7 @@ static uint32_t first_of(const struct urdf *urdf, const char *reference)
 
 const struct sdf_element *urdf_gazebo_child(const struct urdf *urdf, const char *reference, const char *name)
 {
-	for (uint32_t i = first_of(urdf, reference); i != SDF_NONE; i = urdf->extensions.at[i].next) {
+	for (uint32_t i = urdf_gazebo_first_of(urdf, reference); i != SDF_NONE; i = urdf->extensions.at[i].next) {
 		const struct sdf_element *child = sdf_child(urdf->extensions.at[i].element, name, NULL);
 		if (child)
 			return child;
@@ -81,15 +81,15 @@ void urdf_gazebo_check(struct urdf *urdf)
 /* --- children with a place of their own ----------------------------------------------------------------------------
  */
 
-enum place { OF_COLLISION, OF_VISUAL, OF_LINK, OF_JOINT, OF_CONVERTER };
+enum urdf_gazebo_place { OF_COLLISION, OF_VISUAL, URDF_GAZEBO_OF_LINK, OF_JOINT, OF_CONVERTER };
 
 struct rule {
 	const char *name;
-	enum place place;
+	enum urdf_gazebo_place place;
 	const char *path; /* where the text goes, below the collision, visual, link or axis; NULL: handled elsewhere */
 };
 
-static const struct rule rules[] = {
+static const struct rule urdf_gazebo_rules[] = {
 	{"mu1", OF_COLLISION, "surface/friction/ode/mu"},
 	{"mu2", OF_COLLISION, "surface/friction/ode/mu2"},
 	{"fdir1", OF_COLLISION, "surface/friction/ode/fdir1"},
@@ -102,10 +102,10 @@ static const struct rule rules[] = {
 	{"material", OF_VISUAL, NULL},
 	{"laserRetro", OF_VISUAL, "laser_retro"},
 	{"visual", OF_VISUAL, NULL},
-	{"gravity", OF_LINK, "gravity"},
-	{"selfCollide", OF_LINK, "self_collide"},
-	{"turnGravityOff", OF_LINK, NULL},
-	{"dampingFactor", OF_LINK, NULL},
+	{"gravity", URDF_GAZEBO_OF_LINK, "gravity"},
+	{"selfCollide", URDF_GAZEBO_OF_LINK, "self_collide"},
+	{"turnGravityOff", URDF_GAZEBO_OF_LINK, NULL},
+	{"dampingFactor", URDF_GAZEBO_OF_LINK, NULL},
 	{"stopCfm", OF_JOINT, "physics/ode/limit/cfm"},
 	{"stopErp", OF_JOINT, "physics/ode/limit/erp"},
 	{"springReference", OF_JOINT, NULL},
@@ -117,31 +117,32 @@ static const struct rule rules[] = {
 	{"preserveFixedJoint", OF_CONVERTER, NULL},
 };
 
-static const struct rule *rule_of(const struct sdf_element *element)
+static const struct rule *urdf_gazebo_rule_of(const struct sdf_element *element)
 {
-	for (size_t i = 0; i < ARRAY_LEN(rules); i++)
-		if (xml_is(element, rules[i].name))
-			return &rules[i];
+	for (size_t i = 0; i < ARRAY_LEN(urdf_gazebo_rules); i++)
+		if (xml_is(element, urdf_gazebo_rules[i].name))
+			return &urdf_gazebo_rules[i];
 	return NULL;
 }
 
-struct node { /* of the tree that the paths make; small */
+struct urdf_gazebo_node { /* of the tree that the paths make; small */
 	const char *name, *text;
 	const struct sdf_element *at;
-	struct node *child, *next;
+	struct urdf_gazebo_node *child, *next;
 };
 
-static void put(struct urdf *urdf, struct node *root, const char *path, const struct sdf_element *from)
+static void urdf_gazebo_put(
+	struct urdf *urdf, struct urdf_gazebo_node *root, const char *path, const struct sdf_element *from)
 {
 	struct arena *arena = &urdf->load->sdf->arena;
 	while (*path) {
 		size_t length = strcspn(path, "/");
-		struct node **slot = &root->child;
+		struct urdf_gazebo_node **slot = &root->child;
 		while (*slot && (strncmp((*slot)->name, path, length) || (*slot)->name[length]))
 			slot = &(*slot)->next;
 		if (!*slot) {
-			*slot = arena_new(arena, struct node);
-			**slot = (struct node){
+			*slot = arena_new(arena, struct urdf_gazebo_node);
+			**slot = (struct urdf_gazebo_node){
 				.name = arena_printf(arena, "%.*s", (int)length, path), .text = "", .at = from};
 		}
 		root = *slot;
@@ -152,29 +153,31 @@ static void put(struct urdf *urdf, struct node *root, const char *path, const st
 		root->text = from->text;
 }
 
-static void emit(struct urdf *urdf, const struct node *node, struct load_builder *to)
+static void urdf_gazebo_emit(struct urdf *urdf, const struct urdf_gazebo_node *node, struct load_builder *to)
 {
 	for (; node; node = node->next) {
 		struct load_builder child = urdf_new(urdf, node->at, node->name, node->text);
-		emit(urdf, node->child, &child);
+		urdf_gazebo_emit(urdf, node->child, &child);
 		urdf_add(urdf, to, child);
 	}
 }
 
-static void collect(struct urdf *urdf, const char *reference, enum place place, struct node *root)
+static void urdf_gazebo_collect(
+	struct urdf *urdf, const char *reference, enum urdf_gazebo_place place, struct urdf_gazebo_node *root)
 {
-	for (uint32_t i = first_of(urdf, reference); i != SDF_NONE; i = urdf->extensions.at[i].next)
+	for (uint32_t i = urdf_gazebo_first_of(urdf, reference); i != SDF_NONE; i = urdf->extensions.at[i].next)
 		for (const struct sdf_element *at = urdf->extensions.at[i].element->child; at; at = at->next) {
-			const struct rule *rule = rule_of(at);
+			const struct rule *rule = urdf_gazebo_rule_of(at);
 			if (rule && rule->place == place && rule->path)
-				put(urdf, root, rule->path, at);
+				urdf_gazebo_put(urdf, root, rule->path, at);
 		}
 }
 
 /* Copies the children of an SDF fragment such as <visual> to the element. */
-static void add_fragment(struct urdf *urdf, const char *reference, const char *name, struct load_builder *to)
+static void urdf_gazebo_add_fragment(
+	struct urdf *urdf, const char *reference, const char *name, struct load_builder *to)
 {
-	for (uint32_t i = first_of(urdf, reference); i != SDF_NONE; i = urdf->extensions.at[i].next) {
+	for (uint32_t i = urdf_gazebo_first_of(urdf, reference); i != SDF_NONE; i = urdf->extensions.at[i].next) {
 		const struct sdf_element *fragment = sdf_child(urdf->extensions.at[i].element, name, NULL);
 		for (const struct sdf_element *at = fragment ? fragment->child : NULL; at; at = at->next)
 			if (!sdf_child(to->element, at->name, NULL))
@@ -184,14 +187,14 @@ static void add_fragment(struct urdf *urdf, const char *reference, const char *n
 
 void urdf_gazebo_collision(struct urdf *urdf, const struct urdf_link *link, struct load_builder *to)
 {
-	struct node root = {0};
-	collect(urdf, link->name, OF_COLLISION, &root);
-	emit(urdf, root.child, to);
-	add_fragment(urdf, link->name, "collision", to);
+	struct urdf_gazebo_node root = {0};
+	urdf_gazebo_collect(urdf, link->name, OF_COLLISION, &root);
+	urdf_gazebo_emit(urdf, root.child, to);
+	urdf_gazebo_add_fragment(urdf, link->name, "collision", to);
 }
 
 /* <material>Gazebo/Red</material> names a material of Gazebo; a <material> with children is SDF. */
-static void add_material(struct urdf *urdf, const struct sdf_element *material, struct load_builder *to)
+static void urdf_gazebo_add_material(struct urdf *urdf, const struct sdf_element *material, struct load_builder *to)
 {
 	if (material->child) {
 		load_build_add(urdf->load, to, material);
@@ -208,30 +211,30 @@ static void add_material(struct urdf *urdf, const struct sdf_element *material, 
 void urdf_gazebo_visual(struct urdf *urdf, const struct urdf_link *link, struct load_builder *to)
 {
 	const struct sdf_element *material = urdf_gazebo_child(urdf, link->name, "material");
-	struct node root = {0};
+	struct urdf_gazebo_node root = {0};
 	if (material && (material->child || *material->text))
-		add_material(urdf, material, to);
-	collect(urdf, link->name, OF_VISUAL, &root);
-	emit(urdf, root.child, to);
-	add_fragment(urdf, link->name, "visual", to);
+		urdf_gazebo_add_material(urdf, material, to);
+	urdf_gazebo_collect(urdf, link->name, OF_VISUAL, &root);
+	urdf_gazebo_emit(urdf, root.child, to);
+	urdf_gazebo_add_fragment(urdf, link->name, "visual", to);
 }
 
 /* --- what is SDF already -------------------------------------------------------------------------------------------
  */
 
-static bool has_place(const struct sdf_element *element)
+static bool urdf_gazebo_has_place(const struct sdf_element *element)
 {
 	return xml_is(element, "sensor") || xml_is(element, "light") || xml_is(element, "projector") ||
 	       xml_is(element, "particle_emitter");
 }
 
 /* A copy with the pose of the link in its body in front of its own. */
-static void add_moved(
+static void urdf_gazebo_add_moved(
 	struct urdf *urdf, const struct urdf_link *link, const struct sdf_element *element, struct load_builder *to)
 {
 	const struct sdf_element *given = sdf_child(element, "pose", NULL);
 	const char *frame = given ? sdf_attribute(given, "relative_to") : NULL;
-	if (pose_is_identity(link->in_body) || !has_place(element) || (frame && *frame)) {
+	if (pose_is_identity(link->in_body) || !urdf_gazebo_has_place(element) || (frame && *frame)) {
 		load_build_add(urdf->load, to, element);
 		return;
 	}
@@ -244,16 +247,16 @@ static void add_moved(
 	urdf_add(urdf, to, copy);
 }
 
-static void add_others(struct urdf *urdf, const struct urdf_link *link, struct load_builder *to)
+static void urdf_gazebo_add_others(struct urdf *urdf, const struct urdf_link *link, struct load_builder *to)
 {
-	for (uint32_t i = first_of(urdf, link->name); i != SDF_NONE; i = urdf->extensions.at[i].next)
+	for (uint32_t i = urdf_gazebo_first_of(urdf, link->name); i != SDF_NONE; i = urdf->extensions.at[i].next)
 		for (const struct sdf_element *at = urdf->extensions.at[i].element->child; at; at = at->next)
-			if (!rule_of(at))
-				add_moved(urdf, link, at, to);
+			if (!urdf_gazebo_rule_of(at))
+				urdf_gazebo_add_moved(urdf, link, at, to);
 }
 
 /* <turnGravityOff> and <dampingFactor> are older names of what SDF has in another form. */
-static void add_old_names(struct urdf *urdf, const char *reference, struct load_builder *to)
+static void urdf_gazebo_add_old_names(struct urdf *urdf, const char *reference, struct load_builder *to)
 {
 	const struct sdf_element *off = urdf_gazebo_child(urdf, reference, "turnGravityOff");
 	const struct sdf_element *damping = urdf_gazebo_child(urdf, reference, "dampingFactor");
@@ -271,29 +274,29 @@ static void add_old_names(struct urdf *urdf, const char *reference, struct load_
 
 void urdf_gazebo_link(struct urdf *urdf, uint32_t body, struct load_builder *to)
 {
-	struct node root = {0};
+	struct urdf_gazebo_node root = {0};
 	for (uint32_t i = body; i != SDF_NONE; i = urdf->links.at[i].next)
-		collect(urdf, urdf->links.at[i].name, OF_LINK, &root);
-	emit(urdf, root.child, to);
-	add_old_names(urdf, urdf->links.at[body].name, to);
+		urdf_gazebo_collect(urdf, urdf->links.at[i].name, URDF_GAZEBO_OF_LINK, &root);
+	urdf_gazebo_emit(urdf, root.child, to);
+	urdf_gazebo_add_old_names(urdf, urdf->links.at[body].name, to);
 	for (uint32_t i = body; i != SDF_NONE; i = urdf->links.at[i].next)
-		add_others(urdf, &urdf->links.at[i], to);
+		urdf_gazebo_add_others(urdf, &urdf->links.at[i], to);
 }
 
 void urdf_gazebo_joint(struct urdf *urdf, const struct urdf_joint *joint, struct load_builder *to)
 {
-	struct node root = {0};
-	collect(urdf, joint->name, OF_JOINT, &root);
-	emit(urdf, root.child, to);
-	for (uint32_t i = first_of(urdf, joint->name); i != SDF_NONE; i = urdf->extensions.at[i].next)
+	struct urdf_gazebo_node root = {0};
+	urdf_gazebo_collect(urdf, joint->name, OF_JOINT, &root);
+	urdf_gazebo_emit(urdf, root.child, to);
+	for (uint32_t i = urdf_gazebo_first_of(urdf, joint->name); i != SDF_NONE; i = urdf->extensions.at[i].next)
 		for (const struct sdf_element *at = urdf->extensions.at[i].element->child; at; at = at->next)
-			if (!rule_of(at))
+			if (!urdf_gazebo_rule_of(at))
 				load_build_add(urdf->load, to, at);
 }
 
 void urdf_gazebo_model(struct urdf *urdf, struct load_builder *to)
 {
-	for (uint32_t i = first_of(urdf, ""); i != SDF_NONE; i = urdf->extensions.at[i].next)
+	for (uint32_t i = urdf_gazebo_first_of(urdf, ""); i != SDF_NONE; i = urdf->extensions.at[i].next)
 		for (const struct sdf_element *at = urdf->extensions.at[i].element->child; at; at = at->next)
 			load_build_add(urdf->load, to, at);
 }

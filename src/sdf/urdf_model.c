@@ -1,12 +1,12 @@
 /* The names and the order of the parts are those of libsdformat, because plug-ins, sensors and commands of users'
  * robots use them: LINK_collision, LINK_collision_1 ...; parts of a lumped link BODY_fixed_joint_lump__LINK_collision
- * (name_of_part() has the exact rule); the joint and the link that are lumped stay as frames. */
+ * (urdf_model_name_of_part() has the exact rule); the joint and the link that are lumped stay as frames. */
 #include "base/parse.h"
 #include "sdf/urdf_internal.h"
 
 #include <string.h>
 
-static void add_pose(struct urdf *urdf, struct load_builder *to, struct pose pose, const char *relative_to)
+static void urdf_model_add_pose(struct urdf *urdf, struct load_builder *to, struct pose pose, const char *relative_to)
 {
 	struct load_builder built = {.element = load_build_pose(urdf->load, to->element, pose)};
 	if (relative_to)
@@ -18,7 +18,7 @@ static void add_pose(struct urdf *urdf, struct load_builder *to, struct pose pos
 /* --- shapes --------------------------------------------------------------------------------------------------------
  */
 
-static void add_attribute(struct urdf *urdf, struct load_builder *to, const struct sdf_element *from,
+static void urdf_model_add_attribute(struct urdf *urdf, struct load_builder *to, const struct sdf_element *from,
 	const char *attribute, const char *name)
 {
 	const char *text = sdf_attribute(from, attribute);
@@ -29,14 +29,14 @@ static void add_attribute(struct urdf *urdf, struct load_builder *to, const stru
 }
 
 /* package:// and model:// are looked up in the same folders; a scene of Gazebo names only the second one. */
-static void add_mesh(struct urdf *urdf, struct load_builder *to, const struct sdf_element *mesh)
+static void urdf_model_add_mesh(struct urdf *urdf, struct load_builder *to, const struct sdf_element *mesh)
 {
-	add_attribute(urdf, to, mesh, "filename", "uri");
+	urdf_model_add_attribute(urdf, to, mesh, "filename", "uri");
 	if (sdf_attribute(mesh, "scale"))
-		add_attribute(urdf, to, mesh, "scale", "scale");
+		urdf_model_add_attribute(urdf, to, mesh, "scale", "scale");
 }
 
-static bool add_geometry(struct urdf *urdf, struct load_builder *to, const struct sdf_element *part)
+static bool urdf_model_add_geometry(struct urdf *urdf, struct load_builder *to, const struct sdf_element *part)
 {
 	const struct sdf_element *geometry = sdf_child(part, "geometry", NULL);
 	const struct sdf_element *shape = geometry ? geometry->child : NULL;
@@ -50,14 +50,14 @@ static bool add_geometry(struct urdf *urdf, struct load_builder *to, const struc
 	struct load_builder outer = urdf_new(urdf, geometry, "geometry", "");
 	struct load_builder inner = urdf_new(urdf, shape, shape->name, "");
 	if (xml_is(shape, "box")) {
-		add_attribute(urdf, &inner, shape, "size", "size");
+		urdf_model_add_attribute(urdf, &inner, shape, "size", "size");
 	} else if (xml_is(shape, "sphere")) {
-		add_attribute(urdf, &inner, shape, "radius", "radius");
+		urdf_model_add_attribute(urdf, &inner, shape, "radius", "radius");
 	} else if (xml_is(shape, "cylinder") || xml_is(shape, "capsule")) {
-		add_attribute(urdf, &inner, shape, "radius", "radius");
-		add_attribute(urdf, &inner, shape, "length", "length");
+		urdf_model_add_attribute(urdf, &inner, shape, "radius", "radius");
+		urdf_model_add_attribute(urdf, &inner, shape, "length", "length");
 	} else if (xml_is(shape, "mesh")) {
-		add_mesh(urdf, &inner, shape);
+		urdf_model_add_mesh(urdf, &inner, shape);
 	} else {
 		load_error(urdf->load, shape, "the shape is <%.40s>: expected box, cylinder, sphere, capsule or mesh",
 			shape->name);
@@ -69,7 +69,7 @@ static bool add_geometry(struct urdf *urdf, struct load_builder *to, const struc
 }
 
 /* Viewers of URDF show a colour unshaded, and Gazebo's light leaves 0.8 of a colour. So libsdformat divides by 0.8. */
-static const char *brighter(struct urdf *urdf, const char *rgba)
+static const char *urdf_model_brighter(struct urdf *urdf, const char *rgba)
 {
 	double c[4];
 	if (parse_doubles(rgba, c, 4) != 4)
@@ -86,7 +86,7 @@ static const char *brighter(struct urdf *urdf, const char *rgba)
 
 /* A <material> has a colour, or only a name. The first definition of a name in the file counts, those at the top before
  * those in links, also where a <material> with this name has another colour: so it is in ROS. */
-static void add_material(struct urdf *urdf, struct load_builder *to, const struct sdf_element *visual)
+static void urdf_model_add_material(struct urdf *urdf, struct load_builder *to, const struct sdf_element *visual)
 {
 	const struct sdf_element *material = sdf_child(visual, "material", NULL);
 	const struct sdf_element *colour = sdf_child(material, "color", NULL);
@@ -103,7 +103,7 @@ static void add_material(struct urdf *urdf, struct load_builder *to, const struc
 	if (!rgba || sdf_child(to->element, "material", NULL))
 		return;
 	struct load_builder look = urdf_new(urdf, material, "material", "");
-	const char *shown = brighter(urdf, rgba);
+	const char *shown = urdf_model_brighter(urdf, rgba);
 	urdf_add_text(urdf, &look, "ambient", shown);
 	urdf_add_text(urdf, &look, "diffuse", shown);
 	urdf_add(urdf, to, look);
@@ -112,7 +112,7 @@ static void add_material(struct urdf *urdf, struct load_builder *to, const struc
 /* A shape with a name has this name instead of its link's. The prefix of the body is left out where the name begins
  * with the name of the body, so the shapes of "base_plate" have none in the body "base": libsdformat takes such a name
  * for the body's own. */
-static const char *name_of_part(
+static const char *urdf_model_name_of_part(
 	struct urdf *urdf, const struct urdf_link *link, const struct sdf_element *part, uint32_t number)
 {
 	struct arena *arena = &urdf->load->sdf->arena;
@@ -126,23 +126,23 @@ static const char *name_of_part(
 }
 
 /* Adds the collisions or visuals of one URDF link to its body. *number: of those of the body so far. */
-static void add_parts(
+static void urdf_model_add_parts(
 	struct urdf *urdf, const struct urdf_link *link, const char *kind, uint32_t *number, struct load_builder *to)
 {
 	bool is_visual = !strcmp(kind, "visual");
 	for (const struct sdf_element *at = sdf_child(link->element, kind, NULL); at;
 		at = sdf_child(link->element, kind, at), ++*number) {
 		struct load_builder part = urdf_new(urdf, at, kind, "");
-		load_build_attribute(urdf->load, &part, "name", name_of_part(urdf, link, at, *number));
-		add_pose(urdf, &part, pose_mul(link->in_body, urdf_origin(urdf, at)), NULL);
-		if (!add_geometry(urdf, &part, at))
+		load_build_attribute(urdf->load, &part, "name", urdf_model_name_of_part(urdf, link, at, *number));
+		urdf_model_add_pose(urdf, &part, pose_mul(link->in_body, urdf_origin(urdf, at)), NULL);
+		if (!urdf_model_add_geometry(urdf, &part, at))
 			continue;
 		if (is_visual)
 			urdf_gazebo_visual(urdf, link, &part);
 		else
 			urdf_gazebo_collision(urdf, link, &part);
 		if (is_visual)
-			add_material(urdf, &part, at);
+			urdf_model_add_material(urdf, &part, at);
 		urdf_add(urdf, to, part);
 	}
 }
@@ -150,19 +150,19 @@ static void add_parts(
 /* --- links ---------------------------------------------------------------------------------------------------------
  */
 
-static const struct sdf_element *inertial_of(const struct urdf_link *link)
+static const struct sdf_element *urdf_model_inertial_of(const struct urdf_link *link)
 {
 	const struct sdf_element *inertial = sdf_child(link->element, "inertial", NULL);
 	return inertial ? inertial : link->element;
 }
 
-static void add_inertial(struct urdf *urdf, const struct urdf_link *body, struct load_builder *to)
+static void urdf_model_add_inertial(struct urdf *urdf, const struct urdf_link *body, struct load_builder *to)
 {
 	static const char *const names[] = {"ixx", "ixy", "ixz", "iyy", "iyz", "izz"};
-	const struct sdf_element *from = inertial_of(body);
+	const struct sdf_element *from = urdf_model_inertial_of(body);
 	struct load_builder inertial = urdf_new(urdf, from, "inertial", "");
 	struct load_builder inertia = urdf_new(urdf, from, "inertia", "");
-	add_pose(urdf, &inertial, (struct pose){body->mass.centre, POSE_IDENTITY.q}, NULL);
+	urdf_model_add_pose(urdf, &inertial, (struct pose){body->mass.centre, POSE_IDENTITY.q}, NULL);
 	urdf_add_number(urdf, &inertial, "mass", body->mass.mass);
 	for (int i = 0, at = 0; i < 3; i++)
 		for (int k = i; k < 3; k++)
@@ -171,7 +171,7 @@ static void add_inertial(struct urdf *urdf, const struct urdf_link *body, struct
 	urdf_add(urdf, to, inertial);
 }
 
-static void add_link(struct urdf *urdf, uint32_t index, struct load_builder *model)
+static void urdf_model_add_link(struct urdf *urdf, uint32_t index, struct load_builder *model)
 {
 	const struct urdf_link *body = &urdf->links.at[index];
 	struct load_builder link = urdf_new(urdf, body->element, "link", "");
@@ -182,25 +182,25 @@ static void add_link(struct urdf *urdf, uint32_t index, struct load_builder *mod
 		const struct urdf_link *parent = &urdf->links.at[joint->parent];
 		bool to_joint = joint->kind != URDF_FLOATING && joint->kind != URDF_PLANAR;
 		const char *around = strcmp(parent->name, "world") ? urdf->links.at[parent->body].name : "__model__";
-		add_pose(urdf, &link, to_joint ? POSE_IDENTITY : pose_mul(parent->in_body, joint->origin),
+		urdf_model_add_pose(urdf, &link, to_joint ? POSE_IDENTITY : pose_mul(parent->in_body, joint->origin),
 			to_joint ? joint->name : around);
 	}
-	add_inertial(urdf, body, &link);
+	urdf_model_add_inertial(urdf, body, &link);
 	for (uint32_t i = index; i != SDF_NONE; i = urdf->links.at[i].next)
-		add_parts(urdf, &urdf->links.at[i], "collision", &collisions, &link);
+		urdf_model_add_parts(urdf, &urdf->links.at[i], "collision", &collisions, &link);
 	for (uint32_t i = index; i != SDF_NONE; i = urdf->links.at[i].next)
-		add_parts(urdf, &urdf->links.at[i], "visual", &visuals, &link);
+		urdf_model_add_parts(urdf, &urdf->links.at[i], "visual", &visuals, &link);
 	urdf_gazebo_link(urdf, index, &link);
 	urdf_add(urdf, model, link);
 }
 
-static void add_frame(struct urdf *urdf, const struct urdf_link *link, const struct sdf_element *from, const char *name,
-	struct load_builder *model)
+static void urdf_model_add_frame(struct urdf *urdf, const struct urdf_link *link, const struct sdf_element *from,
+	const char *name, struct load_builder *model)
 {
 	struct load_builder frame = urdf_new(urdf, from, "frame", "");
 	load_build_attribute(urdf->load, &frame, "name", name);
 	load_build_attribute(urdf->load, &frame, "attached_to", urdf->links.at[link->body].name);
-	add_pose(urdf, &frame, link->in_body, NULL);
+	urdf_model_add_pose(urdf, &frame, link->in_body, NULL);
 	urdf_add(urdf, model, frame);
 }
 
@@ -217,14 +217,14 @@ static bool urdf_model_has_joint(const struct urdf *urdf, const char *name)
 
 /* The names of a lumped joint and link go on as frames. In URDF a joint may have the name of a link, in SDF not: the
  * name is then that of the link, unless the link is lumped and the joint is not. */
-static void add_frames(struct urdf *urdf, const struct urdf_link *link, struct load_builder *model)
+static void urdf_model_add_frames(struct urdf *urdf, const struct urdf_link *link, struct load_builder *model)
 {
 	const struct urdf_joint *joint = &urdf->joints.at[link->joint];
 	uint32_t index;
 	if (!map_find(&urdf->link_names, joint->name, &index))
-		add_frame(urdf, link, joint->element, joint->name, model);
+		urdf_model_add_frame(urdf, link, joint->element, joint->name, model);
 	if (!urdf_model_has_joint(urdf, link->name))
-		add_frame(urdf, link, link->element, link->name, model);
+		urdf_model_add_frame(urdf, link, link->element, link->name, model);
 	const struct sdf_element *sensor = urdf_gazebo_child(urdf, joint->name, "sensor");
 	if (sensor)
 		load_warn(urdf->load, sensor,
@@ -236,7 +236,7 @@ static void add_frames(struct urdf *urdf, const struct urdf_link *link, struct l
 /* --- joints --------------------------------------------------------------------------------------------------------
  */
 
-static void add_limit(struct urdf *urdf, const struct urdf_joint *joint, struct load_builder *axis)
+static void urdf_model_add_limit(struct urdf *urdf, const struct urdf_joint *joint, struct load_builder *axis)
 {
 	const struct sdf_element *from = sdf_child(joint->element, "limit", NULL);
 	struct load_builder limit = urdf_new(urdf, from ? from : joint->element, "limit", "");
@@ -261,7 +261,7 @@ static void add_limit(struct urdf *urdf, const struct urdf_joint *joint, struct 
 	urdf_add(urdf, axis, limit);
 }
 
-static void add_dynamics(struct urdf *urdf, const struct urdf_joint *joint, struct load_builder *axis)
+static void urdf_model_add_dynamics(struct urdf *urdf, const struct urdf_joint *joint, struct load_builder *axis)
 {
 	const struct sdf_element *from = sdf_child(joint->element, "dynamics", NULL);
 	const struct sdf_element *rest = urdf_gazebo_child(urdf, joint->name, "springReference");
@@ -281,7 +281,7 @@ static void add_dynamics(struct urdf *urdf, const struct urdf_joint *joint, stru
 	urdf_add(urdf, axis, dynamics);
 }
 
-static void add_mimic(struct urdf *urdf, const struct urdf_joint *joint, struct load_builder *axis)
+static void urdf_model_add_mimic(struct urdf *urdf, const struct urdf_joint *joint, struct load_builder *axis)
 {
 	const struct sdf_element *from = sdf_child(joint->element, "mimic", NULL);
 	const char *leader = from ? sdf_attribute(from, "joint") : NULL;
@@ -304,19 +304,19 @@ static void add_mimic(struct urdf *urdf, const struct urdf_joint *joint, struct 
 	urdf_add(urdf, axis, mimic);
 }
 
-static void add_axis(struct urdf *urdf, const struct urdf_joint *joint, struct load_builder *to)
+static void urdf_model_add_axis(struct urdf *urdf, const struct urdf_joint *joint, struct load_builder *to)
 {
 	const struct sdf_element *from = sdf_child(joint->element, "axis", NULL);
 	struct load_builder axis = urdf_new(urdf, from ? from : joint->element, "axis", "");
 	const char *xyz = from ? sdf_attribute(from, "xyz") : NULL;
 	urdf_add_text(urdf, &axis, "xyz", xyz ? xyz : "1 0 0");
-	add_limit(urdf, joint, &axis);
-	add_dynamics(urdf, joint, &axis);
-	add_mimic(urdf, joint, &axis);
+	urdf_model_add_limit(urdf, joint, &axis);
+	urdf_model_add_dynamics(urdf, joint, &axis);
+	urdf_model_add_mimic(urdf, joint, &axis);
 	urdf_add(urdf, to, axis);
 }
 
-static void add_joint(struct urdf *urdf, const struct urdf_joint *joint, struct load_builder *model)
+static void urdf_model_add_joint(struct urdf *urdf, const struct urdf_joint *joint, struct load_builder *model)
 {
 	const struct urdf_link *parent = &urdf->links.at[joint->parent];
 	bool in_world = !strcmp(parent->name, "world");
@@ -333,11 +333,11 @@ static void add_joint(struct urdf *urdf, const struct urdf_joint *joint, struct 
 		joint->kind == URDF_FIXED       ? "fixed"
 		: joint->kind == URDF_PRISMATIC ? "prismatic"
 						: "revolute");
-	add_pose(urdf, &built, pose_mul(parent->in_body, joint->origin), in_world ? "__model__" : body);
+	urdf_model_add_pose(urdf, &built, pose_mul(parent->in_body, joint->origin), in_world ? "__model__" : body);
 	urdf_add_text(urdf, &built, "parent", body);
 	urdf_add_text(urdf, &built, "child", urdf->links.at[joint->child].name);
 	if (joint->kind != URDF_FIXED)
-		add_axis(urdf, joint, &built);
+		urdf_model_add_axis(urdf, joint, &built);
 	urdf_gazebo_joint(urdf, joint, &built);
 	urdf_add(urdf, model, built);
 }
@@ -345,7 +345,7 @@ static void add_joint(struct urdf *urdf, const struct urdf_joint *joint, struct 
 /* --- all -----------------------------------------------------------------------------------------------------------
  */
 
-static bool is_body(const struct urdf *urdf, uint32_t index)
+static bool urdf_model_is_body(const struct urdf *urdf, uint32_t index)
 {
 	const struct urdf_link *link = &urdf->links.at[index];
 	return link->body == index && !link->left_out && (link->joint != SDF_NONE || strcmp(link->name, "world"));
@@ -366,18 +366,18 @@ const struct sdf_element *urdf_model(struct urdf *urdf)
 	load_build_attribute(urdf->load, &sdf, "version", "1.9");
 	load_build_attribute(urdf->load, &model, "name", sdf_attribute(urdf->robot, "name"));
 	if (!urdf_gazebo_child(urdf, "", "pose"))
-		add_pose(urdf, &model, urdf_origin(urdf, urdf->robot), NULL);
+		urdf_model_add_pose(urdf, &model, urdf_origin(urdf, urdf->robot), NULL);
 	for (uint32_t i = 0; i < urdf->order.count; i++) {
 		uint32_t index = urdf->order.at[i];
 		const struct urdf_link *link = &urdf->links.at[index];
 		if (link->left_out)
 			continue;
-		if (is_body(urdf, index) && link->joint != SDF_NONE)
-			add_joint(urdf, &urdf->joints.at[link->joint], &model);
-		if (is_body(urdf, index))
-			add_link(urdf, index, &model);
+		if (urdf_model_is_body(urdf, index) && link->joint != SDF_NONE)
+			urdf_model_add_joint(urdf, &urdf->joints.at[link->joint], &model);
+		if (urdf_model_is_body(urdf, index))
+			urdf_model_add_link(urdf, index, &model);
 		else if (link->joint != SDF_NONE)
-			add_frames(urdf, link, &model);
+			urdf_model_add_frames(urdf, link, &model);
 	}
 	urdf_gazebo_model(urdf, &model);
 	urdf_model_add_controls(urdf, &model);

@@ -18,7 +18,7 @@ struct vocabulary_entry {
 	const char *const *aside; /* ignored, and no motion depends on it */
 };
 
-static const struct vocabulary_entry table[] = {
+static const struct vocabulary_entry vocabulary_table[] = {
 	{NULL, "sdf", WORDS("world", "model", "light", "actor"), NULL, NULL},
 	{NULL, "world",
 		WORDS("include", "gravity", "physics", "light", "frame", "model", "actor", "joint", "plugin", "pose",
@@ -174,13 +174,14 @@ static const struct vocabulary_entry table[] = {
 
 const struct vocabulary_entry *vocabulary_find(const char *around, const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(table); i++)
-		if (!strcmp(table[i].name, name) && (!table[i].around || !strcmp(table[i].around, around)))
-			return &table[i];
+	for (size_t i = 0; i < ARRAY_LEN(vocabulary_table); i++)
+		if (!strcmp(vocabulary_table[i].name, name) &&
+			(!vocabulary_table[i].around || !strcmp(vocabulary_table[i].around, around)))
+			return &vocabulary_table[i];
 	return NULL;
 }
 
-static bool is_one_of(const char *const *words, const char *name)
+static bool vocabulary_is_one_of(const char *const *words, const char *name)
 {
 	for (; words && *words; words++)
 		if (!strcmp(*words, name))
@@ -190,26 +191,26 @@ static bool is_one_of(const char *const *words, const char *name)
 
 enum vocabulary_word vocabulary_look(const struct vocabulary_entry *entry, const char *name)
 {
-	if (is_one_of(entry->used, name))
+	if (vocabulary_is_one_of(entry->used, name))
 		return VOCABULARY_USED;
-	if (is_one_of(entry->idle, name))
+	if (vocabulary_is_one_of(entry->idle, name))
 		return VOCABULARY_IDLE;
-	if (is_one_of(entry->aside, name))
+	if (vocabulary_is_one_of(entry->aside, name))
 		return VOCABULARY_ASIDE;
 	return strchr(name, ':') ? VOCABULARY_FOREIGN : VOCABULARY_UNKNOWN;
 }
 
 /* --- what is ignored ---------------------------------------------------------------------------------------------- */
 
-struct listing {
+struct vocabulary_listing {
 	VEC(struct sdf_ignored) all;
 	struct map index;   /* "around/name" -> index in all */
 	struct arena arena; /* the map's keys */
 	bool unread;        /* the file could not be read as SDF: its own elements are walked */
 };
 
-static void count(struct listing *listing, const struct sdf_element *around, const struct sdf_element *element,
-	enum vocabulary_word word)
+static void vocabulary_count(struct vocabulary_listing *listing, const struct sdf_element *around,
+	const struct sdf_element *element, enum vocabulary_word word)
 {
 	uint32_t index;
 	if (listing->unread && word != VOCABULARY_UNKNOWN)
@@ -232,7 +233,7 @@ static void count(struct listing *listing, const struct sdf_element *around, con
 
 /* Walks as deep as the table goes. The models of a file that was read are walked one by one, as the loader left them.
  */
-static void walk(struct listing *listing, const char *around, const struct sdf_element *element)
+static void vocabulary_walk(struct vocabulary_listing *listing, const char *around, const struct sdf_element *element)
 {
 	const struct vocabulary_entry *entry = vocabulary_find(around, element->name);
 	bool joint_physics = !strcmp(around, "joint") && xml_is(element, "physics");
@@ -240,23 +241,23 @@ static void walk(struct listing *listing, const char *around, const struct sdf_e
 		enum vocabulary_word word = vocabulary_look(entry, child->name);
 		bool apart = !listing->unread && (xml_is(child, "model") || xml_is(child, "world"));
 		if (word == VOCABULARY_USED && child->child && !apart)
-			walk(listing, joint_physics ? JOINT_PHYSICS : element->name, child);
+			vocabulary_walk(listing, joint_physics ? JOINT_PHYSICS : element->name, child);
 		else if (word != VOCABULARY_USED && word != VOCABULARY_FOREIGN)
-			count(listing, element, child, word);
+			vocabulary_count(listing, element, child, word);
 	}
 }
 
 struct sdf_ignored *sdf_list_ignored(const struct sdf *sdf, uint32_t *ret_count)
 {
-	struct listing listing = {.unread = !sdf->worlds.count};
+	struct vocabulary_listing listing = {.unread = !sdf->worlds.count};
 	if (sdf->root)
-		walk(&listing, "", sdf->root);
+		vocabulary_walk(&listing, "", sdf->root);
 	for (uint32_t w = 0; w < sdf->worlds.count; w++) {
 		const struct sdf_world *world = &sdf->worlds.at[w];
 		if (world->element)
-			walk(&listing, "", world->element);
+			vocabulary_walk(&listing, "", world->element);
 		for (uint32_t i = 0; i < world->models.count; i++)
-			walk(&listing, "", world->models.at[i].element);
+			vocabulary_walk(&listing, "", world->models.at[i].element);
 	}
 	map_fini(&listing.index);
 	arena_fini(&listing.arena);

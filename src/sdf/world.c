@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static struct sdf_plugin plugin_of(const struct sdf_element *element, uint32_t model, uint32_t link)
+static struct sdf_plugin sdf_world_plugin_of(const struct sdf_element *element, uint32_t model, uint32_t link)
 {
 	const char *name = sdf_attribute(element, "name"), *filename = sdf_attribute(element, "filename");
 	return (struct sdf_plugin){.name = name ? name : "",
@@ -17,19 +17,19 @@ static struct sdf_plugin plugin_of(const struct sdf_element *element, uint32_t m
 		.element = element};
 }
 
-static void load_actor_plugins(struct load *load, struct sdf_actor *actor)
+static void sdf_world_load_actor_plugins(struct load *load, struct sdf_actor *actor)
 {
 	actor->plugin_first = load->world->actor_plugins.count;
 	for (const struct sdf_element *at = sdf_child(actor->element, "plugin", NULL); at;
 		at = sdf_child(actor->element, "plugin", at)) {
 		if (!load_room(load, at, load->world->actor_plugins.count))
 			return;
-		vec_push(&load->world->actor_plugins, plugin_of(at, SDF_NONE, SDF_NONE));
+		vec_push(&load->world->actor_plugins, sdf_world_plugin_of(at, SDF_NONE, SDF_NONE));
 		load->world->actor_plugins.at[actor->plugin_first + actor->plugin_count++].in_actor = true;
 	}
 }
 
-static void load_actor(struct load *load, const struct sdf_element *element)
+static void sdf_world_load_actor(struct load *load, const struct sdf_element *element)
 {
 	const char *relative_to;
 	struct sdf_actor actor = {.name = load_name(load, element), .line = element->line, .element = element};
@@ -38,7 +38,7 @@ static void load_actor(struct load *load, const struct sdf_element *element)
 	actor.in_world = load_pose(load, element, &relative_to);
 	load_defer(load,
 		(struct load_placing){LOAD_ACTOR, load->world->actors.count, FRAMES_WORLD, relative_to, element, NULL});
-	load_actor_plugins(load, &actor);
+	sdf_world_load_actor_plugins(load, &actor);
 	vec_push(&load->world->actors, actor);
 }
 
@@ -46,10 +46,10 @@ void load_plugin(struct load *load, const struct sdf_element *element, uint32_t 
 {
 	load_check_label(load, element);
 	if (load_room(load, element, load->world->plugins.count))
-		vec_push(&load->world->plugins, plugin_of(element, model, link));
+		vec_push(&load->world->plugins, sdf_world_plugin_of(element, model, link));
 }
 
-static void load_solver(struct load *load, const struct sdf_element *ode, struct sdf_physics *physics)
+static void sdf_world_load_solver(struct load *load, const struct sdf_element *ode, struct sdf_physics *physics)
 {
 	const struct sdf_element *solver = sdf_child(ode, "solver", NULL);
 	const struct sdf_element *constraints = sdf_child(ode, "constraints", NULL);
@@ -63,7 +63,7 @@ static void load_solver(struct load *load, const struct sdf_element *ode, struct
 }
 
 /* The profile marked as default, else the first. */
-static const struct sdf_element *chosen_physics(const struct sdf_element *world)
+static const struct sdf_element *sdf_world_chosen_physics(const struct sdf_element *world)
 {
 	const struct sdf_element *first = sdf_child(world, "physics", NULL);
 	for (const struct sdf_element *at = first; at; at = sdf_child(world, "physics", at)) {
@@ -75,7 +75,7 @@ static const struct sdf_element *chosen_physics(const struct sdf_element *world)
 	return first;
 }
 
-static void load_physics(struct load *load, const struct sdf_element *element, struct sdf_physics *physics)
+static void sdf_world_load_physics(struct load *load, const struct sdf_element *element, struct sdf_physics *physics)
 {
 	*physics = (struct sdf_physics){.max_step_size = 0.001,
 		.real_time_factor = 1,
@@ -98,14 +98,14 @@ static void load_physics(struct load *load, const struct sdf_element *element, s
 	physics->real_time_factor = MAX(physics->real_time_factor, 0);
 	load_double(load, element, "real_time_update_rate", 0, 1e12, &physics->real_time_update_rate);
 	load_uint(load, element, "max_contacts", &physics->max_contacts);
-	load_solver(load, sdf_child(element, "ode", NULL), physics);
+	sdf_world_load_solver(load, sdf_child(element, "ode", NULL), physics);
 }
 
-static void load_world_values(struct load *load, const struct sdf_element *element, struct sdf_world *world)
+static void sdf_world_load_values(struct load *load, const struct sdf_element *element, struct sdf_world *world)
 {
 	world->gravity = (struct vec3){0, 0, -9.8};
-	const struct sdf_element *physics = chosen_physics(element);
-	load_physics(load, physics, &world->physics);
+	const struct sdf_element *physics = sdf_world_chosen_physics(element);
+	sdf_world_load_physics(load, physics, &world->physics);
 	/* before 1.6 gravity was a property of the physics */
 	if (!sdf_child(element, "gravity", NULL) && load->version < 106)
 		load_vec3(load, physics, "gravity", -1e6, 1e6, &world->gravity);
@@ -114,7 +114,7 @@ static void load_world_values(struct load *load, const struct sdf_element *eleme
 	load_surroundings(load, element, physics, &world->surroundings);
 }
 
-static void load_world_children(struct load *load, const struct sdf_element *element)
+static void sdf_world_load_children(struct load *load, const struct sdf_element *element)
 {
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
 		if (xml_is(child, "model"))
@@ -122,7 +122,7 @@ static void load_world_children(struct load *load, const struct sdf_element *ele
 		else if (xml_is(child, "light"))
 			load_light(load, child, SDF_NONE, FRAMES_WORLD);
 		else if (xml_is(child, "actor"))
-			load_actor(load, child);
+			sdf_world_load_actor(load, child);
 		else if (xml_is(child, "frame"))
 			load_frame(load, child, SDF_NONE, FRAMES_WORLD);
 		else if (xml_is(child, "include")) /* left out: it may stand for any element */
@@ -151,7 +151,7 @@ void load_begin(struct load *load, struct sdf_world *world, const struct sdf_ele
 	frames_open(&load->frames, SDF_NONE, SDF_NONE, element);
 }
 
-static void finish(struct load *load, struct sdf_world *world)
+static void sdf_world_finish(struct load *load, struct sdf_world *world)
 {
 	load_place(load);
 	load_visual_solids(load);
@@ -168,22 +168,22 @@ void load_world(struct load *load, const struct sdf_element *element)
 	load_begin(load, &world, element);
 	element = foreign_world(load, include_expand(load, element));
 	world.element = element;
-	load_world_values(load, element, &world);
-	load_world_children(load, element);
-	finish(load, &world);
+	sdf_world_load_values(load, element, &world);
+	sdf_world_load_children(load, element);
+	sdf_world_finish(load, &world);
 }
 
 void load_bare(struct load *load, const struct sdf_element *element)
 {
 	struct sdf_world world = {.name = "default", .line = element->line};
 	load_begin(load, &world, element);
-	load_world_values(load, NULL, &world);
+	sdf_world_load_values(load, NULL, &world);
 	load->sdf->bare_model = true;
 	if (xml_is(element, "model"))
 		load_model(load, element, SDF_NONE, FRAMES_WORLD, false);
 	else if (xml_is(element, "light"))
 		load_light(load, element, SDF_NONE, FRAMES_WORLD);
 	else
-		load_actor(load, element);
-	finish(load, &world);
+		sdf_world_load_actor(load, element);
+	sdf_world_finish(load, &world);
 }

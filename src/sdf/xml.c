@@ -27,7 +27,7 @@ struct level {
 	struct text text; /* its memory is kept for the next element of this depth */
 };
 
-struct source {
+struct xml_source {
 	struct arena *arena;
 	const char *file;
 	xmlParserCtxtPtr ctxt;
@@ -44,20 +44,21 @@ struct source {
 	struct troupe_error damage;
 };
 
-static bool harmless(int code)
+static bool xml_harmless(int code)
 {
 	return code == XML_ERR_HYPHEN_IN_COMMENT || code == XML_ERR_RESERVED_XML_NAME ||
 	       code == XML_NS_ERR_UNDEFINED_NAMESPACE || code == XML_NS_ERR_QNAME;
 }
 
-static uint32_t line_of(const struct source *source)
+static uint32_t xml_line_of(const struct xml_source *source)
 {
 	const xmlParserInput *input = source->ctxt->input;
 	return (uint32_t)(input && input->line > 0 ? input->line : 1) + source->lines_skipped;
 }
 
 /* Stores the first problem; later ones are ignored. */
-static void stop(struct source *source, troupe_status status, uint32_t line, const char *what, const char *expected)
+static void xml_stop(
+	struct xml_source *source, troupe_status status, uint32_t line, const char *what, const char *expected)
 {
 	if (source->status)
 		return;
@@ -66,12 +67,12 @@ static void stop(struct source *source, troupe_status status, uint32_t line, con
 	xmlStopParser(source->ctxt);
 }
 
-static void on_error(void *user, xmlErrorPtr xml_error)
+static void xml_on_error(void *user, xmlErrorPtr xml_error)
 {
-	struct source *source = user;
+	struct xml_source *source = user;
 	if (xml_error->code == XML_ERR_NO_MEMORY)
 		mem_run_out(0);
-	if (source->status || xml_error->level == XML_ERR_WARNING || harmless(xml_error->code))
+	if (source->status || xml_error->level == XML_ERR_WARNING || xml_harmless(xml_error->code))
 		return;
 	char why[200];
 	const char *message = xml_error->message ? xml_error->message : "cannot be read";
@@ -81,26 +82,26 @@ static void on_error(void *user, xmlErrorPtr xml_error)
 	why[length] = '\0';
 	uint32_t line = (uint32_t)(xml_error->line > 0 ? xml_error->line : 1) + source->lines_skipped;
 	if (!source->tolerant)
-		stop(source, TROUPE_EWORLD, line, why, "well-formed XML");
+		xml_stop(source, TROUPE_EWORLD, line, why, "well-formed XML");
 	else if (!source->damage.status)
 		(void)fail(&source->damage, TROUPE_EWORLD, "%s:%u: %.200s: expected well-formed XML", source->file,
 			(unsigned)line, why);
 }
 
-static void on_entity_declaration(
+static void xml_on_entity_declaration(
 	void *user, const xmlChar *name, int type, const xmlChar *public_id, const xmlChar *system_id, xmlChar *content)
 {
 	(void)name, (void)type, (void)public_id, (void)system_id, (void)content;
-	stop(user, TROUPE_EWORLD, line_of(user), "an entity is declared", "none");
+	xml_stop(user, TROUPE_EWORLD, xml_line_of(user), "an entity is declared", "none");
 }
 
-static xmlEntityPtr on_entity(void *user, const xmlChar *name)
+static xmlEntityPtr xml_on_entity(void *user, const xmlChar *name)
 {
 	(void)user;
 	return xmlGetPredefinedEntity(name);
 }
 
-static const char *intern(struct source *source, const xmlChar *prefix, const xmlChar *name)
+static const char *xml_intern(struct xml_source *source, const xmlChar *prefix, const xmlChar *name)
 {
 	struct text *scratch = &source->scratch;
 	scratch->count = 0;
@@ -118,24 +119,24 @@ static const char *intern(struct source *source, const xmlChar *prefix, const xm
 	return copy;
 }
 
-static const char *copy_text(struct source *source, const char *at, size_t count)
+static const char *xml_copy_text(struct xml_source *source, const char *at, size_t count)
 {
 	char *copy = arena_alloc(source->arena, count + 1);
 	return count ? memcpy(copy, at, count) : copy;
 }
 
-static const char *trimmed(struct source *source, const char *at, size_t count)
+static const char *xml_trimmed(struct xml_source *source, const char *at, size_t count)
 {
 	while (count && isspace((unsigned char)*at))
 		at++, count--;
 	while (count && isspace((unsigned char)at[count - 1]))
 		count--;
-	return count ? copy_text(source, at, count) : "";
+	return count ? xml_copy_text(source, at, count) : "";
 }
 
 /* Declarations of prefixes count as attributes, so that an element can be printed again. libxml2 gives them in pairs
  * (prefix, URI), and attributes in fives (name, prefix, URI, begin and end of the value). */
-static void add_attributes(struct source *source, struct sdf_element *element, int ns_count, const xmlChar **ns,
+static void xml_add_attributes(struct xml_source *source, struct sdf_element *element, int ns_count, const xmlChar **ns,
 	int attribute_count, const xmlChar **attributes)
 {
 	element->attribute_count = (uint32_t)(ns_count + attribute_count);
@@ -145,32 +146,34 @@ static void add_attributes(struct source *source, struct sdf_element *element, i
 	element->attributes = out;
 	for (; ns_count > 0; ns_count--, ns += 2, out++) {
 		const xmlChar *xmlns = (const xmlChar *)"xmlns";
-		out->name = ns[0] ? intern(source, xmlns, ns[0]) : intern(source, NULL, xmlns);
+		out->name = ns[0] ? xml_intern(source, xmlns, ns[0]) : xml_intern(source, NULL, xmlns);
 		out->value = ns[1] ? arena_strdup(source->arena, (const char *)ns[1]) : "";
 	}
 	for (; attribute_count > 0; attribute_count--, attributes += 5, out++) {
-		out->name = intern(source, attributes[1], attributes[0]);
-		out->value = copy_text(source, (const char *)attributes[3], (size_t)(attributes[4] - attributes[3]));
+		out->name = xml_intern(source, attributes[1], attributes[0]);
+		out->value =
+			xml_copy_text(source, (const char *)attributes[3], (size_t)(attributes[4] - attributes[3]));
 	}
 }
 
-static void on_start(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int ns_count,
+static void xml_on_start(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int ns_count,
 	const xmlChar **ns, int attribute_count, int defaulted_count, const xmlChar **attributes)
 {
-	struct source *source = user;
+	struct xml_source *source = user;
 	(void)uri, (void)defaulted_count;
 	if (source->status)
 		return;
 	if (source->depth == SDF_DEPTH_MAX) {
-		stop(source, TROUPE_ELIMIT, line_of(source), "elements are nested too deeply", "at most 64 levels");
+		xml_stop(source, TROUPE_ELIMIT, xml_line_of(source), "elements are nested too deeply",
+			"at most 64 levels");
 		return;
 	}
 	struct sdf_element *element = arena_new(source->arena, struct sdf_element);
-	element->name = intern(source, prefix, name);
+	element->name = xml_intern(source, prefix, name);
 	element->file = source->file;
-	element->line = line_of(source);
+	element->line = xml_line_of(source);
 	element->text = "";
-	add_attributes(source, element, ns_count, ns, attribute_count, attributes);
+	xml_add_attributes(source, element, ns_count, ns, attribute_count, attributes);
 	struct level *level = &source->levels[source->depth];
 	level->element = element;
 	level->last_child = NULL;
@@ -185,20 +188,20 @@ static void on_start(void *user, const xmlChar *name, const xmlChar *prefix, con
 	source->depth++;
 }
 
-static void on_end(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
+static void xml_on_end(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
 {
-	struct source *source = user;
+	struct xml_source *source = user;
 	(void)name, (void)prefix, (void)uri;
 	if (source->status || !source->depth)
 		return;
 	struct level *level = &source->levels[--source->depth];
-	level->element->text = trimmed(source, level->text.at, level->text.count);
+	level->element->text = xml_trimmed(source, level->text.at, level->text.count);
 }
 
 /* Most text is blanks between elements, which are dropped. */
-static void on_text(void *user, const xmlChar *text, int length)
+static void xml_on_text(void *user, const xmlChar *text, int length)
 {
-	struct source *source = user;
+	struct xml_source *source = user;
 	if (source->status || !source->depth)
 		return;
 	struct text *out = &source->levels[source->depth - 1].text;
@@ -209,7 +212,7 @@ static void on_text(void *user, const xmlChar *text, int length)
 }
 
 /* The offset at which libxml2 starts: after a declaration that it would refuse (after blanks, or without its "<"). */
-static size_t skip_odd_start(const char *text, size_t bytes, uint32_t *ret_lines)
+static size_t xml_skip_odd_start(const char *text, size_t bytes, uint32_t *ret_lines)
 {
 	size_t at = 0;
 	while (at < bytes && isspace((unsigned char)text[at]))
@@ -227,32 +230,32 @@ static size_t skip_odd_start(const char *text, size_t bytes, uint32_t *ret_lines
 }
 
 /* What begins at '<' and is no tag. */
-static const char *const spans[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<?", "?>"}, {"<!", ">"}};
+static const char *const xml_spans[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<?", "?>"}, {"<!", ">"}};
 
-static size_t span_kind(const char *text, const char *end)
+static size_t xml_span_kind(const char *text, const char *end)
 {
 	size_t kind = 0;
-	while (kind < ARRAY_LEN(spans) &&
-		((size_t)(end - text) < strlen(spans[kind][0]) || memcmp(text, spans[kind][0], strlen(spans[kind][0]))))
+	while (kind < ARRAY_LEN(xml_spans) && ((size_t)(end - text) < strlen(xml_spans[kind][0]) ||
+						      memcmp(text, xml_spans[kind][0], strlen(xml_spans[kind][0]))))
 		kind++;
 	return kind;
 }
 
-static bool is_span(const char *text, const char *end)
+static bool xml_is_span(const char *text, const char *end)
 {
-	return span_kind(text, end) < ARRAY_LEN(spans);
+	return xml_span_kind(text, end) < ARRAY_LEN(xml_spans);
 }
 
 /* Where the end of a span begins; the end of the text if it has none. */
-static const char *end_of_span(const char *text, const char *end)
+static const char *xml_end_of_span(const char *text, const char *end)
 {
-	const char *close = spans[span_kind(text, end)][1];
+	const char *close = xml_spans[xml_span_kind(text, end)][1];
 	const char *found = memmem(text + 2, (size_t)(end - text) - 2, close, strlen(close));
 	return found ? found : end;
 }
 
 /* Whether the '&' at the beginning of the text begins a reference: &name; &#1; &#x1; */
-static bool is_reference(const char *text, const char *end)
+static bool xml_is_reference(const char *text, const char *end)
 {
 	const char *at = text + 1, *begin = at;
 	while (at < end && (isalnum((unsigned char)*at) || strchr("#_.:-", *at)))
@@ -262,17 +265,17 @@ static bool is_reference(const char *text, const char *end)
 
 /* Gazebo's parser takes a '&' that begins no reference as it is ("Doors & walls", addresses with several parameters).
  * Such a '&' becomes "&amp;" in *out, which stays empty if there is none. Returns the first one. */
-static const char *escape_bare(const char *text, const char *end, struct text *out)
+static const char *xml_escape_bare(const char *text, const char *end, struct text *out)
 {
 	const char *first = NULL;
 	const char *from = text, *mark = memchr(text, '&', (size_t)(end - text));
 	while (mark) {
 		const char *tag = memchr(text, '<', (size_t)(mark - text));
 		if (tag) {
-			text = is_span(tag, end) ? end_of_span(tag, end) : tag + 1;
+			text = xml_is_span(tag, end) ? xml_end_of_span(tag, end) : tag + 1;
 		} else {
 			text = mark + 1;
-			if (!is_reference(mark, end)) {
+			if (!xml_is_reference(mark, end)) {
 				first = first ? first : mark;
 				text_add_bytes(out, from, (size_t)(text - from));
 				text_add_bytes(out, "amp;", 4);
@@ -287,7 +290,7 @@ static const char *escape_bare(const char *text, const char *end, struct text *o
 	return first;
 }
 
-static uint32_t line_at(const char *text, const char *at)
+static uint32_t xml_line_at(const char *text, const char *at)
 {
 	uint32_t line = 1;
 	for (; text < at; text++)
@@ -297,12 +300,12 @@ static uint32_t line_at(const char *text, const char *at)
 
 /* libxml2 compares each attribute of a tag with all others before it reports any, so a tag with a million attributes
  * would take an hour. In text that is not well-formed the count may be wrong, but such text is refused in any case. */
-static size_t most_attributes(const char *text, const char *end)
+static size_t xml_most_attributes(const char *text, const char *end)
 {
 	size_t most = 0, count;
 	while (text < end && (text = memchr(text, '<', (size_t)(end - text)))) {
-		if (is_span(text, end)) {
-			text = end_of_span(text, end);
+		if (xml_is_span(text, end)) {
+			text = xml_end_of_span(text, end);
 			continue;
 		}
 		count = 0;
@@ -318,7 +321,7 @@ static size_t most_attributes(const char *text, const char *end)
 
 /* Bytes of a character, in encodings in which a zero byte may be part of a character; found by the same rule as in
  * libxml2. */
-static size_t unit_bytes(const char *text, size_t bytes)
+static size_t xml_unit_bytes(const char *text, size_t bytes)
 {
 	static const struct {
 		char bytes[4];
@@ -332,10 +335,10 @@ static size_t unit_bytes(const char *text, size_t bytes)
 }
 
 /* libxml2 takes a zero as the end of the text. Returns the line of the first zero; 0: there is none. */
-static uint32_t line_of_zero(const char *text, size_t bytes)
+static uint32_t xml_line_of_zero(const char *text, size_t bytes)
 {
 	static const char zero[4] = {0};
-	size_t unit = unit_bytes(text, bytes);
+	size_t unit = xml_unit_bytes(text, bytes);
 	uint32_t line = 1;
 	if (unit == 1 && !memchr(text, '\0', bytes))
 		return 0;
@@ -347,17 +350,17 @@ static uint32_t line_of_zero(const char *text, size_t bytes)
 	return 0;
 }
 
-static void read_document(struct source *source, const char *text, size_t bytes)
+static void xml_read_document(struct xml_source *source, const char *text, size_t bytes)
 {
 	xmlSAXHandler handler = {.initialized = XML_SAX2_MAGIC,
-		.serror = on_error,
-		.startElementNs = on_start,
-		.endElementNs = on_end,
-		.characters = on_text,
-		.ignorableWhitespace = on_text,
-		.cdataBlock = on_text,
-		.entityDecl = on_entity_declaration,
-		.getEntity = on_entity};
+		.serror = xml_on_error,
+		.startElementNs = xml_on_start,
+		.endElementNs = xml_on_end,
+		.characters = xml_on_text,
+		.ignorableWhitespace = xml_on_text,
+		.cdataBlock = xml_on_text,
+		.entityDecl = xml_on_entity_declaration,
+		.getEntity = xml_on_entity};
 	source->ctxt = xmlNewParserCtxt();
 	if (!source->ctxt)
 		mem_run_out(0);
@@ -373,31 +376,32 @@ static void read_document(struct source *source, const char *text, size_t bytes)
 	xmlFreeParserCtxt(source->ctxt);
 }
 
-static troupe_status parse(struct source *source, const char *text, size_t bytes, const struct sdf_element **ret_root)
+static troupe_status xml_parse_text(
+	struct xml_source *source, const char *text, size_t bytes, const struct sdf_element **ret_root)
 {
 	_Static_assert(SDF_FILE_BYTES_MAX < INT_MAX, "libxml2 counts bytes in an int");
 	const char *file = source->file;
 	if (bytes > SDF_FILE_BYTES_MAX)
 		return fail(source->error, TROUPE_ELIMIT, "%s: larger than %d bytes", file, SDF_FILE_BYTES_MAX);
-	uint32_t line = line_of_zero(text, bytes);
+	uint32_t line = xml_line_of_zero(text, bytes);
 	if (line)
 		return fail(source->error, TROUPE_EWORLD, "%s:%u: a zero byte: expected text", file, line);
-	if (most_attributes(text, text + bytes) > ATTRIBUTES_MAX)
+	if (xml_most_attributes(text, text + bytes) > ATTRIBUTES_MAX)
 		return fail(source->error, TROUPE_ELIMIT,
 			"%s:1: an element has too many attributes: expected at most %d", file, ATTRIBUTES_MAX);
 	struct text escaped = {0};
-	const char *bare = unit_bytes(text, bytes) == 1 ? escape_bare(text, text + bytes, &escaped) : NULL;
+	const char *bare = xml_unit_bytes(text, bytes) == 1 ? xml_escape_bare(text, text + bytes, &escaped) : NULL;
 	if (bare)
 		(void)fail(&source->damage, TROUPE_EWORLD, "%s:%u: a '&' that begins no reference: expected '&amp;'",
-			file, (unsigned)line_at(text, bare));
+			file, (unsigned)xml_line_at(text, bare));
 	if (escaped.count > SDF_FILE_BYTES_MAX)
 		source->status =
 			fail(source->error, TROUPE_ELIMIT, "%s: larger than %d bytes", file, SDF_FILE_BYTES_MAX);
 	text = escaped.count ? escaped.at : text;
 	bytes = escaped.count ? escaped.count : bytes;
-	size_t skip = skip_odd_start(text, bytes, &source->lines_skipped);
+	size_t skip = xml_skip_odd_start(text, bytes, &source->lines_skipped);
 	if (!source->status)
-		read_document(source, text + skip, bytes - skip);
+		xml_read_document(source, text + skip, bytes - skip);
 	text_fini(&escaped);
 	map_fini(&source->names);
 	vec_free(&source->name_texts);
@@ -412,16 +416,16 @@ static troupe_status parse(struct source *source, const char *text, size_t bytes
 troupe_status xml_parse(struct arena *arena, const char *text, size_t bytes, const char *file,
 	const struct sdf_element **ret_root, struct troupe_error *error)
 {
-	struct source source = {.arena = arena, .file = file, .error = error};
-	return parse(&source, text, bytes, ret_root);
+	struct xml_source source = {.arena = arena, .file = file, .error = error};
+	return xml_parse_text(&source, text, bytes, ret_root);
 }
 
 troupe_status xml_parse_tolerant(struct arena *arena, const char *text, size_t bytes, const char *file,
 	const struct sdf_element **ret_root, struct troupe_error *ret_damage)
 {
 	struct troupe_error error = {0};
-	struct source source = {.arena = arena, .file = file, .error = &error, .tolerant = true};
-	troupe_status status = parse(&source, text, bytes, ret_root);
+	struct xml_source source = {.arena = arena, .file = file, .error = &error, .tolerant = true};
+	troupe_status status = xml_parse_text(&source, text, bytes, ret_root);
 	if (ret_damage)
 		*ret_damage = status ? error : source.damage;
 	return status;

@@ -11,46 +11,46 @@
 
 enum { TURNS_MAX = 100 };
 
-static double sine_deg(double deg)
+static double earth_sine_deg(double deg)
 {
 	return math_sin(deg * DEGREE);
 }
 
-static double cosine_deg(double deg)
+static double earth_cosine_deg(double deg)
 {
 	return math_cos(deg * DEGREE);
 }
 
 /* First eccentricity squared; below 0 for an ellipsoid that is higher than wide. */
-static double eccentricity2(const struct earth *earth)
+static double earth_eccentricity2(const struct earth *earth)
 {
 	double ratio = earth->polar_m / earth->equatorial_m;
 	return 1 - ratio * ratio;
 }
 
 /* From the axis to the surface along its normal. */
-static double normal_radius(const struct earth *earth, double sine)
+static double earth_normal_radius(const struct earth *earth, double sine)
 {
-	return earth->equatorial_m / sqrt(1 - eccentricity2(earth) * sine * sine);
+	return earth->equatorial_m / sqrt(1 - earth_eccentricity2(earth) * sine * sine);
 }
 
-static struct vec3 centred(const struct earth *earth, struct earth_place place)
+static struct vec3 earth_centred(const struct earth *earth, struct earth_place place)
 {
-	double sine = sine_deg(place.latitude_deg), cosine = cosine_deg(place.latitude_deg);
-	double normal = normal_radius(earth, sine), ratio = earth->polar_m / earth->equatorial_m;
+	double sine = earth_sine_deg(place.latitude_deg), cosine = earth_cosine_deg(place.latitude_deg);
+	double normal = earth_normal_radius(earth, sine), ratio = earth->polar_m / earth->equatorial_m;
 	double from_axis = (normal + place.altitude_m) * cosine;
-	return (struct vec3){from_axis * cosine_deg(place.longitude_deg), from_axis * sine_deg(place.longitude_deg),
-		(ratio * ratio * normal + place.altitude_m) * sine};
+	return (struct vec3){from_axis * earth_cosine_deg(place.longitude_deg),
+		from_axis * earth_sine_deg(place.longitude_deg), (ratio * ratio * normal + place.altitude_m) * sine};
 }
 
-static struct vec3 turned(const struct mat3 *m, struct vec3 v)
+static struct vec3 earth_turned(const struct mat3 *m, struct vec3 v)
 {
 	return (struct vec3){m->m[0][0] * v.x + m->m[0][1] * v.y + m->m[0][2] * v.z,
 		m->m[1][0] * v.x + m->m[1][1] * v.y + m->m[1][2] * v.z,
 		m->m[2][0] * v.x + m->m[2][1] * v.y + m->m[2][2] * v.z};
 }
 
-static struct vec3 turned_back(const struct mat3 *m, struct vec3 v)
+static struct vec3 earth_turned_back(const struct mat3 *m, struct vec3 v)
 {
 	return (struct vec3){m->m[0][0] * v.x + m->m[1][0] * v.y + m->m[2][0] * v.z,
 		m->m[0][1] * v.x + m->m[1][1] * v.y + m->m[2][1] * v.z,
@@ -61,20 +61,21 @@ struct earth earth_of(const struct sdf_earth *sdf)
 {
 	struct earth earth = {.equatorial_m = sdf->equatorial_m,
 		.polar_m = sdf->polar_m,
-		.cos_heading = cosine_deg(sdf->heading_deg),
-		.sin_heading = sine_deg(sdf->heading_deg)};
-	double slat = sine_deg(sdf->latitude_deg), clat = cosine_deg(sdf->latitude_deg);
-	double slon = sine_deg(sdf->longitude_deg), clon = cosine_deg(sdf->longitude_deg);
+		.cos_heading = earth_cosine_deg(sdf->heading_deg),
+		.sin_heading = earth_sine_deg(sdf->heading_deg)};
+	double slat = earth_sine_deg(sdf->latitude_deg), clat = earth_cosine_deg(sdf->latitude_deg);
+	double slon = earth_sine_deg(sdf->longitude_deg), clon = earth_cosine_deg(sdf->longitude_deg);
 	struct vec3 east = {-slon, clon, 0}, north = {-clon * slat, -slon * slat, clat};
 	struct vec3 x = vec3_add(vec3_scale(east, earth.cos_heading), vec3_scale(north, earth.sin_heading));
 	struct vec3 y = vec3_sub(vec3_scale(north, earth.cos_heading), vec3_scale(east, earth.sin_heading));
 	earth.from_world = (struct mat3){{{x.x, y.x, clon * clat}, {x.y, y.y, slon * clat}, {x.z, y.z, slat}}};
-	earth.origin = centred(&earth, (struct earth_place){sdf->latitude_deg, sdf->longitude_deg, sdf->elevation_m});
+	earth.origin =
+		earth_centred(&earth, (struct earth_place){sdf->latitude_deg, sdf->longitude_deg, sdf->elevation_m});
 	return earth;
 }
 
 /* Sets the length of (a, b) to 1; of (0, 0): to (1, 0). */
-static void normalize(double *a, double *b)
+static void earth_normalize(double *a, double *b)
 {
 	double length = sqrt(*a * *a + *b * *b);
 	*a = length > 0 ? *a / length : 1;
@@ -83,30 +84,30 @@ static void normalize(double *a, double *b)
 
 struct earth_place earth_place(const struct earth *earth, struct vec3 in_world)
 {
-	struct vec3 at = vec3_add(earth->origin, turned(&earth->from_world, in_world));
+	struct vec3 at = vec3_add(earth->origin, earth_turned(&earth->from_world, in_world));
 	double a = earth->equatorial_m, b = earth->polar_m, from_axis = sqrt(at.x * at.x + at.y * at.y);
 	double focus2 = a * a - b * b;
 	double cosine = 1, sine = 0, c = b * from_axis, s = a * at.z; /* c, s: of the reduced latitude */
-	normalize(&c, &s);
+	earth_normalize(&c, &s);
 	for (int i = 0; i < TURNS_MAX; i++) {
 		double cosine_before = cosine, sine_before = sine;
 		cosine = from_axis - focus2 / a * c * c * c;
 		sine = at.z + focus2 / b * s * s * s;
-		normalize(&cosine, &sine);
+		earth_normalize(&cosine, &sine);
 		if (cosine == cosine_before && sine == sine_before)
 			break;
 		c = a * cosine;
 		s = b * sine;
-		normalize(&c, &s);
+		earth_normalize(&c, &s);
 	}
-	double shrink = sqrt(1 - eccentricity2(earth) * sine * sine);
+	double shrink = sqrt(1 - earth_eccentricity2(earth) * sine * sine);
 	return (struct earth_place){math_atan2(sine, cosine) / DEGREE, math_atan2(at.y, at.x) / DEGREE,
 		from_axis * cosine + at.z * sine - a * shrink};
 }
 
 struct vec3 earth_point(const struct earth *earth, struct earth_place place)
 {
-	return turned_back(&earth->from_world, vec3_sub(centred(earth, place), earth->origin));
+	return earth_turned_back(&earth->from_world, vec3_sub(earth_centred(earth, place), earth->origin));
 }
 
 struct vec3 earth_velocity(const struct earth *earth, struct vec3 v)
@@ -122,8 +123,8 @@ struct quat earth_axes(const struct earth *earth)
 
 void earth_degree(const struct earth *earth, struct earth_place place, double *ret_latitude_m, double *ret_longitude_m)
 {
-	double sine = sine_deg(place.latitude_deg), cosine = cosine_deg(place.latitude_deg);
-	double normal = normal_radius(earth, sine), ratio = normal / earth->equatorial_m;
+	double sine = earth_sine_deg(place.latitude_deg), cosine = earth_cosine_deg(place.latitude_deg);
+	double normal = earth_normal_radius(earth, sine), ratio = normal / earth->equatorial_m;
 	double meridian = earth->polar_m * earth->polar_m / earth->equatorial_m * ratio * ratio * ratio;
 	*ret_latitude_m = (meridian + place.altitude_m) * DEGREE;
 	*ret_longitude_m = (normal + place.altitude_m) * (cosine > 1e-15 ? cosine : 0) * DEGREE;

@@ -16,7 +16,7 @@ struct motion measure_motion(const struct body_state *body, struct pose in_body)
 }
 
 /* A vector of the world in the axes of a frame. */
-static struct vec3 in_axes(struct quat frame, struct vec3 v)
+static struct vec3 measure_in_axes(struct quat frame, struct vec3 v)
 {
 	return quat_rotate(quat_conj(frame), v);
 }
@@ -24,23 +24,23 @@ static struct vec3 in_axes(struct quat frame, struct vec3 v)
 /* --- IMU ---------------------------------------------------------------------------------------------------------- */
 
 /* v without its part along the unit vector. */
-static struct vec3 across(struct vec3 v, struct vec3 along)
+static struct vec3 measure_across(struct vec3 v, struct vec3 along)
 {
 	return vec3_sub(v, vec3_scale(along, vec3_dot(v, along)));
 }
 
-static struct vec3 first_across(struct vec3 wanted, struct vec3 along)
+static struct vec3 measure_first_across(struct vec3 wanted, struct vec3 along)
 {
 	const struct vec3 tries[] = {vec3_unit(wanted), {1, 0, 0}, {0, 1, 0}};
 	struct vec3 x = {0};
 	for (uint32_t i = 0; i < ARRAY_LEN(tries) && vec3_length(x) < 1e-6; i++)
-		x = across(tries[i], along);
+		x = measure_across(tries[i], along);
 	return vec3_unit(x);
 }
 
 /* The rotation whose x and z axes are these (unit, at right angles): by way of the half turn or less that takes the
  * world's z to z, and then a turn about z. */
-static struct quat from_axes(struct vec3 x, struct vec3 z)
+static struct quat measure_from_axes(struct vec3 x, struct vec3 z)
 {
 	struct quat tilt = z.z > -0.5 ? quat_unit((struct quat){1 + z.z, -z.y, z.x, 0})
 				      : quat_unit((struct quat){-z.y, 1 - z.z, 0, z.x});
@@ -48,14 +48,14 @@ static struct quat from_axes(struct vec3 x, struct vec3 z)
 	return quat_mul(tilt, quat_from_rpy(0, 0, math_atan2(flat.y, flat.x)));
 }
 
-static struct quat by_gravity(struct vec3 gravity, struct vec3 x_axis, bool up)
+static struct quat measure_by_gravity(struct vec3 gravity, struct vec3 x_axis, bool up)
 {
 	struct vec3 z = vec3_unit(vec3_scale(gravity, -1));
 	if (!(vec3_length(z) > 0.5))
 		z = (struct vec3){0, 0, 1};
 	if (!up)
 		z = vec3_scale(z, -1);
-	return from_axes(first_across(x_axis, z), z);
+	return measure_from_axes(measure_first_across(x_axis, z), z);
 }
 
 struct quat measure_imu_reference(const struct sdf_imu *imu, const struct earth *earth, struct vec3 gravity,
@@ -72,7 +72,8 @@ struct quat measure_imu_reference(const struct sdf_imu *imu, const struct earth 
 		return quat_mul(earth_axes(earth), quat_from_rpy(0, 0, PI / 2));
 	case SDF_IMU_GRAVITY_UP:
 	case SDF_IMU_GRAVITY_DOWN:
-		return by_gravity(gravity, quat_rotate(x_axis_parent, imu->x_axis), imu->frame == SDF_IMU_GRAVITY_UP);
+		return measure_by_gravity(
+			gravity, quat_rotate(x_axis_parent, imu->x_axis), imu->frame == SDF_IMU_GRAVITY_UP);
 	case SDF_IMU_CUSTOM:
 		break;
 	}
@@ -80,7 +81,7 @@ struct quat measure_imu_reference(const struct sdf_imu *imu, const struct earth 
 }
 
 /* At a pitch of a quarter turn, where roll and yaw are one angle, roll is 0. */
-static struct vec3 rpy_of(struct quat q)
+static struct vec3 measure_rpy_of(struct quat q)
 {
 	struct mat3 m = quat_matrix(q);
 	double level = sqrt(m.m[0][0] * m.m[0][0] + m.m[1][0] * m.m[1][0]), pitch = math_atan2(-m.m[2][0], level);
@@ -94,9 +95,9 @@ struct measure_imu measure_imu(const struct motion *before, const struct motion 
 {
 	struct vec3 acceleration = vec3_scale(vec3_sub(after->v, before->v), 1 / step_s);
 	struct quat orientation = quat_unit(quat_mul(quat_conj(reference), after->pose.q));
-	return (struct measure_imu){.angular_velocity = in_axes(after->pose.q, after->w),
-		.acceleration = in_axes(after->pose.q, vec3_sub(acceleration, gravity)),
-		.rpy = rpy_of(orientation),
+	return (struct measure_imu){.angular_velocity = measure_in_axes(after->pose.q, after->w),
+		.acceleration = measure_in_axes(after->pose.q, vec3_sub(acceleration, gravity)),
+		.rpy = measure_rpy_of(orientation),
 		.orientation = orientation};
 }
 
@@ -110,7 +111,7 @@ struct troupe_altimeter_reading measure_altimeter(const struct motion *motion, d
 
 struct troupe_magnetometer_reading measure_magnetometer(const struct motion *motion, struct vec3 field)
 {
-	return (struct troupe_magnetometer_reading){in_axes(motion->pose.q, field)};
+	return (struct troupe_magnetometer_reading){measure_in_axes(motion->pose.q, field)};
 }
 
 double measure_air_pressure(const struct motion *motion, const struct sdf_air *air, double origin_m)
@@ -122,7 +123,7 @@ struct troupe_air_speed_reading measure_air_speed(
 	const struct motion *motion, const struct sdf_air *air, double origin_m)
 {
 	struct earth_air here = earth_air(air, origin_m + motion->pose.p.z);
-	double speed = in_axes(motion->pose.q, motion->v).x;
+	double speed = measure_in_axes(motion->pose.q, motion->v).x;
 	return (struct troupe_air_speed_reading){
 		.pressure_Pa = here.density_kg_m3 / 2 * speed * fabs(speed), .temperature_K = here.temperature_K};
 }
@@ -172,8 +173,8 @@ struct troupe_wrench measure_force_torque(const struct sdf_force_torque *sdf, st
 	double sign = sdf->parent_to_child ? 1 : -1;
 	struct vec3 arm = vec3_sub(point, sensor->p);
 	struct vec3 torque = vec3_add(on_child.torque, vec3_cross(arm, on_child.force));
-	return (struct troupe_wrench){
-		in_axes(axes, vec3_scale(on_child.force, sign)), in_axes(axes, vec3_scale(torque, sign))};
+	return (struct troupe_wrench){measure_in_axes(axes, vec3_scale(on_child.force, sign)),
+		measure_in_axes(axes, vec3_scale(torque, sign))};
 }
 
 /* --- places ------------------------------------------------------------------------------------------------------- */

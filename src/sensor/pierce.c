@@ -9,13 +9,13 @@
  * between two triangles. */
 #include "sensor/pierce.h"
 
-static struct span both(struct span a, struct span b)
+static struct span pierce_both(struct span a, struct span b)
 {
 	return (struct span){b.enter > a.enter ? b.enter : a.enter, b.leave < a.leave ? b.leave : a.leave};
 }
 
 /* |origin + t direction| <= half in one coordinate */
-static struct span slab(double origin, double direction, double half)
+static struct span pierce_slab(double origin, double direction, double half)
 {
 	double a = (-half - origin) / direction, b = (half - origin) / direction;
 	double lo = a < b ? a : b, hi = a < b ? b : a;
@@ -24,20 +24,20 @@ static struct span slab(double origin, double direction, double half)
 	return (struct span){lo, hi};
 }
 
-static struct span later(struct span span, double by)
+static struct span pierce_later(struct span span, double by)
 {
 	return (struct span){span.enter + by, span.leave + by};
 }
 
 /* The line from its point nearest to the origin of the frame; *ret_by is the t of that point. */
-static struct line near_middle(struct line line, double *ret_by)
+static struct line pierce_near_middle(struct line line, double *ret_by)
 {
 	*ret_by = -vec3_dot(line.origin, line.direction) / vec3_dot(line.direction, line.direction);
 	return (struct line){vec3_add(line.origin, vec3_scale(line.direction, *ret_by)), line.direction};
 }
 
 /* a t^2 + 2 b t + c <= 0, a > 0 */
-static struct span between_roots(double a, double b, double c)
+static struct span pierce_between_roots(double a, double b, double c)
 {
 	double square = b * b - a * c;
 	if (!(square >= 0))
@@ -50,36 +50,38 @@ static struct span between_roots(double a, double b, double c)
 
 struct span pierce_box(struct line line, struct vec3 half)
 {
-	return both(slab(line.origin.x, line.direction.x, half.x),
-		both(slab(line.origin.y, line.direction.y, half.y), slab(line.origin.z, line.direction.z, half.z)));
+	return pierce_both(pierce_slab(line.origin.x, line.direction.x, half.x),
+		pierce_both(pierce_slab(line.origin.y, line.direction.y, half.y),
+			pierce_slab(line.origin.z, line.direction.z, half.z)));
 }
 
 struct span pierce_sphere(struct line line, double radius)
 {
 	double by;
-	line = near_middle(line, &by);
+	line = pierce_near_middle(line, &by);
 	double a = vec3_dot(line.direction, line.direction), b = vec3_dot(line.origin, line.direction);
-	return later(between_roots(a, b, vec3_dot(line.origin, line.origin) - radius * radius), by);
+	return pierce_later(pierce_between_roots(a, b, vec3_dot(line.origin, line.origin) - radius * radius), by);
 }
 
 /* The endless cylinder about z. */
-static struct span pipe(struct line line, double radius)
+static struct span pierce_pipe(struct line line, double radius)
 {
 	struct vec3 o = line.origin, d = line.direction;
 	double a = d.x * d.x + d.y * d.y, b = o.x * d.x + o.y * d.y, c = o.x * o.x + o.y * o.y - radius * radius;
 	if (!(a > 1e-300))
 		return c <= 0 ? SPAN_ALL : SPAN_NONE;
-	return between_roots(a, b, c);
+	return pierce_between_roots(a, b, c);
 }
 
 struct span pierce_cylinder(struct line line, double radius, double half)
 {
 	double by;
-	line = near_middle(line, &by);
-	return later(both(pipe(line, radius), slab(line.origin.z, line.direction.z, half)), by);
+	line = pierce_near_middle(line, &by);
+	return pierce_later(
+		pierce_both(pierce_pipe(line, radius), pierce_slab(line.origin.z, line.direction.z, half)), by);
 }
 
-static struct span around(struct span a, struct span b)
+static struct span pierce_around(struct span a, struct span b)
 {
 	if (a.enter > a.leave)
 		return b;
@@ -91,12 +93,13 @@ static struct span around(struct span a, struct span b)
 struct span pierce_capsule(struct line line, double radius, double half)
 {
 	double by;
-	line = near_middle(line, &by);
+	line = pierce_near_middle(line, &by);
 	struct line up = line, down = line;
 	up.origin.z -= half;
 	down.origin.z += half;
-	struct span middle = both(pipe(line, radius), slab(line.origin.z, line.direction.z, half));
-	return later(around(middle, around(pierce_sphere(up, radius), pierce_sphere(down, radius))), by);
+	struct span middle = pierce_both(pierce_pipe(line, radius), pierce_slab(line.origin.z, line.direction.z, half));
+	return pierce_later(
+		pierce_around(middle, pierce_around(pierce_sphere(up, radius), pierce_sphere(down, radius))), by);
 }
 
 /* With w the depth below the apex: x^2 + y^2 <= k^2 w^2, 0 <= w <= 2 half. The equation has a second cone, above the
@@ -104,23 +107,23 @@ struct span pierce_capsule(struct line line, double radius, double half)
 struct span pierce_cone(struct line line, double radius, double half)
 {
 	double by;
-	line = near_middle(line, &by);
+	line = pierce_near_middle(line, &by);
 	struct vec3 o = line.origin, d = line.direction;
 	double slope = radius / (2 * half), k = slope * slope, w = half - o.z;
 	double a = d.x * d.x + d.y * d.y - k * d.z * d.z, b = o.x * d.x + o.y * d.y + k * w * d.z,
 	       c = o.x * o.x + o.y * o.y - k * w * w;
 	struct span inside;
 	if (a > 1e-14) {
-		inside = between_roots(a, b, c);
+		inside = pierce_between_roots(a, b, c);
 	} else if (a < -1e-14) { /* both cones, and a gap between them */
-		struct span gap = between_roots(-a, -b, -c);
+		struct span gap = pierce_between_roots(-a, -b, -c);
 		if (gap.enter > gap.leave) /* by rounding: through the apex */
 			gap.enter = gap.leave = -b / a;
 		inside = d.z > 0 ? (struct span){-INFINITY, gap.enter} : (struct span){gap.leave, INFINITY};
 	} else { /* along the surface: 2 b t + c <= 0 */
 		inside = b > 0 ? (struct span){-INFINITY, -c / (2 * b)} : (struct span){-c / (2 * b), INFINITY};
 	}
-	return later(both(inside, slab(o.z, d.z, half)), by);
+	return pierce_later(pierce_both(inside, pierce_slab(o.z, d.z, half)), by);
 }
 
 struct span pierce_ellipsoid(struct line line, struct vec3 radii)

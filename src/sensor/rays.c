@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REACH_MAX 8192.0 /* m from the middle */
+#define RAYS_REACH_MAX 8192.0 /* m from the middle */
 
 bool rays_available(void)
 {
@@ -54,13 +54,13 @@ uint32_t rays_count(const struct rays *rays, uint32_t *ret_loose)
 
 /* --- shapes ------------------------------------------------------------------------------------------------------- */
 
-static bool same_vec3(struct vec3 a, struct vec3 b)
+static bool rays_same_vec3(struct vec3 a, struct vec3 b)
 {
 	return a.x == b.x && a.y == b.y && a.z == b.z;
 }
 
 /* One surface serves all visuals of one mesh. */
-static struct surface *take_surface(struct rays *rays, const struct sdf_shape *shape)
+static struct surface *rays_take_surface(struct rays *rays, const struct sdf_shape *shape)
 {
 	bool map = shape->kind == SDF_HEIGHTMAP;
 	const void *of = map ? (const void *)shape->image : (const void *)shape->mesh;
@@ -70,7 +70,8 @@ static struct surface *take_surface(struct rays *rays, const struct sdf_shape *s
 	for (uint32_t i = 0; i < rays->surfaces.count; i++) {
 		struct kept_surface *kept = &rays->surfaces.at[i];
 		if (kept->surface && kept->of == of &&
-			(!map || (same_vec3(kept->size, shape->size) && same_vec3(kept->shift, shape->shift)))) {
+			(!map || (rays_same_vec3(kept->size, shape->size) &&
+					 rays_same_vec3(kept->shift, shape->shift)))) {
 			kept->users++;
 			return kept->surface;
 		}
@@ -87,7 +88,7 @@ static struct surface *take_surface(struct rays *rays, const struct sdf_shape *s
 	return surface;
 }
 
-static void give_surface(struct rays *rays, const struct surface *surface)
+static void rays_give_surface(struct rays *rays, const struct surface *surface)
 {
 	for (uint32_t i = 0; surface && i < rays->surfaces.count; i++) {
 		struct kept_surface *kept = &rays->surfaces.at[i];
@@ -99,14 +100,14 @@ static void give_surface(struct rays *rays, const struct surface *surface)
 }
 
 /* The shortest rotation that takes z to the normal, as Gazebo turns planes. */
-static struct quat from_z(struct vec3 normal)
+static struct quat rays_from_z(struct vec3 normal)
 {
 	if (normal.z < -1 + 1e-12)
 		return (struct quat){0, 1, 0, 0};
 	return quat_unit((struct quat){1 + normal.z, -normal.y, normal.x, 0});
 }
 
-static void set_shape(struct rays *rays, struct seen *seen, const struct sdf_shape *shape)
+static void rays_set_shape(struct rays *rays, struct seen *seen, const struct sdf_shape *shape)
 {
 	double r = shape->radius, h = shape->length / 2;
 	seen->kind = shape->kind;
@@ -130,12 +131,12 @@ static void set_shape(struct rays *rays, struct seen *seen, const struct sdf_sha
 		break;
 	case SDF_PLANE:
 		seen->size = seen->reach = (struct vec3){shape->size.x / 2, shape->size.y / 2, 0};
-		seen->in_link.q = quat_mul(seen->in_link.q, from_z(shape->normal));
+		seen->in_link.q = quat_mul(seen->in_link.q, rays_from_z(shape->normal));
 		break;
 	case SDF_MESH:
 	case SDF_POLYLINE:
 	case SDF_HEIGHTMAP:
-		seen->surface = take_surface(rays, shape);
+		seen->surface = rays_take_surface(rays, shape);
 		if (seen->surface) {
 			struct aabb box = surface_box(seen->surface);
 			seen->reach = vec3_scale(vec3_sub(box.hi, box.lo), 0.5);
@@ -152,7 +153,7 @@ static void set_shape(struct rays *rays, struct seen *seen, const struct sdf_sha
 
 /* --- labels ------------------------------------------------------------------------------------------------------- */
 
-static uint32_t label_of(const struct sdf_world *from, const struct sdf_visual *visual)
+static uint32_t rays_label_of(const struct sdf_world *from, const struct sdf_visual *visual)
 {
 	for (const struct sdf_element *at = NULL; (at = sdf_child(visual->element, "plugin", at));)
 		if (sdf_is_label(sdf_attribute(at, "name"), sdf_attribute(at, "filename")))
@@ -167,7 +168,7 @@ static uint32_t label_of(const struct sdf_world *from, const struct sdf_visual *
 	return 0;
 }
 
-static int by_label(const void *a, const void *b)
+static int rays_by_label(const void *a, const void *b)
 {
 	const struct seen *x = *(const struct seen *const *)a, *y = *(const struct seen *const *)b;
 	if (x->label.label != y->label.label)
@@ -176,14 +177,14 @@ static int by_label(const void *a, const void *b)
 }
 
 /* Numbers the models of each label. */
-static void number_instances(struct rays *rays)
+static void rays_number_instances(struct rays *rays)
 {
 	struct seen **all = mem_alloc((rays->places.end + 1) * sizeof *all);
 	uint32_t count = 0, number = 0;
 	for (uint32_t i = 0; i < rays->places.end; i++)
 		if (rays->seen[i].label.label)
 			all[count++] = &rays->seen[i];
-	qsort(all, count, sizeof *all, by_label);
+	qsort(all, count, sizeof *all, rays_by_label);
 	for (uint32_t i = 0; i < count; i++) {
 		bool same = i > 0 && all[i]->label.label == all[i - 1]->label.label;
 		if (!same)
@@ -207,7 +208,7 @@ const struct sdf_scene *rays_surroundings(const struct rays *rays)
 
 /* --- following ---------------------------------------------------------------------------------------------------- */
 
-static void place(struct rays *rays, struct seen *seen)
+static void rays_place(struct rays *rays, struct seen *seen)
 {
 	struct pose link = rays->scene->links[seen->link].in_body;
 	if (seen->body != SCENE_NONE)
@@ -220,23 +221,23 @@ static void place(struct rays *rays, struct seen *seen)
 			seen->turn[i][k] = m.m[k][i];
 }
 
-static void place_all(struct rays *rays, const struct known *known)
+static void rays_place_all(struct rays *rays, const struct known *known)
 {
 	for (uint32_t i = known->first; i < known->first + known->count; i++)
-		place(rays, &rays->seen[i]);
+		rays_place(rays, &rays->seen[i]);
 }
 
-static void drop_model(struct rays *rays, struct known *known)
+static void rays_drop_model(struct rays *rays, struct known *known)
 {
 	for (uint32_t i = known->first; i < known->first + known->count; i++) {
-		give_surface(rays, rays->seen[i].surface);
+		rays_give_surface(rays, rays->seen[i].surface);
 		rays->seen[i] = (struct seen){0};
 	}
 	ranges_give(&rays->places, known->first, known->count);
 	*known = (struct known){0};
 }
 
-static void add_visual(struct rays *rays, uint32_t model, uint32_t visual, uint32_t link, struct seen *seen)
+static void rays_add_visual(struct rays *rays, uint32_t model, uint32_t visual, uint32_t link, struct seen *seen)
 {
 	const struct scene_model *m = &rays->scene->models[model];
 	const struct sdf_visual *from = &m->from->visuals.at[visual];
@@ -250,13 +251,13 @@ static void add_visual(struct rays *rays, uint32_t model, uint32_t visual, uint3
 		.body = rays->scene->links[link].body,
 		.link = link,
 		.in_link = from->in_link,
-		.label = {label_of(m->from, from), 0},
+		.label = {rays_label_of(m->from, from), 0},
 	};
-	set_shape(rays, seen, &from->shape);
+	rays_set_shape(rays, seen, &from->shape);
 }
 
 /* The visuals of a model stand in the order of its links, and so in that of the file. */
-static void add_model(struct rays *rays, uint32_t model, struct known *known)
+static void rays_add_model(struct rays *rays, uint32_t model, struct known *known)
 {
 	const struct scene_model *m = &rays->scene->models[model];
 	const struct sdf_world *from = m->from;
@@ -276,13 +277,13 @@ static void add_model(struct rays *rays, uint32_t model, struct known *known)
 	for (uint32_t l = 0; l < m->link_count; l++) {
 		const struct sdf_link *link = &from->links.at[first + l];
 		for (uint32_t v = 0; v < link->visual_count; v++)
-			add_visual(rays, model, link->visual_first + v, m->link_first + l, seen++);
+			rays_add_visual(rays, model, link->visual_first + v, m->link_first + l, seen++);
 	}
-	place_all(rays, known);
+	rays_place_all(rays, known);
 }
 
 /* Keeps the poses of the model's bodies. True: some of them changed. */
-static bool keep_poses(struct rays *rays, const struct state *state, uint32_t model)
+static bool rays_keep_poses(struct rays *rays, const struct state *state, uint32_t model)
 {
 	const struct scene_model *m = &rays->scene->models[model];
 	const struct body_state *bodies = m->body_count ? state_bodies(state, model, false) : NULL;
@@ -297,34 +298,34 @@ static bool keep_poses(struct rays *rays, const struct state *state, uint32_t mo
 	return moved;
 }
 
-static bool stands(const struct rays *rays, uint32_t model)
+static bool rays_stands(const struct rays *rays, uint32_t model)
 {
 	const struct scene_model *m = &rays->scene->models[model];
 	return m->id && !m->absent && !(rays->hidden && rays->hidden[model]);
 }
 
-static bool drop_models(struct rays *rays)
+static bool rays_drop_models(struct rays *rays)
 {
 	const struct scene *scene = rays->scene;
 	bool changed = false;
 	for (uint32_t m = 0; m < rays->known.count; m++) {
 		struct known *known = &rays->known.at[m];
-		bool same = m < scene->model_count && stands(rays, m) && scene->models[m].serial == known->serial;
+		bool same = m < scene->model_count && rays_stands(rays, m) && scene->models[m].serial == known->serial;
 		if (known->serial && !same) {
-			drop_model(rays, known);
+			rays_drop_model(rays, known);
 			changed = true;
 		}
 	}
 	return changed;
 }
 
-static bool follow_model(struct rays *rays, const struct state *state, uint32_t model)
+static bool rays_follow_model(struct rays *rays, const struct state *state, uint32_t model)
 {
 	const struct scene_model *m = &rays->scene->models[model];
 	struct known *known = &rays->known.at[model];
-	bool moved = keep_poses(rays, state, model);
+	bool moved = rays_keep_poses(rays, state, model);
 	if (!known->serial) {
-		add_model(rays, model, known);
+		rays_add_model(rays, model, known);
 		return known->count > 0;
 	}
 	if (m->is_static && memcmp(&known->at, &m->in_body, sizeof known->at)) {
@@ -332,13 +333,13 @@ static bool follow_model(struct rays *rays, const struct state *state, uint32_t 
 		moved = true;
 	}
 	if (moved)
-		place_all(rays, known);
+		rays_place_all(rays, known);
 	return moved && known->count;
 }
 
 /* --- the tree ----------------------------------------------------------------------------------------------------- */
 
-static struct aabb box_of(const struct seen *seen)
+static struct aabb rays_box_of(const struct seen *seen)
 {
 	double reach[3], middle[3];
 	for (int k = 0; k < 3; k++) {
@@ -361,7 +362,7 @@ bool rays_box(const struct rays *rays, uint32_t model, struct aabb *ret_box)
 		const struct seen *seen = &rays->seen[known->first + i];
 		if (seen->kind == SDF_EMPTY || !vec3_finite(seen->at))
 			continue;
-		*ret_box = aabb_join(*ret_box, box_of(seen));
+		*ret_box = aabb_join(*ret_box, rays_box_of(seen));
 		found = true;
 	}
 	return found;
@@ -372,14 +373,14 @@ void rays_hide(struct rays *rays, const bool *hidden)
 	rays->hidden = hidden;
 }
 
-static int by_value(const void *a, const void *b)
+static int rays_by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
 }
 
 /* The median of all places along each axis: a few that lie far away have no effect. */
-static void find_middle(struct rays *rays)
+static void rays_find_middle(struct rays *rays)
 {
 	double *values = mem_alloc((rays->places.end + 1) * sizeof *values), middle[3];
 	for (int k = 0; k < 3; k++) {
@@ -390,7 +391,7 @@ static void find_middle(struct rays *rays)
 			if (seen->kind != SDF_EMPTY && vec3_finite(seen->at))
 				values[count++] = at[k];
 		}
-		qsort(values, count, sizeof *values, by_value);
+		qsort(values, count, sizeof *values, rays_by_value);
 		middle[k] = count ? values[count / 2] : 0;
 		rays->has_middle |= count > 0;
 	}
@@ -398,14 +399,14 @@ static void find_middle(struct rays *rays)
 	rays->middle = vec3_from(middle);
 }
 
-static double reach_of(const struct aabb *box)
+static double rays_reach_of(const struct aabb *box)
 {
 	struct vec3 far = vec3_max(vec3_scale(box->lo, -1), box->hi);
 	return fmax(fmax(far.x, far.y), far.z);
 }
 
 /* Sorts the visuals into the tree and the loose ones. Returns the box of the tree's, relative to the middle. */
-static struct aabb sort_out(struct rays *rays)
+static struct aabb rays_sort_out(struct rays *rays)
 {
 	struct aabb all = AABB_NONE;
 	rays->items.count = rays->loose.count = 0;
@@ -413,9 +414,9 @@ static struct aabb sort_out(struct rays *rays)
 		const struct seen *seen = &rays->seen[i];
 		if (seen->kind == SDF_EMPTY || !vec3_finite(seen->at))
 			continue;
-		struct aabb box = box_of(seen);
+		struct aabb box = rays_box_of(seen);
 		box = (struct aabb){vec3_sub(box.lo, rays->middle), vec3_sub(box.hi, rays->middle)};
-		if (reach_of(&box) <= REACH_MAX) {
+		if (rays_reach_of(&box) <= RAYS_REACH_MAX) {
 			all = aabb_join(all, box);
 			vec_push(&rays->items, i);
 		} else {
@@ -425,16 +426,16 @@ static struct aabb sort_out(struct rays *rays)
 	return all;
 }
 
-static void build(struct rays *rays)
+static void rays_build(struct rays *rays)
 {
 	if (!rays->has_middle)
-		find_middle(rays);
-	struct aabb all = sort_out(rays);
+		rays_find_middle(rays);
+	struct aabb all = rays_sort_out(rays);
 	uint32_t count = rays->items.count;
-	double margin = count ? tree_margin(reach_of(&all)) : 0;
+	double margin = count ? tree_margin(rays_reach_of(&all)) : 0;
 	rays->boxes.count = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		struct aabb box = aabb_grow(box_of(&rays->seen[rays->items.at[i]]), margin);
+		struct aabb box = aabb_grow(rays_box_of(&rays->seen[rays->items.at[i]]), margin);
 		struct vec3 lo = vec3_sub(box.lo, rays->middle), hi = vec3_sub(box.hi, rays->middle);
 		vec_push(&rays->boxes, (struct tree_box){{(float)lo.x, (float)lo.y, (float)lo.z},
 					       {(float)hi.x, (float)hi.y, (float)hi.z}});
@@ -447,7 +448,7 @@ static void build(struct rays *rays)
 	tree_build(rays->tree, rays->boxes.at, count, false);
 }
 
-static void fit(struct rays *rays)
+static void rays_fit(struct rays *rays)
 {
 	const struct scene *scene = rays->scene;
 	uint32_t models = rays->known.count, bodies = rays->poses.count;
@@ -460,17 +461,17 @@ static void fit(struct rays *rays)
 void rays_follow(struct rays *rays, const struct state *state)
 {
 	const struct scene *scene = rays->scene;
-	bool changed = drop_models(rays), came = changed;
-	fit(rays);
+	bool changed = rays_drop_models(rays), came = changed;
+	rays_fit(rays);
 	for (uint32_t m = 0; m < scene->model_count; m++)
-		if (stands(rays, m)) {
+		if (rays_stands(rays, m)) {
 			came |= !rays->known.at[m].serial;
-			changed |= follow_model(rays, state, m);
+			changed |= rays_follow_model(rays, state, m);
 		}
 	if (came)
-		number_instances(rays);
+		rays_number_instances(rays);
 	if (changed)
-		build(rays);
+		rays_build(rays);
 }
 
 troupe_status rays_create(

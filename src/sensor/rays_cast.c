@@ -1,8 +1,8 @@
 /* Casting. Rays are searched in packets of eight. The tree gives candidates only: whether and where a ray meets a
  * visual is computed here, in double precision.
  *
- * Which visual is hit is decided in offer() only: by distance, then by (model id, visual). So the order in which a tree
- * gives its items does not matter. */
+ * Which visual is hit is decided in rays_cast_offer() only: by distance, then by (model id, visual). So the order in
+ * which a tree gives its items does not matter. */
 #include "sensor/rays_internal.h"
 
 #include "sensor/pierce.h"
@@ -17,7 +17,7 @@ typedef int64_t quad_mask __attribute__((vector_size(QUAD * sizeof(int64_t))));
 typedef int32_t quad_ints __attribute__((vector_size(QUAD * sizeof(int32_t)), aligned(4)));
 typedef float quad_floats __attribute__((vector_size(QUAD * sizeof(float)), aligned(4)));
 #define INLINE static inline __attribute__((always_inline))
-#define PICK(mask, a, b)                                                                                               \
+#define RAYS_CAST_PICK(mask, a, b)                                                                                     \
 	({                                                                                                             \
 		quad_mask mask_ = (mask);                                                                              \
 		(quad)((mask_ & (quad_mask)(a)) | (~mask_ & (quad_mask)(b)));                                          \
@@ -26,61 +26,64 @@ typedef float quad_floats __attribute__((vector_size(QUAD * sizeof(float)), alig
 struct packet { /* eight rays */
 	_Alignas(64) double origin[3][TREE_LANES];
 	double direction[3][TREE_LANES], min[TREE_LANES], best[TREE_LANES], start[TREE_LANES];
-	double place[TREE_LANES]; /* a whole number; NO_PLACE: nothing is hit yet */
+	double place[TREE_LANES]; /* a whole number; RAYS_CAST_NO_PLACE: nothing is hit yet */
 	const struct rays *rays;
 	uint32_t mask;
 	bool any; /* any hit will do, of a visual that casts a shadow */
 	uint32_t part[TREE_LANES];
 };
 
-#define NO_PLACE (-1.0)
+#define RAYS_CAST_NO_PLACE (-1.0)
 
-INLINE const quad *quad_at(const double *numbers, int q)
+INLINE const quad *rays_cast_quad_at(const double *numbers, int q)
 {
 	return (const quad *)(const void *)&numbers[q * QUAD];
 }
 
 /* A ray that runs along two sides is inside on a side, too (as in pierce.c). */
-INLINE void cut_slab(const quad *origin, const quad *direction, double half, quad *enter, quad *leave)
+INLINE void rays_cast_cut_slab(const quad *origin, const quad *direction, double half, quad *enter, quad *leave)
 {
 	const quad none = {0}, endless = none + (double)INFINITY;
 	quad inverse = 1 / *direction, a = (-half - *origin) * inverse, b = (half - *origin) * inverse;
 	quad_mask along = *direction == 0, outside = (*origin < -half) | (*origin > half), order = a < b;
-	quad lo = PICK(order, a, b), hi = PICK(order, b, a), nowhere = PICK(outside, endless, -endless);
-	lo = PICK(along, nowhere, lo);
-	hi = PICK(along, -nowhere, hi);
+	quad lo = RAYS_CAST_PICK(order, a, b), hi = RAYS_CAST_PICK(order, b, a),
+	     nowhere = RAYS_CAST_PICK(outside, endless, -endless);
+	lo = RAYS_CAST_PICK(along, nowhere, lo);
+	hi = RAYS_CAST_PICK(along, -nowhere, hi);
 	order = lo > *enter;
-	*enter = PICK(order, lo, *enter);
+	*enter = RAYS_CAST_PICK(order, lo, *enter);
 	order = hi < *leave;
-	*leave = PICK(order, hi, *leave);
+	*leave = RAYS_CAST_PICK(order, hi, *leave);
 }
 
-INLINE void cut_box(const quad origin[3], const quad direction[3], struct vec3 half, quad *enter, quad *leave)
+INLINE void rays_cast_cut_box(const quad origin[3], const quad direction[3], struct vec3 half, quad *enter, quad *leave)
 {
 	const quad none = {0};
 	*enter = none - (double)INFINITY;
 	*leave = none + (double)INFINITY;
-	cut_slab(&origin[0], &direction[0], half.x, enter, leave);
-	cut_slab(&origin[1], &direction[1], half.y, enter, leave);
-	cut_slab(&origin[2], &direction[2], half.z, enter, leave);
+	rays_cast_cut_slab(&origin[0], &direction[0], half.x, enter, leave);
+	rays_cast_cut_slab(&origin[1], &direction[1], half.y, enter, leave);
+	rays_cast_cut_slab(&origin[2], &direction[2], half.z, enter, leave);
 }
 
-INLINE void get_mask(const int32_t *valid, int q, quad_mask *ret_mask)
+INLINE void rays_cast_get_mask(const int32_t *valid, int q, quad_mask *ret_mask)
 {
 	quad_ints ints;
 	memcpy(&ints, &valid[q * QUAD], sizeof ints);
 	*ret_mask = __builtin_convertvector(ints, quad_mask);
 }
 
-INLINE void far_quads(const struct packet *p, const int32_t *valid, float *far)
+INLINE void rays_cast_far_quads(const struct packet *p, const int32_t *valid, float *far)
 {
 	const quad none = {0};
 	for (int q = 0; q < QUADS; q++) {
-		quad distance = (*quad_at(p->best, q) - *quad_at(p->start, q)) * (1 + 0x1p-20) + 1e-30;
+		quad distance =
+			(*rays_cast_quad_at(p->best, q) - *rays_cast_quad_at(p->start, q)) * (1 + 0x1p-20) + 1e-30;
 		quad_ints write;
 		quad_floats kept, now;
 		if (p->any)
-			distance = PICK(*quad_at(p->place, q) != NO_PLACE, none - 1, distance);
+			distance = RAYS_CAST_PICK(
+				*rays_cast_quad_at(p->place, q) != RAYS_CAST_NO_PLACE, none - 1, distance);
 		memcpy(&write, &valid[q * QUAD], sizeof write);
 		memcpy(&kept, &far[q * QUAD], sizeof kept);
 		now = __builtin_convertvector(distance, quad_floats);
@@ -89,24 +92,24 @@ INLINE void far_quads(const struct packet *p, const int32_t *valid, float *far)
 	}
 }
 
-static bool stands_before(const struct seen *a, const struct seen *b)
+static bool rays_cast_stands_before(const struct seen *a, const struct seen *b)
 {
 	return a->id != b->id ? a->id < b->id : a->visual < b->visual;
 }
 
 /* A hit in [min, best]. */
-static void offer(struct packet *p, uint32_t lane, double t, uint32_t place, uint32_t part)
+static void rays_cast_offer(struct packet *p, uint32_t lane, double t, uint32_t place, uint32_t part)
 {
 	const struct seen *seen = p->rays->seen;
-	if (p->place[lane] != NO_PLACE && t == p->best[lane] &&
-		stands_before(&seen[(uint32_t)p->place[lane]], &seen[place]))
+	if (p->place[lane] != RAYS_CAST_NO_PLACE && t == p->best[lane] &&
+		rays_cast_stands_before(&seen[(uint32_t)p->place[lane]], &seen[place]))
 		return;
 	p->best[lane] = t;
 	p->place[lane] = place;
 	p->part[lane] = part;
 }
 
-static struct line line_in(const struct packet *p, uint32_t lane, const struct seen *seen)
+static struct line rays_cast_line_in(const struct packet *p, uint32_t lane, const struct seen *seen)
 {
 	struct vec3 o = {
 		p->origin[0][lane] - seen->at.x, p->origin[1][lane] - seen->at.y, p->origin[2][lane] - seen->at.z};
@@ -114,7 +117,7 @@ static struct line line_in(const struct packet *p, uint32_t lane, const struct s
 		seen_turned(seen, (struct vec3){p->direction[0][lane], p->direction[1][lane], p->direction[2][lane]})};
 }
 
-static struct span pierce(const struct seen *seen, struct line line)
+static struct span rays_cast_pierce(const struct seen *seen, struct line line)
 {
 	struct vec3 size = seen->size;
 	switch (seen->kind) {
@@ -144,23 +147,23 @@ static struct span pierce(const struct seen *seen, struct line line)
 	return SPAN_NONE;
 }
 
-static void try_shape(struct packet *p, uint32_t place, uint32_t lane)
+static void rays_cast_try_shape(struct packet *p, uint32_t place, uint32_t lane)
 {
 	const struct seen *seen = &p->rays->seen[place];
-	struct span span = pierce(seen, line_in(p, lane, seen));
+	struct span span = rays_cast_pierce(seen, rays_cast_line_in(p, lane, seen));
 	if (!(span.enter <= span.leave))
 		return;
 	double t = span.enter >= p->min[lane] || !seen->both_sides ? span.enter : span.leave;
 	if (t >= p->min[lane] && t <= p->best[lane])
-		offer(p, lane, t, place, 0);
+		rays_cast_offer(p, lane, t, place, 0);
 }
 
-static void try_surface(struct packet *p, uint32_t place, const int32_t *valid)
+static void rays_cast_try_surface(struct packet *p, uint32_t place, const int32_t *valid)
 {
 	const struct seen *seen = &p->rays->seen[place];
 	struct surface_rays in = {.both_sides = seen->both_sides, .any = p->any};
 	for (uint32_t lane = 0; lane < TREE_LANES; lane++) {
-		struct line line = line_in(p, lane, seen);
+		struct line line = rays_cast_line_in(p, lane, seen);
 		in.origin[0][lane] = line.origin.x;
 		in.origin[1][lane] = line.origin.y;
 		in.origin[2][lane] = line.origin.z;
@@ -174,18 +177,19 @@ static void try_surface(struct packet *p, uint32_t place, const int32_t *valid)
 	surface_search(seen->surface, &in);
 	for (uint32_t lane = 0; lane < TREE_LANES; lane++)
 		if (valid[lane] && in.part[lane] != SURFACE_NONE)
-			offer(p, lane, in.best[lane], place, in.part[lane]);
+			rays_cast_offer(p, lane, in.best[lane], place, in.part[lane]);
 }
 
 /* Nearly all visuals of a warehouse are boxes: eight rays at a time. */
-INLINE void box_quads(struct packet *p, uint32_t place, const int32_t *rays)
+INLINE void rays_cast_box_quads(struct packet *p, uint32_t place, const int32_t *rays)
 {
 	const struct seen *seen = &p->rays->seen[place];
 	for (int q = 0; q < QUADS; q++) {
-		const quad *dx = quad_at(p->direction[0], q), *dy = quad_at(p->direction[1], q),
-			   *dz = quad_at(p->direction[2], q);
-		quad x = *quad_at(p->origin[0], q) - seen->at.x, y = *quad_at(p->origin[1], q) - seen->at.y,
-		     z = *quad_at(p->origin[2], q) - seen->at.z;
+		const quad *dx = rays_cast_quad_at(p->direction[0], q), *dy = rays_cast_quad_at(p->direction[1], q),
+			   *dz = rays_cast_quad_at(p->direction[2], q);
+		quad x = *rays_cast_quad_at(p->origin[0], q) - seen->at.x,
+		     y = *rays_cast_quad_at(p->origin[1], q) - seen->at.y,
+		     z = *rays_cast_quad_at(p->origin[2], q) - seen->at.z;
 		quad origin[3], direction[3], t, leave, *best = (quad *)(void *)&p->best[q * QUAD],
 							*places = (quad *)(void *)&p->place[q * QUAD];
 		quad_mask valid;
@@ -194,39 +198,40 @@ INLINE void box_quads(struct packet *p, uint32_t place, const int32_t *rays)
 			origin[i] = turn[0] * x + turn[1] * y + turn[2] * z;
 			direction[i] = turn[0] * *dx + turn[1] * *dy + turn[2] * *dz;
 		}
-		cut_box(origin, direction, seen->size, &t, &leave);
-		get_mask(rays, q, &valid);
+		rays_cast_cut_box(origin, direction, seen->size, &t, &leave);
+		rays_cast_get_mask(rays, q, &valid);
 		valid &= t <= leave;
 		if (seen->both_sides)
-			t = PICK(t >= *quad_at(p->min, q), t, leave);
-		quad_mask hit = valid & (t >= *quad_at(p->min, q)) & (t <= *best),
-			  nearer = hit & ((t < *best) | (*places == NO_PLACE)), tie = hit & ~nearer;
+			t = RAYS_CAST_PICK(t >= *rays_cast_quad_at(p->min, q), t, leave);
+		quad_mask hit = valid & (t >= *rays_cast_quad_at(p->min, q)) & (t <= *best),
+			  nearer = hit & ((t < *best) | (*places == RAYS_CAST_NO_PLACE)), tie = hit & ~nearer;
 		const quad none = {0};
-		*best = PICK(nearer, t, *best);
-		*places = PICK(nearer, none + place, *places);
+		*best = RAYS_CAST_PICK(nearer, t, *best);
+		*places = RAYS_CAST_PICK(nearer, none + place, *places);
 		for (uint32_t lane = 0; lane < QUAD; lane++)
 			if (tie[lane])
-				offer(p, (uint32_t)q * QUAD + lane, t[lane], place, 0);
+				rays_cast_offer(p, (uint32_t)q * QUAD + lane, t[lane], place, 0);
 	}
 }
 
-static void box_plain(struct packet *p, uint32_t place, const int32_t *valid, float *far)
+static void rays_cast_box_plain(struct packet *p, uint32_t place, const int32_t *valid, float *far)
 {
-	box_quads(p, place, valid);
-	far_quads(p, valid, far);
+	rays_cast_box_quads(p, place, valid);
+	rays_cast_far_quads(p, valid, far);
 }
 
 #ifdef __x86_64__
-__attribute__((target("avx"))) static void box_avx(struct packet *p, uint32_t place, const int32_t *valid, float *far)
+__attribute__((target("avx"))) static void rays_cast_box_avx(
+	struct packet *p, uint32_t place, const int32_t *valid, float *far)
 {
-	box_quads(p, place, valid);
-	far_quads(p, valid, far);
+	rays_cast_box_quads(p, place, valid);
+	rays_cast_far_quads(p, valid, far);
 }
 #else
-#define box_avx box_plain
+#define rays_cast_box_avx rays_cast_box_plain
 #endif
 
-static void try_place(struct packet *p, uint32_t place, const int32_t *valid, float *far)
+static void rays_cast_try_place(struct packet *p, uint32_t place, const int32_t *valid, float *far)
 {
 	const struct seen *seen = &p->rays->seen[place];
 	if (!(seen->flags & p->mask) || (p->any && !seen->shadow))
@@ -236,22 +241,22 @@ static void try_place(struct packet *p, uint32_t place, const int32_t *valid, fl
 		return;
 	}
 	if (seen->surface)
-		try_surface(p, place, valid);
+		rays_cast_try_surface(p, place, valid);
 	else
 		for (uint32_t lane = 0; lane < TREE_LANES; lane++)
 			if (valid[lane])
-				try_shape(p, place, lane);
-	far_quads(p, valid, far);
+				rays_cast_try_shape(p, place, lane);
+	rays_cast_far_quads(p, valid, far);
 }
 
-static void meet(void *ctx, uint32_t item, const int32_t *valid, float *far)
+static void rays_cast_meet(void *ctx, uint32_t item, const int32_t *valid, float *far)
 {
 	struct packet *p = ctx;
-	try_place(p, p->rays->items.at[item], valid, far);
+	rays_cast_try_place(p, p->rays->items.at[item], valid, far);
 }
 
 /* Cuts the rays to the box of all items. */
-INLINE void cut_quads(struct packet *p, const int32_t *valid, struct tree_rays *to)
+INLINE void rays_cast_cut_quads(struct packet *p, const int32_t *valid, struct tree_rays *to)
 {
 	const struct rays *rays = p->rays;
 	const double hub[3] = {rays->hub.x, rays->hub.y, rays->hub.z},
@@ -261,30 +266,30 @@ INLINE void cut_quads(struct packet *p, const int32_t *valid, struct tree_rays *
 		quad from[3], direction[3], start, end;
 		quad_mask in, order;
 		for (int i = 0; i < 3; i++) {
-			from[i] = *quad_at(p->origin[i], q) - hub[i];
-			direction[i] = *quad_at(p->direction[i], q);
+			from[i] = *rays_cast_quad_at(p->origin[i], q) - hub[i];
+			direction[i] = *rays_cast_quad_at(p->direction[i], q);
 		}
-		cut_box(from, direction, rays->half, &start, &end);
-		order = start > *quad_at(p->min, q);
-		start = PICK(order, start, *quad_at(p->min, q));
-		order = end < *quad_at(p->best, q);
-		end = PICK(order, end, *quad_at(p->best, q));
-		get_mask(valid, q, &in);
+		rays_cast_cut_box(from, direction, rays->half, &start, &end);
+		order = start > *rays_cast_quad_at(p->min, q);
+		start = RAYS_CAST_PICK(order, start, *rays_cast_quad_at(p->min, q));
+		order = end < *rays_cast_quad_at(p->best, q);
+		end = RAYS_CAST_PICK(order, end, *rays_cast_quad_at(p->best, q));
+		rays_cast_get_mask(valid, q, &in);
 		in &= start <= end;
 		if (p->any)
-			in &= *quad_at(p->place, q) == NO_PLACE;
-		start = PICK(in, start, none); /* a lane without a ray must hold numbers, too */
+			in &= *rays_cast_quad_at(p->place, q) == RAYS_CAST_NO_PLACE;
+		start = RAYS_CAST_PICK(in, start, none); /* a lane without a ray must hold numbers, too */
 		*(quad *)(void *)&p->start[q * QUAD] = start;
 		for (int i = 0; i < 3; i++) {
 			quad at = from[i] + start * direction[i] + (hub[i] - middle[i]);
-			at = PICK(in, at, none);
+			at = RAYS_CAST_PICK(in, at, none);
 			quad_floats origin = __builtin_convertvector(at, quad_floats),
 				    ahead = __builtin_convertvector(direction[i], quad_floats);
 			memcpy(&to->origin[i][q * QUAD], &origin, sizeof origin);
 			memcpy(&to->direction[i][q * QUAD], &ahead, sizeof ahead);
 		}
 		quad distance = (end - start) * (1 + 0x1p-20) + 1e-30;
-		distance = PICK(in, distance, none);
+		distance = RAYS_CAST_PICK(in, distance, none);
 		quad_floats far = __builtin_convertvector(distance, quad_floats);
 		quad_ints ints = __builtin_convertvector(in, quad_ints);
 		memcpy(&to->far[q * QUAD], &far, sizeof far);
@@ -292,21 +297,22 @@ INLINE void cut_quads(struct packet *p, const int32_t *valid, struct tree_rays *
 	}
 }
 
-static void cut_plain(struct packet *p, const int32_t *valid, struct tree_rays *to)
+static void rays_cast_cut_plain(struct packet *p, const int32_t *valid, struct tree_rays *to)
 {
-	cut_quads(p, valid, to);
+	rays_cast_cut_quads(p, valid, to);
 }
 
 #ifdef __x86_64__
-__attribute__((target("avx"))) static void cut_avx(struct packet *p, const int32_t *valid, struct tree_rays *to)
+__attribute__((target("avx"))) static void rays_cast_cut_avx(
+	struct packet *p, const int32_t *valid, struct tree_rays *to)
 {
-	cut_quads(p, valid, to);
+	rays_cast_cut_quads(p, valid, to);
 }
 #else
-#define cut_avx cut_plain
+#define rays_cast_cut_avx rays_cast_cut_plain
 #endif
 
-static void load(struct packet *p, uint32_t lane, const struct ray *ray)
+static void rays_cast_load(struct packet *p, uint32_t lane, const struct ray *ray)
 {
 	p->origin[0][lane] = ray->origin.x;
 	p->origin[1][lane] = ray->origin.y;
@@ -316,26 +322,26 @@ static void load(struct packet *p, uint32_t lane, const struct ray *ray)
 	p->direction[2][lane] = ray->direction.z;
 	p->min[lane] = ray->min;
 	p->best[lane] = ray->max;
-	p->place[lane] = NO_PLACE;
+	p->place[lane] = RAYS_CAST_NO_PLACE;
 	p->part[lane] = 0;
 }
 
 /* count: 1 to TREE_LANES */
-static void search(struct packet *p, const struct ray *cast, uint32_t count)
+static void rays_cast_search(struct packet *p, const struct ray *cast, uint32_t count)
 {
 	struct tree_rays in;
 	int32_t valid[TREE_LANES];
 	for (uint32_t lane = 0; lane < TREE_LANES; lane++) {
-		load(p, lane, &cast[MIN(lane, count - 1)]);
+		rays_cast_load(p, lane, &cast[MIN(lane, count - 1)]);
 		valid[lane] = lane < count ? -1 : 0;
 	}
 	float far[TREE_LANES] = {0};
 	for (uint32_t i = 0; i < p->rays->loose.count; i++)
-		try_place(p, p->rays->loose.at[i], valid, far);
+		rays_cast_try_place(p, p->rays->loose.at[i], valid, far);
 	if (!p->rays->items.count)
 		return;
 	p->rays->cut(p, valid, &in);
-	tree_search(p->rays->tree, &in, meet, p);
+	tree_search(p->rays->tree, &in, rays_cast_meet, p);
 }
 
 void rays_cast(const struct rays *rays, const struct ray *cast, uint32_t count, uint32_t mask, struct ray_hit *hits)
@@ -343,9 +349,9 @@ void rays_cast(const struct rays *rays, const struct ray *cast, uint32_t count, 
 	struct packet p = {.rays = rays, .mask = mask};
 	for (uint32_t i = 0; i < count; i += TREE_LANES) {
 		uint32_t some = MIN(count - i, (uint32_t)TREE_LANES);
-		search(&p, &cast[i], some);
+		rays_cast_search(&p, &cast[i], some);
 		for (uint32_t lane = 0; lane < some; lane++) {
-			uint32_t at = p.place[lane] == NO_PLACE ? SCENE_NONE : (uint32_t)p.place[lane];
+			uint32_t at = p.place[lane] == RAYS_CAST_NO_PLACE ? SCENE_NONE : (uint32_t)p.place[lane];
 			hits[i + lane] = at == SCENE_NONE
 						 ? (struct ray_hit){INFINITY, SCENE_NONE, SCENE_NONE, SCENE_NONE, 0}
 						 : (struct ray_hit){p.best[lane], rays->seen[at].model,
@@ -359,14 +365,14 @@ void rays_blocked(const struct rays *rays, const struct ray *cast, uint32_t coun
 	struct packet p = {.rays = rays, .mask = mask, .any = true};
 	for (uint32_t i = 0; i < count; i += TREE_LANES) {
 		uint32_t some = MIN(count - i, (uint32_t)TREE_LANES);
-		search(&p, &cast[i], some);
+		rays_cast_search(&p, &cast[i], some);
 		for (uint32_t lane = 0; lane < some; lane++)
-			blocked[i + lane] = p.place[lane] != NO_PLACE;
+			blocked[i + lane] = p.place[lane] != RAYS_CAST_NO_PLACE;
 	}
 }
 
 void rays_choose(struct rays *rays, bool avx)
 {
-	rays->meet_box = avx ? box_avx : box_plain;
-	rays->cut = avx ? cut_avx : cut_plain;
+	rays->meet_box = avx ? rays_cast_box_avx : rays_cast_box_plain;
+	rays->cut = avx ? rays_cast_cut_avx : rays_cast_cut_plain;
 }

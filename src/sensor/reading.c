@@ -38,22 +38,22 @@ void readings_append(struct readings *to, const struct readings *from)
 	}
 }
 
-static int compare(uint32_t model_a, uint32_t index_a, uint32_t model_b, uint32_t index_b)
+static int reading_compare_places(uint32_t model_a, uint32_t index_a, uint32_t model_b, uint32_t index_b)
 {
 	return model_a != model_b ? (model_a > model_b) - (model_a < model_b)
 				  : (index_a > index_b) - (index_a < index_b);
 }
 
-static int compare_readings(const void *a, const void *b)
+static int reading_compare(const void *a, const void *b)
 {
 	const struct reading *x = a, *y = b;
-	return compare(x->model, x->index, y->model, y->index);
+	return reading_compare_places(x->model, x->index, y->model, y->index);
 }
 
 void readings_sort(struct readings *readings)
 {
 	if (readings->list.count > 1)
-		qsort(readings->list.at, readings->list.count, sizeof *readings->list.at, compare_readings);
+		qsort(readings->list.at, readings->list.count, sizeof *readings->list.at, reading_compare);
 }
 
 const struct reading *readings_find(const struct readings *readings, uint32_t model, uint32_t index)
@@ -61,7 +61,7 @@ const struct reading *readings_find(const struct readings *readings, uint32_t mo
 	const struct reading key = {.model = model, .index = index};
 	if (!readings->list.count)
 		return NULL;
-	return bsearch(&key, readings->list.at, readings->list.count, sizeof key, compare_readings);
+	return bsearch(&key, readings->list.at, readings->list.count, sizeof key, reading_compare);
 }
 
 uint64_t readings_digest(const struct readings *readings)

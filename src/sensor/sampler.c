@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MODELS_SEEN_MAX = 65536 }; /* by one logical camera */
-enum { CONTACTS_MAX = 65536 };    /* in one reading */
-enum { BOXES_MAX = 4096 };        /* in one reading */
+enum { MODELS_SEEN_MAX = 65536 };      /* by one logical camera */
+enum { SAMPLER_CONTACTS_MAX = 65536 }; /* in one reading */
+enum { BOXES_MAX = 4096 };             /* in one reading */
 
-struct sample { /* one that is being taken */
+struct sampler_sample { /* one that is being taken */
 	const struct sampler *from;
 	struct sensor *sensor;
 	struct noise_sample noise;
@@ -25,7 +25,7 @@ struct sample { /* one that is being taken */
 
 /* --- parts -------------------------------------------------------------------------------------------------------- */
 
-static struct motion motion_of(const struct sampler *sampler, const struct sensor *sensor, bool next)
+static struct motion sampler_motion_of(const struct sampler *sampler, const struct sensor *sensor, bool next)
 {
 	const struct scene_link *link = &sampler->scene->links[sensor->link];
 	if (link->body == SCENE_NONE)
@@ -34,27 +34,27 @@ static struct motion motion_of(const struct sampler *sampler, const struct senso
 		state_body(sampler->state, link->body, next), pose_mul(link->in_body, sensor->sdf->in_parent));
 }
 
-static uint64_t key_of(const struct sample *sample, uint32_t signal)
+static uint64_t sampler_key_of(const struct sampler_sample *sample, uint32_t signal)
 {
 	const struct sensor *sensor = sample->sensor;
 	return noise_key(sample->from->seed, sample->from->scene->models[sensor->model].id, sensor->index, signal);
 }
 
-static struct noise_cache *cache_of(const struct sample *sample, uint32_t signal)
+static struct noise_cache *sampler_cache_of(const struct sampler_sample *sample, uint32_t signal)
 {
 	return sample->sensor->caches ? &sample->sensor->caches[signal] : NULL;
 }
 
 /* Adds the noise of the first signals of the sensor to their true values. */
-static void add_noise(const struct sample *sample, uint32_t count, double *values)
+static void sampler_add_noise(const struct sampler_sample *sample, uint32_t count, double *values)
 {
 	const struct sdf_settings *settings = sample->sensor->sdf->settings;
 	for (uint32_t i = 0; i < count && i < settings->signal_count; i++)
-		values[i] = noise_apply(
-			&settings->signals[i], key_of(sample, i), &sample->noise, cache_of(sample, i), values[i]);
+		values[i] = noise_apply(&settings->signals[i], sampler_key_of(sample, i), &sample->noise,
+			sampler_cache_of(sample, i), values[i]);
 }
 
-static void *add(const struct sample *sample, size_t bytes)
+static void *sampler_add(const struct sampler_sample *sample, size_t bytes)
 {
 	uint64_t id = sample->from->scene->models[sample->sensor->model].id;
 	return readings_add(sample->readings, sample->sensor, id, sample->from->time_ns, bytes);
@@ -63,13 +63,13 @@ static void *add(const struct sample *sample, size_t bytes)
 /* A reading that is a struct of doubles, of which the first `signals` are the sensor's signals, in their order. */
 #define SAMPLER_ADD(sample, signals, reading)                                                                          \
 	({                                                                                                             \
-		add_noise(sample, signals, (double *)&(reading));                                                      \
-		memcpy(add(sample, sizeof(reading)), &(reading), sizeof(reading));                                     \
+		sampler_add_noise(sample, signals, (double *)&(reading));                                              \
+		memcpy(sampler_add(sample, sizeof(reading)), &(reading), sizeof(reading));                             \
 	})
 
 /* --- kinds -------------------------------------------------------------------------------------------------------- */
 
-static void read_imu(const struct sample *sample)
+static void sampler_read_imu(const struct sampler_sample *sample)
 {
 	const struct sensor *sensor = sample->sensor;
 	const struct sdf_settings *settings = sensor->sdf->settings;
@@ -78,10 +78,10 @@ static void read_imu(const struct sample *sample)
 	bool turned = false;
 	for (uint32_t i = SDF_IMU_ORIENTATION; i < settings->signal_count; i++)
 		turned |= noise_matters(&settings->signals[i]);
-	add_noise(sample, offsetof(struct measure_imu, orientation) / sizeof(double), (double *)&imu);
+	sampler_add_noise(sample, offsetof(struct measure_imu, orientation) / sizeof(double), (double *)&imu);
 	if (turned)
 		imu.orientation = quat_from_rpy(imu.rpy.x, imu.rpy.y, imu.rpy.z);
-	struct troupe_imu_reading *reading = add(sample, sizeof *reading);
+	struct troupe_imu_reading *reading = sampler_add(sample, sizeof *reading);
 	reading->oriented = settings->imu->orientation;
 	if (settings->imu->orientation)
 		reading->orientation = imu.orientation;
@@ -89,20 +89,20 @@ static void read_imu(const struct sample *sample)
 	reading->acceleration = imu.acceleration;
 }
 
-static void read_altimeter(const struct sample *sample)
+static void sampler_read_altimeter(const struct sampler_sample *sample)
 {
 	struct troupe_altimeter_reading reading = measure_altimeter(&sample->after, sample->sensor->first.p.z);
 	SAMPLER_ADD(sample, 2, reading);
 }
 
-static void read_magnetometer(const struct sample *sample)
+static void sampler_read_magnetometer(const struct sampler_sample *sample)
 {
 	struct troupe_magnetometer_reading reading =
 		measure_magnetometer(&sample->after, sample->sensor->surroundings->magnetic_field);
 	SAMPLER_ADD(sample, 3, reading);
 }
 
-static void read_air_pressure(const struct sample *sample)
+static void sampler_read_air_pressure(const struct sampler_sample *sample)
 {
 	const struct sdf_settings *settings = sample->sensor->sdf->settings;
 	double stddev = settings->signal_count ? settings->signals[0].noise.stddev : 0;
@@ -113,28 +113,28 @@ static void read_air_pressure(const struct sample *sample)
 	SAMPLER_ADD(sample, 1, reading);
 }
 
-static void read_air_speed(const struct sample *sample)
+static void sampler_read_air_speed(const struct sampler_sample *sample)
 {
 	struct troupe_air_speed_reading reading = measure_air_speed(
 		&sample->after, &sample->sensor->surroundings->air, sample->sensor->earth->elevation_m);
 	SAMPLER_ADD(sample, 1, reading);
 }
 
-static void read_navsat(const struct sample *sample)
+static void sampler_read_navsat(const struct sampler_sample *sample)
 {
 	const struct sdf_settings *settings = sample->sensor->sdf->settings;
 	struct earth earth = earth_of(sample->sensor->earth);
 	struct troupe_navsat_reading reading = measure_navsat(&earth, &sample->after);
 	uint64_t keys[MEASURE_NAVSAT_NUMBERS];
 	for (uint32_t i = 0; i < MEASURE_NAVSAT_NUMBERS; i++)
-		keys[i] = key_of(sample, i);
+		keys[i] = sampler_key_of(sample, i);
 	if (settings->signal_count >= 4)
 		measure_navsat_noise(&earth, settings->signals, keys, &sample->noise, sample->sensor->caches, &reading);
 	SAMPLER_ADD(sample, 0, reading);
 }
 
 /* The rotation of a link of the model, by its index in the file. */
-static struct quat rotation_of(const struct sample *sample, uint32_t sdf_link)
+static struct quat sampler_rotation_of(const struct sampler_sample *sample, uint32_t sdf_link)
 {
 	const struct scene *scene = sample->from->scene;
 	const struct scene_model *m = &scene->models[sample->sensor->model];
@@ -148,7 +148,7 @@ static struct quat rotation_of(const struct sample *sample, uint32_t sdf_link)
 }
 
 /* The sensor is where the file has it on the child of its joint. */
-static struct pose pose_on_child(const struct sample *sample, const struct scene_joint *joint)
+static struct pose sampler_pose_on_child(const struct sampler_sample *sample, const struct scene_joint *joint)
 {
 	struct pose first = pose_mul(joint->sdf->in_world, sample->sensor->sdf->in_parent);
 	if (joint->child == SCENE_NONE)
@@ -158,21 +158,21 @@ static struct pose pose_on_child(const struct sample *sample, const struct scene
 	return pose_mul((struct pose){body->p, body->q}, in_body);
 }
 
-static void read_force_torque(const struct sample *sample)
+static void sampler_read_force_torque(const struct sampler_sample *sample)
 {
 	const struct sensor *sensor = sample->sensor;
 	const struct scene_joint *joint = &sample->from->scene->joints[sensor->joint];
 	const struct reaction *reaction = &sample->from->reactions[sensor->joint];
-	struct pose pose = pose_on_child(sample, joint);
+	struct pose pose = sampler_pose_on_child(sample, joint);
 	struct troupe_force_torque_reading reading = {measure_force_torque(sensor->sdf->settings->force_torque,
 		(struct troupe_wrench){reaction->force, reaction->torque},
-		scene_axis_anchor(sample->from->state, joint, false), &pose, rotation_of(sample, joint->sdf->child),
-		rotation_of(sample, joint->sdf->parent))};
+		scene_axis_anchor(sample->from->state, joint, false), &pose,
+		sampler_rotation_of(sample, joint->sdf->child), sampler_rotation_of(sample, joint->sdf->parent))};
 	SAMPLER_ADD(sample, 6, reading);
 }
 
 /* Fills in what the file says of the scan: everything except the sensor's pose. */
-static struct troupe_scan_reading scan_head(const struct scan_layout *layout, const struct sdf_signal *range)
+static struct troupe_scan_reading sampler_scan_head(const struct scan_layout *layout, const struct sdf_signal *range)
 {
 	const struct scan_axis *columns = &layout->columns, *rows = &layout->rows;
 	return (struct troupe_scan_reading){.columns = columns->count,
@@ -185,17 +185,18 @@ static struct troupe_scan_reading scan_head(const struct scan_layout *layout, co
 		.max_m = range->max};
 }
 
-static double *begin_scan(const struct sample *sample)
+static double *sampler_begin_scan(const struct sampler_sample *sample)
 {
 	const struct sensor *sensor = sample->sensor;
 	const struct sensor_scan *scan = &sample->from->sensors->scans.at[sensor->scan];
-	struct troupe_scan_reading *out = add(sample, sizeof *out + 2 * sizeof(double) * scan_count(&scan->layout));
-	*out = scan_head(&scan->layout, &sensor->sdf->settings->signals[0]);
+	struct troupe_scan_reading *out =
+		sampler_add(sample, sizeof *out + 2 * sizeof(double) * scan_count(&scan->layout));
+	*out = sampler_scan_head(&scan->layout, &sensor->sdf->settings->signals[0]);
 	out->sensor = pose_flat(sample->after.pose);
 	return &out->columns;
 }
 
-static void fill_scan(const struct sample *sample, double *numbers, uint32_t first, uint32_t count)
+static void sampler_fill_scan(const struct sampler_sample *sample, double *numbers, uint32_t first, uint32_t count)
 {
 	const struct sensor *sensor = sample->sensor;
 	const struct sdf_signal *signal = &sensor->sdf->settings->signals[0];
@@ -204,13 +205,14 @@ static void fill_scan(const struct sample *sample, double *numbers, uint32_t fir
 	scan_measure(sample->from->sensors->rays, scan->directions + first, count, sample->after.pose, signal,
 		sensor->sdf->settings->lidar->visibility_mask, ranges, ranges + scan_count(&scan->layout));
 	if (noise_matters(signal))
-		noise_apply_many(signal, key_of(sample, 0), &sample->noise, cache_of(sample, 0), first, ranges, count);
+		noise_apply_many(signal, sampler_key_of(sample, 0), &sample->noise, sampler_cache_of(sample, 0), first,
+			ranges, count);
 }
 
 /* --- cameras ------------------------------------------------------------------------------------------------------ */
 
 /* Without <intrinsics>: from the field of view, square pixels, the axis in the middle. */
-static struct reading_picture picture_head(const struct sensor *sensor)
+static struct reading_picture sampler_picture_head(const struct sensor *sensor)
 {
 	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
 	struct reading_picture head = {.width = camera->width,
@@ -231,14 +233,14 @@ static struct reading_picture picture_head(const struct sensor *sensor)
 	return head;
 }
 
-static size_t picture_bytes(uint32_t parts, size_t pixels)
+static size_t sampler_picture_bytes(uint32_t parts, size_t pixels)
 {
 	size_t bytes = sizeof(struct reading_picture) + (parts & SENSOR_DEPTH ? 4 * pixels : 0) +
 		       (parts & SENSOR_COLOUR ? 3 * pixels : 0) + (parts & SENSOR_LABELS ? 8 * pixels : 0);
 	return (bytes + 7) / 8 * 8;
 }
 
-static void store_colour(const float *from, size_t count, unsigned char *to)
+static void sampler_store_colour(const float *from, size_t count, unsigned char *to)
 {
 	for (size_t i = 0; i < count; i++) {
 		float value = from[i] < 0 ? 0 : from[i] > 1 ? 1 : from[i];
@@ -246,24 +248,25 @@ static void store_colour(const float *from, size_t count, unsigned char *to)
 	}
 }
 
-static double *begin_picture(const struct sample *sample)
+static double *sampler_begin_picture(const struct sampler_sample *sample)
 {
-	const struct reading_picture head = picture_head(sample->sensor);
-	size_t bytes = picture_bytes((uint32_t)head.parts, (size_t)head.width * (size_t)head.height);
-	return memcpy(add(sample, bytes), &head, sizeof head);
+	const struct reading_picture head = sampler_picture_head(sample->sensor);
+	size_t bytes = sampler_picture_bytes((uint32_t)head.parts, (size_t)head.width * (size_t)head.height);
+	return memcpy(sampler_add(sample, bytes), &head, sizeof head);
 }
 
-static void fill_colour(const struct sample *sample, float *colour, uint32_t first, uint32_t count, unsigned char *to)
+static void sampler_fill_colour(
+	const struct sampler_sample *sample, float *colour, uint32_t first, uint32_t count, unsigned char *to)
 {
 	struct sdf_signal signal = noise_open(sample->sensor->sdf->settings->cameras->noise);
 	signal.min = 0, signal.max = 1;
 	if (signal.noise.kind != SDF_NOISE_NONE)
-		noise_apply_floats(&signal, key_of(sample, 1), &sample->noise, NULL, 3 * (uint64_t)first, colour,
-			3 * (uint64_t)count);
-	store_colour(colour, 3 * (size_t)count, to);
+		noise_apply_floats(&signal, sampler_key_of(sample, 1), &sample->noise, NULL, 3 * (uint64_t)first,
+			colour, 3 * (uint64_t)count);
+	sampler_store_colour(colour, 3 * (size_t)count, to);
 }
 
-static void fill_picture(const struct sample *sample, double *numbers, uint32_t first, uint32_t count)
+static void sampler_fill_picture(const struct sampler_sample *sample, double *numbers, uint32_t first, uint32_t count)
 {
 	const struct sensor *sensor = sample->sensor;
 	const struct sensors *sensors = sample->from->sensors;
@@ -283,20 +286,20 @@ static void fill_picture(const struct sample *sample, double *numbers, uint32_t 
 		pose_mul(sample->after.pose, camera->in_sensor), &picture);
 	struct sdf_signal signal = noise_open(camera->noise);
 	if (depth && noise_matters(&signal))
-		noise_apply_floats(&signal, key_of(sample, 0), &sample->noise, NULL, first, depth, count);
+		noise_apply_floats(&signal, sampler_key_of(sample, 0), &sample->noise, NULL, first, depth, count);
 	if (picture.colour)
-		fill_colour(sample, picture.colour, first, count, (unsigned char *)colour);
+		sampler_fill_colour(sample, picture.colour, first, count, (unsigned char *)colour);
 	free(picture.colour);
 }
 
 /* A box for each model with a label of which some part is visible. */
-static void read_boxes(const struct sample *sample)
+static void sampler_read_boxes(const struct sampler_sample *sample)
 {
 	const struct sensor *sensor = sample->sensor;
 	const struct sensors *sensors = sample->from->sensors;
 	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
 	struct pose eye = pose_mul(sample->after.pose, camera->in_sensor);
-	struct reading_picture head = picture_head(sensor);
+	struct reading_picture head = sampler_picture_head(sensor);
 	size_t pixels = (size_t)camera->width * camera->height;
 	uint32_t *labels = mem_alloc(2 * pixels * sizeof *labels);
 	struct boxes_flat *boxes = mem_alloc(BOXES_MAX * sizeof *boxes);
@@ -308,7 +311,7 @@ static void read_boxes(const struct sample *sample)
 		boxes_full(sensors->rays, camera, eye, boxes, count);
 	if (camera->boxes == SDF_BOX_3D)
 		boxes_solid(sensors->rays, eye, boxes, count, solids);
-	struct reading_picture *first = add(sample, sizeof head + count * sizeof(struct reading_box));
+	struct reading_picture *first = sampler_add(sample, sizeof head + count * sizeof(struct reading_box));
 	*first = head;
 	struct reading_box *to = (struct reading_box *)(void *)(first + 1);
 	for (uint32_t i = 0; i < count; i++) {
@@ -324,7 +327,7 @@ static void read_boxes(const struct sample *sample)
 	free(solids);
 }
 
-static void read_logical_camera(const struct sample *sample)
+static void sampler_read_logical_camera(const struct sampler_sample *sample)
 {
 	const struct scene *scene = sample->from->scene;
 	const struct sdf_logical_camera *camera = sample->sensor->sdf->settings->logical_camera;
@@ -338,7 +341,7 @@ static void read_logical_camera(const struct sample *sample)
 		if (measure_frustum_holds(camera, eye, pose.p))
 			vec_push(&seen, (struct reading_model){(double)model->id, pose_mul(pose_inverse(eye), pose)});
 	}
-	struct pose *first = add(sample, sizeof eye + seen.count * sizeof *seen.at);
+	struct pose *first = sampler_add(sample, sizeof eye + seen.count * sizeof *seen.at);
 	*first = eye;
 	if (seen.count)
 		memcpy(first + 1, seen.at, seen.count * sizeof *seen.at);
@@ -347,7 +350,7 @@ static void read_logical_camera(const struct sample *sample)
 
 /* --- contacts ----------------------------------------------------------------------------------------------------- */
 
-static bool touches(const struct sample *sample, uint32_t geom)
+static bool sampler_touches(const struct sampler_sample *sample, uint32_t geom)
 {
 	const struct sensor *sensor = sample->sensor;
 	const struct sdf_contact *sdf = sensor->sdf->settings->contact;
@@ -359,17 +362,17 @@ static bool touches(const struct sample *sample, uint32_t geom)
 	return named;
 }
 
-static void read_contact(const struct sample *sample)
+static void sampler_read_contact(const struct sampler_sample *sample)
 {
 	const contact_notes *contacts = sample->from->contacts;
 	VEC(struct reading_contact) found = {0};
-	for (uint32_t i = 0; i < contacts->count && found.count < CONTACTS_MAX; i++) {
+	for (uint32_t i = 0; i < contacts->count && found.count < SAMPLER_CONTACTS_MAX; i++) {
 		const struct contact_note *note = &contacts->at[i];
-		if (touches(sample, note->geoms[0]) || touches(sample, note->geoms[1]))
+		if (sampler_touches(sample, note->geoms[0]) || sampler_touches(sample, note->geoms[1]))
 			vec_push(&found, (struct reading_contact){{note->geoms[0], note->geoms[1]}, note->position,
 						 note->normal, note->depth, note->force});
 	}
-	void *to = add(sample, found.count * sizeof *found.at);
+	void *to = sampler_add(sample, found.count * sizeof *found.at);
 	if (found.count)
 		memcpy(to, found.at, found.count * sizeof *found.at);
 	vec_free(&found);
@@ -378,44 +381,44 @@ static void read_contact(const struct sample *sample)
 /* begin: adds a reading and the numbers that are the same in all of it; fill: measures some of its rays or pixels. The
  * parts of a reading may be filled by several threads. */
 static const struct {
-	void (*read)(const struct sample *sample);
+	void (*read)(const struct sampler_sample *sample);
 	size_t bytes; /* of a reading that is one struct */
-	double *(*begin)(const struct sample *sample);
-	void (*fill)(const struct sample *sample, double *numbers, uint32_t first, uint32_t count);
-} kinds[] = {
-	[SDF_IMU] = {read_imu, sizeof(struct troupe_imu_reading)},
-	[SDF_FORCE_TORQUE] = {read_force_torque, sizeof(struct troupe_force_torque_reading)},
-	[SDF_ALTIMETER] = {read_altimeter, sizeof(struct troupe_altimeter_reading)},
-	[SDF_MAGNETOMETER] = {read_magnetometer, sizeof(struct troupe_magnetometer_reading)},
-	[SDF_AIR_PRESSURE] = {read_air_pressure, sizeof(struct troupe_air_pressure_reading)},
-	[SDF_AIR_SPEED] = {read_air_speed, sizeof(struct troupe_air_speed_reading)},
-	[SDF_NAVSAT] = {read_navsat, sizeof(struct troupe_navsat_reading)},
-	[SDF_LIDAR] = {.begin = begin_scan, .fill = fill_scan},
-	[SDF_GPU_LIDAR] = {.begin = begin_scan, .fill = fill_scan},
-	[SDF_CAMERA] = {.begin = begin_picture, .fill = fill_picture},
-	[SDF_WIDE_ANGLE_CAMERA] = {.begin = begin_picture, .fill = fill_picture},
-	[SDF_DEPTH_CAMERA] = {.begin = begin_picture, .fill = fill_picture},
-	[SDF_RGBD_CAMERA] = {.begin = begin_picture, .fill = fill_picture},
-	[SDF_SEGMENTATION_CAMERA] = {.begin = begin_picture, .fill = fill_picture},
-	[SDF_BOUNDINGBOX_CAMERA] = {read_boxes, 0},
-	[SDF_LOGICAL_CAMERA] = {read_logical_camera, 0},
-	[SDF_CONTACT] = {read_contact, 0},
+	double *(*begin)(const struct sampler_sample *sample);
+	void (*fill)(const struct sampler_sample *sample, double *numbers, uint32_t first, uint32_t count);
+} sampler_kinds[] = {
+	[SDF_IMU] = {sampler_read_imu, sizeof(struct troupe_imu_reading)},
+	[SDF_FORCE_TORQUE] = {sampler_read_force_torque, sizeof(struct troupe_force_torque_reading)},
+	[SDF_ALTIMETER] = {sampler_read_altimeter, sizeof(struct troupe_altimeter_reading)},
+	[SDF_MAGNETOMETER] = {sampler_read_magnetometer, sizeof(struct troupe_magnetometer_reading)},
+	[SDF_AIR_PRESSURE] = {sampler_read_air_pressure, sizeof(struct troupe_air_pressure_reading)},
+	[SDF_AIR_SPEED] = {sampler_read_air_speed, sizeof(struct troupe_air_speed_reading)},
+	[SDF_NAVSAT] = {sampler_read_navsat, sizeof(struct troupe_navsat_reading)},
+	[SDF_LIDAR] = {.begin = sampler_begin_scan, .fill = sampler_fill_scan},
+	[SDF_GPU_LIDAR] = {.begin = sampler_begin_scan, .fill = sampler_fill_scan},
+	[SDF_CAMERA] = {.begin = sampler_begin_picture, .fill = sampler_fill_picture},
+	[SDF_WIDE_ANGLE_CAMERA] = {.begin = sampler_begin_picture, .fill = sampler_fill_picture},
+	[SDF_DEPTH_CAMERA] = {.begin = sampler_begin_picture, .fill = sampler_fill_picture},
+	[SDF_RGBD_CAMERA] = {.begin = sampler_begin_picture, .fill = sampler_fill_picture},
+	[SDF_SEGMENTATION_CAMERA] = {.begin = sampler_begin_picture, .fill = sampler_fill_picture},
+	[SDF_BOUNDINGBOX_CAMERA] = {sampler_read_boxes, 0},
+	[SDF_LOGICAL_CAMERA] = {sampler_read_logical_camera, 0},
+	[SDF_CONTACT] = {sampler_read_contact, 0},
 	[SENSOR_KINDS - 1] = {NULL},
 };
-_Static_assert(ARRAY_LEN(kinds) == SENSOR_KINDS, "each kind has a row");
+_Static_assert(ARRAY_LEN(sampler_kinds) == SENSOR_KINDS, "each kind has a row");
 
-static bool is_lidar(const struct sensor *sensor)
+static bool sampler_is_lidar(const struct sensor *sensor)
 {
 	return sensor_kind_is_lidar(sensor->sdf->kind);
 }
 
-static bool is_camera(const struct sensor *sensor)
+static bool sampler_is_camera(const struct sensor *sensor)
 {
 	return sensor->group != SENSOR_SILENT && sensor_kind_of(sensor->sdf->kind)->picture;
 }
 
 /* Whether so many bytes are a head and then at most `max` items. */
-static bool is_list(size_t bytes, size_t head, size_t item, size_t max)
+static bool sampler_is_list(size_t bytes, size_t head, size_t item, size_t max)
 {
 	return bytes >= head && (bytes - head) % item == 0 && (bytes - head) / item <= max;
 }
@@ -425,44 +428,44 @@ bool sampler_may_have(const struct sensor *sensor, size_t bytes)
 	const struct sdf_settings *settings = sensor->sdf->settings;
 	size_t kind = (size_t)sensor->sdf->kind, expected = 0;
 	if (kind == SDF_LOGICAL_CAMERA)
-		return is_list(bytes, sizeof(struct pose), sizeof(struct reading_model), MODELS_SEEN_MAX);
+		return sampler_is_list(bytes, sizeof(struct pose), sizeof(struct reading_model), MODELS_SEEN_MAX);
 	if (kind == SDF_BOUNDINGBOX_CAMERA)
-		return is_list(bytes, sizeof(struct reading_picture), sizeof(struct reading_box), BOXES_MAX);
-	if (is_lidar(sensor)) {
+		return sampler_is_list(bytes, sizeof(struct reading_picture), sizeof(struct reading_box), BOXES_MAX);
+	if (sampler_is_lidar(sensor)) {
 		struct scan_layout layout = scan_layout(settings->lidar);
 		expected = sizeof(struct troupe_scan_reading) + 2 * sizeof(double) * scan_count(&layout);
-	} else if (is_camera(sensor))
-		expected = picture_bytes(sensor_kind_of(sensor->sdf->kind)->picture,
+	} else if (sampler_is_camera(sensor))
+		expected = sampler_picture_bytes(sensor_kind_of(sensor->sdf->kind)->picture,
 			(size_t)settings->cameras->width * settings->cameras->height);
 	else
-		expected = kinds[kind].bytes;
+		expected = sampler_kinds[kind].bytes;
 	return expected && bytes == expected;
 }
 
 bool sampler_has_shape(const struct sensor *sensor, const double *numbers)
 {
-	if (is_lidar(sensor)) {
+	if (sampler_is_lidar(sensor)) {
 		struct scan_layout layout = scan_layout(sensor->sdf->settings->lidar);
-		struct troupe_scan_reading head = scan_head(&layout, &sensor->sdf->settings->signals[0]);
+		struct troupe_scan_reading head = sampler_scan_head(&layout, &sensor->sdf->settings->signals[0]);
 		return !memcmp(numbers, &head, offsetof(struct troupe_scan_reading, sensor));
 	}
-	if (is_camera(sensor)) {
-		struct reading_picture head = picture_head(sensor);
+	if (sampler_is_camera(sensor)) {
+		struct reading_picture head = sampler_picture_head(sensor);
 		return !memcmp(numbers, &head, sizeof head);
 	}
 	return true;
 }
 
-static struct sample sample_of(const struct sampler *sampler, struct sensor *sensor)
+static struct sampler_sample sampler_sample_of(const struct sampler *sampler, struct sensor *sensor)
 {
-	struct sample sample = {.from = sampler,
+	struct sampler_sample sample = {.from = sampler,
 		.sensor = sensor,
 		.noise = {.index = sensor_sample(sampler->sensors, sensor, sampler->time_ns),
 			.time_ns = (uint64_t)sampler->time_ns,
 			.period_s = sensor_period_s(sampler->sensors, sensor)}};
 	if (sensor->link != SCENE_NONE) {
-		sample.before = motion_of(sampler, sensor, false);
-		sample.after = sampler->moved ? motion_of(sampler, sensor, true) : sample.before;
+		sample.before = sampler_motion_of(sampler, sensor, false);
+		sample.after = sampler->moved ? sampler_motion_of(sampler, sensor, true) : sample.before;
 	}
 	return sample;
 }
@@ -470,21 +473,22 @@ static struct sample sample_of(const struct sampler *sampler, struct sensor *sen
 void sampler_read(const struct sampler *sampler, struct sensor *sensor, struct readings *ret_readings)
 {
 	size_t kind = (size_t)sensor->sdf->kind;
-	if (!kinds[kind].read && !kinds[kind].fill)
+	if (!sampler_kinds[kind].read && !sampler_kinds[kind].fill)
 		return;
-	struct sample sample = sample_of(sampler, sensor);
+	struct sampler_sample sample = sampler_sample_of(sampler, sensor);
 	sample.readings = ret_readings;
-	if (kinds[kind].fill)
-		kinds[kind].fill(&sample, kinds[kind].begin(&sample), 0, sensor_samples(sampler->sensors, sensor));
+	if (sampler_kinds[kind].fill)
+		sampler_kinds[kind].fill(
+			&sample, sampler_kinds[kind].begin(&sample), 0, sensor_samples(sampler->sensors, sensor));
 	else
-		kinds[kind].read(&sample);
+		sampler_kinds[kind].read(&sample);
 }
 
 void sampler_begin(const struct sampler *sampler, struct sensor *sensor, struct readings *ret_readings)
 {
-	struct sample sample = sample_of(sampler, sensor);
+	struct sampler_sample sample = sampler_sample_of(sampler, sensor);
 	sample.readings = ret_readings;
-	(void)kinds[sensor->sdf->kind].begin(&sample);
+	(void)sampler_kinds[sensor->sdf->kind].begin(&sample);
 }
 
 /* A copy of the sensor without its caches, because several threads measure with it. */
@@ -495,6 +499,6 @@ void sampler_fill(
 	own.caches = NULL;
 	uint64_t samples = sensor_samples(sampler->sensors, sensor);
 	uint32_t first = (uint32_t)(samples * slice / slices), end = (uint32_t)(samples * (slice + 1) / slices);
-	const struct sample sample = sample_of(sampler, &own);
-	kinds[own.sdf->kind].fill(&sample, numbers, first, end - first);
+	const struct sampler_sample sample = sampler_sample_of(sampler, &own);
+	sampler_kinds[own.sdf->kind].fill(&sample, numbers, first, end - first);
 }

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-static struct scan_axis axis_of(const struct sdf_scan *scan)
+static struct scan_axis scan_axis_of(const struct sdf_scan *scan)
 {
 	double numbers = floor(scan->samples * scan->resolution);
 	uint32_t count = numbers < 1 ? 1 : (uint32_t)MIN(numbers, (double)SDF_RAYS_MAX);
@@ -18,13 +18,13 @@ static struct scan_axis axis_of(const struct sdf_scan *scan)
 
 struct scan_layout scan_layout(const struct sdf_lidar *lidar)
 {
-	return (struct scan_layout){axis_of(&lidar->horizontal), axis_of(&lidar->vertical)};
+	return (struct scan_layout){scan_axis_of(&lidar->horizontal), scan_axis_of(&lidar->vertical)};
 }
 
 void scan_directions(const struct scan_layout *layout, struct vec3 *directions)
 {
 	const struct scan_axis *columns = &layout->columns, *rows = &layout->rows;
-	struct turn {
+	struct scan_turn {
 		double sin, cos;
 	} *turns = mem_alloc(columns->count * sizeof *turns), up;
 	for (uint32_t c = 0; c < columns->count; c++)
@@ -37,16 +37,16 @@ void scan_directions(const struct scan_layout *layout, struct vec3 *directions)
 	free(turns);
 }
 
-enum { CHUNK = 256 }; /* rays that are cast in one call: they and their hits stay in the cache */
+enum { SCAN_CHUNK = 256 }; /* rays that are cast in one call: they and their hits stay in the cache */
 
 void scan_measure(const struct rays *rays, const struct vec3 *directions, uint32_t count, struct pose sensor,
 	const struct sdf_signal *range, uint32_t visibility_mask, double *ranges, double *intensities)
 {
-	struct ray cast[CHUNK];
-	struct ray_hit hits[CHUNK];
+	struct ray cast[SCAN_CHUNK];
+	struct ray_hit hits[SCAN_CHUNK];
 	struct mat3 m = quat_matrix(sensor.q);
-	for (uint32_t first = 0; first < count; first += CHUNK) {
-		uint32_t some = MIN(count - first, (uint32_t)CHUNK);
+	for (uint32_t first = 0; first < count; first += SCAN_CHUNK) {
+		uint32_t some = MIN(count - first, (uint32_t)SCAN_CHUNK);
 		for (uint32_t i = 0; i < some; i++) {
 			struct vec3 d = directions[first + i];
 			struct vec3 turned = {m.m[0][0] * d.x + m.m[0][1] * d.y + m.m[0][2] * d.z,

@@ -42,7 +42,7 @@ enum sensor_group sensor_group_of(const struct sdf_sensor *sensor)
 
 /* --- compiling ---------------------------------------------------------------------------------------------------- */
 
-static uint32_t rate_of(struct sensors *sensors, double hz)
+static uint32_t sensor_rate_of(struct sensors *sensors, double hz)
 {
 	uint64_t micro_hz = hz > 0 ? MAX((uint64_t)llround(hz * 1e6), UINT64_C(1)) : 0;
 	for (uint32_t i = 0; i < sensors->rates.count; i++)
@@ -52,24 +52,25 @@ static uint32_t rate_of(struct sensors *sensors, double hz)
 	return sensors->rates.count - 1;
 }
 
-static bool same_axis(const struct sdf_scan *a, const struct sdf_scan *b)
+static bool sensor_same_axis(const struct sdf_scan *a, const struct sdf_scan *b)
 {
 	return a->samples == b->samples && a->resolution == b->resolution && a->min_rad == b->min_rad &&
 	       a->max_rad == b->max_rad;
 }
 
-static uint32_t scan_of(struct sensors *sensors, const struct sdf_lidar *lidar)
+static uint32_t sensor_scan_of(struct sensors *sensors, const struct sdf_lidar *lidar)
 {
 	for (uint32_t i = 0; i < sensors->scans.count; i++) {
 		const struct sdf_lidar *other = &sensors->scans.at[i].lidar;
-		if (same_axis(&lidar->horizontal, &other->horizontal) && same_axis(&lidar->vertical, &other->vertical))
+		if (sensor_same_axis(&lidar->horizontal, &other->horizontal) &&
+			sensor_same_axis(&lidar->vertical, &other->vertical))
 			return i;
 	}
 	vec_push(&sensors->scans, (struct sensor_scan){.lidar = *lidar, .layout = scan_layout(lidar)});
 	return sensors->scans.count - 1;
 }
 
-static uint32_t lens_of(struct sensors *sensors, const struct sdf_camera *camera, bool wide)
+static uint32_t sensor_lens_of(struct sensors *sensors, const struct sdf_camera *camera, bool wide)
 {
 	struct sensor_lens lens = {.wide = wide};
 	lens.camera = *camera;
@@ -86,7 +87,7 @@ static uint32_t lens_of(struct sensors *sensors, const struct sdf_camera *camera
 }
 
 /* The scene's joint for a joint of the file; SCENE_NONE: it connects links of one body. */
-static uint32_t find_joint(const struct scene *scene, uint32_t model, const struct sdf_joint *sdf)
+static uint32_t sensor_find_joint(const struct scene *scene, uint32_t model, const struct sdf_joint *sdf)
 {
 	const struct scene_model *m = &scene->models[model];
 	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
@@ -95,7 +96,7 @@ static uint32_t find_joint(const struct scene *scene, uint32_t model, const stru
 	return SCENE_NONE;
 }
 
-static bool walks(const struct sdf_settings *settings)
+static bool sensor_walks(const struct sdf_settings *settings)
 {
 	bool found = false;
 	for (uint32_t i = 0; i < settings->signal_count; i++)
@@ -103,40 +104,41 @@ static bool walks(const struct sdf_settings *settings)
 	return found;
 }
 
-static struct pose first_pose(const struct scene *scene, uint32_t link)
+static struct pose sensor_first_pose(const struct scene *scene, uint32_t link)
 {
 	const struct scene_link *l = &scene->links[link];
 	return l->body == SCENE_NONE ? l->reference : pose_mul(scene->bodies[l->body].reference, l->reference);
 }
 
 /* The rotation of the frame that an IMU names, at the beginning: of the world, of the sensor, or of a link. */
-static struct quat named_frame(const struct scene *scene, const struct sensor *sensor, const char *name)
+static struct quat sensor_named_frame(const struct scene *scene, const struct sensor *sensor, const char *name)
 {
 	uint32_t link = *name ? scene_find_link(scene, sensor->model, name) : SCENE_NONE;
 	if (!strcmp(name, "world"))
 		return QUAT_IDENTITY;
-	return link == SCENE_NONE ? sensor->first.q : first_pose(scene, link).q;
+	return link == SCENE_NONE ? sensor->first.q : sensor_first_pose(scene, link).q;
 }
 
 /* An IMU's reference is that of the file's gravity and place on the globe, and not of those that commands gave: in a
  * resumed run, and on other machines, the sensor is made after these commands. */
-static void place(const struct scene *scene, struct sensor *sensor)
+static void sensor_place_one(const struct scene *scene, struct sensor *sensor)
 {
 	const struct sdf_imu *imu = sensor->sdf->settings->imu;
-	sensor->first = pose_mul(first_pose(scene, sensor->link), sensor->sdf->in_parent);
+	sensor->first = pose_mul(sensor_first_pose(scene, sensor->link), sensor->sdf->in_parent);
 	if (sensor->sdf->kind != SDF_IMU)
 		return;
 	struct earth earth = earth_of(&sensor->surroundings->earth);
 	sensor->reference = measure_imu_reference(imu, &earth, scene->sdf->gravity, sensor->first.q,
-		named_frame(scene, sensor, imu->rpy_frame), named_frame(scene, sensor, imu->x_axis_frame));
+		sensor_named_frame(scene, sensor, imu->rpy_frame),
+		sensor_named_frame(scene, sensor, imu->x_axis_frame));
 }
 
-static bool waits(const struct sdf_sensor *sdf)
+static bool sensor_waits(const struct sdf_sensor *sdf)
 {
 	return sdf->settings->camera_count == 1 && sdf->settings->cameras->triggered;
 }
 
-static void make(struct sensors *sensors, uint32_t model, const struct sdf_sensor *sdf, struct sensor *out)
+static void sensor_make(struct sensors *sensors, uint32_t model, const struct sdf_sensor *sdf, struct sensor *out)
 {
 	const struct scene *scene = sensors->scene;
 	const struct scene_model *m = &scene->models[model];
@@ -152,19 +154,19 @@ static void make(struct sensors *sensors, uint32_t model, const struct sdf_senso
 		.model = model,
 		.index = set->count,
 		.link = linked ? m->link_first + (sdf->link - world->models.at[m->sdf].link_first) : SCENE_NONE,
-		.joint = linked ? SCENE_NONE : find_joint(scene, model, &world->joints.at[sdf->joint]),
-		.waits = waits(sdf),
-		.rate = rate_of(sensors, waits(sdf) ? 0 : sdf->update_rate)};
+		.joint = linked ? SCENE_NONE : sensor_find_joint(scene, model, &world->joints.at[sdf->joint]),
+		.waits = sensor_waits(sdf),
+		.rate = sensor_rate_of(sensors, sensor_waits(sdf) ? 0 : sdf->update_rate)};
 	out->name = arena_printf(&set->arena, "%s::%s",
 		linked ? world->links.at[sdf->link].scoped : world->joints.at[sdf->joint].scoped, sdf->name);
 	out->topic = topic ? topic : sensor_name_path(&set->arena, scene, world, sdf);
 	if (linked)
-		place(scene, out);
+		sensor_place_one(scene, out);
 	if (sensor_kind_is_lidar(sdf->kind))
-		out->scan = scan_of(sensors, sdf->settings->lidar);
+		out->scan = sensor_scan_of(sensors, sdf->settings->lidar);
 	else if (sensor_kind_of(sdf->kind)->picture && sdf->settings->camera_count)
-		out->scan = lens_of(sensors, sdf->settings->cameras, sdf->kind == SDF_WIDE_ANGLE_CAMERA);
-	out->caches = walks(sdf->settings) ? mem_alloc(SENSOR_KIND_SIGNALS_MAX * sizeof *out->caches) : NULL;
+		out->scan = sensor_lens_of(sensors, sdf->settings->cameras, sdf->kind == SDF_WIDE_ANGLE_CAMERA);
+	out->caches = sensor_walks(sdf->settings) ? mem_alloc(SENSOR_KIND_SIGNALS_MAX * sizeof *out->caches) : NULL;
 	if (sdf->kind == SDF_FORCE_TORQUE && out->joint == SCENE_NONE)
 		out->group = SENSOR_SILENT; /* its joint moves nothing */
 	sensors->forces += out->group == SENSOR_OF_FORCES;
@@ -174,14 +176,15 @@ static void make(struct sensors *sensors, uint32_t model, const struct sdf_senso
 }
 
 /* Whether the sensor belongs to the model, or to a model nested in it. */
-static bool belongs(const struct sdf_world *world, const struct sdf_model *model, const struct sdf_sensor *sensor)
+static bool sensor_belongs(
+	const struct sdf_world *world, const struct sdf_model *model, const struct sdf_sensor *sensor)
 {
 	return sensor->link != SDF_NONE ? sensor->link - model->link_first < model->link_count
 					: sensor->joint - model->joint_first < model->joint_count &&
 						  world->joints.at[sensor->joint].model != SDF_NONE;
 }
 
-static void add_set(struct sensors *sensors, uint32_t model)
+static void sensor_add_set(struct sensors *sensors, uint32_t model)
 {
 	const struct scene_model *m = &sensors->scene->models[model];
 	struct sensor_set *set = &sensors->sets[model];
@@ -191,12 +194,12 @@ static void add_set(struct sensors *sensors, uint32_t model)
 		return;
 	const struct sdf_world *world = m->from;
 	for (uint32_t i = 0; i < world->sensors.count; i++)
-		count += belongs(world, &world->models.at[m->sdf], &world->sensors.at[i]);
+		count += sensor_belongs(world, &world->models.at[m->sdf], &world->sensors.at[i]);
 	count = MIN(count, SENSORS_MAX - sensors->count);
 	set->at = count ? mem_alloc(count * sizeof *set->at) : NULL;
 	for (uint32_t i = 0; set->count < count; i++)
-		if (belongs(world, &world->models.at[m->sdf], &world->sensors.at[i])) {
-			make(sensors, model, &world->sensors.at[i], &set->at[set->count]);
+		if (sensor_belongs(world, &world->models.at[m->sdf], &world->sensors.at[i])) {
+			sensor_make(sensors, model, &world->sensors.at[i], &set->at[set->count]);
 			set->count++;
 		}
 	sensors->count += count;
@@ -204,7 +207,7 @@ static void add_set(struct sensors *sensors, uint32_t model)
 		indices_add(&sensors->statics, model);
 }
 
-static void unwant(struct sensors *sensors, struct sensor *sensor)
+static void sensor_unwant(struct sensors *sensors, struct sensor *sensor)
 {
 	sensors->epoch += sensor->wanted;
 	sensors->wanted -= sensor->wanted;
@@ -236,11 +239,11 @@ void sensors_use(struct sensors *sensors, struct sensor *sensor)
 	sensors_want(sensors, sensor);
 }
 
-static void drop_set(struct sensors *sensors, uint32_t model)
+static void sensor_drop_set(struct sensors *sensors, uint32_t model)
 {
 	struct sensor_set *set = &sensors->sets[model];
 	for (uint32_t i = 0; i < set->count; i++) {
-		unwant(sensors, &set->at[i]);
+		sensor_unwant(sensors, &set->at[i]);
 		sensors_hold(sensors, &set->at[i], false);
 		sensors->forces -= set->at[i].group == SENSOR_OF_FORCES;
 		sensors->contacts -= set->at[i].sdf->kind == SDF_CONTACT;
@@ -265,9 +268,9 @@ void sensors_update(struct sensors *sensors)
 		uint64_t serial = there ? scene->models[m].serial : 0;
 		if (sensors->sets[m].serial == serial)
 			continue;
-		drop_set(sensors, m);
+		sensor_drop_set(sensors, m);
 		if (serial)
-			add_set(sensors, m);
+			sensor_add_set(sensors, m);
 	}
 }
 
@@ -284,7 +287,7 @@ void sensors_destroy(struct sensors *sensors)
 	if (!sensors)
 		return;
 	for (uint32_t m = 0; m < sensors->room; m++)
-		drop_set(sensors, m);
+		sensor_drop_set(sensors, m);
 	free(sensors->sets);
 	for (uint32_t i = 0; i < sensors->scans.count; i++)
 		free(sensors->scans.at[i].directions);
@@ -373,7 +376,7 @@ void sensors_want_none(struct sensors *sensors)
 	for (uint32_t m = 0; m < sensors->room && sensors->wanted; m++)
 		for (uint32_t i = 0; i < sensors->sets[m].count; i++)
 			if (!sensors->sets[m].at[i].last && !sensors->sets[m].at[i].used)
-				unwant(sensors, &sensors->sets[m].at[i]);
+				sensor_unwant(sensors, &sensors->sets[m].at[i]);
 }
 
 void sensors_want_all(struct sensors *sensors)
@@ -388,7 +391,7 @@ void sensors_want_all(struct sensors *sensors)
 /* --- time --------------------------------------------------------------------------------------------------------- */
 
 /* Samples that are due at or before a time; 0 at a time before 0. */
-static uint64_t samples_until(uint64_t micro_hz, int64_t time_ns)
+static uint64_t sensor_samples_until(uint64_t micro_hz, int64_t time_ns)
 {
 	return time_ns < 0 ? 0 : (uint64_t)((unsigned __int128)(uint64_t)time_ns * micro_hz / NS_MICRO_HZ) + 1;
 }
@@ -400,7 +403,7 @@ int64_t sensor_time_ns(double time_s)
 
 bool sensor_rate_is_due(uint64_t micro_hz, int64_t after_ns, int64_t until_ns)
 {
-	return !micro_hz || samples_until(micro_hz, until_ns) > samples_until(micro_hz, after_ns);
+	return !micro_hz || sensor_samples_until(micro_hz, until_ns) > sensor_samples_until(micro_hz, after_ns);
 }
 
 /* The first time after this one at which a sample is due. */
@@ -408,7 +411,7 @@ static int64_t sensor_rate_next_ns(uint64_t micro_hz, int64_t after_ns)
 {
 	if (!micro_hz)
 		return after_ns + 1;
-	unsigned __int128 at = (unsigned __int128)samples_until(micro_hz, after_ns) * NS_MICRO_HZ;
+	unsigned __int128 at = (unsigned __int128)sensor_samples_until(micro_hz, after_ns) * NS_MICRO_HZ;
 	unsigned __int128 ns = (at + micro_hz - 1) / micro_hz;
 	return ns < INT64_MAX ? (int64_t)ns : INT64_MAX;
 }
@@ -422,7 +425,7 @@ int64_t sensors_next_ns(const struct sensors *sensors, int64_t after_ns)
 	return next;
 }
 
-static double step_s(const struct sensors *sensors)
+static double sensor_step_s(const struct sensors *sensors)
 {
 	return sensors->scene->step_s;
 }
@@ -432,14 +435,14 @@ uint64_t sensor_sample(const struct sensors *sensors, const struct sensor *senso
 	uint64_t micro_hz = sensors->rates.at[sensor->rate].micro_hz;
 	if (time_ns < 0)
 		return 0;
-	return micro_hz ? samples_until(micro_hz, time_ns) - 1
-			: (uint64_t)llround((double)time_ns * 1e-9 / step_s(sensors));
+	return micro_hz ? sensor_samples_until(micro_hz, time_ns) - 1
+			: (uint64_t)llround((double)time_ns * 1e-9 / sensor_step_s(sensors));
 }
 
 double sensor_period_s(const struct sensors *sensors, const struct sensor *sensor)
 {
 	uint64_t micro_hz = sensors->rates.at[sensor->rate].micro_hz;
-	return micro_hz ? 1e6 / (double)micro_hz : step_s(sensors);
+	return micro_hz ? 1e6 / (double)micro_hz : sensor_step_s(sensors);
 }
 
 /* The rays are made when a sensor that sees first measures, because most runs have no subscriber for one. */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static double least_range(const double *numbers)
+static double summary_least_range(const double *numbers)
 {
 	const struct troupe_scan_reading *scan = READINGS_AS(troupe_scan_reading, numbers);
 	const double *ranges = (const double *)(const void *)(scan + 1);
@@ -17,7 +17,7 @@ static double least_range(const double *numbers)
 	return isfinite(least) ? least : (double)NAN;
 }
 
-static void sum_up_contacts(const double *numbers, size_t bytes, double summary[2])
+static void summary_sum_up_contacts(const double *numbers, size_t bytes, double summary[2])
 {
 	const struct reading_contact *contacts = READINGS_AS(reading_contact, numbers);
 	size_t count = bytes / sizeof *contacts;
@@ -27,7 +27,7 @@ static void sum_up_contacts(const double *numbers, size_t bytes, double summary[
 }
 
 /* The columns are the first numbers of the reading; of an IMU those from its orientation on. */
-static void copy(enum sdf_sensor_kind kind, const double *numbers, double summary[SENSOR_KIND_COLUMNS_MAX])
+static void summary_copy(enum sdf_sensor_kind kind, const double *numbers, double summary[SENSOR_KIND_COLUMNS_MAX])
 {
 	const struct troupe_imu_reading *imu = kind == SDF_IMU ? READINGS_AS(troupe_imu_reading, numbers) : NULL;
 	memcpy(summary, imu ? &imu->orientation.w : numbers, sensor_kind_column_count(kind) * sizeof *summary);
@@ -42,9 +42,9 @@ void summary_make(
 	for (int i = 0; i < SENSOR_KIND_COLUMNS_MAX; i++)
 		numbers[i] = NAN;
 	if (sensor_kind_is_lidar(reading->kind))
-		numbers[0] = least_range(from);
+		numbers[0] = summary_least_range(from);
 	else if (reading->kind == SDF_CONTACT)
-		sum_up_contacts(from, reading->count, numbers);
+		summary_sum_up_contacts(from, reading->count, numbers);
 	else
-		copy(reading->kind, from, numbers);
+		summary_copy(reading->kind, from, numbers);
 }

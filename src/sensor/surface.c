@@ -23,13 +23,13 @@ struct surface {
 
 /* --- triangles ---------------------------------------------------------------------------------------------------- */
 
-static struct vec3 grid_point(const struct trimesh_grid *grid, uint32_t row, uint32_t column)
+static struct vec3 sensor_surface_grid_point(const struct trimesh_grid *grid, uint32_t row, uint32_t column)
 {
 	return (struct vec3){grid->origin.x + grid->dx * column, grid->origin.y - grid->dy * row,
 		grid->origin.z + (double)grid->z[(size_t)row * grid->columns + column]};
 }
 
-static void get_triangle(const struct surface *surface, uint32_t part, struct vec3 corners[3])
+static void sensor_surface_get_triangle(const struct surface *surface, uint32_t part, struct vec3 corners[3])
 {
 	static const uint32_t at[2][3][2] = {{{0, 0}, {1, 0}, {0, 1}}, {{1, 1}, {0, 1}, {1, 0}}};
 	const struct trimesh_grid *grid = &surface->grid;
@@ -40,10 +40,10 @@ static void get_triangle(const struct surface *surface, uint32_t part, struct ve
 	}
 	uint32_t cell = part / 2, row = cell / (grid->columns - 1), column = cell % (grid->columns - 1);
 	for (int k = 0; k < 3; k++)
-		corners[k] = grid_point(grid, row + at[part % 2][k][0], column + at[part % 2][k][1]);
+		corners[k] = sensor_surface_grid_point(grid, row + at[part % 2][k][0], column + at[part % 2][k][1]);
 }
 
-static struct vec3 normal_of(const struct vec3 corners[3])
+static struct vec3 sensor_surface_normal_of(const struct vec3 corners[3])
 {
 	return vec3_cross(vec3_sub(corners[1], corners[0]), vec3_sub(corners[2], corners[0]));
 }
@@ -51,59 +51,60 @@ static struct vec3 normal_of(const struct vec3 corners[3])
 struct vec3 surface_normal(const struct surface *surface, uint32_t part)
 {
 	struct vec3 corners[3];
-	get_triangle(surface, part, corners);
-	return normal_of(corners);
+	sensor_surface_get_triangle(surface, part, corners);
+	return sensor_surface_normal_of(corners);
 }
 
 /* --- boxes -------------------------------------------------------------------------------------------------------- */
 
 /* The cells of a block: [first, end). */
-struct block {
+struct sensor_surface_block {
 	uint32_t row, row_end, column, column_end;
 };
 
-static struct block block_at(const struct surface *surface, uint32_t item)
+static struct sensor_surface_block sensor_surface_block_at(const struct surface *surface, uint32_t item)
 {
 	const struct trimesh_grid *grid = &surface->grid;
 	uint32_t row = item / surface->block_columns * BLOCK, column = item % surface->block_columns * BLOCK;
-	return (struct block){row, MIN(row + BLOCK, grid->rows - 1), column, MIN(column + BLOCK, grid->columns - 1)};
+	return (struct sensor_surface_block){
+		row, MIN(row + BLOCK, grid->rows - 1), column, MIN(column + BLOCK, grid->columns - 1)};
 }
 
-static struct aabb box_of(const struct surface *surface, uint32_t item)
+static struct aabb sensor_surface_box_of(const struct surface *surface, uint32_t item)
 {
 	struct aabb box = AABB_NONE;
 	if (surface->grid.columns) {
-		struct block block = block_at(surface, item);
+		struct sensor_surface_block block = sensor_surface_block_at(surface, item);
 		for (uint32_t r = block.row; r <= block.row_end; r++)
 			for (uint32_t c = block.column; c <= block.column_end; c++) {
-				struct vec3 p = grid_point(&surface->grid, r, c);
+				struct vec3 p = sensor_surface_grid_point(&surface->grid, r, c);
 				box = aabb_join(box, (struct aabb){p, p});
 			}
 	} else {
 		struct vec3 corners[3];
-		get_triangle(surface, item, corners);
+		sensor_surface_get_triangle(surface, item, corners);
 		for (int k = 0; k < 3; k++)
 			box = aabb_join(box, (struct aabb){corners[k], corners[k]});
 	}
 	return box;
 }
 
-static double reach_of(const struct aabb *box)
+static double sensor_surface_reach_of(const struct aabb *box)
 {
 	struct vec3 far = vec3_max(vec3_scale(box->lo, -1), box->hi);
 	return fmax(fmax(fmax(far.x, far.y), far.z), fmax(fmax(box->hi.x, box->hi.y), box->hi.z));
 }
 
-static void build(struct surface *surface, struct tree_maker *maker, uint32_t items)
+static void sensor_surface_build(struct surface *surface, struct tree_maker *maker, uint32_t items)
 {
 	struct tree_box *boxes = mem_alloc(((size_t)items + 1) * sizeof *boxes);
 	struct aabb all = AABB_NONE;
 	for (uint32_t i = 0; i < items; i++)
-		all = aabb_join(all, box_of(surface, i));
+		all = aabb_join(all, sensor_surface_box_of(surface, i));
 	surface->box = all;
-	surface->margin = tree_margin(reach_of(&all));
+	surface->margin = tree_margin(sensor_surface_reach_of(&all));
 	for (uint32_t i = 0; i < items; i++) {
-		struct aabb box = aabb_grow(box_of(surface, i), surface->margin);
+		struct aabb box = aabb_grow(sensor_surface_box_of(surface, i), surface->margin);
 		boxes[i] = (struct tree_box){{(float)box.lo.x, (float)box.lo.y, (float)box.lo.z},
 			{(float)box.hi.x, (float)box.hi.y, (float)box.hi.z}};
 	}
@@ -116,7 +117,7 @@ struct surface *surface_of_mesh(struct tree_maker *maker, const struct mesh *mes
 {
 	struct surface *surface = mem_alloc(sizeof *surface);
 	surface->mesh = mesh;
-	build(surface, maker, mesh->corners.count / 3);
+	sensor_surface_build(surface, maker, mesh->corners.count / 3);
 	return surface;
 }
 
@@ -125,7 +126,7 @@ struct surface *surface_of_grid(struct tree_maker *maker, struct trimesh_grid gr
 	struct surface *surface = mem_alloc(sizeof *surface);
 	surface->grid = grid;
 	surface->block_columns = (grid.columns - 1 + BLOCK - 1) / BLOCK;
-	build(surface, maker, surface->block_columns * ((grid.rows - 1 + BLOCK - 1) / BLOCK));
+	sensor_surface_build(surface, maker, surface->block_columns * ((grid.rows - 1 + BLOCK - 1) / BLOCK));
 	return surface;
 }
 
@@ -151,23 +152,23 @@ const struct vec3 *surface_points(const struct surface *surface, uint32_t *ret_c
 
 /* --- searching ---------------------------------------------------------------------------------------------------- */
 
-struct search {
+struct sensor_surface_search {
 	const struct surface *surface;
 	struct surface_rays *rays;
 	double start[TREE_LANES]; /* where the ray of the tree begins */
 };
 
-static void try_triangle(const struct search *search, uint32_t part, uint32_t lane)
+static void sensor_surface_try_triangle(const struct sensor_surface_search *search, uint32_t part, uint32_t lane)
 {
 	struct surface_rays *rays = search->rays;
 	struct line line = {{rays->origin[0][lane], rays->origin[1][lane], rays->origin[2][lane]},
 		{rays->direction[0][lane], rays->direction[1][lane], rays->direction[2][lane]}};
 	struct vec3 corners[3];
 	double t;
-	get_triangle(search->surface, part, corners);
+	sensor_surface_get_triangle(search->surface, part, corners);
 	if (!pierce_triangle(line, corners, &t) || !(t >= rays->min[lane] && t <= rays->best[lane]))
 		return;
-	if (!rays->both_sides && vec3_dot(normal_of(corners), line.direction) > 0)
+	if (!rays->both_sides && vec3_dot(sensor_surface_normal_of(corners), line.direction) > 0)
 		return;
 	if (rays->part[lane] != SURFACE_NONE && t == rays->best[lane] && part > rays->part[lane])
 		return;
@@ -175,27 +176,27 @@ static void try_triangle(const struct search *search, uint32_t part, uint32_t la
 	rays->part[lane] = part;
 }
 
-static void try_item(const struct search *search, uint32_t item, uint32_t lane)
+static void sensor_surface_try_item(const struct sensor_surface_search *search, uint32_t item, uint32_t lane)
 {
 	if (!search->surface->grid.columns) {
-		try_triangle(search, item, lane);
+		sensor_surface_try_triangle(search, item, lane);
 		return;
 	}
-	struct block block = block_at(search->surface, item);
+	struct sensor_surface_block block = sensor_surface_block_at(search->surface, item);
 	for (uint32_t r = block.row; r < block.row_end; r++)
 		for (uint32_t c = block.column; c < block.column_end; c++) {
 			uint32_t cell = r * (search->surface->grid.columns - 1) + c;
-			try_triangle(search, 2 * cell, lane);
-			try_triangle(search, 2 * cell + 1, lane);
+			sensor_surface_try_triangle(search, 2 * cell, lane);
+			sensor_surface_try_triangle(search, 2 * cell + 1, lane);
 		}
 }
 
-static void meet(void *ctx, uint32_t item, const int32_t *valid, float *far)
+static void sensor_surface_meet(void *ctx, uint32_t item, const int32_t *valid, float *far)
 {
-	const struct search *search = ctx;
+	const struct sensor_surface_search *search = ctx;
 	for (uint32_t lane = 0; lane < TREE_LANES; lane++)
 		if (valid[lane]) {
-			try_item(search, item, lane);
+			sensor_surface_try_item(search, item, lane);
 			if (search->rays->part[lane] != SURFACE_NONE)
 				far[lane] = search->rays->any
 						    ? -1
@@ -204,7 +205,8 @@ static void meet(void *ctx, uint32_t item, const int32_t *valid, float *far)
 }
 
 /* Cuts the ray to the part in the surface's box, so that its origin is near the surface. False: it passes by. */
-static bool cut(struct search *search, const struct surface_rays *rays, uint32_t lane, struct tree_rays *ret_cut)
+static bool sensor_surface_cut(
+	struct sensor_surface_search *search, const struct surface_rays *rays, uint32_t lane, struct tree_rays *ret_cut)
 {
 	const struct aabb *box = &search->surface->box;
 	struct vec3 half = vec3_scale(vec3_sub(box->hi, box->lo), 0.5), middle = vec3_add(box->lo, half);
@@ -224,16 +226,16 @@ static bool cut(struct search *search, const struct surface_rays *rays, uint32_t
 
 void surface_search(const struct surface *surface, struct surface_rays *rays)
 {
-	struct search search = {.surface = surface, .rays = rays};
+	struct sensor_surface_search search = {.surface = surface, .rays = rays};
 	struct tree_rays cuts;
 	bool any = false;
 	for (uint32_t lane = 0; lane < TREE_LANES; lane++) {
 		rays->part[lane] = SURFACE_NONE;
-		bool in = rays->valid[lane] && cut(&search, rays, lane, &cuts);
+		bool in = rays->valid[lane] && sensor_surface_cut(&search, rays, lane, &cuts);
 		if (!in)
 			tree_rays_skip(&cuts, lane);
 		any |= in;
 	}
 	if (any)
-		tree_search(surface->tree, &cuts, meet, &search);
+		tree_search(surface->tree, &cuts, sensor_surface_meet, &search);
 }

@@ -65,13 +65,13 @@ struct tree {
 	uint32_t count;
 };
 
-struct search { /* what Embree hands through to meet_items() */
+struct tree_search { /* what Embree hands through to tree_meet_items() */
 	struct embree_query query;
 	tree_meet_fn *meet;
 	void *ctx;
 };
 
-static troupe_status load(struct library *call, struct troupe_error *error)
+static troupe_status tree_load(struct library *call, struct troupe_error *error)
 {
 	void *library = dlopen(EMBREE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (!library)
@@ -97,13 +97,13 @@ bool tree_available(void)
 	struct library call;
 	int now = atomic_load(&known);
 	if (!now) {
-		now = load(&call, &error) ? -1 : 1;
+		now = tree_load(&call, &error) ? -1 : 1;
 		atomic_store(&known, now);
 	}
 	return now > 0;
 }
 
-static void on_error(void *ctx, enum RTCError code, const char *text)
+static void tree_on_error(void *ctx, enum RTCError code, const char *text)
 {
 	(void)ctx, (void)text;
 	if (code == RTC_ERROR_OUT_OF_MEMORY)
@@ -116,7 +116,7 @@ troupe_status tree_maker_create(const char *set, struct tree_maker **ret_maker, 
 	char *settings = mem_printf("threads=1,start_threads=0,set_affinity=0,ignore_config_files=1%s%s",
 		set ? ",isa=" : "", set ? set : "");
 	fenv_t before;
-	troupe_status status = load(&maker->call, error);
+	troupe_status status = tree_load(&maker->call, error);
 	fegetenv(&before);
 	if (!status) {
 		maker->device = maker->call.rtcNewDevice(settings);
@@ -131,7 +131,7 @@ troupe_status tree_maker_create(const char *set, struct tree_maker **ret_maker, 
 		free(maker);
 		return status;
 	}
-	maker->call.rtcSetDeviceErrorFunction(maker->device, on_error, NULL);
+	maker->call.rtcSetDeviceErrorFunction(maker->device, tree_on_error, NULL);
 	*ret_maker = maker;
 	return TROUPE_OK;
 }
@@ -158,7 +158,7 @@ struct tree *tree_create(struct tree_maker *maker)
 	return tree;
 }
 
-static void drop(struct tree *tree)
+static void tree_drop(struct tree *tree)
 {
 	if (tree->items)
 		tree->call->rtcReleaseGeometry(tree->items);
@@ -173,11 +173,11 @@ void tree_destroy(struct tree *tree)
 {
 	if (!tree)
 		return;
-	drop(tree);
+	tree_drop(tree);
 	free(tree);
 }
 
-static void bound_item(const struct RTCBoundsFunctionArguments *args)
+static void tree_bound_item(const struct RTCBoundsFunctionArguments *args)
 {
 	const struct tree *tree = args->geometryUserPtr;
 	const struct tree_box *box = &tree->boxes[args->primID];
@@ -187,7 +187,7 @@ static void bound_item(const struct RTCBoundsFunctionArguments *args)
 }
 
 /* Eight rays as they were given. */
-static void meet_all(const struct RTCIntersectFunctionNArguments *args, const struct search *search)
+static void tree_meet_all(const struct RTCIntersectFunctionNArguments *args, const struct tree_search *search)
 {
 	struct RTCRayHit8 *rays = (struct RTCRayHit8 *)(void *)args->rayhit;
 	search->meet(search->ctx, args->primID, args->valid, rays->ray.tfar);
@@ -195,7 +195,7 @@ static void meet_all(const struct RTCIntersectFunctionNArguments *args, const st
 
 /* Embree may hand on fewer rays at a time: it has no packets of eight for an instruction set without AVX. For N rays
  * the members of struct RTCRay follow each other as arrays of N. */
-static void meet_some(const struct RTCIntersectFunctionNArguments *args, const struct search *search)
+static void tree_meet_some(const struct RTCIntersectFunctionNArguments *args, const struct tree_search *search)
 {
 	enum { FAR = offsetof(struct RTCRay, tfar) / sizeof(float), ID = offsetof(struct RTCRay, id) / sizeof(float) };
 	int32_t valid[TREE_LANES] = {0};
@@ -213,20 +213,20 @@ static void meet_some(const struct RTCIntersectFunctionNArguments *args, const s
 			fars[i] = far[lanes[i]];
 }
 
-static void meet_items(const struct RTCIntersectFunctionNArguments *args)
+static void tree_meet_items(const struct RTCIntersectFunctionNArguments *args)
 {
-	const struct search *search = (const struct search *)(const void *)args->context;
+	const struct tree_search *search = (const struct tree_search *)(const void *)args->context;
 	if (args->N == TREE_LANES)
-		meet_all(args, search);
+		tree_meet_all(args, search);
 	else
-		meet_some(args, search);
+		tree_meet_some(args, search);
 }
 
 /* A scene whose number of items changes is made anew. */
-static void make_scene(struct tree *tree, uint32_t count)
+static void tree_make_scene(struct tree *tree, uint32_t count)
 {
 	const struct library *call = tree->call;
-	drop(tree);
+	tree_drop(tree);
 	tree->count = count;
 	if (!count)
 		return;
@@ -234,8 +234,8 @@ static void make_scene(struct tree *tree, uint32_t count)
 	tree->items = call->rtcNewGeometry(tree->maker->device, RTC_GEOMETRY_TYPE_USER);
 	call->rtcSetGeometryUserPrimitiveCount(tree->items, count);
 	call->rtcSetGeometryUserData(tree->items, tree);
-	call->rtcSetGeometryBoundsFunction(tree->items, bound_item, NULL);
-	call->rtcSetGeometryIntersectFunction(tree->items, meet_items);
+	call->rtcSetGeometryBoundsFunction(tree->items, tree_bound_item, NULL);
+	call->rtcSetGeometryIntersectFunction(tree->items, tree_meet_items);
 	call->rtcAttachGeometry(tree->scene, tree->items);
 }
 
@@ -246,7 +246,7 @@ void tree_build(struct tree *tree, const struct tree_box *boxes, uint32_t count,
 	fenv_t before;
 	fegetenv(&before);
 	if (count != tree->count)
-		make_scene(tree, count);
+		tree_make_scene(tree, count);
 	if (count) {
 		tree->boxes = boxes;
 		call->rtcSetGeometryBuildQuality(tree->items, quality);
@@ -261,7 +261,7 @@ void tree_build(struct tree *tree, const struct tree_box *boxes, uint32_t count,
 void tree_search(const struct tree *tree, struct tree_rays *rays, tree_meet_fn *meet, void *ctx)
 {
 	static const unsigned lanes[TREE_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
-	struct search search = {.meet = meet, .ctx = ctx};
+	struct tree_search search = {.meet = meet, .ctx = ctx};
 	struct RTCRayHit8 packet;
 	if (!tree->count)
 		return;

@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAME_BYTES_MAX = 200, FILES_MAX = 1000 };
+enum { ACTS_NAME_BYTES_MAX = 200, ACTS_FILES_MAX = 1000 };
 
-static troupe_status server_control(struct server_world *world, const ProtobufCMessage *request,
+static troupe_status acts_server_control(struct server_world *world, const ProtobufCMessage *request,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	const Gz__Msgs__ServerControl *control = (const void *)request;
@@ -37,19 +37,19 @@ static troupe_status server_control(struct server_world *world, const ProtobufCM
 	return TROUPE_OK;
 }
 
-const struct query_ops act_server_control = {.act = server_control};
+const struct query_ops act_server_control = {.act = acts_server_control};
 
 /* --- saving ------------------------------------------------------------------------------------------------------- */
 
-static bool is_plain(const char *name)
+static bool acts_is_plain(const char *name)
 {
 	size_t length = strlen(name);
-	return length && length <= NAME_BYTES_MAX && *name != '.' && *name != '-' &&
+	return length && length <= ACTS_NAME_BYTES_MAX && *name != '.' && *name != '-' &&
 	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == length;
 }
 
 /* *ret_new: there is no such file. */
-static troupe_status check_file(const char *path, bool *ret_new, struct troupe_error *error)
+static troupe_status acts_check_file(const char *path, bool *ret_new, struct troupe_error *error)
 {
 	char head[SAVE_HEAD_BYTES];
 	int file = AGAIN(open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -65,14 +65,14 @@ static troupe_status check_file(const char *path, bool *ret_new, struct troupe_e
 		error, TROUPE_EIO, "%s: it exists, and is not a state saved by troupe: expected another name", path);
 }
 
-static troupe_status save_into(
+static troupe_status acts_save_into(
 	struct troupe_server *server, const char *path, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	bool new;
-	troupe_status status = check_file(path, &new, error);
-	if (!status && new && server->client_files == FILES_MAX)
-		status = fail(
-			error, TROUPE_ELIMIT, "%s: clients have saved %d files: expected no more", path, FILES_MAX);
+	troupe_status status = acts_check_file(path, &new, error);
+	if (!status && new && server->client_files == ACTS_FILES_MAX)
+		status = fail(error, TROUPE_ELIMIT, "%s: clients have saved %d files: expected no more", path,
+			ACTS_FILES_MAX);
 	if (!status)
 		status = troupe_server_save(server, path, error);
 	if (status)
@@ -89,25 +89,25 @@ troupe_status acts_path(const struct troupe_server *server, const char *name, co
 	if (!server->def.save_folder)
 		return fail(error, TROUPE_ECOMMAND,
 			"clients cannot %s states: expected a run with a folder for them (--save-dir)", verb);
-	if (!is_plain(name))
+	if (!acts_is_plain(name))
 		return fail(error, TROUPE_ECOMMAND,
 			"'%.80s': expected the name of a file, of 1 to %d letters, digits, '.', '_' and '-', which "
 			"begins with a letter, a digit or '_'",
-			name, NAME_BYTES_MAX);
+			name, ACTS_NAME_BYTES_MAX);
 	*ret_path = mem_printf("%s/%s", server->def.save_folder, name);
 	return TROUPE_OK;
 }
 
-static troupe_status save(struct server_world *world, const ProtobufCMessage *request, char note[EDIT_NOTE_BYTES],
+static troupe_status acts_save(struct server_world *world, const ProtobufCMessage *request, char note[EDIT_NOTE_BYTES],
 	struct troupe_error *error)
 {
 	char *path = NULL;
 	const char *name = ((const Gz__Msgs__StringMsg *)(const void *)request)->data;
 	troupe_status status = acts_path(world->server, name, "save", &path, error);
 	if (!status)
-		status = save_into(world->server, path, note, error);
+		status = acts_save_into(world->server, path, note, error);
 	free(path);
 	return status;
 }
 
-const struct query_ops act_save = {.act = save};
+const struct query_ops act_save = {.act = acts_save};

@@ -20,7 +20,7 @@
 
 #define SPIN_NS 100000u
 #define ALONE_NS 2000u /* then other threads of this core may run between two looks: the client, perhaps */
-#define NAP_NS 20000000u
+#define BARRIER_NAP_NS 20000000u
 #define STEP_SLACK_NS 1e-3 /* a step is a whole number of ns if it is within this */
 
 struct barriers {
@@ -37,7 +37,7 @@ struct barriers {
 	uint64_t seen_epoch;
 };
 
-static void find_steps(struct barriers *barriers)
+static void barrier_find_steps(struct barriers *barriers)
 {
 	for (uint32_t i = 0; i < barriers->server->world_count; i++) {
 		double step_s = barriers->server->worlds[i].primary.edit.step_s;
@@ -55,11 +55,11 @@ struct barriers *barriers_create(struct troupe_server *server)
 	struct barriers *barriers = mem_alloc_lines(sizeof *barriers);
 	barriers->server = server;
 	pthread_mutex_init(&barriers->lock, NULL);
-	find_steps(barriers);
+	barrier_find_steps(barriers);
 	return barriers;
 }
 
-static void drop_present(struct barriers *barriers)
+static void barrier_drop_present(struct barriers *barriers)
 {
 	for (uint32_t i = 0; i < barriers->present.count; i++)
 		member_release(barriers->present.at[i]);
@@ -70,7 +70,7 @@ void barriers_destroy(struct barriers *barriers)
 {
 	if (!barriers)
 		return;
-	drop_present(barriers);
+	barrier_drop_present(barriers);
 	vec_free(&barriers->present);
 	vec_free(&barriers->all);
 	pthread_mutex_destroy(&barriers->lock);
@@ -106,7 +106,7 @@ uint32_t barriers_spins(const struct barriers *barriers)
 /* --- the list ----------------------------------------------------------------------------------------------------- */
 
 /* Under the lock. *ret_place: the place of the name, or the place where it belongs. */
-static bool find(const struct barriers *barriers, const char *name, uint32_t *ret_place)
+static bool barrier_find(const struct barriers *barriers, const char *name, uint32_t *ret_place)
 {
 	uint32_t i = 0;
 	while (i < barriers->all.count && strcmp(barriers->all.at[i]->name, name) < 0)
@@ -115,7 +115,7 @@ static bool find(const struct barriers *barriers, const char *name, uint32_t *re
 	return i < barriers->all.count && !strcmp(barriers->all.at[i]->name, name);
 }
 
-static void change(struct barriers *barriers)
+static void barrier_change(struct barriers *barriers)
 {
 	atomic_store_explicit(&barriers->count, barriers->all.count, memory_order_relaxed);
 	atomic_fetch_add(&barriers->epoch, 1);
@@ -126,7 +126,7 @@ troupe_status barriers_add(struct barriers *barriers, struct member *member, str
 	troupe_status status = TROUPE_OK;
 	uint32_t place;
 	pthread_mutex_lock(&barriers->lock);
-	if (find(barriers, member->name, &place)) {
+	if (barrier_find(barriers, member->name, &place)) {
 		status = fail(
 			error, TROUPE_ECOMMAND, "client '%s': a client of this name has joined already", member->name);
 	} else if (barriers->all.count == TROUPE_BARRIER_CLIENTS_MAX) {
@@ -138,7 +138,7 @@ troupe_status barriers_add(struct barriers *barriers, struct member *member, str
 			(barriers->all.count - 1 - place) * sizeof *barriers->all.at);
 		barriers->all.at[place] = member;
 		atomic_fetch_add(&member->refs, 1);
-		change(barriers);
+		barrier_change(barriers);
 	}
 	pthread_mutex_unlock(&barriers->lock);
 	if (!status)
@@ -157,7 +157,7 @@ void barriers_remove(struct barriers *barriers, struct member *member)
 		barriers->all.count--;
 		memmove(&barriers->all.at[i], &barriers->all.at[i + 1],
 			(barriers->all.count - i) * sizeof *barriers->all.at);
-		change(barriers);
+		barrier_change(barriers);
 	}
 	pthread_mutex_unlock(&barriers->lock);
 	if (was)
@@ -177,17 +177,17 @@ troupe_status barriers_world(struct barriers *barriers, const char *name, uint32
 	return fail(error, TROUPE_ECOMMAND, "world '%.150s': there is none of this name", name);
 }
 
-static const char *absent(struct barriers *barriers, const char *const *names)
+static const char *barrier_absent(struct barriers *barriers, const char *const *names)
 {
 	uint32_t place;
 	pthread_mutex_lock(&barriers->lock);
-	while (*names && find(barriers, *names, &place))
+	while (*names && barrier_find(barriers, *names, &place))
 		names++;
 	pthread_mutex_unlock(&barriers->lock);
 	return *names;
 }
 
-static bool is_stopped(const struct barriers *barriers)
+static bool barrier_is_stopped(const struct barriers *barriers)
 {
 	return atomic_load(&barriers->server->worlds[0].primary.stop);
 }
@@ -199,20 +199,20 @@ troupe_status troupe_server_await(
 	uint64_t until = timeout_ns ? clock_now_ns() + timeout_ns : UINT64_MAX;
 	for (;;) {
 		uint32_t seen = eventcount_read(&barriers->joined);
-		const char *name = absent(barriers, names);
-		if (!name || is_stopped(barriers))
+		const char *name = barrier_absent(barriers, names);
+		if (!name || barrier_is_stopped(barriers))
 			return TROUPE_OK;
 		uint64_t now = clock_now_ns();
 		if (now >= until)
 			return fail(error, TROUPE_EPEER, "barrier client '%.63s' did not join within %g s", name,
 				(double)timeout_ns * 1e-9);
-		(void)eventcount_await(&barriers->joined, seen, 0, MIN(until - now, (uint64_t)NAP_NS));
+		(void)eventcount_await(&barriers->joined, seen, 0, MIN(until - now, (uint64_t)BARRIER_NAP_NS));
 	}
 }
 
 /* --- one member, on the turn's thread ----------------------------------------------------------------------------- */
 
-static bool enter(struct member *member)
+static bool barrier_enter(struct member *member)
 {
 	atomic_fetch_add(&member->serving, 1); /* sequentially consistent with troupe_client_leave() */
 	if (!atomic_load(&member->gone))
@@ -221,18 +221,18 @@ static bool enter(struct member *member)
 	return false;
 }
 
-static void exit_member(struct member *member)
+static void barrier_exit_member(struct member *member)
 {
 	atomic_fetch_sub(&member->serving, 1);
 }
 
-static int64_t time_of(const struct barriers *barriers, uint32_t world)
+static int64_t barrier_time_of(const struct barriers *barriers, uint32_t world)
 {
 	return llround(primary_time_s(&barriers->server->worlds[world].primary) * 1e9);
 }
 
 /* The first multiple of the period that is not before time_ns. */
-static int64_t multiple_from(const struct member *member, int64_t time_ns)
+static int64_t barrier_multiple_from(const struct member *member, int64_t time_ns)
 {
 	if (!member->period_ns)
 		return time_ns;
@@ -240,109 +240,109 @@ static int64_t multiple_from(const struct member *member, int64_t time_ns)
 	return past ? time_ns - past + member->period_ns : time_ns;
 }
 
-static bool is_due(struct barriers *barriers, struct member *member, int64_t time_ns)
+static bool barrier_is_due(struct barriers *barriers, struct member *member, int64_t time_ns)
 {
 	if (!primary_will_step(&barriers->server->worlds[member->world].primary))
 		return false;
 	if (!member->seen || time_ns < member->last_ns) {
 		member->seen = true;
-		member->next_ns = multiple_from(member, time_ns);
+		member->next_ns = barrier_multiple_from(member, time_ns);
 	}
 	member->last_ns = time_ns;
 	return time_ns >= member->next_ns;
 }
 
-static void begin(struct barriers *barriers, struct member *member)
+static void barrier_begin(struct barriers *barriers, struct member *member)
 {
-	int64_t time_ns = time_of(barriers, member->world);
+	int64_t time_ns = barrier_time_of(barriers, member->world);
 	bool was_open = member->open;
-	if (!was_open && !is_due(barriers, member, time_ns))
+	if (!was_open && !barrier_is_due(barriers, member, time_ns))
 		return;
 	member->opened_ns = clock_now_ns();
-	if (was_open || !enter(member))
+	if (was_open || !barrier_enter(member))
 		return;
 	member->open = true;
 	member->at = (struct troupe_barrier){barriers->server->worlds[member->world].primary.lockstep.number, time_ns};
-	member->next_ns = multiple_from(member, time_ns + 1);
+	member->next_ns = barrier_multiple_from(member, time_ns + 1);
 	member->ops->begin(member->ctx, &member->at);
-	exit_member(member);
+	barrier_exit_member(member);
 }
 
-static void put_out(struct barriers *barriers, struct member *member, const struct troupe_error *why)
+static void barrier_put_out(struct barriers *barriers, struct member *member, const struct troupe_error *why)
 {
 	member->open = false;
-	if (enter(member)) {
+	if (barrier_enter(member)) {
 		member->ops->out(member->ctx, why);
-		exit_member(member);
+		barrier_exit_member(member);
 	}
 	atomic_store(&member->gone, true);
 	barriers_remove(barriers, member);
 }
 
-static void fail_member(struct barriers *barriers, struct member *member, const char *text)
+static void barrier_fail_member(struct barriers *barriers, struct member *member, const char *text)
 {
 	struct troupe_error why;
 	struct primary *primary = &barriers->server->worlds[member->world].primary;
 	bool ends = member->failure == TROUPE_FAILURE_ENDS;
 	(void)fail(&why, TROUPE_EPEER, "barrier client '%s', step %llu: %s%s", member->name,
 		(unsigned long long)member->at.step, text, ends ? "" : "; the run goes on without it");
-	put_out(barriers, member, &why);
+	barrier_put_out(barriers, member, &why);
 	if (ends)
 		primary_fail(primary, &why);
 	else
 		server_warn(barriers->server, why.text);
 }
 
-static troupe_answer ask(struct member *member, uint64_t wait_ns, struct troupe_error *error)
+static troupe_answer barrier_ask(struct member *member, uint64_t wait_ns, struct troupe_error *error)
 {
-	if (!enter(member))
+	if (!barrier_enter(member))
 		return TROUPE_ANSWER_LEFT;
 	troupe_answer answer = member->ops->poll(member->ctx, &member->at, wait_ns, error);
-	exit_member(member);
+	barrier_exit_member(member);
 	return answer;
 }
 
 /* Waits for the member's answer. False: the run is to end. */
-static bool await_answer(struct barriers *barriers, struct member *member, uint32_t spins)
+static bool barrier_await_answer(struct barriers *barriers, struct member *member, uint32_t spins)
 {
 	struct troupe_error error = {.text = "it failed"};
 	uint64_t begun = clock_now_ns(), wait_ns = 0;
 	for (;;) {
-		switch (ask(member, wait_ns, &error)) {
+		switch (barrier_ask(member, wait_ns, &error)) {
 		case TROUPE_ANSWER_DONE:
 			member->open = false;
 			return true;
 		case TROUPE_ANSWER_LEFT:
 			(void)fail(&error, TROUPE_OK, "it left");
-			put_out(barriers, member, &error);
+			barrier_put_out(barriers, member, &error);
 			return true;
 		case TROUPE_ANSWER_FAILED:
-			fail_member(barriers, member, error.text);
+			barrier_fail_member(barriers, member, error.text);
 			return member->failure != TROUPE_FAILURE_ENDS;
 		default:
 			break;
 		}
 		uint64_t now = clock_now_ns();
-		if (is_stopped(barriers))
+		if (barrier_is_stopped(barriers))
 			return false;
 		if (now - member->opened_ns >= member->deadline_ns) {
 			(void)fail(&error, TROUPE_EPEER, "no answer within %g s", (double)member->deadline_ns * 1e-9);
-			fail_member(barriers, member, error.text);
+			barrier_fail_member(barriers, member, error.text);
 			return member->failure != TROUPE_FAILURE_ENDS;
 		}
 		if (now - begun > ALONE_NS)
 			sched_yield();
 		wait_ns = spins && now - begun < SPIN_NS
 				  ? 0
-				  : MIN(member->opened_ns + member->deadline_ns - now, (uint64_t)NAP_NS);
+				  : MIN(member->opened_ns + member->deadline_ns - now, (uint64_t)BARRIER_NAP_NS);
 	}
 }
 
 /* --- the turn ----------------------------------------------------------------------------------------------------- */
 
-static void look_again(struct barriers *barriers)
+static void barrier_look_again(struct barriers *barriers)
 {
-	drop_present(barriers);
+	barrier_drop_present(barriers);
 	pthread_mutex_lock(&barriers->lock);
 	barriers->seen_epoch = atomic_load(&barriers->epoch);
 	for (uint32_t i = 0; i < barriers->all.count; i++) {
@@ -359,15 +359,15 @@ bool barriers_are_held(const struct barriers *barriers)
 
 void barriers_turn(struct barriers *barriers)
 {
-	find_steps(barriers);
+	barrier_find_steps(barriers);
 	if (atomic_load_explicit(&barriers->epoch, memory_order_relaxed) != barriers->seen_epoch)
-		look_again(barriers);
+		barrier_look_again(barriers);
 	if (!barriers->present.count)
 		return;
 	uint32_t spins = barriers_spins(barriers);
 	for (uint32_t i = 0; i < barriers->present.count; i++)
-		begin(barriers, barriers->present.at[i]);
+		barrier_begin(barriers, barriers->present.at[i]);
 	for (uint32_t i = 0; i < barriers->present.count; i++)
-		if (barriers->present.at[i]->open && !await_answer(barriers, barriers->present.at[i], spins))
+		if (barriers->present.at[i]->open && !barrier_await_answer(barriers, barriers->present.at[i], spins))
 			return;
 }

@@ -15,7 +15,7 @@
 
 /* --- posts -------------------------------------------------------------------------------------------------------- */
 
-static void free_post(struct post *post)
+static void barrier_client_free_post(struct post *post)
 {
 	free(post->topic);
 	free(post->type);
@@ -28,13 +28,13 @@ void posts_drop(struct posts *posts, uint64_t step)
 		struct post *post = &posts->all.at[i];
 		if (post->call)
 			post->call->done(post->call, step, TROUPE_EPEER, "the client left the lockstep");
-		free_post(post);
+		barrier_client_free_post(post);
 	}
 	posts->all.count = 0;
 	posts->bytes = 0;
 }
 
-static void give(struct member *member, struct posts *posts)
+static void barrier_client_give(struct member *member, struct posts *posts)
 {
 	struct troupe_server *server = member->client->server;
 	struct troupe_error error;
@@ -54,7 +54,7 @@ static void give(struct member *member, struct posts *posts)
 			server_warn(server, text.at);
 			text_fini(&text);
 		}
-		free_post(post);
+		barrier_client_free_post(post);
 	}
 	posts->all.count = 0;
 	posts->bytes = 0;
@@ -102,7 +102,7 @@ troupe_status barrier_collect(struct troupe_client *client, const struct troupe_
 
 /* --- the turn's side ---------------------------------------------------------------------------------------------- */
 
-static void begin(void *ctx, const struct troupe_barrier *barrier)
+static void barrier_client_begin(void *ctx, const struct troupe_barrier *barrier)
 {
 	struct member *member = ctx;
 	(void)barrier; /* member->at has it already */
@@ -111,7 +111,7 @@ static void begin(void *ctx, const struct troupe_barrier *barrier)
 	eventcount_advance(&member->opened);
 }
 
-static troupe_answer poll_state(
+static troupe_answer barrier_client_poll_state(
 	void *ctx, const struct troupe_barrier *barrier, uint64_t wait_ns, struct troupe_error *error)
 {
 	struct member *member = ctx;
@@ -125,12 +125,12 @@ static troupe_answer poll_state(
 			eventcount_relax();
 		return TROUPE_ANSWER_NONE;
 	}
-	give(member, &member->handed);
+	barrier_client_give(member, &member->handed);
 	atomic_store_explicit(&member->state, MEMBER_IDLE, memory_order_release);
 	return TROUPE_ANSWER_DONE;
 }
 
-static void out(void *ctx, const struct troupe_error *why)
+static void barrier_client_out(void *ctx, const struct troupe_error *why)
 {
 	struct member *member = ctx;
 	member->why = *why;
@@ -138,7 +138,8 @@ static void out(void *ctx, const struct troupe_error *why)
 	eventcount_advance(&member->opened);
 }
 
-const struct troupe_barrier_ops barrier_thread_ops = {.begin = begin, .poll = poll_state, .out = out};
+const struct troupe_barrier_ops barrier_thread_ops = {
+	.begin = barrier_client_begin, .poll = barrier_client_poll_state, .out = barrier_client_out};
 
 /* --- the client's side -------------------------------------------------------------------------------------------- */
 
@@ -149,13 +150,13 @@ bool troupe_barrier_name_is_valid(const char *name)
 	return count && count <= TROUPE_BARRIER_NAME_MAX && strspn(name, good) == count;
 }
 
-static uint64_t deadline_most_ns(const struct troupe_client *client)
+static uint64_t barrier_client_deadline_most_ns(const struct troupe_client *client)
 {
 	double given_s = client->server->def.barrier_deadline_s;
 	return (uint64_t)((given_s > 0 ? given_s : TROUPE_BARRIER_DEADLINE_S_MAX) * 1e9);
 }
 
-static troupe_status check_join(
+static troupe_status barrier_client_check_join(
 	struct troupe_client *client, const struct troupe_join *join, uint32_t *ret_world, struct troupe_error *error)
 {
 	int64_t step_ns;
@@ -165,9 +166,9 @@ static troupe_status check_join(
 		return fail(error, TROUPE_EINVAL,
 			"a barrier client's name '%.80s': expected 1 to %d letters, digits, '_', '-' and '.'",
 			join->name ? join->name : "", TROUPE_BARRIER_NAME_MAX);
-	if (join->deadline_ns > deadline_most_ns(client))
+	if (join->deadline_ns > barrier_client_deadline_most_ns(client))
 		return fail(error, TROUPE_EINVAL, "client '%s': a deadline of %g s: expected at most %g", join->name,
-			(double)join->deadline_ns * 1e-9, (double)deadline_most_ns(client) * 1e-9);
+			(double)join->deadline_ns * 1e-9, (double)barrier_client_deadline_most_ns(client) * 1e-9);
 	if (join->failure != TROUPE_FAILURE_DROPS && join->failure != TROUPE_FAILURE_ENDS)
 		return fail(error, TROUPE_EINVAL, "client '%s': failure %d: expected 0 or 1", join->name,
 			(int)join->failure);
@@ -188,7 +189,7 @@ troupe_status troupe_client_join(
 	struct troupe_client *client, const struct troupe_join *join, struct troupe_error *error)
 {
 	uint32_t world;
-	troupe_status status = check_join(client, join, &world, error);
+	troupe_status status = barrier_client_check_join(client, join, &world, error);
 	if (status)
 		return status;
 	struct member *member = mem_alloc_lines(sizeof *member);
@@ -196,7 +197,8 @@ troupe_status troupe_client_join(
 		.client = client_hold(client),
 		.world = world,
 		.period_ns = (int64_t)join->period_ns,
-		.deadline_ns = join->deadline_ns ? join->deadline_ns : MIN(DEADLINE_USUAL_NS, deadline_most_ns(client)),
+		.deadline_ns = join->deadline_ns ? join->deadline_ns
+						 : MIN(DEADLINE_USUAL_NS, barrier_client_deadline_most_ns(client)),
 		.failure = join->failure,
 		.ops = join->ops ? join->ops : &barrier_thread_ops,
 		.ctx = join->ops ? join->ctx : member};
@@ -225,7 +227,7 @@ void troupe_client_leave(struct troupe_client *client)
 	member_release(member);
 }
 
-static troupe_status say_why(const struct member *member, struct troupe_error *error)
+static troupe_status barrier_client_say_why(const struct member *member, struct troupe_error *error)
 {
 	return fail(error, TROUPE_EPEER, "%s", member->why.text);
 }
@@ -246,7 +248,7 @@ troupe_status troupe_client_next(struct troupe_client *client, uint64_t timeout_
 			*ret_barrier = member->at;
 			return TROUPE_OK;
 		case MEMBER_OUT:
-			return say_why(member, error);
+			return barrier_client_say_why(member, error);
 		default:
 			break;
 		}
@@ -265,7 +267,7 @@ troupe_status troupe_client_done(struct troupe_client *client, uint64_t step, st
 		return fail(error, TROUPE_EINVAL, "this client has not joined");
 	state = atomic_load_explicit(&member->state, memory_order_acquire);
 	if (state == MEMBER_OUT)
-		return say_why(member, error);
+		return barrier_client_say_why(member, error);
 	if (state != MEMBER_OPEN)
 		return fail(error, TROUPE_EINVAL, "client '%s' is done with step %llu, but has no barrier",
 			member->name, (unsigned long long)step);
@@ -278,7 +280,7 @@ troupe_status troupe_client_done(struct troupe_client *client, uint64_t step, st
 	/* Sequentially consistent, so at least release: the turn sees the posts. The turn may have put the client out
 	 * meanwhile. */
 	if (!atomic_compare_exchange_strong(&member->state, &state, MEMBER_DONE))
-		return say_why(member, error);
+		return barrier_client_say_why(member, error);
 	eventcount_advance(&member->answered);
 	return TROUPE_OK;
 }

@@ -19,8 +19,8 @@ struct check {
 	uint32_t wrong;
 };
 
-static void say(struct check *check, bool wrong, const char *format, ...) TROUPE_PRINTF(3, 4);
-static void say(struct check *check, bool wrong, const char *format, ...)
+static void check_plugin_say(struct check *check, bool wrong, const char *format, ...) TROUPE_PRINTF(3, 4);
+static void check_plugin_say(struct check *check, bool wrong, const char *format, ...)
 {
 	struct troupe_error line;
 	va_list args;
@@ -34,18 +34,18 @@ static void say(struct check *check, bool wrong, const char *format, ...)
 
 /* --- what the library has ----------------------------------------------------------------------------------------- */
 
-static void describe_parameter(struct check *check, const struct troupe_parameter *p)
+static void check_plugin_describe_parameter(struct check *check, const struct troupe_parameter *p)
 {
 	static const char *const kinds[] = {"number", "true or false", "text", "three numbers", "pose", "elements",
 		"no effect"};
 	if (p->kind == TROUPE_NUMBER || p->kind == TROUPE_VECTOR)
-		say(check, false, "  <%s>: %s from %g to %g: %.200s", p->name, kinds[p->kind], p->low, p->high,
-			p->what ? p->what : "");
+		check_plugin_say(check, false, "  <%s>: %s from %g to %g: %.200s", p->name, kinds[p->kind], p->low,
+			p->high, p->what ? p->what : "");
 	else
-		say(check, false, "  <%s>: %s: %.200s", p->name, kinds[p->kind], p->what ? p->what : "");
+		check_plugin_say(check, false, "  <%s>: %s: %.200s", p->name, kinds[p->kind], p->what ? p->what : "");
 }
 
-static void describe_kind(struct check *check, const struct troupe_kind *kind)
+static void check_plugin_describe_kind(struct check *check, const struct troupe_kind *kind)
 {
 	static const struct {
 		uint32_t flag;
@@ -56,32 +56,33 @@ static void describe_kind(struct check *check, const struct troupe_kind *kind)
 	for (size_t i = 0; i < ARRAY_LEN(places); i++)
 		if (kind->flags & places[i].flag)
 			text_add(&where, "%s%s", where.count ? ", " : "", places[i].text);
-	say(check, false, "kind %s, in %s", kind->names[0], where.at);
+	check_plugin_say(check, false, "kind %s, in %s", kind->names[0], where.at);
 	text_fini(&where);
 	for (const struct troupe_parameter *p = kind->parameters; p && p->name; p++)
-		describe_parameter(check, p);
+		check_plugin_describe_parameter(check, p);
 	for (const struct troupe_words *w = kind->words; w && w->name; w++)
-		say(check, false, "  word %s: %s", w->name, w->kind == TROUPE_WORD_DOUBLE ? "number" : "whole number");
+		check_plugin_say(check, false, "  word %s: %s", w->name,
+			w->kind == TROUPE_WORD_DOUBLE ? "number" : "whole number");
 }
 
-static troupe_status describe(struct check *check, struct troupe_error *error)
+static troupe_status check_plugin_describe(struct check *check, struct troupe_error *error)
 {
 	struct plugins *plugins = plugins_create(NULL);
 	const struct plugin_library *library;
 	troupe_status status = plugins_open(plugins, check->def->plugin, &library, error);
 	if (!status)
-		say(check, false, "%.300s: plug-in %.100s %.100s, hash %016" PRIx64, library->path,
+		check_plugin_say(check, false, "%.300s: plug-in %.100s %.100s, hash %016" PRIx64, library->path,
 			library->plugin->name ? library->plugin->name : "",
 			library->plugin->version ? library->plugin->version : "", library->hash);
 	for (uint32_t i = 0; !status && library->kinds[i]; i++)
-		describe_kind(check, library->kinds[i]);
+		check_plugin_describe_kind(check, library->kinds[i]);
 	plugins_destroy(plugins);
 	return status;
 }
 
 /* --- the servers -------------------------------------------------------------------------------------------------- */
 
-static struct troupe_server_def definition(const struct check *check)
+static struct troupe_server_def check_plugin_definition(const struct check *check)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	def.world_path = check->def->world_path;
@@ -95,7 +96,7 @@ static struct troupe_server_def definition(const struct check *check)
 	return def;
 }
 
-static uint32_t count_in(const struct system_set *set, const char *path)
+static uint32_t check_plugin_count_in(const struct system_set *set, const char *path)
 {
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < set->count; i++)
@@ -103,19 +104,19 @@ static uint32_t count_in(const struct system_set *set, const char *path)
 	return count;
 }
 
-static uint32_t count_systems(const struct check *check)
+static uint32_t check_plugin_count_systems(const struct check *check)
 {
 	uint32_t count = 0;
 	for (uint32_t w = 0; w < check->plain->world_count; w++) {
 		const struct systems *systems = check->plain->worlds[w].systems;
-		count += count_in(&systems->world, check->def->plugin);
+		count += check_plugin_count_in(&systems->world, check->def->plugin);
 		for (uint32_t m = 0; m < systems->scene->model_count; m++)
-			count += count_in(&systems->sets[m], check->def->plugin);
+			count += check_plugin_count_in(&systems->sets[m], check->def->plugin);
 	}
 	return count;
 }
 
-static troupe_status create(const struct check *check, const struct troupe_server_def *def,
+static troupe_status check_plugin_create(const struct check *check, const struct troupe_server_def *def,
 	struct troupe_server **server, struct troupe_error *error)
 {
 	troupe_status status = troupe_server_create(def, server, error);
@@ -124,21 +125,21 @@ static troupe_status create(const struct check *check, const struct troupe_serve
 	return status;
 }
 
-static troupe_status begin(struct check *check, struct troupe_error *error)
+static troupe_status check_plugin_begin(struct check *check, struct troupe_error *error)
 {
-	struct troupe_server_def def = definition(check);
-	troupe_status status = create(check, &def, &check->resumed, error);
+	struct troupe_server_def def = check_plugin_definition(check);
+	troupe_status status = check_plugin_create(check, &def, &check->resumed, error);
 	def.rehearse = true;
 	if (!status)
-		status = create(check, &def, &check->plain, error);
+		status = check_plugin_create(check, &def, &check->plain, error);
 	def.rehearse = false;
 	def.secondaries = RUNNERS;
 	def.chaos = true;
 	def.chaos_moves = RUNNERS;
-	return status ? status : create(check, &def, &check->moved, error);
+	return status ? status : check_plugin_create(check, &def, &check->moved, error);
 }
 
-static void finish(struct troupe_server **server)
+static void check_plugin_finish(struct troupe_server **server)
 {
 	troupe_server_destroy(*server);
 	*server = NULL;
@@ -147,17 +148,18 @@ static void finish(struct troupe_server **server)
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
 /* One step; false: the server has ended, and why was said. */
-static bool step(struct check *check, struct troupe_server **server, const char *how)
+static bool check_plugin_step(struct check *check, struct troupe_server **server, const char *how)
 {
 	struct troupe_error why;
 	if (!*server || !troupe_server_step(*server, 1, &why))
 		return *server;
-	say(check, true, "%s: %s", how, why.text);
-	finish(server);
+	check_plugin_say(check, true, "%s: %s", how, why.text);
+	check_plugin_finish(server);
 	return false;
 }
 
-static void report_set(const struct check *check, const struct system_set *set, const struct system_step *step)
+static void check_plugin_report_set(
+	const struct check *check, const struct system_set *set, const struct system_step *step)
 {
 	struct text out = {0};
 	for (uint32_t i = 0; i < set->count; i++) {
@@ -171,26 +173,27 @@ static void report_set(const struct check *check, const struct system_set *set, 
 	text_fini(&out);
 }
 
-/* No client has subscribed, so nothing else calls report(). False: a message differs. */
-static bool report(struct check *check, const char *how, uint64_t k)
+/* No client has subscribed, so nothing else calls check_plugin_report(). False: a message differs. */
+static bool check_plugin_report(struct check *check, const char *how, uint64_t k)
 {
 	for (uint32_t w = 0; w < check->plain->world_count; w++) {
 		struct server_world *world = &check->plain->worlds[w];
 		const struct scene *scene = world->scene;
 		struct system_step step = primary_view(&world->primary);
-		report_set(check, &world->systems->world, &step);
+		check_plugin_report_set(check, &world->systems->world, &step);
 		for (uint32_t m = 0; m < scene->model_count; m++)
 			if (scene->models[m].id && !scene->models[m].absent)
-				report_set(check, &world->systems->sets[m], &step);
+				check_plugin_report_set(check, &world->systems->sets[m], &step);
 		if (world->systems->fault->error.status) {
-			say(check, true, "%s: step %" PRIu64 ": %s", how, k, world->systems->fault->error.text);
+			check_plugin_say(
+				check, true, "%s: step %" PRIu64 ": %s", how, k, world->systems->fault->error.text);
 			return false;
 		}
 	}
 	return true;
 }
 
-static void compare(struct check *check, struct troupe_server **server, const char *how, uint64_t k)
+static void check_plugin_compare(struct check *check, struct troupe_server **server, const char *how, uint64_t k)
 {
 	struct text text = {0};
 	bool differs = false;
@@ -199,61 +202,61 @@ static void compare(struct check *check, struct troupe_server **server, const ch
 		differs = record_compare_worlds(&check->plain->worlds[w], &(*server)->worlds[w], &text);
 	}
 	if (differs) {
-		say(check, true,
+		check_plugin_say(check, true,
 			"%.200s: %s: state %" PRIu64 ": %.300s: it has state outside of its words, or depends on the "
 			"order of models",
 			check->def->plugin, how, k, text.at);
-		finish(server);
+		check_plugin_finish(server);
 	}
 	text_fini(&text);
 }
 
-static bool resumes_at(uint64_t k)
+static bool check_plugin_resumes_at(uint64_t k)
 {
 	return k <= EACH_STEP || k % THEN_EVERY == 0;
 }
 
-static void resume(struct check *check, const char *how)
+static void check_plugin_resume(struct check *check, const char *how)
 {
-	struct troupe_server_def def = definition(check);
+	struct troupe_server_def def = check_plugin_definition(check);
 	struct troupe_error why;
 	void *bytes;
 	size_t count;
 	if (!check->resumed)
 		return;
 	troupe_status status = troupe_server_pack(check->resumed, &bytes, &count, &why);
-	finish(&check->resumed);
+	check_plugin_finish(&check->resumed);
 	def.world_path = def.world_text = NULL;
 	def.resume_bytes = bytes;
 	def.resume_count = count;
 	if (!status)
 		status = troupe_server_create(&def, &check->resumed, &why);
 	if (status)
-		say(check, true, "%s: %s", how, why.text);
+		check_plugin_say(check, true, "%s: %s", how, why.text);
 	free(bytes);
 }
 
-static void run(struct check *check)
+static void check_plugin_run(struct check *check)
 {
 	static const char plain[] = "called twice", moved[] = "moved between runners", resumed[] = "saved and resumed";
 	uint64_t k = 0;
 	while (k < check->def->steps && (check->plain || !k)) {
-		if (!step(check, &check->plain, plain) || !report(check, plain, k))
+		if (!check_plugin_step(check, &check->plain, plain) || !check_plugin_report(check, plain, k))
 			return;
 		k++;
-		(void)step(check, &check->moved, moved);
-		(void)step(check, &check->resumed, resumed);
-		compare(check, &check->moved, moved, k);
-		compare(check, &check->resumed, resumed, k);
-		if (resumes_at(k))
-			resume(check, resumed);
+		(void)check_plugin_step(check, &check->moved, moved);
+		(void)check_plugin_step(check, &check->resumed, resumed);
+		check_plugin_compare(check, &check->moved, moved, k);
+		check_plugin_compare(check, &check->resumed, resumed, k);
+		if (check_plugin_resumes_at(k))
+			check_plugin_resume(check, resumed);
 	}
-	say(check, false, "%" PRIu64 " steps in which each function was called twice: the same", k);
+	check_plugin_say(check, false, "%" PRIu64 " steps in which each function was called twice: the same", k);
 	if (check->moved)
-		say(check, false, "%" PRIu64 " steps on %d runners, with models moved at every step: the same", k,
-			RUNNERS);
+		check_plugin_say(check, false,
+			"%" PRIu64 " steps on %d runners, with models moved at every step: the same", k, RUNNERS);
 	if (check->resumed)
-		say(check, false,
+		check_plugin_say(check, false,
 			"%" PRIu64 " steps, saved and resumed at each of the first %d and then at every %d: the same",
 			k, EACH_STEP, THEN_EVERY);
 }
@@ -266,18 +269,18 @@ troupe_status troupe_plugin_check(
 	error = error ? error : &unwanted;
 	if (!def->plugin || !def->world_path || !def->steps)
 		return fail(error, TROUPE_EINVAL, "a check of a plug-in needs its file, a world, and 1 step or more");
-	troupe_status status = describe(&check, error);
+	troupe_status status = check_plugin_describe(&check, error);
 	if (!status)
-		status = begin(&check, error);
-	if (!status && !count_systems(&check))
+		status = check_plugin_begin(&check, error);
+	if (!status && !check_plugin_count_systems(&check))
 		status = fail(error, TROUPE_EWORLD,
 			"%.200s: no <plugin> of it is of a kind of %.200s: expected one that has effect",
 			def->world_path, def->plugin);
 	if (!status)
-		run(&check);
-	finish(&check.plain);
-	finish(&check.moved);
-	finish(&check.resumed);
+		check_plugin_run(&check);
+	check_plugin_finish(&check.plain);
+	check_plugin_finish(&check.moved);
+	check_plugin_finish(&check.resumed);
 	if (!status)
 		*ret_wrong = check.wrong;
 	return status;

@@ -61,7 +61,7 @@ struct troupe_client *client_hold(struct troupe_client *client)
 	return client;
 }
 
-static void free_replies(struct reply *reply)
+static void server_client_free_replies(struct reply *reply)
 {
 	while (reply) {
 		struct reply *next = reply->next;
@@ -81,8 +81,8 @@ void client_release(struct troupe_client *client)
 
 /* --- being handed something ------------------------------------------------------------------------------------- */
 
-/* False: the client is closed. Otherwise end_serving() must follow. */
-static bool begin_serving(struct troupe_client *client)
+/* False: the client is closed. Otherwise server_client_end_serving() must follow. */
+static bool server_client_begin_serving(struct troupe_client *client)
 {
 	atomic_fetch_add(&client->serving, 1); /* sequentially consistent with troupe_client_destroy() */
 	if (!atomic_load(&client->closed))
@@ -91,12 +91,12 @@ static bool begin_serving(struct troupe_client *client)
 	return false;
 }
 
-static void end_serving(struct troupe_client *client)
+static void server_client_end_serving(struct troupe_client *client)
 {
 	atomic_fetch_sub(&client->serving, 1);
 }
 
-static void tell(struct troupe_client *client)
+static void server_client_tell(struct troupe_client *client)
 {
 	eventcount_advance(&client->ready);
 	if (client->def.on_ready && atomic_load_explicit(&client->idle, memory_order_relaxed) &&
@@ -106,36 +106,38 @@ static void tell(struct troupe_client *client)
 
 void client_tell(struct troupe_client *client)
 {
-	if (!begin_serving(client))
+	if (!server_client_begin_serving(client))
 		return;
-	tell(client);
-	end_serving(client);
+	server_client_tell(client);
+	server_client_end_serving(client);
 }
 
 void client_deliver(struct troupe_client *client, struct group *group, struct frame *frame)
 {
-	if (!begin_serving(client)) {
+	if (!server_client_begin_serving(client)) {
 		frame_release(frame);
 		return;
 	}
 	struct delivery *delivery = mem_alloc(sizeof *delivery);
 	*delivery = (struct delivery){frame, group_hold(group)};
 	topic_queue_push(client->queue, delivery);
-	end_serving(client);
+	server_client_end_serving(client);
 }
 
 void client_reply(struct troupe_client *client, struct reply *reply)
 {
-	if (!begin_serving(client)) {
+	if (!server_client_begin_serving(client)) {
 		reply_destroy(reply);
 		return;
 	}
 	reply->next = atomic_load_explicit(&client->replies, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(/* release: pairs with the exchange in next_reply() */
-		&client->replies, &reply->next, reply, memory_order_release, memory_order_relaxed))
+	while (!atomic_compare_exchange_weak_explicit(/* release: pairs with the exchange in server_client_next_reply()
+						       */
+		&client->replies,
+		&reply->next, reply, memory_order_release, memory_order_relaxed))
 		;
-	tell(client);
-	end_serving(client);
+	server_client_tell(client);
+	server_client_end_serving(client);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -179,9 +181,9 @@ void troupe_client_destroy(struct troupe_client *client)
 		delivery_release(client->taken);
 	for (void *item = topic_queue_pop(client->queue); item; item = topic_queue_pop(client->queue))
 		delivery_release(item);
-	free_replies(client->taken_replies);
-	free_replies(client->last_reply);
-	free_replies(atomic_exchange(&client->replies, NULL));
+	server_client_free_replies(client->taken_replies);
+	server_client_free_replies(client->last_reply);
+	server_client_free_replies(atomic_exchange(&client->replies, NULL));
 	for (uint32_t i = 0; i < client->wants.count; i++)
 		free(client->wants.at[i].topic);
 	vec_free(&client->wants);
@@ -192,7 +194,7 @@ void troupe_client_destroy(struct troupe_client *client)
 /* --- subscriptions ------------------------------------------------------------------------------------------------ */
 
 /* Where the subscription is, or belongs. */
-static uint32_t place_of(const struct troupe_client *client, const char *topic)
+static uint32_t server_client_place_of(const struct troupe_client *client, const char *topic)
 {
 	uint32_t low = 0, high = client->wants.count;
 	while (low < high) {
@@ -205,7 +207,7 @@ static uint32_t place_of(const struct troupe_client *client, const char *topic)
 	return low;
 }
 
-static bool has_want(const struct troupe_client *client, uint32_t place, const char *topic)
+static bool server_client_has_want(const struct troupe_client *client, uint32_t place, const char *topic)
 {
 	return place < client->wants.count && !strcmp(client->wants.at[place].topic, topic);
 }
@@ -220,8 +222,8 @@ troupe_status troupe_client_subscribe(
 	if (!(rate_hz >= 0 && rate_hz <= 1e9))
 		return fail(error, TROUPE_EINVAL, "topic '%s': a rate of %g Hz: expected 0 to 1e9", topic, rate_hz);
 	clients_lock(client->server->clients);
-	uint32_t place = place_of(client, topic);
-	if (has_want(client, place, topic)) {
+	uint32_t place = server_client_place_of(client, topic);
+	if (server_client_has_want(client, place, topic)) {
 		client->wants.at[place].rate_hz = rate_hz;
 		client->wants.at[place].again = true;
 	} else if (client->wants.count == TROUPE_CLIENT_TOPICS_MAX) {
@@ -240,8 +242,8 @@ troupe_status troupe_client_subscribe(
 void troupe_client_unsubscribe(struct troupe_client *client, const char *topic)
 {
 	clients_lock(client->server->clients);
-	uint32_t place = place_of(client, topic);
-	if (has_want(client, place, topic)) {
+	uint32_t place = server_client_place_of(client, topic);
+	if (server_client_has_want(client, place, topic)) {
 		free(client->wants.at[place].topic);
 		client->wants.count--;
 		memmove(&client->wants.at[place], &client->wants.at[place + 1],
@@ -252,7 +254,7 @@ void troupe_client_unsubscribe(struct troupe_client *client, const char *topic)
 
 /* --- taking ------------------------------------------------------------------------------------------------------- */
 
-static struct reply *next_reply(struct troupe_client *client)
+static struct reply *server_client_next_reply(struct troupe_client *client)
 {
 	if (!client->taken_replies)
 		client->taken_replies =
@@ -264,7 +266,7 @@ static struct reply *next_reply(struct troupe_client *client)
 }
 
 /* The reply to a request that changes something: a Boolean, as Gazebo's, or a type with no field to fill in. */
-static void encode_outcome(const struct reply *reply, struct text *out)
+static void server_client_encode_outcome(const struct reply *reply, struct text *out)
 {
 	Gz__Msgs__Boolean boolean = GZ__MSGS__BOOLEAN__INIT;
 	boolean.data = reply->status == TROUPE_OK;
@@ -280,7 +282,8 @@ void client_answer(struct troupe_client *client, struct reply *reply, struct tex
 	clients_answered(client->server->clients, reply);
 }
 
-static void take_reply(struct troupe_client *client, struct reply *reply, struct troupe_message *ret_message)
+static void server_client_take_reply(
+	struct troupe_client *client, struct reply *reply, struct troupe_message *ret_message)
 {
 	client->bytes.count = 0;
 	if (reply->answered) {
@@ -289,7 +292,7 @@ static void take_reply(struct troupe_client *client, struct reply *reply, struct
 		client_answer(client, reply, &client->bytes);
 		next_begin(client->server);
 	} else {
-		encode_outcome(reply, &client->bytes);
+		server_client_encode_outcome(reply, &client->bytes);
 	}
 	if (client->last_reply)
 		reply_destroy(client->last_reply);
@@ -309,7 +312,7 @@ static void take_reply(struct troupe_client *client, struct reply *reply, struct
 }
 
 /* False: nothing is left to take of the deliveries. */
-static bool take_published(struct troupe_client *client, struct troupe_message *ret_message)
+static bool server_client_take_published(struct troupe_client *client, struct troupe_message *ret_message)
 {
 	for (;;) {
 		struct delivery *delivery = client->taken;
@@ -336,12 +339,12 @@ static bool take_published(struct troupe_client *client, struct troupe_message *
 	}
 }
 
-static bool take(struct troupe_client *client, struct troupe_message *ret_message)
+static bool server_client_take(struct troupe_client *client, struct troupe_message *ret_message)
 {
-	struct reply *reply = next_reply(client);
+	struct reply *reply = server_client_next_reply(client);
 	if (reply)
-		take_reply(client, reply, ret_message);
-	return reply || take_published(client, ret_message);
+		server_client_take_reply(client, reply, ret_message);
+	return reply || server_client_take_published(client, ret_message);
 }
 
 bool troupe_client_take(struct troupe_client *client, uint64_t timeout_ns, struct troupe_message *ret_message)
@@ -349,7 +352,7 @@ bool troupe_client_take(struct troupe_client *client, uint64_t timeout_ns, struc
 	uint64_t until = timeout_ns ? clock_now_ns() + timeout_ns : 0;
 	for (;;) {
 		uint32_t seen = eventcount_read(&client->ready);
-		if (take(client, ret_message))
+		if (server_client_take(client, ret_message))
 			return true;
 		/* what comes from now on is told; what came just before is looked for once more */
 		if (!atomic_exchange(&client->idle, true))

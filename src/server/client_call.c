@@ -14,8 +14,8 @@
 #include <string.h>
 
 /* Checks the name and, of what is no command, the type. type: NULL for the row's. The caller frees the row. */
-static troupe_status find_row(struct troupe_client *client, enum topic_kind kind, const char *name, const char *type,
-	struct topic_row *ret_row, struct troupe_error *error)
+static troupe_status client_call_find_row(struct troupe_client *client, enum topic_kind kind, const char *name,
+	const char *type, struct topic_row *ret_row, struct troupe_error *error)
 {
 	struct topic_row row;
 	const char *what = kind == TOPIC_SERVICE ? "service" : "topic";
@@ -32,20 +32,20 @@ static troupe_status find_row(struct troupe_client *client, enum topic_kind kind
 }
 
 /* The topic or service as a command names it: TOPIC@CLIENT of a robot client. The caller frees it. */
-static char *client_topic(const struct troupe_client *client, const char *topic)
+static char *client_call_topic(const struct troupe_client *client, const char *topic)
 {
 	return client->as ? mem_printf("%s@%s", topic, client->as) : mem_strdup(topic);
 }
 
-static void count_command(struct troupe_client *client)
+static void client_call_count_command(struct troupe_client *client)
 {
 	atomic_fetch_add_explicit(&client->commands, 1, memory_order_relaxed);
 }
 
 /* Keeps a message for the client's barrier. It is checked here, on the thread of the client. */
-static troupe_status collect(struct troupe_client *client, const struct troupe_when *when, const struct topic_row *row,
-	const char *type, const void *bytes, size_t count, struct command_call *call, uint64_t *ret_step,
-	struct troupe_error *error)
+static troupe_status client_call_collect(struct troupe_client *client, const struct troupe_when *when,
+	const struct topic_row *row, const char *type, const void *bytes, size_t count, struct command_call *call,
+	uint64_t *ret_step, struct troupe_error *error)
 {
 	ProtobufCMessage *message;
 	struct troupe_error why;
@@ -55,7 +55,7 @@ static troupe_status collect(struct troupe_client *client, const struct troupe_w
 	if (status)
 		return fail(error, status, "'%.150s': %s", row->name, why.text);
 	message_free(message);
-	char *topic = client_topic(client, row->name);
+	char *topic = client_call_topic(client, row->name);
 	status = barrier_collect(client, when, topic, type, bytes, count, call, ret_step, error);
 	free(topic);
 	return status;
@@ -63,16 +63,16 @@ static troupe_status collect(struct troupe_client *client, const struct troupe_w
 
 /* --- in the background -------------------------------------------------------------------------------------------- */
 
-struct request {                  /* a command that a client waits for */
+struct client_call_request {      /* a command that a client waits for */
 	struct command_call call; /* first: a request is its call */
 	struct troupe_client *client;
 	struct reply *reply;
 };
 
-struct call_job {                     /* a command that is yet to be given */
-	struct job job;               /* first: a call_job is its job */
-	struct troupe_client *client; /* one reference */
-	struct request *request;      /* NULL: a message on a topic */
+struct call_job {                            /* a command that is yet to be given */
+	struct job job;                      /* first: a call_job is its job */
+	struct troupe_client *client;        /* one reference */
+	struct client_call_request *request; /* NULL: a message on a topic */
 	struct troupe_when when;
 	bool has_when;
 	const char *topic, *type;
@@ -81,13 +81,13 @@ struct call_job {                     /* a command that is yet to be given */
 	char copies[]; /* of the three */
 };
 
-static void call_job_free(struct call_job *job)
+static void client_call_job_free(struct call_job *job)
 {
 	client_release(job->client);
 	free(job);
 }
 
-static void call_job_run(struct job *job, bool dropped)
+static void client_call_job_run(struct job *job, bool dropped)
 {
 	struct call_job *this = (struct call_job *)job;
 	struct troupe_client *client = this->client;
@@ -110,12 +110,12 @@ static void call_job_run(struct job *job, bool dropped)
 		server_warn(server, text.at);
 		text_fini(&text);
 	}
-	call_job_free(this);
+	client_call_job_free(this);
 }
 
 /* Whether the command is to be given in the background: it reads files, or the client's commands before it are there
  * still, and commands of one client keep their order. */
-static bool call_is_job(struct troupe_client *client, const struct topic_row *row)
+static bool client_call_is_job(struct troupe_client *client, const struct topic_row *row)
 {
 	struct troupe_server *server = client->server;
 	if (!client->def.never_waits)
@@ -126,14 +126,14 @@ static bool call_is_job(struct troupe_client *client, const struct topic_row *ro
 }
 
 /* Copies all but the request, which it takes over if all is well. */
-static troupe_status call_put_job(
+static troupe_status client_call_put_job(
 	struct troupe_client *client, const struct call_job *given, struct troupe_error *error)
 {
 	size_t topic = strlen(given->topic) + 1, type = strlen(given->type) + 1;
 	size_t bytes = sizeof(struct call_job) + topic + type + given->count;
 	struct call_job *job = mem_alloc(bytes);
 	*job = *given;
-	job->job = (struct job){.client = client, .bytes = bytes, .run = call_job_run};
+	job->job = (struct job){.client = client, .bytes = bytes, .run = client_call_job_run};
 	job->client = client_hold(client);
 	job->topic = memcpy(job->copies, given->topic, topic);
 	job->type = memcpy(job->copies + topic, given->type, type);
@@ -142,26 +142,26 @@ static troupe_status call_put_job(
 		memcpy(job->copies + topic + type, given->bytes, given->count);
 	troupe_status status = background_add(client->server->background, &job->job, error);
 	if (status)
-		call_job_free(job);
+		client_call_job_free(job);
 	return status;
 }
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-static troupe_status give_message(struct troupe_client *client, const struct troupe_when *when,
+static troupe_status client_call_give_message(struct troupe_client *client, const struct troupe_when *when,
 	const struct topic_row *row, const char *type, const void *bytes, size_t count, uint64_t *ret_step,
 	struct troupe_error *error)
 {
-	char *named = client_topic(client, row->name);
+	char *named = client_call_topic(client, row->name);
 	troupe_status status;
-	if (call_is_job(client, row)) {
+	if (client_call_is_job(client, row)) {
 		struct call_job job = {.topic = named, .type = type, .bytes = bytes, .count = count};
 		job.has_when = when;
 		if (when)
 			job.when = *when;
 		if (ret_step)
 			*ret_step = when ? when->step : 0;
-		status = call_put_job(client, &job, error);
+		status = client_call_put_job(client, &job, error);
 	} else {
 		status = troupe_command_bytes(client->server, when, named, type, bytes, count, ret_step, error);
 	}
@@ -173,16 +173,16 @@ troupe_status troupe_client_publish(struct troupe_client *client, const struct t
 	const char *type, const void *bytes, size_t count, uint64_t *ret_step, struct troupe_error *error)
 {
 	struct topic_row row;
-	troupe_status status = find_row(client, TOPIC_TAKEN, topic, type, &row, error);
+	troupe_status status = client_call_find_row(client, TOPIC_TAKEN, topic, type, &row, error);
 	if (status)
 		return status;
 	const char *sent = type ? type : row.type;
 	if (barrier_collects(client))
-		status = collect(client, when, &row, sent, bytes, count, NULL, ret_step, error);
+		status = client_call_collect(client, when, &row, sent, bytes, count, NULL, ret_step, error);
 	else
-		status = give_message(client, when, &row, sent, bytes, count, ret_step, error);
+		status = client_call_give_message(client, when, &row, sent, bytes, count, ret_step, error);
 	if (!status) {
-		count_command(client);
+		client_call_count_command(client);
 		server_wake(client->server);
 	}
 	topic_row_fini(&row);
@@ -191,9 +191,9 @@ troupe_status troupe_client_publish(struct troupe_client *client, const struct t
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-static void on_done(struct command_call *call, uint64_t step, troupe_status status, const char *text)
+static void client_call_on_done(struct command_call *call, uint64_t step, troupe_status status, const char *text)
 {
-	struct request *request = (struct request *)call;
+	struct client_call_request *request = (struct client_call_request *)call;
 	struct reply *reply = request->reply;
 	reply->step = step;
 	reply->status = status;
@@ -203,25 +203,26 @@ static void on_done(struct command_call *call, uint64_t step, troupe_status stat
 	free(request);
 }
 
-static troupe_status give_command(struct troupe_client *client, struct reply *reply, const char *type,
+static troupe_status client_call_give_command(struct troupe_client *client, struct reply *reply, const char *type,
 	const void *bytes, size_t count, struct troupe_error *error)
 {
-	struct request *request = mem_alloc(sizeof *request);
-	*request = (struct request){{on_done}, client_hold(client), reply};
-	char *service = client_topic(client, reply->row.name);
+	struct client_call_request *request = mem_alloc(sizeof *request);
+	*request = (struct client_call_request){{client_call_on_done}, client_hold(client), reply};
+	char *service = client_call_topic(client, reply->row.name);
 	troupe_status status;
 	if (barrier_collects(client)) {
-		status = collect(client, NULL, &reply->row, type, bytes, count, &request->call, NULL, error);
-	} else if (call_is_job(client, &reply->row)) {
+		status =
+			client_call_collect(client, NULL, &reply->row, type, bytes, count, &request->call, NULL, error);
+	} else if (client_call_is_job(client, &reply->row)) {
 		const struct call_job job = {
 			.request = request, .topic = service, .type = type, .bytes = bytes, .count = count};
-		status = call_put_job(client, &job, error);
+		status = client_call_put_job(client, &job, error);
 	} else {
 		status = server_command(client->server, service, type, bytes, count, &request->call, error);
 	}
 	free(service);
 	if (!status) {
-		count_command(client);
+		client_call_count_command(client);
 		return TROUPE_OK;
 	}
 	client_release(client);
@@ -229,7 +230,7 @@ static troupe_status give_command(struct troupe_client *client, struct reply *re
 	return status;
 }
 
-static void ask(struct troupe_client *client, struct reply *reply, const void *bytes, size_t count)
+static void client_call_ask(struct troupe_client *client, struct reply *reply, const void *bytes, size_t count)
 {
 	text_add_bytes(&reply->request, bytes, count);
 	clients_ask(client->server->clients, client_hold(client), reply);
@@ -239,7 +240,7 @@ troupe_status troupe_client_call(struct troupe_client *client, const char *servi
 	size_t count, uint64_t tag, struct troupe_error *error)
 {
 	struct topic_row row;
-	troupe_status status = find_row(client, TOPIC_SERVICE, service, type, &row, error);
+	troupe_status status = client_call_find_row(client, TOPIC_SERVICE, service, type, &row, error);
 	if (status)
 		return status;
 	if (atomic_fetch_add(&client->calls, 1) >= TROUPE_CLIENT_CALLS_MAX) {
@@ -250,9 +251,9 @@ troupe_status troupe_client_call(struct troupe_client *client, const char *servi
 		struct reply *reply = mem_alloc(sizeof *reply);
 		*reply = (struct reply){.tag = tag, .row = row};
 		if (row.ops)
-			ask(client, reply, bytes, count);
+			client_call_ask(client, reply, bytes, count);
 		else
-			status = give_command(client, reply, type ? type : row.type, bytes, count, error);
+			status = client_call_give_command(client, reply, type ? type : row.type, bytes, count, error);
 		if (status)
 			reply_destroy(reply);
 	}

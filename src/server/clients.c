@@ -81,20 +81,20 @@ struct clients *clients_create(struct troupe_server *server)
 	return clients;
 }
 
-static void drop_groups(struct clients *clients)
+static void clients_drop_groups(struct clients *clients)
 {
 	for (uint32_t i = 0; i < clients->groups.count; i++)
 		group_release(clients->groups.at[i]);
 	clients->groups.count = 0;
 }
 
-static void free_question(struct question *question)
+static void clients_free_question(struct question *question)
 {
 	client_release(question->client);
 	free(question);
 }
 
-static void drop_answered(struct answered *answered)
+static void clients_drop_answered(struct answered *answered)
 {
 	while (answered) {
 		struct answered *next = answered->next;
@@ -108,16 +108,16 @@ void clients_destroy(struct clients *clients)
 	if (!clients)
 		return;
 	assert(!clients->all.count);
-	drop_groups(clients);
+	clients_drop_groups(clients);
 	for (uint32_t i = 0; i < clients->stirred.count; i++)
 		client_release(clients->stirred.at[i]);
 	for (struct question *q = atomic_load(&clients->asked); q;) {
 		struct question *next = q->next;
 		client_reply(q->client, q->reply); /* it is closed, so this frees the reply */
-		free_question(q);
+		clients_free_question(q);
 		q = next;
 	}
-	drop_answered(atomic_load(&clients->answered));
+	clients_drop_answered(atomic_load(&clients->answered));
 	for (uint32_t i = 0; i < SDF_WORLDS_MAX; i++) {
 		frame_pool_destroy(clients->pools[i]);
 		hearing_destroy(clients->hearing[i]);
@@ -186,7 +186,7 @@ void clients_ask(struct clients *clients, struct troupe_client *client, struct r
 {
 	struct question *question = mem_alloc(sizeof *question);
 	*question = (struct question){atomic_load_explicit(&clients->asked, memory_order_relaxed), client, reply};
-	while (!atomic_compare_exchange_weak_explicit(/* release: pairs with the exchange in answer() */
+	while (!atomic_compare_exchange_weak_explicit(/* release: pairs with the exchange in clients_answer() */
 		&clients->asked, &question->next, question, memory_order_release, memory_order_relaxed))
 		;
 }
@@ -203,7 +203,7 @@ void clients_answered(struct clients *clients, const struct reply *reply)
 		reply->step, reply->status, answered->service + service_bytes};
 	memcpy(answered->service, service, service_bytes);
 	memcpy(answered->text, text, text_bytes);
-	while (!atomic_compare_exchange_weak_explicit(/* release: pairs with the exchange in tell_answered() */
+	while (!atomic_compare_exchange_weak_explicit(/* release: pairs with the exchange in clients_tell_answered() */
 		&clients->answered, &answered->next, answered, memory_order_release, memory_order_relaxed))
 		;
 }
@@ -211,7 +211,7 @@ void clients_answered(struct clients *clients, const struct reply *reply)
 /* --- groups ------------------------------------------------------------------------------------------------------- */
 
 /* A sensor's own rate is not asked for again: its readings come at it. */
-static double rate_of(const struct topic_row *row, const struct want *want)
+static double clients_rate_of(const struct topic_row *row, const struct want *want)
 {
 	const struct publish_ops *ops = row->ops;
 	if (ops->when == PUBLISH_READING)
@@ -231,8 +231,8 @@ struct remake {
 	uint32_t first;          /* its first new group */
 };
 
-static bool is_of(const struct group *group, const struct troupe_client *client, uint32_t world, enum publish_when when,
-	double rate_hz, bool fresh)
+static bool clients_is_of(const struct group *group, const struct troupe_client *client, uint32_t world,
+	enum publish_when when, double rate_hz, bool fresh)
 {
 	/* sensors of different rates are due at different times: those that are slowed down have a group each */
 	bool alone = when == PUBLISH_READING && rate_hz > 0;
@@ -241,23 +241,23 @@ static bool is_of(const struct group *group, const struct troupe_client *client,
 }
 
 /* The group in which the client had the topic; NULL: it did not have it, so that its first message comes at once. */
-static const struct group *find_old(const struct remake *remake, const char *topic)
+static const struct group *clients_find_old(const struct remake *remake, const char *topic)
 {
 	uint32_t at;
 	return map_find(&remake->old_by_topic, topic, &at) ? remake->old[at] : NULL;
 }
 
-static void add_row(
+static void clients_remake_row(
 	struct remake *remake, struct troupe_client *client, const struct want *want, const struct topic_row *row)
 {
 	struct clients *clients = remake->clients;
 	const struct publish_ops *ops = row->ops;
-	double rate_hz = rate_of(row, want);
-	const struct group *old = find_old(remake, row->name);
+	double rate_hz = clients_rate_of(row, want);
+	const struct group *old = clients_find_old(remake, row->name);
 	int64_t next_ns = old && old->rate_hz == rate_hz && !want->again ? old->next_ns : INT64_MIN;
 	struct group *group = NULL;
 	for (uint32_t i = remake->first; i < clients->groups.count && !group; i++)
-		if (is_of(clients->groups.at[i], client, row->world, ops->when, rate_hz, next_ns == INT64_MIN))
+		if (clients_is_of(clients->groups.at[i], client, row->world, ops->when, rate_hz, next_ns == INT64_MIN))
 			group = clients->groups.at[i];
 	if (!group) {
 		group = mem_alloc(sizeof *group);
@@ -275,7 +275,7 @@ static void add_row(
 	topic_row_copy(row, vec_append(&group->rows, 1));
 }
 
-static void look_at_client(struct remake *remake, struct troupe_client *client)
+static void clients_look_at(struct remake *remake, struct troupe_client *client)
 {
 	const struct topic_table *table = remake->clients->table;
 	remake->first = remake->clients->groups.count;
@@ -289,7 +289,7 @@ static void look_at_client(struct remake *remake, struct troupe_client *client)
 			id = topic_next(table, id)) {
 			if (!topic_row_is_for(topic_row(table, id), client->as))
 				continue;
-			add_row(remake, client, want, topic_row(table, id));
+			clients_remake_row(remake, client, want, topic_row(table, id));
 			some = true;
 		}
 		client->wants.at[i].again &= !some;
@@ -298,7 +298,7 @@ static void look_at_client(struct remake *remake, struct troupe_client *client)
 }
 
 /* When the earliest group of each world is due. */
-static void find_next(struct clients *clients)
+static void clients_find_next(struct clients *clients)
 {
 	for (uint32_t i = 0; i < clients->server->world_count; i++) {
 		clients->next_ns[i] = INT64_MAX;
@@ -340,7 +340,7 @@ void clients_want_sensors(struct clients *clients)
 }
 
 /* Contacts and efforts are noted while some group has messages with them. */
-static void want_notes(struct clients *clients)
+static void clients_want_notes(struct clients *clients)
 {
 	for (uint32_t w = 0; w < clients->server->world_count; w++)
 		clients->server->worlds[w].primary.watched = 0;
@@ -349,7 +349,7 @@ static void want_notes(struct clients *clients)
 			frame_notes(clients->groups.at[i]->parts);
 }
 
-static void remake_groups(struct clients *clients)
+static void clients_remake_groups(struct clients *clients)
 {
 	struct remake remake = {.clients = clients, .old = clients->groups.at, .old_count = clients->groups.count};
 	memset(&clients->groups, 0, sizeof clients->groups);
@@ -357,32 +357,32 @@ static void remake_groups(struct clients *clients)
 	clients->seen_wanted = atomic_load(&clients->wanted);
 	clients->seen_epoch = topic_epoch(clients->table);
 	for (uint32_t i = 0; i < clients->all.count; i++)
-		look_at_client(&remake, clients->all.at[i]);
+		clients_look_at(&remake, clients->all.at[i]);
 	pthread_mutex_unlock(&clients->lock);
 	clients_want_sensors(clients);
-	want_notes(clients);
+	clients_want_notes(clients);
 	for (uint32_t i = 0; i < remake.old_count; i++)
 		group_release(remake.old[i]);
 	free(remake.old);
-	find_next(clients);
+	clients_find_next(clients);
 }
 
 /* --- a step boundary ---------------------------------------------------------------------------------------------- */
 
 /* The first multiple of the group's period after the time. */
-static int64_t due_after(const struct group *group, int64_t time_ns)
+static int64_t clients_due_after(const struct group *group, int64_t time_ns)
 {
 	double period_ns = 1e9 / group->rate_hz;
 	double next = (floor((double)time_ns / period_ns) + 1) * period_ns;
 	return next < 9e18 ? MAX((int64_t)ceil(next), time_ns + 1) : INT64_MAX;
 }
 
-static bool levels_changed(const struct server_world *world)
+static bool clients_levels_changed(const struct server_world *world)
 {
 	return world->primary.plan.dispatch.events.count > 0;
 }
 
-static bool has_reading(const struct group *group, const struct server_world *world)
+static bool clients_has_reading(const struct group *group, const struct server_world *world)
 {
 	bool found = false;
 	for (uint32_t i = 0; i < group->rows.count && !found; i++)
@@ -391,7 +391,7 @@ static bool has_reading(const struct group *group, const struct server_world *wo
 	return found;
 }
 
-static bool has_published(const struct group *group, const struct server_world *world)
+static bool clients_has_published(const struct group *group, const struct server_world *world)
 {
 	bool found = false;
 	for (uint32_t i = 0; i < group->rows.count && !found; i++)
@@ -399,20 +399,20 @@ static bool has_published(const struct group *group, const struct server_world *
 	return found;
 }
 
-static bool is_due(const struct group *group, const struct server_world *world, int64_t time_ns, bool stepped)
+static bool clients_is_due(const struct group *group, const struct server_world *world, int64_t time_ns, bool stepped)
 {
 	if (group->when == PUBLISH_DECIDED)
-		return stepped && !world->primary.step.paused && has_published(group, world);
+		return stepped && !world->primary.step.paused && clients_has_published(group, world);
 	if (group->when == PUBLISH_READING)
 		return stepped && !world->primary.step.paused && (group->rate_hz <= 0 || time_ns >= group->next_ns) &&
-		       has_reading(group, world);
+		       clients_has_reading(group, world);
 	if (group->next_ns == INT64_MIN)
 		return true;
 	switch (group->when) {
 	case PUBLISH_SCENE:
 		return group->seen != world->primary.edit.epoch + 1;
 	case PUBLISH_LEVELS:
-		return stepped && levels_changed(world);
+		return stepped && clients_levels_changed(world);
 	case PUBLISH_REPLIES:
 		return false;
 	default:
@@ -424,7 +424,7 @@ static bool is_due(const struct group *group, const struct server_world *world, 
  * waits for the next time; when no step comes, nothing waits. */
 #define TELL_EVERY_NS 500000u
 
-static void stir(struct clients *clients, struct troupe_client *client)
+static void clients_stir(struct clients *clients, struct troupe_client *client)
 {
 	if (client->stirred)
 		return;
@@ -433,17 +433,17 @@ static void stir(struct clients *clients, struct troupe_client *client)
 }
 
 /* frame: NULL: there was no memory for it, so the client loses what it has subscribed to. */
-static void deliver(struct clients *clients, struct group *group, struct frame *frame)
+static void clients_deliver(struct clients *clients, struct group *group, struct frame *frame)
 {
 	if (!frame) {
 		atomic_fetch_add_explicit(&group->client->dropped, 1, memory_order_relaxed);
 		return;
 	}
 	client_deliver(group->client, group, frame_hold(frame));
-	stir(clients, group->client);
+	clients_stir(clients, group->client);
 }
 
-static void tell_stirred(struct clients *clients, bool all)
+static void clients_tell_stirred(struct clients *clients, bool all)
 {
 	uint32_t kept = 0;
 	uint64_t now = clients->stirred.count ? clock_now_ns() : 0;
@@ -463,54 +463,56 @@ static void tell_stirred(struct clients *clients, bool all)
 
 void clients_flush(struct clients *clients)
 {
-	tell_stirred(clients, true);
+	clients_tell_stirred(clients, true);
 }
 
 /* For all groups, before the frame is delivered to any: a client that has it reads it on its own thread at once. */
-static void add_reports(struct clients *clients, uint32_t index, int64_t time_ns, bool stepped, struct frame *frame)
+static void clients_add_reports(
+	struct clients *clients, uint32_t index, int64_t time_ns, bool stepped, struct frame *frame)
 {
 	struct server_world *world = &clients->server->worlds[index];
 	for (uint32_t i = 0; i < clients->groups.count; i++) {
 		struct group *group = clients->groups.at[i];
-		if (group->world != index || !(group->parts & FRAME_REPORTS) || !is_due(group, world, time_ns, stepped))
+		if (group->world != index || !(group->parts & FRAME_REPORTS) ||
+			!clients_is_due(group, world, time_ns, stepped))
 			continue;
 		for (uint32_t r = 0; r < group->rows.count; r++)
 			model_topics_report(world, &group->rows.at[r], frame);
 	}
 }
 
-static void serve_groups(struct clients *clients, uint32_t index, int64_t time_ns, bool stepped)
+static void clients_serve_groups(struct clients *clients, uint32_t index, int64_t time_ns, bool stepped)
 {
 	struct server_world *world = &clients->server->worlds[index];
 	uint32_t parts = 0, due = 0;
 	for (uint32_t i = 0; i < clients->groups.count; i++) {
 		struct group *group = clients->groups.at[i];
-		if (group->world != index || !is_due(group, world, time_ns, stepped))
+		if (group->world != index || !clients_is_due(group, world, time_ns, stepped))
 			continue;
 		parts |= group->parts;
 		due++;
 	}
 	struct frame *frame = due ? frame_make(clients->pools[index], world, parts) : NULL;
 	if (parts & FRAME_REPORTS && frame)
-		add_reports(clients, index, time_ns, stepped, frame);
+		clients_add_reports(clients, index, time_ns, stepped, frame);
 	for (uint32_t i = 0; i < clients->groups.count && due; i++) {
 		struct group *group = clients->groups.at[i];
-		if (group->world != index || !is_due(group, world, time_ns, stepped))
+		if (group->world != index || !clients_is_due(group, world, time_ns, stepped))
 			continue;
-		deliver(clients, group, frame);
-		group->next_ns = group->rate_hz > 0 ? due_after(group, time_ns) : INT64_MAX;
+		clients_deliver(clients, group, frame);
+		group->next_ns = group->rate_hz > 0 ? clients_due_after(group, time_ns) : INT64_MAX;
 		group->seen = world->primary.edit.epoch + 1;
 	}
 	if (frame)
 		frame_release(frame);
 	if (due)
-		find_next(clients);
+		clients_find_next(clients);
 }
 
 /* --- replies ------------------------------------------------------------------------------------------------------ */
 
 /* A frame for each reply, so that each is a message of its own. NULL: too many wait. */
-static struct frame *frame_of_reply(struct clients *clients, uint32_t world, uint64_t step, const char *service,
+static struct frame *clients_frame_of_reply(struct clients *clients, uint32_t world, uint64_t step, const char *service,
 	troupe_status status, const char *text)
 {
 	struct frame *frame = frame_make(clients->pools[world], &clients->server->worlds[world], 0);
@@ -531,29 +533,29 @@ void clients_publish_reply(struct clients *clients, uint32_t world, uint64_t ste
 {
 	if (!atomic_load_explicit(&clients->told[world], memory_order_relaxed))
 		return;
-	struct frame *frame = frame_of_reply(clients, world, step, service, status, text);
+	struct frame *frame = clients_frame_of_reply(clients, world, step, service, status, text);
 	for (uint32_t i = 0; i < clients->groups.count; i++) {
 		struct group *group = clients->groups.at[i];
 		if (group->when != PUBLISH_REPLIES || group->world != world)
 			continue;
-		deliver(clients, group, frame);
+		clients_deliver(clients, group, frame);
 	}
 	if (frame)
 		frame_release(frame);
 }
 
-static void tell_answered(struct clients *clients)
+static void clients_tell_answered(struct clients *clients)
 {
 	struct answered *oldest =
 		LIST_REVERSED(atomic_exchange_explicit(&clients->answered, NULL, memory_order_acquire), next);
 	for (const struct answered *at = oldest; at; at = at->next)
 		world_tell_reply(
 			&clients->server->worlds[at->world], at->step, at->service, at->status, at->text, true);
-	drop_answered(oldest);
+	clients_drop_answered(oldest);
 }
 
 /* Requests are valid bytes as far as their sender says; a message that cannot be read is refused. */
-static void act(struct server_world *world, struct reply *reply)
+static void clients_act(struct server_world *world, struct reply *reply)
 {
 	const struct query_ops *ops = reply->row.ops;
 	ProtobufCMessage *request;
@@ -569,7 +571,7 @@ static void act(struct server_world *world, struct reply *reply)
 	world_tell_reply(world, reply->step, reply->row.name, reply->status, reply->what.text, true);
 }
 
-static void answer_job_run(struct job *job, bool dropped)
+static void clients_answer_job_run(struct job *job, bool dropped)
 {
 	struct answer_job *this = (struct answer_job *)job;
 	struct troupe_client *client = job->client;
@@ -594,7 +596,7 @@ static bool clients_answer_aside(struct clients *clients, struct troupe_client *
 {
 	struct answer_job *job = mem_alloc(sizeof *job);
 	*job = (struct answer_job){
-		{.client = client_hold(client), .bytes = reply->request.count, .run = answer_job_run}, reply};
+		{.client = client_hold(client), .bytes = reply->request.count, .run = clients_answer_job_run}, reply};
 	if (!background_add(clients->server->background, &job->job, NULL))
 		return true;
 	client_release(client);
@@ -602,7 +604,7 @@ static bool clients_answer_aside(struct clients *clients, struct troupe_client *
 	return false;
 }
 
-static void answer(struct clients *clients)
+static void clients_answer(struct clients *clients)
 {
 	struct question *oldest =
 		LIST_REVERSED(atomic_exchange_explicit(&clients->asked, NULL, memory_order_acquire), next);
@@ -614,7 +616,7 @@ static void answer(struct clients *clients)
 		reply->step = world->primary.lockstep.number;
 		reply->time_ns = llround(primary_time_s(&world->primary) * 1e9);
 		if (ops->act)
-			act(world, reply);
+			clients_act(world, reply);
 		else
 			reply->frame = frame_make(clients->pools[reply->row.world], world, ops->parts);
 		if (!ops->act && !reply->frame)
@@ -622,23 +624,23 @@ static void answer(struct clients *clients)
 		if (!reply->frame || !ops->is_slow || !oldest->client->def.never_waits ||
 			!clients_answer_aside(clients, oldest->client, reply))
 			client_reply(oldest->client, reply);
-		free_question(oldest);
+		clients_free_question(oldest);
 		oldest = next;
 	}
 }
 
 /* Simulated time was reset: everything is due at once. */
-static void restart(struct clients *clients, uint32_t world)
+static void clients_restart(struct clients *clients, uint32_t world)
 {
 	for (uint32_t i = 0; i < clients->groups.count; i++)
 		if (clients->groups.at[i]->world == world)
 			clients->groups.at[i]->next_ns = INT64_MIN;
-	find_next(clients);
+	clients_find_next(clients);
 }
 
 /* While a world is paused, no time passes that would make anything due: what is shown of its last state is due at once,
  * and again after each request, which may have changed it. */
-static void follow_pause(struct clients *clients, uint32_t world, int64_t time_ns)
+static void clients_follow_pause(struct clients *clients, uint32_t world, int64_t time_ns)
 {
 	const struct primary *primary = &clients->server->worlds[world].primary;
 	bool paused = primary->paused, acted = primary->requests != clients->requests[world];
@@ -651,7 +653,7 @@ static void follow_pause(struct clients *clients, uint32_t world, int64_t time_n
 		if (group->world == world && group->when == PUBLISH_FIGURES)
 			group->next_ns = INT64_MIN;
 	}
-	find_next(clients);
+	clients_find_next(clients);
 }
 
 void clients_hear(struct clients *clients, uint32_t world)
@@ -694,22 +696,22 @@ void clients_serve(struct clients *clients, bool stepped)
 	for (uint32_t i = 0; i < clients->server->world_count; i++)
 		model_topics_update(clients->of_models[i]);
 	if (wanted != clients->seen_wanted || topic_epoch(clients->table) != clients->seen_epoch)
-		remake_groups(clients);
+		clients_remake_groups(clients);
 	for (uint32_t i = 0; i < clients->server->world_count; i++) {
 		bool in_steps = clients->in_steps[i] || clients->reads[i];
 		if (!in_steps && clients->next_ns[i] == INT64_MAX)
 			continue;
 		int64_t time_ns = llround(primary_time_s(&clients->server->worlds[i].primary) * 1e9);
 		if (time_ns < clients->last_ns[i])
-			restart(clients, i);
-		follow_pause(clients, i, time_ns);
+			clients_restart(clients, i);
+		clients_follow_pause(clients, i, time_ns);
 		clients->last_ns[i] = time_ns;
 		if (in_steps || time_ns >= clients->next_ns[i])
-			serve_groups(clients, i, time_ns, stepped);
+			clients_serve_groups(clients, i, time_ns, stepped);
 	}
 	if (atomic_load_explicit(&clients->asked, memory_order_relaxed))
-		answer(clients);
+		clients_answer(clients);
 	if (atomic_load_explicit(&clients->answered, memory_order_relaxed))
-		tell_answered(clients);
-	tell_stirred(clients, !stepped);
+		clients_tell_answered(clients);
+	clients_tell_stirred(clients, !stepped);
 }

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum schedule_late late_of(const struct troupe_when *when)
+static enum schedule_late command_late_of(const struct troupe_when *when)
 {
 	return when && when->late == TROUPE_LATE_REFUSE ? SCHEDULE_LATE_REFUSE : SCHEDULE_LATE_NEXT;
 }
@@ -27,7 +27,7 @@ troupe_status server_check_when(const struct troupe_when *when, struct troupe_er
 }
 
 /* Refuses commands while a recording is played, which must stay as it was recorded, and where there is no world. */
-static troupe_status check_taking(
+static troupe_status command_check_taking(
 	const struct troupe_server *server, const struct troupe_when *when, struct troupe_error *error)
 {
 	troupe_status status = server_check_when(when, error);
@@ -39,16 +39,16 @@ static troupe_status check_taking(
 				    : TROUPE_OK;
 }
 
-static troupe_status post(struct server_world *world, struct command *command, const struct troupe_when *when,
+static troupe_status command_post(struct server_world *world, struct command *command, const struct troupe_when *when,
 	uint64_t *ret_step, struct troupe_error *error)
 {
-	troupe_status status = check_taking(world->server, when, error);
+	troupe_status status = command_check_taking(world->server, when, error);
 	if (status) {
 		command_fini(command);
 		return status;
 	}
 	command->step = when ? when->step : 0;
-	return schedule_post(&world->primary.schedule, command, late_of(when), ret_step, error);
+	return schedule_post(&world->primary.schedule, command, command_late_of(when), ret_step, error);
 }
 
 /* --- on a topic --------------------------------------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ struct given { /* a message as text, as bytes or as numbers: the one that is not
 };
 
 /* Makes a command without posting it. */
-static troupe_status make(
+static troupe_status command_make(
 	struct server_world *world, const struct given *given, struct command *ret_command, struct troupe_error *error)
 {
 	_Atomic bool *may_create = &world->primary.schedule.may_create;
@@ -84,7 +84,7 @@ static troupe_status make(
 }
 
 /* Replaces the message of the command by one with this state, or with this error. */
-static void put_state(struct command *command, char *bytes, size_t count, const char *error)
+static void command_put_state(struct command *command, char *bytes, size_t count, const char *error)
 {
 	Troupe__Msgs__Resume whole = *(const Troupe__Msgs__Resume *)(const void *)command->message;
 	whole.state = (ProtobufCBinaryData){count, (uint8_t *)bytes};
@@ -94,7 +94,7 @@ static void put_state(struct command *command, char *bytes, size_t count, const 
 	command->message = message;
 }
 
-static troupe_status read_state(
+static troupe_status command_read_state(
 	struct server_world *world, struct command *command, const char *path, struct troupe_error *error)
 {
 	enum { REST_BYTES = 1 << 10 }; /* more than the other fields have */
@@ -106,14 +106,14 @@ static troupe_status read_state(
 			"%s: the state of the world has %zu bytes: expected at most %zu (troupe run --resume takes it)",
 			path, count, most);
 	if (!status)
-		put_state(command, bytes, count, "");
+		command_put_state(command, bytes, count, "");
 	free(bytes);
 	return status;
 }
 
 /* The message of a command that resumes a saved state gets the state itself, so that a recording has it, and a turn
  * reads no file. An error waits with the command, and is its reply at its step. */
-static void complete(struct server_world *world, struct command *command)
+static void command_complete(struct server_world *world, struct command *command)
 {
 	if (!command->service || !command->service->replaces)
 		return;
@@ -124,15 +124,15 @@ static void complete(struct server_world *world, struct command *command)
 	if (!status && (message->state.len || *message->error))
 		status = fail(&why, TROUPE_ECOMMAND, "a state in the message: expected only the name of a saved state");
 	if (!status)
-		status = read_state(world, command, path, &why);
+		status = command_read_state(world, command, path, &why);
 	if (status)
-		put_state(command, NULL, 0, why.text);
+		command_put_state(command, NULL, 0, why.text);
 	free(path);
 }
 
 /* "TOPIC@CLIENT" names a robot client, for which the command acts. A name that is a part of a topic may have the sign,
  * too. *ret_topic: memory of the new topic, or NULL; the caller frees it. */
-static troupe_status given_split(struct given *given, char **ret_topic, struct troupe_error *error)
+static troupe_status command_given_split(struct given *given, char **ret_topic, struct troupe_error *error)
 {
 	const char *at = strrchr(given->topic, '@');
 	*ret_topic = NULL;
@@ -148,22 +148,22 @@ static troupe_status given_split(struct given *given, char **ret_topic, struct t
 	return TROUPE_OK;
 }
 
-static troupe_status give(struct server_world *world, const struct given *given, struct troupe_error *error)
+static troupe_status command_give(struct server_world *world, const struct given *given, struct troupe_error *error)
 {
 	struct command command;
-	troupe_status status = make(world, given, &command, error);
+	troupe_status status = command_make(world, given, &command, error);
 	if (status)
 		return status;
 	command.client = given->client ? mem_strdup(given->client) : NULL;
-	complete(world, &command);
+	command_complete(world, &command);
 	command.call = given->call;
 	command.timed = given->timed;
 	command.at_s = given->at_s;
-	return post(world, &command, given->when, given->ret_step, error);
+	return command_post(world, &command, given->when, given->ret_step, error);
 }
 
 /* The world that the topic names; NULL: none, so any world may be meant. */
-static struct server_world *world_of_topic(struct troupe_server *server, const char *topic)
+static struct server_world *command_world_of_topic(struct troupe_server *server, const char *topic)
 {
 	for (uint32_t i = 0; i < server->world_count; i++)
 		if (topic_in_world(topic, server->worlds[i].scene->name))
@@ -171,14 +171,14 @@ static struct server_world *world_of_topic(struct troupe_server *server, const c
 	return NULL;
 }
 
-static bool may_listen(struct server_world *world, const char *topic)
+static bool command_may_listen(struct server_world *world, const char *topic)
 {
 	return systems_topic_type(world->systems, topic) || atomic_load(&world->primary.schedule.may_create);
 }
 
 /* Writes numbers as text, by the type of the topic in the first world where it has a listener. Other worlds may get
  * listeners later. */
-static troupe_status write_numbers(
+static troupe_status command_write_numbers(
 	struct troupe_server *server, const struct given *given, struct text *out, struct troupe_error *error)
 {
 	for (uint32_t i = 0; i < server->world_count; i++) {
@@ -198,7 +198,7 @@ static troupe_status write_numbers(
 }
 
 /* Makes one copy of a message for each world without posting it; on failure there are none. */
-static troupe_status make_copies(
+static troupe_status command_make_copies(
 	struct troupe_server *server, const struct given *given, struct command *copies, struct troupe_error *error)
 {
 	_Atomic bool later = true;
@@ -225,13 +225,14 @@ static troupe_status make_copies(
 }
 
 /* Posts to all worlds or to none. All take it at one step, the first that none of them has begun. */
-static troupe_status post_copies(struct troupe_server *server, const struct given *given, struct troupe_error *error)
+static troupe_status command_post_copies(
+	struct troupe_server *server, const struct given *given, struct troupe_error *error)
 {
 	struct command copies[SDF_WORLDS_MAX];
 	struct posted *posted[SDF_WORLDS_MAX];
-	troupe_status status = check_taking(server, given->when, error);
+	troupe_status status = command_check_taking(server, given->when, error);
 	if (!status)
-		status = make_copies(server, given, copies, error);
+		status = command_make_copies(server, given, copies, error);
 	if (status)
 		return status;
 	uint32_t begun = 0;
@@ -241,7 +242,7 @@ static troupe_status post_copies(struct troupe_server *server, const struct give
 			command_fini(&copies[i]);
 		} else {
 			status = schedule_begin_post(&server->worlds[i].primary.schedule, &copies[i],
-				late_of(given->when), &posted[i], error);
+				command_late_of(given->when), &posted[i], error);
 			begun += !status;
 		}
 	for (uint32_t i = 0; i < begun; i++)
@@ -264,11 +265,11 @@ static troupe_status command_give_timed(
 	struct command copies[SDF_WORLDS_MAX];
 	uint32_t made = 0, taken = 0;
 	bool takes[SDF_WORLDS_MAX];
-	troupe_status status = check_taking(server, NULL, error);
+	troupe_status status = command_check_taking(server, NULL, error);
 	for (uint32_t i = 0; i < server->world_count && !status; i++) {
-		takes[i] = may_listen(&server->worlds[i], given->topic);
+		takes[i] = command_may_listen(&server->worlds[i], given->topic);
 		if (takes[i])
-			status = make(&server->worlds[i], given, &copies[made], error);
+			status = command_make(&server->worlds[i], given, &copies[made], error);
 		made += takes[i] && !status;
 	}
 	for (uint32_t i = 0; taken < made; i++) {
@@ -280,44 +281,45 @@ static troupe_status command_give_timed(
 		if (status)
 			command_fini(copy);
 		else
-			status = post(&server->worlds[i], copy, NULL, NULL, error);
+			status = command_post(&server->worlds[i], copy, NULL, NULL, error);
 	}
 	return status;
 }
 
 /* A command to a model's topic is posted to all worlds: models come and go, so the listeners are known only at its
  * step. At least one world must have a listener, or may get one. */
-static troupe_status give_to_all(struct troupe_server *server, const struct given *given, struct troupe_error *error)
+static troupe_status command_give_to_all(
+	struct troupe_server *server, const struct given *given, struct troupe_error *error)
 {
 	struct given written = *given;
 	struct text text = {0};
 	bool accepted = false;
 	for (uint32_t i = 0; i < server->world_count; i++)
-		accepted |= may_listen(&server->worlds[i], given->topic);
+		accepted |= command_may_listen(&server->worlds[i], given->topic);
 	if (!accepted)
-		return give(&server->worlds[0], given, error);
+		return command_give(&server->worlds[0], given, error);
 	if (given->timed)
 		return command_give_timed(server, given, error);
 	troupe_status status = TROUPE_OK;
 	if (!given->text && !given->bytes) {
-		status = write_numbers(server, given, &text, error);
+		status = command_write_numbers(server, given, &text, error);
 		written.text = text.at;
 	}
 	if (!status)
-		status = post_copies(server, &written, error);
+		status = command_post_copies(server, &written, error);
 	text_fini(&text);
 	return status;
 }
 
-static troupe_status give_any(struct troupe_server *server, struct given *given, struct troupe_error *error)
+static troupe_status command_give_any(struct troupe_server *server, struct given *given, struct troupe_error *error)
 {
 	char *topic;
-	troupe_status status = given_split(given, &topic, error);
+	troupe_status status = command_given_split(given, &topic, error);
 	if (status)
 		return status;
 	struct server_world *world =
-		server->world_count == 1 ? &server->worlds[0] : world_of_topic(server, given->topic);
-	status = world ? give(world, given, error) : give_to_all(server, given, error);
+		server->world_count == 1 ? &server->worlds[0] : command_world_of_topic(server, given->topic);
+	status = world ? command_give(world, given, error) : command_give_to_all(server, given, error);
 	free(topic);
 	return status;
 }
@@ -326,7 +328,7 @@ troupe_status troupe_command_text(struct troupe_server *server, const struct tro
 	const char *text, uint64_t *ret_step, struct troupe_error *error)
 {
 	struct given given = {.when = when, .topic = topic, .text = text, .ret_step = ret_step};
-	return give_any(server, &given, error);
+	return command_give_any(server, &given, error);
 }
 
 troupe_status troupe_command_timed(
@@ -335,7 +337,7 @@ troupe_status troupe_command_timed(
 	struct given given = {.timed = true, .at_s = time_s, .topic = topic, .text = text};
 	if (!(time_s >= 0 && time_s <= COMMAND_TIME_MAX_S))
 		return fail(error, TROUPE_ECOMMAND, "time %g: expected 0 to %g s", time_s, COMMAND_TIME_MAX_S);
-	return give_any(server, &given, error);
+	return command_give_any(server, &given, error);
 }
 
 troupe_status troupe_command_bytes(struct troupe_server *server, const struct troupe_when *when, const char *topic,
@@ -347,28 +349,28 @@ troupe_status troupe_command_bytes(struct troupe_server *server, const struct tr
 		.type = type,
 		.count = count,
 		.ret_step = ret_step};
-	return give_any(server, &given, error);
+	return command_give_any(server, &given, error);
 }
 
 troupe_status troupe_command_numbers(struct troupe_server *server, const struct troupe_when *when, const char *topic,
 	const double *numbers, uint32_t count, uint64_t *ret_step, struct troupe_error *error)
 {
 	struct given given = {.when = when, .topic = topic, .numbers = numbers, .count = count, .ret_step = ret_step};
-	return give_any(server, &given, error);
+	return command_give_any(server, &given, error);
 }
 
 troupe_status server_command(struct troupe_server *server, const char *service, const char *type, const void *bytes,
 	size_t count, struct command_call *call, struct troupe_error *error)
 {
-	struct server_world *world = world_of_topic(server, service);
+	struct server_world *world = command_world_of_topic(server, service);
 	if (!world)
 		return fail(error, TROUPE_ECOMMAND, "service '%.150s': there is no such world", service);
 	char *topic;
 	struct given given = {
 		.topic = service, .type = type, .bytes = bytes ? bytes : "", .count = count, .call = call};
-	troupe_status status = given_split(&given, &topic, error);
+	troupe_status status = command_given_split(&given, &topic, error);
 	if (!status)
-		status = give(world, &given, error);
+		status = command_give(world, &given, error);
 	free(topic);
 	return status;
 }
@@ -382,7 +384,7 @@ troupe_status troupe_server_command(
 
 /* --- by handle ---------------------------------------------------------------------------------------------------- */
 
-static struct server_world *world_of(
+static struct server_world *command_world_of(
 	struct troupe_server *server, uint32_t at, uint32_t world, struct troupe_error *error)
 {
 	if (at && world < server->world_count)
@@ -391,7 +393,7 @@ static struct server_world *world_of(
 	return NULL;
 }
 
-static troupe_status check_numbers(const double *numbers, uint32_t count, struct troupe_error *error)
+static troupe_status command_check_numbers(const double *numbers, uint32_t count, struct troupe_error *error)
 {
 	double max = message_limits_usual.number_max;
 	for (uint32_t i = 0; i < count; i++)
@@ -400,56 +402,58 @@ static troupe_status check_numbers(const double *numbers, uint32_t count, struct
 	return TROUPE_OK;
 }
 
-static troupe_status check_vectors(const struct troupe_vec3 *a, const struct troupe_vec3 *b, struct troupe_error *error)
+static troupe_status command_check_vectors(
+	const struct troupe_vec3 *a, const struct troupe_vec3 *b, struct troupe_error *error)
 {
 	const double numbers[6] = {a->x, a->y, a->z, b->x, b->y, b->z};
-	return check_numbers(numbers, 6, error);
+	return command_check_numbers(numbers, 6, error);
 }
 
 /* Takes ownership of the message. */
-static troupe_status give_to(struct troupe_server *server, const struct troupe_when *when, uint32_t world,
+static troupe_status command_give_to(struct troupe_server *server, const struct troupe_when *when, uint32_t world,
 	const struct command_target *target, ProtobufCMessage *message, uint64_t *ret_step, struct troupe_error *error)
 {
-	struct server_world *w = world_of(server, target->at + 1, world, error);
+	struct server_world *w = command_world_of(server, target->at + 1, world, error);
 	struct command command = {.message = message, .target = *target};
 	if (w)
-		return post(w, &command, when, ret_step, error);
+		return command_post(w, &command, when, ret_step, error);
 	message_free(message);
 	return TROUPE_ECOMMAND;
 }
 
 /* Posts to a service that takes a model's id. Copies the message. */
-static troupe_status give_to_service(struct troupe_server *server, const struct troupe_when *when, troupe_model model,
-	const char *service, const ProtobufCMessage *message, uint64_t *ret_step, struct troupe_error *error)
+static troupe_status command_give_to_service(struct troupe_server *server, const struct troupe_when *when,
+	troupe_model model, const char *service, const ProtobufCMessage *message, uint64_t *ret_step,
+	struct troupe_error *error)
 {
-	struct server_world *world = world_of(server, model.at, model.world, error);
+	struct server_world *world = command_world_of(server, model.at, model.world, error);
 	if (!world)
 		return TROUPE_ECOMMAND;
 	struct command command = {.service = services_find(service),
 		.topic = mem_printf("/world/%s/%s", world->scene->name, service),
 		.message = message_copy(message)};
-	return post(world, &command, when, ret_step, error);
+	return command_post(world, &command, when, ret_step, error);
 }
 
 troupe_status troupe_command_twist(struct troupe_server *server, const struct troupe_when *when, troupe_model model,
 	const struct troupe_twist *twist, uint64_t *ret_step, struct troupe_error *error)
 {
 	struct command_target target = {TARGET_TWIST, model.at - 1, model.born, 0};
-	troupe_status status = check_vectors(&twist->linear, &twist->angular, error);
+	troupe_status status = command_check_vectors(&twist->linear, &twist->angular, error);
 	if (status)
 		return status;
 	Gz__Msgs__Twist *message = message_of_twist(twist->linear, twist->angular);
-	return give_to(server, when, model.world, &target, &message->base, ret_step, error);
+	return command_give_to(server, when, model.world, &target, &message->base, ret_step, error);
 }
 
 troupe_status troupe_command_joint(struct troupe_server *server, const struct troupe_when *when, troupe_joint joint,
 	double number, uint64_t *ret_step, struct troupe_error *error)
 {
 	struct command_target target = {TARGET_JOINT, joint.at - 1, joint.born, 0};
-	troupe_status status = check_numbers(&number, 1, error);
+	troupe_status status = command_check_numbers(&number, 1, error);
 	if (status)
 		return status;
-	return give_to(server, when, joint.world, &target, &message_of_double(number)->base, ret_step, error);
+	return command_give_to(server, when, joint.world, &target, &message_of_double(number)->base, ret_step, error);
 }
 
 troupe_status troupe_command_wrench(struct troupe_server *server, const struct troupe_when *when, troupe_link link,
@@ -463,10 +467,10 @@ troupe_status troupe_command_wrench(struct troupe_server *server, const struct t
 	part.force = &force;
 	part.torque = &torque;
 	message.wrench = &part;
-	troupe_status status = check_vectors(&wrench->force, &wrench->torque, error);
+	troupe_status status = command_check_vectors(&wrench->force, &wrench->torque, error);
 	if (status)
 		return status;
-	return give_to(server, when, link.world, &target, message_copy(&message.base), ret_step, error);
+	return command_give_to(server, when, link.world, &target, message_copy(&message.base), ret_step, error);
 }
 
 troupe_status troupe_command_joint_state(struct troupe_server *server, const struct troupe_when *when,
@@ -488,10 +492,10 @@ troupe_status troupe_command_joint_state(struct troupe_server *server, const str
 		message.velocity = velocity + 0.0;
 	}
 	const double numbers[2] = {message.position, message.velocity};
-	troupe_status status = check_numbers(numbers, 2, error);
+	troupe_status status = command_check_numbers(numbers, 2, error);
 	if (status)
 		return status;
-	return give_to(server, when, joint.world, &target, message_copy(&message.base), ret_step, error);
+	return command_give_to(server, when, joint.world, &target, message_copy(&message.base), ret_step, error);
 }
 
 troupe_status troupe_command_pose(struct troupe_server *server, const struct troupe_when *when, troupe_model model,
@@ -508,10 +512,10 @@ troupe_status troupe_command_pose(struct troupe_server *server, const struct tro
 	message.id = model.born;
 	message.position = &position;
 	message.orientation = &orientation;
-	troupe_status status = check_numbers(numbers, 7, error);
+	troupe_status status = command_check_numbers(numbers, 7, error);
 	if (status)
 		return status;
-	return give_to_service(server, when, model, "set_pose", &message.base, ret_step, error);
+	return command_give_to_service(server, when, model, "set_pose", &message.base, ret_step, error);
 }
 
 troupe_status troupe_command_velocity(struct troupe_server *server, const struct troupe_when *when, troupe_model model,
@@ -523,15 +527,15 @@ troupe_status troupe_command_velocity(struct troupe_server *server, const struct
 	message.id = model.born;
 	message.linear = &linear;
 	message.angular = &angular;
-	troupe_status status = check_vectors(&twist->linear, &twist->angular, error);
+	troupe_status status = command_check_vectors(&twist->linear, &twist->angular, error);
 	if (status)
 		return status;
-	return give_to_service(server, when, model, "set_velocity", &message.base, ret_step, error);
+	return command_give_to_service(server, when, model, "set_velocity", &message.base, ret_step, error);
 }
 
 /* --- many at once ------------------------------------------------------------------------------------------------- */
 
-static troupe_status fail_item(uint32_t item, const struct troupe_error *why, struct troupe_error *error)
+static troupe_status command_fail_item(uint32_t item, const struct troupe_error *why, struct troupe_error *error)
 {
 	return fail(error, why->status, "item %u: %s", item, why->text);
 }
@@ -542,7 +546,7 @@ troupe_status troupe_command_twists(struct troupe_server *server, const struct t
 	struct troupe_error why;
 	for (uint32_t i = 0; i < count; i++)
 		if (troupe_command_twist(server, when, models[i], &twists[i], NULL, &why))
-			return fail_item(i, &why, error);
+			return command_fail_item(i, &why, error);
 	return TROUPE_OK;
 }
 
@@ -552,7 +556,7 @@ troupe_status troupe_command_joints(struct troupe_server *server, const struct t
 	struct troupe_error why;
 	for (uint32_t i = 0; i < count; i++)
 		if (troupe_command_joint(server, when, joints[i], numbers[i], NULL, &why))
-			return fail_item(i, &why, error);
+			return command_fail_item(i, &why, error);
 	return TROUPE_OK;
 }
 
@@ -562,6 +566,6 @@ troupe_status troupe_command_wrenches(struct troupe_server *server, const struct
 	struct troupe_error why;
 	for (uint32_t i = 0; i < count; i++)
 		if (troupe_command_wrench(server, when, links[i], &wrenches[i], NULL, &why))
-			return fail_item(i, &why, error);
+			return command_fail_item(i, &why, error);
 	return TROUPE_OK;
 }

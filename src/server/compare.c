@@ -6,23 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BODY_WORDS = sizeof(struct body_state) / 8, ANCHOR_WORDS = sizeof(struct body_anchor) / 8 };
+enum { COMPARE_BODY_WORDS = sizeof(struct body_state) / 8, COMPARE_ANCHOR_WORDS = sizeof(struct body_anchor) / 8 };
 
 /* --- what was recorded -------------------------------------------------------------------------------------------- */
 
-static void forget(struct record_model *model)
+static void compare_forget(struct record_model *model)
 {
 	free(model->name);
 	free(model->words);
 	*model = (struct record_model){0};
 }
 
-static void take_model(struct record_world *recorded, uint32_t place, struct unpack *in)
+static void compare_take_model(struct record_world *recorded, uint32_t place, struct unpack *in)
 {
 	uint32_t more = recorded->models.count > place ? 0 : place + 1 - recorded->models.count;
 	(void)vec_append(&recorded->models, more);
 	struct record_model *model = &recorded->models.at[place];
-	forget(model);
+	compare_forget(model);
 	model->id = unpack_u64(in);
 	model->name = unpack_string(in);
 	model->count = unpack_count(in, (uint64_t)(in->end - in->at) / 8);
@@ -40,20 +40,20 @@ void record_world_update(struct record_world *recorded, struct unpack *in)
 	for (uint32_t count = unpack_count(in, (uint64_t)(in->end - in->at) / 8); count; count--)
 		vec_push(&recorded->words, unpack_u64(in));
 	for (uint32_t place; (place = unpack_count(in, RECORD_PLACES_MAX));)
-		take_model(recorded, place - 1, in);
+		compare_take_model(recorded, place - 1, in);
 }
 
 void record_world_fini(struct record_world *recorded)
 {
 	for (uint32_t i = 0; i < recorded->models.count; i++)
-		forget(&recorded->models.at[i]);
+		compare_forget(&recorded->models.at[i]);
 	vec_free(&recorded->models);
 	vec_free(&recorded->words);
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-static const char *link_of(const struct scene *scene, const struct scene_model *model, uint32_t body)
+static const char *compare_link_of(const struct scene *scene, const struct scene_model *model, uint32_t body)
 {
 	for (uint32_t l = model->link_first; l < model->link_first + model->link_count; l++)
 		if (scene->links[l].body == model->body_first + body)
@@ -61,7 +61,7 @@ static const char *link_of(const struct scene *scene, const struct scene_model *
 	return scene->bodies[model->body_first + body].name;
 }
 
-static bool name_joint(const struct server_world *world, uint32_t m, uint32_t word, struct text *out)
+static bool compare_name_joint(const struct server_world *world, uint32_t m, uint32_t word, struct text *out)
 {
 	const struct scene *scene = world->scene;
 	for (uint32_t j = 0; j < scene->joint_count; j++) {
@@ -76,7 +76,7 @@ static bool name_joint(const struct server_world *world, uint32_t m, uint32_t wo
 	return false;
 }
 
-static bool name_coupling(const struct server_world *world, uint32_t m, uint32_t word, struct text *out)
+static bool compare_name_coupling(const struct server_world *world, uint32_t m, uint32_t word, struct text *out)
 {
 	const struct scene *scene = world->scene;
 	for (uint32_t j = 0; j < scene->joint_count; j++) {
@@ -92,17 +92,17 @@ static bool name_coupling(const struct server_world *world, uint32_t m, uint32_t
 
 enum word_kind { WORD_REAL, WORD_COUNT, WORD_BITS };
 
-static enum word_kind name_word(const struct server_world *world, uint32_t m, uint32_t word, struct text *out)
+static enum word_kind compare_name_word(const struct server_world *world, uint32_t m, uint32_t word, struct text *out)
 {
 	static const char *const body[] = {"position x", "position y", "position z", "orientation w", "orientation x",
 		"orientation y", "orientation z", "velocity x", "velocity y", "velocity z", "angular velocity x",
 		"angular velocity y", "angular velocity z"};
-	_Static_assert(ARRAY_LEN(body) == BODY_WORDS, "each word of a body has a name");
+	_Static_assert(ARRAY_LEN(body) == COMPARE_BODY_WORDS, "each word of a body has a name");
 	const struct scene_model *model = &world->scene->models[m];
 	uint32_t bodies = model->body_count, systems = world->shared.state->models[m].system_first;
-	if (word < bodies * BODY_WORDS) {
-		text_add(
-			out, "link '%s': %s", link_of(world->scene, model, word / BODY_WORDS), body[word % BODY_WORDS]);
+	if (word < bodies * COMPARE_BODY_WORDS) {
+		text_add(out, "link '%s': %s", compare_link_of(world->scene, model, word / COMPARE_BODY_WORDS),
+			body[word % COMPARE_BODY_WORDS]);
 		return WORD_REAL;
 	}
 	if (word >= world->shared.state->models[m].words) {
@@ -114,19 +114,19 @@ static enum word_kind name_word(const struct server_world *world, uint32_t m, ui
 		systems_name_word(world->systems, m, word - systems, out, &kind);
 		return kind == TROUPE_WORD_DOUBLE ? WORD_REAL : WORD_BITS;
 	}
-	if (name_joint(world, m, word, out) || name_coupling(world, m, word, out))
+	if (compare_name_joint(world, m, word, out) || compare_name_coupling(world, m, word, out))
 		return WORD_REAL;
 	if (bodies && word == systems - 1) {
 		text_add(out, "steps at rest");
 		return WORD_COUNT;
 	}
-	uint32_t anchors = systems - 1 - bodies * ANCHOR_WORDS, at = word - anchors;
-	text_add(out, "link '%s': resting place's %s", link_of(world->scene, model, at / ANCHOR_WORDS),
-		body[at % ANCHOR_WORDS]);
+	uint32_t anchors = systems - 1 - bodies * COMPARE_ANCHOR_WORDS, at = word - anchors;
+	text_add(out, "link '%s': resting place's %s", compare_link_of(world->scene, model, at / COMPARE_ANCHOR_WORDS),
+		body[at % COMPARE_ANCHOR_WORDS]);
 	return WORD_REAL;
 }
 
-static void add_word(struct text *out, enum word_kind kind, uint64_t word)
+static void compare_add_word(struct text *out, enum word_kind kind, uint64_t word)
 {
 	double real;
 	memcpy(&real, &word, sizeof real);
@@ -149,11 +149,11 @@ static bool compare_words(
 		if (found == recorded->words[i])
 			continue;
 		text_add(out, ", ");
-		enum word_kind kind = name_word(world, m, i, out);
+		enum word_kind kind = compare_name_word(world, m, i, out);
 		text_add(out, ": recorded ");
-		add_word(out, kind, recorded->words[i]);
+		compare_add_word(out, kind, recorded->words[i]);
 		text_add(out, ", found ");
-		add_word(out, kind, found);
+		compare_add_word(out, kind, found);
 		return true;
 	}
 	if (count != recorded->count)
@@ -194,9 +194,9 @@ static bool compare_world_words(
 			continue;
 		systems_name_word(world->systems, SCENE_NONE, i, out, &kind);
 		text_add(out, ": recorded ");
-		add_word(out, kind == TROUPE_WORD_DOUBLE ? WORD_REAL : WORD_COUNT, recorded[i]);
+		compare_add_word(out, kind == TROUPE_WORD_DOUBLE ? WORD_REAL : WORD_COUNT, recorded[i]);
 		text_add(out, ", found ");
-		add_word(out, kind == TROUPE_WORD_DOUBLE ? WORD_REAL : WORD_COUNT, state->world.words[i]);
+		compare_add_word(out, kind == TROUPE_WORD_DOUBLE ? WORD_REAL : WORD_COUNT, state->world.words[i]);
 		return true;
 	}
 	return false;
@@ -249,11 +249,11 @@ static bool compare_models(const struct server_world *a, const struct server_wor
 		if (x == y)
 			continue;
 		text_add(out, "model '%s', ", model->name);
-		enum word_kind kind = name_word(a, m, i, out);
+		enum word_kind kind = compare_name_word(a, m, i, out);
 		text_add(out, ": ");
-		add_word(out, kind, x);
+		compare_add_word(out, kind, x);
 		text_add(out, " and ");
-		add_word(out, kind, y);
+		compare_add_word(out, kind, y);
 		return true;
 	}
 	return false;
@@ -272,9 +272,9 @@ bool record_compare_worlds(const struct server_world *a, const struct server_wor
 			enum troupe_word_kind kind;
 			systems_name_word(a->systems, SCENE_NONE, i, out, &kind);
 			text_add(out, " of the world: ");
-			add_word(out, kind == TROUPE_WORD_DOUBLE ? WORD_REAL : WORD_BITS, one->world.words[i]);
+			compare_add_word(out, kind == TROUPE_WORD_DOUBLE ? WORD_REAL : WORD_BITS, one->world.words[i]);
 			text_add(out, " and ");
-			add_word(out, kind == TROUPE_WORD_DOUBLE ? WORD_REAL : WORD_BITS, two->world.words[i]);
+			compare_add_word(out, kind == TROUPE_WORD_DOUBLE ? WORD_REAL : WORD_BITS, two->world.words[i]);
 			return true;
 		}
 	for (uint32_t m = 0; m < models; m++)

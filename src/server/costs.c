@@ -15,11 +15,11 @@ struct costs {
 	bool begun;
 };
 
-static const char head[] = "world,step,component,secondary,pin,kind,ns,name\n";
+static const char costs_head[] = "world,step,component,secondary,pin,kind,ns,name\n";
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
-static void give_up(struct troupe_server *server, const char *why)
+static void costs_give_up(struct troupe_server *server, const char *why)
 {
 	struct troupe_error text;
 	(void)fail(&server->costs->why, TROUPE_EIO, "%s", why);
@@ -28,14 +28,14 @@ static void give_up(struct troupe_server *server, const char *why)
 	server_warn(server, text.text);
 }
 
-static void write_out(struct troupe_server *server, const char *bytes, size_t count)
+static void costs_write_out(struct troupe_server *server, const char *bytes, size_t count)
 {
 	struct troupe_error text;
 	int code = outfile_write(&server->costs->file, bytes, count);
 	if (!code)
 		return;
 	(void)fail(&text, TROUPE_EIO, "%s: cannot write: %s", server->def.costs_path, outfile_why(code));
-	give_up(server, text.text);
+	costs_give_up(server, text.text);
 }
 
 troupe_status costs_create(struct troupe_server *server, struct troupe_error *error)
@@ -56,9 +56,9 @@ void costs_begin(struct troupe_server *server)
 		return;
 	costs->begun = true;
 	if (outfile_open(&costs->file, server->def.costs_path, &options, &why))
-		give_up(server, why.text);
+		costs_give_up(server, why.text);
 	else
-		write_out(server, head, strlen(head));
+		costs_write_out(server, costs_head, strlen(costs_head));
 }
 
 troupe_status costs_end(struct troupe_server *server, struct troupe_error *error)
@@ -84,14 +84,14 @@ void costs_destroy(struct costs *costs)
 
 /* --- a sample ----------------------------------------------------------------------------------------------------- */
 
-static void put(struct text *out, const struct server_world *world, uint32_t component, uint32_t secondary,
+static void costs_put(struct text *out, const struct server_world *world, uint32_t component, uint32_t secondary,
 	uint32_t pin, const char *kind, uint32_t ns, const char *name)
 {
 	text_add(out, "%u,%" PRIu64 ",%u,%u,%u,%s,%u,%s\n", world->index, world->primary.lockstep.number, component,
 		secondary, pin, kind, ns, name);
 }
 
-static void put_world(struct text *out, struct server_world *world)
+static void costs_put_world(struct text *out, struct server_world *world)
 {
 	const struct scene *scene = world->scene;
 	struct plan *plan = &world->primary.plan;
@@ -100,13 +100,13 @@ static void put_world(struct text *out, struct server_world *world)
 	for (uint32_t m = 0; m < scene->model_count; m++)
 		if (plan->loading.active[m] && plan->dispatch.roster.now.model[m] != ASSIGN_NONE) {
 			uint32_t ns = world->shared.costs.ns[m];
-			put(out, world, components[m], world_number(world, plan->dispatch.roster.now.model[m]),
+			costs_put(out, world, components[m], world_number(world, plan->dispatch.roster.now.model[m]),
 				plan->dispatch.model_pin[m], plan->loading.is_mover[m] ? "performer" : "cargo",
 				ns == COST_UNKNOWN ? 0 : ns, scene->models[m].name);
 		}
 	for (uint32_t l = 0; l < scene->level_count; l++)
 		if (plan->loading.loaded[l] && plan->dispatch.roster.now.level[l] != ASSIGN_NONE)
-			put(out, world, components[scene->model_count + l],
+			costs_put(out, world, components[scene->model_count + l],
 				world_number(world, plan->dispatch.roster.now.level[l]), plan->dispatch.level_pin[l],
 				"level", 0, scene->levels[l].name);
 	free(components);
@@ -119,7 +119,7 @@ void costs_merged(struct troupe_server *server, uint64_t steps)
 		return;
 	costs->lines.count = 0;
 	for (uint32_t i = 0; i < server->world_count; i++)
-		put_world(&costs->lines, &server->worlds[i]);
+		costs_put_world(&costs->lines, &server->worlds[i]);
 	if (costs->lines.count)
-		write_out(server, costs->lines.at, costs->lines.count);
+		costs_write_out(server, costs->lines.at, costs->lines.count);
 }

@@ -15,19 +15,19 @@
 
 /* --- SDF ---------------------------------------------------------------------------------------------------------- */
 
-static const struct sdf_world *world_of(const struct frame *frame, const struct topic_row *row)
+static const struct sdf_world *describe_world_of(const struct frame *frame, const struct topic_row *row)
 {
 	return frame->server->worlds[row->world].scene->sdf;
 }
 
-static void find_actor(const struct sdf_world *world, const char *name, bool *gone_actors)
+static void describe_find_actor(const struct sdf_world *world, const char *name, bool *gone_actors)
 {
 	for (uint32_t a = 0; a < world->actors.count; a++)
 		if (!strcmp(world->actors.at[a].name, name))
 			gone_actors[a] = false;
 }
 
-static void fill_now(
+static void describe_fill_now(
 	const struct frame *frame, const struct sdf_world *world, struct pose *poses, bool *gone, bool *gone_actors)
 {
 	const struct troupe_scene *scene = frame->snapshot.scene;
@@ -39,12 +39,12 @@ static void fill_now(
 			poses[model] = pose_of_flat(*encode_model_pose(&frame->snapshot, i));
 			gone[model] = false;
 		} else if (scene->models[i].actor && !view_is_created(scene, i)) {
-			find_actor(world, scene->models[i].name, gone_actors);
+			describe_find_actor(world, scene->models[i].name, gone_actors);
 		}
 	}
 }
 
-static troupe_status check_config(const void *request, size_t count, struct troupe_error *error)
+static troupe_status describe_check_config(const void *request, size_t count, struct troupe_error *error)
 {
 	ProtobufCMessage *message;
 	troupe_status status = message_of_bytes(
@@ -60,20 +60,20 @@ static troupe_status check_config(const void *request, size_t count, struct trou
 	return status;
 }
 
-static troupe_status answer_sdf(const struct frame *frame, const struct topic_row *row, const void *request,
+static troupe_status describe_answer_sdf(const struct frame *frame, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
-	const struct sdf_world *world = world_of(frame, row);
+	const struct sdf_world *world = describe_world_of(frame, row);
 	struct arena arena = {0};
 	Gz__Msgs__StringMsg message = GZ__MSGS__STRING_MSG__INIT;
 	struct text sdf = {0};
-	troupe_status status = check_config(request, count, error);
+	troupe_status status = describe_check_config(request, count, error);
 	if (status)
 		return status;
 	struct pose *poses = arena_array(&arena, struct pose, world->models.count);
 	bool *gone = arena_array(&arena, bool, world->models.count);
 	bool *gone_actors = arena_array(&arena, bool, world->actors.count);
-	fill_now(frame, world, poses, gone, gone_actors);
+	describe_fill_now(frame, world, poses, gone, gone_actors);
 	struct sdf_now now = {.gravity = frame->gravity,
 		.step_s = frame->step_s,
 		.poses = poses,
@@ -88,22 +88,22 @@ static troupe_status answer_sdf(const struct frame *frame, const struct topic_ro
 	return TROUPE_OK;
 }
 
-const struct query_ops ask_sdf = {.parts = FRAME_SCENE | FRAME_MODELS | FRAME_SDF, .answer = answer_sdf};
+const struct query_ops ask_sdf = {.parts = FRAME_SCENE | FRAME_MODELS | FRAME_SDF, .answer = describe_answer_sdf};
 
 /* --- the user interface ------------------------------------------------------------------------------------------- */
 
-static char *said(const struct sdf_element *element, const char *child)
+static char *describe_said(const struct sdf_element *element, const char *child)
 {
 	const char *text = sdf_child_text(element, child);
 	return encode_text(text ? text : "");
 }
 
-static Gz__Msgs__TrackVisual *encode_track(struct arena *arena, const struct sdf_element *from)
+static Gz__Msgs__TrackVisual *describe_encode_track(struct arena *arena, const struct sdf_element *from)
 {
 	Gz__Msgs__TrackVisual *out = ENCODE_NEW(arena, Gz__Msgs__TrackVisual, gz__msgs__track_visual__init);
 	struct vec3 xyz = {0, 0, 0};
 	bool still = false, in_model = false, yaw = false;
-	out->name = said(from, "name");
+	out->name = describe_said(from, "name");
 	(void)sdf_child_double(from, "min_dist", 0, HUGE_VAL, &out->min_dist, NULL);
 	(void)sdf_child_double(from, "max_dist", 0, HUGE_VAL, &out->max_dist, NULL);
 	(void)sdf_child_bool(from, "static", &still, NULL);
@@ -117,7 +117,7 @@ static Gz__Msgs__TrackVisual *encode_track(struct arena *arena, const struct sdf
 	return out;
 }
 
-static Gz__Msgs__GUICamera *encode_camera(struct arena *arena, const struct sdf_element *from)
+static Gz__Msgs__GUICamera *describe_encode_camera(struct arena *arena, const struct sdf_element *from)
 {
 	Gz__Msgs__GUICamera *out = ENCODE_NEW(arena, Gz__Msgs__GUICamera, gz__msgs__guicamera__init);
 	const struct sdf_element *track = sdf_child(from, "track_visual", NULL);
@@ -126,15 +126,15 @@ static Gz__Msgs__GUICamera *encode_camera(struct arena *arena, const struct sdf_
 	(void)sdf_child_pose(from, &pose, NULL);
 	struct troupe_pose shown = pose_flat(pose);
 	out->name = encode_text(name ? name : "");
-	out->view_controller = said(from, "view_controller");
-	out->projection_type = said(from, "projection_type");
+	out->view_controller = describe_said(from, "view_controller");
+	out->projection_type = describe_said(from, "projection_type");
 	out->pose = encode_pose(arena, &shown, NULL, 0);
 	if (track)
-		out->track = encode_track(arena, track);
+		out->track = describe_encode_track(arena, track);
 	return out;
 }
 
-static Gz__Msgs__Plugin *encode_plugin(struct arena *arena, const struct sdf_element *from)
+static Gz__Msgs__Plugin *describe_encode_plugin(struct arena *arena, const struct sdf_element *from)
 {
 	Gz__Msgs__Plugin *out = ENCODE_NEW(arena, Gz__Msgs__Plugin, gz__msgs__plugin__init);
 	const char *name = sdf_attribute(from, "name"), *file = sdf_attribute(from, "filename");
@@ -147,10 +147,10 @@ static Gz__Msgs__Plugin *encode_plugin(struct arena *arena, const struct sdf_ele
 	return out;
 }
 
-static troupe_status answer_gui(const struct frame *frame, const struct topic_row *row, const void *request,
+static troupe_status describe_answer_gui(const struct frame *frame, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
-	const struct sdf_element *world = world_of(frame, row)->element, *plugin = NULL;
+	const struct sdf_element *world = describe_world_of(frame, row)->element, *plugin = NULL;
 	const struct sdf_element *gui = world ? sdf_child(world, "gui", NULL) : NULL;
 	const struct sdf_element *camera = gui ? sdf_child(gui, "camera", NULL) : NULL;
 	const char *whole = gui ? sdf_attribute(gui, "fullscreen") : NULL;
@@ -161,16 +161,16 @@ static troupe_status answer_gui(const struct frame *frame, const struct topic_ro
 	message.header = encode_header(&arena, frame->time_ns);
 	message.fullscreen = whole && (!strcmp(whole, "1") || !strcmp(whole, "true"));
 	if (camera)
-		message.camera = encode_camera(&arena, camera);
+		message.camera = describe_encode_camera(&arena, camera);
 	while (gui && (plugin = sdf_child(gui, "plugin", plugin)))
 		plugins++;
 	message.plugin = arena_array(&arena, Gz__Msgs__Plugin *, plugins);
 	while (message.n_plugin < plugins) {
 		plugin = sdf_child(gui, "plugin", plugin);
-		message.plugin[message.n_plugin++] = encode_plugin(&arena, plugin);
+		message.plugin[message.n_plugin++] = describe_encode_plugin(&arena, plugin);
 	}
 	encode_end(&message.base, &arena, out);
 	return TROUPE_OK;
 }
 
-const struct query_ops ask_gui = {.answer = answer_gui};
+const struct query_ops ask_gui = {.answer = describe_answer_gui};

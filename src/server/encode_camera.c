@@ -18,65 +18,65 @@ Gz__Msgs__PointCloudPacked__Field *encode_sensor_field(const struct sensor_sourc
 	return out;
 }
 
-static const struct reading_picture *picture_of(const struct sensor_source *source)
+static const struct reading_picture *encode_camera_picture_of(const struct sensor_source *source)
 {
 	return (const struct reading_picture *)(const void *)source->numbers;
 }
 
-static size_t pixels_of(const struct reading_picture *picture)
+static size_t encode_camera_pixels_of(const struct reading_picture *picture)
 {
 	return (size_t)picture->width * (size_t)picture->height;
 }
 
-static const float *depth_of(const struct sensor_source *source)
+static const float *encode_camera_depth_of(const struct sensor_source *source)
 {
-	return (const float *)(const void *)(picture_of(source) + 1);
+	return (const float *)(const void *)(encode_camera_picture_of(source) + 1);
 }
 
-static unsigned char *colour_of(const struct sensor_source *source)
+static unsigned char *encode_camera_colour_of(const struct sensor_source *source)
 {
-	const struct reading_picture *picture = picture_of(source);
-	size_t depth = (uint32_t)picture->parts & SENSOR_DEPTH ? 4 * pixels_of(picture) : 0;
+	const struct reading_picture *picture = encode_camera_picture_of(source);
+	size_t depth = (uint32_t)picture->parts & SENSOR_DEPTH ? 4 * encode_camera_pixels_of(picture) : 0;
 	return (unsigned char *)(uintptr_t)(picture + 1) + depth;
 }
 
-static bool encode_image(const struct sensor_source *source, Gz__Msgs__PixelFormatType format, uint32_t pixel_bytes,
-	uint8_t *data, struct text *out)
+static bool encode_camera_image(const struct sensor_source *source, Gz__Msgs__PixelFormatType format,
+	uint32_t pixel_bytes, uint8_t *data, struct text *out)
 {
-	const struct reading_picture *picture = picture_of(source);
+	const struct reading_picture *picture = encode_camera_picture_of(source);
 	Gz__Msgs__Image message = GZ__MSGS__IMAGE__INIT;
 	message.header = encode_sensor_header(source);
 	message.width = (uint32_t)picture->width;
 	message.height = (uint32_t)picture->height;
 	message.step = pixel_bytes * message.width;
 	message.pixel_format_type = format;
-	message.data = (ProtobufCBinaryData){pixels_of(picture) * pixel_bytes, data};
+	message.data = (ProtobufCBinaryData){encode_camera_pixels_of(picture) * pixel_bytes, data};
 	return encode_end(&message.base, source->arena, out);
 }
 
 /* In units of 1/1000 of a byte: the weights of red, green and blue in ITU-R BT.601. */
-static uint32_t grey_of(const unsigned char *rgb)
+static uint32_t encode_camera_grey_of(const unsigned char *rgb)
 {
 	return 299u * rgb[0] + 587u * rgb[1] + 114u * rgb[2];
 }
 
-static void convert(const struct sensor_source *source, enum sdf_pixels pixels, uint8_t *to)
+static void encode_camera_convert(const struct sensor_source *source, enum sdf_pixels pixels, uint8_t *to)
 {
 	/* the colour, of red, green and blue, of each pixel in a square of 2 x 2 */
 	static const uint8_t patterns[][4] = {[SDF_PIXELS_RGGB] = {0, 1, 1, 2},
 		[SDF_PIXELS_BGGR] = {2, 1, 1, 0},
 		[SDF_PIXELS_GBRG] = {1, 2, 0, 1},
 		[SDF_PIXELS_GRBG] = {1, 0, 2, 1}};
-	const unsigned char *rgb = colour_of(source);
-	uint32_t width = (uint32_t)picture_of(source)->width;
-	for (size_t i = 0; i < pixels_of(picture_of(source)); i++, rgb += 3) {
+	const unsigned char *rgb = encode_camera_colour_of(source);
+	uint32_t width = (uint32_t)encode_camera_picture_of(source)->width;
+	for (size_t i = 0; i < encode_camera_pixels_of(encode_camera_picture_of(source)); i++, rgb += 3) {
 		if (pixels == SDF_PIXELS_BGR) {
 			for (uint32_t c = 0; c < 3; c++)
 				*to++ = rgb[2 - c];
 		} else if (pixels == SDF_PIXELS_GREY8) {
-			*to++ = (uint8_t)((grey_of(rgb) + 500) / 1000);
+			*to++ = (uint8_t)((encode_camera_grey_of(rgb) + 500) / 1000);
 		} else if (pixels == SDF_PIXELS_GREY16) { /* little-endian; white is 65535 */
-			uint32_t grey = (grey_of(rgb) * 257 + 500) / 1000;
+			uint32_t grey = (encode_camera_grey_of(rgb) * 257 + 500) / 1000;
 			*to++ = (uint8_t)grey, *to++ = (uint8_t)(grey >> 8);
 		} else {
 			*to++ = rgb[patterns[pixels][2 * (i / width % 2) + i % width % 2]];
@@ -98,28 +98,29 @@ bool encode_sensor_colour(const struct sensor_source *source, struct text *out)
 		[SDF_PIXELS_GBRG] = {GZ__MSGS__PIXEL_FORMAT_TYPE__BAYER_GBRG8, 1},
 		[SDF_PIXELS_GRBG] = {GZ__MSGS__PIXEL_FORMAT_TYPE__BAYER_GRBG8, 1}};
 	enum sdf_pixels pixels = sensor_topics_pixels(source->row);
-	uint8_t *data = colour_of(source);
+	uint8_t *data = encode_camera_colour_of(source);
 	if (pixels != SDF_PIXELS_RGB) {
-		data = arena_alloc(source->arena, formats[pixels].bytes * pixels_of(picture_of(source)));
-		convert(source, pixels, data);
+		data = arena_alloc(source->arena,
+			formats[pixels].bytes * encode_camera_pixels_of(encode_camera_picture_of(source)));
+		encode_camera_convert(source, pixels, data);
 	}
-	return encode_image(source, formats[pixels].type, formats[pixels].bytes, data, out);
+	return encode_camera_image(source, formats[pixels].type, formats[pixels].bytes, data, out);
 }
 
 bool encode_sensor_depth(const struct sensor_source *source, struct text *out)
 {
-	return encode_image(
-		source, GZ__MSGS__PIXEL_FORMAT_TYPE__R_FLOAT32, 4, (uint8_t *)(uintptr_t)depth_of(source), out);
+	return encode_camera_image(source, GZ__MSGS__PIXEL_FORMAT_TYPE__R_FLOAT32, 4,
+		(uint8_t *)(uintptr_t)encode_camera_depth_of(source), out);
 }
 
 /* Pixels of a picture of segments, as Gazebo's: of a map of labels, the number of the model among those of its label
  * (low byte, high byte) and then the label, or the label three times; of a coloured map, a colour of its own for each.
  */
-static bool encode_segments(const struct sensor_source *source, bool coloured, struct text *out)
+static bool encode_camera_segments(const struct sensor_source *source, bool coloured, struct text *out)
 {
-	const struct reading_picture *picture = picture_of(source);
+	const struct reading_picture *picture = encode_camera_picture_of(source);
 	const uint32_t *labels = (const uint32_t *)(const void *)(picture + 1);
-	size_t pixels = pixels_of(picture);
+	size_t pixels = encode_camera_pixels_of(picture);
 	const uint32_t *instances = labels + pixels;
 	bool by_instance = picture->by_instance != 0;
 	uint8_t *data = arena_alloc(source->arena, 3 * pixels);
@@ -132,20 +133,20 @@ static bool encode_segments(const struct sensor_source *source, bool coloured, s
 		if (!coloured && by_instance)
 			to[0] = (uint8_t)instance, to[1] = (uint8_t)(instance >> 8);
 	}
-	return encode_image(source, GZ__MSGS__PIXEL_FORMAT_TYPE__RGB_INT8, 3, data, out);
+	return encode_camera_image(source, GZ__MSGS__PIXEL_FORMAT_TYPE__RGB_INT8, 3, data, out);
 }
 
 bool encode_sensor_labels(const struct sensor_source *source, struct text *out)
 {
-	return encode_segments(source, false, out);
+	return encode_camera_segments(source, false, out);
 }
 
 bool encode_sensor_coloured(const struct sensor_source *source, struct text *out)
 {
-	return encode_segments(source, true, out);
+	return encode_camera_segments(source, true, out);
 }
 
-static Gz__Msgs__Vector2d *corner(const struct sensor_source *source, double x, double y)
+static Gz__Msgs__Vector2d *encode_camera_corner(const struct sensor_source *source, double x, double y)
 {
 	Gz__Msgs__Vector2d *out = ENCODE_NEW(source->arena, Gz__Msgs__Vector2d, gz__msgs__vector2d__init);
 	out->x = x;
@@ -154,52 +155,52 @@ static Gz__Msgs__Vector2d *corner(const struct sensor_source *source, double x, 
 }
 
 /* A reading may come from another process. */
-static uint32_t label_of(const struct reading_box *box)
+static uint32_t encode_camera_label_of(const struct reading_box *box)
 {
 	return box->label >= 0 && box->label <= UINT32_MAX ? (uint32_t)box->label : 0;
 }
 
-static size_t boxes_of(const struct sensor_source *source, const struct reading_box **ret_boxes)
+static size_t encode_camera_boxes_of(const struct sensor_source *source, const struct reading_box **ret_boxes)
 {
-	*ret_boxes = (const struct reading_box *)(const void *)(picture_of(source) + 1);
+	*ret_boxes = (const struct reading_box *)(const void *)(encode_camera_picture_of(source) + 1);
 	return (source->reading->count - sizeof(struct reading_picture)) / sizeof **ret_boxes;
 }
 
 bool encode_sensor_flat_boxes(const struct sensor_source *source, struct text *out)
 {
 	const struct reading_box *boxes;
-	size_t count = boxes_of(source, &boxes);
+	size_t count = encode_camera_boxes_of(source, &boxes);
 	Gz__Msgs__AnnotatedAxisAligned2DBoxV message = GZ__MSGS__ANNOTATED_AXIS_ALIGNED2_DBOX__V__INIT;
 	message.header = encode_sensor_header(source);
 	message.annotated_box = arena_array(source->arena, Gz__Msgs__AnnotatedAxisAligned2DBox *, count);
 	for (size_t i = 0; i < count; i++) {
 		Gz__Msgs__AnnotatedAxisAligned2DBox *to = ENCODE_NEW(source->arena, Gz__Msgs__AnnotatedAxisAligned2DBox,
 			gz__msgs__annotated_axis_aligned2_dbox__init);
-		to->label = label_of(&boxes[i]);
+		to->label = encode_camera_label_of(&boxes[i]);
 		to->box = ENCODE_NEW(source->arena, Gz__Msgs__AxisAligned2DBox, gz__msgs__axis_aligned2_dbox__init);
-		to->box->min_corner = corner(source, boxes[i].left, boxes[i].top);
-		to->box->max_corner = corner(source, boxes[i].right, boxes[i].bottom);
+		to->box->min_corner = encode_camera_corner(source, boxes[i].left, boxes[i].top);
+		to->box->max_corner = encode_camera_corner(source, boxes[i].right, boxes[i].bottom);
 		message.annotated_box[message.n_annotated_box++] = to;
 	}
 	return encode_end(&message.base, source->arena, out);
 }
 
 /* Gazebo gives boxes in the frame of its renderer: x right, y up, z behind the camera. */
-static const struct pose in_renderer = {{0, 0, 0}, {0.5, -0.5, 0.5, 0.5}};
+static const struct pose encode_camera_in_renderer = {{0, 0, 0}, {0.5, -0.5, 0.5, 0.5}};
 
 bool encode_sensor_solid_boxes(const struct sensor_source *source, struct text *out)
 {
 	const struct reading_box *boxes;
-	size_t count = boxes_of(source, &boxes);
+	size_t count = encode_camera_boxes_of(source, &boxes);
 	Gz__Msgs__AnnotatedOriented3DBoxV message = GZ__MSGS__ANNOTATED_ORIENTED3_DBOX__V__INIT;
 	message.header = encode_sensor_header(source);
 	message.annotated_box = arena_array(source->arena, Gz__Msgs__AnnotatedOriented3DBox *, count);
 	for (size_t i = 0; i < count; i++) {
-		const struct troupe_pose pose = pose_flat(pose_mul(in_renderer, boxes[i].pose));
+		const struct troupe_pose pose = pose_flat(pose_mul(encode_camera_in_renderer, boxes[i].pose));
 		Gz__Msgs__AnnotatedOriented3DBox *to = ENCODE_NEW(
 			source->arena, Gz__Msgs__AnnotatedOriented3DBox, gz__msgs__annotated_oriented3_dbox__init);
 		const Gz__Msgs__Pose *at = encode_pose(source->arena, &pose, NULL, 0);
-		to->label = label_of(&boxes[i]);
+		to->label = encode_camera_label_of(&boxes[i]);
 		to->box = ENCODE_NEW(source->arena, Gz__Msgs__Oriented3DBox, gz__msgs__oriented3_dbox__init);
 		to->box->center = at->position;
 		to->box->orientation = at->orientation;
@@ -211,7 +212,7 @@ bool encode_sensor_solid_boxes(const struct sensor_source *source, struct text *
 
 bool encode_sensor_camera_info(const struct sensor_source *source, struct text *out)
 {
-	const struct reading_picture *p = picture_of(source);
+	const struct reading_picture *p = encode_camera_picture_of(source);
 	const struct lens_pinhole *h = &p->hole;
 	double k[9] = {h->fx, h->skew, h->cx, 0, h->fy, h->cy, 0, 0, 1}, d[5] = {h->k1, h->k2, h->p1, h->p2, h->k3};
 	double projection[12] = {p->p_fx, 0, p->p_cx, p->tx, 0, p->p_fy, p->p_cy, p->ty, 0, 0, 1, 0};
@@ -240,7 +241,8 @@ struct depth_point { /* x ahead, y left, z up, and the colour as 0xRRGGBB in the
 };
 
 /* The colour of a point is set by the caller. */
-static struct depth_point point_of(const struct lens_pinhole *hole, uint32_t column, uint32_t row, float depth)
+static struct depth_point encode_camera_point_of(
+	const struct lens_pinhole *hole, uint32_t column, uint32_t row, float depth)
 {
 	double x = 0, y = 0, ahead = (double)depth;
 	(void)lens_slopes(hole, column + 0.5, row + 0.5, &x, &y);
@@ -249,9 +251,9 @@ static struct depth_point point_of(const struct lens_pinhole *hole, uint32_t col
 
 bool encode_sensor_depth_points(const struct sensor_source *source, struct text *out)
 {
-	const struct reading_picture *p = picture_of(source);
-	const float *depth = depth_of(source);
-	const unsigned char *colour = (uint32_t)p->parts & SENSOR_COLOUR ? colour_of(source) : NULL;
+	const struct reading_picture *p = encode_camera_picture_of(source);
+	const float *depth = encode_camera_depth_of(source);
+	const unsigned char *colour = (uint32_t)p->parts & SENSOR_COLOUR ? encode_camera_colour_of(source) : NULL;
 	uint32_t width = (uint32_t)p->width, height = (uint32_t)p->height;
 	struct depth_point *points = arena_array(source->arena, struct depth_point, (size_t)width * height);
 	Gz__Msgs__PointCloudPacked message = GZ__MSGS__POINT_CLOUD_PACKED__INIT;
@@ -266,7 +268,7 @@ bool encode_sensor_depth_points(const struct sensor_source *source, struct text 
 	for (uint32_t row = 0; row < height; row++)
 		for (uint32_t column = 0; column < width; column++) {
 			size_t at = (size_t)row * width + column;
-			points[at] = point_of(&p->hole, column, row, depth[at]);
+			points[at] = encode_camera_point_of(&p->hole, column, row, depth[at]);
 			if (colour)
 				points[at].rgb = (uint32_t)colour[3 * at] << 16 | (uint32_t)colour[3 * at + 1] << 8 |
 						 colour[3 * at + 2];

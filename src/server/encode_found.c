@@ -28,7 +28,7 @@ bool encode_sensor_logical_camera(const struct sensor_source *source, struct tex
 	return encode_end(&message.base, source->arena, out);
 }
 
-static Gz__Msgs__Entity *entity_of_geom(const struct sensor_source *source, double geom)
+static Gz__Msgs__Entity *encode_found_entity_of_geom(const struct sensor_source *source, double geom)
 {
 	const struct troupe_scene *scene = source->frame->snapshot.scene;
 	Gz__Msgs__Entity *out = ENCODE_NEW(source->arena, Gz__Msgs__Entity, gz__msgs__entity__init);
@@ -43,7 +43,7 @@ static Gz__Msgs__Entity *entity_of_geom(const struct sensor_source *source, doub
 	return out;
 }
 
-static Gz__Msgs__Wrench *wrench_of(const struct sensor_source *source, struct vec3 force, double sign)
+static Gz__Msgs__Wrench *encode_found_wrench_of(const struct sensor_source *source, struct vec3 force, double sign)
 {
 	Gz__Msgs__Wrench *out = ENCODE_NEW(source->arena, Gz__Msgs__Wrench, gz__msgs__wrench__init);
 	out->force = encode_vec3(source->arena, vec3_scale(force, sign));
@@ -52,13 +52,13 @@ static Gz__Msgs__Wrench *wrench_of(const struct sensor_source *source, struct ve
 }
 
 /* Contacts of one pair of collisions: the list has them one after the other. */
-static Gz__Msgs__Contact *encode_pair(
+static Gz__Msgs__Contact *encode_found_pair(
 	const struct sensor_source *source, const struct reading_contact *of, size_t count)
 {
 	Gz__Msgs__Contact *out = ENCODE_NEW(source->arena, Gz__Msgs__Contact, gz__msgs__contact__init);
 	out->header = encode_sensor_header(source);
-	out->collision1 = entity_of_geom(source, of->geoms[0]);
-	out->collision2 = entity_of_geom(source, of->geoms[1]);
+	out->collision1 = encode_found_entity_of_geom(source, of->geoms[0]);
+	out->collision2 = encode_found_entity_of_geom(source, of->geoms[1]);
 	out->n_position = out->n_normal = out->n_depth = out->n_wrench = count;
 	out->position = arena_array(source->arena, Gz__Msgs__Vector3d *, count);
 	out->normal = arena_array(source->arena, Gz__Msgs__Vector3d *, count);
@@ -69,8 +69,8 @@ static Gz__Msgs__Contact *encode_pair(
 			ENCODE_NEW(source->arena, Gz__Msgs__JointWrench, gz__msgs__joint_wrench__init);
 		wrench->body_1_name = out->collision1->name;
 		wrench->body_2_name = out->collision2->name;
-		wrench->body_1_wrench = wrench_of(source, of[i].force, 1);
-		wrench->body_2_wrench = wrench_of(source, of[i].force, -1);
+		wrench->body_1_wrench = encode_found_wrench_of(source, of[i].force, 1);
+		wrench->body_2_wrench = encode_found_wrench_of(source, of[i].force, -1);
 		out->position[i] = encode_vec3(source->arena, of[i].position);
 		out->normal[i] = encode_vec3(source->arena, of[i].normal);
 		out->depth[i] = of[i].depth;
@@ -91,7 +91,7 @@ bool encode_sensor_contacts(const struct sensor_source *source, struct text *out
 			i < count && all[i].geoms[0] == all[first].geoms[0] && all[i].geoms[1] == all[first].geoms[1];
 		if (same)
 			continue;
-		message.contact[message.n_contact++] = encode_pair(source, &all[first], i - first);
+		message.contact[message.n_contact++] = encode_found_pair(source, &all[first], i - first);
 		first = i;
 	}
 	return encode_end(&message.base, source->arena, out);

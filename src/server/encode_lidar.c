@@ -39,7 +39,7 @@ struct cloud_point { /* as Gazebo packs it: x, y, z, and behind a gap intensity 
 	uint16_t gaps[5];
 };
 
-static void fill_points(const struct troupe_scan_reading *scan, struct cloud_point *points)
+static void encode_lidar_fill_points(const struct troupe_scan_reading *scan, struct cloud_point *points)
 {
 	const double *ranges = (const double *)(const void *)(scan + 1);
 	uint32_t columns = (uint32_t)scan->columns, rows = (uint32_t)scan->rows;
@@ -72,7 +72,7 @@ bool encode_sensor_points(const struct sensor_source *source, struct text *out)
 			GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__FLOAT32),
 		encode_sensor_field(source, "ring", offsetof(struct cloud_point, ring),
 			GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__UINT16)};
-	fill_points(scan, points);
+	encode_lidar_fill_points(scan, points);
 	message.header = encode_sensor_header(source);
 	message.field = fields;
 	message.n_field = ARRAY_LEN(fields);

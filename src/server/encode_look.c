@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static Gz__Msgs__Color *encode_colour(struct arena *arena, const float colour[4])
+static Gz__Msgs__Color *encode_look_colour(struct arena *arena, const float colour[4])
 {
 	Gz__Msgs__Color *out = ENCODE_NEW(arena, Gz__Msgs__Color, gz__msgs__color__init);
 	out->r = colour[0];
@@ -16,14 +16,14 @@ static Gz__Msgs__Color *encode_colour(struct arena *arena, const float colour[4]
 	return out;
 }
 
-static char *or_empty(const char *text)
+static char *encode_look_or_empty(const char *text)
 {
 	return encode_text(text ? text : "");
 }
 
 /* --- materials ---------------------------------------------------------------------------------------------------- */
 
-static Gz__Msgs__Material__PBR *encode_pbr(struct arena *arena, const struct troupe_pbr *from)
+static Gz__Msgs__Material__PBR *encode_look_pbr(struct arena *arena, const struct troupe_pbr *from)
 {
 	Gz__Msgs__Material__PBR *out = ENCODE_NEW(arena, Gz__Msgs__Material__PBR, gz__msgs__material__pbr__init);
 	out->type = from->specular ? GZ__MSGS__MATERIAL__PBR__WORKFLOW_TYPE__SPECULAR
@@ -31,20 +31,20 @@ static Gz__Msgs__Material__PBR *encode_pbr(struct arena *arena, const struct tro
 	out->roughness = from->roughness;
 	out->metalness = from->metalness;
 	out->glossiness = from->glossiness;
-	out->albedo_map = or_empty(from->albedo_map);
-	out->normal_map = or_empty(from->normal_map);
-	out->metalness_map = or_empty(from->metalness_map);
-	out->roughness_map = or_empty(from->roughness_map);
-	out->glossiness_map = or_empty(from->glossiness_map);
-	out->specular_map = or_empty(from->specular_map);
-	out->environment_map = or_empty(from->environment_map);
-	out->ambient_occlusion_map = or_empty(from->ambient_occlusion_map);
-	out->emissive_map = or_empty(from->emissive_map);
-	out->light_map = or_empty(from->light_map);
+	out->albedo_map = encode_look_or_empty(from->albedo_map);
+	out->normal_map = encode_look_or_empty(from->normal_map);
+	out->metalness_map = encode_look_or_empty(from->metalness_map);
+	out->roughness_map = encode_look_or_empty(from->roughness_map);
+	out->glossiness_map = encode_look_or_empty(from->glossiness_map);
+	out->specular_map = encode_look_or_empty(from->specular_map);
+	out->environment_map = encode_look_or_empty(from->environment_map);
+	out->ambient_occlusion_map = encode_look_or_empty(from->ambient_occlusion_map);
+	out->emissive_map = encode_look_or_empty(from->emissive_map);
+	out->light_map = encode_look_or_empty(from->light_map);
 	return out;
 }
 
-static Gz__Msgs__Material__ShaderType shader_of(const char *name)
+static Gz__Msgs__Material__ShaderType encode_look_shader_of(const char *name)
 {
 	static const struct {
 		const char *name;
@@ -59,11 +59,11 @@ static Gz__Msgs__Material__ShaderType shader_of(const char *name)
 	return GZ__MSGS__MATERIAL__SHADER_TYPE__PIXEL;
 }
 
-static Gz__Msgs__Material__Script *encode_script(struct arena *arena, const struct troupe_material *from)
+static Gz__Msgs__Material__Script *encode_look_script(struct arena *arena, const struct troupe_material *from)
 {
 	Gz__Msgs__Material__Script *out =
 		ENCODE_NEW(arena, Gz__Msgs__Material__Script, gz__msgs__material__script__init);
-	out->name = or_empty(from->script_name);
+	out->name = encode_look_or_empty(from->script_name);
 	if (!from->script_uri)
 		return out;
 	out->uri = arena_array(arena, char *, 1);
@@ -76,25 +76,25 @@ struct Gz__Msgs__Material *encode_material(struct arena *arena, const struct tro
 	if (!from)
 		return NULL;
 	Gz__Msgs__Material *out = ENCODE_NEW(arena, Gz__Msgs__Material, gz__msgs__material__init);
-	out->ambient = encode_colour(arena, from->ambient);
-	out->diffuse = encode_colour(arena, from->diffuse);
-	out->specular = encode_colour(arena, from->specular);
-	out->emissive = encode_colour(arena, from->emissive);
+	out->ambient = encode_look_colour(arena, from->ambient);
+	out->diffuse = encode_look_colour(arena, from->diffuse);
+	out->specular = encode_look_colour(arena, from->specular);
+	out->emissive = encode_look_colour(arena, from->emissive);
 	out->render_order = from->render_order;
 	out->lighting = from->lighting;
 	out->double_sided = from->double_sided;
-	out->shader_type = shader_of(from->shader);
-	out->normal_map = or_empty(from->normal_map);
+	out->shader_type = encode_look_shader_of(from->shader);
+	out->normal_map = encode_look_or_empty(from->normal_map);
 	if (from->script_uri || from->script_name)
-		out->script = encode_script(arena, from);
+		out->script = encode_look_script(arena, from);
 	if (from->pbr)
-		out->pbr = encode_pbr(arena, from->pbr);
+		out->pbr = encode_look_pbr(arena, from->pbr);
 	return out;
 }
 
 /* --- lights ------------------------------------------------------------------------------------------------------- */
 
-static const Gz__Msgs__Light__LightType light_types[] = {
+static const Gz__Msgs__Light__LightType encode_look_light_types[] = {
 	[TROUPE_LIGHT_POINT] = GZ__MSGS__LIGHT__LIGHT_TYPE__POINT,
 	[TROUPE_LIGHT_DIRECTIONAL] = GZ__MSGS__LIGHT__LIGHT_TYPE__DIRECTIONAL,
 	[TROUPE_LIGHT_SPOT] = GZ__MSGS__LIGHT__LIGHT_TYPE__SPOT,
@@ -110,9 +110,9 @@ struct Gz__Msgs__Light *encode_light(struct arena *arena, const struct troupe_sc
 	if (from->link != TROUPE_NONE)
 		out->parent_id = encode_link_id(&scene->links[from->link]);
 	out->pose = encode_pose(arena, &from->pose, NULL, 0);
-	out->type = light_types[shine->kind];
-	out->diffuse = encode_colour(arena, shine->diffuse);
-	out->specular = encode_colour(arena, shine->specular);
+	out->type = encode_look_light_types[shine->kind];
+	out->diffuse = encode_look_colour(arena, shine->diffuse);
+	out->specular = encode_look_colour(arena, shine->specular);
 	out->attenuation_constant = (float)shine->constant;
 	out->attenuation_linear = (float)shine->linear;
 	out->attenuation_quadratic = (float)shine->quadratic;
@@ -131,7 +131,7 @@ struct Gz__Msgs__Light *encode_light(struct arena *arena, const struct troupe_sc
 
 /* --- surroundings ------------------------------------------------------------------------------------------------- */
 
-static Gz__Msgs__Sky *encode_sky(struct arena *arena, const struct troupe_sky *from)
+static Gz__Msgs__Sky *encode_look_sky(struct arena *arena, const struct troupe_sky *from)
 {
 	Gz__Msgs__Sky *out = ENCODE_NEW(arena, Gz__Msgs__Sky, gz__msgs__sky__init);
 	out->time = from->time_h;
@@ -139,24 +139,24 @@ static Gz__Msgs__Sky *encode_sky(struct arena *arena, const struct troupe_sky *f
 	out->sunset = from->sunset_h;
 	out->wind_speed = from->cloud_speed;
 	out->wind_direction = from->cloud_direction_rad;
-	out->cloud_ambient = encode_colour(arena, from->cloud_ambient);
+	out->cloud_ambient = encode_look_colour(arena, from->cloud_ambient);
 	out->humidity = from->cloud_humidity;
 	out->mean_cloud_size = from->cloud_size;
 	return out;
 }
 
-static const Gz__Msgs__Fog__FogType fog_types[] = {
+static const Gz__Msgs__Fog__FogType encode_look_fog_types[] = {
 	[TROUPE_FOG_NONE] = GZ__MSGS__FOG__FOG_TYPE__NONE,
 	[TROUPE_FOG_CONSTANT] = GZ__MSGS__FOG__FOG_TYPE__LINEAR,
 	[TROUPE_FOG_LINEAR] = GZ__MSGS__FOG__FOG_TYPE__LINEAR,
 	[TROUPE_FOG_QUADRATIC] = GZ__MSGS__FOG__FOG_TYPE__EXPONENTIAL2,
 };
 
-static Gz__Msgs__Fog *encode_fog(struct arena *arena, const struct troupe_fog *from)
+static Gz__Msgs__Fog *encode_look_fog(struct arena *arena, const struct troupe_fog *from)
 {
 	Gz__Msgs__Fog *out = ENCODE_NEW(arena, Gz__Msgs__Fog, gz__msgs__fog__init);
-	out->type = fog_types[from->kind];
-	out->color = encode_colour(arena, from->colour);
+	out->type = encode_look_fog_types[from->kind];
+	out->color = encode_look_colour(arena, from->colour);
 	out->density = (float)from->density;
 	out->start = (float)from->start_m;
 	out->end = (float)from->end_m;
@@ -165,13 +165,13 @@ static Gz__Msgs__Fog *encode_fog(struct arena *arena, const struct troupe_fog *f
 
 void encode_surroundings(struct arena *arena, const struct troupe_surroundings *from, struct Gz__Msgs__Scene *out)
 {
-	out->ambient = encode_colour(arena, from->ambient);
-	out->background = encode_colour(arena, from->background);
+	out->ambient = encode_look_colour(arena, from->ambient);
+	out->background = encode_look_colour(arena, from->background);
 	out->shadows = from->shadows;
 	out->grid = from->grid;
 	out->origin_visual = from->origin_visual;
 	if (from->sky)
-		out->sky = encode_sky(arena, from->sky);
+		out->sky = encode_look_sky(arena, from->sky);
 	if (from->fog)
-		out->fog = encode_fog(arena, from->fog);
+		out->fog = encode_look_fog(arena, from->fog);
 }

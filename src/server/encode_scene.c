@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-static Gz__Msgs__Geometry *new_geometry(struct arena *arena, Gz__Msgs__Geometry__Type type)
+static Gz__Msgs__Geometry *encode_scene_new_geometry(struct arena *arena, Gz__Msgs__Geometry__Type type)
 {
 	Gz__Msgs__Geometry *out = arena_new(arena, Gz__Msgs__Geometry);
 	gz__msgs__geometry__init(out);
@@ -18,44 +18,44 @@ static Gz__Msgs__Geometry *new_geometry(struct arena *arena, Gz__Msgs__Geometry_
 	return out;
 }
 
-static Gz__Msgs__Geometry *encode_round(struct arena *arena, const struct troupe_scene_shape *shape)
+static Gz__Msgs__Geometry *encode_scene_round(struct arena *arena, const struct troupe_scene_shape *shape)
 {
 	Gz__Msgs__Geometry *out;
 	switch (shape->kind) {
 	case TROUPE_SHAPE_SPHERE:
-		out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__SPHERE);
+		out = encode_scene_new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__SPHERE);
 		out->sphere = ENCODE_NEW(arena, Gz__Msgs__SphereGeom, gz__msgs__sphere_geom__init);
 		out->sphere->radius = shape->size.x;
 		return out;
 	case TROUPE_SHAPE_CYLINDER:
-		out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__CYLINDER);
+		out = encode_scene_new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__CYLINDER);
 		out->cylinder = ENCODE_NEW(arena, Gz__Msgs__CylinderGeom, gz__msgs__cylinder_geom__init);
 		out->cylinder->radius = shape->size.x;
 		out->cylinder->length = shape->size.z;
 		return out;
 	case TROUPE_SHAPE_CAPSULE:
-		out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__CAPSULE);
+		out = encode_scene_new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__CAPSULE);
 		out->capsule = ENCODE_NEW(arena, Gz__Msgs__CapsuleGeom, gz__msgs__capsule_geom__init);
 		out->capsule->radius = shape->size.x;
 		out->capsule->length = shape->size.z;
 		return out;
 	case TROUPE_SHAPE_CONE:
-		out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__CONE);
+		out = encode_scene_new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__CONE);
 		out->cone = ENCODE_NEW(arena, Gz__Msgs__ConeGeom, gz__msgs__cone_geom__init);
 		out->cone->radius = shape->size.x;
 		out->cone->length = shape->size.z;
 		return out;
 	default:
-		out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__ELLIPSOID);
+		out = encode_scene_new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__ELLIPSOID);
 		out->ellipsoid = ENCODE_NEW(arena, Gz__Msgs__EllipsoidGeom, gz__msgs__ellipsoid_geom__init);
 		out->ellipsoid->radii = encode_vec3(arena, shape->size);
 		return out;
 	}
 }
 
-static Gz__Msgs__Geometry *encode_plane(struct arena *arena, const struct troupe_scene_shape *shape)
+static Gz__Msgs__Geometry *encode_scene_plane(struct arena *arena, const struct troupe_scene_shape *shape)
 {
-	Gz__Msgs__Geometry *out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__PLANE);
+	Gz__Msgs__Geometry *out = encode_scene_new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__PLANE);
 	out->plane = ENCODE_NEW(arena, Gz__Msgs__PlaneGeom, gz__msgs__plane_geom__init);
 	out->plane->normal = encode_vec3(arena, shape->normal);
 	out->plane->size = ENCODE_NEW(arena, Gz__Msgs__Vector2d, gz__msgs__vector2d__init);
@@ -64,19 +64,19 @@ static Gz__Msgs__Geometry *encode_plane(struct arena *arena, const struct troupe
 	return out;
 }
 
-static Gz__Msgs__Geometry *encode_file(struct arena *arena, const struct troupe_scene_shape *shape)
+static Gz__Msgs__Geometry *encode_scene_file(struct arena *arena, const struct troupe_scene_shape *shape)
 {
 	Gz__Msgs__Geometry *out;
 	const char *name = shape->path ? shape->path : shape->uri ? shape->uri : "";
 	if (shape->kind == TROUPE_SHAPE_HEIGHTMAP) {
-		out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__HEIGHTMAP);
+		out = encode_scene_new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__HEIGHTMAP);
 		out->heightmap = ENCODE_NEW(arena, Gz__Msgs__HeightmapGeom, gz__msgs__heightmap_geom__init);
 		out->heightmap->filename = encode_text(name);
 		out->heightmap->size = encode_vec3(arena, shape->size);
 		out->heightmap->origin = encode_vec3(arena, shape->shift);
 		return out;
 	}
-	out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__MESH);
+	out = encode_scene_new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__MESH);
 	out->mesh = ENCODE_NEW(arena, Gz__Msgs__MeshGeom, gz__msgs__mesh_geom__init);
 	out->mesh->filename = encode_text(name);
 	out->mesh->scale = encode_vec3(arena, shape->size);
@@ -85,7 +85,7 @@ static Gz__Msgs__Geometry *encode_file(struct arena *arena, const struct troupe_
 	return out;
 }
 
-static Gz__Msgs__Polyline *encode_outline(struct arena *arena, const struct mesh_outline *from, double height)
+static Gz__Msgs__Polyline *encode_scene_outline(struct arena *arena, const struct mesh_outline *from, double height)
 {
 	Gz__Msgs__Polyline *out = ENCODE_NEW(arena, Gz__Msgs__Polyline, gz__msgs__polyline__init);
 	out->height = height;
@@ -99,38 +99,38 @@ static Gz__Msgs__Polyline *encode_outline(struct arena *arena, const struct mesh
 	return out;
 }
 
-static Gz__Msgs__Geometry *encode_polyline(struct arena *arena, const struct view_polyline from)
+static Gz__Msgs__Geometry *encode_scene_polyline(struct arena *arena, const struct view_polyline from)
 {
-	Gz__Msgs__Geometry *out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__POLYLINE);
+	Gz__Msgs__Geometry *out = encode_scene_new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__POLYLINE);
 	out->polyline = arena_array(arena, Gz__Msgs__Polyline *, from.count);
 	for (uint32_t i = 0; i < from.count; i++)
-		out->polyline[out->n_polyline++] = encode_outline(arena, &from.outlines[i], from.height);
+		out->polyline[out->n_polyline++] = encode_scene_outline(arena, &from.outlines[i], from.height);
 	return out;
 }
 
-static Gz__Msgs__Geometry *encode_geometry(struct arena *arena, const struct troupe_scene *scene, uint32_t index)
+static Gz__Msgs__Geometry *encode_scene_geometry(struct arena *arena, const struct troupe_scene *scene, uint32_t index)
 {
 	const struct troupe_scene_shape *shape = &scene->shapes[index];
 	Gz__Msgs__Geometry *out;
 	switch (shape->kind) {
 	case TROUPE_SHAPE_BOX:
-		out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__BOX);
+		out = encode_scene_new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__BOX);
 		out->box = ENCODE_NEW(arena, Gz__Msgs__BoxGeom, gz__msgs__box_geom__init);
 		out->box->size = encode_vec3(arena, shape->size);
 		return out;
 	case TROUPE_SHAPE_PLANE:
-		return encode_plane(arena, shape);
+		return encode_scene_plane(arena, shape);
 	case TROUPE_SHAPE_MESH:
 	case TROUPE_SHAPE_HEIGHTMAP:
-		return encode_file(arena, shape);
+		return encode_scene_file(arena, shape);
 	case TROUPE_SHAPE_POLYLINE:
-		return encode_polyline(arena, view_polyline(scene, index));
+		return encode_scene_polyline(arena, view_polyline(scene, index));
 	default:
-		return encode_round(arena, shape);
+		return encode_scene_round(arena, shape);
 	}
 }
 
-static Gz__Msgs__Visual *encode_visual(struct arena *arena, const struct troupe_scene *scene, uint32_t shape)
+static Gz__Msgs__Visual *encode_scene_visual(struct arena *arena, const struct troupe_scene *scene, uint32_t shape)
 {
 	const struct troupe_scene_shape *from = &scene->shapes[shape];
 	const struct troupe_scene_link *link = &scene->links[from->link];
@@ -140,7 +140,7 @@ static Gz__Msgs__Visual *encode_visual(struct arena *arena, const struct troupe_
 	out->parent_name = encode_text(link->name);
 	out->parent_id = encode_link_id(link);
 	out->pose = encode_pose(arena, &from->in_link, NULL, 0);
-	out->geometry = encode_geometry(arena, scene, shape);
+	out->geometry = encode_scene_geometry(arena, scene, shape);
 	out->material = encode_material(arena, from->material);
 	out->cast_shadows = from->cast_shadows;
 	out->visible = true;
@@ -152,20 +152,21 @@ static Gz__Msgs__Visual *encode_visual(struct arena *arena, const struct troupe_
 	return out;
 }
 
-static Gz__Msgs__Collision *encode_collision(struct arena *arena, const struct troupe_scene *scene, uint32_t shape)
+static Gz__Msgs__Collision *encode_scene_collision(
+	struct arena *arena, const struct troupe_scene *scene, uint32_t shape)
 {
 	const struct troupe_scene_shape *from = &scene->shapes[shape];
 	Gz__Msgs__Collision *out = ENCODE_NEW(arena, Gz__Msgs__Collision, gz__msgs__collision__init);
 	out->id = ENCODE_SHAPE_ID | shape;
 	out->name = encode_text(from->name);
 	out->pose = encode_pose(arena, &from->in_link, NULL, 0);
-	out->geometry = encode_geometry(arena, scene, shape);
+	out->geometry = encode_scene_geometry(arena, scene, shape);
 	return out;
 }
 
 /* Gazebo's message has no frames: one stands in the header of its link, with its name and its place there, as the three
  * numbers of its position and the four (x, y, z, w) of its orientation. */
-static void encode_link_frame(struct arena *arena, const struct link_frame *frame, Gz__Msgs__Header *header)
+static void encode_scene_link_frame(struct arena *arena, const struct link_frame *frame, Gz__Msgs__Header *header)
 {
 	const struct troupe_pose *at = &frame->in_link;
 	const double numbers[] = {at->x, at->y, at->z, at->qx, at->qy, at->qz, at->qw};
@@ -183,7 +184,7 @@ static void encode_link_frame(struct arena *arena, const struct link_frame *fram
 	text_fini(&pose);
 }
 
-static Gz__Msgs__Link *encode_link(struct arena *arena, const struct troupe_scene *scene, uint32_t link)
+static Gz__Msgs__Link *encode_scene_link(struct arena *arena, const struct troupe_scene *scene, uint32_t link)
 {
 	const struct troupe_scene_link *from = &scene->links[link];
 	Gz__Msgs__Link *out = ENCODE_NEW(arena, Gz__Msgs__Link, gz__msgs__link__init);
@@ -194,9 +195,9 @@ static Gz__Msgs__Link *encode_link(struct arena *arena, const struct troupe_scen
 	out->collision = arena_array(arena, Gz__Msgs__Collision *, from->shape_count);
 	for (uint32_t s = from->shape_first; s < from->shape_first + from->shape_count; s++)
 		if (scene->shapes[s].collision)
-			out->collision[out->n_collision++] = encode_collision(arena, scene, s);
+			out->collision[out->n_collision++] = encode_scene_collision(arena, scene, s);
 		else
-			out->visual[out->n_visual++] = encode_visual(arena, scene, s);
+			out->visual[out->n_visual++] = encode_scene_visual(arena, scene, s);
 	out->light = arena_array(arena, Gz__Msgs__Light *, from->light_count);
 	for (uint32_t l = from->light_first; l < from->light_first + from->light_count; l++)
 		out->light[out->n_light++] = encode_light(arena, scene, l);
@@ -208,13 +209,13 @@ static Gz__Msgs__Link *encode_link(struct arena *arena, const struct troupe_scen
 	if (from->fixed_to != link)
 		encode_header_add(arena, out->header, "fixed_to", scene->links[from->fixed_to].name);
 	for (uint32_t i = 0; i < frames.count; i++)
-		encode_link_frame(arena, &frames.at[i], out->header);
+		encode_scene_link_frame(arena, &frames.at[i], out->header);
 	return out;
 }
 
 /* Names of sensors are those in their models: "link::sensor". The header has the frames that the world names for the
  * sensor's messages, for viewers that show where it is. */
-static Gz__Msgs__Sensor *encode_sensor(
+static Gz__Msgs__Sensor *encode_scene_sensor(
 	struct arena *arena, const struct troupe_scene *scene, uint32_t sensor, const struct troupe_scene_link *link)
 {
 	const struct troupe_scene_sensor *from = &scene->sensors[sensor];
@@ -239,7 +240,7 @@ static Gz__Msgs__Sensor *encode_sensor(
 }
 
 /* Sensors of joints are left out: Gazebo's message has no place for them. */
-static void encode_sensors(
+static void encode_scene_sensors(
 	struct arena *arena, const struct troupe_scene *scene, uint32_t model, Gz__Msgs__Link *out, uint32_t link)
 {
 	uint32_t first = encode_first_sensor(scene, model), end = encode_first_sensor(scene, model + 1), count = 0;
@@ -248,10 +249,10 @@ static void encode_sensors(
 	out->sensor = arena_array(arena, Gz__Msgs__Sensor *, count);
 	for (uint32_t i = first; i < end; i++)
 		if (scene->sensors[i].link == link)
-			out->sensor[out->n_sensor++] = encode_sensor(arena, scene, i, &scene->links[link]);
+			out->sensor[out->n_sensor++] = encode_scene_sensor(arena, scene, i, &scene->links[link]);
 }
 
-static const Gz__Msgs__Joint__Type joint_types[] = {
+static const Gz__Msgs__Joint__Type encode_scene_joint_types[] = {
 	[TROUPE_JOINT_REVOLUTE] = GZ__MSGS__JOINT__TYPE__REVOLUTE,
 	[TROUPE_JOINT_PRISMATIC] = GZ__MSGS__JOINT__TYPE__PRISMATIC,
 	[TROUPE_JOINT_SCREW] = GZ__MSGS__JOINT__TYPE__SCREW,
@@ -262,7 +263,7 @@ static const Gz__Msgs__Joint__Type joint_types[] = {
 	[TROUPE_JOINT_FIXED] = GZ__MSGS__JOINT__TYPE__FIXED,
 };
 
-static Gz__Msgs__Axis *encode_axis(struct arena *arena, const struct troupe_scene_axis *from)
+static Gz__Msgs__Axis *encode_scene_axis(struct arena *arena, const struct troupe_scene_axis *from)
 {
 	Gz__Msgs__Axis *out = ENCODE_NEW(arena, Gz__Msgs__Axis, gz__msgs__axis__init);
 	out->xyz = encode_vec3(arena, from->direction);
@@ -279,19 +280,19 @@ Gz__Msgs__Joint *encode_joint(struct arena *arena, const struct troupe_scene *sc
 	Gz__Msgs__Joint *out = ENCODE_NEW(arena, Gz__Msgs__Joint, gz__msgs__joint__init);
 	out->id = encode_joint_id(from);
 	out->name = encode_text(from->name);
-	out->type = joint_types[from->kind];
+	out->type = encode_scene_joint_types[from->kind];
 	out->parent = encode_text(from->parent == TROUPE_NONE ? "world" : scene->links[from->parent].name);
 	out->child = encode_text(from->child == TROUPE_NONE ? "world" : scene->links[from->child].name);
 	out->parent_id = from->parent == TROUPE_NONE ? 0 : encode_link_id(&scene->links[from->parent]);
 	out->child_id = from->child == TROUPE_NONE ? 0 : encode_link_id(&scene->links[from->child]);
 	if (from->axis_count > 0)
-		out->axis1 = encode_axis(arena, &from->axis[0]);
+		out->axis1 = encode_scene_axis(arena, &from->axis[0]);
 	if (from->axis_count > 1)
-		out->axis2 = encode_axis(arena, &from->axis[1]);
+		out->axis2 = encode_scene_axis(arena, &from->axis[1]);
 	return out;
 }
 
-static Gz__Msgs__Model *encode_model(struct arena *arena, const struct troupe_scene *scene, uint32_t model)
+static Gz__Msgs__Model *encode_scene_model(struct arena *arena, const struct troupe_scene *scene, uint32_t model)
 {
 	const struct troupe_scene_model *from = &scene->models[model];
 	Gz__Msgs__Model *out = ENCODE_NEW(arena, Gz__Msgs__Model, gz__msgs__model__init);
@@ -301,7 +302,8 @@ static Gz__Msgs__Model *encode_model(struct arena *arena, const struct troupe_sc
 	out->pose = encode_pose(arena, &from->pose, NULL, 0);
 	out->link = arena_array(arena, Gz__Msgs__Link *, from->link_count);
 	for (uint32_t l = from->link_first; l < from->link_first + from->link_count; l++)
-		encode_sensors(arena, scene, model, out->link[out->n_link++] = encode_link(arena, scene, l), l);
+		encode_scene_sensors(
+			arena, scene, model, out->link[out->n_link++] = encode_scene_link(arena, scene, l), l);
 	out->joint = arena_array(arena, Gz__Msgs__Joint *, from->joint_count);
 	for (uint32_t j = from->joint_first; j < from->joint_first + from->joint_count; j++)
 		out->joint[out->n_joint++] = encode_joint(arena, scene, j);
@@ -320,6 +322,6 @@ void encode_scene(const struct troupe_scene *scene, int64_t stamp_ns, struct tex
 		message.light[message.n_light++] = encode_light(&arena, scene, i);
 	message.model = arena_array(&arena, Gz__Msgs__Model *, scene->model_count);
 	for (uint32_t i = 0; i < scene->model_count; i++)
-		message.model[message.n_model++] = encode_model(&arena, scene, i);
+		message.model[message.n_model++] = encode_scene_model(&arena, scene, i);
 	encode_end(&message.base, &arena, out);
 }

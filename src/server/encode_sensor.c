@@ -96,7 +96,7 @@ bool encode_sensor_force_torque(const struct sensor_source *source, struct text 
 
 /* The rate in simulated time between this sample and the one before: samples are taken in states, so their distance is
  * a whole number of steps. */
-static double rate_between_samples(double time_s, double rate_hz, double step_s)
+static double encode_sensor_rate_between_samples(double time_s, double rate_hz, double step_s)
 {
 	double number = floor(time_s * rate_hz + 1e-9);
 	double before_s = ceil((number - 1) / rate_hz / step_s - 1e-6) * step_s;
@@ -111,7 +111,8 @@ bool encode_sensor_metrics(const struct sensor_source *source, struct text *out)
 	double time_s = (double)source->reading->time_ns * 1e-9;
 	message.name = encode_text(source->row->only);
 	message.nominal_update_rate = source->row->rate_hz;
-	message.sim_update_rate = rate_between_samples(time_s, source->row->rate_hz, source->frame->step_s);
+	message.sim_update_rate =
+		encode_sensor_rate_between_samples(time_s, source->row->rate_hz, source->frame->step_s);
 	message.real_update_rate = message.sim_update_rate * source->frame->rtf;
 	return encode_end(&message.base, source->arena, out);
 }

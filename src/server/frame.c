@@ -31,14 +31,14 @@ struct frame_pool *frame_pool_create(void)
 	return mem_alloc(sizeof(struct frame_pool));
 }
 
-static void frame_forget_changes(struct frame *frame)
+static void server_frame_forget_changes(struct frame *frame)
 {
 	for (uint32_t i = 0; i < frame->changes.count; i++)
 		free((char *)(uintptr_t)frame->changes.at[i].who);
 	frame->changes.count = 0;
 }
 
-static void free_frame(struct frame *frame)
+static void server_frame_free(struct frame *frame)
 {
 	free(frame->arrays.models);
 	free(frame->arrays.odometry);
@@ -51,7 +51,7 @@ static void free_frame(struct frame *frame)
 	vec_free(&frame->ghosts);
 	vec_free(&frame->moves);
 	vec_free(&frame->places);
-	frame_forget_changes(frame);
+	server_frame_forget_changes(frame);
 	vec_free(&frame->changes);
 	vec_free(&frame->work);
 	vec_free(&frame->members);
@@ -61,7 +61,7 @@ static void free_frame(struct frame *frame)
 	free(frame);
 }
 
-static void take_back(struct frame_pool *pool)
+static void server_frame_take_back(struct frame_pool *pool)
 {
 	/* acquire: pairs with the release in frame_release() */
 	struct frame *frame = atomic_exchange_explicit(&pool->given_back, NULL, memory_order_acquire);
@@ -77,11 +77,11 @@ void frame_pool_destroy(struct frame_pool *pool)
 {
 	if (!pool)
 		return;
-	take_back(pool);
+	server_frame_take_back(pool);
 	troupe_scene_release(pool->before);
 	while (pool->unused) {
 		struct frame *next = pool->unused->unused;
-		free_frame(pool->unused);
+		server_frame_free(pool->unused);
 		pool->unused = next;
 	}
 	free(pool);
@@ -117,10 +117,10 @@ void frame_release(struct frame *frame)
 
 /* --- filling in --------------------------------------------------------------------------------------------------- */
 
-static struct frame *take_unused(struct frame_pool *pool)
+static struct frame *server_frame_take_unused(struct frame_pool *pool)
 {
 	if (!pool->unused)
-		take_back(pool);
+		server_frame_take_back(pool);
 	struct frame *frame = pool->unused;
 	if (!frame) {
 		frame = mem_alloc(sizeof *frame);
@@ -131,7 +131,7 @@ static struct frame *take_unused(struct frame_pool *pool)
 	return frame;
 }
 
-static void *fit(struct frame *frame, void *array, uint32_t *room, uint32_t count, size_t bytes)
+static void *server_frame_fit(struct frame *frame, void *array, uint32_t *room, uint32_t count, size_t bytes)
 {
 	if (count <= *room)
 		return array;
@@ -143,7 +143,7 @@ static void *fit(struct frame *frame, void *array, uint32_t *room, uint32_t coun
 }
 
 /* The mean over the last fifth of a second or more. It begins anew after a reset of time. */
-static double measured_rtf(struct frame_pool *pool, int64_t time_ns, int64_t real_ns)
+static double server_frame_measured_rtf(struct frame_pool *pool, int64_t time_ns, int64_t real_ns)
 {
 	int64_t passed_ns = real_ns - pool->rtf_real_ns;
 	if (passed_ns >= RTF_NS && time_ns >= pool->rtf_time_ns)
@@ -155,14 +155,14 @@ static double measured_rtf(struct frame_pool *pool, int64_t time_ns, int64_t rea
 	return pool->rtf;
 }
 
-static void fill_time(struct frame *frame, const struct server_world *world)
+static void server_frame_fill_time(struct frame *frame, const struct server_world *world)
 {
 	const struct primary *primary = &world->primary;
 	uint64_t now = clock_now_ns();
 	frame->time_ns = llround(primary_time_s(primary) * 1e9);
 	frame->real_ns = primary->begin_ns ? (int64_t)(now - primary->begin_ns) : 0;
 	frame->system_ns = (int64_t)clock_of_day_ns();
-	frame->rtf = measured_rtf(frame->pool, frame->time_ns, frame->real_ns);
+	frame->rtf = server_frame_measured_rtf(frame->pool, frame->time_ns, frame->real_ns);
 	frame->pace = primary_pace(primary);
 	frame->step_s = primary->edit.step_s;
 	frame->stepping = primary->multi_steps > 0;
@@ -173,37 +173,39 @@ static void fill_time(struct frame *frame, const struct server_world *world)
 		.secondaries = world->secondaries};
 }
 
-static void fill_mobile(struct frame *frame, const struct server_world *world)
+static void server_frame_fill_mobile(struct frame *frame, const struct server_world *world)
 {
 	const struct troupe_scene *view = frame->snapshot.scene;
 	struct observe_arrays *a = &frame->arrays;
 	if (frame->parts & FRAME_MODELS) {
-		a->models = fit(frame, a->models, &frame->model_room, view->mobile_count, sizeof *a->models);
+		a->models =
+			server_frame_fit(frame, a->models, &frame->model_room, view->mobile_count, sizeof *a->models);
 		for (uint32_t i = 0; i < view->mobile_count; i++)
 			read_model(world, view_model_at(view, i), view->models[i].name, &a->models[i]);
 		frame->snapshot.models = a->models;
 		frame->snapshot.model_count = view->mobile_count;
 	}
 	if (frame->parts & FRAME_ODOMETRY) {
-		a->odometry = fit(frame, a->odometry, &frame->odometry_room, view->mobile_count, sizeof *a->odometry);
+		a->odometry = server_frame_fit(
+			frame, a->odometry, &frame->odometry_room, view->mobile_count, sizeof *a->odometry);
 		for (uint32_t i = 0; i < view->mobile_count; i++)
 			a->odometry[i] = read_odometry(world, view_model_at(view, i));
 		frame->snapshot.odometry = a->odometry;
 	}
 }
 
-static void fill_links(struct frame *frame, const struct server_world *world)
+static void server_frame_fill_links(struct frame *frame, const struct server_world *world)
 {
 	const struct troupe_scene *view = frame->snapshot.scene;
 	struct observe_arrays *a = &frame->arrays;
-	a->links = fit(frame, a->links, &frame->link_room, view->moving_links, sizeof *a->links);
+	a->links = server_frame_fit(frame, a->links, &frame->link_room, view->moving_links, sizeof *a->links);
 	for (uint32_t i = 0; i < view->moving_links; i++)
 		read_link(world, view_link_at(view, i), &a->links[i]);
 	frame->snapshot.links = a->links;
 	frame->snapshot.link_count = view->moving_links;
 }
 
-static void put_pose(struct pose pose, float *ret_numbers)
+static void server_frame_put_pose(struct pose pose, float *ret_numbers)
 {
 	const double numbers[ENCODE_POSE_NUMBERS] = {
 		pose.p.x, pose.p.y, pose.p.z, pose.q.x, pose.q.y, pose.q.z, pose.q.w};
@@ -212,7 +214,7 @@ static void put_pose(struct pose pose, float *ret_numbers)
 }
 
 /* Other cores have just written most states: reading one takes longer than all the rest of a picture's model. */
-static void fetch_ahead(const struct troupe_scene *view, const struct state *state, uint32_t i)
+static void server_frame_fetch_ahead(const struct troupe_scene *view, const struct state *state, uint32_t i)
 {
 	enum { AHEAD = 16 };
 	if (i + AHEAD < view->mobile_count)
@@ -222,51 +224,53 @@ static void fetch_ahead(const struct troupe_scene *view, const struct state *sta
 /* All secondaries wait while a frame is filled in, many times a second for a viewer. So a picture has 32 bytes of a
  * model of one link, where FRAME_MODELS and FRAME_LINKS have 240, with velocities; and the state of a model is read
  * once. */
-static void fill_picture(struct frame *frame, const struct server_world *world)
+static void server_frame_fill_picture(struct frame *frame, const struct server_world *world)
 {
 	const struct troupe_scene *view = frame->snapshot.scene;
 	const struct primary *primary = &world->primary;
 	const uint32_t *secondaries = primary->plan.dispatch.roster.now.model;
 	struct encode_picture *picture = &frame->picture;
-	picture->status = fit(frame, picture->status, &frame->status_room, view->mobile_count, sizeof *picture->status);
-	picture->poses = fit(frame, picture->poses, &frame->pose_room, view->moving_links, sizeof *picture->poses);
+	picture->status = server_frame_fit(
+		frame, picture->status, &frame->status_room, view->mobile_count, sizeof *picture->status);
+	picture->poses =
+		server_frame_fit(frame, picture->poses, &frame->pose_room, view->moving_links, sizeof *picture->poses);
 	picture->model_count = view->mobile_count;
 	picture->link_count = 0;
 	for (uint32_t i = 0; i < view->mobile_count; i++) {
 		uint32_t model = view_model_at(view, i), count = view->models[i].link_count;
-		fetch_ahead(view, world->shared.state, i);
+		server_frame_fetch_ahead(view, world->shared.state, i);
 		picture->status[i] = encode_status(world_number(world, secondaries[model]),
 			primary_sleeps(primary, model), primary->plan.loading.active[model]);
 		for (uint32_t n = 0; n < count; n++, picture->link_count++) {
 			uint32_t link = view_link_at(view, picture->link_count);
 			struct pose pose = state_link_pose(world->shared.state, link, false);
-			put_pose(pose, picture->poses[picture->link_count]);
+			server_frame_put_pose(pose, picture->poses[picture->link_count]);
 		}
 	}
 	assert(picture->link_count == view->moving_links);
 }
 
-static void fill_joints(struct frame *frame, const struct server_world *world)
+static void server_frame_fill_joints(struct frame *frame, const struct server_world *world)
 {
 	const struct troupe_scene *view = frame->snapshot.scene;
 	struct observe_arrays *a = &frame->arrays;
-	a->joints = fit(frame, a->joints, &frame->joint_room, view->joint_count, sizeof *a->joints);
+	a->joints = server_frame_fit(frame, a->joints, &frame->joint_room, view->joint_count, sizeof *a->joints);
 	for (uint32_t i = 0; i < view->joint_count; i++)
 		read_joint(world, view_joint_at(view, i), &a->joints[i]);
 	frame->snapshot.joints = a->joints;
 	frame->snapshot.joint_count = view->joint_count;
 }
 
-static void fill_contacts(struct frame *frame, const struct server_world *world)
+static void server_frame_fill_contacts(struct frame *frame, const struct server_world *world)
 {
 	struct observe_arrays *a = &frame->arrays;
 	uint32_t count = world->primary.observed.contacts.count;
-	a->contacts = fit(frame, a->contacts, &frame->contact_room, count, sizeof *a->contacts);
+	a->contacts = server_frame_fit(frame, a->contacts, &frame->contact_room, count, sizeof *a->contacts);
 	frame->snapshot.contact_count = read_contacts(world, frame->snapshot.scene, a->contacts);
 	frame->snapshot.contacts = a->contacts;
 }
 
-static void fill_places(struct frame *frame, const struct server_world *world)
+static void server_frame_fill_places(struct frame *frame, const struct server_world *world)
 {
 	const struct tracker *tracker = &world->shared.tracker;
 	for (uint32_t i = 0; i < tracker->performers.count; i++) {
@@ -283,7 +287,7 @@ static void fill_places(struct frame *frame, const struct server_world *world)
 
 enum { FRAME_CHANGES_MAX = 32 };
 
-static void frame_fill_changes(struct frame *frame, const struct network *network)
+static void server_frame_fill_changes(struct frame *frame, const struct network *network)
 {
 	uint32_t count;
 	const struct troupe_report_member *all = network_changes_so_far(network, &count);
@@ -294,11 +298,11 @@ static void frame_fill_changes(struct frame *frame, const struct network *networ
 	}
 }
 
-static void fill_levels(struct frame *frame, const struct server_world *world)
+static void server_frame_fill_levels(struct frame *frame, const struct server_world *world)
 {
 	const struct plan *plan = &world->primary.plan;
 	uint32_t count = world->scene->level_count;
-	frame->levels = fit(frame, frame->levels, &frame->level_room, count, sizeof *frame->levels);
+	frame->levels = server_frame_fit(frame, frame->levels, &frame->level_room, count, sizeof *frame->levels);
 	for (uint32_t i = 0; i < count; i++)
 		frame->levels[i] = (struct frame_level){.name = world->scene->levels[i].name,
 			.secondary =
@@ -321,13 +325,13 @@ static void fill_levels(struct frame *frame, const struct server_world *world)
 			vec_push(&frame->moves, (struct frame_move){model, world_number(world, event->from),
 							world_number(world, event->to)});
 	}
-	fill_places(frame, world);
+	server_frame_fill_places(frame, world);
 	if (world->server->network)
-		frame_fill_changes(frame, world->server->network);
+		server_frame_fill_changes(frame, world->server->network);
 }
 
 /* The lights of the models from this description that commands changed. model: one of them; SCENE_NONE: all. */
-static void list_link_lights(
+static void server_frame_list_link_lights(
 	const struct scene *scene, const struct sdf_world *from, uint32_t model, sdf_lights_now *lights)
 {
 	lights->count = 0;
@@ -341,14 +345,14 @@ static void list_link_lights(
 }
 
 /* Created models may be gone, with their elements, when the frame is read. */
-static void fill_sdf(struct frame *frame, const struct server_world *world)
+static void server_frame_fill_sdf(struct frame *frame, const struct server_world *world)
 {
 	const struct troupe_scene *view = frame->snapshot.scene;
 	const struct scene *scene = world->scene;
 	frame->gravity = scene->gravity;
 	frame->added.count = 0;
 	sdf_lights_now lights = {0};
-	list_link_lights(scene, scene->sdf, SCENE_NONE, &frame->link_lights);
+	server_frame_list_link_lights(scene, scene->sdf, SCENE_NONE, &frame->link_lights);
 	for (uint32_t i = 0; i < scene->light_count; i++)
 		if (!scene->lights[i].absent && scene->lights[i].model == SCENE_NONE)
 			sdf_print_light(
@@ -361,14 +365,14 @@ static void fill_sdf(struct frame *frame, const struct server_world *world)
 		if (i < view->mobile_count)
 			read_model(world, model, view->models[i].name, &state);
 		struct troupe_pose at = state.pose;
-		list_link_lights(scene, scene->models[model].from, model, &lights);
+		server_frame_list_link_lights(scene, scene->models[model].from, model, &lights);
 		sdf_print_bare(scene->models[model].from, pose_of_flat(at), &lights, &frame->added);
 	}
 	vec_free(&lights);
 	frame->bytes += frame->added.count;
 }
 
-static void fill_work(struct frame *frame, const struct server_world *world)
+static void server_frame_fill_work(struct frame *frame, const struct server_world *world)
 {
 	const struct assignment *now = &world->primary.plan.dispatch.roster.now;
 	for (uint32_t i = 0; i < world->secondaries; i++) {
@@ -380,7 +384,7 @@ static void fill_work(struct frame *frame, const struct server_world *world)
 			frame->work.at[now->model[i] - 1].models++;
 }
 
-static void fill_members(struct frame *frame, const struct server_world *world)
+static void server_frame_fill_members(struct frame *frame, const struct server_world *world)
 {
 	const struct plan *plan = &world->primary.plan;
 	const struct components *components = &plan->dispatch.roster.components;
@@ -401,56 +405,56 @@ static void fill_members(struct frame *frame, const struct server_world *world)
 	free(numbers);
 }
 
-static size_t readings_bytes(const struct readings *readings)
+static size_t server_frame_readings_bytes(const struct readings *readings)
 {
 	return readings->list.room * sizeof *readings->list.at + readings->numbers.room * sizeof *readings->numbers.at;
 }
 
-static void fill_readings(struct frame *frame, const struct server_world *world)
+static void server_frame_fill_readings(struct frame *frame, const struct server_world *world)
 {
-	size_t before = readings_bytes(&frame->readings);
+	size_t before = server_frame_readings_bytes(&frame->readings);
 	readings_append(&frame->readings, &world->primary.readings);
-	frame->bytes += readings_bytes(&frame->readings) - before;
+	frame->bytes += server_frame_readings_bytes(&frame->readings) - before;
 }
 
 struct frame *frame_make(struct frame_pool *pool, struct server_world *world, uint32_t parts)
 {
 	if (atomic_load_explicit(&pool->bytes_out, memory_order_relaxed) > FRAME_BYTES_MAX)
 		return NULL;
-	struct frame *frame = take_unused(pool);
+	struct frame *frame = server_frame_take_unused(pool);
 	frame->parts = parts;
 	frame->reports.count = 0;
 	frame->report_bytes.count = 0;
-	frame_forget_changes(frame);
+	server_frame_forget_changes(frame);
 	frame->level_count = frame->ghosts.count = frame->moves.count = frame->places.count = frame->work.count = 0;
 	frame->members.count = 0;
 	readings_clear(&frame->readings);
 	frame->server = world->server;
-	fill_time(frame, world);
+	server_frame_fill_time(frame, world);
 	if (parts & FRAME_HASH)
 		frame->hash = troupe_server_hash(world->server);
 	if (parts & ~(uint32_t)(FRAME_HASH | FRAME_READINGS | FRAME_WORK | FRAME_REPORTS))
 		frame->snapshot.scene = view_hold(world_view(world));
 	if (parts & (FRAME_MODELS | FRAME_ODOMETRY))
-		fill_mobile(frame, world);
+		server_frame_fill_mobile(frame, world);
 	if (parts & FRAME_LINKS)
-		fill_links(frame, world);
+		server_frame_fill_links(frame, world);
 	if (parts & FRAME_PICTURE)
-		fill_picture(frame, world);
+		server_frame_fill_picture(frame, world);
 	if (parts & FRAME_JOINTS)
-		fill_joints(frame, world);
+		server_frame_fill_joints(frame, world);
 	if (parts & FRAME_CONTACTS)
-		fill_contacts(frame, world);
+		server_frame_fill_contacts(frame, world);
 	if (parts & FRAME_LEVELS)
-		fill_levels(frame, world);
+		server_frame_fill_levels(frame, world);
 	if (parts & FRAME_WORK)
-		fill_work(frame, world);
+		server_frame_fill_work(frame, world);
 	if (parts & FRAME_MEMBERS)
-		fill_members(frame, world);
+		server_frame_fill_members(frame, world);
 	if (parts & FRAME_SDF)
-		fill_sdf(frame, world);
+		server_frame_fill_sdf(frame, world);
 	if (parts & FRAME_READINGS)
-		fill_readings(frame, world);
+		server_frame_fill_readings(frame, world);
 	if (parts & FRAME_BEFORE) {
 		frame->before = pool->before;
 		pool->before = view_hold(frame->snapshot.scene);

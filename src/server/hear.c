@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define METRICS "gz.msgs.PerformanceSensorMetrics"
+#define HEAR_METRICS "gz.msgs.PerformanceSensorMetrics"
 
 struct hearing {
 	struct server_world *world;
@@ -30,7 +30,7 @@ struct hearing *hearing_create(struct server_world *world, struct topic_table *t
 	return hearing;
 }
 
-static void forget_rows(struct hearing *hearing)
+static void hear_forget_rows(struct hearing *hearing)
 {
 	for (uint32_t i = 0; i < hearing->rows.count; i++)
 		topic_row_fini(&hearing->rows.at[i]);
@@ -41,7 +41,7 @@ void hearing_destroy(struct hearing *hearing)
 {
 	if (!hearing)
 		return;
-	forget_rows(hearing);
+	hear_forget_rows(hearing);
 	vec_free(&hearing->rows);
 	vec_free(&hearing->due);
 	frame_pool_destroy(hearing->pool);
@@ -51,22 +51,22 @@ void hearing_destroy(struct hearing *hearing)
 /* --- which rows --------------------------------------------------------------------------------------------------- */
 
 /* Whether what is published follows from the state. */
-static bool follows(const struct topic_row *row)
+static bool hear_follows(const struct topic_row *row)
 {
 	const uint32_t of_state = FRAME_MODELS | FRAME_LINKS | FRAME_JOINTS | FRAME_ODOMETRY | FRAME_REPORTS;
 	const struct publish_ops *ops = row->ops;
 	if (ops->when == PUBLISH_READING)
-		return strcmp(row->type, METRICS) != 0;
+		return strcmp(row->type, HEAR_METRICS) != 0;
 	return ops->when == PUBLISH_IN_TIME && ops->parts && !(ops->parts & ~of_state);
 }
 
 /* Systems that publish have told their listeners already. */
-static bool is_told(const struct topic_row *row)
+static bool hear_is_told(const struct topic_row *row)
 {
 	return ((const struct publish_ops *)row->ops)->when == PUBLISH_DECIDED;
 }
 
-static void warn(const struct hearing *hearing, const struct system_listeners *topic, const char *why)
+static void hear_warn(const struct hearing *hearing, const struct system_listeners *topic, const char *why)
 {
 	struct troupe_error line;
 	const struct system_listener *to = &topic->listeners.at[0];
@@ -79,7 +79,7 @@ static void warn(const struct hearing *hearing, const struct system_listeners *t
 	server_warn(hearing->world->server, line.text);
 }
 
-static void want_sensor(const struct hearing *hearing, const struct topic_row *row)
+static void hear_want_sensor(const struct hearing *hearing, const struct topic_row *row)
 {
 	struct sensors *sensors = hearing->world->shared.sensors;
 	const struct publish_ops *ops = row->ops;
@@ -90,7 +90,7 @@ static void want_sensor(const struct hearing *hearing, const struct topic_row *r
 		sensors_use(sensors, sensor);
 }
 
-static void add_rows(struct hearing *hearing, const struct system_listeners *topic)
+static void hear_add_rows(struct hearing *hearing, const struct system_listeners *topic)
 {
 	bool some = false, told = false, published = false;
 	const char *type = NULL;
@@ -100,25 +100,25 @@ static void add_rows(struct hearing *hearing, const struct system_listeners *top
 		if (row->world != hearing->world->index)
 			continue;
 		published = true;
-		told |= is_told(row);
-		if (!follows(row))
+		told |= hear_is_told(row);
+		if (!hear_follows(row))
 			continue;
 		type = row->type;
 		if (!topic->any && strcmp(row->type, topic->type->name) != 0)
 			continue;
 		some = true;
-		want_sensor(hearing, row);
+		hear_want_sensor(hearing, row);
 		topic_row_copy(row, vec_append(&hearing->rows, 1));
 	}
 	if (type && !some) {
 		struct troupe_error why;
 		(void)fail(&why, TROUPE_EWORLD, "they are %s: expected %s", type, topic->type->name);
-		warn(hearing, topic, why.text);
+		hear_warn(hearing, topic, why.text);
 	} else if (published && !some && !told)
-		warn(hearing, topic, "they depend on more than the state of the world: expected another topic");
+		hear_warn(hearing, topic, "they depend on more than the state of the world: expected another topic");
 }
 
-static int compare(const void *a, const void *b)
+static int hear_compare(const void *a, const void *b)
 {
 	const struct topic_row *x = a, *y = b;
 	uint32_t of_x = (uint32_t)x->key, of_y = (uint32_t)y->key;
@@ -133,22 +133,22 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->frame ? x->frame : "", y->frame ? y->frame : "");
 }
 
-static void list_rows(struct hearing *hearing)
+static void hear_list_rows(struct hearing *hearing)
 {
 	const struct systems *systems = hearing->world->systems;
 	model_topics_update(hearing->topics);
 	uint64_t scene = hearing->world->primary.edit.epoch + 1, table = topic_epoch(hearing->table);
 	if (hearing->seen_scene == scene && hearing->seen_table == table)
 		return;
-	forget_rows(hearing);
+	hear_forget_rows(hearing);
 	for (uint32_t i = 0; i < systems->topics.count; i++)
 		if (systems->topics.at[i].name)
-			add_rows(hearing, &systems->topics.at[i]);
+			hear_add_rows(hearing, &systems->topics.at[i]);
 	hearing->notes = 0;
 	for (uint32_t i = 0; i < hearing->rows.count; i++)
 		hearing->notes |= frame_notes(((const struct publish_ops *)hearing->rows.at[i].ops)->parts);
 	if (hearing->rows.count)
-		qsort(hearing->rows.at, hearing->rows.count, sizeof *hearing->rows.at, compare);
+		qsort(hearing->rows.at, hearing->rows.count, sizeof *hearing->rows.at, hear_compare);
 	hearing->seen_scene = scene;
 	hearing->seen_table = table;
 	hearing->warned = true;
@@ -158,7 +158,7 @@ static void list_rows(struct hearing *hearing)
 
 /* A row with a rate is due when a multiple of its period has been reached since the state before, or at time 0: so this
  * does not depend on when a client began to listen. */
-static bool is_due(const struct hearing *hearing, const struct topic_row *row)
+static bool hear_is_due(const struct hearing *hearing, const struct topic_row *row)
 {
 	const struct primary *primary = &hearing->world->primary;
 	const struct publish_ops *ops = row->ops;
@@ -193,7 +193,7 @@ static void hear(struct hearing *hearing, const struct frame *frame, const struc
 
 uint32_t hearing_notes(struct hearing *hearing)
 {
-	list_rows(hearing);
+	hear_list_rows(hearing);
 	return hearing->notes;
 }
 
@@ -205,11 +205,11 @@ bool hearing_hears(const struct hearing *hearing)
 void hearing_take(struct hearing *hearing)
 {
 	uint32_t parts = 0;
-	list_rows(hearing);
+	hear_list_rows(hearing);
 	hearing->due.count = 0;
 	for (uint32_t i = 0; i < hearing->rows.count; i++) {
 		const struct topic_row *row = &hearing->rows.at[i];
-		if (!is_due(hearing, row))
+		if (!hear_is_due(hearing, row))
 			continue;
 		parts |= ((const struct publish_ops *)row->ops)->parts;
 		vec_push(&hearing->due, row);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* The texts of each reply here are owned. Of a warning there is only `text`. */
-struct ring {
+struct inbox_ring {
 	struct troupe_reply *at; /* [depth] */
 	uint32_t first, count;
 	struct troupe_reply taken; /* the program may still read its texts */
@@ -18,12 +18,12 @@ struct ring {
 struct troupe_inbox {
 	pthread_mutex_t lock;
 	uint32_t depth;
-	struct ring replies, warnings;
+	struct inbox_ring replies, warnings;
 	struct troupe_reply failure, failure_taken;
 	_Atomic bool failed; /* there is `failure` */
 };
 
-static void forget(struct troupe_reply *kept)
+static void inbox_forget(struct troupe_reply *kept)
 {
 	free((char *)(uintptr_t)kept->world);
 	free((char *)(uintptr_t)kept->topic);
@@ -31,7 +31,7 @@ static void forget(struct troupe_reply *kept)
 	*kept = (struct troupe_reply){0};
 }
 
-static struct troupe_reply copy(const struct troupe_reply *reply)
+static struct troupe_reply inbox_copy(const struct troupe_reply *reply)
 {
 	struct troupe_reply kept = *reply;
 	kept.world = reply->world ? mem_strdup(reply->world) : NULL;
@@ -40,23 +40,23 @@ static struct troupe_reply copy(const struct troupe_reply *reply)
 	return kept;
 }
 
-static void put(struct troupe_inbox *inbox, struct ring *ring, const struct troupe_reply *reply)
+static void inbox_put(struct troupe_inbox *inbox, struct inbox_ring *ring, const struct troupe_reply *reply)
 {
 	struct troupe_reply *last = &ring->at[(ring->first + ring->count) % inbox->depth];
 	if (ring->count < inbox->depth)
 		ring->count++;
 	else
 		ring->first = (ring->first + 1) % inbox->depth;
-	forget(last);
-	*last = copy(reply);
+	inbox_forget(last);
+	*last = inbox_copy(reply);
 }
 
-static bool take(struct troupe_inbox *inbox, struct ring *ring)
+static bool inbox_take(struct troupe_inbox *inbox, struct inbox_ring *ring)
 {
 	pthread_mutex_lock(&inbox->lock);
 	bool any = ring->count > 0;
 	if (any) {
-		forget(&ring->taken);
+		inbox_forget(&ring->taken);
 		ring->taken = ring->at[ring->first];
 		ring->at[ring->first] = (struct troupe_reply){0};
 		ring->first = (ring->first + 1) % inbox->depth;
@@ -66,11 +66,11 @@ static bool take(struct troupe_inbox *inbox, struct ring *ring)
 	return any;
 }
 
-static void ring_fini(struct ring *ring, uint32_t depth)
+static void inbox_ring_fini(struct inbox_ring *ring, uint32_t depth)
 {
 	for (uint32_t i = 0; i < depth; i++)
-		forget(&ring->at[i]);
-	forget(&ring->taken);
+		inbox_forget(&ring->at[i]);
+	inbox_forget(&ring->taken);
 	free(ring->at);
 }
 
@@ -91,10 +91,10 @@ void troupe_inbox_destroy(struct troupe_inbox *inbox)
 {
 	if (!inbox)
 		return;
-	ring_fini(&inbox->replies, inbox->depth);
-	ring_fini(&inbox->warnings, inbox->depth);
-	forget(&inbox->failure);
-	forget(&inbox->failure_taken);
+	inbox_ring_fini(&inbox->replies, inbox->depth);
+	inbox_ring_fini(&inbox->warnings, inbox->depth);
+	inbox_forget(&inbox->failure);
+	inbox_forget(&inbox->failure_taken);
 	pthread_mutex_destroy(&inbox->lock);
 	free(inbox);
 }
@@ -103,9 +103,9 @@ void troupe_inbox_put_reply(void *ctx, const struct troupe_reply *reply)
 {
 	struct troupe_inbox *inbox = ctx;
 	pthread_mutex_lock(&inbox->lock);
-	put(inbox, &inbox->replies, reply);
+	inbox_put(inbox, &inbox->replies, reply);
 	if (reply->status && !reply->called && !atomic_load_explicit(&inbox->failed, memory_order_relaxed)) {
-		inbox->failure = copy(reply);
+		inbox->failure = inbox_copy(reply);
 		atomic_store_explicit(&inbox->failed, true, memory_order_release);
 	}
 	pthread_mutex_unlock(&inbox->lock);
@@ -115,13 +115,13 @@ void troupe_inbox_put_warning(void *ctx, const char *text)
 {
 	struct troupe_inbox *inbox = ctx;
 	pthread_mutex_lock(&inbox->lock);
-	put(inbox, &inbox->warnings, &(struct troupe_reply){.text = text});
+	inbox_put(inbox, &inbox->warnings, &(struct troupe_reply){.text = text});
 	pthread_mutex_unlock(&inbox->lock);
 }
 
 bool troupe_inbox_take_reply(struct troupe_inbox *inbox, struct troupe_reply *ret_reply)
 {
-	bool any = take(inbox, &inbox->replies);
+	bool any = inbox_take(inbox, &inbox->replies);
 	if (any)
 		*ret_reply = inbox->replies.taken;
 	return any;
@@ -129,7 +129,7 @@ bool troupe_inbox_take_reply(struct troupe_inbox *inbox, struct troupe_reply *re
 
 bool troupe_inbox_take_warning(struct troupe_inbox *inbox, const char **ret_text)
 {
-	bool any = take(inbox, &inbox->warnings);
+	bool any = inbox_take(inbox, &inbox->warnings);
 	if (any)
 		*ret_text = inbox->warnings.taken.text;
 	return any;
@@ -140,7 +140,7 @@ bool troupe_inbox_take_failure(struct troupe_inbox *inbox, struct troupe_reply *
 	if (!atomic_load_explicit(&inbox->failed, memory_order_acquire))
 		return false;
 	pthread_mutex_lock(&inbox->lock);
-	forget(&inbox->failure_taken);
+	inbox_forget(&inbox->failure_taken);
 	inbox->failure_taken = inbox->failure;
 	inbox->failure = (struct troupe_reply){0};
 	atomic_store_explicit(&inbox->failed, false, memory_order_relaxed);

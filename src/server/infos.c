@@ -33,7 +33,7 @@ struct infos *infos_create(void)
 	return infos;
 }
 
-static void free_info(struct info *info)
+static void infos_free(struct info *info)
 {
 	for (uint32_t i = 0; i < info->tag_count; i++)
 		free(info->tags[i]);
@@ -47,14 +47,14 @@ void infos_destroy(struct infos *infos)
 	if (!infos)
 		return;
 	for (uint32_t i = 0; i < infos->all.count; i++)
-		free_info(&infos->all.at[i]);
+		infos_free(&infos->all.at[i]);
 	vec_free(&infos->all);
 	pthread_mutex_destroy(&infos->lock);
 	free(infos);
 }
 
 /* The index of the first one whose id is not below. */
-static uint32_t place_of(const struct infos *infos, uint64_t id)
+static uint32_t infos_place_of(const struct infos *infos, uint64_t id)
 {
 	uint32_t lo = 0, hi = infos->all.count;
 	while (lo < hi) {
@@ -67,7 +67,7 @@ static uint32_t place_of(const struct infos *infos, uint64_t id)
 	return lo;
 }
 
-static bool is_at(const struct infos *infos, uint32_t place, uint64_t id)
+static bool infos_is_at(const struct infos *infos, uint32_t place, uint64_t id)
 {
 	return place < infos->all.count && infos->all.at[place].id == id;
 }
@@ -76,8 +76,8 @@ struct Troupe__Msgs__EntityInfo *infos_copy(struct infos *infos, uint64_t id, co
 {
 	Troupe__Msgs__EntityInfo *out = NULL;
 	pthread_mutex_lock(&infos->lock);
-	uint32_t place = place_of(infos, id);
-	if (is_at(infos, place, id) && !strcmp(infos->all.at[place].name, name)) {
+	uint32_t place = infos_place_of(infos, id);
+	if (infos_is_at(infos, place, id) && !strcmp(infos->all.at[place].name, name)) {
 		const struct info *info = &infos->all.at[place];
 		out = ENCODE_NEW(arena, Troupe__Msgs__EntityInfo, troupe__msgs__entity_info__init);
 		out->id = id;
@@ -93,7 +93,7 @@ struct Troupe__Msgs__EntityInfo *infos_copy(struct infos *infos, uint64_t id, co
 
 /* --- saying ------------------------------------------------------------------------------------------------------- */
 
-static troupe_status check(
+static troupe_status infos_check(
 	const struct server_world *world, const Troupe__Msgs__EntityInfo *message, struct troupe_error *error)
 {
 	enum { UNKNOWN = 3, CATEGORIES = 6 };
@@ -117,18 +117,18 @@ static troupe_status check(
 }
 
 /* When there is no more room, drops the entries of models that are gone. */
-static void forget_gone(struct infos *infos, const struct scene *scene)
+static void infos_forget_gone(struct infos *infos, const struct scene *scene)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < infos->all.count; i++)
 		if (scene_find_id(scene, infos->all.at[i].id) == SCENE_NONE)
-			free_info(&infos->all.at[i]);
+			infos_free(&infos->all.at[i]);
 		else
 			infos->all.at[kept++] = infos->all.at[i];
 	infos->all.count = kept;
 }
 
-static struct info info_of(const Troupe__Msgs__EntityInfo *message, const char *name)
+static struct info infos_of(const Troupe__Msgs__EntityInfo *message, const char *name)
 {
 	struct info info = {message->id, message->category, mem_strdup(name), mem_strdup(message->description),
 		mem_alloc(message->n_tag * sizeof(char *)), (uint32_t)message->n_tag};
@@ -137,38 +137,38 @@ static struct info info_of(const Troupe__Msgs__EntityInfo *message, const char *
 	return info;
 }
 
-static troupe_status keep(struct infos *infos, const struct scene *scene, const Troupe__Msgs__EntityInfo *message,
+static troupe_status infos_keep(struct infos *infos, const struct scene *scene, const Troupe__Msgs__EntityInfo *message,
 	struct troupe_error *error)
 {
 	if (infos->all.count == INFOS_MAX)
-		forget_gone(infos, scene);
-	uint32_t place = place_of(infos, message->id);
-	bool known = is_at(infos, place, message->id);
+		infos_forget_gone(infos, scene);
+	uint32_t place = infos_place_of(infos, message->id);
+	bool known = infos_is_at(infos, place, message->id);
 	if (!known && infos->all.count == INFOS_MAX)
 		return fail(error, TROUPE_ELIMIT, "%d models have one: expected no more", INFOS_MAX);
 	if (known) {
-		free_info(&infos->all.at[place]);
+		infos_free(&infos->all.at[place]);
 	} else {
 		(void)vec_append(&infos->all, 1);
 		memmove(&infos->all.at[place + 1], &infos->all.at[place],
 			(infos->all.count - 1 - place) * sizeof *infos->all.at);
 	}
-	infos->all.at[place] = info_of(message, scene->models[scene_find_id(scene, message->id)].name);
+	infos->all.at[place] = infos_of(message, scene->models[scene_find_id(scene, message->id)].name);
 	return TROUPE_OK;
 }
 
-static troupe_status set_info(struct server_world *world, const ProtobufCMessage *request, char note[EDIT_NOTE_BYTES],
+static troupe_status infos_set(struct server_world *world, const ProtobufCMessage *request, char note[EDIT_NOTE_BYTES],
 	struct troupe_error *error)
 {
 	const Troupe__Msgs__EntityInfo *message = (const void *)request;
 	(void)note;
-	troupe_status status = check(world, message, error);
+	troupe_status status = infos_check(world, message, error);
 	if (status)
 		return status;
 	pthread_mutex_lock(&world->infos->lock);
-	status = keep(world->infos, world->scene, message, error);
+	status = infos_keep(world->infos, world->scene, message, error);
 	pthread_mutex_unlock(&world->infos->lock);
 	return status;
 }
 
-const struct query_ops act_set_entity_info = {.act = set_info};
+const struct query_ops act_set_entity_info = {.act = infos_set};

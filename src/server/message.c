@@ -8,9 +8,9 @@
 #include <string.h>
 
 /* Messages of sensors are long, and their numbers may be infinite: a scan that hits nothing. */
-static const struct message_limits shown = {.bytes_max = 1u << 30, .items_max = UINT32_MAX};
+static const struct message_limits server_message_shown = {.bytes_max = 1u << 30, .items_max = UINT32_MAX};
 
-static troupe_status find_type(const char *name, message_type *ret_type, struct troupe_error *error)
+static troupe_status server_message_find_type(const char *name, message_type *ret_type, struct troupe_error *error)
 {
 	*ret_type = type_find(name);
 	return *ret_type ? TROUPE_OK
@@ -23,9 +23,9 @@ troupe_status troupe_message_to_json(
 	message_type type;
 	ProtobufCMessage *message;
 	struct text out = {0};
-	troupe_status status = find_type(type_name, &type, error);
+	troupe_status status = server_message_find_type(type_name, &type, error);
 	if (!status)
-		status = message_of_bytes(type, bytes, count, &shown, &message, error);
+		status = message_of_bytes(type, bytes, count, &server_message_shown, &message, error);
 	if (status)
 		return status;
 	message_add_json(&out, message);
@@ -40,9 +40,9 @@ troupe_status troupe_message_from_json(
 	message_type type;
 	ProtobufCMessage *message;
 	struct text out = {0};
-	troupe_status status = find_type(type_name, &type, error);
+	troupe_status status = server_message_find_type(type_name, &type, error);
 	if (!status)
-		status = message_of_json(type, json, strlen(json), &shown, &message, error);
+		status = message_of_json(type, json, strlen(json), &server_message_shown, &message, error);
 	if (status)
 		return status;
 	text_reserve(&out, 1); /* a message in which every field has its default has no bytes */
@@ -60,7 +60,7 @@ troupe_status troupe_message_numbers(const char *type_name, const void *bytes, s
 {
 	message_type type;
 	struct message_numbers found;
-	troupe_status status = find_type(type_name, &type, error);
+	troupe_status status = server_message_find_type(type_name, &type, error);
 	if (!status)
 		status = message_find_numbers(type, bytes, count, path, &found, error);
 	if (!status)
@@ -72,6 +72,6 @@ troupe_status troupe_message_number(const char *type_name, const void *bytes, si
 	double *ret_number, struct troupe_error *error)
 {
 	message_type type;
-	troupe_status status = find_type(type_name, &type, error);
+	troupe_status status = server_message_find_type(type_name, &type, error);
 	return status ? status : message_find_number(type, bytes, count, path, ret_number, error);
 }

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct place {
+struct model_topics_place {
 	uint64_t serial; /* of the model whose rows are here; 0: none */
 	VEC(uint32_t) rows;
 };
@@ -23,21 +23,21 @@ struct place {
 struct model_topics {
 	struct server_world *world;
 	struct topic_table *table;
-	struct place *places; /* [room] */
+	struct model_topics_place *places; /* [room] */
 	uint32_t room;
-	struct place of_world; /* the rows of the systems of the world itself */
+	struct model_topics_place of_world; /* the rows of the systems of the world itself */
 	uint64_t epoch;        /* of the changes that are in the rows, plus one; 0: none */
 };
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-static uint64_t key_of(const struct scene *scene, uint32_t model)
+static uint64_t model_topics_key_of(const struct scene *scene, uint32_t model)
 {
 	return (uint64_t)view_born(scene, model) << 32 | (model + 1);
 }
 
 /* The model in the frame's scene; TROUPE_NONE: it is gone. */
-static uint32_t model_of(const struct frame *frame, const struct topic_row *row)
+static uint32_t model_topics_of(const struct frame *frame, const struct topic_row *row)
 {
 	const struct troupe_scene *scene = frame->snapshot.scene;
 	uint32_t model = view_model_of(scene, (uint32_t)row->key - 1);
@@ -46,10 +46,10 @@ static uint32_t model_of(const struct frame *frame, const struct topic_row *row)
 }
 
 /* NULL: the model is gone, or has no odometry. */
-static const struct troupe_odometry *odometry_of(
+static const struct troupe_odometry *model_topics_odometry_of(
 	const struct frame *frame, const struct topic_row *row, struct troupe_pose *ret_pose)
 {
-	uint32_t model = model_of(frame, row);
+	uint32_t model = model_topics_of(frame, row);
 	bool moves = model != TROUPE_NONE && model < frame->snapshot.scene->mobile_count;
 	const struct troupe_odometry *o = moves ? &frame->snapshot.odometry[model] : NULL;
 	if (!o || !o->given)
@@ -58,27 +58,27 @@ static const struct troupe_odometry *odometry_of(
 	return o;
 }
 
-static bool encode_odometry(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool model_topics_encode_odometry(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	struct troupe_pose pose;
-	const struct troupe_odometry *o = odometry_of(frame, row, &pose);
+	const struct troupe_odometry *o = model_topics_odometry_of(frame, row, &pose);
 	if (o)
 		encode_often_odometry(out, frame->time_ns, row->frame, row->child_frame, &pose, o->linear, o->angular);
 	return o;
 }
 
-static bool encode_tf(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool model_topics_encode_tf(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	struct troupe_pose pose;
-	bool some = odometry_of(frame, row, &pose);
+	bool some = model_topics_odometry_of(frame, row, &pose);
 	if (some)
 		encode_often_tf(out, frame->time_ns, row->frame, row->child_frame, &pose);
 	return some;
 }
 
-static bool encode_poses(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool model_topics_encode_poses(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
-	uint32_t model = model_of(frame, row);
+	uint32_t model = model_topics_of(frame, row);
 	struct arena arena = {0};
 	Gz__Msgs__PoseV message = GZ__MSGS__POSE__V__INIT;
 	if (model == TROUPE_NONE)
@@ -95,14 +95,16 @@ static bool encode_poses(const struct frame *frame, const struct topic_row *row,
 }
 
 /* row->of of a pose that is published alone: the bits of troupe_output.of, then the part. */
-enum { OF_BITS = 8,
-	PARTS_MAX = 1 << 24,
-	OF_OTHERS = TROUPE_OF_COLLISIONS | TROUPE_OF_VISUALS | TROUPE_OF_SENSORS };
+enum {
+	OF_BITS = 8,
+	MODEL_TOPICS_PARTS_MAX = 1 << 24,
+	OF_OTHERS = TROUPE_OF_COLLISIONS | TROUPE_OF_VISUALS | TROUPE_OF_SENSORS
+};
 _Static_assert(TROUPE_OF_FIXED < 1 << OF_BITS, "all bits of `of` fit");
 
-static bool encode_one_pose(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool model_topics_encode_one_pose(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
-	uint32_t model = model_of(frame, row);
+	uint32_t model = model_topics_of(frame, row);
 	struct arena arena = {0};
 	if (model == TROUPE_NONE)
 		return false;
@@ -114,7 +116,7 @@ static bool encode_one_pose(const struct frame *frame, const struct topic_row *r
 	return false;
 }
 
-static void add_axis(
+static void model_topics_add_axis(
 	struct arena *arena, const struct troupe_joint_state *state, uint32_t axis, Gz__Msgs__Axis **ret_axis)
 {
 	Gz__Msgs__Axis *out = *ret_axis = arena_new(arena, Gz__Msgs__Axis);
@@ -125,7 +127,7 @@ static void add_axis(
 }
 
 /* Whether a name is in a list in which each name is enclosed in line ends. */
-static bool is_listed(const char *list, const char *name)
+static bool model_topics_is_listed(const char *list, const char *name)
 {
 	size_t length = strlen(name);
 	for (const char *at = strstr(list, name); at; at = strstr(at + 1, name))
@@ -134,9 +136,9 @@ static bool is_listed(const char *list, const char *name)
 	return false;
 }
 
-static bool encode_joints(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool model_topics_encode_joints(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
-	uint32_t model = model_of(frame, row);
+	uint32_t model = model_topics_of(frame, row);
 	const struct troupe_snapshot *snapshot = &frame->snapshot;
 	struct arena arena = {0};
 	Gz__Msgs__Model message = GZ__MSGS__MODEL__INIT;
@@ -150,13 +152,13 @@ static bool encode_joints(const struct frame *frame, const struct topic_row *row
 	message.joint = arena_array(&arena, Gz__Msgs__Joint *, m->joint_count);
 	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++) {
 		const struct troupe_scene_joint *from = &snapshot->scene->joints[j];
-		if (row->only && !is_listed(row->only, from->name))
+		if (row->only && !model_topics_is_listed(row->only, from->name))
 			continue;
 		Gz__Msgs__Joint *joint = encode_joint(&arena, snapshot->scene, j);
 		if (from->axis_count > 0)
-			add_axis(&arena, &snapshot->joints[j], 0, &joint->axis1);
+			model_topics_add_axis(&arena, &snapshot->joints[j], 0, &joint->axis1);
 		if (from->axis_count > 1)
-			add_axis(&arena, &snapshot->joints[j], 1, &joint->axis2);
+			model_topics_add_axis(&arena, &snapshot->joints[j], 1, &joint->axis2);
 		message.joint[message.n_joint++] = joint;
 	}
 	return encode_end(&message.base, &arena, out);
@@ -165,29 +167,29 @@ static bool encode_joints(const struct frame *frame, const struct topic_row *row
 /* --- messages that systems make ----------------------------------------------------------------------------------- */
 
 /* row->of: the system's index, then its output. */
-static uint32_t place_in(uint32_t system, uint32_t output)
+static uint32_t model_topics_place_in(uint32_t system, uint32_t output)
 {
 	return system << 16 | output;
 }
 
 /* The row's model in the scene; SCENE_NONE: the world. */
-static uint32_t model_at(const struct topic_row *row)
+static uint32_t model_topics_at(const struct topic_row *row)
 {
 	return (uint32_t)row->key - 1;
 }
 
-static bool is_before(const struct frame_report *report, const struct topic_row *row)
+static bool model_topics_is_before(const struct frame_report *report, const struct topic_row *row)
 {
 	return report->key != row->key ? report->key < row->key : report->of < row->of;
 }
 
 /* The place of the row's report, or where it belongs: they are ordered by key, then by `of`. */
-static uint32_t report_place(const struct frame *frame, const struct topic_row *row)
+static uint32_t model_topics_report_place(const struct frame *frame, const struct topic_row *row)
 {
 	uint32_t low = 0, high = frame->reports.count;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		if (is_before(&frame->reports.at[middle], row))
+		if (model_topics_is_before(&frame->reports.at[middle], row))
 			low = middle + 1;
 		else
 			high = middle;
@@ -195,13 +197,13 @@ static uint32_t report_place(const struct frame *frame, const struct topic_row *
 	return low;
 }
 
-static bool is_of_row(const struct frame *frame, uint32_t place, const struct topic_row *row)
+static bool model_topics_is_of_row(const struct frame *frame, uint32_t place, const struct topic_row *row)
 {
 	return place < frame->reports.count && frame->reports.at[place].key == row->key &&
 	       frame->reports.at[place].of == row->of;
 }
 
-static void insert_report(struct frame *frame, uint32_t place, struct frame_report report)
+static void model_topics_insert_report(struct frame *frame, uint32_t place, struct frame_report report)
 {
 	vec_push(&frame->reports, report);
 	struct frame_report *at = frame->reports.at + place;
@@ -209,10 +211,10 @@ static void insert_report(struct frame *frame, uint32_t place, struct frame_repo
 	*at = report;
 }
 
-static bool encode_report(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool model_topics_encode_report(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
-	uint32_t place = report_place(frame, row);
-	if (!is_of_row(frame, place, row))
+	uint32_t place = model_topics_report_place(frame, row);
+	if (!model_topics_is_of_row(frame, place, row))
 		return false;
 	const struct frame_report *report = &frame->reports.at[place];
 	text_add_bytes(out, frame->report_bytes.at + report->first, report->count);
@@ -220,10 +222,11 @@ static bool encode_report(const struct frame *frame, const struct topic_row *row
 }
 
 /* Systems publish in the order of their models, those of the world, SCENE_NONE, first. */
-static const struct published *find_published(const struct server_world *world, const struct topic_row *row)
+static const struct published *model_topics_find_published(
+	const struct server_world *world, const struct topic_row *row)
 {
 	const struct published *all = world->primary.published.at;
-	uint32_t low = 0, high = world->primary.published.count, model = model_at(row);
+	uint32_t low = 0, high = world->primary.published.count, model = model_topics_at(row);
 	while (low < high) { /* behind the last message of the model */
 		uint32_t middle = low + (high - low) / 2;
 		if (all[middle].model + 1 <= model + 1)
@@ -232,24 +235,25 @@ static const struct published *find_published(const struct server_world *world, 
 			high = middle;
 	}
 	for (; low > 0 && all[low - 1].model == model; low--) /* the newest */
-		if (place_in(all[low - 1].system, all[low - 1].output) == row->of)
+		if (model_topics_place_in(all[low - 1].system, all[low - 1].output) == row->of)
 			return &all[low - 1];
 	return NULL;
 }
 
-static const struct publish_ops report_ops = {.when = PUBLISH_IN_TIME, .parts = FRAME_REPORTS, .encode = encode_report};
-static const struct publish_ops decided_ops = {
-	.when = PUBLISH_DECIDED, .parts = FRAME_REPORTS, .encode = encode_report};
+static const struct publish_ops model_topics_report_ops = {
+	.when = PUBLISH_IN_TIME, .parts = FRAME_REPORTS, .encode = model_topics_encode_report};
+static const struct publish_ops model_topics_decided_ops = {
+	.when = PUBLISH_DECIDED, .parts = FRAME_REPORTS, .encode = model_topics_encode_report};
 
 bool model_topics_has_published(const struct server_world *world, const struct topic_row *row)
 {
-	return row->ops == &decided_ops && find_published(world, row);
+	return row->ops == &model_topics_decided_ops && model_topics_find_published(world, row);
 }
 
 /* The system of a row; NULL: its model is gone. */
-static const struct system *system_at(const struct server_world *world, const struct topic_row *row)
+static const struct system *model_topics_system_at(const struct server_world *world, const struct topic_row *row)
 {
-	uint32_t model = model_at(row), index = row->of >> 16;
+	uint32_t model = model_topics_at(row), index = row->of >> 16;
 	const struct scene *scene = world->scene;
 	if (model != SCENE_NONE && (model >= scene->model_count || scene->models[model].absent ||
 					   view_born(scene, model) != (uint32_t)(row->key >> 32)))
@@ -262,12 +266,12 @@ void model_topics_report(struct server_world *world, const struct topic_row *row
 {
 	struct text *out = &frame->report_bytes;
 	struct frame_report report = {row->key, row->of, out->count, 0};
-	const struct system *system = system_at(world, row);
-	bool reports = row->ops == &report_ops, given = false;
-	uint32_t place = report_place(frame, row);
-	if (!system || (!reports && row->ops != &decided_ops) || is_of_row(frame, place, row))
+	const struct system *system = model_topics_system_at(world, row);
+	bool reports = row->ops == &model_topics_report_ops, given = false;
+	uint32_t place = model_topics_report_place(frame, row);
+	if (!system || (!reports && row->ops != &model_topics_decided_ops) || model_topics_is_of_row(frame, place, row))
 		return;
-	const struct published *published = reports ? NULL : find_published(world, row);
+	const struct published *published = reports ? NULL : model_topics_find_published(world, row);
 	struct system_step step = primary_view(&world->primary);
 	if (reports) {
 		given = systems_report(system, row->of & 0xffff, &step, out);
@@ -277,7 +281,7 @@ void model_topics_report(struct server_world *world, const struct topic_row *row
 	}
 	report.count = out->count - report.first;
 	if (given)
-		insert_report(frame, place, report);
+		model_topics_insert_report(frame, place, report);
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
@@ -285,19 +289,21 @@ void model_topics_report(struct server_world *world, const struct topic_row *row
 static const struct {
 	const char *type;
 	struct publish_ops ops;
-} kinds[] = {
+} model_topics_kinds[] = {
 	[TROUPE_GIVES_ODOMETRY] = {"gz.msgs.Odometry",
-		{.when = PUBLISH_IN_TIME, .parts = FRAME_ODOMETRY, .encode = encode_odometry}},
-	[TROUPE_GIVES_TF] = {"gz.msgs.Pose_V", {.when = PUBLISH_IN_TIME, .parts = FRAME_ODOMETRY, .encode = encode_tf}},
+		{.when = PUBLISH_IN_TIME, .parts = FRAME_ODOMETRY, .encode = model_topics_encode_odometry}},
+	[TROUPE_GIVES_TF] = {"gz.msgs.Pose_V",
+		{.when = PUBLISH_IN_TIME, .parts = FRAME_ODOMETRY, .encode = model_topics_encode_tf}},
 	[TROUPE_GIVES_JOINTS] = {"gz.msgs.Model",
-		{.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_JOINTS, .encode = encode_joints}},
+		{.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_JOINTS, .encode = model_topics_encode_joints}},
 	[TROUPE_GIVES_POSES] = {"gz.msgs.Pose_V",
-		{.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_LINKS, .encode = encode_poses}},
+		{.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_LINKS, .encode = model_topics_encode_poses}},
 	[TROUPE_GIVES_POSE] = {"gz.msgs.Pose",
-		{.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_LINKS, .encode = encode_one_pose}},
+		{.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_LINKS, .encode = model_topics_encode_one_pose}},
 };
 
-static void add_row(struct model_topics *topics, struct place *place, const struct topic_row *row)
+static void model_topics_add_row(
+	struct model_topics *topics, struct model_topics_place *place, const struct topic_row *row)
 {
 	uint32_t id = clients_add_row(topics->table, row);
 	if (id != TOPIC_NONE)
@@ -305,7 +311,7 @@ static void add_row(struct model_topics *topics, struct place *place, const stru
 }
 
 /* How many parts a model has beside itself and its links, at most: shapes, some of which no view shows, and sensors. */
-static uint32_t count_others(const struct model_topics *topics, uint32_t model)
+static uint32_t model_topics_count_others(const struct model_topics *topics, uint32_t model)
 {
 	const struct scene_model *m = &topics->world->scene->models[model];
 	uint32_t count = topics->world->shared.sensors->sets[model].count;
@@ -318,8 +324,8 @@ static uint32_t count_others(const struct model_topics *topics, uint32_t model)
 }
 
 /* One row for each part when poses are published one by one. */
-static void add_output(struct model_topics *topics, struct place *place, const struct system_output *output,
-	const struct topic_row *base, uint32_t model)
+static void model_topics_add_output(struct model_topics *topics, struct model_topics_place *place,
+	const struct system_output *output, const struct topic_row *base, uint32_t model)
 {
 	struct topic_row row = *base;
 	row.kind = TOPIC_PUBLISHED;
@@ -330,33 +336,34 @@ static void add_output(struct model_topics *topics, struct place *place, const s
 	row.only = output->def.only;
 	if (output->type) {
 		row.type = output->type->name;
-		row.ops = output->def.gives == TROUPE_GIVES_REPORT ? &report_ops : &decided_ops;
-		add_row(topics, place, &row);
+		row.ops =
+			output->def.gives == TROUPE_GIVES_REPORT ? &model_topics_report_ops : &model_topics_decided_ops;
+		model_topics_add_row(topics, place, &row);
 		return;
 	}
-	row.type = kinds[output->def.gives].type;
-	row.ops = &kinds[output->def.gives].ops;
+	row.type = model_topics_kinds[output->def.gives].type;
+	row.ops = &model_topics_kinds[output->def.gives].ops;
 	row.of = output->def.of;
 	if (output->def.gives != TROUPE_GIVES_POSE || model == SCENE_NONE) {
-		add_row(topics, place, &row);
+		model_topics_add_row(topics, place, &row);
 		return;
 	}
 	uint32_t of = output->def.of & ((1 << OF_BITS) - 1), links = topics->world->scene->models[model].link_count;
-	uint32_t others = of & OF_OTHERS ? count_others(topics, model) : 0;
-	for (uint32_t part = 0; part <= links + others && part < PARTS_MAX; part++) {
+	uint32_t others = of & OF_OTHERS ? model_topics_count_others(topics, model) : 0;
+	for (uint32_t part = 0; part <= links + others && part < MODEL_TOPICS_PARTS_MAX; part++) {
 		row.of = part << OF_BITS | of;
 		if (part > links || of & (part ? (uint32_t)TROUPE_OF_LINKS : (uint32_t)TROUPE_OF_MODEL))
-			add_row(topics, place, &row);
+			model_topics_add_row(topics, place, &row);
 	}
 }
 
 struct sensor_rows {
 	struct model_topics *topics;
-	struct place *place;
+	struct model_topics_place *place;
 	struct topic_row base;
 };
 
-static void add_sensor_row(void *ctx, const struct topic_row *row)
+static void model_topics_add_sensor_row(void *ctx, const struct topic_row *row)
 {
 	struct sensor_rows *rows = ctx;
 	struct topic_row own = *row;
@@ -365,10 +372,10 @@ static void add_sensor_row(void *ctx, const struct topic_row *row)
 	own.owner = rows->base.owner;
 	own.model = rows->base.model;
 	own.client = rows->base.client;
-	add_row(rows->topics, rows->place, &own);
+	model_topics_add_row(rows->topics, rows->place, &own);
 }
 
-static void add_sensors(struct model_topics *topics, uint32_t model, const struct topic_row *base)
+static void model_topics_add_sensors(struct model_topics *topics, uint32_t model, const struct topic_row *base)
 {
 	const struct sensors *sensors = topics->world->shared.sensors;
 	struct sensor *sensor;
@@ -376,21 +383,21 @@ static void add_sensors(struct model_topics *topics, uint32_t model, const struc
 		char *owner = mem_printf("sensor '%s'", sensor->name);
 		struct sensor_rows rows = {topics, &topics->places[model], *base};
 		rows.base.owner = owner;
-		sensor_topics_each(sensor, add_sensor_row, &rows);
+		sensor_topics_each(sensor, model_topics_add_sensor_row, &rows);
 		free(owner);
 	}
 }
 
 /* A topic has one type, also for systems that take each. */
-static const char *type_taken(const struct systems *systems, const struct system_topic *topic)
+static const char *model_topics_type_taken(const struct systems *systems, const struct system_topic *topic)
 {
 	const struct system_listeners *entry = topic->any ? systems_find_listeners(systems, topic->name) : NULL;
 	return entry ? entry->type->name : topic->type->name;
 }
 
 /* The rows of a set of systems. base: with world and key. of: for people. */
-static void add_systems(struct model_topics *topics, const struct system_set *set, struct place *place,
-	const struct topic_row *base, const char *of, uint32_t model)
+static void model_topics_add_systems(struct model_topics *topics, const struct system_set *set,
+	struct model_topics_place *place, const struct topic_row *base, const char *of, uint32_t model)
 {
 	struct topic_row row = *base;
 	for (uint32_t i = 0; i < set->count; i++) {
@@ -402,39 +409,39 @@ static void add_systems(struct model_topics *topics, const struct system_set *se
 			taken.kind = TOPIC_TAKEN;
 			taken.client = system->self.kind->flags & TROUPE_FOR_CLIENTS ? NULL : row.client;
 			taken.name = system->topics.at[t].name;
-			taken.type = type_taken(system->all, &system->topics.at[t]);
-			add_row(topics, place, &taken);
+			taken.type = model_topics_type_taken(system->all, &system->topics.at[t]);
+			model_topics_add_row(topics, place, &taken);
 			if (!system->topics.at[t].reply)
 				continue;
 			taken.kind = TOPIC_SERVICE;
 			taken.reply = system->topics.at[t].reply->name;
-			add_row(topics, place, &taken);
+			model_topics_add_row(topics, place, &taken);
 		}
 		for (uint32_t o = 0; o < system->outputs.count; o++) {
-			row.of = place_in(i, o);
-			add_output(topics, place, &system->outputs.at[o], &row, model);
+			row.of = model_topics_place_in(i, o);
+			model_topics_add_output(topics, place, &system->outputs.at[o], &row, model);
 		}
 		free(owner);
 	}
 }
 
-static void add_model(struct model_topics *topics, uint32_t model)
+static void model_topics_add(struct model_topics *topics, uint32_t model)
 {
 	const struct scene *scene = topics->world->scene;
-	struct place *place = &topics->places[model];
+	struct model_topics_place *place = &topics->places[model];
 	struct topic_row row = {.model = scene->models[model].name,
 		.world = topics->world->index,
-		.key = key_of(scene, model)};
+		.key = model_topics_key_of(scene, model)};
 	char *of = mem_printf("model '%s'", scene->models[model].name);
 	const char *owner = owners_name(&topics->world->primary.edit.owners, scene->models[model].owner);
 	row.client = owner ? owner : "";
 	place->serial = scene->models[model].serial;
-	add_systems(topics, &topics->world->systems->sets[model], place, &row, of, model);
+	model_topics_add_systems(topics, &topics->world->systems->sets[model], place, &row, of, model);
 	free(of);
-	add_sensors(topics, model, &row);
+	model_topics_add_sensors(topics, model, &row);
 }
 
-static void remove_model(struct model_topics *topics, struct place *place)
+static void model_topics_remove(struct model_topics *topics, struct model_topics_place *place)
 {
 	for (uint32_t i = 0; i < place->rows.count; i++)
 		topic_remove(topics->table, place->rows.at[i]);
@@ -459,9 +466,9 @@ void model_topics_update(struct model_topics *topics)
 		uint64_t serial = there ? scene->models[m].serial : 0;
 		if (topics->places[m].serial == serial)
 			continue;
-		remove_model(topics, &topics->places[m]);
+		model_topics_remove(topics, &topics->places[m]);
 		if (serial)
-			add_model(topics, m);
+			model_topics_add(topics, m);
 	}
 }
 
@@ -471,7 +478,7 @@ struct model_topics *model_topics_create(struct server_world *world, struct topi
 	struct topic_row row = {.world = world->index, .client = ""};
 	topics->world = world;
 	topics->table = table;
-	add_systems(topics, &world->systems->world, &topics->of_world, &row, "the world", SCENE_NONE);
+	model_topics_add_systems(topics, &world->systems->world, &topics->of_world, &row, "the world", SCENE_NONE);
 	model_topics_update(topics);
 	return topics;
 }

@@ -14,7 +14,7 @@
 
 /* How far the shape reaches along an axis of the frame in which its rotation is given; of_axis: that axis in the frame
  * of the shape. */
-static double reach(const struct troupe_scene_shape *shape, struct vec3 of_axis)
+static double models_reach(const struct troupe_scene_shape *shape, struct vec3 of_axis)
 {
 	const double r = shape->size.x, half = shape->size.z / 2, z = fabs(of_axis.z),
 		     across = sqrt(fmax(0, of_axis.x * of_axis.x + of_axis.y * of_axis.y));
@@ -34,7 +34,7 @@ static double reach(const struct troupe_scene_shape *shape, struct vec3 of_axis)
 	}
 }
 
-static struct aabb box_of_points(const struct troupe_scene_shape *shape, struct pose pose)
+static struct aabb models_box_of_points(const struct troupe_scene_shape *shape, struct pose pose)
 {
 	struct aabb box = AABB_NONE;
 	for (uint32_t i = 0; i < shape->point_count; i++) {
@@ -45,14 +45,14 @@ static struct aabb box_of_points(const struct troupe_scene_shape *shape, struct 
 	return box;
 }
 
-static struct aabb box_of_shape(const struct troupe_scene_shape *shape, struct pose pose)
+static struct aabb models_box_of_shape(const struct troupe_scene_shape *shape, struct pose pose)
 {
 	if (shape->points)
-		return box_of_points(shape, pose);
+		return models_box_of_points(shape, pose);
 	struct quat back = quat_conj(pose.q);
-	struct vec3 half = {reach(shape, quat_rotate(back, (struct vec3){1, 0, 0})),
-		reach(shape, quat_rotate(back, (struct vec3){0, 1, 0})),
-		reach(shape, quat_rotate(back, (struct vec3){0, 0, 1}))};
+	struct vec3 half = {models_reach(shape, quat_rotate(back, (struct vec3){1, 0, 0})),
+		models_reach(shape, quat_rotate(back, (struct vec3){0, 1, 0})),
+		models_reach(shape, quat_rotate(back, (struct vec3){0, 0, 1}))};
 	struct vec3 centre = pose.p;
 	if (shape->kind == TROUPE_SHAPE_HEIGHTMAP) /* its bottom is at its frame */
 		centre = pose_point(
@@ -61,7 +61,7 @@ static struct aabb box_of_shape(const struct troupe_scene_shape *shape, struct p
 }
 
 /* In the frame of the model. */
-static void add_box(
+static void models_add_box(
 	const struct troupe_snapshot *snapshot, uint32_t model, Troupe__Msgs__Models__Model *out, struct arena *arena)
 {
 	const struct troupe_scene *scene = snapshot->scene;
@@ -75,8 +75,8 @@ static void add_box(
 			if (!shape->collision)
 				continue;
 			out->endless |= shape->kind == TROUPE_SHAPE_PLANE;
-			box = aabb_join(box, box_of_shape(shape, pose_mul(pose_of_flat(in_model),
-									 pose_of_flat(shape->in_link))));
+			box = aabb_join(box, models_box_of_shape(shape,
+						     pose_mul(pose_of_flat(in_model), pose_of_flat(shape->in_link))));
 		}
 	}
 	if (aabb_is_empty(&box) || out->endless)
@@ -85,7 +85,7 @@ static void add_box(
 	out->upper = encode_vec3(arena, box.hi);
 }
 
-static bool has_joints(const struct troupe_scene *scene, const struct troupe_scene_model *model)
+static bool models_has_joints(const struct troupe_scene *scene, const struct troupe_scene_model *model)
 {
 	for (uint32_t j = model->joint_first; j < model->joint_first + model->joint_count; j++)
 		if (scene->joints[j].kind != TROUPE_JOINT_FIXED)
@@ -93,7 +93,7 @@ static bool has_joints(const struct troupe_scene *scene, const struct troupe_sce
 	return false;
 }
 
-static troupe_status answer_models(const struct frame *frame, const struct topic_row *row, const void *request,
+static troupe_status models_answer(const struct frame *frame, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
 	const struct troupe_snapshot *snapshot = &frame->snapshot;
@@ -118,15 +118,15 @@ static troupe_status answer_models(const struct frame *frame, const struct topic
 			ENCODE_NEW(&arena, Troupe__Msgs__Models__Model, troupe__msgs__models__model__init);
 		model->state = ENCODE_NEW(&arena, Troupe__Msgs__ModelState, troupe__msgs__model_state__init);
 		viewer_encode_model(frame, i, model->state, &arena);
-		model->jointed = has_joints(scene, &scene->models[i]);
+		model->jointed = models_has_joints(scene, &scene->models[i]);
 		model->info = infos_copy(
 			frame->server->worlds[row->world].infos, scene->models[i].id, scene->models[i].name, &arena);
 		if (boxes)
-			add_box(snapshot, i, model, &arena);
+			models_add_box(snapshot, i, model, &arena);
 		message.model[message.n_model++] = model;
 	}
 	(void)encode_end(&message.base, &arena, out);
 	return TROUPE_OK;
 }
 
-const struct query_ops ask_models = {.parts = FRAME_MODELS | FRAME_LINKS, .answer = answer_models};
+const struct query_ops ask_models = {.parts = FRAME_MODELS | FRAME_LINKS, .answer = models_answer};

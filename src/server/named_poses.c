@@ -8,12 +8,13 @@
 #include "topic/message.h"
 #include "topic/troupe.pb-c.h"
 
-typedef Troupe__Msgs__NamedPoses__NamedPose named_t;
+typedef Troupe__Msgs__NamedPoses__NamedPose named_poses_t;
 
-static named_t *add(Troupe__Msgs__NamedPoses *message, const char *name, struct pose pose, struct arena *arena)
+static named_poses_t *named_poses_add(
+	Troupe__Msgs__NamedPoses *message, const char *name, struct pose pose, struct arena *arena)
 {
 	const struct troupe_pose at = pose_flat(pose);
-	named_t *out = ENCODE_NEW(arena, named_t, troupe__msgs__named_poses__named_pose__init);
+	named_poses_t *out = ENCODE_NEW(arena, named_poses_t, troupe__msgs__named_poses__named_pose__init);
 	out->name = encode_text(name);
 	out->pose = encode_pose(arena, &at, NULL, 0);
 	message->pose[message->n_pose++] = out;
@@ -21,7 +22,8 @@ static named_t *add(Troupe__Msgs__NamedPoses *message, const char *name, struct 
 }
 
 /* False: the link is gone. */
-static bool link_now(const struct frame *frame, const struct sdf_world *world, uint32_t link, struct pose *ret_in_world)
+static bool named_poses_link_now(
+	const struct frame *frame, const struct sdf_world *world, uint32_t link, struct pose *ret_in_world)
 {
 	const struct troupe_scene *scene = frame->snapshot.scene;
 	for (uint32_t i = 0; i < scene->model_count; i++) {
@@ -38,32 +40,32 @@ static bool link_now(const struct frame *frame, const struct sdf_world *world, u
 	return false;
 }
 
-static void add_frame(const struct frame *frame, const struct sdf_world *world, const struct sdf_frame *from,
-	Troupe__Msgs__NamedPoses *message, struct arena *arena)
+static void named_poses_add_frame(const struct frame *frame, const struct sdf_world *world,
+	const struct sdf_frame *from, Troupe__Msgs__NamedPoses *message, struct arena *arena)
 {
 	struct pose link, pose = from->in_world;
 	if (from->link != SDF_NONE) {
-		if (!link_now(frame, world, from->link, &link))
+		if (!named_poses_link_now(frame, world, from->link, &link))
 			return;
 		pose = pose_mul(link, pose_mul(pose_inverse(world->links.at[from->link].in_world), pose));
 	}
-	add(message, from->name, pose, arena);
+	named_poses_add(message, from->name, pose, arena);
 }
 
-static void add_level(const struct scene_level *level, const struct map *taken, Troupe__Msgs__NamedPoses *message,
-	struct arena *arena)
+static void named_poses_add_level(const struct scene_level *level, const struct map *taken,
+	Troupe__Msgs__NamedPoses *message, struct arena *arena)
 {
 	const struct vec3 centre = vec3_scale(vec3_add(level->box.lo, level->box.hi), 0.5);
 	const char *name = level->name;
 	if (map_find(taken, name, &(uint32_t){0}))
 		name = arena_printf(arena, "%s/level", name);
-	named_t *out = add(message, name, (struct pose){centre, QUAT_IDENTITY}, arena);
+	named_poses_t *out = named_poses_add(message, name, (struct pose){centre, QUAT_IDENTITY}, arena);
 	out->level = true;
 	out->lower = encode_vec3(arena, vec3_sub(level->box.lo, centre));
 	out->upper = encode_vec3(arena, vec3_sub(level->box.hi, centre));
 }
 
-static troupe_status answer_poses(const struct frame *frame, const struct topic_row *row, const void *request,
+static troupe_status named_poses_answer(const struct frame *frame, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
 	const struct scene *scene = frame->server->worlds[row->world].scene;
@@ -73,18 +75,18 @@ static troupe_status answer_poses(const struct frame *frame, const struct topic_
 	Troupe__Msgs__NamedPoses message = TROUPE__MSGS__NAMED_POSES__INIT;
 	(void)request, (void)count, (void)error;
 	message.header = encode_header(&arena, frame->time_ns);
-	message.pose = arena_array(&arena, named_t *, world->frames.count + scene->level_count);
+	message.pose = arena_array(&arena, named_poses_t *, world->frames.count + scene->level_count);
 	for (uint32_t i = 0; i < world->frames.count; i++) {
 		if (world->frames.at[i].model != SDF_NONE)
 			continue;
-		add_frame(frame, world, &world->frames.at[i], &message, &arena);
+		named_poses_add_frame(frame, world, &world->frames.at[i], &message, &arena);
 		(void)map_add(&taken, world->frames.at[i].name, i);
 	}
 	for (uint32_t i = 0; i < scene->level_count; i++)
-		add_level(&scene->levels[i], &taken, &message, &arena);
+		named_poses_add_level(&scene->levels[i], &taken, &message, &arena);
 	map_fini(&taken);
 	(void)encode_end(&message.base, &arena, out);
 	return TROUPE_OK;
 }
 
-const struct query_ops ask_named_poses = {.parts = FRAME_MODELS | FRAME_LINKS, .answer = answer_poses};
+const struct query_ops ask_named_poses = {.parts = FRAME_MODELS | FRAME_LINKS, .answer = named_poses_answer};

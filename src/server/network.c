@@ -2,9 +2,9 @@
  * The rest is what only the server knows: the bytes of the world, its state, and the encoding of a step.
  *
  * Members change only between two transports: the run is given up at a step boundary, all members but the primary
- * forget the world, and gather again, as for a run that is resumed (regroup() in server.c). So nothing that steps has
- * to know of it, and the bits are those of a resumed run. Secondaries that are no robot clients come first; the number
- * of a client follows from its place among the clients.
+ * forget the world, and gather again, as for a run that is resumed (server_regroup() in server.c). So nothing that
+ * steps has to know of it, and the bits are those of a resumed run. Secondaries that are no robot clients come first;
+ * the number of a client follows from its place among the clients.
  *
  * A secondary that comes while there is no place for it, or while the world runs, is told to come again, which it does
  * a few times a second (a waiter). If there is a place, the run changes its members for it; a spare waits until one is
@@ -28,7 +28,7 @@ struct client_ticket {
 	unsigned char bytes[HELLO_TICKET_BYTES];
 };
 
-struct process {
+struct server_network_process {
 	unsigned char id[HELLO_ID_BYTES];
 };
 
@@ -78,8 +78,9 @@ struct network {
 	 * not lost since; told is 0 when no secondary knows a standby. */
 	struct followed *followed; /* NULL: none */
 	uint32_t told, left;
-	VEC(struct process) processes; /* of the secondaries; at first those of the run that is taken over */
-	bool gathers;                  /* the network is in gathering_run() */
+	VEC(struct server_network_process)
+	processes;    /* of the secondaries; at first those of the run that is taken over */
+	bool gathers; /* the network is in gathering_run() */
 	uint64_t iterations;
 	double until_s; /* limits, for the standby */
 	const struct backend *backend;
@@ -90,7 +91,7 @@ struct network {
 	struct transport_codec codec;
 };
 
-static void on_note(void *ctx, const char *text)
+static void server_network_on_note(void *ctx, const char *text)
 {
 	const struct network *network = ctx;
 	const struct troupe_server_def *def = &network->server->def;
@@ -99,7 +100,7 @@ static void on_note(void *ctx, const char *text)
 }
 
 /* Whether the standby is lost, and so many secondaries that it may have taken over with them. */
-static bool network_may_be_replaced(struct network *network)
+static bool server_network_may_be_replaced(struct network *network)
 {
 	pthread_mutex_lock(&network->lock);
 	bool lost = !network->followed || network->standby_lost;
@@ -111,13 +112,13 @@ static bool network_may_be_replaced(struct network *network)
 	return follow_may_be_replaced(network->told, network->told - network->left);
 }
 
-static bool is_stopped(void *ctx)
+static bool server_network_is_stopped(void *ctx)
 {
 	struct network *network = ctx;
-	return atomic_load(&network->server->told) || network_may_be_replaced(network);
+	return atomic_load(&network->server->told) || server_network_may_be_replaced(network);
 }
 
-static void on_watch(void *ctx)
+static void server_network_on_watch(void *ctx)
 {
 	const struct network *network = ctx;
 	const struct troupe_server_def *def = &network->server->def;
@@ -130,20 +131,20 @@ bool troupe_client_name_is_valid(const char *name)
 	return owner_name_is_valid(name);
 }
 
-static void tell(const struct network *network, const char *format, ...) TROUPE_PRINTF(2, 3);
-static void tell(const struct network *network, const char *format, ...)
+static void server_network_tell(const struct network *network, const char *format, ...) TROUPE_PRINTF(2, 3);
+static void server_network_tell(const struct network *network, const char *format, ...)
 {
 	struct troupe_error text;
 	va_list args;
 	va_start(args, format);
 	fail_v(&text, TROUPE_OK, format, args);
 	va_end(args);
-	on_note((void *)(uintptr_t)network, text.text);
+	server_network_on_note((void *)(uintptr_t)network, text.text);
 }
 
 /* --- robot clients ------------------------------------------------------------------------------------------------ */
 
-static bool has_name(char *const *names, uint32_t count, const char *name)
+static bool server_network_has_name(char *const *names, uint32_t count, const char *name)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (!strcmp(names[i], name))
@@ -152,7 +153,7 @@ static bool has_name(char *const *names, uint32_t count, const char *name)
 }
 
 /* Takes the name over. Without random bytes the ticket is 0, which gives no rights. */
-static void add_client(struct network *network, char *name)
+static void server_network_add_client(struct network *network, char *name)
 {
 	struct client_ticket ticket;
 	if (key_random_bytes(ticket.bytes, sizeof ticket.bytes, NULL))
@@ -162,12 +163,12 @@ static void add_client(struct network *network, char *name)
 	vec_push(&network->tickets, ticket);
 }
 
-static const char *network_client_knocks(struct network *network, const char *name)
+static const char *server_network_client_knocks(struct network *network, const char *name)
 {
 	pthread_mutex_lock(&network->lock);
 	bool fits = network->clients.count + network->wishes.count < network->clients_max;
-	bool here = has_name(network->clients.at, network->clients.count, name);
-	bool known = has_name(network->wishes.at, network->wishes.count, name);
+	bool here = server_network_has_name(network->clients.at, network->clients.count, name);
+	bool known = server_network_has_name(network->wishes.at, network->wishes.count, name);
 	bool wished = fits && !here && !known && owner_name_is_valid(name);
 	if (wished)
 		vec_push(&network->wishes, mem_strdup(name));
@@ -182,7 +183,7 @@ static const char *network_client_knocks(struct network *network, const char *na
 /* --- secondaries that wait ---------------------------------------------------------------------------------------- */
 
 /* Under the lock. Forgets the waiters that come no longer. */
-static void network_forget_waiters(struct network *network, uint64_t now_ns)
+static void server_network_forget_waiters(struct network *network, uint64_t now_ns)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < network->waiters.count; i++)
@@ -191,7 +192,7 @@ static void network_forget_waiters(struct network *network, uint64_t now_ns)
 	network->waiters.count = kept;
 }
 
-static struct waiter *network_find_waiter(struct network *network, const unsigned char id[HELLO_ID_BYTES])
+static struct waiter *server_network_find_waiter(struct network *network, const unsigned char id[HELLO_ID_BYTES])
 {
 	for (uint32_t i = 0; i < network->waiters.count; i++)
 		if (!memcmp(network->waiters.at[i].id, id, HELLO_ID_BYTES))
@@ -199,23 +200,23 @@ static struct waiter *network_find_waiter(struct network *network, const unsigne
 	return NULL;
 }
 
-static bool network_waiter_may_come(const struct waiter *waiter, uint64_t now_ns)
+static bool server_network_waiter_may_come(const struct waiter *waiter, uint64_t now_ns)
 {
 	return !waiter->asked_ns || now_ns - waiter->asked_ns >= WAITER_AGAIN_NS;
 }
 
 /* Under the lock. How many waiters find a place. */
-static uint32_t network_count_welcome(struct network *network, uint64_t now_ns)
+static uint32_t server_network_count_welcome(struct network *network, uint64_t now_ns)
 {
 	uint32_t count = 0;
-	network_forget_waiters(network, now_ns);
+	server_network_forget_waiters(network, now_ns);
 	for (uint32_t i = 0; i < network->waiters.count; i++)
-		count += network_waiter_may_come(&network->waiters.at[i], now_ns);
+		count += server_network_waiter_may_come(&network->waiters.at[i], now_ns);
 	return MIN(count, network->plain_max - MIN(network->plain_max, network->plain));
 }
 
 /* The waiters for which the run has changed its members already may have come in meanwhile. */
-static uint32_t network_count_unasked(const struct network *network)
+static uint32_t server_network_count_unasked(const struct network *network)
 {
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < network->waiters.count; i++)
@@ -223,14 +224,14 @@ static uint32_t network_count_unasked(const struct network *network)
 	return count;
 }
 
-static const char *network_secondary_knocks(struct network *network, const unsigned char id[HELLO_ID_BYTES])
+static const char *server_network_secondary_knocks(struct network *network, const unsigned char id[HELLO_ID_BYTES])
 {
 	uint64_t now_ns = clock_now_ns();
 	pthread_mutex_lock(&network->lock);
-	network_forget_waiters(network, now_ns);
-	struct waiter *waiter = network_find_waiter(network, id);
+	server_network_forget_waiters(network, now_ns);
+	struct waiter *waiter = server_network_find_waiter(network, id);
 	uint32_t places = network->plain_max - MIN(network->plain_max, network->plain) + network->spares;
-	bool waits = waiter || (network_count_unasked(network) < places && network->waiters.count < WAITERS_MAX);
+	bool waits = waiter || (server_network_count_unasked(network) < places && network->waiters.count < WAITERS_MAX);
 	if (waiter) {
 		waiter->seen_ns = now_ns;
 	} else if (waits) {
@@ -238,17 +239,17 @@ static const char *network_secondary_knocks(struct network *network, const unsig
 		memcpy(come.id, id, sizeof come.id);
 		vec_push(&network->waiters, come);
 	}
-	bool welcome = network->has_begun && network_count_welcome(network, now_ns);
+	bool welcome = network->has_begun && server_network_count_welcome(network, now_ns);
 	pthread_mutex_unlock(&network->lock);
 	if (welcome)
 		server_interrupt(network->server);
 	return waits ? NULL : "one too many: no further secondary may join";
 }
 
-static const char *on_knock(void *ctx, const char *name, const unsigned char id[HELLO_ID_BYTES])
+static const char *server_network_on_knock(void *ctx, const char *name, const unsigned char id[HELLO_ID_BYTES])
 {
 	struct network *network = ctx;
-	return *name ? network_client_knocks(network, name) : network_secondary_knocks(network, id);
+	return *name ? server_network_client_knocks(network, name) : server_network_secondary_knocks(network, id);
 }
 
 bool network_has_clients(const struct network *network)
@@ -269,7 +270,7 @@ bool network_tunes(const struct network *network)
 bool network_has_wishes(struct network *network)
 {
 	pthread_mutex_lock(&network->lock);
-	bool some = network->wishes.count > 0 || network_count_welcome(network, clock_now_ns()) > 0 ||
+	bool some = network->wishes.count > 0 || server_network_count_welcome(network, clock_now_ns()) > 0 ||
 		    (network->has_begun && (network->came || network->standby_lost));
 	pthread_mutex_unlock(&network->lock);
 	return some;
@@ -308,7 +309,7 @@ void network_take_wishes(struct network *network)
 {
 	pthread_mutex_lock(&network->lock);
 	for (uint32_t i = 0; i < network->wishes.count; i++)
-		add_client(network, network->wishes.at[i]);
+		server_network_add_client(network, network->wishes.at[i]);
 	network->wishes.count = 0;
 	pthread_mutex_unlock(&network->lock);
 }
@@ -318,7 +319,7 @@ void network_offer(struct network *network, uint16_t port)
 	network->port = port;
 }
 
-static void place_clients(struct network *network)
+static void server_network_place_clients(struct network *network)
 {
 	struct primary *primary = &network->server->worlds[0].primary;
 	for (uint32_t i = 0; i < network->clients.count; i++)
@@ -328,7 +329,7 @@ static void place_clients(struct network *network)
 }
 
 /* A command of the run itself: it is bound to the next step, and recorded. */
-static void remove_model(struct network *network, const struct scene_model *model)
+static void server_network_remove_model(struct network *network, const struct scene_model *model)
 {
 	char *service = mem_printf("/world/%s/remove", network->server->worlds[0].scene->name);
 	Gz__Msgs__Entity entity = GZ__MSGS__ENTITY__INIT;
@@ -341,12 +342,12 @@ static void remove_model(struct network *network, const struct scene_model *mode
 	free(service);
 }
 
-static void remove_models(struct network *network, uint32_t owner)
+static void server_network_remove_models(struct network *network, uint32_t owner)
 {
 	const struct scene *scene = network->server->worlds[0].scene;
 	for (uint32_t m = 0; m < scene->model_count; m++)
 		if (scene->models[m].id && !scene->models[m].absent && scene->models[m].owner == owner)
-			remove_model(network, &scene->models[m]);
+			server_network_remove_model(network, &scene->models[m]);
 }
 
 void network_meet_model(struct network *network, uint32_t model)
@@ -355,14 +356,14 @@ void network_meet_model(struct network *network, uint32_t model)
 	const struct scene_model *m = &world->scene->models[model];
 	const char *name = owners_name(&world->primary.edit.owners, m->owner);
 	pthread_mutex_lock(&network->lock);
-	bool here = name && has_name(network->clients.at, network->clients.count, name);
+	bool here = name && server_network_has_name(network->clients.at, network->clients.count, name);
 	pthread_mutex_unlock(&network->lock);
 	if (name && !here && network->client_lost == TROUPE_CLIENT_LOST_REMOVE)
-		remove_model(network, m);
+		server_network_remove_model(network, m);
 }
 
 /* A message of the client comes before its models are removed, or is refused. */
-static void drop_client(struct network *network, uint32_t at)
+static void server_network_drop_client(struct network *network, uint32_t at)
 {
 	struct primary *primary = &network->server->worlds[0].primary;
 	char *name = network->clients.at[at];
@@ -379,26 +380,26 @@ static void drop_client(struct network *network, uint32_t at)
 	owners_place(&primary->edit.owners, primary->shared->scene, name, 0);
 	(void)owners_add(&primary->edit.owners, name, &owner, NULL);
 	if (network->client_lost == TROUPE_CLIENT_LOST_REMOVE && owner)
-		remove_models(network, owner);
+		server_network_remove_models(network, owner);
 	pthread_mutex_unlock(&network->acting);
 	free(name);
 }
 
-static troupe_status network_lose_client(
+static troupe_status server_network_lose_client(
 	struct network *network, uint32_t at, const struct troupe_error *why, struct troupe_error *error)
 {
 	const char *models =
 		network->client_lost == TROUPE_CLIENT_LOST_REMOVE ? "its models are removed" : "its models stay";
 	if (network->client_lost == TROUPE_CLIENT_LOST_END)
 		return fail(error, why->status, "client '%s' is gone: %s", network->clients.at[at], why->text);
-	tell(network, "client '%s' is gone, %s, and the run goes on: %.300s", network->clients.at[at], models,
-		why->text);
-	drop_client(network, at);
+	server_network_tell(network, "client '%s' is gone, %s, and the run goes on: %.300s", network->clients.at[at],
+		models, why->text);
+	server_network_drop_client(network, at);
 	return TROUPE_OK;
 }
 
 /* A change of members, for the report, which has the first CHANGES_MAX. The run is between two steps. */
-static void network_note_change(struct network *network, enum troupe_member_change kind, const char *who)
+static void server_network_note_change(struct network *network, enum troupe_member_change kind, const char *who)
 {
 	const struct primary *primary = &network->server->worlds[0].primary;
 	struct troupe_report_member change = {.change = kind,
@@ -415,7 +416,7 @@ static void network_note_change(struct network *network, enum troupe_member_chan
 	vec_push(&network->changes, change);
 }
 
-static void network_count_down(struct network *network)
+static void server_network_count_down(struct network *network)
 {
 	pthread_mutex_lock(&network->lock);
 	network->plain--;
@@ -424,7 +425,7 @@ static void network_count_down(struct network *network)
 }
 
 /* Names the secondary as messages do: its number and its process. */
-static void network_name_member(const struct network *network, uint32_t secondary, char *ret_who, size_t room)
+static void server_network_name_member(const struct network *network, uint32_t secondary, char *ret_who, size_t room)
 {
 	bool named = network->link && network->link->names && secondary;
 	(void)snprintf(ret_who, room, "%s", named ? network->link->names[secondary - 1] : "a secondary");
@@ -435,39 +436,39 @@ troupe_status network_lose(
 {
 	struct troupe_error reason = *why;
 	char who[HELLO_WHO_MAX + 1];
-	network_name_member(network, secondary, who, sizeof who);
+	server_network_name_member(network, secondary, who, sizeof who);
 	if (!secondary || secondary > network->plain + network->clients.count)
 		return fail(error, TROUPE_EINTERNAL, "secondary %u does not exist", secondary);
-	network_note_change(network, TROUPE_MEMBER_LOST, who);
+	server_network_note_change(network, TROUPE_MEMBER_LOST, who);
 	if (secondary > network->plain)
-		return network_lose_client(network, secondary - network->plain - 1, &reason, error);
+		return server_network_lose_client(network, secondary - network->plain - 1, &reason, error);
 	if (!network->goes_on)
 		return fail(error, reason.status, "%s", reason.text);
-	tell(network, "%.500s: the run goes on from there", reason.text);
-	network_count_down(network);
+	server_network_tell(network, "%.500s: the run goes on from there", reason.text);
+	server_network_count_down(network);
 	return TROUPE_OK;
 }
 
 troupe_status network_let_leave(struct network *network, uint32_t secondary, struct troupe_error *error)
 {
 	char who[HELLO_WHO_MAX + 1];
-	network_name_member(network, secondary, who, sizeof who);
-	network_note_change(network, TROUPE_MEMBER_LEFT, who);
+	server_network_name_member(network, secondary, who, sizeof who);
+	server_network_note_change(network, TROUPE_MEMBER_LEFT, who);
 	if (secondary > network->plain) {
 		struct troupe_error why;
 		(void)fail(&why, TROUPE_EPEER, "it was told to stop");
-		return network_lose_client(network, secondary - network->plain - 1, &why, error);
+		return server_network_lose_client(network, secondary - network->plain - 1, &why, error);
 	}
-	tell(network, "%s leaves at step %" PRIu64 ": the run goes on", who,
+	server_network_tell(network, "%s leaves at step %" PRIu64 ": the run goes on", who,
 		network->server->worlds[0].primary.lockstep.number);
-	network_count_down(network);
+	server_network_count_down(network);
 	network->told -= network->told > 0; /* it ends, and goes to no standby */
 	return TROUPE_OK;
 }
 
 /* --- the standby -------------------------------------------------------------------------------------------------- */
 
-static const char *network_may_follow(void *ctx)
+static const char *server_network_may_follow(void *ctx)
 {
 	struct network *network = ctx;
 	pthread_mutex_lock(&network->lock);
@@ -477,7 +478,7 @@ static const char *network_may_follow(void *ctx)
 	return free_place ? NULL : "there is a standby already";
 }
 
-static void on_standby_lost(void *ctx, const char *why)
+static void server_network_on_standby_lost(void *ctx, const char *why)
 {
 	struct network *network = ctx;
 	pthread_mutex_lock(&network->lock);
@@ -488,7 +489,7 @@ static void on_standby_lost(void *ctx, const char *why)
 	server_interrupt(network->server);
 }
 
-static void on_followed(void *ctx, struct feed *feed)
+static void server_network_on_followed(void *ctx, struct feed *feed)
 {
 	struct network *network = ctx;
 	pthread_mutex_lock(&network->lock);
@@ -497,22 +498,22 @@ static void on_followed(void *ctx, struct feed *feed)
 	server_interrupt(network->server);
 }
 
-static void network_note_standby(struct network *network, enum troupe_member_change kind, const char *why)
+static void server_network_note_standby(struct network *network, enum troupe_member_change kind, const char *why)
 {
 	char who[HELLO_WHO_MAX + 1];
 	const char *where = followed_where(network->followed);
 	(void)snprintf(who, sizeof who, "the standby at %s%s", *where == ':' ? "port " : "", where + (*where == ':'));
-	network_note_change(network, kind, who);
+	server_network_note_change(network, kind, who);
 	if (kind == TROUPE_MEMBER_CAME)
-		tell(network, "%s follows this primary", who);
+		server_network_tell(network, "%s follows this primary", who);
 	else
-		tell(network, "%s is lost: %s", who, why);
+		server_network_tell(network, "%s is lost: %s", who, why);
 }
 
 /* Before a gathering: the welcomes name the standby that is there. */
-static void network_change_standby(struct network *network)
+static void server_network_change_standby(struct network *network)
 {
-	const struct feed_host host = {.lost = on_standby_lost, .ctx = network};
+	const struct feed_host host = {.lost = server_network_on_standby_lost, .ctx = network};
 	char why[sizeof network->standby_why];
 	pthread_mutex_lock(&network->lock);
 	bool lost = network->standby_lost;
@@ -522,7 +523,7 @@ static void network_change_standby(struct network *network)
 	network->came = NULL;
 	pthread_mutex_unlock(&network->lock);
 	if (lost) {
-		network_note_standby(network, TROUPE_MEMBER_LOST, why);
+		server_network_note_standby(network, TROUPE_MEMBER_LOST, why);
 		followed_end(network->followed, NULL);
 	}
 	pthread_mutex_lock(&network->lock);
@@ -534,31 +535,31 @@ static void network_change_standby(struct network *network)
 	if (!came)
 		return;
 	network->backend->follow->feed_start(came, &host);
-	network_note_standby(network, TROUPE_MEMBER_CAME, NULL);
+	server_network_note_standby(network, TROUPE_MEMBER_CAME, NULL);
 }
 
-static troupe_status network_fail_replaced(const struct network *network, struct troupe_error *error)
+static troupe_status server_network_fail_replaced(const struct network *network, struct troupe_error *error)
 {
 	return fail(error, TROUPE_EPEER,
 		"the standby and %u of %u secondaries are lost: with them the standby may have taken over this run",
 		network->told - network->left, network->told);
 }
 
-static void network_list_processes(struct network *network)
+static void server_network_list_processes(struct network *network)
 {
 	const struct gather_ops *gather = network->backend->gather;
 	network->processes.count = 0;
 	for (uint32_t i = 1; i <= network->plain; i++) {
-		struct process process;
+		struct server_network_process process;
 		memcpy(process.id, gather->gathering_process(network->gathering, i), sizeof process.id);
 		vec_push(&network->processes, process);
 	}
 }
 
 /* After a gathering: the standby knows of the secondaries that are there. */
-static troupe_status network_tell_standby(struct network *network, struct troupe_error *error)
+static troupe_status server_network_tell_standby(struct network *network, struct troupe_error *error)
 {
-	network_list_processes(network);
+	server_network_list_processes(network);
 	const struct follow_run run = {.secondaries = network->plain,
 		.processes = (const unsigned char(*)[HELLO_ID_BYTES])network->processes.at,
 		.goes_on = network->goes_on,
@@ -568,8 +569,8 @@ static troupe_status network_tell_standby(struct network *network, struct troupe
 		network->told = network->left = network->plain;
 		return TROUPE_OK;
 	}
-	if (network_may_be_replaced(network))
-		return network_fail_replaced(network, error);
+	if (server_network_may_be_replaced(network))
+		return server_network_fail_replaced(network, error);
 	if (!network->followed)
 		network->told = network->left = 0;
 	return TROUPE_OK;
@@ -595,7 +596,7 @@ void network_merged(struct network *network, uint64_t steps)
 }
 
 /* At the end of the run. */
-static void network_end_standby(struct network *network)
+static void server_network_end_standby(struct network *network)
 {
 	struct server_world *world = &network->server->worlds[0];
 	const struct primary *primary = network->server->world_count ? &world->primary : NULL;
@@ -626,8 +627,8 @@ bool network_gathers_again(struct network *network)
 			continue;
 		if (network->client_lost == TROUPE_CLIENT_LOST_END)
 			return false;
-		tell(network, "client '%s' did not come back: the run goes on without it", missing);
-		drop_client(network, i);
+		server_network_tell(network, "client '%s' did not come back: the run goes on without it", missing);
+		server_network_drop_client(network, i);
 		break;
 	}
 	return true;
@@ -642,16 +643,17 @@ void network_refuse(const struct troupe_network *def)
 }
 
 /* The clients that were announced. */
-static troupe_status take_clients(struct network *network, const struct troupe_network *def, struct troupe_error *error)
+static troupe_status server_network_take_clients(
+	struct network *network, const struct troupe_network *def, struct troupe_error *error)
 {
 	for (const char *const *name = def->clients; name && *name; name++) {
 		if (!owner_name_is_valid(*name))
 			return fail(error, TROUPE_EINVAL,
 				"client '%.80s': expected a letter, then letters, digits and _, at most %d in all",
 				*name, OWNER_NAME_MAX);
-		if (has_name(network->clients.at, network->clients.count, *name))
+		if (server_network_has_name(network->clients.at, network->clients.count, *name))
 			return fail(error, TROUPE_EINVAL, "client '%.80s': announced twice", *name);
-		add_client(network, mem_strdup(*name));
+		server_network_add_client(network, mem_strdup(*name));
 	}
 	network->clients_max = MAX(network->clients_max, network->clients.count);
 	if (network->clients_max > TROUPE_SECONDARIES_MAX - MIN(def->secondaries, (uint32_t)TROUPE_SECONDARIES_MAX))
@@ -662,7 +664,7 @@ static troupe_status take_clients(struct network *network, const struct troupe_n
 	return TROUPE_OK;
 }
 
-static troupe_status network_take_places(
+static troupe_status server_network_take_places(
 	struct network *network, const struct troupe_network *def, struct troupe_error *error)
 {
 	network->goes_on = def->on_loss == TROUPE_ON_LOSS_CONTINUE;
@@ -687,7 +689,7 @@ static troupe_status network_take_places(
 }
 
 /* The world is set up, and no step was taken: a recording begins with these rights. */
-static void set_rights(struct troupe_server *server, enum troupe_client_rights rights)
+static void server_network_set_rights(struct troupe_server *server, enum troupe_client_rights rights)
 {
 	static const enum owner_rights given[] = {[TROUPE_CLIENT_RIGHTS_OWN] = OWNERS_OWN,
 		[TROUPE_CLIENT_RIGHTS_WORLD] = OWNERS_WORLD,
@@ -696,10 +698,10 @@ static void set_rights(struct troupe_server *server, enum troupe_client_rights r
 		server->worlds[0].primary.edit.owners.rights = given[rights];
 }
 
-_Static_assert(sizeof(struct process) == HELLO_ID_BYTES, "ids are lent as an array of bytes");
+_Static_assert(sizeof(struct server_network_process) == HELLO_ID_BYTES, "ids are lent as an array of bytes");
 _Static_assert(sizeof(struct client_ticket) == HELLO_TICKET_BYTES, "tickets are lent as an array of bytes");
 
-static void free_network(struct network *network)
+static void server_network_free(struct network *network)
 {
 	for (uint32_t i = 0; i < network->clients.count; i++)
 		free(network->clients.at[i]);
@@ -720,11 +722,11 @@ static void free_network(struct network *network)
 }
 
 /* The lists of the term are the standby's, which goes soon. */
-static void network_take_over(struct network *network, struct gather_self *self, const struct follow_term *term)
+static void server_network_take_over(struct network *network, struct gather_self *self, const struct follow_term *term)
 {
 	network->taken_over = self->term = *term;
 	for (uint32_t i = 0; i < term->was.secondaries; i++) {
-		struct process process;
+		struct server_network_process process;
 		memcpy(process.id, term->was.processes[i], sizeof process.id);
 		vec_push(&network->processes, process);
 	}
@@ -751,25 +753,25 @@ troupe_status network_create(struct troupe_server *server, struct network **ret_
 		.backend = backend};
 	pthread_mutex_init(&network->lock, NULL);
 	pthread_mutex_init(&network->acting, NULL);
-	set_rights(server, def->client_rights);
+	server_network_set_rights(server, def->client_rights);
 	if (def->takeover)
-		network_take_over(network, &self, &def->takeover->term);
-	network->host = (struct gather_host){.on_note = on_note,
-		.stopped = is_stopped,
-		.on_watch = on_watch,
-		.knocked = on_knock,
-		.may_follow = backend->follow ? network_may_follow : NULL,
-		.followed = on_followed,
+		server_network_take_over(network, &self, &def->takeover->term);
+	network->host = (struct gather_host){.on_note = server_network_on_note,
+		.stopped = server_network_is_stopped,
+		.on_watch = server_network_on_watch,
+		.knocked = server_network_on_knock,
+		.may_follow = backend->follow ? server_network_may_follow : NULL,
+		.followed = server_network_on_followed,
 		.ctx = network};
-	status = take_clients(network, def, error);
+	status = server_network_take_clients(network, def, error);
 	if (!status)
-		status = network_take_places(network, def, error);
+		status = server_network_take_places(network, def, error);
 	if (status)
 		network_refuse(def);
 	else
 		status = backend->gather->gathering_create(&self, &network->host, &network->gathering, error);
 	if (status)
-		free_network(network);
+		server_network_free(network);
 	else
 		*ret_network = network;
 	return status;
@@ -779,10 +781,10 @@ void network_destroy(struct network *network)
 {
 	if (!network)
 		return;
-	network_end_standby(network);
+	server_network_end_standby(network);
 	network->backend->gather->gathering_destroy(network->gathering);
 	wire_destroy(network->wire);
-	free_network(network);
+	server_network_free(network);
 }
 
 uint32_t network_secondaries(const struct network *network)
@@ -800,14 +802,14 @@ uint32_t network_awaited(const struct network *network)
 	return network->backend->gather->gathering_awaited(network->gathering);
 }
 
-static bool loads(void *ctx, const void *payload)
+static bool server_network_loads(void *ctx, const void *payload)
 {
 	const struct step *step = payload;
 	(void)ctx;
 	return step->change_count || step->world_changed || step->statics_changed;
 }
 
-static void network_forget_wire(struct network *network)
+static void server_network_forget_wire(struct network *network)
 {
 	if (!network->wire)
 		return;
@@ -821,11 +823,11 @@ static void network_forget_wire(struct network *network)
 }
 
 /* For the next gathering, in which the waiters are expected, too. */
-static void network_list_members(struct network *network)
+static void server_network_list_members(struct network *network)
 {
 	uint64_t now_ns = clock_now_ns();
 	pthread_mutex_lock(&network->lock);
-	uint32_t welcome = network_count_welcome(network, now_ns);
+	uint32_t welcome = server_network_count_welcome(network, now_ns);
 	for (uint32_t i = 0; network->has_begun && i < network->waiters.count; i++)
 		network->waiters.at[i].asked_ns = now_ns;
 	pthread_mutex_unlock(&network->lock);
@@ -849,7 +851,7 @@ static void network_list_members(struct network *network)
 
 /* The run has these members now. Some of the secondaries that were to join again may not have come: an error, if the
  * run does not go on without them. */
-static troupe_status network_take_members(struct network *network, struct troupe_error *error)
+static troupe_status server_network_take_members(struct network *network, struct troupe_error *error)
 {
 	uint32_t new, all = network->backend->gather->gathering_members(network->gathering, &new);
 	uint32_t before = network->plain, plain = all - network->clients.count;
@@ -864,13 +866,13 @@ static troupe_status network_take_members(struct network *network, struct troupe
 			before - known, before);
 	network->left -= MIN(network->left, before - MIN(before, known));
 	for (uint32_t i = known; i < before; i++) {
-		network_note_change(network, TROUPE_MEMBER_LOST, "a secondary that was to join again");
-		tell(network, "a secondary did not join again: the run goes on without it");
+		server_network_note_change(network, TROUPE_MEMBER_LOST, "a secondary that was to join again");
+		server_network_tell(network, "a secondary did not join again: the run goes on without it");
 	}
 	for (uint32_t i = known; i < plain; i++)
-		network_note_change(network, TROUPE_MEMBER_CAME, network->link->names[i]);
+		server_network_note_change(network, TROUPE_MEMBER_CAME, network->link->names[i]);
 	world_regroup(&network->server->worlds[0], all);
-	place_clients(network);
+	server_network_place_clients(network);
 	return TROUPE_OK;
 }
 
@@ -879,34 +881,36 @@ troupe_status network_gather(struct network *network, struct troupe_error *error
 	const struct gather_ops *gather = network->backend->gather;
 	struct primary *primary = &network->server->worlds[0].primary;
 	struct text bytes = {0};
-	network_forget_wire(network);
-	place_clients(network);
+	server_network_forget_wire(network);
+	server_network_place_clients(network);
 	server_pack_replica(network->server, &bytes);
-	network_change_standby(network);
-	network_list_members(network);
+	server_network_change_standby(network);
+	server_network_list_members(network);
 	struct gather_world world = {bytes.at, bytes.count, replica_hash_of(primary), primary->lockstep.number,
 		gather->changes_members ? &network->members : NULL};
 	network->gathers = true;
 	troupe_status status = gather->gathering_run(network->gathering, &world, error);
 	network->gathers = false;
 	text_fini(&bytes);
-	if (status && network_may_be_replaced(network))
-		status = network_fail_replaced(network, error);
+	if (status && server_network_may_be_replaced(network))
+		status = server_network_fail_replaced(network, error);
 	if (status)
 		return status;
 	status = gather->gathering_link(network->gathering, &network->link, error);
 	if (!status)
-		status = network_take_members(network, error);
+		status = server_network_take_members(network, error);
 	if (!status)
-		status = network_tell_standby(network, error);
+		status = server_network_tell_standby(network, error);
 	if (status)
 		return status;
 	pthread_mutex_lock(&network->lock);
 	network->has_begun = true;
 	pthread_mutex_unlock(&network->lock);
 	network->wire = wire_create(primary);
-	network->codec = (struct transport_codec){
-		.encode_step = wire_encode_step, .decode_ack = wire_decode_ack, .loads = loads, .ctx = network->wire};
+	network->codec = (struct transport_codec){.encode_step = wire_encode_step,
+		.decode_ack = wire_decode_ack,
+		.loads = server_network_loads,
+		.ctx = network->wire};
 	return TROUPE_OK;
 }
 
@@ -917,7 +921,7 @@ void network_took_over(struct network *network)
 	if (!network->taken_over.term)
 		return;
 	(void)snprintf(who, sizeof who, "the primary of term %" PRIu64, network->taken_over.term - 1);
-	network_note_change(network, TROUPE_MEMBER_LOST, who);
+	server_network_note_change(network, TROUPE_MEMBER_LOST, who);
 	network_went_on(network, before, clock_now_ns() - network->taken_over.lost_ns);
 }
 
@@ -925,8 +929,9 @@ void network_went_on(struct network *network, uint32_t changes_before, uint64_t 
 {
 	for (uint32_t i = changes_before; i < network->changes.count; i++)
 		network->changes.at[i].stood_still_s = (double)stood_ns * 1e-9;
-	tell(network, "the run goes on with %u %s; it stood still for %.2f s", network_secondaries(network),
-		network_secondaries(network) == 1 ? "secondary" : "secondaries", (double)stood_ns * 1e-9);
+	server_network_tell(network, "the run goes on with %u %s; it stood still for %.2f s",
+		network_secondaries(network), network_secondaries(network) == 1 ? "secondary" : "secondaries",
+		(double)stood_ns * 1e-9);
 }
 
 uint32_t network_change_count(const struct network *network)

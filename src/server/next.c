@@ -15,14 +15,14 @@
 enum next_state { NEXT_FREE, NEXT_BUSY, NEXT_GIVEN };
 
 /* Relative file names begin in the folder of this world. */
-static char *path_beside(const struct troupe_server *server, const char *name)
+static char *server_next_path_beside(const struct troupe_server *server, const char *name)
 {
 	const char *world = server->def.world_path, *slash = strrchr(world, '/');
 	return mem_printf("%.*s%s", slash ? (int)(slash + 1 - world) : 0, world, name);
 }
 
 /* Without the scheme, if it means a file of this machine. */
-static const char *name_of(const char *uri)
+static const char *server_next_name_of(const char *uri)
 {
 	static const char *const schemes[] = {"file://", "model://", "package://"};
 	for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
@@ -32,13 +32,13 @@ static const char *name_of(const char *uri)
 }
 
 /* The caller frees it, also after an error. A pipe could keep the client's thread for ever. */
-static troupe_status find(
+static troupe_status server_next_find(
 	const struct troupe_server *server, const char *uri, char **ret_path, struct troupe_error *error)
 {
 	struct sdf_options options = {.resource_paths = server->def.resource_paths, .use_environment = true};
-	const char *name = name_of(uri);
+	const char *name = server_next_name_of(uri);
 	int file = -1;
-	char *beside = *name == '/' ? mem_strdup(name) : path_beside(server, name);
+	char *beside = *name == '/' ? mem_strdup(name) : server_next_path_beside(server, name);
 	*ret_path = sdf_find_file(beside, ".sdf", &options);
 	if (!*ret_path)
 		*ret_path = sdf_find_file(name, ".sdf", &options);
@@ -54,7 +54,7 @@ static troupe_status find(
 				   uri);
 }
 
-static troupe_status give(
+static troupe_status server_next_give(
 	struct troupe_server *server, const Troupe__Msgs__NextRun *asked, char **ret_world, struct troupe_error *error)
 {
 	static const char nothing[] = "<sdf version='1.9'><world name='no_world'/></sdf>";
@@ -68,12 +68,12 @@ static troupe_status give(
 	troupe_status status = TROUPE_OK;
 	if (asked->unload) {
 		next.text = nothing;
-		path = path_beside(server, "(no world)");
+		path = server_next_path_beside(server, "(no world)");
 	} else if (*asked->file) {
-		status = find(server, asked->file, &path, error);
+		status = server_next_find(server, asked->file, &path, error);
 	} else if (*asked->text) {
 		next.text = asked->text;
-		path = path_beside(server, "(load_world)");
+		path = server_next_path_beside(server, "(load_world)");
 	}
 	next.path = path;
 	if (!status)
@@ -82,7 +82,7 @@ static troupe_status give(
 	return status;
 }
 
-static troupe_status next_make(
+static troupe_status server_next_make(
 	struct troupe_server *server, const Troupe__Msgs__NextRun *asked, char **ret_world, struct troupe_error *error)
 {
 	int state = NEXT_FREE;
@@ -90,7 +90,7 @@ static troupe_status next_make(
 		return fail(error, TROUPE_EINVAL, "%s: expected one request at a time",
 			state == NEXT_BUSY ? "a world is being loaded already"
 					   : "this run ends, because a world is loaded");
-	troupe_status status = give(server, asked, ret_world, error);
+	troupe_status status = server_next_give(server, asked, ret_world, error);
 	atomic_store(&server->next, !status && !asked->asks ? NEXT_GIVEN : NEXT_FREE);
 	return status;
 }
@@ -102,7 +102,7 @@ void next_begin(struct troupe_server *server)
 		troupe_server_stop(server);
 }
 
-static troupe_status answer_next_run(const struct frame *frame, const struct topic_row *row, const void *request,
+static troupe_status server_next_answer_run(const struct frame *frame, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
 	Gz__Msgs__StringMsg reply = GZ__MSGS__STRING_MSG__INIT;
@@ -113,7 +113,7 @@ static troupe_status answer_next_run(const struct frame *frame, const struct top
 		&troupe__msgs__next_run__descriptor, request, count, &message_limits_usual, &asked, error);
 	if (status)
 		return status;
-	status = next_make(frame->server, (const void *)asked, &world, error);
+	status = server_next_make(frame->server, (const void *)asked, &world, error);
 	message_free(asked);
 	reply.data = message_string(world ? world : "");
 	if (!status)
@@ -122,4 +122,4 @@ static troupe_status answer_next_run(const struct frame *frame, const struct top
 	return status;
 }
 
-const struct query_ops ask_next_run = {.answer = answer_next_run, .ends_run = true, .is_slow = true};
+const struct query_ops ask_next_run = {.answer = server_next_answer_run, .ends_run = true, .is_slow = true};

@@ -25,7 +25,7 @@ void __tsan_release(void *address);
 #define TELL_GRACE(frame) ((void)(frame))
 #endif
 
-struct frame {
+struct server_observe_frame {
 	struct troupe_snapshot snapshot; /* first: a snapshot is its frame */
 	struct rcu_head head;
 	_Atomic bool out; /* set by the publisher, cleared by call_rcu()'s thread after a grace period */
@@ -36,10 +36,10 @@ struct frame {
 struct observe {
 	/* What rcu_xchg_pointer() and rcu_dereference() would do, by C11 atomics: ThreadSanitizer sees these, and not
 	 * into liburcu. Writer: the publisher; readers: under rcu_read_lock(). */
-	_Atomic(struct frame *) newest;
+	_Atomic(struct server_observe_frame *) newest;
 	_Atomic bool wanted; /* set by any reader, cleared by the publisher */
-	struct frame frames[FRAMES];
-	struct frame own; /* never published */
+	struct server_observe_frame frames[FRAMES];
+	struct server_observe_frame own; /* never published */
 };
 
 struct observe *observe_create(uint32_t secondaries)
@@ -56,7 +56,7 @@ void observe_destroy(struct observe *observe)
 		return;
 	rcu_barrier(); /* no frame is still on its way back */
 	for (int i = 0; i <= FRAMES; i++) {
-		struct frame *frame = i < FRAMES ? &observe->frames[i] : &observe->own;
+		struct server_observe_frame *frame = i < FRAMES ? &observe->frames[i] : &observe->own;
 		struct observe_arrays *arrays = &frame->arrays;
 		troupe_scene_release(frame->snapshot.scene);
 		free(arrays->models);
@@ -81,7 +81,7 @@ bool observe_wanted(const struct observe *observe)
 }
 
 /* Makes room for `count` elements in a buffer; its contents are lost. */
-static void *fit(void *at, uint32_t *room, uint32_t count, size_t bytes)
+static void *server_observe_fit(void *at, uint32_t *room, uint32_t count, size_t bytes)
 {
 	if (count <= *room)
 		return at;
@@ -90,21 +90,22 @@ static void *fit(void *at, uint32_t *room, uint32_t count, size_t bytes)
 	return mem_alloc(*room * bytes);
 }
 
-static void fit_frame(struct frame *frame, const struct troupe_scene *scene, uint32_t contacts)
+static void server_observe_fit_frame(
+	struct server_observe_frame *frame, const struct troupe_scene *scene, uint32_t contacts)
 {
 	struct observe_arrays *a = &frame->arrays;
-	a->models = fit(a->models, &frame->model_room, scene->mobile_count, sizeof *a->models);
-	a->odometry = fit(a->odometry, &frame->odometry_room, scene->mobile_count, sizeof *a->odometry);
-	a->links = fit(a->links, &frame->link_room, scene->moving_links, sizeof *a->links);
-	a->joints = fit(a->joints, &frame->joint_room, scene->joint_count, sizeof *a->joints);
-	a->readings = fit(a->readings, &frame->reading_room, scene->sensor_count, sizeof *a->readings);
-	a->contacts = fit(a->contacts, &frame->contact_room, contacts, sizeof *a->contacts);
+	a->models = server_observe_fit(a->models, &frame->model_room, scene->mobile_count, sizeof *a->models);
+	a->odometry = server_observe_fit(a->odometry, &frame->odometry_room, scene->mobile_count, sizeof *a->odometry);
+	a->links = server_observe_fit(a->links, &frame->link_room, scene->moving_links, sizeof *a->links);
+	a->joints = server_observe_fit(a->joints, &frame->joint_room, scene->joint_count, sizeof *a->joints);
+	a->readings = server_observe_fit(a->readings, &frame->reading_room, scene->sensor_count, sizeof *a->readings);
+	a->contacts = server_observe_fit(a->contacts, &frame->contact_room, contacts, sizeof *a->contacts);
 }
 
-static struct troupe_snapshot *begin_frame(
-	struct frame *frame, const struct troupe_scene *scene, uint32_t contacts, struct observe_arrays *ret_arrays)
+static struct troupe_snapshot *server_observe_begin_frame(struct server_observe_frame *frame,
+	const struct troupe_scene *scene, uint32_t contacts, struct observe_arrays *ret_arrays)
 {
-	fit_frame(frame, scene, contacts);
+	server_observe_fit_frame(frame, scene, contacts);
 	*ret_arrays = frame->arrays;
 	troupe_scene_release(frame->snapshot.scene);
 	frame->snapshot = (struct troupe_snapshot){.scene = view_hold(scene),
@@ -127,10 +128,10 @@ static struct troupe_snapshot *begin_frame(
 struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, const struct troupe_scene *scene,
 	uint32_t contacts, struct observe_arrays *ret_arrays)
 {
-	struct frame *frame = NULL;
+	struct server_observe_frame *frame = NULL;
 	int free_frames = 0;
 	for (int i = 0; i < FRAMES; i++) {
-		/* acquire: pairs with the release in frame_back(), so that no reader is left in it */
+		/* acquire: pairs with the release in server_observe_frame_back(), so that no reader is left in it */
 		if (atomic_load_explicit(&observe->frames[i].out, memory_order_acquire))
 			continue;
 		frame = &observe->frames[i];
@@ -138,33 +139,33 @@ struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, const 
 	}
 	if (!frame || (free_frames < 2 && !sure))
 		return NULL;
-	return begin_frame(frame, scene, contacts, ret_arrays);
+	return server_observe_begin_frame(frame, scene, contacts, ret_arrays);
 }
 
 struct troupe_snapshot *observe_begin_own(
 	struct observe *observe, const struct troupe_scene *scene, uint32_t contacts, struct observe_arrays *ret_arrays)
 {
-	return begin_frame(&observe->own, scene, contacts, ret_arrays);
+	return server_observe_begin_frame(&observe->own, scene, contacts, ret_arrays);
 }
 
-static void frame_back(struct rcu_head *head)
+static void server_observe_frame_back(struct rcu_head *head)
 {
-	struct frame *frame = caa_container_of(head, struct frame, head);
+	struct server_observe_frame *frame = caa_container_of(head, struct server_observe_frame, head);
 	TELL_GRACE(frame);
 	atomic_store_explicit(&frame->out, false, memory_order_release);
 }
 
 void observe_publish(struct observe *observe, struct troupe_snapshot *snapshot, bool wait)
 {
-	struct frame *frame = (struct frame *)(void *)snapshot;
+	struct server_observe_frame *frame = (struct server_observe_frame *)(void *)snapshot;
 	atomic_store_explicit(&frame->out, true, memory_order_relaxed);
 	atomic_store_explicit(&observe->wanted, false, memory_order_relaxed);
-	struct frame *old = atomic_exchange_explicit(&observe->newest, frame, memory_order_acq_rel);
+	struct server_observe_frame *old = atomic_exchange_explicit(&observe->newest, frame, memory_order_acq_rel);
 	if (old && wait) {
 		synchronize_rcu();
-		frame_back(&old->head);
+		server_observe_frame_back(&old->head);
 	} else if (old) {
-		call_rcu(&old->head, frame_back);
+		call_rcu(&old->head, server_observe_frame_back);
 	}
 }
 
@@ -172,36 +173,36 @@ void observe_publish(struct observe *observe, struct troupe_snapshot *snapshot, 
 
 /* liburcu's flavour memb has the cheapest grace periods, but reader threads must be registered: each thread is
  * registered at its first read, and unregistered when it ends. */
-static pthread_key_t reader_key;
-static pthread_once_t reader_once = PTHREAD_ONCE_INIT;
+static pthread_key_t server_observe_reader_key;
+static pthread_once_t server_observe_reader_once = PTHREAD_ONCE_INIT;
 
-static void forget_reader(void *unused)
+static void server_observe_forget_reader(void *unused)
 {
 	(void)unused;
 	rcu_unregister_thread();
 }
 
-static void make_reader_key(void)
+static void server_observe_make_reader_key(void)
 {
-	(void)pthread_key_create(&reader_key, forget_reader);
+	(void)pthread_key_create(&server_observe_reader_key, server_observe_forget_reader);
 }
 
-static void know_reader(void)
+static void server_observe_know_reader(void)
 {
-	pthread_once(&reader_once, make_reader_key);
-	if (pthread_getspecific(reader_key))
+	pthread_once(&server_observe_reader_once, server_observe_make_reader_key);
+	if (pthread_getspecific(server_observe_reader_key))
 		return;
 	rcu_register_thread();
-	(void)pthread_setspecific(reader_key, &reader_key);
+	(void)pthread_setspecific(server_observe_reader_key, &server_observe_reader_key);
 }
 
 void observe_read(struct observe *observe, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx)
 {
-	know_reader();
+	server_observe_know_reader();
 	observe_ask(observe);
 	rcu_read_lock();
 	/* acquire: pairs with the exchange in observe_publish(), so that the frame is seen as it was filled in */
-	struct frame *frame = atomic_load_explicit(&observe->newest, memory_order_acquire);
+	struct server_observe_frame *frame = atomic_load_explicit(&observe->newest, memory_order_acquire);
 	if (frame) {
 		fn(ctx, &frame->snapshot);
 		TELL_READ(frame);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static troupe_status parse(const char *pin, char **ret_name, uint32_t *ret_secondary, struct troupe_error *error)
+static troupe_status pins_parse(const char *pin, char **ret_name, uint32_t *ret_secondary, struct troupe_error *error)
 {
 	const char *equals = strrchr(pin, '=');
 	char *end;
@@ -24,14 +24,14 @@ struct pinned { /* a level, or else a model */
 	uint32_t index;
 };
 
-struct candidates {
+struct pins_candidates {
 	struct pinned first;
 	uint32_t count;
 	const char *names[2]; /* names of the first two, for messages */
 	const char *kinds[2];
 };
 
-static void add(struct candidates *found, struct pinned pinned, const char *kind, const char *name)
+static void pins_add(struct pins_candidates *found, struct pinned pinned, const char *kind, const char *name)
 {
 	if (!found->count)
 		found->first = pinned;
@@ -43,7 +43,7 @@ static void add(struct candidates *found, struct pinned pinned, const char *kind
 }
 
 /* A model is found by its own name or by the name of its performer. */
-static void find(struct scene *scene, const char *name, struct candidates *found)
+static void pins_find(struct scene *scene, const char *name, struct pins_candidates *found)
 {
 	for (uint32_t m = 0; m < scene->model_count; m++) {
 		const struct scene_model *model = &scene->models[m];
@@ -51,20 +51,20 @@ static void find(struct scene *scene, const char *name, struct candidates *found
 		bool named = !strcmp(model->name, name);
 		bool performs = model->performer_name && !strcmp(model->performer_name, name);
 		if (pinnable && (named || performs))
-			add(found, (struct pinned){scene, false, m}, named ? "model" : "performer of model",
+			pins_add(found, (struct pinned){scene, false, m}, named ? "model" : "performer of model",
 				model->name);
 	}
 	for (uint32_t l = 0; l < scene->level_count; l++)
 		if (!strcmp(scene->levels[l].name, name))
-			add(found, (struct pinned){scene, true, l}, "level", scene->levels[l].name);
+			pins_add(found, (struct pinned){scene, true, l}, "level", scene->levels[l].name);
 }
 
 /* Each world may have one thing of that name, but not more. */
-static troupe_status find_one(struct troupe_server *server, uint32_t world, const char *pin, const char *name,
+static troupe_status pins_find_one(struct troupe_server *server, uint32_t world, const char *pin, const char *name,
 	struct pinned *ret_pinned, bool *ret_found, struct troupe_error *error)
 {
-	struct candidates found = {0};
-	find(server->worlds[world].scene, name, &found);
+	struct pins_candidates found = {0};
+	pins_find(server->worlds[world].scene, name, &found);
 	*ret_found = found.count > 0;
 	*ret_pinned = found.first;
 	if (found.count < 2)
@@ -75,16 +75,16 @@ static troupe_status find_one(struct troupe_server *server, uint32_t world, cons
 }
 
 /* An earlier pin of the same thing; NULL: none. */
-static const char *same_before(
+static const char *pins_same_before(
 	struct troupe_server *server, const char *const *pin, uint32_t world, const struct pinned *pinned)
 {
 	for (const char *const *other = server->def.pins; other < pin; other++) {
-		struct candidates found = {0};
+		struct pins_candidates found = {0};
 		char *name = NULL;
 		uint32_t secondary;
-		if (parse(*other, &name, &secondary, NULL))
+		if (pins_parse(*other, &name, &secondary, NULL))
 			continue;
-		find(server->worlds[world].scene, name, &found);
+		pins_find(server->worlds[world].scene, name, &found);
 		free(name);
 		if (found.count && found.first.level == pinned->level && found.first.index == pinned->index)
 			return *other;
@@ -92,14 +92,14 @@ static const char *same_before(
 	return NULL;
 }
 
-static troupe_status pin_in(struct troupe_server *server, uint32_t world, const char *const *pin, const char *name,
+static troupe_status pins_pin_in(struct troupe_server *server, uint32_t world, const char *const *pin, const char *name,
 	uint32_t secondary, bool *ret_found, struct troupe_error *error)
 {
 	struct pinned pinned;
-	troupe_status status = find_one(server, world, *pin, name, &pinned, ret_found, error);
+	troupe_status status = pins_find_one(server, world, *pin, name, &pinned, ret_found, error);
 	if (status || !*ret_found)
 		return status;
-	const char *before = same_before(server, pin, world, &pinned);
+	const char *before = pins_same_before(server, pin, world, &pinned);
 	if (before)
 		return fail(error, TROUPE_EWORLD,
 			"pin '%s': '%s' is pinned twice: expected once; the other pin is '%s'", *pin, name, before);
@@ -110,15 +110,15 @@ static troupe_status pin_in(struct troupe_server *server, uint32_t world, const 
 	return TROUPE_OK;
 }
 
-static troupe_status pin_one(struct troupe_server *server, const char *const *pin, struct troupe_error *error)
+static troupe_status pins_pin_one(struct troupe_server *server, const char *const *pin, struct troupe_error *error)
 {
 	char *name = NULL;
 	uint32_t secondary = 0;
 	bool found = false;
-	troupe_status status = parse(*pin, &name, &secondary, error);
+	troupe_status status = pins_parse(*pin, &name, &secondary, error);
 	for (uint32_t i = 0; !status && i < server->world_count; i++) {
 		bool here = false;
-		status = pin_in(server, i, pin, name, secondary, &here, error);
+		status = pins_pin_in(server, i, pin, name, secondary, &here, error);
 		found |= here;
 	}
 	if (!status && !found)
@@ -134,6 +134,6 @@ troupe_status server_pin(struct troupe_server *server, struct troupe_error *erro
 {
 	troupe_status status = TROUPE_OK;
 	for (const char *const *pin = server->def.pins; pin && *pin && !status; pin++)
-		status = pin_one(server, pin, error);
+		status = pins_pin_one(server, pin, error);
 	return status;
 }

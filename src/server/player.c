@@ -16,10 +16,10 @@ enum {
 	 * change the server. */
 	STEPS_AHEAD = 2000,
 	/* Between two looks at `stop` it simulates for about so long. */
-	LOOK_NS = 20000000,
+	PLAYER_LOOK_NS = 20000000,
 };
 
-struct start { /* a RECORD_STATE */
+struct player_start { /* a RECORD_STATE */
 	uint64_t step;
 	struct recording_mark mark;
 };
@@ -30,7 +30,7 @@ struct troupe_player {
 	void (*on_server)(void *ctx, struct troupe_server *server);
 	void *ctx;
 	struct troupe_player_info info;
-	VEC(struct start) starts; /* by step */
+	VEC(struct player_start) starts; /* by step */
 	struct replay replay;
 	uint64_t chunk; /* steps between two looks at `stop` */
 	_Atomic bool stop;
@@ -39,13 +39,14 @@ struct troupe_player {
 
 /* --- the index ---------------------------------------------------------------------------------------------------- */
 
-static void note_chunk(struct troupe_player *player, uint64_t kind, struct unpack *in, struct recording_mark mark)
+static void player_note_chunk(
+	struct troupe_player *player, uint64_t kind, struct unpack *in, struct recording_mark mark)
 {
 	struct troupe_player_info *info = &player->info;
 	bool hash = kind == RECORD_HASH || kind == RECORD_FAILED;
 	uint64_t step = hash || kind == RECORD_STATE ? unpack_u64(in) : 0;
 	if (kind == RECORD_STATE && !in->bad) {
-		vec_push(&player->starts, ((struct start){step, mark}));
+		vec_push(&player->starts, ((struct player_start){step, mark}));
 	} else if (hash && !in->bad) {
 		info->begin = info->hashes++ ? info->begin : step;
 		info->end = step;
@@ -56,7 +57,7 @@ static void note_chunk(struct troupe_player *player, uint64_t kind, struct unpac
 	}
 }
 
-static troupe_status read_index(struct troupe_player *player, struct troupe_error *error)
+static troupe_status player_read_index(struct troupe_player *player, struct troupe_error *error)
 {
 	struct recording recording = {0};
 	troupe_status status = recording_open(&recording, player->path, error);
@@ -71,7 +72,7 @@ static troupe_status read_index(struct troupe_player *player, struct troupe_erro
 		else if (read == RECORDING_DAMAGED)
 			player->info.how = TROUPE_REPLAY_DAMAGED;
 		else if (read == RECORDING_CHUNK)
-			note_chunk(player, kind, &in, mark);
+			player_note_chunk(player, kind, &in, mark);
 	}
 	recording_close(&recording);
 	player->info.states = player->starts.count + 1;
@@ -82,9 +83,9 @@ static troupe_status read_index(struct troupe_player *player, struct troupe_erro
 }
 
 /* The last recorded state that is not after the step; NULL: the first state of the recording. */
-static const struct start *state_before(const struct troupe_player *player, uint64_t step)
+static const struct player_start *player_state_before(const struct troupe_player *player, uint64_t step)
 {
-	const struct start *best = NULL;
+	const struct player_start *best = NULL;
 	for (uint32_t i = 0; i < player->starts.count && player->starts.at[i].step <= step; i++)
 		best = &player->starts.at[i];
 	return best;
@@ -92,7 +93,7 @@ static const struct start *state_before(const struct troupe_player *player, uint
 
 /* --- going to a step ---------------------------------------------------------------------------------------------- */
 
-static troupe_status check(const struct replay *replay, const char *path, struct troupe_error *error)
+static troupe_status player_check(const struct replay *replay, const char *path, struct troupe_error *error)
 {
 	const struct troupe_replay *result = &replay->result;
 	if (!replay->done || result->end != TROUPE_REPLAY_DIFFERS)
@@ -102,7 +103,7 @@ static troupe_status check(const struct replay *replay, const char *path, struct
 }
 
 /* As replay_reach(), but some steps at a time. */
-static troupe_status reach(
+static troupe_status player_reach(
 	struct troupe_player *player, struct replay *replay, uint64_t step, struct troupe_error *error)
 {
 	uint64_t at = MIN(replay_step(replay), step);
@@ -112,7 +113,7 @@ static troupe_status reach(
 		at += count;
 		status = replay_reach(replay, at, error);
 		atomic_store(&player->reached, replay_step(replay));
-		if (clock_now_ns() - begin_ns > LOOK_NS)
+		if (clock_now_ns() - begin_ns > PLAYER_LOOK_NS)
 			player->chunk = MAX(count / 2, 1);
 		else if (count == player->chunk)
 			player->chunk *= 2;
@@ -120,17 +121,17 @@ static troupe_status reach(
 	return status;
 }
 
-static troupe_status advance(
+static troupe_status player_advance(
 	struct troupe_player *player, struct replay *replay, uint64_t step, struct troupe_error *error)
 {
-	troupe_status status = check(replay, player->path, error);
+	troupe_status status = player_check(replay, player->path, error);
 	while (!status && !replay->done && !atomic_load(&player->stop)) {
 		status = replay_read(replay, error);
 		if (status || replay->done)
 			break;
-		status = reach(player, replay, MIN(step, replay->next.step), error);
+		status = player_reach(player, replay, MIN(step, replay->next.step), error);
 		if (!status)
-			status = check(replay, player->path, error);
+			status = player_check(replay, player->path, error);
 		if (replay->next.waits)
 			break; /* the step is reached, or the server was stopped */
 	}
@@ -138,8 +139,8 @@ static troupe_status advance(
 }
 
 /* Makes the state with another server, and leaves the old one. */
-static troupe_status jump(
-	struct troupe_player *player, const struct start *from, uint64_t step, struct troupe_error *error)
+static troupe_status player_jump(
+	struct troupe_player *player, const struct player_start *from, uint64_t step, struct troupe_error *error)
 {
 	struct replay fresh, old = player->replay;
 	troupe_status status = replay_begin(&fresh, &player->def, from ? &from->mark : NULL, error);
@@ -147,7 +148,7 @@ static troupe_status jump(
 		status = fail(error, TROUPE_EIO, "%s: it has changed while it was played", player->path);
 	if (!status) {
 		fresh.server->shown = true;
-		status = advance(player, &fresh, step, error);
+		status = player_advance(player, &fresh, step, error);
 	}
 	if (status) {
 		replay_fini(&fresh);
@@ -163,9 +164,10 @@ static troupe_status jump(
 troupe_status troupe_player_go(struct troupe_player *player, uint64_t step, struct troupe_error *error)
 {
 	uint64_t to = MIN(MAX(step, player->info.begin), player->info.end), now = troupe_player_step(player);
-	const struct start *from = state_before(player, to);
+	const struct player_start *from = player_state_before(player, to);
 	bool far = to < now || (from && from->step > now && from->step - now > STEPS_AHEAD);
-	troupe_status status = far ? jump(player, from, to, error) : advance(player, &player->replay, to, error);
+	troupe_status status =
+		far ? player_jump(player, from, to, error) : player_advance(player, &player->replay, to, error);
 	atomic_store(&player->stop, false);
 	return status;
 }
@@ -205,9 +207,9 @@ troupe_status troupe_player_open(const struct troupe_server_def *def,
 		.chunk = 1,
 		.info.how = TROUPE_REPLAY_CUT};
 	player->def.resume_path = player->path;
-	troupe_status status = read_index(player, error);
+	troupe_status status = player_read_index(player, error);
 	if (!status)
-		status = jump(player, NULL, player->info.begin, error);
+		status = player_jump(player, NULL, player->info.begin, error);
 	if (status) {
 		troupe_player_close(player);
 		return status;
@@ -238,7 +240,7 @@ uint64_t troupe_player_step(const struct troupe_player *player)
 
 uint64_t troupe_player_start(const struct troupe_player *player, uint64_t step)
 {
-	const struct start *start = state_before(player, step);
+	const struct player_start *start = player_state_before(player, step);
 	return start ? start->step : player->info.begin;
 }
 

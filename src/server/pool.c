@@ -30,7 +30,7 @@ struct troupe_pool {
 	pthread_t at[];
 };
 
-static void step_some(struct troupe_pool *pool)
+static void pool_step_some(struct troupe_pool *pool)
 {
 	uint32_t i;
 	while ((i = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed)) < pool->count) {
@@ -41,7 +41,7 @@ static void step_some(struct troupe_pool *pool)
 	}
 }
 
-static void *work(void *arg)
+static void *pool_work(void *arg)
 {
 	struct troupe_pool *pool = arg;
 	uint32_t seen = 0;
@@ -49,7 +49,7 @@ static void *work(void *arg)
 		seen = eventcount_await(&pool->go, seen, pool->spins, 0);
 		if (pool->ends)
 			return NULL;
-		step_some(pool);
+		pool_step_some(pool);
 		eventcount_advance(&pool->left);
 	}
 }
@@ -64,7 +64,7 @@ troupe_status troupe_pool_create(uint32_t threads, struct troupe_pool **ret_pool
 	pool->threads = threads;
 	pool->spins = eventcount_spins(threads);
 	for (; pool->started + 1 < threads; pool->started++) {
-		int failed = pthread_create(&pool->at[pool->started], NULL, work, pool);
+		int failed = pthread_create(&pool->at[pool->started], NULL, pool_work, pool);
 		if (!failed)
 			continue;
 		mem_check_thread(failed);
@@ -92,7 +92,7 @@ uint32_t troupe_pool_threads(const struct troupe_pool *pool)
 	return pool->threads;
 }
 
-static struct troupe_error *own_errors(struct troupe_pool *pool, uint32_t count)
+static struct troupe_error *pool_own_errors(struct troupe_pool *pool, uint32_t count)
 {
 	if (count > pool->own_room) {
 		free(pool->own);
@@ -102,7 +102,7 @@ static struct troupe_error *own_errors(struct troupe_pool *pool, uint32_t count)
 	return pool->own;
 }
 
-static void wait_for_all(struct troupe_pool *pool, uint32_t seen)
+static void pool_wait_for_all(struct troupe_pool *pool, uint32_t seen)
 {
 	for (uint32_t now = seen; now - seen < pool->started;)
 		now = eventcount_await(&pool->left, now, pool->spins, 0);
@@ -117,12 +117,12 @@ troupe_status troupe_pool_step(struct troupe_pool *pool, struct troupe_server *c
 	pool->servers = servers;
 	pool->count = count;
 	pool->n = n;
-	pool->errors = ret_errors ? ret_errors : own_errors(pool, count);
+	pool->errors = ret_errors ? ret_errors : pool_own_errors(pool, count);
 	atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
 	if (pool->started)
 		eventcount_advance(&pool->go); /* publishes the round */
-	step_some(pool);
-	wait_for_all(pool, seen);
+	pool_step_some(pool);
+	pool_wait_for_all(pool, seen);
 	for (uint32_t i = 0; i < count; i++)
 		if (pool->errors[i].status)
 			return fail(error, pool->errors[i].status, "%s", pool->errors[i].text);

@@ -13,7 +13,7 @@ struct run_of_parts {
 	uint32_t first, count;
 };
 
-static struct run_of_parts shapes_of(const struct troupe_scene *scene, const struct troupe_scene_model *m)
+static struct run_of_parts pose_parts_shapes_of(const struct troupe_scene *scene, const struct troupe_scene_model *m)
 {
 	if (!m->link_count)
 		return (struct run_of_parts){0, 0};
@@ -21,7 +21,7 @@ static struct run_of_parts shapes_of(const struct troupe_scene *scene, const str
 	return (struct run_of_parts){first->shape_first, last->shape_first + last->shape_count - first->shape_first};
 }
 
-static struct run_of_parts sensors_of(const struct troupe_scene *scene, uint32_t model)
+static struct run_of_parts pose_parts_sensors_of(const struct troupe_scene *scene, uint32_t model)
 {
 	uint32_t first = encode_first_sensor(scene, model);
 	return (struct run_of_parts){first, encode_first_sensor(scene, model + 1) - first};
@@ -30,11 +30,11 @@ static struct run_of_parts sensors_of(const struct troupe_scene *scene, uint32_t
 uint32_t pose_parts_count(const struct troupe_scene *scene, uint32_t model)
 {
 	const struct troupe_scene_model *m = &scene->models[model];
-	return 1 + m->link_count + shapes_of(scene, m).count + sensors_of(scene, model).count;
+	return 1 + m->link_count + pose_parts_shapes_of(scene, m).count + pose_parts_sensors_of(scene, model).count;
 }
 
 /* As in Gazebo, what a joint connects moves in its model, but the link that carries the model's frame. */
-static bool moves(const struct troupe_scene *scene, uint32_t model, uint32_t link)
+static bool pose_parts_moves(const struct troupe_scene *scene, uint32_t model, uint32_t link)
 {
 	const struct troupe_scene_model *m = &scene->models[model];
 	bool joined = false;
@@ -45,21 +45,22 @@ static bool moves(const struct troupe_scene *scene, uint32_t model, uint32_t lin
 	return joined && link != view_canonical_link(scene, model);
 }
 
-static bool is_wanted(const struct troupe_scene *scene, uint32_t model, uint32_t kind, uint32_t index, uint32_t of)
+static bool pose_parts_is_wanted(
+	const struct troupe_scene *scene, uint32_t model, uint32_t kind, uint32_t index, uint32_t of)
 {
 	if (!(kind & of))
 		return false;
 	if (!(of & (TROUPE_OF_MOVING | TROUPE_OF_FIXED)))
 		return true;
-	bool moving = kind == TROUPE_OF_LINKS && moves(scene, model, index);
+	bool moving = kind == TROUPE_OF_LINKS && pose_parts_moves(scene, model, index);
 	return of & (moving ? (uint32_t)TROUPE_OF_MOVING : (uint32_t)TROUPE_OF_FIXED);
 }
 
 /* The kind of the part; *ret_index: its place in the view. 0: there is no such part. */
-static uint32_t find_part(const struct troupe_scene *scene, uint32_t model, uint32_t part, uint32_t *ret_index)
+static uint32_t pose_parts_find(const struct troupe_scene *scene, uint32_t model, uint32_t part, uint32_t *ret_index)
 {
 	const struct troupe_scene_model *m = &scene->models[model];
-	struct run_of_parts shapes = shapes_of(scene, m), sensors = sensors_of(scene, model);
+	struct run_of_parts shapes = pose_parts_shapes_of(scene, m), sensors = pose_parts_sensors_of(scene, model);
 	if (!part)
 		return TROUPE_OF_MODEL;
 	if (--part < m->link_count) {
@@ -74,8 +75,8 @@ static uint32_t find_part(const struct troupe_scene *scene, uint32_t model, uint
 	return part - shapes.count < sensors.count ? TROUPE_OF_SENSORS : 0;
 }
 
-static Gz__Msgs__Pose *encode_named(struct arena *arena, const struct frame *frame, const struct troupe_pose *pose,
-	const char *parent, const char *name, uint32_t id)
+static Gz__Msgs__Pose *pose_parts_encode_named(struct arena *arena, const struct frame *frame,
+	const struct troupe_pose *pose, const char *parent, const char *name, uint32_t id)
 {
 	Gz__Msgs__Pose *out = encode_pose(arena, pose, name, id);
 	out->header = encode_header(arena, frame->time_ns);
@@ -85,7 +86,7 @@ static Gz__Msgs__Pose *encode_named(struct arena *arena, const struct frame *fra
 }
 
 /* "robot::arm" of "robot::arm::camera" */
-static const char *parent_of(struct arena *arena, const char *name)
+static const char *pose_parts_parent_of(struct arena *arena, const char *name)
 {
 	char *parent = arena_strdup(arena, name);
 	for (char *at = parent + strlen(parent); at > parent + 1; at--)
@@ -102,24 +103,25 @@ Gz__Msgs__Pose *pose_parts_encode(
 	const struct troupe_snapshot *snapshot = &frame->snapshot;
 	const struct troupe_scene *scene = snapshot->scene;
 	const char *owner = scene->models[model].name, *name;
-	uint32_t index = 0, kind = find_part(scene, model, part, &index);
-	if (!is_wanted(scene, model, kind, index, of))
+	uint32_t index = 0, kind = pose_parts_find(scene, model, part, &index);
+	if (!pose_parts_is_wanted(scene, model, kind, index, of))
 		return NULL;
 	if (kind == TROUPE_OF_MODEL)
-		return encode_named(arena, frame, encode_model_pose(snapshot, model), snapshot->world, owner,
+		return pose_parts_encode_named(arena, frame, encode_model_pose(snapshot, model), snapshot->world, owner,
 			(uint32_t)scene->models[model].id);
 	if (kind == TROUPE_OF_LINKS) {
 		const struct troupe_scene_link *link = &scene->links[index];
 		struct troupe_pose in_model = encode_link_pose(snapshot, index);
 		name = arena_printf(arena, "%s::%s", owner, link->name);
-		return encode_named(arena, frame, &in_model, owner, name, encode_link_id(link));
+		return pose_parts_encode_named(arena, frame, &in_model, owner, name, encode_link_id(link));
 	}
 	if (kind == TROUPE_OF_SENSORS) {
 		const struct troupe_scene_sensor *sensor = &scene->sensors[index];
 		name = arena_printf(arena, "%s::%s", owner, sensor->name);
-		return encode_named(arena, frame, &sensor->in_link, parent_of(arena, name), name, 0);
+		return pose_parts_encode_named(
+			arena, frame, &sensor->in_link, pose_parts_parent_of(arena, name), name, 0);
 	}
 	const struct troupe_scene_shape *shape = &scene->shapes[index];
 	name = arena_printf(arena, "%s::%s::%s", owner, scene->links[shape->link].name, shape->name);
-	return encode_named(arena, frame, &shape->in_link, parent_of(arena, name), name, 0);
+	return pose_parts_encode_named(arena, frame, &shape->in_link, pose_parts_parent_of(arena, name), name, 0);
 }

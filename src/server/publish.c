@@ -25,14 +25,14 @@
 #define TOUCHING_HZ 20.0
 #define POSE_HZ 60.0
 
-static bool encode_clock(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool publish_encode_clock(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	(void)row;
 	encode_often_clock(out, frame->time_ns, frame->real_ns, frame->system_ns);
 	return true;
 }
 
-static bool encode_stats(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool publish_encode_stats(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	struct arena arena = {0};
 	Gz__Msgs__WorldStatistics stats = GZ__MSGS__WORLD_STATISTICS__INIT;
@@ -51,7 +51,7 @@ static bool encode_stats(const struct frame *frame, const struct topic_row *row,
 /* --- poses -------------------------------------------------------------------------------------------------------- */
 
 /* Poses as Gazebo gives them: of models in the world, of links in their model. */
-static void add_model_poses(const struct troupe_snapshot *snapshot, uint32_t model, struct text *out)
+static void publish_add_model_poses(const struct troupe_snapshot *snapshot, uint32_t model, struct text *out)
 {
 	const struct troupe_scene *scene = snapshot->scene;
 	const struct troupe_scene_model *m = &scene->models[model];
@@ -63,36 +63,36 @@ static void add_model_poses(const struct troupe_snapshot *snapshot, uint32_t mod
 	}
 }
 
-static bool encode_poses(const struct frame *frame, uint32_t models, struct text *out)
+static bool publish_encode_poses(const struct frame *frame, uint32_t models, struct text *out)
 {
 	encode_often_poses(out, frame->time_ns);
 	for (uint32_t i = 0; i < models; i++)
-		add_model_poses(&frame->snapshot, i, out);
+		publish_add_model_poses(&frame->snapshot, i, out);
 	return true;
 }
 
-static bool encode_pose_info(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool publish_encode_pose_info(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	(void)row;
-	return encode_poses(frame, frame->snapshot.scene->model_count, out);
+	return publish_encode_poses(frame, frame->snapshot.scene->model_count, out);
 }
 
-static bool encode_dynamic_pose_info(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool publish_encode_dynamic_pose_info(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	(void)row;
-	return encode_poses(frame, frame->snapshot.scene->mobile_count, out);
+	return publish_encode_poses(frame, frame->snapshot.scene->mobile_count, out);
 }
 
 /* --- the scene ---------------------------------------------------------------------------------------------------- */
 
-static bool encode_scene_info(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool publish_encode_scene_info(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	(void)row;
 	encode_scene(frame->snapshot.scene, frame->time_ns, out);
 	return true;
 }
 
-static bool has_id(const struct troupe_scene *scene, uint64_t id)
+static bool publish_has_id(const struct troupe_scene *scene, uint64_t id)
 {
 	for (uint32_t i = 0; i < scene->model_count; i++)
 		if (scene->models[i].id == id)
@@ -100,7 +100,7 @@ static bool has_id(const struct troupe_scene *scene, uint64_t id)
 	return false;
 }
 
-static bool encode_deletion(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool publish_encode_deletion(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	const struct troupe_scene *before = frame->before;
 	struct arena arena = {0};
@@ -110,7 +110,7 @@ static bool encode_deletion(const struct frame *frame, const struct topic_row *r
 		return false;
 	gone.data = arena_array(&arena, uint32_t, before->model_count);
 	for (uint32_t i = 0; i < before->model_count; i++)
-		if (!has_id(frame->snapshot.scene, before->models[i].id))
+		if (!publish_has_id(frame->snapshot.scene, before->models[i].id))
 			gone.data[gone.n_data++] = (uint32_t)before->models[i].id;
 	gone.header = encode_header(&arena, frame->time_ns);
 	if (gone.n_data)
@@ -121,7 +121,7 @@ static bool encode_deletion(const struct frame *frame, const struct topic_row *r
 
 /* --- levels ------------------------------------------------------------------------------------------------------- */
 
-static Troupe__Msgs__Levels__Level *encode_level(struct arena *arena, const struct frame_level *level)
+static Troupe__Msgs__Levels__Level *publish_encode_level(struct arena *arena, const struct frame_level *level)
 {
 	Troupe__Msgs__Levels__Level *out = arena_new(arena, Troupe__Msgs__Levels__Level);
 	troupe__msgs__levels__level__init(out);
@@ -131,7 +131,7 @@ static Troupe__Msgs__Levels__Level *encode_level(struct arena *arena, const stru
 	return out;
 }
 
-static void add_places(
+static void publish_add_places(
 	struct arena *arena, const struct frame *frame, uint32_t model, Troupe__Msgs__Levels__Performer *performer)
 {
 	uint32_t count = 0;
@@ -150,7 +150,7 @@ static void add_places(
 }
 
 /* The model's move to another secondary in this step; NULL: it did not move. */
-static const struct frame_move *move_of(const struct frame *frame, uint32_t model)
+static const struct frame_move *publish_move_of(const struct frame *frame, uint32_t model)
 {
 	for (uint32_t i = 0; i < frame->moves.count; i++)
 		if (frame->moves.at[i].model == model)
@@ -158,14 +158,15 @@ static const struct frame_move *move_of(const struct frame *frame, uint32_t mode
 	return NULL;
 }
 
-static Troupe__Msgs__Levels__Performer *encode_performer(struct arena *arena, const struct frame *frame, uint32_t model)
+static Troupe__Msgs__Levels__Performer *publish_encode_performer(
+	struct arena *arena, const struct frame *frame, uint32_t model)
 {
 	Troupe__Msgs__Levels__Performer *out = arena_new(arena, Troupe__Msgs__Levels__Performer);
-	const struct frame_move *move = move_of(frame, model);
+	const struct frame_move *move = publish_move_of(frame, model);
 	troupe__msgs__levels__performer__init(out);
 	out->name = encode_text(frame->snapshot.models[model].name);
 	out->secondary = frame->snapshot.models[model].secondary;
-	add_places(arena, frame, model, out);
+	publish_add_places(arena, frame, model, out);
 	out->ghost = arena_array(arena, uint32_t, frame->ghosts.count);
 	for (uint32_t i = 0; i < frame->ghosts.count; i++)
 		if (frame->ghosts.at[i].model == model)
@@ -174,7 +175,7 @@ static Troupe__Msgs__Levels__Performer *encode_performer(struct arena *arena, co
 	return out;
 }
 
-static void add_box(struct arena *arena, const struct scene_level *level, Troupe__Msgs__Levels__Level *out)
+static void publish_add_box(struct arena *arena, const struct scene_level *level, Troupe__Msgs__Levels__Level *out)
 {
 	struct vec3 size = vec3_sub(level->box.hi, level->box.lo);
 	out->centre = encode_vec3(arena, vec3_scale(vec3_add(level->box.lo, level->box.hi), 0.5));
@@ -199,7 +200,8 @@ static void publish_encode_changes(struct arena *arena, const struct frame *fram
 }
 
 /* All levels, all declared performers, and the other models that moved to another secondary in this step. */
-static bool encode_all_levels(const struct frame *frame, const struct topic_row *row, bool boxes, struct text *out)
+static bool publish_encode_all_levels(
+	const struct frame *frame, const struct topic_row *row, bool boxes, struct text *out)
 {
 	const struct troupe_snapshot *snapshot = &frame->snapshot;
 	const struct scene_level *of_scene = frame->server->worlds[row->world].scene->levels;
@@ -210,33 +212,33 @@ static bool encode_all_levels(const struct frame *frame, const struct topic_row 
 	levels.shares = frame->shares;
 	levels.level = arena_array(&arena, Troupe__Msgs__Levels__Level *, frame->level_count);
 	for (uint32_t i = 0; i < frame->level_count; i++)
-		levels.level[levels.n_level++] = encode_level(&arena, &frame->levels[i]);
+		levels.level[levels.n_level++] = publish_encode_level(&arena, &frame->levels[i]);
 	for (uint32_t i = 0; i < frame->level_count && boxes; i++)
-		add_box(&arena, &of_scene[i], levels.level[i]);
+		publish_add_box(&arena, &of_scene[i], levels.level[i]);
 	levels.performer = arena_array(&arena, Troupe__Msgs__Levels__Performer *, snapshot->model_count);
 	for (uint32_t i = 0; i < snapshot->model_count; i++)
-		if (snapshot->scene->models[i].performer || move_of(frame, i))
-			levels.performer[levels.n_performer++] = encode_performer(&arena, frame, i);
+		if (snapshot->scene->models[i].performer || publish_move_of(frame, i))
+			levels.performer[levels.n_performer++] = publish_encode_performer(&arena, frame, i);
 	publish_encode_changes(&arena, frame, &levels);
 	return encode_end(&levels.base, &arena, out);
 }
 
-static bool encode_levels(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool publish_encode_levels(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
-	return encode_all_levels(frame, row, false, out);
+	return publish_encode_all_levels(frame, row, false, out);
 }
 
-static troupe_status answer_levels(const struct frame *frame, const struct topic_row *row, const void *request,
+static troupe_status publish_answer_levels(const struct frame *frame, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
 	(void)request, (void)count, (void)error;
-	(void)encode_all_levels(frame, row, true, out);
+	(void)publish_encode_all_levels(frame, row, true, out);
 	return TROUPE_OK;
 }
 
 /* --- replies ------------------------------------------------------------------------------------------------------ */
 
-static bool encode_reply(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool publish_encode_reply(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	struct arena arena = {0};
 	Troupe__Msgs__Reply reply = TROUPE__MSGS__REPLY__INIT;
@@ -253,7 +255,7 @@ static bool encode_reply(const struct frame *frame, const struct topic_row *row,
 
 /* --- services that only ask --------------------------------------------------------------------------------------- */
 
-static troupe_status answer_scene(const struct frame *frame, const struct topic_row *row, const void *request,
+static troupe_status publish_answer_scene(const struct frame *frame, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
 	(void)row, (void)request, (void)count, (void)error;
@@ -261,7 +263,7 @@ static troupe_status answer_scene(const struct frame *frame, const struct topic_
 	return TROUPE_OK;
 }
 
-static troupe_status say(const char *text, struct text *out)
+static troupe_status publish_say(const char *text, struct text *out)
 {
 	struct arena arena = {0};
 	Gz__Msgs__StringMsg message = GZ__MSGS__STRING_MSG__INIT;
@@ -271,7 +273,7 @@ static troupe_status say(const char *text, struct text *out)
 }
 
 /* A graph in DOT: the world, its models, their links, as Gazebo's scene graph. Names are strings of DOT. */
-static void add_node(struct text *dot, uint32_t id, const char *name, uint32_t parent)
+static void publish_add_node(struct text *dot, uint32_t id, const char *name, uint32_t parent)
 {
 	text_add(dot, "  %u [label=", id);
 	text_add_json(dot, name);
@@ -280,27 +282,27 @@ static void add_node(struct text *dot, uint32_t id, const char *name, uint32_t p
 		text_add(dot, "  %u -> %u;\n", parent, id);
 }
 
-static troupe_status answer_graph(const struct frame *frame, const struct topic_row *row, const void *request,
+static troupe_status publish_answer_graph(const struct frame *frame, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
 	const struct troupe_scene *scene = frame->snapshot.scene;
 	struct text dot = {0};
 	(void)row, (void)request, (void)count, (void)error;
 	text_add(&dot, "digraph {\n");
-	add_node(&dot, 0, scene->world, 0);
+	publish_add_node(&dot, 0, scene->world, 0);
 	for (uint32_t i = 0; i < scene->model_count; i++) {
 		const struct troupe_scene_model *m = &scene->models[i];
-		add_node(&dot, (uint32_t)m->id, m->name, 0);
+		publish_add_node(&dot, (uint32_t)m->id, m->name, 0);
 		for (uint32_t l = m->link_first; l < m->link_first + m->link_count; l++)
-			add_node(&dot, encode_link_id(&scene->links[l]), scene->links[l].name, (uint32_t)m->id);
+			publish_add_node(&dot, encode_link_id(&scene->links[l]), scene->links[l].name, (uint32_t)m->id);
 	}
 	text_add(&dot, "}\n");
-	troupe_status status = say(dot.at, out);
+	troupe_status status = publish_say(dot.at, out);
 	text_fini(&dot);
 	return status;
 }
 
-static troupe_status answer_hash(const struct frame *frame, const struct topic_row *row, const void *request,
+static troupe_status publish_answer_hash(const struct frame *frame, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
 	struct arena arena = {0};
@@ -314,7 +316,7 @@ static troupe_status answer_hash(const struct frame *frame, const struct topic_r
 	return TROUPE_OK;
 }
 
-static troupe_status answer_worlds(const struct frame *frame, const struct topic_row *row, const void *request,
+static troupe_status publish_answer_worlds(const struct frame *frame, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
 	const struct troupe_server *server = frame->server;
@@ -330,28 +332,31 @@ static troupe_status answer_worlds(const struct frame *frame, const struct topic
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-static const struct publish_ops clock_ops = {.when = PUBLISH_IN_TIME, .encode = encode_clock};
-static const struct publish_ops stats_ops = {.when = PUBLISH_FIGURES, .parts = FRAME_SCENE, .encode = encode_stats};
-static const struct publish_ops pose_ops = {
-	.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_LINKS, .encode = encode_pose_info};
-static const struct publish_ops dynamic_ops = {
-	.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_LINKS, .encode = encode_dynamic_pose_info};
-static const struct publish_ops scene_ops = {.when = PUBLISH_SCENE, .parts = FRAME_SCENE, .encode = encode_scene_info};
-static const struct publish_ops deletion_ops = {
-	.when = PUBLISH_SCENE, .parts = FRAME_SCENE | FRAME_BEFORE, .encode = encode_deletion};
-static const struct publish_ops levels_ops = {
-	.when = PUBLISH_LEVELS, .parts = FRAME_MODELS | FRAME_LEVELS, .encode = encode_levels};
+static const struct publish_ops publish_clock_ops = {.when = PUBLISH_IN_TIME, .encode = publish_encode_clock};
+static const struct publish_ops publish_stats_ops = {
+	.when = PUBLISH_FIGURES, .parts = FRAME_SCENE, .encode = publish_encode_stats};
+static const struct publish_ops publish_pose_ops = {
+	.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_LINKS, .encode = publish_encode_pose_info};
+static const struct publish_ops publish_dynamic_ops = {
+	.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_LINKS, .encode = publish_encode_dynamic_pose_info};
+static const struct publish_ops publish_scene_ops = {
+	.when = PUBLISH_SCENE, .parts = FRAME_SCENE, .encode = publish_encode_scene_info};
+static const struct publish_ops publish_deletion_ops = {
+	.when = PUBLISH_SCENE, .parts = FRAME_SCENE | FRAME_BEFORE, .encode = publish_encode_deletion};
+static const struct publish_ops publish_levels_ops = {
+	.when = PUBLISH_LEVELS, .parts = FRAME_MODELS | FRAME_LEVELS, .encode = publish_encode_levels};
 
-static const struct publish_ops reply_ops = {.when = PUBLISH_REPLIES, .encode = encode_reply};
+static const struct publish_ops publish_reply_ops = {.when = PUBLISH_REPLIES, .encode = publish_encode_reply};
 
-static const struct query_ops ask_scene = {.parts = FRAME_SCENE, .answer = answer_scene};
-static const struct query_ops ask_graph = {.parts = FRAME_SCENE, .answer = answer_graph};
-static const struct query_ops ask_hash = {.parts = FRAME_HASH, .answer = answer_hash};
-static const struct query_ops ask_levels = {.parts = FRAME_MODELS | FRAME_LEVELS, .answer = answer_levels};
-static const struct query_ops ask_worlds = {.answer = answer_worlds};
+static const struct query_ops publish_ask_scene = {.parts = FRAME_SCENE, .answer = publish_answer_scene};
+static const struct query_ops publish_ask_graph = {.parts = FRAME_SCENE, .answer = publish_answer_graph};
+static const struct query_ops publish_ask_hash = {.parts = FRAME_HASH, .answer = publish_answer_hash};
+static const struct query_ops publish_ask_levels = {
+	.parts = FRAME_MODELS | FRAME_LEVELS, .answer = publish_answer_levels};
+static const struct query_ops publish_ask_worlds = {.answer = publish_answer_worlds};
 
 /* A name that begins with "/world/" is a name under the world's; "/..." elsewhere is for the whole run. */
-#define PUBLISHED(name_, type_, rate_hz_, ops_)                                                                        \
+#define PUBLISH_PUBLISHED(name_, type_, rate_hz_, ops_)                                                                \
 	{                                                                                                              \
 		.kind = TOPIC_PUBLISHED, .name = (name_), .type = (type_), .owner = "server", .rate_hz = (rate_hz_),   \
 		.ops = (ops_)                                                                                          \
@@ -361,23 +366,23 @@ static const struct query_ops ask_worlds = {.answer = answer_worlds};
 		.kind = TOPIC_SERVICE, .name = (name_), .type = (type_), .reply = (reply_), .owner = "server",         \
 		.ops = (ops_)                                                                                          \
 	}
-static const struct topic_row rows[] = {
-	PUBLISHED("/world/*/clock", "gz.msgs.Clock", 0, &clock_ops),
-	PUBLISHED("/world/*/stats", "gz.msgs.WorldStatistics", STATS_HZ, &stats_ops),
-	PUBLISHED("/world/*/pose/info", "gz.msgs.Pose_V", POSE_HZ, &pose_ops),
-	PUBLISHED("/world/*/dynamic_pose/info", "gz.msgs.Pose_V", POSE_HZ, &dynamic_ops),
-	PUBLISHED("/world/*/scene/info", "gz.msgs.Scene", 0, &scene_ops),
-	PUBLISHED("/world/*/scene/deletion", "gz.msgs.UInt32_V", 0, &deletion_ops),
-	PUBLISHED("/world/*/levels", "troupe.msgs.Levels", 0, &levels_ops),
-	PUBLISHED("/world/*/replies", "troupe.msgs.Reply", 0, &reply_ops),
-	PUBLISHED("/world/*/view", "troupe.msgs.View", 0, &publish_view),
-	PUBLISHED("/world/*/secondaries", "troupe.msgs.Secondaries", STATS_HZ, &publish_secondaries),
-	PUBLISHED("/world/*/touching", "troupe.msgs.Touching", TOUCHING_HZ, &publish_touching),
-	ASKED("/world/*/scene/info", "gz.msgs.Empty", "gz.msgs.Scene", &ask_scene),
-	ASKED("/world/*/scene/graph", "gz.msgs.Empty", "gz.msgs.StringMsg", &ask_graph),
-	ASKED("/world/*/hash", "gz.msgs.Empty", "troupe.msgs.StateHash", &ask_hash),
+static const struct topic_row publish_rows[] = {
+	PUBLISH_PUBLISHED("/world/*/clock", "gz.msgs.Clock", 0, &publish_clock_ops),
+	PUBLISH_PUBLISHED("/world/*/stats", "gz.msgs.WorldStatistics", STATS_HZ, &publish_stats_ops),
+	PUBLISH_PUBLISHED("/world/*/pose/info", "gz.msgs.Pose_V", POSE_HZ, &publish_pose_ops),
+	PUBLISH_PUBLISHED("/world/*/dynamic_pose/info", "gz.msgs.Pose_V", POSE_HZ, &publish_dynamic_ops),
+	PUBLISH_PUBLISHED("/world/*/scene/info", "gz.msgs.Scene", 0, &publish_scene_ops),
+	PUBLISH_PUBLISHED("/world/*/scene/deletion", "gz.msgs.UInt32_V", 0, &publish_deletion_ops),
+	PUBLISH_PUBLISHED("/world/*/levels", "troupe.msgs.Levels", 0, &publish_levels_ops),
+	PUBLISH_PUBLISHED("/world/*/replies", "troupe.msgs.Reply", 0, &publish_reply_ops),
+	PUBLISH_PUBLISHED("/world/*/view", "troupe.msgs.View", 0, &publish_view),
+	PUBLISH_PUBLISHED("/world/*/secondaries", "troupe.msgs.Secondaries", STATS_HZ, &publish_secondaries),
+	PUBLISH_PUBLISHED("/world/*/touching", "troupe.msgs.Touching", TOUCHING_HZ, &publish_touching),
+	ASKED("/world/*/scene/info", "gz.msgs.Empty", "gz.msgs.Scene", &publish_ask_scene),
+	ASKED("/world/*/scene/graph", "gz.msgs.Empty", "gz.msgs.StringMsg", &publish_ask_graph),
+	ASKED("/world/*/hash", "gz.msgs.Empty", "troupe.msgs.StateHash", &publish_ask_hash),
 	ASKED("/world/*/generate_world_sdf", "gz.msgs.SdfGeneratorConfig", "gz.msgs.StringMsg", &ask_sdf),
-	ASKED("/world/*/levels", "gz.msgs.Empty", "troupe.msgs.Levels", &ask_levels),
+	ASKED("/world/*/levels", "gz.msgs.Empty", "troupe.msgs.Levels", &publish_ask_levels),
 	ASKED("/world/*/model", "gz.msgs.UInt32", "troupe.msgs.ModelState", &ask_model),
 	ASKED("/world/*/models", "gz.msgs.Boolean", "troupe.msgs.Models", &ask_models),
 	ASKED("/world/*/find_resources", "troupe.msgs.FindResources", "troupe.msgs.Resources", &ask_resources),
@@ -389,24 +394,24 @@ static const struct topic_row rows[] = {
 	ASKED("/world/*/scene/mesh", "gz.msgs.Geometry", "troupe.msgs.Mesh", &ask_mesh),
 	ASKED("/world/*/gui/info", "gz.msgs.Empty", "gz.msgs.GUI", &ask_gui),
 	ASKED("/world/*/save", "gz.msgs.StringMsg", "gz.msgs.Boolean", &act_save),
-	PUBLISHED("/clock", "gz.msgs.Clock", 0, &clock_ops),
-	PUBLISHED("/stats", "gz.msgs.WorldStatistics", STATS_HZ, &stats_ops),
-	ASKED("/gazebo/worlds", "gz.msgs.Empty", "gz.msgs.StringMsg_V", &ask_worlds),
+	PUBLISH_PUBLISHED("/clock", "gz.msgs.Clock", 0, &publish_clock_ops),
+	PUBLISH_PUBLISHED("/stats", "gz.msgs.WorldStatistics", STATS_HZ, &publish_stats_ops),
+	ASKED("/gazebo/worlds", "gz.msgs.Empty", "gz.msgs.StringMsg_V", &publish_ask_worlds),
 	ASKED("/server_control", "gz.msgs.ServerControl", "gz.msgs.Boolean", &act_server_control),
 };
 
 /* Robot clients act only on their own models. */
-static const char not_for_clients[] = "";
+static const char publish_not_for_clients[] = "";
 
 /* A world whose name cannot be in a topic, even cleaned, has no rows. False: the row is left out. */
-static bool add_row(struct troupe_server *server, const struct topic_row *row, uint32_t world)
+static bool publish_add_row(struct troupe_server *server, const struct topic_row *row, uint32_t world)
 {
 	static const char of_world[] = "/world/*/";
 	const char *world_name = server->worlds[world].scene->name;
 	struct topic_row own = *row;
 	const struct query_ops *ops = row->ops;
 	if (row->kind == TOPIC_SERVICE && ops && (ops->act || ops->ends_run))
-		own.client = not_for_clients;
+		own.client = publish_not_for_clients;
 	if (ops == &ask_next_run && !server->def.on_next)
 		return true;
 	bool named = !strncmp(row->name, of_world, sizeof of_world - 1);
@@ -425,37 +430,37 @@ static bool add_row(struct troupe_server *server, const struct topic_row *row, u
 
 /* Adds a service under its name and under NAME/blocking; returns the number of rows that are left out. Its reply comes
  * when it is done, whichever name is called: Gazebo's clients call some services by one name, some by the other. */
-static uint32_t add_service(struct troupe_server *server, const struct topic_row *row, uint32_t world)
+static uint32_t publish_add_service(struct troupe_server *server, const struct topic_row *row, uint32_t world)
 {
 	struct topic_row blocking = *row;
 	char *name = mem_printf("%s/blocking", row->name);
 	blocking.name = name;
-	uint32_t left_out = !add_row(server, row, world) + !add_row(server, &blocking, world);
+	uint32_t left_out = !publish_add_row(server, row, world) + !publish_add_row(server, &blocking, world);
 	free(name);
 	return left_out;
 }
 
 /* Requests that are commands, some also as messages on a topic. Returns the number of rows that are left out. */
-static uint32_t add_services(struct troupe_server *server, uint32_t world)
+static uint32_t publish_add_services(struct troupe_server *server, uint32_t world)
 {
 	uint32_t count, left_out = 0;
 	const struct command_service *services = services_list(&count);
 	for (uint32_t i = 0; i < count; i++) {
 		char *name = mem_printf("/world/*/%s", services[i].name);
 		struct topic_row row = ASKED(name, service_sent_type(&services[i])->name, "gz.msgs.Boolean", NULL);
-		row.client = services[i].admit ? NULL : not_for_clients;
-		left_out += add_service(server, &row, world);
-		row.client = not_for_clients;
+		row.client = services[i].admit ? NULL : publish_not_for_clients;
+		left_out += publish_add_service(server, &row, world);
+		row.client = publish_not_for_clients;
 		row.kind = TOPIC_TAKEN;
 		row.reply = NULL;
 		if (services[i].is_topic)
-			left_out += !add_row(server, &row, world);
+			left_out += !publish_add_row(server, &row, world);
 		free(name);
 	}
 	return left_out;
 }
 
-static void warn_of_name(struct troupe_server *server, uint32_t world, uint32_t left_out)
+static void publish_warn_of_name(struct troupe_server *server, uint32_t world, uint32_t left_out)
 {
 	struct troupe_error line;
 	(void)fail(&line, TROUPE_EWORLD,
@@ -468,11 +473,12 @@ static void warn_of_name(struct troupe_server *server, uint32_t world, uint32_t 
 void publish_add_rows(struct troupe_server *server)
 {
 	for (uint32_t w = 0; w < server->world_count; w++) {
-		uint32_t left_out = add_services(server, w);
-		for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-			left_out += rows[i].kind == TOPIC_SERVICE ? add_service(server, &rows[i], w)
-								  : !add_row(server, &rows[i], w);
+		uint32_t left_out = publish_add_services(server, w);
+		for (size_t i = 0; i < ARRAY_LEN(publish_rows); i++)
+			left_out += publish_rows[i].kind == TOPIC_SERVICE
+					    ? publish_add_service(server, &publish_rows[i], w)
+					    : !publish_add_row(server, &publish_rows[i], w);
 		if (left_out)
-			warn_of_name(server, w, left_out);
+			publish_warn_of_name(server, w, left_out);
 	}
 }

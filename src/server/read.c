@@ -7,7 +7,7 @@
 #include "server/view.h"
 
 /* The velocity of a frame at `at` that is fixed to the body. */
-static struct troupe_twist twist_at(const struct body_state *body, struct vec3 at)
+static struct troupe_twist server_read_twist_at(const struct body_state *body, struct vec3 at)
 {
 	struct vec3 linear = vec3_add(body->v, vec3_cross(body->w, vec3_sub(at, body->p)));
 	return (struct troupe_twist){linear, body->w};
@@ -43,8 +43,8 @@ void read_model(
 		.loaded = world->primary.plan.loading.active[model],
 		.asleep = primary_sleeps(&world->primary, model)};
 	if (m->body_count)
-		ret_state->twist =
-			twist_at(state_body(world->shared.state, m->body_first + m->frame_body, false), pose.p);
+		ret_state->twist = server_read_twist_at(
+			state_body(world->shared.state, m->body_first + m->frame_body, false), pose.p);
 }
 
 void read_link(const struct server_world *world, uint32_t link, struct troupe_link_state *ret_state)
@@ -53,7 +53,7 @@ void read_link(const struct server_world *world, uint32_t link, struct troupe_li
 	struct pose pose = state_link_pose(world->shared.state, link, false);
 	*ret_state = (struct troupe_link_state){.pose = pose_flat(pose)};
 	if (body != SCENE_NONE)
-		ret_state->twist = twist_at(state_body(world->shared.state, body, false), pose.p);
+		ret_state->twist = server_read_twist_at(state_body(world->shared.state, body, false), pose.p);
 }
 
 void read_joint(const struct server_world *world, uint32_t joint, struct troupe_joint_state *ret_state)
@@ -69,7 +69,7 @@ void read_joint(const struct server_world *world, uint32_t joint, struct troupe_
 
 _Static_assert((int)SENSOR_KIND_COLUMNS_MAX == TROUPE_READING_NUMBERS, "as many numbers inside as outside");
 
-static struct troupe_reading reading_of(const struct sensor *sensor)
+static struct troupe_reading server_read_reading_of(const struct sensor *sensor)
 {
 	struct troupe_reading reading = {.given = false};
 	const struct sensor_last *last = sensor ? sensor->last : NULL;
@@ -86,7 +86,7 @@ static struct troupe_reading reading_of(const struct sensor *sensor)
 
 struct troupe_reading read_sensor(const struct server_world *world, troupe_sensor sensor)
 {
-	return reading_of(sensors_find(world->shared.sensors, sensor.at - 1, sensor.index));
+	return server_read_reading_of(sensors_find(world->shared.sensors, sensor.at - 1, sensor.index));
 }
 
 _Static_assert(
@@ -108,12 +108,12 @@ uint32_t read_contacts(
 
 /* --- handles ------------------------------------------------------------------------------------------------------ */
 
-static struct server_world *world_at(const struct troupe_server *server, uint32_t world)
+static struct server_world *server_read_world_at(const struct troupe_server *server, uint32_t world)
 {
 	return world < server->world_count ? &server->worlds[world] : NULL;
 }
 
-static bool is_born(const struct scene *scene, uint32_t model, uint32_t born)
+static bool server_read_is_born(const struct scene *scene, uint32_t model, uint32_t born)
 {
 	const struct scene_model *m = &scene->models[model];
 	return m->id && (uint32_t)m->id == born && !m->absent;
@@ -121,9 +121,9 @@ static bool is_born(const struct scene *scene, uint32_t model, uint32_t born)
 
 uint32_t read_find_model(const struct troupe_server *server, troupe_model model, struct server_world **ret_world)
 {
-	struct server_world *world = *ret_world = world_at(server, model.world);
+	struct server_world *world = *ret_world = server_read_world_at(server, model.world);
 	if (world && model.at && model.at <= world->scene->model_count &&
-		is_born(world->scene, model.at - 1, model.born))
+		server_read_is_born(world->scene, model.at - 1, model.born))
 		return model.at - 1;
 	*ret_world = NULL;
 	return SCENE_NONE;
@@ -131,10 +131,10 @@ uint32_t read_find_model(const struct troupe_server *server, troupe_model model,
 
 uint32_t read_find_link(const struct troupe_server *server, troupe_link link, struct server_world **ret_world)
 {
-	struct server_world *world = *ret_world = world_at(server, link.world);
+	struct server_world *world = *ret_world = server_read_world_at(server, link.world);
 	if (world && link.at && link.at <= world->scene->link_count &&
 		world->scene->links[link.at - 1].model < world->scene->model_count &&
-		is_born(world->scene, world->scene->links[link.at - 1].model, link.born))
+		server_read_is_born(world->scene, world->scene->links[link.at - 1].model, link.born))
 		return link.at - 1;
 	*ret_world = NULL;
 	return SCENE_NONE;
@@ -142,10 +142,10 @@ uint32_t read_find_link(const struct troupe_server *server, troupe_link link, st
 
 uint32_t read_find_joint(const struct troupe_server *server, troupe_joint joint, struct server_world **ret_world)
 {
-	struct server_world *world = *ret_world = world_at(server, joint.world);
+	struct server_world *world = *ret_world = server_read_world_at(server, joint.world);
 	if (world && joint.at && joint.at <= world->scene->joint_count &&
 		world->scene->joints[joint.at - 1].model < world->scene->model_count &&
-		is_born(world->scene, world->scene->joints[joint.at - 1].model, joint.born))
+		server_read_is_born(world->scene, world->scene->joints[joint.at - 1].model, joint.born))
 		return joint.at - 1;
 	*ret_world = NULL;
 	return SCENE_NONE;
@@ -165,7 +165,7 @@ struct sensor *read_find_sensor(
 
 troupe_model troupe_find_model(const struct troupe_server *server, uint32_t world, const char *name)
 {
-	const struct server_world *w = world_at(server, world);
+	const struct server_world *w = server_read_world_at(server, world);
 	uint32_t model = w ? scene_find_model(w->scene, name) : SCENE_NONE;
 	return model == SCENE_NONE ? (troupe_model){0} : view_model_handle(w->scene, world, model);
 }
@@ -188,7 +188,7 @@ troupe_joint troupe_find_joint(const struct troupe_server *server, troupe_model 
 
 troupe_joint troupe_find_world_joint(const struct troupe_server *server, uint32_t world, const char *name)
 {
-	const struct server_world *w = world_at(server, world);
+	const struct server_world *w = server_read_world_at(server, world);
 	for (uint32_t i = 0; w && i < w->scene->world_joints.count; i++) {
 		uint32_t joint = w->scene->world_joints.at[i];
 		if (!strcmp(w->scene->joints[joint].name, name) &&
@@ -269,7 +269,7 @@ bool troupe_get_joint(const struct troupe_server *server, troupe_joint joint, st
 bool troupe_get_sensor(const struct troupe_server *server, troupe_sensor sensor, struct troupe_reading *ret_reading)
 {
 	struct server_world *world;
-	struct troupe_reading reading = reading_of(read_find_sensor(server, sensor, &world));
+	struct troupe_reading reading = server_read_reading_of(read_find_sensor(server, sensor, &world));
 	if (reading.given)
 		*ret_reading = reading;
 	return reading.given;
@@ -277,10 +277,10 @@ bool troupe_get_sensor(const struct troupe_server *server, troupe_sensor sensor,
 
 /* --- many at once ------------------------------------------------------------------------------------------------- */
 
-static const struct troupe_pose no_pose = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-static const struct troupe_twist no_twist = {{NAN, NAN, NAN}, {NAN, NAN, NAN}};
+static const struct troupe_pose server_read_no_pose = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+static const struct troupe_twist server_read_no_twist = {{NAN, NAN, NAN}, {NAN, NAN, NAN}};
 
-static void give(uint32_t i, const struct troupe_pose *pose, const struct troupe_twist *twist,
+static void server_read_give(uint32_t i, const struct troupe_pose *pose, const struct troupe_twist *twist,
 	struct troupe_pose *ret_poses, struct troupe_twist *ret_twists)
 {
 	if (ret_poses)
@@ -294,9 +294,9 @@ uint32_t troupe_get_models(const struct troupe_server *server, const troupe_mode
 {
 	uint32_t found = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		struct troupe_model_state state = {.pose = no_pose, .twist = no_twist};
+		struct troupe_model_state state = {.pose = server_read_no_pose, .twist = server_read_no_twist};
 		found += troupe_get_model(server, models[i], &state);
-		give(i, &state.pose, &state.twist, ret_poses, ret_twists);
+		server_read_give(i, &state.pose, &state.twist, ret_poses, ret_twists);
 	}
 	return found;
 }
@@ -306,9 +306,9 @@ uint32_t troupe_get_links(const struct troupe_server *server, const troupe_link 
 {
 	uint32_t found = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		struct troupe_link_state state = {.pose = no_pose, .twist = no_twist};
+		struct troupe_link_state state = {.pose = server_read_no_pose, .twist = server_read_no_twist};
 		found += troupe_get_link(server, links[i], &state);
-		give(i, &state.pose, &state.twist, ret_poses, ret_twists);
+		server_read_give(i, &state.pose, &state.twist, ret_poses, ret_twists);
 	}
 	return found;
 }

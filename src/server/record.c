@@ -14,16 +14,16 @@
 #include <string.h>
 
 enum {
-	STATE_SHARE = 4,        /* bytes of other chunks for each byte of a RECORD_STATE */
-	BUFFER_BYTES = 1 << 20, /* written out before the next hash when larger than this */
+	STATE_SHARE = 4,               /* bytes of other chunks for each byte of a RECORD_STATE */
+	RECORD_BUFFER_BYTES = 1 << 20, /* written out before the next hash when larger than this */
 };
 
-struct seen { /* a model as it was last written */
+struct record_seen { /* a model as it was last written */
 	uint64_t id, hash;
 };
 
 struct seen_world {
-	VEC(struct seen) models; /* by place */
+	VEC(struct record_seen) models; /* by place */
 };
 
 struct recorder {
@@ -59,7 +59,7 @@ static void record_put_chunk(struct record_writer *writer, enum record_kind kind
 }
 
 /* Writes the resource paths: the names of files depend on them. */
-static void pack_paths(const struct troupe_server *server, struct text *out)
+static void record_pack_paths(const struct troupe_server *server, struct text *out)
 {
 	const char *const *given = server->def.resource_paths;
 	uint64_t count = 0;
@@ -83,7 +83,7 @@ void record_put_start(struct record_writer *writer, struct troupe_server *server
 	text_add_bytes(&writer->out, record_magic, RECORD_MAGIC_BYTES);
 	pack_u64(&writer->out, RECORD_VERSION);
 	writer->body.count = 0;
-	pack_paths(server, &writer->body);
+	record_pack_paths(server, &writer->body);
 	server_pack(server, &writer->body);
 	record_put_chunk(writer, RECORD_START);
 }
@@ -128,7 +128,7 @@ void record_put_command(struct record_writer *writer, struct server_world *world
 	record_put_chunk(writer, RECORD_COMMAND);
 }
 
-static void pack_world_head(struct text *out, const struct server_world *world)
+static void record_pack_world_head(struct text *out, const struct server_world *world)
 {
 	const struct state *state = world->shared.state;
 	pack_u64(out, world->primary.lockstep.number);
@@ -159,7 +159,7 @@ void record_put_commit(struct record_writer *writer, struct troupe_server *serve
 	pack_u64(&writer->body, step);
 	pack_u64(&writer->body, troupe_server_hash(server));
 	for (uint32_t i = 0; i < server->world_count; i++) {
-		pack_world_head(&writer->body, &server->worlds[i]);
+		record_pack_world_head(&writer->body, &server->worlds[i]);
 		pack_u64(&writer->body, 0);
 	}
 	record_put_chunk(writer, RECORD_HASH);
@@ -175,12 +175,12 @@ void record_writer_fini(struct record_writer *writer)
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
-static bool open_to_write(const struct recorder *recorder)
+static bool record_open_to_write(const struct recorder *recorder)
 {
 	return recorder && !recorder->ended;
 }
 
-static void give_up(struct troupe_server *server, const char *why)
+static void record_give_up(struct troupe_server *server, const char *why)
 {
 	struct recorder *recorder = server->recorder;
 	struct troupe_error text;
@@ -191,20 +191,20 @@ static void give_up(struct troupe_server *server, const char *why)
 	server_warn(server, text.text);
 }
 
-static void give_up_writing(struct troupe_server *server, int code)
+static void record_give_up_writing(struct troupe_server *server, int code)
 {
 	struct troupe_error text;
 	(void)fail(&text, TROUPE_EIO, "%s: cannot write: %s", server->def.record_path, outfile_why(code));
-	give_up(server, text.text);
+	record_give_up(server, text.text);
 }
 
-static void flush(struct troupe_server *server)
+static void record_flush(struct troupe_server *server)
 {
 	struct recorder *recorder = server->recorder;
 	int code = outfile_write(&recorder->file, recorder->to.out.at, recorder->to.out.count);
 	recorder->to.out.count = 0;
 	if (code)
-		give_up_writing(server, code);
+		record_give_up_writing(server, code);
 }
 
 /* Call it when a chunk was put. */
@@ -212,11 +212,11 @@ static void record_count_bytes(struct troupe_server *server, size_t bytes)
 {
 	struct recorder *recorder = server->recorder;
 	recorder->since += bytes;
-	if (recorder->to.out.count > BUFFER_BYTES)
-		flush(server);
+	if (recorder->to.out.count > RECORD_BUFFER_BYTES)
+		record_flush(server);
 }
 
-static void add_chunk(struct troupe_server *server, enum record_kind kind)
+static void record_add_chunk(struct troupe_server *server, enum record_kind kind)
 {
 	struct recorder *recorder = server->recorder;
 	record_put_chunk(&recorder->to, kind);
@@ -225,7 +225,8 @@ static void add_chunk(struct troupe_server *server, enum record_kind kind)
 
 /* --- states ------------------------------------------------------------------------------------------------------- */
 
-static void pack_model(struct text *out, const struct server_world *world, uint32_t place, struct seen now)
+static void record_pack_model(
+	struct text *out, const struct server_world *world, uint32_t place, struct record_seen now)
 {
 	const struct state *state = world->shared.state;
 	uint32_t count = now.id ? state_count_all(state, place) : 0;
@@ -238,26 +239,26 @@ static void pack_model(struct text *out, const struct server_world *world, uint3
 }
 
 /* Writes what primary_hash() has just hashed. */
-static void pack_world(struct text *out, const struct server_world *world, struct seen_world *seen)
+static void record_pack_world(struct text *out, const struct server_world *world, struct seen_world *seen)
 {
 	const struct scene *scene = world->scene;
 	const struct state *state = world->shared.state;
-	pack_world_head(out, world);
+	record_pack_world_head(out, world);
 	uint32_t more = scene->model_count - MIN(seen->models.count, scene->model_count);
 	(void)vec_append(&seen->models, more);
 	for (uint32_t m = 0; m < seen->models.count; m++) {
-		struct seen now = {0, 0}, *before = &seen->models.at[m];
+		struct record_seen now = {0, 0}, *before = &seen->models.at[m];
 		if (m < scene->model_count && !scene->models[m].absent && state->models[m].words)
-			now = (struct seen){scene->models[m].id, state->models[m].hash};
+			now = (struct record_seen){scene->models[m].id, state->models[m].hash};
 		if (now.id == before->id && now.hash == before->hash)
 			continue;
-		pack_model(out, world, m, now);
+		record_pack_model(out, world, m, now);
 		*before = now;
 	}
 	pack_u64(out, 0);
 }
 
-static void add_hash(struct troupe_server *server, uint64_t step, enum record_kind kind)
+static void record_add_hash(struct troupe_server *server, uint64_t step, enum record_kind kind)
 {
 	struct recorder *recorder = server->recorder;
 	recorder->to.body.count = 0;
@@ -266,26 +267,26 @@ static void add_hash(struct troupe_server *server, uint64_t step, enum record_ki
 	for (uint32_t i = 0; kind == RECORD_FAILED && i < server->world_count; i++)
 		pack_u64(&recorder->to.body, primary_has_begun(&server->worlds[i].primary));
 	for (uint32_t i = 0; i < server->world_count; i++)
-		pack_world(&recorder->to.body, &server->worlds[i], &recorder->worlds[i]);
-	add_chunk(server, kind);
-	if (open_to_write(recorder))
-		flush(server);
-	if (open_to_write(recorder))
+		record_pack_world(&recorder->to.body, &server->worlds[i], &recorder->worlds[i]);
+	record_add_chunk(server, kind);
+	if (record_open_to_write(recorder))
+		record_flush(server);
+	if (record_open_to_write(recorder))
 		recorder->step = step;
 }
 
-static void add_state(struct troupe_server *server, uint64_t step)
+static void record_add_state(struct troupe_server *server, uint64_t step)
 {
 	struct recorder *recorder = server->recorder;
 	recorder->to.body.count = 0;
 	pack_u64(&recorder->to.body, step);
 	server_pack(server, &recorder->to.body);
 	recorder->state_bytes = recorder->to.body.count;
-	add_chunk(server, RECORD_STATE);
+	record_add_chunk(server, RECORD_STATE);
 	recorder->since = 0;
 }
 
-static uint64_t steps_of(const struct troupe_server *server)
+static uint64_t record_steps_of(const struct troupe_server *server)
 {
 	uint64_t steps = 0;
 	for (uint32_t i = 0; i < server->world_count; i++)
@@ -293,7 +294,7 @@ static uint64_t steps_of(const struct troupe_server *server)
 	return steps;
 }
 
-static bool has_failed(const struct troupe_server *server)
+static bool record_any_has_failed(const struct troupe_server *server)
 {
 	for (uint32_t i = 0; i < server->world_count; i++)
 		if (server->worlds[i].primary.status)
@@ -306,35 +307,36 @@ void record_begin(struct troupe_server *server)
 	struct recorder *recorder = server->recorder;
 	struct outfile_options options = server_options(server);
 	struct troupe_error why;
-	if (!open_to_write(recorder) || recorder->begun)
+	if (!record_open_to_write(recorder) || recorder->begun)
 		return;
 	recorder->begun = true;
-	recorder->step = steps_of(server);
+	recorder->step = record_steps_of(server);
 	if (outfile_open(&recorder->file, server->def.record_path, &options, &why)) {
-		give_up(server, why.text);
+		record_give_up(server, why.text);
 		return;
 	}
 	record_put_start(&recorder->to, server);
 	recorder->state_bytes = recorder->to.body.count;
 	record_count_bytes(server, 0);
 	recorder->since = 0;
-	if (open_to_write(recorder))
-		add_hash(server, recorder->step, RECORD_HASH);
+	if (record_open_to_write(recorder))
+		record_add_hash(server, recorder->step, RECORD_HASH);
 }
 
 void record_merged(struct troupe_server *server, uint64_t steps)
 {
 	struct recorder *recorder = server->recorder;
-	if (!open_to_write(recorder) || steps == recorder->step || steps % recorder->every != 0 || has_failed(server))
+	if (!record_open_to_write(recorder) || steps == recorder->step || steps % recorder->every != 0 ||
+		record_any_has_failed(server))
 		return;
-	add_hash(server, steps, RECORD_HASH);
-	if (open_to_write(recorder) && recorder->since / STATE_SHARE >= recorder->state_bytes)
-		add_state(server, steps);
+	record_add_hash(server, steps, RECORD_HASH);
+	if (record_open_to_write(recorder) && recorder->since / STATE_SHARE >= recorder->state_bytes)
+		record_add_state(server, steps);
 }
 
 /* --- commands ----------------------------------------------------------------------------------------------------- */
 
-static void add_files(struct server_world *world, const struct command *command)
+static void record_add_files(struct server_world *world, const struct command *command)
 {
 	struct recorder *recorder = world->server->recorder;
 	size_t before = recorder->to.out.count;
@@ -344,19 +346,19 @@ static void add_files(struct server_world *world, const struct command *command)
 
 void record_made(struct server_world *world, const struct command *command)
 {
-	if (open_to_write(world->server->recorder) && command->prepared)
-		add_files(world, command);
+	if (record_open_to_write(world->server->recorder) && command->prepared)
+		record_add_files(world, command);
 }
 
 void record_taken(struct server_world *world, uint64_t step, const struct command *command, troupe_status status)
 {
 	struct recorder *recorder = world->server->recorder;
-	if (!open_to_write(recorder))
+	if (!record_open_to_write(recorder))
 		return;
 	bool failed = record_has_failed(command, status);
 	if (!failed)
 		record_made(world, command);
-	if (!open_to_write(recorder))
+	if (!record_open_to_write(recorder))
 		return;
 	record_put_command(&recorder->to, world, step, command, failed);
 	record_count_bytes(world->server, RECORD_CHUNK_BYTES + recorder->to.body.count);
@@ -379,22 +381,22 @@ troupe_status record_create(struct troupe_server *server, struct troupe_error *e
 	return TROUPE_OK;
 }
 
-static void end(struct troupe_server *server)
+static void record_end(struct troupe_server *server)
 {
 	struct recorder *recorder = server->recorder;
-	uint64_t steps = steps_of(server);
-	bool failed = has_failed(server);
+	uint64_t steps = record_steps_of(server);
+	bool failed = record_any_has_failed(server);
 	record_begin(server); /* also for a run without steps */
-	if (open_to_write(recorder) && (failed || steps != recorder->step))
-		add_hash(server, steps, failed ? RECORD_FAILED : RECORD_HASH);
-	if (!open_to_write(recorder))
+	if (record_open_to_write(recorder) && (failed || steps != recorder->step))
+		record_add_hash(server, steps, failed ? RECORD_FAILED : RECORD_HASH);
+	if (!record_open_to_write(recorder))
 		return;
 	recorder->to.body.count = 0;
 	pack_u64(&recorder->to.body, steps);
 	pack_u64(&recorder->to.body, failed);
-	add_chunk(server, RECORD_END);
-	if (open_to_write(recorder))
-		flush(server);
+	record_add_chunk(server, RECORD_END);
+	if (record_open_to_write(recorder))
+		record_flush(server);
 	int code = outfile_close(&recorder->file);
 	recorder->ended = true;
 	if (code)
@@ -406,8 +408,8 @@ troupe_status troupe_server_end_recording(struct troupe_server *server, struct t
 {
 	struct recorder *recorder = server->recorder;
 	struct troupe_error why;
-	if (open_to_write(recorder))
-		end(server);
+	if (record_open_to_write(recorder))
+		record_end(server);
 	troupe_status status = costs_end(server, &why);
 	if (recorder && recorder->why.status)
 		why = recorder->why;

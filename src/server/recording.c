@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool take(struct recording *recording, char *bytes, size_t count)
+static bool recording_take(struct recording *recording, char *bytes, size_t count)
 {
 	if (count > recording->left)
 		return false;
@@ -25,11 +25,11 @@ static bool take(struct recording *recording, char *bytes, size_t count)
 	return true;
 }
 
-static troupe_status check_head(struct recording *recording, struct troupe_error *error)
+static troupe_status recording_check_head(struct recording *recording, struct troupe_error *error)
 {
 	char head[RECORD_HEAD_BYTES];
 	size_t count = MIN(recording->left, (uint64_t)sizeof head);
-	bool read = take(recording, head, count);
+	bool read = recording_take(recording, head, count);
 	/* a file that is empty, or cut off in its head, has no first chunk */
 	if (read && count < sizeof head && !memcmp(head, record_magic, MIN(count, (size_t)RECORD_MAGIC_BYTES)))
 		return TROUPE_OK;
@@ -58,11 +58,11 @@ troupe_status recording_open(struct recording *recording, const char *path, stru
 	if (!S_ISREG(info.st_mode))
 		return fail(error, TROUPE_EIO, "%s: not a plain file: expected a recording", path);
 	recording->size = recording->left = (uint64_t)info.st_size;
-	return check_head(recording, error);
+	return recording_check_head(recording, error);
 }
 
 /* The result when bytes are missing: a read error, or the end of the file. */
-static enum recording_read missing(const struct recording *recording)
+static enum recording_read recording_missing(const struct recording *recording)
 {
 	return recording->code ? RECORDING_FAILED : RECORDING_CUT;
 }
@@ -70,8 +70,8 @@ static enum recording_read missing(const struct recording *recording)
 enum recording_read recording_next(struct recording *recording, uint64_t *ret_kind, struct unpack *ret_body)
 {
 	char head[RECORD_CHUNK_BYTES];
-	if (!take(recording, head, sizeof head))
-		return missing(recording);
+	if (!recording_take(recording, head, sizeof head))
+		return recording_missing(recording);
 	struct unpack in = {head, head + sizeof head, false};
 	uint64_t kind = unpack_u64(&in), count = unpack_u64(&in), checksum = unpack_u64(&in);
 	if (count > RECORD_CHUNK_BYTES_MAX)
@@ -82,8 +82,8 @@ enum recording_read recording_next(struct recording *recording, uint64_t *ret_ki
 		recording->room = count + count / 2 + 64;
 		recording->bytes = mem_realloc(recording->bytes, recording->room);
 	}
-	if (!take(recording, recording->bytes, count))
-		return missing(recording);
+	if (!recording_take(recording, recording->bytes, count))
+		return recording_missing(recording);
 	if (record_checksum(kind, recording->index++, recording->bytes, count) != checksum)
 		return RECORDING_DAMAGED;
 	*ret_kind = kind;

@@ -13,7 +13,7 @@
 /* --- beginning ---------------------------------------------------------------------------------------------------- */
 
 /* A command for which the step before the state was an empty one was recorded before the state: it is kept. */
-static void drop_pending(struct server_world *world)
+static void server_replay_drop_pending(struct server_world *world)
 {
 	struct command command, kept = {0};
 	struct schedule *schedule = &world->primary.schedule;
@@ -29,7 +29,7 @@ static void drop_pending(struct server_world *world)
 	atomic_store(&schedule->may_create, true);
 }
 
-static void add_list(struct replay *replay, char *list)
+static void server_replay_add_list(struct replay *replay, char *list)
 {
 	vec_push(&replay->lists, list);
 	for (char *rest = NULL, *path = strtok_r(list, ":", &rest); path; path = strtok_r(NULL, ":", &rest))
@@ -37,18 +37,18 @@ static void add_list(struct replay *replay, char *list)
 }
 
 /* The recorded resource paths, followed by those of the caller. */
-static void take_paths(struct replay *replay, const char *const *more, struct unpack *in)
+static void server_replay_take_paths(struct replay *replay, const char *const *more, struct unpack *in)
 {
 	uint32_t count = unpack_count(in, RECORD_PATHS_MAX);
 	for (uint32_t i = 0; i < count && !in->bad; i++)
-		add_list(replay, unpack_string(in));
+		server_replay_add_list(replay, unpack_string(in));
 	for (; more && *more; more++)
 		vec_push(&replay->paths, *more);
 	vec_push(&replay->paths, NULL);
 }
 
 /* Makes the server from the state of which `in` is the rest. */
-static troupe_status begin(
+static troupe_status server_replay_begin(
 	struct replay *replay, const struct troupe_server_def *from, struct unpack *in, struct troupe_error *error)
 {
 	struct troupe_server_def def = *from;
@@ -71,7 +71,7 @@ static troupe_status begin(
 	replay->begun = mem_alloc(replay->server->world_count * sizeof *replay->begun);
 	for (uint32_t i = 0; i < replay->server->world_count; i++) {
 		preparer_close(replay->server->worlds[i].primary.schedule.preparer);
-		drop_pending(&replay->server->worlds[i]);
+		server_replay_drop_pending(&replay->server->worlds[i]);
 		replay->server->worlds[i].primary.options.unpaced = true;
 		replay->server->worlds[i].primary.options.replays = true;
 	}
@@ -81,7 +81,7 @@ static troupe_status begin(
 
 /* --- commands ----------------------------------------------------------------------------------------------------- */
 
-static troupe_status give(
+static troupe_status server_replay_give(
 	struct server_world *world, uint64_t step, uint32_t flags, struct unpack *in, struct troupe_error *error)
 {
 	struct command command;
@@ -97,7 +97,7 @@ static troupe_status give(
 	return TROUPE_OK;
 }
 
-static troupe_status take_command(struct replay *replay, struct unpack *in, struct troupe_error *error)
+static troupe_status server_replay_take_command(struct replay *replay, struct unpack *in, struct troupe_error *error)
 {
 	uint64_t step = unpack_u64(in);
 	uint32_t world = unpack_count(in, replay->server->world_count - 1);
@@ -106,7 +106,7 @@ static troupe_status take_command(struct replay *replay, struct unpack *in, stru
 	if (in->bad)
 		return TROUPE_OK;
 	struct unpack again = *in;
-	troupe_status status = give(&replay->server->worlds[world], step, flags, in, &why);
+	troupe_status status = server_replay_give(&replay->server->worlds[world], step, flags, in, &why);
 	if (!status)
 		return TROUPE_OK;
 	char *topic = unpack_string(&again);
@@ -120,7 +120,7 @@ static troupe_status take_command(struct replay *replay, struct unpack *in, stru
 
 /* Whether the steps in the hash are valid. A world may not run beyond the step of the hash: otherwise a damaged
  * recording could run for ever, with any limit. */
-static bool fits(const struct replay *replay, uint64_t step)
+static bool server_replay_fits(const struct replay *replay, uint64_t step)
 {
 	for (uint32_t i = 0; i < replay->server->world_count; i++)
 		if (replay->worlds[i].steps < replay->server->worlds[i].primary.lockstep.number ||
@@ -129,7 +129,7 @@ static bool fits(const struct replay *replay, uint64_t step)
 	return true;
 }
 
-static troupe_status run_to(struct replay *replay, uint64_t step, struct troupe_error *error)
+static troupe_status server_replay_run_to(struct replay *replay, uint64_t step, struct troupe_error *error)
 {
 	uint64_t steps[SDF_WORLDS_MAX];
 	for (uint32_t i = 0; i < replay->server->world_count; i++)
@@ -137,7 +137,7 @@ static troupe_status run_to(struct replay *replay, uint64_t step, struct troupe_
 	return server_run_to(replay->server, steps, error);
 }
 
-static void tell_difference(struct replay *replay)
+static void server_replay_tell_difference(struct replay *replay)
 {
 	struct text text = {0};
 	bool named = false;
@@ -155,7 +155,7 @@ static void tell_difference(struct replay *replay)
 	text_fini(&text);
 }
 
-static void read_hash(struct replay *replay, bool failed, struct unpack *in)
+static void server_replay_read_hash(struct replay *replay, bool failed, struct unpack *in)
 {
 	struct replay_hash *next = &replay->next;
 	next->step = unpack_u64(in);
@@ -165,12 +165,12 @@ static void read_hash(struct replay *replay, bool failed, struct unpack *in)
 		replay->begun[i] = unpack_count(in, 1);
 	for (uint32_t i = 0; i < replay->server->world_count; i++)
 		record_world_update(&replay->worlds[i], in);
-	in->bad |= !fits(replay, next->step);
+	in->bad |= !server_replay_fits(replay, next->step);
 	next->waits = !in->bad;
 }
 
 /* The state in which the run failed has the effects of the commands of the step that failed. */
-static void replay_begin_last(struct replay *replay)
+static void server_replay_begin_last(struct replay *replay)
 {
 	for (uint32_t i = 0; i < replay->server->world_count; i++)
 		if (replay->begun[i])
@@ -178,7 +178,7 @@ static void replay_begin_last(struct replay *replay)
 }
 
 /* A player shows the last state as it was before the step that failed. */
-static void compare(struct replay *replay)
+static void server_replay_compare(struct replay *replay)
 {
 	struct troupe_replay *result = &replay->result;
 	const struct replay_hash *next = &replay->next;
@@ -186,7 +186,7 @@ static void compare(struct replay *replay)
 	if (next->failed && replay->server->shown)
 		return;
 	if (next->failed)
-		replay_begin_last(replay);
+		server_replay_begin_last(replay);
 	uint64_t found = troupe_server_hash(replay->server);
 	result->step = next->step;
 	result->hashes++;
@@ -196,7 +196,7 @@ static void compare(struct replay *replay)
 		result->same = next->step;
 		return;
 	}
-	tell_difference(replay);
+	server_replay_tell_difference(replay);
 	result->end = TROUPE_REPLAY_DIFFERS;
 	replay->done = true;
 }
@@ -208,15 +208,15 @@ uint64_t replay_step(const struct replay *replay)
 
 troupe_status replay_reach(struct replay *replay, uint64_t step, struct troupe_error *error)
 {
-	troupe_status status = run_to(replay, step, error);
+	troupe_status status = server_replay_run_to(replay, step, error);
 	if (!status && replay->next.waits && step >= replay->next.step && !troupe_server_was_stopped(replay->server))
-		compare(replay);
+		server_replay_compare(replay);
 	return status;
 }
 
 /* Commands that wait may be prepared at the same time, from the same files. A file that has changed since is not for
  * them: so they are prepared first. */
-static void take_files(struct replay *replay, struct unpack *in)
+static void server_replay_take_files(struct replay *replay, struct unpack *in)
 {
 	struct files files = {0};
 	files_unpack(&files, in);
@@ -234,17 +234,18 @@ static void take_files(struct replay *replay, struct unpack *in)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static troupe_status take_chunk(struct replay *replay, uint64_t kind, struct unpack *in, struct troupe_error *error)
+static troupe_status server_replay_take_chunk(
+	struct replay *replay, uint64_t kind, struct unpack *in, struct troupe_error *error)
 {
 	switch (kind) {
 	case RECORD_FILES:
-		take_files(replay, in);
+		server_replay_take_files(replay, in);
 		return TROUPE_OK;
 	case RECORD_COMMAND:
-		return take_command(replay, in, error);
+		return server_replay_take_command(replay, in, error);
 	case RECORD_HASH:
 	case RECORD_FAILED:
-		read_hash(replay, kind == RECORD_FAILED, in);
+		server_replay_read_hash(replay, kind == RECORD_FAILED, in);
 		return TROUPE_OK;
 	case RECORD_STATE:
 		return TROUPE_OK;
@@ -265,7 +266,8 @@ static troupe_status take_chunk(struct replay *replay, uint64_t kind, struct unp
 	}
 }
 
-static troupe_status stop_short(struct replay *replay, enum recording_read read, struct troupe_error *error)
+static troupe_status server_replay_stop_short(
+	struct replay *replay, enum recording_read read, struct troupe_error *error)
 {
 	const struct recording *recording = &replay->recording;
 	if (read == RECORDING_FAILED)
@@ -283,16 +285,18 @@ troupe_status replay_read(struct replay *replay, struct troupe_error *error)
 		struct unpack in;
 		enum recording_read read = recording_next(&replay->recording, &kind, &in);
 		if (read == RECORDING_CHUNK)
-			status = take_chunk(replay, kind, &in, error);
+			status = server_replay_take_chunk(replay, kind, &in, error);
 		if (!status && (read != RECORDING_CHUNK || in.bad))
-			status = stop_short(replay, read == RECORDING_CHUNK ? RECORDING_DAMAGED : read, error);
+			status = server_replay_stop_short(
+				replay, read == RECORDING_CHUNK ? RECORDING_DAMAGED : read, error);
 	}
 	return status;
 }
 
 /* Reads the chunks before `end`, of which the server has the effects already: files that later commands may name, and
  * the models as they were recorded. */
-static troupe_status catch_up(struct replay *replay, const struct recording_mark *end, struct troupe_error *error)
+static troupe_status server_replay_catch_up(
+	struct replay *replay, const struct recording_mark *end, struct troupe_error *error)
 {
 	while (replay->recording.index < end->index) {
 		uint64_t kind;
@@ -301,37 +305,37 @@ static troupe_status catch_up(struct replay *replay, const struct recording_mark
 			return fail(
 				error, TROUPE_EIO, "%s: it has changed while it was played", replay->recording.path);
 		if (kind == RECORD_FILES)
-			take_files(replay, &in);
+			server_replay_take_files(replay, &in);
 		else if (kind == RECORD_HASH)
-			read_hash(replay, false, &in);
+			server_replay_read_hash(replay, false, &in);
 		replay->next.waits = false;
 	}
 	return TROUPE_OK;
 }
 
 /* The state after the chunk `state`; NULL: the one in which the recording begins, which is open. */
-static troupe_status begin_at(struct replay *replay, const struct troupe_server_def *def,
+static troupe_status server_replay_begin_at(struct replay *replay, const struct troupe_server_def *def,
 	const struct recording_mark *state, struct unpack *start, struct troupe_error *error)
 {
 	uint64_t kind;
 	struct unpack in;
-	take_paths(replay, def->resource_paths, start);
+	server_replay_take_paths(replay, def->resource_paths, start);
 	if (start->bad)
 		return fail(error, TROUPE_EWORLD, "%s: damaged: its resource paths", def->resume_path);
 	if (!state)
-		return begin(replay, def, start, error);
+		return server_replay_begin(replay, def, start, error);
 	struct recording_mark first = recording_mark(&replay->recording);
 	if (recording_go(&replay->recording, state) ||
 		recording_next(&replay->recording, &kind, &in) != RECORDING_CHUNK || kind != RECORD_STATE)
 		return fail(error, TROUPE_EIO, "%s: it has changed while it was played", def->resume_path);
 	(void)unpack_u64(&in);
-	troupe_status status = begin(replay, def, &in, error);
+	troupe_status status = server_replay_begin(replay, def, &in, error);
 	if (!status && recording_go(&replay->recording, &first))
 		status = fail(error, TROUPE_EIO, "%s: cannot read", def->resume_path);
-	return status ? status : catch_up(replay, state, error);
+	return status ? status : server_replay_catch_up(replay, state, error);
 }
 
-static troupe_status replay_open(struct replay *replay, const struct troupe_server_def *def,
+static troupe_status server_replay_open(struct replay *replay, const struct troupe_server_def *def,
 	const struct recording_mark *state, struct troupe_error *error)
 {
 	uint64_t kind;
@@ -341,9 +345,9 @@ static troupe_status replay_open(struct replay *replay, const struct troupe_serv
 				       : fail(error, TROUPE_EINVAL, "no recording: expected a path in resume_path");
 	enum recording_read read = status ? RECORDING_FAILED : recording_next(&replay->recording, &kind, &in);
 	if (!status && (read != RECORDING_CHUNK || kind != RECORD_START))
-		status = stop_short(replay, read == RECORDING_CHUNK ? RECORDING_DAMAGED : read, error);
+		status = server_replay_stop_short(replay, read == RECORDING_CHUNK ? RECORDING_DAMAGED : read, error);
 	else if (!status)
-		status = begin_at(replay, def, state, &in, error);
+		status = server_replay_begin_at(replay, def, state, &in, error);
 	if (!replay->has_network)
 		server_refuse(def);
 	return status;
@@ -353,7 +357,7 @@ troupe_status replay_begin(struct replay *replay, const struct troupe_server_def
 	const struct recording_mark *state, struct troupe_error *error)
 {
 	*replay = (struct replay){0};
-	return replay_open(replay, def, state, error);
+	return server_replay_open(replay, def, state, error);
 }
 
 void replay_fini(struct replay *replay)
@@ -372,7 +376,7 @@ void replay_fini(struct replay *replay)
 	*replay = (struct replay){0};
 }
 
-static troupe_status replay_all(struct replay *replay, uint64_t until, struct troupe_error *error)
+static troupe_status server_replay_all(struct replay *replay, uint64_t until, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
 	while (!status && !replay->done) {
@@ -394,7 +398,7 @@ static troupe_status replay_all(struct replay *replay, uint64_t until, struct tr
 
 /* --- for a standby ------------------------------------------------------------------------------------------------ */
 
-static troupe_status replay_pack_waiting(struct replay *replay, struct text *out, struct troupe_error *error)
+static troupe_status server_replay_pack_waiting(struct replay *replay, struct text *out, struct troupe_error *error)
 {
 	struct troupe_server *server = replay->server;
 	struct unpack in = {replay->waiting.at, replay->waiting.at + replay->waiting.count, false};
@@ -416,9 +420,9 @@ static troupe_status replay_pack_waiting(struct replay *replay, struct text *out
 	return status;
 }
 
-static troupe_status replay_to_end(struct replay *replay, uint64_t *ret_step, struct troupe_error *error)
+static troupe_status server_replay_to_end(struct replay *replay, uint64_t *ret_step, struct troupe_error *error)
 {
-	troupe_status status = replay_all(replay, 0, error);
+	troupe_status status = server_replay_all(replay, 0, error);
 	const struct troupe_replay *result = &replay->result;
 	if (status)
 		return status;
@@ -435,11 +439,11 @@ troupe_status replay_follow(
 	const struct troupe_server_def *def, struct text *out, uint64_t *ret_step, struct troupe_error *error)
 {
 	struct replay replay = {.follows = true};
-	troupe_status status = replay_open(&replay, def, NULL, error);
+	troupe_status status = server_replay_open(&replay, def, NULL, error);
 	if (!status)
-		status = replay_to_end(&replay, ret_step, error);
+		status = server_replay_to_end(&replay, ret_step, error);
 	if (!status)
-		status = replay_pack_waiting(&replay, out, error);
+		status = server_replay_pack_waiting(&replay, out, error);
 	replay_fini(&replay);
 	return status;
 }
@@ -453,7 +457,7 @@ troupe_status troupe_replay_run(const struct troupe_server_def *def, uint64_t un
 	if (told)
 		def->on_server(def->ctx, replay.server, true);
 	if (!status)
-		status = replay_all(&replay, until, error);
+		status = server_replay_all(&replay, until, error);
 	if (told)
 		def->on_server(def->ctx, replay.server, false);
 	if (!status)

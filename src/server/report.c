@@ -15,14 +15,14 @@ struct whole_report {
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
 
-static uint64_t peak_memory_bytes(void)
+static uint64_t server_report_peak_memory_bytes(void)
 {
 	struct rusage usage;
 	return getrusage(RUSAGE_SELF, &usage) ? 0 : (uint64_t)usage.ru_maxrss * 1024;
 }
 
 /* The names of a secondary's levels, or of its models that can move. */
-static const char *const *names_of(
+static const char *const *server_report_names_of(
 	const struct server_world *world, uint32_t secondary, bool levels, struct arena *arena, uint32_t *ret_count)
 {
 	const struct plan *plan = &world->primary.plan;
@@ -37,8 +37,8 @@ static const char *const *names_of(
 	return names;
 }
 
-static void fill_secondary(const struct server_world *world, uint32_t index, uint64_t critical_ns, struct arena *arena,
-	struct troupe_report_secondary *to)
+static void server_report_fill_secondary(const struct server_world *world, uint32_t index, uint64_t critical_ns,
+	struct arena *arena, struct troupe_report_secondary *to)
 {
 	const struct secondary_stats *stats = &world->primary.stats[index];
 	const struct troupe_server *server = world->server;
@@ -61,23 +61,24 @@ static void fill_secondary(const struct server_world *world, uint32_t index, uin
 		.by_ode_asked = physics.left[PHYSICS_LEFT_ASKED],
 		.by_ode_large = physics.left[PHYSICS_LEFT_LARGE],
 		.by_ode_unsolved = physics.left[PHYSICS_LEFT_UNSOLVED]};
-	to->levels = names_of(world, index + 1, true, arena, &to->level_count);
-	to->performers = names_of(world, index + 1, false, arena, &to->performer_count);
+	to->levels = server_report_names_of(world, index + 1, true, arena, &to->level_count);
+	to->performers = server_report_names_of(world, index + 1, false, arena, &to->performer_count);
 }
 
-static void fill_secondaries(const struct server_world *world, struct arena *arena, struct troupe_report_world *to)
+static void server_report_fill_secondaries(
+	const struct server_world *world, struct arena *arena, struct troupe_report_world *to)
 {
 	struct troupe_report_secondary *all = arena_array(arena, struct troupe_report_secondary, world->secondaries);
 	uint64_t critical_ns = 0;
 	for (uint32_t i = 0; i < world->secondaries; i++)
 		critical_ns += world->primary.stats[i].critical_ns;
 	for (uint32_t i = 0; i < world->secondaries; i++)
-		fill_secondary(world, i, critical_ns, arena, &all[i]);
+		server_report_fill_secondary(world, i, critical_ns, arena, &all[i]);
 	to->secondary_count = world->secondaries;
 	to->secondaries = all;
 }
 
-static void fill_tuning(const struct server_world *world, struct troupe_report_tuning *to)
+static void server_report_fill_tuning(const struct server_world *world, struct troupe_report_tuning *to)
 {
 	const struct tune *tune = world->server->crew ? crew_tune(world->server->crew) : NULL;
 	if (!tune)
@@ -92,7 +93,7 @@ static void fill_tuning(const struct server_world *world, struct troupe_report_t
 		.together_step_s = tune->together_ns * 1e-9};
 }
 
-static void fill_parts(struct server_world *world, struct arena *arena, struct troupe_report_world *to)
+static void server_report_fill_parts(struct server_world *world, struct arena *arena, struct troupe_report_world *to)
 {
 	const struct troupe_scene *view = world_view(world);
 	struct troupe_model_state *models = arena_array(arena, struct troupe_model_state, view->mobile_count);
@@ -110,7 +111,8 @@ static void fill_parts(struct server_world *world, struct arena *arena, struct t
 	to->joints = joints;
 }
 
-static void fill_totals(const struct server_world *world, struct arena *arena, struct troupe_report_world *to)
+static void server_report_fill_totals(
+	const struct server_world *world, struct arena *arena, struct troupe_report_world *to)
 {
 	const struct primary *primary = &world->primary;
 	double wall_s = (double)(primary->end_ns - primary->begin_ns) * 1e-9;
@@ -147,14 +149,15 @@ static void fill_totals(const struct server_world *world, struct arena *arena, s
 		.readings_digest = primary->reading_digest};
 }
 
-static struct transport_counts bytes_of(const struct troupe_server *server)
+static struct transport_counts server_report_bytes_of(const struct troupe_server *server)
 {
 	return server->crew ? crew_counts(server->crew) : (struct transport_counts){0, 0};
 }
 
-static void report_fill_network(struct troupe_server *server, struct arena *arena, struct troupe_report_network *to)
+static void server_report_fill_network(
+	struct troupe_server *server, struct arena *arena, struct troupe_report_network *to)
 {
-	network_report(server->network, bytes_of(server), to);
+	network_report(server->network, server_report_bytes_of(server), to);
 	struct troupe_report_member *changes = arena_array(arena, struct troupe_report_member, to->change_count);
 	for (uint32_t i = 0; i < to->change_count; i++) {
 		changes[i] = to->changes[i];
@@ -170,17 +173,17 @@ struct troupe_report *troupe_server_report(struct troupe_server *server)
 	struct troupe_report_world *worlds =
 		arena_array(&report->arena, struct troupe_report_world, server->world_count);
 	for (uint32_t i = 0; i < server->world_count; i++) {
-		fill_totals(&server->worlds[i], &report->arena, &worlds[i]);
-		fill_parts(&server->worlds[i], &report->arena, &worlds[i]);
-		fill_tuning(&server->worlds[i], &worlds[i].tuning);
+		server_report_fill_totals(&server->worlds[i], &report->arena, &worlds[i]);
+		server_report_fill_parts(&server->worlds[i], &report->arena, &worlds[i]);
+		server_report_fill_tuning(&server->worlds[i], &worlds[i].tuning);
 		if (server->network)
-			report_fill_network(server, &report->arena, &worlds[i].network);
-		fill_secondaries(&server->worlds[i], &report->arena, &worlds[i]);
+			server_report_fill_network(server, &report->arena, &worlds[i].network);
+		server_report_fill_secondaries(&server->worlds[i], &report->arena, &worlds[i]);
 	}
 	report->shown = (struct troupe_report){.steps = first->lockstep.number,
 		.wall_s = (double)(first->end_ns - first->begin_ns) * 1e-9,
 		.hash = troupe_server_hash(server),
-		.peak_memory_bytes = peak_memory_bytes(),
+		.peak_memory_bytes = server_report_peak_memory_bytes(),
 		.observed = server->def.observe,
 		.world_count = server->world_count,
 		.worlds = worlds};
@@ -200,7 +203,7 @@ void troupe_report_free(struct troupe_report *shown)
 
 /* --- JSON --------------------------------------------------------------------------------------------------------- */
 
-static void add_totals(
+static void server_report_add_totals(
 	const struct troupe_report *report, const struct troupe_report_world *world, struct json_out *out)
 {
 	json_out_string(out, "world", world->name);
@@ -225,7 +228,7 @@ static void add_totals(
 	json_out_uint(out, "peak_memory_bytes", report->peak_memory_bytes);
 }
 
-static void add_odometry(const struct troupe_odometry *odometry, struct json_out *out)
+static void server_report_add_odometry(const struct troupe_odometry *odometry, struct json_out *out)
 {
 	json_out_object(out, "odometry");
 	json_out_double(out, "x", odometry->x);
@@ -242,8 +245,8 @@ static void add_odometry(const struct troupe_odometry *odometry, struct json_out
 	json_out_end(out);
 }
 
-static void add_joint(const struct troupe_scene_joint *joint, const struct troupe_joint_state *state, bool efforts,
-	struct json_out *out)
+static void server_report_add_joint(const struct troupe_scene_joint *joint, const struct troupe_joint_state *state,
+	bool efforts, struct json_out *out)
 {
 	json_out_object(out, NULL);
 	json_out_string(out, "name", joint->name);
@@ -255,7 +258,7 @@ static void add_joint(const struct troupe_scene_joint *joint, const struct troup
 }
 
 /* Only of a model with a joint that moves. */
-static void add_joints(
+static void server_report_add_joints(
 	const struct troupe_report_world *world, const struct troupe_scene_model *m, bool efforts, struct json_out *out)
 {
 	bool begun = false;
@@ -265,13 +268,14 @@ static void add_joints(
 		if (!begun)
 			json_out_array(out, "joints");
 		begun = true;
-		add_joint(&world->scene->joints[j], &world->joints[j], efforts, out);
+		server_report_add_joint(&world->scene->joints[j], &world->joints[j], efforts, out);
 	}
 	if (begun)
 		json_out_end(out);
 }
 
-static void add_model(const struct troupe_report_world *world, uint32_t model, bool efforts, struct json_out *out)
+static void server_report_add_model(
+	const struct troupe_report_world *world, uint32_t model, bool efforts, struct json_out *out)
 {
 	const struct troupe_scene_model *m = &world->scene->models[model];
 	const struct troupe_model_state *state = &world->models[model];
@@ -286,12 +290,12 @@ static void add_model(const struct troupe_report_world *world, uint32_t model, b
 	json_out_bool(out, "asleep", state->asleep);
 	json_out_uint(out, "id", m->id);
 	if (world->odometry[model].given)
-		add_odometry(&world->odometry[model], out);
-	add_joints(world, m, efforts, out);
+		server_report_add_odometry(&world->odometry[model], out);
+	server_report_add_joints(world, m, efforts, out);
 	json_out_end(out);
 }
 
-static void add_models(const struct troupe_report_world *world, bool efforts, struct json_out *out)
+static void server_report_add_models(const struct troupe_report_world *world, bool efforts, struct json_out *out)
 {
 	bool begun = false;
 	json_out_array(out, "models");
@@ -301,12 +305,12 @@ static void add_models(const struct troupe_report_world *world, bool efforts, st
 		if (!begun)
 			json_out_lines(out);
 		begun = true;
-		add_model(world, m, efforts, out);
+		server_report_add_model(world, m, efforts, out);
 	}
 	json_out_end(out);
 }
 
-static void add_secondary(const struct troupe_report_secondary *secondary, struct json_out *out)
+static void server_report_add_secondary(const struct troupe_report_secondary *secondary, struct json_out *out)
 {
 	json_out_object(out, NULL);
 	json_out_uint(out, "secondary", secondary->number);
@@ -337,7 +341,7 @@ const char *troupe_member_change_name(enum troupe_member_change change)
 	return (size_t)change < ARRAY_LEN(names) ? names[change] : "?";
 }
 
-static void report_add_change(const struct troupe_report_member *change, struct json_out *out)
+static void server_report_add_change(const struct troupe_report_member *change, struct json_out *out)
 {
 	json_out_object(out, NULL);
 	json_out_string(out, "change", troupe_member_change_name(change->change));
@@ -348,7 +352,7 @@ static void report_add_change(const struct troupe_report_member *change, struct 
 	json_out_end(out);
 }
 
-static void add_network(const struct troupe_report_network *network, struct json_out *out)
+static void server_report_add_network(const struct troupe_report_network *network, struct json_out *out)
 {
 	double bytes = (double)network->step_bytes + (double)network->ack_bytes;
 	json_out_object(out, "network");
@@ -363,12 +367,12 @@ static void add_network(const struct troupe_report_network *network, struct json
 	json_out_uint(out, "term", network->term);
 	json_out_array(out, "changes");
 	for (uint32_t i = 0; i < network->change_count; i++)
-		report_add_change(&network->changes[i], out);
+		server_report_add_change(&network->changes[i], out);
 	json_out_end(out);
 	json_out_end(out);
 }
 
-static void report_add_windows(const struct troupe_report_world *world, struct json_out *out)
+static void server_report_add_windows(const struct troupe_report_world *world, struct json_out *out)
 {
 	json_out_object(out, "windows");
 	json_out_uint(out, "count", world->windows);
@@ -377,7 +381,7 @@ static void report_add_windows(const struct troupe_report_world *world, struct j
 	json_out_end(out);
 }
 
-static void report_add_tuning(const struct troupe_report_tuning *tuning, struct json_out *out)
+static void server_report_add_tuning(const struct troupe_report_tuning *tuning, struct json_out *out)
 {
 	json_out_object(out, "tuning");
 	json_out_uint(out, "working", tuning->working);
@@ -387,28 +391,29 @@ static void report_add_tuning(const struct troupe_report_tuning *tuning, struct 
 	json_out_end(out);
 }
 
-static void add_world(const struct troupe_report *report, const struct troupe_report_world *world, struct text *text)
+static void server_report_add_world(
+	const struct troupe_report *report, const struct troupe_report_world *world, struct text *text)
 {
 	struct json_out out = {.text = text, .spaced = true};
 	json_out_object(&out, NULL);
 	json_out_lines(&out);
-	add_totals(report, world, &out);
-	add_models(world, report->observed & TROUPE_OBSERVE_EFFORTS, &out);
-	report_add_windows(world, &out);
+	server_report_add_totals(report, world, &out);
+	server_report_add_models(world, report->observed & TROUPE_OBSERVE_EFFORTS, &out);
+	server_report_add_windows(world, &out);
 	if (world->network.given)
-		add_network(&world->network, &out);
+		server_report_add_network(&world->network, &out);
 	if (world->tuning.given)
-		report_add_tuning(&world->tuning, &out);
+		server_report_add_tuning(&world->tuning, &out);
 	json_out_array(&out, "secondaries");
 	json_out_lines(&out);
 	for (uint32_t i = 0; i < world->secondary_count; i++)
-		add_secondary(&world->secondaries[i], &out);
+		server_report_add_secondary(&world->secondaries[i], &out);
 	json_out_end(&out);
 	json_out_end(&out);
 }
 
 /* Each world as it would be alone, and so without more blanks before its lines. */
-static void report_add_worlds(const struct troupe_report *report, struct text *text)
+static void server_report_add_worlds(const struct troupe_report *report, struct text *text)
 {
 	struct json_out out = {.text = text, .spaced = true};
 	json_out_object(&out, NULL);
@@ -419,7 +424,7 @@ static void report_add_worlds(const struct troupe_report *report, struct text *t
 	json_out_array(&out, "worlds");
 	for (uint32_t i = 0; i < report->world_count; i++) {
 		text_add(text, i ? ",\n" : "\n");
-		add_world(report, &report->worlds[i], text);
+		server_report_add_world(report, &report->worlds[i], text);
 	}
 	text_add(text, "\n  ");
 	json_out_end(&out);
@@ -430,9 +435,9 @@ char *troupe_report_json(const struct troupe_report *report)
 {
 	struct text text = {0};
 	if (report->world_count == 1)
-		add_world(report, &report->worlds[0], &text);
+		server_report_add_world(report, &report->worlds[0], &text);
 	else
-		report_add_worlds(report, &text);
+		server_report_add_worlds(report, &text);
 	text_add(&text, "\n");
 	return text.at;
 }

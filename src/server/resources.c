@@ -23,7 +23,7 @@ struct folders {
 };
 
 /* The folder of the world, those in which files are searched for, and those of troupe's own worlds. Ends with NULL. */
-static void find_folders(const struct troupe_server_def *def, bool worlds, struct folders *folders)
+static void resources_find_folders(const struct troupe_server_def *def, bool worlds, struct folders *folders)
 {
 	const struct sdf_options options = {.resource_paths = def->resource_paths, .use_environment = true};
 	const char *slash = strrchr(def->world_path, '/');
@@ -41,7 +41,7 @@ static void find_folders(const struct troupe_server_def *def, bool worlds, struc
 	vec_push(&folders->all, NULL);
 }
 
-static void encode(const struct sdf_catalog *catalog, struct text *out)
+static void resources_encode(const struct sdf_catalog *catalog, struct text *out)
 {
 	struct arena arena = {0};
 	Troupe__Msgs__Resources message = TROUPE__MSGS__RESOURCES__INIT;
@@ -57,14 +57,14 @@ static void encode(const struct sdf_catalog *catalog, struct text *out)
 	(void)encode_end(&message.base, &arena, out);
 }
 
-static troupe_status find_resources(const struct troupe_server_def *def, const Troupe__Msgs__FindResources *asked,
+static troupe_status resources_find(const struct troupe_server_def *def, const Troupe__Msgs__FindResources *asked,
 	struct text *out, struct troupe_error *error)
 {
 	struct folders folders = {0};
 	struct sdf_catalog catalog;
 	if (asked->n_source > SOURCES_MAX)
 		return fail(error, TROUPE_ELIMIT, "%zu sources: expected at most %d", asked->n_source, SOURCES_MAX);
-	find_folders(def, asked->worlds, &folders);
+	resources_find_folders(def, asked->worlds, &folders);
 	struct sdf_catalog_request request = {.folders = folders.all.at,
 		.sources = (const char *const *)asked->source,
 		.source_count = (uint32_t)asked->n_source,
@@ -72,7 +72,7 @@ static troupe_status find_resources(const struct troupe_server_def *def, const T
 		.worlds = asked->worlds};
 	troupe_status status = sdf_catalog_read(&request, &catalog, error);
 	if (!status) {
-		encode(&catalog, out);
+		resources_encode(&catalog, out);
 		sdf_catalog_fini(&catalog);
 	}
 	vec_free(&folders.all);
@@ -80,7 +80,7 @@ static troupe_status find_resources(const struct troupe_server_def *def, const T
 	return status;
 }
 
-static troupe_status answer_resources(const struct frame *frame, const struct topic_row *row, const void *request,
+static troupe_status resources_answer(const struct frame *frame, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
 	ProtobufCMessage *asked;
@@ -89,9 +89,9 @@ static troupe_status answer_resources(const struct frame *frame, const struct to
 		&troupe__msgs__find_resources__descriptor, request, count, &message_limits_usual, &asked, error);
 	if (status)
 		return status;
-	status = find_resources(&frame->server->def, (const void *)asked, out, error);
+	status = resources_find(&frame->server->def, (const void *)asked, out, error);
 	message_free(asked);
 	return status;
 }
 
-const struct query_ops ask_resources = {.answer = answer_resources, .is_slow = true};
+const struct query_ops ask_resources = {.answer = resources_answer, .is_slow = true};

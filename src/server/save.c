@@ -25,7 +25,7 @@
 enum { VERSION = 16 };
 #define FILE_BYTES_MAX ((size_t)4 << 30)
 
-static const char magic[16] = "troupe state\n";
+static const char save_magic[16] = "troupe state\n";
 
 static bool save_lists(const char *const *folders, const char *name)
 {
@@ -37,7 +37,7 @@ static bool save_lists(const char *const *folders, const char *name)
 
 /* The search folders, because the names of files depend on them. In a resumed run the folders of the saved state are
  * among the first. */
-static void list_folders(const struct troupe_server_def *def, struct origin *origin)
+static void save_list_folders(const struct troupe_server_def *def, struct origin *origin)
 {
 	const struct sdf_options environment = {.use_environment = true};
 	struct arena arena = {0};
@@ -49,7 +49,7 @@ static void list_folders(const struct troupe_server_def *def, struct origin *ori
 	arena_fini(&arena);
 }
 
-static void pack_origin(const struct troupe_server *server, const struct files *named, struct text *out)
+static void save_pack_origin(const struct troupe_server *server, const struct files *named, struct text *out)
 {
 	struct origin origin = {.seed = server->def.seed,
 		.ignore_levels = server->def.ignore_levels,
@@ -57,7 +57,7 @@ static void pack_origin(const struct troupe_server *server, const struct files *
 		.by_ode = server->def.by_ode,
 		.sense_all = server->def.sense_all,
 		.path = mem_strdup(server->def.world_path)};
-	list_folders(&server->def, &origin);
+	save_list_folders(&server->def, &origin);
 	plugins_list_marks(server->plugins, &origin.plugins);
 	origin.files = server->files; /* lent */
 	origin_pack(&origin, named, out);
@@ -67,12 +67,12 @@ static void pack_origin(const struct troupe_server *server, const struct files *
 
 /* The fingerprint is part of the version string, so that versions with and without a fingerprint can read each
  * other's files. */
-static const char fingerprint_mark[] = " fingerprint ";
+static const char save_fingerprint_mark[] = " fingerprint ";
 
-static void pack_saver(struct text *out)
+static void save_pack_saver(struct text *out)
 {
 	struct text saver = {0};
-	text_add(&saver, "%s%s%016" PRIx64, troupe_version(), fingerprint_mark, troupe_fingerprint());
+	text_add(&saver, "%s%s%016" PRIx64, troupe_version(), save_fingerprint_mark, troupe_fingerprint());
 	pack_string(out, saver.at);
 	text_fini(&saver);
 }
@@ -85,11 +85,11 @@ void server_pack(struct troupe_server *server, struct text *out)
 void server_pack_with(struct troupe_server *server, struct schedule *waiting, struct text *out)
 {
 	struct text body = {0}, world = {0};
-	pack_saver(&body);
+	save_pack_saver(&body);
 	struct files named = {.before = &server->files}; /* named by waiting commands */
 	for (uint32_t i = 0; i < server->world_count; i++)
 		schedule_collect(waiting ? &waiting[i] : &server->worlds[i].primary.schedule, &named);
-	pack_origin(server, &named, &body);
+	save_pack_origin(server, &named, &body);
 	files_fini(&named);
 	pack_u64(&body, server->world_count);
 	for (uint32_t i = 0; i < server->world_count; i++) {
@@ -110,7 +110,7 @@ void server_pack_with(struct troupe_server *server, struct schedule *waiting, st
 
 void server_pack_replica(struct troupe_server *server, struct text *out)
 {
-	pack_origin(server, &(struct files){0}, out);
+	save_pack_origin(server, &(struct files){0}, out);
 	replica_pack(&server->worlds[0].primary, out);
 }
 
@@ -118,7 +118,7 @@ void server_seal(char *state, size_t count)
 {
 	struct text head = {0};
 	assert(count >= SAVE_HEAD_BYTES);
-	text_add_bytes(&head, magic, sizeof magic);
+	text_add_bytes(&head, save_magic, sizeof save_magic);
 	pack_u64(&head, VERSION);
 	pack_u64(&head, hash_bytes(VERSION, state + SAVE_HEAD_BYTES, count - SAVE_HEAD_BYTES));
 	assert(head.count == SAVE_HEAD_BYTES);
@@ -128,7 +128,7 @@ void server_seal(char *state, size_t count)
 
 bool server_is_state(const char *bytes, size_t count)
 {
-	return count >= sizeof magic && !memcmp(bytes, magic, sizeof magic);
+	return count >= sizeof save_magic && !memcmp(bytes, save_magic, sizeof save_magic);
 }
 
 troupe_status troupe_server_save(struct troupe_server *server, const char *path, struct troupe_error *error)
@@ -154,9 +154,9 @@ troupe_status troupe_server_pack(
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-static troupe_status check_head(const char *path, const char *bytes, size_t count, struct troupe_error *error)
+static troupe_status save_check_head(const char *path, const char *bytes, size_t count, struct troupe_error *error)
 {
-	struct unpack head = {bytes + sizeof magic, bytes + SAVE_HEAD_BYTES, false};
+	struct unpack head = {bytes + sizeof save_magic, bytes + SAVE_HEAD_BYTES, false};
 	if (count < SAVE_HEAD_BYTES || !server_is_state(bytes, count))
 		return fail(error, TROUPE_EWORLD, "%s: not a state saved by troupe%s", path,
 			count >= RECORD_MAGIC_BYTES && !memcmp(bytes, record_magic, RECORD_MAGIC_BYTES)
@@ -172,7 +172,7 @@ static troupe_status check_head(const char *path, const char *bytes, size_t coun
 }
 
 /* Folders that are given now come before the saved ones. ODE, and no sleep, may be asked for from here on. */
-static void take_origin(struct troupe_server *server, struct origin *origin)
+static void save_take_origin(struct troupe_server *server, struct origin *origin)
 {
 	struct troupe_server_def *def = &server->def;
 	def->seed = origin->seed;
@@ -194,17 +194,17 @@ static void take_origin(struct troupe_server *server, struct origin *origin)
 }
 
 /* If the fingerprint differs, later bits may differ; the state itself is as it was saved. */
-static void unpack_saver(struct troupe_server *server, struct unpack *in)
+static void save_unpack_saver(struct troupe_server *server, struct unpack *in)
 {
 	char *saver = unpack_string(in), here[17];
-	const char *mark = strstr(saver, fingerprint_mark);
+	const char *mark = strstr(saver, save_fingerprint_mark);
 	(void)snprintf(here, sizeof here, "%016" PRIx64, troupe_fingerprint());
-	if (mark && strcmp(mark + strlen(fingerprint_mark), here) != 0) {
+	if (mark && strcmp(mark + strlen(save_fingerprint_mark), here) != 0) {
 		struct troupe_error line; /* the file may contain any bytes */
 		(void)fail(&line, TROUPE_EWORLD,
 			"%s: made under the floating-point fingerprint %.20s, and this machine has %s: bits may differ "
 			"from here on",
-			server->def.resume_path, mark + strlen(fingerprint_mark), here);
+			server->def.resume_path, mark + strlen(save_fingerprint_mark), here);
 		server_warn(server, line.text);
 	}
 	free(saver);
@@ -212,7 +212,7 @@ static void unpack_saver(struct troupe_server *server, struct unpack *in)
 
 /* --- for a world that runs ---------------------------------------------------------------------------------------- */
 
-static const struct files_entry *find_file(const struct files *files, const char *path)
+static const struct files_entry *save_find_file(const struct files *files, const char *path)
 {
 	for (uint32_t i = 0; i < files->all.count; i++)
 		if (!strcmp(files->all.at[i].path, path))
@@ -220,7 +220,7 @@ static const struct files_entry *find_file(const struct files *files, const char
 	return NULL;
 }
 
-static size_t folder_length(const char *path)
+static size_t save_folder_length(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash ? (size_t)(slash + 1 - path) : 0;
@@ -228,27 +228,27 @@ static size_t folder_length(const char *path)
 
 /* The part of the path below the folder of the world; "./" is the folder of a world without one. NULL: it is elsewhere.
  */
-static const char *below(const char *world, const char *path)
+static const char *save_below(const char *world, const char *path)
 {
-	size_t folder = folder_length(world);
+	size_t folder = save_folder_length(world);
 	if (!folder)
 		return *path == '/' ? NULL : path + (strncmp(path, "./", 2) ? 0 : 2);
 	return strncmp(path, world, folder) ? NULL : path + folder;
 }
 
 /* The same file of this run, in which the world may have been found under another name of its folder. */
-static const struct files_entry *find_here(const struct troupe_server *server, const char *world, const char *path)
+static const struct files_entry *save_find_here(const struct troupe_server *server, const char *world, const char *path)
 {
-	const char *part = below(world, path);
+	const char *part = save_below(world, path);
 	for (uint32_t i = 0; part && i < server->files.all.count; i++) {
-		const char *here = below(server->def.world_path, server->files.all.at[i].path);
+		const char *here = save_below(server->def.world_path, server->files.all.at[i].path);
 		if (here && !strcmp(here, part))
 			return &server->files.all.at[i];
 	}
-	return find_file(&server->files, path);
+	return save_find_file(&server->files, path);
 }
 
-static bool same_bytes(const struct files_entry *a, const struct files_entry *b)
+static bool save_same_bytes(const struct files_entry *a, const struct files_entry *b)
 {
 	if (a->absent != b->absent)
 		return false;
@@ -256,17 +256,17 @@ static bool same_bytes(const struct files_entry *a, const struct files_entry *b)
 }
 
 /* The world must be the same, to the byte, and must be simulated in the same way. */
-static troupe_status check_origin(
+static troupe_status save_check_origin(
 	const struct troupe_server *server, const struct origin *origin, const char *path, struct troupe_error *error)
 {
 	const struct troupe_server_def *def = &server->def;
-	const char *name = origin->path + folder_length(origin->path);
-	if (strcmp(name, def->world_path + folder_length(def->world_path)) != 0)
+	const char *name = origin->path + save_folder_length(origin->path);
+	if (strcmp(name, def->world_path + save_folder_length(def->world_path)) != 0)
 		return fail(error, TROUPE_EWORLD, "%s: a state of the world in %.150s: expected one of %.150s", path,
 			origin->path, def->world_path);
 	for (uint32_t i = 0; i < origin->files.all.count; i++) {
 		const struct files_entry *file = &origin->files.all.at[i],
-					 *here = find_here(server, origin->path, file->path);
+					 *here = save_find_here(server, origin->path, file->path);
 		if (!here && file->absent) /* a command that waited looked for it in vain, and does not look again */
 			continue;
 		if (!here)
@@ -274,7 +274,7 @@ static troupe_status check_origin(
 				"%s: it has the file %.150s for commands that waited: expected a state without such "
 				"commands (troupe run --resume takes it)",
 				path, file->path);
-		if (!same_bytes(file, here))
+		if (!save_same_bytes(file, here))
 			return fail(error, TROUPE_EWORLD, "%s: a state of another world: %.150s has changed since",
 				path, file->path);
 	}
@@ -296,22 +296,22 @@ static troupe_status check_origin(
 	return TROUPE_OK;
 }
 
-static troupe_status check_saver(const char *path, struct unpack *in, struct troupe_error *error)
+static troupe_status save_check_saver(const char *path, struct unpack *in, struct troupe_error *error)
 {
 	char *saver = unpack_string(in), here[17];
-	const char *mark = strstr(saver, fingerprint_mark);
+	const char *mark = strstr(saver, save_fingerprint_mark);
 	(void)snprintf(here, sizeof here, "%016" PRIx64, troupe_fingerprint());
 	troupe_status status = TROUPE_OK;
-	if (mark && strcmp(mark + strlen(fingerprint_mark), here) != 0)
+	if (mark && strcmp(mark + strlen(save_fingerprint_mark), here) != 0)
 		status = fail(error, TROUPE_EWORLD,
 			"%s: made under the floating-point fingerprint %.20s: expected that of this run, %s", path,
-			mark + strlen(fingerprint_mark), here);
+			mark + strlen(save_fingerprint_mark), here);
 	free(saver);
 	return status;
 }
 
 /* The bytes of the world of this name; NULL: it is not there. */
-static const char *find_world(struct unpack *in, const char *world, size_t *ret_count)
+static const char *save_find_world(struct unpack *in, const char *world, size_t *ret_count)
 {
 	uint32_t count = unpack_count(in, SDF_WORLDS_MAX);
 	const char *found = NULL;
@@ -325,19 +325,19 @@ static const char *find_world(struct unpack *in, const char *world, size_t *ret_
 	return found;
 }
 
-static troupe_status read_world(const struct server_world *world, const char *path, struct unpack *in, char **ret_bytes,
-	size_t *ret_count, struct troupe_error *error)
+static troupe_status save_read_world(const struct server_world *world, const char *path, struct unpack *in,
+	char **ret_bytes, size_t *ret_count, struct troupe_error *error)
 {
 	struct origin origin = {0};
-	troupe_status status = check_saver(path, in, error);
+	troupe_status status = save_check_saver(path, in, error);
 	if (!status && !origin_unpack(&origin, in))
 		status = fail(error, TROUPE_EWORLD, "%s: damaged: its beginning", path);
 	if (!status)
-		status = check_origin(world->server, &origin, path, error);
+		status = save_check_origin(world->server, &origin, path, error);
 	origin_fini(&origin);
 	if (status)
 		return status;
-	const char *bytes = find_world(in, world->scene->name, ret_count);
+	const char *bytes = save_find_world(in, world->scene->name, ret_count);
 	if (!bytes)
 		return fail(error, TROUPE_EWORLD, "%s: damaged: it has no world '%.100s'", path, world->scene->name);
 	*ret_bytes = mem_alloc(*ret_count + 1);
@@ -350,12 +350,12 @@ troupe_status server_read_state(const struct server_world *world, const char *pa
 {
 	char *file = NULL;
 	size_t count = 0;
-	troupe_status status = infile_read_plain(path, magic, FILE_BYTES_MAX, &file, &count, error);
+	troupe_status status = infile_read_plain(path, save_magic, FILE_BYTES_MAX, &file, &count, error);
 	if (!status)
-		status = check_head(path, file, count, error);
+		status = save_check_head(path, file, count, error);
 	struct unpack in = {file + (status ? 0 : SAVE_HEAD_BYTES), file + count, false};
 	if (!status)
-		status = read_world(world, path, &in, ret_bytes, ret_count, error);
+		status = save_read_world(world, path, &in, ret_bytes, ret_count, error);
 	free(file);
 	return status;
 }
@@ -368,21 +368,22 @@ troupe_status server_open_save(struct troupe_server *server, struct troupe_error
 	size_t *count = &server->saved_count;
 	troupe_status status = TROUPE_OK;
 	if (!server->saved)
-		status = infile_read_of(path, magic, FILE_BYTES_MAX, &server->saved, count, error);
+		status = infile_read_of(path, save_magic, FILE_BYTES_MAX, &server->saved, count, error);
 	if (!status)
-		status = check_head(path, server->saved, *count, error);
+		status = save_check_head(path, server->saved, *count, error);
 	if (status)
 		return status;
 	struct unpack *in = &server->rest;
 	*in = (struct unpack){server->saved + SAVE_HEAD_BYTES, server->saved + *count, false};
-	unpack_saver(server, in);
+	save_unpack_saver(server, in);
 	struct origin origin = {0};
 	bool whole = origin_unpack(&origin, in);
-	take_origin(server, &origin);
+	save_take_origin(server, &origin);
 	return whole ? TROUPE_OK : fail(error, TROUPE_EWORLD, "%s: damaged: its beginning", path);
 }
 
-static troupe_status resume_worlds(struct troupe_server *server, broadcast_list *broadcasts, struct troupe_error *error)
+static troupe_status save_resume_worlds(
+	struct troupe_server *server, broadcast_list *broadcasts, struct troupe_error *error)
 {
 	struct unpack *in = &server->rest;
 	struct troupe_error why;
@@ -410,7 +411,7 @@ static troupe_status resume_worlds(struct troupe_server *server, broadcast_list 
 troupe_status server_resume(struct troupe_server *server, struct troupe_error *error)
 {
 	broadcast_list broadcasts = {0};
-	troupe_status status = resume_worlds(server, &broadcasts, error);
+	troupe_status status = save_resume_worlds(server, &broadcasts, error);
 	vec_free(&broadcasts);
 	if (status)
 		return status;

@@ -17,7 +17,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { GRACE_MS = 500, STOP_LOOK_MS = 20, SHARE_MODELS = 8, LEAVE_MS = 5000, REJOIN_S = 30, COME_AGAIN_S = 5 };
+enum {
+	GRACE_MS = 500,
+	STOP_LOOK_MS = 20,
+	SHARE_MODELS = 8,
+	SERVER_SECONDARY_LEAVE_MS = 5000,
+	REJOIN_S = 30,
+	COME_AGAIN_S = 5
+};
 
 struct troupe_secondary {
 	struct troupe_secondary_def def;
@@ -48,12 +55,12 @@ struct troupe_secondary {
 	struct transport *transport;
 };
 
-static const struct transport_ops *ops_of(const struct troupe_secondary *s)
+static const struct transport_ops *server_secondary_ops_of(const struct troupe_secondary *s)
 {
 	return s->backend->transport;
 }
 
-static void wake(const struct troupe_secondary *s)
+static void server_secondary_wake(const struct troupe_secondary *s)
 {
 	uint64_t one = 1;
 	(void)!write(s->woken, &one, sizeof one);
@@ -61,7 +68,7 @@ static void wake(const struct troupe_secondary *s)
 		s->backend->gather->joining_wake(s->joining);
 }
 
-static void wait_for_news(const struct troupe_secondary *s, int timeout_ms)
+static void server_secondary_wait_for_news(const struct troupe_secondary *s, int timeout_ms)
 {
 	struct pollfd fd = {.fd = s->woken, .events = POLLIN};
 	uint64_t count;
@@ -71,7 +78,7 @@ static void wait_for_news(const struct troupe_secondary *s, int timeout_ms)
 
 /* --- the other thread --------------------------------------------------------------------------------------------- */
 
-static troupe_status load(struct troupe_secondary *s, struct troupe_error *error)
+static troupe_status server_secondary_load(struct troupe_secondary *s, struct troupe_error *error)
 {
 	enum physics_break rule;
 	troupe_status status = server_break_rule(s->def.break_rule, &rule, error);
@@ -87,38 +94,38 @@ static troupe_status load(struct troupe_secondary *s, struct troupe_error *error
 	return s->threads > 1 ? secondary_hire(s->secondary, s->threads - 1, 0, error) : TROUPE_OK;
 }
 
-static void step(struct troupe_secondary *s)
+static void server_secondary_step(struct troupe_secondary *s)
 {
 	struct transport_message message;
-	while (ops_of(s)->wait(s->transport, s->number - 1, &message) == TROUPE_OK) {
+	while (server_secondary_ops_of(s)->wait(s->transport, s->number - 1, &message) == TROUPE_OK) {
 		struct ack *ack = secondary_step(s->secondary, message.payload);
 		struct physics_stats stats = secondary_physics_stats(s->secondary);
 		replica_stepped(s->replica, ack, &stats);
-		if (ops_of(s)->ack(s->transport, s->number - 1,
+		if (server_secondary_ops_of(s)->ack(s->transport, s->number - 1,
 			    (struct transport_message){.number = message.number, .payload = ack}))
 			break;
 	}
 }
 
-static void *work(void *arg)
+static void *server_secondary_work(void *arg)
 {
 	struct troupe_secondary *s = arg;
-	s->load_status = load(s, &s->load_error);
+	s->load_status = server_secondary_load(s, &s->load_error);
 	atomic_store(&s->loaded, true);
-	wake(s);
+	server_secondary_wake(s);
 	while (!eventcount_read(&s->go))
 		(void)eventcount_await(&s->go, 0, 0, 0);
 	if (s->transport)
-		step(s);
+		server_secondary_step(s);
 	secondary_destroy(s->secondary);
 	atomic_store(&s->finished, true);
-	wake(s);
+	server_secondary_wake(s);
 	return NULL;
 }
 
-static void start_loading(struct troupe_secondary *s)
+static void server_secondary_start_loading(struct troupe_secondary *s)
 {
-	int failed = pthread_create(&s->thread, NULL, work, s);
+	int failed = pthread_create(&s->thread, NULL, server_secondary_work, s);
 	s->has_thread = !failed;
 	mem_check_thread(failed);
 	if (!failed)
@@ -129,20 +136,21 @@ static void start_loading(struct troupe_secondary *s)
 
 /* --- what joining asks for ---------------------------------------------------------------------------------------- */
 
-static void on_note(void *ctx, const char *text)
+static void server_secondary_on_note(void *ctx, const char *text)
 {
 	struct troupe_secondary *s = ctx;
 	if (s->def.on_note)
 		s->def.on_note(s->def.ctx, text);
 }
 
-static bool is_stopped(void *ctx)
+static bool server_secondary_is_stopped(void *ctx)
 {
 	struct troupe_secondary *s = ctx;
 	return atomic_load(&s->stop);
 }
 
-static void on_welcome(void *ctx, const char *host, uint16_t port, const unsigned char ticket[HELLO_TICKET_BYTES])
+static void server_secondary_on_welcome(
+	void *ctx, const char *host, uint16_t port, const unsigned char ticket[HELLO_TICKET_BYTES])
 {
 	struct troupe_secondary *s = ctx;
 	for (int i = 0; i < HELLO_TICKET_BYTES; i++)
@@ -155,15 +163,16 @@ static void on_welcome(void *ctx, const char *host, uint16_t port, const unsigne
 		s->def.on_welcome(s->def.ctx, known ? address : NULL);
 }
 
-static void on_world(void *ctx, uint32_t number, char *bytes, size_t count)
+static void server_secondary_on_world(void *ctx, uint32_t number, char *bytes, size_t count)
 {
 	struct troupe_secondary *s = ctx;
 	s->number = number;
 	s->world = (struct text){.at = bytes, .count = count};
-	start_loading(s);
+	server_secondary_start_loading(s);
 }
 
-static troupe_status is_loaded(void *ctx, bool *ret_loaded, uint64_t *ret_hash, struct troupe_error *error)
+static troupe_status server_secondary_is_loaded(
+	void *ctx, bool *ret_loaded, uint64_t *ret_hash, struct troupe_error *error)
 {
 	struct troupe_secondary *s = ctx;
 	*ret_loaded = atomic_load(&s->loaded);
@@ -177,7 +186,7 @@ static troupe_status is_loaded(void *ctx, bool *ret_loaded, uint64_t *ret_hash, 
 
 /* --- the run ------------------------------------------------------------------------------------------------------ */
 
-static void encode_ack(void *ctx, uint32_t number, const void *payload, struct text *out)
+static void server_secondary_encode_ack(void *ctx, uint32_t number, const void *payload, struct text *out)
 {
 	struct troupe_secondary *s = ctx;
 	(void)number;
@@ -188,13 +197,13 @@ static void encode_ack(void *ctx, uint32_t number, const void *payload, struct t
 }
 
 /* Waking a helper takes tens of us: about as long as a few models of a step. */
-static uint32_t share_over(const struct troupe_secondary *s)
+static uint32_t server_secondary_share_over(const struct troupe_secondary *s)
 {
 	return s->threads > 1 ? SHARE_MODELS * s->threads : UINT32_MAX;
 }
 
 /* Also makes the replica follow the step, so that an error in the step is an error of the primary's message. */
-static troupe_status decode_step(void *ctx, uint32_t number, const char *bytes, size_t count,
+static troupe_status server_secondary_decode_step(void *ctx, uint32_t number, const char *bytes, size_t count,
 	struct transport_message *ret_step, struct troupe_error *error)
 {
 	struct troupe_secondary *s = ctx;
@@ -202,7 +211,7 @@ static troupe_status decode_step(void *ctx, uint32_t number, const char *bytes, 
 	s->step_began_ns = clock_thread_ns();
 	troupe_status status = wire_decode_step(number + 1, bytes, count, &s->message, error);
 	if (!status)
-		status = replica_follow(s->replica, &s->message, share_over(s), &step, error);
+		status = replica_follow(s->replica, &s->message, server_secondary_share_over(s), &step, error);
 	if (status)
 		return status;
 	*ret_step = (struct transport_message){.number = step->number, .more = step->window - 1};
@@ -210,66 +219,69 @@ static troupe_status decode_step(void *ctx, uint32_t number, const char *bytes, 
 	return TROUPE_OK;
 }
 
-static void on_alarm(void *ctx)
+static void server_secondary_on_alarm(void *ctx)
 {
-	wake(ctx);
+	server_secondary_wake(ctx);
 }
 
-static troupe_status start(struct troupe_secondary *s, struct troupe_error *error)
+static troupe_status server_secondary_start(struct troupe_secondary *s, struct troupe_error *error)
 {
 	struct transport_link *link;
 	uint32_t all;
 	troupe_status status = s->backend->gather->joining_link(s->joining, &link, &all, error);
 	if (status)
 		return status;
-	s->codec = (struct transport_codec){.decode_step = decode_step, .encode_ack = encode_ack, .ctx = s};
+	s->codec = (struct transport_codec){
+		.decode_step = server_secondary_decode_step, .encode_ack = server_secondary_encode_ack, .ctx = s};
 	struct transport_options options = {
-		.secondaries = all, .alarm = on_alarm, .ctx = s, .codec = &s->codec, .link = link};
-	return ops_of(s)->create(&options, &s->transport, error);
+		.secondaries = all, .alarm = server_secondary_on_alarm, .ctx = s, .codec = &s->codec, .link = link};
+	return server_secondary_ops_of(s)->create(&options, &s->transport, error);
 }
 
 /* Whether the primary was lost without a word, and had named a standby. */
-static bool secondary_has_standby(const struct troupe_secondary *s)
+static bool server_secondary_has_standby(const struct troupe_secondary *s)
 {
-	bool orphaned =
-		s->transport ? ops_of(s)->orphaned(s->transport) : s->backend->gather->joining_orphaned(s->joining);
+	bool orphaned = s->transport ? server_secondary_ops_of(s)->orphaned(s->transport)
+				     : s->backend->gather->joining_orphaned(s->joining);
 	return orphaned && *s->backend->gather->joining_standby(s->joining);
 }
 
-static void wait_for_end(struct troupe_secondary *s)
+static void server_secondary_wait_for_end(struct troupe_secondary *s)
 {
 	uint64_t until = UINT64_MAX, leave_by_ns = 0;
 	uint32_t lost;
 	while (!atomic_load(&s->finished) && clock_now_ns() < until) {
-		bool over = ops_of(s)->lost(s->transport) || ops_of(s)->is_done(s->transport);
+		bool over = server_secondary_ops_of(s)->lost(s->transport) ||
+			    server_secondary_ops_of(s)->is_done(s->transport);
 		if (atomic_load(&s->stop) && !over && !leave_by_ns) {
-			ops_of(s)->leave(s->transport);
-			leave_by_ns = clock_now_ns() + LEAVE_MS * UINT64_C(1000000);
+			server_secondary_ops_of(s)->leave(s->transport);
+			leave_by_ns = clock_now_ns() + SERVER_SECONDARY_LEAVE_MS * UINT64_C(1000000);
 		}
 		if (leave_by_ns && !over && clock_now_ns() >= leave_by_ns) {
-			ops_of(s)->stop(s->transport, STOP_LEFT, "it was told to stop");
-			ops_of(s)->close(s->transport);
+			server_secondary_ops_of(s)->stop(s->transport, STOP_LEFT, "it was told to stop");
+			server_secondary_ops_of(s)->close(s->transport);
 			over = true;
 		}
 		/* a step may take a while, and the primary waits until this secondary joins again */
-		bool again = over && !atomic_load(&s->stop) &&
-			     (ops_of(s)->regroups(s->transport, &lost) || secondary_has_standby(s));
+		bool again =
+			over && !atomic_load(&s->stop) &&
+			(server_secondary_ops_of(s)->regroups(s->transport, &lost) || server_secondary_has_standby(s));
 		if (over && until == UINT64_MAX)
 			until = clock_now_ns() +
 				(again ? REJOIN_S * UINT64_C(1000000000) : GRACE_MS * UINT64_C(1000000));
-		wait_for_news(s, over ? STOP_LOOK_MS : leave_by_ns ? 100 : 1000);
+		server_secondary_wait_for_news(s, over ? STOP_LOOK_MS : leave_by_ns ? 100 : 1000);
 	}
 	s->stuck = !atomic_load(&s->finished);
 }
 
-static troupe_status run(struct troupe_secondary *s, struct troupe_error *error)
+static troupe_status server_secondary_run(struct troupe_secondary *s, struct troupe_error *error)
 {
-	troupe_status status = start(s, error);
+	troupe_status status = server_secondary_start(s, error);
 	if (status)
 		return status;
 	eventcount_advance(&s->go);
-	wait_for_end(s);
-	const struct troupe_error *lost = ops_of(s)->lost(s->transport);
+	server_secondary_wait_for_end(s);
+	const struct troupe_error *lost = server_secondary_ops_of(s)->lost(s->transport);
 	if (lost && !atomic_load(&s->stop)) {
 		*error = *lost;
 		return lost->status;
@@ -278,22 +290,22 @@ static troupe_status run(struct troupe_secondary *s, struct troupe_error *error)
 }
 
 /* Waits at most GRACE_MS for the second thread, also while it loads. */
-static void wait_for_thread(struct troupe_secondary *s)
+static void server_secondary_wait_for_thread(struct troupe_secondary *s)
 {
 	uint64_t until = clock_now_ns() + GRACE_MS * UINT64_C(1000000);
 	eventcount_advance(&s->go);
 	while (!atomic_load(&s->finished) && clock_now_ns() < until)
-		wait_for_news(s, STOP_LOOK_MS);
+		server_secondary_wait_for_news(s, STOP_LOOK_MS);
 	s->stuck = !atomic_load(&s->finished);
 	if (!s->stuck)
 		pthread_join(s->thread, NULL);
 }
 
 /* Forgets the world, but not where it comes from. False: the second thread does not end. */
-static bool forget(struct troupe_secondary *s)
+static bool server_secondary_forget(struct troupe_secondary *s)
 {
 	if (s->has_thread)
-		wait_for_thread(s);
+		server_secondary_wait_for_thread(s);
 	if (s->stuck)
 		return false;
 	replica_step_fini(&s->message);
@@ -301,7 +313,7 @@ static bool forget(struct troupe_secondary *s)
 	replica_destroy(s->replica);
 	s->replica = NULL;
 	if (s->transport) /* last: until then it says that this process lives */
-		ops_of(s)->destroy(s->transport);
+		server_secondary_ops_of(s)->destroy(s->transport);
 	s->transport = NULL;
 	s->secondary = NULL;
 	text_fini(&s->world);
@@ -314,40 +326,40 @@ static bool forget(struct troupe_secondary *s)
 }
 
 /* The run goes on with other members, or has gone on without this process. */
-static troupe_status join_again(struct troupe_secondary *s, struct troupe_error *error)
+static troupe_status server_secondary_join_again(struct troupe_secondary *s, struct troupe_error *error)
 {
 	uint32_t lost = 0;
 	if (s->transport)
-		(void)ops_of(s)->regroups(s->transport, &lost);
-	on_note(s, lost ? "the run goes on without this process, which was lost: joining it again"
-			: "the run gets other members: joining it again");
-	if (!forget(s))
+		(void)server_secondary_ops_of(s)->regroups(s->transport, &lost);
+	server_secondary_on_note(s, lost ? "the run goes on without this process, which was lost: joining it again"
+					 : "the run gets other members: joining it again");
+	if (!server_secondary_forget(s))
 		return fail(error, TROUPE_EPEER, "the run gets other members, and this process is still in a step");
 	return s->backend->gather->joining_renew(s->joining, lost ? COME_AGAIN_S : REJOIN_S, error);
 }
 
 /* error: on entry how the primary was lost. */
-static troupe_status secondary_seek_standby(struct troupe_secondary *s, struct troupe_error *error)
+static troupe_status server_secondary_seek_standby(struct troupe_secondary *s, struct troupe_error *error)
 {
 	struct troupe_error note;
 	const char *lost = strstr(error->text, "; "), *standby = s->backend->gather->joining_standby(s->joining);
 	(void)fail(&note, TROUPE_OK, "%.*s: looking for the standby at %s%s",
 		(int)(lost ? lost - error->text : (ptrdiff_t)strlen(error->text)), error->text,
 		*standby == ':' ? "the same host" : "", standby);
-	on_note(s, note.text);
-	if (!forget(s))
+	server_secondary_on_note(s, note.text);
+	if (!server_secondary_forget(s))
 		return fail(error, TROUPE_EPEER, "the primary is lost, and this process is still in a step");
 	return s->backend->gather->joining_seek_standby(s->joining, REJOIN_S, error);
 }
 
-static troupe_status run_once(struct troupe_secondary *s, bool *ret_again, struct troupe_error *error)
+static troupe_status server_secondary_run_once(struct troupe_secondary *s, bool *ret_again, struct troupe_error *error)
 {
 	uint32_t lost;
 	troupe_status status = s->backend->gather->joining_run(s->joining, error);
 	*ret_again = status && s->backend->gather->joining_regroups(s->joining);
 	if (!status) {
-		status = run(s, error);
-		*ret_again = s->transport && ops_of(s)->regroups(s->transport, &lost);
+		status = server_secondary_run(s, error);
+		*ret_again = s->transport && server_secondary_ops_of(s)->regroups(s->transport, &lost);
 		return status;
 	}
 	if (atomic_load(&s->stop))
@@ -362,22 +374,22 @@ troupe_status troupe_secondary_run(struct troupe_secondary *s, struct troupe_err
 	struct troupe_error unwanted;
 	bool again;
 	error = error ? error : &unwanted;
-	troupe_status status = run_once(s, &again, error);
+	troupe_status status = server_secondary_run_once(s, &again, error);
 	for (;;) {
-		bool orphaned = status && secondary_has_standby(s);
+		bool orphaned = status && server_secondary_has_standby(s);
 		if ((!again && !orphaned) || atomic_load(&s->stop))
 			return status;
-		status = orphaned ? secondary_seek_standby(s, error) : join_again(s, error);
+		status = orphaned ? server_secondary_seek_standby(s, error) : server_secondary_join_again(s, error);
 		if (status)
 			return status;
-		status = run_once(s, &again, error);
+		status = server_secondary_run_once(s, &again, error);
 	}
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
 /* Closes the socket that the secondary may have been given. */
-static void refuse(const struct troupe_network *def)
+static void server_secondary_refuse(const struct troupe_network *def)
 {
 	struct troupe_network one = *def;
 	one.secondaries = 1;
@@ -390,11 +402,11 @@ troupe_status troupe_secondary_create(
 	struct troupe_secondary *s = mem_alloc_lines(sizeof *s);
 	s->def = *def;
 	s->threads = def->threads ? def->threads : MIN(eventcount_cores(), (uint32_t)TROUPE_NETWORK_THREADS_MAX);
-	s->host = (struct gather_host){.on_note = on_note,
-		.stopped = is_stopped,
-		.on_welcome = on_welcome,
-		.on_world = on_world,
-		.loaded = is_loaded,
+	s->host = (struct gather_host){.on_note = server_secondary_on_note,
+		.stopped = server_secondary_is_stopped,
+		.on_welcome = server_secondary_on_welcome,
+		.on_world = server_secondary_on_world,
+		.loaded = server_secondary_is_loaded,
 		.ctx = s};
 	s->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct gather_self self = {.network = def->network};
@@ -406,7 +418,7 @@ troupe_status troupe_secondary_create(
 	if (!status)
 		status = physics_init_process(error);
 	if (status)
-		refuse(def->network);
+		server_secondary_refuse(def->network);
 	self.fingerprint = status ? 0 : physics_fingerprint();
 	if (!status)
 		status = s->backend->gather->joining_create(&self, &s->host, &s->joining, error);
@@ -423,11 +435,11 @@ void troupe_secondary_destroy(struct troupe_secondary *s)
 	if (!s)
 		return;
 	if (s->has_thread && !s->stuck)
-		wait_for_thread(s);
+		server_secondary_wait_for_thread(s);
 	if (s->stuck) /* the second thread still uses all of it: the process ends anyway */
 		return;
 	if (s->transport)
-		ops_of(s)->destroy(s->transport);
+		server_secondary_ops_of(s)->destroy(s->transport);
 	if (s->backend)
 		s->backend->gather->joining_destroy(s->joining);
 	replica_step_fini(&s->message);
@@ -448,6 +460,6 @@ void troupe_secondary_stop(struct troupe_secondary *s)
 {
 	int code = errno;
 	atomic_store(&s->stop, true);
-	wake(s);
+	server_secondary_wake(s);
 	errno = code;
 }

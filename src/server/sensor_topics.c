@@ -23,8 +23,8 @@ enum sdf_pixels sensor_topics_pixels(const struct topic_row *row)
 
 #define METRICS_TYPE "gz.msgs.PerformanceSensorMetrics"
 
-enum { METRICS = SENSOR_KIND_TOPICS_MAX }; /* the topic beside all others */
-_Static_assert(METRICS < 1 << (PIXELS_SHIFT - ROLE_SHIFT), "a role has room in row->of");
+enum { SENSOR_TOPICS_METRICS = SENSOR_KIND_TOPICS_MAX }; /* the topic beside all others */
+_Static_assert(SENSOR_TOPICS_METRICS < 1 << (PIXELS_SHIFT - ROLE_SHIFT), "a role has room in row->of");
 
 /* For each topic of a kind what makes its messages. */
 static encode_sensor_fn *const sensor_topics_encoders[][SENSOR_KIND_TOPICS_MAX] = {
@@ -50,7 +50,7 @@ static encode_sensor_fn *const sensor_topics_encoders[][SENSOR_KIND_TOPICS_MAX] 
 };
 _Static_assert(ARRAY_LEN(sensor_topics_encoders) == SENSOR_KINDS, "each kind has a row");
 
-static bool encode_reading(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool sensor_topics_encode_reading(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	struct arena arena = {0};
 	uint32_t model = (uint32_t)row->key - 1, born = (uint32_t)(row->key >> 32);
@@ -60,16 +60,16 @@ static bool encode_reading(const struct frame *frame, const struct topic_row *ro
 	struct sensor_source source = {reading, readings_numbers(&frame->readings, reading), row, frame, &arena};
 	uint32_t role = row->of >> ROLE_SHIFT & ((1u << (PIXELS_SHIFT - ROLE_SHIFT)) - 1);
 	encode_sensor_fn *encode =
-		role == METRICS ? encode_sensor_metrics : sensor_topics_encoders[reading->kind][role];
+		role == SENSOR_TOPICS_METRICS ? encode_sensor_metrics : sensor_topics_encoders[reading->kind][role];
 	return encode(&source, out);
 }
 
-static const struct publish_ops reading_ops = {
-	.when = PUBLISH_READING, .parts = FRAME_READINGS, .encode = encode_reading};
-static const struct publish_ops names_ops = {
-	.when = PUBLISH_READING, .parts = FRAME_READINGS | FRAME_SCENE, .encode = encode_reading};
+static const struct publish_ops sensor_topics_reading_ops = {
+	.when = PUBLISH_READING, .parts = FRAME_READINGS, .encode = sensor_topics_encode_reading};
+static const struct publish_ops sensor_topics_names_ops = {
+	.when = PUBLISH_READING, .parts = FRAME_READINGS | FRAME_SCENE, .encode = sensor_topics_encode_reading};
 
-static char *name_of(const struct sensor *sensor, const struct sensor_kind_topic *topic)
+static char *sensor_topics_name_of(const struct sensor *sensor, const struct sensor_kind_topic *topic)
 {
 	const char *info = sensor->sdf->settings->camera_count ? sensor->sdf->settings->cameras->info_topic : NULL;
 	const char *slash = strrchr(sensor->topic, '/');
@@ -83,7 +83,7 @@ static char *name_of(const struct sensor *sensor, const struct sensor_kind_topic
 }
 
 /* The boxes of a camera are either in the picture or in space. */
-static bool is_other_box(const struct sensor *sensor, uint32_t role)
+static bool sensor_topics_is_other_box(const struct sensor *sensor, uint32_t role)
 {
 	enum sdf_sensor_kind kind = sensor->sdf->kind;
 	bool solid = kind == SDF_BOUNDINGBOX_CAMERA && sensor->sdf->settings->cameras->boxes == SDF_BOX_3D;
@@ -97,7 +97,7 @@ struct adding {
 };
 
 /* The frame that messages of this type name: that of pictures may be another one. */
-static const char *frame_of(const struct sensor *sensor, const char *type)
+static const char *sensor_topics_frame_of(const struct sensor *sensor, const char *type)
 {
 	const struct view_sensor_frames named = view_frames_of(sensor->sdf);
 	bool picture = !strcmp(type, "gz.msgs.Image") || !strcmp(type, "gz.msgs.CameraInfo");
@@ -106,7 +106,7 @@ static const char *frame_of(const struct sensor *sensor, const char *type)
 }
 
 /* name: becomes the function's. */
-static void add(const struct adding *adding, char *name, const char *type, uint32_t role)
+static void sensor_topics_add(const struct adding *adding, char *name, const char *type, uint32_t role)
 {
 	const struct sensor *sensor = adding->sensor;
 	uint32_t pixels = sensor->sdf->settings->camera_count ? sensor->sdf->settings->cameras->pixels : 0;
@@ -116,23 +116,25 @@ static void add(const struct adding *adding, char *name, const char *type, uint3
 					.name = name,
 					.type = type,
 					.rate_hz = sensor->waits ? 0 : sensor->sdf->update_rate,
-					.ops = names && role != METRICS ? &names_ops : &reading_ops,
-					.frame = frame_of(sensor, type),
+					.ops = names && role != SENSOR_TOPICS_METRICS ? &sensor_topics_names_ops
+										      : &sensor_topics_reading_ops,
+					.frame = sensor_topics_frame_of(sensor, type),
 					.only = sensor->name,
 					.of = sensor->index | role << ROLE_SHIFT | pixels << PIXELS_SHIFT});
 	free(name);
 }
 
 /* Gazebo puts the metrics behind the topic of the sensor, which for some kinds is the common beginning of several. */
-static void add_metrics(const struct adding *adding)
+static void sensor_topics_add_metrics(const struct adding *adding)
 {
 	const struct sensor *sensor = adding->sensor;
 	int bytes;
 	const char *stem = sensor_kind_topic_stem(sensor->sdf->kind, &bytes);
 	if (sensor->topic_given)
 		bytes = 0;
-	add(adding, mem_printf("%s%s%.*s/performance_metrics", sensor->topic, bytes ? "/" : "", bytes, stem),
-		METRICS_TYPE, METRICS);
+	sensor_topics_add(adding,
+		mem_printf("%s%s%.*s/performance_metrics", sensor->topic, bytes ? "/" : "", bytes, stem), METRICS_TYPE,
+		SENSOR_TOPICS_METRICS);
 }
 
 void sensor_topics_each(const struct sensor *sensor, void (*fn)(void *ctx, const struct topic_row *row), void *ctx)
@@ -141,9 +143,10 @@ void sensor_topics_each(const struct sensor *sensor, void (*fn)(void *ctx, const
 	const struct sensor_kind *kind = sensor_kind_of(sensor->sdf->kind);
 	uint32_t count = sensor->group == SENSOR_SILENT ? 0 : sensor_kind_topic_count(sensor->sdf->kind);
 	for (uint32_t i = 0; i < count; i++)
-		if (!is_other_box(sensor, i))
-			add(&adding, name_of(sensor, &kind->topics[i]), kind->topics[i].type, i);
+		if (!sensor_topics_is_other_box(sensor, i))
+			sensor_topics_add(
+				&adding, sensor_topics_name_of(sensor, &kind->topics[i]), kind->topics[i].type, i);
 	/* a camera that waits for triggers has no rate */
 	if (count && sensor->sdf->settings->enable_metrics && !sensor->waits)
-		add_metrics(&adding);
+		sensor_topics_add_metrics(&adding);
 }

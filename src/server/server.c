@@ -55,12 +55,12 @@ const char *troupe_math(void)
 
 /* --- checking the definition ------------------------------------------------------------------------------------ */
 
-static bool sane(double value, double max)
+static bool server_sane(double value, double max)
 {
 	return value >= 0 && value <= max;
 }
 
-static troupe_status check_source(const struct troupe_server_def *def, struct troupe_error *error)
+static troupe_status server_check_source(const struct troupe_server_def *def, struct troupe_error *error)
 {
 	bool resumes = def->resume_path || def->resume_bytes;
 	if (!def->world_path == !resumes)
@@ -72,33 +72,33 @@ static troupe_status check_source(const struct troupe_server_def *def, struct tr
 	return TROUPE_OK;
 }
 
-static troupe_status check_pace(const struct troupe_server_def *def, struct troupe_error *error)
+static troupe_status server_check_pace(const struct troupe_server_def *def, struct troupe_error *error)
 {
 	if ((unsigned)def->pace > TROUPE_PACE_RATE)
 		return fail(error, TROUPE_EINVAL, "pace %d: expected one of enum troupe_pace", (int)def->pace);
-	if (def->pace == TROUPE_PACE_FACTOR && !sane(def->rtf, 1e6))
+	if (def->pace == TROUPE_PACE_FACTOR && !server_sane(def->rtf, 1e6))
 		return fail(error, TROUPE_EINVAL, "real-time factor %g: expected 0 to 1e6", def->rtf);
 	if (def->pace == TROUPE_PACE_RATE && !(def->rate_hz > 0 && def->rate_hz <= 1e12))
 		return fail(error, TROUPE_EINVAL, "update rate %g Hz: expected a positive number", def->rate_hz);
-	if (!sane(def->initial_time_s, 1e9))
+	if (!server_sane(def->initial_time_s, 1e9))
 		return fail(error, TROUPE_EINVAL, "initial time %g s: expected 0 to 1e9", def->initial_time_s);
 	return TROUPE_OK;
 }
 
-static bool folder_is_writable(const char *path)
+static bool server_folder_is_writable(const char *path)
 {
 	struct stat info;
 	return !stat(path, &info) && S_ISDIR(info.st_mode) && !access(path, W_OK | X_OK);
 }
 
-static troupe_status check_def(const struct troupe_server_def *def, struct troupe_error *error)
+static troupe_status server_check_def(const struct troupe_server_def *def, struct troupe_error *error)
 {
 	const uint32_t all = TROUPE_OBSERVE_CONTACTS | TROUPE_OBSERVE_EFFORTS;
 	if (!def || def->stamp_ != STAMP)
 		return fail(error, TROUPE_EINVAL, "server definition not made by troupe_server_def_default()");
-	troupe_status status = check_source(def, error);
+	troupe_status status = server_check_source(def, error);
 	if (!status)
-		status = check_pace(def, error);
+		status = server_check_pace(def, error);
 	if (status)
 		return status;
 	if (def->secondaries < TROUPE_SECONDARIES_AUTO || def->secondaries > TROUPE_SECONDARIES_MAX)
@@ -112,7 +112,7 @@ static troupe_status check_def(const struct troupe_server_def *def, struct troup
 			error, TROUPE_EINVAL, "windows of %u steps: expected 0 to %d", def->window, TROUPE_WINDOW_MAX);
 	if (def->observe & ~all)
 		return fail(error, TROUPE_EINVAL, "observe %#x: expected bits of %#x", def->observe, all);
-	if (def->save_folder && !folder_is_writable(def->save_folder))
+	if (def->save_folder && !server_folder_is_writable(def->save_folder))
 		return fail(error, TROUPE_EIO, "%s: expected a folder, in which files can be made for clients",
 			def->save_folder);
 	if (def->costs_path && !def->costs_every)
@@ -145,7 +145,7 @@ troupe_status server_break_rule(const char *name, enum physics_break *ret_rule, 
 		name);
 }
 
-static troupe_status find_policy(struct troupe_server *server, struct troupe_error *error)
+static troupe_status server_find_policy(struct troupe_server *server, struct troupe_error *error)
 {
 	const char *name = server->def.distribution;
 	server->policy = name ? assign_policy_named(name) : assign_policies;
@@ -155,7 +155,7 @@ static troupe_status find_policy(struct troupe_server *server, struct troupe_err
 
 /* --- loading ---------------------------------------------------------------------------------------------------- */
 
-static void warn_of_blindness(struct troupe_server *server)
+static void server_warn_of_blindness(struct troupe_server *server)
 {
 	struct troupe_error why, text;
 	bool sees = false;
@@ -167,7 +167,7 @@ static void warn_of_blindness(struct troupe_server *server)
 	server_warn(server, text.text);
 }
 
-static void warn_of_ignored(struct troupe_server *server)
+static void server_warn_of_ignored(struct troupe_server *server)
 {
 	struct ignored_list list = {0};
 	ignored_find(server->sdf, sensor_is_simulated, server->plugins, &list);
@@ -175,12 +175,12 @@ static void warn_of_ignored(struct troupe_server *server)
 		if (!list.all.at[i].aside && !(server->def.logs_obeyed && list.all.at[i].is_log))
 			server_warn(server, ignored_warning(&list, &list.all.at[i]));
 	ignored_fini(&list);
-	warn_of_blindness(server);
+	server_warn_of_blindness(server);
 }
 
 /* A state or recording comes from somebody, as a world does, and has the files that it needs. So its author does not
  * choose further folders of this machine, except for what is only shown. */
-static void allow_files(struct troupe_server *server, const struct sdf_options *options)
+static void server_allow_files(struct troupe_server *server, const struct sdf_options *options)
 {
 	const struct troupe_server_def *def = &server->def;
 	struct sdf_options given = *options;
@@ -192,7 +192,7 @@ static void allow_files(struct troupe_server *server, const struct sdf_options *
 	server->files.places = &server->places;
 }
 
-static troupe_status load_sdf(struct troupe_server *server, struct troupe_error *error)
+static troupe_status server_load_sdf(struct troupe_server *server, struct troupe_error *error)
 {
 	struct troupe_server_def *def = &server->def;
 	struct sdf_options options = {.resource_paths = def->resource_paths,
@@ -203,21 +203,21 @@ static troupe_status load_sdf(struct troupe_server *server, struct troupe_error 
 		.find = !def->resume_path && !def->world_text};
 	if (def->world_text)
 		files_add(&server->files, def->world_path, def->world_text, strlen(def->world_text));
-	allow_files(server, &options);
+	server_allow_files(server, &options);
 	troupe_status status = sdf_load_file(def->world_path, &options, &server->sdf, error);
 	for (uint32_t i = 0; server->sdf && i < server->sdf->messages.count; i++)
 		if (server->sdf->messages.at[i].severity == SDF_WARNING)
 			server_warn(server, server->sdf->messages.at[i].text);
 	if (server->sdf) {
 		def->world_path = server->sdf->path; /* the path where it was found */
-		warn_of_ignored(server);
+		server_warn_of_ignored(server);
 	}
 	if (!status && !server->sdf->worlds.count)
 		status = fail(error, TROUPE_EWORLD, "%s: no <world> in it", def->world_path);
 	return status;
 }
 
-static uint32_t threads_of(const struct server_world *world)
+static uint32_t server_threads_of(const struct server_world *world)
 {
 	const struct troupe_server *server = world->server;
 	uint32_t mobile = world_mobile_count(world), share = MAX(eventcount_cores() / server->world_count, 1u);
@@ -232,7 +232,7 @@ static uint32_t threads_of(const struct server_world *world)
 
 /* The number of secondaries that work at first, when the user did not give a number and it may be changed during the
  * run. It is all of them in a world whose steps are probably long compared with a hand-over. 0: the number is fixed. */
-static uint32_t first_of(const struct server_world *world)
+static uint32_t server_first_of(const struct server_world *world)
 {
 	const struct troupe_server *server = world->server;
 	uint64_t guess_ns = (uint64_t)world->scene->body_count * COST_BODY_NS;
@@ -247,13 +247,13 @@ static uint32_t first_of(const struct server_world *world)
 }
 
 /* Either every world has secondary threads, or no world has: one thread cannot do both. */
-static void set_up_worlds(struct troupe_server *server, enum physics_break rule)
+static void server_set_up_worlds(struct troupe_server *server, enum physics_break rule)
 {
 	bool threads = false;
 	for (uint32_t i = 0; i < server->world_count; i++)
-		threads |= threads_of(&server->worlds[i]) > 0;
+		threads |= server_threads_of(&server->worlds[i]) > 0;
 	for (uint32_t i = 0; i < server->world_count; i++)
-		world_set_up(&server->worlds[i], MAX(threads_of(&server->worlds[i]), (uint32_t)threads), rule);
+		world_set_up(&server->worlds[i], MAX(server_threads_of(&server->worlds[i]), (uint32_t)threads), rule);
 }
 
 /* --- while it runs ------------------------------------------------------------------------------------------------ */
@@ -266,7 +266,7 @@ uint64_t troupe_server_hash(const struct troupe_server *server)
 	return hash;
 }
 
-static void on_step(void *ctx)
+static void server_on_step(void *ctx)
 {
 	struct troupe_server *server = ctx;
 	for (uint32_t i = 0; i < server->world_count; i++)
@@ -275,7 +275,7 @@ static void on_step(void *ctx)
 }
 
 /* Several worlds take each step by itself. */
-static void tell_hashes(struct troupe_server *server, uint64_t steps)
+static void server_tell_hashes(struct troupe_server *server, uint64_t steps)
 {
 	const struct troupe_server_def *def = &server->def;
 	const struct primary *primary = &server->worlds[0].primary;
@@ -288,12 +288,12 @@ static void tell_hashes(struct troupe_server *server, uint64_t steps)
 		def->on_hash(def->ctx, steps, troupe_server_hash(server));
 }
 
-static void on_merged(void *ctx, uint64_t steps)
+static void server_on_merged(void *ctx, uint64_t steps)
 {
 	struct troupe_server *server = ctx;
 	const struct troupe_server_def *def = &server->def;
 	if (def->on_hash && def->hash_every && steps)
-		tell_hashes(server, steps);
+		server_tell_hashes(server, steps);
 	if (def->on_step && def->step_every && steps && steps % def->step_every == 0)
 		def->on_step(def->ctx, server, steps);
 	record_merged(server, steps);
@@ -303,13 +303,13 @@ static void on_merged(void *ctx, uint64_t steps)
 	clients_serve(server->clients, true);
 }
 
-static void on_idle(void *ctx)
+static void server_on_idle(void *ctx)
 {
 	struct troupe_server *server = ctx;
 	clients_serve(server->clients, false);
 }
 
-static void on_turn(void *ctx)
+static void server_on_turn(void *ctx)
 {
 	struct troupe_server *server = ctx;
 	barriers_turn(server->barriers);
@@ -320,14 +320,14 @@ void server_wake(struct troupe_server *server)
 	eventcount_advance(&server->woken);
 }
 
-static void on_watch(void *ctx)
+static void server_on_watch(void *ctx)
 {
 	struct troupe_server *server = ctx;
 	server->def.on_watch(server->def.ctx);
 }
 
 /* Publishes a snapshot of the present state between runs, when no runner does it. */
-static void publish_unseen(struct troupe_server *server)
+static void server_publish_unseen(struct troupe_server *server)
 {
 	if (!atomic_load_explicit(&server->unseen, memory_order_acquire))
 		return;
@@ -339,7 +339,7 @@ static void publish_unseen(struct troupe_server *server)
 	pthread_mutex_unlock(&server->lock);
 }
 
-static void set_running(struct troupe_server *server, bool running)
+static void server_set_running(struct troupe_server *server, bool running)
 {
 	pthread_mutex_lock(&server->lock);
 	server->running = running;
@@ -352,7 +352,7 @@ const struct troupe_scene *troupe_server_scene(struct troupe_server *server, uin
 	if (world >= server->world_count)
 		return NULL;
 	struct server_world *w = &server->worlds[world];
-	publish_unseen(server);
+	server_publish_unseen(server);
 	observe_ask(w->observe);
 	pthread_mutex_lock(&w->view_lock);
 	const struct troupe_scene *view = w->view ? view_hold(w->view) : NULL;
@@ -363,7 +363,7 @@ const struct troupe_scene *troupe_server_scene(struct troupe_server *server, uin
 void troupe_server_snapshot(
 	struct troupe_server *server, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx)
 {
-	publish_unseen(server);
+	server_publish_unseen(server);
 	for (uint32_t i = 0; i < server->world_count; i++)
 		observe_read(server->worlds[i].observe, fn, ctx);
 }
@@ -383,20 +383,20 @@ double troupe_server_step_s(const struct troupe_server *server, uint32_t world)
 /* --- life ------------------------------------------------------------------------------------------------------- */
 
 /* For troupe_server_give_up(), on another thread. */
-static void set_crew(struct troupe_server *server, struct crew *crew)
+static void server_set_crew(struct troupe_server *server, struct crew *crew)
 {
 	pthread_mutex_lock(&server->lock);
 	server->crew = crew;
 	pthread_mutex_unlock(&server->lock);
 }
 
-static troupe_status set_up_crew(struct troupe_server *server, struct troupe_error *error)
+static troupe_status server_set_up_crew(struct troupe_server *server, struct troupe_error *error)
 {
-	struct crew_watch watch = {.on_watch = server->def.on_watch ? on_watch : NULL,
-		.on_step = on_step,
-		.on_merged = on_merged,
-		.on_idle = on_idle,
-		.on_turn = on_turn,
+	struct crew_watch watch = {.on_watch = server->def.on_watch ? server_on_watch : NULL,
+		.on_step = server_on_step,
+		.on_merged = server_on_merged,
+		.on_idle = server_on_idle,
+		.on_turn = server_on_turn,
 		.woken = &server->woken,
 		.ctx = server};
 	struct crew_world *worlds = mem_alloc(server->world_count * sizeof *worlds);
@@ -404,7 +404,7 @@ static troupe_status set_up_crew(struct troupe_server *server, struct troupe_err
 		worlds[i] = (struct crew_world){.primary = &server->worlds[i].primary,
 			.shared = &server->worlds[i].shared,
 			.threads = server->worlds[i].threads,
-			.first = first_of(&server->worlds[i]),
+			.first = server_first_of(&server->worlds[i]),
 			.codec = server->network ? network_codec(server->network) : NULL,
 			.link = server->network ? network_link(server->network) : NULL};
 	const struct transport_ops *ops =
@@ -412,11 +412,11 @@ static troupe_status set_up_crew(struct troupe_server *server, struct troupe_err
 	struct crew *crew = NULL;
 	troupe_status status = crew_create(worlds, server->world_count, ops, &watch, &crew, error);
 	free(worlds);
-	set_crew(server, crew);
+	server_set_crew(server, crew);
 	return status;
 }
 
-static troupe_status set_up_network(struct troupe_server *server, struct troupe_error *error)
+static troupe_status server_set_up_network(struct troupe_server *server, struct troupe_error *error)
 {
 	if (server->sdf->worlds.count != 1) {
 		network_refuse(server->def.network);
@@ -427,30 +427,31 @@ static troupe_status set_up_network(struct troupe_server *server, struct troupe_
 }
 
 /* The part of the setup that does not need the network. */
-static troupe_status open_world(struct troupe_server *server, enum physics_break *ret_rule, struct troupe_error *error)
+static troupe_status server_open_world(
+	struct troupe_server *server, enum physics_break *ret_rule, struct troupe_error *error)
 {
 	troupe_status status = physics_init_process(error);
 	if (!status)
 		status = server_break_rule(server->def.break_rule, ret_rule, error);
 	if (!status)
-		status = find_policy(server, error);
+		status = server_find_policy(server, error);
 	if (!status && server->def.resume_path)
 		status = server_open_save(server, error);
 	if (!status)
-		status = load_sdf(server, error);
+		status = server_load_sdf(server, error);
 	if (!status)
 		status = systems_check_worlds(server->sdf, error);
 	return status ? status : programs_read(server->sdf, NULL, NULL, &server->programs, error);
 }
 
-static troupe_status set_up(struct troupe_server *server, struct troupe_error *error)
+static troupe_status server_set_up(struct troupe_server *server, struct troupe_error *error)
 {
 	enum physics_break rule;
-	troupe_status status = open_world(server, &rule, error);
+	troupe_status status = server_open_world(server, &rule, error);
 	if (status)
 		network_refuse(server->def.network);
 	else if (server->def.network)
-		status = set_up_network(server, error);
+		status = server_set_up_network(server, error);
 	if (status)
 		return status;
 	server->world_count = server->sdf->worlds.count;
@@ -461,7 +462,7 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 		status = server_pin(server, error);
 	if (status)
 		return status;
-	set_up_worlds(server, rule);
+	server_set_up_worlds(server, rule);
 	server->clients = clients_create(server);
 	server->background = background_create();
 	server->barriers = barriers_create(server);
@@ -474,7 +475,8 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 }
 
 /* An error in the world of a saved state names the world's file; adds the name of the saved state to it. */
-static void tell_why(const struct troupe_server_def *def, const struct troupe_error *why, struct troupe_error *error)
+static void server_tell_why(
+	const struct troupe_server_def *def, const struct troupe_error *why, struct troupe_error *error)
 {
 	bool named = !def->resume_path || !strncmp(why->text, def->resume_path, strlen(def->resume_path));
 	(void)fail(error, why->status, named ? "%s%s" : "%s: %s", named ? "" : def->resume_path, why->text);
@@ -501,7 +503,7 @@ void server_refuse(const struct troupe_server_def *def)
 troupe_status server_create(const struct troupe_server_def *def, char *saved, size_t saved_count,
 	struct troupe_server **ret_server, struct troupe_error *error)
 {
-	troupe_status status = check_def(def, error);
+	troupe_status status = server_check_def(def, error);
 	if (status) {
 		server_refuse(def);
 		free(saved);
@@ -520,9 +522,9 @@ troupe_status server_create(const struct troupe_server_def *def, char *saved, si
 	struct troupe_error why = {0};
 	status = def->plugin_file ? plugins_prefer(server->plugins, def->plugin_file, &why) : TROUPE_OK;
 	if (!status)
-		status = set_up(server, &why);
+		status = server_set_up(server, &why);
 	if (status) {
-		tell_why(def, &why, error);
+		server_tell_why(def, &why, error);
 		troupe_server_destroy(server);
 		return status;
 	}
@@ -570,7 +572,7 @@ bool troupe_server_is_preparing(const struct troupe_server *server)
 }
 
 /* Over a network: tells the peers that this process was stopped, or has failed. */
-static void tell_others(struct troupe_server *server, troupe_status status, const struct troupe_error *error)
+static void server_tell_others(struct troupe_server *server, troupe_status status, const struct troupe_error *error)
 {
 	bool stopped = atomic_load(&server->told);
 	if (!server->network || !(status || stopped))
@@ -587,7 +589,7 @@ static void tell_others(struct troupe_server *server, troupe_status status, cons
 
 /* Whether the run goes on with other members, because a secondary was lost (*ret_lost), or because one asked to leave
  * or wishes to join (0). */
-static bool is_to_regroup(struct troupe_server *server, uint32_t *ret_lost)
+static bool server_is_to_regroup(struct troupe_server *server, uint32_t *ret_lost)
 {
 	*ret_lost = 0;
 	if (!server->network || !network_changes(server->network))
@@ -600,7 +602,7 @@ static bool is_to_regroup(struct troupe_server *server, uint32_t *ret_lost)
 
 /* The stop flag also ends a run for other members. A client that came while the members were gathered has set it
  * already, and is still to come in: without the flag the run would go on without it. */
-static void clear_stop(struct troupe_server *server)
+static void server_clear_stop(struct troupe_server *server)
 {
 	atomic_store(&server->worlds[0].primary.stop, false);
 	server->stop_seen_ns = 0;
@@ -620,7 +622,7 @@ static troupe_status server_part_with_some(struct troupe_server *server, uint32_
 		vec_push(&leavers, leaver);
 	if (!lost)
 		crew_stop(crew, STOP_REGROUP, leavers.count ? "a secondary leaves" : "another one joins");
-	set_crew(server, NULL);
+	server_set_crew(server, NULL);
 	network_keep_bytes(server->network, crew_counts(crew));
 	crew_destroy(crew);
 	troupe_status status = lost ? network_lose(server->network, lost, &why, error) : TROUPE_OK;
@@ -633,7 +635,7 @@ static troupe_status server_part_with_some(struct troupe_server *server, uint32_
 /* The run goes on from the present state, as a run that is resumed. If it is told to stop while the members are
  * gathered, it has stopped after its last step, as a run does that is stopped in a step: TROUPE_OK, and there is no
  * crew. */
-static troupe_status regroup(struct troupe_server *server, uint32_t lost, struct troupe_error *error)
+static troupe_status server_regroup(struct troupe_server *server, uint32_t lost, struct troupe_error *error)
 {
 	struct server_world *world = &server->worlds[0];
 	uint64_t since_ns = clock_now_ns();
@@ -643,28 +645,28 @@ static troupe_status regroup(struct troupe_server *server, uint32_t lost, struct
 	for (bool again = !status; again;) {
 		network_take_wishes(server->network);
 		world_regroup(world, network_room(server->network));
-		clear_stop(server);
+		server_clear_stop(server);
 		status = network_gather(server->network, error);
 		stopped = status && atomic_load(&server->told);
 		again = status && !stopped && network_gathers_again(server->network);
 	}
-	clear_stop(server);
+	server_clear_stop(server);
 	if (stopped)
 		return TROUPE_OK;
-	status = status ? status : set_up_crew(server, error);
+	status = status ? status : server_set_up_crew(server, error);
 	if (!status)
 		network_went_on(server->network, changes, clock_now_ns() - since_ns);
 	return status;
 }
 
-static troupe_status run_crews(struct troupe_server *server, struct troupe_error *error)
+static troupe_status server_run_crews(struct troupe_server *server, struct troupe_error *error)
 {
 	uint32_t lost;
 	for (;;) {
 		troupe_status status = crew_run(server->crew, error);
-		if (!is_to_regroup(server, &lost))
+		if (!server_is_to_regroup(server, &lost))
 			return status;
-		status = regroup(server, lost, error);
+		status = server_regroup(server, lost, error);
 		if (!status && server->crew)
 			continue;
 		if (!status)
@@ -679,16 +681,16 @@ static troupe_status run_crews(struct troupe_server *server, struct troupe_error
 static void server_end_run(struct troupe_server *server, troupe_status status, const struct troupe_error *error)
 {
 	clients_flush(server->clients);
-	tell_others(server, status, error);
+	server_tell_others(server, status, error);
 	server->stop_seen_ns = 0;
 	for (uint32_t i = 0; i < server->world_count; i++)
 		atomic_store(&server->worlds[i].primary.stop, false);
 	/* after the flags: so a stop that comes meanwhile counts, for this run or for the next */
 	server->was_stopped = atomic_exchange(&server->told, false);
-	set_running(server, false);
+	server_set_running(server, false);
 }
 
-static troupe_status run_worlds(struct troupe_server *server, struct troupe_error *error)
+static troupe_status server_run_worlds(struct troupe_server *server, struct troupe_error *error)
 {
 	struct troupe_error unwanted;
 	error = error ? error : &unwanted;
@@ -697,9 +699,9 @@ static troupe_status run_worlds(struct troupe_server *server, struct troupe_erro
 	if (!server->crew) {
 		status = server->network ? network_gather(server->network, error) : TROUPE_OK;
 		if (!status)
-			status = set_up_crew(server, error);
+			status = server_set_up_crew(server, error);
 		if (status) { /* the peers that joined are told, and cannot join again */
-			tell_others(server, status, error);
+			server_tell_others(server, status, error);
 			server->worlds[0].primary.status = status;
 			server->worlds[0].primary.error = *error;
 			return status;
@@ -709,13 +711,13 @@ static troupe_status run_worlds(struct troupe_server *server, struct troupe_erro
 		if (server->network)
 			network_took_over(server->network);
 	}
-	set_running(server, true);
-	status = run_crews(server, error);
+	server_set_running(server, true);
+	status = server_run_crews(server, error);
 	server_end_run(server, status, error);
 	return status;
 }
 
-/* One short attempt under the lock: a run for other members makes another crew (regroup()). */
+/* One short attempt under the lock: a run for other members makes another crew (server_regroup()). */
 static enum crew_seized server_seize(struct troupe_server *server, uint32_t ms, struct text *why)
 {
 	enum crew_seized seized = CREW_IDLE;
@@ -758,7 +760,7 @@ troupe_status server_run_to(struct troupe_server *server, const uint64_t *steps,
 		primary->ended = steps[i] <= primary->lockstep.number;
 		some |= !primary->ended;
 	}
-	return some ? run_worlds(server, error) : TROUPE_OK;
+	return some ? server_run_worlds(server, error) : TROUPE_OK;
 }
 
 troupe_status troupe_server_run(
@@ -778,7 +780,7 @@ troupe_status troupe_server_run(
 	}
 	record_begin(server);
 	costs_begin(server);
-	return run_worlds(server, error);
+	return server_run_worlds(server, error);
 }
 
 /* Worlds of one server are always at the same step. */

@@ -45,14 +45,14 @@ struct troupe_standby {
 	struct troupe_takeover takeover; /* its term is 0: it does not take over */
 };
 
-static void standby_on_note(void *ctx, const char *text)
+static void server_standby_on_note(void *ctx, const char *text)
 {
 	struct troupe_standby *standby = ctx;
 	if (standby->def.on_note)
 		standby->def.on_note(standby->def.ctx, text);
 }
 
-static bool standby_is_stopped(void *ctx)
+static bool server_standby_is_stopped(void *ctx)
 {
 	struct troupe_standby *standby = ctx;
 	return atomic_load(&standby->stop) || atomic_load(&standby->trial.failed);
@@ -60,7 +60,7 @@ static bool standby_is_stopped(void *ctx)
 
 /* --- repeating a recording ---------------------------------------------------------------------------------------- */
 
-static troupe_status standby_write(int file, const char *bytes, size_t count, struct troupe_error *error)
+static troupe_status server_standby_write(int file, const char *bytes, size_t count, struct troupe_error *error)
 {
 	for (size_t at = 0; at < count;) {
 		ssize_t wrote = write(file, bytes + at, count - at);
@@ -72,7 +72,7 @@ static troupe_status standby_write(int file, const char *bytes, size_t count, st
 }
 
 /* Repeats the recording, and appends the state of its last commit. shows: hashes are told of. */
-static troupe_status standby_repeat(const struct troupe_standby *standby, const char *path, bool shows,
+static troupe_status server_standby_repeat(const struct troupe_standby *standby, const char *path, bool shows,
 	uint64_t expected, struct text *state, struct troupe_error *error)
 {
 	struct troupe_server_def def = troupe_server_def_default();
@@ -90,16 +90,16 @@ static troupe_status standby_repeat(const struct troupe_standby *standby, const 
 	return status;
 }
 
-static troupe_status standby_rebuild(const struct troupe_standby *standby, const char *bytes, size_t count, bool shows,
-	uint64_t step, struct text *state, struct troupe_error *error)
+static troupe_status server_standby_rebuild(const struct troupe_standby *standby, const char *bytes, size_t count,
+	bool shows, uint64_t step, struct text *state, struct troupe_error *error)
 {
 	int file = memfd_create("troupe-standby", MFD_CLOEXEC);
 	if (file < 0)
 		return fail(error, TROUPE_ELIMIT, "cannot keep the run in memory: %s", strerror(errno));
 	char *path = mem_printf("/proc/self/fd/%d", file);
-	troupe_status status = standby_write(file, bytes, count, error);
+	troupe_status status = server_standby_write(file, bytes, count, error);
 	if (!status)
-		status = standby_repeat(standby, path, shows, step, state, error);
+		status = server_standby_repeat(standby, path, shows, step, state, error);
 	size_t named = strlen(path);
 	if (status && !strncmp(error->text, path, named) && !strncmp(error->text + named, ": ", 2))
 		(void)fail(error, status, "what the primary sent: %.400s", error->text + named + 2);
@@ -111,13 +111,13 @@ static troupe_status standby_rebuild(const struct troupe_standby *standby, const
 /* --- trying it ---------------------------------------------------------------------------------------------------- */
 
 /* What this machine lacks, such as the library of a plug-in, is found while the primary is there. */
-static void *standby_try(void *arg)
+static void *server_standby_try(void *arg)
 {
 	struct troupe_standby *standby = arg;
 	struct standby_trial *trial = &standby->trial;
 	struct text state = {0};
-	troupe_status status =
-		standby_rebuild(standby, trial->bytes.at, trial->bytes.count, false, trial->step, &state, &trial->why);
+	troupe_status status = server_standby_rebuild(
+		standby, trial->bytes.at, trial->bytes.count, false, trial->step, &state, &trial->why);
 	text_fini(&state);
 	if (status)
 		atomic_store(&trial->failed, true);
@@ -125,7 +125,7 @@ static void *standby_try(void *arg)
 	return NULL;
 }
 
-static void standby_begin_trial(struct troupe_standby *standby)
+static void server_standby_begin_trial(struct troupe_standby *standby)
 {
 	struct standby_trial *trial = &standby->trial;
 	if (trial->begun)
@@ -133,12 +133,12 @@ static void standby_begin_trial(struct troupe_standby *standby)
 	trial->begun = true;
 	trial->step = standby->step;
 	text_add_bytes(&trial->bytes, standby->now.at, standby->whole);
-	int failed = pthread_create(&trial->thread, NULL, standby_try, standby);
+	int failed = pthread_create(&trial->thread, NULL, server_standby_try, standby);
 	mem_check_thread(failed);
 	trial->runs = !failed; /* without a thread it is not tried */
 }
 
-static void standby_end_trial(struct troupe_standby *standby)
+static void server_standby_end_trial(struct troupe_standby *standby)
 {
 	struct standby_trial *trial = &standby->trial;
 	if (trial->runs)
@@ -150,7 +150,7 @@ static void standby_end_trial(struct troupe_standby *standby)
 
 /* --- what comes from the primary ---------------------------------------------------------------------------------- */
 
-static void standby_commit(struct troupe_standby *standby, const char *bytes, size_t count)
+static void server_standby_commit(struct troupe_standby *standby, const char *bytes, size_t count)
 {
 	struct unpack in = {bytes, bytes + count, false};
 	uint64_t step = unpack_u64(&in);
@@ -164,10 +164,10 @@ static void standby_commit(struct troupe_standby *standby, const char *bytes, si
 	standby->in_next = false;
 	standby->whole = standby->now.count;
 	standby->step = step;
-	standby_begin_trial(standby);
+	server_standby_begin_trial(standby);
 }
 
-static void standby_on_follow(void *ctx, enum follow_kind kind, const char *bytes, size_t count)
+static void server_standby_on_follow(void *ctx, enum follow_kind kind, const char *bytes, size_t count)
 {
 	struct troupe_standby *standby = ctx;
 	if (kind == FOLLOW_BEGIN) {
@@ -176,16 +176,16 @@ static void standby_on_follow(void *ctx, enum follow_kind kind, const char *byte
 	} else if (kind == FOLLOW_BYTES) {
 		text_add_bytes(standby->in_next ? &standby->next : &standby->now, bytes, count);
 	} else {
-		standby_commit(standby, bytes, count);
+		server_standby_commit(standby, bytes, count);
 	}
 }
 
 /* --- taking over -------------------------------------------------------------------------------------------------- */
 
-static troupe_status standby_take_over(struct troupe_standby *standby, struct troupe_error *error)
+static troupe_status server_standby_take_over(struct troupe_standby *standby, struct troupe_error *error)
 {
-	troupe_status status =
-		standby_rebuild(standby, standby->now.at, standby->whole, true, standby->step, &standby->state, error);
+	troupe_status status = server_standby_rebuild(
+		standby, standby->now.at, standby->whole, true, standby->step, &standby->state, error);
 	text_fini(&standby->now);
 	text_fini(&standby->next);
 	standby->now = standby->next = (struct text){0};
@@ -194,7 +194,7 @@ static troupe_status standby_take_over(struct troupe_standby *standby, struct tr
 		"this standby takes over as primary of term %" PRIu64 ": the run goes on from step %" PRIu64,
 		standby->takeover.term.term, standby->step);
 	if (!status)
-		standby_on_note(standby, line.text);
+		server_standby_on_note(standby, line.text);
 	return status;
 }
 
@@ -204,12 +204,12 @@ troupe_status troupe_standby_run(struct troupe_standby *standby, struct troupe_e
 	error = error ? error : &unwanted;
 	troupe_status status =
 		standby->backend->follow->following_run(standby->following, &standby->takeover.term, error);
-	standby_end_trial(standby);
+	server_standby_end_trial(standby);
 	const struct standby_trial *trial = &standby->trial;
 	if (!status && atomic_load(&trial->failed))
 		status = fail(error, trial->why.status, "this process cannot go on with the run: %s", trial->why.text);
 	else if (!status && standby->takeover.term.term)
-		status = standby_take_over(standby, error);
+		status = server_standby_take_over(standby, error);
 	if (status)
 		standby->takeover.term.term = 0;
 	return status;
@@ -217,7 +217,7 @@ troupe_status troupe_standby_run(struct troupe_standby *standby, struct troupe_e
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static troupe_status standby_check(const struct troupe_network *network, struct troupe_error *error)
+static troupe_status server_standby_check(const struct troupe_network *network, struct troupe_error *error)
 {
 	if (!network->address)
 		return fail(error, TROUPE_EINVAL, "a standby without the address of the primary");
@@ -233,12 +233,12 @@ troupe_status troupe_standby_create(
 {
 	struct troupe_standby *standby = mem_alloc(sizeof *standby);
 	standby->def = *def;
-	standby->host = (struct follow_host){.on_note = standby_on_note,
-		.stopped = standby_is_stopped,
-		.on_follow = standby_on_follow,
+	standby->host = (struct follow_host){.on_note = server_standby_on_note,
+		.stopped = server_standby_is_stopped,
+		.on_follow = server_standby_on_follow,
 		.ctx = standby};
 	struct gather_self self = {.network = def->network};
-	troupe_status status = standby_check(def->network, error);
+	troupe_status status = server_standby_check(def->network, error);
 	if (!status)
 		status = backend_remote(def->network->transport, &standby->backend, error);
 	if (!status && !standby->backend->follow)
@@ -260,7 +260,7 @@ void troupe_standby_destroy(struct troupe_standby *standby)
 {
 	if (!standby)
 		return;
-	standby_end_trial(standby);
+	server_standby_end_trial(standby);
 	if (standby->following)
 		standby->backend->follow->following_destroy(standby->following);
 	text_fini(&standby->now);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* A state that is resumed is named, but not written: the file of commands would have lines without end. */
-static void add_message(struct text *out, const struct command *command)
+static void taken_add_message(struct text *out, const struct command *command)
 {
 	if (!command->service || !command->service->replaces) {
 		message_add_text(out, command->message, MESSAGE_LINE);
@@ -28,7 +28,7 @@ void taken_tell(struct server_world *world, uint64_t step, const struct command 
 	if (!server->def.on_taken)
 		return;
 	if (command->message)
-		add_message(&text, command);
+		taken_add_message(&text, command);
 	else
 		text_add(&text, "%s", command->text ? command->text : "");
 	char *topic = command->client ? mem_printf("%s@%s", command->topic, command->client) : NULL;

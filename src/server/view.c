@@ -32,7 +32,7 @@ struct copied_mesh { /* the copied points of one mesh */
 	const uint32_t *triangles;
 };
 
-struct making {
+struct server_view_making {
 	struct view *view;
 	const struct scene *scene;
 	uint32_t world;
@@ -48,12 +48,12 @@ struct making {
 	struct link_frames_index frames;
 };
 
-static const struct view *view_of(const struct troupe_scene *shown)
+static const struct view *server_view_of(const struct troupe_scene *shown)
 {
 	return (const struct view *)(const void *)shown;
 }
 
-static uint32_t *no_places(struct arena *arena, uint32_t count)
+static uint32_t *server_view_no_places(struct arena *arena, uint32_t count)
 {
 	uint32_t *places = arena_array(arena, uint32_t, count);
 	memset(places, 0xff, count * sizeof *places);
@@ -65,24 +65,24 @@ static uint32_t *no_places(struct arena *arena, uint32_t count)
 static const struct {
 	enum sdf_shape_kind from;
 	troupe_shape_kind to;
-} shape_kinds[] = {{SDF_BOX, TROUPE_SHAPE_BOX}, {SDF_SPHERE, TROUPE_SHAPE_SPHERE},
+} server_view_shape_kinds[] = {{SDF_BOX, TROUPE_SHAPE_BOX}, {SDF_SPHERE, TROUPE_SHAPE_SPHERE},
 	{SDF_CYLINDER, TROUPE_SHAPE_CYLINDER}, {SDF_CAPSULE, TROUPE_SHAPE_CAPSULE}, {SDF_CONE, TROUPE_SHAPE_CONE},
 	{SDF_ELLIPSOID, TROUPE_SHAPE_ELLIPSOID}, {SDF_PLANE, TROUPE_SHAPE_PLANE}, {SDF_MESH, TROUPE_SHAPE_MESH},
 	{SDF_HEIGHTMAP, TROUPE_SHAPE_HEIGHTMAP}, {SDF_IMAGE, TROUPE_SHAPE_HEIGHTMAP},
 	{SDF_POLYLINE, TROUPE_SHAPE_POLYLINE}};
 
 /* False: the shape is not visible. */
-static bool find_kind(enum sdf_shape_kind kind, troupe_shape_kind *ret_kind)
+static bool server_view_find_kind(enum sdf_shape_kind kind, troupe_shape_kind *ret_kind)
 {
-	for (size_t i = 0; i < ARRAY_LEN(shape_kinds); i++)
-		if (shape_kinds[i].from == kind) {
-			*ret_kind = shape_kinds[i].to;
+	for (size_t i = 0; i < ARRAY_LEN(server_view_shape_kinds); i++)
+		if (server_view_shape_kinds[i].from == kind) {
+			*ret_kind = server_view_shape_kinds[i].to;
 			return true;
 		}
 	return false;
 }
 
-static struct vec3 size_of(const struct sdf_shape *shape)
+static struct vec3 server_view_size_of(const struct sdf_shape *shape)
 {
 	switch (shape->kind) {
 	case SDF_SPHERE:
@@ -96,7 +96,7 @@ static struct vec3 size_of(const struct sdf_shape *shape)
 	}
 }
 
-static const struct copied_mesh *copy_mesh(struct making *m, const struct mesh *mesh)
+static const struct copied_mesh *server_view_copy_mesh(struct server_view_making *m, const struct mesh *mesh)
 {
 	for (uint32_t i = 0; i < m->meshes.count; i++)
 		if (m->meshes.at[i].of == mesh)
@@ -115,7 +115,8 @@ static const struct copied_mesh *copy_mesh(struct making *m, const struct mesh *
 }
 
 /* Also sets the colour: <diffuse>, else <ambient>. */
-static void add_look(struct making *m, const struct sdf_visual *visual, struct troupe_scene_shape *to)
+static void server_view_add_look(
+	struct server_view_making *m, const struct sdf_visual *visual, struct troupe_scene_shape *to)
 {
 	static const float usual[4] = {0.7F, 0.7F, 0.7F, 1};
 	const struct sdf_material *material = visual ? visual->material : NULL;
@@ -133,7 +134,8 @@ static void add_look(struct making *m, const struct sdf_visual *visual, struct t
 }
 
 /* The part of a mesh file, and the place of a heightmap. Errors in them were reported if the file was read. */
-static void add_file(struct making *m, const struct sdf_shape *shape, struct troupe_scene_shape *to)
+static void server_view_add_file(
+	struct server_view_making *m, const struct sdf_shape *shape, struct troupe_scene_shape *to)
 {
 	const struct sdf_element *submesh = sdf_child(sdf_child(shape->element, "mesh", NULL), "submesh", NULL);
 	const char *name = sdf_child_text(submesh, "name");
@@ -148,7 +150,7 @@ static void add_file(struct making *m, const struct sdf_shape *shape, struct tro
 	to->shift = shift;
 }
 
-static struct mesh_outline read_outline(struct making *m, const struct sdf_element *polyline)
+static struct mesh_outline server_view_read_outline(struct server_view_making *m, const struct sdf_element *polyline)
 {
 	VEC(struct vec3) points = {0};
 	const struct sdf_element *at = NULL;
@@ -165,7 +167,7 @@ static struct mesh_outline read_outline(struct making *m, const struct sdf_eleme
 }
 
 /* All <polyline>s of a geometry are one shape; its height is that of the first, as in sdf/solid.c. */
-static struct view_polyline read_polyline(struct making *m, const struct sdf_shape *shape)
+static struct view_polyline server_view_read_polyline(struct server_view_making *m, const struct sdf_shape *shape)
 {
 	const struct sdf_element *first = sdf_child(shape->element, "polyline", NULL);
 	struct view_polyline polyline = {.height = 1};
@@ -175,56 +177,57 @@ static struct view_polyline read_polyline(struct making *m, const struct sdf_sha
 	struct mesh_outline *outlines = arena_array(&m->view->arena, struct mesh_outline, MESH_OUTLINES_MAX);
 	for (const struct sdf_element *at = first; at && polyline.count < MESH_OUTLINES_MAX;
 		at = sdf_child(shape->element, "polyline", at))
-		outlines[polyline.count++] = read_outline(m, at);
+		outlines[polyline.count++] = server_view_read_outline(m, at);
 	polyline.outlines = outlines;
 	return polyline;
 }
 
-static void add_shape(struct making *m, uint32_t link, const char *name, const struct sdf_shape *shape,
-	struct pose in_link, const struct sdf_visual *visual)
+static void server_view_add_shape(struct server_view_making *m, uint32_t link, const char *name,
+	const struct sdf_shape *shape, struct pose in_link, const struct sdf_visual *visual)
 {
 	struct troupe_scene *shown = &m->view->shown;
 	troupe_shape_kind kind;
-	if (!find_kind(shape->kind, &kind))
+	if (!server_view_find_kind(shape->kind, &kind))
 		return;
-	m->view->polylines[shown->shape_count] = read_polyline(m, shape);
+	m->view->polylines[shown->shape_count] = server_view_read_polyline(m, shape);
 	struct troupe_scene_shape *to = &m->shapes[shown->shape_count++];
 	*to = (struct troupe_scene_shape){.name = arena_strdup(&m->view->arena, name),
 		.link = link,
 		.collision = !visual,
 		.kind = kind,
 		.in_link = pose_flat(in_link),
-		.size = size_of(shape),
+		.size = server_view_size_of(shape),
 		.normal = shape->kind == SDF_PLANE ? shape->normal : (struct vec3){0, 0, 1},
 		.uri = shape->uri ? arena_strdup(&m->view->arena, shape->uri) : NULL,
 		.path = shape->path ? arena_strdup(&m->view->arena, shape->path) : NULL};
-	add_file(m, shape, to);
-	add_look(m, visual, to);
+	server_view_add_file(m, shape, to);
+	server_view_add_look(m, visual, to);
 	if (!shape->mesh)
 		return;
-	const struct copied_mesh *mesh = copy_mesh(m, shape->mesh);
+	const struct copied_mesh *mesh = server_view_copy_mesh(m, shape->mesh);
 	to->points = mesh->points;
 	to->point_count = shape->mesh->points.count;
 	to->triangles = mesh->triangles;
 	to->triangle_count = shape->mesh->corners.count / 3;
 }
 
-static void add_shapes(struct making *m, const struct sdf_world *from, const struct sdf_link *sdf, uint32_t link)
+static void server_view_add_shapes(
+	struct server_view_making *m, const struct sdf_world *from, const struct sdf_link *sdf, uint32_t link)
 {
 	struct troupe_scene *shown = &m->view->shown;
 	struct troupe_scene_link *to = &m->links[link];
 	to->shape_first = shown->shape_count;
 	for (uint32_t i = sdf->collision_first; i < sdf->collision_first + sdf->collision_count; i++)
-		add_shape(m, link, from->collisions.at[i].name, &from->collisions.at[i].shape,
+		server_view_add_shape(m, link, from->collisions.at[i].name, &from->collisions.at[i].shape,
 			from->collisions.at[i].in_link, NULL);
 	for (uint32_t i = sdf->visual_first; i < sdf->visual_first + sdf->visual_count; i++)
-		add_shape(m, link, from->visuals.at[i].name, &from->visuals.at[i].shape, from->visuals.at[i].in_link,
-			&from->visuals.at[i]);
+		server_view_add_shape(m, link, from->visuals.at[i].name, &from->visuals.at[i].shape,
+			from->visuals.at[i].in_link, &from->visuals.at[i]);
 	to->shape_count = shown->shape_count - to->shape_first;
 }
 
 /* An actor is no model of the file: its shapes are made of what is simulated. */
-static struct sdf_shape view_shape_of_actor(const struct scene_geom *geom)
+static struct sdf_shape server_view_shape_of_actor(const struct scene_geom *geom)
 {
 	static const enum sdf_shape_kind kinds[] = {[SCENE_BOX] = SDF_BOX,
 		[SCENE_SPHERE] = SDF_SPHERE,
@@ -236,7 +239,8 @@ static struct sdf_shape view_shape_of_actor(const struct scene_geom *geom)
 		.length = 2 * geom->size.z};
 }
 
-static void view_add_actor(struct making *m, const struct scene_model *actor, uint32_t place, uint32_t link)
+static void server_view_add_actor(
+	struct server_view_making *m, const struct scene_model *actor, uint32_t place, uint32_t link)
 {
 	struct troupe_scene *shown = &m->view->shown;
 	struct troupe_scene_link *to = &m->links[link];
@@ -245,16 +249,16 @@ static void view_add_actor(struct making *m, const struct scene_model *actor, ui
 		const struct scene_geom *geom = &m->scene->geoms[g];
 		if (geom->link != place)
 			continue;
-		const struct sdf_shape shape = view_shape_of_actor(geom);
+		const struct sdf_shape shape = server_view_shape_of_actor(geom);
 		const char *scoped = m->scene->links[place].scoped, *name = geom->name + strlen(scoped) + 2;
-		add_shape(m, link, name, &shape, pose_mul(pose_inverse(m->scene->links[place].in_body), geom->in_body),
-			NULL);
+		server_view_add_shape(m, link, name, &shape,
+			pose_mul(pose_inverse(m->scene->links[place].in_body), geom->in_body), NULL);
 	}
 	to->shape_count = shown->shape_count - to->shape_first;
 }
 
-static void add_light(
-	struct making *m, const char *name, uint32_t link, uint32_t at, struct pose pose, const struct sdf_shine *shine)
+static void server_view_add_light(struct server_view_making *m, const char *name, uint32_t link, uint32_t at,
+	struct pose pose, const struct sdf_shine *shine)
 {
 	m->lights[m->view->shown.light_count++] =
 		(struct troupe_scene_light){.name = arena_strdup(&m->view->arena, name),
@@ -264,7 +268,8 @@ static void add_light(
 			.shine = view_light(shine)};
 }
 
-static void add_lights_of_link(struct making *m, uint32_t model, const struct sdf_link *sdf, uint32_t link)
+static void server_view_add_lights_of_link(
+	struct server_view_making *m, uint32_t model, const struct sdf_link *sdf, uint32_t link)
 {
 	const struct sdf_world *from = m->scene->models[model].from;
 	struct troupe_scene_link *to = &m->links[link];
@@ -273,22 +278,22 @@ static void add_lights_of_link(struct making *m, uint32_t model, const struct sd
 	for (uint32_t i = sdf->light_first; i < sdf->light_first + sdf->light_count; i++) {
 		uint32_t place = scene_link_light(m->scene, model, i);
 		const struct scene_light *now = place == SCENE_NONE ? NULL : &m->scene->lights[place];
-		add_light(m, from->lights.at[i].name, link, 0, now ? now->pose : scene_light_in_link(from, i),
-			now ? &now->shine : &from->lights.at[i].shine);
+		server_view_add_light(m, from->lights.at[i].name, link, 0,
+			now ? now->pose : scene_light_in_link(from, i), now ? &now->shine : &from->lights.at[i].shine);
 	}
 }
 
-static void add_lights_of_world(struct making *m)
+static void server_view_add_lights_of_world(struct server_view_making *m)
 {
 	for (uint32_t i = 0; i < m->scene->light_count; i++) {
 		const struct scene_light *light = &m->scene->lights[i];
 		if (!light->absent && light->model == SCENE_NONE)
-			add_light(m, light->name, TROUPE_NONE, i, light->pose, &light->shine);
+			server_view_add_light(m, light->name, TROUPE_NONE, i, light->pose, &light->shine);
 	}
 }
 
 /* A collision is one shape, but may be several geoms. */
-static void find_shapes_of_geoms(struct making *m, uint32_t model)
+static void server_view_find_shapes_of_geoms(struct server_view_making *m, uint32_t model)
 {
 	const struct scene_model *from = &m->scene->models[model];
 	for (uint32_t g = from->geom_first; g < from->geom_first + from->geom_count; g++) {
@@ -309,7 +314,7 @@ static void find_shapes_of_geoms(struct making *m, uint32_t model)
 
 /* The name of a link or joint within its model; "nested::name" for one in a nested model. Joints of the world itself
  * are in no model. */
-static const char *name_in(struct making *m, uint32_t model, const char *scoped)
+static const char *server_view_name_in(struct server_view_making *m, uint32_t model, const char *scoped)
 {
 	const char *name = m->scene->models[model].name;
 	size_t length = strlen(name);
@@ -318,20 +323,21 @@ static const char *name_in(struct making *m, uint32_t model, const char *scoped)
 }
 
 /* The first pose of a frame: `in_body` is its pose in the body, or in the world. */
-static struct pose first_pose(const struct scene *scene, uint32_t body, struct pose in_body)
+static struct pose server_view_first_pose(const struct scene *scene, uint32_t body, struct pose in_body)
 {
 	return body == SCENE_NONE ? in_body : pose_mul(scene->bodies[body].reference, in_body);
 }
 
 /* Poses of static models and of their links are the present ones: a static model can be placed elsewhere. */
-static struct pose model_pose(const struct scene *scene, uint32_t model)
+static struct pose server_view_model_pose(const struct scene *scene, uint32_t model)
 {
 	const struct scene_model *from = &scene->models[model];
-	return first_pose(scene, from->body_count ? from->body_first + from->frame_body : SCENE_NONE, from->in_body);
+	return server_view_first_pose(
+		scene, from->body_count ? from->body_first + from->frame_body : SCENE_NONE, from->in_body);
 }
 
 /* The place among the shown links of the model of the first one that has the body of link l. */
-static uint32_t first_of_body(const struct scene *scene, const struct scene_model *model, uint32_t l)
+static uint32_t server_view_first_of_body(const struct scene *scene, const struct scene_model *model, uint32_t l)
 {
 	uint32_t body = scene->links[l].body, at = model->link_first;
 	if (body == SCENE_NONE)
@@ -341,9 +347,9 @@ static uint32_t first_of_body(const struct scene *scene, const struct scene_mode
 	return at - model->link_first;
 }
 
-static void add_links(struct making *m, uint32_t model, uint32_t shown_model)
+static void server_view_add_links(struct server_view_making *m, uint32_t model, uint32_t shown_model)
 {
-	struct pose base = model_pose(m->scene, model);
+	struct pose base = server_view_model_pose(m->scene, model);
 	const struct scene_model *from = &m->scene->models[model];
 	struct troupe_scene *shown = &m->view->shown;
 	struct troupe_scene_model *to = &m->models[shown_model];
@@ -354,15 +360,15 @@ static void add_links(struct making *m, uint32_t model, uint32_t shown_model)
 		m->view->links[at] = l;
 		m->view->link_of[l] = at;
 		m->links[at] = (struct troupe_scene_link){.handle = view_link_handle(m->scene, m->world, l),
-			.name = name_in(m, model, link->scoped),
+			.name = server_view_name_in(m, model, link->scoped),
 			.model = shown_model,
-			.in_model = pose_flat(
-				pose_mul(pose_inverse(base), first_pose(m->scene, link->body, link->in_body))),
+			.in_model = pose_flat(pose_mul(
+				pose_inverse(base), server_view_first_pose(m->scene, link->body, link->in_body))),
 			.mass = link->body == SCENE_NONE ? 0 : m->scene->bodies[link->body].mass,
-			.fixed_to = to->link_first + first_of_body(m->scene, from, l)};
+			.fixed_to = to->link_first + server_view_first_of_body(m->scene, from, l)};
 		m->view->link_frames[at] = (struct link_frames){.count = 0};
 		if (from->actor)
-			view_add_actor(m, from, l, at);
+			server_view_add_actor(m, from, l, at);
 		if (from->sdf == SDF_NONE)
 			continue;
 		uint32_t place = from->from->models.at[from->sdf].link_first + l - from->link_first;
@@ -370,20 +376,20 @@ static void add_links(struct making *m, uint32_t model, uint32_t shown_model)
 		link_frames_look(&m->frames, from->from);
 		m->view->link_frames[at] =
 			link_frames_of(&m->frames, from, place, systems_of(m->systems, model), &m->view->arena);
-		add_shapes(m, from->from, sdf, at);
-		add_lights_of_link(m, model, sdf, at);
+		server_view_add_shapes(m, from->from, sdf, at);
+		server_view_add_lights_of_link(m, model, sdf, at);
 	}
 	to->link_count = shown->link_count - to->link_first;
 }
 
 /* Among the links of the model. */
-static uint32_t canonical_link(const struct scene_model *model)
+static uint32_t server_view_canonical_link(const struct scene_model *model)
 {
 	const struct sdf_model *sdf = model->sdf == SDF_NONE ? NULL : &model->from->models.at[model->sdf];
 	return sdf && sdf->canonical_link != SDF_NONE ? sdf->canonical_link - sdf->link_first : 0;
 }
 
-static void add_model(struct making *m, uint32_t model)
+static void server_view_add_model(struct server_view_making *m, uint32_t model)
 {
 	const struct scene_model *from = &m->scene->models[model];
 	uint32_t at = m->view->shown.model_count++;
@@ -396,14 +402,14 @@ static void add_model(struct making *m, uint32_t model)
 		.id = from->id,
 		.is_static = from->is_static,
 		.performer = from->performer,
-		.pose = pose_flat(model_pose(m->scene, model)),
+		.pose = pose_flat(server_view_model_pose(m->scene, model)),
 		.actor = from->actor != NULL};
-	add_links(m, model, at);
-	m->view->canonical[at] = m->models[at].link_first + canonical_link(from);
-	find_shapes_of_geoms(m, model);
+	server_view_add_links(m, model, at);
+	m->view->canonical[at] = m->models[at].link_first + server_view_canonical_link(from);
+	server_view_find_shapes_of_geoms(m, model);
 }
 
-static uint32_t shown_link(const struct making *m, uint32_t body, uint32_t sdf_link)
+static uint32_t server_view_shown_link(const struct server_view_making *m, uint32_t body, uint32_t sdf_link)
 {
 	if (body == SCENE_NONE || sdf_link == SDF_NONE)
 		return TROUPE_NONE;
@@ -413,7 +419,7 @@ static uint32_t shown_link(const struct making *m, uint32_t body, uint32_t sdf_l
 		       : m->view->link_of[model->link_first + sdf_link - model->from->models.at[model->sdf].link_first];
 }
 
-static troupe_joint_kind kind_of(enum sdf_joint_kind kind)
+static troupe_joint_kind server_view_kind_of(enum sdf_joint_kind kind)
 {
 	switch (kind) {
 	case SDF_PRISMATIC:
@@ -435,7 +441,7 @@ static troupe_joint_kind kind_of(enum sdf_joint_kind kind)
 	}
 }
 
-static void add_joint(struct making *m, uint32_t joint)
+static void server_view_add_joint(struct server_view_making *m, uint32_t joint)
 {
 	const struct scene_joint *from = &m->scene->joints[joint];
 	uint32_t at = m->view->shown.joint_count++;
@@ -443,37 +449,37 @@ static void add_joint(struct making *m, uint32_t joint)
 	m->view->joints[at] = joint;
 	m->view->joint_of[joint] = at;
 	*to = (struct troupe_scene_joint){.handle = view_joint_handle(m->scene, m->world, joint),
-		.name = name_in(m, from->model, from->scoped),
-		.kind = kind_of(from->kind),
+		.name = server_view_name_in(m, from->model, from->scoped),
+		.kind = server_view_kind_of(from->kind),
 		.model = m->view->model_of[from->model],
-		.parent = shown_link(m, from->parent, from->sdf->parent),
-		.child = shown_link(m, from->child, from->sdf->child),
+		.parent = server_view_shown_link(m, from->parent, from->sdf->parent),
+		.child = server_view_shown_link(m, from->child, from->sdf->child),
 		.axis_count = from->axis_count};
 	for (uint32_t a = 0; a < from->axis_count; a++)
 		to->axis[a] = (struct troupe_scene_axis){from->axis[a].xyz_world, from->axis[a].lower,
 			from->axis[a].upper, from->axis[a].velocity, from->axis[a].effort};
 }
 
-static void add_joints(struct making *m)
+static void server_view_add_joints(struct server_view_making *m)
 {
 	for (uint32_t i = 0; i < m->view->shown.mobile_count; i++) {
 		const struct scene_model *from = &m->scene->models[m->view->models[i]];
 		m->models[i].joint_first = m->view->shown.joint_count;
 		for (uint32_t j = from->joint_first; j < from->joint_first + from->joint_count; j++)
-			add_joint(m, j);
+			server_view_add_joint(m, j);
 		m->models[i].joint_count = from->joint_count;
 	}
 	for (uint32_t i = 0; i < m->scene->world_joints.count; i++) {
 		uint32_t joint = m->scene->world_joints.at[i];
 		if (m->view->model_of[m->scene->joints[joint].model] != TROUPE_NONE)
-			add_joint(m, joint);
+			server_view_add_joint(m, joint);
 	}
 }
 
 /* --- sensors ------------------------------------------------------------------------------------------------------ */
 
 /* A camera may be turned in its sensor. */
-static struct pose sensor_in_link(const struct sdf_sensor *sensor)
+static struct pose server_view_sensor_in_link(const struct sdf_sensor *sensor)
 {
 	bool camera = sensor->settings->camera_count == 1;
 	return camera ? pose_mul(sensor->in_parent, sensor->settings->cameras->in_sensor) : sensor->in_parent;
@@ -487,7 +493,7 @@ struct view_sensor_frames view_frames_of(const struct sdf_sensor *sensor)
 }
 
 /* Whether the frame is the model's or one of its links', as PosePublisher names them. */
-static bool is_of_model(const char *model, const char *frame)
+static bool server_view_is_of_model(const char *model, const char *frame)
 {
 	size_t count = strlen(model);
 	const char *rest = frame + count;
@@ -495,7 +501,7 @@ static bool is_of_model(const char *model, const char *frame)
 }
 
 /* A frame has one parent: whether a system of the model publishes where the frame is. */
-static bool is_told(const struct making *m, uint32_t model, const char *frame)
+static bool server_view_is_told(const struct server_view_making *m, uint32_t model, const char *frame)
 {
 	const struct system_set *set = systems_of(m->systems, model);
 	bool told = false;
@@ -506,30 +512,31 @@ static bool is_told(const struct making *m, uint32_t model, const char *frame)
 			bool one = output->child_frame &&
 				   (output->gives == TROUPE_GIVES_TF || output->gives == TROUPE_GIVES_REPORT);
 			told |= (one && !strcmp(output->child_frame, frame)) ||
-				(poses && is_of_model(m->scene->models[model].name, frame));
+				(poses && server_view_is_of_model(m->scene->models[model].name, frame));
 		}
 	return told;
 }
 
-static const char *copy_untold(struct making *m, uint32_t model, const char *frame)
+static const char *server_view_copy_untold(struct server_view_making *m, uint32_t model, const char *frame)
 {
-	return frame && !is_told(m, model, frame) ? arena_strdup(&m->view->arena, frame) : NULL;
+	return frame && !server_view_is_told(m, model, frame) ? arena_strdup(&m->view->arena, frame) : NULL;
 }
 
-static void add_sensor(struct making *m, const struct sensor *from)
+static void server_view_add_sensor(struct server_view_making *m, const struct sensor *from)
 {
 	const struct view_sensor_frames named = view_frames_of(from->sdf);
-	m->view->frames[m->view->shown.sensor_count] = (struct view_sensor_frames){
-		copy_untold(m, from->model, named.frame), copy_untold(m, from->model, named.picture)};
+	m->view->frames[m->view->shown.sensor_count] =
+		(struct view_sensor_frames){server_view_copy_untold(m, from->model, named.frame),
+			server_view_copy_untold(m, from->model, named.picture)};
 	struct troupe_scene_sensor *to = &m->sensors[m->view->shown.sensor_count++];
 	*to = (struct troupe_scene_sensor){.handle = view_sensor_handle(m->scene, m->world, from),
-		.name = name_in(m, from->model, from->name),
+		.name = server_view_name_in(m, from->model, from->name),
 		.type = arena_strdup(&m->view->arena, from->sdf->type),
 		.model = m->view->model_of[from->model],
 		.link = from->link == SCENE_NONE ? TROUPE_NONE : m->view->link_of[from->link],
 		.joint = from->joint == SCENE_NONE ? TROUPE_NONE : m->view->joint_of[from->joint],
 		.rate_hz = from->sdf->update_rate,
-		.in_link = pose_flat(sensor_in_link(from->sdf))};
+		.in_link = pose_flat(server_view_sensor_in_link(from->sdf))};
 	if (from->group != SENSOR_SILENT) {
 		to->number_count = sensor_kind_column_count(from->sdf->kind);
 		to->numbers = sensor_kind_of(from->sdf->kind)->columns;
@@ -537,7 +544,7 @@ static void add_sensor(struct making *m, const struct sensor *from)
 }
 
 /* In the order of models in the view. */
-static void add_sensors(struct making *m)
+static void server_view_add_sensors(struct server_view_making *m)
 {
 	m->sensors = arena_array(&m->view->arena, struct troupe_scene_sensor, m->from_sensors->count);
 	m->view->frames = arena_array(&m->view->arena, struct view_sensor_frames, m->from_sensors->count);
@@ -547,14 +554,14 @@ static void add_sensors(struct making *m)
 		const struct sensor_set *set = &m->from_sensors->sets[model];
 		m->view->sensor_first[model] = m->view->shown.sensor_count;
 		for (uint32_t s = 0; s < set->count; s++)
-			add_sensor(m, &set->at[s]);
+			server_view_add_sensor(m, &set->at[s]);
 	}
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
 /* Makes room for all entities, including those that are not shown. */
-static void make_room(struct making *m)
+static void server_view_make_room(struct server_view_making *m)
 {
 	struct view *view = m->view;
 	const struct scene *scene = m->scene;
@@ -582,10 +589,10 @@ static void make_room(struct making *m)
 	view->links = arena_array(&view->arena, uint32_t, scene->link_count);
 	view->link_frames = arena_array(&view->arena, struct link_frames, scene->link_count);
 	view->joints = arena_array(&view->arena, uint32_t, scene->joint_count);
-	view->model_of = no_places(&view->arena, scene->model_count);
-	view->link_of = no_places(&view->arena, scene->link_count);
-	view->joint_of = no_places(&view->arena, scene->joint_count);
-	view->shape_of = no_places(&view->arena, scene->geom_count);
+	view->model_of = server_view_no_places(&view->arena, scene->model_count);
+	view->link_of = server_view_no_places(&view->arena, scene->link_count);
+	view->joint_of = server_view_no_places(&view->arena, scene->joint_count);
+	view->shape_of = server_view_no_places(&view->arena, scene->geom_count);
 	m->models = arena_array(&view->arena, struct troupe_scene_model, scene->model_count);
 	m->links = arena_array(&view->arena, struct troupe_scene_link, scene->link_count);
 	m->joints = arena_array(&view->arena, struct troupe_scene_joint, scene->joint_count);
@@ -598,24 +605,25 @@ const struct troupe_scene *view_create(const struct scene *scene, const struct s
 	const struct systems *systems, uint32_t world, uint64_t epoch)
 {
 	struct view *view = mem_alloc(sizeof *view);
-	struct making m = {.view = view, .scene = scene, .from_sensors = sensors, .systems = systems, .world = world};
+	struct server_view_making m = {
+		.view = view, .scene = scene, .from_sensors = sensors, .systems = systems, .world = world};
 	struct troupe_scene *shown = &view->shown;
 	atomic_init(&view->holders, 1);
-	make_room(&m);
+	server_view_make_room(&m);
 	shown->world = arena_strdup(&view->arena, scene->name);
 	shown->epoch = epoch;
 	shown->surroundings = view_surroundings(&view->arena, &scene->sdf->surroundings.scene);
-	add_lights_of_world(&m);
+	server_view_add_lights_of_world(&m);
 	for (uint32_t i = 0; i < scene->model_count; i++)
 		if (scene->models[i].id && view_moves(&scene->models[i]))
-			add_model(&m, i);
+			server_view_add_model(&m, i);
 	shown->mobile_count = shown->model_count;
 	shown->moving_links = shown->link_count;
 	for (uint32_t i = 0; i < scene->model_count; i++)
 		if (scene->models[i].id && !scene->models[i].absent && !view_moves(&scene->models[i]))
-			add_model(&m, i);
-	add_joints(&m);
-	add_sensors(&m);
+			server_view_add_model(&m, i);
+	server_view_add_joints(&m);
+	server_view_add_sensors(&m);
 	shown->sensors = m.sensors;
 	shown->models = m.models;
 	shown->links = m.links;
@@ -629,17 +637,17 @@ const struct troupe_scene *view_create(const struct scene *scene, const struct s
 
 struct view_polyline view_polyline(const struct troupe_scene *shown, uint32_t shape)
 {
-	return view_of(shown)->polylines[shape];
+	return server_view_of(shown)->polylines[shape];
 }
 
 struct view_sensor_frames view_untold_frames(const struct troupe_scene *shown, uint32_t sensor)
 {
-	return view_of(shown)->frames[sensor];
+	return server_view_of(shown)->frames[sensor];
 }
 
 struct link_frames view_link_frames(const struct troupe_scene *shown, uint32_t link)
 {
-	return view_of(shown)->link_frames[link];
+	return server_view_of(shown)->link_frames[link];
 }
 
 const struct troupe_scene *view_hold(const struct troupe_scene *shown)
@@ -663,47 +671,47 @@ void troupe_scene_release(const struct troupe_scene *shown)
 
 uint32_t view_model_at(const struct troupe_scene *shown, uint32_t model)
 {
-	return view_of(shown)->models[model];
+	return server_view_of(shown)->models[model];
 }
 
 uint32_t view_sdf_model(const struct troupe_scene *shown, uint32_t model)
 {
-	return view_of(shown)->sdf_models[model];
+	return server_view_of(shown)->sdf_models[model];
 }
 
 bool view_is_created(const struct troupe_scene *shown, uint32_t model)
 {
-	return view_of(shown)->created[model];
+	return server_view_of(shown)->created[model];
 }
 
 uint32_t view_canonical_link(const struct troupe_scene *shown, uint32_t model)
 {
-	return view_of(shown)->canonical[model];
+	return server_view_of(shown)->canonical[model];
 }
 
 uint32_t view_link_at(const struct troupe_scene *shown, uint32_t link)
 {
-	return view_of(shown)->links[link];
+	return server_view_of(shown)->links[link];
 }
 
 uint32_t view_joint_at(const struct troupe_scene *shown, uint32_t joint)
 {
-	return view_of(shown)->joints[joint];
+	return server_view_of(shown)->joints[joint];
 }
 
 uint32_t view_shape_of_geom(const struct troupe_scene *shown, uint32_t geom)
 {
-	return geom < view_of(shown)->geom_places ? view_of(shown)->shape_of[geom] : TROUPE_NONE;
+	return geom < server_view_of(shown)->geom_places ? server_view_of(shown)->shape_of[geom] : TROUPE_NONE;
 }
 
 uint32_t view_model_of(const struct troupe_scene *shown, uint32_t model)
 {
-	return model < view_of(shown)->model_places ? view_of(shown)->model_of[model] : TROUPE_NONE;
+	return model < server_view_of(shown)->model_places ? server_view_of(shown)->model_of[model] : TROUPE_NONE;
 }
 
 const struct troupe_model_state *troupe_snapshot_model(const struct troupe_snapshot *snapshot, troupe_model model)
 {
-	const struct view *view = view_of(snapshot->scene);
+	const struct view *view = server_view_of(snapshot->scene);
 	uint32_t i = model.at && model.at <= view->model_places ? view->model_of[model.at - 1] : TROUPE_NONE;
 	return i < snapshot->model_count && !memcmp(&snapshot->scene->models[i].handle, &model, sizeof model)
 		       ? &snapshot->models[i]
@@ -712,7 +720,7 @@ const struct troupe_model_state *troupe_snapshot_model(const struct troupe_snaps
 
 const struct troupe_link_state *troupe_snapshot_link(const struct troupe_snapshot *snapshot, troupe_link link)
 {
-	const struct view *view = view_of(snapshot->scene);
+	const struct view *view = server_view_of(snapshot->scene);
 	uint32_t i = link.at && link.at <= view->link_places ? view->link_of[link.at - 1] : TROUPE_NONE;
 	return i < snapshot->link_count && !memcmp(&snapshot->scene->links[i].handle, &link, sizeof link)
 		       ? &snapshot->links[i]
@@ -721,7 +729,7 @@ const struct troupe_link_state *troupe_snapshot_link(const struct troupe_snapsho
 
 const struct troupe_joint_state *troupe_snapshot_joint(const struct troupe_snapshot *snapshot, troupe_joint joint)
 {
-	const struct view *view = view_of(snapshot->scene);
+	const struct view *view = server_view_of(snapshot->scene);
 	uint32_t i = joint.at && joint.at <= view->joint_places ? view->joint_of[joint.at - 1] : TROUPE_NONE;
 	return i < snapshot->joint_count && !memcmp(&snapshot->scene->joints[i].handle, &joint, sizeof joint)
 		       ? &snapshot->joints[i]
@@ -730,7 +738,7 @@ const struct troupe_joint_state *troupe_snapshot_joint(const struct troupe_snaps
 
 const struct troupe_reading *troupe_snapshot_sensor(const struct troupe_snapshot *snapshot, troupe_sensor sensor)
 {
-	const struct view *view = view_of(snapshot->scene);
+	const struct view *view = server_view_of(snapshot->scene);
 	uint32_t i = sensor.at && sensor.at <= view->model_places && view->model_of[sensor.at - 1] != TROUPE_NONE
 			     ? view->sensor_first[sensor.at - 1] + sensor.index
 			     : TROUPE_NONE;

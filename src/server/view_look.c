@@ -2,12 +2,12 @@
  * material exists, and public structs must not depend on those of the loader. */
 #include "server/view_look.h"
 
-static const char *copy(struct arena *arena, const char *text)
+static const char *view_look_copy(struct arena *arena, const char *text)
 {
 	return text && *text ? arena_strdup(arena, text) : NULL;
 }
 
-static void set_colour(float ret_colour[4], const struct sdf_colour *colour)
+static void view_look_set_colour(float ret_colour[4], const struct sdf_colour *colour)
 {
 	ret_colour[0] = (float)colour->r;
 	ret_colour[1] = (float)colour->g;
@@ -15,7 +15,7 @@ static void set_colour(float ret_colour[4], const struct sdf_colour *colour)
 	ret_colour[3] = (float)colour->a;
 }
 
-static const struct troupe_pbr *copy_pbr(struct arena *arena, const struct sdf_pbr *pbr)
+static const struct troupe_pbr *view_look_copy_pbr(struct arena *arena, const struct sdf_pbr *pbr)
 {
 	if (!pbr)
 		return NULL;
@@ -24,16 +24,16 @@ static const struct troupe_pbr *copy_pbr(struct arena *arena, const struct sdf_p
 		.roughness = pbr->roughness,
 		.metalness = pbr->metalness,
 		.glossiness = pbr->glossiness,
-		.albedo_map = copy(arena, pbr->albedo_map),
-		.roughness_map = copy(arena, pbr->roughness_map),
-		.metalness_map = copy(arena, pbr->metalness_map),
-		.environment_map = copy(arena, pbr->environment_map),
-		.ambient_occlusion_map = copy(arena, pbr->ambient_occlusion_map),
-		.normal_map = copy(arena, pbr->normal_map),
-		.emissive_map = copy(arena, pbr->emissive_map),
-		.light_map = copy(arena, pbr->light_map),
-		.specular_map = copy(arena, pbr->specular_map),
-		.glossiness_map = copy(arena, pbr->glossiness_map)};
+		.albedo_map = view_look_copy(arena, pbr->albedo_map),
+		.roughness_map = view_look_copy(arena, pbr->roughness_map),
+		.metalness_map = view_look_copy(arena, pbr->metalness_map),
+		.environment_map = view_look_copy(arena, pbr->environment_map),
+		.ambient_occlusion_map = view_look_copy(arena, pbr->ambient_occlusion_map),
+		.normal_map = view_look_copy(arena, pbr->normal_map),
+		.emissive_map = view_look_copy(arena, pbr->emissive_map),
+		.light_map = view_look_copy(arena, pbr->light_map),
+		.specular_map = view_look_copy(arena, pbr->specular_map),
+		.glossiness_map = view_look_copy(arena, pbr->glossiness_map)};
 	return to;
 }
 
@@ -46,15 +46,15 @@ const struct troupe_material *view_material(struct arena *arena, const struct sd
 		.render_order = material->render_order,
 		.lighting = material->lighting,
 		.double_sided = material->double_sided,
-		.script_uri = copy(arena, material->script_uri),
-		.script_name = copy(arena, material->script_name),
-		.shader = copy(arena, material->shader),
-		.normal_map = copy(arena, material->normal_map),
-		.pbr = copy_pbr(arena, material->pbr)};
-	set_colour(to->ambient, &material->ambient);
-	set_colour(to->diffuse, &material->diffuse);
-	set_colour(to->specular, &material->specular);
-	set_colour(to->emissive, &material->emissive);
+		.script_uri = view_look_copy(arena, material->script_uri),
+		.script_name = view_look_copy(arena, material->script_name),
+		.shader = view_look_copy(arena, material->shader),
+		.normal_map = view_look_copy(arena, material->normal_map),
+		.pbr = view_look_copy_pbr(arena, material->pbr)};
+	view_look_set_colour(to->ambient, &material->ambient);
+	view_look_set_colour(to->diffuse, &material->diffuse);
+	view_look_set_colour(to->specular, &material->specular);
+	view_look_set_colour(to->emissive, &material->emissive);
 	return to;
 }
 
@@ -76,12 +76,12 @@ struct troupe_light view_light(const struct sdf_shine *shine)
 		.inner_rad = shine->inner_rad,
 		.outer_rad = shine->outer_rad,
 		.falloff = shine->falloff};
-	set_colour(to.diffuse, &shine->diffuse);
-	set_colour(to.specular, &shine->specular);
+	view_look_set_colour(to.diffuse, &shine->diffuse);
+	view_look_set_colour(to.specular, &shine->specular);
 	return to;
 }
 
-static const struct troupe_sky *copy_sky(struct arena *arena, const struct sdf_sky *sky)
+static const struct troupe_sky *view_look_copy_sky(struct arena *arena, const struct sdf_sky *sky)
 {
 	if (!sky)
 		return NULL;
@@ -93,12 +93,12 @@ static const struct troupe_sky *copy_sky(struct arena *arena, const struct sdf_s
 		.cloud_direction_rad = sky->cloud_direction_rad,
 		.cloud_humidity = sky->cloud_humidity,
 		.cloud_size = sky->cloud_size,
-		.cubemap_uri = copy(arena, sky->cubemap_uri)};
-	set_colour(to->cloud_ambient, &sky->cloud_ambient);
+		.cubemap_uri = view_look_copy(arena, sky->cubemap_uri)};
+	view_look_set_colour(to->cloud_ambient, &sky->cloud_ambient);
 	return to;
 }
 
-static const struct troupe_fog *copy_fog(struct arena *arena, const struct sdf_fog *fog)
+static const struct troupe_fog *view_look_copy_fog(struct arena *arena, const struct sdf_fog *fog)
 {
 	static const troupe_fog_kind kinds[] = {[SDF_FOG_NONE] = TROUPE_FOG_NONE,
 		[SDF_FOG_CONSTANT] = TROUPE_FOG_CONSTANT,
@@ -109,7 +109,7 @@ static const struct troupe_fog *copy_fog(struct arena *arena, const struct sdf_f
 	struct troupe_fog *to = arena_new(arena, struct troupe_fog);
 	*to = (struct troupe_fog){
 		.kind = kinds[fog->kind], .start_m = fog->start_m, .end_m = fog->end_m, .density = fog->density};
-	set_colour(to->colour, &fog->colour);
+	view_look_set_colour(to->colour, &fog->colour);
 	return to;
 }
 
@@ -118,9 +118,9 @@ struct troupe_surroundings view_surroundings(struct arena *arena, const struct s
 	struct troupe_surroundings to = {.shadows = scene->shadows,
 		.grid = scene->grid,
 		.origin_visual = scene->origin_visual,
-		.sky = copy_sky(arena, scene->sky),
-		.fog = copy_fog(arena, scene->fog)};
-	set_colour(to.ambient, &scene->ambient);
-	set_colour(to.background, &scene->background);
+		.sky = view_look_copy_sky(arena, scene->sky),
+		.fog = view_look_copy_fog(arena, scene->fog)};
+	view_look_set_colour(to.ambient, &scene->ambient);
+	view_look_set_colour(to.background, &scene->background);
 	return to;
 }

@@ -19,7 +19,7 @@
 
 #define SAME_SIZE 1e-9
 
-static bool encode_view(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool viewer_encode_view(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	(void)row;
 	const struct encode_moment moment = {
@@ -28,11 +28,11 @@ static bool encode_view(const struct frame *frame, const struct topic_row *row, 
 	return true;
 }
 
-const struct publish_ops publish_view = {.when = PUBLISH_FIGURES, .parts = FRAME_PICTURE, .encode = encode_view};
+const struct publish_ops publish_view = {.when = PUBLISH_FIGURES, .parts = FRAME_PICTURE, .encode = viewer_encode_view};
 
 /* --- work --------------------------------------------------------------------------------------------------------- */
 
-static bool encode_secondaries(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool viewer_encode_secondaries(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	struct arena arena = {0};
 	Troupe__Msgs__Secondaries message = TROUPE__MSGS__SECONDARIES__INIT;
@@ -57,11 +57,12 @@ static bool encode_secondaries(const struct frame *frame, const struct topic_row
 }
 
 const struct publish_ops publish_secondaries = {
-	.when = PUBLISH_FIGURES, .parts = FRAME_WORK, .encode = encode_secondaries};
+	.when = PUBLISH_FIGURES, .parts = FRAME_WORK, .encode = viewer_encode_secondaries};
 
 /* --- what touches ------------------------------------------------------------------------------------------------- */
 
-static void encode_contacts(const struct troupe_snapshot *snapshot, struct arena *arena, Troupe__Msgs__Touching *out)
+static void viewer_encode_contacts(
+	const struct troupe_snapshot *snapshot, struct arena *arena, Troupe__Msgs__Touching *out)
 {
 	uint32_t count = MIN(snapshot->contact_count, (uint32_t)VIEWER_CONTACTS_MAX);
 	out->contact_count = snapshot->contact_count;
@@ -75,14 +76,14 @@ static void encode_contacts(const struct troupe_snapshot *snapshot, struct arena
 	}
 }
 
-static bool encode_touching(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool viewer_encode_touching(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	struct arena arena = {0};
 	Troupe__Msgs__Touching message = TROUPE__MSGS__TOUCHING__INIT;
 	(void)row;
 	message.header = encode_header(&arena, frame->time_ns);
 	message.step = frame->snapshot.step;
-	encode_contacts(&frame->snapshot, &arena, &message);
+	viewer_encode_contacts(&frame->snapshot, &arena, &message);
 	message.model = arena_array(&arena, uint32_t, frame->members.count);
 	message.component = arena_array(&arena, uint32_t, frame->members.count);
 	for (uint32_t i = 0; i < frame->members.count; i++) {
@@ -93,12 +94,13 @@ static bool encode_touching(const struct frame *frame, const struct topic_row *r
 	return encode_end(&message.base, &arena, out);
 }
 
-const struct publish_ops publish_touching = {
-	.when = PUBLISH_FIGURES, .parts = FRAME_SCENE | FRAME_CONTACTS | FRAME_MEMBERS, .encode = encode_touching};
+const struct publish_ops publish_touching = {.when = PUBLISH_FIGURES,
+	.parts = FRAME_SCENE | FRAME_CONTACTS | FRAME_MEMBERS,
+	.encode = viewer_encode_touching};
 
 /* --- one model ---------------------------------------------------------------------------------------------------- */
 
-static Troupe__Msgs__ModelState__Joint *encode_joint_state(
+static Troupe__Msgs__ModelState__Joint *viewer_encode_joint_state(
 	struct arena *arena, const struct troupe_snapshot *snapshot, uint32_t joint)
 {
 	const struct troupe_scene_joint *from = &snapshot->scene->joints[joint];
@@ -139,7 +141,8 @@ void viewer_encode_model(const struct frame *frame, uint32_t model, Troupe__Msgs
 	out->angular = encode_vec3(arena, state->twist.angular);
 }
 
-static void add_joints(const struct frame *frame, uint32_t model, Troupe__Msgs__ModelState *out, struct arena *arena)
+static void viewer_add_joints(
+	const struct frame *frame, uint32_t model, Troupe__Msgs__ModelState *out, struct arena *arena)
 {
 	const struct troupe_snapshot *snapshot = &frame->snapshot;
 	const struct troupe_scene_model *from = &snapshot->scene->models[model];
@@ -147,11 +150,11 @@ static void add_joints(const struct frame *frame, uint32_t model, Troupe__Msgs__
 		return;
 	out->joint = arena_array(arena, Troupe__Msgs__ModelState__Joint *, from->joint_count);
 	for (uint32_t j = from->joint_first; j < from->joint_first + from->joint_count; j++)
-		out->joint[out->n_joint++] = encode_joint_state(arena, snapshot, j);
+		out->joint[out->n_joint++] = viewer_encode_joint_state(arena, snapshot, j);
 }
 
 /* The model of the scene with the id in a gz.msgs.UInt32. */
-static troupe_status find_model(const struct troupe_scene *scene, const void *request, size_t count,
+static troupe_status viewer_find_model(const struct troupe_scene *scene, const void *request, size_t count,
 	uint32_t *ret_model, struct troupe_error *error)
 {
 	ProtobufCMessage *asked;
@@ -169,23 +172,23 @@ static troupe_status find_model(const struct troupe_scene *scene, const void *re
 	return TROUPE_OK;
 }
 
-static troupe_status answer_model(const struct frame *frame, const struct topic_row *row, const void *request,
+static troupe_status viewer_answer_model(const struct frame *frame, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
 	uint32_t model;
 	(void)row;
-	troupe_status status = find_model(frame->snapshot.scene, request, count, &model, error);
+	troupe_status status = viewer_find_model(frame->snapshot.scene, request, count, &model, error);
 	if (status)
 		return status;
 	struct arena arena = {0};
 	Troupe__Msgs__ModelState state = TROUPE__MSGS__MODEL_STATE__INIT;
 	viewer_encode_model(frame, model, &state, &arena);
-	add_joints(frame, model, &state, &arena);
+	viewer_add_joints(frame, model, &state, &arena);
 	(void)encode_end(&state.base, &arena, out);
 	return TROUPE_OK;
 }
 
-const struct query_ops ask_model = {.parts = FRAME_MODELS | FRAME_JOINTS, .answer = answer_model};
+const struct query_ops ask_model = {.parts = FRAME_MODELS | FRAME_JOINTS, .answer = viewer_answer_model};
 
 /* --- its sensors -------------------------------------------------------------------------------------------------- */
 
@@ -195,16 +198,16 @@ struct sensor_row { /* a topic of a sensor of the model */
 	Troupe__Msgs__ModelSensors__Topic *topic;
 };
 
-struct finding {
+struct viewer_finding {
 	struct arena *arena;
 	uint32_t world;
 	uint64_t key;
 	VEC(struct sensor_row) rows;
 };
 
-static void find_row(void *ctx, uint32_t id, const struct topic_row *row)
+static void viewer_find_row(void *ctx, uint32_t id, const struct topic_row *row)
 {
-	struct finding *finding = ctx;
+	struct viewer_finding *finding = ctx;
 	(void)id;
 	if (row->kind != TOPIC_PUBLISHED || row->world != finding->world || row->key != finding->key ||
 		((const struct publish_ops *)row->ops)->when != PUBLISH_READING)
@@ -217,7 +220,7 @@ static void find_row(void *ctx, uint32_t id, const struct topic_row *row)
 }
 
 /* By sensor, and then in the order in which the sensor has its topics. */
-static int compare_rows(const void *a, const void *b)
+static int viewer_compare_rows(const void *a, const void *b)
 {
 	const struct sensor_row *x = a, *y = b;
 	if (x->sensor != y->sensor)
@@ -225,8 +228,8 @@ static int compare_rows(const void *a, const void *b)
 	return (x->of > y->of) - (x->of < y->of);
 }
 
-static Troupe__Msgs__ModelSensors__Sensor *encode_found_sensor(
-	const struct troupe_scene *scene, const struct troupe_scene_sensor *from, const struct finding *finding)
+static Troupe__Msgs__ModelSensors__Sensor *viewer_encode_found_sensor(
+	const struct troupe_scene *scene, const struct troupe_scene_sensor *from, const struct viewer_finding *finding)
 {
 	struct arena *arena = finding->arena;
 	Troupe__Msgs__ModelSensors__Sensor *out =
@@ -249,17 +252,18 @@ static Troupe__Msgs__ModelSensors__Sensor *encode_found_sensor(
 
 /* The scene has the sensors, the table has their topics: a model that has just gone from one of them has no topics.
  * only: index of the sensor in its model; TROUPE_NONE: all. */
-static void encode_sensors(const struct frame *frame, uint32_t model, uint32_t only, uint32_t world, struct text *out)
+static void viewer_encode_sensors(
+	const struct frame *frame, uint32_t model, uint32_t only, uint32_t world, struct text *out)
 {
 	const struct troupe_scene *scene = frame->snapshot.scene;
 	const struct troupe_scene_model *from = &scene->models[model];
 	struct arena arena = {0};
 	Troupe__Msgs__ModelSensors message = TROUPE__MSGS__MODEL_SENSORS__INIT;
-	struct finding finding = {
+	struct viewer_finding finding = {
 		.arena = &arena, .world = world, .key = (uint64_t)from->handle.born << 32 | from->handle.at};
-	topic_read(clients_table(frame->server->clients), find_row, &finding);
+	topic_read(clients_table(frame->server->clients), viewer_find_row, &finding);
 	if (finding.rows.count)
-		qsort(finding.rows.at, finding.rows.count, sizeof *finding.rows.at, compare_rows);
+		qsort(finding.rows.at, finding.rows.count, sizeof *finding.rows.at, viewer_compare_rows);
 	message.header = encode_header(&arena, frame->time_ns);
 	message.step = frame->snapshot.step;
 	message.name = encode_text(from->name);
@@ -267,23 +271,24 @@ static void encode_sensors(const struct frame *frame, uint32_t model, uint32_t o
 	message.sensor = arena_array(&arena, Troupe__Msgs__ModelSensors__Sensor *, scene->sensor_count);
 	for (uint32_t i = 0; i < scene->sensor_count; i++)
 		if (scene->sensors[i].model == model && (only == TROUPE_NONE || only == scene->sensors[i].handle.index))
-			message.sensor[message.n_sensor++] = encode_found_sensor(scene, &scene->sensors[i], &finding);
+			message.sensor[message.n_sensor++] =
+				viewer_encode_found_sensor(scene, &scene->sensors[i], &finding);
 	(void)encode_end(&message.base, &arena, out);
 	vec_free(&finding.rows);
 }
 
-static troupe_status answer_model_sensors(const struct frame *frame, const struct topic_row *row, const void *request,
-	size_t count, struct text *out, struct troupe_error *error)
+static troupe_status viewer_answer_model_sensors(const struct frame *frame, const struct topic_row *row,
+	const void *request, size_t count, struct text *out, struct troupe_error *error)
 {
 	uint32_t model;
-	troupe_status status = find_model(frame->snapshot.scene, request, count, &model, error);
+	troupe_status status = viewer_find_model(frame->snapshot.scene, request, count, &model, error);
 	if (!status)
-		encode_sensors(frame, model, TROUPE_NONE, row->world, out);
+		viewer_encode_sensors(frame, model, TROUPE_NONE, row->world, out);
 	return status;
 }
 
 /* The model of the sensor that publishes the topic; TROUPE_NONE: there is none in this world, or it has gone. */
-static uint32_t find_publisher(const struct frame *frame, const char *topic, uint32_t world, uint32_t *ret_index)
+static uint32_t viewer_find_publisher(const struct frame *frame, const char *topic, uint32_t world, uint32_t *ret_index)
 {
 	const struct troupe_scene *scene = frame->snapshot.scene;
 	struct topic_row row;
@@ -299,7 +304,7 @@ static uint32_t find_publisher(const struct frame *frame, const char *topic, uin
 	return model;
 }
 
-static troupe_status answer_sensor(const struct frame *frame, const struct topic_row *row, const void *request,
+static troupe_status viewer_answer_sensor(const struct frame *frame, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
 	ProtobufCMessage *asked;
@@ -309,27 +314,27 @@ static troupe_status answer_sensor(const struct frame *frame, const struct topic
 	if (status)
 		return status;
 	const char *topic = ((const Gz__Msgs__StringMsg *)(const void *)asked)->data;
-	uint32_t model = find_publisher(frame, topic, row->world, &index);
+	uint32_t model = viewer_find_publisher(frame, topic, row->world, &index);
 	if (model == TROUPE_NONE)
 		status = fail(error, TROUPE_ECOMMAND, "topic '%.200s': no sensor of this world publishes it", topic);
 	else
-		encode_sensors(frame, model, index, row->world, out);
+		viewer_encode_sensors(frame, model, index, row->world, out);
 	message_free(asked);
 	return status;
 }
 
-const struct query_ops ask_model_sensors = {.parts = FRAME_SCENE, .answer = answer_model_sensors};
-const struct query_ops ask_sensor = {.parts = FRAME_SCENE, .answer = answer_sensor};
+const struct query_ops ask_model_sensors = {.parts = FRAME_SCENE, .answer = viewer_answer_model_sensors};
+const struct query_ops ask_sensor = {.parts = FRAME_SCENE, .answer = viewer_answer_sensor};
 
 /* --- meshes ------------------------------------------------------------------------------------------------------- */
 
-static bool same_vec3(struct troupe_vec3 a, const Gz__Msgs__Vector3d *message)
+static bool viewer_same_vec3(struct troupe_vec3 a, const Gz__Msgs__Vector3d *message)
 {
 	struct vec3 b = message_vec3(message);
 	return fabs(a.x - b.x) <= SAME_SIZE && fabs(a.y - b.y) <= SAME_SIZE && fabs(a.z - b.z) <= SAME_SIZE;
 }
 
-static bool same_outline(const struct mesh_outline *a, double height, const Gz__Msgs__Polyline *b)
+static bool viewer_same_outline(const struct mesh_outline *a, double height, const Gz__Msgs__Polyline *b)
 {
 	bool same = a->count == b->n_point && fabs(height - b->height) <= SAME_SIZE;
 	for (uint32_t i = 0; i < a->count && same; i++)
@@ -338,15 +343,15 @@ static bool same_outline(const struct mesh_outline *a, double height, const Gz__
 	return same;
 }
 
-static bool same_polyline(struct view_polyline a, const Gz__Msgs__Geometry *b)
+static bool viewer_same_polyline(struct view_polyline a, const Gz__Msgs__Geometry *b)
 {
 	bool same = a.count && a.count == b->n_polyline;
 	for (uint32_t i = 0; i < a.count && same; i++)
-		same = same_outline(&a.outlines[i], a.height, b->polyline[i]);
+		same = viewer_same_outline(&a.outlines[i], a.height, b->polyline[i]);
 	return same;
 }
 
-static bool is_shape(const struct troupe_scene *scene, uint32_t index, const Gz__Msgs__Geometry *asked)
+static bool viewer_is_shape(const struct troupe_scene *scene, uint32_t index, const Gz__Msgs__Geometry *asked)
 {
 	const struct troupe_scene_shape *shape = &scene->shapes[index];
 	const char *name = shape->path ? shape->path : shape->uri ? shape->uri : "";
@@ -354,26 +359,28 @@ static bool is_shape(const struct troupe_scene *scene, uint32_t index, const Gz_
 		return !strcmp(name, asked->mesh->filename) &&
 		       !strcmp(shape->submesh ? shape->submesh : "", asked->mesh->submesh) &&
 		       shape->submesh_centred == asked->mesh->center_submesh &&
-		       same_vec3(shape->size, asked->mesh->scale);
+		       viewer_same_vec3(shape->size, asked->mesh->scale);
 	if (shape->kind == TROUPE_SHAPE_HEIGHTMAP && asked->type == GZ__MSGS__GEOMETRY__TYPE__HEIGHTMAP &&
 		asked->heightmap)
-		return !strcmp(name, asked->heightmap->filename) && same_vec3(shape->size, asked->heightmap->size) &&
-		       same_vec3(shape->shift, asked->heightmap->origin);
+		return !strcmp(name, asked->heightmap->filename) &&
+		       viewer_same_vec3(shape->size, asked->heightmap->size) &&
+		       viewer_same_vec3(shape->shift, asked->heightmap->origin);
 	return shape->kind == TROUPE_SHAPE_POLYLINE && asked->type == GZ__MSGS__GEOMETRY__TYPE__POLYLINE &&
-	       same_polyline(view_polyline(scene, index), asked);
+	       viewer_same_polyline(view_polyline(scene, index), asked);
 }
 
 /* A shape whose triangles are known is preferred: no file has to be read. NULL: the scene has no such shape. */
-static const struct troupe_scene_shape *find_shape(const struct troupe_scene *scene, const Gz__Msgs__Geometry *asked)
+static const struct troupe_scene_shape *viewer_find_shape(
+	const struct troupe_scene *scene, const Gz__Msgs__Geometry *asked)
 {
 	const struct troupe_scene_shape *found = NULL;
 	for (uint32_t i = 0; i < scene->shape_count; i++)
-		if ((!found || (!found->points && scene->shapes[i].points)) && is_shape(scene, i, asked))
+		if ((!found || (!found->points && scene->shapes[i].points)) && viewer_is_shape(scene, i, asked))
 			found = &scene->shapes[i];
 	return found;
 }
 
-static troupe_status check_triangles(uint32_t count, struct troupe_error *error)
+static troupe_status viewer_check_triangles(uint32_t count, struct troupe_error *error)
 {
 	if (count <= VIEWER_TRIANGLES_MAX)
 		return TROUPE_OK;
@@ -381,8 +388,8 @@ static troupe_status check_triangles(uint32_t count, struct troupe_error *error)
 		VIEWER_TRIANGLES_MAX);
 }
 
-static troupe_status add_mesh(struct importer *importer, struct files *files, const struct troupe_scene_shape *shape,
-	struct text *out, struct troupe_error *error)
+static troupe_status viewer_add_mesh(struct importer *importer, struct files *files,
+	const struct troupe_scene_shape *shape, struct text *out, struct troupe_error *error)
 {
 	struct importer_losses losses = {0};
 	struct mesh whole = {0}, cut = {0};
@@ -390,7 +397,7 @@ static troupe_status add_mesh(struct importer *importer, struct files *files, co
 	if (!status && !mesh_cut(&whole, shape->submesh, shape->submesh_centred, shape->size, &cut))
 		status = fail(error, TROUPE_EWORLD, "'%.200s' has no sub-mesh '%.80s'", shape->path, shape->submesh);
 	if (!status)
-		status = check_triangles(cut.corners.count / 3, error);
+		status = viewer_check_triangles(cut.corners.count / 3, error);
 	if (!status) {
 		_Static_assert(sizeof(struct vec3) == 3 * sizeof(double), "an array of points is one of numbers");
 		encode_often_mesh(out, (const double *)(const void *)cut.points.at, cut.points.count, cut.corners.at,
@@ -402,19 +409,20 @@ static troupe_status add_mesh(struct importer *importer, struct files *files, co
 }
 
 /* Rows and columns of a large grid are left out evenly; the outermost stay. */
-static uint32_t thinned(uint32_t index, uint32_t count, uint32_t of)
+static uint32_t viewer_thinned(uint32_t index, uint32_t count, uint32_t of)
 {
 	return (uint32_t)((uint64_t)index * (of - 1) / (count - 1));
 }
 
-static void add_grid(const struct trimesh_grid *grid, struct text *out)
+static void viewer_add_grid(const struct trimesh_grid *grid, struct text *out)
 {
 	uint32_t columns = MIN(grid->columns, (uint32_t)VIEWER_GRID_MAX);
 	uint32_t rows = MIN(grid->rows, (uint32_t)VIEWER_GRID_MAX);
 	struct mesh mesh = {0};
 	for (uint32_t r = 0; r < rows; r++)
 		for (uint32_t c = 0; c < columns; c++) {
-			uint32_t row = thinned(r, rows, grid->rows), column = thinned(c, columns, grid->columns);
+			uint32_t row = viewer_thinned(r, rows, grid->rows),
+				 column = viewer_thinned(c, columns, grid->columns);
 			(void)mesh_add_point(&mesh,
 				vec3_add(grid->origin, (struct vec3){column * grid->dx, -(row * grid->dy),
 							       (double)grid->z[(size_t)row * grid->columns + column]}));
@@ -430,7 +438,7 @@ static void add_grid(const struct trimesh_grid *grid, struct text *out)
 	mesh_fini(&mesh);
 }
 
-static troupe_status add_heightmap(struct importer *importer, struct files *files,
+static troupe_status viewer_add_heightmap(struct importer *importer, struct files *files,
 	const struct troupe_scene_shape *shape, struct text *out, struct troupe_error *error)
 {
 	struct importer_losses losses = {0};
@@ -442,7 +450,7 @@ static troupe_status add_heightmap(struct importer *importer, struct files *file
 	if (!status) {
 		struct sdf_shape from = {.image = &image, .size = shape->size, .shift = shape->shift};
 		struct trimesh_grid grid = scene_heightmap(&from);
-		add_grid(&grid, out);
+		viewer_add_grid(&grid, out);
 		free(grid.z);
 	}
 	free(image.values);
@@ -450,7 +458,7 @@ static troupe_status add_heightmap(struct importer *importer, struct files *file
 }
 
 /* Errors name no file: a shape of which the file was not found has none. */
-static troupe_status read_triangles(struct troupe_server *server, const struct troupe_scene_shape *shape,
+static troupe_status viewer_read_triangles(struct troupe_server *server, const struct troupe_scene_shape *shape,
 	struct text *out, struct troupe_error *error)
 {
 	struct files files = {.before = &server->files, .places = &server->shown_places};
@@ -458,14 +466,15 @@ static troupe_status read_triangles(struct troupe_server *server, const struct t
 	if (!shape->path)
 		return fail(error, TROUPE_EWORLD, "'%.200s': the file was not found", shape->uri ? shape->uri : "");
 	troupe_status status = shape->kind == TROUPE_SHAPE_MESH
-				       ? add_mesh(server->importer, &files, shape, out, &why)
-				       : add_heightmap(server->importer, &files, shape, out, &why);
+				       ? viewer_add_mesh(server->importer, &files, shape, out, &why)
+				       : viewer_add_heightmap(server->importer, &files, shape, out, &why);
 	files_fini(&files);
 	return status ? fail(error, status, "'%.200s': %s", shape->path, why.text) : TROUPE_OK;
 }
 
 /* Extruded here: a visual that no sensor sees has no triangles. */
-static troupe_status add_polyline(const Gz__Msgs__Geometry *geometry, struct text *out, struct troupe_error *error)
+static troupe_status viewer_add_polyline(
+	const Gz__Msgs__Geometry *geometry, struct text *out, struct troupe_error *error)
 {
 	struct mesh_outline outlines[MESH_OUTLINES_MAX] = {0};
 	struct mesh mesh = {0};
@@ -503,22 +512,23 @@ troupe_status viewer_triangles(
 		shape.size = message_vec3(geometry->heightmap->size);
 		shape.shift = message_vec3(geometry->heightmap->origin);
 	} else if (geometry->type == GZ__MSGS__GEOMETRY__TYPE__POLYLINE && geometry->n_polyline) {
-		return add_polyline(geometry, out, error);
+		return viewer_add_polyline(geometry, out, error);
 	} else {
 		return fail(error, TROUPE_ECOMMAND, "neither a mesh, a heightmap nor a polyline");
 	}
-	return read_triangles(server, &shape, out, error);
+	return viewer_read_triangles(server, &shape, out, error);
 }
 
-static troupe_status add_known(const struct troupe_scene_shape *shape, struct text *out, struct troupe_error *error)
+static troupe_status viewer_add_known(
+	const struct troupe_scene_shape *shape, struct text *out, struct troupe_error *error)
 {
-	troupe_status status = check_triangles(shape->triangle_count, error);
+	troupe_status status = viewer_check_triangles(shape->triangle_count, error);
 	if (!status)
 		encode_often_mesh(out, shape->points, shape->point_count, shape->triangles, shape->triangle_count);
 	return status;
 }
 
-static troupe_status answer_mesh(const struct frame *frame, const struct topic_row *row, const void *request,
+static troupe_status viewer_answer_mesh(const struct frame *frame, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
 	ProtobufCMessage *asked;
@@ -528,17 +538,17 @@ static troupe_status answer_mesh(const struct frame *frame, const struct topic_r
 	if (status)
 		return status;
 	const Gz__Msgs__Geometry *geometry = (const Gz__Msgs__Geometry *)(const void *)asked;
-	const struct troupe_scene_shape *shape = find_shape(frame->snapshot.scene, geometry);
+	const struct troupe_scene_shape *shape = viewer_find_shape(frame->snapshot.scene, geometry);
 	if (!shape)
 		status = fail(error, TROUPE_ECOMMAND, "no shape of the world has this mesh, heightmap or polyline");
 	else if (!shape->points && shape->kind == TROUPE_SHAPE_POLYLINE)
-		status = add_polyline(geometry, out, error);
+		status = viewer_add_polyline(geometry, out, error);
 	else if (!shape->points)
-		status = read_triangles(frame->server, shape, out, error);
+		status = viewer_read_triangles(frame->server, shape, out, error);
 	else
-		status = add_known(shape, out, error);
+		status = viewer_add_known(shape, out, error);
 	message_free(asked);
 	return status;
 }
 
-const struct query_ops ask_mesh = {.parts = FRAME_SCENE, .answer = answer_mesh, .is_slow = true};
+const struct query_ops ask_mesh = {.parts = FRAME_SCENE, .answer = viewer_answer_mesh, .is_slow = true};

@@ -27,7 +27,8 @@ void server_warn(struct troupe_server *server, const char *text)
 	pthread_mutex_unlock(&server->warn_lock);
 }
 
-static troupe_status compile(struct server_world *world, const struct sdf_world *sdf, struct troupe_error *error)
+static troupe_status server_world_compile(
+	struct server_world *world, const struct sdf_world *sdf, struct troupe_error *error)
 {
 	struct scene_options options = {.ignore_levels = world->server->def.ignore_levels};
 	troupe_status status = scene_create(sdf, &options, &world->scene, error);
@@ -50,7 +51,7 @@ uint32_t world_mobile_count(const struct server_world *world)
 	return movers;
 }
 
-static void warn_of_pins(const struct server_world *world)
+static void server_world_warn_of_pins(const struct server_world *world)
 {
 	const struct scene *scene = world->scene;
 	for (uint32_t i = 0; i < scene->model_count + scene->level_count; i++) {
@@ -68,7 +69,7 @@ static void warn_of_pins(const struct server_world *world)
 	}
 }
 
-static bool world_model_mimics(const struct scene *scene, const struct scene_model *model)
+static bool server_world_model_mimics(const struct scene *scene, const struct scene_model *model)
 {
 	bool does = false;
 	for (uint32_t i = 0; i < model->joint_count && !does; i++)
@@ -77,7 +78,7 @@ static bool world_model_mimics(const struct scene *scene, const struct scene_mod
 }
 
 /* Iterations do not end at the solution of large islands (bench/NOTES.md), so such a robot may not hold still. */
-static void world_warn_of_rows(const struct server_world *world)
+static void server_world_warn_of_rows(const struct server_world *world)
 {
 	const struct scene *scene = world->scene;
 	uint32_t limit = physics_exact_rows(&world->shared.physics);
@@ -91,7 +92,8 @@ static void world_warn_of_rows(const struct server_world *world)
 			"%s: model '%s' has joints of %u constraint rows: more than %u are solved by iterations, so it "
 			"may creep%s%s",
 			world->server->def.world_path, model->name, rows, limit,
-			world_model_mimics(scene, model) ? ", and joints that mimic others may fail to follow" : "",
+			server_world_model_mimics(scene, model) ? ", and joints that mimic others may fail to follow"
+								: "",
 			world->shared.physics.solver == PHYSICS_SOLVER_WORLD
 				? ""
 				: " (<type>world</type> in <physics><ode><solver> solves more of them exactly)");
@@ -100,19 +102,19 @@ static void world_warn_of_rows(const struct server_world *world)
 	}
 }
 
-static void on_log(void *ctx, const char *text)
+static void server_world_on_log(void *ctx, const char *text)
 {
 	server_warn(ctx, text);
 }
 
 enum { CHAOS_KEEP_STEPS = 200 }; /* with chaos: the most for which models that came apart are kept together */
 
-static void set_up_shared(struct server_world *world, enum physics_break rule)
+static void server_world_set_up_shared(struct server_world *world, enum physics_break rule)
 {
 	struct shared *shared = &world->shared;
 	world->systems->rehearse = world->server->def.rehearse;
 	world->systems->seed = world->server->def.seed;
-	world->systems->on_log = on_log;
+	world->systems->on_log = server_world_on_log;
 	world->systems->ctx = world->server;
 	shared_init(shared, world->scene, world->systems);
 	shared->physics.stop = &world->primary.stop;
@@ -129,7 +131,7 @@ static void set_up_shared(struct server_world *world, enum physics_break rule)
 	shared_watch(shared);
 }
 
-static void on_event(void *ctx, uint64_t step, const struct dispatch_event *event)
+static void server_world_on_event(void *ctx, uint64_t step, const struct dispatch_event *event)
 {
 	static const troupe_event_kind kinds[] = {
 		[DISPATCH_MOVE] = TROUPE_EVENT_MOVE,
@@ -163,31 +165,32 @@ void world_tell_reply(struct server_world *world, uint64_t step, const char *top
 	clients_publish_reply(server->clients, world->index, step, topic, status, text);
 }
 
-static void on_reply(void *ctx, uint64_t step, const char *topic, troupe_status status, const char *text, bool called)
+static void server_world_on_reply(
+	void *ctx, uint64_t step, const char *topic, troupe_status status, const char *text, bool called)
 {
 	world_tell_reply(ctx, step, topic, status, text, called);
 }
 
-static void on_owned(void *ctx, uint32_t model)
+static void server_world_on_owned(void *ctx, uint32_t model)
 {
 	const struct server_world *world = ctx;
 	if (world->server->network)
 		network_meet_model(world->server->network, model);
 }
 
-static void on_decide(void *ctx)
+static void server_world_on_decide(void *ctx)
 {
 	const struct server_world *world = ctx;
 	clients_hear(world->server->clients, world->index);
 }
 
-static uint32_t on_observe(void *ctx)
+static uint32_t server_world_on_observe(void *ctx)
 {
 	const struct server_world *world = ctx;
 	return clients_hear_notes(world->server->clients, world->index);
 }
 
-static void on_taken(void *ctx, uint64_t step, const struct command *command, troupe_status status)
+static void server_world_on_taken(void *ctx, uint64_t step, const struct command *command, troupe_status status)
 {
 	struct server_world *world = ctx;
 	record_taken(world, step, command, status);
@@ -200,13 +203,13 @@ static void on_taken(void *ctx, uint64_t step, const struct command *command, tr
 enum { HASH_STEPS = 4 };
 
 /* Steps from k on until the next multiple of `every`; 0: there is none. */
-static uint64_t steps_to(uint64_t k, uint64_t every)
+static uint64_t server_world_steps_to(uint64_t k, uint64_t every)
 {
 	return every ? every - k % every : UINT64_MAX;
 }
 
 /* The first plug-in of these that has update(). */
-static const struct system *updating_of(const struct system_set *set)
+static const struct system *server_world_updating_of(const struct system_set *set)
 {
 	for (uint32_t i = 0; i < set->count; i++)
 		if (set->at[i].self.kind->update)
@@ -218,9 +221,9 @@ void world_note_windows(const struct server_world *world)
 {
 	const struct systems *systems = world->systems;
 	const struct troupe_server_def *def = &world->server->def;
-	const struct system *system = updating_of(&systems->world);
+	const struct system *system = server_world_updating_of(&systems->world);
 	for (uint32_t m = 0; m < systems->scene->model_count && !system; m++)
-		system = updating_of(&systems->sets[m]);
+		system = server_world_updating_of(&systems->sets[m]);
 	if (!system || !def->on_note || world->primary.window.options.steps == 1)
 		return;
 	const char *model = system->self.model == SCENE_NONE ? NULL : world->scene->models[system->self.model].name;
@@ -231,7 +234,7 @@ void world_note_windows(const struct server_world *world)
 	def->on_note(def->ctx, line.text);
 }
 
-static uint64_t on_horizon(void *ctx, uint64_t k)
+static uint64_t server_world_on_horizon(void *ctx, uint64_t k)
 {
 	const struct server_world *world = ctx;
 	const struct troupe_server *server = world->server;
@@ -240,13 +243,13 @@ static uint64_t on_horizon(void *ctx, uint64_t k)
 	if (barriers_are_held(server->barriers))
 		steps = 1;
 	if (!world->primary.options.hash_steps)
-		steps = MIN(steps, steps_to(k, def->on_hash ? def->hash_every : 0));
-	steps = MIN(steps, steps_to(k, def->on_step ? def->step_every : 0));
-	steps = MIN(steps, steps_to(k, def->record_path ? def->record_every : 0));
-	return MIN(steps, steps_to(k, def->costs_path ? def->costs_every : 0));
+		steps = MIN(steps, server_world_steps_to(k, def->on_hash ? def->hash_every : 0));
+	steps = MIN(steps, server_world_steps_to(k, def->on_step ? def->step_every : 0));
+	steps = MIN(steps, server_world_steps_to(k, def->record_path ? def->record_every : 0));
+	return MIN(steps, server_world_steps_to(k, def->costs_path ? def->costs_every : 0));
 }
 
-static void on_made(void *ctx, const struct command *command)
+static void server_world_on_made(void *ctx, const struct command *command)
 {
 	struct server_world *world = ctx;
 	record_made(world, command);
@@ -255,13 +258,13 @@ static void on_made(void *ctx, const struct command *command)
 }
 
 /* Several worlds take each step together, and models that are moved in every step must not be alone for longer. */
-static uint32_t window_of(const struct troupe_server *server)
+static uint32_t server_world_window_of(const struct troupe_server *server)
 {
 	const struct troupe_server_def *def = &server->def;
 	return server->world_count > 1 || (def->chaos_moves && !def->window) ? 1 : def->window;
 }
 
-static void set_up_primary(struct server_world *world)
+static void server_world_set_up_primary(struct server_world *world)
 {
 	const struct troupe_server_def *def = &world->server->def;
 	world->visuals = edit_visuals_create(world->server->sdf, world->index);
@@ -278,20 +281,20 @@ static void set_up_primary(struct server_world *world)
 		.chaos = def->chaos,
 		.chaos_seed = def->chaos_seed,
 		.chaos_moves = def->chaos_moves,
-		.on_event = def->on_event ? on_event : NULL,
-		.on_reply = on_reply,
-		.on_owned = on_owned,
-		.window = {.steps = window_of(world->server),
+		.on_event = def->on_event ? server_world_on_event : NULL,
+		.on_reply = server_world_on_reply,
+		.on_owned = server_world_on_owned,
+		.window = {.steps = server_world_window_of(world->server),
 			.alone = def->scripted && world->server->network,
 			.random = def->chaos && !def->chaos_moves && !def->window && world->server->world_count == 1,
 			.seed = def->chaos_seed},
 		.all_take_part = def->network != NULL,
-		.on_horizon = on_horizon,
+		.on_horizon = server_world_on_horizon,
 		.hash_steps = def->on_hash && def->hash_every && def->hash_every <= HASH_STEPS,
-		.on_decide = on_decide,
-		.on_made = def->record_path || def->network ? on_made : NULL,
-		.on_observe = on_observe,
-		.on_taken = def->record_path || def->on_taken || def->network ? on_taken : NULL,
+		.on_decide = server_world_on_decide,
+		.on_made = def->record_path || def->network ? server_world_on_made : NULL,
+		.on_observe = server_world_on_observe,
+		.on_taken = def->record_path || def->on_taken || def->network ? server_world_on_taken : NULL,
 		.edit = {def->world_path, def->resource_paths, &world->server->files, world->server->importer,
 			world->server->plugins, world->visuals, world->server->sdf,
 			&world->server->sdf->worlds.at[world->index], &world->server->places},
@@ -306,17 +309,17 @@ troupe_status world_init(
 {
 	world->server = server;
 	world->index = index;
-	return compile(world, &server->sdf->worlds.at[index], error);
+	return server_world_compile(world, &server->sdf->worlds.at[index], error);
 }
 
 void world_set_up(struct server_world *world, uint32_t threads, enum physics_break rule)
 {
 	world->threads = threads;
 	world->secondaries = MAX(threads, 1u);
-	warn_of_pins(world);
-	set_up_shared(world, rule);
-	world_warn_of_rows(world);
-	set_up_primary(world);
+	server_world_warn_of_pins(world);
+	server_world_set_up_shared(world, rule);
+	server_world_warn_of_rows(world);
+	server_world_set_up_primary(world);
 	const struct network *network = world->server->network;
 	uint32_t room = network ? network_room(network) : world->secondaries;
 	world->counts.busy_ns = mem_alloc(room * sizeof *world->counts.busy_ns);
@@ -364,7 +367,8 @@ const struct troupe_scene *world_view(struct server_world *world)
 	return view;
 }
 
-static void fill_parts(const struct server_world *world, const struct troupe_scene *view, struct observe_arrays *arrays)
+static void server_world_fill_parts(
+	const struct server_world *world, const struct troupe_scene *view, struct observe_arrays *arrays)
 {
 	for (uint32_t i = 0; i < view->mobile_count; i++) {
 		read_model(world, view_model_at(view, i), view->models[i].name, &arrays->models[i]);
@@ -378,7 +382,7 @@ static void fill_parts(const struct server_world *world, const struct troupe_sce
 		arrays->readings[i] = read_sensor(world, view->sensors[i].handle);
 }
 
-static void fill_busy(struct server_world *world, double *busy)
+static void server_world_fill_busy(struct server_world *world, double *busy)
 {
 	struct server_counts *counts = &world->counts;
 	uint64_t now = clock_now_ns();
@@ -391,9 +395,10 @@ static void fill_busy(struct server_world *world, double *busy)
 	}
 }
 
-static void fill_snapshot(struct server_world *world, struct troupe_snapshot *snapshot, struct observe_arrays *arrays)
+static void server_world_fill_snapshot(
+	struct server_world *world, struct troupe_snapshot *snapshot, struct observe_arrays *arrays)
 {
-	fill_parts(world, snapshot->scene, arrays);
+	server_world_fill_parts(world, snapshot->scene, arrays);
 	snapshot->contact_count = read_contacts(world, snapshot->scene, arrays->contacts);
 	snapshot->world = world->scene->name;
 	snapshot->step = world->primary.lockstep.number;
@@ -410,8 +415,8 @@ void world_publish(struct server_world *world, bool running)
 		observe_begin(world->observe, !running, view, world->primary.observed.contacts.count, &arrays);
 	if (!snapshot)
 		return;
-	fill_snapshot(world, snapshot, &arrays);
-	fill_busy(world, arrays.busy);
+	server_world_fill_snapshot(world, snapshot, &arrays);
+	server_world_fill_busy(world, arrays.busy);
 	observe_publish(world->observe, snapshot, !running);
 }
 
@@ -420,6 +425,6 @@ const struct troupe_snapshot *world_look(struct server_world *world)
 	struct observe_arrays arrays;
 	struct troupe_snapshot *snapshot =
 		observe_begin_own(world->observe, world_view(world), world->primary.observed.contacts.count, &arrays);
-	fill_snapshot(world, snapshot, &arrays);
+	server_world_fill_snapshot(world, snapshot, &arrays);
 	return snapshot;
 }

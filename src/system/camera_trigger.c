@@ -7,7 +7,7 @@
 #include "scene/sensor_name.h"
 #include "topic/plain.pb-c.h"
 
-static bool belongs(const struct sdf_model *model, const struct sdf_sensor *sensor)
+static bool camera_trigger_belongs(const struct sdf_model *model, const struct sdf_sensor *sensor)
 {
 	return sensor->link != SDF_NONE && sensor->link - model->link_first < model->link_count;
 }
@@ -18,7 +18,7 @@ void camera_trigger_configure(struct system *system, struct arena *arena)
 	const struct sdf_world *world = m->from;
 	for (uint32_t i = 0; i < world->sensors.count; i++) {
 		const struct sdf_sensor *sensor = &world->sensors.at[i];
-		if (!belongs(&world->models.at[m->sdf], sensor))
+		if (!camera_trigger_belongs(&world->models.at[m->sdf], sensor))
 			continue;
 		const char *name = sensor_name_trigger(arena, system->scene, world, sensor);
 		if (name)

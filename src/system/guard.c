@@ -25,58 +25,58 @@ struct guarded {
 	uint64_t memory[GUARD_WORDS + SYSTEM_WORDS_MAX + GUARD_WORDS];
 };
 
-static const char *const names[] = {[GUARD_INIT] = "init()",
+static const char *const guard_names[] = {[GUARD_INIT] = "init()",
 	[GUARD_COMMAND] = "command()",
 	[GUARD_PRE_UPDATE] = "pre_update()",
 	[GUARD_POST_UPDATE] = "post_update()",
 	[GUARD_UPDATE] = "update()"};
 
-static uint64_t pattern(uint32_t place)
+static uint64_t guard_pattern(uint32_t place)
 {
 	return UINT64_C(0x7ff4a5a5c3c30000) + place; /* NaN, if it is read as a number */
 }
 
 /* How many words behind the copy are watched: in a rehearsal, which may take its time, all that there are. */
-static uint32_t behind(uint32_t count, bool rehearse)
+static uint32_t guard_behind(uint32_t count, bool rehearse)
 {
 	return rehearse ? GUARD_WORDS + SYSTEM_WORDS_MAX - count : GUARD_WORDS;
 }
 
-static uint64_t *fill(struct guarded *guarded, const uint64_t *words, uint32_t count, bool rehearse)
+static uint64_t *guard_fill(struct guarded *guarded, const uint64_t *words, uint32_t count, bool rehearse)
 {
 	uint64_t *first = guarded->memory + GUARD_WORDS;
 	for (uint32_t i = 0; i < GUARD_WORDS; i++)
-		guarded->memory[i] = pattern(i);
-	for (uint32_t i = 0; i < behind(count, rehearse); i++)
-		first[count + i] = pattern(GUARD_WORDS + i);
+		guarded->memory[i] = guard_pattern(i);
+	for (uint32_t i = 0; i < guard_behind(count, rehearse); i++)
+		first[count + i] = guard_pattern(GUARD_WORDS + i);
 	if (count)
 		memcpy(first, words, count * sizeof *first);
 	return first;
 }
 
-static bool is_whole(const struct guarded *guarded, uint32_t count, bool rehearse)
+static bool guard_is_whole(const struct guarded *guarded, uint32_t count, bool rehearse)
 {
 	bool whole = true;
 	for (uint32_t i = 0; i < GUARD_WORDS; i++)
-		whole &= guarded->memory[i] == pattern(i);
-	for (uint32_t i = 0; i < behind(count, rehearse); i++)
-		whole &= guarded->memory[GUARD_WORDS + count + i] == pattern(GUARD_WORDS + i);
+		whole &= guarded->memory[i] == guard_pattern(i);
+	for (uint32_t i = 0; i < guard_behind(count, rehearse); i++)
+		whole &= guarded->memory[GUARD_WORDS + count + i] == guard_pattern(GUARD_WORDS + i);
 	return whole;
 }
 
 /* --- crashes ------------------------------------------------------------------------------------------------------ */
 
 /* Read by a signal handler of the same thread. A function of a system is never called inside of another one. */
-static _Thread_local const struct system *volatile entered;
-static _Thread_local const char *volatile entered_function;
-static _Thread_local volatile uint64_t calls;
-static _Thread_local volatile bool thread_ends;
+static _Thread_local const struct system *volatile guard_entered;
+static _Thread_local const char *volatile guard_entered_function;
+static _Thread_local volatile uint64_t guard_calls;
+static _Thread_local volatile bool guard_thread_ends;
 /* How this thread rounds: it is put back after each call, because all that the thread computes depends on it. */
-static _Thread_local fenv_t rounding;
+static _Thread_local fenv_t guard_rounding;
 
 /* A handler of signals needs memory of its own when a plug-in has used up the thread's stack. A program that has given
  * the thread such memory keeps its own. */
-static void give_signal_stack(void)
+static void guard_give_signal_stack(void)
 {
 	static _Thread_local _Alignas(64) unsigned char memory[SIGNAL_STACK_BYTES];
 	stack_t now, stack = {.ss_sp = memory, .ss_size = sizeof memory};
@@ -85,15 +85,15 @@ static void give_signal_stack(void)
 }
 
 /* The thread ends. Inside of a plug-in it would leave the step half done, for which all others then wait. */
-static void end_thread(void *unused)
+static void guard_end_thread(void *unused)
 {
 	(void)unused;
-	thread_ends = true;
-	if (entered)
+	guard_thread_ends = true;
+	if (guard_entered)
 		abort();
 }
 
-static pthread_key_t end_key;
+static pthread_key_t guard_end_key;
 static volatile sig_atomic_t guard_is_copy; /* this process is a copy that fork() has made */
 
 static void guard_note_copy(void)
@@ -101,39 +101,39 @@ static void guard_note_copy(void)
 	guard_is_copy = 1;
 }
 
-static void make_end_key(void)
+static void guard_make_end_key(void)
 {
-	(void)pthread_key_create(&end_key, end_thread);
+	(void)pthread_key_create(&guard_end_key, guard_end_thread);
 	(void)pthread_atfork(NULL, NULL, guard_note_copy);
 }
 
-static void prepare_thread(void)
+static void guard_prepare_thread(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	static _Thread_local bool prepared;
 	if (prepared)
 		return;
 	prepared = true;
-	give_signal_stack();
-	pthread_once(&once, make_end_key);
-	(void)pthread_setspecific(end_key, &prepared);
+	guard_give_signal_stack();
+	pthread_once(&once, guard_make_end_key);
+	(void)pthread_setspecific(guard_end_key, &prepared);
 }
 
 void guard_enter(const struct system *system, const char *function)
 {
 	if (system->library)
-		prepare_thread();
-	calls += system->library != NULL;
-	entered_function = function;
+		guard_prepare_thread();
+	guard_calls += system->library != NULL;
+	guard_entered_function = function;
 	if (system->library)
-		fegetenv(&rounding);
+		fegetenv(&guard_rounding);
 	atomic_signal_fence(memory_order_release);
-	entered = system->library ? system : NULL;
+	guard_entered = system->library ? system : NULL;
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
 /* Not snprintf(), which is not safe in a signal handler. */
-static void append(char *text, size_t bytes, size_t *length, const char *more)
+static void guard_append(char *text, size_t bytes, size_t *length, const char *more)
 {
 	while (*more && *length + 1 < bytes)
 		text[(*length)++] = *more++;
@@ -142,12 +142,12 @@ static void append(char *text, size_t bytes, size_t *length, const char *more)
 
 uint64_t troupe_plugin_calls(void)
 {
-	return calls;
+	return guard_calls;
 }
 
 void troupe_plugin_interrupted(char *ret_text, size_t bytes)
 {
-	const struct system *system = entered;
+	const struct system *system = guard_entered;
 	size_t length = 0;
 	if (bytes)
 		*ret_text = '\0';
@@ -156,12 +156,12 @@ void troupe_plugin_interrupted(char *ret_text, size_t bytes)
 	bool of_model = system->self.model != SCENE_NONE;
 	const char *const parts[] = {"plugin '", system->self.kind->names[0], "' (", system->library->path, ") of ",
 		of_model ? "model '" : "the world", of_model ? system->scene->models[system->self.model].name : "",
-		of_model ? "': " : ": ", entered_function,
-		guard_is_copy ? " has called fork(), and its copy of this process"
-		: thread_ends ? " ends its thread, and"
-			      : ""};
+		of_model ? "': " : ": ", guard_entered_function,
+		guard_is_copy       ? " has called fork(), and its copy of this process"
+		: guard_thread_ends ? " ends its thread, and"
+				    : ""};
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-		append(ret_text, bytes, &length, parts[i]);
+		guard_append(ret_text, bytes, &length, parts[i]);
 }
 
 /* A copy of the process that a plug-in has made by fork() comes back as if it were the run. It has one of its threads,
@@ -169,18 +169,18 @@ void troupe_plugin_interrupted(char *ret_text, size_t bytes)
 void guard_leave(void)
 {
 	atomic_signal_fence(memory_order_seq_cst);
-	if (entered)
-		fesetenv(&rounding);
-	if (entered && guard_is_copy)
+	if (guard_entered)
+		fesetenv(&guard_rounding);
+	if (guard_entered && guard_is_copy)
 		abort();
-	entered = NULL;
+	guard_entered = NULL;
 }
 
 /* --- faults ------------------------------------------------------------------------------------------------------- */
 
-static void tell(const struct guard_call *call, struct system_fault *fault, const char *format, ...)
+static void guard_tell(const struct guard_call *call, struct system_fault *fault, const char *format, ...)
 	TROUPE_PRINTF(3, 4);
-static void tell(const struct guard_call *call, struct system_fault *fault, const char *format, ...)
+static void guard_tell(const struct guard_call *call, struct system_fault *fault, const char *format, ...)
 {
 	const struct system *system = call->system;
 	uint32_t model = system->self.model;
@@ -198,7 +198,7 @@ static void tell(const struct guard_call *call, struct system_fault *fault, cons
 		what.text);
 }
 
-static double as_double(uint64_t word)
+static double guard_as_double(uint64_t word)
 {
 	double value;
 	memcpy(&value, &word, sizeof value);
@@ -206,7 +206,8 @@ static double as_double(uint64_t word)
 }
 
 /* The name of the word; *ret_kind: the kind of its value. */
-static void name_word(const struct system *system, uint32_t word, struct text *out, enum troupe_word_kind *ret_kind)
+static void guard_name_word(
+	const struct system *system, uint32_t word, struct text *out, enum troupe_word_kind *ret_kind)
 {
 	for (uint32_t n = 0; n < system->names.count; n++) {
 		const struct system_words *words = &system->names.at[n];
@@ -221,19 +222,19 @@ static void name_word(const struct system *system, uint32_t word, struct text *o
 	text_add(out, "word %u", word);
 }
 
-static bool check_numbers(const struct guard_call *call, const uint64_t *words, struct system_fault *fault)
+static bool guard_check_numbers(const struct guard_call *call, const uint64_t *words, struct system_fault *fault)
 {
 	const struct system *system = call->system;
 	for (uint32_t n = 0, first = 0; n < system->names.count; first += system->names.at[n++].count) {
 		const struct system_words *run = &system->names.at[n];
 		for (uint32_t i = 0; run->kind == TROUPE_WORD_DOUBLE && i < run->count; i++) {
-			if (isfinite(as_double(words[first + i])))
+			if (isfinite(guard_as_double(words[first + i])))
 				continue;
 			enum troupe_word_kind kind;
 			struct text name = {0};
-			name_word(system, first + i, &name, &kind);
-			tell(call, fault, "%s is %g after %s: expected a finite number", name.at,
-				as_double(words[first + i]), names[call->function]);
+			guard_name_word(system, first + i, &name, &kind);
+			guard_tell(call, fault, "%s is %g after %s: expected a finite number", name.at,
+				guard_as_double(words[first + i]), guard_names[call->function]);
 			text_fini(&name);
 			return false;
 		}
@@ -260,7 +261,7 @@ bool guard_has(const struct guard_call *call)
 	}
 }
 
-static void invoke(const struct guard_call *call, const struct system_step *step, uint64_t *words)
+static void guard_invoke(const struct guard_call *call, const struct system_step *step, uint64_t *words)
 {
 	const struct troupe_kind *kind = call->system->self.kind;
 	const struct troupe_system *self = &call->system->self;
@@ -283,31 +284,32 @@ static void invoke(const struct guard_call *call, const struct system_step *step
 	}
 }
 
-static bool make_guarded(const struct guard_call *call, const struct system_step *step, const uint64_t *words,
+static bool guard_make_guarded(const struct guard_call *call, const struct system_step *step, const uint64_t *words,
 	struct guarded *guarded, struct system_fault *fault)
 {
 	uint32_t count = call->system->words;
 	bool rehearse = call->system->all->rehearse;
-	uint64_t *copy = fill(guarded, words, count, rehearse);
-	guard_enter(call->system, names[call->function]);
-	invoke(call, step, copy);
+	uint64_t *copy = guard_fill(guarded, words, count, rehearse);
+	guard_enter(call->system, guard_names[call->function]);
+	guard_invoke(call, step, copy);
 	guard_leave();
-	if (is_whole(guarded, count, rehearse))
-		return check_numbers(call, copy, fault);
-	tell(call, fault, "%s writes beyond its %u words", names[call->function], count);
+	if (guard_is_whole(guarded, count, rehearse))
+		return guard_check_numbers(call, copy, fault);
+	guard_tell(call, fault, "%s writes beyond its %u words", guard_names[call->function], count);
 	return false;
 }
 
 /* --- rehearsals --------------------------------------------------------------------------------------------------- */
 
-struct asked { /* what a system has asked for */
+struct guard_asked { /* what a system has asked for */
 	struct joint_control *joints;
 	struct body_control *bodies;
 	struct surface_control *surfaces;
 	struct model_control marks;
 };
 
-static void keep(const struct system_step *step, const struct scene_model *m, struct asked *asked, uint32_t model)
+static void guard_keep(
+	const struct system_step *step, const struct scene_model *m, struct guard_asked *asked, uint32_t model)
 {
 	asked->joints = mem_alloc_lines((m->joint_count + 1) * sizeof *asked->joints);
 	asked->bodies = mem_alloc_lines((m->body_count + 1) * sizeof *asked->bodies);
@@ -322,8 +324,8 @@ static void keep(const struct system_step *step, const struct scene_model *m, st
 	asked->marks = step->control->models[model];
 }
 
-static void put_back(
-	const struct system_step *step, const struct scene_model *m, const struct asked *asked, uint32_t model)
+static void guard_put_back(
+	const struct system_step *step, const struct scene_model *m, const struct guard_asked *asked, uint32_t model)
 {
 	if (m->joint_count)
 		memcpy(step->control->joints + m->joint_first, asked->joints, m->joint_count * sizeof *asked->joints);
@@ -335,7 +337,7 @@ static void put_back(
 	step->control->models[model] = asked->marks;
 }
 
-static void drop(struct asked *asked)
+static void guard_drop(struct guard_asked *asked)
 {
 	free(asked->joints);
 	free(asked->bodies);
@@ -343,8 +345,8 @@ static void drop(struct asked *asked)
 }
 
 /* A name of the joint or link for which the two ask for different things; NULL: none. */
-static const char *find_other(
-	const struct scene *scene, const struct scene_model *m, const struct asked *a, const struct asked *b)
+static const char *guard_find_other(const struct scene *scene, const struct scene_model *m, const struct guard_asked *a,
+	const struct guard_asked *b)
 {
 	for (uint32_t i = 0; i < m->joint_count; i++) {
 		const struct joint_control *x = &a->joints[i], *y = &b->joints[i];
@@ -367,8 +369,8 @@ static const char *find_other(
 
 #define WHY "it has state outside of its words, a clock or random numbers"
 
-static void compare_words(const struct guard_call *call, const struct guarded *first, const struct guarded *second,
-	struct system_fault *fault)
+static void guard_compare_words(const struct guard_call *call, const struct guarded *first,
+	const struct guarded *second, struct system_fault *fault)
 {
 	const uint64_t *a = first->memory + GUARD_WORDS, *b = second->memory + GUARD_WORDS;
 	uint32_t word = 0;
@@ -378,13 +380,13 @@ static void compare_words(const struct guard_call *call, const struct guarded *f
 		return;
 	enum troupe_word_kind kind;
 	struct text name = {0};
-	name_word(call->system, word, &name, &kind);
+	guard_name_word(call->system, word, &name, &kind);
 	if (kind == TROUPE_WORD_DOUBLE)
-		tell(call, fault, "%s differs when %s is called twice: %.17g and %.17g: " WHY, name.at,
-			names[call->function], as_double(a[word]), as_double(b[word]));
+		guard_tell(call, fault, "%s differs when %s is called twice: %.17g and %.17g: " WHY, name.at,
+			guard_names[call->function], guard_as_double(a[word]), guard_as_double(b[word]));
 	else
-		tell(call, fault, "%s differs when %s is called twice: %" PRIu64 " and %" PRIu64 ": " WHY, name.at,
-			names[call->function], a[word], b[word]);
+		guard_tell(call, fault, "%s differs when %s is called twice: %" PRIu64 " and %" PRIu64 ": " WHY,
+			name.at, guard_names[call->function], a[word], b[word]);
 	text_fini(&name);
 }
 
@@ -402,50 +404,51 @@ struct acts {
 };
 
 /* The functions of system_acts have one ctx, that of the primary. */
-static _Thread_local struct acts *acting;
+static _Thread_local struct acts *guard_acting;
 
-static void note(const char *verb, const char *name, const ProtobufCMessage *message)
+static void guard_note(const char *verb, const char *name, const ProtobufCMessage *message)
 {
-	struct act act = {verb, name ? name : "", acting->bytes.count, 0};
+	struct act act = {verb, name ? name : "", guard_acting->bytes.count, 0};
 	if (message)
-		message_add_bytes(&acting->bytes, message);
-	act.end = acting->bytes.count;
-	vec_push(&acting->all, act);
+		message_add_bytes(&guard_acting->bytes, message);
+	act.end = guard_acting->bytes.count;
+	vec_push(&guard_acting->all, act);
 }
 
-static void note_publish(void *ctx, const struct system *system, uint32_t output, const ProtobufCMessage *message)
+static void guard_note_publish(void *ctx, const struct system *system, uint32_t output, const ProtobufCMessage *message)
 {
-	note("publishes on", system->outputs.at[output].def.name, message);
-	if (acting->through)
-		acting->through->publish(ctx, system, output, message);
+	guard_note("publishes on", system->outputs.at[output].def.name, message);
+	if (guard_acting->through)
+		guard_acting->through->publish(ctx, system, output, message);
 }
 
-static void note_request(void *ctx, const struct system *system, const char *service, const ProtobufCMessage *message)
+static void guard_note_request(
+	void *ctx, const struct system *system, const char *service, const ProtobufCMessage *message)
 {
-	note("requests of", service, message);
-	if (acting->through)
-		acting->through->request(ctx, system, service, message);
+	guard_note("requests of", service, message);
+	if (guard_acting->through)
+		guard_acting->through->request(ctx, system, service, message);
 }
 
-static void note_attach(void *ctx, const struct system *system, uint32_t link, uint32_t other)
+static void guard_note_attach(void *ctx, const struct system *system, uint32_t link, uint32_t other)
 {
 	const uint32_t links[] = {link, other};
-	note("attaches", "", NULL);
-	text_add_bytes(&acting->bytes, (const char *)links, sizeof links);
-	acting->all.at[acting->all.count - 1].end = acting->bytes.count;
-	if (acting->through)
-		acting->through->attach(ctx, system, link, other);
+	guard_note("attaches", "", NULL);
+	text_add_bytes(&guard_acting->bytes, (const char *)links, sizeof links);
+	guard_acting->all.at[guard_acting->all.count - 1].end = guard_acting->bytes.count;
+	if (guard_acting->through)
+		guard_acting->through->attach(ctx, system, link, other);
 }
 
-static void note_detach(void *ctx, const struct system *system)
+static void guard_note_detach(void *ctx, const struct system *system)
 {
-	note("detaches", "", NULL);
-	if (acting->through)
-		acting->through->detach(ctx, system);
+	guard_note("detaches", "", NULL);
+	if (guard_acting->through)
+		guard_acting->through->detach(ctx, system);
 }
 
 /* The first thing that one of the two does and the other does not; NULL: none. */
-static const struct act *find_other_act(const struct acts *a, const struct acts *b)
+static const struct act *guard_find_other_act(const struct acts *a, const struct acts *b)
 {
 	uint32_t count = MIN(a->all.count, b->all.count);
 	for (uint32_t i = 0; i < count; i++) {
@@ -458,77 +461,77 @@ static const struct act *find_other_act(const struct acts *a, const struct acts 
 	return a->all.count > count ? &a->all.at[count] : b->all.count > count ? &b->all.at[count] : NULL;
 }
 
-static void acts_drop(struct acts *acts)
+static void guard_acts_drop(struct acts *acts)
 {
 	vec_free(&acts->all);
 	text_fini(&acts->bytes);
 }
 
 /* acts: notes what the system does by acting. effects: it has effect, too. */
-static bool rehearse_call(const struct guard_call *call, const uint64_t *words, bool effects, struct acts *acts,
+static bool guard_rehearse_call(const struct guard_call *call, const uint64_t *words, bool effects, struct acts *acts,
 	struct guarded *guarded, struct system_fault *fault)
 {
 	if (!call->step || !call->step->acts)
-		return make_guarded(call, call->step, words, guarded, fault);
+		return guard_make_guarded(call, call->step, words, guarded, fault);
 	struct system_step step = *call->step;
 	struct system_acts noting = *step.acts;
-	noting.publish = note_publish;
-	noting.request = note_request;
-	noting.attach = note_attach;
-	noting.detach = note_detach;
+	noting.publish = guard_note_publish;
+	noting.request = guard_note_request;
+	noting.attach = guard_note_attach;
+	noting.detach = guard_note_detach;
 	acts->through = effects ? step.acts : NULL;
 	step.acts = &noting;
-	acting = acts;
-	bool good = make_guarded(call, &step, words, guarded, fault);
-	acting = NULL;
+	guard_acting = acts;
+	bool good = guard_make_guarded(call, &step, words, guarded, fault);
+	guard_acting = NULL;
 	return good;
 }
 
-static void compare_acts(
+static void guard_compare_acts(
 	const struct guard_call *call, const struct acts *first, const struct acts *second, struct system_fault *fault)
 {
-	const struct act *other = find_other_act(first, second);
+	const struct act *other = guard_find_other_act(first, second);
 	if (other)
-		tell(call, fault, "what it %s%s%.100s%s differs when %s is called twice: " WHY, other->verb,
-			*other->name ? " '" : "", other->name, *other->name ? "'" : "", names[call->function]);
+		guard_tell(call, fault, "what it %s%s%.100s%s differs when %s is called twice: " WHY, other->verb,
+			*other->name ? " '" : "", other->name, *other->name ? "'" : "", guard_names[call->function]);
 }
 
-static void make_twice(const struct guard_call *call, uint64_t *words, struct system_fault *fault)
+static void guard_make_twice(const struct guard_call *call, uint64_t *words, struct system_fault *fault)
 {
-	static const struct asked nothing;
+	static const struct guard_asked nothing;
 	const struct scene *scene = call->system->scene;
 	uint32_t model = call->system->self.model;
 	bool controls = call->function == GUARD_PRE_UPDATE;
 	const struct scene_model *m = controls ? &scene->models[model] : NULL;
-	struct asked before = nothing, first = nothing, second = nothing;
+	struct guard_asked before = nothing, first = nothing, second = nothing;
 	struct acts acts[2] = {0};
 	struct guarded one, two;
 	if (controls)
-		keep(call->step, m, &before, model);
-	bool good = rehearse_call(call, words, false, &acts[0], &one, fault);
+		guard_keep(call->step, m, &before, model);
+	bool good = guard_rehearse_call(call, words, false, &acts[0], &one, fault);
 	if (controls) {
-		keep(call->step, m, &first, model);
-		put_back(call->step, m, &before, model);
+		guard_keep(call->step, m, &first, model);
+		guard_put_back(call->step, m, &before, model);
 	}
-	good = good && rehearse_call(call, words, true, &acts[1], &two, fault);
+	good = good && guard_rehearse_call(call, words, true, &acts[1], &two, fault);
 	if (good)
-		compare_words(call, &one, &two, fault);
+		guard_compare_words(call, &one, &two, fault);
 	if (good)
-		compare_acts(call, &acts[0], &acts[1], fault);
+		guard_compare_acts(call, &acts[0], &acts[1], fault);
 	if (good && controls) {
-		keep(call->step, m, &second, model);
-		const char *other = find_other(scene, m, &first, &second);
+		guard_keep(call->step, m, &second, model);
+		const char *other = guard_find_other(scene, m, &first, &second);
 		if (other)
-			tell(call, fault, "the control of '%.100s' differs when %s is called twice: " WHY, other,
-				names[call->function]);
+			guard_tell(call, fault, "the control of '%.100s' differs when %s is called twice: " WHY, other,
+				guard_names[call->function]);
 	}
 	if (good && call->system->words)
 		memcpy(words, two.memory + GUARD_WORDS, call->system->words * sizeof *words);
-	drop(&before);
-	drop(&first);
-	drop(&second);
-	acts_drop(&acts[0]);
-	acts_drop(&acts[1]);
+	guard_drop(&before);
+	guard_drop(&first);
+	guard_drop(&second);
+	guard_acts_drop(&acts[0]);
+	guard_acts_drop(&acts[1]);
 }
 
 void guard_compare_reports(const struct system *system, uint32_t output, const struct text *first,
@@ -538,27 +541,27 @@ void guard_compare_reports(const struct system *system, uint32_t output, const s
 	bool same = first->count == second->count &&
 		    (!first->count || !memcmp(first->at, second->at, first->count));
 	if (!same)
-		tell(&call, fault, "what it publishes on '%.100s' differs when report() is called twice: " WHY,
+		guard_tell(&call, fault, "what it publishes on '%.100s' differs when report() is called twice: " WHY,
 			system->outputs.at[output].def.name);
 }
 
 /* Apart from guard_make(), whose callers need not have so large a stack for troupe's own systems. */
-static __attribute__((noinline)) void make_once(
+static __attribute__((noinline)) void guard_make_once(
 	const struct guard_call *call, uint64_t *words, struct system_fault *fault)
 {
 	struct guarded guarded;
-	if (make_guarded(call, call->step, words, &guarded, fault) && call->system->words)
+	if (guard_make_guarded(call, call->step, words, &guarded, fault) && call->system->words)
 		memcpy(words, guarded.memory + GUARD_WORDS, call->system->words * sizeof *words);
 }
 
 void guard_make(const struct guard_call *call, uint64_t *words, bool rehearse, struct system_fault *fault)
 {
 	if (!call->system->library)
-		invoke(call, call->step, words);
+		guard_invoke(call, call->step, words);
 	else if (rehearse)
-		make_twice(call, words, fault);
+		guard_make_twice(call, words, fault);
 	else
-		make_once(call, words, fault);
+		guard_make_once(call, words, fault);
 }
 
 const uint64_t *guard_show(const struct system *system, const uint64_t *words, struct guard_copy *copy)

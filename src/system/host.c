@@ -19,234 +19,243 @@
 
 enum { LOG_BYTES_MAX = 200 };
 
-static const struct system_step *inner(const struct troupe_step *step)
+static const struct system_step *system_host_inner(const struct troupe_step *step)
 {
 	return (const struct system_step *)(const void *)step;
 }
 
 /* Handles come from plug-ins, which may have any number in them. A query about a handle that is not valid gives 0. */
-static bool has_model(const struct scene *scene, uint32_t model)
+static bool system_host_has_model(const struct scene *scene, uint32_t model)
 {
 	return model < scene->model_count && scene->models[model].id && !scene->models[model].absent;
 }
 
-static bool has_link(const struct scene *scene, uint32_t link)
+static bool system_host_has_link(const struct scene *scene, uint32_t link)
 {
-	if (link >= scene->link_count || !has_model(scene, scene->links[link].model))
+	if (link >= scene->link_count || !system_host_has_model(scene, scene->links[link].model))
 		return false;
 	const struct scene_model *m = &scene->models[scene->links[link].model];
 	return link >= m->link_first && link - m->link_first < m->link_count;
 }
 
-static bool has_joint(const struct scene *scene, uint32_t joint)
+static bool system_host_has_joint(const struct scene *scene, uint32_t joint)
 {
-	if (joint >= scene->joint_count || !has_model(scene, scene->joints[joint].model))
+	if (joint >= scene->joint_count || !system_host_has_model(scene, scene->joints[joint].model))
 		return false;
 	const struct scene_model *m = &scene->models[scene->joints[joint].model];
 	return joint >= m->joint_first && joint - m->joint_first < m->joint_count;
 }
 
-static const struct scene *scene_of(const struct troupe_step *step)
+static const struct scene *system_host_scene_of(const struct troupe_step *step)
 {
-	return inner(step)->state->scene;
+	return system_host_inner(step)->state->scene;
 }
 
 /* A runner knows the state of the models that it simulates, and has older states of others: which models these are
  * depends on how the work is divided. */
-static bool on_runner(const struct troupe_step *step)
+static bool system_host_on_runner(const struct troupe_step *step)
 {
-	return inner(step)->model != SCENE_NONE && !inner(step)->acts;
+	return system_host_inner(step)->model != SCENE_NONE && !system_host_inner(step)->acts;
 }
 
-static bool may_read(const struct troupe_step *step, uint32_t model)
+static bool system_host_may_read(const struct troupe_step *step, uint32_t model)
 {
-	return has_model(scene_of(step), model) && (!on_runner(step) || model == inner(step)->model);
+	return system_host_has_model(system_host_scene_of(step), model) &&
+	       (!system_host_on_runner(step) || model == system_host_inner(step)->model);
 }
 
-static bool may_read_link(const struct troupe_step *step, uint32_t link)
+static bool system_host_may_read_link(const struct troupe_step *step, uint32_t link)
 {
-	return has_link(scene_of(step), link) && may_read(step, scene_of(step)->links[link].model);
+	return system_host_has_link(system_host_scene_of(step), link) &&
+	       system_host_may_read(step, system_host_scene_of(step)->links[link].model);
 }
 
-static bool may_read_joint(const struct troupe_step *step, uint32_t joint)
+static bool system_host_may_read_joint(const struct troupe_step *step, uint32_t joint)
 {
-	return has_joint(scene_of(step), joint) && may_read(step, scene_of(step)->joints[joint].model);
+	return system_host_has_joint(system_host_scene_of(step), joint) &&
+	       system_host_may_read(step, system_host_scene_of(step)->joints[joint].model);
 }
 
 /* Before the physics the place of the next state has an older state in it. */
-static bool is_next(const struct troupe_step *step, enum troupe_time when)
+static bool system_host_is_next(const struct troupe_step *step, enum troupe_time when)
 {
-	return when == TROUPE_NEXT && inner(step)->has_next;
+	return when == TROUPE_NEXT && system_host_inner(step)->has_next;
 }
 
 /* Only the own model may be controlled, and only in pre_update(). */
-static bool owns_link(const struct troupe_step *step, uint32_t link)
+static bool system_host_owns_link(const struct troupe_step *step, uint32_t link)
 {
-	return has_link(scene_of(step), link) && scene_of(step)->links[link].model == inner(step)->model;
+	return system_host_has_link(system_host_scene_of(step), link) &&
+	       system_host_scene_of(step)->links[link].model == system_host_inner(step)->model;
 }
 
-static bool owns_joint(const struct troupe_step *step, uint32_t joint)
+static bool system_host_owns_joint(const struct troupe_step *step, uint32_t joint)
 {
-	return has_joint(scene_of(step), joint) && scene_of(step)->joints[joint].model == inner(step)->model;
+	return system_host_has_joint(system_host_scene_of(step), joint) &&
+	       system_host_scene_of(step)->joints[joint].model == system_host_inner(step)->model;
 }
 
 /* NaN, which a damaged state may contain, becomes 0 before it is cut: so NaN is never passed on. */
-static double cut(double value, double most)
+static double system_host_cut(double value, double most)
 {
 	if (isnan(value))
 		value = 0;
 	return value < -most ? -most : value > most ? most : value;
 }
 
-static struct vec3 cut_vec3(struct vec3 v, double most)
+static struct vec3 system_host_cut_vec3(struct vec3 v, double most)
 {
-	return (struct vec3){cut(v.x, most), cut(v.y, most), cut(v.z, most)};
+	return (struct vec3){system_host_cut(v.x, most), system_host_cut(v.y, most), system_host_cut(v.z, most)};
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-static struct troupe_pose model_pose(const struct troupe_step *step, uint32_t model, enum troupe_time when)
+static struct troupe_pose system_host_model_pose(const struct troupe_step *step, uint32_t model, enum troupe_time when)
 {
-	if (!may_read(step, model))
+	if (!system_host_may_read(step, model))
 		return pose_flat(POSE_IDENTITY);
-	return pose_flat(state_model_pose(inner(step)->state, model, is_next(step, when)));
+	return pose_flat(state_model_pose(system_host_inner(step)->state, model, system_host_is_next(step, when)));
 }
 
-static struct troupe_pose link_pose(const struct troupe_step *step, uint32_t link, enum troupe_time when)
+static struct troupe_pose system_host_link_pose(const struct troupe_step *step, uint32_t link, enum troupe_time when)
 {
-	if (!may_read_link(step, link))
+	if (!system_host_may_read_link(step, link))
 		return pose_flat(POSE_IDENTITY);
-	return pose_flat(state_link_pose(inner(step)->state, link, is_next(step, when)));
+	return pose_flat(state_link_pose(system_host_inner(step)->state, link, system_host_is_next(step, when)));
 }
 
-static struct troupe_twist link_twist(const struct troupe_step *step, uint32_t link, enum troupe_time when)
+static struct troupe_twist system_host_link_twist(const struct troupe_step *step, uint32_t link, enum troupe_time when)
 {
-	if (!may_read_link(step, link))
+	if (!system_host_may_read_link(step, link))
 		return (struct troupe_twist){{0, 0, 0}, {0, 0, 0}};
-	const struct state *state = inner(step)->state;
+	const struct state *state = system_host_inner(step)->state;
 	const struct scene_link *l = &state->scene->links[link];
 	if (l->body == SCENE_NONE)
 		return (struct troupe_twist){{0, 0, 0}, {0, 0, 0}};
-	const struct body_state *body = state_body(state, l->body, is_next(step, when));
+	const struct body_state *body = state_body(state, l->body, system_host_is_next(step, when));
 	struct vec3 arm = quat_rotate(body->q, l->in_body.p);
 	return (struct troupe_twist){vec3_add(body->v, vec3_cross(body->w, arm)), body->w};
 }
 
-static struct troupe_vec3 centre_velocity(const struct troupe_step *step, uint32_t link, enum troupe_time when)
+static struct troupe_vec3 system_host_centre_velocity(
+	const struct troupe_step *step, uint32_t link, enum troupe_time when)
 {
-	if (!may_read_link(step, link))
+	if (!system_host_may_read_link(step, link))
 		return troupe_vec3_make(0, 0, 0);
-	const struct state *state = inner(step)->state;
+	const struct state *state = system_host_inner(step)->state;
 	uint32_t body = state->scene->links[link].body;
 	if (body == SCENE_NONE)
 		return troupe_vec3_make(0, 0, 0);
-	return state_body(state, body, is_next(step, when))->v;
+	return state_body(state, body, system_host_is_next(step, when))->v;
 }
 
-static struct troupe_vec3 centre(const struct troupe_step *step, uint32_t link, enum troupe_time when)
+static struct troupe_vec3 system_host_centre(const struct troupe_step *step, uint32_t link, enum troupe_time when)
 {
-	if (!may_read_link(step, link))
+	if (!system_host_may_read_link(step, link))
 		return troupe_vec3_make(0, 0, 0);
-	const struct state *state = inner(step)->state;
+	const struct state *state = system_host_inner(step)->state;
 	uint32_t body = state->scene->links[link].body;
 	if (body == SCENE_NONE)
 		return state->scene->links[link].in_body.p;
-	return state_body(state, body, is_next(step, when))->p;
+	return state_body(state, body, system_host_is_next(step, when))->p;
 }
 
-static double joint_position(const struct troupe_step *step, uint32_t joint, uint32_t axis, enum troupe_time when)
-{
-	if (!may_read_joint(step, joint))
-		return 0;
-	return state_joint(inner(step)->state, joint, is_next(step, when))->position[axis & 1];
-}
-
-static double joint_velocity(const struct troupe_step *step, uint32_t joint, uint32_t axis, enum troupe_time when)
-{
-	if (!may_read_joint(step, joint))
-		return 0;
-	const struct state *state = inner(step)->state;
-	if (axis >= state->scene->joints[joint].axis_count)
-		return 0;
-	return scene_axis_rate(state, joint, axis, is_next(step, when));
-}
-
-static struct troupe_axis joint_axis(
+static double system_host_joint_position(
 	const struct troupe_step *step, uint32_t joint, uint32_t axis, enum troupe_time when)
 {
-	if (!may_read_joint(step, joint))
+	if (!system_host_may_read_joint(step, joint))
+		return 0;
+	return state_joint(system_host_inner(step)->state, joint, system_host_is_next(step, when))->position[axis & 1];
+}
+
+static double system_host_joint_velocity(
+	const struct troupe_step *step, uint32_t joint, uint32_t axis, enum troupe_time when)
+{
+	if (!system_host_may_read_joint(step, joint))
+		return 0;
+	const struct state *state = system_host_inner(step)->state;
+	if (axis >= state->scene->joints[joint].axis_count)
+		return 0;
+	return scene_axis_rate(state, joint, axis, system_host_is_next(step, when));
+}
+
+static struct troupe_axis system_host_joint_axis(
+	const struct troupe_step *step, uint32_t joint, uint32_t axis, enum troupe_time when)
+{
+	if (!system_host_may_read_joint(step, joint))
 		return (struct troupe_axis){{0, 0, 0}, -HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
-	const struct state *state = inner(step)->state;
+	const struct state *state = system_host_inner(step)->state;
 	const struct scene_joint *j = &state->scene->joints[joint];
 	if (axis >= j->axis_count)
 		return (struct troupe_axis){{0, 0, 0}, -HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
 	const struct sdf_axis *a = &j->axis[axis];
-	return (struct troupe_axis){
-		scene_axis_direction(state, j, axis, is_next(step, when)), a->lower, a->upper, a->velocity, a->effort};
+	return (struct troupe_axis){scene_axis_direction(state, j, axis, system_host_is_next(step, when)), a->lower,
+		a->upper, a->velocity, a->effort};
 }
 
 /* --- control ------------------------------------------------------------------------------------------------------ */
 
-static void joint_force(const struct troupe_step *step, uint32_t joint, double force)
+static void system_host_joint_force(const struct troupe_step *step, uint32_t joint, double force)
 {
-	if (!owns_joint(step, joint))
+	if (!system_host_owns_joint(step, joint))
 		return;
-	struct joint_control *control = &inner(step)->control->joints[joint];
+	struct joint_control *control = &system_host_inner(step)->control->joints[joint];
 	if (!control->off)
-		control->force += cut(force, FORCE_MAX);
+		control->force += system_host_cut(force, FORCE_MAX);
 }
 
-static void joint_drive(const struct troupe_step *step, uint32_t joint, double velocity)
+static void system_host_joint_drive(const struct troupe_step *step, uint32_t joint, double velocity)
 {
-	if (!owns_joint(step, joint))
+	if (!system_host_owns_joint(step, joint))
 		return;
-	struct joint_control *control = &inner(step)->control->joints[joint];
+	struct joint_control *control = &system_host_inner(step)->control->joints[joint];
 	if (control->off)
 		return;
 	control->drive = true;
-	control->velocity = cut(velocity, VELOCITY_MAX);
+	control->velocity = system_host_cut(velocity, VELOCITY_MAX);
 }
 
-static bool joint_asked(const struct troupe_step *step, uint32_t joint)
+static bool system_host_joint_asked(const struct troupe_step *step, uint32_t joint)
 {
-	if (!owns_joint(step, joint))
+	if (!system_host_owns_joint(step, joint))
 		return false;
-	const struct joint_control *control = &inner(step)->control->joints[joint];
+	const struct joint_control *control = &system_host_inner(step)->control->joints[joint];
 	return control->force != 0 || (control->drive && control->velocity != 0);
 }
 
-static void joint_release(const struct troupe_step *step, uint32_t joint)
+static void system_host_joint_release(const struct troupe_step *step, uint32_t joint)
 {
-	if (owns_joint(step, joint))
-		inner(step)->control->joints[joint] = (struct joint_control){.off = true};
+	if (system_host_owns_joint(step, joint))
+		system_host_inner(step)->control->joints[joint] = (struct joint_control){.off = true};
 }
 
-static bool joint_released(const struct troupe_step *step, uint32_t joint)
+static bool system_host_joint_released(const struct troupe_step *step, uint32_t joint)
 {
-	return owns_joint(step, joint) && inner(step)->control->joints[joint].off;
+	return system_host_owns_joint(step, joint) && system_host_inner(step)->control->joints[joint].off;
 }
 
-static void link_force(
+static void system_host_link_force(
 	const struct troupe_step *step, uint32_t link, struct troupe_vec3 point, struct troupe_wrench wrench)
 {
-	if (!owns_link(step, link))
+	if (!system_host_owns_link(step, link))
 		return;
-	const struct state *state = inner(step)->state;
+	const struct state *state = system_host_inner(step)->state;
 	const struct scene_link *l = &state->scene->links[link];
 	if (l->body == SCENE_NONE)
 		return;
-	struct body_control *control = control_body(inner(step)->control, state->scene, l->body);
-	struct vec3 force = cut_vec3(wrench.force, FORCE_MAX);
-	struct vec3 torque = cut_vec3(wrench.torque, FORCE_MAX);
+	struct body_control *control = control_body(system_host_inner(step)->control, state->scene, l->body);
+	struct vec3 force = system_host_cut_vec3(wrench.force, FORCE_MAX);
+	struct vec3 torque = system_host_cut_vec3(wrench.torque, FORCE_MAX);
 	struct vec3 at = pose_point(state_link_pose(state, link, false), point);
 	struct vec3 arm = vec3_sub(at, state_body(state, l->body, false)->p);
 	control->force = vec3_add(control->force, force);
-	control->torque = cut_vec3(vec3_add(control->torque, vec3_add(torque, vec3_cross(arm, force))), FORCE_MAX);
-	control->force = cut_vec3(control->force, FORCE_MAX);
+	control->torque =
+		system_host_cut_vec3(vec3_add(control->torque, vec3_add(torque, vec3_cross(arm, force))), FORCE_MAX);
+	control->force = system_host_cut_vec3(control->force, FORCE_MAX);
 }
 
 /* Sets the velocity of a body that belongs to a rigid whole with its frame at `frame`. */
-static void move_body(
+static void system_host_move_body(
 	const struct system_step *step, uint32_t body, const struct troupe_twist *twist, struct vec3 origin)
 {
 	const struct scene *scene = step->state->scene;
@@ -255,70 +264,74 @@ static void move_body(
 	struct body_control *control = control_body(step->control, scene, body);
 	control->drive = true;
 	/* each coordinate of a turned vector may be larger than each one before */
-	control->w = cut_vec3(twist->angular, 2 * VELOCITY_MAX);
-	control->v = vec3_add(cut_vec3(twist->linear, 2 * VELOCITY_MAX), vec3_cross(control->w, vec3_sub(com, origin)));
+	control->w = system_host_cut_vec3(twist->angular, 2 * VELOCITY_MAX);
+	control->v = vec3_add(
+		system_host_cut_vec3(twist->linear, 2 * VELOCITY_MAX), vec3_cross(control->w, vec3_sub(com, origin)));
 }
 
-static void link_drive(const struct troupe_step *step, uint32_t link, struct troupe_twist twist)
+static void system_host_link_drive(const struct troupe_step *step, uint32_t link, struct troupe_twist twist)
 {
-	if (!owns_link(step, link))
+	if (!system_host_owns_link(step, link))
 		return;
-	const struct state *state = inner(step)->state;
+	const struct state *state = system_host_inner(step)->state;
 	uint32_t body = state->scene->links[link].body;
 	if (body != SCENE_NONE)
-		move_body(inner(step), body, &twist, state_link_pose(state, link, false).p);
+		system_host_move_body(system_host_inner(step), body, &twist, state_link_pose(state, link, false).p);
 }
 
-static void model_drive(const struct troupe_step *step, uint32_t model, struct troupe_twist twist)
+static void system_host_model_drive(const struct troupe_step *step, uint32_t model, struct troupe_twist twist)
 {
-	if (model != inner(step)->model || !has_model(scene_of(step), model))
+	if (model != system_host_inner(step)->model || !system_host_has_model(system_host_scene_of(step), model))
 		return;
-	const struct state *state = inner(step)->state;
+	const struct state *state = system_host_inner(step)->state;
 	const struct scene_model *m = &state->scene->models[model];
 	struct vec3 origin = state_model_pose(state, model, false).p;
 	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
-		move_body(inner(step), b, &twist, origin);
+		system_host_move_body(system_host_inner(step), b, &twist, origin);
 }
 
-static void put_actor(const struct troupe_step *step, uint32_t model, struct troupe_pose pose)
+static void system_host_put_actor(const struct troupe_step *step, uint32_t model, struct troupe_pose pose)
 {
-	const struct scene *scene = scene_of(step);
+	const struct scene *scene = system_host_scene_of(step);
 	struct pose target = pose_of_flat(pose);
 	double length = sqrt(pose.qw * pose.qw + pose.qx * pose.qx + pose.qy * pose.qy + pose.qz * pose.qz);
-	if (model != inner(step)->model || !has_model(scene, model) || !scene->models[model].actor)
+	if (model != system_host_inner(step)->model || !system_host_has_model(scene, model) ||
+		!scene->models[model].actor)
 		return;
 	if (!pose_finite(target) || !(length > 0.5 && length < 2))
 		return;
-	target.p = cut_vec3(target.p, ACTOR_POSITION_MAX);
+	target.p = system_host_cut_vec3(target.p, ACTOR_POSITION_MAX);
 	target.q = quat_unit(target.q);
-	actor_place(inner(step)->state, inner(step)->control, model, target, inner(step)->step.dt);
+	actor_place(system_host_inner(step)->state, system_host_inner(step)->control, model, target,
+		system_host_inner(step)->step.dt);
 }
 
 /* Runners control the models that they simulate, and the primary the static ones, which none simulates. */
-static bool owns_surface(const struct troupe_step *step, uint32_t link)
+static bool system_host_owns_surface(const struct troupe_step *step, uint32_t link)
 {
-	bool is_static = has_link(scene_of(step), link) && scene_of(step)->links[link].body == SCENE_NONE;
-	return owns_link(step, link) && is_static == (inner(step)->acts != NULL);
+	bool is_static = system_host_has_link(system_host_scene_of(step), link) &&
+			 system_host_scene_of(step)->links[link].body == SCENE_NONE;
+	return system_host_owns_link(step, link) && is_static == (system_host_inner(step)->acts != NULL);
 }
 
 /* Calls set() for the surface of each collision of the link. */
-static void set_surfaces(const struct troupe_step *step, uint32_t link, struct troupe_vec3 axis,
+static void system_host_set_surfaces(const struct troupe_step *step, uint32_t link, struct troupe_vec3 axis,
 	const struct surface_control *asked,
 	void (*set)(struct surface_control *to, const struct surface_control *asked))
 {
 	struct surface_control with = *asked;
-	double length = vec3_length(cut_vec3(axis, PLACE_MAX));
-	if (!owns_surface(step, link) || length <= 0)
+	double length = vec3_length(system_host_cut_vec3(axis, PLACE_MAX));
+	if (!system_host_owns_surface(step, link) || length <= 0)
 		return;
-	const struct scene *scene = scene_of(step);
+	const struct scene *scene = system_host_scene_of(step);
 	const struct scene_model *m = &scene->models[scene->links[link].model];
-	with.axis = vec3_scale(cut_vec3(axis, PLACE_MAX), 1 / length);
+	with.axis = vec3_scale(system_host_cut_vec3(axis, PLACE_MAX), 1 / length);
 	for (uint32_t g = m->geom_first; g < m->geom_first + m->geom_count; g++)
 		if (scene->geoms[g].link == link)
-			set(control_surface(inner(step)->control, scene, g), &with);
+			set(control_surface(system_host_inner(step)->control, scene, g), &with);
 }
 
-static void set_belt(struct surface_control *to, const struct surface_control *asked)
+static void system_host_set_belt(struct surface_control *to, const struct surface_control *asked)
 {
 	to->runs = true;
 	to->turns = asked->turns;
@@ -327,16 +340,16 @@ static void set_belt(struct surface_control *to, const struct surface_control *a
 	to->centre = asked->centre;
 }
 
-static void link_belt(const struct troupe_step *step, uint32_t link, struct troupe_vec3 axis, double speed,
+static void system_host_link_belt(const struct troupe_step *step, uint32_t link, struct troupe_vec3 axis, double speed,
 	const struct troupe_vec3 *centre)
 {
-	struct surface_control asked = {.turns = centre != NULL, .speed = cut(speed, VELOCITY_MAX)};
+	struct surface_control asked = {.turns = centre != NULL, .speed = system_host_cut(speed, VELOCITY_MAX)};
 	if (centre)
-		asked.centre = cut_vec3(*centre, PLACE_MAX);
-	set_surfaces(step, link, axis, &asked, set_belt);
+		asked.centre = system_host_cut_vec3(*centre, PLACE_MAX);
+	system_host_set_surfaces(step, link, axis, &asked, system_host_set_belt);
 }
 
-static void set_slip(struct surface_control *to, const struct surface_control *asked)
+static void system_host_set_slip(struct surface_control *to, const struct surface_control *asked)
 {
 	to->slips = true;
 	if (!to->runs)
@@ -345,85 +358,86 @@ static void set_slip(struct surface_control *to, const struct surface_control *a
 	to->slip2 = asked->slip2;
 }
 
-static void link_slip(
+static void system_host_link_slip(
 	const struct troupe_step *step, uint32_t link, struct troupe_vec3 axis, double slip1, double slip2)
 {
 	const struct surface_control asked = {
-		.slip1 = fmax(cut(slip1, SLIP_MAX), 0), .slip2 = fmax(cut(slip2, SLIP_MAX), 0)};
-	set_surfaces(step, link, axis, &asked, set_slip);
+		.slip1 = fmax(system_host_cut(slip1, SLIP_MAX), 0), .slip2 = fmax(system_host_cut(slip2, SLIP_MAX), 0)};
+	system_host_set_surfaces(step, link, axis, &asked, system_host_set_slip);
 }
 
 /* --- the world ---------------------------------------------------------------------------------------------------- */
 
-static const char *model_name(const struct troupe_step *step, uint32_t model)
+static const char *system_host_model_name(const struct troupe_step *step, uint32_t model)
 {
-	const struct scene *scene = inner(step)->state->scene;
-	const struct system_acts *acts = inner(step)->acts;
-	bool there = may_read(step, model) && (!acts || acts->is_there(acts->ctx, model));
+	const struct scene *scene = system_host_inner(step)->state->scene;
+	const struct system_acts *acts = system_host_inner(step)->acts;
+	bool there = system_host_may_read(step, model) && (!acts || acts->is_there(acts->ctx, model));
 	return there ? scene->models[model].name : NULL;
 }
 
-static uint32_t find_model(const struct troupe_step *step, const char *name)
+static uint32_t system_host_find_model(const struct troupe_step *step, const char *name)
 {
-	uint32_t model = scene_find_model(inner(step)->state->scene, name);
-	return model != SCENE_NONE && model_name(step, model) ? model : TROUPE_NOTHING;
+	uint32_t model = scene_find_model(system_host_inner(step)->state->scene, name);
+	return model != SCENE_NONE && system_host_model_name(step, model) ? model : TROUPE_NOTHING;
 }
 
-static uint32_t models(const struct troupe_step *step)
+static uint32_t system_host_models(const struct troupe_step *step)
 {
-	return on_runner(step) ? 0 : scene_of(step)->model_count;
+	return system_host_on_runner(step) ? 0 : system_host_scene_of(step)->model_count;
 }
 
-static bool model_moves(const struct troupe_step *step, uint32_t model)
+static bool system_host_model_moves(const struct troupe_step *step, uint32_t model)
 {
-	if (!may_read(step, model))
+	if (!system_host_may_read(step, model))
 		return false;
-	return !inner(step)->state->scene->models[model].is_static;
+	return !system_host_inner(step)->state->scene->models[model].is_static;
 }
 
-static uint32_t find_link_of(const struct troupe_step *step, uint32_t model, const char *name)
+static uint32_t system_host_find_link_of(const struct troupe_step *step, uint32_t model, const char *name)
 {
-	if (!may_read(step, model))
+	if (!system_host_may_read(step, model))
 		return TROUPE_NOTHING;
-	return scene_find_link(inner(step)->state->scene, model, name);
+	return scene_find_link(system_host_inner(step)->state->scene, model, name);
 }
 
-static uint32_t find_joint_of(const struct troupe_step *step, uint32_t model, const char *name)
+static uint32_t system_host_find_joint_of(const struct troupe_step *step, uint32_t model, const char *name)
 {
-	if (!may_read(step, model))
+	if (!system_host_may_read(step, model))
 		return TROUPE_NOTHING;
-	return scene_find_joint(inner(step)->state->scene, model, name);
+	return scene_find_joint(system_host_inner(step)->state->scene, model, name);
 }
 
-static bool touch(const struct troupe_step *step, uint32_t model, uint32_t i, struct troupe_touch *ret_touch)
+static bool system_host_touch(
+	const struct troupe_step *step, uint32_t model, uint32_t i, struct troupe_touch *ret_touch)
 {
-	const struct system_acts *acts = inner(step)->acts;
+	const struct system_acts *acts = system_host_inner(step)->acts;
 	return acts && acts->touch(acts->ctx, model, i, ret_touch);
 }
 
-static uint32_t find_sensor(const struct troupe_step *step, uint32_t model, const char *name)
+static uint32_t system_host_find_sensor(const struct troupe_step *step, uint32_t model, const char *name)
 {
-	if (!has_model(scene_of(step), model))
+	if (!system_host_has_model(system_host_scene_of(step), model))
 		return TROUPE_NOTHING;
-	const struct system_acts *acts = inner(step)->acts;
+	const struct system_acts *acts = system_host_inner(step)->acts;
 	return acts ? acts->find_sensor(acts->ctx, model, name) : TROUPE_NOTHING;
 }
 
-static const double *reading(
+static const double *system_host_reading(
 	const struct troupe_step *step, uint32_t model, uint32_t sensor, uint32_t *ret_count, double *ret_time_s)
 {
-	const struct system_acts *acts = inner(step)->acts;
+	const struct system_acts *acts = system_host_inner(step)->acts;
 	*ret_count = 0;
 	*ret_time_s = 0;
 	return acts ? acts->reading(acts->ctx, model, sensor, ret_count, ret_time_s) : NULL;
 }
 
-static bool performer(const struct troupe_step *step, uint32_t i, struct troupe_performer *ret_performer)
+static bool system_host_performer(const struct troupe_step *step, uint32_t i, struct troupe_performer *ret_performer)
 {
-	const struct scene *scene = scene_of(step);
-	for (uint32_t m = 0; m < models(step); m++) {
+	const struct scene *scene = system_host_scene_of(step);
+	for (uint32_t m = 0; m < system_host_models(step); m++) {
 		const struct scene_model *model = &scene->models[m];
-		if (!model->performer || !model_name(step, m) || i--)
+		if (!model->performer || !system_host_model_name(step, m) || i--)
 			continue;
 		*ret_performer = (struct troupe_performer){m, model->id, model->volume};
 		return true;
@@ -433,28 +447,29 @@ static bool performer(const struct troupe_step *step, uint32_t i, struct troupe_
 
 /* --- acting ------------------------------------------------------------------------------------------------------- */
 
-static struct troupe_message *make_message(const struct troupe_step *step, const char *type)
+static struct troupe_message *system_host_make_message(const struct troupe_step *step, const char *type)
 {
 	message_type found = type_find(type);
-	if (!inner(step)->arena || !found)
+	if (!system_host_inner(step)->arena || !found)
 		return NULL;
 	return (struct troupe_message *)(void *)field_message(found, step->time_s);
 }
 
-static struct troupe_message *unpack(const struct troupe_step *step, const char *type, const void *bytes, size_t count)
+static struct troupe_message *system_host_unpack(
+	const struct troupe_step *step, const char *type, const void *bytes, size_t count)
 {
 	message_type found = type_find(type);
 	struct troupe_error why;
 	ProtobufCMessage *message, *copy;
-	if (!inner(step)->arena || !found ||
+	if (!system_host_inner(step)->arena || !found ||
 		message_of_bytes(found, bytes, count, &message_limits_usual, &message, &why))
 		return NULL;
-	copy = message_copy_in(inner(step)->arena, message);
+	copy = message_copy_in(system_host_inner(step)->arena, message);
 	message_free(message);
 	return (struct troupe_message *)(void *)copy;
 }
 
-static size_t pack(const struct troupe_message *message, void *ret_bytes, size_t max)
+static size_t system_host_pack(const struct troupe_message *message, void *ret_bytes, size_t max)
 {
 	struct text out = {0};
 	message_add_bytes(&out, (const ProtobufCMessage *)(const void *)message);
@@ -465,48 +480,50 @@ static size_t pack(const struct troupe_message *message, void *ret_bytes, size_t
 	return count;
 }
 
-static void publish(const struct troupe_system *self, const struct troupe_step *step, uint32_t output,
+static void system_host_publish(const struct troupe_system *self, const struct troupe_step *step, uint32_t output,
 	const struct troupe_message *message)
 {
 	const struct system *system = system_of(self);
-	const struct system_acts *acts = inner(step)->acts;
+	const struct system_acts *acts = system_host_inner(step)->acts;
 	const ProtobufCMessage *m = (const ProtobufCMessage *)(const void *)message;
-	bool fits = m && inner(step)->arena && output < system->outputs.count &&
+	bool fits = m && system_host_inner(step)->arena && output < system->outputs.count &&
 		    system->outputs.at[output].def.gives == TROUPE_GIVES_PUBLISHED &&
 		    system->outputs.at[output].type == m->descriptor;
 	if (fits && acts)
 		acts->publish(acts->ctx, system, output, m);
 }
 
-static void request(const struct troupe_system *self, const struct troupe_step *step, const char *service,
+static void system_host_request(const struct troupe_system *self, const struct troupe_step *step, const char *service,
 	const struct troupe_message *message)
 {
-	const struct system_acts *acts = inner(step)->acts;
-	if (acts && message && inner(step)->arena)
+	const struct system_acts *acts = system_host_inner(step)->acts;
+	if (acts && message && system_host_inner(step)->arena)
 		acts->request(acts->ctx, system_of(self), service, (const ProtobufCMessage *)(const void *)message);
 }
 
-static bool attach(const struct troupe_system *self, const struct troupe_step *step, uint32_t link, uint32_t other)
+static bool system_host_attach(
+	const struct troupe_system *self, const struct troupe_step *step, uint32_t link, uint32_t other)
 {
-	const struct system_acts *acts = inner(step)->acts;
-	if (!acts || !inner(step)->arena || !owns_link(step, link) || !has_link(scene_of(step), other) ||
-		!acts->is_there(acts->ctx, scene_of(step)->links[other].model) ||
+	const struct system_acts *acts = system_host_inner(step)->acts;
+	if (!acts || !system_host_inner(step)->arena || !system_host_owns_link(step, link) ||
+		!system_host_has_link(system_host_scene_of(step), other) ||
+		!acts->is_there(acts->ctx, system_host_scene_of(step)->links[other].model) ||
 		!acts->may_attach(acts->ctx, system_of(self), other))
 		return false;
 	acts->attach(acts->ctx, system_of(self), link, other);
 	return true;
 }
 
-static void detach(const struct troupe_system *self, const struct troupe_step *step)
+static void system_host_detach(const struct troupe_system *self, const struct troupe_step *step)
 {
-	const struct system_acts *acts = inner(step)->acts;
-	if (acts && inner(step)->arena)
+	const struct system_acts *acts = system_host_inner(step)->acts;
+	if (acts && system_host_inner(step)->arena)
 		acts->detach(acts->ctx, system_of(self));
 }
 
-static bool attached(const struct troupe_system *self, const struct troupe_step *step)
+static bool system_host_attached(const struct troupe_system *self, const struct troupe_step *step)
 {
-	const struct scene *scene = scene_of(step);
+	const struct scene *scene = system_host_scene_of(step);
 	bool found = false;
 	for (uint32_t i = 0; i < scene->ties.count && !found; i++)
 		found = scene->ties.at[i].owner == self->model && scene->ties.at[i].system == system_of(self)->index;
@@ -515,7 +532,7 @@ static bool attached(const struct troupe_system *self, const struct troupe_step 
 
 /* --- anywhere ----------------------------------------------------------------------------------------------------- */
 
-static double raise(double x, double y)
+static double system_host_raise(double x, double y)
 {
 	if (x > 0)
 		return math_exp(y * math_log(x));
@@ -523,32 +540,32 @@ static double raise(double x, double y)
 }
 
 /* The key of a sequence does not depend on plug-ins that come later in the model. */
-static uint64_t key_of(const struct troupe_system *self, uint32_t sequence)
+static uint64_t system_host_key_of(const struct troupe_system *self, uint32_t sequence)
 {
 	const struct system *system = system_of(self);
 	uint64_t id = self->model == TROUPE_NOTHING ? 0 : system->scene->models[self->model].id;
 	return hash_mix(hash_mix(system->all->seed ^ 0x706c7567696e73u, id), (uint64_t)system->index << 32 | sequence);
 }
 
-static double uniform(uint64_t key, uint64_t index)
+static double system_host_uniform(uint64_t key, uint64_t index)
 {
 	return (double)(hash_mix(key, index) >> 11) * 0x1p-53;
 }
 
-static double random_uniform(const struct troupe_system *self, uint32_t sequence, uint64_t index)
+static double system_host_random_uniform(const struct troupe_system *self, uint32_t sequence, uint64_t index)
 {
-	return uniform(key_of(self, sequence), index);
+	return system_host_uniform(system_host_key_of(self, sequence), index);
 }
 
 /* Box and Muller's way: two uniform numbers make one normal number. */
-static double random_normal(const struct troupe_system *self, uint32_t sequence, uint64_t index)
+static double system_host_random_normal(const struct troupe_system *self, uint32_t sequence, uint64_t index)
 {
-	uint64_t key = key_of(self, sequence);
-	double u = 1 - uniform(hash_mix(key, 1), index), v = uniform(hash_mix(key, 2), index);
+	uint64_t key = system_host_key_of(self, sequence);
+	double u = 1 - system_host_uniform(hash_mix(key, 1), index), v = system_host_uniform(hash_mix(key, 2), index);
 	return sqrt(-2 * math_log(u)) * math_cos(2 * M_PI * v);
 }
 
-static void log_line(const struct troupe_system *self, const char *format, ...)
+static void system_host_log_line(const struct troupe_system *self, const char *format, ...)
 {
 	const struct systems *all = system_of(self)->all;
 	char text[LOG_BYTES_MAX];
@@ -569,42 +586,42 @@ const struct troupe_host system_host = {
 	.abi = TROUPE_PLUGIN_ABI,
 	SETUP_HOST,
 	FIELD_HOST,
-	.model_pose = model_pose,
-	.link_pose = link_pose,
-	.link_twist = link_twist,
-	.centre_velocity = centre_velocity,
-	.centre = centre,
-	.joint_position = joint_position,
-	.joint_velocity = joint_velocity,
-	.joint_axis = joint_axis,
-	.joint_force = joint_force,
-	.joint_drive = joint_drive,
-	.link_force = link_force,
-	.link_drive = link_drive,
-	.model_drive = model_drive,
-	.actor_place = put_actor,
-	.joint_asked = joint_asked,
-	.joint_release = joint_release,
-	.link_belt = link_belt,
-	.link_slip = link_slip,
-	.find_model = find_model,
-	.models = models,
-	.model_name = model_name,
-	.model_moves = model_moves,
-	.find_link_of = find_link_of,
-	.find_joint_of = find_joint_of,
-	.touch = touch,
-	.find_sensor = find_sensor,
-	.reading = reading,
-	.performer = performer,
-	.pack = pack,
-	.message = make_message,
-	.unpack = unpack,
-	.publish = publish,
-	.attach = attach,
-	.detach = detach,
-	.attached = attached,
-	.request = request,
+	.model_pose = system_host_model_pose,
+	.link_pose = system_host_link_pose,
+	.link_twist = system_host_link_twist,
+	.centre_velocity = system_host_centre_velocity,
+	.centre = system_host_centre,
+	.joint_position = system_host_joint_position,
+	.joint_velocity = system_host_joint_velocity,
+	.joint_axis = system_host_joint_axis,
+	.joint_force = system_host_joint_force,
+	.joint_drive = system_host_joint_drive,
+	.link_force = system_host_link_force,
+	.link_drive = system_host_link_drive,
+	.model_drive = system_host_model_drive,
+	.actor_place = system_host_put_actor,
+	.joint_asked = system_host_joint_asked,
+	.joint_release = system_host_joint_release,
+	.link_belt = system_host_link_belt,
+	.link_slip = system_host_link_slip,
+	.find_model = system_host_find_model,
+	.models = system_host_models,
+	.model_name = system_host_model_name,
+	.model_moves = system_host_model_moves,
+	.find_link_of = system_host_find_link_of,
+	.find_joint_of = system_host_find_joint_of,
+	.touch = system_host_touch,
+	.find_sensor = system_host_find_sensor,
+	.reading = system_host_reading,
+	.performer = system_host_performer,
+	.pack = system_host_pack,
+	.message = system_host_make_message,
+	.unpack = system_host_unpack,
+	.publish = system_host_publish,
+	.attach = system_host_attach,
+	.detach = system_host_detach,
+	.attached = system_host_attached,
+	.request = system_host_request,
 	.sin = math_sin,
 	.cos = math_cos,
 	.tan = math_tan,
@@ -613,10 +630,10 @@ const struct troupe_host system_host = {
 	.atan2 = math_atan2,
 	.exp = math_exp,
 	.log = math_log,
-	.pow = raise,
+	.pow = system_host_raise,
 	.sincos = math_sincos,
-	.random = random_uniform,
-	.random_normal = random_normal,
-	.log_line = log_line,
-	.joint_released = joint_released,
+	.random = system_host_random_uniform,
+	.random_normal = system_host_random_normal,
+	.log_line = system_host_log_line,
+	.joint_released = system_host_joint_released,
 };

@@ -12,51 +12,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct kind { /* one kind of sensors or plug-ins */
+struct ignored_counted { /* one kind of sensors or plug-ins */
 	const char *name;
 	const struct sdf_element *first;
 	struct text names; /* of the first sensors, ", " between */
 	uint32_t count;
 };
 
-enum { NAMES_MAX = 3 };
+enum { IGNORED_NAMES_MAX = 3 };
 
 struct kinds {
-	VEC(struct kind) all;
+	VEC(struct ignored_counted) all;
 	struct map by_name;
 };
 
-static struct kind *count(struct kinds *kinds, const char *name, const struct sdf_element *element)
+static struct ignored_counted *ignored_count(struct kinds *kinds, const char *name, const struct sdf_element *element)
 {
 	uint32_t at = kinds->all.count;
 	if (map_add(&kinds->by_name, name, at))
-		vec_push(&kinds->all, (struct kind){.name = name, .first = element});
+		vec_push(&kinds->all, (struct ignored_counted){.name = name, .first = element});
 	else
 		map_find(&kinds->by_name, name, &at);
 	kinds->all.at[at].count++;
 	return &kinds->all.at[at];
 }
 
-static void count_sensor(struct kinds *kinds, const struct sdf_world *world, const struct sdf_sensor *sensor)
+static void ignored_count_sensor(struct kinds *kinds, const struct sdf_world *world, const struct sdf_sensor *sensor)
 {
 	const char *owner = sensor->link != SDF_NONE ? world->links.at[sensor->link].scoped
 						     : world->joints.at[sensor->joint].scoped;
-	struct kind *kind = count(kinds, sensor->type, sensor->element);
-	if (kind->count <= NAMES_MAX)
+	struct ignored_counted *kind = ignored_count(kinds, sensor->type, sensor->element);
+	if (kind->count <= IGNORED_NAMES_MAX)
 		text_add(&kind->names, "%s%.60s::%.40s", kind->count > 1 ? ", " : ": ", owner, sensor->name);
-	else if (kind->count == NAMES_MAX + 1)
+	else if (kind->count == IGNORED_NAMES_MAX + 1)
 		text_add(&kind->names, ", ...");
 }
 
 /* Names come from files, and entries appear in messages: so control characters are replaced and long names are cut. */
-static const char *clean(struct ignored_list *list, const struct troupe_error *line)
+static const char *ignored_clean(struct ignored_list *list, const struct troupe_error *line)
 {
 	return arena_strdup(&list->arena, line->text);
 }
 
 /* What a user may do instead. A world neither makes files nor chooses what is run in its place: it may come from a
  * stranger, and Gazebo's logs have another format. path: the element that names the file there. */
-static const char *advice(struct ignored_list *list, const struct kind *plugin)
+static const char *ignored_advice(struct ignored_list *list, const struct ignored_counted *plugin)
 {
 	static const struct {
 		const char *name, *path, *text;
@@ -86,7 +86,8 @@ static const char *ignored_stem(const char *name)
 }
 
 /* Where the plug-in was searched for, and what has a name like its own. */
-static const char *ignored_search(struct ignored_list *list, struct plugins *libraries, const struct kind *plugin)
+static const char *ignored_search(
+	struct ignored_list *list, struct plugins *libraries, const struct ignored_counted *plugin)
 {
 	const char *filename = sdf_attribute(plugin->first, "filename");
 	struct text why = {0};
@@ -101,17 +102,17 @@ static const char *ignored_search(struct ignored_list *list, struct plugins *lib
 	return note;
 }
 
-static void take_kinds(
+static void ignored_take_kinds(
 	struct kinds *kinds, enum ignored_kind kind, struct plugins *libraries, struct ignored_list *list)
 {
 	for (uint32_t i = 0; i < kinds->all.count; i++) {
-		struct kind *from = &kinds->all.at[i];
+		struct ignored_counted *from = &kinds->all.at[i];
 		struct troupe_error what, names;
 		if (kind == IGNORED_SENSORS)
 			(void)fail(&what, TROUPE_EWORLD, "sensors of type %.200s x%u", from->name, from->count);
 		else
 			(void)fail(&what, TROUPE_EWORLD, "plugin \"%.200s\" x%u", from->name, from->count);
-		const char *note = kind == IGNORED_PLUGINS ? advice(list, from) : "";
+		const char *note = kind == IGNORED_PLUGINS ? ignored_advice(list, from) : "";
 		bool is_log = *note;
 		if (kind == IGNORED_PLUGINS && !is_log)
 			note = sdf_plugin_advice(from->first);
@@ -119,8 +120,8 @@ static void take_kinds(
 			note = ignored_search(list, libraries, from);
 		(void)fail(&names, TROUPE_EWORLD, "%s", from->names.at ? from->names.at : note);
 		vec_push(&list->all, (struct ignored){.kind = kind,
-					     .what = clean(list, &what),
-					     .note = clean(list, &names),
+					     .what = ignored_clean(list, &what),
+					     .note = ignored_clean(list, &names),
 					     .first = from->first,
 					     .count = from->count,
 					     .is_log = is_log});
@@ -130,7 +131,7 @@ static void take_kinds(
 	map_fini(&kinds->by_name);
 }
 
-static void find_elements(const struct sdf *sdf, struct ignored_list *list)
+static void ignored_find_elements(const struct sdf *sdf, struct ignored_list *list)
 {
 	uint32_t count;
 	struct sdf_ignored *all = sdf_list_ignored(sdf, &count);
@@ -138,7 +139,7 @@ static void find_elements(const struct sdf *sdf, struct ignored_list *list)
 		struct troupe_error what;
 		(void)fail(&what, TROUPE_EWORLD, "<%.100s> in <%.100s> x%u", all[i].name, all[i].parent, all[i].count);
 		vec_push(&list->all, (struct ignored){.kind = IGNORED_ELEMENTS,
-					     .what = clean(list, &what),
+					     .what = ignored_clean(list, &what),
 					     .note = all[i].known ? "" : ", which SDF does not know",
 					     .first = all[i].first,
 					     .count = all[i].count,
@@ -151,22 +152,22 @@ void ignored_find(
 	const struct sdf *sdf, ignored_sensor_fn *simulates, struct plugins *libraries, struct ignored_list *list)
 {
 	struct kinds sensors = {0}, plugins = {0};
-	find_elements(sdf, list);
+	ignored_find_elements(sdf, list);
 	for (uint32_t w = 0; w < sdf->worlds.count; w++) {
 		const struct sdf_world *world = &sdf->worlds.at[w];
 		for (uint32_t i = 0; i < world->sensors.count; i++)
 			if (!simulates || !simulates(&world->sensors.at[i]))
-				count_sensor(&sensors, world, &world->sensors.at[i]);
+				ignored_count_sensor(&sensors, world, &world->sensors.at[i]);
 		for (uint32_t i = 0; i < world->plugins.count; i++)
 			if (systems_ignore(libraries, &world->plugins.at[i]))
-				(void)count(&plugins, world->plugins.at[i].name, world->plugins.at[i].element);
+				(void)ignored_count(&plugins, world->plugins.at[i].name, world->plugins.at[i].element);
 		for (uint32_t i = 0; i < world->actor_plugins.count; i++)
 			if (systems_ignore(libraries, &world->actor_plugins.at[i]))
-				(void)count(
+				(void)ignored_count(
 					&plugins, world->actor_plugins.at[i].name, world->actor_plugins.at[i].element);
 	}
-	take_kinds(&sensors, IGNORED_SENSORS, libraries, list);
-	take_kinds(&plugins, IGNORED_PLUGINS, libraries, list);
+	ignored_take_kinds(&sensors, IGNORED_SENSORS, libraries, list);
+	ignored_take_kinds(&plugins, IGNORED_PLUGINS, libraries, list);
 }
 
 const char *ignored_warning(struct ignored_list *list, const struct ignored *ignored)
@@ -174,7 +175,7 @@ const char *ignored_warning(struct ignored_list *list, const struct ignored *ign
 	struct troupe_error line;
 	(void)fail(&line, TROUPE_EWORLD, "%.200s:%u: ignored: %s%s", ignored->first->file, ignored->first->line,
 		ignored->what, ignored->note);
-	return clean(list, &line);
+	return ignored_clean(list, &line);
 }
 
 void ignored_fini(struct ignored_list *list)

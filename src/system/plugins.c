@@ -26,7 +26,7 @@
 #define END_OF(type, member) (offsetof(type, member) + sizeof((type *)0)->member)
 #define SYMBOL "troupe_plugin"
 
-struct entry { /* of one filename; its address is constant */
+struct plugins_entry { /* of one filename; its address is constant */
 	struct plugin_library library;
 	char *filename, *path; /* path: NULL: not found */
 	void *handle;
@@ -40,13 +40,13 @@ struct entry { /* of one filename; its address is constant */
 
 struct plugins {
 	VEC(char *) folders;
-	VEC(struct entry *) entries;
+	VEC(struct plugins_entry *) entries;
 	struct map by_filename;
 	const struct plugin_library *preferred; /* NULL: none */
 	pthread_mutex_t lock;
 };
 
-static void add_folders(struct plugins *plugins, const char *list)
+static void plugins_add_folders(struct plugins *plugins, const char *list)
 {
 	for (const char *at = list; at && *at;) {
 		size_t length = strcspn(at, ":");
@@ -60,14 +60,14 @@ struct plugins *plugins_create(const char *const *folders)
 {
 	struct plugins *plugins = mem_alloc(sizeof *plugins);
 	for (; folders && *folders; folders++)
-		add_folders(plugins, *folders);
-	add_folders(plugins, getenv("TROUPE_PLUGIN_PATH"));
-	add_folders(plugins, TROUPE_MODULES "/plugins");
+		plugins_add_folders(plugins, *folders);
+	plugins_add_folders(plugins, getenv("TROUPE_PLUGIN_PATH"));
+	plugins_add_folders(plugins, TROUPE_MODULES "/plugins");
 	pthread_mutex_init(&plugins->lock, NULL);
 	return plugins;
 }
 
-static void close_entry(struct entry *entry)
+static void plugins_close_entry(struct plugins_entry *entry)
 {
 	if (entry->handle)
 		(void)dlclose(entry->handle);
@@ -84,7 +84,7 @@ void plugins_destroy(struct plugins *plugins)
 	if (!plugins)
 		return;
 	for (uint32_t i = 0; i < plugins->entries.count; i++)
-		close_entry(plugins->entries.at[i]);
+		plugins_close_entry(plugins->entries.at[i]);
 	for (uint32_t i = 0; i < plugins->folders.count; i++)
 		free(plugins->folders.at[i]);
 	vec_free(&plugins->entries);
@@ -96,26 +96,26 @@ void plugins_destroy(struct plugins *plugins)
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
 
-static bool is_file(const char *path)
+static bool plugins_is_file(const char *path)
 {
 	struct stat info;
 	return !stat(path, &info) && S_ISREG(info.st_mode);
 }
 
-static char *find_in(const char *folder, const char *filename)
+static char *plugins_find_in(const char *folder, const char *filename)
 {
 	char *candidates[] = {mem_printf("%s/%s", folder, filename), mem_printf("%s/%s.so", folder, filename),
 		mem_printf("%s/lib%s.so", folder, filename)};
 	char *found = NULL;
 	for (size_t i = 0; i < ARRAY_LEN(candidates); i++)
-		if (!found && is_file(candidates[i]))
+		if (!found && plugins_is_file(candidates[i]))
 			found = candidates[i];
 		else
 			free(candidates[i]);
 	return found;
 }
 
-static bool is_in(const char *path, const char *folder)
+static bool plugins_is_in(const char *path, const char *folder)
 {
 	char *file = realpath(path, NULL), *real = realpath(folder, NULL);
 	size_t length = real ? strlen(real) : 0;
@@ -126,27 +126,27 @@ static bool is_in(const char *path, const char *folder)
 	return in;
 }
 
-static void find_absolute(const struct plugins *plugins, struct entry *entry)
+static void plugins_find_absolute(const struct plugins *plugins, struct plugins_entry *entry)
 {
 	bool allowed = false;
-	if (!is_file(entry->filename))
+	if (!plugins_is_file(entry->filename))
 		return;
 	for (uint32_t i = 0; i < plugins->folders.count; i++)
-		allowed |= is_in(entry->filename, plugins->folders.at[i]);
+		allowed |= plugins_is_in(entry->filename, plugins->folders.at[i]);
 	entry->path = mem_strdup(entry->filename);
 	if (!allowed)
 		(void)fail(&entry->why, TROUPE_EWORLD,
 			"it is not in a folder for plug-ins: expected --plugin-path with its folder");
 }
 
-static void find_file(const struct plugins *plugins, struct entry *entry)
+static void plugins_find_file(const struct plugins *plugins, struct plugins_entry *entry)
 {
 	const char *slash = strchr(entry->filename, '/');
 	if (slash == entry->filename)
-		find_absolute(plugins, entry);
+		plugins_find_absolute(plugins, entry);
 	else if (*entry->filename && !slash)
 		for (uint32_t i = 0; i < plugins->folders.count && !entry->path; i++)
-			entry->path = find_in(plugins->folders.at[i], entry->filename);
+			entry->path = plugins_find_in(plugins->folders.at[i], entry->filename);
 }
 
 /* What stands for a library: "push", "push.so" and "libpush.so" are the same. */
@@ -201,8 +201,8 @@ void plugin_list_kinds(const struct troupe_kind *const *kinds, struct text *out)
 		text_add(out, "%s%s", i ? ", " : "", kinds[i]->names[0]);
 }
 
-static troupe_status bad(struct troupe_error *error, const char *format, ...) TROUPE_PRINTF(2, 3);
-static troupe_status bad(struct troupe_error *error, const char *format, ...)
+static troupe_status plugins_bad(struct troupe_error *error, const char *format, ...) TROUPE_PRINTF(2, 3);
+static troupe_status plugins_bad(struct troupe_error *error, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -211,7 +211,7 @@ static troupe_status bad(struct troupe_error *error, const char *format, ...)
 	return TROUPE_EWORLD;
 }
 
-static bool is_name(const char *name)
+static bool plugins_is_name(const char *name)
 {
 	size_t length = strnlen(name, PLUGIN_NAME_BYTES_MAX + 1);
 	for (size_t i = 0; i < length; i++)
@@ -220,30 +220,30 @@ static bool is_name(const char *name)
 	return length && length <= PLUGIN_NAME_BYTES_MAX;
 }
 
-static troupe_status check_names(const struct troupe_kind *kind, uint32_t number, struct troupe_error *error)
+static troupe_status plugins_check_names(const struct troupe_kind *kind, uint32_t number, struct troupe_error *error)
 {
 	uint32_t count = 0;
 	if (!kind->names || !kind->names[0])
-		return bad(error, "kind %u has no name", number);
+		return plugins_bad(error, "kind %u has no name", number);
 	for (; kind->names[count] && count <= PLUGIN_NAMES_MAX; count++)
-		if (!is_name(kind->names[count]))
-			return bad(error, "kind %u has a name that is not one of 1 to %d printable bytes", number,
-				PLUGIN_NAME_BYTES_MAX);
+		if (!plugins_is_name(kind->names[count]))
+			return plugins_bad(error, "kind %u has a name that is not one of 1 to %d printable bytes",
+				number, PLUGIN_NAME_BYTES_MAX);
 	return count > PLUGIN_NAMES_MAX
-		       ? bad(error, "kind '%s' has more than %d names", kind->names[0], PLUGIN_NAMES_MAX)
+		       ? plugins_bad(error, "kind '%s' has more than %d names", kind->names[0], PLUGIN_NAMES_MAX)
 		       : TROUPE_OK;
 }
 
-static troupe_status check_tables(const struct troupe_kind *kind, struct troupe_error *error)
+static troupe_status plugins_check_tables(const struct troupe_kind *kind, struct troupe_error *error)
 {
 	uint32_t count = 0;
 	for (const struct troupe_parameter *p = kind->parameters; p && p->name; p++) {
 		if (count++ == PLUGIN_PARAMETERS_MAX)
-			return bad(error, "kind '%s' has more than %d parameters: expected NULL after the last",
+			return plugins_bad(error, "kind '%s' has more than %d parameters: expected NULL after the last",
 				kind->names[0], PLUGIN_PARAMETERS_MAX);
 		bool ranged = p->kind == TROUPE_NUMBER || p->kind == TROUPE_VECTOR;
-		if (!is_name(p->name) || (uint32_t)p->kind > TROUPE_UNUSED || (ranged && !(p->low <= p->high)))
-			return bad(error,
+		if (!plugins_is_name(p->name) || (uint32_t)p->kind > TROUPE_UNUSED || (ranged && !(p->low <= p->high)))
+			return plugins_bad(error,
 				"kind '%s': parameter %u is not valid: expected a name, a kind of parameter, and "
 				"low <= high",
 				kind->names[0], count);
@@ -251,82 +251,83 @@ static troupe_status check_tables(const struct troupe_kind *kind, struct troupe_
 	count = 0;
 	for (const struct troupe_words *w = kind->words; w && w->name; w++) {
 		if (count++ == SYSTEM_WORDS_MAX)
-			return bad(error, "kind '%s' has more than %d words: expected NULL after the last",
+			return plugins_bad(error, "kind '%s' has more than %d words: expected NULL after the last",
 				kind->names[0], SYSTEM_WORDS_MAX);
-		if (!is_name(w->name) || (uint32_t)w->kind > TROUPE_WORD_INTEGER)
-			return bad(error, "kind '%s': word %u is not valid: expected a name and a kind of word",
+		if (!plugins_is_name(w->name) || (uint32_t)w->kind > TROUPE_WORD_INTEGER)
+			return plugins_bad(error, "kind '%s': word %u is not valid: expected a name and a kind of word",
 				kind->names[0], count);
 	}
 	return TROUPE_OK;
 }
 
-static troupe_status check_flags(const struct troupe_kind *kind, struct troupe_error *error)
+static troupe_status plugins_check_flags(const struct troupe_kind *kind, struct troupe_error *error)
 {
 	const uint32_t places = TROUPE_IN_MODEL | TROUPE_IN_WORLD | TROUPE_FOR_EACH_MODEL | TROUPE_IN_ACTOR;
 	const uint32_t all =
 		places | TROUPE_LENIENT | TROUPE_READS_CONTACTS | TROUPE_READS_SENSORS | TROUPE_FOR_CLIENTS;
 	if (kind->flags & ~all)
-		return bad(error, "kind '%s' has flags %#x: expected bits of %#x", kind->names[0], kind->flags, all);
+		return plugins_bad(
+			error, "kind '%s' has flags %#x: expected bits of %#x", kind->names[0], kind->flags, all);
 	if (!(kind->flags & places))
-		return bad(error,
+		return plugins_bad(error,
 			"kind '%s' may stand nowhere: expected TROUPE_IN_MODEL, TROUPE_IN_ACTOR, TROUPE_IN_WORLD or "
 			"TROUPE_FOR_EACH_MODEL",
 			kind->names[0]);
 	if (kind->flags & TROUPE_IN_WORLD && kind->flags & TROUPE_FOR_EACH_MODEL)
-		return bad(
+		return plugins_bad(
 			error, "kind '%s': expected either TROUPE_IN_WORLD or TROUPE_FOR_EACH_MODEL", kind->names[0]);
 	return TROUPE_OK;
 }
 
-static bool knows(const struct troupe_kind *kind, size_t end)
+static bool plugins_knows(const struct troupe_kind *kind, size_t end)
 {
 	return kind->size >= end;
 }
 
-static troupe_status check_kind(const struct troupe_kind *kind, uint32_t number, struct troupe_error *error)
+static troupe_status plugins_check_kind(const struct troupe_kind *kind, uint32_t number, struct troupe_error *error)
 {
 	size_t least = END_OF(struct troupe_kind, configure);
 	if (kind->size < least)
-		return bad(error, "kind %u has %u bytes: expected %zu or more", number, kind->size, least);
-	troupe_status status = check_names(kind, number, error);
+		return plugins_bad(error, "kind %u has %u bytes: expected %zu or more", number, kind->size, least);
+	troupe_status status = plugins_check_names(kind, number, error);
 	if (!status && !kind->configure)
-		status = bad(error, "kind '%s' has no configure()", kind->names[0]);
+		status = plugins_bad(error, "kind '%s' has no configure()", kind->names[0]);
 	if (!status)
-		status = check_flags(kind, error);
-	bool steps = (knows(kind, END_OF(struct troupe_kind, pre_update)) && kind->pre_update) ||
-		     (knows(kind, END_OF(struct troupe_kind, post_update)) && kind->post_update);
+		status = plugins_check_flags(kind, error);
+	bool steps = (plugins_knows(kind, END_OF(struct troupe_kind, pre_update)) && kind->pre_update) ||
+		     (plugins_knows(kind, END_OF(struct troupe_kind, post_update)) && kind->post_update);
 	if (!status && kind->flags & TROUPE_IN_WORLD && steps)
-		status = bad(error,
+		status = plugins_bad(error,
 			"kind '%s' may stand in the world, which has no runner: expected no pre_update() and "
 			"post_update()",
 			kind->names[0]);
-	return status ? status : check_tables(kind, error);
+	return status ? status : plugins_check_tables(kind, error);
 }
 
-static troupe_status check_plugin(const struct troupe_plugin *plugin, struct troupe_error *error)
+static troupe_status plugins_check(const struct troupe_plugin *plugin, struct troupe_error *error)
 {
 	size_t least = END_OF(struct troupe_plugin, kinds);
 	if (plugin->size < END_OF(struct troupe_plugin, abi) || plugin->size > 1 << 20)
-		return bad(error, SYMBOL " has %u bytes: expected %zu or more", plugin->size, least);
+		return plugins_bad(error, SYMBOL " has %u bytes: expected %zu or more", plugin->size, least);
 	if (plugin->abi != TROUPE_PLUGIN_ABI)
-		return bad(error, "it has version %u of the interface: expected %u, that of this troupe", plugin->abi,
-			TROUPE_PLUGIN_ABI);
+		return plugins_bad(error, "it has version %u of the interface: expected %u, that of this troupe",
+			plugin->abi, TROUPE_PLUGIN_ABI);
 	if (plugin->size < least)
-		return bad(error, SYMBOL " has %u bytes: expected %zu or more", plugin->size, least);
+		return plugins_bad(error, SYMBOL " has %u bytes: expected %zu or more", plugin->size, least);
 	if (!plugin->kinds || !plugin->kinds[0])
-		return bad(error, "it has no kinds of systems");
+		return plugins_bad(error, "it has no kinds of systems");
 	uint32_t count = 0;
 	troupe_status status = TROUPE_OK;
 	for (; plugin->kinds[count] && !status; count++)
 		status = count == PLUGIN_KINDS_MAX
-				 ? bad(error, "it has more than %d kinds: expected NULL after the last",
+				 ? plugins_bad(error, "it has more than %d kinds: expected NULL after the last",
 					   PLUGIN_KINDS_MAX)
-				 : check_kind(plugin->kinds[count], count + 1, error);
+				 : plugins_check_kind(plugin->kinds[count], count + 1, error);
 	return status;
 }
 
 /* dlopen() searches for a name without a slash in the folders of the system, and not in this folder. */
-static void *open_library(const char *path, int flags)
+static void *plugins_open_library(const char *path, int flags)
 {
 	char *here = strchr(path, '/') ? NULL : mem_printf("./%s", path);
 	void *handle = dlopen(here ? here : path, flags);
@@ -335,52 +336,53 @@ static void *open_library(const char *path, int flags)
 }
 
 /* Loads the library and checks it. *ret_handle: to be closed, also after an error; NULL: it is not loaded. */
-static troupe_status load(
+static troupe_status plugins_load(
 	const char *path, void **ret_handle, const struct troupe_plugin **ret_plugin, struct troupe_error *error)
 {
 	fenv_t before;
 	fegetenv(&before);
-	*ret_handle = open_library(path, RTLD_NOW | RTLD_LOCAL);
+	*ret_handle = plugins_open_library(path, RTLD_NOW | RTLD_LOCAL);
 	fesetenv(&before); /* the linker's -ffast-math makes small numbers 0 on the thread that loads the library */
 	if (!*ret_handle) {
 		const char *why = dlerror();
-		return bad(error, "it cannot be loaded: %s", why ? why : "no reason given");
+		return plugins_bad(error, "it cannot be loaded: %s", why ? why : "no reason given");
 	}
 	*ret_plugin = dlsym(*ret_handle, SYMBOL);
 	if (!*ret_plugin)
-		return bad(error, "it has no symbol '" SYMBOL "': expected a plug-in of troupe (troupe/plugin.h)");
-	return check_plugin(*ret_plugin, error);
+		return plugins_bad(
+			error, "it has no symbol '" SYMBOL "': expected a plug-in of troupe (troupe/plugin.h)");
+	return plugins_check(*ret_plugin, error);
 }
 
 /* The answer is empty if all is well. */
-static void try_in_child(void *ctx, struct text *answer)
+static void plugins_try_in_child(void *ctx, struct text *answer)
 {
-	const struct entry *entry = ctx;
+	const struct plugins_entry *entry = ctx;
 	const struct troupe_plugin *plugin;
 	struct troupe_error why;
 	void *handle;
-	if (load(entry->path, &handle, &plugin, &why))
+	if (plugins_load(entry->path, &handle, &plugin, &why))
 		text_add(answer, "%s", why.text);
 }
 
-static void try_first(struct entry *entry)
+static void plugins_try_first(struct plugins_entry *entry)
 {
 	struct text answer = {0};
 	struct troupe_error how;
-	void *loaded = open_library(entry->path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	void *loaded = plugins_open_library(entry->path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
 	if (loaded) { /* another server of this process has it: it has been tried */
 		(void)dlclose(loaded);
 		return;
 	}
-	troupe_status status = probe_run(try_in_child, entry, PLUGIN_LOAD_MS, &answer, &how);
+	troupe_status status = probe_run(plugins_try_in_child, entry, PLUGIN_LOAD_MS, &answer, &how);
 	if (status)
-		(void)bad(&entry->why, "while it is loaded, %s", how.text);
+		(void)plugins_bad(&entry->why, "while it is loaded, %s", how.text);
 	else if (answer.count)
-		(void)bad(&entry->why, "%s", answer.at);
+		(void)plugins_bad(&entry->why, "%s", answer.at);
 	text_fini(&answer);
 }
 
-static const struct troupe_kind *complete(struct entry *entry, const struct troupe_kind *kind)
+static const struct troupe_kind *plugins_complete(struct plugins_entry *entry, const struct troupe_kind *kind)
 {
 	if (kind->size >= sizeof *kind)
 		return kind;
@@ -389,24 +391,24 @@ static const struct troupe_kind *complete(struct entry *entry, const struct trou
 	return copy;
 }
 
-static void take_kinds(struct entry *entry)
+static void plugins_take_kinds(struct plugins_entry *entry)
 {
 	uint32_t count = 0;
 	while (entry->library.plugin->kinds[count])
 		count++;
 	entry->kinds = mem_alloc((count + 1) * sizeof *entry->kinds);
 	for (uint32_t i = 0; i < count; i++)
-		entry->kinds[i] = complete(entry, entry->library.plugin->kinds[i]);
+		entry->kinds[i] = plugins_complete(entry, entry->library.plugin->kinds[i]);
 	entry->library.kinds = entry->kinds;
 }
 
-static void hash_file(struct entry *entry)
+static void plugins_hash_file(struct plugins_entry *entry)
 {
 	char *bytes;
 	size_t count;
 	struct troupe_error why;
 	if (infile_read_plain(entry->path, NULL, PLUGIN_FILE_BYTES_MAX, &bytes, &count, &why)) {
-		(void)bad(&entry->why, "%s", why.text);
+		(void)plugins_bad(&entry->why, "%s", why.text);
 		return;
 	}
 	uint64_t hash = hash_bytes(1, bytes, count);
@@ -414,28 +416,28 @@ static void hash_file(struct entry *entry)
 	free(bytes);
 }
 
-static void open_file(struct entry *entry)
+static void plugins_open_file(struct plugins_entry *entry)
 {
-	hash_file(entry);
+	plugins_hash_file(entry);
 	if (!entry->why.status)
-		try_first(entry);
+		plugins_try_first(entry);
 	if (!entry->why.status)
-		(void)load(entry->path, &entry->handle, &entry->library.plugin, &entry->why);
+		(void)plugins_load(entry->path, &entry->handle, &entry->library.plugin, &entry->why);
 	if (entry->why.status)
 		return;
 	entry->library.filename = entry->filename;
 	entry->library.path = entry->path;
-	take_kinds(entry);
+	plugins_take_kinds(entry);
 }
 
 /* --- entries ------------------------------------------------------------------------------------------------------ */
 
-static struct entry *entry_of(struct plugins *plugins, const char *filename)
+static struct plugins_entry *plugins_entry_of(struct plugins *plugins, const char *filename)
 {
 	uint32_t index = plugins->entries.count;
 	if (map_find(&plugins->by_filename, filename, &index))
 		return plugins->entries.at[index];
-	struct entry *entry = mem_alloc(sizeof *entry);
+	struct plugins_entry *entry = mem_alloc(sizeof *entry);
 	entry->filename = mem_strdup(filename);
 	(void)map_add(&plugins->by_filename, entry->filename, index);
 	vec_push(&plugins->entries, entry);
@@ -443,47 +445,48 @@ static struct entry *entry_of(struct plugins *plugins, const char *filename)
 }
 
 /* Whether the file is there, and which hash it has. A library that will not be used is not loaded. */
-static void look(struct plugins *plugins, struct entry *entry, const char *kind)
+static void plugins_look(struct plugins *plugins, struct plugins_entry *entry, const char *kind)
 {
 	if (entry->looked || (entry->whose && !entry->expected))
 		return;
 	entry->looked = true;
 	if (plugins->entries.count > PLUGINS_MAX)
-		(void)bad(&entry->why, "a run may have %d plug-ins: expected no more", PLUGINS_MAX);
+		(void)plugins_bad(&entry->why, "a run may have %d plug-ins: expected no more", PLUGINS_MAX);
 	else if (kind && plugins->preferred && plugin_kind(plugins->preferred->kinds, kind))
 		entry->path = mem_strdup(plugins->preferred->path);
 	else
-		find_file(plugins, entry);
+		plugins_find_file(plugins, entry);
 	if (entry->path && !entry->why.status)
-		open_file(entry);
+		plugins_open_file(entry);
 }
 
 /* Compares what is here with what is expected. */
-static troupe_status compare(const struct entry *entry, uint64_t hash, const char *whose, struct troupe_error *error)
+static troupe_status plugins_compare(
+	const struct plugins_entry *entry, uint64_t hash, const char *whose, struct troupe_error *error)
 {
 	if (!entry->path)
-		return hash ? bad(error,
+		return hash ? plugins_bad(error,
 				      "not found here; expected hash %016" PRIx64
 				      ", which %.150s has; see --plugin-path",
 				      hash, whose)
 			    : TROUPE_OK;
 	if (!hash)
-		return bad(error, "%.150s has none, and this machine has %.200s", whose, entry->path);
+		return plugins_bad(error, "%.150s has none, and this machine has %.200s", whose, entry->path);
 	if (entry->library.hash && entry->library.hash != hash)
-		return bad(error, "%.150s has hash %016" PRIx64 ", this machine %016" PRIx64 " (%.200s)", whose, hash,
-			entry->library.hash, entry->path);
+		return plugins_bad(error, "%.150s has hash %016" PRIx64 ", this machine %016" PRIx64 " (%.200s)", whose,
+			hash, entry->library.hash, entry->path);
 	return TROUPE_OK;
 }
 
-static troupe_status judge(
-	const struct entry *entry, const struct plugin_library **ret_library, struct troupe_error *error)
+static troupe_status plugins_judge(
+	const struct plugins_entry *entry, const struct plugin_library **ret_library, struct troupe_error *error)
 {
 	*ret_library = NULL;
 	if (entry->whose && !entry->expected)
 		return TROUPE_OK;
-	troupe_status status = entry->whose ? compare(entry, entry->expected, entry->whose, error) : TROUPE_OK;
+	troupe_status status = entry->whose ? plugins_compare(entry, entry->expected, entry->whose, error) : TROUPE_OK;
 	if (!status && entry->why.status)
-		status = bad(error, "%s", entry->why.text);
+		status = plugins_bad(error, "%s", entry->why.text);
 	if (!status && entry->handle)
 		*ret_library = &entry->library;
 	return status;
@@ -498,9 +501,9 @@ troupe_status plugins_find(struct plugins *plugins, const struct sdf_plugin *plu
 	if (!plugins || !*plugin->filename)
 		return TROUPE_OK;
 	pthread_mutex_lock(&plugins->lock);
-	struct entry *entry = entry_of(plugins, plugin->filename);
-	look(plugins, entry, plugin->name);
-	troupe_status status = judge(entry, ret_library, &why);
+	struct plugins_entry *entry = plugins_entry_of(plugins, plugin->filename);
+	plugins_look(plugins, entry, plugin->name);
+	troupe_status status = plugins_judge(entry, ret_library, &why);
 	pthread_mutex_unlock(&plugins->lock);
 	return status ? fail(error, status, "%s:%u: plugin '%.100s': %s", at->file, at->line, plugin->filename,
 				why.text)
@@ -523,12 +526,12 @@ troupe_status plugins_open(struct plugins *plugins, const char *path, const stru
 {
 	struct troupe_error why;
 	pthread_mutex_lock(&plugins->lock);
-	struct entry *entry = entry_of(plugins, path);
+	struct plugins_entry *entry = plugins_entry_of(plugins, path);
 	entry->looked = true;
 	entry->path = entry->path ? entry->path : mem_strdup(path);
 	if (!entry->handle && !entry->why.status)
-		open_file(entry);
-	troupe_status status = judge(entry, ret_library, &why);
+		plugins_open_file(entry);
+	troupe_status status = plugins_judge(entry, ret_library, &why);
 	pthread_mutex_unlock(&plugins->lock);
 	return status ? fail(error, status, "%s: %s", path, why.text) : TROUPE_OK;
 }
@@ -543,7 +546,7 @@ troupe_status plugins_prefer(struct plugins *plugins, const char *path, struct t
 void plugins_expect(struct plugins *plugins, const char *filename, uint64_t hash, const char *whose)
 {
 	pthread_mutex_lock(&plugins->lock);
-	struct entry *entry = entry_of(plugins, filename);
+	struct plugins_entry *entry = plugins_entry_of(plugins, filename);
 	free(entry->whose);
 	entry->whose = mem_strdup(whose);
 	entry->expected = hash;
@@ -556,14 +559,14 @@ troupe_status plugins_match(
 {
 	struct troupe_error why;
 	pthread_mutex_lock(&plugins->lock);
-	struct entry *entry = entry_of(plugins, filename);
-	look(plugins, entry, NULL);
-	troupe_status status = compare(entry, hash, whose, &why);
+	struct plugins_entry *entry = plugins_entry_of(plugins, filename);
+	plugins_look(plugins, entry, NULL);
+	troupe_status status = plugins_compare(entry, hash, whose, &why);
 	pthread_mutex_unlock(&plugins->lock);
 	return status ? fail(error, status, "plugin '%.100s': %s", filename, why.text) : TROUPE_OK;
 }
 
-static uint64_t hash_of(const struct entry *entry)
+static uint64_t plugins_hash_of(const struct plugins_entry *entry)
 {
 	return entry->looked ? entry->library.hash : entry->expected;
 }
@@ -577,13 +580,13 @@ bool plugins_mark(struct plugins *plugins, const char *filename, uint64_t *ret_h
 	pthread_mutex_lock(&plugins->lock);
 	if (map_find(&plugins->by_filename, filename, &index)) {
 		used = plugins->entries.at[index]->used;
-		*ret_hash = hash_of(plugins->entries.at[index]);
+		*ret_hash = plugins_hash_of(plugins->entries.at[index]);
 	}
 	pthread_mutex_unlock(&plugins->lock);
 	return used;
 }
 
-static int by_filename(const void *a, const void *b)
+static int plugins_by_filename(const void *a, const void *b)
 {
 	return strcmp(((const struct plugin_mark *)a)->filename, ((const struct plugin_mark *)b)->filename);
 }
@@ -593,13 +596,13 @@ void plugins_list_marks(struct plugins *plugins, plugin_marks *marks)
 	uint32_t first = marks->count;
 	pthread_mutex_lock(&plugins->lock);
 	for (uint32_t i = 0; i < plugins->entries.count; i++) {
-		const struct entry *entry = plugins->entries.at[i];
+		const struct plugins_entry *entry = plugins->entries.at[i];
 		if (entry->used)
-			vec_push(marks, (struct plugin_mark){mem_strdup(entry->filename), hash_of(entry)});
+			vec_push(marks, (struct plugin_mark){mem_strdup(entry->filename), plugins_hash_of(entry)});
 	}
 	pthread_mutex_unlock(&plugins->lock);
 	if (marks->count > first)
-		qsort(marks->at + first, marks->count - first, sizeof *marks->at, by_filename);
+		qsort(marks->at + first, marks->count - first, sizeof *marks->at, plugins_by_filename);
 }
 
 void plugin_marks_pack(const plugin_marks *marks, struct text *out)

@@ -22,17 +22,17 @@
 
 enum { TOPIC_BYTES_MAX = 255, TEXT_BYTES_MAX = TROUPE_ERROR_TEXT_BYTES };
 
-static struct system *own(struct troupe_system *self)
+static struct system *setup_own(struct troupe_system *self)
 {
 	return (struct system *)(void *)self;
 }
 
-static const struct sdf_element *element_of(const struct troupe_element *element)
+static const struct sdf_element *setup_element_of(const struct troupe_element *element)
 {
 	return (const struct sdf_element *)(const void *)element;
 }
 
-static const struct troupe_element *as_element(const struct sdf_element *element)
+static const struct troupe_element *setup_as_element(const struct sdf_element *element)
 {
 	return (const struct troupe_element *)(const void *)element;
 }
@@ -54,12 +54,12 @@ static struct setup *setup_of(const struct troupe_system *self)
 
 /* --- problems ----------------------------------------------------------------------------------------------------- */
 
-static const struct sdf_element *place_of(const struct system *system, const struct troupe_element *at)
+static const struct sdf_element *setup_place_of(const struct system *system, const struct troupe_element *at)
 {
-	return at ? element_of(at) : system->plugin->element;
+	return at ? setup_element_of(at) : system->plugin->element;
 }
 
-static bool end_with(struct system *system, troupe_status status, const struct sdf_element *at, const char *text)
+static bool setup_end_with(struct system *system, troupe_status status, const struct sdf_element *at, const char *text)
 {
 	struct setup *setup = setup_of(&system->self);
 	if (!setup->status)
@@ -78,13 +78,13 @@ static bool end_with(struct system *system, troupe_status status, const struct s
 bool setup_refuse(struct troupe_system *self, const struct troupe_element *at, const char *format, ...)
 {
 	FORMATTED;
-	return end_with(own(self), TROUPE_EWORLD, place_of(own(self), at), text);
+	return setup_end_with(setup_own(self), TROUPE_EWORLD, setup_place_of(setup_own(self), at), text);
 }
 
 bool setup_leave_out(struct troupe_system *self, const struct troupe_element *at, const char *format, ...)
 {
 	FORMATTED;
-	return end_with(own(self), TROUPE_EINVAL, place_of(own(self), at), text);
+	return setup_end_with(setup_own(self), TROUPE_EINVAL, setup_place_of(setup_own(self), at), text);
 }
 
 bool setup_pass(struct troupe_system *self)
@@ -96,13 +96,13 @@ bool setup_pass(struct troupe_system *self)
 void setup_warn(struct troupe_system *self, const struct troupe_element *at, const char *format, ...)
 {
 	FORMATTED;
-	const struct sdf_element *place = place_of(own(self), at);
+	const struct sdf_element *place = setup_place_of(setup_own(self), at);
 	struct setup *setup = setup_of(self);
 	vec_push(&setup->warnings, arena_printf(setup->arena, "%s:%u: %s", place->file, place->line, text));
 }
 
 /* A problem that sdf/ found. */
-static void keep(struct system *system, troupe_status status, const struct troupe_error *why)
+static void setup_keep(struct system *system, troupe_status status, const struct troupe_error *why)
 {
 	struct setup *setup = setup_of(&system->self);
 	if (!status || setup->status)
@@ -135,42 +135,43 @@ const struct troupe_element *setup_child(
 	const struct troupe_element *parent, const char *name, const struct troupe_element *after)
 {
 	if (name)
-		return as_element(sdf_child(element_of(parent), name, element_of(after)));
-	return as_element(after ? element_of(after)->next : element_of(parent)->child);
+		return setup_as_element(sdf_child(setup_element_of(parent), name, setup_element_of(after)));
+	return setup_as_element(after ? setup_element_of(after)->next : setup_element_of(parent)->child);
 }
 
 const char *setup_name_of(const struct troupe_element *element)
 {
-	return element_of(element)->name;
+	return setup_element_of(element)->name;
 }
 
 const char *setup_text_of(const struct troupe_element *element)
 {
-	return element_of(element)->text;
+	return setup_element_of(element)->text;
 }
 
 const char *setup_attribute(const struct troupe_element *element, const char *name)
 {
-	return sdf_attribute(element_of(element), name);
+	return sdf_attribute(setup_element_of(element), name);
 }
 
 double setup_number(struct troupe_system *self, const struct troupe_element *parent, const char *name, double otherwise)
 {
 	struct troupe_error why;
-	keep(own(self), sdf_child_double(element_of(parent), name, -HUGE_VAL, HUGE_VAL, &otherwise, &why), &why);
+	setup_keep(setup_own(self),
+		sdf_child_double(setup_element_of(parent), name, -HUGE_VAL, HUGE_VAL, &otherwise, &why), &why);
 	return otherwise;
 }
 
 bool setup_boolean(struct troupe_system *self, const struct troupe_element *parent, const char *name, bool otherwise)
 {
 	struct troupe_error why;
-	keep(own(self), sdf_child_bool(element_of(parent), name, &otherwise, &why), &why);
+	setup_keep(setup_own(self), sdf_child_bool(setup_element_of(parent), name, &otherwise, &why), &why);
 	return otherwise;
 }
 
 const char *setup_text(const struct troupe_element *parent, const char *name, const char *otherwise)
 {
-	const char *text = sdf_child_text(element_of(parent), name);
+	const char *text = sdf_child_text(setup_element_of(parent), name);
 	return text && *text ? text : otherwise;
 }
 
@@ -179,7 +180,8 @@ struct troupe_vec3 setup_vector(
 {
 	struct troupe_error why;
 	struct vec3 v = otherwise;
-	keep(own(self), sdf_child_vec3(element_of(parent), name, -HUGE_VAL, HUGE_VAL, &v, &why), &why);
+	setup_keep(
+		setup_own(self), sdf_child_vec3(setup_element_of(parent), name, -HUGE_VAL, HUGE_VAL, &v, &why), &why);
 	return v;
 }
 
@@ -187,14 +189,14 @@ struct troupe_pose setup_pose(struct troupe_system *self, const struct troupe_el
 {
 	struct troupe_error why;
 	struct pose pose = POSE_IDENTITY;
-	const struct sdf_element *element = sdf_child(element_of(parent), name, NULL);
+	const struct sdf_element *element = sdf_child(setup_element_of(parent), name, NULL);
 	if (element) { /* sdf_child_pose() reads a child that is called <pose> */
 		struct sdf_element child = *element, holder = {.file = element->file, .line = element->line};
 		child.name = "pose";
 		child.next = NULL;
 		holder.name = holder.text = "";
 		holder.child = &child;
-		keep(own(self), sdf_child_pose(&holder, &pose, &why), &why);
+		setup_keep(setup_own(self), sdf_child_pose(&holder, &pose, &why), &why);
 	}
 	return pose_flat(pose);
 }
@@ -202,7 +204,7 @@ struct troupe_pose setup_pose(struct troupe_system *self, const struct troupe_el
 const char *setup_inside(struct troupe_system *self, const struct troupe_element *element)
 {
 	struct text out = {0};
-	sdf_print_inside(element_of(element), &out);
+	sdf_print_inside(setup_element_of(element), &out);
 	const char *text = arena_strdup(setup_of(self)->arena, out.at ? out.at : "");
 	text_fini(&out);
 	return text;
@@ -210,7 +212,7 @@ const char *setup_inside(struct troupe_system *self, const struct troupe_element
 
 /* --- the table of parameters -------------------------------------------------------------------------------------- */
 
-static troupe_status check_one(
+static troupe_status setup_check_one(
 	const struct sdf_element *plugin, const struct troupe_parameter *p, struct troupe_error *error)
 {
 	double number;
@@ -228,7 +230,7 @@ static troupe_status check_one(
 	}
 }
 
-static const struct troupe_parameter *find_parameter(const struct troupe_kind *kind, const char *name)
+static const struct troupe_parameter *setup_find_parameter(const struct troupe_kind *kind, const char *name)
 {
 	for (const struct troupe_parameter *p = kind->parameters; p && p->name; p++)
 		if (!strcmp(p->name, name))
@@ -236,13 +238,13 @@ static const struct troupe_parameter *find_parameter(const struct troupe_kind *k
 	return NULL;
 }
 
-static bool asks_for_nothing(const struct sdf_element *element)
+static bool setup_asks_for_nothing(const struct sdf_element *element)
 {
 	return !element->child &&
 	       (!*element->text || !strcmp(element->text, "false") || !element->text[strspn(element->text, "0.")]);
 }
 
-static troupe_status unknown_parameter(
+static troupe_status setup_unknown_parameter(
 	const struct troupe_kind *kind, const struct sdf_element *element, struct troupe_error *error)
 {
 	struct text names = {0};
@@ -259,25 +261,25 @@ troupe_status setup_check(struct system *system, const struct sdf_element *plugi
 {
 	const struct troupe_kind *kind = system->self.kind;
 	for (const struct sdf_element *e = plugin->child; e; e = e->next) {
-		const struct troupe_parameter *p = find_parameter(kind, e->name);
+		const struct troupe_parameter *p = setup_find_parameter(kind, e->name);
 		if (!p && kind->flags & TROUPE_LENIENT)
-			setup_warn(&system->self, as_element(e),
+			setup_warn(&system->self, setup_as_element(e),
 				"<%s> is no parameter of plugin '%s': it has no effect", e->name, kind->names[0]);
 		else if (!p)
-			return unknown_parameter(kind, e, error);
-		else if (p->kind == TROUPE_UNUSED && !asks_for_nothing(e))
-			setup_warn(&system->self, as_element(e), "<%s> of plugin '%s' has no effect%s%s", e->name,
+			return setup_unknown_parameter(kind, e, error);
+		else if (p->kind == TROUPE_UNUSED && !setup_asks_for_nothing(e))
+			setup_warn(&system->self, setup_as_element(e), "<%s> of plugin '%s' has no effect%s%s", e->name,
 				kind->names[0], p->what ? ": " : "", p->what ? p->what : "");
 	}
 	troupe_status status = TROUPE_OK;
 	for (const struct troupe_parameter *p = kind->parameters; p && p->name && !status; p++)
-		status = check_one(plugin, p, error);
+		status = setup_check_one(plugin, p, error);
 	return status;
 }
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
 
-static const struct scene_model *model_of(const struct troupe_system *self)
+static const struct scene_model *setup_model_of(const struct troupe_system *self)
 {
 	return self->model == TROUPE_NOTHING ? NULL : &system_of(self)->scene->models[self->model];
 }
@@ -292,42 +294,42 @@ const char *setup_owner_name(const struct troupe_system *self)
 	const struct system *system = system_of(self);
 	if (system->setup && system->setup->owner)
 		return system->setup->owner->name;
-	return model_of(self) ? model_of(self)->name : system->scene->name;
+	return setup_model_of(self) ? setup_model_of(self)->name : system->scene->name;
 }
 
 const struct troupe_element *setup_sibling(const struct troupe_system *self, const struct troupe_element *after)
 {
-	const struct scene_model *model = model_of(self);
+	const struct scene_model *model = setup_model_of(self);
 	if (!setup_of(self) || !model || model->actor)
 		return NULL;
 	const struct sdf_model *from = &model->from->models.at[model->sdf];
 	const struct sdf_plugin *all = model->from->plugins.at + from->plugin_first;
 	uint32_t next = 0;
 	for (uint32_t i = 0; after && i < from->plugin_count; i++)
-		if (all[i].element == element_of(after))
+		if (all[i].element == setup_element_of(after))
 			next = i + 1;
-	return next < from->plugin_count && (next || !after) ? as_element(all[next].element) : NULL;
+	return next < from->plugin_count && (next || !after) ? setup_as_element(all[next].element) : NULL;
 }
 
 bool setup_is_static(const struct troupe_system *self)
 {
-	return !model_of(self) || model_of(self)->is_static;
+	return !setup_model_of(self) || setup_model_of(self)->is_static;
 }
 
 bool setup_must_move(struct troupe_system *self)
 {
 	if (!setup_is_static(self))
 		return true;
-	if (!model_of(self))
+	if (!setup_model_of(self))
 		return setup_refuse(self, NULL, "the plugin is in <world>: expected it in a <model>");
-	return setup_leave_out(
-		self, NULL, "model '%s' is static: expected a model that this plugin can move", model_of(self)->name);
+	return setup_leave_out(self, NULL, "model '%s' is static: expected a model that this plugin can move",
+		setup_model_of(self)->name);
 }
 
 /* The full name of a part of the model that the <plugin> stands in. */
-static char *scoped(const struct troupe_system *self, const char *name)
+static char *setup_scoped(const struct troupe_system *self, const char *name)
 {
-	const struct scene_model *model = model_of(self);
+	const struct scene_model *model = setup_model_of(self);
 	struct setup *setup = setup_of(self);
 	return arena_printf(setup->arena, "%s::%s", setup->owner ? setup->owner->scoped : model->name, name);
 }
@@ -335,13 +337,13 @@ static char *scoped(const struct troupe_system *self, const char *name)
 /* Offers a part of the model by its name there. */
 static void setup_offer(const struct troupe_system *self, struct near *near, const char *full)
 {
-	const char *owner = scoped(self, "");
+	const char *owner = setup_scoped(self, "");
 	size_t length = strlen(owner);
 	if (!strncmp(full, owner, length))
 		near_offer(near, full + length);
 }
 
-static const struct sdf_joint *find_in_file(const struct scene_model *model, const char *name)
+static const struct sdf_joint *setup_find_in_file(const struct scene_model *model, const char *name)
 {
 	if (model->actor) /* it has no joints */
 		return NULL;
@@ -355,13 +357,13 @@ static const struct sdf_joint *find_in_file(const struct scene_model *model, con
 
 /* The warning for a joint that cannot be driven: it does not exist, or has no axis in the scene (fixed, ball, or a kind
  * that is left out). */
-static void refuse_joint(
+static void setup_refuse_joint(
 	struct troupe_system *self, const struct troupe_element *at, const char *name, const char *full)
 {
 	const struct scene *scene = system_of(self)->scene;
-	const struct scene_model *model = model_of(self);
-	const struct sdf_joint *joint = find_in_file(model, full);
-	const char *element = at ? element_of(at)->name : "plugin";
+	const struct scene_model *model = setup_model_of(self);
+	const struct sdf_joint *joint = setup_find_in_file(model, full);
+	const char *element = at ? setup_element_of(at)->name : "plugin";
 	if (joint) {
 		setup_leave_out(self, at, "<%s>: joint '%s' is of type %s: expected one that can be driven", element,
 			name, sdf_joint_kind_text(joint->kind));
@@ -378,9 +380,9 @@ static void refuse_joint(
 uint32_t setup_find_joint(const struct troupe_system *self, const char *name, bool any)
 {
 	const struct scene *scene = system_of(self)->scene;
-	if (!model_of(self))
+	if (!setup_model_of(self))
 		return TROUPE_NOTHING;
-	uint32_t joint = scene_find_joint(scene, self->model, scoped(self, name));
+	uint32_t joint = scene_find_joint(scene, self->model, setup_scoped(self, name));
 	return joint != SCENE_NONE && (any || scene->joints[joint].axis_count) ? joint : TROUPE_NOTHING;
 }
 
@@ -390,24 +392,24 @@ uint32_t setup_joint(struct troupe_system *self, const struct troupe_element *at
 		return TROUPE_NOTHING;
 	uint32_t joint = setup_find_joint(self, name, false);
 	if (joint == TROUPE_NOTHING)
-		refuse_joint(self, at, name, scoped(self, name));
+		setup_refuse_joint(self, at, name, setup_scoped(self, name));
 	return joint;
 }
 
 uint32_t setup_find_link(const struct troupe_system *self, const char *name)
 {
-	return model_of(self) ? scene_find_link(system_of(self)->scene, self->model, scoped(self, name))
-			      : TROUPE_NOTHING;
+	return setup_model_of(self) ? scene_find_link(system_of(self)->scene, self->model, setup_scoped(self, name))
+				    : TROUPE_NOTHING;
 }
 
 static void setup_refuse_link(struct troupe_system *self, const struct troupe_element *at, const char *name)
 {
-	const struct scene_model *model = model_of(self);
+	const struct scene_model *model = setup_model_of(self);
 	struct near near = near_to(name);
 	for (uint32_t i = 0; model && i < model->link_count; i++)
 		setup_offer(self, &near, system_of(self)->scene->links[model->link_first + i].scoped);
 	setup_leave_out(self, at, "<%s>: there is no link '%s' in model '%s': expected the name of a link of it%s",
-		at ? element_of(at)->name : "plugin", name, setup_owner_name(self), near_such_as(&near));
+		at ? setup_element_of(at)->name : "plugin", name, setup_owner_name(self), near_such_as(&near));
 }
 
 uint32_t setup_link(struct troupe_system *self, const struct troupe_element *at, const char *name)
@@ -420,65 +422,66 @@ uint32_t setup_link(struct troupe_system *self, const struct troupe_element *at,
 
 uint32_t setup_links(const struct troupe_system *self, uint32_t *ret_count)
 {
-	const struct scene_model *model = model_of(self);
+	const struct scene_model *model = setup_model_of(self);
 	*ret_count = model ? model->link_count : 0;
 	return model ? model->link_first : TROUPE_NOTHING;
 }
 
 uint32_t setup_joints(const struct troupe_system *self, uint32_t *ret_count)
 {
-	const struct scene_model *model = model_of(self);
+	const struct scene_model *model = setup_model_of(self);
 	*ret_count = model ? model->joint_count : 0;
 	return model ? model->joint_first : TROUPE_NOTHING;
 }
 
 /* The name in the top-level model: "link", "nested::link". */
-static const char *in_model(const struct troupe_system *self, const char *full)
+static const char *setup_in_model(const struct troupe_system *self, const char *full)
 {
-	size_t length = strlen(model_of(self)->name);
-	return !strncmp(full, model_of(self)->name, length) && !strncmp(full + length, "::", 2) ? full + length + 2
-												: full;
+	size_t length = strlen(setup_model_of(self)->name);
+	return !strncmp(full, setup_model_of(self)->name, length) && !strncmp(full + length, "::", 2)
+		       ? full + length + 2
+		       : full;
 }
 
 /* Handles come from plug-ins: those of other models, or of none, are 0 and "". */
-static bool own_link(const struct troupe_system *self, uint32_t link)
+static bool setup_own_link(const struct troupe_system *self, uint32_t link)
 {
-	const struct scene_model *m = model_of(self);
+	const struct scene_model *m = setup_model_of(self);
 	return m && link >= m->link_first && link - m->link_first < m->link_count;
 }
 
-static bool own_joint(const struct troupe_system *self, uint32_t joint)
+static bool setup_own_joint(const struct troupe_system *self, uint32_t joint)
 {
-	const struct scene_model *m = model_of(self);
+	const struct scene_model *m = setup_model_of(self);
 	return m && joint >= m->joint_first && joint - m->joint_first < m->joint_count;
 }
 
 const char *setup_link_name(const struct troupe_system *self, uint32_t link)
 {
-	if (!own_link(self, link))
+	if (!setup_own_link(self, link))
 		return "";
-	return in_model(self, system_of(self)->scene->links[link].scoped);
+	return setup_in_model(self, system_of(self)->scene->links[link].scoped);
 }
 
 const char *setup_joint_name(const struct troupe_system *self, uint32_t joint)
 {
-	if (!own_joint(self, joint))
+	if (!setup_own_joint(self, joint))
 		return "";
-	return in_model(self, system_of(self)->scene->joints[joint].scoped);
+	return setup_in_model(self, system_of(self)->scene->joints[joint].scoped);
 }
 
 uint32_t setup_joint_axes(const struct troupe_system *self, uint32_t joint)
 {
-	if (!own_joint(self, joint))
+	if (!setup_own_joint(self, joint))
 		return 0;
 	return system_of(self)->scene->joints[joint].axis_count;
 }
 
 /* The link of that name in the file, of the model; the first link of the body if the file names none. */
-static uint32_t link_of_body(const struct troupe_system *self, uint32_t body)
+static uint32_t setup_link_of_body(const struct troupe_system *self, uint32_t body)
 {
 	const struct scene *scene = system_of(self)->scene;
-	const struct scene_model *model = model_of(self);
+	const struct scene_model *model = setup_model_of(self);
 	for (uint32_t l = model->link_first; body != SCENE_NONE && l < model->link_first + model->link_count; l++)
 		if (scene->links[l].body == body)
 			return l;
@@ -487,28 +490,28 @@ static uint32_t link_of_body(const struct troupe_system *self, uint32_t body)
 
 uint32_t setup_joint_child(const struct troupe_system *self, uint32_t joint)
 {
-	if (!own_joint(self, joint))
+	if (!setup_own_joint(self, joint))
 		return TROUPE_NOTHING;
-	return link_of_body(self, system_of(self)->scene->joints[joint].child);
+	return setup_link_of_body(self, system_of(self)->scene->joints[joint].child);
 }
 
 uint32_t setup_joint_parent(const struct troupe_system *self, uint32_t joint)
 {
-	if (!own_joint(self, joint))
+	if (!setup_own_joint(self, joint))
 		return TROUPE_NOTHING;
-	return link_of_body(self, system_of(self)->scene->joints[joint].parent);
+	return setup_link_of_body(self, system_of(self)->scene->joints[joint].parent);
 }
 
 uint32_t setup_frame_link(const struct troupe_system *self)
 {
-	const struct scene_model *model = model_of(self);
+	const struct scene_model *model = setup_model_of(self);
 	if (!model || !model->link_count)
 		return TROUPE_NOTHING;
-	return model->body_count ? link_of_body(self, model->body_first + model->frame_body) : model->link_first;
+	return model->body_count ? setup_link_of_body(self, model->body_first + model->frame_body) : model->link_first;
 }
 
 /* A symmetric matrix in other axes: q M q*. */
-static void turn(struct quat q, struct troupe_inertia *inertia)
+static void setup_turn(struct quat q, struct troupe_inertia *inertia)
 {
 	struct vec3 row[3] = {{inertia->diagonal.x, inertia->off.x, inertia->off.y},
 		{inertia->off.x, inertia->diagonal.y, inertia->off.z},
@@ -525,7 +528,7 @@ static void turn(struct quat q, struct troupe_inertia *inertia)
 
 struct troupe_inertia setup_link_inertia(const struct troupe_system *self, uint32_t link)
 {
-	if (!own_link(self, link))
+	if (!setup_own_link(self, link))
 		return (struct troupe_inertia){.mass = 0};
 	const struct scene *scene = system_of(self)->scene;
 	const struct scene_link *l = &scene->links[link];
@@ -535,20 +538,20 @@ struct troupe_inertia setup_link_inertia(const struct troupe_system *self, uint3
 	struct pose to_link = pose_inverse(l->in_body);
 	struct troupe_inertia inertia = {
 		body->mass, to_link.p, {body->ixx, body->iyy, body->izz}, {body->ixy, body->ixz, body->iyz}};
-	turn(to_link.q, &inertia);
+	setup_turn(to_link.q, &inertia);
 	return inertia;
 }
 
 struct troupe_inertia setup_link_own_inertia(const struct troupe_system *self, uint32_t link)
 {
-	const struct scene_model *m = model_of(self);
-	if (!own_link(self, link) || m->actor)
+	const struct scene_model *m = setup_model_of(self);
+	if (!setup_own_link(self, link) || m->actor)
 		return (struct troupe_inertia){.mass = 0};
 	const struct sdf_model *from = &m->from->models.at[m->sdf];
 	const struct sdf_inertial *own = &m->from->links.at[from->link_first + (link - m->link_first)].inertial;
 	struct troupe_inertia inertia = {
 		own->mass, own->in_link.p, {own->ixx, own->iyy, own->izz}, {own->ixy, own->ixz, own->iyz}};
-	turn(own->in_link.q, &inertia);
+	setup_turn(own->in_link.q, &inertia);
 	return inertia;
 }
 
@@ -558,7 +561,7 @@ bool setup_link_add_mass(
 	struct scene *scene = system_of(self)->all->scene;
 	struct mat6 added;
 	bool whole = true;
-	if (!setup_of(self) || !own_link(self, link))
+	if (!setup_of(self) || !setup_own_link(self, link))
 		return false;
 	uint32_t body = scene->links[link].body;
 	if (body == SCENE_NONE || scene->bodies[body].kinematic)
@@ -584,10 +587,10 @@ bool setup_link_add_mass(
 	return true;
 }
 
-static const struct scene_geom *geom_of(const struct troupe_system *self, uint32_t link, uint32_t index)
+static const struct scene_geom *setup_geom_of(const struct troupe_system *self, uint32_t link, uint32_t index)
 {
 	const struct scene *scene = system_of(self)->scene;
-	const struct scene_model *model = model_of(self);
+	const struct scene_model *model = setup_model_of(self);
 	for (uint32_t g = model->geom_first; g < model->geom_first + model->geom_count; g++)
 		if (scene->geoms[g].link == link && !index--)
 			return &scene->geoms[g];
@@ -596,15 +599,15 @@ static const struct scene_geom *geom_of(const struct troupe_system *self, uint32
 
 uint32_t setup_link_solids(const struct troupe_system *self, uint32_t link)
 {
-	if (!own_link(self, link))
+	if (!setup_own_link(self, link))
 		return 0;
 	uint32_t count = 0;
-	while (geom_of(self, link, count))
+	while (setup_geom_of(self, link, count))
 		count++;
 	return count;
 }
 
-static double volume_of(const struct scene_geom *geom)
+static double setup_volume_of(const struct scene_geom *geom)
 {
 	const struct vec3 s = geom->size;
 	switch (geom->kind) {
@@ -626,7 +629,7 @@ static double volume_of(const struct scene_geom *geom)
 }
 
 /* The corners of the triangles of a mesh, in its frame; their number. out: NULL: only that. */
-static uint32_t corners_of(const struct scene_geom *geom, struct vec3 *out)
+static uint32_t setup_corners_of(const struct scene_geom *geom, struct vec3 *out)
 {
 	uint32_t count = 0;
 	const struct hull *hull = geom->kind == SCENE_CONVEX ? geom->hull : NULL;
@@ -644,7 +647,7 @@ static uint32_t corners_of(const struct scene_geom *geom, struct vec3 *out)
 }
 
 /* The volume that the triangles enclose, and its centre: the sum of the tetrahedra from one point. */
-static double enclosed(const struct vec3 *corners, uint32_t count, struct vec3 *ret_centre)
+static double setup_enclosed(const struct vec3 *corners, uint32_t count, struct vec3 *ret_centre)
 {
 	double volume = 0;
 	struct vec3 moment = {0, 0, 0}, o = count ? corners[0] : moment;
@@ -662,27 +665,27 @@ static double enclosed(const struct vec3 *corners, uint32_t count, struct vec3 *
 struct troupe_vec3 *setup_link_triangles(
 	struct troupe_system *self, uint32_t link, uint32_t index, uint32_t *ret_corners)
 {
-	const struct scene_geom *geom = own_link(self, link) ? geom_of(self, link, index) : NULL;
-	uint32_t count = geom ? corners_of(geom, NULL) : 0;
+	const struct scene_geom *geom = setup_own_link(self, link) ? setup_geom_of(self, link, index) : NULL;
+	uint32_t count = geom ? setup_corners_of(geom, NULL) : 0;
 	*ret_corners = count;
 	if (!count)
 		return NULL;
 	struct pose to_link = pose_inverse(system_of(self)->scene->links[link].in_body);
 	struct vec3 *corners = mem_alloc(count * sizeof *corners);
 	struct troupe_vec3 *out = setup_alloc(self, count * sizeof *out);
-	corners_of(geom, corners);
+	setup_corners_of(geom, corners);
 	for (uint32_t i = 0; i < count; i++)
 		out[i] = pose_point(to_link, pose_point(geom->reference, corners[i]));
 	free(corners);
 	return out;
 }
 
-static double mesh_volume(const struct scene_geom *geom, struct vec3 *ret_centre)
+static double setup_mesh_volume(const struct scene_geom *geom, struct vec3 *ret_centre)
 {
-	uint32_t count = corners_of(geom, NULL);
+	uint32_t count = setup_corners_of(geom, NULL);
 	struct vec3 *corners = mem_alloc((count + 1) * sizeof *corners);
-	corners_of(geom, corners);
-	double volume = enclosed(corners, count, ret_centre);
+	setup_corners_of(geom, corners);
+	double volume = setup_enclosed(corners, count, ret_centre);
 	free(corners);
 	return volume;
 }
@@ -701,25 +704,25 @@ struct troupe_solid setup_link_solid(const struct troupe_system *self, uint32_t 
 		[SCENE_MESH] = TROUPE_SOLID_MESH,
 		[SCENE_HEIGHTMAP] = TROUPE_SOLID_HEIGHTMAP,
 	};
-	const struct scene_geom *geom = own_link(self, link) ? geom_of(self, link, index) : NULL;
+	const struct scene_geom *geom = setup_own_link(self, link) ? setup_geom_of(self, link, index) : NULL;
 	if (!geom)
 		return (struct troupe_solid){.volume = 0};
 	struct pose to_link = pose_inverse(system_of(self)->scene->links[link].in_body);
 	struct pose pose = pose_mul(to_link, geom->reference);
 	struct vec3 centre = {0, 0, geom->kind == SCENE_CONE ? -geom->size.z / 2 : 0};
 	bool is_mesh = geom->kind == SCENE_CONVEX || geom->kind == SCENE_MESH;
-	double volume = is_mesh ? mesh_volume(geom, &centre) : volume_of(geom);
+	double volume = is_mesh ? setup_mesh_volume(geom, &centre) : setup_volume_of(geom);
 	return (struct troupe_solid){kinds[geom->kind], geom->size, pose_flat(pose), volume, pose_point(pose, centre)};
 }
 
 bool setup_link_wind(const struct troupe_system *self, uint32_t link)
 {
-	if (!own_link(self, link))
+	if (!setup_own_link(self, link))
 		return false;
 	return system_of(self)->scene->links[link].wind;
 }
 
-static struct pose model_in_file(const struct scene *scene, const struct scene_model *model)
+static struct pose setup_model_in_file(const struct scene *scene, const struct scene_model *model)
 {
 	if (!model->body_count)
 		return model->reference;
@@ -728,21 +731,21 @@ static struct pose model_in_file(const struct scene *scene, const struct scene_m
 
 struct troupe_pose setup_link_in_model(const struct troupe_system *self, uint32_t link)
 {
-	if (!own_link(self, link))
+	if (!setup_own_link(self, link))
 		return pose_flat(POSE_IDENTITY);
 	const struct scene *scene = system_of(self)->scene;
 	const struct scene_link *l = &scene->links[link];
 	struct pose in_world =
 		l->body == SCENE_NONE ? l->reference : pose_mul(scene->bodies[l->body].reference, l->in_body);
-	return pose_flat(pose_mul(pose_inverse(model_in_file(scene, model_of(self))), in_world));
+	return pose_flat(pose_mul(pose_inverse(setup_model_in_file(scene, setup_model_of(self))), in_world));
 }
 
 struct troupe_vec3 setup_joint_in_model(const struct troupe_system *self, uint32_t joint)
 {
-	if (!own_joint(self, joint))
+	if (!setup_own_joint(self, joint))
 		return (struct vec3){0, 0, 0};
 	const struct scene *scene = system_of(self)->scene;
-	return pose_point(pose_inverse(model_in_file(scene, model_of(self))), scene->joints[joint].anchor);
+	return pose_point(pose_inverse(setup_model_in_file(scene, setup_model_of(self))), scene->joints[joint].anchor);
 }
 
 struct troupe_vec3 setup_gravity(const struct troupe_system *self)
@@ -759,13 +762,13 @@ struct troupe_vec3 setup_wind(const struct troupe_system *self)
 
 uint32_t setup_add_words(struct troupe_system *self, const char *name, enum troupe_word_kind kind, uint32_t count)
 {
-	struct system *system = own(self);
+	struct system *system = setup_own(self);
 	uint32_t first = system->words;
 	if (!system->setup)
 		return 0;
 	if (count > SYSTEM_WORDS_MAX - first) {
 		struct troupe_error why;
-		keep(system,
+		setup_keep(system,
 			fail(&why, TROUPE_ELIMIT,
 				"%s:%u: plugin '%s' needs %" PRIu64 " words of state; the limit is %d",
 				system->plugin->element->file, system->plugin->element->line, self->kind->names[0],
@@ -779,7 +782,7 @@ uint32_t setup_add_words(struct troupe_system *self, const char *name, enum trou
 }
 
 /* The name, cleaned; NULL: it is too long, or empty. */
-static const char *topic_name(struct troupe_system *self, const struct troupe_element *at, const char *topic)
+static const char *setup_topic_name(struct troupe_system *self, const struct troupe_element *at, const char *topic)
 {
 	char *name = arena_printf(setup_of(self)->arena, "/%s", topic ? topic : "");
 	topic_name_clean(name);
@@ -789,7 +792,7 @@ static const char *topic_name(struct troupe_system *self, const struct troupe_el
 	return NULL;
 }
 
-static message_type type_of(struct troupe_system *self, const struct troupe_element *at, const char *type)
+static message_type setup_type_of(struct troupe_system *self, const struct troupe_element *at, const char *type)
 {
 	message_type found = type ? type_find(type) : NULL;
 	if (!found)
@@ -798,25 +801,25 @@ static message_type type_of(struct troupe_system *self, const struct troupe_elem
 	return found;
 }
 
-static bool too_many(struct system *system, const char *does)
+static bool setup_too_many(struct system *system, const char *does)
 {
 	char text[TEXT_BYTES_MAX];
 	(void)snprintf(text, sizeof text, "the plugin %s more than %d topics", does, SYSTEM_TOPICS_MAX);
-	return end_with(system, TROUPE_ELIMIT, system->plugin->element, text);
+	return setup_end_with(system, TROUPE_ELIMIT, system->plugin->element, text);
 }
 
 bool setup_take(struct troupe_system *self, const struct troupe_element *at, const char *topic, const char *type,
 	uint32_t input, uint32_t drives)
 {
-	struct system *system = own(self);
+	struct system *system = setup_own(self);
 	if (!system->setup)
 		return false;
-	const char *name = topic_name(self, at, topic);
-	message_type found = type_of(self, at, type ? type : "gz.msgs.StringMsg");
+	const char *name = setup_topic_name(self, at, topic);
+	message_type found = setup_type_of(self, at, type ? type : "gz.msgs.StringMsg");
 	if (!name || !found)
 		return false;
 	if (system->topics.count == SYSTEM_TOPICS_MAX)
-		return too_many(system, "has");
+		return setup_too_many(system, "has");
 	vec_push(&system->topics, (struct system_topic){name, found, input, drives, NULL, !type});
 	return true;
 }
@@ -824,8 +827,8 @@ bool setup_take(struct troupe_system *self, const struct troupe_element *at, con
 bool setup_serve(struct troupe_system *self, const struct troupe_element *at, const char *name, const char *type,
 	const char *reply, uint32_t input)
 {
-	struct system *system = own(self);
-	message_type found = type_of(self, at, reply);
+	struct system *system = setup_own(self);
+	message_type found = setup_type_of(self, at, reply);
 	if (!found || !setup_take(self, at, name, type, input, TROUPE_NOTHING))
 		return false;
 	system->topics.at[system->topics.count - 1].reply = found;
@@ -833,7 +836,7 @@ bool setup_serve(struct troupe_system *self, const struct troupe_element *at, co
 }
 
 /* Whether the plug-in has what the output needs. */
-static bool check_output(
+static bool setup_check_output(
 	struct troupe_system *self, const struct troupe_element *at, const struct troupe_output *output)
 {
 	const struct troupe_kind *kind = self->kind;
@@ -856,17 +859,17 @@ static bool check_output(
 bool setup_give(struct troupe_system *self, const struct troupe_element *at, const struct troupe_output *output,
 	uint32_t *ret_output)
 {
-	struct system *system = own(self);
+	struct system *system = setup_own(self);
 	if (!system->setup)
 		return false;
 	struct arena *arena = system->setup->arena;
-	const char *name = topic_name(self, at, output->name);
+	const char *name = setup_topic_name(self, at, output->name);
 	bool free_type = output->gives == TROUPE_GIVES_REPORT || output->gives == TROUPE_GIVES_PUBLISHED;
-	message_type type = free_type ? type_of(self, at, output->type) : NULL;
-	if (!name || (free_type && !type) || !check_output(self, at, output))
+	message_type type = free_type ? setup_type_of(self, at, output->type) : NULL;
+	if (!name || (free_type && !type) || !setup_check_output(self, at, output))
 		return false;
 	if (system->outputs.count == SYSTEM_TOPICS_MAX)
-		return too_many(system, "publishes");
+		return setup_too_many(system, "publishes");
 	struct system_output copy = {*output, type};
 	copy.def.name = name;
 	copy.def.type = type ? type->name : NULL;

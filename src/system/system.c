@@ -21,33 +21,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMES(stem) ((const char *const[]){"gz::sim::systems::" stem, "ignition::gazebo::systems::" stem, NULL})
+#define SYSTEM_NAMES(stem) ((const char *const[]){"gz::sim::systems::" stem, "ignition::gazebo::systems::" stem, NULL})
 
 /* Plug-ins of Gazebo that need no system here. troupe does their work itself (Physics, UserCommands), its clients ask
  * for the scene (SceneBroadcaster), or the plug-in only serves sensors of the world. Sensors are warned of by their
  * types (ignored.h). */
-static const char *const *const inherent[] = {NAMES("Physics"), NAMES("UserCommands"), NAMES("SceneBroadcaster"),
-	NAMES("Sensors"), NAMES("Label"), NAMES("AirPressure"), NAMES("AirSpeed"), NAMES("Altimeter"), NAMES("Contact"),
-	NAMES("CpuLidar"), NAMES("DopplerVelocityLogSystem"), NAMES("ForceTorque"), NAMES("Imu"),
-	NAMES("LogicalCamera"), NAMES("Magnetometer"), NAMES("NavSat")};
+static const char *const *const system_inherent[] = {SYSTEM_NAMES("Physics"), SYSTEM_NAMES("UserCommands"),
+	SYSTEM_NAMES("SceneBroadcaster"), SYSTEM_NAMES("Sensors"), SYSTEM_NAMES("Label"), SYSTEM_NAMES("AirPressure"),
+	SYSTEM_NAMES("AirSpeed"), SYSTEM_NAMES("Altimeter"), SYSTEM_NAMES("Contact"), SYSTEM_NAMES("CpuLidar"),
+	SYSTEM_NAMES("DopplerVelocityLogSystem"), SYSTEM_NAMES("ForceTorque"), SYSTEM_NAMES("Imu"),
+	SYSTEM_NAMES("LogicalCamera"), SYSTEM_NAMES("Magnetometer"), SYSTEM_NAMES("NavSat")};
 
-static bool is_inherent(const char *name)
+static bool system_is_inherent(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(inherent); i++)
-		for (const char *const *alias = inherent[i]; *alias; alias++)
+	for (size_t i = 0; i < ARRAY_LEN(system_inherent); i++)
+		for (const char *const *alias = system_inherent[i]; *alias; alias++)
 			if (!strcmp(*alias, name))
 				return true;
 	return false;
 }
 
 /* troupe itself knows the name: no library is searched for. */
-static bool is_own(const struct sdf_plugin *plugin)
+static bool system_is_own(const struct sdf_plugin *plugin)
 {
-	return is_inherent(plugin->name) || program_is(plugin) ||
+	return system_is_inherent(plugin->name) || program_is(plugin) ||
 	       (plugin->model == SDF_NONE && !plugin->in_actor && scene_knows_plugin(plugin->name));
 }
 
-static bool may_stand(const struct troupe_kind *kind, const struct sdf_plugin *plugin)
+static bool system_may_stand(const struct troupe_kind *kind, const struct sdf_plugin *plugin)
 {
 	if (plugin->in_actor)
 		return kind->flags & TROUPE_IN_ACTOR;
@@ -55,17 +56,17 @@ static bool may_stand(const struct troupe_kind *kind, const struct sdf_plugin *p
 	return kind->flags & (plugin->model == SDF_NONE ? of_world : (uint32_t)TROUPE_IN_MODEL);
 }
 
-static const char *place_of(const struct sdf_plugin *plugin)
+static const char *system_place_of(const struct sdf_plugin *plugin)
 {
 	return plugin->in_actor ? "an <actor>" : plugin->model == SDF_NONE ? "a <world>" : "a <model>";
 }
 
-static const char *expected_place(const struct troupe_kind *kind)
+static const char *system_expected_place(const struct troupe_kind *kind)
 {
 	return kind->flags & TROUPE_IN_MODEL ? "a <model>" : kind->flags & TROUPE_IN_ACTOR ? "an <actor>" : "a <world>";
 }
 
-static troupe_status find_in_library(const struct plugin_library *library, const struct sdf_plugin *plugin,
+static troupe_status system_find_in_library(const struct plugin_library *library, const struct sdf_plugin *plugin,
 	const struct troupe_kind **ret_kind, struct troupe_error *error)
 {
 	const struct sdf_element *at = plugin->element;
@@ -78,43 +79,43 @@ static troupe_status find_in_library(const struct plugin_library *library, const
 		text_fini(&names);
 		return TROUPE_EWORLD;
 	}
-	if (!may_stand(kind, plugin))
+	if (!system_may_stand(kind, plugin))
 		return fail(error, TROUPE_EWORLD, "%s:%u: plugin '%.100s' is in %s: expected it in %s", at->file,
-			at->line, kind->names[0], place_of(plugin), expected_place(kind));
+			at->line, kind->names[0], system_place_of(plugin), system_expected_place(kind));
 	*ret_kind = kind;
 	return TROUPE_OK;
 }
 
 /* *ret_kind: NULL: the plug-in is no system here. *ret_library: NULL: the kind is troupe's own. */
-static troupe_status kind_of(struct plugins *plugins, const struct sdf_plugin *plugin,
+static troupe_status system_kind_of(struct plugins *plugins, const struct sdf_plugin *plugin,
 	const struct troupe_kind **ret_kind, const struct plugin_library **ret_library, struct troupe_error *error)
 {
 	const struct troupe_kind *own = plugin_kind(builtin_plugin.kinds, plugin->name);
-	*ret_kind = own && may_stand(own, plugin) ? own : NULL;
+	*ret_kind = own && system_may_stand(own, plugin) ? own : NULL;
 	*ret_library = NULL;
-	if (own || is_own(plugin))
+	if (own || system_is_own(plugin))
 		return TROUPE_OK;
 	troupe_status status = plugins_find(plugins, plugin, ret_library, error);
-	return status || !*ret_library ? status : find_in_library(*ret_library, plugin, ret_kind, error);
+	return status || !*ret_library ? status : system_find_in_library(*ret_library, plugin, ret_kind, error);
 }
 
 bool systems_ignore(struct plugins *plugins, const struct sdf_plugin *plugin)
 {
 	const struct troupe_kind *kind;
 	const struct plugin_library *library;
-	if (is_own(plugin))
+	if (system_is_own(plugin))
 		return plugin->in_actor && program_is(plugin);
-	return !kind_of(plugins, plugin, &kind, &library, NULL) && !kind;
+	return !system_kind_of(plugins, plugin, &kind, &library, NULL) && !kind;
 }
 
 /* --- topics ------------------------------------------------------------------------------------------------------- */
 
-static struct system_topic *topic_of(const struct systems *systems, const struct system_listener *listener)
+static struct system_topic *system_topic_of(const struct systems *systems, const struct system_listener *listener)
 {
 	return &systems_of(systems, listener->model)->at[listener->system].topics.at[listener->topic];
 }
 
-static uint32_t open_topic(struct systems *systems, const char *name, message_type type)
+static uint32_t system_open_topic(struct systems *systems, const char *name, message_type type)
 {
 	struct system_listeners entry = {.name = mem_strdup(name), .type = type, .any = true};
 	uint32_t index = systems->topics.count;
@@ -128,12 +129,12 @@ static uint32_t open_topic(struct systems *systems, const char *name, message_ty
 	return index;
 }
 
-static void listen(struct systems *systems, struct system_listener listener)
+static void system_listen(struct systems *systems, struct system_listener listener)
 {
-	const struct system_topic *topic = topic_of(systems, &listener);
+	const struct system_topic *topic = system_topic_of(systems, &listener);
 	uint32_t index;
 	if (!map_find(&systems->topic_by_name, topic->name, &index))
-		index = open_topic(systems, topic->name, topic->type);
+		index = system_open_topic(systems, topic->name, topic->type);
 	struct system_listeners *entry = &systems->topics.at[index];
 	if (!topic->any) {
 		entry->type = topic->type;
@@ -142,10 +143,10 @@ static void listen(struct systems *systems, struct system_listener listener)
 	vec_push(&entry->listeners, listener);
 }
 
-static void unlisten(struct systems *systems, struct system_listener listener)
+static void system_unlisten(struct systems *systems, struct system_listener listener)
 {
 	uint32_t index, kept = 0;
-	if (!map_find(&systems->topic_by_name, topic_of(systems, &listener)->name, &index))
+	if (!map_find(&systems->topic_by_name, system_topic_of(systems, &listener)->name, &index))
 		return;
 	struct system_listeners *entry = &systems->topics.at[index];
 	for (uint32_t i = 0; i < entry->listeners.count; i++)
@@ -154,7 +155,7 @@ static void unlisten(struct systems *systems, struct system_listener listener)
 	entry->listeners.count = kept;
 	entry->any = true;
 	for (uint32_t i = 0; i < kept; i++)
-		entry->any &= topic_of(systems, &entry->listeners.at[i])->any;
+		entry->any &= system_topic_of(systems, &entry->listeners.at[i])->any;
 	if (kept)
 		return;
 	(void)map_remove(&systems->topic_by_name, entry->name);
@@ -164,7 +165,7 @@ static void unlisten(struct systems *systems, struct system_listener listener)
 	vec_push(&systems->free_topics, index);
 }
 
-static void for_each_topic(
+static void system_for_each_topic(
 	struct systems *systems, uint32_t model, void (*fn)(struct systems *systems, struct system_listener listener))
 {
 	const struct system_set *set = systems_of(systems, model);
@@ -177,12 +178,12 @@ static void for_each_topic(
 
 void systems_unsubscribe(struct systems *systems, uint32_t model)
 {
-	for_each_topic(systems, model, unlisten);
+	system_for_each_topic(systems, model, system_unlisten);
 }
 
 void systems_subscribe(struct systems *systems, uint32_t model)
 {
-	for_each_topic(systems, model, listen);
+	system_for_each_topic(systems, model, system_listen);
 }
 
 /* --- configuring -------------------------------------------------------------------------------------------------- */
@@ -202,7 +203,7 @@ struct configuring {
 
 /* The message type of a topic, if it has a listener now, or will have one from the systems found so far; NULL: no
  * listener, or none that takes only one type. */
-static message_type carried(const struct configuring *c, const char *topic)
+static message_type system_carried(const struct configuring *c, const char *topic)
 {
 	const struct system_listeners *entry = systems_find_listeners(c->systems, topic);
 	if (entry && !entry->any)
@@ -215,7 +216,7 @@ static message_type carried(const struct configuring *c, const char *topic)
 }
 
 /* The type with which the system has taken the topic of that place before; NULL: it has not. */
-static message_type taken_before(const struct system *system, uint32_t place)
+static message_type system_taken_before(const struct system *system, uint32_t place)
 {
 	for (uint32_t t = 0; t < place; t++)
 		if (!system->topics.at[t].any && !strcmp(system->topics.at[t].name, system->topics.at[place].name))
@@ -225,12 +226,12 @@ static message_type taken_before(const struct system *system, uint32_t place)
 
 /* Several systems may listen to one topic, for example robots with the same <topic>. They must take the same type of
  * messages. */
-static troupe_status check_topics(const struct configuring *c, const struct system *system,
+static troupe_status system_check_topics(const struct configuring *c, const struct system *system,
 	const struct sdf_element *plugin, struct troupe_error *error)
 {
 	for (uint32_t t = 0; t < system->topics.count; t++) {
 		const struct system_topic *own = &system->topics.at[t];
-		message_type type = carried(c, own->name), before = taken_before(system, t);
+		message_type type = system_carried(c, own->name), before = system_taken_before(system, t);
 		if (own->any)
 			continue;
 		if (before && before != own->type)
@@ -245,7 +246,7 @@ static troupe_status check_topics(const struct configuring *c, const struct syst
 	return TROUPE_OK;
 }
 
-static void free_lists(struct system *system)
+static void system_free_lists(struct system *system)
 {
 	vec_free(&system->outputs);
 	vec_free(&system->topics);
@@ -253,28 +254,28 @@ static void free_lists(struct system *system)
 }
 
 /* The model that the <plugin> stands in: the model of the system, or one nested in it. NULL: the world. */
-static const struct sdf_model *owner_of(const struct configuring *c, const struct sdf_plugin *plugin)
+static const struct sdf_model *system_owner_of(const struct configuring *c, const struct sdf_plugin *plugin)
 {
 	if (c->model == SCENE_NONE || plugin->model == SDF_NONE)
 		return NULL;
 	return &c->systems->scene->models[c->model].from->models.at[plugin->model];
 }
 
-static void add_kind_words(struct system *system)
+static void system_add_kind_words(struct system *system)
 {
 	for (const struct troupe_words *word = system->self.kind->words; word && word->name; word++)
 		setup_add_words(&system->self, word->name, word->kind, 1);
 }
 
-/* Calls configure(). *ret_setup: what came of it. */
-static void set_up(struct system *system, struct setup *setup)
+/* Calls system_configure(). *ret_setup: what came of it. */
+static void system_set_up(struct system *system, struct setup *setup)
 {
 	const struct sdf_element *plugin = system->plugin->element;
 	const struct troupe_system given = system->self;
 	system->setup = setup;
 	setup->status = setup_check(system, plugin, &setup->why);
 	if (!setup->status) {
-		add_kind_words(system);
+		system_add_kind_words(system);
 		guard_enter(system, "configure()");
 		bool done = system->self.kind->configure(
 			&system->self, (const struct troupe_element *)(const void *)plugin);
@@ -290,10 +291,10 @@ static void set_up(struct system *system, struct setup *setup)
 	system->setup = NULL;
 }
 
-static troupe_status configure(struct configuring *c, const struct sdf_plugin *plugin, const struct troupe_kind *kind,
-	const struct plugin_library *library, struct troupe_error *error)
+static troupe_status system_configure(struct configuring *c, const struct sdf_plugin *plugin,
+	const struct troupe_kind *kind, const struct plugin_library *library, struct troupe_error *error)
 {
-	struct setup setup = {.arena = c->arena, .owner = owner_of(c, plugin)};
+	struct setup setup = {.arena = c->arena, .owner = system_owner_of(c, plugin)};
 	struct system system = {.self = {&system_host, kind, NULL, c->model},
 		.all = c->systems,
 		.scene = c->systems->scene,
@@ -301,18 +302,18 @@ static troupe_status configure(struct configuring *c, const struct sdf_plugin *p
 		.plugin = plugin,
 		.index = c->found.count,
 		.word_first = c->words};
-	set_up(&system, &setup);
+	system_set_up(&system, &setup);
 	for (uint32_t i = 0; i < setup.warnings.count; i++)
 		vec_push(&c->warnings, setup.warnings.at[i]);
 	vec_free(&setup.warnings);
 	if (!setup.status && !setup.passed)
-		setup.status = check_topics(c, &system, plugin->element, &setup.why);
+		setup.status = system_check_topics(c, &system, plugin->element, &setup.why);
 	if (!setup.status && !setup.passed) {
 		c->words += system.words;
 		vec_push(&c->found, system);
 		return TROUPE_OK;
 	}
-	free_lists(&system);
+	system_free_lists(&system);
 	if (setup.status == TROUPE_EINVAL) /* it does not fit this model: a warning, as in Gazebo */
 		vec_push(&c->warnings,
 			arena_printf(c->arena, "%s; plugin '%s' is left out", setup.why.text, plugin->name));
@@ -323,14 +324,14 @@ static troupe_status configure(struct configuring *c, const struct sdf_plugin *p
 	return setup.status;
 }
 
-static void forget_systems(struct system *systems, uint32_t count)
+static void system_forget(struct system *systems, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		free_lists(&systems[i]);
+		system_free_lists(&systems[i]);
 	free(systems);
 }
 
-static troupe_status configure_triggers(struct configuring *c, struct troupe_error *error)
+static troupe_status system_configure_triggers(struct configuring *c, struct troupe_error *error)
 {
 	const struct scene_model *m = &c->systems->scene->models[c->model];
 	struct system system = {.self = {&system_host, &camera_trigger_kind, NULL, c->model},
@@ -342,25 +343,25 @@ static troupe_status configure_triggers(struct configuring *c, struct troupe_err
 	troupe_status status = TROUPE_OK;
 	camera_trigger_configure(&system, c->arena);
 	if (system.topics.count)
-		status = check_topics(c, &system, m->from->sensors.at[system.topics.at[0].tag].element, &why);
+		status = system_check_topics(c, &system, m->from->sensors.at[system.topics.at[0].tag].element, &why);
 	if (system.topics.count && !status) {
 		vec_push(&c->found, system);
 		return TROUPE_OK;
 	}
-	free_lists(&system);
+	system_free_lists(&system);
 	if (status && error)
 		*error = why;
 	return status;
 }
 
-static troupe_status configure_one(
+static troupe_status system_configure_one(
 	struct configuring *c, const struct sdf_plugin *plugin, bool in_world, struct troupe_error *error)
 {
 	const struct troupe_kind *kind;
 	const struct plugin_library *library;
 	struct troupe_error why;
 	bool for_model = in_world && c->model != SCENE_NONE;
-	troupe_status status = kind_of(c->systems->plugins, plugin, &kind, &library, &why);
+	troupe_status status = system_kind_of(c->systems->plugins, plugin, &kind, &library, &why);
 	if (!status && (!kind || library)) /* it was looked for */
 		vec_push(&c->filenames, plugin->filename);
 	if (status && for_model) /* the error was told when the systems of the world were made */
@@ -369,7 +370,7 @@ static troupe_status configure_one(
 	if (!status && (!kind || each != for_model))
 		return TROUPE_OK;
 	if (!status)
-		status = configure(c, plugin, kind, library, &why);
+		status = system_configure(c, plugin, kind, library, &why);
 	if (status && error)
 		*error = why;
 	if (!status || !c->on_error)
@@ -380,42 +381,43 @@ static troupe_status configure_one(
 }
 
 /* The plug-ins of the world: those of the world itself, or those that are made for each model. */
-static troupe_status configure_world(struct configuring *c, struct troupe_error *error)
+static troupe_status system_configure_world(struct configuring *c, struct troupe_error *error)
 {
 	const struct sdf_world *world = c->systems->scene->sdf;
 	troupe_status status = TROUPE_OK;
 	for (uint32_t p = 0; p < world->plugins.count && !status; p++)
 		if (world->plugins.at[p].model == SDF_NONE)
-			status = configure_one(c, &world->plugins.at[p], true, error);
+			status = system_configure_one(c, &world->plugins.at[p], true, error);
 	return status;
 }
 
-static troupe_status configure_actor(struct configuring *c, const struct scene_model *m, struct troupe_error *error)
+static troupe_status system_configure_actor(
+	struct configuring *c, const struct scene_model *m, struct troupe_error *error)
 {
 	const struct sdf_actor *from = &m->from->actors.at[m->actor->sdf];
 	troupe_status status = TROUPE_OK;
 	for (uint32_t p = from->plugin_first; p < from->plugin_first + from->plugin_count && !status; p++)
-		status = configure_one(c, &m->from->actor_plugins.at[p], false, error);
+		status = system_configure_one(c, &m->from->actor_plugins.at[p], false, error);
 	return status;
 }
 
-static troupe_status configure_model(struct configuring *c, struct troupe_error *error)
+static troupe_status system_configure_model(struct configuring *c, struct troupe_error *error)
 {
 	const struct scene_model *m = &c->systems->scene->models[c->model];
 	troupe_status status = TROUPE_OK;
 	if (m->actor)
-		return configure_actor(c, m, error);
+		return system_configure_actor(c, m, error);
 	const struct sdf_model *from = &m->from->models.at[m->sdf];
 	for (uint32_t p = from->plugin_first; p < from->plugin_first + from->plugin_count && !status; p++)
-		status = configure_one(c, &m->from->plugins.at[p], false, error);
+		status = system_configure_one(c, &m->from->plugins.at[p], false, error);
 	if (!status && !m->is_static)
-		status = configure_world(c, error);
-	return status ? status : configure_triggers(c, error);
+		status = system_configure_world(c, error);
+	return status ? status : system_configure_triggers(c, error);
 }
 
 /* The systems that were found become the model's set, and listen to their topics. The libraries that were looked for
  * are a part of the run from now on, and not before: a model that was refused leaves nothing. */
-static void adopt(struct configuring *c, struct arena *owned)
+static void system_adopt(struct configuring *c, struct arena *owned)
 {
 	for (uint32_t i = 0; i < c->filenames.count; i++)
 		plugins_use(c->systems->plugins, c->filenames.at[i]);
@@ -430,7 +432,7 @@ static void adopt(struct configuring *c, struct arena *owned)
 	systems_subscribe(c->systems, c->model);
 }
 
-static void fit(struct systems *systems)
+static void system_fit(struct systems *systems)
 {
 	uint32_t room = systems->scene->room.models;
 	systems->sets = mem_grow(systems->sets, systems->room * sizeof *systems->sets, room * sizeof *systems->sets);
@@ -438,31 +440,33 @@ static void fit(struct systems *systems)
 }
 
 /* model: SCENE_NONE: the world. */
-static troupe_status create_set(struct systems *systems, uint32_t model, void (*on_error)(void *ctx, const char *text),
-	void *ctx, struct troupe_error *first, struct troupe_error *error)
+static troupe_status system_create_set(struct systems *systems, uint32_t model,
+	void (*on_error)(void *ctx, const char *text), void *ctx, struct troupe_error *first,
+	struct troupe_error *error)
 {
 	struct configuring c = {
 		.systems = systems, .model = model, .arena = &systems->arena, .on_error = on_error, .ctx = ctx};
-	troupe_status status = model == SCENE_NONE ? configure_world(&c, error) : configure_model(&c, error);
+	troupe_status status =
+		model == SCENE_NONE ? system_configure_world(&c, error) : system_configure_model(&c, error);
 	for (uint32_t i = 0; i < c.warnings.count; i++)
 		vec_push(&systems->warnings, c.warnings.at[i]);
 	vec_free(&c.warnings);
 	if (status)
-		forget_systems(c.found.at, c.found.count);
+		system_forget(c.found.at, c.found.count);
 	else
-		adopt(&c, NULL);
+		system_adopt(&c, NULL);
 	vec_free(&c.filenames);
 	*first = first->status ? *first : c.first;
 	return status;
 }
 
-static troupe_status create_all(
+static troupe_status system_create_all(
 	struct systems *systems, void (*on_error)(void *ctx, const char *text), void *ctx, struct troupe_error *error)
 {
 	struct troupe_error first = {0};
-	troupe_status status = create_set(systems, SCENE_NONE, on_error, ctx, &first, error);
+	troupe_status status = system_create_set(systems, SCENE_NONE, on_error, ctx, &first, error);
 	for (uint32_t m = 0; m < systems->scene->model_count && !status; m++)
-		status = create_set(systems, m, on_error, ctx, &first, error);
+		status = system_create_set(systems, m, on_error, ctx, &first, error);
 	if (!first.status)
 		return status;
 	*error = first;
@@ -476,7 +480,7 @@ troupe_status systems_create(
 }
 
 /* Whether two worlds have the same topics, because topics begin with the cleaned name of their world. */
-static bool same_topics(const struct sdf_world *a, const struct sdf_world *b)
+static bool system_same_topics(const struct sdf_world *a, const struct sdf_world *b)
 {
 	char *of_a = mem_printf("/world/%s", a->name), *of_b = mem_printf("/world/%s", b->name);
 	topic_name_clean(of_a);
@@ -496,7 +500,7 @@ troupe_status systems_check_worlds(const struct sdf *sdf, struct troupe_error *e
 				return fail(error, TROUPE_EWORLD,
 					"%s:%u: a second world '%s': expected worlds of different names", sdf->path,
 					world->line, world->name);
-			if (same_topics(world, other))
+			if (system_same_topics(world, other))
 				return fail(error, TROUPE_EWORLD,
 					"%s:%u: worlds '%.80s' and '%.80s' have the same topics, in which a blank is "
 					"'_': expected names that differ more",
@@ -516,8 +520,8 @@ troupe_status systems_create_telling(struct scene *scene, struct plugins *plugin
 	systems->plugins = plugins;
 	systems->fault = mem_alloc(sizeof *systems->fault);
 	pthread_mutex_init(&systems->lock, NULL);
-	fit(systems);
-	troupe_status status = create_all(systems, on_error, ctx, error);
+	system_fit(systems);
+	troupe_status status = system_create_all(systems, on_error, ctx, error);
 	if (status) {
 		systems_destroy(systems);
 		return status;
@@ -530,28 +534,28 @@ troupe_status systems_add(struct systems *systems, uint32_t model, const char **
 {
 	struct arena *arena = mem_alloc(sizeof *arena);
 	struct configuring c = {.systems = systems, .model = model, .arena = arena};
-	fit(systems);
-	troupe_status status = configure_model(&c, error);
+	system_fit(systems);
+	troupe_status status = system_configure_model(&c, error);
 	if (status) {
-		forget_systems(c.found.at, c.found.count);
+		system_forget(c.found.at, c.found.count);
 		arena_fini(arena);
 		free(arena);
 	} else {
 		*ret_warning = c.warnings.count ? c.warnings.at[0] : NULL;
-		adopt(&c, arena);
+		system_adopt(&c, arena);
 	}
 	vec_free(&c.filenames);
 	vec_free(&c.warnings);
 	return status;
 }
 
-static void drop_set(struct systems *systems, struct system_set *set)
+static void system_drop_set(struct systems *systems, struct system_set *set)
 {
 	for (uint32_t i = 0; i < set->count; i++)
 		systems->reading -= (set->at[i].self.kind->flags & TROUPE_READS_CONTACTS) != 0;
 	systems->updating -= set->updates;
 	systems->count -= set->count;
-	forget_systems(set->at, set->count);
+	system_forget(set->at, set->count);
 	if (set->arena) {
 		arena_fini(set->arena);
 		free(set->arena);
@@ -561,7 +565,7 @@ static void drop_set(struct systems *systems, struct system_set *set)
 
 void systems_remove(struct systems *systems, uint32_t model)
 {
-	drop_set(systems, &systems->sets[model]);
+	system_drop_set(systems, &systems->sets[model]);
 }
 
 void systems_destroy(struct systems *systems)
@@ -569,8 +573,8 @@ void systems_destroy(struct systems *systems)
 	if (!systems)
 		return;
 	for (uint32_t m = 0; m < systems->room; m++)
-		drop_set(systems, &systems->sets[m]);
-	drop_set(systems, &systems->world);
+		system_drop_set(systems, &systems->sets[m]);
+	system_drop_set(systems, &systems->world);
 	for (uint32_t i = 0; i < systems->topics.count; i++) {
 		free(systems->topics.at[i].name);
 		vec_free(&systems->topics.at[i].listeners);
@@ -619,26 +623,26 @@ void systems_near_topics(struct systems *systems, const char *like, char *ret_te
 	pthread_mutex_unlock(&systems->lock);
 }
 
-static uint64_t *words_of(const struct system *system, const struct state *state, bool next)
+static uint64_t *system_words_of(const struct system *system, const struct state *state, bool next)
 {
 	uint32_t model = system->self.model;
 	uint64_t *first = model == SCENE_NONE ? state->world.words : state_systems(state, model, next);
 	return first ? first + system->word_first : NULL;
 }
 
-static void init_set(const struct system_set *set, struct state *state)
+static void system_init_set(const struct system_set *set, struct state *state)
 {
 	for (uint32_t i = 0; i < set->count; i++) {
 		struct guard_call call = {.system = &set->at[i], .function = GUARD_INIT};
 		if (guard_has(&call))
-			guard_make(&call, words_of(call.system, state, false), call.system->all->rehearse,
+			guard_make(&call, system_words_of(call.system, state, false), call.system->all->rehearse,
 				call.system->all->fault);
 	}
 }
 
 void systems_init_model(const struct systems *systems, struct state *state, uint32_t model)
 {
-	init_set(&systems->sets[model], state);
+	system_init_set(&systems->sets[model], state);
 }
 
 struct state *systems_create_state(const struct systems *systems)
@@ -650,7 +654,7 @@ struct state *systems_create_state(const struct systems *systems)
 	struct state *state = state_create(systems->scene, words);
 	free(words);
 	state_add_world(state, systems->world.words);
-	init_set(&systems->world, state);
+	system_init_set(&systems->world, state);
 	for (uint32_t m = 0; m < models; m++)
 		systems_init_model(systems, state, m);
 	state_set_initial(state);
@@ -659,7 +663,7 @@ struct state *systems_create_state(const struct systems *systems)
 
 /* --- the step ----------------------------------------------------------------------------------------------------- */
 
-static const struct troupe_message *seen(const ProtobufCMessage *message)
+static const struct troupe_message *system_seen(const ProtobufCMessage *message)
 {
 	return (const struct troupe_message *)(const void *)message;
 }
@@ -673,7 +677,7 @@ troupe_status systems_check(const struct systems *systems, const struct system_l
 	if (!system->self.kind->check)
 		return TROUPE_OK;
 	guard_enter(system, "check()");
-	bool good = system->self.kind->check(&system->self, tag, seen(message), why);
+	bool good = system->self.kind->check(&system->self, tag, system_seen(message), why);
 	guard_leave();
 	if (good)
 		return TROUPE_OK;
@@ -686,21 +690,23 @@ void systems_command(const struct systems *systems, const struct system_listener
 {
 	const struct system *system = &systems_of(systems, listener->model)->at[listener->system];
 	uint32_t tag = system->topics.at[listener->topic].tag;
-	struct guard_call call = {.system = system, .function = GUARD_COMMAND, .input = tag, .message = seen(message)};
+	struct guard_call call = {
+		.system = system, .function = GUARD_COMMAND, .input = tag, .message = system_seen(message)};
 	if (guard_has(&call))
-		guard_make(&call, words_of(system, state, false), systems->rehearse, fault);
+		guard_make(&call, system_words_of(system, state, false), systems->rehearse, fault);
 	if (listener->model != SCENE_NONE)
 		state_touched(state, listener->model);
 }
 
-static void call_all(
+static void system_call_all(
 	const struct systems *systems, uint32_t model, const struct system_step *step, enum guard_function function)
 {
 	const struct system_set *set = &systems->sets[model];
 	for (uint32_t i = 0; i < set->count; i++) {
 		struct guard_call call = {.system = &set->at[i], .function = function, .step = step};
 		if (guard_has(&call))
-			guard_make(&call, words_of(call.system, step->state, true), systems->rehearse, step->fault);
+			guard_make(
+				&call, system_words_of(call.system, step->state, true), systems->rehearse, step->fault);
 	}
 }
 
@@ -712,7 +718,7 @@ void systems_pre_update(const struct systems *systems, uint32_t model, const str
 	if (set->words)
 		memcpy(state_systems(step->state, model, true), state_systems(step->state, model, false),
 			set->words * 8);
-	call_all(systems, model, &own, GUARD_PRE_UPDATE);
+	system_call_all(systems, model, &own, GUARD_PRE_UPDATE);
 }
 
 void systems_post_update(const struct systems *systems, uint32_t model, const struct system_step *step)
@@ -720,7 +726,7 @@ void systems_post_update(const struct systems *systems, uint32_t model, const st
 	struct system_step own = *step;
 	own.model = model;
 	own.has_next = true;
-	call_all(systems, model, &own, GUARD_POST_UPDATE);
+	system_call_all(systems, model, &own, GUARD_POST_UPDATE);
 }
 
 bool systems_update(const struct systems *systems, uint32_t model, const struct system_step *step)
@@ -734,7 +740,7 @@ bool systems_update(const struct systems *systems, uint32_t model, const struct 
 	for (uint32_t i = 0; i < set->count; i++) {
 		const struct system *system = &set->at[i];
 		struct guard_call call = {.system = system, .function = GUARD_UPDATE, .step = &own};
-		uint64_t *words = words_of(system, step->state, false);
+		uint64_t *words = system_words_of(system, step->state, false);
 		if (!guard_has(&call))
 			continue;
 		if (system->words)
@@ -746,7 +752,8 @@ bool systems_update(const struct systems *systems, uint32_t model, const struct 
 	return changed;
 }
 
-static bool make_report(const struct system *system, uint32_t output, const struct system_step *step, struct text *out)
+static bool system_make_report(
+	const struct system *system, uint32_t output, const struct system_step *step, struct text *out)
 {
 	const struct troupe_kind *kind = system->self.kind;
 	struct arena arena = {0};
@@ -755,7 +762,7 @@ static bool make_report(const struct system *system, uint32_t output, const stru
 	ProtobufCMessage *message = field_message(system->outputs.at[output].type, step->step.time_s);
 	guard_enter(system, "report()");
 	bool given = kind->report(&system->self, &step->step,
-		guard_show(system, words_of(system, step->state, false), &copy), output,
+		guard_show(system, system_words_of(system, step->state, false), &copy), output,
 		(struct troupe_message *)(void *)message);
 	guard_leave();
 	field_open(NULL);
@@ -771,9 +778,9 @@ bool systems_report(const struct system *system, uint32_t output, const struct s
 	if (!system->self.kind->report)
 		return false;
 	if (!system->library || !system->all->rehearse)
-		return make_report(system, output, step, out);
-	(void)make_report(system, output, step, &first);
-	bool given = make_report(system, output, step, &second);
+		return system_make_report(system, output, step, out);
+	(void)system_make_report(system, output, step, &first);
+	bool given = system_make_report(system, output, step, &second);
 	guard_compare_reports(system, output, &first, &second, step->fault);
 	text_add_bytes(out, second.at, second.count);
 	text_fini(&first);
@@ -781,7 +788,8 @@ bool systems_report(const struct system *system, uint32_t output, const struct s
 	return given;
 }
 
-static void name_in(const struct system *system, uint32_t word, struct text *out, enum troupe_word_kind *ret_kind)
+static void system_name_in(
+	const struct system *system, uint32_t word, struct text *out, enum troupe_word_kind *ret_kind)
 {
 	for (uint32_t n = 0; n < system->names.count; n++) {
 		const struct system_words *words = &system->names.at[n];
@@ -805,14 +813,14 @@ void systems_name_word(
 		if (word < system->word_first || word - system->word_first >= system->words)
 			continue;
 		text_add(out, "system '%s': ", system->self.kind->names[0]);
-		name_in(system, word - system->word_first, out, ret_kind);
+		system_name_in(system, word - system->word_first, out, ret_kind);
 		return;
 	}
 	text_add(out, "systems: word %u", word);
 }
 
 /* The present pose of the frame, relative to its pose by dead reckoning. */
-static struct system_drift drift_between(struct pose reckoned, struct pose is)
+static struct system_drift system_drift_between(struct pose reckoned, struct pose is)
 {
 	struct pose off = pose_mul(pose_inverse(reckoned), is);
 	return (struct system_drift){
@@ -836,13 +844,14 @@ bool systems_reckon(const struct systems *systems, const struct state *state, ui
 	struct guard_copy copy;
 	guard_enter(&set->at[i], "reckon()");
 	set->at[i].self.kind->reckon(
-		&set->at[i].self, guard_show(&set->at[i], words_of(&set->at[i], state, false), &copy), r);
+		&set->at[i].self, guard_show(&set->at[i], system_words_of(&set->at[i], state, false), &copy), r);
 	guard_leave();
 	struct pose reckoned = {{r->x, r->y, 0}, quat_from_rpy(0, 0, r->yaw)};
 	struct pose frame = pose_of_flat(r->frame);
 	if (!pose_finite(reckoned) || !pose_finite(frame) || !isfinite(r->linear) || !isfinite(r->angular))
 		return false;
 	struct pose began = pose_mul(state_model_home(state, model), frame);
-	*ret_drift = drift_between(pose_mul(began, reckoned), pose_mul(state_model_pose(state, model, false), frame));
+	*ret_drift =
+		system_drift_between(pose_mul(began, reckoned), pose_mul(state_model_pose(state, model, false), frame));
 	return true;
 }

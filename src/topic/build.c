@@ -45,14 +45,14 @@ ProtobufCMessage *build_message(struct build *build, message_type type)
 	return message;
 }
 
-static bool memory_is_full(const struct build *build)
+static bool build_memory_is_full(const struct build *build)
 {
 	return build->more.bytes > MESSAGE_MEMORY_MAX;
 }
 
 const char *build_full(const struct build *build, char ret_text[64])
 {
-	if (memory_is_full(build))
+	if (build_memory_is_full(build))
 		snprintf(ret_text, 64, "more than %d MiB of memory", MESSAGE_MEMORY_MAX >> 20);
 	else
 		snprintf(ret_text, 64, "more than %u elements of lists", build->limits->items_max);
@@ -62,7 +62,7 @@ const char *build_full(const struct build *build, char ret_text[64])
 /* --- places ------------------------------------------------------------------------------------------------------- */
 
 /* The room of a list follows from its count: 4, then twice as much whenever it is full. */
-static void *add_element(struct build *build, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+static void *build_add_element(struct build *build, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
 	size_t *count = (size_t *)((char *)message + field->quantifier_offset), bytes = type_field_bytes(field);
 	char **elements = (char **)((char *)message + field->offset);
@@ -74,7 +74,7 @@ static void *add_element(struct build *build, ProtobufCMessage *message, const P
 			memcpy(grown, *elements, *count * bytes);
 		*elements = grown;
 	}
-	if (memory_is_full(build))
+	if (build_memory_is_full(build))
 		return NULL;
 	build->items++;
 	return *elements + (*count)++ * bytes;
@@ -83,7 +83,7 @@ static void *add_element(struct build *build, ProtobufCMessage *message, const P
 void *build_place(struct build *build, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
 	if (field->label == PROTOBUF_C_LABEL_REPEATED)
-		return add_element(build, message, field);
+		return build_add_element(build, message, field);
 	void *place = (char *)message + field->offset;
 	if (type_field_in_oneof(field)) {
 		uint32_t *which = (uint32_t *)((char *)message + field->quantifier_offset);
@@ -99,7 +99,7 @@ ProtobufCMessage *build_part(struct build *build, void *place, const ProtobufCFi
 	ProtobufCMessage **part = place;
 	if (!*part)
 		*part = build_message(build, type_of_field(field));
-	return memory_is_full(build) ? NULL : *part;
+	return build_memory_is_full(build) ? NULL : *part;
 }
 
 bool build_enter(struct build *build, const ProtobufCFieldDescriptor *field)
@@ -143,7 +143,7 @@ bool build_store_number(const struct build *build, const ProtobufCFieldDescripto
 	return true;
 }
 
-static bool store_signed(void *place, bool negative, uint64_t magnitude, bool is_64)
+static bool build_store_signed(void *place, bool negative, uint64_t magnitude, bool is_64)
 {
 	if (magnitude > (is_64 ? (uint64_t)INT64_MAX : (uint64_t)INT32_MAX) + negative)
 		return false;
@@ -173,9 +173,9 @@ bool build_store_integer(const ProtobufCFieldDescriptor *field, void *place, boo
 	case PROTOBUF_C_TYPE_INT64:
 	case PROTOBUF_C_TYPE_SINT64:
 	case PROTOBUF_C_TYPE_SFIXED64:
-		return store_signed(place, negative, magnitude, true);
+		return build_store_signed(place, negative, magnitude, true);
 	default:
-		return store_signed(place, negative, magnitude, false);
+		return build_store_signed(place, negative, magnitude, false);
 	}
 }
 
@@ -196,7 +196,7 @@ bool build_store_string(
 
 /* --- what is expected --------------------------------------------------------------------------------------------- */
 
-static void add_names(const ProtobufCEnumDescriptor *values, struct text *out)
+static void build_add_names(const ProtobufCEnumDescriptor *values, struct text *out)
 {
 	text_add(out, "one of ");
 	for (unsigned i = 0; i < values->n_values; i++)
@@ -205,7 +205,7 @@ static void add_names(const ProtobufCEnumDescriptor *values, struct text *out)
 }
 
 /* Prints 1e9 in this form, not as 1e+09. */
-static void add_number(double max, struct text *out)
+static void build_add_number(double max, struct text *out)
 {
 	char digits[32];
 	int exponent;
@@ -222,7 +222,7 @@ void build_add_expected(const struct build *build, const ProtobufCFieldDescripto
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_DOUBLE:
 	case PROTOBUF_C_TYPE_FLOAT:
-		add_number(build->limits->number_max, out);
+		build_add_number(build->limits->number_max, out);
 		break;
 	case PROTOBUF_C_TYPE_BOOL:
 		text_add(out, "true or false");
@@ -241,7 +241,7 @@ void build_add_expected(const struct build *build, const ProtobufCFieldDescripto
 		text_add(out, "a whole number from -9223372036854775808 to 9223372036854775807");
 		break;
 	case PROTOBUF_C_TYPE_ENUM:
-		add_names(type_enum_of_field(field), out);
+		build_add_names(type_enum_of_field(field), out);
 		break;
 	case PROTOBUF_C_TYPE_STRING:
 	case PROTOBUF_C_TYPE_BYTES:

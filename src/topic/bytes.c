@@ -6,22 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct reader {
+struct bytes_reader {
 	struct build build;
 	const uint8_t *begin;
 	struct troupe_error *error;
 };
 
-struct span {
+struct bytes_span {
 	const uint8_t *at, *end;
 };
 
-enum { WIRE_VARINT, WIRE_64, WIRE_LENGTH, WIRE_GROUP, WIRE_END_GROUP, WIRE_32 };
+enum { BYTES_WIRE_VARINT, BYTES_WIRE_64, BYTES_WIRE_LENGTH, WIRE_GROUP, WIRE_END_GROUP, BYTES_WIRE_32 };
 /* Groups are obsolete, but a field that is skipped may be one. */
 enum { GROUPS_MAX = 32 };
 
-static troupe_status refuse(const struct reader *r, const uint8_t *at, const ProtobufCFieldDescriptor *field,
-	const char *found, const char *expected)
+static troupe_status bytes_refuse(const struct bytes_reader *r, const uint8_t *at,
+	const ProtobufCFieldDescriptor *field, const char *found, const char *expected)
 {
 	struct text path = {0};
 	build_print_path(&r->build, field, &path);
@@ -31,12 +31,13 @@ static troupe_status refuse(const struct reader *r, const uint8_t *at, const Pro
 	return status;
 }
 
-static troupe_status cut_off(const struct reader *r, const uint8_t *at, const ProtobufCFieldDescriptor *field)
+static troupe_status bytes_cut_off(
+	const struct bytes_reader *r, const uint8_t *at, const ProtobufCFieldDescriptor *field)
 {
-	return refuse(r, at, field, "the bytes end", "more of them");
+	return bytes_refuse(r, at, field, "the bytes end", "more of them");
 }
 
-static bool read_varint(struct span *in, uint64_t *ret_value)
+static bool bytes_read_varint(struct bytes_span *in, uint64_t *ret_value)
 {
 	uint64_t value = 0;
 	for (unsigned shift = 0; shift < 70 && in->at < in->end; shift += 7) {
@@ -51,7 +52,7 @@ static bool read_varint(struct span *in, uint64_t *ret_value)
 	return false;
 }
 
-static uint64_t little_endian(const uint8_t *at, unsigned count)
+static uint64_t bytes_little_endian(const uint8_t *at, unsigned count)
 {
 	uint64_t value = 0;
 	for (unsigned i = 0; i < count; i++)
@@ -59,67 +60,67 @@ static uint64_t little_endian(const uint8_t *at, unsigned count)
 	return value;
 }
 
-static bool read_fixed(struct span *in, unsigned count, uint64_t *ret_value)
+static bool bytes_read_fixed(struct bytes_span *in, unsigned count, uint64_t *ret_value)
 {
 	if ((size_t)(in->end - in->at) < count)
 		return false;
-	*ret_value = little_endian(in->at, count);
+	*ret_value = bytes_little_endian(in->at, count);
 	in->at += count;
 	return true;
 }
 
-static bool read_length(struct span *in, struct span *ret_value)
+static bool bytes_read_length(struct bytes_span *in, struct bytes_span *ret_value)
 {
 	uint64_t length;
-	if (!read_varint(in, &length) || length > (uint64_t)(in->end - in->at))
+	if (!bytes_read_varint(in, &length) || length > (uint64_t)(in->end - in->at))
 		return false;
-	*ret_value = (struct span){in->at, in->at + length};
+	*ret_value = (struct bytes_span){in->at, in->at + length};
 	in->at += length;
 	return true;
 }
 
-static unsigned wire_of(const ProtobufCFieldDescriptor *field)
+static unsigned bytes_wire_of(const ProtobufCFieldDescriptor *field)
 {
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_DOUBLE:
 	case PROTOBUF_C_TYPE_FIXED64:
 	case PROTOBUF_C_TYPE_SFIXED64:
-		return WIRE_64;
+		return BYTES_WIRE_64;
 	case PROTOBUF_C_TYPE_FLOAT:
 	case PROTOBUF_C_TYPE_FIXED32:
 	case PROTOBUF_C_TYPE_SFIXED32:
-		return WIRE_32;
+		return BYTES_WIRE_32;
 	case PROTOBUF_C_TYPE_STRING:
 	case PROTOBUF_C_TYPE_BYTES:
 	case PROTOBUF_C_TYPE_MESSAGE:
-		return WIRE_LENGTH;
+		return BYTES_WIRE_LENGTH;
 	default:
-		return WIRE_VARINT;
+		return BYTES_WIRE_VARINT;
 	}
 }
 
 /* --- fields that the type does not have --------------------------------------------------------------------------- */
 
-static bool skip_plain(struct span *in, unsigned wire)
+static bool bytes_skip_plain(struct bytes_span *in, unsigned wire)
 {
 	uint64_t number;
-	struct span value;
+	struct bytes_span value;
 	switch (wire) {
-	case WIRE_VARINT:
-		return read_varint(in, &number);
-	case WIRE_64:
-		return read_fixed(in, 8, &number);
-	case WIRE_32:
-		return read_fixed(in, 4, &number);
-	case WIRE_LENGTH:
-		return read_length(in, &value);
+	case BYTES_WIRE_VARINT:
+		return bytes_read_varint(in, &number);
+	case BYTES_WIRE_64:
+		return bytes_read_fixed(in, 8, &number);
+	case BYTES_WIRE_32:
+		return bytes_read_fixed(in, 4, &number);
+	case BYTES_WIRE_LENGTH:
+		return bytes_read_length(in, &value);
 	default:
 		return false;
 	}
 }
 
 /* Moves past the value of a field with this tag. */
-static bool skip_value(struct span *in, uint64_t tag)
+static bool bytes_skip_value(struct bytes_span *in, uint64_t tag)
 {
 	uint64_t open[GROUPS_MAX];
 	uint32_t depth = 0;
@@ -127,26 +128,26 @@ static bool skip_value(struct span *in, uint64_t tag)
 		unsigned wire = tag & 7;
 		if (wire == WIRE_GROUP && depth < GROUPS_MAX)
 			open[depth++] = tag >> 3;
-		else if (wire == WIRE_END_GROUP ? !depth || open[--depth] != tag >> 3 : !skip_plain(in, wire))
+		else if (wire == WIRE_END_GROUP ? !depth || open[--depth] != tag >> 3 : !bytes_skip_plain(in, wire))
 			return false;
 		if (!depth)
 			return true;
-	} while (read_varint(in, &tag) && tag >> 3);
+	} while (bytes_read_varint(in, &tag) && tag >> 3);
 	return false;
 }
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
-static troupe_status read_fields(struct reader *r, struct span in, ProtobufCMessage *message);
+static troupe_status bytes_read_fields(struct bytes_reader *r, struct bytes_span in, ProtobufCMessage *message);
 
-static double as_double(uint64_t bits)
+static double bytes_as_double(uint64_t bits)
 {
 	double value;
 	memcpy(&value, &bits, sizeof value);
 	return value;
 }
 
-static double as_float(uint64_t bits)
+static double bytes_as_float(uint64_t bits)
 {
 	uint32_t half = (uint32_t)bits;
 	float value;
@@ -155,14 +156,14 @@ static double as_float(uint64_t bits)
 }
 
 /* As in protobuf, a number that is too long for its field is cut. */
-static bool store(struct reader *r, const ProtobufCFieldDescriptor *field, void *place, uint64_t bits)
+static bool bytes_store(struct bytes_reader *r, const ProtobufCFieldDescriptor *field, void *place, uint64_t bits)
 {
 	uint32_t half = (uint32_t)bits;
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_DOUBLE:
-		return build_store_number(&r->build, field, place, as_double(bits));
+		return build_store_number(&r->build, field, place, bytes_as_double(bits));
 	case PROTOBUF_C_TYPE_FLOAT:
-		return build_store_number(&r->build, field, place, as_float(bits));
+		return build_store_number(&r->build, field, place, bytes_as_float(bits));
 	case PROTOBUF_C_TYPE_BOOL:
 		*(protobuf_c_boolean *)place = bits != 0;
 		return true;
@@ -181,79 +182,81 @@ static bool store(struct reader *r, const ProtobufCFieldDescriptor *field, void 
 	}
 }
 
-static troupe_status refuse_number(
-	const struct reader *r, const uint8_t *at, const ProtobufCFieldDescriptor *field, uint64_t bits)
+static troupe_status bytes_refuse_number(
+	const struct bytes_reader *r, const uint8_t *at, const ProtobufCFieldDescriptor *field, uint64_t bits)
 {
 	struct text found = {0}, expected = {0};
-	text_add_double(&found, field->type == PROTOBUF_C_TYPE_DOUBLE ? as_double(bits) : as_float(bits));
+	text_add_double(&found, field->type == PROTOBUF_C_TYPE_DOUBLE ? bytes_as_double(bits) : bytes_as_float(bits));
 	build_add_expected(&r->build, field, &expected);
-	troupe_status status = refuse(r, at, field, found.at, expected.at);
+	troupe_status status = bytes_refuse(r, at, field, found.at, expected.at);
 	text_fini(&found);
 	text_fini(&expected);
 	return status;
 }
 
-static troupe_status full(const struct reader *r, const uint8_t *at, const ProtobufCFieldDescriptor *field)
+static troupe_status bytes_full(const struct bytes_reader *r, const uint8_t *at, const ProtobufCFieldDescriptor *field)
 {
 	char text[64];
-	return refuse(r, at, field, build_full(&r->build, text), "at most so many");
+	return bytes_refuse(r, at, field, build_full(&r->build, text), "at most so many");
 }
 
 /* Reads one number of a field, alone or in a packed list. */
-static troupe_status read_number(
-	struct reader *r, struct span *in, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+static troupe_status bytes_read_number(
+	struct bytes_reader *r, struct bytes_span *in, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
-	unsigned wire = wire_of(field);
+	unsigned wire = bytes_wire_of(field);
 	const uint8_t *at = in->at;
 	uint64_t bits;
-	if (wire == WIRE_VARINT ? !read_varint(in, &bits) : !read_fixed(in, wire == WIRE_64 ? 8 : 4, &bits))
-		return cut_off(r, at, field);
+	if (wire == BYTES_WIRE_VARINT ? !bytes_read_varint(in, &bits)
+				      : !bytes_read_fixed(in, wire == BYTES_WIRE_64 ? 8 : 4, &bits))
+		return bytes_cut_off(r, at, field);
 	void *place = build_place(&r->build, message, field);
 	if (!place)
-		return full(r, at, field);
-	return store(r, field, place, bits) ? TROUPE_OK : refuse_number(r, at, field, bits);
+		return bytes_full(r, at, field);
+	return bytes_store(r, field, place, bits) ? TROUPE_OK : bytes_refuse_number(r, at, field, bits);
 }
 
-static troupe_status read_part(struct reader *r, struct span value, void *place, const ProtobufCFieldDescriptor *field)
+static troupe_status bytes_read_part(
+	struct bytes_reader *r, struct bytes_span value, void *place, const ProtobufCFieldDescriptor *field)
 {
 	ProtobufCMessage *part = build_part(&r->build, place, field);
 	if (!part)
-		return full(r, value.at, field);
+		return bytes_full(r, value.at, field);
 	if (!build_enter(&r->build, field))
-		return refuse(r, value.at, field, "nested too deeply", "at most 32 levels");
-	troupe_status status = read_fields(r, value, part);
+		return bytes_refuse(r, value.at, field, "nested too deeply", "at most 32 levels");
+	troupe_status status = bytes_read_fields(r, value, part);
 	if (!status)
 		build_leave(&r->build);
 	return status;
 }
 _Static_assert(MESSAGE_DEPTH_MAX == 32, "the text above");
 
-static troupe_status read_long(
-	struct reader *r, struct span value, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+static troupe_status bytes_read_long(struct bytes_reader *r, struct bytes_span value, ProtobufCMessage *message,
+	const ProtobufCFieldDescriptor *field)
 {
 	void *place = build_place(&r->build, message, field);
 	if (!place)
-		return full(r, value.at, field);
+		return bytes_full(r, value.at, field);
 	if (field->type == PROTOBUF_C_TYPE_MESSAGE)
-		return read_part(r, value, place, field);
+		return bytes_read_part(r, value, place, field);
 	if (!build_store_string(&r->build, field, place, value.at, (size_t)(value.end - value.at)))
-		return refuse(r, value.at, field, "a text that is not UTF-8, or has a zero byte", "one that is");
+		return bytes_refuse(r, value.at, field, "a text that is not UTF-8, or has a zero byte", "one that is");
 	return TROUPE_OK;
 }
 
-static troupe_status read_field(struct reader *r, struct span *in, ProtobufCMessage *message,
+static troupe_status bytes_read_field(struct bytes_reader *r, struct bytes_span *in, ProtobufCMessage *message,
 	const ProtobufCFieldDescriptor *field, unsigned wire)
 {
 	const uint8_t *at = in->at;
-	struct span value;
-	if (wire != WIRE_LENGTH)
-		return read_number(r, in, message, field);
-	if (!read_length(in, &value))
-		return cut_off(r, at, field);
-	if (wire_of(field) == WIRE_LENGTH)
-		return read_long(r, value, message, field);
+	struct bytes_span value;
+	if (wire != BYTES_WIRE_LENGTH)
+		return bytes_read_number(r, in, message, field);
+	if (!bytes_read_length(in, &value))
+		return bytes_cut_off(r, at, field);
+	if (bytes_wire_of(field) == BYTES_WIRE_LENGTH)
+		return bytes_read_long(r, value, message, field);
 	while (value.at < value.end) {
-		troupe_status status = read_number(r, &value, message, field);
+		troupe_status status = bytes_read_number(r, &value, message, field);
 		if (status)
 			return status;
 	}
@@ -261,26 +264,26 @@ static troupe_status read_field(struct reader *r, struct span *in, ProtobufCMess
 }
 
 /* A field of another kind than the type has is skipped like an unknown field, as in protobuf. */
-static bool fits(const ProtobufCFieldDescriptor *field, unsigned wire)
+static bool bytes_fits(const ProtobufCFieldDescriptor *field, unsigned wire)
 {
-	bool packed = wire == WIRE_LENGTH && field->label == PROTOBUF_C_LABEL_REPEATED;
-	return wire == wire_of(field) || packed;
+	bool packed = wire == BYTES_WIRE_LENGTH && field->label == PROTOBUF_C_LABEL_REPEATED;
+	return wire == bytes_wire_of(field) || packed;
 }
 
-static troupe_status read_fields(struct reader *r, struct span in, ProtobufCMessage *message)
+static troupe_status bytes_read_fields(struct bytes_reader *r, struct bytes_span in, ProtobufCMessage *message)
 {
 	while (in.at < in.end) {
 		const uint8_t *at = in.at;
 		uint64_t tag;
-		if (!read_varint(&in, &tag) || !(tag >> 3) || tag > UINT32_MAX)
-			return refuse(r, at, NULL, "no field begins here", "the number of a field");
+		if (!bytes_read_varint(&in, &tag) || !(tag >> 3) || tag > UINT32_MAX)
+			return bytes_refuse(r, at, NULL, "no field begins here", "the number of a field");
 		const ProtobufCFieldDescriptor *field =
 			protobuf_c_message_descriptor_get_field(message->descriptor, (unsigned)(tag >> 3));
 		troupe_status status = TROUPE_OK;
-		if (field && fits(field, tag & 7))
-			status = read_field(r, &in, message, field, tag & 7);
-		else if (!skip_value(&in, tag))
-			return refuse(r, at, NULL, "a field that does not end", "a whole one");
+		if (field && bytes_fits(field, tag & 7))
+			status = bytes_read_field(r, &in, message, field, tag & 7);
+		else if (!bytes_skip_value(&in, tag))
+			return bytes_refuse(r, at, NULL, "a field that does not end", "a whole one");
 		if (status)
 			return status;
 	}
@@ -288,7 +291,7 @@ static troupe_status read_fields(struct reader *r, struct span in, ProtobufCMess
 }
 
 /* On failure the build has to be dropped as well. */
-static troupe_status read_all(struct reader *r, message_type type, const void *bytes, size_t count,
+static troupe_status bytes_read_all(struct bytes_reader *r, message_type type, const void *bytes, size_t count,
 	const struct message_limits *limits, ProtobufCMessage **ret_message, struct troupe_error *error)
 {
 	r->begin = bytes;
@@ -296,16 +299,17 @@ static troupe_status read_all(struct reader *r, message_type type, const void *b
 	if (count > limits->bytes_max)
 		return fail(error, TROUPE_ECOMMAND, "%zu bytes: expected at most %zu", count, limits->bytes_max);
 	*ret_message = build_message(&r->build, type);
-	return read_fields(r, (struct span){r->begin, r->begin ? r->begin + count : r->begin}, *ret_message);
+	return bytes_read_fields(
+		r, (struct bytes_span){r->begin, r->begin ? r->begin + count : r->begin}, *ret_message);
 }
 
 troupe_status message_of_bytes(message_type type, const void *bytes, size_t count, const struct message_limits *limits,
 	ProtobufCMessage **ret_message, struct troupe_error *error)
 {
-	struct reader r;
+	struct bytes_reader r;
 	ProtobufCMessage *message = NULL;
 	build_init(&r.build, type, limits);
-	troupe_status status = read_all(&r, type, bytes, count, limits, &message, error);
+	troupe_status status = bytes_read_all(&r, type, bytes, count, limits, &message, error);
 	if (!status)
 		*ret_message = message_copy(message);
 	build_fini(&r.build);
@@ -315,12 +319,12 @@ troupe_status message_of_bytes(message_type type, const void *bytes, size_t coun
 troupe_status message_of_bytes_in(struct arena *arena, message_type type, const void *bytes, size_t count,
 	const struct message_limits *limits, ProtobufCMessage **ret_message, struct troupe_error *error)
 {
-	struct reader r;
+	struct bytes_reader r;
 	ProtobufCMessage *message = NULL;
 	assert(!arena->last);
 	build_init(&r.build, type, limits);
 	build_use_arena(&r.build);
-	troupe_status status = read_all(&r, type, bytes, count, limits, &message, error);
+	troupe_status status = bytes_read_all(&r, type, bytes, count, limits, &message, error);
 	if (status) {
 		build_fini(&r.build);
 		return status;
@@ -334,7 +338,7 @@ troupe_status message_of_bytes_in(struct arena *arena, message_type type, const 
  */
 
 /* False: its values are not numbers of a fixed length. */
-static bool kind_of(const ProtobufCFieldDescriptor *field, enum message_number_kind *ret_kind, size_t *ret_bytes)
+static bool bytes_kind_of(const ProtobufCFieldDescriptor *field, enum message_number_kind *ret_kind, size_t *ret_bytes)
 {
 	static const struct {
 		ProtobufCType type;
@@ -355,24 +359,24 @@ static bool kind_of(const ProtobufCFieldDescriptor *field, enum message_number_k
 
 /* Finds the last value of a field, as bytes: for a part or a single number that is the one that counts. *ret_times: how
  * often the field is there with at least one byte. False: the bytes are no message. */
-static bool find_value(
-	struct span in, const ProtobufCFieldDescriptor *field, struct span *ret_value, uint32_t *ret_times)
+static bool bytes_find_value(
+	struct bytes_span in, const ProtobufCFieldDescriptor *field, struct bytes_span *ret_value, uint32_t *ret_times)
 {
 	*ret_times = 0;
 	while (in.at < in.end) {
 		uint64_t tag;
-		struct span value;
-		if (!read_varint(&in, &tag) || !(tag >> 3) || tag > UINT32_MAX)
+		struct bytes_span value;
+		if (!bytes_read_varint(&in, &tag) || !(tag >> 3) || tag > UINT32_MAX)
 			return false;
-		if (tag >> 3 != field->id || !fits(field, tag & 7)) {
-			if (!skip_value(&in, tag))
+		if (tag >> 3 != field->id || !bytes_fits(field, tag & 7)) {
+			if (!bytes_skip_value(&in, tag))
 				return false;
 			continue;
 		}
 		value.at = in.at;
-		if ((tag & 7) == WIRE_LENGTH ? !read_length(&in, &value) : !skip_plain(&in, tag & 7))
+		if ((tag & 7) == BYTES_WIRE_LENGTH ? !bytes_read_length(&in, &value) : !bytes_skip_plain(&in, tag & 7))
 			return false;
-		if ((tag & 7) != WIRE_LENGTH)
+		if ((tag & 7) != BYTES_WIRE_LENGTH)
 			value.end = in.at;
 		*ret_times += value.end > value.at;
 		if (value.end > value.at || field->label != PROTOBUF_C_LABEL_REPEATED)
@@ -382,7 +386,7 @@ static bool find_value(
 }
 
 /* Takes the next name off the path. NULL: the type has no such field. */
-static const ProtobufCFieldDescriptor *next_field(message_type type, const char **path)
+static const ProtobufCFieldDescriptor *bytes_next_field(message_type type, const char **path)
 {
 	char name[64];
 	size_t length = strcspn(*path, ".");
@@ -395,61 +399,62 @@ static const ProtobufCFieldDescriptor *next_field(message_type type, const char 
 }
 
 /* The path, in the bytes of a message of the type: `in` goes into one part after the other. */
-struct finding {
+struct bytes_finding {
 	const char *path, *rest;
 	message_type type;
-	struct span in;
+	struct bytes_span in;
 	struct troupe_error *error;
 };
 
-static troupe_status refuse_path(const struct finding *f, const char *expected)
+static troupe_status bytes_refuse_path(const struct bytes_finding *f, const char *expected)
 {
 	return fail(f->error, TROUPE_ECOMMAND, "'%.80s' of %s: expected %s", f->path, f->type->name, expected);
 }
 
 /* The last field of the path. */
-static troupe_status find_last(
-	const struct finding *f, const ProtobufCFieldDescriptor *field, struct message_numbers *ret_numbers)
+static troupe_status bytes_find_last(
+	const struct bytes_finding *f, const ProtobufCFieldDescriptor *field, struct message_numbers *ret_numbers)
 {
 	struct message_numbers found = {.at = NULL};
-	struct span value = {NULL, NULL};
+	struct bytes_span value = {NULL, NULL};
 	size_t each = 1;
 	uint32_t times;
-	if (!kind_of(field, &found.kind, &each))
-		return refuse_path(f, "a field of bytes, or of numbers with a fixed length (float, double, fixed32)");
-	if (!find_value(f->in, field, &value, &times))
-		return refuse_path(f, "whole fields of a message");
+	if (!bytes_kind_of(field, &found.kind, &each))
+		return bytes_refuse_path(
+			f, "a field of bytes, or of numbers with a fixed length (float, double, fixed32)");
+	if (!bytes_find_value(f->in, field, &value, &times))
+		return bytes_refuse_path(f, "whole fields of a message");
 	if ((times > 1 && field->label == PROTOBUF_C_LABEL_REPEATED) || (size_t)(value.end - value.at) % each)
-		return refuse_path(f, "numbers that lie side by side");
+		return bytes_refuse_path(f, "numbers that lie side by side");
 	found.count = (size_t)(value.end - value.at) / each;
 	found.at = found.count ? value.at : NULL;
 	*ret_numbers = found;
 	return TROUPE_OK;
 }
 
-static troupe_status enter_part(struct finding *f, const ProtobufCFieldDescriptor *field)
+static troupe_status bytes_enter_part(struct bytes_finding *f, const ProtobufCFieldDescriptor *field)
 {
-	struct span value = {NULL, NULL};
+	struct bytes_span value = {NULL, NULL};
 	uint32_t times;
 	if (field->type != PROTOBUF_C_TYPE_MESSAGE || field->label == PROTOBUF_C_LABEL_REPEATED)
-		return refuse_path(f, "a part before each '.'");
-	if (!find_value(f->in, field, &value, &times))
-		return refuse_path(f, "whole fields of a message");
+		return bytes_refuse_path(f, "a part before each '.'");
+	if (!bytes_find_value(f->in, field, &value, &times))
+		return bytes_refuse_path(f, "whole fields of a message");
 	f->type = type_of_field(field);
 	f->in = value;
 	return TROUPE_OK;
 }
 
 /* Goes into the parts of the path; *ret_field: its last field. */
-static troupe_status follow_path(struct finding *f, const ProtobufCFieldDescriptor **ret_field)
+static troupe_status bytes_follow_path(struct bytes_finding *f, const ProtobufCFieldDescriptor **ret_field)
 {
 	for (;;) {
-		const ProtobufCFieldDescriptor *field = *ret_field = next_field(f->type, &f->rest);
+		const ProtobufCFieldDescriptor *field = *ret_field = bytes_next_field(f->type, &f->rest);
 		if (!field)
-			return refuse_path(f, "the name of a field");
+			return bytes_refuse_path(f, "the name of a field");
 		if (!*f->rest)
 			return TROUPE_OK;
-		troupe_status status = enter_part(f, field);
+		troupe_status status = bytes_enter_part(f, field);
 		if (status)
 			return status;
 	}
@@ -458,20 +463,20 @@ static troupe_status follow_path(struct finding *f, const ProtobufCFieldDescript
 troupe_status message_find_numbers(message_type type, const void *bytes, size_t count, const char *path,
 	struct message_numbers *ret_numbers, struct troupe_error *error)
 {
-	struct finding f = {path, path, type, {bytes, bytes ? (const uint8_t *)bytes + count : NULL}, error};
+	struct bytes_finding f = {path, path, type, {bytes, bytes ? (const uint8_t *)bytes + count : NULL}, error};
 	const ProtobufCFieldDescriptor *field;
-	troupe_status status = follow_path(&f, &field);
-	return status ? status : find_last(&f, field, ret_numbers);
+	troupe_status status = bytes_follow_path(&f, &field);
+	return status ? status : bytes_find_last(&f, field, ret_numbers);
 }
 
-static double number_of(const ProtobufCFieldDescriptor *field, uint64_t bits)
+static double bytes_number_of(const ProtobufCFieldDescriptor *field, uint64_t bits)
 {
 	uint64_t half = bits & UINT32_MAX;
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_DOUBLE:
-		return as_double(bits);
+		return bytes_as_double(bits);
 	case PROTOBUF_C_TYPE_FLOAT:
-		return as_float(bits);
+		return bytes_as_float(bits);
 	case PROTOBUF_C_TYPE_BOOL:
 		return bits != 0;
 	case PROTOBUF_C_TYPE_UINT32:
@@ -495,23 +500,23 @@ static double number_of(const ProtobufCFieldDescriptor *field, uint64_t bits)
 troupe_status message_find_number(message_type type, const void *bytes, size_t count, const char *path,
 	double *ret_number, struct troupe_error *error)
 {
-	struct finding f = {path, path, type, {bytes, bytes ? (const uint8_t *)bytes + count : NULL}, error};
+	struct bytes_finding f = {path, path, type, {bytes, bytes ? (const uint8_t *)bytes + count : NULL}, error};
 	const ProtobufCFieldDescriptor *field;
-	struct span value = {NULL, NULL};
+	struct bytes_span value = {NULL, NULL};
 	uint32_t times;
 	uint64_t bits = 0;
-	troupe_status status = follow_path(&f, &field);
+	troupe_status status = bytes_follow_path(&f, &field);
 	if (status)
 		return status;
-	unsigned wire = wire_of(field);
-	if (wire == WIRE_LENGTH || field->label == PROTOBUF_C_LABEL_REPEATED)
-		return refuse_path(&f, "a field of one number");
-	if (!find_value(f.in, field, &value, &times))
-		return refuse_path(&f, "whole fields of a message");
-	if (value.at && !(wire == WIRE_VARINT ? read_varint(&value, &bits)
-					      : read_fixed(&value, wire == WIRE_64 ? 8 : 4, &bits)))
-		return refuse_path(&f, "whole fields of a message");
-	*ret_number = value.at ? number_of(field, bits) : 0;
+	unsigned wire = bytes_wire_of(field);
+	if (wire == BYTES_WIRE_LENGTH || field->label == PROTOBUF_C_LABEL_REPEATED)
+		return bytes_refuse_path(&f, "a field of one number");
+	if (!bytes_find_value(f.in, field, &value, &times))
+		return bytes_refuse_path(&f, "whole fields of a message");
+	if (value.at && !(wire == BYTES_WIRE_VARINT ? bytes_read_varint(&value, &bits)
+						    : bytes_read_fixed(&value, wire == BYTES_WIRE_64 ? 8 : 4, &bits)))
+		return bytes_refuse_path(&f, "whole fields of a message");
+	*ret_number = value.at ? bytes_number_of(field, bits) : 0;
 	return TROUPE_OK;
 }
 
@@ -522,13 +527,13 @@ struct appender {
 	struct text *out;
 };
 
-static void append(ProtobufCBuffer *base, size_t count, const uint8_t *bytes)
+static void bytes_append(ProtobufCBuffer *base, size_t count, const uint8_t *bytes)
 {
 	text_add_bytes(((struct appender *)base)->out, (const char *)bytes, count);
 }
 
 void message_add_bytes(struct text *out, const ProtobufCMessage *message)
 {
-	struct appender appender = {{append}, out};
+	struct appender appender = {{bytes_append}, out};
 	protobuf_c_message_pack_to_buffer(message, &appender.base);
 }

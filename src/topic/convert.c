@@ -4,14 +4,15 @@
 
 #include <math.h>
 
-static const double quaternion_length_min = 1e-6;
+static const double topic_convert_quaternion_length_min = 1e-6;
 
 troupe_status message_pose(const Gz__Msgs__Pose *message, struct pose *ret_pose, struct troupe_error *error)
 {
 	struct pose pose = {message_vec3(message ? message->position : NULL), QUAT_IDENTITY};
 	const Gz__Msgs__Quaternion *q = message ? message->orientation : NULL;
 	if (q) {
-		if (!(sqrt(q->w * q->w + q->x * q->x + q->y * q->y + q->z * q->z) >= quaternion_length_min))
+		if (!(sqrt(q->w * q->w + q->x * q->x + q->y * q->y + q->z * q->z) >=
+			    topic_convert_quaternion_length_min))
 			return fail(error, TROUPE_ECOMMAND,
 				"orientation (x y z w) %g %g %g %g: expected a quaternion that is not zero", q->x, q->y,
 				q->z, q->w);

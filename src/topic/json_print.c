@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-static void add_real(
+static void json_print_add_real(
 	struct json_out *out, const char *key, const ProtobufCFieldDescriptor *field, const void *value, double number)
 {
 	if (isfinite(number))
@@ -16,7 +16,8 @@ static void add_real(
 		json_out_string(out, key, isnan(number) ? "NaN" : number < 0 ? "-Infinity" : "Infinity");
 }
 
-static void add_enum(struct json_out *out, const char *key, const ProtobufCFieldDescriptor *field, int number)
+static void json_print_add_enum(
+	struct json_out *out, const char *key, const ProtobufCFieldDescriptor *field, int number)
 {
 	const ProtobufCEnumValue *value = protobuf_c_enum_descriptor_get_value(type_enum_of_field(field), number);
 	if (value)
@@ -25,7 +26,8 @@ static void add_enum(struct json_out *out, const char *key, const ProtobufCField
 		json_out_int(out, key, number);
 }
 
-static void add_integer(struct json_out *out, const char *key, const ProtobufCFieldDescriptor *field, const void *value)
+static void json_print_add_integer(
+	struct json_out *out, const char *key, const ProtobufCFieldDescriptor *field, const void *value)
 {
 	const char *quote = type_field_bytes(field) == 8 ? "\"" : "";
 	struct text *text = json_out_value(out, key);
@@ -34,7 +36,8 @@ static void add_integer(struct json_out *out, const char *key, const ProtobufCFi
 	text_add(text, "%s", quote);
 }
 
-static void add_value(struct json_out *out, const char *key, const ProtobufCFieldDescriptor *field, const void *value)
+static void json_print_add_value(
+	struct json_out *out, const char *key, const ProtobufCFieldDescriptor *field, const void *value)
 {
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_MESSAGE:
@@ -51,26 +54,26 @@ static void add_value(struct json_out *out, const char *key, const ProtobufCFiel
 		json_out_bool(out, key, *(const protobuf_c_boolean *)value);
 		break;
 	case PROTOBUF_C_TYPE_ENUM:
-		add_enum(out, key, field, *(const int *)value);
+		json_print_add_enum(out, key, field, *(const int *)value);
 		break;
 	case PROTOBUF_C_TYPE_DOUBLE:
-		add_real(out, key, field, value, *(const double *)value);
+		json_print_add_real(out, key, field, value, *(const double *)value);
 		break;
 	case PROTOBUF_C_TYPE_FLOAT:
-		add_real(out, key, field, value, (double)*(const float *)value);
+		json_print_add_real(out, key, field, value, (double)*(const float *)value);
 		break;
 	default:
-		add_integer(out, key, field, value);
+		json_print_add_integer(out, key, field, value);
 		break;
 	}
 }
 
-static void add_list(struct json_out *out, const char *key, const ProtobufCMessage *message,
+static void json_print_add_list(struct json_out *out, const char *key, const ProtobufCMessage *message,
 	const ProtobufCFieldDescriptor *field, size_t count)
 {
 	json_out_array(out, key);
 	for (size_t i = 0; i < count; i++)
-		add_value(out, NULL, field, message_field_at(message, field, i));
+		json_print_add_value(out, NULL, field, message_field_at(message, field, i));
 	json_out_end(out);
 }
 
@@ -85,9 +88,9 @@ void message_add_json(struct text *text, const ProtobufCMessage *message)
 		if (!count)
 			continue;
 		if (field->label == PROTOBUF_C_LABEL_REPEATED)
-			add_list(&out, json_name(field, name), message, field, count);
+			json_print_add_list(&out, json_name(field, name), message, field, count);
 		else
-			add_value(&out, json_name(field, name), field, message_field_at(message, field, 0));
+			json_print_add_value(&out, json_name(field, name), field, message_field_at(message, field, 0));
 	}
 	json_out_end(&out);
 }

@@ -6,24 +6,24 @@
 
 #include <string.h>
 
-enum { TYPES_MAX = 512 };
+enum { JSON_SCHEMA_TYPES_MAX = 512 };
 
 struct schema {
-	message_type types[TYPES_MAX]; /* found so far; those up to `done` are written */
+	message_type types[JSON_SCHEMA_TYPES_MAX]; /* found so far; those up to `done` are written */
 	uint32_t count, done;
 	struct json_out out;
 };
 
-static void reach(struct schema *s, message_type type)
+static void json_schema_reach(struct schema *s, message_type type)
 {
 	for (uint32_t i = 0; i < s->count; i++)
 		if (s->types[i] == type)
 			return;
-	if (s->count < TYPES_MAX)
+	if (s->count < JSON_SCHEMA_TYPES_MAX)
 		s->types[s->count++] = type;
 }
 
-static void schema_add_enum(struct json_out *out, const ProtobufCEnumDescriptor *values)
+static void json_schema_add_enum(struct json_out *out, const ProtobufCEnumDescriptor *values)
 {
 	json_out_array(out, "enum");
 	for (unsigned i = 0; i < values->n_values; i++)
@@ -31,7 +31,7 @@ static void schema_add_enum(struct json_out *out, const ProtobufCEnumDescriptor 
 	json_out_end(out);
 }
 
-static void schema_add_real(struct json_out *out)
+static void json_schema_add_real(struct json_out *out)
 {
 	static const char *const others[] = {"NaN", "Infinity", "-Infinity"};
 	json_out_array(out, "anyOf");
@@ -44,7 +44,7 @@ static void schema_add_real(struct json_out *out)
 	json_out_end(out);
 }
 
-static void schema_add_integer(struct json_out *out, const ProtobufCFieldDescriptor *field)
+static void json_schema_add_integer(struct json_out *out, const ProtobufCFieldDescriptor *field)
 {
 	bool is_text = type_field_bytes(field) == 8;
 	json_out_string(out, "type", is_text ? "string" : "integer");
@@ -53,11 +53,11 @@ static void schema_add_integer(struct json_out *out, const ProtobufCFieldDescrip
 }
 
 /* The members of the schema of one value. */
-static void add_kind(struct schema *s, const ProtobufCFieldDescriptor *field)
+static void json_schema_add_kind(struct schema *s, const ProtobufCFieldDescriptor *field)
 {
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_MESSAGE:
-		reach(s, type_of_field(field));
+		json_schema_reach(s, type_of_field(field));
 		json_out_printf(&s->out, "$ref", "#/$defs/%s", type_of_field(field)->name);
 		break;
 	case PROTOBUF_C_TYPE_STRING:
@@ -71,19 +71,19 @@ static void add_kind(struct schema *s, const ProtobufCFieldDescriptor *field)
 		json_out_string(&s->out, "type", "boolean");
 		break;
 	case PROTOBUF_C_TYPE_ENUM:
-		schema_add_enum(&s->out, type_enum_of_field(field));
+		json_schema_add_enum(&s->out, type_enum_of_field(field));
 		break;
 	case PROTOBUF_C_TYPE_DOUBLE:
 	case PROTOBUF_C_TYPE_FLOAT:
-		schema_add_real(&s->out);
+		json_schema_add_real(&s->out);
 		break;
 	default:
-		schema_add_integer(&s->out, field);
+		json_schema_add_integer(&s->out, field);
 		break;
 	}
 }
 
-static void schema_add_field(struct schema *s, const ProtobufCFieldDescriptor *field)
+static void json_schema_add_field(struct schema *s, const ProtobufCFieldDescriptor *field)
 {
 	char name[JSON_NAME_BYTES];
 	bool is_list = field->label == PROTOBUF_C_LABEL_REPEATED;
@@ -92,19 +92,19 @@ static void schema_add_field(struct schema *s, const ProtobufCFieldDescriptor *f
 		json_out_string(&s->out, "type", "array");
 		json_out_object(&s->out, "items");
 	}
-	add_kind(s, field);
+	json_schema_add_kind(s, field);
 	if (is_list)
 		json_out_end(&s->out);
 	json_out_end(&s->out);
 }
 
-static void add_type(struct schema *s, message_type type)
+static void json_schema_add_type(struct schema *s, message_type type)
 {
 	json_out_object(&s->out, type->name);
 	json_out_string(&s->out, "type", "object");
 	json_out_object(&s->out, "properties");
 	for (unsigned f = 0; f < type->n_fields; f++)
-		schema_add_field(s, &type->fields[f]);
+		json_schema_add_field(s, &type->fields[f]);
 	json_out_end(&s->out);
 	json_out_bool(&s->out, "additionalProperties", false);
 	json_out_end(&s->out);
@@ -118,9 +118,9 @@ void type_add_json_schema(message_type type, struct text *text)
 	json_out_string(&s.out, "title", type->name);
 	json_out_printf(&s.out, "$ref", "#/$defs/%s", type->name);
 	json_out_object(&s.out, "$defs");
-	reach(&s, type);
+	json_schema_reach(&s, type);
 	for (; s.done < s.count; s.done++)
-		add_type(&s, s.types[s.done]);
+		json_schema_add_type(&s, s.types[s.done]);
 	json_out_end(&s.out);
 	json_out_end(&s.out);
 }

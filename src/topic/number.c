@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void add_float(struct text *out, float value)
+static void number_add_float(struct text *out, float value)
 {
 	for (int precision = 6; precision <= 9 && isfinite(value); precision++) {
 		char digits[32];
@@ -27,7 +27,7 @@ void number_add(struct text *out, const ProtobufCFieldDescriptor *field, const v
 		text_add_double(out, *(const double *)value);
 		break;
 	case PROTOBUF_C_TYPE_FLOAT:
-		add_float(out, *(const float *)value);
+		number_add_float(out, *(const float *)value);
 		break;
 	case PROTOBUF_C_TYPE_UINT32:
 	case PROTOBUF_C_TYPE_FIXED32:

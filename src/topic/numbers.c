@@ -12,25 +12,26 @@ struct filler {
 	struct troupe_error *error;
 };
 
-static bool is_header(const ProtobufCFieldDescriptor *field)
+static bool numbers_is_header(const ProtobufCFieldDescriptor *field)
 {
 	return field->descriptor == &gz__msgs__header__descriptor;
 }
 
 /* Counts the numbers that a message can take, up to `max`. */
-static uint32_t count_fields(message_type type, uint32_t max, uint32_t depth)
+static uint32_t numbers_count_fields(message_type type, uint32_t max, uint32_t depth)
 {
 	uint32_t count = 0;
 	for (unsigned f = 0; f < type->n_fields && count < max && depth < MESSAGE_DEPTH_MAX; f++) {
 		const ProtobufCFieldDescriptor *field = &type->fields[f];
 		bool is_part = field->type == PROTOBUF_C_TYPE_MESSAGE && field->label != PROTOBUF_C_LABEL_REPEATED;
-		if (!is_header(field))
-			count += is_part ? count_fields(type_of_field(field), max - count, depth + 1) : 1;
+		if (!numbers_is_header(field))
+			count += is_part ? numbers_count_fields(type_of_field(field), max - count, depth + 1) : 1;
 	}
 	return count;
 }
 
-static troupe_status refuse(const struct filler *filler, const ProtobufCFieldDescriptor *field, const char *expected)
+static troupe_status numbers_refuse(
+	const struct filler *filler, const ProtobufCFieldDescriptor *field, const char *expected)
 {
 	struct text path = {0};
 	build_print_path(&filler->build, field, &path);
@@ -40,7 +41,7 @@ static troupe_status refuse(const struct filler *filler, const ProtobufCFieldDes
 	return status;
 }
 
-static bool store(const struct build *build, const ProtobufCFieldDescriptor *field, void *place, double number)
+static bool numbers_store(const struct build *build, const ProtobufCFieldDescriptor *field, void *place, double number)
 {
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_DOUBLE:
@@ -55,36 +56,37 @@ static bool store(const struct build *build, const ProtobufCFieldDescriptor *fie
 	}
 }
 
-static troupe_status fill_value(struct filler *filler, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+static troupe_status numbers_fill_value(
+	struct filler *filler, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
 	if (field->label == PROTOBUF_C_LABEL_REPEATED)
-		return refuse(filler, field, "a list");
+		return numbers_refuse(filler, field, "a list");
 	if (field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_BYTES)
-		return refuse(filler, field, "text");
-	if (store(&filler->build, field, build_place(&filler->build, message, field), *filler->at)) {
+		return numbers_refuse(filler, field, "text");
+	if (numbers_store(&filler->build, field, build_place(&filler->build, message, field), *filler->at)) {
 		filler->at++;
 		return TROUPE_OK;
 	}
 	struct text expected = {0};
 	build_add_expected(&filler->build, field, &expected);
-	troupe_status status = refuse(filler, field, expected.at);
+	troupe_status status = numbers_refuse(filler, field, expected.at);
 	text_fini(&expected);
 	return status;
 }
 
-static troupe_status fill(struct filler *filler, ProtobufCMessage *message)
+static troupe_status numbers_fill(struct filler *filler, ProtobufCMessage *message)
 {
 	message_type type = message->descriptor;
 	troupe_status status = TROUPE_OK;
 	for (unsigned f = 0; f < type->n_fields && filler->at < filler->end && !status; f++) {
 		const ProtobufCFieldDescriptor *field = &type->fields[f];
-		if (is_header(field))
+		if (numbers_is_header(field))
 			continue;
 		if (field->type != PROTOBUF_C_TYPE_MESSAGE || field->label == PROTOBUF_C_LABEL_REPEATED) {
-			status = fill_value(filler, message, field);
+			status = numbers_fill_value(filler, message, field);
 		} else if (build_enter(&filler->build, field)) {
 			void *place = build_place(&filler->build, message, field);
-			status = fill(filler, build_part(&filler->build, place, field));
+			status = numbers_fill(filler, build_part(&filler->build, place, field));
 			if (!status)
 				build_leave(&filler->build);
 		}
@@ -92,7 +94,7 @@ static troupe_status fill(struct filler *filler, ProtobufCMessage *message)
 	return status;
 }
 
-static bool all_fit(const double *numbers, uint32_t count, const struct message_limits *limits)
+static bool numbers_all_fit(const double *numbers, uint32_t count, const struct message_limits *limits)
 {
 	bool fit = true;
 	for (uint32_t i = 0; i < count; i++)
@@ -103,7 +105,7 @@ static bool all_fit(const double *numbers, uint32_t count, const struct message_
 troupe_status message_of_numbers(message_type type, const double *numbers, uint32_t count,
 	const struct message_limits *limits, ProtobufCMessage **ret_message, struct troupe_error *error)
 {
-	if (type == &gz__msgs__twist__descriptor && count == 6 && all_fit(numbers, count, limits)) {
+	if (type == &gz__msgs__twist__descriptor && count == 6 && numbers_all_fit(numbers, count, limits)) {
 		struct vec3 linear = {numbers[0], numbers[1], numbers[2]},
 			    angular = {numbers[3], numbers[4], numbers[5]};
 		*ret_message = &message_of_twist(linear, angular)->base;
@@ -115,10 +117,10 @@ troupe_status message_of_numbers(message_type type, const double *numbers, uint3
 	filler.end = numbers + count;
 	filler.error = error;
 	ProtobufCMessage *message = build_message(&filler.build, type);
-	troupe_status status = fill(&filler, message);
+	troupe_status status = numbers_fill(&filler, message);
 	if (!status && filler.at < filler.end)
 		status = fail(error, TROUPE_ECOMMAND, "%u numbers: expected at most %u of %s", count,
-			count_fields(type, count, 0), type->name);
+			numbers_count_fields(type, count, 0), type->name);
 	if (!status)
 		*ret_message = message_copy(message);
 	build_fini(&filler.build);

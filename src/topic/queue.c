@@ -14,33 +14,33 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-struct node {
+struct queue_node {
 	void *item;
-	struct node *older;  /* producer's, then consumer's */
-	struct node *unused; /* link of the list of unused nodes */
-	uint32_t length;     /* of the list from this node on; written by the producer only */
+	struct queue_node *older;  /* producer's, then consumer's */
+	struct queue_node *unused; /* link of the list of unused nodes */
+	uint32_t length;           /* of the list from this node on; written by the producer only */
 };
 
 struct topic_queue {
 	/* Writers: the producer, and the consumer that takes all. */
-	_Alignas(64) _Atomic(struct node *) newest;
+	_Alignas(64) _Atomic(struct queue_node *) newest;
 	/* Nodes that came back. Writers: both threads add; the producer takes all. */
-	_Alignas(64) _Atomic(struct node *) unused;
-	_Atomic uint64_t lost; /* writer: the producer */
-	struct node *own;      /* producer: unused nodes that it has taken */
-	struct node *taken;    /* consumer: items that it has taken, oldest first */
+	_Alignas(64) _Atomic(struct queue_node *) unused;
+	_Atomic uint64_t lost;    /* writer: the producer */
+	struct queue_node *own;   /* producer: unused nodes that it has taken */
+	struct queue_node *taken; /* consumer: items that it has taken, oldest first */
 	uint32_t depth;
-	struct node *nodes;
+	struct queue_node *nodes;
 	void (*release)(void *item);
 };
 
-static void give_back(struct topic_queue *queue, struct node *node)
+static void queue_give_back(struct topic_queue *queue, struct queue_node *node)
 {
-	struct node *head = atomic_load_explicit(&queue->unused, memory_order_relaxed);
+	struct queue_node *head = atomic_load_explicit(&queue->unused, memory_order_relaxed);
 	do
 		node->unused = head;
-	while (!atomic_compare_exchange_weak_explicit(
-		&queue->unused, &head, node, memory_order_release, memory_order_relaxed)); /* acquire: new_node() */
+	while (!atomic_compare_exchange_weak_explicit(&queue->unused, &head, node, memory_order_release,
+		memory_order_relaxed)); /* acquire: queue_new_node() */
 }
 
 struct topic_queue *topic_queue_create(uint32_t depth, void (*release)(void *item))
@@ -51,7 +51,7 @@ struct topic_queue *topic_queue_create(uint32_t depth, void (*release)(void *ite
 	queue->release = release;
 	queue->nodes = mem_alloc(2 * (depth + 1) * sizeof *queue->nodes);
 	for (uint32_t i = 0; i < 2 * (depth + 1); i++)
-		give_back(queue, &queue->nodes[i]);
+		queue_give_back(queue, &queue->nodes[i]);
 	return queue;
 }
 
@@ -65,39 +65,39 @@ void topic_queue_destroy(struct topic_queue *queue)
 	free(queue);
 }
 
-static struct node *new_node(struct topic_queue *queue)
+static struct queue_node *queue_new_node(struct topic_queue *queue)
 {
-	if (!queue->own) /* acquire: pairs with give_back() */
+	if (!queue->own) /* acquire: pairs with queue_give_back() */
 		queue->own = atomic_exchange_explicit(&queue->unused, NULL, memory_order_acquire);
-	struct node *node = queue->own;
+	struct queue_node *node = queue->own;
 	assert(node);
 	queue->own = node->unused;
 	return node;
 }
 
 /* Keeps the newest three quarters of the depth. */
-static void trim(struct topic_queue *queue)
+static void queue_trim(struct topic_queue *queue)
 {
 	/* acquire: the consumer may have taken the list meanwhile; then there is no head */
-	struct node *head = atomic_exchange_explicit(&queue->newest, NULL, memory_order_acquire);
+	struct queue_node *head = atomic_exchange_explicit(&queue->newest, NULL, memory_order_acquire);
 	uint32_t keep = queue->depth - queue->depth / 4;
 	if (!head)
 		return;
 	uint32_t drop = head->length - keep;
-	struct node *last = head;
+	struct queue_node *last = head;
 	for (uint32_t i = 1; i < keep; i++) {
 		last->length -= drop;
 		last = last->older;
 	}
 	last->length -= drop;
-	struct node *old = last->older;
+	struct queue_node *old = last->older;
 	last->older = NULL;
 	/* release: pairs with the acquire in topic_queue_pop() */
 	atomic_store_explicit(&queue->newest, head, memory_order_release);
 	while (old) {
-		struct node *older = old->older;
+		struct queue_node *older = old->older;
 		queue->release(old->item);
-		give_back(queue, old);
+		queue_give_back(queue, old);
 		old = older;
 	}
 	atomic_fetch_add_explicit(&queue->lost, drop, memory_order_relaxed);
@@ -105,8 +105,8 @@ static void trim(struct topic_queue *queue)
 
 void topic_queue_push(struct topic_queue *queue, void *item)
 {
-	struct node *node = new_node(queue);
-	struct node *head = atomic_load_explicit(&queue->newest, memory_order_relaxed);
+	struct queue_node *node = queue_new_node(queue);
+	struct queue_node *head = atomic_load_explicit(&queue->newest, memory_order_relaxed);
 	node->item = item;
 	node->older = head;
 	node->length = head ? head->length + 1 : 1;
@@ -118,7 +118,7 @@ void topic_queue_push(struct topic_queue *queue, void *item)
 		atomic_store_explicit(&queue->newest, node, memory_order_release);
 	}
 	if (node->length > queue->depth)
-		trim(queue);
+		queue_trim(queue);
 }
 
 void *topic_queue_pop(struct topic_queue *queue)
@@ -126,12 +126,12 @@ void *topic_queue_pop(struct topic_queue *queue)
 	if (!queue->taken)
 		queue->taken =
 			LIST_REVERSED(atomic_exchange_explicit(&queue->newest, NULL, memory_order_acquire), older);
-	struct node *node = queue->taken;
+	struct queue_node *node = queue->taken;
 	if (!node)
 		return NULL;
 	void *item = node->item;
 	queue->taken = node->older;
-	give_back(queue, node);
+	queue_give_back(queue, node);
 	return item;
 }
 

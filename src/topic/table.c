@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct place {
+struct topic_table_place {
 	struct topic_row row; /* row.name NULL: the place is free. It owns the texts. */
 	uint32_t next;        /* of the same kind and name, or TOPIC_NONE */
 	uint32_t last;        /* of the first of a chain: the last one */
@@ -20,7 +20,7 @@ struct place {
 struct topic_table {
 	pthread_mutex_t lock;
 	_Atomic uint64_t epoch;
-	VEC(struct place) places;
+	VEC(struct topic_table_place) places;
 	VEC(uint32_t) unused;
 	struct map firsts[TOPIC_KINDS];
 };
@@ -32,7 +32,7 @@ struct topic_table *topic_table_create(void)
 	return table;
 }
 
-static char *copy(const char *text)
+static char *topic_table_copy(const char *text)
 {
 	return text ? mem_strdup(text) : NULL;
 }
@@ -40,15 +40,15 @@ static char *copy(const char *text)
 void topic_row_copy(const struct topic_row *row, struct topic_row *ret_row)
 {
 	*ret_row = *row;
-	ret_row->name = copy(row->name);
-	ret_row->type = copy(row->type);
-	ret_row->reply = copy(row->reply);
-	ret_row->owner = copy(row->owner);
-	ret_row->model = copy(row->model);
-	ret_row->frame = copy(row->frame);
-	ret_row->child_frame = copy(row->child_frame);
-	ret_row->only = copy(row->only);
-	ret_row->client = copy(row->client);
+	ret_row->name = topic_table_copy(row->name);
+	ret_row->type = topic_table_copy(row->type);
+	ret_row->reply = topic_table_copy(row->reply);
+	ret_row->owner = topic_table_copy(row->owner);
+	ret_row->model = topic_table_copy(row->model);
+	ret_row->frame = topic_table_copy(row->frame);
+	ret_row->child_frame = topic_table_copy(row->child_frame);
+	ret_row->only = topic_table_copy(row->only);
+	ret_row->client = topic_table_copy(row->client);
 }
 
 void topic_row_fini(struct topic_row *row)
@@ -108,7 +108,7 @@ void topic_name_clean(char *name)
 	*to = '\0';
 }
 
-static const char *part_after(const char *name, const char *folder, size_t length)
+static const char *topic_table_part_after(const char *name, const char *folder, size_t length)
 {
 	return !strncmp(name, folder, length) && name[length] == '/' ? name + length + 1 : NULL;
 }
@@ -120,14 +120,14 @@ const char *topic_in_world(const char *name, const char *world)
 	char clean[TOPIC_NAME_BYTES_MAX];
 	if (strncmp(name, root, begin) != 0)
 		return NULL;
-	const char *part = part_after(name + begin, world, length);
+	const char *part = topic_table_part_after(name + begin, world, length);
 	if (part || begin + length >= sizeof clean)
 		return part;
 	memcpy(clean, root, begin);
 	memcpy(clean + begin, world, length + 1);
 	topic_name_clean(clean);
 	length = strlen(clean);
-	return length > begin ? part_after(name, clean, length) : NULL; /* NULL: the clean name is empty */
+	return length > begin ? topic_table_part_after(name, clean, length) : NULL; /* NULL: the clean name is empty */
 }
 
 bool topic_is_of_world(const char *name, const char *world)
@@ -140,7 +140,7 @@ bool topic_is_of_world(const char *name, const char *world)
 
 /* --- changes ------------------------------------------------------------------------------------------------------ */
 
-static uint32_t new_place(struct topic_table *table)
+static uint32_t topic_table_new_place(struct topic_table *table)
 {
 	if (table->unused.count)
 		return table->unused.at[--table->unused.count];
@@ -150,9 +150,9 @@ static uint32_t new_place(struct topic_table *table)
 	return table->places.count - 1;
 }
 
-static void chain(struct topic_table *table, uint32_t id)
+static void topic_table_chain(struct topic_table *table, uint32_t id)
 {
-	struct place *place = &table->places.at[id];
+	struct topic_table_place *place = &table->places.at[id];
 	uint32_t first;
 	place->next = TOPIC_NONE;
 	place->last = id;
@@ -170,19 +170,19 @@ uint32_t topic_add(struct topic_table *table, const struct topic_row *row)
 	if (row->kind == TOPIC_SERVICE && topic_find(table, TOPIC_SERVICE, row->name) != TOPIC_NONE)
 		return TOPIC_NONE;
 	pthread_mutex_lock(&table->lock);
-	uint32_t id = new_place(table);
+	uint32_t id = topic_table_new_place(table);
 	if (id != TOPIC_NONE) {
 		topic_row_copy(row, &table->places.at[id].row);
-		chain(table, id);
+		topic_table_chain(table, id);
 		atomic_fetch_add_explicit(&table->epoch, 1, memory_order_relaxed);
 	}
 	pthread_mutex_unlock(&table->lock);
 	return id;
 }
 
-static void unchain(struct topic_table *table, uint32_t id)
+static void topic_table_unchain(struct topic_table *table, uint32_t id)
 {
-	struct place *place = &table->places.at[id];
+	struct topic_table_place *place = &table->places.at[id];
 	struct map *firsts = &table->firsts[place->row.kind];
 	uint32_t first;
 	(void)map_find(firsts, place->row.name, &first);
@@ -206,7 +206,7 @@ void topic_remove(struct topic_table *table, uint32_t id)
 {
 	assert(id < table->places.count && table->places.at[id].row.name);
 	pthread_mutex_lock(&table->lock);
-	unchain(table, id);
+	topic_table_unchain(table, id);
 	topic_row_fini(&table->places.at[id].row);
 	vec_push(&table->unused, id);
 	atomic_fetch_add_explicit(&table->epoch, 1, memory_order_relaxed);
@@ -256,7 +256,7 @@ uint64_t topic_epoch(const struct topic_table *table)
 	return atomic_load_explicit(&table->epoch, memory_order_relaxed);
 }
 
-static int by_name(const void *a, const void *b, void *ctx)
+static int topic_table_by_name(const void *a, const void *b, void *ctx)
 {
 	const struct topic_table *table = ctx;
 	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
@@ -274,7 +274,7 @@ uint64_t topic_read(
 		if (table->places.at[i].row.name)
 			vec_push(&order, i);
 	if (order.count)
-		qsort_r(order.at, order.count, sizeof *order.at, by_name, table);
+		qsort_r(order.at, order.count, sizeof *order.at, topic_table_by_name, table);
 	for (uint32_t i = 0; i < order.count; i++)
 		fn(ctx, order.at[i], &table->places.at[order.at[i]].row);
 	pthread_mutex_unlock(&table->lock);

@@ -9,47 +9,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES_MAX = 64 };
+enum { TEXT_PARSE_NAME_BYTES_MAX = 64 };
 
-struct parse {
+struct text_parse {
 	struct build build;
 	const char *text, *at;
 	struct text scratch;
 	struct troupe_error *error;
 };
 
-static bool is_letter(char c)
+static bool text_parse_is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is_digit(char c)
+static bool text_parse_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-static bool is_word(char c)
+static bool text_parse_is_word(char c)
 {
-	return is_letter(c) || is_digit(c) || c == '.' || c == '+' || c == '-';
+	return text_parse_is_letter(c) || text_parse_is_digit(c) || c == '.' || c == '+' || c == '-';
 }
 
-static size_t word_length(const char *at)
+static size_t text_parse_word_length(const char *at)
 {
 	size_t length = 0;
-	while (is_word(at[length]))
+	while (text_parse_is_word(at[length]))
 		length++;
 	return length;
 }
 
-static size_t name_length(const char *at)
+static size_t text_parse_name_length(const char *at)
 {
 	size_t length = 0;
-	while (is_letter(at[length]) || (length && is_digit(at[length])))
+	while (text_parse_is_letter(at[length]) || (length && text_parse_is_digit(at[length])))
 		length++;
 	return length;
 }
 
-static void skip_blanks(struct parse *p)
+static void text_parse_skip_blanks(struct text_parse *p)
 {
 	for (;; p->at++) {
 		if (*p->at == '#')
@@ -59,18 +59,19 @@ static void skip_blanks(struct parse *p)
 	}
 }
 
-static void skip_separator(struct parse *p)
+static void text_parse_skip_separator(struct text_parse *p)
 {
-	skip_blanks(p);
+	text_parse_skip_blanks(p);
 	if (*p->at == ',' || *p->at == ';')
 		p->at++;
 }
 
 /* --- what is wrong ------------------------------------------------------------------------------------------------ */
 
-static troupe_status refuse(const struct parse *p, const char *at, const char *format, ...) TROUPE_PRINTF(3, 4);
+static troupe_status text_parse_refuse(const struct text_parse *p, const char *at, const char *format, ...)
+	TROUPE_PRINTF(3, 4);
 
-static troupe_status refuse(const struct parse *p, const char *at, const char *format, ...)
+static troupe_status text_parse_refuse(const struct text_parse *p, const char *at, const char *format, ...)
 {
 	struct troupe_error what;
 	va_list args;
@@ -91,67 +92,67 @@ static troupe_status refuse(const struct parse *p, const char *at, const char *f
 }
 
 /* The word or the one character at `at`, for messages. */
-static void quote(const char *at, char ret_quoted[NAME_BYTES_MAX])
+static void text_parse_quote(const char *at, char ret_quoted[TEXT_PARSE_NAME_BYTES_MAX])
 {
-	size_t length = word_length(at);
+	size_t length = text_parse_word_length(at);
 	if (!*at)
 		strcpy(ret_quoted, "the end");
 	else if (!length)
-		snprintf(ret_quoted, NAME_BYTES_MAX, "'%c'", (unsigned char)*at < 0x80 ? *at : '?');
+		snprintf(ret_quoted, TEXT_PARSE_NAME_BYTES_MAX, "'%c'", (unsigned char)*at < 0x80 ? *at : '?');
 	else
-		snprintf(ret_quoted, NAME_BYTES_MAX, "'%.*s%s'", (int)MIN(length, (size_t)40), at,
+		snprintf(ret_quoted, TEXT_PARSE_NAME_BYTES_MAX, "'%.*s%s'", (int)MIN(length, (size_t)40), at,
 			length > 40 ? "..." : "");
 }
 
-static troupe_status unexpected(const struct parse *p, const char *expected)
+static troupe_status text_parse_unexpected(const struct text_parse *p, const char *expected)
 {
-	char found[NAME_BYTES_MAX];
-	quote(p->at, found);
-	return refuse(p, p->at, "expected %s, found %s", expected, found);
+	char found[TEXT_PARSE_NAME_BYTES_MAX];
+	text_parse_quote(p->at, found);
+	return text_parse_refuse(p, p->at, "expected %s, found %s", expected, found);
 }
 
-static troupe_status unexpected_value(const struct parse *p, const ProtobufCFieldDescriptor *field)
+static troupe_status text_parse_unexpected_value(const struct text_parse *p, const ProtobufCFieldDescriptor *field)
 {
 	struct text expected = {0};
-	char found[NAME_BYTES_MAX];
+	char found[TEXT_PARSE_NAME_BYTES_MAX];
 	build_print_path(&p->build, field, &expected);
 	text_add(&expected, ": expected ");
 	build_add_expected(&p->build, field, &expected);
-	quote(p->at, found);
-	troupe_status status = refuse(p, p->at, "%s, found %s", expected.at, found);
+	text_parse_quote(p->at, found);
+	troupe_status status = text_parse_refuse(p, p->at, "%s, found %s", expected.at, found);
 	text_fini(&expected);
 	return status;
 }
 
 /* Every message may have a header, so a list of the fields leaves it out. */
-static troupe_status unknown_field(const struct parse *p, message_type type)
+static troupe_status text_parse_unknown_field(const struct text_parse *p, message_type type)
 {
 	struct text names = {0}, path = {0};
 	for (unsigned i = 0; i < type->n_fields; i++)
 		if (strcmp(type->fields[i].name, "header") != 0)
 			text_add(&names, "%s%s", names.count ? ", " : "", type->fields[i].name);
 	build_print_path(&p->build, NULL, &path);
-	char found[NAME_BYTES_MAX];
-	quote(p->at, found);
-	troupe_status status = refuse(p, p->at, "%s has no field %s%s%s: expected %s%s", p->build.type->name, found,
-		path.count ? " in " : "", path.count ? path.at : "", names.count ? "one of " : "none",
+	char found[TEXT_PARSE_NAME_BYTES_MAX];
+	text_parse_quote(p->at, found);
+	troupe_status status = text_parse_refuse(p, p->at, "%s has no field %s%s%s: expected %s%s", p->build.type->name,
+		found, path.count ? " in " : "", path.count ? path.at : "", names.count ? "one of " : "none",
 		names.count ? names.at : "");
 	text_fini(&names);
 	text_fini(&path);
 	return status;
 }
 
-static troupe_status too_much(const struct parse *p)
+static troupe_status text_parse_too_much(const struct text_parse *p)
 {
 	char full[64];
-	return refuse(p, p->at, "%s: expected at most so many", build_full(&p->build, full));
+	return text_parse_refuse(p, p->at, "%s: expected at most so many", build_full(&p->build, full));
 }
 
 /* --- numbers and words -------------------------------------------------------------------------------------------- */
 
 /* Decimal only: strtod() would also accept hexadecimal numbers. A final f is allowed, as in protobuf; so are inf and
  * nan, where any number is. */
-static bool read_double(const struct parse *p, char *word, double *ret_value)
+static bool text_parse_read_double(const struct text_parse *p, char *word, double *ret_value)
 {
 	size_t length = strlen(word);
 	static const char *const names[] = {"inf", "nan", "infinity"};
@@ -165,7 +166,7 @@ static bool read_double(const struct parse *p, char *word, double *ret_value)
 	return word[0] != '+' && strspn(word, "0123456789.eE+-") == strlen(word) && parse_double(word, ret_value);
 }
 
-static bool read_bool(const char *word, protobuf_c_boolean *ret_value)
+static bool text_parse_read_bool(const char *word, protobuf_c_boolean *ret_value)
 {
 	static const char *const words[2][4] = {{"false", "False", "f", "0"}, {"true", "True", "t", "1"}};
 	for (int value = 0; value < 2; value++)
@@ -178,7 +179,7 @@ static bool read_bool(const char *word, protobuf_c_boolean *ret_value)
 }
 
 /* A leading zero means octal in protobuf, so it is refused and not read as decimal. */
-static bool read_integer(const char *word, bool *ret_negative, uint64_t *ret_magnitude)
+static bool text_parse_read_integer(const char *word, bool *ret_negative, uint64_t *ret_magnitude)
 {
 	*ret_negative = *word == '-';
 	word += *ret_negative;
@@ -187,12 +188,12 @@ static bool read_integer(const char *word, bool *ret_negative, uint64_t *ret_mag
 	return parse_uint64(word, ret_magnitude);
 }
 
-static bool read_enum(const ProtobufCEnumDescriptor *values, const char *word, int *ret_value)
+static bool text_parse_read_enum(const ProtobufCEnumDescriptor *values, const char *word, int *ret_value)
 {
 	bool negative;
 	uint64_t magnitude;
 	const ProtobufCEnumValue *value;
-	if (!read_integer(word, &negative, &magnitude))
+	if (!text_parse_read_integer(word, &negative, &magnitude))
 		value = protobuf_c_enum_descriptor_get_value_by_name(values, word);
 	else if (negative || magnitude > INT32_MAX)
 		value = NULL;
@@ -203,7 +204,8 @@ static bool read_enum(const ProtobufCEnumDescriptor *values, const char *word, i
 	return value;
 }
 
-static bool read_word(const struct parse *p, const ProtobufCFieldDescriptor *field, char *word, void *place)
+static bool text_parse_read_word(
+	const struct text_parse *p, const ProtobufCFieldDescriptor *field, char *word, void *place)
 {
 	double number;
 	bool negative;
@@ -211,40 +213,40 @@ static bool read_word(const struct parse *p, const ProtobufCFieldDescriptor *fie
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_DOUBLE:
 	case PROTOBUF_C_TYPE_FLOAT:
-		return read_double(p, word, &number) && build_store_number(&p->build, field, place, number);
+		return text_parse_read_double(p, word, &number) && build_store_number(&p->build, field, place, number);
 	case PROTOBUF_C_TYPE_BOOL:
-		return read_bool(word, place);
+		return text_parse_read_bool(word, place);
 	case PROTOBUF_C_TYPE_ENUM:
-		return read_enum(type_enum_of_field(field), word, place);
+		return text_parse_read_enum(type_enum_of_field(field), word, place);
 	default:
-		return read_integer(word, &negative, &magnitude) &&
+		return text_parse_read_integer(word, &negative, &magnitude) &&
 		       build_store_integer(field, place, negative, magnitude);
 	}
 }
 
-static troupe_status parse_word(struct parse *p, const ProtobufCFieldDescriptor *field, void *place)
+static troupe_status text_parse_word(struct text_parse *p, const ProtobufCFieldDescriptor *field, void *place)
 {
-	char word[NAME_BYTES_MAX];
-	size_t length = word_length(p->at);
+	char word[TEXT_PARSE_NAME_BYTES_MAX];
+	size_t length = text_parse_word_length(p->at);
 	if (!length || length >= sizeof word)
-		return unexpected_value(p, field);
+		return text_parse_unexpected_value(p, field);
 	memcpy(word, p->at, length);
 	word[length] = '\0';
-	if (!read_word(p, field, word, place))
-		return unexpected_value(p, field);
+	if (!text_parse_read_word(p, field, word, place))
+		return text_parse_unexpected_value(p, field);
 	p->at += length;
 	return TROUPE_OK;
 }
 
 /* --- strings ------------------------------------------------------------------------------------------------------ */
 
-static bool is_quote(char c)
+static bool text_parse_is_quote(char c)
 {
 	return c == '"' || c == '\'';
 }
 
 /* Reads up to `max` digits of the base. Returns their number. */
-static size_t read_digits(const char *at, size_t max, unsigned base, unsigned *ret_value)
+static size_t text_parse_read_digits(const char *at, size_t max, unsigned base, unsigned *ret_value)
 {
 	static const char digits[] = "0123456789abcdef";
 	size_t count = 0;
@@ -259,7 +261,7 @@ static size_t read_digits(const char *at, size_t max, unsigned base, unsigned *r
 }
 
 /* p->at stands on the backslash. Only bytes may contain a zero byte. */
-static troupe_status parse_escape(struct parse *p, bool is_text)
+static troupe_status text_parse_escape(struct text_parse *p, bool is_text)
 {
 	static const char letters[] = "abfnrtv\\'\"?", meanings[] = "\a\b\f\n\r\t\v\\'\"?";
 	const char *at = p->at + 1, *letter = *at ? strchr(letters, *at) : NULL;
@@ -268,15 +270,15 @@ static troupe_status parse_escape(struct parse *p, bool is_text)
 	if (letter) {
 		value = (unsigned char)meanings[letter - letters];
 	} else if (*at == 'x') {
-		digits = read_digits(at + 1, 2, 16, &value);
+		digits = text_parse_read_digits(at + 1, 2, 16, &value);
 		length = 1 + digits;
 		value = digits ? value : 256;
 	} else {
-		length = read_digits(at, 3, 8, &value);
+		length = text_parse_read_digits(at, 3, 8, &value);
 		value = length ? value : 256;
 	}
 	if (value > 255 || (is_text && !value))
-		return refuse(p, p->at,
+		return text_parse_refuse(p, p->at,
 			"expected one of the escapes \\a \\b \\f \\n \\r \\t \\v \\\\ \\' \\\" \\? "
 			"\\ooo \\xHH%s",
 			is_text ? ", and no zero byte" : "");
@@ -287,7 +289,7 @@ static troupe_status parse_escape(struct parse *p, bool is_text)
 }
 
 /* Parses the string between one pair of quotes. */
-static troupe_status parse_quoted(struct parse *p, bool is_text)
+static troupe_status text_parse_quoted(struct text_parse *p, bool is_text)
 {
 	const char *open = p->at++;
 	const char stop[] = {*open, '\\', '\0'};
@@ -298,8 +300,8 @@ static troupe_status parse_quoted(struct parse *p, bool is_text)
 		if (*p->at == *open)
 			break;
 		if (!*p->at)
-			return refuse(p, open, "a text that does not end: expected %c after it", *open);
-		troupe_status status = parse_escape(p, is_text);
+			return text_parse_refuse(p, open, "a text that does not end: expected %c after it", *open);
+		troupe_status status = text_parse_escape(p, is_text);
 		if (status)
 			return status;
 	}
@@ -307,37 +309,37 @@ static troupe_status parse_quoted(struct parse *p, bool is_text)
 	return TROUPE_OK;
 }
 
-static troupe_status parse_string(struct parse *p, const ProtobufCFieldDescriptor *field, void *place)
+static troupe_status text_parse_string(struct text_parse *p, const ProtobufCFieldDescriptor *field, void *place)
 {
 	const char *begin = p->at;
 	p->scratch.count = 0;
-	while (is_quote(*p->at)) {
-		troupe_status status = parse_quoted(p, field->type == PROTOBUF_C_TYPE_STRING);
+	while (text_parse_is_quote(*p->at)) {
+		troupe_status status = text_parse_quoted(p, field->type == PROTOBUF_C_TYPE_STRING);
 		if (status)
 			return status;
-		skip_blanks(p);
+		text_parse_skip_blanks(p);
 	}
 	if (p->at == begin)
-		return unexpected_value(p, field);
+		return text_parse_unexpected_value(p, field);
 	const char *bytes = p->scratch.count ? p->scratch.at : "";
 	if (!build_store_string(&p->build, field, place, bytes, p->scratch.count))
-		return refuse(p, begin, "a text that is not UTF-8: expected one that is");
+		return text_parse_refuse(p, begin, "a text that is not UTF-8: expected one that is");
 	return TROUPE_OK;
 }
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-static troupe_status parse_fields(struct parse *p, ProtobufCMessage *message, char closer);
+static troupe_status text_parse_fields(struct text_parse *p, ProtobufCMessage *message, char closer);
 
-static troupe_status parse_part(struct parse *p, const ProtobufCFieldDescriptor *field, void *place)
+static troupe_status text_parse_part(struct text_parse *p, const ProtobufCFieldDescriptor *field, void *place)
 {
 	ProtobufCMessage *part = build_part(&p->build, place, field);
 	if (!part)
-		return too_much(p);
+		return text_parse_too_much(p);
 	if (!build_enter(&p->build, field))
-		return refuse(p, p->at, "nested too deeply: expected at most %d levels", MESSAGE_DEPTH_MAX);
+		return text_parse_refuse(p, p->at, "nested too deeply: expected at most %d levels", MESSAGE_DEPTH_MAX);
 	char closer = *p->at++ == '{' ? '}' : '>';
-	troupe_status status = parse_fields(p, part, closer);
+	troupe_status status = text_parse_fields(p, part, closer);
 	if (status)
 		return status;
 	p->at++;
@@ -345,45 +347,47 @@ static troupe_status parse_part(struct parse *p, const ProtobufCFieldDescriptor 
 	return TROUPE_OK;
 }
 
-static troupe_status parse_value(struct parse *p, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+static troupe_status text_parse_value(
+	struct text_parse *p, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
 	bool is_part = field->type == PROTOBUF_C_TYPE_MESSAGE;
 	if (is_part && *p->at != '{' && *p->at != '<')
-		return unexpected_value(p, field);
+		return text_parse_unexpected_value(p, field);
 	void *place = build_place(&p->build, message, field);
 	if (!place)
-		return too_much(p);
+		return text_parse_too_much(p);
 	if (is_part)
-		return parse_part(p, field, place);
+		return text_parse_part(p, field, place);
 	if (field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_BYTES)
-		return parse_string(p, field, place);
-	return parse_word(p, field, place);
+		return text_parse_string(p, field, place);
+	return text_parse_word(p, field, place);
 }
 
 /* p->at stands on the [. */
-static troupe_status parse_list(struct parse *p, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+static troupe_status text_parse_list(
+	struct text_parse *p, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
 	p->at++;
-	skip_blanks(p);
+	text_parse_skip_blanks(p);
 	if (*p->at == ']') {
 		p->at++;
 		return TROUPE_OK;
 	}
-	for (;; skip_blanks(p)) {
-		troupe_status status = parse_value(p, message, field);
+	for (;; text_parse_skip_blanks(p)) {
+		troupe_status status = text_parse_value(p, message, field);
 		if (status)
 			return status;
-		skip_blanks(p);
+		text_parse_skip_blanks(p);
 		if (*p->at != ',' && *p->at != ']')
-			return unexpected(p, "',' or ']'");
+			return text_parse_unexpected(p, "',' or ']'");
 		if (*p->at++ == ']')
 			return TROUPE_OK;
 	}
 }
 
-static const ProtobufCFieldDescriptor *find_field(message_type type, const char *name, size_t length)
+static const ProtobufCFieldDescriptor *text_parse_find_field(message_type type, const char *name, size_t length)
 {
-	char word[NAME_BYTES_MAX];
+	char word[TEXT_PARSE_NAME_BYTES_MAX];
 	if (length >= sizeof word)
 		return NULL;
 	memcpy(word, name, length);
@@ -392,7 +396,7 @@ static const ProtobufCFieldDescriptor *find_field(message_type type, const char 
 }
 
 /* Of the members of a oneof only one can be given: the name of another one that has been given, or NULL. */
-static const char *rival_of(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+static const char *text_parse_rival_of(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
 	if (!type_field_in_oneof(field))
 		return NULL;
@@ -402,44 +406,44 @@ static const char *rival_of(const ProtobufCMessage *message, const ProtobufCFiel
 	return protobuf_c_message_descriptor_get_field(message->descriptor, given)->name;
 }
 
-static troupe_status parse_field(struct parse *p, ProtobufCMessage *message, char closer)
+static troupe_status text_parse_field(struct text_parse *p, ProtobufCMessage *message, char closer)
 {
 	const char *name = p->at;
-	size_t length = name_length(name);
+	size_t length = text_parse_name_length(name);
 	if (!length)
-		return unexpected(p, closer ? "a field's name or the end of the message" : "a field's name");
-	const ProtobufCFieldDescriptor *field = find_field(message->descriptor, name, length);
+		return text_parse_unexpected(p, closer ? "a field's name or the end of the message" : "a field's name");
+	const ProtobufCFieldDescriptor *field = text_parse_find_field(message->descriptor, name, length);
 	if (!field)
-		return unknown_field(p, message->descriptor);
-	const char *rival = rival_of(message, field);
+		return text_parse_unknown_field(p, message->descriptor);
+	const char *rival = text_parse_rival_of(message, field);
 	if (rival)
-		return refuse(p, p->at, "%s beside %s: expected only one of the two", field->name, rival);
+		return text_parse_refuse(p, p->at, "%s beside %s: expected only one of the two", field->name, rival);
 	p->at += length;
-	skip_blanks(p);
+	text_parse_skip_blanks(p);
 	bool colon = *p->at == ':', may_open = field->type == PROTOBUF_C_TYPE_MESSAGE;
 	bool is_list = field->label == PROTOBUF_C_LABEL_REPEATED;
 	bool opens = *p->at == '{' || *p->at == '<' || (*p->at == '[' && is_list);
 	if (!colon && !(may_open && opens))
-		return unexpected(p, may_open ? "'{'" : "':'");
+		return text_parse_unexpected(p, may_open ? "'{'" : "':'");
 	p->at += colon;
-	skip_blanks(p);
+	text_parse_skip_blanks(p);
 	troupe_status status =
-		is_list && *p->at == '[' ? parse_list(p, message, field) : parse_value(p, message, field);
+		is_list && *p->at == '[' ? text_parse_list(p, message, field) : text_parse_value(p, message, field);
 	if (!status)
-		skip_separator(p);
+		text_parse_skip_separator(p);
 	return status;
 }
 
 /* Parses up to `closer`, on which p->at then stands. */
-static troupe_status parse_fields(struct parse *p, ProtobufCMessage *message, char closer)
+static troupe_status text_parse_fields(struct text_parse *p, ProtobufCMessage *message, char closer)
 {
 	for (;;) {
-		skip_blanks(p);
+		text_parse_skip_blanks(p);
 		if (*p->at == closer)
 			return TROUPE_OK;
 		if (!*p->at)
-			return unexpected(p, closer == '}' ? "'}'" : "'>'");
-		troupe_status status = parse_field(p, message, closer);
+			return text_parse_unexpected(p, closer == '}' ? "'}'" : "'>'");
+		troupe_status status = text_parse_field(p, message, closer);
 		if (status)
 			return status;
 	}
@@ -451,13 +455,13 @@ troupe_status message_of_text(message_type type, const char *text, const struct 
 	if (strnlen(text, limits->bytes_max + 1) > limits->bytes_max)
 		return fail(error, TROUPE_ECOMMAND, "column %zu: expected at most %zu bytes, found more",
 			limits->bytes_max + 1, limits->bytes_max);
-	struct parse p;
+	struct text_parse p;
 	build_init(&p.build, type, limits);
 	p.text = p.at = text;
 	p.scratch = (struct text){0};
 	p.error = error;
 	ProtobufCMessage *message = build_message(&p.build, type);
-	troupe_status status = parse_fields(&p, message, '\0');
+	troupe_status status = text_parse_fields(&p, message, '\0');
 	if (!status)
 		*ret_message = message_copy(message);
 	build_fini(&p.build);

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void add_quoted(struct text *out, const char *bytes, size_t count, bool is_text)
+static void text_print_add_quoted(struct text *out, const char *bytes, size_t count, bool is_text)
 {
 	text_add(out, "\"");
 	for (size_t i = 0; i < count;) {
@@ -27,10 +27,10 @@ static void add_quoted(struct text *out, const char *bytes, size_t count, bool i
 
 void message_add_quoted(struct text *out, const char *string)
 {
-	add_quoted(out, string, strlen(string), true);
+	text_print_add_quoted(out, string, strlen(string), true);
 }
 
-static void add_enum(struct text *out, const ProtobufCFieldDescriptor *field, int number)
+static void text_print_add_enum(struct text *out, const ProtobufCFieldDescriptor *field, int number)
 {
 	const ProtobufCEnumValue *value = protobuf_c_enum_descriptor_get_value(type_enum_of_field(field), number);
 	if (value)
@@ -39,34 +39,34 @@ static void add_enum(struct text *out, const ProtobufCFieldDescriptor *field, in
 		text_add(out, "%d", number);
 }
 
-static void add_fields(struct text *out, const ProtobufCMessage *message, int indent);
+static void text_print_add_fields(struct text *out, const ProtobufCMessage *message, int indent);
 
 /* indent: of the fields; negative: all in one line. */
-static void add_part(struct text *out, const ProtobufCMessage *part, int indent)
+static void text_print_add_part(struct text *out, const ProtobufCMessage *part, int indent)
 {
 	text_add(out, indent < 0 ? "{" : "{\n");
-	add_fields(out, part, indent < 0 ? indent : indent + 1);
+	text_print_add_fields(out, part, indent < 0 ? indent : indent + 1);
 	text_add(out, "%*s}", indent < 0 ? 0 : 2 * indent, "");
 }
 
-static void add_value(struct text *out, const ProtobufCFieldDescriptor *field, const void *value, int indent)
+static void text_print_add_value(struct text *out, const ProtobufCFieldDescriptor *field, const void *value, int indent)
 {
 	const ProtobufCBinaryData *data = value;
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_MESSAGE:
-		add_part(out, *(ProtobufCMessage *const *)value, indent);
+		text_print_add_part(out, *(ProtobufCMessage *const *)value, indent);
 		break;
 	case PROTOBUF_C_TYPE_STRING:
 		message_add_quoted(out, *(char *const *)value ? *(char *const *)value : "");
 		break;
 	case PROTOBUF_C_TYPE_BYTES:
-		add_quoted(out, (const char *)data->data, data->len, false);
+		text_print_add_quoted(out, (const char *)data->data, data->len, false);
 		break;
 	case PROTOBUF_C_TYPE_BOOL:
 		text_add(out, *(const protobuf_c_boolean *)value ? "true" : "false");
 		break;
 	case PROTOBUF_C_TYPE_ENUM:
-		add_enum(out, field, *(const int *)value);
+		text_print_add_enum(out, field, *(const int *)value);
 		break;
 	default:
 		number_add(out, field, value);
@@ -74,24 +74,24 @@ static void add_value(struct text *out, const ProtobufCFieldDescriptor *field, c
 	}
 }
 
-static void add_name(struct text *out, const ProtobufCFieldDescriptor *field, int indent, bool first)
+static void text_print_add_name(struct text *out, const ProtobufCFieldDescriptor *field, int indent, bool first)
 {
 	bool is_part = field->type == PROTOBUF_C_TYPE_MESSAGE;
 	text_add(out, "%*s%s%s ", indent < 0 ? !first : 2 * indent, "", field->name, is_part ? "" : ":");
 }
 
-static void add_list(
+static void text_print_add_list(
 	struct text *out, const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field, size_t count)
 {
 	text_add(out, "[");
 	for (size_t i = 0; i < count; i++) {
 		text_add(out, i ? ", " : "");
-		add_value(out, field, message_field_at(message, field, i), -1);
+		text_print_add_value(out, field, message_field_at(message, field, i), -1);
 	}
 	text_add(out, "]");
 }
 
-static void add_fields(struct text *out, const ProtobufCMessage *message, int indent)
+static void text_print_add_fields(struct text *out, const ProtobufCMessage *message, int indent)
 {
 	bool first = true;
 	for (unsigned f = 0; f < message->descriptor->n_fields; f++) {
@@ -100,13 +100,13 @@ static void add_fields(struct text *out, const ProtobufCMessage *message, int in
 		/* if all is in one line, a list of numbers is shorter */
 		bool is_list = indent < 0 && count > 1 && field->type != PROTOBUF_C_TYPE_MESSAGE;
 		for (size_t i = 0; i < count; i++) {
-			add_name(out, field, indent, first);
+			text_print_add_name(out, field, indent, first);
 			first = false;
 			if (is_list) {
-				add_list(out, message, field, count);
+				text_print_add_list(out, message, field, count);
 				break;
 			}
-			add_value(out, field, message_field_at(message, field, i), indent);
+			text_print_add_value(out, field, message_field_at(message, field, i), indent);
 			text_add(out, indent < 0 ? "" : "\n");
 		}
 	}
@@ -115,5 +115,5 @@ static void add_fields(struct text *out, const ProtobufCMessage *message, int in
 void message_add_text(struct text *out, const ProtobufCMessage *message, enum message_layout layout)
 {
 	text_add(out, "%s", ""); /* a message without fields is "", not NULL */
-	add_fields(out, message, layout == MESSAGE_LINE ? -1 : 0);
+	text_print_add_fields(out, message, layout == MESSAGE_LINE ? -1 : 0);
 }

@@ -9,31 +9,31 @@
 
 #include "topic/all_headers.inc"
 
-static message_type const all_types[] = {
+static message_type const type_all[] = {
 #include "topic/all_types.inc"
 };
 
-static const unsigned char all_files[] = {
+static const unsigned char type_all_files[] = {
 #include "topic/all_files.inc"
 };
 
-enum { FILES_MAX = 32 };
+enum { TYPE_FILES_MAX = 32 };
 
 uint32_t type_count(void)
 {
-	return ARRAY_LEN(all_types);
+	return ARRAY_LEN(type_all);
 }
 
 message_type type_at(uint32_t i)
 {
-	return all_types[i];
+	return type_all[i];
 }
 
-static message_type find_exactly(const char *name)
+static message_type type_find_exactly(const char *name)
 {
 	for (uint32_t i = 0; i < type_count(); i++)
-		if (!strcmp(all_types[i]->name, name))
-			return all_types[i];
+		if (!strcmp(type_all[i]->name, name))
+			return type_all[i];
 	return NULL;
 }
 
@@ -42,14 +42,14 @@ message_type type_find(const char *name)
 	static const char gz[] = "gz.msgs.", ignition[] = "ignition.msgs.";
 	char full[128];
 	name += *name == '.';
-	message_type type = find_exactly(name);
+	message_type type = type_find_exactly(name);
 	if (!strncmp(name, ignition, strlen(ignition)))
 		name += strlen(ignition);
 	if (type || strlen(name) + sizeof gz > sizeof full)
 		return type;
 	strcpy(full, gz);
 	strcat(full, name);
-	return find_exactly(full);
+	return type_find_exactly(full);
 }
 
 size_t type_field_bytes(const ProtobufCFieldDescriptor *field)
@@ -76,11 +76,11 @@ size_t type_field_bytes(const ProtobufCFieldDescriptor *field)
 
 /* --- descriptors of files ----------------------------------------------------------------------------------------- */
 
-struct bytes {
+struct type_bytes {
 	const unsigned char *at, *end;
 };
 
-static uint64_t read_varint(struct bytes *in)
+static uint64_t type_read_varint(struct type_bytes *in)
 {
 	uint64_t value = 0;
 	for (unsigned shift = 0; in->at < in->end; shift += 7) {
@@ -93,14 +93,14 @@ static uint64_t read_varint(struct bytes *in)
 
 /* Finds the next field with a length, whose number is *ret_number; other fields are skipped. False: no more fields. The
  * bytes are those that the compiler wrote: they have only varints and fields with a length. */
-static bool next_field(struct bytes *in, uint32_t *ret_number, struct bytes *ret_value)
+static bool type_next_field(struct type_bytes *in, uint32_t *ret_number, struct type_bytes *ret_value)
 {
 	while (in->at < in->end) {
-		uint64_t tag = read_varint(in), value = read_varint(in);
+		uint64_t tag = type_read_varint(in), value = type_read_varint(in);
 		if ((tag & 7) != 2)
 			continue;
 		*ret_number = (uint32_t)(tag >> 3);
-		*ret_value = (struct bytes){in->at, in->at + value};
+		*ret_value = (struct type_bytes){in->at, in->at + value};
 		in->at += value;
 		return true;
 	}
@@ -108,7 +108,7 @@ static bool next_field(struct bytes *in, uint32_t *ret_number, struct bytes *ret
 }
 
 /* The text may be shorter than that. */
-static bool same(struct bytes a, const char *text, size_t count)
+static bool type_same(struct type_bytes a, const char *text, size_t count)
 {
 	return (size_t)(a.end - a.at) == count && !strncmp((const char *)a.at, text, count);
 }
@@ -116,17 +116,17 @@ static bool same(struct bytes a, const char *text, size_t count)
 enum { FILE_NAME = 1, FILE_PACKAGE = 2, FILE_IMPORT = 3, FILE_TYPE = 4, TYPE_NAME = 1 };
 
 /* Whether the file defines the type, or the type that the type is nested in. */
-static bool defines(struct bytes file, message_type type)
+static bool type_defines(struct type_bytes file, message_type type)
 {
-	struct bytes value, part, package = {0};
+	struct type_bytes value, part, package = {0};
 	uint32_t number;
-	while (next_field(&file, &number, &value)) {
+	while (type_next_field(&file, &number, &value)) {
 		if (number == FILE_PACKAGE)
 			package = value;
-		while (number == FILE_TYPE && next_field(&value, &number, &part)) {
+		while (number == FILE_TYPE && type_next_field(&value, &number, &part)) {
 			size_t prefix = (size_t)(package.end - package.at), count = (size_t)(part.end - part.at);
-			if (number == TYPE_NAME && same(package, type->name, prefix) &&
-				same(part, type->name + prefix + 1, count) &&
+			if (number == TYPE_NAME && type_same(package, type->name, prefix) &&
+				type_same(part, type->name + prefix + 1, count) &&
 				(!type->name[prefix + 1 + count] || type->name[prefix + 1 + count] == '.'))
 				return true;
 			number = FILE_TYPE;
@@ -136,31 +136,31 @@ static bool defines(struct bytes file, message_type type)
 }
 
 /* Marks the files that the file imports. They come before it. */
-static void mark_imports(const struct bytes *files, uint32_t file, bool *needed)
+static void type_mark_imports(const struct type_bytes *files, uint32_t file, bool *needed)
 {
-	struct bytes in = files[file], import, other = {0};
+	struct type_bytes in = files[file], import, other = {0};
 	uint32_t number, name;
-	while (next_field(&in, &number, &import))
+	while (type_next_field(&in, &number, &import))
 		for (uint32_t i = 0; number == FILE_IMPORT && i < file; i++) {
-			struct bytes head = files[i];
-			while (next_field(&head, &name, &other) && name != FILE_NAME)
+			struct type_bytes head = files[i];
+			while (type_next_field(&head, &name, &other) && name != FILE_NAME)
 				;
-			needed[i] |= same(other, (const char *)import.at, (size_t)(import.end - import.at));
+			needed[i] |= type_same(other, (const char *)import.at, (size_t)(import.end - import.at));
 		}
 }
 
 void type_add_file_set(message_type type, struct text *out)
 {
-	struct bytes in = {all_files, all_files + sizeof all_files}, files[FILES_MAX];
-	const unsigned char *begins[FILES_MAX + 1] = {all_files};
-	bool needed[FILES_MAX] = {false};
+	struct type_bytes in = {type_all_files, type_all_files + sizeof type_all_files}, files[TYPE_FILES_MAX];
+	const unsigned char *begins[TYPE_FILES_MAX + 1] = {type_all_files};
+	bool needed[TYPE_FILES_MAX] = {false};
 	uint32_t count = 0, number;
-	while (count < FILES_MAX && next_field(&in, &number, &files[count]))
+	while (count < TYPE_FILES_MAX && type_next_field(&in, &number, &files[count]))
 		begins[++count] = in.at;
 	for (uint32_t i = count; i-- > 0;) {
-		needed[i] |= defines(files[i], type);
+		needed[i] |= type_defines(files[i], type);
 		if (needed[i])
-			mark_imports(files, i, needed);
+			type_mark_imports(files, i, needed);
 	}
 	for (uint32_t i = 0; i < count; i++)
 		if (needed[i])

@@ -10,11 +10,11 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-enum { ID_BYTES = 16, TIME_BYTES = 8 };
+enum { ID_BYTES = 16, ACTION_TIME_BYTES = 8 };
 enum status { UNKNOWN = 0, EXECUTING = 2, CANCELING = 3 }; /* action_msgs/GoalStatus; at its end as simulation_end */
 enum cancel_code { CANCEL_NONE = 0, CANCEL_REJECTED = 1, CANCEL_UNKNOWN = 2, CANCEL_TERMINATED = 3 };
 
-struct goal {
+struct action_goal {
 	struct action *action;
 	unsigned char id[ID_BYTES];
 	int status;
@@ -28,16 +28,16 @@ struct action {
 	char *name, *shown, *type;
 	struct rpc_service *send_goal, *get_result, *cancel_goal;
 	struct glue_end *feedback, *status;
-	VEC(struct goal *) goals; /* the oldest first */
+	VEC(struct action_goal *) goals; /* the oldest first */
 	uint32_t running;
 };
 
-static bool is_over(const struct goal *goal)
+static bool action_is_over(const struct action_goal *goal)
 {
 	return goal->status > CANCELING;
 }
 
-static struct goal *find_goal(const struct action *action, const unsigned char id[ID_BYTES])
+static struct action_goal *action_find_goal(const struct action *action, const unsigned char id[ID_BYTES])
 {
 	for (uint32_t i = 0; i < action->goals.count; i++)
 		if (!memcmp(action->goals.at[i]->id, id, ID_BYTES))
@@ -46,13 +46,13 @@ static struct goal *find_goal(const struct action *action, const unsigned char i
 }
 
 /* The type of a part of the action, which the caller frees: "_SendGoal_Request". */
-static char *type_of(const struct action *action, const char *part)
+static char *action_type_of(const struct action *action, const char *part)
 {
 	return mem_printf("%s%s", action->type, part);
 }
 
 /* JSON as CDR of the type, which is a mistake here if it fails: then nothing is appended. */
-static void convert(const char *type, const struct text *json, struct text *cdr)
+static void action_convert(const char *type, const struct text *json, struct text *cdr)
 {
 	json_t *value = json_loadb(json->at, json->count, 0, NULL);
 	if (value)
@@ -60,36 +60,36 @@ static void convert(const char *type, const struct text *json, struct text *cdr)
 	json_decref(value);
 }
 
-static void reply(const struct action *action, struct rpc_service *service, const struct rpc_caller *caller,
+static void action_reply(const struct action *action, struct rpc_service *service, const struct rpc_caller *caller,
 	const char *part, const struct text *json)
 {
 	struct text cdr = {0};
-	char *type = *part == '/' ? mem_strdup(part + 1) : type_of(action, part);
-	convert(type, json, &cdr);
+	char *type = *part == '/' ? mem_strdup(part + 1) : action_type_of(action, part);
+	action_convert(type, json, &cdr);
 	if (cdr.count)
 		rpc_reply(service, caller, cdr.at, cdr.count);
 	text_fini(&cdr);
 	free(type);
 }
 
-static void publish(const struct action *action, struct glue_end *end, const char *type, const struct text *json)
+static void action_publish(const struct action *action, struct glue_end *end, const char *type, const struct text *json)
 {
 	struct text cdr = {0};
 	if (end)
-		convert(type, json, &cdr);
+		action_convert(type, json, &cdr);
 	if (cdr.count)
 		(void)action->def.glue->write(end, cdr.at, cdr.count);
 	text_fini(&cdr);
 }
 
-static void add_id(struct json_out *out, const struct goal *goal)
+static void action_add_id(struct json_out *out, const struct action_goal *goal)
 {
 	json_out_object(out, "goal_id");
 	json_out_base64(out, "uuid", goal->id, ID_BYTES);
 	json_out_end(out);
 }
 
-static void tell_status(const struct action *action)
+static void action_tell_status(const struct action *action)
 {
 	struct text json = {0};
 	struct json_out out = {.text = &json};
@@ -98,20 +98,20 @@ static void tell_status(const struct action *action)
 	for (uint32_t i = 0; i < action->goals.count; i++) {
 		json_out_object(&out, NULL);
 		json_out_object(&out, "goal_info");
-		add_id(&out, action->goals.at[i]);
+		action_add_id(&out, action->goals.at[i]);
 		json_out_end(&out);
 		json_out_int(&out, "status", action->goals.at[i]->status);
 		json_out_end(&out);
 	}
 	json_out_end(&out);
 	json_out_end(&out);
-	publish(action, action->status, "action_msgs/msg/GoalStatusArray", &json);
+	action_publish(action, action->status, "action_msgs/msg/GoalStatusArray", &json);
 	text_fini(&json);
 }
 
 /* --- goals -------------------------------------------------------------------------------------------------------- */
 
-static void free_goal(struct goal *goal)
+static void action_free_goal(struct action_goal *goal)
 {
 	vec_free(&goal->askers);
 	text_fini(&goal->result);
@@ -119,23 +119,24 @@ static void free_goal(struct goal *goal)
 }
 
 /* Room for another one; false: all of them still run. */
-static bool make_room(struct action *action)
+static bool action_make_room(struct action *action)
 {
 	uint32_t at = 0;
 	if (action->goals.count < SERVICES_GOALS_MAX)
 		return true;
-	while (at < action->goals.count && !is_over(action->goals.at[at]))
+	while (at < action->goals.count && !action_is_over(action->goals.at[at]))
 		at++;
 	if (at == action->goals.count)
 		return false;
-	free_goal(action->goals.at[at]);
+	action_free_goal(action->goals.at[at]);
 	action->goals.count--;
 	for (; at < action->goals.count; at++)
 		action->goals.at[at] = action->goals.at[at + 1];
 	return true;
 }
 
-static void tell_result(const struct action *action, const struct goal *goal, const struct rpc_caller *caller)
+static void action_tell_result(
+	const struct action *action, const struct action_goal *goal, const struct rpc_caller *caller)
 {
 	struct text json = {0};
 	struct json_out out = {.text = &json};
@@ -144,97 +145,98 @@ static void tell_result(const struct action *action, const struct goal *goal, co
 	if (goal)
 		text_add_bytes(json_out_value(&out, "result"), goal->result.at, goal->result.count);
 	json_out_end(&out);
-	reply(action, action->get_result, caller, "_GetResult_Response", &json);
+	action_reply(action, action->get_result, caller, "_GetResult_Response", &json);
 	text_fini(&json);
 }
 
-static void end_goal(void *ctx, enum simulation_end end, const struct text *values)
+static void action_end_goal(void *ctx, enum simulation_end end, const struct text *values)
 {
-	struct goal *goal = ctx;
+	struct action_goal *goal = ctx;
 	goal->status = (int)end;
 	goal->action->running--;
 	text_add_bytes(&goal->result, values->at, values->count);
 	for (uint32_t i = 0; i < goal->askers.count; i++)
-		tell_result(goal->action, goal, &goal->askers.at[i]);
+		action_tell_result(goal->action, goal, &goal->askers.at[i]);
 	vec_free(&goal->askers);
-	tell_status(goal->action);
+	action_tell_status(goal->action);
 }
 
-static void tell_feedback(void *ctx, const struct text *values)
+static void action_tell_feedback(void *ctx, const struct text *values)
 {
-	const struct goal *goal = ctx;
+	const struct action_goal *goal = ctx;
 	const struct action *action = goal->action;
 	struct text json = {0};
 	struct json_out out = {.text = &json};
 	uint32_t came;
 	if (!action->feedback || !action->def.glue->peers(action->feedback, &came))
 		return;
-	char *type = type_of(action, "_FeedbackMessage");
+	char *type = action_type_of(action, "_FeedbackMessage");
 	json_out_object(&out, NULL);
-	add_id(&out, goal);
+	action_add_id(&out, goal);
 	text_add_bytes(json_out_value(&out, "feedback"), values->at, values->count);
 	json_out_end(&out);
-	publish(action, action->feedback, type, &json);
+	action_publish(action, action->feedback, type, &json);
 	text_fini(&json);
 	free(type);
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-static bool read_id(struct cdr_in *in, unsigned char ret_id[ID_BYTES])
+static bool action_read_id(struct cdr_in *in, unsigned char ret_id[ID_BYTES])
 {
 	for (int i = 0; i < ID_BYTES; i++)
 		ret_id[i] = (unsigned char)cdr_get(in, 1);
 	return !in->bad;
 }
 
-static void hear_goal(void *ctx, const struct rpc_caller *caller, const void *cdr, size_t count)
+static void action_hear_goal(void *ctx, const struct rpc_caller *caller, const void *cdr, size_t count)
 {
 	struct action *action = ctx;
 	struct cdr_in in = cdr_open(cdr, count);
 	struct text json = {0}, inner = {0};
 	struct json_out out = {.text = &json};
 	unsigned char id[ID_BYTES];
-	bool accepted = read_id(&in, id) && !find_goal(action, id) && make_room(action);
+	bool accepted = action_read_id(&in, id) && !action_find_goal(action, id) && action_make_room(action);
 	json_out_object(&out, NULL);
 	json_out_bool(&out, "accepted", accepted);
 	json_out_end(&out);
-	reply(action, action->send_goal, caller, "_SendGoal_Response", &json);
+	action_reply(action, action->send_goal, caller, "_SendGoal_Response", &json);
 	text_fini(&json);
 	if (!accepted)
 		return;
-	struct goal *goal = mem_alloc(sizeof *goal);
-	*goal = (struct goal){.action = action, .status = EXECUTING, .sender = *caller};
+	struct action_goal *goal = mem_alloc(sizeof *goal);
+	*goal = (struct action_goal){.action = action, .status = EXECUTING, .sender = *caller};
 	memcpy(goal->id, id, ID_BYTES);
 	vec_push(&action->goals, goal);
 	action->running++;
-	tell_status(action);
+	action_tell_status(action);
 	text_add_bytes(&inner, cdr, CDR_HEADER_BYTES);
 	text_add_bytes(&inner, (const char *)cdr + CDR_HEADER_BYTES + ID_BYTES, count - CDR_HEADER_BYTES - ID_BYTES);
-	const struct simulation_asker asker = {.answer = end_goal, .feedback = tell_feedback, .ctx = goal};
+	const struct simulation_asker asker = {
+		.answer = action_end_goal, .feedback = action_tell_feedback, .ctx = goal};
 	simulation_call_cdr(action->def.simulation, action->name, inner.at, inner.count, &asker);
 	text_fini(&inner);
 }
 
-static void hear_result(void *ctx, const struct rpc_caller *caller, const void *cdr, size_t count)
+static void action_hear_result(void *ctx, const struct rpc_caller *caller, const void *cdr, size_t count)
 {
 	struct action *action = ctx;
 	struct cdr_in in = cdr_open(cdr, count);
 	unsigned char id[ID_BYTES];
-	struct goal *goal = read_id(&in, id) ? find_goal(action, id) : NULL;
-	if (goal && !is_over(goal) && goal->askers.count < SERVICES_ASKERS_MAX)
+	struct action_goal *goal = action_read_id(&in, id) ? action_find_goal(action, id) : NULL;
+	if (goal && !action_is_over(goal) && goal->askers.count < SERVICES_ASKERS_MAX)
 		vec_push(&goal->askers, *caller);
 	else
-		tell_result(action, goal && is_over(goal) ? goal : NULL, caller);
+		action_tell_result(action, goal && action_is_over(goal) ? goal : NULL, caller);
 }
 
-static void cancel(struct goal *goal)
+static void action_cancel(struct action_goal *goal)
 {
 	goal->status = CANCELING;
 	simulation_cancel(goal->action->def.simulation, goal);
 }
 
-static enum cancel_code action_cancel_code(uint32_t cancelled, bool one, const struct goal *named)
+static enum cancel_code action_cancel_code(uint32_t cancelled, bool one, const struct action_goal *named)
 {
 	if (cancelled)
 		return CANCEL_NONE;
@@ -252,12 +254,12 @@ static void action_reply_cancel(const struct action *action, const struct rpc_ca
 	json_out_int(&out, "return_code", code);
 	text_add_bytes(json_out_value(&out, "goals_canceling"), cancelled->at, cancelled->count);
 	json_out_end(&out);
-	reply(action, action->cancel_goal, caller, "/action_msgs/srv/CancelGoal_Response", &json);
+	action_reply(action, action->cancel_goal, caller, "/action_msgs/srv/CancelGoal_Response", &json);
 	text_fini(&json);
 }
 
 /* No id means all goals. So does a time, because each goal began at time 0; with an id, that goal and all. */
-static void hear_cancel(void *ctx, const struct rpc_caller *caller, const void *cdr, size_t count)
+static void action_hear_cancel(void *ctx, const struct rpc_caller *caller, const void *cdr, size_t count)
 {
 	static const unsigned char none[ID_BYTES];
 	struct action *action = ctx;
@@ -265,35 +267,35 @@ static void hear_cancel(void *ctx, const struct rpc_caller *caller, const void *
 	struct text list = {0};
 	struct json_out out = {.text = &list};
 	unsigned char id[ID_BYTES];
-	bool sound = read_id(&in, id);
+	bool sound = action_read_id(&in, id);
 	bool timed = cdr_get(&in, 4) != 0;
 	timed |= cdr_get(&in, 4) != 0;
 	sound = sound && !in.bad;
 	bool one = sound && memcmp(id, none, ID_BYTES) != 0;
-	const struct goal *named = one ? find_goal(action, id) : NULL;
+	const struct action_goal *named = one ? action_find_goal(action, id) : NULL;
 	uint32_t cancelled = 0;
 	json_out_array(&out, NULL);
 	for (uint32_t i = 0; i < action->goals.count && sound; i++) {
-		struct goal *goal = action->goals.at[i];
-		if (is_over(goal) || (one && !timed && goal != named))
+		struct action_goal *goal = action->goals.at[i];
+		if (action_is_over(goal) || (one && !timed && goal != named))
 			continue;
-		cancel(goal);
+		action_cancel(goal);
 		cancelled++;
 		json_out_object(&out, NULL);
-		add_id(&out, goal);
+		action_add_id(&out, goal);
 		json_out_end(&out);
 	}
 	json_out_end(&out);
 	action_reply_cancel(action, caller, action_cancel_code(cancelled, one, named), &list);
 	text_fini(&list);
 	if (cancelled)
-		tell_status(action);
+		action_tell_status(action);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static bool open_service(struct action *action, struct rpc *rpc, const char *name, const char *type, rpc_hear_fn *hear,
-	struct rpc_service **ret_service, char *why)
+static bool action_open_service(struct action *action, struct rpc *rpc, const char *name, const char *type,
+	rpc_hear_fn *hear, struct rpc_service **ret_service, char *why)
 {
 	char *full = mem_printf("%s/_action/%s", action->shown, name);
 	char *request = mem_printf("%s_Request", type), *response = mem_printf("%s_Response", type);
@@ -304,7 +306,7 @@ static bool open_service(struct action *action, struct rpc *rpc, const char *nam
 	return *ret_service;
 }
 
-static bool open_topic(struct action *action, const char *name, const char *type, enum glue_keep keep,
+static bool action_open_topic(struct action *action, const char *name, const char *type, enum glue_keep keep,
 	struct glue_end **ret_end, char *why)
 {
 	struct text user_data = {0};
@@ -322,17 +324,18 @@ static bool open_topic(struct action *action, const char *name, const char *type
 }
 
 /* The topics first: a client that sees the services may use them. What was opened before a failure stays. */
-static bool open_all(struct action *action, struct rpc *rpc, char *why)
+static bool action_open_all(struct action *action, struct rpc *rpc, char *why)
 {
-	char *send = type_of(action, "_SendGoal"), *get = type_of(action, "_GetResult");
-	char *feedback = type_of(action, "_FeedbackMessage");
+	char *send = action_type_of(action, "_SendGoal"), *get = action_type_of(action, "_GetResult");
+	char *feedback = action_type_of(action, "_FeedbackMessage");
 	bool opened =
-		open_topic(action, "feedback", feedback, GLUE_LATEST, &action->feedback, why) &&
-		open_topic(action, "status", "action_msgs/msg/GoalStatusArray", GLUE_STATIC, &action->status, why) &&
-		open_service(action, rpc, "cancel_goal", "action_msgs/srv/CancelGoal", hear_cancel,
+		action_open_topic(action, "feedback", feedback, GLUE_LATEST, &action->feedback, why) &&
+		action_open_topic(
+			action, "status", "action_msgs/msg/GoalStatusArray", GLUE_STATIC, &action->status, why) &&
+		action_open_service(action, rpc, "cancel_goal", "action_msgs/srv/CancelGoal", action_hear_cancel,
 			&action->cancel_goal, why) &&
-		open_service(action, rpc, "get_result", get, hear_result, &action->get_result, why) &&
-		open_service(action, rpc, "send_goal", send, hear_goal, &action->send_goal, why);
+		action_open_service(action, rpc, "get_result", get, action_hear_result, &action->get_result, why) &&
+		action_open_service(action, rpc, "send_goal", send, action_hear_goal, &action->send_goal, why);
 	free(feedback);
 	free(send);
 	free(get);
@@ -346,7 +349,7 @@ struct action *action_open(const struct services_def *def, struct rpc *rpc, cons
 	*action = (struct action){
 		.def = *def, .name = mem_strdup(name), .shown = mem_strdup(shown), .type = mem_strdup(type)};
 	*why = '\0';
-	(void)open_all(action, rpc, why);
+	(void)action_open_all(action, rpc, why);
 	return action;
 }
 
@@ -354,14 +357,14 @@ void action_turn(struct action *action)
 {
 	bool cancelled = false;
 	for (uint32_t i = 0; i < action->goals.count && action->running; i++) {
-		struct goal *goal = action->goals.at[i];
+		struct action_goal *goal = action->goals.at[i];
 		if (goal->status != EXECUTING || !rpc_is_gone(action->send_goal, &goal->sender))
 			continue;
-		cancel(goal);
+		action_cancel(goal);
 		cancelled = true;
 	}
 	if (cancelled)
-		tell_status(action);
+		action_tell_status(action);
 }
 
 uint32_t action_ends(const struct action *action, struct graph_end *ret_ends)
@@ -381,7 +384,7 @@ uint32_t action_ends(const struct action *action, struct graph_end *ret_ends)
 void action_destroy(struct action *action)
 {
 	for (uint32_t i = 0; i < action->goals.count; i++)
-		free_goal(action->goals.at[i]);
+		action_free_goal(action->goals.at[i]);
 	if (action->feedback)
 		action->def.glue->close_end(action->feedback);
 	if (action->status)

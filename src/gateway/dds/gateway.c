@@ -28,14 +28,14 @@
 enum {
 	QUEUE_DEPTH = 256, /* step boundaries that wait: a turn of a fast run has many */
 	ENDS_MAX = 16384,
-	TURN_NS = 1000000,
+	DDS_TURN_NS = 1000000,
 	DOMAIN_MAX = 232,
 };
 
-static const char node_name[] = "troupe"; /* in the namespace of the robot client, if it is one */
+static const char dds_node_name[] = "troupe"; /* in the namespace of the robot client, if it is one */
 
-struct channel {   /* an end, and what makes it */
-	char *key; /* its kind, name and type */
+struct dds_channel { /* an end, and what makes it */
+	char *key;   /* its kind, name and type */
 	char *name;
 	troupe_topic_kind kind;
 	struct glue_end *end;
@@ -47,14 +47,14 @@ struct channel {   /* an end, and what makes it */
 	bool refused_told;
 };
 
-struct output { /* of a feed */
+struct dds_output { /* of a feed */
 	const struct ros_offer *offer;
 	uint32_t channel;
 };
 
-struct feed { /* a topic of the server */
+struct dds_feed { /* a topic of the server */
 	const char *topic;
-	VEC(struct output) outputs;
+	VEC(struct dds_output) outputs;
 	bool failed_told;
 };
 
@@ -65,9 +65,9 @@ struct dds {
 	struct hub *hub;
 	struct services *services;
 	struct ros_names names; /* of the table now; feeds and channels point into it */
-	VEC(struct channel) channels;
+	VEC(struct dds_channel) channels;
 	struct map channel_of; /* by key */
-	VEC(struct feed) feeds;
+	VEC(struct dds_feed) feeds;
 	struct map feed_of; /* by topic */
 	struct text cdr;    /* of the message that is being sent */
 	char *robot;        /* whose topics have second names; NULL: not known yet */
@@ -97,7 +97,7 @@ static void dds_warn(void *ctx, const char *text)
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
 /* NULL: there is no room for another writer or reader; a warning was given. */
-static struct channel *dds_make_channel(struct dds *gateway, const struct ros_offer *offer, char *key)
+static struct dds_channel *dds_make_channel(struct dds *gateway, const struct ros_offer *offer, char *key)
 {
 	char why[GLUE_WHY_BYTES] = "there are too many topics";
 	char *topic = graph_topic(offer->name), *type = graph_type(offer->type);
@@ -125,12 +125,12 @@ static struct channel *dds_make_channel(struct dds *gateway, const struct ros_of
 		return NULL;
 	}
 	vec_push(&gateway->channels,
-		(struct channel){.key = key, .name = mem_strdup(offer->name), .kind = offer->kind, .end = end});
+		(struct dds_channel){.key = key, .name = mem_strdup(offer->name), .kind = offer->kind, .end = end});
 	map_add(&gateway->channel_of, key, gateway->channels.count - 1);
 	return &gateway->channels.at[gateway->channels.count - 1];
 }
 
-static struct channel *dds_find_channel(struct dds *gateway, const struct ros_offer *offer)
+static struct dds_channel *dds_find_channel(struct dds *gateway, const struct ros_offer *offer)
 {
 	char *key = mem_printf("%d%s|%s", (int)offer->kind, offer->name, offer->type);
 	uint32_t at;
@@ -145,10 +145,10 @@ static void dds_add_output(struct dds *gateway, const struct ros_offer *offer, u
 	uint32_t at;
 	if (!map_find(&gateway->feed_of, offer->topic, &at)) {
 		at = gateway->feeds.count;
-		vec_push(&gateway->feeds, (struct feed){.topic = offer->topic});
+		vec_push(&gateway->feeds, (struct dds_feed){.topic = offer->topic});
 		map_add(&gateway->feed_of, offer->topic, at);
 	}
-	vec_push(&gateway->feeds.at[at].outputs, (struct output){offer, channel});
+	vec_push(&gateway->feeds.at[at].outputs, (struct dds_output){offer, channel});
 }
 
 static void dds_drop_feeds(struct dds *gateway)
@@ -162,8 +162,8 @@ static void dds_drop_feeds(struct dds *gateway)
 
 static void dds_drop_channel(struct dds *gateway, uint32_t at)
 {
-	struct channel *channel = &gateway->channels.at[at];
-	struct channel *last = &gateway->channels.at[gateway->channels.count - 1];
+	struct dds_channel *channel = &gateway->channels.at[at];
+	struct dds_channel *last = &gateway->channels.at[gateway->channels.count - 1];
 	gateway->glue->close_end(channel->end);
 	map_remove(&gateway->channel_of, channel->key);
 	free(channel->key);
@@ -196,7 +196,7 @@ static void dds_tell_graph(struct dds *gateway)
 		gateway->glue->end_guid(gateway->channels.at[i].end, ends[count].guid);
 	}
 	gateway->glue->node_guid(gateway->node, participant);
-	graph_add(&out, participant, space, node_name, ends, count, gateway->humble);
+	graph_add(&out, participant, space, dds_node_name, ends, count, gateway->humble);
 	(void)gateway->glue->write(gateway->graph, out.at, out.count);
 	text_fini(&out);
 	free(space);
@@ -216,7 +216,7 @@ static void dds_rebuild(struct dds *gateway, struct ros_names *names)
 	gateway->round++;
 	for (uint32_t i = 0; i < names->offers.count; i++) {
 		const struct ros_offer *offer = &names->offers.at[i];
-		struct channel *channel = dds_find_channel(gateway, offer);
+		struct dds_channel *channel = dds_find_channel(gateway, offer);
 		if (!channel)
 			continue;
 		channel->round = gateway->round;
@@ -257,14 +257,14 @@ static void dds_follow_readers(struct dds *gateway)
 {
 	bool *fresh = mem_alloc(gateway->channels.count + 1);
 	for (uint32_t i = 0; i < gateway->channels.count; i++) {
-		struct channel *channel = &gateway->channels.at[i];
+		struct dds_channel *channel = &gateway->channels.at[i];
 		uint32_t came;
 		channel->peers = gateway->glue->peers(channel->end, &came);
 		fresh[i] = channel->peers && came != channel->came;
 		channel->came = came;
 	}
 	for (uint32_t i = 0; i < gateway->feeds.count; i++) {
-		struct feed *feed = &gateway->feeds.at[i];
+		struct dds_feed *feed = &gateway->feeds.at[i];
 		bool wanted = false, again = false;
 		for (uint32_t o = 0; o < feed->outputs.count; o++) {
 			wanted |= gateway->channels.at[feed->outputs.at[o].channel].peers > 0;
@@ -281,10 +281,10 @@ static void dds_follow_readers(struct dds *gateway)
 /* --- from the server ---------------------------------------------------------------------------------------------- */
 
 /* made: of which the present CDR is; NULL: there is none. */
-static void dds_write_output(struct dds *gateway, const struct output *output, const struct ros_offer **made,
-	const struct troupe_message *message, struct feed *feed)
+static void dds_write_output(struct dds *gateway, const struct dds_output *output, const struct ros_offer **made,
+	const struct troupe_message *message, struct dds_feed *feed)
 {
-	struct channel *channel = &gateway->channels.at[output->channel];
+	struct dds_channel *channel = &gateway->channels.at[output->channel];
 	struct troupe_error error;
 	if (!channel->peers)
 		return;
@@ -310,16 +310,16 @@ static void dds_pass_on(void *ctx, const struct troupe_message *message)
 	uint32_t at;
 	if (!map_find(&gateway->feed_of, message->topic, &at))
 		return;
-	struct feed *feed = &gateway->feeds.at[at];
+	struct dds_feed *feed = &gateway->feeds.at[at];
 	for (uint32_t i = 0; i < feed->outputs.count; i++)
 		dds_write_output(gateway, &feed->outputs.at[i], &made, message, feed);
 }
 
 /* --- to the server ------------------------------------------------------------------------------------------------ */
 
-struct giving {
+struct dds_giving {
 	struct dds *gateway;
-	struct channel *channel;
+	struct dds_channel *channel;
 };
 
 static troupe_status dds_publish(
@@ -332,9 +332,9 @@ static troupe_status dds_publish(
 static void dds_give(void *ctx, uint64_t writer, const void *cdr, size_t count)
 {
 	(void)writer;
-	struct giving *giving = ctx;
+	struct dds_giving *giving = ctx;
 	struct dds *gateway = giving->gateway;
-	struct channel *channel = giving->channel;
+	struct dds_channel *channel = giving->channel;
 	struct troupe_error error;
 	const struct ros_offer offer = {.ros = channel->ros, .topic = channel->topic, .robot = channel->robot};
 	troupe_status status = ros_give(&gateway->names, &offer, cdr, count, dds_publish, gateway, &error);
@@ -348,8 +348,8 @@ static void dds_give(void *ctx, uint64_t writer, const void *cdr, size_t count)
 static void dds_take_commands(struct dds *gateway)
 {
 	for (uint32_t i = 0; i < gateway->channels.count; i++) {
-		struct channel *channel = &gateway->channels.at[i];
-		struct giving giving = {.gateway = gateway, .channel = channel};
+		struct dds_channel *channel = &gateway->channels.at[i];
+		struct dds_giving giving = {.gateway = gateway, .channel = channel};
 		if (channel->kind == TROUPE_TOPIC_TAKEN && channel->peers)
 			(void)gateway->glue->take(channel->end, dds_give, &giving);
 	}
@@ -369,7 +369,7 @@ static void *dds_work(void *ctx)
 		services_turn(gateway->services);
 		bool more = hub_turn(gateway->hub);
 		if (!more)
-			clock_sleep_until_ns(begin_ns + TURN_NS);
+			clock_sleep_until_ns(begin_ns + DDS_TURN_NS);
 		uint32_t now = eventcount_read(&gateway->bell);
 		if (!more && now == seen)
 			now = eventcount_await(&gateway->bell, seen, 0, 0);
@@ -529,7 +529,7 @@ static void dds_describe(const void *ctx, struct text *out)
 {
 	const struct dds *gateway = ctx;
 	text_add(out, "domain %u, node %s%s/%s, %s%s", gateway->domain, gateway->hub->client ? "/" : "",
-		gateway->hub->client ? gateway->hub->client : "", node_name,
+		gateway->hub->client ? gateway->hub->client : "", dds_node_name,
 		*gateway->address ? "through " : "this machine only", gateway->address);
 }
 

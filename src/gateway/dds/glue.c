@@ -34,30 +34,37 @@
 #include <unistd.h>
 #include <sys/socket.h>
 
-enum { DESCRIPTORS_MAX = 4096, LIBRARY_DESCRIPTORS = 256, LINE_BYTES = 200, ADDRESSES_MAX = 64, CLIENT_BYTES = 128 };
+enum {
+	DESCRIPTORS_MAX = 4096,
+	LIBRARY_DESCRIPTORS = 256,
+	DDS_GLUE_LINE_BYTES = 200,
+	ADDRESSES_MAX = 64,
+	CLIENT_BYTES = 128
+};
 
 /* --- samples ------------------------------------------------------------------------------------------------------ */
 
-struct sample {
+struct dds_glue_sample {
 	struct ddsi_serdata base; /* first: a sample is its base */
 	size_t count;
 	unsigned char bytes[]; /* and zeros up to a multiple of 4 */
 };
 
-struct bytes { /* what an application gives */
+struct dds_glue_bytes { /* what an application gives */
 	const void *at;
 	size_t count;
 };
 
-static struct sample *sample_of(const struct ddsi_serdata *base)
+static struct dds_glue_sample *dds_glue_sample_of(const struct ddsi_serdata *base)
 {
-	return (struct sample *)(uintptr_t)base;
+	return (struct dds_glue_sample *)(uintptr_t)base;
 }
 
 /* NULL: there is no memory; the library drops the message. */
-static struct sample *new_sample(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, size_t count)
+static struct dds_glue_sample *dds_glue_new_sample(
+	const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, size_t count)
 {
-	struct sample *sample = calloc(1, sizeof *sample + ((count + 3) & ~(size_t)3));
+	struct dds_glue_sample *sample = calloc(1, sizeof *sample + ((count + 3) & ~(size_t)3));
 	if (!sample)
 		return NULL;
 	ddsi_serdata_init(&sample->base, type, kind);
@@ -66,21 +73,22 @@ static struct sample *new_sample(const struct ddsi_sertype *type, enum ddsi_serd
 	return sample;
 }
 
-static bool is_equal(const struct ddsi_serdata *a, const struct ddsi_serdata *b)
+static bool dds_glue_is_equal(const struct ddsi_serdata *a, const struct ddsi_serdata *b)
 {
 	(void)a, (void)b;
 	return true; /* no keys */
 }
 
-static uint32_t get_size(const struct ddsi_serdata *base)
+static uint32_t dds_glue_get_size(const struct ddsi_serdata *base)
 {
-	return (uint32_t)sample_of(base)->count;
+	return (uint32_t)dds_glue_sample_of(base)->count;
 }
 
-static struct ddsi_serdata *of_fragments(
+static struct ddsi_serdata *dds_glue_of_fragments(
 	const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, const struct nn_rdata *fragment, size_t count)
 {
-	struct sample *sample = count >= 4 && count <= GLUE_HEAR_MAX ? new_sample(type, kind, count) : NULL;
+	struct dds_glue_sample *sample =
+		count >= 4 && count <= GLUE_HEAR_MAX ? dds_glue_new_sample(type, kind, count) : NULL;
 	size_t at = 0;
 	for (; sample && fragment; fragment = fragment->nextfrag) {
 		if (fragment->maxp1 <= at || fragment->min > at)
@@ -95,10 +103,11 @@ static struct ddsi_serdata *of_fragments(
 	return sample ? &sample->base : NULL;
 }
 
-static struct ddsi_serdata *of_vectors(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind,
+static struct ddsi_serdata *dds_glue_of_vectors(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind,
 	ddsrt_msg_iovlen_t vector_count, const ddsrt_iovec_t *vectors, size_t count)
 {
-	struct sample *sample = count >= 4 && count <= GLUE_HEAR_MAX ? new_sample(type, kind, count) : NULL;
+	struct dds_glue_sample *sample =
+		count >= 4 && count <= GLUE_HEAR_MAX ? dds_glue_new_sample(type, kind, count) : NULL;
 	size_t at = 0;
 	for (size_t i = 0; sample && i < (size_t)vector_count && at < count; i++) {
 		size_t part = vectors[i].iov_len < count - at ? vectors[i].iov_len : count - at;
@@ -108,19 +117,19 @@ static struct ddsi_serdata *of_vectors(const struct ddsi_sertype *type, enum dds
 	return sample ? &sample->base : NULL;
 }
 
-static struct ddsi_serdata *of_keyhash(const struct ddsi_sertype *type, const struct ddsi_keyhash *hash)
+static struct ddsi_serdata *dds_glue_of_keyhash(const struct ddsi_sertype *type, const struct ddsi_keyhash *hash)
 {
 	(void)hash;
-	struct sample *sample = new_sample(type, SDK_KEY, 0);
+	struct dds_glue_sample *sample = dds_glue_new_sample(type, SDK_KEY, 0);
 	return sample ? &sample->base : NULL;
 }
 
-static struct ddsi_serdata *of_application(
+static struct ddsi_serdata *dds_glue_of_application(
 	const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, const void *given)
 {
-	const struct bytes *bytes = given;
+	const struct dds_glue_bytes *bytes = given;
 	size_t count = kind == SDK_DATA ? bytes->count : 0;
-	struct sample *sample = new_sample(type, kind, count);
+	struct dds_glue_sample *sample = dds_glue_new_sample(type, kind, count);
 	if (!sample)
 		return NULL;
 	if (count)
@@ -128,135 +137,136 @@ static struct ddsi_serdata *of_application(
 	return &sample->base;
 }
 
-static void copy_out(const struct ddsi_serdata *base, size_t offset, size_t count, void *to)
+static void dds_glue_copy_out(const struct ddsi_serdata *base, size_t offset, size_t count, void *to)
 {
-	memcpy(to, sample_of(base)->bytes + offset, count);
+	memcpy(to, dds_glue_sample_of(base)->bytes + offset, count);
 }
 
-static struct ddsi_serdata *lend(
+static struct ddsi_serdata *dds_glue_lend(
 	const struct ddsi_serdata *base, size_t offset, size_t count, ddsrt_iovec_t *ret_vector)
 {
-	ret_vector->iov_base = sample_of(base)->bytes + offset;
+	ret_vector->iov_base = dds_glue_sample_of(base)->bytes + offset;
 	ret_vector->iov_len = count;
 	return ddsi_serdata_ref(base);
 }
 
-static void give_back(struct ddsi_serdata *base, const ddsrt_iovec_t *vector)
+static void dds_glue_give_back(struct ddsi_serdata *base, const ddsrt_iovec_t *vector)
 {
 	(void)vector;
 	ddsi_serdata_unref(base);
 }
 
 /* Messages are taken as samples (dds_takecdr). */
-static bool to_application(const struct ddsi_serdata *base, void *given, void **room, void *room_end)
+static bool dds_glue_to_application(const struct ddsi_serdata *base, void *given, void **room, void *room_end)
 {
 	(void)base, (void)given, (void)room, (void)room_end;
 	return false;
 }
 
-static bool key_to_application(
+static bool dds_glue_key_to_application(
 	const struct ddsi_sertype *type, const struct ddsi_serdata *base, void *given, void **room, void *room_end)
 {
 	(void)type, (void)base, (void)given, (void)room, (void)room_end;
 	return true;
 }
 
-static struct ddsi_serdata *to_untyped(const struct ddsi_serdata *base)
+static struct ddsi_serdata *dds_glue_to_untyped(const struct ddsi_serdata *base)
 {
-	struct sample *sample = new_sample(base->type, SDK_KEY, 0);
+	struct dds_glue_sample *sample = dds_glue_new_sample(base->type, SDK_KEY, 0);
 	if (!sample)
 		return NULL;
 	sample->base.type = NULL;
 	return &sample->base;
 }
 
-static void free_sample(struct ddsi_serdata *base)
+static void dds_glue_free_sample(struct ddsi_serdata *base)
 {
-	free(sample_of(base));
+	free(dds_glue_sample_of(base));
 }
 
-static size_t print(const struct ddsi_sertype *type, const struct ddsi_serdata *base, char *text, size_t size)
+static size_t dds_glue_print(const struct ddsi_sertype *type, const struct ddsi_serdata *base, char *text, size_t size)
 {
 	(void)type;
-	return (size_t)snprintf(text, size, "%zu bytes", sample_of(base)->count);
+	return (size_t)snprintf(text, size, "%zu bytes", dds_glue_sample_of(base)->count);
 }
 
-static void get_keyhash(const struct ddsi_serdata *base, struct ddsi_keyhash *hash, bool force_md5)
+static void dds_glue_get_keyhash(const struct ddsi_serdata *base, struct ddsi_keyhash *hash, bool force_md5)
 {
 	(void)base, (void)force_md5;
 	memset(hash, 0, sizeof *hash);
 }
 
-static const struct ddsi_serdata_ops sample_ops = {
-	.eqkey = is_equal,
-	.get_size = get_size,
-	.from_ser = of_fragments,
-	.from_ser_iov = of_vectors,
-	.from_keyhash = of_keyhash,
-	.from_sample = of_application,
-	.to_ser = copy_out,
-	.to_ser_ref = lend,
-	.to_ser_unref = give_back,
-	.to_sample = to_application,
-	.to_untyped = to_untyped,
-	.untyped_to_sample = key_to_application,
-	.free = free_sample,
-	.print = print,
-	.get_keyhash = get_keyhash,
+static const struct ddsi_serdata_ops dds_glue_sample_ops = {
+	.eqkey = dds_glue_is_equal,
+	.get_size = dds_glue_get_size,
+	.from_ser = dds_glue_of_fragments,
+	.from_ser_iov = dds_glue_of_vectors,
+	.from_keyhash = dds_glue_of_keyhash,
+	.from_sample = dds_glue_of_application,
+	.to_ser = dds_glue_copy_out,
+	.to_ser_ref = dds_glue_lend,
+	.to_ser_unref = dds_glue_give_back,
+	.to_sample = dds_glue_to_application,
+	.to_untyped = dds_glue_to_untyped,
+	.untyped_to_sample = dds_glue_key_to_application,
+	.free = dds_glue_free_sample,
+	.print = dds_glue_print,
+	.get_keyhash = dds_glue_get_keyhash,
 };
 
 /* --- types -------------------------------------------------------------------------------------------------------- */
 
-static void free_type(struct ddsi_sertype *type)
+static void dds_glue_free_type(struct ddsi_sertype *type)
 {
 	ddsi_sertype_fini(type);
 	free(type);
 }
 
-static void zero_samples(const struct ddsi_sertype *type, void *samples, size_t count)
+static void dds_glue_zero_samples(const struct ddsi_sertype *type, void *samples, size_t count)
 {
 	(void)type;
-	memset(samples, 0, count * sizeof(struct bytes));
+	memset(samples, 0, count * sizeof(struct dds_glue_bytes));
 }
 
-static void realloc_samples(void **pointers, const struct ddsi_sertype *type, void *old, size_t old_count, size_t count)
+static void dds_glue_realloc_samples(
+	void **pointers, const struct ddsi_sertype *type, void *old, size_t old_count, size_t count)
 {
 	(void)type;
-	struct bytes *samples = realloc(old, (count ? count : 1) * sizeof *samples);
+	struct dds_glue_bytes *samples = realloc(old, (count ? count : 1) * sizeof *samples);
 	for (size_t i = 0; samples && i < count; i++) {
 		if (i >= old_count)
-			samples[i] = (struct bytes){0};
+			samples[i] = (struct dds_glue_bytes){0};
 		pointers[i] = samples + i;
 	}
 }
 
-static void free_samples(const struct ddsi_sertype *type, void **pointers, size_t count, dds_free_op_t op)
+static void dds_glue_free_samples(const struct ddsi_sertype *type, void **pointers, size_t count, dds_free_op_t op)
 {
 	(void)type;
 	if (count && op == DDS_FREE_ALL)
 		free(pointers[0]);
 }
 
-static bool types_are_equal(const struct ddsi_sertype *a, const struct ddsi_sertype *b)
+static bool dds_glue_types_are_equal(const struct ddsi_sertype *a, const struct ddsi_sertype *b)
 {
 	(void)a, (void)b;
 	return true; /* the library has compared the names */
 }
 
-static uint32_t hash_type(const struct ddsi_sertype *type)
+static uint32_t dds_glue_hash_type(const struct ddsi_sertype *type)
 {
 	(void)type;
 	return 0;
 }
 
-static const struct ddsi_sertype_ops type_ops = {
+static const struct ddsi_sertype_ops dds_glue_type_ops = {
 	.version = ddsi_sertype_v0,
-	.free = free_type,
-	.zero_samples = zero_samples,
-	.realloc_samples = realloc_samples,
-	.free_samples = free_samples,
-	.equal = types_are_equal,
-	.hash = hash_type,
+	.free = dds_glue_free_type,
+	.zero_samples = dds_glue_zero_samples,
+	.realloc_samples = dds_glue_realloc_samples,
+	.free_samples = dds_glue_free_samples,
+	.equal = dds_glue_types_are_equal,
+	.hash = dds_glue_hash_type,
 };
 
 /* --- the node ----------------------------------------------------------------------------------------------------- */
@@ -267,7 +277,7 @@ struct glue_node {
 	void (*say)(void *ctx, const char *text);
 	void *ctx;
 	_Atomic bool opened, said;
-	char first[LINE_BYTES]; /* that the library said while the node was opened */
+	char first[DDS_GLUE_LINE_BYTES]; /* that the library said while the node was opened */
 };
 
 struct glue_end {
@@ -276,14 +286,14 @@ struct glue_end {
 	_Atomic uint32_t peers, came;
 };
 
-static bool fail_call(char *why, const char *what, dds_return_t code)
+static bool dds_glue_fail_call(char *why, const char *what, dds_return_t code)
 {
 	snprintf(why, GLUE_WHY_BYTES, "%s: %s", what, dds_strretcode(code));
 	return false;
 }
 
 /* The last port of the formula of DDSI that still belongs to the domain is that of participant 119. */
-static void configure(const struct glue_place *place, char *text, size_t bytes)
+static void dds_glue_configure(const struct glue_place *place, char *text, size_t bytes)
 {
 	static const char common[] =
 		"<Internal><Watermarks><WhcHigh>256 MB</WhcHigh><WhcHighInit>64 MB</WhcHighInit></Watermarks>"
@@ -305,7 +315,7 @@ static void configure(const struct glue_place *place, char *text, size_t bytes)
 }
 
 /* Whether the descriptor is a socket for datagrams. */
-static bool is_datagram_socket(int fd)
+static bool dds_glue_is_datagram_socket(int fd)
 {
 	int type = 0;
 	socklen_t size = sizeof type;
@@ -316,7 +326,7 @@ static bool is_datagram_socket(int fd)
 }
 
 /* The numbers of descriptors that are looked at. */
-static int descriptor_count(void)
+static int dds_glue_descriptor_count(void)
 {
 	struct rlimit limit = {0};
 	(void)getrlimit(RLIMIT_NOFILE, &limit);
@@ -324,7 +334,7 @@ static int descriptor_count(void)
 }
 
 /* The IPv4 addresses of this machine. */
-static uint32_t own_addresses(uint32_t ret_addresses[ADDRESSES_MAX])
+static uint32_t dds_glue_own_addresses(uint32_t ret_addresses[ADDRESSES_MAX])
 {
 	struct ifaddrs *all, *one;
 	uint32_t count = 0;
@@ -342,9 +352,9 @@ static uint32_t own_addresses(uint32_t ret_addresses[ADDRESSES_MAX])
 }
 
 /* A filter that takes packets of this machine only: the source stands 12 bytes behind the begin of the IP header. */
-static uint16_t make_filter(struct sock_filter filter[ADDRESSES_MAX + 8])
+static uint16_t dds_glue_make_filter(struct sock_filter filter[ADDRESSES_MAX + 8])
 {
-	uint32_t addresses[ADDRESSES_MAX], count = own_addresses(addresses);
+	uint32_t addresses[ADDRESSES_MAX], count = dds_glue_own_addresses(addresses);
 	uint16_t at = 0;
 	filter[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)SKF_NET_OFF + 12);
 	for (uint32_t i = 0; i < count; i++)
@@ -359,7 +369,7 @@ static uint16_t make_filter(struct sock_filter filter[ADDRESSES_MAX + 8])
 
 /* Whether the sockets that the library is about to make will be among those that are looked at: new descriptors have
  * the lowest numbers that are free. */
-static bool has_low_descriptors(void)
+static bool dds_glue_has_low_descriptors(void)
 {
 	int probe = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (probe >= 0)
@@ -370,18 +380,18 @@ static bool has_low_descriptors(void)
 /* Sets the filter for the library's sockets: for each socket that is not in `before`. The library gives no access to
  * them. What came before the filter was set is at most an announcement of a node on another host: without the packets
  * that follow it, no topic is matched. */
-static bool stay_here(const bool before[DESCRIPTORS_MAX])
+static bool dds_glue_stay_here(const bool before[DESCRIPTORS_MAX])
 {
 	struct sock_filter filter[ADDRESSES_MAX + 8];
-	const struct sock_fprog program = {.len = make_filter(filter), .filter = filter};
-	for (int fd = 0; fd < descriptor_count(); fd++)
-		if (!before[fd] && is_datagram_socket(fd) &&
+	const struct sock_fprog program = {.len = dds_glue_make_filter(filter), .filter = filter};
+	for (int fd = 0; fd < dds_glue_descriptor_count(); fd++)
+		if (!before[fd] && dds_glue_is_datagram_socket(fd) &&
 			setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program))
 			return false;
 	return true;
 }
 
-static dds_entity_t make_participant(const struct glue_place *place)
+static dds_entity_t dds_glue_make_participant(const struct glue_place *place)
 {
 	dds_qos_t *qos = dds_create_qos();
 	dds_qset_userdata(qos, place->user_data, strlen(place->user_data));
@@ -391,7 +401,7 @@ static dds_entity_t make_participant(const struct glue_place *place)
 	return participant;
 }
 
-static void close_node(struct glue_node *node)
+static void dds_glue_close_node(struct glue_node *node)
 {
 	if (node->participant > 0)
 		dds_delete(node->participant);
@@ -402,10 +412,10 @@ static void close_node(struct glue_node *node)
 }
 
 /* The library has one sink for all domains of the process; the last node that was opened has it. */
-static void on_log(void *arg, const dds_log_data_t *data)
+static void dds_glue_on_log(void *arg, const dds_log_data_t *data)
 {
 	struct glue_node *node = arg;
-	char line[LINE_BYTES];
+	char line[DDS_GLUE_LINE_BYTES];
 	if (atomic_exchange(&node->said, true))
 		return;
 	snprintf(line, sizeof line, "%.*s", (int)strcspn(data->message, "\n"), data->message);
@@ -415,46 +425,46 @@ static void on_log(void *arg, const dds_log_data_t *data)
 		memcpy(node->first, line, sizeof line);
 }
 
-static bool join(const struct glue_place *place, struct glue_node *node, char *why)
+static bool dds_glue_join(const struct glue_place *place, struct glue_node *node, char *why)
 {
 	char text[1024];
 	bool before[DESCRIPTORS_MAX];
-	if (!place->address && !has_low_descriptors()) {
+	if (!place->address && !dds_glue_has_low_descriptors()) {
 		snprintf(why, GLUE_WHY_BYTES,
 			"this process has too many open files: packets of other hosts could not be filtered");
 		return false;
 	}
-	for (int fd = 0; fd < descriptor_count(); fd++)
-		before[fd] = is_datagram_socket(fd);
-	configure(place, text, sizeof text);
+	for (int fd = 0; fd < dds_glue_descriptor_count(); fd++)
+		before[fd] = dds_glue_is_datagram_socket(fd);
+	dds_glue_configure(place, text, sizeof text);
 	node->domain = dds_create_domain(place->domain, text);
 	if (node->domain == DDS_RETCODE_PRECONDITION_NOT_MET) {
 		snprintf(why, GLUE_WHY_BYTES, "this process is in the domain already");
 		return false;
 	}
 	if (node->domain < 0)
-		return fail_call(why, "the domain cannot be joined", node->domain);
-	node->participant = make_participant(place);
+		return dds_glue_fail_call(why, "the domain cannot be joined", node->domain);
+	node->participant = dds_glue_make_participant(place);
 	if (node->participant < 0)
-		return fail_call(why, "no participant can be made", node->participant);
-	if (!place->address && !stay_here(before)) {
+		return dds_glue_fail_call(why, "no participant can be made", node->participant);
+	if (!place->address && !dds_glue_stay_here(before)) {
 		snprintf(why, GLUE_WHY_BYTES, "packets of other hosts cannot be filtered");
 		return false;
 	}
 	return true;
 }
 
-static bool open_node(const struct glue_place *place, struct glue_node **ret_node, char *why)
+static bool dds_glue_open_node(const struct glue_place *place, struct glue_node **ret_node, char *why)
 {
 	struct glue_node *node = calloc(1, sizeof *node);
 	if (!node)
-		return fail_call(why, "the node", DDS_RETCODE_OUT_OF_RESOURCES);
+		return dds_glue_fail_call(why, "the node", DDS_RETCODE_OUT_OF_RESOURCES);
 	*node = (struct glue_node){.wake = place->wake, .say = place->say, .ctx = place->ctx};
-	dds_set_log_sink(on_log, node);
-	if (!join(place, node, why)) {
+	dds_set_log_sink(dds_glue_on_log, node);
+	if (!dds_glue_join(place, node, why)) {
 		if (*node->first)
 			snprintf(why, GLUE_WHY_BYTES, "%s", node->first);
-		close_node(node);
+		dds_glue_close_node(node);
 		return false;
 	}
 	atomic_store(&node->said, false);
@@ -463,21 +473,21 @@ static bool open_node(const struct glue_place *place, struct glue_node **ret_nod
 	return true;
 }
 
-static void get_guid(dds_entity_t entity, unsigned char ret_guid[GLUE_GUID_BYTES])
+static void dds_glue_get_guid(dds_entity_t entity, unsigned char ret_guid[GLUE_GUID_BYTES])
 {
 	dds_guid_t guid = {{0}};
 	(void)dds_get_guid(entity, &guid);
 	memcpy(ret_guid, guid.v, GLUE_GUID_BYTES);
 }
 
-static void node_guid(const struct glue_node *node, unsigned char ret_guid[GLUE_GUID_BYTES])
+static void dds_glue_node_guid(const struct glue_node *node, unsigned char ret_guid[GLUE_GUID_BYTES])
 {
-	get_guid(node->participant, ret_guid);
+	dds_glue_get_guid(node->participant, ret_guid);
 }
 
 /* --- ends --------------------------------------------------------------------------------------------------------- */
 
-static void note_peers(struct glue_end *end, uint32_t now, int32_t change)
+static void dds_glue_note_peers(struct glue_end *end, uint32_t now, int32_t change)
 {
 	atomic_store(&end->peers, now);
 	if (change > 0)
@@ -485,26 +495,26 @@ static void note_peers(struct glue_end *end, uint32_t now, int32_t change)
 	end->node->wake(end->node->ctx);
 }
 
-static void on_reader(dds_entity_t writer, const dds_publication_matched_status_t status, void *arg)
+static void dds_glue_on_reader(dds_entity_t writer, const dds_publication_matched_status_t status, void *arg)
 {
 	(void)writer;
-	note_peers(arg, status.current_count, status.current_count_change);
+	dds_glue_note_peers(arg, status.current_count, status.current_count_change);
 }
 
-static void on_writer(dds_entity_t reader, const dds_subscription_matched_status_t status, void *arg)
+static void dds_glue_on_writer(dds_entity_t reader, const dds_subscription_matched_status_t status, void *arg)
 {
 	(void)reader;
-	note_peers(arg, status.current_count, status.current_count_change);
+	dds_glue_note_peers(arg, status.current_count, status.current_count_change);
 }
 
-static void on_data(dds_entity_t reader, void *arg)
+static void dds_glue_on_data(dds_entity_t reader, void *arg)
 {
 	struct glue_end *end = arg;
 	(void)reader;
 	end->node->wake(end->node->ctx);
 }
 
-static dds_qos_t *make_qos(enum glue_keep keep, const char *user_data)
+static dds_qos_t *dds_glue_make_qos(enum glue_keep keep, const char *user_data)
 {
 	static const dds_data_representation_id_t plain[] = {DDS_DATA_REPRESENTATION_XCDR1};
 	static const int32_t depths[] = {
@@ -521,12 +531,13 @@ static dds_qos_t *make_qos(enum glue_keep keep, const char *user_data)
 	return qos;
 }
 
-static dds_entity_t make_topic(struct glue_node *node, const char *name, const char *type_name)
+static dds_entity_t dds_glue_make_topic(struct glue_node *node, const char *name, const char *type_name)
 {
 	struct ddsi_sertype *type = calloc(1, sizeof *type);
 	if (!type)
 		return DDS_RETCODE_OUT_OF_RESOURCES;
-	ddsi_sertype_init_flags(type, type_name, &type_ops, &sample_ops, DDSI_SERTYPE_FLAG_TOPICKIND_NO_KEY);
+	ddsi_sertype_init_flags(
+		type, type_name, &dds_glue_type_ops, &dds_glue_sample_ops, DDSI_SERTYPE_FLAG_TOPICKIND_NO_KEY);
 	type->allowed_data_representation = DDS_DATA_REPRESENTATION_FLAG_XCDR1;
 	dds_entity_t topic = dds_create_topic_sertype(node->participant, name, &type, NULL, NULL, NULL);
 	if (topic < 0)
@@ -534,33 +545,33 @@ static dds_entity_t make_topic(struct glue_node *node, const char *name, const c
 	return topic;
 }
 
-static bool make_end(struct glue_node *node, bool writes, const char *topic_name, const char *type_name,
+static bool dds_glue_make_end(struct glue_node *node, bool writes, const char *topic_name, const char *type_name,
 	enum glue_keep keep, const char *user_data, struct glue_end **ret_end, char *why)
 {
-	dds_entity_t topic = make_topic(node, topic_name, type_name);
+	dds_entity_t topic = dds_glue_make_topic(node, topic_name, type_name);
 	if (topic < 0)
-		return fail_call(why, topic_name, topic);
+		return dds_glue_fail_call(why, topic_name, topic);
 	struct glue_end *end = calloc(1, sizeof *end);
 	if (!end) {
 		dds_delete(topic);
-		return fail_call(why, topic_name, DDS_RETCODE_OUT_OF_RESOURCES);
+		return dds_glue_fail_call(why, topic_name, DDS_RETCODE_OUT_OF_RESOURCES);
 	}
 	end->node = node;
-	dds_qos_t *qos = make_qos(keep, user_data);
+	dds_qos_t *qos = dds_glue_make_qos(keep, user_data);
 	dds_listener_t *listener = dds_create_listener(end);
 	if (writes) {
-		dds_lset_publication_matched(listener, on_reader);
+		dds_lset_publication_matched(listener, dds_glue_on_reader);
 		end->entity = dds_create_writer(node->participant, topic, qos, listener);
 	} else {
-		dds_lset_subscription_matched(listener, on_writer);
-		dds_lset_data_available(listener, on_data);
+		dds_lset_subscription_matched(listener, dds_glue_on_writer);
+		dds_lset_data_available(listener, dds_glue_on_data);
 		end->entity = dds_create_reader(node->participant, topic, qos, listener);
 	}
 	dds_delete_listener(listener);
 	dds_delete_qos(qos);
 	dds_delete(topic); /* the end keeps what it needs of it */
 	if (end->entity < 0) {
-		(void)fail_call(why, topic_name, end->entity);
+		(void)dds_glue_fail_call(why, topic_name, end->entity);
 		free(end);
 		return false;
 	}
@@ -568,41 +579,41 @@ static bool make_end(struct glue_node *node, bool writes, const char *topic_name
 	return true;
 }
 
-static bool write_end(struct glue_node *node, const char *topic, const char *type, enum glue_keep keep,
+static bool dds_glue_write_end(struct glue_node *node, const char *topic, const char *type, enum glue_keep keep,
 	const char *user_data, struct glue_end **ret_end, char *why)
 {
-	return make_end(node, true, topic, type, keep, user_data, ret_end, why);
+	return dds_glue_make_end(node, true, topic, type, keep, user_data, ret_end, why);
 }
 
-static bool read_end(struct glue_node *node, const char *topic, const char *type, enum glue_keep keep,
+static bool dds_glue_read_end(struct glue_node *node, const char *topic, const char *type, enum glue_keep keep,
 	const char *user_data, struct glue_end **ret_end, char *why)
 {
-	return make_end(node, false, topic, type, keep, user_data, ret_end, why);
+	return dds_glue_make_end(node, false, topic, type, keep, user_data, ret_end, why);
 }
 
-static void close_end(struct glue_end *end)
+static void dds_glue_close_end(struct glue_end *end)
 {
 	dds_delete(end->entity);
 	free(end);
 }
 
-static void end_guid(const struct glue_end *end, unsigned char ret_guid[GLUE_GUID_BYTES])
+static void dds_glue_end_guid(const struct glue_end *end, unsigned char ret_guid[GLUE_GUID_BYTES])
 {
-	get_guid(end->entity, ret_guid);
+	dds_glue_get_guid(end->entity, ret_guid);
 }
 
-static uint32_t peers(const struct glue_end *end, uint32_t *ret_came)
+static uint32_t dds_glue_peers(const struct glue_end *end, uint32_t *ret_came)
 {
 	*ret_came = atomic_load(&end->came);
 	return atomic_load(&end->peers);
 }
 
-static bool write_bytes(struct glue_end *end, const void *bytes, size_t count)
+static bool dds_glue_write_bytes(struct glue_end *end, const void *bytes, size_t count)
 {
-	return dds_write(end->entity, &(struct bytes){bytes, count}) == DDS_RETCODE_OK;
+	return dds_write(end->entity, &(struct dds_glue_bytes){bytes, count}) == DDS_RETCODE_OK;
 }
 
-static uint32_t take(
+static uint32_t dds_glue_take(
 	struct glue_end *end, void (*give)(void *ctx, uint64_t writer, const void *bytes, size_t count), void *ctx)
 {
 	struct ddsi_serdata *samples[GLUE_TAKE_MAX];
@@ -610,8 +621,8 @@ static uint32_t take(
 	dds_return_t count = dds_takecdr(end->entity, samples, GLUE_TAKE_MAX, infos, DDS_ANY_STATE);
 	for (dds_return_t i = 0; i < count; i++) {
 		if (infos[i].valid_data)
-			give(ctx, infos[i].publication_handle, sample_of(samples[i])->bytes,
-				sample_of(samples[i])->count);
+			give(ctx, infos[i].publication_handle, dds_glue_sample_of(samples[i])->bytes,
+				dds_glue_sample_of(samples[i])->count);
 		ddsi_serdata_unref(samples[i]);
 	}
 	return count > 0 ? (uint32_t)count : 0;
@@ -620,7 +631,7 @@ static uint32_t take(
 /* --- clients of services ------------------------------------------------------------------------------------------ */
 
 /* Frees the endpoint. False: it names no client. */
-static bool take_client(dds_builtintopic_endpoint_t *endpoint, char ret_client[CLIENT_BYTES])
+static bool dds_glue_take_client(dds_builtintopic_endpoint_t *endpoint, char ret_client[CLIENT_BYTES])
 {
 	void *data = NULL;
 	size_t count = 0;
@@ -632,7 +643,7 @@ static bool take_client(dds_builtintopic_endpoint_t *endpoint, char ret_client[C
 	return found;
 }
 
-static bool has_reader_of(const struct glue_end *replies, const char *client)
+static bool dds_glue_has_reader_of(const struct glue_end *replies, const char *client)
 {
 	dds_return_t count = dds_get_matched_subscriptions(replies->entity, NULL, 0);
 	dds_instance_handle_t *readers = calloc(count > 0 ? (size_t)count : 1, sizeof *readers);
@@ -642,36 +653,36 @@ static bool has_reader_of(const struct glue_end *replies, const char *client)
 	dds_return_t now = dds_get_matched_subscriptions(replies->entity, readers, count > 0 ? (size_t)count : 0);
 	for (dds_return_t i = 0; i < now && i < count && !found; i++) {
 		char other[CLIENT_BYTES];
-		found = take_client(dds_get_matched_subscription_data(replies->entity, readers[i]), other) &&
+		found = dds_glue_take_client(dds_get_matched_subscription_data(replies->entity, readers[i]), other) &&
 			!strcmp(other, client);
 	}
 	free(readers);
 	return found;
 }
 
-static enum glue_client client_of(struct glue_end *requests, struct glue_end *replies, uint64_t writer)
+static enum glue_client dds_glue_client_of(struct glue_end *requests, struct glue_end *replies, uint64_t writer)
 {
 	char client[CLIENT_BYTES];
 	dds_builtintopic_endpoint_t *endpoint = dds_get_matched_publication_data(requests->entity, writer);
 	if (!endpoint)
 		return GLUE_GONE;
-	if (!take_client(endpoint, client))
+	if (!dds_glue_take_client(endpoint, client))
 		return GLUE_NAMELESS;
-	return has_reader_of(replies, client) ? GLUE_THERE : GLUE_COMING;
+	return dds_glue_has_reader_of(replies, client) ? GLUE_THERE : GLUE_COMING;
 }
 
 extern const struct glue troupe_dds_glue;
 __attribute__((visibility("default"))) const struct glue troupe_dds_glue = {
 	.version = GLUE_VERSION,
-	.open = open_node,
-	.close = close_node,
-	.node_guid = node_guid,
-	.write_end = write_end,
-	.read_end = read_end,
-	.close_end = close_end,
-	.end_guid = end_guid,
-	.peers = peers,
-	.write = write_bytes,
-	.take = take,
-	.client_of = client_of,
+	.open = dds_glue_open_node,
+	.close = dds_glue_close_node,
+	.node_guid = dds_glue_node_guid,
+	.write_end = dds_glue_write_end,
+	.read_end = dds_glue_read_end,
+	.close_end = dds_glue_close_end,
+	.end_guid = dds_glue_end_guid,
+	.peers = dds_glue_peers,
+	.write = dds_glue_write_bytes,
+	.take = dds_glue_take,
+	.client_of = dds_glue_client_of,
 };

@@ -8,14 +8,14 @@
 
 enum { GID_BYTES = 16, GID_BYTES_HUMBLE = 24 };
 
-static void add_gid(struct cdr_out *out, const unsigned char guid[GLUE_GUID_BYTES], bool humble)
+static void graph_add_gid(struct cdr_out *out, const unsigned char guid[GLUE_GUID_BYTES], bool humble)
 {
 	unsigned char *at = cdr_room(out, 1, humble ? GID_BYTES_HUMBLE : GID_BYTES);
 	memset(at, 0, humble ? GID_BYTES_HUMBLE : GID_BYTES);
 	memcpy(at, guid, GLUE_GUID_BYTES);
 }
 
-static void add_gids(
+static void graph_add_gids(
 	struct cdr_out *out, troupe_topic_kind kind, const struct graph_end *ends, uint32_t count, bool humble)
 {
 	uint32_t of_kind = 0;
@@ -24,19 +24,19 @@ static void add_gids(
 	cdr_count(out, of_kind);
 	for (uint32_t i = 0; i < count; i++)
 		if (ends[i].kind == kind)
-			add_gid(out, ends[i].guid, humble);
+			graph_add_gid(out, ends[i].guid, humble);
 }
 
 void graph_add(struct text *out, const unsigned char participant[GLUE_GUID_BYTES], const char *space, const char *node,
 	const struct graph_end *ends, uint32_t count, bool humble)
 {
 	struct cdr_out cdr = cdr_begin(out);
-	add_gid(&cdr, participant, humble);
+	graph_add_gid(&cdr, participant, humble);
 	cdr_count(&cdr, 1);
 	cdr_string(&cdr, space);
 	cdr_string(&cdr, node);
-	add_gids(&cdr, TROUPE_TOPIC_TAKEN, ends, count, humble);
-	add_gids(&cdr, TROUPE_TOPIC_PUBLISHED, ends, count, humble);
+	graph_add_gids(&cdr, TROUPE_TOPIC_TAKEN, ends, count, humble);
+	graph_add_gids(&cdr, TROUPE_TOPIC_PUBLISHED, ends, count, humble);
 }
 
 char *graph_topic(const char *name)

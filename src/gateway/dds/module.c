@@ -16,7 +16,7 @@
 #ifdef HAVE_DDS
 static const char module[] = "troupe_dds.so";
 
-static char *beside_program(void)
+static char *module_beside_program(void)
 {
 	char path[4096];
 	ssize_t count = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -29,7 +29,7 @@ static char *beside_program(void)
 	return mem_printf("%s%s/%s", path, end, module);
 }
 
-static void *open_at(char *path)
+static void *module_open_at(char *path)
 {
 	void *opened = path && !access(path, F_OK) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 	free(path);
@@ -39,9 +39,9 @@ static void *open_at(char *path)
 troupe_status module_load(const struct glue **ret_glue, struct troupe_error *error)
 {
 	const char *folder = getenv("TROUPE_MODULES");
-	void *opened = folder && *folder ? open_at(mem_printf("%s/%s", folder, module)) : NULL;
+	void *opened = folder && *folder ? module_open_at(mem_printf("%s/%s", folder, module)) : NULL;
 	if (!opened)
-		opened = open_at(beside_program());
+		opened = module_open_at(module_beside_program());
 	if (!opened)
 		opened = dlopen(TROUPE_MODULES "/troupe_dds.so", RTLD_NOW | RTLD_LOCAL);
 	const struct glue *glue = opened ? dlsym(opened, GLUE_SYMBOL) : NULL;

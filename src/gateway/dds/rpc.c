@@ -19,11 +19,11 @@ struct rpc_service {
 	uint32_t changes; /* of the peers of `requests`, when it was looked for requests last */
 };
 
-struct waiting {
+struct rpc_waiting {
 	struct rpc_service *service;
 	struct rpc_caller caller;
 	struct text message;
-	uint32_t changes; /* changes_of() when it was found to have no reader */
+	uint32_t changes; /* rpc_changes_of() when it was found to have no reader */
 };
 
 struct rpc {
@@ -32,7 +32,7 @@ struct rpc {
 	rpc_refuse_fn *refuse;
 	void *ctx;
 	VEC(struct rpc_service *) services;
-	VEC(struct waiting) waiting; /* the oldest first */
+	VEC(struct rpc_waiting) waiting; /* the oldest first */
 	size_t waiting_bytes;
 };
 
@@ -43,7 +43,7 @@ struct rpc *rpc_create(const struct glue *glue, struct glue_node *node, rpc_refu
 	return rpc;
 }
 
-static void drop_waiting(struct rpc *rpc, uint32_t at)
+static void rpc_drop_waiting(struct rpc *rpc, uint32_t at)
 {
 	rpc->waiting_bytes -= rpc->waiting.at[at].message.count;
 	text_fini(&rpc->waiting.at[at].message);
@@ -52,7 +52,7 @@ static void drop_waiting(struct rpc *rpc, uint32_t at)
 		rpc->waiting.at[i] = rpc->waiting.at[i + 1];
 }
 
-static void close_service(struct rpc_service *service)
+static void rpc_close_service(struct rpc_service *service)
 {
 	if (service->requests)
 		service->rpc->glue->close_end(service->requests);
@@ -67,9 +67,9 @@ void rpc_destroy(struct rpc *rpc)
 	if (!rpc)
 		return;
 	while (rpc->waiting.count)
-		drop_waiting(rpc, rpc->waiting.count - 1);
+		rpc_drop_waiting(rpc, rpc->waiting.count - 1);
 	for (uint32_t i = 0; i < rpc->services.count; i++)
-		close_service(rpc->services.at[i]);
+		rpc_close_service(rpc->services.at[i]);
 	vec_free(&rpc->waiting);
 	vec_free(&rpc->services);
 	free(rpc);
@@ -79,7 +79,7 @@ void rpc_destroy(struct rpc *rpc)
 
 /* The id is that of the node, and a number of the service in it. rmw_cyclonedds writes ids like this; nodes compare
  * them only, so that their length, which differs between releases, does not matter. */
-static void add_user_data(const struct rpc *rpc, const char *type, struct text *out)
+static void rpc_add_user_data(const struct rpc *rpc, const char *type, struct text *out)
 {
 	unsigned char guid[GLUE_GUID_BYTES];
 	rpc->glue->node_guid(rpc->node, guid);
@@ -92,13 +92,13 @@ static void add_user_data(const struct rpc *rpc, const char *type, struct text *
 	text_add(out, ";");
 }
 
-static bool open_end(struct rpc_service *service, bool writes, const char *type, char *why)
+static bool rpc_open_end(struct rpc_service *service, bool writes, const char *type, char *why)
 {
 	const struct rpc *rpc = service->rpc;
 	struct text user_data = {0};
 	char *topic = mem_printf("%s%s%s", writes ? "rr" : "rq", service->name, writes ? "Reply" : "Request");
 	char *type_name = graph_type(type);
-	add_user_data(rpc, type, &user_data);
+	rpc_add_user_data(rpc, type, &user_data);
 	bool opened = writes ? rpc->glue->write_end(
 				       rpc->node, topic, type_name, GLUE_CALLS, user_data.at, &service->replies, why)
 			     : rpc->glue->read_end(
@@ -115,8 +115,8 @@ struct rpc_service *rpc_open(struct rpc *rpc, const char *name, const char *requ
 {
 	struct rpc_service *service = mem_alloc(sizeof *service);
 	*service = (struct rpc_service){.rpc = rpc, .name = mem_strdup(name), .hear = hear, .ctx = ctx};
-	if (!open_end(service, true, response, why) || !open_end(service, false, request, why)) {
-		close_service(service);
+	if (!rpc_open_end(service, true, response, why) || !rpc_open_end(service, false, request, why)) {
+		rpc_close_service(service);
 		return NULL;
 	}
 	vec_push(&rpc->services, service);
@@ -138,37 +138,37 @@ uint32_t rpc_ends(const struct rpc *rpc, struct graph_end *ret_ends)
 /* --- clients ------------------------------------------------------------------------------------------------------ */
 
 /* How often a peer of the end has come or gone. */
-static uint32_t changes_of_end(const struct rpc *rpc, const struct glue_end *end)
+static uint32_t rpc_changes_of_end(const struct rpc *rpc, const struct glue_end *end)
 {
 	uint32_t came, now = rpc->glue->peers(end, &came);
 	return 2 * came - now;
 }
 
-static uint32_t changes_of(const struct rpc_service *service)
+static uint32_t rpc_changes_of(const struct rpc_service *service)
 {
-	return changes_of_end(service->rpc, service->requests) + changes_of_end(service->rpc, service->replies);
+	return rpc_changes_of_end(service->rpc, service->requests) + rpc_changes_of_end(service->rpc, service->replies);
 }
 
-static enum glue_client client_of(const struct rpc_service *service, const struct rpc_caller *caller)
+static enum glue_client rpc_client_of(const struct rpc_service *service, const struct rpc_caller *caller)
 {
 	return service->rpc->glue->client_of(service->requests, service->replies, caller->writer);
 }
 
 bool rpc_is_gone(const struct rpc_service *service, const struct rpc_caller *caller)
 {
-	return client_of(service, caller) == GLUE_GONE;
+	return rpc_client_of(service, caller) == GLUE_GONE;
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-static void hear(void *ctx, uint64_t writer, const void *bytes, size_t count)
+static void rpc_hear(void *ctx, uint64_t writer, const void *bytes, size_t count)
 {
 	struct rpc_service *service = ctx;
 	struct rpc *rpc = service->rpc;
 	struct cdr_in in = cdr_open(bytes, count);
 	struct rpc_caller caller = {.writer = writer, .client = cdr_get(&in, 8), .sequence = cdr_get(&in, 8)};
 	struct text cdr = {0};
-	if (in.bad || client_of(service, &caller) == GLUE_NAMELESS) {
+	if (in.bad || rpc_client_of(service, &caller) == GLUE_NAMELESS) {
 		rpc->refuse(rpc->ctx, service->name, count);
 		return;
 	}
@@ -184,15 +184,15 @@ static void hear(void *ctx, uint64_t writer, const void *bytes, size_t count)
 /* --- replies ------------------------------------------------------------------------------------------------------ */
 
 /* Takes over the message. */
-static void keep_waiting(
+static void rpc_keep_waiting(
 	struct rpc_service *service, const struct rpc_caller *caller, const struct text *message, uint32_t changes)
 {
 	struct rpc *rpc = service->rpc;
 	while (rpc->waiting.count &&
 		(rpc->waiting.count >= RPC_WAITING_MAX || rpc->waiting_bytes + message->count > RPC_WAITING_BYTES_MAX))
-		drop_waiting(rpc, 0);
+		rpc_drop_waiting(rpc, 0);
 	rpc->waiting_bytes += message->count;
-	vec_push(&rpc->waiting, (struct waiting){service, *caller, *message, changes});
+	vec_push(&rpc->waiting, (struct rpc_waiting){service, *caller, *message, changes});
 }
 
 void rpc_reply(struct rpc_service *service, const struct rpc_caller *caller, const void *cdr, size_t count)
@@ -202,10 +202,10 @@ void rpc_reply(struct rpc_service *service, const struct rpc_caller *caller, con
 	cdr_u64(&out, caller->client);
 	cdr_u64(&out, caller->sequence);
 	text_add_bytes(&message, (const char *)cdr + CDR_HEADER_BYTES, count - CDR_HEADER_BYTES);
-	uint32_t changes = changes_of(service); /* before it is looked whether the reader is there */
-	enum glue_client client = client_of(service, caller);
+	uint32_t changes = rpc_changes_of(service); /* before it is looked whether the reader is there */
+	enum glue_client client = rpc_client_of(service, caller);
 	if (client == GLUE_COMING) {
-		keep_waiting(service, caller, &message, changes);
+		rpc_keep_waiting(service, caller, &message, changes);
 		return;
 	}
 	if (client == GLUE_THERE)
@@ -213,27 +213,27 @@ void rpc_reply(struct rpc_service *service, const struct rpc_caller *caller, con
 	text_fini(&message);
 }
 
-static void send_waiting(struct rpc *rpc)
+static void rpc_send_waiting(struct rpc *rpc)
 {
 	for (uint32_t i = 0; i < rpc->waiting.count; i++) {
-		struct waiting *waiting = &rpc->waiting.at[i];
-		uint32_t changes = changes_of(waiting->service);
+		struct rpc_waiting *waiting = &rpc->waiting.at[i];
+		uint32_t changes = rpc_changes_of(waiting->service);
 		if (changes == waiting->changes)
 			continue;
 		waiting->changes = changes;
-		enum glue_client client = client_of(waiting->service, &waiting->caller);
+		enum glue_client client = rpc_client_of(waiting->service, &waiting->caller);
 		if (client == GLUE_COMING)
 			continue;
 		if (client == GLUE_THERE)
 			(void)rpc->glue->write(waiting->service->replies, waiting->message.at, waiting->message.count);
-		drop_waiting(rpc, i--);
+		rpc_drop_waiting(rpc, i--);
 	}
 }
 
 /* Without clients there are none, except from one that has just gone. */
-static bool may_have_requests(struct rpc_service *service)
+static bool rpc_may_have_requests(struct rpc_service *service)
 {
-	uint32_t came, changes = changes_of_end(service->rpc, service->requests), before = service->changes;
+	uint32_t came, changes = rpc_changes_of_end(service->rpc, service->requests), before = service->changes;
 	service->changes = changes;
 	return changes != before || service->rpc->glue->peers(service->requests, &came);
 }
@@ -241,14 +241,14 @@ static bool may_have_requests(struct rpc_service *service)
 uint32_t rpc_turn(struct rpc *rpc)
 {
 	uint32_t heard = 0;
-	send_waiting(rpc);
+	rpc_send_waiting(rpc);
 	for (uint32_t i = 0; i < rpc->services.count; i++) {
 		struct rpc_service *service = rpc->services.at[i];
 		int takes = 0;
 		service->heard = 0;
-		if (!may_have_requests(service))
+		if (!rpc_may_have_requests(service))
 			continue;
-		while (takes++ < TAKES_MAX && rpc->glue->take(service->requests, hear, service) == GLUE_TAKE_MAX)
+		while (takes++ < TAKES_MAX && rpc->glue->take(service->requests, rpc_hear, service) == GLUE_TAKE_MAX)
 			;
 		heard += service->heard;
 	}

@@ -16,10 +16,10 @@ struct served {
 	struct rpc_service *rpc;
 };
 
-struct asked { /* a request that is not answered yet */
+struct dds_services_asked { /* a request that is not answered yet */
 	struct served *served;
 	struct rpc_caller caller;
-	struct asked *before, *after;
+	struct dds_services_asked *before, *after;
 };
 
 struct services {
@@ -27,13 +27,13 @@ struct services {
 	struct rpc *rpc;
 	VEC(struct served *) served;
 	VEC(struct action *) actions;
-	struct asked *asked;
+	struct dds_services_asked *asked;
 	bool left_out_told, refused_told;
 	_Atomic uint64_t taken, refused;
 };
 
-static void say(struct services *services, const char *format, ...) TROUPE_PRINTF(2, 3);
-static void say(struct services *services, const char *format, ...)
+static void dds_services_say(struct services *services, const char *format, ...) TROUPE_PRINTF(2, 3);
+static void dds_services_say(struct services *services, const char *format, ...)
 {
 	struct troupe_error line;
 	va_list args;
@@ -45,7 +45,7 @@ static void say(struct services *services, const char *format, ...)
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-static void drop_asked(struct asked *asked)
+static void dds_services_drop_asked(struct dds_services_asked *asked)
 {
 	*(asked->before ? &asked->before->after : &asked->served->services->asked) = asked->after;
 	if (asked->after)
@@ -53,9 +53,9 @@ static void drop_asked(struct asked *asked)
 	free(asked);
 }
 
-static void answer(void *ctx, enum simulation_end end, const struct text *values)
+static void dds_services_answer(void *ctx, enum simulation_end end, const struct text *values)
 {
-	struct asked *asked = ctx;
+	struct dds_services_asked *asked = ctx;
 	struct text cdr = {0};
 	struct troupe_error error;
 	json_t *json = json_loadb(values->at, values->count, 0, NULL);
@@ -64,28 +64,28 @@ static void answer(void *ctx, enum simulation_end end, const struct text *values
 		rpc_reply(asked->served->rpc, &asked->caller, cdr.at, cdr.count);
 	json_decref(json);
 	text_fini(&cdr);
-	drop_asked(asked);
+	dds_services_drop_asked(asked);
 }
 
-static void hear(void *ctx, const struct rpc_caller *caller, const void *cdr, size_t count)
+static void dds_services_hear(void *ctx, const struct rpc_caller *caller, const void *cdr, size_t count)
 {
 	struct served *served = ctx;
 	struct services *services = served->services;
-	struct asked *asked = mem_alloc(sizeof *asked);
-	*asked = (struct asked){.served = served, .caller = *caller, .after = services->asked};
+	struct dds_services_asked *asked = mem_alloc(sizeof *asked);
+	*asked = (struct dds_services_asked){.served = served, .caller = *caller, .after = services->asked};
 	if (services->asked)
 		services->asked->before = asked;
 	services->asked = asked;
-	const struct simulation_asker asker = {.answer = answer, .ctx = asked};
+	const struct simulation_asker asker = {.answer = dds_services_answer, .ctx = asked};
 	simulation_call_cdr(services->def.simulation, served->name, cdr, count, &asker);
 }
 
-static void refuse(void *ctx, const char *service, size_t count)
+static void dds_services_refuse(void *ctx, const char *service, size_t count)
 {
 	struct services *services = ctx;
 	atomic_fetch_add_explicit(&services->refused, 1, memory_order_relaxed);
 	if (!services->refused_told)
-		say(services,
+		dds_services_say(services,
 			"%s: %zu bytes are refused, and so perhaps others: they are no request as rmw_cyclonedds_cpp "
 			"sends it: expected clients with RMW_IMPLEMENTATION=rmw_cyclonedds_cpp",
 			service, count);
@@ -94,14 +94,14 @@ static void refuse(void *ctx, const char *service, size_t count)
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static void leave_out(struct services *services, const char *name, const char *why)
+static void dds_services_leave_out(struct services *services, const char *name, const char *why)
 {
 	if (!services->left_out_told)
-		say(services, "service '%.100s' and perhaps others are left out: %s", name, why);
+		dds_services_say(services, "service '%.100s' and perhaps others are left out: %s", name, why);
 	services->left_out_told = true;
 }
 
-static void open_service(void *ctx, const char *name, const char *type)
+static void dds_services_open(void *ctx, const char *name, const char *type)
 {
 	struct services *services = ctx;
 	struct arena arena = {0};
@@ -113,14 +113,14 @@ static void open_service(void *ctx, const char *name, const char *type)
 		.services = services, .name = mem_strdup(name), .response = mem_printf("%s_Response", type)};
 	vec_push(&services->served, served);
 	if (shown)
-		served->rpc = rpc_open(services->rpc, shown, request, served->response, hear, served, why);
+		served->rpc = rpc_open(services->rpc, shown, request, served->response, dds_services_hear, served, why);
 	if (!served->rpc)
-		leave_out(services, name, why);
+		dds_services_leave_out(services, name, why);
 	free(request);
 	arena_fini(&arena);
 }
 
-static void open_action(void *ctx, const char *name, const char *type)
+static void dds_services_open_action(void *ctx, const char *name, const char *type)
 {
 	struct services *services = ctx;
 	struct arena arena = {0};
@@ -129,7 +129,7 @@ static void open_action(void *ctx, const char *name, const char *type)
 	if (shown)
 		vec_push(&services->actions, action_open(&services->def, services->rpc, name, shown, type, why));
 	if (*why)
-		leave_out(services, name, why);
+		dds_services_leave_out(services, name, why);
 	arena_fini(&arena);
 }
 
@@ -137,9 +137,9 @@ struct services *services_create(const struct services_def *def)
 {
 	struct services *services = mem_alloc(sizeof *services);
 	services->def = *def;
-	services->rpc = rpc_create(def->glue, def->node, refuse, services);
-	simulation_each_service(def->simulation, open_service, services);
-	simulation_each_action(def->simulation, open_action, services);
+	services->rpc = rpc_create(def->glue, def->node, dds_services_refuse, services);
+	simulation_each_service(def->simulation, dds_services_open, services);
+	simulation_each_action(def->simulation, dds_services_open_action, services);
 	return services;
 }
 
@@ -148,7 +148,7 @@ void services_destroy(struct services *services)
 	if (!services)
 		return;
 	while (services->asked)
-		drop_asked(services->asked);
+		dds_services_drop_asked(services->asked);
 	for (uint32_t i = 0; i < services->actions.count; i++)
 		action_destroy(services->actions.at[i]);
 	rpc_destroy(services->rpc);

@@ -24,7 +24,7 @@ void guest_complain(struct guest *guest, enum wire_level level, const char *id, 
 	text_fini(&json);
 }
 
-static void refuse(struct guest *guest, const char *what, const char *why)
+static void guest_refuse(struct guest *guest, const char *what, const char *why)
 {
 	atomic_fetch_add_explicit(&guest->gateway->hub->refused, 1, memory_order_relaxed);
 	guest_complain(guest, WIRE_ERROR, NULL, "%s: %s", what, why);
@@ -32,7 +32,7 @@ static void refuse(struct guest *guest, const char *what, const char *why)
 
 /* --- subscriptions ------------------------------------------------------------------------------------------------ */
 
-static void drop_hearer(struct guest *guest, uint32_t channel, uint32_t id)
+static void guest_drop_hearer(struct guest *guest, uint32_t channel, uint32_t id)
 {
 	struct offer *offer = table_of_id(&guest->gateway->hub->mirror, TROUPE_TOPIC_PUBLISHED, channel);
 	if (!offer)
@@ -45,18 +45,18 @@ static void drop_hearer(struct guest *guest, uint32_t channel, uint32_t id)
 		}
 }
 
-static void unsubscribe(struct guest *guest, uint32_t id)
+static void guest_unsubscribe(struct guest *guest, uint32_t id)
 {
 	for (uint32_t i = 0; i < guest->subscriptions.count; i++)
 		if (guest->subscriptions.at[i].id == id) {
-			drop_hearer(guest, guest->subscriptions.at[i].channel, id);
+			guest_drop_hearer(guest, guest->subscriptions.at[i].channel, id);
 			guest->subscriptions.at[i] = guest->subscriptions.at[--guest->subscriptions.count];
 			return;
 		}
 	guest_complain(guest, WIRE_WARNING, NULL, "unsubscribe: there is no subscription %u", id);
 }
 
-static bool has_subscription(const struct guest *guest, uint32_t id)
+static bool guest_has_subscription(const struct guest *guest, uint32_t id)
 {
 	for (uint32_t i = 0; i < guest->subscriptions.count; i++)
 		if (guest->subscriptions.at[i].id == id)
@@ -64,15 +64,15 @@ static bool has_subscription(const struct guest *guest, uint32_t id)
 	return false;
 }
 
-static void subscribe(struct guest *guest, uint32_t id, uint32_t channel)
+static void guest_subscribe(struct guest *guest, uint32_t id, uint32_t channel)
 {
 	struct offer *offer = table_of_id(&guest->gateway->hub->mirror, TROUPE_TOPIC_PUBLISHED, channel);
 	if (!offer) { /* the channel may have gone in the meantime */
 		guest_complain(guest, WIRE_WARNING, NULL, "subscribe: there is no channel %u", channel);
 		return;
 	}
-	if (has_subscription(guest, id) || guest->subscriptions.count == GUEST_SUBSCRIPTIONS_MAX) {
-		refuse(guest, "subscribe", "the number of the subscription is in use, or there are too many");
+	if (guest_has_subscription(guest, id) || guest->subscriptions.count == GUEST_SUBSCRIPTIONS_MAX) {
+		guest_refuse(guest, "subscribe", "the number of the subscription is in use, or there are too many");
 		return;
 	}
 	vec_push(&guest->subscriptions, (struct subscription){id, channel});
@@ -82,7 +82,7 @@ static void subscribe(struct guest *guest, uint32_t id, uint32_t channel)
 
 /* --- what the client publishes ------------------------------------------------------------------------------------ */
 
-static struct outlet *find_outlet(struct guest *guest, uint32_t id)
+static struct outlet *guest_find_outlet(struct guest *guest, uint32_t id)
 {
 	for (uint32_t i = 0; i < guest->outlets.count; i++)
 		if (guest->outlets.at[i].id == id)
@@ -91,13 +91,13 @@ static struct outlet *find_outlet(struct guest *guest, uint32_t id)
 }
 
 /* The name of the status of a channel. The status goes with the channel, or when its topic is taken. */
-static void name_status(const struct outlet *outlet, char ret_name[32])
+static void guest_name_status(const struct outlet *outlet, char ret_name[32])
 {
 	(void)snprintf(ret_name, 32, "channel %u", outlet->id);
 }
 
 /* Foxglove Studio 1 takes the operation for an error: its problems stay. */
-static void take_back(struct guest *guest, struct outlet *outlet)
+static void guest_take_back(struct guest *guest, struct outlet *outlet)
 {
 	char name[32];
 	struct text json = {0};
@@ -106,7 +106,7 @@ static void take_back(struct guest *guest, struct outlet *outlet)
 	outlet->told = false;
 	if (!guest->is_sdk)
 		return;
-	name_status(outlet, name);
+	guest_name_status(outlet, name);
 	wire_add_no_status(&json, name);
 	port_say_text(guest->client, &json);
 	text_fini(&json);
@@ -114,13 +114,13 @@ static void take_back(struct guest *guest, struct outlet *outlet)
 
 /* The offer that takes the messages of a channel; NULL: none, and the client is told the reason once. A topic
  * from which the run takes nothing is no error: the 3D panel of Foxglove always advertises three topics. */
-static const struct offer *taker_of(struct guest *guest, struct outlet *outlet)
+static const struct offer *guest_taker_of(struct guest *guest, struct outlet *outlet)
 {
 	const struct offer *offer = table_find(&guest->gateway->hub->mirror, TROUPE_TOPIC_TAKEN, outlet->topic);
 	char name[32];
 	if (offer && (!outlet->is_cdr || (offer->ros && ros_is_taken(offer->ros))))
 		return offer;
-	name_status(outlet, name);
+	guest_name_status(outlet, name);
 	if (!outlet->told && offer)
 		guest_complain(guest, WIRE_ERROR, name, "topic '%.200s': %s cannot be taken as cdr: expected json",
 			outlet->topic, offer->row->type);
@@ -134,22 +134,22 @@ static const struct offer *taker_of(struct guest *guest, struct outlet *outlet)
 void guest_look(struct guest *guest)
 {
 	for (uint32_t i = 0; i < guest->outlets.count; i++)
-		if (guest->outlets.at[i].told && taker_of(guest, &guest->outlets.at[i]))
-			take_back(guest, &guest->outlets.at[i]);
+		if (guest->outlets.at[i].told && guest_taker_of(guest, &guest->outlets.at[i]))
+			guest_take_back(guest, &guest->outlets.at[i]);
 }
 
-static void add_outlet(struct guest *guest, const Troupe__Msgs__FoxgloveChannel *channel, bool is_cdr)
+static void guest_add_outlet(struct guest *guest, const Troupe__Msgs__FoxgloveChannel *channel, bool is_cdr)
 {
 	struct outlet outlet = {.id = channel->id, .topic = mem_strdup(channel->topic), .is_cdr = is_cdr};
-	(void)taker_of(guest, &outlet);
+	(void)guest_taker_of(guest, &outlet);
 	vec_push(&guest->outlets, outlet);
 }
 
-static void advertise(struct guest *guest, const Troupe__Msgs__FoxgloveChannel *channel)
+static void guest_advertise(struct guest *guest, const Troupe__Msgs__FoxgloveChannel *channel)
 {
 	bool is_cdr = !strcmp(channel->encoding, "cdr");
-	if (guest->outlets.count == GUEST_CHANNELS_MAX || find_outlet(guest, channel->id))
-		refuse(guest, "advertise", "the number of the channel is in use, or there are too many");
+	if (guest->outlets.count == GUEST_CHANNELS_MAX || guest_find_outlet(guest, channel->id))
+		guest_refuse(guest, "advertise", "the number of the channel is in use, or there are too many");
 	else if (strlen(channel->topic) > GUEST_TOPIC_MAX)
 		guest_complain(guest, WIRE_ERROR, NULL, "topic '%.80s...': expected a name of at most %d bytes",
 			channel->topic, GUEST_TOPIC_MAX);
@@ -157,28 +157,28 @@ static void advertise(struct guest *guest, const Troupe__Msgs__FoxgloveChannel *
 		guest_complain(guest, WIRE_ERROR, NULL, "topic '%.200s': encoding '%.40s': expected json or cdr",
 			channel->topic, channel->encoding);
 	else
-		add_outlet(guest, channel, is_cdr);
+		guest_add_outlet(guest, channel, is_cdr);
 }
 
-static void unadvertise(struct guest *guest, uint32_t id)
+static void guest_unadvertise(struct guest *guest, uint32_t id)
 {
-	struct outlet *outlet = find_outlet(guest, id);
+	struct outlet *outlet = guest_find_outlet(guest, id);
 	if (!outlet)
 		return;
-	take_back(guest, outlet);
+	guest_take_back(guest, outlet);
 	free(outlet->topic);
 	*outlet = guest->outlets.at[--guest->outlets.count];
 }
 
-static void take_message(struct guest *guest, const struct wire_binary *binary)
+static void guest_take_message(struct guest *guest, const struct wire_binary *binary)
 {
 	struct foxglove *gateway = guest->gateway;
-	struct outlet *outlet = find_outlet(guest, binary->id);
-	const struct offer *offer = outlet ? taker_of(guest, outlet) : NULL;
+	struct outlet *outlet = guest_find_outlet(guest, binary->id);
+	const struct offer *offer = outlet ? guest_taker_of(guest, outlet) : NULL;
 	struct text bytes = {0};
 	struct troupe_error error;
 	if (!outlet)
-		refuse(guest, "message", "its channel is not advertised");
+		guest_refuse(guest, "message", "its channel is not advertised");
 	else if (!offer)
 		atomic_fetch_add_explicit(&gateway->hub->refused, 1, memory_order_relaxed);
 	if (!offer)
@@ -191,7 +191,7 @@ static void take_message(struct guest *guest, const struct wire_binary *binary)
 	if (!status)
 		status = hub_publish(gateway->hub, row->name, row->type, bytes.at, bytes.count, &error);
 	if (status)
-		refuse(guest, row->name, error.text);
+		guest_refuse(guest, row->name, error.text);
 	else
 		atomic_fetch_add_explicit(&gateway->hub->taken, 1, memory_order_relaxed);
 	text_fini(&bytes);
@@ -201,14 +201,14 @@ void guest_tell_refusal(struct guest *guest, const char *topic, const char *why)
 {
 	for (uint32_t i = 0; i < guest->outlets.count; i++)
 		if (!strcmp(guest->outlets.at[i].topic, topic)) {
-			refuse(guest, topic, why);
+			guest_refuse(guest, topic, why);
 			return;
 		}
 }
 
 /* --- services ----------------------------------------------------------------------------------------------------- */
 
-static void fail_call(struct guest *guest, const struct wire_binary *binary, const char *why)
+static void guest_fail_call(struct guest *guest, const struct wire_binary *binary, const char *why)
 {
 	struct text json = {0};
 	atomic_fetch_add_explicit(&guest->gateway->hub->refused, 1, memory_order_relaxed);
@@ -217,18 +217,18 @@ static void fail_call(struct guest *guest, const struct wire_binary *binary, con
 	text_fini(&json);
 }
 
-static void take_call(struct guest *guest, const struct wire_binary *binary)
+static void guest_take_call(struct guest *guest, const struct wire_binary *binary)
 {
 	struct foxglove *gateway = guest->gateway;
 	const struct offer *offer = table_of_id(&gateway->hub->mirror, TROUPE_TOPIC_SERVICE, binary->id);
 	struct text bytes = {0};
 	struct troupe_error error;
 	if (!offer) {
-		fail_call(guest, binary, "there is no such service");
+		guest_fail_call(guest, binary, "there is no such service");
 		return;
 	}
 	if (binary->encoding_count != 4 || memcmp(binary->encoding, "json", 4) != 0) {
-		fail_call(guest, binary, "encoding of the request: expected json");
+		guest_fail_call(guest, binary, "encoding of the request: expected json");
 		return;
 	}
 	struct call *call = mem_alloc(sizeof *call);
@@ -241,7 +241,7 @@ static void take_call(struct guest *guest, const struct wire_binary *binary)
 	text_fini(&bytes);
 	if (status) {
 		free(call);
-		fail_call(guest, binary, error.text);
+		guest_fail_call(guest, binary, error.text);
 		return;
 	}
 	atomic_fetch_add_explicit(&gateway->hub->taken, 1, memory_order_relaxed);
@@ -249,7 +249,7 @@ static void take_call(struct guest *guest, const struct wire_binary *binary)
 
 /* --- operations --------------------------------------------------------------------------------------------------- */
 
-static void refuse_asset(struct guest *guest, uint32_t request)
+static void guest_refuse_asset(struct guest *guest, uint32_t request)
 {
 	struct text bytes = {0};
 	wire_add_no_asset(&bytes, request, "troupe serves no assets");
@@ -257,7 +257,7 @@ static void refuse_asset(struct guest *guest, uint32_t request)
 	text_fini(&bytes);
 }
 
-static bool is_about_parameters(const char *op)
+static bool guest_is_about_parameters(const char *op)
 {
 	static const char *const ops[] = {
 		"getParameters", "setParameters", "subscribeParameterUpdates", "unsubscribeParameterUpdates"};
@@ -267,32 +267,32 @@ static bool is_about_parameters(const char *op)
 	return false;
 }
 
-static void obey(struct guest *guest, const Troupe__Msgs__FoxgloveRequest *request)
+static void guest_obey(struct guest *guest, const Troupe__Msgs__FoxgloveRequest *request)
 {
 	const char *op = request->op;
 	if (!strcmp(op, "subscribe")) {
 		for (size_t i = 0; i < request->n_subscriptions; i++)
-			subscribe(guest, request->subscriptions[i]->id, request->subscriptions[i]->channel_id);
+			guest_subscribe(guest, request->subscriptions[i]->id, request->subscriptions[i]->channel_id);
 	} else if (!strcmp(op, "unsubscribe")) {
 		for (size_t i = 0; i < request->n_subscription_ids; i++)
-			unsubscribe(guest, request->subscription_ids[i]);
+			guest_unsubscribe(guest, request->subscription_ids[i]);
 	} else if (!strcmp(op, "advertise")) {
 		for (size_t i = 0; i < request->n_channels; i++)
-			advertise(guest, request->channels[i]);
+			guest_advertise(guest, request->channels[i]);
 	} else if (!strcmp(op, "unadvertise")) {
 		for (size_t i = 0; i < request->n_channel_ids; i++)
-			unadvertise(guest, request->channel_ids[i]);
+			guest_unadvertise(guest, request->channel_ids[i]);
 	} else if (!strcmp(op, "subscribeConnectionGraph")) {
 		guest->wants_graph = true;
 		guest_tell_graph(guest, NULL);
 	} else if (!strcmp(op, "unsubscribeConnectionGraph")) {
 		guest->wants_graph = false;
 	} else if (!strcmp(op, "fetchAsset")) {
-		refuse_asset(guest, request->request_id);
-	} else if (is_about_parameters(op)) {
+		guest_refuse_asset(guest, request->request_id);
+	} else if (guest_is_about_parameters(op)) {
 		guest_complain(guest, WIRE_WARNING, "parameters", "troupe has no parameters");
 	} else {
-		refuse(guest, op, "there is no such operation");
+		guest_refuse(guest, op, "there is no such operation");
 	}
 }
 
@@ -304,20 +304,20 @@ void guest_hear(struct port_client *client, bool binary, const void *bytes, size
 	if (binary) {
 		struct wire_binary frame = wire_read_binary(bytes, count);
 		if (frame.kind == WIRE_MESSAGE)
-			take_message(guest, &frame);
+			guest_take_message(guest, &frame);
 		else if (frame.kind == WIRE_CALL)
-			take_call(guest, &frame);
+			guest_take_call(guest, &frame);
 		else if (frame.kind == WIRE_PLAYBACK && guest->has_controls)
 			playback_obey(guest->gateway->playback, guest, &frame);
 		else
-			refuse(guest, "binary message",
+			guest_refuse(guest, "binary message",
 				guest->has_controls ? "expected a message (1), a call of a service (2) or a request "
 						      "of the playback control (3)"
 						    : "expected a message (1) or a call of a service (2)");
 	} else if (wire_read_request(count ? bytes : "", count, &request, &error)) {
-		refuse(guest, "text message", error.text);
+		guest_refuse(guest, "text message", error.text);
 	} else {
-		obey(guest, request);
+		guest_obey(guest, request);
 		message_free(&request->base);
 	}
 }
@@ -345,7 +345,7 @@ void guest_tell_lost(struct port_client *client, uint64_t lost)
 }
 
 /* Some operations of many items each: one with all of a large table would be too long. */
-static void tell_all(struct guest *guest, troupe_topic_kind kind, const char *op, const char *list,
+static void guest_tell_all(struct guest *guest, troupe_topic_kind kind, const char *op, const char *list,
 	void (*add)(const struct offer *offer, struct text *out))
 {
 	const struct mirror *mirror = &guest->gateway->hub->mirror;
@@ -370,7 +370,7 @@ static void tell_all(struct guest *guest, troupe_topic_kind kind, const char *op
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static void greet(struct guest *guest)
+static void guest_greet(struct guest *guest)
 {
 	const struct foxglove *gateway = guest->gateway;
 	struct wire_playback range = {0};
@@ -391,9 +391,9 @@ void *guest_open(void *ctx, struct port_client *client)
 	gateway->time_told_ns = 0; /* the new one is told, too */
 	guest->is_sdk = !strcmp(web_peer_protocol(client->peer), "foxglove.sdk.v1");
 	guest->has_controls = gateway->playback && guest->is_sdk;
-	greet(guest);
-	tell_all(guest, TROUPE_TOPIC_PUBLISHED, "advertise", "channels", table_add_channel);
-	tell_all(guest, TROUPE_TOPIC_SERVICE, "advertiseServices", "services", table_add_service);
+	guest_greet(guest);
+	guest_tell_all(guest, TROUPE_TOPIC_PUBLISHED, "advertise", "channels", table_add_channel);
+	guest_tell_all(guest, TROUPE_TOPIC_SERVICE, "advertiseServices", "services", table_add_service);
 	if (gateway->playback)
 		playback_welcome(gateway->playback, guest);
 	return guest;
@@ -404,7 +404,7 @@ void guest_close(struct port_client *client)
 	struct guest *guest = client->data;
 	while (guest->subscriptions.count) {
 		struct subscription last = guest->subscriptions.at[--guest->subscriptions.count];
-		drop_hearer(guest, last.channel, last.id);
+		guest_drop_hearer(guest, last.channel, last.id);
 	}
 	vec_free(&guest->subscriptions);
 	while (guest->outlets.count)

@@ -22,7 +22,7 @@ struct playback {
 
 /* --- what clients are told ---------------------------------------------------------------------------------------- */
 
-static enum wire_playback_status status_of(const struct play_state *state)
+static enum wire_playback_status playback_status_of(const struct play_state *state)
 {
 	if (state->seeking)
 		return WIRE_BUFFERING;
@@ -32,10 +32,11 @@ static enum wire_playback_status status_of(const struct play_state *state)
 }
 
 /* request: the one that this answers, or NULL. */
-static void tell(const struct playback *playback, struct guest *guest, bool did_seek, const struct wire_binary *request)
+static void playback_send_state(
+	const struct playback *playback, struct guest *guest, bool did_seek, const struct wire_binary *request)
 {
 	const struct play_state *now = &playback->now;
-	const struct wire_playback_state state = {.status = status_of(now),
+	const struct wire_playback_state state = {.status = playback_status_of(now),
 		.time_ns = play_time_ns(playback->play, now->seeking ? playback->from_step : now->step),
 		.speed = now->speed,
 		.did_seek = did_seek,
@@ -49,14 +50,14 @@ static void tell(const struct playback *playback, struct guest *guest, bool did_
 	text_fini(&bytes);
 }
 
-static void tell_everybody(const struct playback *playback, bool did_seek, const struct guest *but)
+static void playback_tell_everybody(const struct playback *playback, bool did_seek, const struct guest *but)
 {
 	for (struct port_client *client = playback->gateway->port.clients; client; client = client->after)
 		if (client->data != but)
-			tell(playback, client->data, did_seek, NULL);
+			playback_send_state(playback, client->data, did_seek, NULL);
 }
 
-static void tell_failure(const struct playback *playback)
+static void playback_tell_failure(const struct playback *playback)
 {
 	for (struct port_client *client = playback->gateway->port.clients; client; client = client->after)
 		guest_complain(client->data, WIRE_ERROR, "playback", "%s", playback->now.text);
@@ -64,7 +65,7 @@ static void tell_failure(const struct playback *playback)
 
 /* --- what clients ask --------------------------------------------------------------------------------------------- */
 
-static void seek(struct playback *playback, uint64_t step)
+static void playback_seek(struct playback *playback, uint64_t step)
 {
 	playback->from_step = step;
 	playback->now.seeking = true; /* until a turn sees the step, however soon it is there */
@@ -78,7 +79,7 @@ void playback_obey(struct playback *playback, struct guest *guest, const struct 
 	if (!(request->speed > 0 && request->speed <= PLAY_SPEED_MAX)) {
 		guest_complain(guest, WIRE_ERROR, NULL, "playback: speed %g: expected more than 0 and at most %g",
 			request->speed, PLAY_SPEED_MAX);
-		tell(playback, guest, false, request);
+		playback_send_state(playback, guest, false, request);
 		return;
 	}
 	bool seeking = playback->now.seeking;
@@ -86,9 +87,9 @@ void playback_obey(struct playback *playback, struct guest *guest, const struct 
 	play_state(playback->play, &playback->now);
 	playback->now.seeking = seeking;
 	if (request->seeks)
-		seek(playback, play_step_at(playback->play, request->time_ns));
-	tell(playback, guest, request->seeks, request);
-	tell_everybody(playback, request->seeks, guest);
+		playback_seek(playback, play_step_at(playback->play, request->time_ns));
+	playback_send_state(playback, guest, request->seeks, request);
+	playback_tell_everybody(playback, request->seeks, guest);
 	playback->told = playback->now;
 }
 
@@ -97,12 +98,12 @@ void playback_welcome(struct playback *playback, struct guest *guest)
 	for (const struct port_client *client = playback->gateway->port.clients; client; client = client->after) {
 		const struct guest *other = client->data;
 		if (other->has_controls) {
-			tell(playback, guest, false, NULL);
+			playback_send_state(playback, guest, false, NULL);
 			return;
 		}
 	}
 	if (playback->now.step >= playback->now.end)
-		seek(playback, playback->now.begin);
+		playback_seek(playback, playback->now.begin);
 	play_control(playback->play, true, playback->now.speed);
 }
 
@@ -144,10 +145,10 @@ void playback_turn(struct playback *playback)
 void playback_tell(struct playback *playback)
 {
 	const struct play_state *now = &playback->now, *told = &playback->told;
-	if (status_of(told) != status_of(now) || told->speed != now->speed)
-		tell_everybody(playback, false, NULL);
+	if (playback_status_of(told) != playback_status_of(now) || told->speed != now->speed)
+		playback_tell_everybody(playback, false, NULL);
 	if (*now->text && strcmp(told->text, now->text) != 0)
-		tell_failure(playback);
+		playback_tell_failure(playback);
 	playback->told = *now;
 }
 

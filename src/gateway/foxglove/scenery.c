@@ -4,23 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char before[] = "/world/", after[] = "/scene/info";
+static const char foxglove_scenery_before[] = "/world/", foxglove_scenery_after[] = "/scene/info";
 
-static void add_scenery(struct sceneries *sceneries, const char *scene)
+static void foxglove_scenery_add(struct sceneries *sceneries, const char *scene)
 {
-	const char *name = strstr(scene, before) + strlen(before);
-	int rest = (int)(strlen(name) - strlen(after)), all = (int)(strlen(scene) - strlen(after));
+	const char *name = strstr(scene, foxglove_scenery_before) + strlen(foxglove_scenery_before);
+	int rest = (int)(strlen(name) - strlen(foxglove_scenery_after)),
+	    all = (int)(strlen(scene) - strlen(foxglove_scenery_after));
 	char *world = mem_printf("%.*s", rest, name), *folder = mem_printf("%.*s", all, scene);
 	vec_push(&sceneries->at, scenery_make(folder, world, sceneries->mesh_fn, sceneries->mesh_ctx));
 	free(world);
 	free(folder);
 }
 
-static bool is_scene(const struct troupe_topic *topic)
+static bool foxglove_scenery_is_scene(const struct troupe_topic *topic)
 {
-	size_t count = strlen(topic->name), ends = strlen(before) + strlen(after);
-	return topic->kind == TROUPE_TOPIC_PUBLISHED && count > ends && strstr(topic->name, before) &&
-	       !strcmp(topic->type, "gz.msgs.Scene") && !strcmp(topic->name + count - strlen(after), after);
+	size_t count = strlen(topic->name), ends = strlen(foxglove_scenery_before) + strlen(foxglove_scenery_after);
+	return topic->kind == TROUPE_TOPIC_PUBLISHED && count > ends && strstr(topic->name, foxglove_scenery_before) &&
+	       !strcmp(topic->type, "gz.msgs.Scene") &&
+	       !strcmp(topic->name + count - strlen(foxglove_scenery_after), foxglove_scenery_after);
 }
 
 struct troupe_topics sceneries_extend(struct sceneries *sceneries, const struct troupe_topics *topics)
@@ -28,8 +30,8 @@ struct troupe_topics sceneries_extend(struct sceneries *sceneries, const struct 
 	sceneries->topics.count = 0;
 	for (uint32_t i = 0; i < topics->count; i++) {
 		vec_push(&sceneries->topics, topics->at[i]);
-		if (is_scene(&topics->at[i]) && !sceneries_of_topic(sceneries, topics->at[i].name))
-			add_scenery(sceneries, topics->at[i].name);
+		if (foxglove_scenery_is_scene(&topics->at[i]) && !sceneries_of_topic(sceneries, topics->at[i].name))
+			foxglove_scenery_add(sceneries, topics->at[i].name);
 	}
 	for (uint32_t i = 0; i < sceneries->at.count; i++) {
 		struct troupe_topic channel = {.name = sceneries->at.at[i].shapes,

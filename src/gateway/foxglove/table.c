@@ -50,7 +50,7 @@ struct path {
 	int depth;
 };
 
-static bool goes_on(const struct path *path, message_type type)
+static bool foxglove_table_goes_on(const struct path *path, message_type type)
 {
 	if (path->depth == SCHEMA_DEPTH_MAX)
 		return false;
@@ -60,16 +60,17 @@ static bool goes_on(const struct path *path, message_type type)
 	return true;
 }
 
-static void add_properties(const struct path *path, struct json_out *out);
+static void foxglove_table_add_properties(const struct path *path, struct json_out *out);
 
 /* The members of the schema of one value. */
-static void add_kind(const struct path *path, const ProtobufCFieldDescriptor *field, struct json_out *out)
+static void foxglove_table_add_kind(
+	const struct path *path, const ProtobufCFieldDescriptor *field, struct json_out *out)
 {
 	const struct path part = {
 		path, field->type == PROTOBUF_C_TYPE_MESSAGE ? type_of_field(field) : NULL, path->depth + 1};
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_MESSAGE:
-		add_properties(goes_on(path, part.type) ? &part : NULL, out);
+		foxglove_table_add_properties(foxglove_table_goes_on(path, part.type) ? &part : NULL, out);
 		break;
 	case PROTOBUF_C_TYPE_STRING:
 	case PROTOBUF_C_TYPE_ENUM:
@@ -92,7 +93,8 @@ static void add_kind(const struct path *path, const ProtobufCFieldDescriptor *fi
 	}
 }
 
-static void table_add_field(const struct path *path, const ProtobufCFieldDescriptor *field, struct json_out *out)
+static void foxglove_table_add_field(
+	const struct path *path, const ProtobufCFieldDescriptor *field, struct json_out *out)
 {
 	char name[JSON_NAME_BYTES];
 	bool is_list = field->label == PROTOBUF_C_LABEL_REPEATED;
@@ -101,24 +103,24 @@ static void table_add_field(const struct path *path, const ProtobufCFieldDescrip
 		json_out_string(out, "type", "array");
 		json_out_object(out, "items");
 	}
-	add_kind(path, field, out);
+	foxglove_table_add_kind(path, field, out);
 	if (is_list)
 		json_out_end(out);
 	json_out_end(out);
 }
 
 /* path NULL: any object. */
-static void add_properties(const struct path *path, struct json_out *out)
+static void foxglove_table_add_properties(const struct path *path, struct json_out *out)
 {
 	json_out_string(out, "type", "object");
 	json_out_object(out, "properties");
 	for (unsigned f = 0; path && f < path->type->n_fields; f++)
-		table_add_field(path, &path->type->fields[f], out);
+		foxglove_table_add_field(path, &path->type->fields[f], out);
 	json_out_end(out);
 }
 
 /* A schema is text within the text. */
-static void add_json_schema(const char *type, const char *member, struct json_out *out)
+static void foxglove_table_add_json_schema(const char *type, const char *member, struct json_out *out)
 {
 	const struct path path = {NULL, type_find(type), 0};
 	if (!path.type) { /* of a channel that is no topic of the server */
@@ -129,13 +131,13 @@ static void add_json_schema(const char *type, const char *member, struct json_ou
 	struct text text = {0};
 	struct json_out schema = {.text = &text};
 	json_out_object(&schema, NULL);
-	add_properties(&path, &schema);
+	foxglove_table_add_properties(&path, &schema);
 	json_out_end(&schema);
 	json_out_string(out, member, text.at);
 	text_fini(&text);
 }
 
-static void add_ros_schema(const struct ros_type *ros, struct json_out *out)
+static void foxglove_table_add_ros_schema(const struct ros_type *ros, struct json_out *out)
 {
 	struct text schema = {0};
 	ros_add_schema(ros, &schema);
@@ -153,20 +155,20 @@ void table_add_channel(const struct offer *offer, struct text *text)
 	json_out_string(&out, "schemaName", offer->ros ? offer->ros->name : offer->row->type);
 	json_out_string(&out, "schemaEncoding", offer->ros ? "ros2msg" : "jsonschema");
 	if (offer->ros)
-		add_ros_schema(offer->ros, &out);
+		foxglove_table_add_ros_schema(offer->ros, &out);
 	else
-		add_json_schema(offer->row->type, "schema", &out);
+		foxglove_table_add_json_schema(offer->row->type, "schema", &out);
 	json_out_end(&out);
 }
 
 /* As the present protocol has it. */
-static void add_half(const char *half, const char *type, struct json_out *out)
+static void foxglove_table_add_half(const char *half, const char *type, struct json_out *out)
 {
 	json_out_object(out, half);
 	json_out_string(out, "encoding", "json");
 	json_out_string(out, "schemaEncoding", "jsonschema");
 	json_out_string(out, "schemaName", type);
-	add_json_schema(type, "schema", out);
+	foxglove_table_add_json_schema(type, "schema", out);
 	json_out_end(out);
 }
 
@@ -177,15 +179,15 @@ void table_add_service(const struct offer *offer, struct text *text)
 	json_out_uint(&out, "id", offer->row->number);
 	json_out_string(&out, "name", offer->row->name);
 	json_out_string(&out, "type", offer->row->type);
-	add_half("request", offer->row->type, &out);
-	add_half("response", offer->row->reply_type, &out);
+	foxglove_table_add_half("request", offer->row->type, &out);
+	foxglove_table_add_half("response", offer->row->reply_type, &out);
 	/* Foxglove Studio 1 reads only these, and ends with an exception where they are missing. */
-	add_json_schema(offer->row->type, "requestSchema", &out);
-	add_json_schema(offer->row->reply_type, "responseSchema", &out);
+	foxglove_table_add_json_schema(offer->row->type, "requestSchema", &out);
+	foxglove_table_add_json_schema(offer->row->reply_type, "responseSchema", &out);
 	json_out_end(&out);
 }
 
-static void add_side(
+static void foxglove_table_add_side(
 	const struct mirror *mirror, troupe_topic_kind kind, const char *list, const char *ids, struct json_out *out)
 {
 	json_out_array(out, list);
@@ -204,7 +206,7 @@ static void add_side(
 void table_add_graph(const struct mirror *mirror, struct text *text)
 {
 	struct json_out out = json_out_in_object(text);
-	add_side(mirror, TROUPE_TOPIC_PUBLISHED, "publishedTopics", "publisherIds", &out);
-	add_side(mirror, TROUPE_TOPIC_TAKEN, "subscribedTopics", "subscriberIds", &out);
-	add_side(mirror, TROUPE_TOPIC_SERVICE, "advertisedServices", "providerIds", &out);
+	foxglove_table_add_side(mirror, TROUPE_TOPIC_PUBLISHED, "publishedTopics", "publisherIds", &out);
+	foxglove_table_add_side(mirror, TROUPE_TOPIC_TAKEN, "subscribedTopics", "subscriberIds", &out);
+	foxglove_table_add_side(mirror, TROUPE_TOPIC_SERVICE, "advertisedServices", "providerIds", &out);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void drop(struct audience *audience, uint32_t index)
+static void audience_drop(struct audience *audience, uint32_t index)
 {
 	struct audience_entry gone = audience->entries.at[index];
 	struct audience_entry last = audience->entries.at[--audience->entries.count];
@@ -32,7 +32,7 @@ bool audience_change(struct audience *audience, const char *bytes, size_t count,
 	bool known = map_find(&audience->index, text, &index);
 	if (!more) {
 		if (known && !--audience->entries.at[index].count)
-			drop(audience, index);
+			audience_drop(audience, index);
 		return known;
 	}
 	if (known) {

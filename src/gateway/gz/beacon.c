@@ -8,14 +8,14 @@
 
 /* --- protobuf ----------------------------------------------------------------------------------------------------- */
 
-enum wire_type { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
+enum wire_type { BEACON_WIRE_VARINT = 0, BEACON_WIRE_64 = 1, WIRE_BYTES = 2, BEACON_WIRE_32 = 5 };
 
-struct reader {
+struct beacon_reader {
 	const unsigned char *at, *end;
 	bool bad;
 };
 
-static uint64_t take_varint(struct reader *in)
+static uint64_t beacon_take_varint(struct beacon_reader *in)
 {
 	uint64_t value = 0;
 	for (unsigned shift = 0; shift < 64 && in->at < in->end; shift += 7) {
@@ -28,14 +28,14 @@ static uint64_t take_varint(struct reader *in)
 	return 0;
 }
 
-struct field {
+struct beacon_field {
 	uint32_t number;
 	enum wire_type type;
-	uint64_t value;           /* WIRE_VARINT */
+	uint64_t value;           /* BEACON_WIRE_VARINT */
 	struct beacon_text bytes; /* WIRE_BYTES */
 };
 
-static bool skip_fixed(struct reader *in, size_t count)
+static bool beacon_skip_fixed(struct beacon_reader *in, size_t count)
 {
 	if ((size_t)(in->end - in->at) < count)
 		return false;
@@ -43,9 +43,9 @@ static bool skip_fixed(struct reader *in, size_t count)
 	return true;
 }
 
-static bool take_bytes(struct reader *in, struct beacon_text *ret_bytes)
+static bool beacon_take_bytes(struct beacon_reader *in, struct beacon_text *ret_bytes)
 {
-	uint64_t count = take_varint(in);
+	uint64_t count = beacon_take_varint(in);
 	if (in->bad || count > (uint64_t)(in->end - in->at))
 		return false;
 	*ret_bytes = (struct beacon_text){(const char *)in->at, (size_t)count};
@@ -54,26 +54,26 @@ static bool take_bytes(struct reader *in, struct beacon_text *ret_bytes)
 }
 
 /* False at the end, or when `bad` is set. */
-static bool take_field(struct reader *in, struct field *ret)
+static bool beacon_take_field(struct beacon_reader *in, struct beacon_field *ret)
 {
 	if (in->bad || in->at == in->end)
 		return false;
-	uint64_t tag = take_varint(in);
-	*ret = (struct field){.number = (uint32_t)(tag >> 3), .type = (enum wire_type)(tag & 7)};
+	uint64_t tag = beacon_take_varint(in);
+	*ret = (struct beacon_field){.number = (uint32_t)(tag >> 3), .type = (enum wire_type)(tag & 7)};
 	bool good = !in->bad && tag >> 3 && tag >> 3 <= UINT32_MAX >> 3;
 	switch (good ? ret->type : 7) {
-	case WIRE_VARINT:
-		ret->value = take_varint(in);
+	case BEACON_WIRE_VARINT:
+		ret->value = beacon_take_varint(in);
 		good = !in->bad;
 		break;
-	case WIRE_64:
-		good = skip_fixed(in, 8);
+	case BEACON_WIRE_64:
+		good = beacon_skip_fixed(in, 8);
 		break;
-	case WIRE_32:
-		good = skip_fixed(in, 4);
+	case BEACON_WIRE_32:
+		good = beacon_skip_fixed(in, 4);
 		break;
 	case WIRE_BYTES:
-		good = take_bytes(in, &ret->bytes);
+		good = beacon_take_bytes(in, &ret->bytes);
 		break;
 	default:
 		good = false;
@@ -82,113 +82,113 @@ static bool take_field(struct reader *in, struct field *ret)
 	return good;
 }
 
-static struct reader reader_of(struct beacon_text bytes)
+static struct beacon_reader beacon_reader_of(struct beacon_text bytes)
 {
 	const unsigned char *at = (const unsigned char *)bytes.at;
-	return (struct reader){at, at + bytes.count, false};
+	return (struct beacon_reader){at, at + bytes.count, false};
 }
 
 /* A field of the expected type. */
-static bool is_text(const struct field *field, uint32_t number)
+static bool beacon_is_text(const struct beacon_field *field, uint32_t number)
 {
 	return field->number == number && field->type == WIRE_BYTES;
 }
 
-static bool is_number(const struct field *field, uint32_t number)
+static bool beacon_is_number(const struct beacon_field *field, uint32_t number)
 {
-	return field->number == number && field->type == WIRE_VARINT;
+	return field->number == number && field->type == BEACON_WIRE_VARINT;
 }
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
 
-static bool read_flags(struct beacon *beacon, struct beacon_text bytes)
+static bool beacon_read_flags(struct beacon *beacon, struct beacon_text bytes)
 {
-	struct reader in = reader_of(bytes);
-	struct field field;
-	while (take_field(&in, &field)) {
-		if (is_number(&field, 1))
+	struct beacon_reader in = beacon_reader_of(bytes);
+	struct beacon_field field;
+	while (beacon_take_field(&in, &field)) {
+		if (beacon_is_number(&field, 1))
 			beacon->relay = field.value;
-		else if (is_number(&field, 2))
+		else if (beacon_is_number(&field, 2))
 			beacon->no_relay = field.value;
 	}
 	return !in.bad;
 }
 
-static bool read_subscriber(struct beacon_text *topic, struct beacon_text bytes)
+static bool beacon_read_subscriber(struct beacon_text *topic, struct beacon_text bytes)
 {
-	struct reader in = reader_of(bytes);
-	struct field field;
-	while (take_field(&in, &field))
-		if (is_text(&field, 1))
+	struct beacon_reader in = beacon_reader_of(bytes);
+	struct beacon_field field;
+	while (beacon_take_field(&in, &field))
+		if (beacon_is_text(&field, 1))
 			*topic = field.bytes;
 	return !in.bad;
 }
 
-static bool read_topic_publisher(struct beacon *beacon, struct beacon_text bytes)
+static bool beacon_read_topic_publisher(struct beacon *beacon, struct beacon_text bytes)
 {
-	struct reader in = reader_of(bytes);
-	struct field field;
+	struct beacon_reader in = beacon_reader_of(bytes);
+	struct beacon_field field;
 	beacon->is_service = false; /* of a oneof the last member counts */
 	beacon->socket = beacon->request_type = beacon->reply_type = (struct beacon_text){0};
-	while (take_field(&in, &field)) {
-		if (is_text(&field, 1))
+	while (beacon_take_field(&in, &field)) {
+		if (beacon_is_text(&field, 1))
 			beacon->control = field.bytes;
-		else if (is_text(&field, 2))
+		else if (beacon_is_text(&field, 2))
 			beacon->type = field.bytes;
-		else if (is_number(&field, 3))
+		else if (beacon_is_number(&field, 3))
 			beacon->throttled = field.value;
-		else if (is_number(&field, 4))
+		else if (beacon_is_number(&field, 4))
 			beacon->rate_hz = field.value;
 	}
 	return !in.bad;
 }
 
-static bool read_service_publisher(struct beacon *beacon, struct beacon_text bytes)
+static bool beacon_read_service_publisher(struct beacon *beacon, struct beacon_text bytes)
 {
-	struct reader in = reader_of(bytes);
-	struct field field;
+	struct beacon_reader in = beacon_reader_of(bytes);
+	struct beacon_field field;
 	beacon->is_service = true;
 	beacon->control = beacon->type = (struct beacon_text){0};
 	beacon->throttled = false;
 	beacon->rate_hz = 0;
-	while (take_field(&in, &field)) {
-		if (is_text(&field, 1))
+	while (beacon_take_field(&in, &field)) {
+		if (beacon_is_text(&field, 1))
 			beacon->socket = field.bytes;
-		else if (is_text(&field, 2))
+		else if (beacon_is_text(&field, 2))
 			beacon->request_type = field.bytes;
-		else if (is_text(&field, 3))
+		else if (beacon_is_text(&field, 3))
 			beacon->reply_type = field.bytes;
 	}
 	return !in.bad;
 }
 
-static bool read_publisher(struct beacon *beacon, struct beacon_text bytes)
+static bool beacon_read_publisher(struct beacon *beacon, struct beacon_text bytes)
 {
-	struct reader in = reader_of(bytes);
-	struct field field;
+	struct beacon_reader in = beacon_reader_of(bytes);
+	struct beacon_field field;
 	bool has_kind = false, good = true;
-	while (good && take_field(&in, &field)) {
-		if (is_text(&field, 1))
+	while (good && beacon_take_field(&in, &field)) {
+		if (beacon_is_text(&field, 1))
 			beacon->topic = field.bytes;
-		else if (is_text(&field, 2))
+		else if (beacon_is_text(&field, 2))
 			beacon->address = field.bytes;
-		else if (is_text(&field, 3))
+		else if (beacon_is_text(&field, 3))
 			beacon->owner = field.bytes;
-		else if (is_text(&field, 4))
+		else if (beacon_is_text(&field, 4))
 			beacon->node = field.bytes;
-		else if (is_number(&field, 5))
+		else if (beacon_is_number(&field, 5))
 			beacon->scope = (enum beacon_scope)MIN(field.value, BEACON_ALL);
-		else if (is_text(&field, 6))
-			has_kind = good = read_topic_publisher(beacon, field.bytes);
-		else if (is_text(&field, 7))
-			has_kind = good = read_service_publisher(beacon, field.bytes);
+		else if (beacon_is_text(&field, 6))
+			has_kind = good = beacon_read_topic_publisher(beacon, field.bytes);
+		else if (beacon_is_text(&field, 7))
+			has_kind = good = beacon_read_service_publisher(beacon, field.bytes);
 	}
 	beacon->has_publisher = has_kind;
 	return good && !in.bad;
 }
 
 /* Leaves what belongs to this kind of message. */
-static void keep_own(struct beacon *beacon, struct beacon_text subscribed)
+static void beacon_keep_own(struct beacon *beacon, struct beacon_text subscribed)
 {
 	struct beacon bare = {.version = beacon->version,
 		.kind = beacon->kind,
@@ -201,32 +201,32 @@ static void keep_own(struct beacon *beacon, struct beacon_text subscribed)
 		*beacon = bare;
 }
 
-static bool read_all(struct beacon *beacon, struct beacon_text bytes)
+static bool beacon_read_all(struct beacon *beacon, struct beacon_text bytes)
 {
-	struct reader in = reader_of(bytes);
-	struct field field;
+	struct beacon_reader in = beacon_reader_of(bytes);
+	struct beacon_field field;
 	struct beacon_text subscribed = {0};
 	bool good = true;
-	while (good && take_field(&in, &field)) {
-		if (is_number(&field, 2))
+	while (good && beacon_take_field(&in, &field)) {
+		if (beacon_is_number(&field, 2))
 			beacon->version = (uint32_t)MIN(field.value, UINT32_MAX);
-		else if (is_text(&field, 3))
+		else if (beacon_is_text(&field, 3))
 			beacon->process = field.bytes;
-		else if (is_number(&field, 4))
+		else if (beacon_is_number(&field, 4))
 			beacon->kind = (enum beacon_kind)MIN(field.value, 100);
-		else if (is_text(&field, 5))
-			good = read_flags(beacon, field.bytes);
-		else if (is_text(&field, 6))
-			good = read_subscriber(&subscribed, field.bytes);
-		else if (is_text(&field, 7))
-			good = read_publisher(beacon, field.bytes);
+		else if (beacon_is_text(&field, 5))
+			good = beacon_read_flags(beacon, field.bytes);
+		else if (beacon_is_text(&field, 6))
+			good = beacon_read_subscriber(&subscribed, field.bytes);
+		else if (beacon_is_text(&field, 7))
+			good = beacon_read_publisher(beacon, field.bytes);
 	}
-	keep_own(beacon, subscribed);
+	beacon_keep_own(beacon, subscribed);
 	return good && !in.bad;
 }
 
 /* "@PARTITION@TOPIC", of any partition. */
-static bool is_full_name(struct beacon_text text)
+static bool beacon_is_full_name(struct beacon_text text)
 {
 	const char *second = text.count > 1 && *text.at == '@' ? memchr(text.at + 1, '@', text.count - 1) : NULL;
 	if (!second)
@@ -235,28 +235,29 @@ static bool is_full_name(struct beacon_text text)
 	return names_is_partition(text.at + 1, partition) && names_is_topic(second + 1, text.count - partition - 2);
 }
 
-static bool is_id_or_absent(struct beacon_text text)
+static bool beacon_is_id_or_absent(struct beacon_text text)
 {
 	return !text.count || names_is_id(text.at, text.count);
 }
 
-static bool is_type_or_absent(struct beacon_text text)
+static bool beacon_is_type_or_absent(struct beacon_text text)
 {
 	return !text.count || names_is_type(text.at, text.count);
 }
 
-static bool is_sane_publisher(const struct beacon *beacon)
+static bool beacon_is_sane_publisher(const struct beacon *beacon)
 {
 	struct names_endpoint endpoint;
-	return beacon->has_publisher && is_full_name(beacon->topic) &&
-	       names_is_id(beacon->owner.at, beacon->owner.count) && is_id_or_absent(beacon->node) &&
-	       is_id_or_absent(beacon->control) && is_id_or_absent(beacon->socket) && is_type_or_absent(beacon->type) &&
-	       is_type_or_absent(beacon->request_type) && is_type_or_absent(beacon->reply_type) &&
+	return beacon->has_publisher && beacon_is_full_name(beacon->topic) &&
+	       names_is_id(beacon->owner.at, beacon->owner.count) && beacon_is_id_or_absent(beacon->node) &&
+	       beacon_is_id_or_absent(beacon->control) && beacon_is_id_or_absent(beacon->socket) &&
+	       beacon_is_type_or_absent(beacon->type) && beacon_is_type_or_absent(beacon->request_type) &&
+	       beacon_is_type_or_absent(beacon->reply_type) &&
 	       (beacon->kind != BEACON_ADVERTISE ||
 		       names_endpoint_parse(beacon->address.at, beacon->address.count, &endpoint));
 }
 
-static bool is_sane(const struct beacon *beacon)
+static bool beacon_is_sane(const struct beacon *beacon)
 {
 	if (!names_is_id(beacon->process.at, beacon->process.count))
 		return false;
@@ -265,12 +266,12 @@ static bool is_sane(const struct beacon *beacon)
 	case BEACON_BYE:
 		return true;
 	case BEACON_SUBSCRIBE:
-		return is_full_name(beacon->topic);
+		return beacon_is_full_name(beacon->topic);
 	case BEACON_ADVERTISE:
 	case BEACON_UNADVERTISE:
 	case BEACON_NEW_CONNECTION:
 	case BEACON_END_CONNECTION:
-		return is_sane_publisher(beacon);
+		return beacon_is_sane_publisher(beacon);
 	}
 	return false;
 }
@@ -283,7 +284,8 @@ bool beacon_decode(const char *bytes, size_t count, struct beacon *ret_beacon)
 		return false;
 	memcpy(&length, bytes, sizeof length);
 	if (length + sizeof length != count ||
-		!read_all(&beacon, (struct beacon_text){bytes + sizeof length, length}) || !is_sane(&beacon))
+		!beacon_read_all(&beacon, (struct beacon_text){bytes + sizeof length, length}) ||
+		!beacon_is_sane(&beacon))
 		return false;
 	*ret_beacon = beacon;
 	return true;
@@ -291,7 +293,7 @@ bool beacon_decode(const char *bytes, size_t count, struct beacon *ret_beacon)
 
 /* --- encoding ----------------------------------------------------------------------------------------------------- */
 
-static void put_varint(struct text *out, uint64_t value)
+static void beacon_put_varint(struct text *out, uint64_t value)
 {
 	char bytes[10];
 	size_t count = 0;
@@ -302,69 +304,69 @@ static void put_varint(struct text *out, uint64_t value)
 }
 
 /* Zero is the default of proto3 and is not written. */
-static void put_number(struct text *out, uint32_t number, uint64_t value)
+static void beacon_put_number(struct text *out, uint32_t number, uint64_t value)
 {
 	if (!value)
 		return;
-	put_varint(out, number << 3 | WIRE_VARINT);
-	put_varint(out, value);
+	beacon_put_varint(out, number << 3 | BEACON_WIRE_VARINT);
+	beacon_put_varint(out, value);
 }
 
-static void put_bytes(struct text *out, uint32_t number, struct beacon_text bytes)
+static void beacon_put_bytes(struct text *out, uint32_t number, struct beacon_text bytes)
 {
-	put_varint(out, number << 3 | WIRE_BYTES);
-	put_varint(out, bytes.count);
+	beacon_put_varint(out, number << 3 | WIRE_BYTES);
+	beacon_put_varint(out, bytes.count);
 	text_add_bytes(out, bytes.at ? bytes.at : "", bytes.count);
 }
 
-static void put_text(struct text *out, uint32_t number, struct beacon_text bytes)
+static void beacon_put_text(struct text *out, uint32_t number, struct beacon_text bytes)
 {
 	if (bytes.count)
-		put_bytes(out, number, bytes);
+		beacon_put_bytes(out, number, bytes);
 }
 
-static void put_publisher(struct text *out, const struct beacon *beacon)
+static void beacon_put_publisher(struct text *out, const struct beacon *beacon)
 {
 	struct text inner = {0}, publisher = {0};
 	text_add_bytes(&inner, "", 0);
 	if (beacon->is_service) {
-		put_text(&inner, 1, beacon->socket);
-		put_text(&inner, 2, beacon->request_type);
-		put_text(&inner, 3, beacon->reply_type);
+		beacon_put_text(&inner, 1, beacon->socket);
+		beacon_put_text(&inner, 2, beacon->request_type);
+		beacon_put_text(&inner, 3, beacon->reply_type);
 	} else {
-		put_text(&inner, 1, beacon->control);
-		put_text(&inner, 2, beacon->type);
-		put_number(&inner, 3, beacon->throttled);
-		put_number(&inner, 4, beacon->rate_hz);
+		beacon_put_text(&inner, 1, beacon->control);
+		beacon_put_text(&inner, 2, beacon->type);
+		beacon_put_number(&inner, 3, beacon->throttled);
+		beacon_put_number(&inner, 4, beacon->rate_hz);
 	}
-	put_text(&publisher, 1, beacon->topic);
-	put_text(&publisher, 2, beacon->address);
-	put_text(&publisher, 3, beacon->owner);
-	put_text(&publisher, 4, beacon->node);
-	put_number(&publisher, 5, beacon->scope);
-	put_bytes(&publisher, beacon->is_service ? 7 : 6, (struct beacon_text){inner.at, inner.count});
-	put_bytes(out, 7, (struct beacon_text){publisher.at, publisher.count});
+	beacon_put_text(&publisher, 1, beacon->topic);
+	beacon_put_text(&publisher, 2, beacon->address);
+	beacon_put_text(&publisher, 3, beacon->owner);
+	beacon_put_text(&publisher, 4, beacon->node);
+	beacon_put_number(&publisher, 5, beacon->scope);
+	beacon_put_bytes(&publisher, beacon->is_service ? 7 : 6, (struct beacon_text){inner.at, inner.count});
+	beacon_put_bytes(out, 7, (struct beacon_text){publisher.at, publisher.count});
 	text_fini(&inner);
 	text_fini(&publisher);
 }
 
-static void put_body(struct text *out, const struct beacon *beacon)
+static void beacon_put_body(struct text *out, const struct beacon *beacon)
 {
 	struct text inner = {0};
-	put_number(out, 2, beacon->version);
-	put_text(out, 3, beacon->process);
-	put_number(out, 4, beacon->kind);
+	beacon_put_number(out, 2, beacon->version);
+	beacon_put_text(out, 3, beacon->process);
+	beacon_put_number(out, 4, beacon->kind);
 	if (beacon->relay || beacon->no_relay) {
-		put_number(&inner, 1, beacon->relay);
-		put_number(&inner, 2, beacon->no_relay);
-		put_bytes(out, 5, (struct beacon_text){inner.at, inner.count});
+		beacon_put_number(&inner, 1, beacon->relay);
+		beacon_put_number(&inner, 2, beacon->no_relay);
+		beacon_put_bytes(out, 5, (struct beacon_text){inner.at, inner.count});
 	}
 	if (beacon->kind == BEACON_SUBSCRIBE) {
 		inner.count = 0;
-		put_text(&inner, 1, beacon->topic);
-		put_bytes(out, 6, (struct beacon_text){inner.at, inner.count});
+		beacon_put_text(&inner, 1, beacon->topic);
+		beacon_put_bytes(out, 6, (struct beacon_text){inner.at, inner.count});
 	} else if (beacon->has_publisher) {
-		put_publisher(out, beacon);
+		beacon_put_publisher(out, beacon);
 	}
 	text_fini(&inner);
 }
@@ -373,7 +375,7 @@ bool beacon_encode(const struct beacon *beacon, struct text *out)
 {
 	struct text body = {0};
 	uint16_t length;
-	put_body(&body, beacon);
+	beacon_put_body(&body, beacon);
 	bool fits = body.count + sizeof length <= BEACON_BYTES_MAX;
 	if (fits) {
 		length = (uint16_t)body.count;

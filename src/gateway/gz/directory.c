@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct process {
+struct directory_process {
 	char *name;
 	uint64_t heard_ns;
 };
@@ -18,7 +18,7 @@ struct directory {
 	void *ctx;
 	VEC(struct directory_record *) records;
 	struct map record_index, process_index;
-	VEC(struct process) processes;
+	VEC(struct directory_process) processes;
 	struct text key; /* reused */
 };
 
@@ -30,7 +30,7 @@ struct directory *directory_create(directory_gone_fn *on_gone, void *ctx)
 	return directory;
 }
 
-static void drop_record(struct directory *directory, uint32_t index)
+static void directory_drop_record(struct directory *directory, uint32_t index)
 {
 	struct directory_record *record = directory->records.at[index];
 	struct directory_record *last = directory->records.at[directory->records.count - 1];
@@ -45,14 +45,14 @@ static void drop_record(struct directory *directory, uint32_t index)
 	free(record);
 }
 
-static void drop_process(struct directory *directory, uint32_t index)
+static void directory_drop_process(struct directory *directory, uint32_t index)
 {
-	struct process gone = directory->processes.at[index];
+	struct directory_process gone = directory->processes.at[index];
 	for (uint32_t i = directory->records.count; i > 0; i--)
 		if (!strcmp(directory->records.at[i - 1]->process, gone.name))
-			drop_record(directory, i - 1);
+			directory_drop_record(directory, i - 1);
 	map_remove(&directory->process_index, gone.name);
-	struct process last = directory->processes.at[--directory->processes.count];
+	struct directory_process last = directory->processes.at[--directory->processes.count];
 	if (last.name != gone.name) {
 		directory->processes.at[index] = last;
 		map_remove(&directory->process_index, last.name);
@@ -66,9 +66,9 @@ void directory_destroy(struct directory *directory)
 	if (!directory)
 		return;
 	while (directory->records.count)
-		drop_record(directory, directory->records.count - 1);
+		directory_drop_record(directory, directory->records.count - 1);
 	while (directory->processes.count)
-		drop_process(directory, directory->processes.count - 1);
+		directory_drop_process(directory, directory->processes.count - 1);
 	vec_free(&directory->records);
 	vec_free(&directory->processes);
 	map_fini(&directory->record_index);
@@ -77,7 +77,7 @@ void directory_destroy(struct directory *directory)
 	free(directory);
 }
 
-static bool find_process(const struct directory *directory, struct beacon_text name, uint32_t *ret_index)
+static bool directory_find_process(const struct directory *directory, struct beacon_text name, uint32_t *ret_index)
 {
 	char text[NAMES_ID_MAX + 1];
 	if (name.count > NAMES_ID_MAX)
@@ -91,7 +91,7 @@ bool directory_hear(struct directory *directory, struct beacon_text process, uin
 {
 	uint32_t index;
 	*ret_new = false;
-	if (find_process(directory, process, &index)) {
+	if (directory_find_process(directory, process, &index)) {
 		directory->processes.at[index].heard_ns = now_ns;
 		return true;
 	}
@@ -99,13 +99,13 @@ bool directory_hear(struct directory *directory, struct beacon_text process, uin
 		return false;
 	char *name = mem_printf("%.*s", (int)process.count, process.at);
 	map_add(&directory->process_index, name, directory->processes.count);
-	vec_push(&directory->processes, (struct process){name, now_ns});
+	vec_push(&directory->processes, (struct directory_process){name, now_ns});
 	*ret_new = true;
 	return true;
 }
 
 /* Blanks separate: no part contains one. */
-static const char *make_key(struct directory *directory, const struct beacon *beacon)
+static const char *directory_make_key(struct directory *directory, const struct beacon *beacon)
 {
 	struct text *key = &directory->key;
 	key->count = 0;
@@ -119,7 +119,7 @@ static const char *make_key(struct directory *directory, const struct beacon *be
 }
 
 /* Copies a text behind the record and returns where it is. */
-static const char *put(char **at, struct beacon_text text)
+static const char *directory_put(char **at, struct beacon_text text)
 {
 	char *begin = *at;
 	memcpy(begin, text.count ? text.at : "", text.count);
@@ -129,7 +129,7 @@ static const char *put(char **at, struct beacon_text text)
 }
 
 /* One piece of memory for the record and its texts. */
-static struct directory_record *make_record(const struct beacon *beacon, const char *key)
+static struct directory_record *directory_make_record(const struct beacon *beacon, const char *key)
 {
 	struct beacon_text key_text = beacon_text_of(key);
 	size_t bytes = key_text.count + beacon->topic.count + beacon->address.count + beacon->owner.count +
@@ -138,22 +138,22 @@ static struct directory_record *make_record(const struct beacon *beacon, const c
 	struct directory_record *record = mem_alloc(sizeof *record + bytes);
 	char *at = (char *)(record + 1);
 	record->key = at;
-	put(&at, key_text);
+	directory_put(&at, key_text);
 	record->is_service = beacon->is_service;
-	record->full = put(&at, beacon->topic);
-	record->address = put(&at, beacon->address);
-	record->process = put(&at, beacon->owner);
-	record->node = put(&at, beacon->node);
-	record->type = put(&at, beacon->type);
-	record->socket = put(&at, beacon->socket);
-	record->request_type = put(&at, beacon->request_type);
-	record->reply_type = put(&at, beacon->reply_type);
+	record->full = directory_put(&at, beacon->topic);
+	record->address = directory_put(&at, beacon->address);
+	record->process = directory_put(&at, beacon->owner);
+	record->node = directory_put(&at, beacon->node);
+	record->type = directory_put(&at, beacon->type);
+	record->socket = directory_put(&at, beacon->socket);
+	record->request_type = directory_put(&at, beacon->request_type);
+	record->reply_type = directory_put(&at, beacon->reply_type);
 	record->throttled = beacon->throttled;
 	record->rate_hz = beacon->rate_hz;
 	return record;
 }
 
-static bool says_the_same(const struct directory_record *record, const struct beacon *beacon)
+static bool directory_says_the_same(const struct directory_record *record, const struct beacon *beacon)
 {
 	return beacon_text_is(beacon->address, record->address) && beacon_text_is(beacon->type, record->type) &&
 	       beacon_text_is(beacon->socket, record->socket) &&
@@ -163,21 +163,22 @@ static bool says_the_same(const struct directory_record *record, const struct be
 
 struct directory_record *directory_add(struct directory *directory, const struct beacon *beacon, bool *ret_new)
 {
-	const char *key = make_key(directory, beacon);
+	const char *key = directory_make_key(directory, beacon);
 	uint32_t index;
 	*ret_new = false;
 	if (map_find(&directory->record_index, key, &index)) {
 		struct directory_record *known = directory->records.at[index];
-		if (says_the_same(known, beacon)) {
+		if (directory_says_the_same(known, beacon)) {
 			known->throttled = beacon->throttled;
 			known->rate_hz = beacon->rate_hz;
 			return known;
 		}
-		drop_record(directory, index);
+		directory_drop_record(directory, index);
 	}
-	if (directory->records.count == DIRECTORY_RECORDS_MAX || !find_process(directory, beacon->owner, &index))
+	if (directory->records.count == DIRECTORY_RECORDS_MAX ||
+		!directory_find_process(directory, beacon->owner, &index))
 		return NULL;
-	struct directory_record *record = make_record(beacon, key);
+	struct directory_record *record = directory_make_record(beacon, key);
 	map_add(&directory->record_index, record->key, directory->records.count);
 	vec_push(&directory->records, record);
 	*ret_new = true;
@@ -187,22 +188,22 @@ struct directory_record *directory_add(struct directory *directory, const struct
 void directory_remove(struct directory *directory, const struct beacon *beacon)
 {
 	uint32_t index;
-	if (map_find(&directory->record_index, make_key(directory, beacon), &index))
-		drop_record(directory, index);
+	if (map_find(&directory->record_index, directory_make_key(directory, beacon), &index))
+		directory_drop_record(directory, index);
 }
 
 void directory_remove_process(struct directory *directory, struct beacon_text process)
 {
 	uint32_t index;
-	if (find_process(directory, process, &index))
-		drop_process(directory, index);
+	if (directory_find_process(directory, process, &index))
+		directory_drop_process(directory, index);
 }
 
 void directory_expire(struct directory *directory, uint64_t now_ns)
 {
 	for (uint32_t i = directory->processes.count; i > 0; i--)
 		if (now_ns > directory->processes.at[i - 1].heard_ns + DIRECTORY_SILENCE_NS)
-			drop_process(directory, i - 1);
+			directory_drop_process(directory, i - 1);
 }
 
 uint32_t directory_count(const struct directory *directory)

@@ -36,7 +36,7 @@ struct gz {
 	struct node_service *step;
 };
 
-static void gz_wake(void *ctx)
+static void gz_gateway_wake(void *ctx)
 {
 	struct gz *gateway = ctx;
 	uint64_t one = 1;
@@ -46,13 +46,13 @@ static void gz_wake(void *ctx)
 /* --- topics ------------------------------------------------------------------------------------------------------- */
 
 /* On the node's thread. */
-static bool gz_take_answer(void *ctx, uint64_t request, const void *bytes, size_t count)
+static bool gz_gateway_take_answer(void *ctx, uint64_t request, const void *bytes, size_t count)
 {
 	const struct gz_offer *offer = ctx;
 	return callers_answer(offer->gateway->hub->callers, request, bytes, count);
 }
 
-static troupe_status gz_open_offer(struct gz_offer *offer, const struct mirror_row *row)
+static troupe_status gz_gateway_open_offer(struct gz_offer *offer, const struct mirror_row *row)
 {
 	struct node *node = offer->gateway->node;
 	if (row->kind == TROUPE_TOPIC_PUBLISHED)
@@ -63,23 +63,23 @@ static troupe_status gz_open_offer(struct gz_offer *offer, const struct mirror_r
 }
 
 /* What the node cannot offer (a name that gz-transport does not allow, too many) is left out: the table shows it. */
-static void gz_topic_came(void *ctx, struct mirror_row *row)
+static void gz_gateway_topic_came(void *ctx, struct mirror_row *row)
 {
 	struct gz *gateway = ctx;
 	struct gz_offer *offer = mem_alloc(sizeof *offer);
 	*offer = (struct gz_offer){.gateway = gateway, .row = row};
-	if (gz_open_offer(offer, row)) {
+	if (gz_gateway_open_offer(offer, row)) {
 		free(offer);
 		return;
 	}
 	row->data = offer;
 	if (gateway->hub->callers && offer->service && !strcmp(row->name, callers_rows[CALLERS_STEP].name)) {
 		gateway->step = offer->service;
-		node_take_directly(gateway->step, gz_take_answer);
+		node_take_directly(gateway->step, gz_gateway_take_answer);
 	}
 }
 
-static void gz_topic_gone(void *ctx, struct mirror_row *row)
+static void gz_gateway_topic_gone(void *ctx, struct mirror_row *row)
 {
 	struct gz *gateway = ctx;
 	struct gz_offer *offer = row->data;
@@ -99,7 +99,7 @@ static void gz_topic_gone(void *ctx, struct mirror_row *row)
 /* --- from the node ------------------------------------------------------------------------------------------------ */
 
 /* Each subscriber that comes gets a message at once: a paused world has no next one, and a scene changes rarely. */
-static void gz_change_subscribers(struct gz *gateway, struct gz_offer *offer, uint64_t subscribers)
+static void gz_gateway_change_subscribers(struct gz *gateway, struct gz_offer *offer, uint64_t subscribers)
 {
 	bool more = subscribers > offer->subscribers;
 	offer->subscribers = subscribers;
@@ -109,7 +109,7 @@ static void gz_change_subscribers(struct gz *gateway, struct gz_offer *offer, ui
 		hub_unsubscribe(gateway->hub, offer->row->name);
 }
 
-static void gz_take_event(struct gz *gateway, const struct node_event *event)
+static void gz_gateway_take_event(struct gz *gateway, const struct node_event *event)
 {
 	struct gz_offer *offer = event->ctx;
 	/* the request is the number of the node's: none is 0 */
@@ -117,7 +117,7 @@ static void gz_take_event(struct gz *gateway, const struct node_event *event)
 	troupe_status status = TROUPE_OK;
 	switch (event->kind) {
 	case NODE_SUBSCRIBERS:
-		gz_change_subscribers(gateway, offer, event->number);
+		gz_gateway_change_subscribers(gateway, offer, event->number);
 		return;
 	case NODE_MESSAGE:
 		status = hub_publish(gateway->hub, offer->row->name, event->type, event->bytes, event->count, NULL);
@@ -134,18 +134,18 @@ static void gz_take_event(struct gz *gateway, const struct node_event *event)
 	atomic_fetch_add_explicit(status ? &gateway->hub->refused : &gateway->hub->taken, 1, memory_order_relaxed);
 }
 
-static void gz_take_events(struct gz *gateway)
+static void gz_gateway_take_events(struct gz *gateway)
 {
 	struct node_event event;
 	for (uint32_t i = 0; i < GZ_BATCH && node_next(gateway->node, 0, &event); i++) {
-		gz_take_event(gateway, &event);
+		gz_gateway_take_event(gateway, &event);
 		node_event_fini(&event);
 	}
 }
 
 /* --- from the run ------------------------------------------------------------------------------------------------- */
 
-static void gz_message(void *ctx, const struct troupe_message *message)
+static void gz_gateway_message(void *ctx, const struct troupe_message *message)
 {
 	struct gz *gateway = ctx;
 	const struct mirror_row *row = mirror_find(&gateway->hub->mirror, TROUPE_TOPIC_PUBLISHED, message->topic);
@@ -155,7 +155,7 @@ static void gz_message(void *ctx, const struct troupe_message *message)
 }
 
 /* Gazebo's services say "no" by a Boolean; other types of reply have no place for it. */
-static void gz_reply(void *ctx, void *client, void *request, const struct hub_reply *reply)
+static void gz_gateway_reply(void *ctx, void *client, void *request, const struct hub_reply *reply)
 {
 	struct gz *gateway = ctx;
 	bool good = !reply->status || (reply->type && !strcmp(reply->type, "gz.msgs.Boolean"));
@@ -164,20 +164,20 @@ static void gz_reply(void *ctx, void *client, void *request, const struct hub_re
 }
 
 /* To a barrier client, on any thread. */
-static void gz_reply_at_once(void *ctx, void *request, const void *bytes, size_t count)
+static void gz_gateway_reply_at_once(void *ctx, void *request, const void *bytes, size_t count)
 {
 	struct gz *gateway = ctx;
 	(void)node_reply(gateway->node, (uint64_t)(uintptr_t)request, true, bytes, count);
 }
 
-static void gz_refused(void *ctx, const char *topic, const char *why)
+static void gz_gateway_refused(void *ctx, const char *topic, const char *why)
 {
 	struct gz *gateway = ctx;
 	(void)topic, (void)why;
 	atomic_fetch_add_explicit(&gateway->hub->refused, 1, memory_order_relaxed);
 }
 
-static void *gz_work(void *ctx)
+static void *gz_gateway_work(void *ctx)
 {
 	struct gz *gateway = ctx;
 	bool more = false;
@@ -189,7 +189,7 @@ static void *gz_work(void *ctx)
 		if (fds[1].revents)
 			(void)!read(gateway->woken, &rung, sizeof rung);
 		hub_look(gateway->hub);
-		gz_take_events(gateway);
+		gz_gateway_take_events(gateway);
 		more = hub_turn(gateway->hub);
 		node_flush(gateway->node);
 	}
@@ -198,7 +198,7 @@ static void *gz_work(void *ctx)
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static troupe_status gz_create_node(
+static troupe_status gz_gateway_create_node(
 	struct gz *gateway, const struct troupe_gateway_def *def, struct troupe_error *error)
 {
 	/* What a system publishes and another one listens to stays in its run: two runs on a machine that have the same
@@ -214,25 +214,25 @@ static troupe_status gz_create_node(
 	return node_create(&options, &gateway->node, error);
 }
 
-static troupe_status gz_start(struct hub *hub, const struct troupe_gateway_def *def, struct troupe_error *error)
+static troupe_status gz_gateway_start(struct hub *hub, const struct troupe_gateway_def *def, struct troupe_error *error)
 {
 	struct gz *gateway = hub->gateway = mem_alloc(sizeof *gateway);
 	gateway->hub = hub;
 	gateway->woken = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (gateway->woken < 0)
 		return fail(error, TROUPE_EIO, "gz-transport: no event file: %s", strerror(errno));
-	troupe_status status = gz_create_node(gateway, def, error);
+	troupe_status status = gz_gateway_create_node(gateway, def, error);
 	if (!status)
 		status = hub_open(hub, def,
-			&(struct hub_options){.wake = gz_wake,
+			&(struct hub_options){.wake = gz_gateway_wake,
 				.ctx = gateway,
 				.barrier_clients = true,
-				.reply_at_once = gz_reply_at_once},
+				.reply_at_once = gz_gateway_reply_at_once},
 			error);
 	if (status)
 		return status;
 	hub_look(hub);
-	int failed = pthread_create(&gateway->thread, NULL, gz_work, gateway);
+	int failed = pthread_create(&gateway->thread, NULL, gz_gateway_work, gateway);
 	mem_check_thread(failed);
 	if (failed)
 		return fail(error, TROUPE_ELIMIT, "gz-transport: cannot start a thread: %s", strerror(failed));
@@ -240,12 +240,12 @@ static troupe_status gz_start(struct hub *hub, const struct troupe_gateway_def *
 	return TROUPE_OK;
 }
 
-static void gz_stop(void *ctx)
+static void gz_gateway_stop(void *ctx)
 {
 	struct gz *gateway = ctx;
 	if (gateway->started) {
 		atomic_store(&gateway->stop, true);
-		gz_wake(gateway);
+		gz_gateway_wake(gateway);
 		pthread_join(gateway->thread, NULL);
 	}
 	if (gateway->step)
@@ -255,7 +255,7 @@ static void gz_stop(void *ctx)
 		node_flush(gateway->node);
 }
 
-static void gz_destroy(void *ctx)
+static void gz_gateway_destroy(void *ctx)
 {
 	struct gz *gateway = ctx;
 	if (gateway->node)
@@ -265,7 +265,7 @@ static void gz_destroy(void *ctx)
 	free(gateway);
 }
 
-static void gz_describe(const void *ctx, struct text *out)
+static void gz_gateway_describe(const void *ctx, struct text *out)
 {
 	const struct gz *gateway = ctx;
 	node_describe(gateway->node, out);
@@ -276,17 +276,17 @@ const struct hub_kind kind_gz = {
 	.title = "gz-transport",
 	.settings = (const char *const[]){"partition", NULL},
 	.is_available = node_is_available,
-	.start = gz_start,
-	.topic_came = gz_topic_came,
-	.topic_gone = gz_topic_gone,
+	.start = gz_gateway_start,
+	.topic_came = gz_gateway_topic_came,
+	.topic_gone = gz_gateway_topic_gone,
 	.topics_changed = hub_ignore_topics,
-	.message = gz_message,
-	.reply = gz_reply,
-	.refused = gz_refused,
+	.message = gz_gateway_message,
+	.reply = gz_gateway_reply,
+	.refused = gz_gateway_refused,
 	.moved = hub_ignore_moved,
 	.end = hub_ignore_end,
-	.stop = gz_stop,
-	.destroy = gz_destroy,
-	.describe = gz_describe,
+	.stop = gz_gateway_stop,
+	.destroy = gz_gateway_destroy,
+	.describe = gz_gateway_describe,
 	.count = hub_ignore_count,
 };

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define SECOND_NS UINT64_C(1000000000)
-enum { RECEIVE_BYTES = 1 << 21, OWN_MAX = 256, DROPS_MAX = 256 };
+enum { MULTICAST_RECEIVE_BYTES = 1 << 21, OWN_MAX = 256, DROPS_MAX = 256 };
 
 struct multicast {
 	int fd;
@@ -45,23 +45,23 @@ bool multicast_parse_address(const char *text, uint32_t *ret_address)
 	return true;
 }
 
-static bool is_loopback(uint32_t address)
+static bool multicast_is_loopback(uint32_t address)
 {
 	return address >> 24 == 127;
 }
 
-static struct sockaddr_in place(uint32_t address, uint16_t port)
+static struct sockaddr_in multicast_place(uint32_t address, uint16_t port)
 {
 	return (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(address)};
 }
 
-static troupe_status open_socket(
+static troupe_status multicast_open_socket(
 	struct multicast *multicast, const struct multicast_options *options, struct troupe_error *error)
 {
-	struct sockaddr_in any = place(INADDR_ANY, options->port);
+	struct sockaddr_in any = multicast_place(INADDR_ANY, options->port);
 	struct ip_mreqn member = {
 		.imr_multiaddr.s_addr = htonl(options->group), .imr_address.s_addr = htonl(options->address)};
-	int on = 1, room = RECEIVE_BYTES;
+	int on = 1, room = MULTICAST_RECEIVE_BYTES;
 	char text[INET_ADDRSTRLEN];
 	inet_ntop(AF_INET, &member.imr_address, text, sizeof text);
 	multicast->fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -81,7 +81,7 @@ static troupe_status open_socket(
 	return TROUPE_OK;
 }
 
-static void set_up_batch(struct multicast *multicast)
+static void multicast_set_up_batch(struct multicast *multicast)
 {
 	for (uint32_t i = 0; i < MULTICAST_BATCH; i++) {
 		multicast->parts[i] = (struct iovec){multicast->bytes[i], sizeof multicast->bytes[i]};
@@ -97,13 +97,13 @@ troupe_status multicast_create(
 {
 	struct multicast *multicast = mem_alloc(sizeof *multicast);
 	multicast->fd = -1;
-	multicast->local = is_loopback(options->address);
+	multicast->local = multicast_is_loopback(options->address);
 	multicast->group = options->group;
 	multicast->port = options->port;
-	set_up_batch(multicast);
+	multicast_set_up_batch(multicast);
 	for (uint32_t i = 0; i < options->relay_count; i++)
 		multicast_add_relay(multicast, options->relays[i]);
-	troupe_status status = open_socket(multicast, options, error);
+	troupe_status status = multicast_open_socket(multicast, options, error);
 	if (status)
 		multicast_destroy(multicast);
 	else
@@ -127,21 +127,21 @@ int multicast_fd(const struct multicast *multicast)
 
 /* --- sending ------------------------------------------------------------------------------------------------------ */
 
-static void send_to(struct multicast *multicast, uint32_t address, const void *bytes, size_t count)
+static void multicast_send_to(struct multicast *multicast, uint32_t address, const void *bytes, size_t count)
 {
-	struct sockaddr_in to = place(address, multicast->port);
+	struct sockaddr_in to = multicast_place(address, multicast->port);
 	(void)AGAIN(sendto(multicast->fd, bytes, count, 0, (struct sockaddr *)&to, sizeof to));
 }
 
 void multicast_send(struct multicast *multicast, const void *bytes, size_t count)
 {
-	send_to(multicast, multicast->group, bytes, count);
+	multicast_send_to(multicast, multicast->group, bytes, count);
 }
 
 void multicast_send_relays(struct multicast *multicast, const void *bytes, size_t count)
 {
 	for (uint32_t i = 0; i < multicast->relay_count; i++)
-		send_to(multicast, multicast->relays[i], bytes, count);
+		multicast_send_to(multicast, multicast->relays[i], bytes, count);
 }
 
 bool multicast_has_relays(const struct multicast *multicast)
@@ -160,7 +160,7 @@ void multicast_add_relay(struct multicast *multicast, uint32_t address)
 
 /* --- receiving ---------------------------------------------------------------------------------------------------- */
 
-static void ask_own(struct multicast *multicast)
+static void multicast_ask_own(struct multicast *multicast)
 {
 	struct ifaddrs *all = NULL;
 	if (getifaddrs(&all))
@@ -176,7 +176,7 @@ static void ask_own(struct multicast *multicast)
 	freeifaddrs(all);
 }
 
-static bool has_own(const struct multicast *multicast, uint32_t address)
+static bool multicast_has_own(const struct multicast *multicast, uint32_t address)
 {
 	for (uint32_t i = 0; i < multicast->own_count; i++)
 		if (multicast->own[i] == address)
@@ -186,17 +186,17 @@ static bool has_own(const struct multicast *multicast, uint32_t address)
 
 bool multicast_is_own(struct multicast *multicast, uint32_t address)
 {
-	if (is_loopback(address) || has_own(multicast, address))
+	if (multicast_is_loopback(address) || multicast_has_own(multicast, address))
 		return true;
 	uint64_t now_ns = clock_now_ns();
 	if (multicast->own_ns && now_ns < multicast->own_ns + SECOND_NS)
 		return false;
 	multicast->own_ns = now_ns;
-	ask_own(multicast);
-	return has_own(multicast, address);
+	multicast_ask_own(multicast);
+	return multicast_has_own(multicast, address);
 }
 
-static bool read_batch(struct multicast *multicast)
+static bool multicast_read_batch(struct multicast *multicast)
 {
 	for (uint32_t i = 0; i < MULTICAST_BATCH; i++)
 		multicast->headers[i].msg_hdr.msg_namelen = sizeof multicast->from[i];
@@ -209,7 +209,7 @@ static bool read_batch(struct multicast *multicast)
 const char *multicast_receive(struct multicast *multicast, size_t *ret_count, uint32_t *ret_from)
 {
 	for (uint32_t drops = 0; drops < DROPS_MAX; drops++) { /* so that a flood of these keeps nothing else waiting */
-		if (multicast->next == multicast->count && !read_batch(multicast))
+		if (multicast->next == multicast->count && !multicast_read_batch(multicast))
 			break;
 		uint32_t i = multicast->next++;
 		uint32_t from = ntohl(multicast->from[i].sin_addr.s_addr);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_plain(const char *text, size_t count)
+static bool gz_names_is_plain(const char *text, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		unsigned char c = (unsigned char)text[i];
@@ -21,12 +21,13 @@ static bool is_plain(const char *text, size_t count)
 
 bool names_is_topic(const char *text, size_t count)
 {
-	return count > 0 && count <= NAMES_TOPIC_MAX && !(count == 1 && *text == '/') && is_plain(text, count);
+	return count > 0 && count <= NAMES_TOPIC_MAX && !(count == 1 && *text == '/') && gz_names_is_plain(text, count);
 }
 
 bool names_is_partition(const char *text, size_t count)
 {
-	return !count || (count <= NAMES_PARTITION_MAX && !(count == 1 && *text == '/') && is_plain(text, count));
+	return !count ||
+	       (count <= NAMES_PARTITION_MAX && !(count == 1 && *text == '/') && gz_names_is_plain(text, count));
 }
 
 bool names_is_type(const char *text, size_t count)
@@ -48,7 +49,7 @@ bool names_is_id(const char *text, size_t count)
 	return count > 0 && count <= NAMES_ID_MAX;
 }
 
-static void add_between_slashes(struct text *out, const char *text)
+static void gz_names_add_between_slashes(struct text *out, const char *text)
 {
 	size_t count = strlen(text);
 	if (count && text[count - 1] == '/')
@@ -61,9 +62,9 @@ static void add_between_slashes(struct text *out, const char *text)
 void names_join(struct text *out, const char *partition, const char *topic)
 {
 	text_add(out, "@");
-	add_between_slashes(out, partition);
+	gz_names_add_between_slashes(out, partition);
 	text_add(out, "@");
-	add_between_slashes(out, topic);
+	gz_names_add_between_slashes(out, topic);
 }
 
 const char *names_topic_in(const char *full, size_t count, const char *partition)
@@ -116,7 +117,7 @@ bool names_is_empty_type(const char *type)
 }
 
 /* Digits without a sign, a blank or a leading zero, which inet_aton() would read as octal. */
-static bool take_number(const char **at, const char *end, uint32_t max, char then, uint32_t *ret_number)
+static bool gz_names_take_number(const char **at, const char *end, uint32_t max, char then, uint32_t *ret_number)
 {
 	const char *begin = *at;
 	uint32_t number = 0;
@@ -139,11 +140,11 @@ bool names_endpoint_parse(const char *text, size_t count, struct names_endpoint 
 		return false;
 	at += sizeof scheme - 1;
 	for (int i = 0; i < 4; i++) {
-		if (!take_number(&at, end, 255, i < 3 ? '.' : ':', &part))
+		if (!gz_names_take_number(&at, end, 255, i < 3 ? '.' : ':', &part))
 			return false;
 		address = address << 8 | part;
 	}
-	if (!take_number(&at, end, UINT16_MAX, 0, &part) || !part)
+	if (!gz_names_take_number(&at, end, UINT16_MAX, 0, &part) || !part)
 		return false;
 	*ret_endpoint = (struct names_endpoint){address, (uint16_t)part};
 	return true;

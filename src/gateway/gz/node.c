@@ -45,7 +45,7 @@ void node_make_uuid(char ret_uuid[NODE_UUID_BYTES])
  * node knows at once whether it is one. */
 enum { FAMILY_CHARACTERS = 18 };
 
-static void join_family(struct node *node, const char *family)
+static void node_join_family(struct node *node, const char *family)
 {
 	uint64_t hash = hash_bytes(0, family, strlen(family));
 	char digits[20];
@@ -61,7 +61,7 @@ bool node_is_relative(const struct node *node, const char *id)
 }
 
 /* "HOST:USER", as gz-transport has it. */
-static char *default_partition(void)
+static char *node_default_partition(void)
 {
 	char host[NAMES_PARTITION_MAX + 1] = "", buffer[1024];
 	struct passwd entry, *found = NULL;
@@ -74,9 +74,9 @@ static char *default_partition(void)
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-static troupe_status take_partition(struct node *node, const char *partition, struct troupe_error *error)
+static troupe_status node_take_partition(struct node *node, const char *partition, struct troupe_error *error)
 {
-	node->partition = partition ? mem_strdup(partition) : default_partition();
+	node->partition = partition ? mem_strdup(partition) : node_default_partition();
 	if (!names_is_partition(node->partition, strlen(node->partition)))
 		return fail(error, TROUPE_EINVAL,
 			"gz-transport: '%.100s' is no partition: expected no blanks, '~', '@', '//' or ':=', and at "
@@ -85,7 +85,8 @@ static troupe_status take_partition(struct node *node, const char *partition, st
 	return TROUPE_OK;
 }
 
-static troupe_status take_addresses(struct node *node, const struct node_options *options, struct troupe_error *error)
+static troupe_status node_take_addresses(
+	struct node *node, const struct node_options *options, struct troupe_error *error)
 {
 	const char *address = options->address ? options->address : "127.0.0.1";
 	const char *group = options->group ? options->group : GROUP_DEFAULT;
@@ -108,7 +109,7 @@ static troupe_status take_addresses(struct node *node, const struct node_options
 	return TROUPE_OK;
 }
 
-static troupe_status take_secret(struct node *node, const struct node_options *options, struct troupe_error *error)
+static troupe_status node_take_secret(struct node *node, const struct node_options *options, struct troupe_error *error)
 {
 	if (!options->username && !options->password)
 		return TROUPE_OK;
@@ -121,24 +122,25 @@ static troupe_status take_secret(struct node *node, const struct node_options *o
 	return TROUPE_OK;
 }
 
-static troupe_status take_options(struct node *node, const struct node_options *options, struct troupe_error *error)
+static troupe_status node_take_options(
+	struct node *node, const struct node_options *options, struct troupe_error *error)
 {
 	node->statistics = options->statistics;
 	if (options->family)
-		join_family(node, options->family);
+		node_join_family(node, options->family);
 	node->version = options->statistics ? BEACON_VERSION_STATISTICS : BEACON_VERSION;
 	node->ignition = options->generation == NODE_IGNITION;
 	node->connections_max = options->connections_max ? options->connections_max : NODE_CONNECTIONS_MAX;
 	node->linger_ms = options->linger_ms < 0 ? 0 : options->linger_ms ? options->linger_ms : NODE_LINGER_DEFAULT_MS;
-	troupe_status status = take_partition(node, options->partition, error);
+	troupe_status status = node_take_partition(node, options->partition, error);
 	if (!status)
-		status = take_addresses(node, options, error);
+		status = node_take_addresses(node, options, error);
 	if (!status)
-		status = take_secret(node, options, error);
+		status = node_take_secret(node, options, error);
 	return status;
 }
 
-static troupe_status read_relays(
+static troupe_status node_read_relays(
 	const char *text, uint32_t relays[MULTICAST_RELAYS_MAX], uint32_t *ret_count, struct troupe_error *error)
 {
 	*ret_count = 0;
@@ -157,11 +159,12 @@ static troupe_status read_relays(
 	return TROUPE_OK;
 }
 
-static troupe_status open_multicast(struct node *node, const struct node_options *options, struct troupe_error *error)
+static troupe_status node_open_multicast(
+	struct node *node, const struct node_options *options, struct troupe_error *error)
 {
 	uint32_t relays[MULTICAST_RELAYS_MAX];
 	struct multicast_options socket = {.group = node->group, .address = node->address, .relays = relays};
-	troupe_status status = read_relays(options->relays, relays, &socket.relay_count, error);
+	troupe_status status = node_read_relays(options->relays, relays, &socket.relay_count, error);
 	if (status)
 		return status;
 	socket.port = node->topic_port;
@@ -179,7 +182,7 @@ bool node_is_available(void)
 	return true;
 }
 
-static void init(struct node *node)
+static void node_init(struct node *node)
 {
 	node_make_uuid(node->process);
 	node_make_uuid(node->id);
@@ -195,7 +198,7 @@ static void init(struct node *node)
 }
 
 /* The thread takes no signals: they are for the program's own threads. */
-static troupe_status start_thread(struct node *node, struct troupe_error *error)
+static troupe_status node_start_thread(struct node *node, struct troupe_error *error)
 {
 	int code = pthread_create(&node->thread, NULL, node_loop, node);
 	mem_check_thread(code);
@@ -205,13 +208,13 @@ static troupe_status start_thread(struct node *node, struct troupe_error *error)
 	return TROUPE_OK;
 }
 
-static troupe_status start(struct node *node, const struct node_options *options, struct troupe_error *error)
+static troupe_status node_start(struct node *node, const struct node_options *options, struct troupe_error *error)
 {
 	if (!events_init(&node->events) || node->wake_fd < 0)
 		return fail(error, TROUPE_EIO, "gz-transport: no descriptor: %s", strerror(errno));
-	troupe_status status = take_options(node, options, error);
+	troupe_status status = node_take_options(node, options, error);
 	if (!status)
-		status = open_multicast(node, options, error);
+		status = node_open_multicast(node, options, error);
 	if (status)
 		return status;
 	sigset_t all, before;
@@ -219,7 +222,7 @@ static troupe_status start(struct node *node, const struct node_options *options
 	pthread_sigmask(SIG_SETMASK, &all, &before); /* ZeroMQ's threads take over the mask */
 	status = sockets_open(node, options, error);
 	if (!status)
-		status = start_thread(node, error);
+		status = node_start_thread(node, error);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return status;
 }
@@ -227,8 +230,8 @@ static troupe_status start(struct node *node, const struct node_options *options
 troupe_status node_create(const struct node_options *options, struct node **ret_node, struct troupe_error *error)
 {
 	struct node *node = mem_alloc(sizeof *node);
-	init(node);
-	troupe_status status = start(node, options, error);
+	node_init(node);
+	troupe_status status = node_start(node, options, error);
 	if (status)
 		node_destroy(node);
 	else
@@ -236,7 +239,7 @@ troupe_status node_create(const struct node_options *options, struct node **ret_
 	return status;
 }
 
-static void free_handles(struct node *node)
+static void node_free_handles(struct node *node)
 {
 	for (uint32_t i = 0; i < node->publishers.count; i++)
 		topics_free_publisher(node->publishers.at[i]);
@@ -270,7 +273,8 @@ void node_destroy(struct node *node)
 	directory_destroy(node->directory);
 	events_fini(&node->events);
 	services_free(node);
-	free_handles(node); /* before the sockets: a message of a handle may still be sent, and has its own count */
+	node_free_handles(
+		node); /* before the sockets: a message of a handle may still be sent, and has its own count */
 	sockets_close(node);
 	multicast_destroy(node->topics);
 	multicast_destroy(node->services);
@@ -305,7 +309,7 @@ void node_leave(struct node *node)
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-static troupe_status check_topic(const char *what, const char *topic, struct troupe_error *error)
+static troupe_status node_check_topic(const char *what, const char *topic, struct troupe_error *error)
 {
 	if (topic && names_is_topic(topic, strlen(topic)))
 		return TROUPE_OK;
@@ -315,7 +319,7 @@ static troupe_status check_topic(const char *what, const char *topic, struct tro
 		topic ? topic : "", what, NAMES_TOPIC_MAX);
 }
 
-static troupe_status check_type(const char *type, struct troupe_error *error)
+static troupe_status node_check_type(const char *type, struct troupe_error *error)
 {
 	if (type && names_is_type(type, strlen(type)))
 		return TROUPE_OK;
@@ -323,14 +327,14 @@ static troupe_status check_type(const char *type, struct troupe_error *error)
 		"gz-transport: '%.100s' is no type of messages: expected one as gz.msgs.Clock", type ? type : "");
 }
 
-static char *full_name(const struct node *node, const char *topic)
+static char *node_full_name(const struct node *node, const char *topic)
 {
 	struct text text = {0};
 	names_join(&text, node->partition, topic);
 	return text.at;
 }
 
-static char *wire_type(const struct node *node, const char *type)
+static char *node_wire_type(const struct node *node, const char *type)
 {
 	struct text text = {0};
 	names_add_type(&text, type, node->ignition);
@@ -338,7 +342,7 @@ static char *wire_type(const struct node *node, const char *type)
 }
 
 /* Whether a new handle may have this name. With `guard`. */
-static troupe_status check_room(
+static troupe_status node_check_room(
 	const struct map *index, uint32_t count, const char *full, const char *what, struct troupe_error *error)
 {
 	uint32_t value;
@@ -352,7 +356,7 @@ static troupe_status check_room(
 
 /* --- publishing --------------------------------------------------------------------------------------------------- */
 
-static void add_publisher(struct node *node, struct node_publisher *publisher)
+static void node_add_publisher(struct node *node, struct node_publisher *publisher)
 {
 	uint32_t at = publishers_place(node, publisher->full);
 	(void)vec_append(&node->publishers, 1);
@@ -367,43 +371,43 @@ static void add_publisher(struct node *node, struct node_publisher *publisher)
 	beacons_advertise_topic(node, publisher, BEACON_ADVERTISE);
 }
 
-static void set_frame(zmq_msg_t *frame, const char *text)
+static void node_set_frame(zmq_msg_t *frame, const char *text)
 {
 	if (zmq_msg_init_size(frame, strlen(text)))
 		mem_run_out(strlen(text));
 	memcpy(zmq_msg_data(frame), text, strlen(text));
 }
 
-static struct node_publisher *make_publisher(
+static struct node_publisher *node_make_publisher(
 	struct node *node, char *full, const char *type, uint32_t rate_hz, void *ctx)
 {
 	struct node_publisher *publisher = mem_alloc(sizeof *publisher);
 	publisher->node = node;
 	publisher->ctx = ctx;
 	publisher->full = full;
-	publisher->type = wire_type(node, type);
+	publisher->type = node_wire_type(node, type);
 	publisher->rate_hz = rate_hz;
 	events_source_init(&publisher->source, 0, false);
-	set_frame(&publisher->frames[0], full);
-	set_frame(&publisher->frames[1], node->listeners[LISTENER_PUBLISH].endpoint);
-	set_frame(&publisher->frames[2], publisher->type);
+	node_set_frame(&publisher->frames[0], full);
+	node_set_frame(&publisher->frames[1], node->listeners[LISTENER_PUBLISH].endpoint);
+	node_set_frame(&publisher->frames[2], publisher->type);
 	return publisher;
 }
 
 troupe_status node_advertise(struct node *node, const char *topic, const char *type, uint32_t rate_hz, void *ctx,
 	struct node_publisher **ret_publisher, struct troupe_error *error)
 {
-	troupe_status status = check_topic("topic", topic, error);
+	troupe_status status = node_check_topic("topic", topic, error);
 	if (!status)
-		status = check_type(type, error);
+		status = node_check_type(type, error);
 	if (status)
 		return status;
-	char *full = full_name(node, topic);
-	struct node_publisher *publisher = make_publisher(node, full, type, rate_hz, ctx);
+	char *full = node_full_name(node, topic);
+	struct node_publisher *publisher = node_make_publisher(node, full, type, rate_hz, ctx);
 	pthread_mutex_lock(&node->guard);
-	status = check_room(&node->publisher_index, node->publishers.count, full, "topic", error);
+	status = node_check_room(&node->publisher_index, node->publishers.count, full, "topic", error);
 	if (!status)
-		add_publisher(node, publisher);
+		node_add_publisher(node, publisher);
 	pthread_mutex_unlock(&node->guard);
 	if (status)
 		topics_free_publisher(publisher);
@@ -434,7 +438,7 @@ uint32_t node_subscribers(const struct node_publisher *publisher)
 }
 
 /* With waiting_guard. */
-static enum node_sent admit(struct node_publisher *publisher, size_t count)
+static enum node_sent node_admit(struct node_publisher *publisher, size_t count)
 {
 	struct node *node = publisher->node;
 	if (publisher->rate_hz) {
@@ -462,7 +466,7 @@ enum node_sent node_queue(struct node_publisher *publisher, const void *bytes, s
 	*publication = (struct publication){.publisher = publisher, .count = count};
 	memcpy(publication->bytes, count ? bytes : "", count);
 	pthread_mutex_lock(&node->waiting_guard);
-	enum node_sent sent = admit(publisher, sizeof *publication + count);
+	enum node_sent sent = node_admit(publisher, sizeof *publication + count);
 	if (sent == NODE_SENT)
 		STAILQ_INSERT_TAIL(&node->waiting, publication, next);
 	pthread_mutex_unlock(&node->waiting_guard);
@@ -494,14 +498,14 @@ enum node_sent node_publish(struct node_publisher *publisher, const void *bytes,
 troupe_status node_subscribe(struct node *node, const char *topic, uint32_t queue, void *ctx,
 	struct node_subscription **ret_subscription, struct troupe_error *error)
 {
-	troupe_status status = check_topic("topic", topic, error);
+	troupe_status status = node_check_topic("topic", topic, error);
 	if (status)
 		return status;
 	struct node_subscription *subscription = mem_alloc(sizeof *subscription);
-	*subscription = (struct node_subscription){.node = node, .ctx = ctx, .full = full_name(node, topic)};
+	*subscription = (struct node_subscription){.node = node, .ctx = ctx, .full = node_full_name(node, topic)};
 	events_source_init(&subscription->source, queue ? queue : NODE_QUEUE_DEFAULT, false);
 	pthread_mutex_lock(&node->guard);
-	status = check_room(
+	status = node_check_room(
 		&node->subscription_index, node->subscriptions.count, subscription->full, "subscription", error);
 	if (!status) {
 		map_add(&node->subscription_index, subscription->full, node->subscriptions.count);
@@ -546,7 +550,7 @@ void node_unsubscribe(struct node_subscription *subscription)
 
 /* --- services ----------------------------------------------------------------------------------------------------- */
 
-static void free_service(struct node_service *service)
+static void node_free_service(struct node_service *service)
 {
 	free(service->full);
 	free(service->request_type);
@@ -557,22 +561,22 @@ static void free_service(struct node_service *service)
 troupe_status node_offer(struct node *node, const char *service, const char *request_type, const char *reply_type,
 	void *ctx, struct node_service **ret_service, struct troupe_error *error)
 {
-	troupe_status status = check_topic("service", service, error);
+	troupe_status status = node_check_topic("service", service, error);
 	if (!status)
-		status = check_type(request_type, error);
+		status = node_check_type(request_type, error);
 	if (!status)
-		status = check_type(reply_type, error);
+		status = node_check_type(reply_type, error);
 	if (status)
 		return status;
 	struct node_service *made = mem_alloc(sizeof *made);
 	*made = (struct node_service){.node = node,
 		.ctx = ctx,
-		.full = full_name(node, service),
-		.request_type = wire_type(node, request_type),
-		.reply_type = wire_type(node, reply_type)};
+		.full = node_full_name(node, service),
+		.request_type = node_wire_type(node, request_type),
+		.reply_type = node_wire_type(node, reply_type)};
 	events_source_init(&made->source, NODE_REQUESTS_MAX, true);
 	pthread_mutex_lock(&node->guard);
-	status = check_room(&node->service_index, node->offers.count, made->full, "service", error);
+	status = node_check_room(&node->service_index, node->offers.count, made->full, "service", error);
 	if (!status) {
 		map_add(&node->service_index, made->full, node->offers.count);
 		vec_push(&node->offers, made);
@@ -580,7 +584,7 @@ troupe_status node_offer(struct node *node, const char *service, const char *req
 	}
 	pthread_mutex_unlock(&node->guard);
 	if (status)
-		free_service(made);
+		node_free_service(made);
 	else
 		*ret_service = made;
 	return status;
@@ -595,7 +599,7 @@ void node_take_directly(struct node_service *service, node_request_fn take)
 
 typedef VEC(uint64_t) number_vec;
 
-static void note_dropped(const struct node_event *event, void *ctx)
+static void node_note_dropped(const struct node_event *event, void *ctx)
 {
 	number_vec *numbers = ctx;
 	if (!event->one_way)
@@ -610,11 +614,11 @@ void node_withdraw(struct node_service *service)
 	TAKE_OUT(&node->offers, &node->service_index, service);
 	beacons_advertise_service(node, service, BEACON_UNADVERTISE);
 	pthread_mutex_unlock(&node->guard);
-	events_purge(&node->events, &service->source, note_dropped, &numbers);
+	events_purge(&node->events, &service->source, node_note_dropped, &numbers);
 	for (uint32_t i = 0; i < numbers.count; i++)
 		node_reply(node, numbers.at[i], false, "", 0);
 	vec_free(&numbers);
-	free_service(service);
+	node_free_service(service);
 }
 
 bool node_reply(struct node *node, uint64_t request, bool good, const void *bytes, size_t count)
@@ -638,11 +642,11 @@ bool node_reply(struct node *node, uint64_t request, bool good, const void *byte
 	return known;
 }
 
-static struct call *make_call(struct node *node, const char *service, const char *request_type, const char *reply_type,
-	const void *bytes, size_t count)
+static struct call *node_make_call(struct node *node, const char *service, const char *request_type,
+	const char *reply_type, const void *bytes, size_t count)
 {
 	struct call *call = mem_realloc(NULL, sizeof *call + count);
-	*call = (struct call){.service = full_name(node, service),
+	*call = (struct call){.service = node_full_name(node, service),
 		.request_type = mem_strdup(request_type),
 		.reply_type = mem_strdup(reply_type),
 		.count = count};
@@ -654,17 +658,17 @@ static struct call *make_call(struct node *node, const char *service, const char
 troupe_status node_call(struct node *node, const char *service, const char *request_type, const char *reply_type,
 	const void *bytes, size_t count, int timeout_ms, void *ctx, uint64_t *ret_call, struct troupe_error *error)
 {
-	troupe_status status = check_topic("service", service, error);
+	troupe_status status = node_check_topic("service", service, error);
 	if (!status)
-		status = check_type(request_type, error);
+		status = node_check_type(request_type, error);
 	if (!status)
-		status = check_type(reply_type, error);
+		status = node_check_type(reply_type, error);
 	if (!status && count > NODE_MESSAGE_BYTES_MAX)
 		status = fail(error, TROUPE_EINVAL, "gz-transport: a request of %zu bytes: expected at most %d", count,
 			NODE_MESSAGE_BYTES_MAX);
 	if (status)
 		return status;
-	struct call *call = make_call(node, service, request_type, reply_type, bytes, count);
+	struct call *call = node_make_call(node, service, request_type, reply_type, bytes, count);
 	call->ctx = ctx;
 	call->deadline_ns = clock_now_ns() + (uint64_t)MAX(timeout_ms, 0) * NODE_MS;
 	pthread_mutex_lock(&node->guard);
@@ -692,7 +696,7 @@ bool node_is_local(const struct node *node)
 	return node->local;
 }
 
-static void add_address(struct text *out, uint32_t address)
+static void node_add_address(struct text *out, uint32_t address)
 {
 	text_add(out, "%u.%u.%u.%u", address >> 24, address >> 16 & 255, address >> 8 & 255, address & 255);
 }
@@ -700,13 +704,13 @@ static void add_address(struct text *out, uint32_t address)
 void node_describe(const struct node *node, struct text *out)
 {
 	text_add(out, "partition %s, discovery ", node->partition);
-	add_address(out, node->group);
+	node_add_address(out, node->group);
 	text_add(out, ":%u and %u on ", node->topic_port, node->service_port);
-	add_address(out, node->address);
+	node_add_address(out, node->address);
 	text_add(out, node->local ? " (this machine only)" : " (other hosts, too)");
 }
 
-static struct node_record record_of(const struct directory_record *from, const char *name)
+static struct node_record node_record_of(const struct directory_record *from, const char *name)
 {
 	return (struct node_record){.is_service = from->is_service,
 		.name = name,
@@ -721,7 +725,7 @@ static struct node_record record_of(const struct directory_record *from, const c
 
 typedef VEC(struct node_record) record_vec;
 
-static void list_own(const struct node *node, record_vec *out)
+static void node_list_own(const struct node *node, record_vec *out)
 {
 	struct node_record record = {.is_own = true, .process = node->process, .node = node->id, .reply_type = ""};
 	record.address = node->listeners[LISTENER_PUBLISH].endpoint;
@@ -746,7 +750,7 @@ static void list_own(const struct node *node, record_vec *out)
 	}
 }
 
-static int compare_records(const void *a, const void *b)
+static int node_compare_records(const void *a, const void *b)
 {
 	const struct node_record *x = a, *y = b;
 	if (x->is_service != y->is_service)
@@ -759,7 +763,7 @@ static int compare_records(const void *a, const void *b)
 
 enum { RECORD_TEXTS = 6 };
 
-static void texts_of(struct node_record *record, const char **ret_texts[RECORD_TEXTS])
+static void node_texts_of(struct node_record *record, const char **ret_texts[RECORD_TEXTS])
 {
 	ret_texts[0] = &record->name;
 	ret_texts[1] = &record->address;
@@ -770,18 +774,18 @@ static void texts_of(struct node_record *record, const char **ret_texts[RECORD_T
 }
 
 /* The texts move into one piece of memory that does not change. */
-static char *copy_texts(record_vec *records)
+static char *node_copy_texts(record_vec *records)
 {
 	const char **texts[RECORD_TEXTS];
 	size_t bytes = 1;
 	for (uint32_t i = 0; i < records->count; i++) {
-		texts_of(&records->at[i], texts);
+		node_texts_of(&records->at[i], texts);
 		for (int t = 0; t < RECORD_TEXTS; t++)
 			bytes += strlen(*texts[t]) + 1;
 	}
 	char *memory = mem_realloc(NULL, bytes), *at = memory;
 	for (uint32_t i = 0; i < records->count; i++) {
-		texts_of(&records->at[i], texts);
+		node_texts_of(&records->at[i], texts);
 		for (int t = 0; t < RECORD_TEXTS; t++) {
 			size_t length = strlen(*texts[t]) + 1;
 			*texts[t] = memcpy(at, *texts[t], length);
@@ -795,15 +799,15 @@ void node_list(struct node *node, struct node_records *ret_records)
 {
 	record_vec records = {0};
 	pthread_mutex_lock(&node->guard);
-	list_own(node, &records);
+	node_list_own(node, &records);
 	for (uint32_t i = 0; i < directory_count(node->directory); i++) {
 		const struct directory_record *record = directory_at(node->directory, i);
-		vec_push(&records, record_of(record, strrchr(record->full, '@') + 1));
+		vec_push(&records, node_record_of(record, strrchr(record->full, '@') + 1));
 	}
-	char *memory = copy_texts(&records);
+	char *memory = node_copy_texts(&records);
 	pthread_mutex_unlock(&node->guard);
 	if (records.count)
-		qsort(records.at, records.count, sizeof *records.at, compare_records);
+		qsort(records.at, records.count, sizeof *records.at, node_compare_records);
 	*ret_records = (struct node_records){records.at, records.count, memory};
 }
 

@@ -20,11 +20,11 @@
 #define SLICE_NS (10 * NODE_MS)
 #define SWEEP_NS (250 * NODE_MS)
 #define ANSWER_NS (20 * NODE_MS) /* between two answers to requests for one record */
-enum { DATAGRAMS_MAX = 512, AT_ONCE = 32, ATTEMPTS_MAX = 5 };
+enum { DATAGRAMS_MAX = 512, AT_ONCE = 32, NODE_BEACONS_ATTEMPTS_MAX = 5 };
 
 /* --- sending ------------------------------------------------------------------------------------------------------ */
 
-static void send_beacon(struct node *node, struct multicast *multicast, struct beacon beacon)
+static void node_beacons_send(struct node *node, struct multicast *multicast, struct beacon beacon)
 {
 	beacon.version = node->version;
 	beacon.process = beacon_text_of(node->process);
@@ -43,7 +43,7 @@ static void send_beacon(struct node *node, struct multicast *multicast, struct b
 void beacons_advertise_topic(struct node *node, struct node_publisher *publisher, enum beacon_kind kind)
 {
 	publisher->advertised_ns = clock_now_ns();
-	send_beacon(node, node->topics,
+	node_beacons_send(node, node->topics,
 		(struct beacon){.kind = kind,
 			.has_publisher = true,
 			.topic = beacon_text_of(publisher->full),
@@ -60,7 +60,7 @@ void beacons_advertise_topic(struct node *node, struct node_publisher *publisher
 void beacons_advertise_service(struct node *node, struct node_service *service, enum beacon_kind kind)
 {
 	service->advertised_ns = clock_now_ns();
-	send_beacon(node, node->services,
+	node_beacons_send(node, node->services,
 		(struct beacon){.kind = kind,
 			.has_publisher = true,
 			.is_service = true,
@@ -76,14 +76,14 @@ void beacons_advertise_service(struct node *node, struct node_service *service, 
 
 void beacons_seek(struct node *node, const char *full, bool is_service)
 {
-	send_beacon(node, is_service ? node->services : node->topics,
+	node_beacons_send(node, is_service ? node->services : node->topics,
 		(struct beacon){.kind = BEACON_SUBSCRIBE, .topic = beacon_text_of(full)});
 }
 
 /* The publisher's own record, with our identity in it, and the publisher's where it has none. */
 void beacons_connection(struct node *node, const struct directory_record *record, enum beacon_kind kind)
 {
-	send_beacon(node, node->topics,
+	node_beacons_send(node, node->topics,
 		(struct beacon){.kind = kind,
 			.has_publisher = true,
 			.topic = beacon_text_of(record->full),
@@ -97,26 +97,26 @@ void beacons_connection(struct node *node, const struct directory_record *record
 			.rate_hz = record->rate_hz});
 }
 
-static void send_both(struct node *node, enum beacon_kind kind)
+static void node_beacons_send_both(struct node *node, enum beacon_kind kind)
 {
-	send_beacon(node, node->topics, (struct beacon){.kind = kind});
-	send_beacon(node, node->services, (struct beacon){.kind = kind});
+	node_beacons_send(node, node->topics, (struct beacon){.kind = kind});
+	node_beacons_send(node, node->services, (struct beacon){.kind = kind});
 }
 
 void beacons_bye(struct node *node)
 {
-	send_both(node, BEACON_BYE);
+	node_beacons_send_both(node, BEACON_BYE);
 }
 
 /* --- times -------------------------------------------------------------------------------------------------------- */
 
-static uint32_t record_count(const struct node *node)
+static uint32_t node_beacons_record_count(const struct node *node)
 {
 	return node->publishers.count + node->offers.count;
 }
 
 /* How many of `all` should be advertised by now: a slice of them each SLICE_NS, the first at once. */
-static uint32_t due_records(const struct node *node, uint32_t all, uint64_t now_ns)
+static uint32_t node_beacons_due_records(const struct node *node, uint32_t all, uint64_t now_ns)
 {
 	uint64_t slice = (now_ns - node->cycle_ns) / SLICE_NS + 1, slices = node->cycle_length_ns / SLICE_NS;
 	if (all <= AT_ONCE || slice >= slices)
@@ -124,9 +124,9 @@ static uint32_t due_records(const struct node *node, uint32_t all, uint64_t now_
 	return (uint32_t)(all * slice / slices);
 }
 
-static void advertise_due(struct node *node, uint64_t now_ns)
+static void node_beacons_advertise_due(struct node *node, uint64_t now_ns)
 {
-	uint32_t all = record_count(node), due = MIN(due_records(node, all, now_ns), all);
+	uint32_t all = node_beacons_record_count(node), due = MIN(node_beacons_due_records(node, all, now_ns), all);
 	for (; node->cursor < due; node->cursor++) {
 		if (node->cursor < node->publishers.count)
 			beacons_advertise_topic(node, node->publishers.at[node->cursor], BEACON_ADVERTISE);
@@ -136,7 +136,7 @@ static void advertise_due(struct node *node, uint64_t now_ns)
 	}
 }
 
-static void begin_cycle(struct node *node, uint64_t now_ns)
+static void node_beacons_begin_cycle(struct node *node, uint64_t now_ns)
 {
 	node->cycle_length_ns = node->hurry ? HURRY_NS : CYCLE_NS;
 	node->hurry = false;
@@ -144,21 +144,21 @@ static void begin_cycle(struct node *node, uint64_t now_ns)
 	node->cursor = 0;
 }
 
-static bool is_cycle_over(const struct node *node, uint64_t now_ns)
+static bool node_beacons_is_cycle_over(const struct node *node, uint64_t now_ns)
 {
 	uint64_t end_ns = node->cycle_ns + (node->hurry ? HURRY_NS : CYCLE_NS);
-	return node->cursor >= record_count(node) && now_ns >= end_ns;
+	return node->cursor >= node_beacons_record_count(node) && now_ns >= end_ns;
 }
 
 void beacons_tick(struct node *node, uint64_t now_ns)
 {
 	if (now_ns >= node->heartbeat_ns) {
-		send_both(node, BEACON_HEARTBEAT);
+		node_beacons_send_both(node, BEACON_HEARTBEAT);
 		node->heartbeat_ns = now_ns + HEARTBEAT_NS;
 	}
-	if (is_cycle_over(node, now_ns))
-		begin_cycle(node, now_ns);
-	advertise_due(node, now_ns);
+	if (node_beacons_is_cycle_over(node, now_ns))
+		node_beacons_begin_cycle(node, now_ns);
+	node_beacons_advertise_due(node, now_ns);
 	if (now_ns >= node->sweep_ns) {
 		directory_expire(node->directory, now_ns);
 		node->sweep_ns = now_ns + SWEEP_NS;
@@ -168,26 +168,26 @@ void beacons_tick(struct node *node, uint64_t now_ns)
 uint64_t beacons_due_ns(const struct node *node, uint64_t now_ns)
 {
 	uint64_t due_ns = MIN(node->heartbeat_ns, node->sweep_ns);
-	if (node->cursor < record_count(node))
+	if (node->cursor < node_beacons_record_count(node))
 		return MIN(due_ns, node->cycle_ns + ((now_ns - node->cycle_ns) / SLICE_NS + 1) * SLICE_NS);
 	return MIN(due_ns, node->cycle_ns + (node->hurry ? HURRY_NS : CYCLE_NS));
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-static bool may_connect(const struct node *node, struct beacon_text address)
+static bool node_beacons_may_connect(const struct node *node, struct beacon_text address)
 {
 	struct names_endpoint endpoint;
 	return names_endpoint_parse(address.at, address.count, &endpoint) &&
 	       (!node->local || multicast_is_own(node->topics, endpoint.address));
 }
 
-static void take_advertisement(struct node *node, const struct beacon *beacon, uint32_t from)
+static void node_beacons_take_advertisement(struct node *node, const struct beacon *beacon, uint32_t from)
 {
 	bool is_new;
 	if (beacon->scope == BEACON_PROCESS ||
 		(beacon->scope == BEACON_HOST && !multicast_is_own(node->topics, from)) ||
-		!may_connect(node, beacon->address)) {
+		!node_beacons_may_connect(node, beacon->address)) {
 		node->counts.datagrams_dropped++;
 		return;
 	}
@@ -199,14 +199,14 @@ static void take_advertisement(struct node *node, const struct beacon *beacon, u
 	if (record->is_service)
 		return;
 	topics_consider(node, record);
-	if (record->used && record->attempts < ATTEMPTS_MAX) {
+	if (record->used && record->attempts < NODE_BEACONS_ATTEMPTS_MAX) {
 		record->attempts++;
 		beacons_connection(node, record, BEACON_NEW_CONNECTION);
 	}
 }
 
 /* A peer asks which node has this topic or service. */
-static void answer(struct node *node, const struct beacon *beacon, bool is_service, uint64_t now_ns)
+static void node_beacons_answer(struct node *node, const struct beacon *beacon, bool is_service, uint64_t now_ns)
 {
 	char full[NAMES_FULL_MAX + 1];
 	uint32_t index;
@@ -222,7 +222,8 @@ static void answer(struct node *node, const struct beacon *beacon, bool is_servi
 	}
 }
 
-static void obey(struct node *node, const struct beacon *beacon, bool is_service, uint32_t from, uint64_t now_ns)
+static void node_beacons_obey(
+	struct node *node, const struct beacon *beacon, bool is_service, uint32_t from, uint64_t now_ns)
 {
 	bool is_ours = beacon->topic.count && names_topic_in(beacon->topic.at, beacon->topic.count, node->partition);
 	bool is_own_record = beacon->has_publisher && beacon->is_service == is_service &&
@@ -231,7 +232,7 @@ static void obey(struct node *node, const struct beacon *beacon, bool is_service
 	switch (beacon->kind) {
 	case BEACON_ADVERTISE:
 		if (is_ours && is_own_record)
-			take_advertisement(node, beacon, from);
+			node_beacons_take_advertisement(node, beacon, from);
 		break;
 	case BEACON_UNADVERTISE:
 		if (is_ours && is_own_record)
@@ -239,7 +240,7 @@ static void obey(struct node *node, const struct beacon *beacon, bool is_service
 		break;
 	case BEACON_SUBSCRIBE:
 		if (is_ours)
-			answer(node, beacon, is_service, now_ns);
+			node_beacons_answer(node, beacon, is_service, now_ns);
 		break;
 	case BEACON_BYE:
 		directory_remove_process(node->directory, beacon->process);
@@ -253,7 +254,8 @@ static void obey(struct node *node, const struct beacon *beacon, bool is_service
 
 /* A datagram that a relay sent to us alone is for the group here; one of the group is for our relays. True: it is for
  * us, too. */
-static bool pass_on(struct node *node, struct multicast *multicast, const struct beacon *beacon, uint32_t from)
+static bool node_beacons_pass_on(
+	struct node *node, struct multicast *multicast, const struct beacon *beacon, uint32_t from)
 {
 	struct beacon copy = *beacon;
 	if (!beacon->relay && (beacon->no_relay || !multicast_has_relays(multicast)))
@@ -272,7 +274,7 @@ static bool pass_on(struct node *node, struct multicast *multicast, const struct
 	return false;
 }
 
-static void read_one(
+static void node_beacons_read_one(
 	struct node *node, struct multicast *multicast, const char *bytes, size_t count, uint32_t from, uint64_t now_ns)
 {
 	struct beacon beacon;
@@ -281,7 +283,7 @@ static void read_one(
 		node->counts.datagrams_dropped++;
 		return;
 	}
-	if (beacon_text_is(beacon.process, node->process) || !pass_on(node, multicast, &beacon, from))
+	if (beacon_text_is(beacon.process, node->process) || !node_beacons_pass_on(node, multicast, &beacon, from))
 		return;
 	if (beacon.kind != BEACON_BYE && !directory_hear(node->directory, beacon.process, now_ns, &is_new)) {
 		node->counts.datagrams_dropped++;
@@ -289,7 +291,7 @@ static void read_one(
 	}
 	if (beacon.kind != BEACON_BYE && is_new)
 		node->hurry = true;
-	obey(node, &beacon, multicast == node->services, from, now_ns);
+	node_beacons_obey(node, &beacon, multicast == node->services, from, now_ns);
 }
 
 void beacons_read(struct node *node, struct multicast *multicast, uint64_t now_ns)
@@ -301,6 +303,6 @@ void beacons_read(struct node *node, struct multicast *multicast, uint64_t now_n
 		if (!bytes)
 			return;
 		node->counts.datagrams++;
-		read_one(node, multicast, bytes, count, from, now_ns);
+		node_beacons_read_one(node, multicast, bytes, count, from, now_ns);
 	}
 }

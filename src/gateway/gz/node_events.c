@@ -28,7 +28,7 @@ void events_source_init(struct event_source *source, uint32_t waiting_max, bool 
 	source->refuses = refuses;
 }
 
-static void take_out(struct events *events, struct event_item *item)
+static void node_events_take_out(struct events *events, struct event_item *item)
 {
 	TAILQ_REMOVE(&events->items, item, all);
 	events->bytes -= item->bytes;
@@ -44,7 +44,7 @@ static void take_out(struct events *events, struct event_item *item)
 }
 
 /* With the lock. */
-static void signal_if_any(struct events *events)
+static void node_events_signal_if_any(struct events *events)
 {
 	uint64_t one = 1;
 	if (TAILQ_EMPTY(&events->items) || events->signalled || events->held)
@@ -57,7 +57,7 @@ void events_hold(struct events *events, bool held)
 {
 	pthread_mutex_lock(&events->guard);
 	events->held = held;
-	signal_if_any(events);
+	node_events_signal_if_any(events);
 	pthread_mutex_unlock(&events->guard);
 }
 
@@ -73,7 +73,7 @@ void events_fini(struct events *events)
 	pthread_mutex_destroy(&events->guard);
 }
 
-static const char *put(char **at, struct part part)
+static const char *node_events_put(char **at, struct part part)
 {
 	char *begin = *at;
 	memcpy(begin, part.count ? part.at : "", part.count);
@@ -83,7 +83,7 @@ static const char *put(char **at, struct part part)
 }
 
 /* One piece of memory: what free() in node_event_fini() takes. */
-static struct event_item *make_item(const struct event_parts *parts)
+static struct event_item *node_events_make_item(const struct event_parts *parts)
 {
 	size_t bytes = sizeof(struct event_item) + parts->topic.count + parts->type.count + parts->reply_type.count +
 		       parts->bytes.count + 4;
@@ -98,28 +98,28 @@ static struct event_item *make_item(const struct event_parts *parts)
 		.one_way = parts->one_way,
 		.outcome = parts->outcome,
 		.memory = item};
-	item->event.topic = put(&at, parts->topic);
-	item->event.type = put(&at, parts->type);
-	item->event.reply_type = put(&at, parts->reply_type);
-	item->event.bytes = put(&at, parts->bytes);
+	item->event.topic = node_events_put(&at, parts->topic);
+	item->event.type = node_events_put(&at, parts->type);
+	item->event.reply_type = node_events_put(&at, parts->reply_type);
+	item->event.bytes = node_events_put(&at, parts->bytes);
 	return item;
 }
 
-static void drop_oldest(struct events *events, struct event_source *source)
+static void node_events_drop_oldest(struct events *events, struct event_source *source)
 {
 	struct event_item *oldest = TAILQ_FIRST(&source->items);
-	take_out(events, oldest);
+	node_events_take_out(events, oldest);
 	free(oldest);
 	source->lost++;
 	events->lost++;
 }
 
 /* Room for one more. False: there is none, and it is lost itself. */
-static bool make_room(struct events *events, struct event_source *source, size_t bytes)
+static bool node_events_make_room(struct events *events, struct event_source *source, size_t bytes)
 {
 	while (!source->refuses && source->waiting &&
 		(source->waiting >= source->waiting_max || events->bytes + bytes > (size_t)NODE_WAITING_BYTES_MAX))
-		drop_oldest(events, source);
+		node_events_drop_oldest(events, source);
 	if (source->waiting < source->waiting_max && events->bytes + bytes <= (size_t)NODE_WAITING_BYTES_MAX)
 		return true;
 	source->lost++;
@@ -127,11 +127,11 @@ static bool make_room(struct events *events, struct event_source *source, size_t
 	return false;
 }
 
-static void append(struct events *events, struct event_source *source, struct event_item *item)
+static void node_events_append(struct events *events, struct event_source *source, struct event_item *item)
 {
 	item->source = source;
 	TAILQ_INSERT_TAIL(&events->items, item, all);
-	signal_if_any(events);
+	node_events_signal_if_any(events);
 	events->bytes += item->bytes;
 	if (!source)
 		return;
@@ -141,11 +141,11 @@ static void append(struct events *events, struct event_source *source, struct ev
 
 bool events_put(struct events *events, struct event_source *source, const struct event_parts *parts)
 {
-	struct event_item *item = make_item(parts);
+	struct event_item *item = node_events_make_item(parts);
 	pthread_mutex_lock(&events->guard);
-	bool good = !source || !source->waiting_max || make_room(events, source, item->bytes);
+	bool good = !source || !source->waiting_max || node_events_make_room(events, source, item->bytes);
 	if (good)
-		append(events, source, item);
+		node_events_append(events, source, item);
 	pthread_mutex_unlock(&events->guard);
 	if (!good)
 		free(item);
@@ -157,7 +157,7 @@ void events_purge(struct events *events, struct event_source *source, event_drop
 	struct event_item *item;
 	pthread_mutex_lock(&events->guard);
 	while ((item = TAILQ_FIRST(&source->items))) {
-		take_out(events, item);
+		node_events_take_out(events, item);
 		if (on_drop)
 			on_drop(&item->event, ctx);
 		free(item);
@@ -165,12 +165,12 @@ void events_purge(struct events *events, struct event_source *source, event_drop
 	pthread_mutex_unlock(&events->guard);
 }
 
-static bool take_event(struct events *events, struct node_event *ret_event)
+static bool node_events_take(struct events *events, struct node_event *ret_event)
 {
 	pthread_mutex_lock(&events->guard);
 	struct event_item *item = TAILQ_FIRST(&events->items);
 	if (item) {
-		take_out(events, item);
+		node_events_take_out(events, item);
 		*ret_event = item->event;
 	}
 	pthread_mutex_unlock(&events->guard);
@@ -180,11 +180,11 @@ static bool take_event(struct events *events, struct node_event *ret_event)
 bool node_next(struct node *node, int timeout_ms, struct node_event *ret_event)
 {
 	struct pollfd wait = {.fd = node->events.fd, .events = POLLIN};
-	if (take_event(&node->events, ret_event))
+	if (node_events_take(&node->events, ret_event))
 		return true;
 	if (!timeout_ms || poll(&wait, 1, timeout_ms) <= 0)
 		return false;
-	return take_event(&node->events, ret_event);
+	return node_events_take(&node->events, ret_event);
 }
 
 void node_event_fini(struct node_event *event)

@@ -14,7 +14,7 @@
 
 enum { WAIT_MAX_MS = 1000 };
 
-static int timeout_ms(struct node *node)
+static int node_loop_timeout_ms(struct node *node)
 {
 	uint64_t now_ns = clock_now_ns();
 	uint64_t due_ns = MIN(beacons_due_ns(node, now_ns), services_due_ns(node, now_ns));
@@ -23,7 +23,7 @@ static int timeout_ms(struct node *node)
 	return (int)MIN((due_ns - now_ns) / NODE_MS + 1, WAIT_MAX_MS);
 }
 
-static void *socket_of(const struct node *node, uint32_t wait)
+static void *node_loop_socket_of(const struct node *node, uint32_t wait)
 {
 	if (wait == WAIT_SUBSCRIBE)
 		return node->subscribe;
@@ -34,7 +34,7 @@ static void *socket_of(const struct node *node, uint32_t wait)
 }
 
 /* -1, which poll() leaves out, for a socket that the node does not have. */
-static int file_of(void *socket)
+static int node_loop_file_of(void *socket)
 {
 	int file = -1;
 	size_t bytes = sizeof file;
@@ -43,13 +43,13 @@ static int file_of(void *socket)
 	return file;
 }
 
-static void fill_waits(const struct node *node, struct pollfd waits[WAIT_ALL])
+static void node_loop_fill_waits(const struct node *node, struct pollfd waits[WAIT_ALL])
 {
 	waits[WAIT_WAKE].fd = node->wake_fd;
 	waits[WAIT_TOPICS].fd = multicast_fd(node->topics);
 	waits[WAIT_SERVICES].fd = multicast_fd(node->services);
 	for (uint32_t i = WAIT_SUBSCRIBE; i < WAIT_ALL; i++)
-		waits[i].fd = file_of(socket_of(node, i));
+		waits[i].fd = node_loop_file_of(node_loop_socket_of(node, i));
 	for (uint32_t i = 0; i < WAIT_ALL; i++)
 		waits[i].events = POLLIN;
 }
@@ -59,9 +59,10 @@ bool loop_has_input(struct node *node)
 	for (uint32_t i = WAIT_SUBSCRIBE; i < WAIT_ALL; i++) {
 		int events = 0;
 		size_t bytes = sizeof events;
-		if (!(node->used >> i & 1) || !socket_of(node, i))
+		if (!(node->used >> i & 1) || !node_loop_socket_of(node, i))
 			continue;
-		if (!zmq_getsockopt(socket_of(node, i), ZMQ_EVENTS, &events, &bytes) && (events & ZMQ_POLLIN)) {
+		if (!zmq_getsockopt(node_loop_socket_of(node, i), ZMQ_EVENTS, &events, &bytes) &&
+			(events & ZMQ_POLLIN)) {
 			node->looked = true;
 			return true;
 		}
@@ -73,7 +74,7 @@ bool loop_has_input(struct node *node)
 /* What comes from ZeroMQ is read first. A look whether there is input takes the first part of a message out of a pipe;
  * a pipe that is disconnected before the other parts are read makes ZeroMQ abort the process (fq.cpp: "!_more").
  * Everything that may disconnect comes after, up to the next look. */
-static void receive(struct node *node, uint32_t ready)
+static void node_loop_receive(struct node *node, uint32_t ready)
 {
 	if (ready >> WAIT_ACCESS & 1)
 		sockets_check_access(node);
@@ -89,19 +90,19 @@ static void receive(struct node *node, uint32_t ready)
 }
 
 /* `awake` is cleared before anything is looked at: a thread that wakes this one after that writes again. */
-static void calm(struct node *node)
+static void node_loop_calm(struct node *node)
 {
 	uint64_t number;
 	(void)!read(node->wake_fd, &number, sizeof number);
 	atomic_store_explicit(&node->awake, false, memory_order_seq_cst);
 }
 
-static void work(struct node *node, const struct pollfd waits[WAIT_ALL])
+static void node_loop_work(struct node *node, const struct pollfd waits[WAIT_ALL])
 {
 	bool watch = false;
 	for (uint32_t i = WAIT_SUBSCRIBE; i < WAIT_ALL; i++)
 		node->used |= waits[i].revents ? 1u << i : 0;
-	receive(node, node->used);
+	node_loop_receive(node, node->used);
 	uint64_t now_ns = clock_now_ns();
 	if (waits[WAIT_TOPICS].revents)
 		beacons_read(node, node->topics, now_ns);
@@ -121,19 +122,19 @@ void *node_loop(void *ctx)
 	struct node *node = ctx;
 	struct pollfd waits[WAIT_ALL] = {0};
 	pthread_mutex_lock(&node->guard);
-	fill_waits(node, waits);
+	node_loop_fill_waits(node, waits);
 	node->used = UINT32_MAX;
 	while (!atomic_load_explicit(&node->stop, memory_order_acquire)) {
-		int wait_ms = loop_has_input(node) ? 0 : timeout_ms(node);
+		int wait_ms = loop_has_input(node) ? 0 : node_loop_timeout_ms(node);
 		node->wait_until_ns = clock_now_ns() + (uint64_t)wait_ms * NODE_MS;
 		pthread_mutex_unlock(&node->guard);
 		(void)poll(waits, WAIT_ALL, wait_ms);
 		if (waits[WAIT_WAKE].revents)
-			calm(node);
+			node_loop_calm(node);
 		pthread_mutex_lock(&node->guard);
-		work(node, waits);
+		node_loop_work(node, waits);
 	}
-	receive(node, UINT32_MAX);
+	node_loop_receive(node, UINT32_MAX);
 	(void)topics_send_waiting(node, UINT32_MAX);
 	services_linger(node);
 	beacons_bye(node);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *setting(const char *name)
+static const char *node_options_setting(const char *name)
 {
 	static const char *const prefixes[] = {"GZ_", "IGN_"};
 	char text[64] = "";
@@ -20,9 +20,10 @@ static const char *setting(const char *name)
 	return NULL;
 }
 
-static troupe_status read_number(const char *name, uint64_t max, uint64_t *ret_number, struct troupe_error *error)
+static troupe_status node_options_read_number(
+	const char *name, uint64_t max, uint64_t *ret_number, struct troupe_error *error)
 {
-	const char *value = setting(name);
+	const char *value = node_options_setting(name);
 	uint64_t number;
 	if (!value)
 		return TROUPE_OK;
@@ -34,9 +35,9 @@ static troupe_status read_number(const char *name, uint64_t max, uint64_t *ret_n
 	return TROUPE_OK;
 }
 
-static void read_text(const char *name, const char **text)
+static void node_options_read_text(const char *name, const char **text)
 {
-	const char *value = setting(name);
+	const char *value = node_options_setting(name);
 	if (value)
 		*text = value;
 }
@@ -45,29 +46,30 @@ troupe_status node_options_read_environment(struct node_options *options, struct
 {
 	uint64_t topic_port = options->topic_port, service_port = options->service_port;
 	uint64_t send_queue = options->send_queue, receive_queue = options->receive_queue;
-	troupe_status status = read_number("DISCOVERY_MSG_PORT", UINT16_MAX, &topic_port, error);
+	troupe_status status = node_options_read_number("DISCOVERY_MSG_PORT", UINT16_MAX, &topic_port, error);
 	if (!status)
-		status = read_number("DISCOVERY_SRV_PORT", UINT16_MAX, &service_port, error);
+		status = node_options_read_number("DISCOVERY_SRV_PORT", UINT16_MAX, &service_port, error);
 	if (!status)
-		status = read_number("TRANSPORT_SNDHWM", INT32_MAX, &send_queue, error);
+		status = node_options_read_number("TRANSPORT_SNDHWM", INT32_MAX, &send_queue, error);
 	if (!status)
-		status = read_number("TRANSPORT_RCVHWM", INT32_MAX, &receive_queue, error);
+		status = node_options_read_number("TRANSPORT_RCVHWM", INT32_MAX, &receive_queue, error);
 	if (status)
 		return status;
 	options->topic_port = (uint16_t)topic_port;
 	options->service_port = (uint16_t)service_port;
 	options->send_queue = (uint32_t)send_queue;
 	options->receive_queue = (uint32_t)receive_queue;
-	read_text("PARTITION", &options->partition);
-	read_text("IP", &options->address);
-	read_text("DISCOVERY_MULTICAST_IP", &options->group);
-	read_text("RELAY", &options->relays);
-	const char *username = setting("TRANSPORT_USERNAME"), *password = setting("TRANSPORT_PASSWORD");
+	node_options_read_text("PARTITION", &options->partition);
+	node_options_read_text("IP", &options->address);
+	node_options_read_text("DISCOVERY_MULTICAST_IP", &options->group);
+	node_options_read_text("RELAY", &options->relays);
+	const char *username = node_options_setting("TRANSPORT_USERNAME"),
+		   *password = node_options_setting("TRANSPORT_PASSWORD");
 	if (username && password) {
 		options->username = username;
 		options->password = password;
 	}
-	const char *statistics = setting("TRANSPORT_TOPIC_STATISTICS");
+	const char *statistics = node_options_setting("TRANSPORT_TOPIC_STATISTICS");
 	if (statistics)
 		options->statistics = !strcmp(statistics, "1");
 	return TROUPE_OK;

@@ -22,12 +22,12 @@ enum { TAKEN_MAX = 256, REPLIES_MAX = 4096 };
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-static struct part part_of(const char *text)
+static struct part node_services_part_of(const char *text)
 {
 	return (struct part){text, strlen(text)};
 }
 
-static void address_reply(struct request *to, const struct parts_request *request)
+static void node_services_address_reply(struct request *to, const struct parts_request *request)
 {
 	parts_copy(request->address, to->address, sizeof to->address);
 	parts_copy(request->id, to->id, sizeof to->id);
@@ -37,7 +37,7 @@ static void address_reply(struct request *to, const struct parts_request *reques
 }
 
 /* NULL: too many wait. */
-static struct request *keep_request(struct node *node, const struct parts_request *request)
+static struct request *node_services_keep_request(struct node *node, const struct parts_request *request)
 {
 	for (uint32_t i = 0; i < NODE_REQUESTS_MAX; i++) {
 		uint64_t number = ++node->request_number;
@@ -45,23 +45,23 @@ static struct request *keep_request(struct node *node, const struct parts_reques
 		if (!number || slot->number)
 			continue;
 		slot->number = number;
-		address_reply(slot, request);
+		node_services_address_reply(slot, request);
 		return slot;
 	}
 	return NULL;
 }
 
-static void refuse(struct node *node, const struct parts_request *request)
+static void node_services_refuse(struct node *node, const struct parts_request *request)
 {
 	node->counts.requests_refused++;
 	if (request->one_way)
 		return;
 	struct reply *reply = mem_alloc(sizeof *reply);
-	address_reply(&reply->to, request);
+	node_services_address_reply(&reply->to, request);
 	services_send_reply(node, reply);
 }
 
-static bool has_types(const struct node_service *service, const struct parts_request *request)
+static bool node_services_has_types(const struct node_service *service, const struct parts_request *request)
 {
 	char type[NAMES_TYPE_MAX + 1], reply_type[NAMES_TYPE_MAX + 1];
 	parts_copy(request->type, type, sizeof type);
@@ -69,14 +69,14 @@ static bool has_types(const struct node_service *service, const struct parts_req
 	return names_same_type(service->request_type, type) && names_same_type(service->reply_type, reply_type);
 }
 
-static bool tell_request(
+static bool node_services_tell_request(
 	struct node *node, struct node_service *service, const struct parts_request *request, uint64_t number)
 {
 	char type[NAMES_TYPE_MAX + 1], reply_type[NAMES_TYPE_MAX + 1];
 	return events_put(&node->events, &service->source,
 		&(struct event_parts){.kind = NODE_REQUEST,
 			.ctx = service->ctx,
-			.topic = part_of(strrchr(service->full, '@') + 1),
+			.topic = node_services_part_of(strrchr(service->full, '@') + 1),
 			.type = topics_event_type(request->type, type),
 			.reply_type = topics_event_type(request->reply_type, reply_type),
 			.bytes = request->bytes,
@@ -84,7 +84,7 @@ static bool tell_request(
 			.one_way = request->one_way});
 }
 
-static void take_request(struct node *node, const struct parts_request *request)
+static void node_services_take_request(struct node *node, const struct parts_request *request)
 {
 	char full[NAMES_FULL_MAX + 1];
 	uint32_t index;
@@ -95,21 +95,21 @@ static void take_request(struct node *node, const struct parts_request *request)
 		node->counts.requests_refused++; /* unanswered: the node does not connect there */
 		return;
 	}
-	bool good = service && has_types(service, request);
-	struct request *slot = good && !request->one_way ? keep_request(node, request) : NULL;
+	bool good = service && node_services_has_types(service, request);
+	struct request *slot = good && !request->one_way ? node_services_keep_request(node, request) : NULL;
 	if (!good || (!request->one_way && !slot)) {
-		refuse(node, request);
+		node_services_refuse(node, request);
 		return;
 	}
 	if (slot && service->take && service->take(service->ctx, slot->number, request->bytes.at, request->bytes.count))
 		return;
-	if (tell_request(node, service, request, slot ? slot->number : 0))
+	if (node_services_tell_request(node, service, request, slot ? slot->number : 0))
 		return;
 	if (slot) {
 		free(slot->service);
 		*slot = (struct request){0};
 	}
-	refuse(node, request);
+	node_services_refuse(node, request);
 }
 
 void services_receive(struct node *node)
@@ -120,7 +120,7 @@ void services_receive(struct node *node)
 		if (!parts_receive(&parts, node->listeners[LISTENER_SERVE].socket))
 			return;
 		if (parts_read_request(parts.at, parts.count, &request))
-			take_request(node, &request);
+			node_services_take_request(node, &request);
 		else
 			node->counts.requests_refused++;
 		parts_fini(&parts);
@@ -129,7 +129,7 @@ void services_receive(struct node *node)
 
 /* --- replies ------------------------------------------------------------------------------------------------------ */
 
-static void free_reply(struct reply *reply)
+static void node_services_free_reply(struct reply *reply)
 {
 	free(reply->to.service);
 	free(reply);
@@ -137,7 +137,8 @@ static void free_reply(struct reply *reply)
 
 /* A connection for something that was refused with EHOSTUNREACH: a first one, or a new one for one that is dead, unless
  * a message may be half read (node_loop.c says why). */
-static void connect_for(struct node *node, struct links *links, void *socket, const char *address, uint64_t now_ns)
+static void node_services_connect_for(
+	struct node *node, struct links *links, void *socket, const char *address, uint64_t now_ns)
 {
 	struct link *link = links_find(links, address);
 	if (link && now_ns > link->connected_ns + RECONNECT_NS && !node->looked) {
@@ -149,11 +150,12 @@ static void connect_for(struct node *node, struct links *links, void *socket, co
 }
 
 /* Whether it is done with: sent, or never to be. */
-static bool try_reply(struct node *node, struct reply *reply, uint64_t now_ns)
+static bool node_services_try_reply(struct node *node, struct reply *reply, uint64_t now_ns)
 {
 	void *socket = node->listeners[LISTENER_SERVE].socket;
-	const struct part parts[] = {part_of(reply->to.id), part_of(reply->to.service), part_of(reply->to.node),
-		part_of(reply->to.uuid), {reply->bytes, reply->count}, part_of(reply->good ? "1" : "0")};
+	const struct part parts[] = {node_services_part_of(reply->to.id), node_services_part_of(reply->to.service),
+		node_services_part_of(reply->to.node), node_services_part_of(reply->to.uuid),
+		{reply->bytes, reply->count}, node_services_part_of(reply->good ? "1" : "0")};
 	struct link *link = links_find(&node->clients, reply->to.address);
 	node->used |= 1u << (WAIT_LISTENERS + LISTENER_SERVE);
 	if (link)
@@ -166,11 +168,11 @@ static bool try_reply(struct node *node, struct reply *reply, uint64_t now_ns)
 		return true;
 	}
 	if (code == EHOSTUNREACH)
-		connect_for(node, &node->clients, socket, reply->to.address, now_ns);
+		node_services_connect_for(node, &node->clients, socket, reply->to.address, now_ns);
 	return false;
 }
 
-static uint32_t count_replies(const struct node *node)
+static uint32_t node_services_count_replies(const struct node *node)
 {
 	uint32_t count = 0;
 	const struct reply *reply;
@@ -182,24 +184,24 @@ static uint32_t count_replies(const struct node *node)
 void services_send_reply(struct node *node, struct reply *reply)
 {
 	reply->since_ns = clock_now_ns();
-	if (try_reply(node, reply, reply->since_ns)) {
-		free_reply(reply);
-	} else if (count_replies(node) >= REPLIES_MAX) {
+	if (node_services_try_reply(node, reply, reply->since_ns)) {
+		node_services_free_reply(reply);
+	} else if (node_services_count_replies(node) >= REPLIES_MAX) {
 		node->counts.replies_dropped++;
-		free_reply(reply);
+		node_services_free_reply(reply);
 	} else {
 		TAILQ_INSERT_TAIL(&node->replies, reply, next);
 	}
 }
 
-static void retry_replies(struct node *node, uint64_t now_ns)
+static void node_services_retry_replies(struct node *node, uint64_t now_ns)
 {
 	struct reply *reply = TAILQ_FIRST(&node->replies);
 	while (reply) {
 		struct reply *next = TAILQ_NEXT(reply, next);
-		if (try_reply(node, reply, now_ns)) {
+		if (node_services_try_reply(node, reply, now_ns)) {
 			TAILQ_REMOVE(&node->replies, reply, next);
-			free_reply(reply);
+			node_services_free_reply(reply);
 		}
 		reply = next;
 	}
@@ -215,7 +217,7 @@ void services_free_call(struct call *call)
 	free(call);
 }
 
-static void end_call(struct node *node, struct call *call, enum node_outcome outcome, struct part bytes)
+static void node_services_end_call(struct node *node, struct call *call, enum node_outcome outcome, struct part bytes)
 {
 	events_put(&node->events, NULL,
 		&(struct event_parts){.kind = NODE_REPLY,
@@ -228,7 +230,7 @@ static void end_call(struct node *node, struct call *call, enum node_outcome out
 	services_free_call(call);
 }
 
-static const struct directory_record *find_service(const struct node *node, const struct call *call)
+static const struct directory_record *node_services_find(const struct node *node, const struct call *call)
 {
 	for (uint32_t i = 0; i < directory_count(node->directory); i++) {
 		const struct directory_record *record = directory_at(node->directory, i);
@@ -241,31 +243,33 @@ static const struct directory_record *find_service(const struct node *node, cons
 }
 
 /* The types are sent as the service has them: its prefix may be another than the caller's. */
-static void send_call(struct node *node, struct call *call, const struct directory_record *record, uint64_t now_ns)
+static void node_services_send_call(
+	struct node *node, struct call *call, const struct directory_record *record, uint64_t now_ns)
 {
-	const struct part parts[] = {part_of(record->socket), part_of(call->service),
-		part_of(node->listeners[LISTENER_ANSWERS].endpoint), part_of(node->answer_id), part_of(node->id),
-		part_of(call->uuid), {call->bytes, call->count}, part_of(record->request_type),
-		part_of(record->reply_type)};
+	const struct part parts[] = {node_services_part_of(record->socket), node_services_part_of(call->service),
+		node_services_part_of(node->listeners[LISTENER_ANSWERS].endpoint),
+		node_services_part_of(node->answer_id), node_services_part_of(node->id),
+		node_services_part_of(call->uuid), {call->bytes, call->count},
+		node_services_part_of(record->request_type), node_services_part_of(record->reply_type)};
 	struct link *link = links_find(&node->servers, record->address);
 	if (link)
 		link->used_ns = now_ns;
 	if (parts_send(node->request, parts, ARRAY_LEN(parts)))
 		call->sent = true;
 	else if (zmq_errno() == EHOSTUNREACH)
-		connect_for(node, &node->servers, node->request, record->address, now_ns);
+		node_services_connect_for(node, &node->servers, node->request, record->address, now_ns);
 	if (call->sent && names_is_empty_type(call->reply_type))
-		end_call(node, call, NODE_REPLIED, (struct part){"", 0});
+		node_services_end_call(node, call, NODE_REPLIED, (struct part){"", 0});
 }
 
-static void advance_call(struct node *node, struct call *call, uint64_t now_ns)
+static void node_services_advance_call(struct node *node, struct call *call, uint64_t now_ns)
 {
-	const struct directory_record *record = call->sent ? NULL : find_service(node, call);
+	const struct directory_record *record = call->sent ? NULL : node_services_find(node, call);
 	if (now_ns >= call->deadline_ns) {
-		end_call(node, call, call->found ? NODE_TIMED_OUT : NODE_NOT_FOUND, (struct part){"", 0});
+		node_services_end_call(node, call, call->found ? NODE_TIMED_OUT : NODE_NOT_FOUND, (struct part){"", 0});
 	} else if (record) {
 		call->found = true;
-		send_call(node, call, record, now_ns);
+		node_services_send_call(node, call, record, now_ns);
 	} else if (!call->sent && now_ns >= call->asked_ns + SEEK_NS) {
 		call->asked_ns = now_ns;
 		beacons_seek(node, call->service, true);
@@ -276,16 +280,16 @@ void services_call(struct node *node, struct call *call)
 {
 	node->call_count++;
 	TAILQ_INSERT_TAIL(&node->calls, call, next);
-	advance_call(node, call, clock_now_ns());
+	node_services_advance_call(node, call, clock_now_ns());
 }
 
-static void take_answer(struct node *node, const struct parts_reply *reply)
+static void node_services_take_answer(struct node *node, const struct parts_reply *reply)
 {
 	struct call *call;
 	TAILQ_FOREACH(call, &node->calls, next)
 	if (call->sent && reply->request.count == strlen(call->uuid) &&
 		!memcmp(reply->request.at, call->uuid, reply->request.count)) {
-		end_call(node, call, reply->good ? NODE_REPLIED : NODE_REFUSED, reply->bytes);
+		node_services_end_call(node, call, reply->good ? NODE_REPLIED : NODE_REFUSED, reply->bytes);
 		return;
 	}
 }
@@ -298,7 +302,7 @@ void services_receive_answers(struct node *node)
 		if (!parts_receive(&parts, node->listeners[LISTENER_ANSWERS].socket))
 			return;
 		if (parts_read_reply(parts.at, parts.count, &reply))
-			take_answer(node, &reply);
+			node_services_take_answer(node, &reply);
 		parts_fini(&parts);
 	}
 }
@@ -307,10 +311,10 @@ void services_receive_answers(struct node *node)
 
 void services_tick(struct node *node, uint64_t now_ns)
 {
-	retry_replies(node, now_ns);
+	node_services_retry_replies(node, now_ns);
 	for (struct call *call = TAILQ_FIRST(&node->calls), *next; call; call = next) {
 		next = TAILQ_NEXT(call, next);
-		advance_call(node, call, now_ns);
+		node_services_advance_call(node, call, now_ns);
 	}
 	links_expire(&node->clients, node->listeners[LISTENER_SERVE].socket, now_ns, IDLE_NS);
 	links_expire(&node->servers, node->request, now_ns, IDLE_NS);
@@ -320,9 +324,10 @@ void services_tick(struct node *node, uint64_t now_ns)
 void services_linger(struct node *node)
 {
 	uint64_t now_ns = clock_now_ns(), end_ns = now_ns + (uint64_t)node->linger_ms * NODE_MS;
-	for (retry_replies(node, now_ns); !TAILQ_EMPTY(&node->replies) && now_ns < end_ns; now_ns = clock_now_ns()) {
+	for (node_services_retry_replies(node, now_ns); !TAILQ_EMPTY(&node->replies) && now_ns < end_ns;
+		now_ns = clock_now_ns()) {
 		clock_sleep_until_ns(now_ns + RETRY_NS);
-		retry_replies(node, now_ns + RETRY_NS);
+		node_services_retry_replies(node, now_ns + RETRY_NS);
 	}
 }
 
@@ -346,7 +351,7 @@ void services_free(struct node *node)
 	struct call *call;
 	while ((reply = TAILQ_FIRST(&node->replies))) {
 		TAILQ_REMOVE(&node->replies, reply, next);
-		free_reply(reply);
+		node_services_free_reply(reply);
 	}
 	while ((call = TAILQ_FIRST(&node->calls))) {
 		TAILQ_REMOVE(&node->calls, call, next);

@@ -26,28 +26,29 @@
 
 #define ACCESS_ENDPOINT "inproc://zeromq.zap.01" /* fixed by ZeroMQ */
 #define ACCESS_DOMAIN "ign-auth"
-enum { HANDSHAKE_MS = 3000, MONITOR_EVENTS_MAX = 1024, FILES_OF_ZEROMQ = 32, SHED_MAX = 64 };
+enum { HANDSHAKE_MS = 3000, MONITOR_EVENTS_MAX = 1024, FILES_OF_ZEROMQ = 32, NODE_SOCKETS_SHED_MAX = 64 };
 
-static bool set_number(void *socket, int option, int value)
+static bool node_sockets_set_number(void *socket, int option, int value)
 {
 	return !zmq_setsockopt(socket, option, &value, sizeof value);
 }
 
-static bool set_text(void *socket, int option, const char *text)
+static bool node_sockets_set_text(void *socket, int option, const char *text)
 {
 	return !zmq_setsockopt(socket, option, text, strlen(text));
 }
 
-static void *open_socket(struct node *node, int type, const struct node_options *options)
+static void *node_sockets_open(struct node *node, int type, const struct node_options *options)
 {
 	int64_t bytes_max = NODE_MESSAGE_BYTES_MAX;
 	uint32_t send = options->send_queue ? options->send_queue : NODE_QUEUE_DEFAULT;
 	uint32_t receive = options->receive_queue ? options->receive_queue : NODE_QUEUE_DEFAULT;
 	void *socket = zmq_socket(node->zmq, type);
 	if (socket && !zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &bytes_max, sizeof bytes_max) &&
-		set_number(socket, ZMQ_SNDHWM, (int)send) && set_number(socket, ZMQ_RCVHWM, (int)receive) &&
-		set_number(socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS) && set_number(socket, ZMQ_TCP_KEEPALIVE, 1) &&
-		set_number(socket, ZMQ_LINGER, 0))
+		node_sockets_set_number(socket, ZMQ_SNDHWM, (int)send) &&
+		node_sockets_set_number(socket, ZMQ_RCVHWM, (int)receive) &&
+		node_sockets_set_number(socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS) &&
+		node_sockets_set_number(socket, ZMQ_TCP_KEEPALIVE, 1) && node_sockets_set_number(socket, ZMQ_LINGER, 0))
 		return socket;
 	if (socket)
 		zmq_close(socket);
@@ -55,7 +56,7 @@ static void *open_socket(struct node *node, int type, const struct node_options 
 }
 
 /* Binds to a free port, and watches for connections. */
-static bool open_listener(struct node *node, struct listener *listener, void *socket)
+static bool node_sockets_open_listener(struct node *node, struct listener *listener, void *socket)
 {
 	char endpoint[64];
 	size_t bytes = sizeof listener->endpoint;
@@ -67,7 +68,7 @@ static bool open_listener(struct node *node, struct listener *listener, void *so
 			ZMQ_EVENT_LISTENING | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_ACCEPT_FAILED | ZMQ_EVENT_DISCONNECTED))
 		return false;
 	listener->monitor = zmq_socket(node->zmq, ZMQ_PAIR);
-	if (!listener->monitor || !set_number(listener->monitor, ZMQ_LINGER, 0) ||
+	if (!listener->monitor || !node_sockets_set_number(listener->monitor, ZMQ_LINGER, 0) ||
 		zmq_connect(listener->monitor, endpoint))
 		return false;
 	(void)snprintf(endpoint, sizeof endpoint, "tcp://%u.%u.%u.%u:*", node->address >> 24, node->address >> 16 & 255,
@@ -78,52 +79,55 @@ static bool open_listener(struct node *node, struct listener *listener, void *so
 	return true;
 }
 
-static bool open_publish(struct node *node, const struct node_options *options)
+static bool node_sockets_open_publish(struct node *node, const struct node_options *options)
 {
 	struct listener *listener = &node->listeners[LISTENER_PUBLISH];
-	void *socket = listener->socket = open_socket(node, ZMQ_XPUB, options);
-	return socket && set_number(socket, ZMQ_XPUB_VERBOSER, 1) && set_number(socket, ZMQ_LINGER, node->linger_ms) &&
-	       (!node->username ||
-		       (set_number(socket, ZMQ_PLAIN_SERVER, 1) && set_text(socket, ZMQ_ZAP_DOMAIN, ACCESS_DOMAIN))) &&
-	       open_listener(node, listener, socket);
+	void *socket = listener->socket = node_sockets_open(node, ZMQ_XPUB, options);
+	return socket && node_sockets_set_number(socket, ZMQ_XPUB_VERBOSER, 1) &&
+	       node_sockets_set_number(socket, ZMQ_LINGER, node->linger_ms) &&
+	       (!node->username || (node_sockets_set_number(socket, ZMQ_PLAIN_SERVER, 1) &&
+					   node_sockets_set_text(socket, ZMQ_ZAP_DOMAIN, ACCESS_DOMAIN))) &&
+	       node_sockets_open_listener(node, listener, socket);
 }
 
-static bool open_subscribe(struct node *node, const struct node_options *options)
+static bool node_sockets_open_subscribe(struct node *node, const struct node_options *options)
 {
-	node->subscribe = open_socket(node, ZMQ_SUB, options);
+	node->subscribe = node_sockets_open(node, ZMQ_SUB, options);
 	return node->subscribe &&
-	       (!node->username || (set_text(node->subscribe, ZMQ_PLAIN_USERNAME, node->username) &&
-					   set_text(node->subscribe, ZMQ_PLAIN_PASSWORD, node->password)));
+	       (!node->username || (node_sockets_set_text(node->subscribe, ZMQ_PLAIN_USERNAME, node->username) &&
+					   node_sockets_set_text(node->subscribe, ZMQ_PLAIN_PASSWORD, node->password)));
 }
 
 /* Requests come in and replies go out by one socket, which connects to the clients for that. */
-static bool open_services(struct node *node, const struct node_options *options)
+static bool node_sockets_open_services(struct node *node, const struct node_options *options)
 {
 	struct listener *serve = &node->listeners[LISTENER_SERVE], *answers = &node->listeners[LISTENER_ANSWERS];
-	serve->socket = open_socket(node, ZMQ_ROUTER, options);
-	answers->socket = open_socket(node, ZMQ_ROUTER, options);
-	node->request = open_socket(node, ZMQ_ROUTER, options);
+	serve->socket = node_sockets_open(node, ZMQ_ROUTER, options);
+	answers->socket = node_sockets_open(node, ZMQ_ROUTER, options);
+	node->request = node_sockets_open(node, ZMQ_ROUTER, options);
 	return serve->socket && answers->socket && node->request &&
-	       set_text(serve->socket, ZMQ_ROUTING_ID, node->serve_id) &&
-	       set_number(serve->socket, ZMQ_ROUTER_MANDATORY, 1) &&
-	       set_number(serve->socket, ZMQ_LINGER, node->linger_ms) &&
-	       set_text(answers->socket, ZMQ_ROUTING_ID, node->answer_id) &&
-	       set_number(node->request, ZMQ_ROUTER_MANDATORY, 1) &&
-	       set_number(node->request, ZMQ_LINGER, node->linger_ms) && open_listener(node, serve, serve->socket) &&
-	       open_listener(node, answers, answers->socket);
+	       node_sockets_set_text(serve->socket, ZMQ_ROUTING_ID, node->serve_id) &&
+	       node_sockets_set_number(serve->socket, ZMQ_ROUTER_MANDATORY, 1) &&
+	       node_sockets_set_number(serve->socket, ZMQ_LINGER, node->linger_ms) &&
+	       node_sockets_set_text(answers->socket, ZMQ_ROUTING_ID, node->answer_id) &&
+	       node_sockets_set_number(node->request, ZMQ_ROUTER_MANDATORY, 1) &&
+	       node_sockets_set_number(node->request, ZMQ_LINGER, node->linger_ms) &&
+	       node_sockets_open_listener(node, serve, serve->socket) &&
+	       node_sockets_open_listener(node, answers, answers->socket);
 }
 
 /* ZeroMQ asks there whether a subscriber may connect. */
-static bool open_access(struct node *node)
+static bool node_sockets_open_access(struct node *node)
 {
 	if (!node->username)
 		return true;
 	node->access = zmq_socket(node->zmq, ZMQ_REP);
-	return node->access && set_number(node->access, ZMQ_LINGER, 0) && !zmq_bind(node->access, ACCESS_ENDPOINT);
+	return node->access && node_sockets_set_number(node->access, ZMQ_LINGER, 0) &&
+	       !zmq_bind(node->access, ACCESS_ENDPOINT);
 }
 
 /* Without room for its own files ZeroMQ ends the whole process. */
-static bool has_room_for_files(void)
+static bool node_sockets_has_room_for_files(void)
 {
 	int files[FILES_OF_ZEROMQ], count = 0;
 	while (count < FILES_OF_ZEROMQ && (files[count] = eventfd(0, EFD_CLOEXEC)) >= 0)
@@ -137,18 +141,18 @@ static bool has_room_for_files(void)
 
 troupe_status sockets_open(struct node *node, const struct node_options *options, struct troupe_error *error)
 {
-	if (!has_room_for_files())
+	if (!node_sockets_has_room_for_files())
 		return fail(
 			error, TROUPE_EIO, "gz-transport: cannot open %d files: %s", FILES_OF_ZEROMQ, strerror(errno));
 	node->zmq = zmq_ctx_new();
-	if (node->zmq && open_access(node) && open_publish(node, options) && open_subscribe(node, options) &&
-		open_services(node, options))
+	if (node->zmq && node_sockets_open_access(node) && node_sockets_open_publish(node, options) &&
+		node_sockets_open_subscribe(node, options) && node_sockets_open_services(node, options))
 		return TROUPE_OK;
 	return fail(error, TROUPE_EIO, "gz-transport: no socket on address %u.%u.%u.%u: %s", node->address >> 24,
 		node->address >> 16 & 255, node->address >> 8 & 255, node->address & 255, zmq_strerror(zmq_errno()));
 }
 
-static void close_socket(void *socket)
+static void node_sockets_close(void *socket)
 {
 	if (socket)
 		zmq_close(socket);
@@ -158,14 +162,14 @@ static void close_socket(void *socket)
 void sockets_close(struct node *node)
 {
 	for (int i = 0; i < NODE_LISTENERS; i++) {
-		close_socket(node->listeners[i].socket);
-		close_socket(node->listeners[i].monitor);
+		node_sockets_close(node->listeners[i].socket);
+		node_sockets_close(node->listeners[i].monitor);
 		if (node->listeners[i].socket && node->listeners[i].reserve >= 0)
 			(void)close(node->listeners[i].reserve);
 	}
-	close_socket(node->subscribe);
-	close_socket(node->request);
-	close_socket(node->access);
+	node_sockets_close(node->subscribe);
+	node_sockets_close(node->request);
+	node_sockets_close(node->access);
 	links_fini(&node->sources);
 	links_fini(&node->clients);
 	links_fini(&node->servers);
@@ -177,7 +181,7 @@ void sockets_close(struct node *node)
 /* --- connections of peers ----------------------------------------------------------------------------------------- */
 
 /* Whether it is a connection that this listener has accepted. */
-static bool is_of(const struct listener *listener, int file)
+static bool node_sockets_is_of(const struct listener *listener, int file)
 {
 	struct sockaddr_in here;
 	socklen_t bytes = sizeof here;
@@ -188,25 +192,25 @@ static bool is_of(const struct listener *listener, int file)
 
 /* ZeroMQ reads the end of the connection then, and closes it. It may have closed it before, so that the number of the
  * descriptor belongs to something else by now: looked at and cut is one and the same file, a copy of the descriptor. */
-static void cut(const struct listener *listener, int number)
+static void node_sockets_cut(const struct listener *listener, int number)
 {
 	int file = fcntl(number, F_DUPFD_CLOEXEC, 0);
 	if (file < 0)
 		return;
-	if (is_of(listener, file))
+	if (node_sockets_is_of(listener, file))
 		(void)shutdown(file, SHUT_RDWR);
 	(void)close(file);
 }
 
 /* No file is free. The file in reserve makes room for one connection at a time; another thread may take the room. */
-static void node_shed(struct listener *listener)
+static void node_sockets_shed(struct listener *listener)
 {
 	if (listener->reserve < 0)
 		listener->reserve = eventfd(0, EFD_CLOEXEC);
 	if (listener->file < 0 || listener->reserve < 0)
 		return;
 	(void)close(listener->reserve);
-	for (int i = 0; i < SHED_MAX; i++) {
+	for (int i = 0; i < NODE_SOCKETS_SHED_MAX; i++) {
 		int file = accept4(listener->file, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (file < 0)
 			break;
@@ -215,7 +219,7 @@ static void node_shed(struct listener *listener)
 	listener->reserve = eventfd(0, EFD_CLOEXEC);
 }
 
-static void read_monitor(const struct node *node, struct listener *listener)
+static void node_sockets_read_monitor(const struct node *node, struct listener *listener)
 {
 	bool failed = false;
 	for (int i = 0; i < MONITOR_EVENTS_MAX; i++) {
@@ -235,21 +239,21 @@ static void read_monitor(const struct node *node, struct listener *listener)
 		else if (kind != ZMQ_EVENT_ACCEPTED)
 			listener->connections -= listener->connections > 0;
 		else if (listener->connections++ >= node->connections_max)
-			cut(listener, number);
+			node_sockets_cut(listener, number);
 	}
 	if (failed)
-		node_shed(listener);
+		node_sockets_shed(listener);
 }
 
 void sockets_watch(struct node *node)
 {
 	for (int i = 0; i < NODE_LISTENERS; i++)
-		read_monitor(node, &node->listeners[i]);
+		node_sockets_read_monitor(node, &node->listeners[i]);
 }
 
 /* --- user name and password --------------------------------------------------------------------------------------- */
 
-static bool is_secret(struct part part, const char *secret)
+static bool node_sockets_is_secret(struct part part, const char *secret)
 {
 	unsigned char differs = part.count != strlen(secret);
 	for (size_t i = 0; !differs && i < part.count; i++)
@@ -258,13 +262,14 @@ static bool is_secret(struct part part, const char *secret)
 }
 
 /* version | request | domain | address | identity | mechanism | user name | password */
-static bool may_connect(const struct node *node, const struct parts *parts)
+static bool node_sockets_may_connect(const struct node *node, const struct parts *parts)
 {
 	return parts->count == 8 && parts->at[5].count == 5 && !memcmp(parts->at[5].at, "PLAIN", 5) &&
-	       is_secret(parts->at[6], node->username) && is_secret(parts->at[7], node->password);
+	       node_sockets_is_secret(parts->at[6], node->username) &&
+	       node_sockets_is_secret(parts->at[7], node->password);
 }
 
-static struct part part_of(const char *text)
+static struct part node_sockets_part_of(const char *text)
 {
 	return (struct part){text, strlen(text)};
 }
@@ -273,10 +278,12 @@ void sockets_check_access(struct node *node)
 {
 	struct parts parts;
 	while (node->access && parts_receive(&parts, node->access)) {
-		bool good = may_connect(node, &parts);
-		struct part answer[] = {part_of("1.0"), parts.count > 1 ? parts.at[1] : part_of(""),
-			part_of(good ? "200" : "400"), part_of(good ? "OK" : "Invalid username or password"),
-			part_of(good ? "anonymous" : ""), part_of("")};
+		bool good = node_sockets_may_connect(node, &parts);
+		struct part answer[] = {node_sockets_part_of("1.0"),
+			parts.count > 1 ? parts.at[1] : node_sockets_part_of(""),
+			node_sockets_part_of(good ? "200" : "400"),
+			node_sockets_part_of(good ? "OK" : "Invalid username or password"),
+			node_sockets_part_of(good ? "anonymous" : ""), node_sockets_part_of("")};
 		parts_send(node->access, answer, ARRAY_LEN(answer));
 		parts_fini(&parts);
 	}

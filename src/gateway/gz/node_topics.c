@@ -19,8 +19,8 @@ enum { AUDIENCE_MAX = 1024, MESSAGES_MAX = 512 }; /* taken in one round */
 /* --- publishing --------------------------------------------------------------------------------------------------- */
 
 /* On a thread of ZeroMQ. Its queues order this after all that our threads did; ThreadSanitizer cannot see them, but it
- * sees that the flag pairs with the one in send_payload(). */
-static void free_publication(void *bytes, void *ctx)
+ * sees that the flag pairs with the one in node_topics_send_payload(). */
+static void node_topics_free_publication(void *bytes, void *ctx)
 {
 	struct publication *publication = ctx;
 	(void)bytes;
@@ -28,7 +28,7 @@ static void free_publication(void *bytes, void *ctx)
 	free(publication);
 }
 
-static bool send_frame(void *socket, zmq_msg_t *frame, bool more)
+static bool node_topics_send_frame(void *socket, zmq_msg_t *frame, bool more)
 {
 	zmq_msg_t copy;
 	zmq_msg_init(&copy);
@@ -39,12 +39,12 @@ static bool send_frame(void *socket, zmq_msg_t *frame, bool more)
 	return good;
 }
 
-static bool send_payload(void *socket, struct publication *publication)
+static bool node_topics_send_payload(void *socket, struct publication *publication)
 {
 	zmq_msg_t payload;
 	size_t count = publication->count;
 	atomic_store_explicit(&publication->handed, true, memory_order_release);
-	if (zmq_msg_init_data(&payload, publication->bytes, count, free_publication, publication))
+	if (zmq_msg_init_data(&payload, publication->bytes, count, node_topics_free_publication, publication))
 		mem_run_out(count);
 	bool good = zmq_msg_send(&payload, socket, ZMQ_DONTWAIT | ZMQ_SNDMORE) >= 0;
 	if (!good)
@@ -52,22 +52,23 @@ static bool send_payload(void *socket, struct publication *publication)
 	return good;
 }
 
-static bool send_statistics(void *socket, struct node_publisher *publisher)
+static bool node_topics_send_statistics(void *socket, struct node_publisher *publisher)
 {
 	uint64_t statistics[2] = {clock_now_ns() / NODE_MS, publisher->sequence++};
 	return zmq_send(socket, statistics, sizeof statistics, ZMQ_DONTWAIT) >= 0;
 }
 
-static void publish(struct node *node, struct publication *publication)
+static void node_topics_publish(struct node *node, struct publication *publication)
 {
 	struct node_publisher *publisher = publication->publisher;
 	void *socket = node->listeners[LISTENER_PUBLISH].socket;
-	if (!send_frame(socket, &publisher->frames[0], true)) {
+	if (!node_topics_send_frame(socket, &publisher->frames[0], true)) {
 		free(publication);
-	} else if (send_frame(socket, &publisher->frames[1], true) && send_payload(socket, publication) &&
-		   send_frame(socket, &publisher->frames[2], node->statistics)) {
+	} else if (node_topics_send_frame(socket, &publisher->frames[1], true) &&
+		   node_topics_send_payload(socket, publication) &&
+		   node_topics_send_frame(socket, &publisher->frames[2], node->statistics)) {
 		if (node->statistics)
-			(void)send_statistics(socket, publisher);
+			(void)node_topics_send_statistics(socket, publisher);
 		node->counts.sent++;
 	}
 }
@@ -88,7 +89,7 @@ bool topics_send_waiting(struct node *node, uint32_t most)
 	pthread_mutex_unlock(&node->waiting_guard);
 	while ((publication = STAILQ_FIRST(&slice))) {
 		STAILQ_REMOVE_HEAD(&slice, next);
-		publish(node, publication);
+		node_topics_publish(node, publication);
 	}
 	node->used |= 1u << (WAIT_LISTENERS + LISTENER_PUBLISH);
 	return more;
@@ -130,7 +131,7 @@ void topics_tell_subscribers(struct node *node, struct node_publisher *publisher
 			.number = count});
 }
 
-static void change_audience(struct node *node, const char *bytes, size_t count, bool more)
+static void node_topics_change_audience(struct node *node, const char *bytes, size_t count, bool more)
 {
 	char text[NAMES_FULL_MAX + 1];
 	if (!audience_change(&node->audience, bytes, count, more))
@@ -154,14 +155,14 @@ void topics_hear_audience(struct node *node)
 		if (!parts_receive(&parts, node->listeners[LISTENER_PUBLISH].socket))
 			return;
 		if (parts.count == 1 && parts.at[0].count && (unsigned char)*parts.at[0].at <= 1)
-			change_audience(node, parts.at[0].at + 1, parts.at[0].count - 1, *parts.at[0].at);
+			node_topics_change_audience(node, parts.at[0].at + 1, parts.at[0].count - 1, *parts.at[0].at);
 		parts_fini(&parts);
 	}
 }
 
 /* --- subscribing -------------------------------------------------------------------------------------------------- */
 
-static void use(struct node *node, struct directory_record *record)
+static void node_topics_use(struct node *node, struct directory_record *record)
 {
 	if (node_is_relative(node, record->node))
 		return;
@@ -176,7 +177,7 @@ static void use(struct node *node, struct directory_record *record)
 	record->attempts = 0;
 }
 
-static void stop_using(struct node *node, struct directory_record *record)
+static void node_topics_stop_using(struct node *node, struct directory_record *record)
 {
 	struct link *link = links_find(&node->sources, record->address);
 	record->used = false;
@@ -188,14 +189,14 @@ void topics_consider(struct node *node, struct directory_record *record)
 {
 	uint32_t index;
 	if (!record->used && map_find(&node->subscription_index, record->full, &index))
-		use(node, record);
+		node_topics_use(node, record);
 }
 
 void topics_gone(struct directory_record *record, void *ctx)
 {
 	struct node *node = ctx;
 	if (record->used)
-		stop_using(node, record);
+		node_topics_stop_using(node, record);
 }
 
 /* A publisher that says goodbye may have sent its last message just before: `ign topic -p` does. ZeroMQ drops what is
@@ -213,7 +214,7 @@ void topics_follow(struct node *node, const char *full)
 		struct directory_record *record = directory_at(node->directory, i);
 		if (record->is_service || record->used || strcmp(record->full, full) != 0)
 			continue;
-		use(node, record);
+		node_topics_use(node, record);
 		if (record->used)
 			beacons_connection(node, record, BEACON_NEW_CONNECTION);
 	}
@@ -231,7 +232,7 @@ void topics_leave(struct node *node, const char *full)
 		if (!record->used || strcmp(record->full, full) != 0)
 			continue;
 		beacons_connection(node, record, BEACON_END_CONNECTION);
-		stop_using(node, record);
+		node_topics_stop_using(node, record);
 	}
 }
 
@@ -247,7 +248,7 @@ struct part topics_event_type(struct part type, char text[NAMES_TYPE_MAX + 1])
 	return (struct part){text, (size_t)MIN(count, NAMES_TYPE_MAX)};
 }
 
-static void take_message(struct node *node, const struct parts_message *message)
+static void node_topics_take_message(struct node *node, const struct parts_message *message)
 {
 	char full[NAMES_FULL_MAX + 1], type[NAMES_TYPE_MAX + 1];
 	uint32_t index;
@@ -272,7 +273,7 @@ void topics_receive(struct node *node)
 	events_hold(&node->events, true);
 	for (int i = 0; i < MESSAGES_MAX && parts_receive(&parts, node->subscribe); i++) {
 		if (parts_read_message(parts.at, parts.count, &message))
-			take_message(node, &message);
+			node_topics_take_message(node, &message);
 		parts_fini(&parts);
 	}
 	events_hold(&node->events, false);

@@ -4,19 +4,20 @@
 
 #include <string.h>
 
-static bool is_type(struct part part)
+static bool gz_parts_is_type(struct part part)
 {
 	return names_is_type(part.at, part.count);
 }
 
-static bool is_id(struct part part)
+static bool gz_parts_is_id(struct part part)
 {
 	return names_is_id(part.at, part.count);
 }
 
 bool parts_read_message(const struct part *parts, uint32_t count, struct parts_message *ret_message)
 {
-	if ((count != 4 && count != 5) || !parts[0].count || parts[0].count > NAMES_FULL_MAX || !is_type(parts[3]))
+	if ((count != 4 && count != 5) || !parts[0].count || parts[0].count > NAMES_FULL_MAX ||
+		!gz_parts_is_type(parts[3]))
 		return false;
 	*ret_message = (struct parts_message){parts[0], parts[1], parts[2], parts[3]};
 	return true;
@@ -24,8 +25,9 @@ bool parts_read_message(const struct part *parts, uint32_t count, struct parts_m
 
 bool parts_read_request(const struct part *parts, uint32_t count, struct parts_request *ret_request)
 {
-	if (count != 9 || !parts[1].count || parts[1].count > NAMES_FULL_MAX || !is_id(parts[3]) || !is_id(parts[4]) ||
-		!is_id(parts[5]) || !is_type(parts[7]) || !is_type(parts[8]))
+	if (count != 9 || !parts[1].count || parts[1].count > NAMES_FULL_MAX || !gz_parts_is_id(parts[3]) ||
+		!gz_parts_is_id(parts[4]) || !gz_parts_is_id(parts[5]) || !gz_parts_is_type(parts[7]) ||
+		!gz_parts_is_type(parts[8]))
 		return false;
 	char type[NAMES_TYPE_MAX + 1];
 	struct parts_request request = {.service = parts[1],
@@ -46,7 +48,7 @@ bool parts_read_request(const struct part *parts, uint32_t count, struct parts_r
 
 bool parts_read_reply(const struct part *parts, uint32_t count, struct parts_reply *ret_reply)
 {
-	if (count != 6 || !is_id(parts[3]))
+	if (count != 6 || !gz_parts_is_id(parts[3]))
 		return false;
 	*ret_reply = (struct parts_reply){parts[3], parts[4], parts[5].count == 1 && *parts[5].at == '1'};
 	return true;

@@ -14,61 +14,61 @@
 #include <string.h>
 #include <time.h>
 
-static const struct hub_kind *const gateway_kinds[] = {
+static const struct hub_kind *const hub_gateway_kinds[] = {
 	&kind_gz, &kind_ros2, &kind_rosbridge, &kind_ws, &kind_view, &kind_foxglove};
 
 struct troupe_gateway {
 	struct hub hub;
 };
 
-static bool gateway_is_whole(const struct hub_kind *kind)
+static bool hub_gateway_is_whole(const struct hub_kind *kind)
 {
 	return kind->name && kind->title && kind->settings && kind->is_available && kind->start && kind->topic_came &&
 	       kind->topic_gone && kind->topics_changed && kind->message && kind->reply && kind->refused &&
 	       kind->moved && kind->end && kind->stop && kind->destroy && kind->describe && kind->count;
 }
 
-static const struct hub_kind *gateway_find(const char *name)
+static const struct hub_kind *hub_gateway_find(const char *name)
 {
-	for (size_t i = 0; name && i < ARRAY_LEN(gateway_kinds); i++)
-		if (!strcmp(gateway_kinds[i]->name, name)) {
-			assert(gateway_is_whole(gateway_kinds[i]));
-			return gateway_kinds[i];
+	for (size_t i = 0; name && i < ARRAY_LEN(hub_gateway_kinds); i++)
+		if (!strcmp(hub_gateway_kinds[i]->name, name)) {
+			assert(hub_gateway_is_whole(hub_gateway_kinds[i]));
+			return hub_gateway_kinds[i];
 		}
 	return NULL;
 }
 
 bool troupe_gateway_is_available(const char *name)
 {
-	const struct hub_kind *kind = gateway_find(name);
+	const struct hub_kind *kind = hub_gateway_find(name);
 	return kind && kind->is_available();
 }
 
 const char *troupe_gateway_name(uint32_t index, const char **ret_title)
 {
-	if (index >= ARRAY_LEN(gateway_kinds))
+	if (index >= ARRAY_LEN(hub_gateway_kinds))
 		return NULL;
 	if (ret_title)
-		*ret_title = gateway_kinds[index]->title;
-	return gateway_kinds[index]->name;
+		*ret_title = hub_gateway_kinds[index]->title;
+	return hub_gateway_kinds[index]->name;
 }
 
-static troupe_status gateway_refuse_name(const char *name, struct troupe_error *error)
+static troupe_status hub_gateway_refuse_name(const char *name, struct troupe_error *error)
 {
 	struct text list = {0};
-	for (size_t i = 0; i < ARRAY_LEN(gateway_kinds); i++)
-		text_add(&list, "%s%s", i ? ", " : "", gateway_kinds[i]->name);
+	for (size_t i = 0; i < ARRAY_LEN(hub_gateway_kinds); i++)
+		text_add(&list, "%s%s", i ? ", " : "", hub_gateway_kinds[i]->name);
 	troupe_status status =
 		fail(error, TROUPE_EINVAL, "there is no gateway '%.40s': expected one of %s", name, list.at);
 	text_fini(&list);
 	return status;
 }
 
-static troupe_status gateway_check(
+static troupe_status hub_gateway_check(
 	const struct hub_kind *kind, const struct troupe_gateway_def *def, struct troupe_error *error)
 {
 	if (!kind)
-		return gateway_refuse_name(def->name ? def->name : "", error);
+		return hub_gateway_refuse_name(def->name ? def->name : "", error);
 	if (!!def->server + !!def->run + !!def->recording != 1)
 		return fail(error, TROUPE_EINVAL, "%s: expected one of server, run and recording", kind->name);
 	if (def->recording && !kind->shows_recordings)
@@ -79,8 +79,8 @@ static troupe_status gateway_check(
 troupe_status troupe_gateway_start(
 	const struct troupe_gateway_def *def, struct troupe_gateway **ret_gateway, struct troupe_error *error)
 {
-	const struct hub_kind *kind = gateway_find(def->name);
-	troupe_status status = gateway_check(kind, def, error);
+	const struct hub_kind *kind = hub_gateway_find(def->name);
+	troupe_status status = hub_gateway_check(kind, def, error);
 	if (status)
 		return status;
 	struct troupe_gateway *gateway = mem_alloc_lines(sizeof *gateway);
@@ -96,7 +96,7 @@ troupe_status troupe_gateway_start(
 	return status;
 }
 
-static troupe_status gateway_await_end(struct hub *hub, struct troupe_error *error)
+static troupe_status hub_gateway_await_end(struct hub *hub, struct troupe_error *error)
 {
 	static const struct timespec nap = {.tv_nsec = 20000000};
 	while (!atomic_load(&hub->is_stopped) && !atomic_load(&hub->is_over))
@@ -112,7 +112,7 @@ troupe_status troupe_gateway_play(struct troupe_gateway *gateway, struct troupe_
 	if (hub->play)
 		play_run(hub->play);
 	else if (!hub->place.server)
-		return gateway_await_end(hub, error);
+		return hub_gateway_await_end(hub, error);
 	return TROUPE_OK;
 }
 

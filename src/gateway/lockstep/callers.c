@@ -61,30 +61,30 @@ struct callers {
 
 /* --- replies ------------------------------------------------------------------------------------------------------ */
 
-static void reply_frame(const struct callers *callers, uint64_t request, const struct text *frame)
+static void callers_reply_frame(const struct callers *callers, uint64_t request, const struct text *frame)
 {
 	callers->reply(callers->ctx, request, frame->at + PACKET_HEAD_BYTES, frame->count - PACKET_HEAD_BYTES);
 }
 
-static void refuse(const struct callers *callers, uint64_t request, const char *why)
+static void callers_refuse(const struct callers *callers, uint64_t request, const char *why)
 {
 	struct text frame = {0};
 	packet_add_refused(&frame, why);
-	reply_frame(callers, request, &frame);
+	callers_reply_frame(callers, request, &frame);
 	text_fini(&frame);
 }
 
-static void tell_end(const struct callers *callers, uint64_t request, bool failed, const char *why)
+static void callers_tell_end(const struct callers *callers, uint64_t request, bool failed, const char *why)
 {
 	struct text frame = {0};
 	packet_add_ended(&frame, failed, why);
-	reply_frame(callers, request, &frame);
+	callers_reply_frame(callers, request, &frame);
 	text_fini(&frame);
 }
 
 /* --- a barrier: on the thread of the step ------------------------------------------------------------------------- */
 
-static void begin(void *ctx, const struct troupe_barrier *barrier)
+static void callers_begin(void *ctx, const struct troupe_barrier *barrier)
 {
 	struct caller *caller = ctx;
 	pthread_mutex_lock(&caller->guard);
@@ -95,10 +95,10 @@ static void begin(void *ctx, const struct troupe_barrier *barrier)
 	caller->request = 0;
 	pthread_mutex_unlock(&caller->guard);
 	if (request)
-		reply_frame(caller->callers, request, &caller->step);
+		callers_reply_frame(caller->callers, request, &caller->step);
 }
 
-static troupe_answer poll_answer(
+static troupe_answer callers_poll_answer(
 	void *ctx, const struct troupe_barrier *barrier, uint64_t wait_ns, struct troupe_error *error)
 {
 	struct caller *caller = ctx;
@@ -128,7 +128,7 @@ static troupe_answer poll_answer(
 	return answer;
 }
 
-static void out(void *ctx, const struct troupe_error *why)
+static void callers_out(void *ctx, const struct troupe_error *why)
 {
 	struct caller *caller = ctx;
 	pthread_mutex_lock(&caller->guard);
@@ -139,14 +139,15 @@ static void out(void *ctx, const struct troupe_error *why)
 	caller->request = 0;
 	pthread_mutex_unlock(&caller->guard);
 	if (request)
-		tell_end(caller->callers, request, why->status, why->text);
+		callers_tell_end(caller->callers, request, why->status, why->text);
 }
 
-static const struct troupe_barrier_ops ops = {.begin = begin, .poll = poll_answer, .out = out};
+static const struct troupe_barrier_ops callers_ops = {
+	.begin = callers_begin, .poll = callers_poll_answer, .out = callers_out};
 
 /* --- callers ------------------------------------------------------------------------------------------------------ */
 
-static struct caller *find(const struct callers *callers, uint64_t connection, const char *name)
+static struct caller *callers_find(const struct callers *callers, uint64_t connection, const char *name)
 {
 	for (uint32_t i = 0; i < callers->all.count; i++) {
 		struct caller *caller = callers->all.at[i];
@@ -157,7 +158,7 @@ static struct caller *find(const struct callers *callers, uint64_t connection, c
 }
 
 /* Leaves the lockstep. */
-static void caller_destroy(struct caller *caller)
+static void callers_destroy_one(struct caller *caller)
 {
 	seat_leave(&caller->seat);
 	seat_fini(&caller->seat);
@@ -168,7 +169,7 @@ static void caller_destroy(struct caller *caller)
 	free(caller);
 }
 
-static void drop_gone(struct callers *callers, uint32_t at)
+static void callers_drop_gone(struct callers *callers, uint32_t at)
 {
 	free(callers->gone.at[at].name);
 	callers->gone.count--;
@@ -176,7 +177,7 @@ static void drop_gone(struct callers *callers, uint32_t at)
 		(callers->gone.count - at) * sizeof *callers->gone.at);
 }
 
-static bool find_gone(const struct callers *callers, uint64_t connection, const char *name, uint32_t *ret_at)
+static bool callers_find_gone(const struct callers *callers, uint64_t connection, const char *name, uint32_t *ret_at)
 {
 	for (uint32_t i = 0; i < callers->gone.count; i++) {
 		const struct gone *gone = &callers->gone.at[i];
@@ -188,14 +189,14 @@ static bool find_gone(const struct callers *callers, uint64_t connection, const 
 	return false;
 }
 
-static void keep_gone(struct callers *callers, const struct caller *caller)
+static void callers_keep_gone(struct callers *callers, const struct caller *caller)
 {
 	if (callers->gone.count == GONE_MAX)
-		drop_gone(callers, 0);
+		callers_drop_gone(callers, 0);
 	vec_push(&callers->gone, (struct gone){mem_strdup(caller->name), caller->connection, caller->why});
 }
 
-static bool is_over(struct caller *caller)
+static bool callers_is_over(struct caller *caller)
 {
 	pthread_mutex_lock(&caller->guard);
 	bool over = caller->over;
@@ -203,7 +204,7 @@ static bool is_over(struct caller *caller)
 	return over;
 }
 
-static void take_out(struct callers *callers, uint32_t at)
+static void callers_take_out(struct callers *callers, uint32_t at)
 {
 	pthread_mutex_lock(&callers->guard);
 	callers->all.at[at] = callers->all.at[--callers->all.count];
@@ -211,22 +212,22 @@ static void take_out(struct callers *callers, uint32_t at)
 }
 
 /* Frees the places of clients that are out. One that did not call then is told why when it calls. */
-static void reap(struct callers *callers)
+static void callers_reap(struct callers *callers)
 {
 	for (uint32_t i = callers->all.count; i-- > 0;) {
 		struct caller *caller = callers->all.at[i];
-		if (!is_over(caller))
+		if (!callers_is_over(caller))
 			continue;
-		take_out(callers, i);
+		callers_take_out(callers, i);
 		if (!caller->told && !caller->lost)
-			keep_gone(callers, caller);
-		caller_destroy(caller);
+			callers_keep_gone(callers, caller);
+		callers_destroy_one(caller);
 	}
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-static void join(
+static void callers_join(
 	struct callers *callers, uint64_t connection, uint64_t request, const Troupe__Msgs__LockstepJoin *asked)
 {
 	struct caller *caller = mem_alloc_lines(sizeof *caller);
@@ -235,40 +236,40 @@ static void join(
 	uint32_t at;
 	*caller = (struct caller){.callers = callers, .name = mem_strdup(asked->name), .connection = connection};
 	pthread_mutex_init(&caller->guard, NULL);
-	if (seat_join(&caller->seat, callers->server, asked, &ops, caller, &error)) {
-		refuse(callers, request, error.text);
-		caller_destroy(caller);
+	if (seat_join(&caller->seat, callers->server, asked, &callers_ops, caller, &error)) {
+		callers_refuse(callers, request, error.text);
+		callers_destroy_one(caller);
 		return;
 	}
 	pthread_mutex_lock(&callers->guard);
 	vec_push(&callers->all, caller);
 	pthread_mutex_unlock(&callers->guard);
 	atomic_fetch_add_explicit(&callers->joined, 1, memory_order_relaxed);
-	if (find_gone(callers, connection, caller->name, &at))
-		drop_gone(callers, at);
+	if (callers_find_gone(callers, connection, caller->name, &at))
+		callers_drop_gone(callers, at);
 	seat_add_welcome(&caller->seat, asked, &frame);
-	reply_frame(callers, request, &frame);
+	callers_reply_frame(callers, request, &frame);
 	text_fini(&frame);
 }
 
 /* The client is not there: it may have been once. */
-static void turn_away(struct callers *callers, uint64_t connection, uint64_t request, const char *name)
+static void callers_turn_away(struct callers *callers, uint64_t connection, uint64_t request, const char *name)
 {
 	struct text why = {0};
 	uint32_t at;
-	if (find_gone(callers, connection, name, &at)) {
-		tell_end(callers, request, callers->gone.at[at].why.status, callers->gone.at[at].why.text);
-		drop_gone(callers, at);
+	if (callers_find_gone(callers, connection, name, &at)) {
+		callers_tell_end(callers, request, callers->gone.at[at].why.status, callers->gone.at[at].why.text);
+		callers_drop_gone(callers, at);
 		return;
 	}
 	text_add(&why, "client '%.*s' has not joined by a call: expected /lockstep/join first", TROUPE_BARRIER_NAME_MAX,
 		name);
-	refuse(callers, request, why.at);
+	callers_refuse(callers, request, why.at);
 	text_fini(&why);
 }
 
 /* Under the caller's lock. Takes the turn over. */
-static void take_answer(struct caller *caller, Troupe__Msgs__LockstepTurn *turn)
+static void callers_take_answer(struct caller *caller, Troupe__Msgs__LockstepTurn *turn)
 {
 	bool again = caller->has_answered && turn->done->step == caller->answered_step;
 	if (again || caller->turn) {
@@ -280,12 +281,13 @@ static void take_answer(struct caller *caller, Troupe__Msgs__LockstepTurn *turn)
 }
 
 /* Takes the turn over. */
-static void step(struct callers *callers, uint64_t connection, uint64_t request, Troupe__Msgs__LockstepTurn *turn)
+static void callers_step(
+	struct callers *callers, uint64_t connection, uint64_t request, Troupe__Msgs__LockstepTurn *turn)
 {
-	struct caller *caller = find(callers, connection, turn->name);
+	struct caller *caller = callers_find(callers, connection, turn->name);
 	struct text frame = {0};
 	if (!caller) {
-		turn_away(callers, connection, request, turn->name);
+		callers_turn_away(callers, connection, request, turn->name);
 		message_free(&turn->base);
 		return;
 	}
@@ -293,7 +295,7 @@ static void step(struct callers *callers, uint64_t connection, uint64_t request,
 	uint64_t earlier = caller->request;
 	caller->request = request;
 	if (turn->done)
-		take_answer(caller, turn);
+		callers_take_answer(caller, turn);
 	else
 		message_free(&turn->base);
 	bool over = caller->over, again = caller->open && !caller->turn && !over;
@@ -304,16 +306,16 @@ static void step(struct callers *callers, uint64_t connection, uint64_t request,
 	caller->told |= over;
 	pthread_mutex_unlock(&caller->guard);
 	if (earlier)
-		refuse(callers, earlier, "another call of this client has come");
+		callers_refuse(callers, earlier, "another call of this client has come");
 	if (over)
-		tell_end(callers, request, caller->why.status, caller->why.text);
+		callers_tell_end(callers, request, caller->why.status, caller->why.text);
 	else if (again)
-		reply_frame(callers, request, &frame);
+		callers_reply_frame(callers, request, &frame);
 	text_fini(&frame);
 }
 
 /* Whether this is the answer to the open barrier, and no other call of the client waits. */
-static bool fits(const struct caller *caller, const Troupe__Msgs__LockstepTurn *turn)
+static bool callers_fits(const struct caller *caller, const Troupe__Msgs__LockstepTurn *turn)
 {
 	bool again = caller->has_answered && turn->done->step == caller->answered_step;
 	return caller->open && !caller->over && !caller->turn && !caller->request && !again;
@@ -326,14 +328,14 @@ bool callers_answer(struct callers *callers, uint64_t request, const void *bytes
 		return false;
 	Troupe__Msgs__LockstepTurn *turn = (Troupe__Msgs__LockstepTurn *)message;
 	pthread_mutex_lock(&callers->guard);
-	struct caller *caller = turn->done ? find(callers, 0, turn->name) : NULL;
+	struct caller *caller = turn->done ? callers_find(callers, 0, turn->name) : NULL;
 	bool taken = false;
 	if (caller) {
 		pthread_mutex_lock(&caller->guard);
-		taken = fits(caller, turn);
+		taken = callers_fits(caller, turn);
 		if (taken) {
 			caller->request = request;
-			take_answer(caller, turn);
+			callers_take_answer(caller, turn);
 		}
 		pthread_mutex_unlock(&caller->guard);
 	}
@@ -343,21 +345,21 @@ bool callers_answer(struct callers *callers, uint64_t request, const void *bytes
 	return taken;
 }
 
-static void leave(struct callers *callers, uint64_t connection, uint64_t request, const char *name)
+static void callers_leave(struct callers *callers, uint64_t connection, uint64_t request, const char *name)
 {
-	struct caller *caller = find(callers, connection, name);
+	struct caller *caller = callers_find(callers, connection, name);
 	if (!caller) {
-		turn_away(callers, connection, request, name);
+		callers_turn_away(callers, connection, request, name);
 		return;
 	}
 	for (uint32_t i = callers->all.count; i-- > 0;)
 		if (callers->all.at[i] == caller)
-			take_out(callers, i);
+			callers_take_out(callers, i);
 	seat_leave(&caller->seat);
 	if (caller->request)
-		tell_end(callers, caller->request, false, "it left");
-	tell_end(callers, request, false, "it left");
-	caller_destroy(caller);
+		callers_tell_end(callers, caller->request, false, "it left");
+	callers_tell_end(callers, request, false, "it left");
+	callers_destroy_one(caller);
 }
 
 void callers_lose(struct callers *callers, uint64_t connection)
@@ -373,7 +375,7 @@ void callers_lose(struct callers *callers, uint64_t connection)
 	}
 	for (uint32_t i = callers->gone.count; i-- > 0;)
 		if (callers->gone.at[i].connection == connection)
-			drop_gone(callers, i);
+			callers_drop_gone(callers, i);
 }
 
 void callers_take(struct callers *callers, enum callers_service service, uint64_t connection, uint64_t request,
@@ -381,20 +383,20 @@ void callers_take(struct callers *callers, enum callers_service service, uint64_
 {
 	ProtobufCMessage *message;
 	struct troupe_error error;
-	reap(callers);
+	callers_reap(callers);
 	if (message_of_bytes(type_find(callers_rows[service].type), bytes, count, &packet_limits, &message, &error)) {
-		refuse(callers, request, error.text);
+		callers_refuse(callers, request, error.text);
 		return;
 	}
 	switch (service) {
 	case CALLERS_JOIN:
-		join(callers, connection, request, (const void *)message);
+		callers_join(callers, connection, request, (const void *)message);
 		break;
 	case CALLERS_STEP:
-		step(callers, connection, request, (Troupe__Msgs__LockstepTurn *)message);
+		callers_step(callers, connection, request, (Troupe__Msgs__LockstepTurn *)message);
 		return;
 	default:
-		leave(callers, connection, request, ((const Troupe__Msgs__LockstepLeave *)message)->name);
+		callers_leave(callers, connection, request, ((const Troupe__Msgs__LockstepLeave *)message)->name);
 		break;
 	}
 	message_free(message);
@@ -426,11 +428,11 @@ void callers_destroy(struct callers *callers, bool failed, const char *why)
 		struct caller *caller = callers->all.at[i];
 		seat_leave(&caller->seat);
 		if (caller->request && !caller->over)
-			tell_end(callers, caller->request, failed, why);
-		caller_destroy(caller);
+			callers_tell_end(callers, caller->request, failed, why);
+		callers_destroy_one(caller);
 	}
 	while (callers->gone.count)
-		drop_gone(callers, callers->gone.count - 1);
+		callers_drop_gone(callers, callers->gone.count - 1);
 	vec_free(&callers->gone);
 	vec_free(&callers->all);
 	pthread_mutex_destroy(&callers->guard);

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define JOIN_WITHIN_NS UINT64_C(5000000000)
-enum { LOOK_MS = 500, BACKLOG = 64, FIXED = 3, PAUSE_MS = 100 };
+enum { ENTRANCE_LOOK_MS = 500, ENTRANCE_BACKLOG = 64, FIXED = 3, ENTRANCE_PAUSE_MS = 100 };
 
 struct entrance {
 	struct troupe_server *server;
@@ -40,7 +40,7 @@ struct entrance {
 	struct pollfd polled[FIXED + ENTRANCE_WAITING_MAX];
 };
 
-static void wake(void *ctx)
+static void entrance_wake(void *ctx)
 {
 	const struct entrance *entrance = ctx;
 	uint64_t one = 1;
@@ -49,11 +49,11 @@ static void wake(void *ctx)
 
 /* --- the thread --------------------------------------------------------------------------------------------------- */
 
-static void take_in(struct entrance *entrance, int socket)
+static void entrance_take_in(struct entrance *entrance, int socket)
 {
 	int file = accept4(socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), on = 1;
 	if (file < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-		entrance->pause_until_ns = clock_now_ns() + PAUSE_MS * UINT64_C(1000000);
+		entrance->pause_until_ns = clock_now_ns() + ENTRANCE_PAUSE_MS * UINT64_C(1000000);
 	if (file < 0)
 		return;
 	if (entrance->waiting.count == ENTRANCE_WAITING_MAX) {
@@ -62,10 +62,10 @@ static void take_in(struct entrance *entrance, int socket)
 	}
 	if (socket == entrance->tcp)
 		(void)setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-	vec_push(&entrance->waiting, visitor_create(entrance->server, file, clock_now_ns(), wake, entrance));
+	vec_push(&entrance->waiting, visitor_create(entrance->server, file, clock_now_ns(), entrance_wake, entrance));
 }
 
-static void hear(struct entrance *entrance)
+static void entrance_hear(struct entrance *entrance)
 {
 	uint64_t now = clock_now_ns();
 	uint32_t kept = 0;
@@ -89,7 +89,7 @@ static void hear(struct entrance *entrance)
 	entrance->waiting.count = kept;
 }
 
-static void reap(struct entrance *entrance)
+static void entrance_reap(struct entrance *entrance)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < entrance->joined.count; i++) {
@@ -102,7 +102,7 @@ static void reap(struct entrance *entrance)
 	entrance->joined.count = kept;
 }
 
-static void *work(void *arg)
+static void *entrance_work(void *arg)
 {
 	struct entrance *entrance = arg;
 	struct pollfd *polled = entrance->polled;
@@ -114,15 +114,15 @@ static void *work(void *arg)
 		polled[2] = (struct pollfd){pauses ? -1 : entrance->tcp, POLLIN, 0};
 		for (uint32_t i = 0; i < entrance->waiting.count; i++)
 			polled[FIXED + i] = (struct pollfd){visitor_file(entrance->waiting.at[i]), POLLIN, 0};
-		(void)poll(polled, FIXED + entrance->waiting.count, pauses ? PAUSE_MS : LOOK_MS);
+		(void)poll(polled, FIXED + entrance->waiting.count, pauses ? ENTRANCE_PAUSE_MS : ENTRANCE_LOOK_MS);
 		if (polled[0].revents)
 			(void)!read(entrance->woken, &rung, sizeof rung);
-		reap(entrance);
-		hear(entrance);
+		entrance_reap(entrance);
+		entrance_hear(entrance);
 		if (polled[1].revents)
-			take_in(entrance, entrance->local);
+			entrance_take_in(entrance, entrance->local);
 		if (polled[2].revents)
-			take_in(entrance, entrance->tcp);
+			entrance_take_in(entrance, entrance->tcp);
 	}
 	return NULL;
 }
@@ -130,7 +130,7 @@ static void *work(void *arg)
 /* --- listening ---------------------------------------------------------------------------------------------------- */
 
 /* A socket that a run left behind is removed; one where a run listens is not. */
-static bool is_left_behind(const struct sockaddr_un *name)
+static bool entrance_is_left_behind(const struct sockaddr_un *name)
 {
 	struct stat info;
 	if (lstat(name->sun_path, &info) || !S_ISSOCK(info.st_mode))
@@ -142,25 +142,25 @@ static bool is_left_behind(const struct sockaddr_un *name)
 	return refused;
 }
 
-static troupe_status listen_locally(struct entrance *entrance, const char *path, struct troupe_error *error)
+static troupe_status entrance_listen_locally(struct entrance *entrance, const char *path, struct troupe_error *error)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
 	if (!*path || strlen(path) >= sizeof name.sun_path)
 		return fail(error, TROUPE_EINVAL, "--lockstep-socket: '%.120s': expected a path of 1 to %zu bytes",
 			path, sizeof name.sun_path - 1);
 	strcpy(name.sun_path, path);
-	if (is_left_behind(&name))
+	if (entrance_is_left_behind(&name))
 		(void)unlink(path);
 	entrance->local = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (entrance->local < 0 || bind(entrance->local, (const struct sockaddr *)&name, sizeof name))
 		return fail(error, TROUPE_EIO, "--lockstep-socket: '%.120s': %s", path, strerror(errno));
 	entrance->path = mem_strdup(path);
-	if (chmod(path, S_IRUSR | S_IWUSR) || listen(entrance->local, BACKLOG))
+	if (chmod(path, S_IRUSR | S_IWUSR) || listen(entrance->local, ENTRANCE_BACKLOG))
 		return fail(error, TROUPE_EIO, "--lockstep-socket: '%.120s': %s", path, strerror(errno));
 	return TROUPE_OK;
 }
 
-static troupe_status read_address(
+static troupe_status entrance_read_address(
 	const struct entrance_options *options, struct place *ret_place, struct troupe_error *error)
 {
 	struct host_port parts;
@@ -179,20 +179,20 @@ static troupe_status read_address(
 	return TROUPE_OK;
 }
 
-static troupe_status listen_tcp(
+static troupe_status entrance_listen_tcp(
 	struct entrance *entrance, const struct entrance_options *options, struct troupe_error *error)
 {
 	struct place place;
 	int on = 1;
 	char name[PLACE_TEXT_BYTES];
-	troupe_status status = read_address(options, &place, error);
+	troupe_status status = entrance_read_address(options, &place, error);
 	if (status)
 		return status;
 	entrance->tcp = socket(place.raw.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (entrance->tcp >= 0)
 		(void)setsockopt(entrance->tcp, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	struct sockaddr *raw = (struct sockaddr *)(void *)&place.raw;
-	if (entrance->tcp < 0 || bind(entrance->tcp, raw, place.raw_bytes) || listen(entrance->tcp, BACKLOG) ||
+	if (entrance->tcp < 0 || bind(entrance->tcp, raw, place.raw_bytes) || listen(entrance->tcp, ENTRANCE_BACKLOG) ||
 		getsockname(entrance->tcp, raw, &place.raw_bytes))
 		return fail(error, TROUPE_EIO, "--lockstep-listen: '%.100s': cannot listen: %s", options->address,
 			strerror(errno));
@@ -201,12 +201,12 @@ static troupe_status listen_tcp(
 	return TROUPE_OK;
 }
 
-static troupe_status start(struct entrance *entrance, struct troupe_error *error)
+static troupe_status entrance_start(struct entrance *entrance, struct troupe_error *error)
 {
 	entrance->woken = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (entrance->woken < 0)
 		return fail(error, TROUPE_EIO, "lockstep socket: no event file: %s", strerror(errno));
-	int failed = pthread_create(&entrance->thread, NULL, work, entrance);
+	int failed = pthread_create(&entrance->thread, NULL, entrance_work, entrance);
 	mem_check_thread(failed);
 	entrance->started = !failed;
 	return failed ? fail(error, TROUPE_ELIMIT, "lockstep socket: cannot start a thread: %s", strerror(failed))
@@ -221,11 +221,11 @@ troupe_status entrance_create(struct troupe_server *server, const struct entranc
 	entrance->server = server;
 	entrance->local = entrance->tcp = entrance->woken = -1;
 	if (options->path)
-		status = listen_locally(entrance, options->path, error);
+		status = entrance_listen_locally(entrance, options->path, error);
 	if (!status && options->address)
-		status = listen_tcp(entrance, options, error);
+		status = entrance_listen_tcp(entrance, options, error);
 	if (!status)
-		status = start(entrance, error);
+		status = entrance_start(entrance, error);
 	if (status)
 		entrance_destroy(entrance, true, "");
 	else
@@ -239,7 +239,7 @@ void entrance_destroy(struct entrance *entrance, bool failed, const char *why)
 		return;
 	atomic_store(&entrance->stop, true);
 	if (entrance->started) {
-		wake(entrance);
+		entrance_wake(entrance);
 		pthread_join(entrance->thread, NULL);
 	}
 	for (uint32_t i = 0; i < entrance->waiting.count; i++)

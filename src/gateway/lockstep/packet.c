@@ -54,7 +54,7 @@ void packet_add(struct text *out, const Troupe__Msgs__LockstepToClient *packet)
 
 /* The same text without const, because the structs of messages require it. The code that packs the message only reads
  * it. */
-static char *lend(const char *text)
+static char *packet_lend(const char *text)
 {
 	char *lent;
 	memcpy(&lent, &text, sizeof lent);
@@ -66,7 +66,7 @@ void packet_add_welcome(struct text *out, const char *world, double step_s)
 	Troupe__Msgs__LockstepToClient packet = TROUPE__MSGS__LOCKSTEP_TO_CLIENT__INIT;
 	Troupe__Msgs__LockstepWelcome welcome = TROUPE__MSGS__LOCKSTEP_WELCOME__INIT;
 	welcome.version = PACKET_VERSION;
-	welcome.world = lend(world);
+	welcome.world = packet_lend(world);
 	welcome.step_s = step_s;
 	packet.what_case = TROUPE__MSGS__LOCKSTEP_TO_CLIENT__WHAT_WELCOME;
 	packet.welcome = &welcome;
@@ -77,7 +77,7 @@ void packet_add_refused(struct text *out, const char *why)
 {
 	Troupe__Msgs__LockstepToClient packet = TROUPE__MSGS__LOCKSTEP_TO_CLIENT__INIT;
 	Troupe__Msgs__LockstepRefused refused = TROUPE__MSGS__LOCKSTEP_REFUSED__INIT;
-	refused.text = lend(why);
+	refused.text = packet_lend(why);
 	packet.what_case = TROUPE__MSGS__LOCKSTEP_TO_CLIENT__WHAT_REFUSED;
 	packet.refused = &refused;
 	packet_add(out, &packet);
@@ -88,7 +88,7 @@ void packet_add_ended(struct text *out, bool failed, const char *why)
 	Troupe__Msgs__LockstepToClient packet = TROUPE__MSGS__LOCKSTEP_TO_CLIENT__INIT;
 	Troupe__Msgs__LockstepEnded ended = TROUPE__MSGS__LOCKSTEP_ENDED__INIT;
 	ended.failed = failed;
-	ended.text = lend(why);
+	ended.text = packet_lend(why);
 	packet.what_case = TROUPE__MSGS__LOCKSTEP_TO_CLIENT__WHAT_ENDED;
 	packet.ended = &ended;
 	packet_add(out, &packet);
@@ -96,19 +96,19 @@ void packet_add_ended(struct text *out, bool failed, const char *why)
 
 /* --- a step ------------------------------------------------------------------------------------------------------- */
 
-static size_t keep(struct packet_step *step, const char *text)
+static size_t packet_keep(struct packet_step *step, const char *text)
 {
 	size_t at = step->kept.count;
 	text_add_bytes(&step->kept, text ? text : "", (text ? strlen(text) : 0) + 1);
 	return at;
 }
 
-static void keep_item(struct packet_step *step, struct packet_item item, const char *topic, const char *type,
+static void packet_keep_item(struct packet_step *step, struct packet_item item, const char *topic, const char *type,
 	const char *text, const void *bytes)
 {
-	item.topic = keep(step, topic);
-	item.type = keep(step, type);
-	item.text = keep(step, text);
+	item.topic = packet_keep(step, topic);
+	item.type = packet_keep(step, type);
+	item.text = packet_keep(step, text);
 	item.data = step->kept.count;
 	if (item.count)
 		text_add_bytes(&step->kept, bytes, item.count);
@@ -116,7 +116,7 @@ static void keep_item(struct packet_step *step, struct packet_item item, const c
 }
 
 /* False: the message has no text form. */
-static bool add_text_form(const struct troupe_message *message, struct text *out)
+static bool packet_add_text_form(const struct troupe_message *message, struct text *out)
 {
 	ProtobufCMessage *parsed;
 	message_type type = message->type ? type_find(message->type) : NULL;
@@ -133,23 +133,23 @@ void packet_step_take(struct packet_step *step, const struct troupe_message *mes
 	struct packet_item item = {.count = message->count,
 		.call = message->is_reply,
 		.refused = message->is_reply && message->status,
-		.as_text = step->text_form && add_text_form(message, &form),
+		.as_text = step->text_form && packet_add_text_form(message, &form),
 		.tag = message->tag,
 		.step = message->step,
 		.time_ns = message->time_ns};
 	if (item.as_text)
 		item.count = form.count + 1;
-	keep_item(step, item, message->topic, message->type, message->is_reply ? message->text : NULL,
+	packet_keep_item(step, item, message->topic, message->type, message->is_reply ? message->text : NULL,
 		item.as_text ? form.at : message->bytes);
 	text_fini(&form);
 }
 
 void packet_step_refuse(struct packet_step *step, const char *topic, bool call, uint64_t tag, const char *why)
 {
-	keep_item(step, (struct packet_item){.call = call, .tag = tag, .refused = true}, topic, NULL, why, NULL);
+	packet_keep_item(step, (struct packet_item){.call = call, .tag = tag, .refused = true}, topic, NULL, why, NULL);
 }
 
-static void fill(struct packet_step *step)
+static void packet_fill(struct packet_step *step)
 {
 	MEM_FIT(step->room, step->room_count, step->items.count);
 	MEM_FIT(step->list, step->room_count, step->items.count);
@@ -179,7 +179,7 @@ void packet_step_end(struct packet_step *step, uint64_t number, int64_t time_ns,
 {
 	Troupe__Msgs__LockstepToClient packet = TROUPE__MSGS__LOCKSTEP_TO_CLIENT__INIT;
 	Troupe__Msgs__LockstepStep message = TROUPE__MSGS__LOCKSTEP_STEP__INIT;
-	fill(step);
+	packet_fill(step);
 	message.step = number;
 	message.time_ns = time_ns;
 	message.n_message = step->items.count;

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH = 1024 };
+enum { SEAT_DEPTH = 1024 };
 
 /* --- joining ------------------------------------------------------------------------------------------------------ */
 
-static troupe_status subscribe_first(
+static troupe_status seat_subscribe_first(
 	struct seat *seat, const Troupe__Msgs__LockstepJoin *join, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
@@ -27,7 +27,7 @@ static troupe_status subscribe_first(
 troupe_status seat_join(struct seat *seat, struct troupe_server *server, const Troupe__Msgs__LockstepJoin *asked,
 	const struct troupe_barrier_ops *ops, void *ctx, struct troupe_error *error)
 {
-	struct troupe_client_def def = {.depth = DEPTH, .never_waits = true};
+	struct troupe_client_def def = {.depth = SEAT_DEPTH, .never_waits = true};
 	struct troupe_join join = {.name = asked->name,
 		.world = *asked->world ? asked->world : NULL,
 		.period_ns = asked->period_ns,
@@ -42,7 +42,7 @@ troupe_status seat_join(struct seat *seat, struct troupe_server *server, const T
 	seat->step.text_form = asked->text_form;
 	troupe_status status = troupe_client_create(server, &def, &seat->client, error);
 	if (!status)
-		status = subscribe_first(seat, asked, error);
+		status = seat_subscribe_first(seat, asked, error);
 	return status ? status : troupe_client_join(seat->client, &join, error);
 }
 
@@ -65,7 +65,7 @@ void seat_add_step(struct seat *seat, const struct troupe_barrier *barrier, stru
 	packet_step_end(&seat->step, barrier->step, barrier->time_ns, out);
 }
 
-static const struct troupe_topic *find_topic(struct seat *seat, const char *name, bool call)
+static const struct troupe_topic *seat_find_topic(struct seat *seat, const char *name, bool call)
 {
 	troupe_topic_kind kind = call ? TROUPE_TOPIC_SERVICE : TROUPE_TOPIC_TAKEN;
 	if (!seat->topics || seat->topics->epoch != troupe_topics_epoch(seat->server)) {
@@ -86,7 +86,7 @@ static const struct troupe_topic *find_topic(struct seat *seat, const char *name
 	return NULL;
 }
 
-static void take_bytes(struct seat *seat, const Troupe__Msgs__LockstepMessage *message, const char *type,
+static void seat_take_bytes(struct seat *seat, const Troupe__Msgs__LockstepMessage *message, const char *type,
 	const void *bytes, size_t count)
 {
 	struct troupe_error why;
@@ -99,16 +99,16 @@ static void take_bytes(struct seat *seat, const Troupe__Msgs__LockstepMessage *m
 		packet_step_refuse(&seat->step, message->topic, message->call, message->tag, why.text);
 }
 
-static void take_content(struct seat *seat, const Troupe__Msgs__LockstepMessage *message)
+static void seat_take_content(struct seat *seat, const Troupe__Msgs__LockstepMessage *message)
 {
-	const struct troupe_topic *topic = find_topic(seat, message->topic, message->call);
+	const struct troupe_topic *topic = seat_find_topic(seat, message->topic, message->call);
 	const char *name = *message->type ? message->type : topic ? topic->type : NULL;
 	message_type type = name ? type_find(name) : NULL;
 	ProtobufCMessage *parsed;
 	struct troupe_error why;
 	struct text bytes = {0};
 	if (!type) { /* the server says what is wrong with it */
-		take_bytes(seat, message, name, "", 0);
+		seat_take_bytes(seat, message, name, "", 0);
 		return;
 	}
 	if (message_of_text(type, message->content, &message_limits_usual, &parsed, &why)) {
@@ -117,19 +117,20 @@ static void take_content(struct seat *seat, const Troupe__Msgs__LockstepMessage 
 	}
 	message_add_bytes(&bytes, parsed);
 	message_free(parsed);
-	take_bytes(seat, message, type->name, bytes.at, bytes.count);
+	seat_take_bytes(seat, message, type->name, bytes.at, bytes.count);
 	text_fini(&bytes);
 }
 
-static void take_message(struct seat *seat, const Troupe__Msgs__LockstepMessage *message)
+static void seat_take_message(struct seat *seat, const Troupe__Msgs__LockstepMessage *message)
 {
 	if (*message->content)
-		take_content(seat, message);
+		seat_take_content(seat, message);
 	else
-		take_bytes(seat, message, *message->type ? message->type : NULL, message->data.data, message->data.len);
+		seat_take_bytes(
+			seat, message, *message->type ? message->type : NULL, message->data.data, message->data.len);
 }
 
-static void subscribe(struct seat *seat, size_t count, Troupe__Msgs__LockstepSubscription **list)
+static void seat_subscribe(struct seat *seat, size_t count, Troupe__Msgs__LockstepSubscription **list)
 {
 	struct troupe_error why;
 	for (size_t i = 0; i < count; i++)
@@ -146,10 +147,10 @@ troupe_answer seat_take_done(struct seat *seat, const Troupe__Msgs__LockstepDone
 		return TROUPE_ANSWER_FAILED;
 	}
 	for (size_t i = 0; i < done->n_message; i++)
-		take_message(seat, done->message[i]);
+		seat_take_message(seat, done->message[i]);
 	for (size_t i = 0; i < done->n_unsubscribe; i++)
 		troupe_client_unsubscribe(seat->client, done->unsubscribe[i]);
-	subscribe(seat, done->n_subscribe, done->subscribe);
+	seat_subscribe(seat, done->n_subscribe, done->subscribe);
 	return TROUPE_ANSWER_DONE;
 }
 

@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CHUNK_BYTES = 65536, JOIN_BYTES_MAX = 1 << 20, FAREWELL_MS = 200 };
+enum { VISITOR_CHUNK_BYTES = 65536, JOIN_BYTES_MAX = 1 << 20, FAREWELL_MS = 200 };
 
 struct visitor {
 	struct troupe_server *server;
@@ -60,7 +60,7 @@ bool visitor_is_over(const struct visitor *visitor)
 /* --- bytes -------------------------------------------------------------------------------------------------------- */
 
 /* Sends what the kernel takes now. False: the connection is lost. */
-static bool flush(struct visitor *visitor)
+static bool visitor_flush(struct visitor *visitor)
 {
 	while (visitor->sent < visitor->out.count) {
 		ssize_t count = AGAIN(send(visitor->file, visitor->out.at + visitor->sent,
@@ -74,9 +74,9 @@ static bool flush(struct visitor *visitor)
 }
 
 /* Reads what is there, up to a chunk. False: the connection is closed or lost; *error says so. */
-static bool fetch(struct visitor *visitor, struct troupe_error *error)
+static bool visitor_fetch(struct visitor *visitor, struct troupe_error *error)
 {
-	char bytes[CHUNK_BYTES];
+	char bytes[VISITOR_CHUNK_BYTES];
 	ssize_t count = AGAIN(recv(visitor->file, bytes, sizeof bytes, MSG_DONTWAIT));
 	if (count > 0) {
 		if (visitor->used) { /* what was taken makes room */
@@ -94,39 +94,39 @@ static bool fetch(struct visitor *visitor, struct troupe_error *error)
 	return false;
 }
 
-static enum packet_read read_packet(
+static enum packet_read visitor_read_packet(
 	struct visitor *visitor, Troupe__Msgs__LockstepFromClient **ret_packet, struct troupe_error *error)
 {
 	return packet_next(visitor->in.at, visitor->in.count, &visitor->used, ret_packet, error);
 }
 
-static void await_file(const struct visitor *visitor, uint64_t wait_ns)
+static void visitor_await_file(const struct visitor *visitor, uint64_t wait_ns)
 {
 	short events = visitor->out.count ? POLLIN | POLLOUT : POLLIN;
 	(void)poll(&(struct pollfd){visitor->file, events, 0}, 1, (int)(wait_ns / 1000000) + 1);
 }
 
-static void say_end(struct visitor *visitor, bool failed, const char *why)
+static void visitor_say_end(struct visitor *visitor, bool failed, const char *why)
 {
 	if (visitor->end_sent)
 		return;
 	visitor->end_sent = true;
 	packet_add_ended(&visitor->out, failed, why);
-	(void)flush(visitor);
+	(void)visitor_flush(visitor);
 }
 
 /* --- a barrier ---------------------------------------------------------------------------------------------------- */
 
-static void begin(void *ctx, const struct troupe_barrier *barrier)
+static void visitor_begin(void *ctx, const struct troupe_barrier *barrier)
 {
 	struct visitor *visitor = ctx;
 	pthread_mutex_lock(&visitor->joining);
 	seat_add_step(&visitor->seat, barrier, &visitor->out);
-	(void)flush(visitor); /* a connection that is lost is found when the answer is read */
+	(void)visitor_flush(visitor); /* a connection that is lost is found when the answer is read */
 	pthread_mutex_unlock(&visitor->joining);
 }
 
-static troupe_answer take_answer(struct visitor *visitor, const Troupe__Msgs__LockstepFromClient *packet,
+static troupe_answer visitor_take_answer(struct visitor *visitor, const Troupe__Msgs__LockstepFromClient *packet,
 	const struct troupe_barrier *barrier, struct troupe_error *error)
 {
 	switch (packet->what_case) {
@@ -140,56 +140,58 @@ static troupe_answer take_answer(struct visitor *visitor, const Troupe__Msgs__Lo
 	}
 }
 
-static troupe_answer poll_answer(
+static troupe_answer visitor_poll_answer(
 	void *ctx, const struct troupe_barrier *barrier, uint64_t wait_ns, struct troupe_error *error)
 {
 	struct visitor *visitor = ctx;
 	Troupe__Msgs__LockstepFromClient *packet;
-	enum packet_read read = read_packet(visitor, &packet, error);
+	enum packet_read read = visitor_read_packet(visitor, &packet, error);
 	if (read == PACKET_NONE) { /* only then are more bytes kept */
 		if (wait_ns)
-			await_file(visitor, wait_ns);
-		(void)flush(visitor);
-		if (!fetch(visitor, error))
+			visitor_await_file(visitor, wait_ns);
+		(void)visitor_flush(visitor);
+		if (!visitor_fetch(visitor, error))
 			return TROUPE_ANSWER_FAILED;
-		read = read_packet(visitor, &packet, error);
+		read = visitor_read_packet(visitor, &packet, error);
 	}
 	if (read != PACKET_READ)
 		return read == PACKET_NONE ? TROUPE_ANSWER_NONE : TROUPE_ANSWER_FAILED;
-	troupe_answer answer = take_answer(visitor, packet, barrier, error);
+	troupe_answer answer = visitor_take_answer(visitor, packet, barrier, error);
 	message_free(&packet->base);
 	return answer;
 }
 
-static void out(void *ctx, const struct troupe_error *why)
+static void visitor_out(void *ctx, const struct troupe_error *why)
 {
 	struct visitor *visitor = ctx;
-	say_end(visitor, why->status, why->text);
+	visitor_say_end(visitor, why->status, why->text);
 	atomic_store(&visitor->over, true);
 	visitor->on_over(visitor->ctx);
 }
 
-static const struct troupe_barrier_ops ops = {.begin = begin, .poll = poll_answer, .out = out};
+static const struct troupe_barrier_ops visitor_ops = {
+	.begin = visitor_begin, .poll = visitor_poll_answer, .out = visitor_out};
 
 /* --- joining ------------------------------------------------------------------------------------------------------ */
 
-static troupe_status join(struct visitor *visitor, const Troupe__Msgs__LockstepJoin *asked, struct troupe_error *error)
+static troupe_status visitor_join(
+	struct visitor *visitor, const Troupe__Msgs__LockstepJoin *asked, struct troupe_error *error)
 {
 	pthread_mutex_lock(&visitor->joining);
-	troupe_status status = seat_join(&visitor->seat, visitor->server, asked, &ops, visitor, error);
+	troupe_status status = seat_join(&visitor->seat, visitor->server, asked, &visitor_ops, visitor, error);
 	if (!status) {
 		seat_add_welcome(&visitor->seat, asked, &visitor->out);
-		(void)flush(visitor);
+		(void)visitor_flush(visitor);
 	}
 	pthread_mutex_unlock(&visitor->joining);
 	return status;
 }
 
-static enum visitor_state refuse(struct visitor *visitor, const char *why)
+static enum visitor_state visitor_refuse(struct visitor *visitor, const char *why)
 {
 	visitor->end_sent = true;
 	packet_add_refused(&visitor->out, why);
-	(void)flush(visitor);
+	(void)visitor_flush(visitor);
 	return VISITOR_GONE;
 }
 
@@ -197,32 +199,32 @@ enum visitor_state visitor_hear(struct visitor *visitor)
 {
 	struct troupe_error error;
 	Troupe__Msgs__LockstepFromClient *packet;
-	bool open = fetch(visitor, &error);
-	switch (read_packet(visitor, &packet, &error)) {
+	bool open = visitor_fetch(visitor, &error);
+	switch (visitor_read_packet(visitor, &packet, &error)) {
 	case PACKET_NONE:
 		if (open && visitor->in.count > JOIN_BYTES_MAX)
-			return refuse(visitor, "too many bytes before it has joined");
+			return visitor_refuse(visitor, "too many bytes before it has joined");
 		return open ? VISITOR_WAITS : VISITOR_GONE;
 	case PACKET_BAD:
-		return refuse(visitor, error.text);
+		return visitor_refuse(visitor, error.text);
 	default:
 		break;
 	}
 	troupe_status status = TROUPE_EPROTOCOL;
 	if (packet->what_case == TROUPE__MSGS__LOCKSTEP_FROM_CLIENT__WHAT_JOIN)
-		status = join(visitor, packet->join, &error);
+		status = visitor_join(visitor, packet->join, &error);
 	else
 		(void)fail(&error, status, "it has not joined: expected join");
 	message_free(&packet->base);
-	return status ? refuse(visitor, error.text) : VISITOR_JOINED;
+	return status ? visitor_refuse(visitor, error.text) : VISITOR_JOINED;
 }
 
 void visitor_destroy(struct visitor *visitor, bool failed, const char *why)
 {
 	seat_leave(&visitor->seat);
 	if (visitor->seat.client && why)
-		say_end(visitor, failed, why);
-	for (int i = 0; i < FAREWELL_MS / 20 && visitor->out.count && flush(visitor); i++)
+		visitor_say_end(visitor, failed, why);
+	for (int i = 0; i < FAREWELL_MS / 20 && visitor->out.count && visitor_flush(visitor); i++)
 		if (visitor->out.count)
 			(void)poll(&(struct pollfd){visitor->file, POLLOUT, 0}, 1, 20);
 	seat_fini(&visitor->seat);

@@ -12,9 +12,9 @@
 
 const char *const choice_kinds[] = {
 	"model", "link", "joint", "contact", "odometry", "secondary", "effort", "sensor", NULL};
-static const char *const usual[] = {"model", "joint", "odometry", NULL};
+static const char *const choice_usual[] = {"model", "joint", "odometry", NULL};
 
-static bool is_among(const char *const *words, const char *word)
+static bool choice_is_among(const char *const *words, const char *word)
 {
 	for (; *words; words++)
 		if (!strcmp(*words, word))
@@ -23,13 +23,13 @@ static bool is_among(const char *const *words, const char *word)
 }
 
 /* The colon that ends the kind; NULL: the item has no kind. */
-static char *kind_end(char *item)
+static char *choice_kind_end(char *item)
 {
 	char *colon = strchr(item, ':');
 	return colon && colon[1] != ':' ? colon : NULL;
 }
 
-static troupe_status bad_kind(const char *option, const char *kind, struct troupe_error *error)
+static troupe_status choice_bad_kind(const char *option, const char *kind, struct troupe_error *error)
 {
 	struct text names = {0};
 	for (uint32_t i = 0; choice_kinds[i]; i++)
@@ -40,11 +40,11 @@ static troupe_status bad_kind(const char *option, const char *kind, struct troup
 	return status;
 }
 
-static troupe_status read_item(
+static troupe_status choice_read_item(
 	struct choice *choice, const char *option, char *item, bool strict, struct troupe_error *error)
 {
 	struct choice_item read = {.glob = item};
-	char *colon = kind_end(item);
+	char *colon = choice_kind_end(item);
 	if (!*item)
 		return fail(error, TROUPE_EINVAL, "%s: an empty item: expected KIND, KIND:MODEL, MODEL or MODEL/NAME",
 			option);
@@ -54,11 +54,11 @@ static troupe_status read_item(
 		*colon = '\0';
 		read.kind = item;
 		read.glob = colon + 1;
-		if (strict && strcmp(item, "*") != 0 && !is_among(choice_kinds, item))
-			return bad_kind(option, item, error);
+		if (strict && strcmp(item, "*") != 0 && !choice_is_among(choice_kinds, item))
+			return choice_bad_kind(option, item, error);
 		if (!*read.glob)
 			read.glob = "*";
-	} else if (is_among(choice_kinds, item)) {
+	} else if (choice_is_among(choice_kinds, item)) {
 		read.kind = item;
 		read.glob = "*";
 	}
@@ -78,7 +78,7 @@ troupe_status choice_read(
 		char *comma = strchr(at, ',');
 		if (comma)
 			*comma = '\0';
-		status = read_item(choice, option, at, strict, error);
+		status = choice_read_item(choice, option, at, strict, error);
 		at = comma ? comma + 1 : NULL;
 	}
 	return status;
@@ -91,14 +91,14 @@ void choice_drop(struct choice *choice, uint32_t i)
 	choice->items.count--;
 }
 
-static bool kind_fits(const struct choice_item *item, const char *kind)
+static bool choice_kind_fits(const struct choice_item *item, const char *kind)
 {
 	if (!item->kind)
-		return is_among(usual, kind);
+		return choice_is_among(choice_usual, kind);
 	return !strcmp(item->kind, "*") || !strcmp(item->kind, kind);
 }
 
-static bool glob_fits(const struct choice_item *item, const char *model, const char *name)
+static bool choice_glob_fits(const struct choice_item *item, const char *model, const char *name)
 {
 	if (!item->whole)
 		return match_glob(item->glob, model);
@@ -114,7 +114,7 @@ static bool glob_fits(const struct choice_item *item, const char *model, const c
 bool choice_has(const struct choice *choice, const char *kind, const char *model, const char *name)
 {
 	for (uint32_t i = 0; i < choice->items.count; i++)
-		if (kind_fits(&choice->items.at[i], kind) && glob_fits(&choice->items.at[i], model, name))
+		if (choice_kind_fits(&choice->items.at[i], kind) && choice_glob_fits(&choice->items.at[i], model, name))
 			return true;
 	return false;
 }
@@ -122,7 +122,7 @@ bool choice_has(const struct choice *choice, const char *kind, const char *model
 bool choice_may_have(const struct choice *choice, const char *kind)
 {
 	for (uint32_t i = 0; i < choice->items.count; i++)
-		if (kind_fits(&choice->items.at[i], kind))
+		if (choice_kind_fits(&choice->items.at[i], kind))
 			return true;
 	return false;
 }

@@ -32,7 +32,7 @@ enum { SENSED = 19 }; /* columns with numbers of sensors only */
 struct log_sensor { /* a sensor that is chosen; it is held */
 	troupe_sensor sensor;
 	uint32_t count;
-	uint32_t columns[TROUPE_READING_NUMBERS]; /* of each of its numbers, see find_column() */
+	uint32_t columns[TROUPE_READING_NUMBERS]; /* of each of its numbers, see log_find_column() */
 	bool seen;
 	uint64_t seen_step; /* of its sample that was written last */
 	char *head;
@@ -62,29 +62,29 @@ enum column {
 	WX,
 	WY,
 	WZ,
-	YAW,
-	POSITION,
-	VELOCITY,
-	EFFORT,
+	LOG_YAW,
+	LOG_POSITION,
+	LOG_VELOCITY,
+	LOG_EFFORT,
 	DRIFT,
 	DRIFT_YAW,
 	TILT,
-	DEPTH,
+	LOG_DEPTH,
 	NX,
 	NY,
 	NZ,
-	NUMBERS, /* number of columns with numbers; texts follow */
+	LOG_NUMBERS, /* number of columns with numbers; texts follow */
 };
-static const char head[] =
+static const char log_head[] =
 	"step,time,world,kind,model,name,axis,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz,yaw,position,velocity,"
 	"effort,drift,drift_yaw,tilt,depth,nx,ny,nz,model2,name2,loaded,asleep,secondary";
 /* Behind them, in a log of sensors. Numbers of sensors that have a column above are written there. */
-static const char *const sensed[SENSED] = {"ax", "ay", "az", "fx", "fy", "fz", "tx", "ty", "tz", "bx", "by", "bz",
+static const char *const log_sensed[SENSED] = {"ax", "ay", "az", "fx", "fy", "fz", "tx", "ty", "tz", "bx", "by", "bz",
 	"latitude", "longitude", "altitude", "pressure", "temperature", "contacts", "range"};
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
-static void give_up(struct log *log, const char *why)
+static void log_give_up(struct log *log, const char *why)
 {
 	struct troupe_error text;
 	(void)fail(&log->why, TROUPE_EIO, "%s: the log ends at step %" PRIu64, why, log->sampled);
@@ -93,7 +93,7 @@ static void give_up(struct log *log, const char *why)
 	log->warn(log->ctx, text.text);
 }
 
-static void write_rows(struct log *log)
+static void log_write_rows(struct log *log)
 {
 	struct troupe_error text;
 	int code = outfile_write(&log->file, log->rows.at, log->rows.count);
@@ -102,7 +102,7 @@ static void write_rows(struct log *log)
 	if (!code)
 		return;
 	(void)fail(&text, TROUPE_EIO, "%s: cannot write: %s", log->path, outfile_why(code));
-	give_up(log, text.text);
+	log_give_up(log, text.text);
 }
 
 /* --- what is chosen ----------------------------------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ static void log_add_shown(struct text *out, const char *name)
 	}
 }
 
-static void add_name(struct text *out, const char *name)
+static void log_add_name(struct text *out, const char *name)
 {
 	const char *quote = strpbrk(name, ",\"\r\n") ? "\"" : "";
 	text_add_bytes(out, quote, strlen(quote));
@@ -135,7 +135,7 @@ static void add_name(struct text *out, const char *name)
 	text_add_bytes(out, quote, strlen(quote));
 }
 
-static void add_row(
+static void log_add_row(
 	struct log_world *world, const char *of, const struct log_row *row, const char *model, const char *name)
 {
 	static const char *const kinds[] = {
@@ -143,17 +143,17 @@ static void add_row(
 	struct log_row added = *row;
 	struct text text = {0};
 	text_add(&text, ",");
-	add_name(&text, of);
+	log_add_name(&text, of);
 	text_add(&text, ",%s,", kinds[row->kind]);
-	add_name(&text, model);
+	log_add_name(&text, model);
 	text_add(&text, ",");
-	add_name(&text, name);
+	log_add_name(&text, name);
 	text_add(&text, row->kind == ROW_JOINT ? ",%u" : ",", row->axis + 1);
 	added.head = text.at;
 	vec_push(&world->rows, added);
 }
 
-static void choose_joint(
+static void log_choose_joint(
 	struct log *log, struct log_world *world, const struct troupe_scene *scene, uint32_t joint, const char *model)
 {
 	const struct troupe_scene_joint *j = &scene->joints[joint];
@@ -161,49 +161,51 @@ static void choose_joint(
 	if (!effort && !choice_has(&log->choice, "joint", model, j->name))
 		return;
 	for (uint32_t axis = 0; axis < j->axis_count; axis++)
-		add_row(world, scene->world, &(struct log_row){ROW_JOINT, joint, axis, effort, NULL}, model, j->name);
+		log_add_row(
+			world, scene->world, &(struct log_row){ROW_JOINT, joint, axis, effort, NULL}, model, j->name);
 }
 
-static void choose_model(struct log *log, struct log_world *world, const struct troupe_scene *scene, uint32_t model)
+static void log_choose_model(struct log *log, struct log_world *world, const struct troupe_scene *scene, uint32_t model)
 {
 	const struct troupe_scene_model *m = &scene->models[model];
 	bool secondary = choice_has(&log->choice, "secondary", m->name, "");
 	if (secondary || choice_has(&log->choice, "model", m->name, ""))
-		add_row(world, scene->world, &(struct log_row){ROW_MODEL, model, 0, secondary, NULL}, m->name, "");
+		log_add_row(world, scene->world, &(struct log_row){ROW_MODEL, model, 0, secondary, NULL}, m->name, "");
 	if (choice_has(&log->choice, "odometry", m->name, ""))
-		add_row(world, scene->world, &(struct log_row){ROW_ODOMETRY, model, 0, false, NULL}, m->name, "");
+		log_add_row(world, scene->world, &(struct log_row){ROW_ODOMETRY, model, 0, false, NULL}, m->name, "");
 	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
-		choose_joint(log, world, scene, j, m->name);
+		log_choose_joint(log, world, scene, j, m->name);
 	for (uint32_t l = m->link_first; l < m->link_first + m->link_count; l++)
 		if (choice_has(&log->choice, "link", m->name, scene->links[l].name))
-			add_row(world, scene->world, &(struct log_row){ROW_LINK, l, 0, false, NULL}, m->name,
+			log_add_row(world, scene->world, &(struct log_row){ROW_LINK, l, 0, false, NULL}, m->name,
 				scene->links[l].name);
 }
 
 /* Joints of the world itself come after those of models; they belong to no model. */
-static void choose_world_joints(struct log *log, struct log_world *world, const struct troupe_scene *scene)
+static void log_choose_world_joints(struct log *log, struct log_world *world, const struct troupe_scene *scene)
 {
 	uint32_t first = 0;
 	for (uint32_t m = 0; m < scene->mobile_count; m++)
 		first = MAX(first, scene->models[m].joint_first + scene->models[m].joint_count);
 	for (uint32_t j = first; j < scene->joint_count; j++)
-		choose_joint(log, world, scene, j, "");
+		log_choose_joint(log, world, scene, j, "");
 }
 
-/* The number of a column: of a column of enum column, or of `sensed`, counted from NUMBERS. */
-static uint32_t find_column(const char *name)
+/* The number of a column: of a column of enum column, or of `sensed`, counted from LOG_NUMBERS. */
+static uint32_t log_find_column(const char *name)
 {
 	const size_t length = strlen(name);
 	uint32_t column = 0;
 	for (uint32_t i = 0; i < SENSED; i++)
-		if (!strcmp(sensed[i], name))
-			return NUMBERS + i;
-	for (const char *at = strstr(head, ",x,") + 1; strncmp(at, name, length) != 0 || at[length] != ','; column++)
+		if (!strcmp(log_sensed[i], name))
+			return LOG_NUMBERS + i;
+	for (const char *at = strstr(log_head, ",x,") + 1; strncmp(at, name, length) != 0 || at[length] != ',';
+		column++)
 		at = strchr(at, ',') + 1;
 	return column;
 }
 
-static void choose_sensor(struct log *log, struct log_world *world, const struct troupe_scene *scene,
+static void log_choose_sensor(struct log *log, struct log_world *world, const struct troupe_scene *scene,
 	struct troupe_server *server, uint32_t i)
 {
 	const struct troupe_scene_sensor *sensor = &scene->sensors[i];
@@ -215,21 +217,21 @@ static void choose_sensor(struct log *log, struct log_world *world, const struct
 		!troupe_hold_sensor(server, sensor->handle, true))
 		return;
 	for (uint32_t k = 0; k < added.count; k++)
-		added.columns[k] = find_column(sensor->numbers[k]);
+		added.columns[k] = log_find_column(sensor->numbers[k]);
 	added.seen = troupe_get_sensor(server, sensor->handle, &last);
 	added.seen_step = added.seen ? last.step : 0;
 	text_add(&text, ",");
-	add_name(&text, scene->world);
+	log_add_name(&text, scene->world);
 	text_add(&text, ",sensor,");
-	add_name(&text, model);
+	log_add_name(&text, model);
 	text_add(&text, ",");
-	add_name(&text, sensor->name);
+	log_add_name(&text, sensor->name);
 	text_add(&text, ",");
 	added.head = text.at;
 	vec_push(&world->sensors, added);
 }
 
-static void choose_shapes(struct log *log, struct log_world *world, const struct troupe_scene *scene)
+static void log_choose_shapes(struct log *log, struct log_world *world, const struct troupe_scene *scene)
 {
 	if (!choice_may_have(&log->choice, "contact"))
 		return;
@@ -245,15 +247,15 @@ static void choose_shapes(struct log *log, struct log_world *world, const struct
 			continue;
 		text_add(&name, "%s::%s", link->name, shape->name);
 		world->shapes[i] = choice_has(&log->choice, "contact", model, name.at);
-		add_name(&cells, model);
+		log_add_name(&cells, model);
 		text_add(&cells, ",");
-		add_name(&cells, name.at);
+		log_add_name(&cells, name.at);
 		world->shape_names[i] = cells.at;
 		text_fini(&name);
 	}
 }
 
-static void forget(struct log_world *world)
+static void log_forget(struct log_world *world)
 {
 	for (uint32_t i = 0; i < world->rows.count; i++)
 		free(world->rows.at[i].head);
@@ -270,35 +272,35 @@ static void forget(struct log_world *world)
 	world->shape_count = 0;
 }
 
-static void choose(
+static void log_choose(
 	struct log *log, struct troupe_server *server, struct log_world *world, const struct troupe_scene *scene)
 {
 	if (world->epoch == scene->epoch)
 		return;
-	forget(world);
+	log_forget(world);
 	world->epoch = scene->epoch;
 	for (uint32_t m = 0; m < scene->mobile_count; m++)
-		choose_model(log, world, scene, m);
-	choose_world_joints(log, world, scene);
-	choose_shapes(log, world, scene);
+		log_choose_model(log, world, scene, m);
+	log_choose_world_joints(log, world, scene);
+	log_choose_shapes(log, world, scene);
 	for (uint32_t i = 0; i < scene->sensor_count && log->sensors; i++)
-		choose_sensor(log, world, scene, server, i);
+		log_choose_sensor(log, world, scene, server, i);
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-static void put_pose(double numbers[NUMBERS], const struct troupe_pose *pose, const struct troupe_twist *twist)
+static void log_put_pose(double numbers[LOG_NUMBERS], const struct troupe_pose *pose, const struct troupe_twist *twist)
 {
 	const double values[13] = {pose->x, pose->y, pose->z, pose->qw, pose->qx, pose->qy, pose->qz, twist->linear.x,
 		twist->linear.y, twist->linear.z, twist->angular.x, twist->angular.y, twist->angular.z};
 	memcpy(&numbers[X], values, sizeof values);
 }
 
-static void put_odometry(double numbers[NUMBERS], const struct troupe_odometry *odometry)
+static void log_put_odometry(double numbers[LOG_NUMBERS], const struct troupe_odometry *odometry)
 {
 	numbers[X] = odometry->x;
 	numbers[Y] = odometry->y;
-	numbers[YAW] = odometry->yaw;
+	numbers[LOG_YAW] = odometry->yaw;
 	numbers[VX] = odometry->linear;
 	numbers[WZ] = odometry->angular;
 	numbers[DRIFT] = odometry->drift_m;
@@ -308,14 +310,14 @@ static void put_odometry(double numbers[NUMBERS], const struct troupe_odometry *
 
 /* NAN: the cell is empty. `first` is the part of the row before its numbers, `last` the part after them.
  * more: NULL, or [SENSED]. */
-static void put_row(
-	struct log *log, const char *first, const double numbers[NUMBERS], const char *last, const double *more)
+static void log_put_row(
+	struct log *log, const char *first, const double numbers[LOG_NUMBERS], const char *last, const double *more)
 {
 	struct text *out = &log->rows;
 	log->has_rows = true;
 	text_add_bytes(out, log->line.at, log->line.count);
 	text_add_bytes(out, first, strlen(first));
-	for (int i = 0; i < NUMBERS; i++) {
+	for (int i = 0; i < LOG_NUMBERS; i++) {
 		text_add_bytes(out, ",", 1);
 		if (!isnan(numbers[i]))
 			text_add_double(out, numbers[i]);
@@ -329,16 +331,16 @@ static void put_row(
 	text_add_bytes(out, "\n", 1);
 }
 
-static void put_entity(struct log *log, const struct log_row *row, const struct troupe_snapshot *snapshot)
+static void log_put_entity(struct log *log, const struct log_row *row, const struct troupe_snapshot *snapshot)
 {
-	double numbers[NUMBERS];
+	double numbers[LOG_NUMBERS];
 	char last[64] = ",,,,,";
-	for (int i = 0; i < NUMBERS; i++)
+	for (int i = 0; i < LOG_NUMBERS; i++)
 		numbers[i] = NAN;
 	switch (row->kind) {
 	case ROW_MODEL: {
 		const struct troupe_model_state *model = &snapshot->models[row->index];
-		put_pose(numbers, &model->pose, &model->twist);
+		log_put_pose(numbers, &model->pose, &model->twist);
 		(void)snprintf(last, sizeof last, row->also ? ",,,%d,%d,%u" : ",,,%d,%d,", model->loaded, model->asleep,
 			model->secondary);
 		break;
@@ -346,41 +348,41 @@ static void put_entity(struct log *log, const struct log_row *row, const struct 
 	case ROW_ODOMETRY:
 		if (!snapshot->odometry[row->index].given)
 			return;
-		put_odometry(numbers, &snapshot->odometry[row->index]);
+		log_put_odometry(numbers, &snapshot->odometry[row->index]);
 		break;
 	case ROW_JOINT:
-		numbers[POSITION] = snapshot->joints[row->index].position[row->axis];
-		numbers[VELOCITY] = snapshot->joints[row->index].velocity[row->axis];
+		numbers[LOG_POSITION] = snapshot->joints[row->index].position[row->axis];
+		numbers[LOG_VELOCITY] = snapshot->joints[row->index].velocity[row->axis];
 		if (row->also)
-			numbers[EFFORT] = snapshot->joints[row->index].effort[row->axis];
+			numbers[LOG_EFFORT] = snapshot->joints[row->index].effort[row->axis];
 		break;
 	case ROW_LINK:
-		put_pose(numbers, &snapshot->links[row->index].pose, &snapshot->links[row->index].twist);
+		log_put_pose(numbers, &snapshot->links[row->index].pose, &snapshot->links[row->index].twist);
 		break;
 	}
-	put_row(log, row->head, numbers, last, NULL);
+	log_put_row(log, row->head, numbers, last, NULL);
 }
 
 /* A shape that the scene does not know belongs to an actor. */
-static bool is_chosen(const struct log_world *world, uint32_t shape)
+static bool log_is_chosen(const struct log_world *world, uint32_t shape)
 {
 	return shape < world->shape_count && world->shapes[shape];
 }
 
-static const char *name_cells(const struct log_world *world, uint32_t shape)
+static const char *log_name_cells(const struct log_world *world, uint32_t shape)
 {
 	return shape < world->shape_count ? world->shape_names[shape] : ",";
 }
 
-static void put_contact(struct log *log, const struct log_world *world, const struct troupe_snapshot *snapshot,
+static void log_put_contact(struct log *log, const struct log_world *world, const struct troupe_snapshot *snapshot,
 	const struct troupe_contact *contact)
 {
-	double numbers[NUMBERS];
+	double numbers[LOG_NUMBERS];
 	struct text first = {0}, last = {0};
 	const uint32_t a = contact->shapes[0], b = contact->shapes[1];
-	if (!is_chosen(world, a) && !is_chosen(world, b))
+	if (!log_is_chosen(world, a) && !log_is_chosen(world, b))
 		return;
-	for (int i = 0; i < NUMBERS; i++)
+	for (int i = 0; i < LOG_NUMBERS; i++)
 		numbers[i] = NAN;
 	numbers[X] = contact->position.x;
 	numbers[Y] = contact->position.y;
@@ -388,12 +390,12 @@ static void put_contact(struct log *log, const struct log_world *world, const st
 	numbers[NX] = contact->normal.x;
 	numbers[NY] = contact->normal.y;
 	numbers[NZ] = contact->normal.z;
-	numbers[DEPTH] = contact->depth;
+	numbers[LOG_DEPTH] = contact->depth;
 	text_add(&first, ",");
-	add_name(&first, snapshot->scene->world);
-	text_add(&first, ",contact,%s,", name_cells(world, a));
-	text_add(&last, ",%s,,,", name_cells(world, b));
-	put_row(log, first.at, numbers, last.at, NULL);
+	log_add_name(&first, snapshot->scene->world);
+	text_add(&first, ",contact,%s,", log_name_cells(world, a));
+	text_add(&last, ",%s,,,", log_name_cells(world, b));
+	log_put_row(log, first.at, numbers, last.at, NULL);
 	text_fini(&first);
 	text_fini(&last);
 }
@@ -408,26 +410,26 @@ struct sampling {
 	uint64_t step;
 };
 
-static void begin_line(struct log *log, uint64_t step, double time_s)
+static void log_begin_line(struct log *log, uint64_t step, double time_s)
 {
 	log->line.count = 0;
 	text_add(&log->line, "%" PRIu64 ",", step);
 	text_add_double(&log->line, time_s);
 }
 
-static void put_reading(struct log *log, const struct log_sensor *sensor, const struct troupe_reading *reading)
+static void log_put_reading(struct log *log, const struct log_sensor *sensor, const struct troupe_reading *reading)
 {
-	double numbers[NUMBERS + SENSED];
-	for (int i = 0; i < NUMBERS + SENSED; i++)
+	double numbers[LOG_NUMBERS + SENSED];
+	for (int i = 0; i < LOG_NUMBERS + SENSED; i++)
 		numbers[i] = NAN;
 	for (uint32_t i = 0; i < sensor->count; i++)
 		numbers[sensor->columns[i]] = reading->numbers[i];
-	begin_line(log, reading->step, reading->time_s);
-	put_row(log, sensor->head, numbers, ",,,,,", numbers + NUMBERS);
+	log_begin_line(log, reading->step, reading->time_s);
+	log_put_row(log, sensor->head, numbers, ",,,,,", numbers + LOG_NUMBERS);
 }
 
 /* The samples that were taken since the last call, of this state or of earlier ones. */
-static void put_readings(
+static void log_put_readings(
 	struct log *log, struct log_world *world, struct troupe_server *server, uint64_t step, bool of_this)
 {
 	for (uint32_t i = 0; i < world->sensors.count; i++) {
@@ -436,13 +438,13 @@ static void put_readings(
 		if (!troupe_get_sensor(server, sensor->sensor, &reading) || (reading.step == step) != of_this ||
 			(sensor->seen && sensor->seen_step == reading.step))
 			continue;
-		put_reading(log, sensor, &reading);
+		log_put_reading(log, sensor, &reading);
 		sensor->seen = true;
 		sensor->seen_step = reading.step;
 	}
 }
 
-static void sample_world(void *ctx, const struct troupe_snapshot *snapshot)
+static void log_sample_world(void *ctx, const struct troupe_snapshot *snapshot)
 {
 	struct sampling *sampling = ctx;
 	struct log *log = sampling->log;
@@ -451,29 +453,29 @@ static void sample_world(void *ctx, const struct troupe_snapshot *snapshot)
 	struct log_world *world = &log->worlds.at[sampling->world++];
 	if (snapshot->step != sampling->step) /* this world has ended earlier */
 		return;
-	choose(log, sampling->server, world, snapshot->scene);
+	log_choose(log, sampling->server, world, snapshot->scene);
 	if (sampling->only_choose)
 		return;
-	begin_line(log, snapshot->step, snapshot->time_s);
+	log_begin_line(log, snapshot->step, snapshot->time_s);
 	for (uint32_t i = 0; i < world->rows.count; i++)
-		put_entity(log, &world->rows.at[i], snapshot);
+		log_put_entity(log, &world->rows.at[i], snapshot);
 	for (uint32_t i = 0; i < snapshot->contact_count; i++)
-		put_contact(log, world, snapshot, &snapshot->contacts[i]);
+		log_put_contact(log, world, snapshot, &snapshot->contacts[i]);
 }
 
 /* A sensor measures when it is due, and not when a sample of the states is taken: so its rows are written at each step.
  * The rows of a sensor of a new model begin with the step after its creation. */
-static void sample_sensors(struct log *log, struct troupe_server *server, uint64_t step)
+static void log_sample_sensors(struct log *log, struct troupe_server *server, uint64_t step)
 {
 	struct sampling sampling = {log, server, true, 0, step};
 	bool changed = !log->worlds.count;
 	for (int of_this = 0; of_this < 2; of_this++)
 		for (uint32_t w = 0; w < log->worlds.count; w++)
-			put_readings(log, &log->worlds.at[w], server, step, of_this);
+			log_put_readings(log, &log->worlds.at[w], server, step, of_this);
 	for (uint32_t w = 0; w < log->worlds.count; w++)
 		changed |= troupe_server_scene_epoch(server, w) != log->worlds.at[w].epoch;
 	if (changed)
-		troupe_server_look(server, sample_world, &sampling);
+		troupe_server_look(server, log_sample_world, &sampling);
 }
 
 /* The default follows from the present step, so that a run has the same rows after it was resumed, and rows of 10 ms
@@ -486,22 +488,22 @@ static uint64_t log_every(const struct log *log, const struct troupe_server *ser
 	return step_s > 0 ? (uint64_t)MAX(1.0, round(1.0 / LOG_PER_SECOND / step_s)) : 1;
 }
 
-static void sample(struct log *log, struct troupe_server *server, uint64_t step)
+static void log_sample(struct log *log, struct troupe_server *server, uint64_t step)
 {
 	struct sampling sampling = {log, server, false, 0, step};
 	if (log->sensors)
-		sample_sensors(log, server, step);
+		log_sample_sensors(log, server, step);
 	if (step % log_every(log, server) == 0)
-		troupe_server_look(server, sample_world, &sampling);
+		troupe_server_look(server, log_sample_world, &sampling);
 	log->sampled = step;
 	if (log->rows.count > ROWS_BYTES || clock_now_ns() - log->written_ns > ROWS_NS)
-		write_rows(log);
+		log_write_rows(log);
 }
 
 void log_step(struct log *log, struct troupe_server *server, uint64_t step)
 {
 	if (outfile_is_open(&log->file) && step != log->sampled)
-		sample(log, server, step);
+		log_sample(log, server, step);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -537,19 +539,19 @@ void log_begin(struct log *log, struct troupe_server *server, outfile_haste_fn h
 	if (!log->path)
 		return;
 	if (outfile_open(&log->file, log->path, &(struct outfile_options){.haste = haste}, &why)) {
-		give_up(log, why.text);
+		log_give_up(log, why.text);
 		return;
 	}
 	log->written_ns = clock_now_ns();
-	text_add_bytes(&log->rows, head, strlen(head));
+	text_add_bytes(&log->rows, log_head, strlen(log_head));
 	for (int i = 0; i < SENSED && log->sensors; i++)
-		text_add(&log->rows, ",%s", sensed[i]);
+		text_add(&log->rows, ",%s", log_sensed[i]);
 	text_add_bytes(&log->rows, "\n", 1);
-	sample(log, server, troupe_server_progress(server).steps);
+	log_sample(log, server, troupe_server_progress(server).steps);
 }
 
 /* A name that is wrong in the pattern would else be found only when the table is used. */
-static void say_empty(const struct log *log)
+static void log_say_empty(const struct log *log)
 {
 	struct text text = {0};
 	text_add(&text, "%s: the log has no row: the run had nothing that %s '%.200s' chooses", log->path, log->name,
@@ -561,9 +563,9 @@ static void say_empty(const struct log *log)
 troupe_status log_end(struct log *log, struct troupe_error *error)
 {
 	if (outfile_is_open(&log->file))
-		write_rows(log);
+		log_write_rows(log);
 	if (outfile_is_open(&log->file) && !log->has_rows)
-		say_empty(log);
+		log_say_empty(log);
 	int code = outfile_close(&log->file);
 	if (code && !log->why.status)
 		(void)fail(&log->why, TROUPE_EIO, "%s: cannot write: %s: the log ends at step %" PRIu64, log->path,
@@ -575,7 +577,7 @@ void log_fini(struct log *log)
 {
 	(void)outfile_close(&log->file);
 	for (uint32_t i = 0; i < log->worlds.count; i++) {
-		forget(&log->worlds.at[i]);
+		log_forget(&log->worlds.at[i]);
 		vec_free(&log->worlds.at[i].rows);
 		vec_free(&log->worlds.at[i].sensors);
 	}

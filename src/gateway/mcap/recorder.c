@@ -30,7 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TELL_STEPS = 16, DEPTH = TROUPE_CLIENT_DEPTH_MAX };
+enum { TELL_STEPS = 16, RECORDER_DEPTH = TROUPE_CLIENT_DEPTH_MAX };
 _Static_assert(
 	(int)TROUPE_MCAP_BEHIND_MAX > (int)TELL_STEPS, "a step that waits must have told the thread of enough steps");
 
@@ -88,14 +88,14 @@ struct troupe_mcap {
 
 /* --- which topics ------------------------------------------------------------------------------------------------- */
 
-static bool ends_with(const char *text, const char *end)
+static bool recorder_ends_with(const char *text, const char *end)
 {
 	size_t count = strlen(text), of = strlen(end);
 	return count >= of && !strcmp(text + count - of, end);
 }
 
 /* Statistics and metrics depend on real time, so that a file with them would not be that of another run. */
-static bool is_usual(const struct troupe_topic *topic)
+static bool recorder_is_usual(const struct troupe_topic *topic)
 {
 	static const char *const types[] = {"gz.msgs.Image", "gz.msgs.PointCloudPacked", "gz.msgs.WorldStatistics",
 		"gz.msgs.PerformanceSensorMetrics"};
@@ -104,11 +104,12 @@ static bool is_usual(const struct troupe_topic *topic)
 		if (!strcmp(topic->type, types[i]))
 			return false;
 	return strncmp(topic->type, "troupe.", 7) &&
-	       !(of_world && (ends_with(topic->name, "/clock") || ends_with(topic->name, "pose/info")));
+	       !(of_world &&
+		       (recorder_ends_with(topic->name, "/clock") || recorder_ends_with(topic->name, "pose/info")));
 }
 
 /* Whether a pattern matches the name of a topic, or there is none and it is a usual one; and its rate. */
-static bool is_chosen(void *ctx, const char *name, bool usual, double *ret_rate_hz)
+static bool recorder_is_chosen(void *ctx, const char *name, bool usual, double *ret_rate_hz)
 {
 	struct troupe_mcap *mcap = ctx;
 	*ret_rate_hz = 0;
@@ -124,13 +125,13 @@ static bool is_chosen(void *ctx, const char *name, bool usual, double *ret_rate_
 }
 
 /* By the name that the scene's message gives: which shapes the present scene has depends on how far the step is. */
-static troupe_status read_mesh(
+static troupe_status recorder_read_mesh(
 	void *ctx, const Gz__Msgs__Geometry *geometry, struct text *mesh, struct troupe_error *error)
 {
 	return viewer_triangles(ctx, geometry, mesh, error);
 }
 
-static void add_sceneries(struct troupe_mcap *mcap)
+static void recorder_add_sceneries(struct troupe_mcap *mcap)
 {
 	for (uint32_t i = 0; i < troupe_server_world_count(mcap->server); i++) {
 		const char *world = troupe_server_world_name(mcap->server, i);
@@ -139,16 +140,16 @@ static void add_sceneries(struct troupe_mcap *mcap)
 		char *folder = mem_printf("/world/%s", world);
 		topic_name_clean(folder);
 		const char *named = strchr(folder + 1, '/'); /* NULL: no topic can have the name */
-		scenery->of = scenery_make(folder, named ? named + 1 : world, read_mesh, mcap->server);
-		scenery->has_shapes = is_chosen(mcap, scenery->of.shapes, true, &rate_hz);
-		scenery->has_frames = is_chosen(mcap, scenery->of.frames, true, &scenery->frames_hz);
+		scenery->of = scenery_make(folder, named ? named + 1 : world, recorder_read_mesh, mcap->server);
+		scenery->has_shapes = recorder_is_chosen(mcap, scenery->of.shapes, true, &rate_hz);
+		scenery->has_frames = recorder_is_chosen(mcap, scenery->of.frames, true, &scenery->frames_hz);
 		scenery->shapes_channel = scenery->frames_channel = -1;
 		free(folder);
 	}
 }
 
 /* The role of the topic in the scenery of a world, if the scenery is recorded. */
-static enum role role_of(const struct troupe_mcap *mcap, const char *name, uint32_t *ret_scenery)
+static enum role recorder_role_of(const struct troupe_mcap *mcap, const char *name, uint32_t *ret_scenery)
 {
 	for (uint32_t i = 0; i < mcap->sceneries.count; i++) {
 		const struct recorder_scenery *scenery = &mcap->sceneries.at[i];
@@ -161,15 +162,15 @@ static enum role role_of(const struct troupe_mcap *mcap, const char *name, uint3
 	return NO_ROLE;
 }
 
-static void subscribe_to(struct troupe_mcap *mcap, const struct troupe_topic *topic)
+static void recorder_subscribe_to(struct troupe_mcap *mcap, const struct troupe_topic *topic)
 {
 	uint32_t scenery, at;
 	double rate_hz;
 	if (topic->kind != TROUPE_TOPIC_PUBLISHED || map_find(&mcap->subscribed, topic->name, &at))
 		return;
 	bool chosen = mcap->bag ? bag_wants(mcap->bag, topic->name, &rate_hz)
-				: is_chosen(mcap, topic->name, is_usual(topic), &rate_hz);
-	enum role role = role_of(mcap, topic->name, &scenery);
+				: recorder_is_chosen(mcap, topic->name, recorder_is_usual(topic), &rate_hz);
+	enum role role = recorder_role_of(mcap, topic->name, &scenery);
 	if (!chosen && role == NO_ROLE)
 		return;
 	if (!chosen && role == POSES)
@@ -180,21 +181,21 @@ static void subscribe_to(struct troupe_mcap *mcap, const struct troupe_topic *to
 }
 
 /* Under the lock, or before the thread runs. */
-static void subscribe(struct troupe_mcap *mcap)
+static void recorder_subscribe(struct troupe_mcap *mcap)
 {
 	const struct troupe_topics *topics = troupe_topics_list(mcap->server);
 	mcap->epoch = topics->epoch;
 	if (mcap->bag)
 		bag_update(mcap->bag, topics);
 	for (uint32_t i = 0; i < topics->count; i++)
-		subscribe_to(mcap, &topics->at[i]);
+		recorder_subscribe_to(mcap, &topics->at[i]);
 	troupe_topics_release(topics);
 }
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
 /* The number of the schema; 0: it is not in the file yet. */
-static int32_t find_schema(const struct troupe_mcap *mcap, const char *name)
+static int32_t recorder_find_schema(const struct troupe_mcap *mcap, const char *name)
 {
 	uint32_t number = 0;
 	(void)map_find(&mcap->schemas_by_name, name, &number);
@@ -202,7 +203,8 @@ static int32_t find_schema(const struct troupe_mcap *mcap, const char *name)
 }
 
 /* -1: the file has too many. */
-static int32_t add_schema(struct troupe_mcap *mcap, const char *name, const char *encoding, const struct text *schema)
+static int32_t recorder_add_schema(
+	struct troupe_mcap *mcap, const char *name, const char *encoding, const struct text *schema)
 {
 	int32_t added = mcap_file_add_schema(mcap->file, name, encoding, schema->at, schema->count);
 	if (added > 0)
@@ -212,40 +214,41 @@ static int32_t add_schema(struct troupe_mcap *mcap, const char *name, const char
 
 /* The schema of a type; ros: NULL: as protobuf. Printing a schema costs as much as many messages, and many channels
  * share a schema, so each is printed once. */
-static int32_t schema_of(struct troupe_mcap *mcap, const struct ros_type *ros, const char *type)
+static int32_t recorder_schema_of(struct troupe_mcap *mcap, const struct ros_type *ros, const char *type)
 {
 	const char *name = ros ? ros->name : type_find(type)->name;
 	struct text text = {0};
-	int32_t schema = find_schema(mcap, name);
+	int32_t schema = recorder_find_schema(mcap, name);
 	if (schema)
 		return schema;
 	if (ros)
 		ros_add_schema(ros, &text);
 	else
 		type_add_file_set(type_find(type), &text);
-	schema = add_schema(mcap, name, ros ? "ros2msg" : "protobuf", &text);
+	schema = recorder_add_schema(mcap, name, ros ? "ros2msg" : "protobuf", &text);
 	text_fini(&text);
 	return schema;
 }
 
-static int32_t add_channel(struct troupe_mcap *mcap, const char *topic, const struct ros_type *ros, const char *type)
+static int32_t recorder_add_channel(
+	struct troupe_mcap *mcap, const char *topic, const struct ros_type *ros, const char *type)
 {
 	static const char *const pairs[] = {"offered_qos_profiles", ""};
-	int32_t schema = schema_of(mcap, ros, type);
+	int32_t schema = recorder_schema_of(mcap, ros, type);
 	return schema < 0 ? -1
 			  : mcap_file_add_channel(mcap->file, schema, topic, ros ? "cdr" : "protobuf", pairs,
 				    ros ? ARRAY_LEN(pairs) : 0);
 }
 
 /* NULL: the file has too many channels. */
-static const struct lane *add_lane(struct troupe_mcap *mcap, const struct troupe_message *message)
+static const struct lane *recorder_add_lane(struct troupe_mcap *mcap, const struct troupe_message *message)
 {
 	struct lane lane = {.ros = ros_type_find(message->type, message->topic), .channel = -1};
 	uint32_t chosen = 0;
-	lane.role = role_of(mcap, message->topic, &lane.scenery);
+	lane.role = recorder_role_of(mcap, message->topic, &lane.scenery);
 	(void)map_find(&mcap->subscribed, message->topic, &chosen);
 	if (chosen)
-		lane.channel = add_channel(mcap, message->topic, lane.ros, message->type);
+		lane.channel = recorder_add_channel(mcap, message->topic, lane.ros, message->type);
 	if (chosen && lane.channel < 0)
 		return NULL;
 	lane.name = mem_strdup(mcap->key.at);
@@ -254,18 +257,19 @@ static const struct lane *add_lane(struct troupe_mcap *mcap, const struct troupe
 	return &mcap->lanes.at[mcap->lanes.count - 1];
 }
 
-static const struct lane *lane_of(struct troupe_mcap *mcap, const struct troupe_message *message)
+static const struct lane *recorder_lane_of(struct troupe_mcap *mcap, const struct troupe_message *message)
 {
 	uint32_t at;
 	mcap->key.count = 0;
 	text_add_bytes(&mcap->key, message->topic, strlen(message->topic));
 	text_add_bytes(&mcap->key, "\t", 1);
 	text_add_bytes(&mcap->key, message->type, strlen(message->type));
-	return map_find(&mcap->lanes_by_name, mcap->key.at, &at) ? &mcap->lanes.at[at] : add_lane(mcap, message);
+	return map_find(&mcap->lanes_by_name, mcap->key.at, &at) ? &mcap->lanes.at[at]
+								 : recorder_add_lane(mcap, message);
 }
 
 /* False: the file has too many channels. */
-static bool add_scenery_channel(struct troupe_mcap *mcap, struct recorder_scenery *scenery, bool shapes)
+static bool recorder_add_scenery_channel(struct troupe_mcap *mcap, struct recorder_scenery *scenery, bool shapes)
 {
 	int32_t *channel = shapes ? &scenery->shapes_channel : &scenery->frames_channel;
 	struct text schema = {0};
@@ -273,32 +277,32 @@ static bool add_scenery_channel(struct troupe_mcap *mcap, struct recorder_scener
 		return true;
 	if (shapes) {
 		text_add(&schema, "%s", stage_schema);
-		int32_t number = find_schema(mcap, stage_schema_name);
+		int32_t number = recorder_find_schema(mcap, stage_schema_name);
 		if (!number)
-			number = add_schema(mcap, stage_schema_name, "jsonschema", &schema);
+			number = recorder_add_schema(mcap, stage_schema_name, "jsonschema", &schema);
 		if (number >= 0)
 			*channel = mcap_file_add_channel(mcap->file, number, scenery->of.shapes, "json", NULL, 0);
 		text_fini(&schema);
 	} else {
-		*channel = add_channel(mcap, scenery->of.frames, ros_type_find("gz.msgs.Pose_V", "/tf"), NULL);
+		*channel = recorder_add_channel(mcap, scenery->of.frames, ros_type_find("gz.msgs.Pose_V", "/tf"), NULL);
 	}
 	return *channel >= 0;
 }
 
-static troupe_status too_many(const struct troupe_mcap *mcap, struct troupe_error *error)
+static troupe_status recorder_too_many(const struct troupe_mcap *mcap, struct troupe_error *error)
 {
 	return fail(
 		error, TROUPE_ELIMIT, "%s: %d topics are recorded: expected no more", mcap->path, MCAP_CHANNELS_MAX);
 }
 
-static troupe_status not_converted(const struct troupe_mcap *mcap, const struct troupe_message *message,
+static troupe_status recorder_not_converted(const struct troupe_mcap *mcap, const struct troupe_message *message,
 	const struct troupe_error *why, struct troupe_error *error)
 {
 	return fail(error, TROUPE_EINTERNAL, "%s: %s: %s", mcap->path, message->topic, why->text);
 }
 
 /* The message as a part of its world's scenery. */
-static troupe_status write_scenery(struct troupe_mcap *mcap, const struct lane *lane,
+static troupe_status recorder_write_scenery(struct troupe_mcap *mcap, const struct lane *lane,
 	const struct troupe_message *message, struct troupe_error *error)
 {
 	struct recorder_scenery *scenery = &mcap->sceneries.at[lane->scenery];
@@ -306,18 +310,18 @@ static troupe_status write_scenery(struct troupe_mcap *mcap, const struct lane *
 	bool shapes = lane->role == SCENE;
 	mcap->body.count = 0;
 	if (scenery_take(&scenery->of, message, &mcap->body, &why))
-		return not_converted(mcap, message, &why, error);
+		return recorder_not_converted(mcap, message, &why, error);
 	if (!mcap->body.count || (shapes ? !scenery->has_shapes : !scenery->has_frames))
 		return TROUPE_OK;
-	if (!add_scenery_channel(mcap, scenery, shapes))
-		return too_many(mcap, error);
+	if (!recorder_add_scenery_channel(mcap, scenery, shapes))
+		return recorder_too_many(mcap, error);
 	mcap_file_message(mcap->file, shapes ? scenery->shapes_channel : scenery->frames_channel, message->time_ns,
 		mcap->body.at, mcap->body.count);
 	return TROUPE_OK;
 }
 
-static troupe_status write_own(struct troupe_mcap *mcap, const struct lane *lane, const struct troupe_message *message,
-	struct troupe_error *error)
+static troupe_status recorder_write_own(struct troupe_mcap *mcap, const struct lane *lane,
+	const struct troupe_message *message, struct troupe_error *error)
 {
 	struct troupe_error why;
 	if (!lane->ros) {
@@ -326,7 +330,7 @@ static troupe_status write_own(struct troupe_mcap *mcap, const struct lane *lane
 	}
 	mcap->body.count = 0;
 	if (ros_of_bytes(lane->ros, message->bytes ? message->bytes : "", message->count, &mcap->body, &why))
-		return not_converted(mcap, message, &why, error);
+		return recorder_not_converted(mcap, message, &why, error);
 	mcap_file_message(mcap->file, lane->channel, message->time_ns, mcap->body.at, mcap->body.count);
 	return TROUPE_OK;
 }
@@ -336,22 +340,22 @@ static troupe_status recorder_write_in_bag(
 {
 	struct troupe_error why;
 	troupe_status status = bag_write(mcap->bag, message, &why);
-	return status == TROUPE_ELIMIT ? too_many(mcap, error)
-	       : status                ? not_converted(mcap, message, &why, error)
+	return status == TROUPE_ELIMIT ? recorder_too_many(mcap, error)
+	       : status                ? recorder_not_converted(mcap, message, &why, error)
 				       : TROUPE_OK;
 }
 
 static troupe_status recorder_write_in_lane(
 	struct troupe_mcap *mcap, const struct troupe_message *message, struct troupe_error *error)
 {
-	const struct lane *lane = lane_of(mcap, message);
+	const struct lane *lane = recorder_lane_of(mcap, message);
 	if (!lane)
-		return too_many(mcap, error);
-	troupe_status status = lane->channel >= 0 ? write_own(mcap, lane, message, error) : TROUPE_OK;
-	return !status && lane->role != NO_ROLE ? write_scenery(mcap, lane, message, error) : status;
+		return recorder_too_many(mcap, error);
+	troupe_status status = lane->channel >= 0 ? recorder_write_own(mcap, lane, message, error) : TROUPE_OK;
+	return !status && lane->role != NO_ROLE ? recorder_write_scenery(mcap, lane, message, error) : status;
 }
 
-static troupe_status write_message(
+static troupe_status recorder_write_message(
 	struct troupe_mcap *mcap, const struct troupe_message *message, struct troupe_error *error)
 {
 	troupe_status status =
@@ -365,7 +369,7 @@ static troupe_status write_message(
 /* --- the thread --------------------------------------------------------------------------------------------------- */
 
 /* Takes all that waits; the client is left to the step between two messages. */
-static troupe_status drain(struct troupe_mcap *mcap, struct troupe_error *error)
+static troupe_status recorder_drain(struct troupe_mcap *mcap, struct troupe_error *error)
 {
 	struct troupe_message message;
 	troupe_status status = TROUPE_OK;
@@ -374,7 +378,7 @@ static troupe_status drain(struct troupe_mcap *mcap, struct troupe_error *error)
 		pthread_mutex_lock(&mcap->lock);
 		some = troupe_client_take(mcap->client, 0, &message);
 		if (some && !message.is_reply)
-			status = write_message(mcap, &message, error);
+			status = recorder_write_message(mcap, &message, error);
 		pthread_mutex_unlock(&mcap->lock);
 	}
 	if (!status && troupe_client_lost(mcap->client))
@@ -383,7 +387,7 @@ static troupe_status drain(struct troupe_mcap *mcap, struct troupe_error *error)
 	return status;
 }
 
-static void give_up(struct troupe_mcap *mcap)
+static void recorder_give_up(struct troupe_mcap *mcap)
 {
 	atomic_store(&mcap->failed, true);
 	eventcount_advance(&mcap->done);
@@ -395,15 +399,15 @@ static void give_up(struct troupe_mcap *mcap)
 		mcap->on_end(mcap->ctx, mcap->why.text);
 }
 
-static void *work(void *ctx)
+static void *recorder_work(void *ctx)
 {
 	struct troupe_mcap *mcap = ctx;
 	for (;;) {
 		uint32_t seen = eventcount_read(&mcap->told);
 		bool ending = atomic_load(&mcap->ending);
 		uint64_t steps = atomic_load(&mcap->told_steps);
-		if (drain(mcap, &mcap->why)) {
-			give_up(mcap);
+		if (recorder_drain(mcap, &mcap->why)) {
+			recorder_give_up(mcap);
 			return NULL;
 		}
 		atomic_store(&mcap->done_steps, steps);
@@ -417,7 +421,7 @@ static void *work(void *ctx)
 /* --- the step's side ---------------------------------------------------------------------------------------------- */
 
 /* Until the thread is less than `behind` steps behind. */
-static void await_thread(struct troupe_mcap *mcap, uint64_t behind)
+static void recorder_await_thread(struct troupe_mcap *mcap, uint64_t behind)
 {
 	uint64_t begin_ns = 0;
 	for (;;) {
@@ -445,29 +449,29 @@ void troupe_mcap_step(struct troupe_mcap *mcap)
 	if (troupe_topics_epoch(mcap->server) != mcap->epoch) {
 		if (mcap->bag) { /* what waits has its name by the topics that there were */
 			recorder_tell_thread(mcap);
-			await_thread(mcap, 1);
+			recorder_await_thread(mcap, 1);
 		}
 		pthread_mutex_lock(&mcap->lock);
 		if (mcap->client)
-			subscribe(mcap);
+			recorder_subscribe(mcap);
 		pthread_mutex_unlock(&mcap->lock);
 	}
 	if (mcap->steps % TELL_STEPS)
 		return;
 	recorder_tell_thread(mcap);
-	await_thread(mcap, TROUPE_MCAP_BEHIND_MAX);
+	recorder_await_thread(mcap, TROUPE_MCAP_BEHIND_MAX);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static enum outfile_haste haste(void *ctx)
+static enum outfile_haste recorder_haste(void *ctx)
 {
 	const struct troupe_mcap *mcap = ctx;
 	return mcap->in_a_hurry && mcap->in_a_hurry(mcap->ctx) ? OUTFILE_HURRIED : OUTFILE_PATIENT;
 }
 
 /* Facts about the run for a reader: only facts on which the messages depend, so that equal runs give equal files. */
-static void add_metadata(struct troupe_mcap *mcap)
+static void recorder_add_metadata(struct troupe_mcap *mcap)
 {
 	struct text worlds = {0}, seed = {0};
 	for (uint32_t i = 0; i < troupe_server_world_count(mcap->server); i++)
@@ -479,7 +483,7 @@ static void add_metadata(struct troupe_mcap *mcap)
 	text_fini(&seed);
 }
 
-static troupe_status take_patterns(
+static troupe_status recorder_take_patterns(
 	struct troupe_mcap *mcap, const struct troupe_mcap_def *def, struct troupe_error *error)
 {
 	for (uint32_t i = 0; i < def->topic_count; i++) {
@@ -493,7 +497,7 @@ static troupe_status take_patterns(
 	return TROUPE_OK;
 }
 
-static void release(struct troupe_mcap *mcap)
+static void recorder_release(struct troupe_mcap *mcap)
 {
 	for (uint32_t i = 0; i < mcap->names.count; i++)
 		free(mcap->names.at[i]);
@@ -520,7 +524,7 @@ troupe_status troupe_mcap_start(struct troupe_server *server, const struct troup
 	struct troupe_mcap **ret_mcap, struct troupe_error *error)
 {
 	struct troupe_mcap *mcap = mem_alloc_lines(sizeof *mcap);
-	const struct troupe_client_def client = {.depth = DEPTH};
+	const struct troupe_client_def client = {.depth = RECORDER_DEPTH};
 	struct text library = {0};
 	text_add(&library, "troupe %s", troupe_version());
 	mcap->server = server;
@@ -529,38 +533,39 @@ troupe_status troupe_mcap_start(struct troupe_server *server, const struct troup
 	mcap->on_end = def->on_end;
 	mcap->ctx = def->ctx;
 	pthread_mutex_init(&mcap->lock, NULL);
-	troupe_status status = take_patterns(mcap, def, error);
+	troupe_status status = recorder_take_patterns(mcap, def, error);
 	if (!status)
 		status = mcap_file_open(def->path, "ros2", library.at,
-			&(struct outfile_options){.haste = haste, .ctx = mcap}, &mcap->file, error);
+			&(struct outfile_options){.haste = recorder_haste, .ctx = mcap}, &mcap->file, error);
 	text_fini(&library);
 	if (!status)
 		status = troupe_client_create(server, &client, &mcap->client, error);
 	if (status) {
 		if (mcap->file)
 			(void)mcap_file_close(mcap->file, NULL);
-		release(mcap);
+		recorder_release(mcap);
 		return status;
 	}
 	if (def->names == TROUPE_MCAP_ROS)
-		mcap->bag = bag_create(&(struct bag_def){mcap->file, def->robot, is_chosen, is_usual, mcap});
+		mcap->bag = bag_create(
+			&(struct bag_def){mcap->file, def->robot, recorder_is_chosen, recorder_is_usual, mcap});
 	else
-		add_sceneries(mcap);
-	add_metadata(mcap);
-	subscribe(mcap);
-	int code = pthread_create(&mcap->thread, NULL, work, mcap);
+		recorder_add_sceneries(mcap);
+	recorder_add_metadata(mcap);
+	recorder_subscribe(mcap);
+	int code = pthread_create(&mcap->thread, NULL, recorder_work, mcap);
 	if (code) {
 		mem_check_thread(code);
 		(void)mcap_file_close(mcap->file, NULL);
 		troupe_client_destroy(mcap->client);
-		release(mcap);
+		recorder_release(mcap);
 		return fail(error, TROUPE_EIO, "%s: cannot start a thread: %s", def->path, strerror(code));
 	}
 	*ret_mcap = mcap;
 	return TROUPE_OK;
 }
 
-static const char *unmatched_of(const struct troupe_mcap *mcap)
+static const char *recorder_unmatched_of(const struct troupe_mcap *mcap)
 {
 	for (uint32_t i = 0; i < mcap->patterns.count; i++)
 		if (!mcap->patterns.at[i].matched)
@@ -586,7 +591,7 @@ troupe_status troupe_mcap_end(
 		status = fail(error, TROUPE_EIO, "%s: cannot write: %s", mcap->path, outfile_why(code));
 	if (ret_counts)
 		*ret_counts = (struct troupe_mcap_counts){written.messages, written.chunks, written.bytes,
-			mcap->waited_ns, written.channels, unmatched_of(mcap)};
-	release(mcap);
+			mcap->waited_ns, written.channels, recorder_unmatched_of(mcap)};
+	recorder_release(mcap);
 	return status;
 }

@@ -478,7 +478,7 @@ static const struct {
 };
 
 /* The definition of the type whose name is the first `length` characters; ARRAY_LEN(definitions): there is none. */
-static size_t find(const char *name, size_t length)
+static size_t definitions_index_of(const char *name, size_t length)
 {
 	size_t i = 0;
 	while (i < ARRAY_LEN(definitions) &&
@@ -488,12 +488,12 @@ static size_t find(const char *name, size_t length)
 }
 
 /* Adds the types of the fields to a list in which each type stands once. */
-static size_t add_parts(size_t of, size_t list[ARRAY_LEN(definitions)], size_t count)
+static size_t definitions_add_parts(size_t of, size_t list[ARRAY_LEN(definitions)], size_t count)
 {
 	const char *end;
 	for (const char *line = definitions[of].text; *line; line = end + 1) {
 		end = strchr(line, '\n');
-		size_t length = strcspn(line, " ["), part = find(line, length), i = 0;
+		size_t length = strcspn(line, " ["), part = definitions_index_of(line, length), i = 0;
 		while (i < count && list[i] != part)
 			i++;
 		if (part < ARRAY_LEN(definitions) && i == count)
@@ -505,9 +505,9 @@ static size_t add_parts(size_t of, size_t list[ARRAY_LEN(definitions)], size_t c
 void definitions_add(const char *name, struct text *out)
 {
 	static const char rule[] = "================================================================================\n";
-	size_t list[ARRAY_LEN(definitions)] = {find(name, strlen(name))}, count = 1;
+	size_t list[ARRAY_LEN(definitions)] = {definitions_index_of(name, strlen(name))}, count = 1;
 	for (size_t i = 0; i < count; i++) {
-		count = add_parts(list[i], list, count);
+		count = definitions_add_parts(list[i], list, count);
 		if (i)
 			text_add(out, "%sMSG: %s\n", rule, definitions[list[i]].name);
 		text_add(out, "%s", definitions[list[i]].text);
@@ -516,6 +516,6 @@ void definitions_add(const char *name, struct text *out)
 
 const char *definitions_find(const char *name, size_t length)
 {
-	size_t at = find(name, length);
+	size_t at = definitions_index_of(name, length);
 	return at < ARRAY_LEN(definitions) ? definitions[at].text : NULL;
 }

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-struct giving {
+struct give_giving {
 	const struct ros_names *names;
 	const char *robot;
 	ros_publish_fn *fn;
@@ -18,7 +18,7 @@ struct giving {
 static void give_joint(void *ctx, const char *joint, enum joint_quantity quantity, double value)
 {
 	static const char *const words[] = {"a position", "a velocity", "an effort"};
-	struct giving *giving = ctx;
+	struct give_giving *giving = ctx;
 	Gz__Msgs__Double message = GZ__MSGS__DOUBLE__INIT;
 	struct text bytes = {0};
 	char *topic = names_joint_topic(giving->names, giving->robot, joint, quantity);
@@ -40,7 +40,7 @@ static void give_joint(void *ctx, const char *joint, enum joint_quantity quantit
 troupe_status ros_give(const struct ros_names *names, const struct ros_offer *offer, const void *cdr, size_t count,
 	ros_publish_fn *fn, void *ctx, struct troupe_error *error)
 {
-	struct giving giving = {.names = names, .robot = offer->robot, .fn = fn, .ctx = ctx, .error = error};
+	struct give_giving giving = {.names = names, .robot = offer->robot, .fn = fn, .ctx = ctx, .error = error};
 	struct text bytes = {0};
 	if (!offer->ros) {
 		troupe_status status = joint_command_read(cdr, count, give_joint, &giving, error);

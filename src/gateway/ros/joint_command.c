@@ -13,7 +13,7 @@ struct message {
 	uint32_t counts[JOINT_QUANTITIES];
 };
 
-static bool read_message(struct cdr_in in, struct message *ret_message)
+static bool joint_command_read_message(struct cdr_in in, struct message *ret_message)
 {
 	(void)cdr_get(&in, 4);
 	(void)cdr_get(&in, 4);
@@ -39,7 +39,7 @@ troupe_status joint_command_read(const void *cdr, size_t count,
 	struct troupe_error *error)
 {
 	struct message message;
-	if (!read_message(cdr_open(cdr, count), &message))
+	if (!joint_command_read_message(cdr_open(cdr, count), &message))
 		return fail(error, TROUPE_ECOMMAND,
 			"not a message of sensor_msgs/msg/JointState in CDR: expected at most %d joints, and as many "
 			"positions, velocities and efforts as joints, or none",

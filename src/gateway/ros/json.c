@@ -12,12 +12,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum kind { BOOL, UNSIGNED, SIGNED, REAL, STRING, PART };
+enum json_kind { BOOL, UNSIGNED, SIGNED, REAL, STRING, PART };
 
 enum { SINGLE = -1, LIST = 0 };
 
-struct field {
-	enum kind kind;
+struct json_field {
+	enum json_kind kind;
 	size_t size;      /* bytes of a number */
 	const char *part; /* of a part: the definition of its type */
 	const char *type; /* as the definition has it, type_count bytes */
@@ -30,9 +30,9 @@ struct field {
 
 static const struct {
 	const char *name;
-	enum kind kind;
+	enum json_kind kind;
 	size_t size;
-} primitives[] = {{"bool", BOOL, 1}, {"byte", UNSIGNED, 1}, {"char", UNSIGNED, 1}, {"uint8", UNSIGNED, 1},
+} json_primitives[] = {{"bool", BOOL, 1}, {"byte", UNSIGNED, 1}, {"char", UNSIGNED, 1}, {"uint8", UNSIGNED, 1},
 	{"int8", SIGNED, 1}, {"uint16", UNSIGNED, 2}, {"int16", SIGNED, 2}, {"uint32", UNSIGNED, 4},
 	{"int32", SIGNED, 4}, {"uint64", UNSIGNED, 8}, {"int64", SIGNED, 8}, {"float32", REAL, 4}, {"float64", REAL, 8},
 	{"string", STRING, 1}};
@@ -40,7 +40,7 @@ static const struct {
 /* --- definitions -------------------------------------------------------------------------------------------------- */
 
 /* The definition of "std_msgs/msg/Header" or "std_msgs/Header"; NULL: there is none. */
-static const char *definition_of(const char *type)
+static const char *json_definition_of(const char *type)
 {
 	const char *slash = strchr(type, '/'), *last = strrchr(type, '/');
 	char name[128];
@@ -50,14 +50,14 @@ static const char *definition_of(const char *type)
 	return definitions_find(name, (size_t)count);
 }
 
-static void find_type(struct field *field)
+static void json_find_type(struct json_field *field)
 {
 	field->part = NULL;
-	for (size_t i = 0; i < ARRAY_LEN(primitives); i++)
-		if (strlen(primitives[i].name) == field->type_count &&
-			!strncmp(primitives[i].name, field->type, field->type_count)) {
-			field->kind = primitives[i].kind;
-			field->size = primitives[i].size;
+	for (size_t i = 0; i < ARRAY_LEN(json_primitives); i++)
+		if (strlen(json_primitives[i].name) == field->type_count &&
+			!strncmp(json_primitives[i].name, field->type, field->type_count)) {
+			field->kind = json_primitives[i].kind;
+			field->size = json_primitives[i].size;
 			return;
 		}
 	field->kind = PART;
@@ -67,14 +67,14 @@ static void find_type(struct field *field)
 }
 
 /* The next field, behind which *line is then; a constant is no field. */
-static bool next_field(const char **line, struct field *ret_field)
+static bool json_next_field(const char **line, struct json_field *ret_field)
 {
 	while (**line) {
 		const char *at = *line, *end = at + strcspn(at, "\n");
 		*line = end + (*end == '\n');
 		if (memchr(at, '=', (size_t)(end - at)))
 			continue;
-		struct field field = {.type = at, .type_count = strcspn(at, " ["), .array = SINGLE};
+		struct json_field field = {.type = at, .type_count = strcspn(at, " ["), .array = SINGLE};
 		at += field.type_count;
 		if (*at == '[') {
 			field.array = atoi(at + 1);
@@ -83,7 +83,7 @@ static bool next_field(const char **line, struct field *ret_field)
 		field.name = at + strspn(at, " ");
 		field.name_count = strcspn(field.name, " \n");
 		field.preset = field.name + field.name_count;
-		find_type(&field);
+		json_find_type(&field);
 		*ret_field = field;
 		return true;
 	}
@@ -92,12 +92,12 @@ static bool next_field(const char **line, struct field *ret_field)
 
 bool ros_json_knows(const char *type)
 {
-	return definition_of(type);
+	return json_definition_of(type);
 }
 
 /* --- to JSON ------------------------------------------------------------------------------------------------------ */
 
-static void add_real(struct json_out *out, const char *key, double value)
+static void json_add_real(struct json_out *out, const char *key, double value)
 {
 	if (isfinite(value))
 		json_out_double(out, key, value);
@@ -105,9 +105,9 @@ static void add_real(struct json_out *out, const char *key, double value)
 		text_add(json_out_value(out, key), "null");
 }
 
-static void print_part(struct cdr_in *in, const char *definition, const char *key, struct json_out *out);
+static void json_print_part(struct cdr_in *in, const char *definition, const char *key, struct json_out *out);
 
-static void print_value(struct cdr_in *in, const struct field *field, const char *key, struct json_out *out)
+static void json_print_value(struct cdr_in *in, const struct json_field *field, const char *key, struct json_out *out)
 {
 	switch (field->kind) {
 	case BOOL:
@@ -122,26 +122,26 @@ static void print_value(struct cdr_in *in, const struct field *field, const char
 		break;
 	}
 	case REAL:
-		add_real(out, key, field->size == 4 ? (double)cdr_get_f32(in) : cdr_get_f64(in));
+		json_add_real(out, key, field->size == 4 ? (double)cdr_get_f32(in) : cdr_get_f64(in));
 		break;
 	case STRING:
 		json_out_string(out, key, cdr_get_string(in));
 		break;
 	case PART:
-		print_part(in, field->part, key, out);
+		json_print_part(in, field->part, key, out);
 		break;
 	}
 }
 
-static bool is_bytes(const struct field *field)
+static bool json_is_bytes(const struct json_field *field)
 {
 	return field->kind == UNSIGNED && field->size == 1 && field->array != SINGLE;
 }
 
-static void print_list(struct cdr_in *in, const struct field *field, const char *key, struct json_out *out)
+static void json_print_list(struct cdr_in *in, const struct json_field *field, const char *key, struct json_out *out)
 {
 	uint32_t count = field->array == LIST ? cdr_get_count(in, field->size) : (uint32_t)field->array;
-	if (is_bytes(field)) {
+	if (json_is_bytes(field)) {
 		if (in->bad || in->end - in->at < count) {
 			in->bad = true;
 			return;
@@ -152,21 +152,21 @@ static void print_list(struct cdr_in *in, const struct field *field, const char 
 	}
 	json_out_array(out, key);
 	for (uint32_t i = 0; i < count && !in->bad; i++)
-		print_value(in, field, NULL, out);
+		json_print_value(in, field, NULL, out);
 	json_out_end(out);
 }
 
-static void print_part(struct cdr_in *in, const char *definition, const char *key, struct json_out *out)
+static void json_print_part(struct cdr_in *in, const char *definition, const char *key, struct json_out *out)
 {
-	struct field field;
+	struct json_field field;
 	char name[128];
 	json_out_object(out, key);
-	while (!in->bad && next_field(&definition, &field)) {
+	while (!in->bad && json_next_field(&definition, &field)) {
 		(void)snprintf(name, sizeof name, "%.*s", (int)field.name_count, field.name);
 		if (field.array == SINGLE)
-			print_value(in, &field, name, out);
+			json_print_value(in, &field, name, out);
 		else
-			print_list(in, &field, name, out);
+			json_print_list(in, &field, name, out);
 	}
 	json_out_end(out);
 }
@@ -174,14 +174,14 @@ static void print_part(struct cdr_in *in, const char *definition, const char *ke
 troupe_status ros_json_of_cdr(
 	const char *type, const void *cdr, size_t count, struct text *json, struct troupe_error *error)
 {
-	const char *definition = definition_of(type);
+	const char *definition = json_definition_of(type);
 	struct cdr_in in = cdr_open(cdr, count);
 	struct json_out out = {.text = json};
 	size_t before = json->count;
 	if (!definition)
 		return fail(error, TROUPE_ECOMMAND, "type '%.80s': there is no such type here", type);
 	if (!in.bad)
-		print_part(&in, definition, NULL, &out);
+		json_print_part(&in, definition, NULL, &out);
 	if (!in.bad)
 		return TROUPE_OK;
 	json->count = before;
@@ -190,26 +190,26 @@ troupe_status ros_json_of_cdr(
 
 /* --- from JSON ---------------------------------------------------------------------------------------------------- */
 
-enum { FOUND_BYTES = 40, PATH_BYTES = 200 };
+enum { JSON_FOUND_BYTES = 40, PATH_BYTES = 200 };
 
-struct reader {
+struct json_reader {
 	struct cdr_out out;
 	struct text path; /* of the value that is read: "poses[3].position.x" */
 	struct troupe_error *error;
 };
 
-static troupe_status unexpected(const struct reader *r, const json_t *value, const char *expected)
+static troupe_status json_unexpected(const struct json_reader *r, const json_t *value, const char *expected)
 {
 	char *found = value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 	troupe_status status = fail(r->error, TROUPE_ECOMMAND, "%.*s%s%.*s%s: expected %s", PATH_BYTES,
-		r->path.count ? r->path.at : "message", ": ", FOUND_BYTES, found ? found : "nothing",
-		found && strlen(found) > FOUND_BYTES ? "..." : "", expected);
+		r->path.count ? r->path.at : "message", ": ", JSON_FOUND_BYTES, found ? found : "nothing",
+		found && strlen(found) > JSON_FOUND_BYTES ? "..." : "", expected);
 	free(found);
 	return status;
 }
 
 /* A number that is whole, and that a field of so many bytes can have. */
-static bool whole_of(const json_t *value, const struct field *field, int64_t *ret_whole)
+static bool json_whole_of(const json_t *value, const struct json_field *field, int64_t *ret_whole)
 {
 	double real = json_number_value(value);
 	bool is_whole = json_is_integer(value) || (json_is_real(value) && real == floor(real) && fabs(real) < 9e15);
@@ -224,24 +224,24 @@ static bool whole_of(const json_t *value, const struct field *field, int64_t *re
 	return whole <= hi && whole >= (field->kind == UNSIGNED ? 0 : -hi - 1);
 }
 
-static void put_number(struct cdr_out *out, uint64_t bits, size_t size)
+static void json_put_number(struct cdr_out *out, uint64_t bits, size_t size)
 {
 	cdr_store(cdr_room(out, size, 1), bits, size);
 }
 
-static troupe_status read_whole(struct reader *r, const struct field *field, const json_t *value)
+static troupe_status json_read_whole(struct json_reader *r, const struct json_field *field, const json_t *value)
 {
 	char expected[64];
 	int64_t whole;
-	if (whole_of(value, field, &whole)) {
-		put_number(&r->out, (uint64_t)whole, field->size);
+	if (json_whole_of(value, field, &whole)) {
+		json_put_number(&r->out, (uint64_t)whole, field->size);
 		return TROUPE_OK;
 	}
 	(void)snprintf(expected, sizeof expected, "a whole number as %.*s has it", (int)field->type_count, field->type);
-	return unexpected(r, value, expected);
+	return json_unexpected(r, value, expected);
 }
 
-static void put_real(struct cdr_out *out, double value, size_t size)
+static void json_put_real(struct cdr_out *out, double value, size_t size)
 {
 	if (size == 4)
 		cdr_f32(out, (float)value);
@@ -249,36 +249,36 @@ static void put_real(struct cdr_out *out, double value, size_t size)
 		cdr_f64(out, value);
 }
 
-static troupe_status read_part(struct reader *r, const char *definition, const json_t *value);
+static troupe_status json_read_part(struct json_reader *r, const char *definition, const json_t *value);
 
-static troupe_status read_value(struct reader *r, const struct field *field, const json_t *value)
+static troupe_status json_read_value(struct json_reader *r, const struct json_field *field, const json_t *value)
 {
 	switch (field->kind) {
 	case BOOL:
 		if (!json_is_boolean(value))
-			return unexpected(r, value, "true or false");
+			return json_unexpected(r, value, "true or false");
 		cdr_u8(&r->out, json_is_true(value));
 		return TROUPE_OK;
 	case UNSIGNED:
 	case SIGNED:
-		return read_whole(r, field, value);
+		return json_read_whole(r, field, value);
 	case REAL:
 		if (!json_is_number(value) && !json_is_null(value))
-			return unexpected(r, value, "a number");
-		put_real(&r->out, json_is_null(value) ? (double)NAN : json_number_value(value), field->size);
+			return json_unexpected(r, value, "a number");
+		json_put_real(&r->out, json_is_null(value) ? (double)NAN : json_number_value(value), field->size);
 		return TROUPE_OK;
 	case STRING:
 		if (!json_is_string(value))
-			return unexpected(r, value, "a string");
+			return json_unexpected(r, value, "a string");
 		cdr_string(&r->out, json_string_value(value));
 		return TROUPE_OK;
 	default:
-		return read_part(r, field->part, value);
+		return json_read_part(r, field->part, value);
 	}
 }
 
 /* -1: no digit. */
-static int digit_of(char c)
+static int json_digit_of(char c)
 {
 	if (c >= 'A' && c <= 'Z')
 		return c - 'A';
@@ -290,7 +290,7 @@ static int digit_of(char c)
 }
 
 /* The bytes of base64, to be freed; NULL: it is none. */
-static unsigned char *bytes_of(const char *base64, size_t length, size_t *ret_count)
+static unsigned char *json_bytes_of(const char *base64, size_t length, size_t *ret_count)
 {
 	size_t padding = 0;
 	while (padding < 2 && padding < length && base64[length - 1 - padding] == '=')
@@ -299,7 +299,7 @@ static unsigned char *bytes_of(const char *base64, size_t length, size_t *ret_co
 	uint32_t three = 0;
 	bool bad = length % 4;
 	for (size_t i = 0; i < length && !bad; i++) {
-		int digit = i < length - padding ? digit_of(base64[i]) : 0;
+		int digit = i < length - padding ? json_digit_of(base64[i]) : 0;
 		bad = digit < 0;
 		three = three << 6 | (uint32_t)MAX(digit, 0);
 		if (i % 4 == 3)
@@ -314,13 +314,13 @@ static unsigned char *bytes_of(const char *base64, size_t length, size_t *ret_co
 	return bytes;
 }
 
-static troupe_status read_bytes(struct reader *r, const struct field *field, const json_t *value)
+static troupe_status json_read_bytes(struct json_reader *r, const struct json_field *field, const json_t *value)
 {
 	size_t count = 0;
-	unsigned char *bytes = bytes_of(json_string_value(value), json_string_length(value), &count);
+	unsigned char *bytes = json_bytes_of(json_string_value(value), json_string_length(value), &count);
 	if (!bytes || (field->array != LIST && count != (size_t)field->array)) {
 		free(bytes);
-		return unexpected(r, value, "bytes in base64, or a list of numbers");
+		return json_unexpected(r, value, "bytes in base64, or a list of numbers");
 	}
 	if (field->array == LIST)
 		cdr_count(&r->out, count);
@@ -330,28 +330,28 @@ static troupe_status read_bytes(struct reader *r, const struct field *field, con
 	return TROUPE_OK;
 }
 
-static troupe_status read_list(struct reader *r, const struct field *field, const json_t *value)
+static troupe_status json_read_list(struct json_reader *r, const struct json_field *field, const json_t *value)
 {
 	size_t count = json_array_size(value), before = r->path.count;
 	char expected[64];
 	troupe_status status = TROUPE_OK;
-	if (is_bytes(field) && json_is_string(value))
-		return read_bytes(r, field, value);
+	if (json_is_bytes(field) && json_is_string(value))
+		return json_read_bytes(r, field, value);
 	(void)snprintf(expected, sizeof expected, field->array == LIST ? "a list" : "a list of %d", field->array);
 	if (!json_is_array(value) || (field->array != LIST && count != (size_t)field->array))
-		return unexpected(r, value, expected);
+		return json_unexpected(r, value, expected);
 	if (field->array == LIST)
 		cdr_count(&r->out, count);
 	for (size_t i = 0; i < count && !status; i++) {
 		if (field->kind == PART)
 			text_add(&r->path, "[%zu]", i);
-		status = read_value(r, field, json_array_get(value, i));
+		status = json_read_value(r, field, json_array_get(value, i));
 		r->path.count = before;
 	}
 	return status;
 }
 
-static void put_preset(struct reader *r, const struct field *field)
+static void json_put_preset(struct json_reader *r, const struct json_field *field)
 {
 	const char *at = field->preset + strspn(field->preset, " ");
 	if (field->array == LIST)
@@ -360,28 +360,29 @@ static void put_preset(struct reader *r, const struct field *field)
 		if (field->kind == STRING)
 			cdr_string(&r->out, "");
 		else if (field->kind == PART)
-			(void)read_part(r, field->part, NULL);
+			(void)json_read_part(r, field->part, NULL);
 		else if (field->kind == REAL)
-			put_real(&r->out, atof(at), field->size);
+			json_put_real(&r->out, atof(at), field->size);
 		else
-			put_number(&r->out, !strncmp(at, "true", 4) ? 1 : (uint64_t)atoll(at), field->size);
+			json_put_number(&r->out, !strncmp(at, "true", 4) ? 1 : (uint64_t)atoll(at), field->size);
 }
 
-static troupe_status read_field(struct reader *r, const struct field *field, const json_t *value)
+static troupe_status json_read_field(struct json_reader *r, const struct json_field *field, const json_t *value)
 {
 	size_t before = r->path.count;
 	if (!value) {
-		put_preset(r, field);
+		json_put_preset(r, field);
 		return TROUPE_OK;
 	}
 	text_add(&r->path, "%s%.*s", before ? "." : "", (int)field->name_count, field->name);
-	troupe_status status = field->array == SINGLE ? read_value(r, field, value) : read_list(r, field, value);
+	troupe_status status =
+		field->array == SINGLE ? json_read_value(r, field, value) : json_read_list(r, field, value);
 	r->path.count = before;
 	r->path.at[before] = '\0';
 	return status;
 }
 
-static troupe_status refuse_member(struct reader *r, const char *definition, const json_t *value)
+static troupe_status json_refuse_member(struct json_reader *r, const char *definition, const json_t *value)
 {
 	const char *key;
 	json_t *member;
@@ -389,9 +390,9 @@ static troupe_status refuse_member(struct reader *r, const char *definition, con
 	{
 		const char *line = definition;
 		struct text names = {0};
-		struct field field;
+		struct json_field field;
 		bool found = false;
-		while (!found && next_field(&line, &field)) {
+		while (!found && json_next_field(&line, &field)) {
 			found = strlen(key) == field.name_count && !strncmp(key, field.name, field.name_count);
 			text_add(&names, "%s%.*s", names.count ? ", " : ": expected one of ", (int)field.name_count,
 				field.name);
@@ -408,32 +409,32 @@ static troupe_status refuse_member(struct reader *r, const char *definition, con
 }
 
 /* value NULL: a part with all fields at their defaults. */
-static troupe_status read_part(struct reader *r, const char *definition, const json_t *value)
+static troupe_status json_read_part(struct json_reader *r, const char *definition, const json_t *value)
 {
 	const char *line = definition;
 	troupe_status status = TROUPE_OK;
 	size_t found = 0;
 	char name[128];
-	struct field field;
+	struct json_field field;
 	if (value && !json_is_object(value))
-		return unexpected(r, value, "an object");
-	while (!status && next_field(&line, &field)) {
+		return json_unexpected(r, value, "an object");
+	while (!status && json_next_field(&line, &field)) {
 		(void)snprintf(name, sizeof name, "%.*s", (int)field.name_count, field.name);
 		const json_t *member = value ? json_object_get(value, name) : NULL;
 		found += member != NULL;
-		status = read_field(r, &field, member);
+		status = json_read_field(r, &field, member);
 	}
-	return !status && found < json_object_size(value) ? refuse_member(r, definition, value) : status;
+	return !status && found < json_object_size(value) ? json_refuse_member(r, definition, value) : status;
 }
 
 troupe_status ros_json_to_cdr(const char *type, const struct json_t *json, struct text *cdr, struct troupe_error *error)
 {
-	const char *definition = definition_of(type);
+	const char *definition = json_definition_of(type);
 	size_t before = cdr->count;
 	if (!definition)
 		return fail(error, TROUPE_ECOMMAND, "type '%.80s': there is no such type here", type);
-	struct reader reader = {.out = cdr_begin(cdr), .error = error};
-	troupe_status status = read_part(&reader, definition, json);
+	struct json_reader reader = {.out = cdr_begin(cdr), .error = error};
+	troupe_status status = json_read_part(&reader, definition, json);
 	if (status)
 		cdr->count = before;
 	text_fini(&reader.path);
@@ -449,14 +450,14 @@ bool ros_each_field(const char *type,
 {
 	char names[LISTED_TYPES_MAX][128];
 	size_t count = 1;
-	if (!definition_of(type) || strlen(type) >= sizeof names[0])
+	if (!json_definition_of(type) || strlen(type) >= sizeof names[0])
 		return false;
 	(void)snprintf(names[0], sizeof names[0], "%s", type);
 	for (size_t i = 0; i < count; i++) {
-		const char *line = definition_of(names[i]);
-		struct field field;
+		const char *line = json_definition_of(names[i]);
+		struct json_field field;
 		bool any = false;
-		while (next_field(&line, &field)) {
+		while (json_next_field(&line, &field)) {
 			char name[128], part[128];
 			any = true;
 			(void)snprintf(name, sizeof name, "%.*s", (int)field.name_count, field.name);
@@ -476,7 +477,7 @@ bool ros_each_field(const char *type,
 
 bool ros_each_constant(const char *type, void (*fn)(void *ctx, const char *name, const char *value), void *ctx)
 {
-	const char *definition = definition_of(type);
+	const char *definition = json_definition_of(type);
 	if (!definition)
 		return false;
 	for (const char *line = definition, *end; *line; line = end + (*end == '\n')) {

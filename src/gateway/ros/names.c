@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A name taken apart; each part is "" if there is none. */
-struct parts {
+struct ros_names_parts {
 	char *space;         /* "cart", or "outer/inner" */
 	char *link, *sensor; /* of a sensor */
 	char *rest;          /* "cmd_vel", "scan/points" */
@@ -23,7 +23,7 @@ struct names_static {
 	const char *name, *robot;
 };
 
-struct making {
+struct ros_names_making {
 	struct ros_names *names;
 	const struct troupe_topics *topics;
 	struct map kinds;  /* "SPACE|REST" -> how many sensors publish it */
@@ -39,7 +39,7 @@ struct making {
 };
 
 /* Advances *at behind the word and its slash if it is the next part. */
-static bool skip_word(const char **at, const char *word)
+static bool ros_names_skip_word(const char **at, const char *word)
 {
 	size_t length = strlen(word);
 	if (strncmp(*at, word, length) != 0 || (*at)[length] != '/')
@@ -49,7 +49,7 @@ static bool skip_word(const char **at, const char *word)
 }
 
 /* The next part, behind which *at is then. */
-static char *take_part(struct arena *arena, const char **at)
+static char *ros_names_take_part(struct arena *arena, const char **at)
 {
 	size_t length = strcspn(*at, "/");
 	char *part = arena_printf(arena, "%.*s", (int)length, *at);
@@ -57,9 +57,9 @@ static char *take_part(struct arena *arena, const char **at)
 	return part;
 }
 
-static bool skip_world(const char **at)
+static bool ros_names_skip_world(const char **at)
 {
-	if (!skip_word(at, "world"))
+	if (!ros_names_skip_word(at, "world"))
 		return false;
 	*at += strcspn(*at, "/");
 	*at += **at == '/';
@@ -67,53 +67,55 @@ static bool skip_world(const char **at)
 }
 
 /* The name without its slash and the name of the robot client. */
-static const char *inner_name(const struct making *making, const char *topic)
+static const char *ros_names_inner(const struct ros_names_making *making, const char *topic)
 {
 	const char *at = topic + (*topic == '/');
-	(void)skip_word(&at, making->names->client);
+	(void)ros_names_skip_word(&at, making->names->client);
 	return at;
 }
 
 /* False: the name has not the form of a topic of a model. */
-static bool take_apart(const struct making *making, const char *topic, struct parts *ret_parts)
+static bool ros_names_take_apart(
+	const struct ros_names_making *making, const char *topic, struct ros_names_parts *ret_parts)
 {
 	struct arena *arena = &making->names->arena;
-	const char *at = inner_name(making, topic);
-	struct parts parts = {arena_strdup(arena, ""), arena_strdup(arena, ""), arena_strdup(arena, ""), NULL};
-	bool of_world = skip_world(&at);
-	while (skip_word(&at, "model")) {
-		char *model = take_part(arena, &at);
+	const char *at = ros_names_inner(making, topic);
+	struct ros_names_parts parts = {
+		arena_strdup(arena, ""), arena_strdup(arena, ""), arena_strdup(arena, ""), NULL};
+	bool of_world = ros_names_skip_world(&at);
+	while (ros_names_skip_word(&at, "model")) {
+		char *model = ros_names_take_part(arena, &at);
 		parts.space = *parts.space ? arena_printf(arena, "%s/%s", parts.space, model) : model;
 	}
 	if (!*parts.space)
 		return false;
-	if (of_world && (skip_word(&at, "link") || skip_word(&at, "joint"))) {
-		parts.link = take_part(arena, &at);
-		if (skip_word(&at, "sensor"))
-			parts.sensor = take_part(arena, &at);
+	if (of_world && (ros_names_skip_word(&at, "link") || ros_names_skip_word(&at, "joint"))) {
+		parts.link = ros_names_take_part(arena, &at);
+		if (ros_names_skip_word(&at, "sensor"))
+			parts.sensor = ros_names_take_part(arena, &at);
 	}
 	parts.rest = arena_strdup(arena, at);
 	*ret_parts = parts;
 	return *at;
 }
 
-static char *kind_key(struct arena *arena, const struct parts *parts)
+static char *ros_names_kind_key(struct arena *arena, const struct ros_names_parts *parts)
 {
 	return arena_printf(arena, "%s|%s", parts->space, parts->rest);
 }
 
-static char *sensor_key(struct arena *arena, const struct parts *parts)
+static char *ros_names_sensor_key(struct arena *arena, const struct ros_names_parts *parts)
 {
 	return arena_printf(arena, "%s|%s|%s", parts->space, parts->link, parts->sensor);
 }
 
-static bool has(const struct map *map, const char *name)
+static bool ros_names_has(const struct map *map, const char *name)
 {
 	uint32_t ignored;
 	return map_find(map, name, &ignored);
 }
 
-static bool ends_with(const char *text, const char *end)
+static bool ros_names_ends_with(const char *text, const char *end)
 {
 	size_t length = strlen(text), of_end = strlen(end);
 	return length >= of_end && !strcmp(text + length - of_end, end);
@@ -121,29 +123,29 @@ static bool ends_with(const char *text, const char *end)
 
 /* --- what there is ------------------------------------------------------------------------------------------------ */
 
-static void count_kind(struct making *making, const struct parts *parts)
+static void ros_names_count_kind(struct ros_names_making *making, const struct ros_names_parts *parts)
 {
-	char *key = kind_key(&making->names->arena, parts);
+	char *key = ros_names_kind_key(&making->names->arena, parts);
 	uint32_t count = 0;
 	if (map_find(&making->kinds, key, &count))
 		map_remove(&making->kinds, key);
 	map_add(&making->kinds, key, count + 1);
 }
 
-static void note_sharing(struct making *making, const struct parts *parts)
+static void ros_names_note_sharing(struct ros_names_making *making, const struct ros_names_parts *parts)
 {
 	struct arena *arena = &making->names->arena;
 	uint32_t count = 0;
-	map_find(&making->kinds, kind_key(arena, parts), &count);
+	map_find(&making->kinds, ros_names_kind_key(arena, parts), &count);
 	if (count > 1)
-		map_add(&making->shared, sensor_key(arena, parts), 0);
+		map_add(&making->shared, ros_names_sensor_key(arena, parts), 0);
 }
 
 /* The model of the topic, or the one within a model; NULL: it is of none. */
-static const char *names_robot_of(const struct making *making, const struct troupe_topic *topic)
+static const char *ros_names_robot_of(const struct ros_names_making *making, const struct troupe_topic *topic)
 {
-	struct parts parts;
-	if (take_apart(making, topic->name, &parts))
+	struct ros_names_parts parts;
+	if (ros_names_take_apart(making, topic->name, &parts))
 		return parts.space;
 	if (!topic->model)
 		return NULL;
@@ -152,33 +154,33 @@ static const char *names_robot_of(const struct making *making, const struct trou
 	return *name ? name : NULL;
 }
 
-static bool names_has_another_model(const struct troupe_topic *topic, const struct troupe_topic *other)
+static bool ros_names_has_another_model(const struct troupe_topic *topic, const struct troupe_topic *other)
 {
 	return other->kind == topic->kind && other->model && (!topic->model || strcmp(other->model, topic->model) != 0);
 }
 
 /* A topic of several models, as "/tf" of a world with many equal robots: its messages are of all of them. */
-static bool names_is_shared(const struct making *making, uint32_t at)
+static bool ros_names_is_shared(const struct ros_names_making *making, uint32_t at)
 {
 	const struct troupe_topic *topics = making->topics->at, *topic = &topics[at];
 	for (uint32_t i = at; i-- > 0 && !strcmp(topics[i].name, topic->name);)
-		if (names_has_another_model(topic, &topics[i]))
+		if (ros_names_has_another_model(topic, &topics[i]))
 			return true;
 	for (uint32_t i = at + 1; i < making->topics->count && !strcmp(topics[i].name, topic->name); i++)
-		if (names_has_another_model(topic, &topics[i]))
+		if (ros_names_has_another_model(topic, &topics[i]))
 			return true;
 	return false;
 }
 
 /* Whether the topic has the transforms of one robot, under a name that the world or a plug-in gives them. */
-static bool names_is_tf(const struct making *making, uint32_t at)
+static bool ros_names_is_tf(const struct ros_names_making *making, uint32_t at)
 {
 	const struct troupe_topic *topic = &making->topics->at[at];
 	return topic->kind == TROUPE_TOPIC_PUBLISHED && !strcmp(topic->type, "gz.msgs.Pose_V") && topic->model &&
-	       ends_with(topic->name, "/tf") && !names_is_shared(making, at);
+	       ros_names_ends_with(topic->name, "/tf") && !ros_names_is_shared(making, at);
 }
 
-static void names_add_static(struct making *making, const char *space, const char *robot)
+static void ros_names_add_static(struct ros_names_making *making, const char *space, const char *robot)
 {
 	struct arena *arena = &making->names->arena;
 	const char *name = names_clean(arena, arena_printf(arena, "%s/tf_static", space));
@@ -186,39 +188,40 @@ static void names_add_static(struct making *making, const char *space, const cha
 		vec_push(&making->statics, (struct names_static){name, robot});
 }
 
-static void names_look_for_robots(struct making *making)
+static void ros_names_look_for_robots(struct ros_names_making *making)
 {
 	for (uint32_t i = 0; i < making->topics->count; i++) {
 		const struct troupe_topic *topic = &making->topics->at[i];
-		const char *robot = topic->kind == TROUPE_TOPIC_PUBLISHED ? names_robot_of(making, topic) : NULL;
+		const char *robot = topic->kind == TROUPE_TOPIC_PUBLISHED ? ros_names_robot_of(making, topic) : NULL;
 		uint32_t at = making->robots.count;
 		if (!robot || !ros_type_find(topic->type, topic->name))
 			continue;
 		if (map_add(&making->robot_at, robot, at)) {
 			vec_push(&making->robots, (struct names_robot){robot, false});
-			names_add_static(making, robot, robot);
+			ros_names_add_static(making, robot, robot);
 		}
 		map_find(&making->robot_at, robot, &at);
-		making->robots.at[at].has_tf |= names_is_tf(making, i) || has(&making->frames, robot);
+		making->robots.at[at].has_tf |= ros_names_is_tf(making, i) || ros_names_has(&making->frames, robot);
 	}
 	for (uint32_t i = 0; i < making->topics->count; i++) {
-		const char *inner = inner_name(making, making->topics->at[i].name);
-		struct parts parts;
-		if (!names_is_tf(making, i) || take_apart(making, making->topics->at[i].name, &parts))
+		const char *inner = ros_names_inner(making, making->topics->at[i].name);
+		struct ros_names_parts parts;
+		if (!ros_names_is_tf(making, i) || ros_names_take_apart(making, making->topics->at[i].name, &parts))
 			continue;
-		names_add_static(making, arena_printf(&making->names->arena, "%.*s", (int)strlen(inner) - 2, inner),
-			names_robot_of(making, &making->topics->at[i]));
+		ros_names_add_static(making, arena_printf(&making->names->arena, "%.*s", (int)strlen(inner) - 2, inner),
+			ros_names_robot_of(making, &making->topics->at[i]));
 	}
 }
 
-static bool is_joint_command(const char *rest)
+static bool ros_names_is_joint_command(const char *rest)
 {
 	return !strncmp(rest, "joint/", 6) &&
-	       (ends_with(rest, "/0/cmd_pos") || ends_with(rest, "/cmd_vel") || ends_with(rest, "/cmd_force"));
+	       (ros_names_ends_with(rest, "/0/cmd_pos") || ros_names_ends_with(rest, "/cmd_vel") ||
+		       ros_names_ends_with(rest, "/cmd_force"));
 }
 
 /* Looks at all topics of models, twice: a sensor's names depend on those of the others. */
-static const char *look(struct making *making)
+static const char *ros_names_look(struct ros_names_making *making)
 {
 	struct arena *arena = &making->names->arena;
 	const char *only = NULL;
@@ -226,22 +229,22 @@ static const char *look(struct making *making)
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t i = 0; i < making->topics->count; i++) {
 			const struct troupe_topic *topic = &making->topics->at[i];
-			struct parts parts;
-			if (topic->kind == TROUPE_TOPIC_SERVICE || !take_apart(making, topic->name, &parts))
+			struct ros_names_parts parts;
+			if (topic->kind == TROUPE_TOPIC_SERVICE || !ros_names_take_apart(making, topic->name, &parts))
 				continue;
 			if (pass) {
 				if (*parts.sensor)
-					note_sharing(making, &parts);
+					ros_names_note_sharing(making, &parts);
 				continue;
 			}
 			char *top = arena_printf(arena, "%.*s", (int)strcspn(parts.space, "/"), parts.space);
 			spaces += !only || strcmp(only, top) != 0;
 			only = top;
 			if (*parts.sensor)
-				count_kind(making, &parts);
+				ros_names_count_kind(making, &parts);
 			else if (!strcmp(parts.rest, "tf"))
 				map_add(&making->frames, parts.space, 0);
-			else if (topic->kind == TROUPE_TOPIC_TAKEN && is_joint_command(parts.rest))
+			else if (topic->kind == TROUPE_TOPIC_TAKEN && ros_names_is_joint_command(parts.rest))
 				map_add(&making->joints, parts.space, 0);
 		}
 	return spaces == 1 ? only : NULL;
@@ -268,29 +271,29 @@ char *names_clean(struct arena *arena, const char *name)
 	return result;
 }
 
-static const char *last_name(const char *rest)
+static const char *ros_names_last(const char *rest)
 {
 	if (!strcmp(rest, "odometry"))
 		return "odom";
 	return strcmp(rest, "joint_state") ? rest : "joint_states";
 }
 
-static char *name_of(struct making *making, const struct parts *parts, int try)
+static char *ros_names_of(struct ros_names_making *making, const struct ros_names_parts *parts, int try)
 {
 	struct arena *arena = &making->names->arena;
-	const char *rest = last_name(parts->rest);
+	const char *rest = ros_names_last(parts->rest);
 	if (!*parts->sensor)
 		return names_clean(arena, arena_printf(arena, "%s/%s", parts->space, rest));
 	if (try)
 		return names_clean(
 			arena, arena_printf(arena, "%s/%s/%s/%s", parts->space, parts->link, parts->sensor, rest));
-	if (has(&making->shared, sensor_key(arena, parts)))
+	if (ros_names_has(&making->shared, ros_names_sensor_key(arena, parts)))
 		return names_clean(arena, arena_printf(arena, "%s/%s/%s", parts->space, parts->sensor, rest));
 	return names_clean(arena, arena_printf(arena, "%s/%s", parts->space, rest));
 }
 
 /* False: the name is in use for another topic. The name is used unchanged. */
-static bool offer_as(struct making *making, const struct ros_offer *what, bool may_share)
+static bool ros_names_offer_as(struct ros_names_making *making, const struct ros_offer *what, bool may_share)
 {
 	struct ros_names *names = making->names;
 	char *key = arena_printf(&names->arena, "%d%s|%s", (int)what->kind, what->name, what->type);
@@ -301,31 +304,31 @@ static bool offer_as(struct making *making, const struct ros_offer *what, bool m
 }
 
 /* The same, behind the name of the robot client. */
-static bool offer(struct making *making, const struct ros_offer *what)
+static bool ros_names_offer(struct ros_names_making *making, const struct ros_offer *what)
 {
 	struct ros_offer all = *what;
 	if (*making->names->client)
 		all.name = arena_printf(&making->names->arena, "/%s%s", making->names->client, what->name);
-	return offer_as(making, &all, false);
+	return ros_names_offer_as(making, &all, false);
 }
 
 /* The name without the namespace of the robot, too. */
-static bool offer_both(struct making *making, const struct ros_offer *what)
+static bool ros_names_offer_both(struct ros_names_making *making, const struct ros_offer *what)
 {
 	const char *robot = making->names->robot;
 	struct ros_offer shorter = *what;
 	size_t length = robot ? strlen(robot) : 0;
-	if (!offer(making, what))
+	if (!ros_names_offer(making, what))
 		return false;
 	if (length && !strncmp(what->name + 1, robot, length) && what->name[1 + length] == '/') {
 		shorter.name = what->name + 1 + length;
-		(void)offer(making, &shorter);
+		(void)ros_names_offer(making, &shorter);
 	}
 	return true;
 }
 
 /* A Twist is taken with a header, too. False: it is no such topic. */
-static bool names_stamp(const struct ros_offer *what, struct ros_offer *ret_stamped)
+static bool ros_names_stamp(const struct ros_offer *what, struct ros_offer *ret_stamped)
 {
 	if (what->kind != TROUPE_TOPIC_TAKEN || strcmp(what->type, "geometry_msgs/msg/Twist") != 0)
 		return false;
@@ -335,37 +338,40 @@ static bool names_stamp(const struct ros_offer *what, struct ros_offer *ret_stam
 	return true;
 }
 
-static void offer_with_kin(struct making *making, struct ros_offer *what, const struct parts *parts)
+static void ros_names_offer_with_kin(
+	struct ros_names_making *making, struct ros_offer *what, const struct ros_names_parts *parts)
 {
 	struct arena *arena = &making->names->arena;
 	for (int try = 0; try < 2; try++) {
-		what->name = name_of(making, parts, try);
-		if (what->name && offer_both(making, what))
+		what->name = ros_names_of(making, parts, try);
+		if (what->name && ros_names_offer_both(making, what))
 			break;
 	}
 	if (!what->name)
 		return;
 	struct ros_offer kin;
-	if (names_stamp(what, &kin))
-		(void)offer_both(making, &kin);
+	if (ros_names_stamp(what, &kin))
+		(void)ros_names_offer_both(making, &kin);
 	kin = *what;
-	if (!strcmp(parts->rest, "joint_state") && has(&making->joints, parts->space)) {
+	if (!strcmp(parts->rest, "joint_state") && ros_names_has(&making->joints, parts->space)) {
 		kin.name = names_clean(arena, arena_printf(arena, "%s/robot_joint_states", parts->space));
 		if (kin.name)
-			(void)offer_both(making, &kin);
+			(void)ros_names_offer_both(making, &kin);
 	}
 }
 
-static bool is_odometry_frames(const struct making *making, const struct ros_offer *what, const struct parts *parts)
+static bool ros_names_is_odometry_frames(
+	const struct ros_names_making *making, const struct ros_offer *what, const struct ros_names_parts *parts)
 {
 	if (what->kind != TROUPE_TOPIC_PUBLISHED || strcmp(what->type, "tf2_msgs/msg/TFMessage") != 0)
 		return false;
 	bool poses = !strcmp(parts->rest, "pose") || !strcmp(parts->rest, "pose_static");
-	return !strcmp(parts->rest, "tf") || (poses && !has(&making->frames, parts->space));
+	return !strcmp(parts->rest, "tf") || (poses && !ros_names_has(&making->frames, parts->space));
 }
 
 /* For the robot's own programs. Several topics may have transforms of one robot. */
-static void names_offer_tf(struct making *making, const struct ros_offer *what, const char *name, const char *robot)
+static void ros_names_offer_tf(
+	struct ros_names_making *making, const struct ros_offer *what, const char *name, const char *robot)
 {
 	struct arena *arena = &making->names->arena;
 	struct ros_offer own = *what;
@@ -374,31 +380,31 @@ static void names_offer_tf(struct making *making, const struct ros_offer *what, 
 	if (own.name && *making->names->client)
 		own.name = arena_printf(arena, "/%s%s", making->names->client, own.name);
 	if (own.name)
-		(void)offer_as(making, &own, true);
+		(void)ros_names_offer_as(making, &own, true);
 }
 
-static void names_offer_robot_tf(struct making *making, const struct ros_offer *what, const char *robot)
+static void ros_names_offer_robot_tf(struct ros_names_making *making, const struct ros_offer *what, const char *robot)
 {
-	names_offer_tf(making, what, arena_printf(&making->names->arena, "%s/tf", robot), robot);
+	ros_names_offer_tf(making, what, arena_printf(&making->names->arena, "%s/tf", robot), robot);
 }
 
-static bool names_has_tf(const struct making *making, const char *robot)
+static bool ros_names_has_tf(const struct ros_names_making *making, const char *robot)
 {
 	uint32_t at;
 	return map_find(&making->robot_at, robot, &at) && making->robots.at[at].has_tf;
 }
 
-static void names_offer_stamped(struct making *making, const struct ros_offer *what)
+static void ros_names_offer_stamped(struct ros_names_making *making, const struct ros_offer *what)
 {
 	struct ros_offer stamped;
-	if (names_stamp(what, &stamped))
-		(void)offer(making, &stamped);
+	if (ros_names_stamp(what, &stamped))
+		(void)ros_names_offer(making, &stamped);
 }
 
 /* A topic that the world names. */
-static void names_add_given(struct making *making, struct ros_offer *what, const char *inner, uint32_t at)
+static void ros_names_add_given(struct ros_names_making *making, struct ros_offer *what, const char *inner, uint32_t at)
 {
-	const char *robot = names_is_tf(making, at) ? names_robot_of(making, &making->topics->at[at]) : NULL;
+	const char *robot = ros_names_is_tf(making, at) ? ros_names_robot_of(making, &making->topics->at[at]) : NULL;
 	what->name = names_clean(&making->names->arena, inner);
 	if (!what->name)
 		return;
@@ -406,50 +412,50 @@ static void names_add_given(struct making *making, struct ros_offer *what, const
 	bool is_static = has_frames && !strcmp(what->name, "/tf_static");
 	what->keep = is_static ? NAMES_STATIC : NAMES_LATEST;
 	if (is_static || (has_frames && !strcmp(what->name, "/tf"))) /* with those of all others */
-		(void)offer_as(making, what, true);
+		(void)ros_names_offer_as(making, what, true);
 	else if (robot)
-		names_offer_tf(making, what, inner, robot);
-	else if (offer(making, what))
-		names_offer_stamped(making, what);
+		ros_names_offer_tf(making, what, inner, robot);
+	else if (ros_names_offer(making, what))
+		ros_names_offer_stamped(making, what);
 	if (robot) {
 		char *usual = names_clean(&making->names->arena, arena_printf(&making->names->arena, "%s/tf", robot));
 		if (usual && strcmp(usual, what->name) != 0)
-			names_offer_robot_tf(making, what, robot);
+			ros_names_offer_robot_tf(making, what, robot);
 	}
 	if (*making->names->client && !strcmp(what->name, "/clock"))
-		(void)offer_as(making, what, false);
+		(void)ros_names_offer_as(making, what, false);
 }
 
-static void add_topic(struct making *making, uint32_t place)
+static void ros_names_add_topic(struct ros_names_making *making, uint32_t place)
 {
 	struct arena *arena = &making->names->arena;
 	const struct troupe_topic *topic = &making->topics->at[place];
 	const struct ros_type *ros = ros_type_find(topic->type, topic->name);
-	const char *at = inner_name(making, topic->name);
-	struct parts parts;
+	const char *at = ros_names_inner(making, topic->name);
+	struct ros_names_parts parts;
 	if (!ros || (topic->kind == TROUPE_TOPIC_TAKEN && !ros_is_taken(ros)))
 		return;
 	struct ros_offer what = {
 		.type = ros->name, .kind = topic->kind, .ros = ros, .topic = arena_strdup(arena, topic->name)};
-	if (take_apart(making, topic->name, &parts)) {
-		if (is_odometry_frames(making, &what, &parts)) {
+	if (ros_names_take_apart(making, topic->name, &parts)) {
+		if (ros_names_is_odometry_frames(making, &what, &parts)) {
 			what.name = "/tf";
-			(void)offer_as(making, &what, true);
-			if (!strcmp(parts.rest, "tf") || !names_has_tf(making, parts.space))
-				names_offer_robot_tf(making, &what, parts.space);
+			(void)ros_names_offer_as(making, &what, true);
+			if (!strcmp(parts.rest, "tf") || !ros_names_has_tf(making, parts.space))
+				ros_names_offer_robot_tf(making, &what, parts.space);
 		} else {
-			offer_with_kin(making, &what, &parts);
+			ros_names_offer_with_kin(making, &what, &parts);
 		}
-	} else if (!skip_world(&at)) {
-		names_add_given(making, &what, at, place);
+	} else if (!ros_names_skip_world(&at)) {
+		ros_names_add_given(making, &what, at, place);
 	}
 }
 
-static void add_fixed_frames(struct making *making, const struct troupe_topic *topic)
+static void ros_names_add_fixed_frames(struct ros_names_making *making, const struct troupe_topic *topic)
 {
-	const char *at = inner_name(making, topic->name);
-	if (topic->kind != TROUPE_TOPIC_PUBLISHED || strcmp(topic->type, "gz.msgs.Scene") != 0 || !skip_world(&at) ||
-		strcmp(at, "scene/info") != 0)
+	const char *at = ros_names_inner(making, topic->name);
+	if (topic->kind != TROUPE_TOPIC_PUBLISHED || strcmp(topic->type, "gz.msgs.Scene") != 0 ||
+		!ros_names_skip_world(&at) || strcmp(at, "scene/info") != 0)
 		return;
 	const struct ros_offer what = {.name = "/tf_static",
 		.type = ros_fixed_frames()->name,
@@ -457,12 +463,12 @@ static void add_fixed_frames(struct making *making, const struct troupe_topic *t
 		.keep = NAMES_STATIC,
 		.ros = ros_fixed_frames(),
 		.topic = arena_strdup(&making->names->arena, topic->name)};
-	(void)offer_as(making, &what, true);
+	(void)ros_names_offer_as(making, &what, true);
 	for (uint32_t i = 0; i < making->statics.count; i++)
-		names_offer_tf(making, &what, making->statics.at[i].name, making->statics.at[i].robot);
+		ros_names_offer_tf(making, &what, making->statics.at[i].name, making->statics.at[i].robot);
 }
 
-static void add_joint_commands(struct making *making)
+static void ros_names_add_joint_commands(struct ros_names_making *making)
 {
 	struct arena *arena = &making->names->arena;
 	for (uint32_t i = 0; i < making->joints.room; i++) {
@@ -476,7 +482,7 @@ static void add_joint_commands(struct making *making)
 			.robot = space,
 		};
 		if (what.name)
-			(void)offer_both(making, &what);
+			(void)ros_names_offer_both(making, &what);
 	}
 }
 
@@ -484,9 +490,9 @@ void names_make(const struct troupe_topics *topics, const char *client, const ch
 {
 	struct ros_names names = {0};
 	names.client = arena_strdup(&names.arena, client ? client : "");
-	struct making making = {.names = &names, .topics = topics};
-	const char *only = look(&making);
-	names_look_for_robots(&making);
+	struct ros_names_making making = {.names = &names, .topics = topics};
+	const char *only = ros_names_look(&making);
+	ros_names_look_for_robots(&making);
 	const char *of_robot = robot ? robot : only;
 	names.robot = of_robot ? names_clean(&names.arena, of_robot) : NULL;
 	if (names.robot)
@@ -499,10 +505,10 @@ void names_make(const struct troupe_topics *topics, const char *client, const ch
 			map_add(&names.taken, arena_strdup(&names.arena, topic->name), i);
 		if (topic->kind == TROUPE_TOPIC_SERVICE || again)
 			continue;
-		add_topic(&making, i);
-		add_fixed_frames(&making, topic);
+		ros_names_add_topic(&making, i);
+		ros_names_add_fixed_frames(&making, topic);
 	}
-	add_joint_commands(&making);
+	ros_names_add_joint_commands(&making);
 	map_fini(&making.kinds);
 	map_fini(&making.shared);
 	map_fini(&making.frames);
@@ -553,7 +559,7 @@ char *names_joint_topic(
 		at += length;
 	}
 	text_add(&topic, "/joint/%s/%s", joint, ends[quantity]);
-	if (has(&names->taken, topic.at))
+	if (ros_names_has(&names->taken, topic.at))
 		return topic.at;
 	text_fini(&topic);
 	return NULL;

@@ -33,7 +33,7 @@ void part_add_picture_frame(struct text *out, const char *name)
 }
 
 /* A string whose bytes are appended by `add`: its length is filled in behind them. */
-static void put_name(struct cdr_out *out, void (*add)(struct text *out, const char *name), const char *name)
+static void ros_parts_put_name(struct cdr_out *out, void (*add)(struct text *out, const char *name), const char *name)
 {
 	cdr_u32(out, 0);
 	size_t begin = out->text->count;
@@ -44,7 +44,7 @@ static void put_name(struct cdr_out *out, void (*add)(struct text *out, const ch
 
 void part_frame(struct cdr_out *out, const char *name)
 {
-	put_name(out, part_add_frame, name);
+	ros_parts_put_name(out, part_add_frame, name);
 }
 
 void part_header(struct cdr_out *out, const Gz__Msgs__Header *header, const char *frame)
@@ -57,7 +57,7 @@ void part_header(struct cdr_out *out, const Gz__Msgs__Header *header, const char
 void part_picture_header(struct cdr_out *out, const Gz__Msgs__Header *header)
 {
 	part_time(out, header ? header->stamp : NULL);
-	put_name(out, part_add_picture_frame, part_header_value(header, "frame_id"));
+	ros_parts_put_name(out, part_add_picture_frame, part_header_value(header, "frame_id"));
 }
 
 void part_vec3(struct cdr_out *out, const Gz__Msgs__Vector3d *vector)

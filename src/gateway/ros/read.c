@@ -30,14 +30,14 @@ READ(empty)
 }
 
 /* The stamp and the frame of a command say nothing. */
-static void skip_header(struct cdr_in *in)
+static void ros_read_skip_header(struct cdr_in *in)
 {
 	(void)cdr_get(in, 4);
 	(void)cdr_get(in, 4);
 	(void)cdr_get_string(in);
 }
 
-static Gz__Msgs__Vector3d get_vec3(struct cdr_in *in)
+static Gz__Msgs__Vector3d ros_read_get_vec3(struct cdr_in *in)
 {
 	Gz__Msgs__Vector3d vector = GZ__MSGS__VECTOR3D__INIT;
 	vector.x = cdr_get_f64(in);
@@ -49,7 +49,7 @@ static Gz__Msgs__Vector3d get_vec3(struct cdr_in *in)
 READ(twist)
 {
 	Gz__Msgs__Twist message = GZ__MSGS__TWIST__INIT;
-	Gz__Msgs__Vector3d linear = get_vec3(in), angular = get_vec3(in);
+	Gz__Msgs__Vector3d linear = ros_read_get_vec3(in), angular = ros_read_get_vec3(in);
 	message.linear = &linear;
 	message.angular = &angular;
 	message_add_bytes(bytes, &message.base);
@@ -57,11 +57,11 @@ READ(twist)
 
 READ(twist_stamped)
 {
-	skip_header(in);
+	ros_read_skip_header(in);
 	read_twist(in, bytes);
 }
 
-static double *get_doubles(struct cdr_in *in, size_t *ret_count)
+static double *ros_read_get_doubles(struct cdr_in *in, size_t *ret_count)
 {
 	uint32_t count = cdr_get_count(in, 8);
 	double *values = mem_alloc(count * sizeof *values + 1);
@@ -74,17 +74,17 @@ static double *get_doubles(struct cdr_in *in, size_t *ret_count)
 READ(actuators)
 {
 	Gz__Msgs__Actuators message = GZ__MSGS__ACTUATORS__INIT;
-	skip_header(in);
-	message.position = get_doubles(in, &message.n_position);
-	message.velocity = get_doubles(in, &message.n_velocity);
-	message.normalized = get_doubles(in, &message.n_normalized);
+	ros_read_skip_header(in);
+	message.position = ros_read_get_doubles(in, &message.n_position);
+	message.velocity = ros_read_get_doubles(in, &message.n_velocity);
+	message.normalized = ros_read_get_doubles(in, &message.n_normalized);
 	message_add_bytes(bytes, &message.base);
 	free(message.position);
 	free(message.velocity);
 	free(message.normalized);
 }
 
-static double *read_kept_doubles(struct cdr_in *in, struct arena *arena, size_t *ret_count)
+static double *ros_read_kept_doubles(struct cdr_in *in, struct arena *arena, size_t *ret_count)
 {
 	uint32_t count = cdr_get_count(in, 8);
 	double *values = arena_array(arena, double, count);
@@ -94,14 +94,14 @@ static double *read_kept_doubles(struct cdr_in *in, struct arena *arena, size_t 
 	return values;
 }
 
-static Gz__Msgs__JointTrajectoryPoint *read_trajectory_point(struct cdr_in *in, struct arena *arena)
+static Gz__Msgs__JointTrajectoryPoint *ros_read_trajectory_point(struct cdr_in *in, struct arena *arena)
 {
 	Gz__Msgs__JointTrajectoryPoint *point = arena_new(arena, Gz__Msgs__JointTrajectoryPoint);
 	gz__msgs__joint_trajectory_point__init(point);
-	point->positions = read_kept_doubles(in, arena, &point->n_positions);
-	point->velocities = read_kept_doubles(in, arena, &point->n_velocities);
-	point->accelerations = read_kept_doubles(in, arena, &point->n_accelerations);
-	point->effort = read_kept_doubles(in, arena, &point->n_effort);
+	point->positions = ros_read_kept_doubles(in, arena, &point->n_positions);
+	point->velocities = ros_read_kept_doubles(in, arena, &point->n_velocities);
+	point->accelerations = ros_read_kept_doubles(in, arena, &point->n_accelerations);
+	point->effort = ros_read_kept_doubles(in, arena, &point->n_effort);
 	point->time_from_start = arena_new(arena, Gz__Msgs__Duration);
 	gz__msgs__duration__init(point->time_from_start);
 	point->time_from_start->sec = (int32_t)cdr_get(in, 4);
@@ -116,7 +116,7 @@ READ(joint_trajectory)
 	enum { NAME_BYTES = 5, POINT_BYTES = 24 }; /* at least */
 	Gz__Msgs__JointTrajectory message = GZ__MSGS__JOINT_TRAJECTORY__INIT;
 	struct arena arena = {0};
-	skip_header(in);
+	ros_read_skip_header(in);
 	message.n_joint_names = cdr_get_count(in, NAME_BYTES);
 	message.joint_names = arena_array(&arena, char *, message.n_joint_names);
 	for (size_t i = 0; i < message.n_joint_names; i++)
@@ -124,12 +124,12 @@ READ(joint_trajectory)
 	message.n_points = cdr_get_count(in, POINT_BYTES);
 	message.points = arena_array(&arena, Gz__Msgs__JointTrajectoryPoint *, message.n_points);
 	for (size_t i = 0; i < message.n_points; i++)
-		message.points[i] = read_trajectory_point(in, &arena);
+		message.points[i] = ros_read_trajectory_point(in, &arena);
 	message_add_bytes(bytes, &message.base);
 	arena_fini(&arena);
 }
 
-static Gz__Msgs__Entity get_entity(struct cdr_in *in)
+static Gz__Msgs__Entity ros_read_get_entity(struct cdr_in *in)
 {
 	Gz__Msgs__Entity entity = GZ__MSGS__ENTITY__INIT;
 	entity.id = cdr_get(in, 8);
@@ -142,7 +142,7 @@ static Gz__Msgs__Entity get_entity(struct cdr_in *in)
 
 READ(entity)
 {
-	Gz__Msgs__Entity message = get_entity(in);
+	Gz__Msgs__Entity message = ros_read_get_entity(in);
 	message_add_bytes(bytes, &message.base);
 }
 
@@ -150,9 +150,9 @@ READ(entity_wrench)
 {
 	Gz__Msgs__EntityWrench message = GZ__MSGS__ENTITY_WRENCH__INIT;
 	Gz__Msgs__Wrench wrench = GZ__MSGS__WRENCH__INIT;
-	skip_header(in);
-	Gz__Msgs__Entity entity = get_entity(in);
-	Gz__Msgs__Vector3d force = get_vec3(in), torque = get_vec3(in);
+	ros_read_skip_header(in);
+	Gz__Msgs__Entity entity = ros_read_get_entity(in);
+	Gz__Msgs__Vector3d force = ros_read_get_vec3(in), torque = ros_read_get_vec3(in);
 	wrench.force = &force;
 	wrench.torque = &torque;
 	message.entity = &entity;

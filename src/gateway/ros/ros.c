@@ -20,7 +20,7 @@
 #define GZ(name) &gz__msgs__##name##__descriptor
 
 /* A type that stands twice: the first row is for topics of frames. */
-static const struct ros_type types[] = {
+static const struct ros_type ros_types[] = {
 	{GZ(actuators), "actuator_msgs/msg/Actuators", write_actuators, read_actuators},
 	{GZ(altimeter), "ros_gz_interfaces/msg/Altimeter", write_altimeter, NULL},
 	{GZ(annotated_axis_aligned2_dbox__v), "vision_msgs/msg/Detection2DArray", write_boxes, NULL},
@@ -57,20 +57,21 @@ static const struct ros_type types[] = {
 };
 
 /* Pairs that ros_type_find() does not choose. */
-static const struct ros_type twist_stamped = {GZ(twist), "geometry_msgs/msg/TwistStamped", NULL, read_twist_stamped};
-static const struct ros_type fixed_frames = {GZ(scene), "tf2_msgs/msg/TFMessage", write_fixed_frames, NULL};
+static const struct ros_type ros_type_twist_stamped = {
+	GZ(twist), "geometry_msgs/msg/TwistStamped", NULL, read_twist_stamped};
+static const struct ros_type ros_type_fixed_frames = {GZ(scene), "tf2_msgs/msg/TFMessage", write_fixed_frames, NULL};
 
 const struct ros_type *ros_twist_stamped(void)
 {
-	return &twist_stamped;
+	return &ros_type_twist_stamped;
 }
 
 const struct ros_type *ros_fixed_frames(void)
 {
-	return &fixed_frames;
+	return &ros_type_fixed_frames;
 }
 
-static bool has_frames(const char *topic)
+static bool ros_has_frames(const char *topic)
 {
 	static const char *const names[] = {"tf", "tf_static", "pose", "pose_static"};
 	const char *slash = topic ? strrchr(topic, '/') : NULL;
@@ -83,9 +84,9 @@ static bool has_frames(const char *topic)
 const struct ros_type *ros_type_find(const char *type, const char *topic)
 {
 	message_type found = type_find(type);
-	for (size_t i = 0; found && i < ARRAY_LEN(types); i++)
-		if (types[i].gz == found)
-			return types + i + (types[i].write == write_tf && !has_frames(topic));
+	for (size_t i = 0; found && i < ARRAY_LEN(ros_types); i++)
+		if (ros_types[i].gz == found)
+			return ros_types + i + (ros_types[i].write == write_tf && !ros_has_frames(topic));
 	return NULL;
 }
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct job_row *const tables[] = {
+static const struct job_row *const simulation_tables[] = {
 	job_run_rows, job_world_rows, job_entity_rows, job_place_rows, job_resource_rows};
 
 struct simulation {
@@ -21,11 +21,11 @@ struct simulation {
 	uint32_t job_count;
 };
 
-static const struct message_limits no_limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
+static const struct message_limits simulation_no_limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
 
 /* --- asking the server -------------------------------------------------------------------------------------------- */
 
-static void refuse(struct job_sent *sent, troupe_status status, const char *why)
+static void simulation_refuse(struct job_sent *sent, troupe_status status, const char *why)
 {
 	sent->done = true;
 	sent->status = status;
@@ -44,7 +44,7 @@ uint32_t job_ask(struct job *job, const char *service, const ProtobufCMessage *m
 	troupe_status status = simulation->def.call(
 		simulation->def.ctx, name, message->descriptor->name, bytes.at, bytes.count, sent.tag, &error);
 	if (status)
-		refuse(&sent, status, error.text);
+		simulation_refuse(&sent, status, error.text);
 	else
 		job->waiting++;
 	vec_push(&job->sent, sent);
@@ -79,18 +79,18 @@ const struct job_sent *job_refused(const struct job *job)
 	return NULL;
 }
 
-static void drop_models(struct job *job)
+static void simulation_drop_models(struct job *job)
 {
 	if (job->models)
 		message_free(&job->models->base);
 	job->models = NULL;
 }
 
-static void keep_reply(struct job *job, struct job_sent *sent)
+static void simulation_keep_reply(struct job *job, struct job_sent *sent)
 {
 	if (!sent->reply || sent->reply->descriptor != &troupe__msgs__models__descriptor)
 		return;
-	drop_models(job);
+	simulation_drop_models(job);
 	job->models = (Troupe__Msgs__Models *)sent->reply;
 	sent->reply = NULL;
 	const Gz__Msgs__Time *time = job->models->header ? job->models->header->stamp : NULL;
@@ -108,14 +108,14 @@ void job_add_result(struct json_out *out, unsigned result, const char *message)
 	json_out_end(out);
 }
 
-static enum simulation_end end_of(const struct job *job, unsigned result)
+static enum simulation_end simulation_end_of(const struct job *job, unsigned result)
 {
 	if (result == JOB_OK)
 		return SIMULATION_SUCCEEDED;
 	return job->is_cancelled ? SIMULATION_CANCELED : SIMULATION_ABORTED;
 }
 
-static void send_answer(struct job *job, enum simulation_end end, const struct text *response)
+static void simulation_send_answer(struct job *job, enum simulation_end end, const struct text *response)
 {
 	assert(!job->is_answered);
 	job->is_answered = true;
@@ -124,7 +124,8 @@ static void send_answer(struct job *job, enum simulation_end end, const struct t
 }
 
 /* Appends the object with all fields of the type. */
-static troupe_status complete(const char *type, const json_t *json, struct text *out, struct troupe_error *error)
+static troupe_status simulation_complete(
+	const char *type, const json_t *json, struct text *out, struct troupe_error *error)
 {
 	struct text cdr = {0};
 	troupe_status status = ros_json_to_cdr(type, json, &cdr, error);
@@ -134,7 +135,7 @@ static troupe_status complete(const char *type, const json_t *json, struct text 
 	return status;
 }
 
-static bool is_action(const struct job_row *row)
+static bool simulation_is_action(const struct job_row *row)
 {
 	return strstr(row->type, "/action/");
 }
@@ -149,17 +150,17 @@ void job_answer(struct job *job, unsigned result, const char *format, ...)
 	va_start(args, format);
 	(void)fail_v(&line, TROUPE_OK, format, args);
 	va_end(args);
-	char *type = mem_printf("%s_%s", job->row->type, is_action(job->row) ? "Result" : "Response");
+	char *type = mem_printf("%s_%s", job->row->type, simulation_is_action(job->row) ? "Result" : "Response");
 	json_out_object(&out, NULL);
 	job_add_result(&out, result, result == JOB_OK ? "" : line.text);
 	json_out_end(&out);
 	json_t *json = json_loadb(given.at, given.count, 0, NULL);
-	if (complete(type, json, &response, NULL)) {
+	if (simulation_complete(type, json, &response, NULL)) {
 		json_object_clear(json);
-		(void)complete(type, json, &response, NULL);
+		(void)simulation_complete(type, json, &response, NULL);
 	}
 	text_fini(&given);
-	send_answer(job, end_of(job, result), &response);
+	simulation_send_answer(job, simulation_end_of(job, result), &response);
 	json_decref(json);
 	text_fini(&response);
 	free(type);
@@ -184,7 +185,7 @@ struct json_out *job_respond(struct job *job, unsigned result, const char *messa
 void job_send(struct job *job)
 {
 	json_out_end(&job->out);
-	send_answer(job, end_of(job, job->result), &job->response);
+	simulation_send_answer(job, simulation_end_of(job, job->result), &job->response);
 	text_fini(&job->response);
 }
 
@@ -215,7 +216,7 @@ bool job_read_tags(struct job *job, const char *name, const json_t *filter, stru
 	return true;
 }
 
-static bool has_tag(const char *tag, char *const *has, size_t count)
+static bool simulation_has_tag(const char *tag, char *const *has, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (!strcmp(has[i], tag))
@@ -226,14 +227,14 @@ static bool has_tag(const char *tag, char *const *has, size_t count)
 bool job_has_tags(const struct job_tags *tags, char *const *has, size_t count)
 {
 	for (uint32_t i = 0; i < tags->count; i++)
-		if (has_tag(tags->wanted[i], has, count) != tags->all)
+		if (simulation_has_tag(tags->wanted[i], has, count) != tags->all)
 			return !tags->all;
 	return !tags->count || tags->all;
 }
 
 /* --- jobs --------------------------------------------------------------------------------------------------------- */
 
-static void free_job(struct job *job)
+static void simulation_free_job(struct job *job)
 {
 	struct job **link = &job->simulation->jobs;
 	while (*link != job)
@@ -242,7 +243,7 @@ static void free_job(struct job *job)
 	job->simulation->job_count--;
 	if (job->world->stepper == job)
 		job->world->stepper = NULL;
-	drop_models(job);
+	simulation_drop_models(job);
 	job_forget_sent(job);
 	for (uint32_t i = 0; i < job->spawns.count; i++) {
 		free(job->spawns.at[i].message);
@@ -255,7 +256,7 @@ static void free_job(struct job *job)
 	free(job);
 }
 
-static void go_on(struct job *job)
+static void simulation_go_on(struct job *job)
 {
 	while (!job->waiting && !job->is_answered) {
 		if (job->wants_models) {
@@ -266,10 +267,10 @@ static void go_on(struct job *job)
 		}
 	}
 	if (job->is_answered)
-		free_job(job);
+		simulation_free_job(job);
 }
 
-static void begin(struct job *job)
+static void simulation_begin(struct job *job)
 {
 	job_forget_sent(job);
 	if (job->row->need == JOB_MODELS && job->models->no_world)
@@ -278,20 +279,22 @@ static void begin(struct job *job)
 		job->row->begin(job);
 }
 
-struct request { /* in one of both forms; neither: no fields are given */
+struct simulation_request { /* in one of both forms; neither: no fields are given */
 	const json_t *json;
 	const void *cdr;
 	size_t count;
 };
 
 /* The request with all fields. */
-static troupe_status read_args(struct job *job, const struct request *request, struct troupe_error *error)
+static troupe_status simulation_read_args(
+	struct job *job, const struct simulation_request *request, struct troupe_error *error)
 {
 	struct text json = {0};
 	json_t *empty = json_object();
-	char *type = mem_printf("%s_%s", job->row->type, is_action(job->row) ? "Goal" : "Request");
-	troupe_status status = request->cdr ? ros_json_of_cdr(type, request->cdr, request->count, &json, error)
-					    : complete(type, request->json ? request->json : empty, &json, error);
+	char *type = mem_printf("%s_%s", job->row->type, simulation_is_action(job->row) ? "Goal" : "Request");
+	troupe_status status = request->cdr
+				       ? ros_json_of_cdr(type, request->cdr, request->count, &json, error)
+				       : simulation_complete(type, request->json ? request->json : empty, &json, error);
 	if (!status) {
 		job->args = json_loadb(json.at, json.count, 0, NULL);
 		if (!job->args)
@@ -303,7 +306,7 @@ static troupe_status read_args(struct job *job, const struct request *request, s
 	return status;
 }
 
-static const struct job_row *find_row(
+static const struct job_row *simulation_find_row(
 	const struct simulation *simulation, const char *name, bool action, struct job_world **ret_world)
 {
 	for (uint32_t w = 0; w < simulation->worlds.count; w++) {
@@ -311,9 +314,9 @@ static const struct job_row *find_row(
 		size_t count = simulation->worlds.count == 1 ? 0 : strlen(world->name) + 1;
 		if (*name != '/' || (count && (strncmp(name + 1, world->name, count - 1) || name[count] != '/')))
 			continue;
-		for (size_t t = 0; t < ARRAY_LEN(tables); t++)
-			for (const struct job_row *row = tables[t]; row->name; row++)
-				if (is_action(row) == action && !strcmp(row->name, name + count + 1)) {
+		for (size_t t = 0; t < ARRAY_LEN(simulation_tables); t++)
+			for (const struct job_row *row = simulation_tables[t]; row->name; row++)
+				if (simulation_is_action(row) == action && !strcmp(row->name, name + count + 1)) {
 					*ret_world = world;
 					return row;
 				}
@@ -321,14 +324,14 @@ static const struct job_row *find_row(
 	return NULL;
 }
 
-static void call(struct simulation *simulation, const char *name, const struct request *request,
+static void simulation_answer(struct simulation *simulation, const char *name, const struct simulation_request *request,
 	const struct simulation_asker *asker)
 {
 	struct job_world *world = NULL;
 	struct troupe_error error;
-	const struct job_row *row = find_row(simulation, name, false, &world);
+	const struct job_row *row = simulation_find_row(simulation, name, false, &world);
 	if (!row)
-		row = find_row(simulation, name, true, &world);
+		row = simulation_find_row(simulation, name, true, &world);
 	assert(row);
 	struct job *job = mem_alloc(sizeof *job);
 	*job = (struct job){.simulation = simulation,
@@ -336,33 +339,33 @@ static void call(struct simulation *simulation, const char *name, const struct r
 		.row = row,
 		.world = world,
 		.asker = *asker,
-		.next = begin};
+		.next = simulation_begin};
 	simulation->jobs = job;
 	if (simulation->job_count++ >= SIMULATION_CALLS_MAX)
 		job_answer(job, JOB_FAILED, "%d requests wait: expected no more", (int)SIMULATION_CALLS_MAX);
-	else if (read_args(job, request, &error))
+	else if (simulation_read_args(job, request, &error))
 		job_answer(job, JOB_FAILED, "%s", error.text);
 	else if (row->need != JOB_ALONE)
 		job_ask_models(job, false);
-	go_on(job);
+	simulation_go_on(job);
 }
 
 void simulation_call(
 	struct simulation *simulation, const char *name, const json_t *args, const struct simulation_asker *asker)
 {
-	call(simulation, name, &(struct request){.json = args}, asker);
+	simulation_answer(simulation, name, &(struct simulation_request){.json = args}, asker);
 }
 
 void simulation_call_cdr(struct simulation *simulation, const char *name, const void *cdr, size_t count,
 	const struct simulation_asker *asker)
 {
-	call(simulation, name, &(struct request){.cdr = cdr, .count = count}, asker);
+	simulation_answer(simulation, name, &(struct simulation_request){.cdr = cdr, .count = count}, asker);
 }
 
 void simulation_cancel(struct simulation *simulation, const void *asker_ctx)
 {
 	for (struct job *job = simulation->jobs; job; job = job->after)
-		if (job->asker.ctx == asker_ctx && is_action(job->row))
+		if (job->asker.ctx == asker_ctx && simulation_is_action(job->row))
 			job->is_cancelled = true;
 }
 
@@ -379,29 +382,29 @@ void simulation_take(struct simulation *simulation, const struct troupe_message 
 			troupe_status status = reply->status;
 			if (!status && type_find(reply->type))
 				status = message_of_bytes(type_find(reply->type), reply->bytes, reply->count,
-					&no_limits, &sent->reply, &error);
+					&simulation_no_limits, &sent->reply, &error);
 			if (status)
-				refuse(sent, status, reply->status ? reply->text : error.text);
+				simulation_refuse(sent, status, reply->status ? reply->text : error.text);
 			else
 				sent->text = mem_strdup(reply->text ? reply->text : "");
-			keep_reply(job, sent);
-			go_on(job);
+			simulation_keep_reply(job, sent);
+			simulation_go_on(job);
 			return;
 		}
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-static void each(const struct simulation *simulation, bool action,
+static void simulation_each(const struct simulation *simulation, bool action,
 	void (*fn)(void *ctx, const char *name, const char *type), void *ctx)
 {
 	for (uint32_t w = 0; w < simulation->worlds.count; w++)
-		for (size_t t = 0; t < ARRAY_LEN(tables); t++)
-			for (const struct job_row *row = tables[t]; row->name; row++) {
+		for (size_t t = 0; t < ARRAY_LEN(simulation_tables); t++)
+			for (const struct job_row *row = simulation_tables[t]; row->name; row++) {
 				const char *world = simulation->worlds.at[w]->name;
 				char *name = simulation->worlds.count == 1 ? mem_printf("/%s", row->name)
 									   : mem_printf("/%s/%s", world, row->name);
-				if (is_action(row) == action)
+				if (simulation_is_action(row) == action)
 					fn(ctx, name, row->type);
 				free(name);
 			}
@@ -410,28 +413,28 @@ static void each(const struct simulation *simulation, bool action,
 void simulation_each_service(
 	const struct simulation *simulation, void (*fn)(void *ctx, const char *name, const char *type), void *ctx)
 {
-	each(simulation, false, fn, ctx);
+	simulation_each(simulation, false, fn, ctx);
 }
 
 void simulation_each_action(
 	const struct simulation *simulation, void (*fn)(void *ctx, const char *name, const char *type), void *ctx)
 {
-	each(simulation, true, fn, ctx);
+	simulation_each(simulation, true, fn, ctx);
 }
 
 bool simulation_has_service(const struct simulation *simulation, const char *name)
 {
-	return find_row(simulation, name, false, &(struct job_world *){NULL});
+	return simulation_find_row(simulation, name, false, &(struct job_world *){NULL});
 }
 
 bool simulation_has_action(const struct simulation *simulation, const char *name)
 {
-	return find_row(simulation, name, true, &(struct job_world *){NULL});
+	return simulation_find_row(simulation, name, true, &(struct job_world *){NULL});
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static bool has_next(const struct troupe_topics *topics, const char *world)
+static bool simulation_has_next(const struct troupe_topics *topics, const char *world)
 {
 	char *name = mem_printf("/world/%s/next_run", world);
 	bool has = false;
@@ -459,7 +462,7 @@ struct simulation *simulation_create(const struct simulation_def *def, const str
 			continue;
 		struct job_world *world = mem_alloc(sizeof *world);
 		*world = (struct job_world){.name = mem_printf("%.*s", (int)count, at), .was_stopped = true};
-		world->has_next = has_next(topics, world->name);
+		world->has_next = simulation_has_next(topics, world->name);
 		vec_push(&simulation->worlds, world);
 	}
 	return simulation;
@@ -470,7 +473,7 @@ void simulation_end(struct simulation *simulation, const char *why)
 	while (simulation->jobs) {
 		struct job *job = simulation->jobs;
 		job_answer(job, JOB_FAILED, "%s", why);
-		free_job(job);
+		simulation_free_job(job);
 	}
 }
 
@@ -479,7 +482,7 @@ void simulation_destroy(struct simulation *simulation)
 	if (!simulation)
 		return;
 	while (simulation->jobs)
-		free_job(simulation->jobs);
+		simulation_free_job(simulation->jobs);
 	for (uint32_t i = 0; i < simulation->worlds.count; i++) {
 		free(simulation->worlds.at[i]->name);
 		free(simulation->worlds.at[i]);

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char world_frame[] = "world";
+static const char sim_entities_world_frame[] = "world";
 
 typedef Troupe__Msgs__Models__Model model_t;
 
 /* NULL: there is no such model, which is answered. */
-static const model_t *find_model(struct job *job, const char *name, bool answers)
+static const model_t *sim_entities_find_model(struct job *job, const char *name, bool answers)
 {
 	for (size_t i = 0; i < job->models->n_model; i++)
 		if (!strcmp(job->models->model[i]->state->name, name))
@@ -26,7 +26,7 @@ static const model_t *find_model(struct job *job, const char *name, bool answers
 	return NULL;
 }
 
-static struct pose pose_of(const model_t *model)
+static struct pose sim_entities_pose_of(const model_t *model)
 {
 	struct pose pose = {{0, 0, 0}, QUAT_IDENTITY};
 	if (model->state->pose)
@@ -36,7 +36,7 @@ static struct pose pose_of(const model_t *model)
 
 /* --- what is said of an entity ------------------------------------------------------------------------------------ */
 
-static void add_vector(struct json_out *out, const char *name, struct vec3 v)
+static void sim_entities_add_vector(struct json_out *out, const char *name, struct vec3 v)
 {
 	json_out_object(out, name);
 	json_out_double(out, "x", v.x);
@@ -45,10 +45,10 @@ static void add_vector(struct json_out *out, const char *name, struct vec3 v)
 	json_out_end(out);
 }
 
-static void entities_add_pose(struct json_out *out, const char *name, struct pose pose)
+static void sim_entities_add_pose(struct json_out *out, const char *name, struct pose pose)
 {
 	json_out_object(out, name);
-	add_vector(out, "position", pose.p);
+	sim_entities_add_vector(out, "position", pose.p);
 	json_out_object(out, "orientation");
 	json_out_double(out, "x", pose.q.x);
 	json_out_double(out, "y", pose.q.y);
@@ -58,16 +58,16 @@ static void entities_add_pose(struct json_out *out, const char *name, struct pos
 	json_out_end(out);
 }
 
-static void add_twist(struct json_out *out, const char *name, struct vec3 linear, struct vec3 angular)
+static void sim_entities_add_twist(struct json_out *out, const char *name, struct vec3 linear, struct vec3 angular)
 {
 	json_out_object(out, name);
-	add_vector(out, "linear", linear);
-	add_vector(out, "angular", angular);
+	sim_entities_add_vector(out, "linear", linear);
+	sim_entities_add_vector(out, "angular", angular);
 	json_out_end(out);
 }
 
 /* The server tells no accelerations. */
-static void add_state(struct json_out *out, const char *key, const struct job *job, const model_t *model)
+static void sim_entities_add_state(struct json_out *out, const char *key, const struct job *job, const model_t *model)
 {
 	const struct vec3 none = {0, 0, 0};
 	json_out_object(out, key);
@@ -76,26 +76,26 @@ static void add_state(struct json_out *out, const char *key, const struct job *j
 	json_out_int(out, "sec", job->time_ns / 1000000000);
 	json_out_int(out, "nanosec", job->time_ns % 1000000000);
 	json_out_end(out);
-	json_out_string(out, "frame_id", world_frame);
+	json_out_string(out, "frame_id", sim_entities_world_frame);
 	json_out_end(out);
-	entities_add_pose(out, "pose", pose_of(model));
-	add_twist(out, "twist", message_vec3(model->state->linear), message_vec3(model->state->angular));
-	add_twist(out, "acceleration", none, none);
+	sim_entities_add_pose(out, "pose", sim_entities_pose_of(model));
+	sim_entities_add_twist(out, "twist", message_vec3(model->state->linear), message_vec3(model->state->angular));
+	sim_entities_add_twist(out, "acceleration", none, none);
 	json_out_end(out);
 }
 
-static void get_state(struct job *job)
+static void sim_entities_get_state(struct job *job)
 {
-	const model_t *model = find_model(job, job_text(job->args, "entity"), true);
+	const model_t *model = sim_entities_find_model(job, job_text(job->args, "entity"), true);
 	if (!model)
 		return;
-	add_state(job_respond(job, JOB_OK, ""), "state", job, model);
+	sim_entities_add_state(job_respond(job, JOB_OK, ""), "state", job, model);
 	job_send(job);
 }
 
-enum category { OBJECT = 0, ROBOT = 1, HUMAN = 2, DYNAMIC_OBJECT = 4, STATIC_OBJECT = 5, CATEGORIES = 6 };
+enum category { SIM_ENTITIES_OBJECT = 0, ROBOT = 1, HUMAN = 2, DYNAMIC_OBJECT = 4, STATIC_OBJECT = 5, CATEGORIES = 6 };
 
-static enum category category_of(const model_t *model)
+static enum category sim_entities_category_of(const model_t *model)
 {
 	if (model->info)
 		return model->info->category;
@@ -106,33 +106,33 @@ static enum category category_of(const model_t *model)
 	return model->state->performer || model->jointed ? ROBOT : DYNAMIC_OBJECT;
 }
 
-static void get_info(struct job *job)
+static void sim_entities_get_info(struct job *job)
 {
 	static const char *const names[CATEGORIES] = {[ROBOT] = "a performer, or a model with joints",
 		[HUMAN] = "an actor",
 		[DYNAMIC_OBJECT] = "a model without joints",
 		[STATIC_OBJECT] = "a static model"};
-	const model_t *model = find_model(job, job_text(job->args, "entity"), true);
+	const model_t *model = sim_entities_find_model(job, job_text(job->args, "entity"), true);
 	if (!model)
 		return;
 	const Troupe__Msgs__EntityInfo *info = model->info;
 	struct json_out *out = job_respond(job, JOB_OK, "");
 	json_out_object(out, "info");
 	json_out_object(out, "category");
-	json_out_int(out, "category", category_of(model));
+	json_out_int(out, "category", sim_entities_category_of(model));
 	json_out_end(out);
-	json_out_string(out, "description", info ? info->description : names[category_of(model)]);
+	json_out_string(out, "description", info ? info->description : names[sim_entities_category_of(model)]);
 	json_out_strings(out, "tags", info ? (const char *const *)info->tag : NULL, info ? info->n_tag : 0);
 	json_out_end(out);
 	job_send(job);
 }
 
 /* The server has the limits. */
-static void set_info(struct job *job)
+static void sim_entities_set_info(struct job *job)
 {
 	Troupe__Msgs__EntityInfo message = TROUPE__MSGS__ENTITY_INFO__INIT;
 	const json_t *info = job_arg(job, "info"), *tags = json_object_get(info, "tags"), *tag;
-	const model_t *model = find_model(job, job_text(job->args, "entity"), true);
+	const model_t *model = sim_entities_find_model(job, job_text(job->args, "entity"), true);
 	size_t i;
 	if (!model)
 		return;
@@ -149,22 +149,22 @@ static void set_info(struct job *job)
 
 /* --- bounds ------------------------------------------------------------------------------------------------------- */
 
-static void add_bounds(struct json_out *out, const model_t *model)
+static void sim_entities_add_bounds(struct json_out *out, const model_t *model)
 {
 	bool has_box = model->lower && model->upper;
 	json_out_object(out, "bounds");
 	json_out_int(out, "type", has_box ? JOB_BOUNDS_BOX : JOB_BOUNDS_EMPTY);
 	json_out_array(out, "points");
 	if (has_box) {
-		add_vector(out, NULL, message_vec3(model->upper));
-		add_vector(out, NULL, message_vec3(model->lower));
+		sim_entities_add_vector(out, NULL, message_vec3(model->upper));
+		sim_entities_add_vector(out, NULL, message_vec3(model->lower));
 	}
 	json_out_end(out);
 	json_out_end(out);
 }
 
 /* Whether the models have their boxes; if not, they are asked for, and `next` comes when they are there. */
-static bool has_boxes(struct job *job, job_fn *next)
+static bool sim_entities_has_boxes(struct job *job, job_fn *next)
 {
 	if (job->has_boxes)
 		return true;
@@ -174,14 +174,14 @@ static bool has_boxes(struct job *job, job_fn *next)
 	return false;
 }
 
-static void get_bounds(struct job *job)
+static void sim_entities_get_bounds(struct job *job)
 {
-	if (!has_boxes(job, get_bounds))
+	if (!sim_entities_has_boxes(job, sim_entities_get_bounds))
 		return;
-	const model_t *model = find_model(job, job_text(job->args, "entity"), true);
+	const model_t *model = sim_entities_find_model(job, job_text(job->args, "entity"), true);
 	if (!model)
 		return;
-	add_bounds(job_respond(job, JOB_OK, ""), model);
+	sim_entities_add_bounds(job_respond(job, JOB_OK, ""), model);
 	job_send(job);
 }
 
@@ -198,7 +198,7 @@ struct filter {
 	double radius;
 };
 
-static bool has_reference(const char *pattern)
+static bool sim_entities_has_reference(const char *pattern)
 {
 	const char *at = strchr(pattern, '\\');
 	while (at && !isdigit((unsigned char)at[1]))
@@ -207,7 +207,7 @@ static bool has_reference(const char *pattern)
 }
 
 /* The C library repeats what stands before a + in its tree. So "(((a+)+)+)" and "a+++" double it each time. */
-static bool has_long_plus(const char *pattern)
+static bool sim_entities_has_long_plus(const char *pattern)
 {
 	const char *at = strchr(pattern, '+');
 	while (at && (at == pattern || !strchr(")*?+", at[-1])))
@@ -216,10 +216,10 @@ static bool has_long_plus(const char *pattern)
 }
 
 /* Repetitions by numbers, of groups by +, and references to groups can take any time and memory. */
-static bool read_name(struct job *job, const char *pattern, struct filter *filter)
+static bool sim_entities_read_name(struct job *job, const char *pattern, struct filter *filter)
 {
-	if (strlen(pattern) > SIMULATION_FILTER_MAX || strchr(pattern, '{') || has_reference(pattern) ||
-		has_long_plus(pattern)) {
+	if (strlen(pattern) > SIMULATION_FILTER_MAX || strchr(pattern, '{') || sim_entities_has_reference(pattern) ||
+		sim_entities_has_long_plus(pattern)) {
 		job_answer(job, JOB_FAILED,
 			"filters.filter '%.60s': expected at most %d bytes without {, references to groups, and + "
 			"after one of )*?+",
@@ -235,7 +235,7 @@ static bool read_name(struct job *job, const char *pattern, struct filter *filte
 	return filter->has_name;
 }
 
-static bool read_point(const json_t *points, size_t i, struct vec3 *ret_point)
+static bool sim_entities_read_point(const json_t *points, size_t i, struct vec3 *ret_point)
 {
 	const json_t *point = json_array_get(points, i), *x = json_object_get(point, "x"),
 		     *y = json_object_get(point, "y"), *z = json_object_get(point, "z");
@@ -243,7 +243,7 @@ static bool read_point(const json_t *points, size_t i, struct vec3 *ret_point)
 	return json_is_number(x) && json_is_number(y) && json_is_number(z);
 }
 
-static bool read_bounds(struct job *job, const json_t *bounds, struct filter *filter)
+static bool sim_entities_read_bounds(struct job *job, const json_t *bounds, struct filter *filter)
 {
 	const json_t *points = json_object_get(bounds, "points");
 	struct vec3 a, b;
@@ -254,8 +254,9 @@ static bool read_bounds(struct job *job, const json_t *bounds, struct filter *fi
 		job_answer(job, JOB_UNSUPPORTED, "filters.bounds: a convex hull: expected a box (1) or a sphere (3)");
 		return false;
 	}
-	if (filter->bounds > JOB_BOUNDS_SPHERE || json_array_size(points) != 2 || !read_point(points, 0, &a) ||
-		!read_point(points, 1, &b) || (filter->bounds == JOB_BOUNDS_SPHERE && !(b.x >= 0))) {
+	if (filter->bounds > JOB_BOUNDS_SPHERE || json_array_size(points) != 2 ||
+		!sim_entities_read_point(points, 0, &a) || !sim_entities_read_point(points, 1, &b) ||
+		(filter->bounds == JOB_BOUNDS_SPHERE && !(b.x >= 0))) {
 		job_answer(job, JOB_FAILED,
 			"filters.bounds: expected type 1 with two corners, or type 3 with a centre and a radius from 0 "
 			"on");
@@ -268,15 +269,15 @@ static bool read_bounds(struct job *job, const json_t *bounds, struct filter *fi
 }
 
 /* False: it is answered. On true the caller frees it. */
-static bool read_filter(struct job *job, struct filter *filter)
+static bool sim_entities_read_filter(struct job *job, struct filter *filter)
 {
 	const json_t *filters = job_arg(job, "filters"), *item;
 	size_t i;
 	*filter = (struct filter){0};
 	if (!job_read_tags(job, "filters.tags", json_object_get(filters, "tags"), &filter->tags))
 		return false;
-	if (!read_bounds(job, json_object_get(filters, "bounds"), filter) ||
-		!read_name(job, job_text(filters, "filter"), filter))
+	if (!sim_entities_read_bounds(job, json_object_get(filters, "bounds"), filter) ||
+		!sim_entities_read_name(job, job_text(filters, "filter"), filter))
 		return false;
 	json_array_foreach(json_object_get(filters, "categories"), i, item)
 	{
@@ -286,16 +287,16 @@ static bool read_filter(struct job *job, struct filter *filter)
 	return true;
 }
 
-static void free_filter(struct filter *filter)
+static void sim_entities_free_filter(struct filter *filter)
 {
 	if (filter->has_name)
 		regfree(&filter->name);
 }
 
 /* The box in the world around the one in the frame of the model; a model without collisions is a point. */
-static struct aabb box_in_world(const model_t *model)
+static struct aabb sim_entities_box_in_world(const model_t *model)
 {
-	const struct pose pose = pose_of(model);
+	const struct pose pose = sim_entities_pose_of(model);
 	const struct vec3 lo = message_vec3(model->lower), hi = message_vec3(model->upper);
 	struct aabb box = AABB_NONE;
 	if (model->endless)
@@ -308,39 +309,39 @@ static struct aabb box_in_world(const model_t *model)
 	return box;
 }
 
-static bool is_near(const struct filter *filter, const model_t *model)
+static bool sim_entities_is_near(const struct filter *filter, const model_t *model)
 {
 	if (filter->bounds == JOB_BOUNDS_EMPTY)
 		return true;
-	const struct aabb box = box_in_world(model);
+	const struct aabb box = sim_entities_box_in_world(model);
 	if (filter->bounds == JOB_BOUNDS_BOX)
 		return aabb_overlap(&box, &filter->box);
 	const struct vec3 nearest = vec3_max(box.lo, vec3_min(box.hi, filter->centre));
 	return vec3_length(vec3_sub(nearest, filter->centre)) <= filter->radius;
 }
 
-static bool passes(const struct filter *filter, const model_t *model)
+static bool sim_entities_passes(const struct filter *filter, const model_t *model)
 {
 	if (filter->has_name && regexec(&filter->name, model->state->name, 0, NULL, 0))
 		return false;
-	if (filter->has_categories && !filter->categories[category_of(model)] &&
-		!(filter->categories[OBJECT] && category_of(model) >= DYNAMIC_OBJECT))
+	if (filter->has_categories && !filter->categories[sim_entities_category_of(model)] &&
+		!(filter->categories[SIM_ENTITIES_OBJECT] && sim_entities_category_of(model) >= DYNAMIC_OBJECT))
 		return false;
 	const Troupe__Msgs__EntityInfo *info = model->info;
 	if (!job_has_tags(&filter->tags, info ? info->tag : NULL, info ? info->n_tag : 0))
 		return false;
-	return is_near(filter, model);
+	return sim_entities_is_near(filter, model);
 }
 
-static void list(struct job *job, bool states)
+static void sim_entities_list(struct job *job, bool states)
 {
 	struct filter filter;
 	struct text states_text = {0};
 	struct json_out states_out = {.text = &states_text};
-	if (!read_filter(job, &filter))
+	if (!sim_entities_read_filter(job, &filter))
 		return;
-	if (filter.bounds != JOB_BOUNDS_EMPTY && !has_boxes(job, job->row->begin)) {
-		free_filter(&filter);
+	if (filter.bounds != JOB_BOUNDS_EMPTY && !sim_entities_has_boxes(job, job->row->begin)) {
+		sim_entities_free_filter(&filter);
 		return;
 	}
 	struct json_out *out = job_respond(job, JOB_OK, "");
@@ -348,35 +349,35 @@ static void list(struct job *job, bool states)
 	json_out_array(&states_out, NULL);
 	for (size_t i = 0; i < job->models->n_model; i++) {
 		const model_t *model = job->models->model[i];
-		if (!passes(&filter, model))
+		if (!sim_entities_passes(&filter, model))
 			continue;
 		json_out_string(out, NULL, model->state->name);
 		if (states)
-			add_state(&states_out, NULL, job, model);
+			sim_entities_add_state(&states_out, NULL, job, model);
 	}
 	json_out_end(out);
 	json_out_end(&states_out);
 	if (states)
 		text_add_bytes(json_out_value(out, "states"), states_text.at, states_text.count);
 	text_fini(&states_text);
-	free_filter(&filter);
+	sim_entities_free_filter(&filter);
 	job_send(job);
 }
 
-static void get_entities(struct job *job)
+static void sim_entities_get(struct job *job)
 {
-	list(job, false);
+	sim_entities_list(job, false);
 }
 
-static void get_states(struct job *job)
+static void sim_entities_get_states(struct job *job)
 {
-	list(job, true);
+	sim_entities_list(job, true);
 }
 
 /* --- poses of requests -------------------------------------------------------------------------------------------- */
 
 /* NULL: it is sound. */
-static const char *read_pose(const json_t *pose, struct pose *ret_pose)
+static const char *sim_entities_read_pose(const json_t *pose, struct pose *ret_pose)
 {
 	const json_t *q = json_object_get(pose, "orientation"), *p = json_object_get(pose, "position");
 	static const char *const axes[] = {"x", "y", "z", "w"};
@@ -395,9 +396,9 @@ static const char *read_pose(const json_t *pose, struct pose *ret_pose)
 	return NULL;
 }
 
-static bool is_world_frame(const struct job *job, const char *frame)
+static bool sim_entities_is_world_frame(const struct job *job, const char *frame)
 {
-	return !*frame || !strcmp(frame, world_frame) || !strcmp(frame, job->world->name);
+	return !*frame || !strcmp(frame, sim_entities_world_frame) || !strcmp(frame, job->world->name);
 }
 
 struct pose_parts { /* what a message points to */
@@ -405,7 +406,7 @@ struct pose_parts { /* what a message points to */
 	Gz__Msgs__Quaternion orientation;
 };
 
-static void fill_pose(struct pose pose, struct pose_parts *parts, Gz__Msgs__Pose *message)
+static void sim_entities_fill_pose(struct pose pose, struct pose_parts *parts, Gz__Msgs__Pose *message)
 {
 	gz__msgs__quaternion__init(&parts->orientation);
 	parts->position = message_of_vec3(pose.p);
@@ -419,10 +420,10 @@ static void fill_pose(struct pose pose, struct pose_parts *parts, Gz__Msgs__Pose
 
 /* --- changes ------------------------------------------------------------------------------------------------------ */
 
-static void delete_entity(struct job *job)
+static void sim_entities_delete(struct job *job)
 {
 	Gz__Msgs__Entity entity = GZ__MSGS__ENTITY__INIT;
-	const model_t *model = find_model(job, job_text(job->args, "entity"), true);
+	const model_t *model = sim_entities_find_model(job, job_text(job->args, "entity"), true);
 	if (!model)
 		return;
 	entity.id = model->state->id;
@@ -433,14 +434,14 @@ static void delete_entity(struct job *job)
 
 enum { SET_INVALID_POSE = 101 };
 
-static void finish_pose(struct job *job)
+static void sim_entities_finish_pose(struct job *job)
 {
 	const struct job_sent *refused = job_refused(job);
 	job_answer(job, refused ? (unsigned)SET_INVALID_POSE : JOB_OK, "%s", refused ? refused->text : "");
 }
 
 /* A velocity, perhaps with a pose: troupe.msgs.SetVelocity says how its errors begin. */
-static void finish_velocity(struct job *job)
+static void sim_entities_finish_velocity(struct job *job)
 {
 	static const char of_pose[] = "pose: ";
 	const struct job_sent *refused = job_refused(job);
@@ -452,7 +453,7 @@ static void finish_velocity(struct job *job)
 		"%s", refused ? refused->text : "");
 }
 
-static bool read_vector(const json_t *vector, struct vec3 *ret_vector)
+static bool sim_entities_read_vector(const json_t *vector, struct vec3 *ret_vector)
 {
 	const json_t *x = json_object_get(vector, "x"), *y = json_object_get(vector, "y"),
 		     *z = json_object_get(vector, "z");
@@ -461,7 +462,7 @@ static bool read_vector(const json_t *vector, struct vec3 *ret_vector)
 }
 
 /* pose: NULL: it stays. */
-static void ask_velocity(
+static void sim_entities_ask_velocity(
 	struct job *job, const model_t *model, const struct pose *pose, struct vec3 linear, struct vec3 angular)
 {
 	Troupe__Msgs__SetVelocity message = TROUPE__MSGS__SET_VELOCITY__INIT;
@@ -473,30 +474,30 @@ static void ask_velocity(
 	message.linear = &vectors[0];
 	message.angular = &vectors[1];
 	if (pose) {
-		fill_pose(*pose, &parts, &to);
+		sim_entities_fill_pose(*pose, &parts, &to);
 		message.pose = &to;
 	}
 	(void)job_ask(job, "set_velocity", &message.base);
 }
 
-static void ask_pose(struct job *job, const model_t *model, struct pose pose)
+static void sim_entities_ask_pose(struct job *job, const model_t *model, struct pose pose)
 {
 	Gz__Msgs__Pose message = GZ__MSGS__POSE__INIT;
 	struct pose_parts parts;
-	fill_pose(pose, &parts, &message);
+	sim_entities_fill_pose(pose, &parts, &message);
 	message.name = model->state->name;
 	message.id = model->state->id;
 	(void)job_ask(job, "set_pose", &message.base);
 }
 
 /* The error of the request, apart from its pose; NULL: there is none. */
-static const char *wrong_of_set(
+static const char *sim_entities_wrong_of_set(
 	const struct job *job, const model_t *model, struct vec3 *ret_linear, struct vec3 *ret_angular)
 {
 	const json_t *twist = json_object_get(job_arg(job, "state"), "twist");
 	bool set_twist = json_is_true(job_arg(job, "set_twist"));
-	bool sound = read_vector(json_object_get(twist, "linear"), ret_linear) &&
-		     read_vector(json_object_get(twist, "angular"), ret_angular);
+	bool sound = sim_entities_read_vector(json_object_get(twist, "linear"), ret_linear) &&
+		     sim_entities_read_vector(json_object_get(twist, "angular"), ret_angular);
 	if (!set_twist)
 		return json_is_true(job_arg(job, "set_pose")) ? NULL
 							      : "nothing is asked for: expected set_pose or set_twist";
@@ -507,21 +508,21 @@ static const char *wrong_of_set(
 	return NULL;
 }
 
-static void set_state(struct job *job)
+static void sim_entities_set_state(struct job *job)
 {
 	const json_t *state = job_arg(job, "state");
 	const char *frame = job_text(json_object_get(state, "header"), "frame_id");
 	bool set_pose = json_is_true(job_arg(job, "set_pose")), set_twist = json_is_true(job_arg(job, "set_twist"));
 	struct vec3 linear, angular;
 	struct pose pose;
-	const model_t *model = find_model(job, job_text(job->args, "entity"), true);
+	const model_t *model = sim_entities_find_model(job, job_text(job->args, "entity"), true);
 	if (!model)
 		return;
-	const char *wrong = wrong_of_set(job, model, &linear, &angular);
-	const char *wrong_pose = set_pose ? read_pose(json_object_get(state, "pose"), &pose) : NULL;
+	const char *wrong = sim_entities_wrong_of_set(job, model, &linear, &angular);
+	const char *wrong_pose = set_pose ? sim_entities_read_pose(json_object_get(state, "pose"), &pose) : NULL;
 	if (json_is_true(job_arg(job, "set_acceleration")))
 		job_answer(job, JOB_UNSUPPORTED, "set_acceleration: accelerations follow from forces: expected false");
-	else if (!is_world_frame(job, frame))
+	else if (!sim_entities_is_world_frame(job, frame))
 		job_answer(job, JOB_UNSUPPORTED, "state.header.frame_id '%.80s': expected 'world'", frame);
 	else if (wrong)
 		job_answer(job, JOB_FAILED, "%s", wrong);
@@ -531,11 +532,11 @@ static void set_state(struct job *job)
 		return;
 	job_forget_sent(job);
 	if (set_twist && !model->state->is_static) {
-		job->next = finish_velocity;
-		ask_velocity(job, model, set_pose ? &pose : NULL, linear, angular);
+		job->next = sim_entities_finish_velocity;
+		sim_entities_ask_velocity(job, model, set_pose ? &pose : NULL, linear, angular);
 	} else if (set_pose) {
-		job->next = finish_pose;
-		ask_pose(job, model, pose);
+		job->next = sim_entities_finish_pose;
+		sim_entities_ask_pose(job, model, pose);
 	} else {
 		job_answer(job, JOB_OK, "%s", "");
 	}
@@ -546,16 +547,16 @@ static void set_state(struct job *job)
 enum {
 	NAME_NOT_UNIQUE = 101,
 	NAME_INVALID = 102,
-	UNSUPPORTED_FORMAT = 103,
-	NO_RESOURCE = 104,
-	RESOURCE_PARSE_ERROR = 106,
-	MISSING_ASSETS = 107,
+	SIM_ENTITIES_UNSUPPORTED_FORMAT = 103,
+	SIM_ENTITIES_NO_RESOURCE = 104,
+	SIM_ENTITIES_RESOURCE_PARSE_ERROR = 106,
+	SIM_ENTITIES_MISSING_ASSETS = 107,
 	SPAWN_INVALID_POSE = 109,
 	ENTITIES_SPAWN_FAILED = 150,
 };
 
-static void say(struct job_spawn *spawn, unsigned result, const char *format, ...) TROUPE_PRINTF(3, 4);
-static void say(struct job_spawn *spawn, unsigned result, const char *format, ...)
+static void sim_entities_say(struct job_spawn *spawn, unsigned result, const char *format, ...) TROUPE_PRINTF(3, 4);
+static void sim_entities_say(struct job_spawn *spawn, unsigned result, const char *format, ...)
 {
 	struct troupe_error line;
 	va_list args;
@@ -579,7 +580,7 @@ bool job_has_other_format(const char *uri)
 }
 
 /* A scheme other than those of files of this machine: http, https, fuel, omniverse. */
-static bool is_elsewhere(const char *uri)
+static bool sim_entities_is_elsewhere(const char *uri)
 {
 	static const char *const here[] = {"file", "model", "package"};
 	const char *end = strstr(uri, "://");
@@ -590,31 +591,35 @@ static bool is_elsewhere(const char *uri)
 }
 
 /* A uri counts before a text. False: it is said what is wrong. */
-static bool read_resource(const json_t *resource, Gz__Msgs__EntityFactory *factory, struct job_spawn *spawn)
+static bool sim_entities_read_resource(
+	const json_t *resource, Gz__Msgs__EntityFactory *factory, struct job_spawn *spawn)
 {
 	static const char file[] = "file://";
 	const char *uri = job_text(resource, "uri"), *text = job_text(resource, "resource_string");
 	if (!*uri && !*text) {
-		say(spawn, NO_RESOURCE, "neither uri nor resource_string: expected one of them");
+		sim_entities_say(
+			spawn, SIM_ENTITIES_NO_RESOURCE, "neither uri nor resource_string: expected one of them");
 	} else if (*uri) {
 		factory->from_case = GZ__MSGS__ENTITY_FACTORY__FROM_SDF_FILENAME;
 		factory->sdf_filename =
 			message_string(uri + (strncmp(uri, file, sizeof file - 1) ? 0 : sizeof file - 1));
 		if (job_has_other_format(uri))
-			say(spawn, UNSUPPORTED_FORMAT, "uri '%.80s': expected a file in SDF or URDF", uri);
-		else if (is_elsewhere(uri))
-			say(spawn, MISSING_ASSETS, "uri '%.80s': nothing is fetched: expected a file of this machine",
-				uri);
+			sim_entities_say(spawn, SIM_ENTITIES_UNSUPPORTED_FORMAT,
+				"uri '%.80s': expected a file in SDF or URDF", uri);
+		else if (sim_entities_is_elsewhere(uri))
+			sim_entities_say(spawn, SIM_ENTITIES_MISSING_ASSETS,
+				"uri '%.80s': nothing is fetched: expected a file of this machine", uri);
 	} else {
 		factory->from_case = GZ__MSGS__ENTITY_FACTORY__FROM_SDF;
 		factory->sdf = message_string(text);
 		if (text[strspn(text, " \t\r\n")] != '<')
-			say(spawn, UNSUPPORTED_FORMAT, "resource_string: expected SDF or URDF, which begin with '<'");
+			sim_entities_say(spawn, SIM_ENTITIES_UNSUPPORTED_FORMAT,
+				"resource_string: expected SDF or URDF, which begin with '<'");
 	}
 	return spawn->result == JOB_OK;
 }
 
-static bool is_name(const char *name)
+static bool sim_entities_is_name(const char *name)
 {
 	for (const char *at = name; *at; at++)
 		if ((unsigned char)*at < ' ' || *at == 127)
@@ -623,76 +628,77 @@ static bool is_name(const char *name)
 }
 
 /* Topics of a model are below its name, and below nothing else. */
-static bool is_namespace_of(const char *space, const char *name)
+static bool sim_entities_is_namespace_of(const char *space, const char *name)
 {
 	space += *space == '/';
 	return !*space || !strcmp(space, name);
 }
 
-static bool read_spawn_name(
+static bool sim_entities_read_spawn_name(
 	struct job *job, const json_t *request, Gz__Msgs__EntityFactory *factory, struct job_spawn *spawn)
 {
 	const char *name = job_text(request, "name"), *space = job_text(request, "entity_namespace");
 	factory->name = message_string(name);
 	factory->allow_renaming = json_is_true(json_object_get(request, "allow_renaming"));
-	if (!is_name(name))
-		say(spawn, NAME_INVALID, "name '%.60s': expected at most %d bytes, without '::' and control characters",
-			name, (int)SIMULATION_NAME_MAX);
-	else if (*name && !factory->allow_renaming && find_model(job, name, false))
-		say(spawn, NAME_NOT_UNIQUE,
+	if (!sim_entities_is_name(name))
+		sim_entities_say(spawn, NAME_INVALID,
+			"name '%.60s': expected at most %d bytes, without '::' and control characters", name,
+			(int)SIMULATION_NAME_MAX);
+	else if (*name && !factory->allow_renaming && sim_entities_find_model(job, name, false))
+		sim_entities_say(spawn, NAME_NOT_UNIQUE,
 			"name '%.100s': there is such an entity: expected another name, or allow_renaming", name);
-	else if (!is_namespace_of(space, name))
-		say(spawn, JOB_UNSUPPORTED,
+	else if (!sim_entities_is_namespace_of(space, name))
+		sim_entities_say(spawn, JOB_UNSUPPORTED,
 			"entity_namespace '%.80s': expected none, or the name, which is the namespace", space);
 	return spawn->result == JOB_OK;
 }
 
-static bool read_spawn_pose(struct job *job, const json_t *stamped, struct pose_parts *parts,
+static bool sim_entities_read_spawn_pose(struct job *job, const json_t *stamped, struct pose_parts *parts,
 	Gz__Msgs__EntityFactory *factory, struct job_spawn *spawn)
 {
 	const char *frame = job_text(json_object_get(stamped, "header"), "frame_id");
 	struct pose pose;
-	const char *wrong = read_pose(json_object_get(stamped, "pose"), &pose);
+	const char *wrong = sim_entities_read_pose(json_object_get(stamped, "pose"), &pose);
 	if (wrong) {
-		say(spawn, SPAWN_INVALID_POSE, "initial_pose: %s", wrong);
+		sim_entities_say(spawn, SPAWN_INVALID_POSE, "initial_pose: %s", wrong);
 		return false;
 	}
-	fill_pose(pose, parts, factory->pose);
-	if (is_world_frame(job, frame))
+	sim_entities_fill_pose(pose, parts, factory->pose);
+	if (sim_entities_is_world_frame(job, frame))
 		return true;
 	factory->relative_to = message_string(frame);
-	if (!find_model(job, frame, false))
-		say(spawn, SPAWN_INVALID_POSE, "initial_pose.header.frame_id '%.80s': expected 'world', or an entity",
-			frame);
+	if (!sim_entities_find_model(job, frame, false))
+		sim_entities_say(spawn, SPAWN_INVALID_POSE,
+			"initial_pose.header.frame_id '%.80s': expected 'world', or an entity", frame);
 	return spawn->result == JOB_OK;
 }
 
-static void ask_spawn(struct job *job, const json_t *request, struct job_spawn *spawn)
+static void sim_entities_ask_spawn(struct job *job, const json_t *request, struct job_spawn *spawn)
 {
 	Gz__Msgs__EntityFactory factory = GZ__MSGS__ENTITY_FACTORY__INIT;
 	Gz__Msgs__Pose pose = GZ__MSGS__POSE__INIT;
 	struct pose_parts parts;
 	factory.pose = &pose;
 	*spawn = (struct job_spawn){.result = JOB_OK, .sent = UINT32_MAX};
-	if (read_resource(json_object_get(request, "entity_resource"), &factory, spawn) &&
-		read_spawn_name(job, request, &factory, spawn) &&
-		read_spawn_pose(job, json_object_get(request, "initial_pose"), &parts, &factory, spawn))
+	if (sim_entities_read_resource(json_object_get(request, "entity_resource"), &factory, spawn) &&
+		sim_entities_read_spawn_name(job, request, &factory, spawn) &&
+		sim_entities_read_spawn_pose(job, json_object_get(request, "initial_pose"), &parts, &factory, spawn))
 		spawn->sent = job_ask(job, "create", &factory.base);
 }
 
 /* The server says why in words only; its texts are the same for all clients. */
-static unsigned result_of(const struct job_sent *sent)
+static unsigned sim_entities_result_of(const struct job_sent *sent)
 {
 	if (strstr(sent->text, "exists already"))
 		return NAME_NOT_UNIQUE;
 	if (sent->status == TROUPE_EIO || strstr(sent->text, " is not found"))
-		return MISSING_ASSETS;
+		return SIM_ENTITIES_MISSING_ASSETS;
 	if (strstr(sent->text, "expected coordinates within") || strstr(sent->text, ": pose.position."))
 		return SPAWN_INVALID_POSE;
-	return sent->status == TROUPE_EWORLD ? RESOURCE_PARSE_ERROR : (unsigned)JOB_FAILED;
+	return sent->status == TROUPE_EWORLD ? SIM_ENTITIES_RESOURCE_PARSE_ERROR : (unsigned)JOB_FAILED;
 }
 
-static void answer_one(struct job *job)
+static void sim_entities_answer_one(struct job *job)
 {
 	struct job_spawn *spawn = &job->spawns.at[0];
 	struct json_out *out = job_respond(job, spawn->result, spawn->message ? spawn->message : "");
@@ -700,7 +706,7 @@ static void answer_one(struct job *job)
 	job_send(job);
 }
 
-static struct json_out *respond_to_all(struct job *job)
+static struct json_out *sim_entities_respond_to_all(struct job *job)
 {
 	uint32_t failed = 0;
 	for (uint32_t i = 0; i < job->spawns.count; i++)
@@ -713,9 +719,9 @@ static struct json_out *respond_to_all(struct job *job)
 	return out;
 }
 
-static void answer_all(struct job *job)
+static void sim_entities_answer_all(struct job *job)
 {
-	struct json_out *out = respond_to_all(job);
+	struct json_out *out = sim_entities_respond_to_all(job);
 	json_out_array(out, "results");
 	for (uint32_t i = 0; i < job->spawns.count; i++) {
 		const struct job_spawn *spawn = &job->spawns.at[i];
@@ -729,7 +735,7 @@ static void answer_all(struct job *job)
 }
 
 /* An entity may have got another name than was asked for. */
-static void name_spawned(struct job *job)
+static void sim_entities_name_spawned(struct job *job)
 {
 	for (uint32_t i = 0; i < job->spawns.count; i++) {
 		struct job_spawn *spawn = &job->spawns.at[i];
@@ -738,12 +744,12 @@ static void name_spawned(struct job *job)
 				spawn->name = mem_strdup(job->models->model[m]->state->name);
 	}
 	if (json_object_get(job->args, "spawn_requests"))
-		answer_all(job);
+		sim_entities_answer_all(job);
 	else
-		answer_one(job);
+		sim_entities_answer_one(job);
 }
 
-static void finish_spawn(struct job *job)
+static void sim_entities_finish_spawn(struct job *job)
 {
 	static const char id[] = "created, id ";
 	for (uint32_t i = 0; i < job->spawns.count; i++) {
@@ -753,16 +759,16 @@ static void finish_spawn(struct job *job)
 		const struct job_sent *sent = &job->sent.at[spawn->sent];
 		const char *at = strstr(sent->text, id);
 		if (sent->status)
-			say(spawn, result_of(sent), "%s", sent->text);
+			sim_entities_say(spawn, sim_entities_result_of(sent), "%s", sent->text);
 		else
 			spawn->id = at ? strtoull(at + sizeof id - 1, NULL, 10) : 0;
 	}
-	job->next = name_spawned;
+	job->next = sim_entities_name_spawned;
 	job_forget_sent(job);
 	job_ask_models(job, false);
 }
 
-static void spawn(struct job *job)
+static void sim_entities_spawn(struct job *job)
 {
 	const json_t *requests = job_arg(job, "spawn_requests");
 	size_t count = requests ? json_array_size(requests) : 1;
@@ -772,28 +778,29 @@ static void spawn(struct job *job)
 		return;
 	}
 	job_forget_sent(job);
-	job->next = finish_spawn;
+	job->next = sim_entities_finish_spawn;
 	for (size_t i = 0; i < count; i++) {
 		struct job_spawn one;
-		ask_spawn(job, requests ? json_array_get(requests, i) : job->args, &one);
+		sim_entities_ask_spawn(job, requests ? json_array_get(requests, i) : job->args, &one);
 		vec_push(&job->spawns, one);
 	}
 }
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
-#define STANDARD(type) "simulation_interfaces/srv/" type
+#define SIM_ENTITIES_STANDARD(type) "simulation_interfaces/srv/" type
 
 const struct job_row job_entity_rows[] = {
-	{"spawn_entity", STANDARD("SpawnEntity"), 0, JOB_MODELS, spawn},
-	{"spawn_entities", STANDARD("SpawnEntities"), 50, JOB_MODELS, spawn},
-	{"delete_entity", STANDARD("DeleteEntity"), 1, JOB_MODELS, delete_entity},
-	{"get_entities", STANDARD("GetEntities"), JOB_NO_FEATURE, JOB_MODELS, get_entities},
-	{"get_entity_state", STANDARD("GetEntityState"), 10, JOB_MODELS, get_state},
-	{"get_entities_states", STANDARD("GetEntitiesStates"), JOB_NO_FEATURE, JOB_MODELS, get_states},
-	{"set_entity_state", STANDARD("SetEntityState"), 11, JOB_MODELS, set_state},
-	{"get_entity_info", STANDARD("GetEntityInfo"), 12, JOB_MODELS, get_info},
-	{"set_entity_info", STANDARD("SetEntityInfo"), 13, JOB_MODELS, set_info},
-	{"get_entity_bounds", STANDARD("GetEntityBounds"), 5, JOB_MODELS, get_bounds},
+	{"spawn_entity", SIM_ENTITIES_STANDARD("SpawnEntity"), 0, JOB_MODELS, sim_entities_spawn},
+	{"spawn_entities", SIM_ENTITIES_STANDARD("SpawnEntities"), 50, JOB_MODELS, sim_entities_spawn},
+	{"delete_entity", SIM_ENTITIES_STANDARD("DeleteEntity"), 1, JOB_MODELS, sim_entities_delete},
+	{"get_entities", SIM_ENTITIES_STANDARD("GetEntities"), JOB_NO_FEATURE, JOB_MODELS, sim_entities_get},
+	{"get_entity_state", SIM_ENTITIES_STANDARD("GetEntityState"), 10, JOB_MODELS, sim_entities_get_state},
+	{"get_entities_states", SIM_ENTITIES_STANDARD("GetEntitiesStates"), JOB_NO_FEATURE, JOB_MODELS,
+		sim_entities_get_states},
+	{"set_entity_state", SIM_ENTITIES_STANDARD("SetEntityState"), 11, JOB_MODELS, sim_entities_set_state},
+	{"get_entity_info", SIM_ENTITIES_STANDARD("GetEntityInfo"), 12, JOB_MODELS, sim_entities_get_info},
+	{"set_entity_info", SIM_ENTITIES_STANDARD("SetEntityInfo"), 13, JOB_MODELS, sim_entities_set_info},
+	{"get_entity_bounds", SIM_ENTITIES_STANDARD("GetEntityBounds"), 5, JOB_MODELS, sim_entities_get_bounds},
 	{NULL, NULL, 0, JOB_ALONE, NULL},
 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* NULL: it is answered. */
-static const Troupe__Msgs__Resources *resources_of(struct job *job)
+static const Troupe__Msgs__Resources *sim_resources_of(struct job *job)
 {
 	const struct job_sent *sent = &job->sent.at[0];
 	if (!sent->status && sent->reply && sent->reply->descriptor == &troupe__msgs__resources__descriptor)
@@ -15,7 +15,7 @@ static const Troupe__Msgs__Resources *resources_of(struct job *job)
 	return NULL;
 }
 
-static void ask_resources(struct job *job, const char *field, bool worlds, bool skip_wrong, job_fn *next)
+static void sim_resources_ask(struct job *job, const char *field, bool worlds, bool skip_wrong, job_fn *next)
 {
 	Troupe__Msgs__FindResources message = TROUPE__MSGS__FIND_RESOURCES__INIT;
 	const json_t *sources = job_arg(job, field), *source;
@@ -31,7 +31,7 @@ static void ask_resources(struct job *job, const char *field, bool worlds, bool 
 }
 
 /* A list that was cut is answered as a failure, with the entries that were found. */
-static struct json_out *begin_list(struct job *job, bool cut, const char *key)
+static struct json_out *sim_resources_begin_list(struct job *job, bool cut, const char *key)
 {
 	struct json_out *out = job_respond(job, cut ? JOB_FAILED : JOB_OK,
 		cut ? "there are more files than can be listed: sources are looked at first" : "");
@@ -39,13 +39,13 @@ static struct json_out *begin_list(struct job *job, bool cut, const char *key)
 	return out;
 }
 
-static void end_list(struct job *job)
+static void sim_resources_end_list(struct job *job)
 {
 	json_out_end(&job->out);
 	job_send(job);
 }
 
-static void add_resource(struct json_out *out, const char *name, const char *uri)
+static void sim_resources_add(struct json_out *out, const char *name, const char *uri)
 {
 	json_out_object(out, name);
 	json_out_string(out, "uri", uri);
@@ -53,10 +53,10 @@ static void add_resource(struct json_out *out, const char *name, const char *uri
 	json_out_end(out);
 }
 
-static void add_spawnable(struct json_out *out, const Troupe__Msgs__Resources__Resource *resource)
+static void sim_resources_add_spawnable(struct json_out *out, const Troupe__Msgs__Resources__Resource *resource)
 {
 	json_out_object(out, NULL);
-	add_resource(out, "entity_resource", resource->uri);
+	sim_resources_add(out, "entity_resource", resource->uri);
 	json_out_string(out, "description", *resource->description ? resource->description : resource->name);
 	json_out_object(out, "spawn_bounds");
 	json_out_int(out, "type", JOB_BOUNDS_EMPTY);
@@ -66,52 +66,53 @@ static void add_spawnable(struct json_out *out, const Troupe__Msgs__Resources__R
 }
 
 /* A file says its bounds only when it is read whole. */
-static void finish_spawnables(struct job *job)
+static void sim_resources_finish_spawnables(struct job *job)
 {
-	const Troupe__Msgs__Resources *found = resources_of(job);
+	const Troupe__Msgs__Resources *found = sim_resources_of(job);
 	if (!found)
 		return;
-	struct json_out *out = begin_list(job, found->cut, "spawnables");
+	struct json_out *out = sim_resources_begin_list(job, found->cut, "spawnables");
 	for (size_t i = 0; i < found->n_resource; i++)
-		add_spawnable(out, found->resource[i]);
-	end_list(job);
+		sim_resources_add_spawnable(out, found->resource[i]);
+	sim_resources_end_list(job);
 }
 
-static void get_spawnables(struct job *job)
+static void sim_resources_get_spawnables(struct job *job)
 {
-	ask_resources(job, "sources", false, false, finish_spawnables);
+	sim_resources_ask(job, "sources", false, false, sim_resources_finish_spawnables);
 }
 
-static void finish_worlds(struct job *job)
+static void sim_resources_finish_worlds(struct job *job)
 {
-	const Troupe__Msgs__Resources *found = resources_of(job);
+	const Troupe__Msgs__Resources *found = sim_resources_of(job);
 	struct job_tags tags;
 	if (!found || !job_read_tags(job, "filter", job_arg(job, "filter"), &tags))
 		return;
-	struct json_out *out = begin_list(job, found->cut, "worlds");
+	struct json_out *out = sim_resources_begin_list(job, found->cut, "worlds");
 	for (size_t i = 0; i < found->n_resource; i++) {
 		if (!job_has_tags(&tags, NULL, 0))
 			continue;
 		json_out_object(out, NULL);
 		json_out_string(out, "name", found->resource[i]->name);
-		add_resource(out, "world_resource", found->resource[i]->uri);
+		sim_resources_add(out, "world_resource", found->resource[i]->uri);
 		json_out_string(out, "description", "");
 		json_out_strings(out, "tags", NULL, 0);
 		json_out_end(out);
 	}
-	end_list(job);
+	sim_resources_end_list(job);
 }
 
 /* Nothing is fetched from other machines, whatever offline_only says. */
-static void get_worlds(struct job *job)
+static void sim_resources_get_worlds(struct job *job)
 {
-	ask_resources(job, "additional_sources", true, json_is_true(job_arg(job, "continue_on_error")), finish_worlds);
+	sim_resources_ask(job, "additional_sources", true, json_is_true(job_arg(job, "continue_on_error")),
+		sim_resources_finish_worlds);
 }
 
-#define STANDARD(type) "simulation_interfaces/srv/" type
+#define SIM_RESOURCES_STANDARD(type) "simulation_interfaces/srv/" type
 
 const struct job_row job_resource_rows[] = {
-	{"get_spawnables", STANDARD("GetSpawnables"), 14, JOB_ALONE, get_spawnables},
-	{"get_available_worlds", STANDARD("GetAvailableWorlds"), 45, JOB_ALONE, get_worlds},
+	{"get_spawnables", SIM_RESOURCES_STANDARD("GetSpawnables"), 14, JOB_ALONE, sim_resources_get_spawnables},
+	{"get_available_worlds", SIM_RESOURCES_STANDARD("GetAvailableWorlds"), 45, JOB_ALONE, sim_resources_get_worlds},
 	{NULL, NULL, 0, JOB_ALONE, NULL},
 };

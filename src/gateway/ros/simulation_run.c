@@ -12,14 +12,14 @@
 
 /* --- what there is ------------------------------------------------------------------------------------------------ */
 
-static void add_features(const struct job_row *rows, struct json_out *out)
+static void simulation_run_add_features(const struct job_row *rows, struct json_out *out)
 {
 	for (const struct job_row *row = rows; row->name; row++)
 		if (row->feature != JOB_NO_FEATURE)
 			json_out_int(out, NULL, row->feature);
 }
 
-static void add_all_features(bool loads, struct json_out *out)
+static void simulation_run_add_all_features(bool loads, struct json_out *out)
 {
 	/* ENTITY_TAGS, ENTITY_BOUNDS_BOX, ENTITY_CATEGORIES, SPAWNING_RESOURCE_STRING, SIMULATION_RESET_TIME, _STATE
 	 * and _SPAWNED, SIMULATION_STATE_PAUSE, STEP_SIMULATION_MULTIPLE: parts of services, without a service of their
@@ -27,11 +27,11 @@ static void add_all_features(bool loads, struct json_out *out)
 	static const int others[] = {4, 6, 8, 9, 21, 22, 23, 26, 32};
 	static const int loading[] = {40, 41, 43}; /* WORLD_LOADING, WORLD_RESOURCE_STRING, WORLD_UNLOADING */
 	json_out_array(out, "features");
-	add_features(job_run_rows, out);
-	add_features(job_world_rows, out);
-	add_features(job_entity_rows, out);
-	add_features(job_place_rows, out);
-	add_features(job_resource_rows, out);
+	simulation_run_add_features(job_run_rows, out);
+	simulation_run_add_features(job_world_rows, out);
+	simulation_run_add_features(job_entity_rows, out);
+	simulation_run_add_features(job_place_rows, out);
+	simulation_run_add_features(job_resource_rows, out);
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
 		json_out_int(out, NULL, others[i]);
 	for (size_t i = 0; loads && i < ARRAY_LEN(loading); i++)
@@ -39,37 +39,37 @@ static void add_all_features(bool loads, struct json_out *out)
 	json_out_end(out);
 }
 
-static void answer_features(struct job *job, bool loads)
+static void simulation_run_answer_features(struct job *job, bool loads)
 {
 	static const char *const formats[] = {"sdf", "urdf"};
 	struct json_out *out = job_open(job);
 	json_out_object(out, "features");
-	add_all_features(loads, out);
+	simulation_run_add_all_features(loads, out);
 	json_out_strings(out, "spawn_formats", formats, ARRAY_LEN(formats));
 	json_out_printf(out, "custom_info", "troupe %s", troupe_version());
 	json_out_end(out);
 	job_send(job);
 }
 
-static void finish_features(struct job *job)
+static void simulation_run_finish_features(struct job *job)
 {
-	answer_features(job, !job_refused(job));
+	simulation_run_answer_features(job, !job_refused(job));
 }
 
-static void get_features(struct job *job)
+static void simulation_run_get_features(struct job *job)
 {
-	job->next = finish_features;
+	job->next = simulation_run_finish_features;
 	if (!job_ask_loading(job))
-		answer_features(job, false);
+		simulation_run_answer_features(job, false);
 }
 
 /* --- state -------------------------------------------------------------------------------------------------------- */
 
-enum state { STOPPED = 0, PLAYING = 1, PAUSED = 2, QUITTING = 3, NO_WORLD = 4 };
+enum simulation_run_state { STOPPED = 0, PLAYING = 1, SIMULATION_RUN_PAUSED = 2, QUITTING = 3, NO_WORLD = 4 };
 enum { ALREADY_IN_TARGET_STATE = 101, STATE_TRANSITION_ERROR = 102, INCORRECT_TRANSITION = 103 };
-static const char *const state_names[] = {"stopped", "playing", "paused", "quitting", "without a world"};
+static const char *const simulation_run_state_names[] = {"stopped", "playing", "paused", "quitting", "without a world"};
 
-static enum state state_of(const struct job *job)
+static enum simulation_run_state simulation_run_state_of(const struct job *job)
 {
 	struct job_world *world = job->world;
 	if (job->models->no_world)
@@ -77,20 +77,20 @@ static enum state state_of(const struct job *job)
 	world->was_stopped &= job->models->paused && job->time_ns == world->stopped_ns;
 	if (!job->models->paused)
 		return PLAYING;
-	return world->was_stopped ? STOPPED : PAUSED;
+	return world->was_stopped ? STOPPED : SIMULATION_RUN_PAUSED;
 }
 
-static void get_state(struct job *job)
+static void simulation_run_get_state(struct job *job)
 {
 	struct json_out *out = job_respond(job, JOB_OK, "");
 	json_out_object(out, "state");
-	json_out_int(out, "state", state_of(job));
+	json_out_int(out, "state", simulation_run_state_of(job));
 	json_out_end(out);
 	job_send(job);
 }
 
 /* pause, and steps if there are any; reset NULL: none. */
-static void ask_control(struct job *job, bool pause, uint32_t steps, Gz__Msgs__WorldReset *reset)
+static void simulation_run_ask_control(struct job *job, bool pause, uint32_t steps, Gz__Msgs__WorldReset *reset)
 {
 	Gz__Msgs__WorldControl control = GZ__MSGS__WORLD_CONTROL__INIT;
 	control.pause_given_case = GZ__MSGS__WORLD_CONTROL__PAUSE_GIVEN_PAUSE;
@@ -100,20 +100,20 @@ static void ask_control(struct job *job, bool pause, uint32_t steps, Gz__Msgs__W
 	(void)job_ask(job, steps ? "control/blocking" : "control", &control.base);
 }
 
-static void note_stop(struct job *job)
+static void simulation_run_note_stop(struct job *job)
 {
 	job->world->was_stopped = true;
 	job->world->stopped_ns = job->time_ns;
 	job_answer(job, JOB_OK, "%s", "");
 }
 
-static void finish_state(struct job *job)
+static void simulation_run_finish_state(struct job *job)
 {
 	const struct job_sent *refused = job_refused(job);
 	if (refused) {
 		job_answer(job, STATE_TRANSITION_ERROR, "%s", refused->text);
 	} else if (job_whole(job_arg(job, "state"), "state") == STOPPED) {
-		job->next = note_stop;
+		job->next = simulation_run_note_stop;
 		job_ask_models(job, false);
 	} else {
 		job->world->was_stopped = false;
@@ -121,7 +121,7 @@ static void finish_state(struct job *job)
 	}
 }
 
-static void set_state(struct job *job)
+static void simulation_run_set_state(struct job *job)
 {
 	Gz__Msgs__WorldReset all = GZ__MSGS__WORLD_RESET__INIT;
 	Gz__Msgs__ServerControl stop = GZ__MSGS__SERVER_CONTROL__INIT;
@@ -132,24 +132,25 @@ static void set_state(struct job *job)
 			"state %" PRId64 ": expected 0 (stopped), 1 (playing), 2 (paused) or 3 (quitting)", wanted);
 		return;
 	}
-	if (state_of(job) == NO_WORLD && wanted != QUITTING) {
+	if (simulation_run_state_of(job) == NO_WORLD && wanted != QUITTING) {
 		job_answer(job, INCORRECT_TRANSITION, "no world is loaded: expected load_world first");
 		return;
 	}
-	if (wanted == (int64_t)state_of(job)) {
-		job_answer(job, ALREADY_IN_TARGET_STATE, "the simulation is %s already", state_names[wanted]);
+	if (wanted == (int64_t)simulation_run_state_of(job)) {
+		job_answer(job, ALREADY_IN_TARGET_STATE, "the simulation is %s already",
+			simulation_run_state_names[wanted]);
 		return;
 	}
-	job->next = finish_state;
+	job->next = simulation_run_finish_state;
 	if (wanted == QUITTING)
 		(void)job_ask(job, "/server_control", &stop.base);
 	else
-		ask_control(job, wanted != PLAYING, 0, wanted == STOPPED ? &all : NULL);
+		simulation_run_ask_control(job, wanted != PLAYING, 0, wanted == STOPPED ? &all : NULL);
 }
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
-static void check_steps(struct job *job)
+static void simulation_run_check_steps(struct job *job)
 {
 	double step_ns = job->models->step_s * 1e9;
 	double taken = step_ns > 0 ? (double)(job->time_ns - job->began_ns) / step_ns : 0;
@@ -166,7 +167,7 @@ static void check_steps(struct job *job)
 		job_answer(job, JOB_OK, "%s", "");
 }
 
-static void keep_failure(struct job *job)
+static void simulation_run_keep_failure(struct job *job)
 {
 	const struct job_sent *refused = job_refused(job);
 	if (refused && !*job->failure)
@@ -174,21 +175,21 @@ static void keep_failure(struct job *job)
 	job_forget_sent(job);
 }
 
-static void end_steps(struct job *job)
+static void simulation_run_end_steps(struct job *job)
 {
-	keep_failure(job);
-	job->next = check_steps;
+	simulation_run_keep_failure(job);
+	job->next = simulation_run_check_steps;
 	job_ask_models(job, false);
 }
 
-static bool begin_steps(struct job *job)
+static bool simulation_run_begin_steps(struct job *job)
 {
 	int64_t steps = job_whole(job->args, "steps");
 	if (steps < 1 || steps > UINT32_MAX) {
 		job_answer(job, JOB_FAILED, "steps %" PRId64 ": expected 1 to %" PRIu32, steps, UINT32_MAX);
 		return false;
 	}
-	if (state_of(job) == PLAYING || job->world->stepper) {
+	if (simulation_run_state_of(job) == PLAYING || job->world->stepper) {
 		job_answer(job, JOB_INCORRECT_STATE, "the simulation %s: expected a paused one",
 			job->world->stepper ? "takes steps already" : "is playing");
 		return false;
@@ -200,15 +201,15 @@ static bool begin_steps(struct job *job)
 	return true;
 }
 
-static void step(struct job *job)
+static void simulation_run_step(struct job *job)
 {
-	if (!begin_steps(job))
+	if (!simulation_run_begin_steps(job))
 		return;
-	job->next = end_steps;
-	ask_control(job, true, (uint32_t)job->total, NULL);
+	job->next = simulation_run_end_steps;
+	simulation_run_ask_control(job, true, (uint32_t)job->total, NULL);
 }
 
-static void tell_steps(const struct job *job)
+static void simulation_run_tell_steps(const struct job *job)
 {
 	struct text feedback = {0};
 	struct json_out out = {.text = &feedback};
@@ -224,36 +225,36 @@ static void tell_steps(const struct job *job)
 
 /* Each step is a command of its own, so the world can be paused between any two, and is when the action is cancelled.
  */
-static void simulate_step(struct job *job)
+static void simulation_run_simulate_step(struct job *job)
 {
 	if (job->sent.count) {
-		keep_failure(job);
+		simulation_run_keep_failure(job);
 		if (!*job->failure) {
 			job->done++;
-			tell_steps(job);
+			simulation_run_tell_steps(job);
 		}
 	}
 	if (job->done == job->total || job->is_cancelled || *job->failure)
-		end_steps(job);
+		simulation_run_end_steps(job);
 	else
-		ask_control(job, true, 1, NULL);
+		simulation_run_ask_control(job, true, 1, NULL);
 }
 
-static void simulate_steps(struct job *job)
+static void simulation_run_simulate_steps(struct job *job)
 {
-	if (!begin_steps(job))
+	if (!simulation_run_begin_steps(job))
 		return;
-	job->next = simulate_step;
-	simulate_step(job);
+	job->next = simulation_run_simulate_step;
+	simulation_run_simulate_step(job);
 }
 
 /* --- reset -------------------------------------------------------------------------------------------------------- */
 
-enum { TIME = 1, STATE = 2, SPAWNED = 4, ALL = 255 };
+enum { SIMULATION_RUN_TIME = 1, STATE = 2, SPAWNED = 4, ALL = 255 };
 
-static void finish_reset(struct job *job)
+static void simulation_run_finish_reset(struct job *job)
 {
-	keep_failure(job);
+	simulation_run_keep_failure(job);
 	if (*job->failure)
 		job_answer(job, JOB_FAILED, "%s", job->failure);
 	else
@@ -261,21 +262,21 @@ static void finish_reset(struct job *job)
 }
 
 /* Asks the server for a reset, if its reset has exactly this scope. The world stays paused or running. */
-static void ask_reset(struct job *job, int64_t scope)
+static void simulation_run_ask_reset(struct job *job, int64_t scope)
 {
 	Gz__Msgs__WorldReset reset = GZ__MSGS__WORLD_RESET__INIT;
 	bool models = (scope & (STATE | SPAWNED)) == (STATE | SPAWNED);
-	reset.all = models && scope & TIME;
-	reset.model_only = models && !(scope & TIME);
+	reset.all = models && scope & SIMULATION_RUN_TIME;
+	reset.model_only = models && !(scope & SIMULATION_RUN_TIME);
 	reset.time_only = !models;
-	job->next = finish_reset;
-	ask_control(job, job->models->paused, 0, &reset);
+	job->next = simulation_run_finish_reset;
+	simulation_run_ask_control(job, job->models->paused, 0, &reset);
 }
 
 /* Otherwise one model after the other. */
-static void reset_models(struct job *job)
+static void simulation_run_reset_models(struct job *job)
 {
-	keep_failure(job);
+	simulation_run_keep_failure(job);
 	for (int i = 0; i < JOB_BATCH && job->at < job->items.count; i++, job->at++) {
 		Gz__Msgs__Entity entity = GZ__MSGS__ENTITY__INIT;
 		entity.id = job->items.at[job->at].id;
@@ -283,18 +284,18 @@ static void reset_models(struct job *job)
 	}
 	if (job->sent.count)
 		return;
-	if (job_whole(job->args, "scope") & TIME)
-		ask_reset(job, TIME);
+	if (job_whole(job->args, "scope") & SIMULATION_RUN_TIME)
+		simulation_run_ask_reset(job, SIMULATION_RUN_TIME);
 	else
-		finish_reset(job);
+		simulation_run_finish_reset(job);
 }
 
-static void reset(struct job *job)
+static void simulation_run_reset(struct job *job)
 {
 	int64_t scope = job_whole(job->args, "scope");
 	if (!scope || scope == ALL)
-		scope = TIME | STATE | SPAWNED;
-	if (scope & ~(TIME | STATE | SPAWNED)) {
+		scope = SIMULATION_RUN_TIME | STATE | SPAWNED;
+	if (scope & ~(SIMULATION_RUN_TIME | STATE | SPAWNED)) {
 		job_answer(job, JOB_UNSUPPORTED, "scope %" PRId64 ": expected a sum of 1, 2 and 4, or 255", scope);
 		return;
 	}
@@ -302,8 +303,8 @@ static void reset(struct job *job)
 		job_answer(job, JOB_INCORRECT_STATE, "the simulation takes steps: expected one that does not");
 		return;
 	}
-	if (scope == TIME || (scope & (STATE | SPAWNED)) == (STATE | SPAWNED)) {
-		ask_reset(job, scope);
+	if (scope == SIMULATION_RUN_TIME || (scope & (STATE | SPAWNED)) == (STATE | SPAWNED)) {
+		simulation_run_ask_reset(job, scope);
 		return;
 	}
 	for (size_t i = 0; i < job->models->n_model; i++) {
@@ -311,13 +312,13 @@ static void reset(struct job *job)
 		if (scope & SPAWNED ? state->created : !state->actor)
 			vec_push(&job->items, (struct job_item){scope & SPAWNED ? "remove" : "reset_model", state->id});
 	}
-	job->next = reset_models;
-	reset_models(job);
+	job->next = simulation_run_reset_models;
+	simulation_run_reset_models(job);
 }
 
 /* --- what simulation_interfaces lacks ----------------------------------------------------------------------------- */
 
-static const Troupe__Msgs__StateHash *hash_of(struct job *job)
+static const Troupe__Msgs__StateHash *simulation_run_hash_of(struct job *job)
 {
 	const struct job_sent *sent = &job->sent.at[0];
 	if (!sent->status && sent->reply && sent->reply->descriptor == &troupe__msgs__state_hash__descriptor)
@@ -326,9 +327,9 @@ static const Troupe__Msgs__StateHash *hash_of(struct job *job)
 	return NULL;
 }
 
-static void finish_hash(struct job *job)
+static void simulation_run_finish_hash(struct job *job)
 {
-	const Troupe__Msgs__StateHash *hash = hash_of(job);
+	const Troupe__Msgs__StateHash *hash = simulation_run_hash_of(job);
 	if (!hash)
 		return;
 	struct json_out *out = job_respond(job, JOB_OK, "");
@@ -338,65 +339,66 @@ static void finish_hash(struct job *job)
 }
 
 /* As text: JavaScript's numbers do not have 64 bits. */
-static void finish_seed(struct job *job)
+static void simulation_run_finish_seed(struct job *job)
 {
-	const Troupe__Msgs__StateHash *hash = hash_of(job);
+	const Troupe__Msgs__StateHash *hash = simulation_run_hash_of(job);
 	if (!hash)
 		return;
 	json_out_printf(job_respond(job, JOB_OK, ""), "seed", "%" PRIu64, hash->seed);
 	job_send(job);
 }
 
-static void ask_hash(struct job *job, job_fn *next)
+static void simulation_run_ask_hash(struct job *job, job_fn *next)
 {
 	Gz__Msgs__Empty empty = GZ__MSGS__EMPTY__INIT;
 	job->next = next;
 	(void)job_ask(job, "hash", &empty.base);
 }
 
-static void get_hash(struct job *job)
+static void simulation_run_get_hash(struct job *job)
 {
-	ask_hash(job, finish_hash);
+	simulation_run_ask_hash(job, simulation_run_finish_hash);
 }
 
-static void get_seed(struct job *job)
+static void simulation_run_get_seed(struct job *job)
 {
-	ask_hash(job, finish_seed);
+	simulation_run_ask_hash(job, simulation_run_finish_seed);
 }
 
-static void ask_file(struct job *job, const char *service)
+static void simulation_run_ask_file(struct job *job, const char *service)
 {
 	Gz__Msgs__StringMsg name = GZ__MSGS__STRING_MSG__INIT;
 	name.data = message_string(job_text(job->args, "name"));
-	job->next = finish_reset;
+	job->next = simulation_run_finish_reset;
 	(void)job_ask(job, service, &name.base);
 }
 
-static void save(struct job *job)
+static void simulation_run_save(struct job *job)
 {
-	ask_file(job, "save");
+	simulation_run_ask_file(job, "save");
 }
 
-static void resume(struct job *job)
+static void simulation_run_resume(struct job *job)
 {
-	ask_file(job, "resume");
+	simulation_run_ask_file(job, "resume");
 }
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
-#define STANDARD(type) "simulation_interfaces/srv/" type
+#define SIMULATION_RUN_STANDARD(type) "simulation_interfaces/srv/" type
 #define OWN(type) "troupe_interfaces/srv/" type
 
 const struct job_row job_run_rows[] = {
-	{"get_simulator_features", STANDARD("GetSimulatorFeatures"), JOB_NO_FEATURE, JOB_ALONE, get_features},
-	{"get_simulation_state", STANDARD("GetSimulationState"), 24, JOB_ANY, get_state},
-	{"set_simulation_state", STANDARD("SetSimulationState"), 25, JOB_ANY, set_state},
-	{"step_simulation", STANDARD("StepSimulation"), 31, JOB_MODELS, step},
-	{"simulate_steps", "simulation_interfaces/action/SimulateSteps", 33, JOB_MODELS, simulate_steps},
-	{"reset_simulation", STANDARD("ResetSimulation"), 20, JOB_MODELS, reset},
-	{"troupe/get_hash", OWN("GetHash"), JOB_NO_FEATURE, JOB_MODELS, get_hash},
-	{"troupe/get_seed", OWN("GetSeed"), JOB_NO_FEATURE, JOB_MODELS, get_seed},
-	{"troupe/save", OWN("Save"), JOB_NO_FEATURE, JOB_MODELS, save},
-	{"troupe/resume", OWN("Resume"), JOB_NO_FEATURE, JOB_MODELS, resume},
+	{"get_simulator_features", SIMULATION_RUN_STANDARD("GetSimulatorFeatures"), JOB_NO_FEATURE, JOB_ALONE,
+		simulation_run_get_features},
+	{"get_simulation_state", SIMULATION_RUN_STANDARD("GetSimulationState"), 24, JOB_ANY, simulation_run_get_state},
+	{"set_simulation_state", SIMULATION_RUN_STANDARD("SetSimulationState"), 25, JOB_ANY, simulation_run_set_state},
+	{"step_simulation", SIMULATION_RUN_STANDARD("StepSimulation"), 31, JOB_MODELS, simulation_run_step},
+	{"simulate_steps", "simulation_interfaces/action/SimulateSteps", 33, JOB_MODELS, simulation_run_simulate_steps},
+	{"reset_simulation", SIMULATION_RUN_STANDARD("ResetSimulation"), 20, JOB_MODELS, simulation_run_reset},
+	{"troupe/get_hash", OWN("GetHash"), JOB_NO_FEATURE, JOB_MODELS, simulation_run_get_hash},
+	{"troupe/get_seed", OWN("GetSeed"), JOB_NO_FEATURE, JOB_MODELS, simulation_run_get_seed},
+	{"troupe/save", OWN("Save"), JOB_NO_FEATURE, JOB_MODELS, simulation_run_save},
+	{"troupe/resume", OWN("Resume"), JOB_NO_FEATURE, JOB_MODELS, simulation_run_resume},
 	{NULL, NULL, 0, JOB_ALONE, NULL},
 };

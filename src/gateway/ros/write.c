@@ -7,14 +7,14 @@
 #include "topic/sensor.pb-c.h"
 #include "topic/world.pb-c.h"
 
-#define MESSAGE(Type) const Gz__Msgs__##Type *m = (const Gz__Msgs__##Type *)(const void *)base
+#define WRITE_MESSAGE(Type) const Gz__Msgs__##Type *m = (const Gz__Msgs__##Type *)(const void *)base
 
 /* --- one value ---------------------------------------------------------------------------------------------------- */
 
 #define WRITE_VALUE(name, Type, put)                                                                                   \
 	WRITE(name)                                                                                                    \
 	{                                                                                                              \
-		MESSAGE(Type);                                                                                         \
+		WRITE_MESSAGE(Type);                                                                                   \
 		(void)error;                                                                                           \
 		put;                                                                                                   \
 		return TROUPE_OK;                                                                                      \
@@ -41,7 +41,7 @@ WRITE(empty)
 
 WRITE(pose)
 {
-	MESSAGE(Pose);
+	WRITE_MESSAGE(Pose);
 	(void)error;
 	part_header(out, m->header, NULL);
 	part_pose(out, m);
@@ -50,7 +50,7 @@ WRITE(pose)
 
 WRITE(poses)
 {
-	MESSAGE(PoseV);
+	WRITE_MESSAGE(PoseV);
 	(void)error;
 	part_header(out, m->header, NULL);
 	cdr_count(out, m->n_pose);
@@ -61,7 +61,7 @@ WRITE(poses)
 
 WRITE(tf)
 {
-	MESSAGE(PoseV);
+	WRITE_MESSAGE(PoseV);
 	(void)error;
 	cdr_count(out, m->n_pose);
 	for (size_t i = 0; i < m->n_pose; i++) {
@@ -79,7 +79,7 @@ WRITE(tf)
 
 WRITE(twist)
 {
-	MESSAGE(Twist);
+	WRITE_MESSAGE(Twist);
 	(void)error;
 	part_twist(out, m);
 	return TROUPE_OK;
@@ -87,7 +87,7 @@ WRITE(twist)
 
 WRITE(odometry)
 {
-	MESSAGE(Odometry);
+	WRITE_MESSAGE(Odometry);
 	(void)error;
 	part_header(out, m->header, NULL);
 	part_frame(out, part_header_value(m->header, "child_frame_id"));
@@ -100,14 +100,14 @@ WRITE(odometry)
 
 WRITE(wrench)
 {
-	MESSAGE(Wrench);
+	WRITE_MESSAGE(Wrench);
 	(void)error;
 	part_header(out, m->header, NULL);
 	part_wrench(out, m);
 	return TROUPE_OK;
 }
 
-static void put_entity(struct cdr_out *out, const Gz__Msgs__Entity *entity)
+static void write_put_entity(struct cdr_out *out, const Gz__Msgs__Entity *entity)
 {
 	cdr_u64(out, entity ? entity->id : 0);
 	cdr_string(out, entity ? entity->name : "");
@@ -116,23 +116,23 @@ static void put_entity(struct cdr_out *out, const Gz__Msgs__Entity *entity)
 
 WRITE(entity)
 {
-	MESSAGE(Entity);
+	WRITE_MESSAGE(Entity);
 	(void)error;
-	put_entity(out, m);
+	write_put_entity(out, m);
 	return TROUPE_OK;
 }
 
 WRITE(entity_wrench)
 {
-	MESSAGE(EntityWrench);
+	WRITE_MESSAGE(EntityWrench);
 	(void)error;
 	part_header(out, m->header, NULL);
-	put_entity(out, m->entity);
+	write_put_entity(out, m->entity);
 	part_wrench(out, m->wrench);
 	return TROUPE_OK;
 }
 
-static void put_doubles(struct cdr_out *out, const double *values, size_t count)
+static void write_put_doubles(struct cdr_out *out, const double *values, size_t count)
 {
 	cdr_count(out, count);
 	cdr_f64s(out, values, count);
@@ -140,18 +140,18 @@ static void put_doubles(struct cdr_out *out, const double *values, size_t count)
 
 WRITE(actuators)
 {
-	MESSAGE(Actuators);
+	WRITE_MESSAGE(Actuators);
 	(void)error;
 	part_header(out, m->header, NULL);
-	put_doubles(out, m->position, m->n_position);
-	put_doubles(out, m->velocity, m->n_velocity);
-	put_doubles(out, m->normalized, m->n_normalized);
+	write_put_doubles(out, m->position, m->n_position);
+	write_put_doubles(out, m->velocity, m->n_velocity);
+	write_put_doubles(out, m->normalized, m->n_normalized);
 	return TROUPE_OK;
 }
 
 WRITE(joint_trajectory)
 {
-	MESSAGE(JointTrajectory);
+	WRITE_MESSAGE(JointTrajectory);
 	(void)error;
 	part_header(out, m->header, NULL);
 	cdr_count(out, m->n_joint_names);
@@ -160,17 +160,17 @@ WRITE(joint_trajectory)
 	cdr_count(out, m->n_points);
 	for (size_t i = 0; i < m->n_points; i++) {
 		const Gz__Msgs__JointTrajectoryPoint *point = m->points[i];
-		put_doubles(out, point->positions, point->n_positions);
-		put_doubles(out, point->velocities, point->n_velocities);
-		put_doubles(out, point->accelerations, point->n_accelerations);
-		put_doubles(out, point->effort, point->n_effort);
+		write_put_doubles(out, point->positions, point->n_positions);
+		write_put_doubles(out, point->velocities, point->n_velocities);
+		write_put_doubles(out, point->accelerations, point->n_accelerations);
+		write_put_doubles(out, point->effort, point->n_effort);
 		cdr_u32(out, point->time_from_start ? (uint32_t)point->time_from_start->sec : 0);
 		cdr_u32(out, point->time_from_start ? (uint32_t)point->time_from_start->nsec : 0);
 	}
 	return TROUPE_OK;
 }
 
-static void put_axes(struct cdr_out *out, const Gz__Msgs__Model *model, uint32_t count, size_t offset)
+static void write_put_axes(struct cdr_out *out, const Gz__Msgs__Model *model, uint32_t count, size_t offset)
 {
 	cdr_count(out, count);
 	for (size_t i = 0; i < model->n_joint; i++) {
@@ -186,7 +186,7 @@ static void put_axes(struct cdr_out *out, const Gz__Msgs__Model *model, uint32_t
 /* Joints without an axis have no state. */
 WRITE(joint_state)
 {
-	MESSAGE(Model);
+	WRITE_MESSAGE(Model);
 	uint32_t count = 0;
 	(void)error;
 	for (size_t i = 0; i < m->n_joint; i++)
@@ -196,16 +196,17 @@ WRITE(joint_state)
 	for (size_t i = 0; i < m->n_joint; i++)
 		if (m->joint[i]->axis1)
 			cdr_string(out, m->joint[i]->name);
-	put_axes(out, m, count, offsetof(Gz__Msgs__Axis, position));
-	put_axes(out, m, count, offsetof(Gz__Msgs__Axis, velocity));
-	put_axes(out, m, count, offsetof(Gz__Msgs__Axis, force));
+	write_put_axes(out, m, count, offsetof(Gz__Msgs__Axis, position));
+	write_put_axes(out, m, count, offsetof(Gz__Msgs__Axis, velocity));
+	write_put_axes(out, m, count, offsetof(Gz__Msgs__Axis, force));
 	return TROUPE_OK;
 }
 
 /* --- lidars ------------------------------------------------------------------------------------------------------- */
 
 /* The row in the middle of a scan with several rows, cut to the values that are there. */
-static void put_row(struct cdr_out *out, const Gz__Msgs__LaserScan *scan, const double *values, size_t value_count)
+static void write_put_row(
+	struct cdr_out *out, const Gz__Msgs__LaserScan *scan, const double *values, size_t value_count)
 {
 	size_t begin = (size_t)(scan->vertical_count / 2) * scan->count;
 	size_t count = begin < value_count ? MIN((size_t)scan->count, value_count - begin) : 0;
@@ -217,7 +218,7 @@ static void put_row(struct cdr_out *out, const Gz__Msgs__LaserScan *scan, const 
 
 WRITE(scan)
 {
-	MESSAGE(LaserScan);
+	WRITE_MESSAGE(LaserScan);
 	(void)error;
 	part_header(out, m->header, m->frame);
 	cdr_f32(out, (float)m->angle_min);
@@ -227,14 +228,14 @@ WRITE(scan)
 	cdr_f32(out, 0);
 	cdr_f32(out, (float)m->range_min);
 	cdr_f32(out, (float)m->range_max);
-	put_row(out, m, m->ranges, m->n_ranges);
-	put_row(out, m, m->intensities, m->n_intensities);
+	write_put_row(out, m, m->ranges, m->n_ranges);
+	write_put_row(out, m, m->intensities, m->n_intensities);
 	return TROUPE_OK;
 }
 
 WRITE(points)
 {
-	MESSAGE(PointCloudPacked);
+	WRITE_MESSAGE(PointCloudPacked);
 	(void)error;
 	part_header(out, m->header, NULL);
 	cdr_u32(out, m->height);
@@ -257,7 +258,7 @@ WRITE(points)
 /* --- cameras ------------------------------------------------------------------------------------------------------ */
 
 /* NULL: ROS 2 has no name for the format. */
-static const char *encoding_of(Gz__Msgs__PixelFormatType format)
+static const char *write_encoding_of(Gz__Msgs__PixelFormatType format)
 {
 	static const char *const names[] = {
 		[GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT8] = "mono8",
@@ -280,8 +281,8 @@ static const char *encoding_of(Gz__Msgs__PixelFormatType format)
 
 WRITE(image)
 {
-	MESSAGE(Image);
-	const char *encoding = encoding_of(m->pixel_format_type);
+	WRITE_MESSAGE(Image);
+	const char *encoding = write_encoding_of(m->pixel_format_type);
 	if (!encoding)
 		return fail(error, TROUPE_EINVAL, "pixel_format_type %d: expected a format that ROS 2 has",
 			(int)m->pixel_format_type);
@@ -296,7 +297,7 @@ WRITE(image)
 }
 
 /* An array of a fixed size. */
-static void put_array(struct cdr_out *out, const double *values, size_t value_count, uint32_t count)
+static void write_put_array(struct cdr_out *out, const double *values, size_t value_count, uint32_t count)
 {
 	uint32_t given = (uint32_t)MIN(value_count, (size_t)count);
 	cdr_f64s(out, values, given);
@@ -310,17 +311,17 @@ WRITE(camera_info)
 		[GZ__MSGS__CAMERA_INFO__DISTORTION__DISTORTION_MODEL_TYPE__RATIONAL_POLYNOMIAL] = "rational_polynomial",
 		[GZ__MSGS__CAMERA_INFO__DISTORTION__DISTORTION_MODEL_TYPE__EQUIDISTANT] = "equidistant",
 	};
-	MESSAGE(CameraInfo);
+	WRITE_MESSAGE(CameraInfo);
 	uint32_t model = m->distortion ? (uint32_t)m->distortion->model : 0;
 	(void)error;
 	part_picture_header(out, m->header);
 	cdr_u32(out, m->height);
 	cdr_u32(out, m->width);
 	cdr_string(out, model < ARRAY_LEN(models) ? models[model] : "");
-	put_doubles(out, m->distortion ? m->distortion->k : NULL, m->distortion ? m->distortion->n_k : 0);
-	put_array(out, m->intrinsics ? m->intrinsics->k : NULL, m->intrinsics ? m->intrinsics->n_k : 0, 9);
-	put_array(out, m->rectification_matrix, m->n_rectification_matrix, 9);
-	put_array(out, m->projection ? m->projection->p : NULL, m->projection ? m->projection->n_p : 0, 12);
+	write_put_doubles(out, m->distortion ? m->distortion->k : NULL, m->distortion ? m->distortion->n_k : 0);
+	write_put_array(out, m->intrinsics ? m->intrinsics->k : NULL, m->intrinsics ? m->intrinsics->n_k : 0, 9);
+	write_put_array(out, m->rectification_matrix, m->n_rectification_matrix, 9);
+	write_put_array(out, m->projection ? m->projection->p : NULL, m->projection ? m->projection->n_p : 0, 12);
 	for (int i = 0; i < 6; i++) /* no binning, and no region of interest */
 		cdr_u32(out, 0);
 	cdr_u8(out, 0);
@@ -328,7 +329,7 @@ WRITE(camera_info)
 }
 
 /* One result: the label, as text. */
-static void put_results(struct cdr_out *out, const Gz__Msgs__Header *header, uint32_t label)
+static void write_put_results(struct cdr_out *out, const Gz__Msgs__Header *header, uint32_t label)
 {
 	struct text text = {0};
 	text_add(&text, "%u", label);
@@ -343,7 +344,7 @@ static void put_results(struct cdr_out *out, const Gz__Msgs__Header *header, uin
 
 WRITE(boxes)
 {
-	MESSAGE(AnnotatedAxisAligned2DBoxV);
+	WRITE_MESSAGE(AnnotatedAxisAligned2DBoxV);
 	(void)error;
 	part_header(out, m->header, NULL);
 	cdr_count(out, m->n_annotated_box);
@@ -352,7 +353,7 @@ WRITE(boxes)
 		const Gz__Msgs__Vector2d zero = GZ__MSGS__VECTOR2D__INIT;
 		const Gz__Msgs__Vector2d *low = box && box->min_corner ? box->min_corner : &zero;
 		const Gz__Msgs__Vector2d *high = box && box->max_corner ? box->max_corner : &zero;
-		put_results(out, m->header, m->annotated_box[i]->label);
+		write_put_results(out, m->header, m->annotated_box[i]->label);
 		cdr_f64(out, (low->x + high->x) / 2);
 		cdr_f64(out, (low->y + high->y) / 2);
 		cdr_f64(out, 0);
@@ -365,13 +366,13 @@ WRITE(boxes)
 
 WRITE(solid_boxes)
 {
-	MESSAGE(AnnotatedOriented3DBoxV);
+	WRITE_MESSAGE(AnnotatedOriented3DBoxV);
 	(void)error;
 	part_header(out, m->header, NULL);
 	cdr_count(out, m->n_annotated_box);
 	for (size_t i = 0; i < m->n_annotated_box; i++) {
 		const Gz__Msgs__Oriented3DBox *box = m->annotated_box[i]->box;
-		put_results(out, m->header, m->annotated_box[i]->label);
+		write_put_results(out, m->header, m->annotated_box[i]->label);
 		part_vec3(out, box ? box->center : NULL);
 		part_orientation(out, box ? box->orientation : NULL);
 		part_vec3(out, box ? box->boxsize : NULL);
@@ -385,7 +386,7 @@ WRITE(solid_boxes)
 /* A covariance of zeros is unknown; one that begins with -1 says that there is no orientation. */
 WRITE(imu)
 {
-	MESSAGE(IMU);
+	WRITE_MESSAGE(IMU);
 	(void)error;
 	part_header(out, m->header, NULL);
 	part_orientation(out, m->orientation);
@@ -400,7 +401,7 @@ WRITE(imu)
 
 WRITE(magnetic_field)
 {
-	MESSAGE(Magnetometer);
+	WRITE_MESSAGE(Magnetometer);
 	(void)error;
 	part_header(out, m->header, NULL);
 	part_vec3(out, m->field_tesla);
@@ -410,7 +411,7 @@ WRITE(magnetic_field)
 
 WRITE(altimeter)
 {
-	MESSAGE(Altimeter);
+	WRITE_MESSAGE(Altimeter);
 	(void)error;
 	part_header(out, m->header, NULL);
 	cdr_f64(out, m->vertical_position);
@@ -421,7 +422,7 @@ WRITE(altimeter)
 
 WRITE(pressure)
 {
-	MESSAGE(FluidPressure);
+	WRITE_MESSAGE(FluidPressure);
 	(void)error;
 	part_header(out, m->header, NULL);
 	cdr_f64(out, m->pressure);
@@ -431,7 +432,7 @@ WRITE(pressure)
 
 WRITE(navsat)
 {
-	MESSAGE(NavSat);
+	WRITE_MESSAGE(NavSat);
 	(void)error;
 	part_header(out, m->header, m->frame_id);
 	cdr_u8(out, 0);  /* STATUS_FIX */
@@ -444,20 +445,20 @@ WRITE(navsat)
 	return TROUPE_OK;
 }
 
-static void put_vectors(struct cdr_out *out, Gz__Msgs__Vector3d *const *vectors, size_t count)
+static void write_put_vectors(struct cdr_out *out, Gz__Msgs__Vector3d *const *vectors, size_t count)
 {
 	cdr_count(out, count);
 	for (size_t i = 0; i < count; i++)
 		part_vec3(out, vectors[i]);
 }
 
-static void put_contact(struct cdr_out *out, const Gz__Msgs__Contact *contact)
+static void write_put_contact(struct cdr_out *out, const Gz__Msgs__Contact *contact)
 {
-	put_entity(out, contact->collision1);
-	put_entity(out, contact->collision2);
-	put_vectors(out, contact->position, contact->n_position);
-	put_vectors(out, contact->normal, contact->n_normal);
-	put_doubles(out, contact->depth, contact->n_depth);
+	write_put_entity(out, contact->collision1);
+	write_put_entity(out, contact->collision2);
+	write_put_vectors(out, contact->position, contact->n_position);
+	write_put_vectors(out, contact->normal, contact->n_normal);
+	write_put_doubles(out, contact->depth, contact->n_depth);
 	cdr_count(out, contact->n_wrench);
 	for (size_t i = 0; i < contact->n_wrench; i++) {
 		const Gz__Msgs__JointWrench *wrench = contact->wrench[i];
@@ -473,11 +474,11 @@ static void put_contact(struct cdr_out *out, const Gz__Msgs__Contact *contact)
 
 WRITE(contacts)
 {
-	MESSAGE(Contacts);
+	WRITE_MESSAGE(Contacts);
 	(void)error;
 	part_header(out, m->header, NULL);
 	cdr_count(out, m->n_contact);
 	for (size_t i = 0; i < m->n_contact; i++)
-		put_contact(out, m->contact[i]);
+		write_put_contact(out, m->contact[i]);
 	return TROUPE_OK;
 }

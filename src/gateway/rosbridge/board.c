@@ -51,7 +51,7 @@ struct channel *board_channel(const struct board *board, const char *name)
 	return map_find(&board->channel_of, name, &at) ? board->channels.at[at] : NULL;
 }
 
-static bool is_needed(const void *ctx, const char *topic)
+static bool board_is_needed(const void *ctx, const char *topic)
 {
 	const struct board *board = ctx;
 	for (uint32_t at = board_first_of_topic(board, topic); at != UINT32_MAX; at = board->same_topic[at])
@@ -63,7 +63,7 @@ static bool is_needed(const void *ctx, const char *topic)
 /* Drops the subscriptions that no client needs any more. */
 static void board_prune(struct board *board)
 {
-	hub_prune(board->hub, is_needed, board);
+	hub_prune(board->hub, board_is_needed, board);
 }
 
 void board_hear(struct board *board, const char *name, struct hearing *hearing)
@@ -81,7 +81,7 @@ void board_hear(struct board *board, const char *name, struct hearing *hearing)
 			(void)hub_subscribe(board->hub, board->names.offers.at[at].topic, 0, NULL);
 }
 
-static void drop_channel(struct board *board, struct channel *channel)
+static void board_drop_channel(struct board *board, struct channel *channel)
 {
 	uint32_t at = 0;
 	map_find(&board->channel_of, channel->name, &at);
@@ -108,14 +108,14 @@ void board_leave(struct board *board, const char *name, struct hearing *hearing)
 			break;
 		}
 	if (!channel->hearings.count) {
-		drop_channel(board, channel);
+		board_drop_channel(board, channel);
 		board_prune(board);
 	}
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-static void link_offer(struct map *map, uint32_t *before, const char *name, uint32_t at)
+static void board_link_offer(struct map *map, uint32_t *before, const char *name, uint32_t at)
 {
 	before[at] = UINT32_MAX;
 	if (map_find(map, name, &before[at]))
@@ -123,7 +123,7 @@ static void link_offer(struct map *map, uint32_t *before, const char *name, uint
 	map_add(map, name, at);
 }
 
-static void drop_names(struct board *board)
+static void board_drop_names(struct board *board)
 {
 	names_fini(&board->names);
 	map_fini(&board->by_name);
@@ -137,7 +137,7 @@ static void drop_names(struct board *board)
 void board_update(struct board *board, const struct troupe_topics *topics)
 {
 	if (board->is_made)
-		drop_names(board);
+		board_drop_names(board);
 	names_make(topics, board->client, board->robot, &board->names);
 	if (!board->robot && board->names.robot)
 		board->robot = mem_strdup(board->names.robot);
@@ -147,9 +147,9 @@ void board_update(struct board *board, const struct troupe_topics *topics)
 	board->same_topic = mem_alloc((count + 1) * sizeof *board->same_topic);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct ros_offer *offer = &board->names.offers.at[i];
-		link_offer(&board->by_name, board->same_name, offer->name, i);
+		board_link_offer(&board->by_name, board->same_name, offer->name, i);
 		if (offer->kind == TROUPE_TOPIC_PUBLISHED)
-			link_offer(&board->by_topic, board->same_topic, offer->topic, i);
+			board_link_offer(&board->by_topic, board->same_topic, offer->topic, i);
 	}
 	board_prune(board);
 	for (uint32_t i = 0; i < count; i++) {
@@ -163,9 +163,9 @@ void board_update(struct board *board, const struct troupe_topics *topics)
 void board_fini(struct board *board)
 {
 	if (board->is_made)
-		drop_names(board);
+		board_drop_names(board);
 	while (board->channels.count)
-		drop_channel(board, board->channels.at[board->channels.count - 1]);
+		board_drop_channel(board, board->channels.at[board->channels.count - 1]);
 	vec_free(&board->channels);
 	map_fini(&board->channel_of);
 	free(board->robot);

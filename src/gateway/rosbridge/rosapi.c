@@ -10,18 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char node[] = "/troupe";
+static const char rosapi_node[] = "/troupe";
 
-struct request {
+struct rosapi_request {
 	struct rosbridge *gateway;
 	const json_t *args;
 	struct json_out *out; /* in the object of the response */
 	struct troupe_error *error;
 };
 
-typedef troupe_status rosapi_fn(const struct request *request);
+typedef troupe_status rosapi_fn(const struct rosapi_request *request);
 
-static const char *text_of(const struct request *request, const char *member)
+static const char *rosapi_text_of(const struct rosapi_request *request, const char *member)
 {
 	const char *text = json_string_value(json_object_get(request->args, member));
 	return text ? text : "";
@@ -29,14 +29,14 @@ static const char *text_of(const struct request *request, const char *member)
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-static bool is_first_of_name(const struct board *board, uint32_t at)
+static bool rosapi_is_first_of_name(const struct board *board, uint32_t at)
 {
 	return board_first(board, board->names.offers.at[at].name) == at;
 }
 
-enum topic_item { NAMES, TYPES, DEFINITIONS };
+enum topic_item { ROSAPI_NAMES, TYPES, DEFINITIONS };
 
-static void add_definition(struct json_out *out, const struct ros_offer *offer)
+static void rosapi_add_definition(struct json_out *out, const struct ros_offer *offer)
 {
 	struct text schema = {0};
 	if (offer->ros)
@@ -46,49 +46,51 @@ static void add_definition(struct json_out *out, const struct ros_offer *offer)
 }
 
 /* of NULL: all topics; kinds: bits of what is done with them; 0: none. */
-static void add_topics(
-	const struct request *request, const char *key, enum topic_item item, const char *of, unsigned kinds)
+static void rosapi_add_topics(
+	const struct rosapi_request *request, const char *key, enum topic_item item, const char *of, unsigned kinds)
 {
 	const struct board *board = &request->gateway->board;
 	json_out_array(request->out, key);
 	for (uint32_t i = 0; i < board->names.offers.count; i++) {
 		const struct ros_offer *offer = &board->names.offers.at[i];
 		const char *type = board_type(board, offer->name);
-		if (!is_first_of_name(board, i) || !(kinds >> offer->kind & 1) || (of && !board_is_type(type, of)))
+		if (!rosapi_is_first_of_name(board, i) || !(kinds >> offer->kind & 1) ||
+			(of && !board_is_type(type, of)))
 			continue;
 		if (item == DEFINITIONS)
-			add_definition(request->out, offer);
+			rosapi_add_definition(request->out, offer);
 		else
-			json_out_string(request->out, NULL, item == NAMES ? offer->name : type);
+			json_out_string(request->out, NULL, item == ROSAPI_NAMES ? offer->name : type);
 	}
 	json_out_end(request->out);
 }
 
-enum { PUBLISHED = 1 << TROUPE_TOPIC_PUBLISHED, TAKEN = 1 << TROUPE_TOPIC_TAKEN };
+enum { ROSAPI_PUBLISHED = 1 << TROUPE_TOPIC_PUBLISHED, ROSAPI_TAKEN = 1 << TROUPE_TOPIC_TAKEN };
 
-static troupe_status topics(const struct request *request)
+static troupe_status rosapi_topics(const struct rosapi_request *request)
 {
-	add_topics(request, "topics", NAMES, NULL, PUBLISHED | TAKEN);
-	add_topics(request, "types", TYPES, NULL, PUBLISHED | TAKEN);
+	rosapi_add_topics(request, "topics", ROSAPI_NAMES, NULL, ROSAPI_PUBLISHED | ROSAPI_TAKEN);
+	rosapi_add_topics(request, "types", TYPES, NULL, ROSAPI_PUBLISHED | ROSAPI_TAKEN);
 	return TROUPE_OK;
 }
 
-static troupe_status topics_and_raw_types(const struct request *request)
+static troupe_status rosapi_topics_and_raw_types(const struct rosapi_request *request)
 {
-	(void)topics(request);
-	add_topics(request, "typedefs_full_text", DEFINITIONS, NULL, PUBLISHED | TAKEN);
+	(void)rosapi_topics(request);
+	rosapi_add_topics(request, "typedefs_full_text", DEFINITIONS, NULL, ROSAPI_PUBLISHED | ROSAPI_TAKEN);
 	return TROUPE_OK;
 }
 
-static troupe_status topics_for_type(const struct request *request)
+static troupe_status rosapi_topics_for_type(const struct rosapi_request *request)
 {
-	add_topics(request, "topics", NAMES, text_of(request, "type"), PUBLISHED | TAKEN);
+	rosapi_add_topics(
+		request, "topics", ROSAPI_NAMES, rosapi_text_of(request, "type"), ROSAPI_PUBLISHED | ROSAPI_TAKEN);
 	return TROUPE_OK;
 }
 
-static troupe_status topic_type(const struct request *request)
+static troupe_status rosapi_topic_type(const struct rosapi_request *request)
 {
-	char *name = board_full_name(text_of(request, "topic"));
+	char *name = board_full_name(rosapi_text_of(request, "topic"));
 	const char *type = board_type(&request->gateway->board, name);
 	json_out_string(request->out, "type", type ? type : "");
 	free(name);
@@ -97,18 +99,18 @@ static troupe_status topic_type(const struct request *request)
 
 /* --- services and nodes ------------------------------------------------------------------------------------------- */
 
-static void each_own(void (*fn)(void *ctx, const char *name, const char *type), void *ctx);
+static void rosapi_each_own(void (*fn)(void *ctx, const char *name, const char *type), void *ctx);
 
-struct listing {
+struct rosapi_listing {
 	struct json_out *out;
 	const char *of;   /* a type: only services of this type are listed; NULL: all */
 	const char *name; /* only the type of the first one of this name is told, as a member; NULL: names are listed */
 	bool told;
 };
 
-static void list_one(void *ctx, const char *name, const char *type)
+static void rosapi_list_one(void *ctx, const char *name, const char *type)
 {
-	struct listing *listing = ctx;
+	struct rosapi_listing *listing = ctx;
 	if ((listing->of && strcmp(type, listing->of) != 0) || (listing->name && strcmp(name, listing->name) != 0))
 		return;
 	if (!listing->name)
@@ -118,46 +120,46 @@ static void list_one(void *ctx, const char *name, const char *type)
 	listing->told = true;
 }
 
-static void list_services(const struct request *request, struct listing *listing)
+static void rosapi_list_services(const struct rosapi_request *request, struct rosapi_listing *listing)
 {
 	struct hub *hub = request->gateway->hub;
 	const struct troupe_topics *all = hub_topics(hub);
-	each_own(list_one, listing);
-	simulation_each_service(request->gateway->hub->simulation, list_one, listing);
+	rosapi_each_own(rosapi_list_one, listing);
+	simulation_each_service(request->gateway->hub->simulation, rosapi_list_one, listing);
 	for (int i = 0; i < CALLERS_SERVICES && hub->callers; i++)
-		list_one(listing, callers_rows[i].name, callers_rows[i].type);
+		rosapi_list_one(listing, callers_rows[i].name, callers_rows[i].type);
 	for (uint32_t i = 0; i < all->count; i++)
 		if (all->at[i].kind == TROUPE_TOPIC_SERVICE)
-			list_one(listing, all->at[i].name, all->at[i].type);
+			rosapi_list_one(listing, all->at[i].name, all->at[i].type);
 	hub_release(hub, all);
 }
 
 /* of NULL: all. */
-static void add_services(const struct request *request, const char *of)
+static void rosapi_add_services(const struct rosapi_request *request, const char *of)
 {
 	json_out_array(request->out, "services");
-	list_services(request, &(struct listing){.out = request->out, .of = of});
+	rosapi_list_services(request, &(struct rosapi_listing){.out = request->out, .of = of});
 	json_out_end(request->out);
 }
 
-static troupe_status services(const struct request *request)
+static troupe_status rosapi_services(const struct rosapi_request *request)
 {
-	add_services(request, NULL);
+	rosapi_add_services(request, NULL);
 	return TROUPE_OK;
 }
 
-static troupe_status services_for_type(const struct request *request)
+static troupe_status rosapi_services_for_type(const struct rosapi_request *request)
 {
-	add_services(request, text_of(request, "type"));
+	rosapi_add_services(request, rosapi_text_of(request, "type"));
 	return TROUPE_OK;
 }
 
 /* The type of what `list` finds under the name that the request has as `member`; "": nothing. */
-static troupe_status answer_type(
-	const struct request *request, const char *member, void (*list)(const struct request *, struct listing *))
+static troupe_status rosapi_answer_type(const struct rosapi_request *request, const char *member,
+	void (*list)(const struct rosapi_request *, struct rosapi_listing *))
 {
-	char *name = board_full_name(text_of(request, member));
-	struct listing listing = {.out = request->out, .name = name};
+	char *name = board_full_name(rosapi_text_of(request, member));
+	struct rosapi_listing listing = {.out = request->out, .name = name};
 	list(request, &listing);
 	if (!listing.told)
 		json_out_string(request->out, "type", "");
@@ -165,50 +167,50 @@ static troupe_status answer_type(
 	return TROUPE_OK;
 }
 
-static troupe_status service_type(const struct request *request)
+static troupe_status rosapi_service_type(const struct rosapi_request *request)
 {
-	return answer_type(request, "service", list_services);
+	return rosapi_answer_type(request, "service", rosapi_list_services);
 }
 
-static troupe_status nodes(const struct request *request)
+static troupe_status rosapi_nodes(const struct rosapi_request *request)
 {
-	json_out_strings(request->out, "nodes", &(const char *){node}, 1);
+	json_out_strings(request->out, "nodes", &(const char *){rosapi_node}, 1);
 	return TROUPE_OK;
 }
 
-static troupe_status node_details(const struct request *request)
+static troupe_status rosapi_node_details(const struct rosapi_request *request)
 {
-	bool is_known = !strcmp(text_of(request, "node"), node);
-	add_topics(request, "subscribing", NAMES, NULL, is_known ? TAKEN : 0);
-	add_topics(request, "publishing", NAMES, NULL, is_known ? PUBLISHED : 0);
+	bool is_known = !strcmp(rosapi_text_of(request, "node"), rosapi_node);
+	rosapi_add_topics(request, "subscribing", ROSAPI_NAMES, NULL, is_known ? ROSAPI_TAKEN : 0);
+	rosapi_add_topics(request, "publishing", ROSAPI_NAMES, NULL, is_known ? ROSAPI_PUBLISHED : 0);
 	json_out_array(request->out, "services");
 	if (is_known)
-		list_services(request, &(struct listing){.out = request->out});
+		rosapi_list_services(request, &(struct rosapi_listing){.out = request->out});
 	json_out_end(request->out);
 	return TROUPE_OK;
 }
 
-static void add_users(const struct request *request, const char *member, troupe_topic_kind kind)
+static void rosapi_add_users(const struct rosapi_request *request, const char *member, troupe_topic_kind kind)
 {
 	const struct board *board = &request->gateway->board;
-	const char *topic = text_of(request, "topic");
+	const char *topic = rosapi_text_of(request, "topic");
 	char *name = board_full_name(topic);
 	bool used = false;
 	for (uint32_t at = board_first(board, name); at != UINT32_MAX; at = board->same_name[at])
 		used |= board->names.offers.at[at].kind == kind;
-	json_out_strings(request->out, member, &(const char *){node}, used ? 1 : 0);
+	json_out_strings(request->out, member, &(const char *){rosapi_node}, used ? 1 : 0);
 	free(name);
 }
 
-static troupe_status publishers(const struct request *request)
+static troupe_status rosapi_publishers(const struct rosapi_request *request)
 {
-	add_users(request, "publishers", TROUPE_TOPIC_PUBLISHED);
+	rosapi_add_users(request, "publishers", TROUPE_TOPIC_PUBLISHED);
 	return TROUPE_OK;
 }
 
-static troupe_status subscribers(const struct request *request)
+static troupe_status rosapi_subscribers(const struct rosapi_request *request)
 {
-	add_users(request, "subscribers", TROUPE_TOPIC_TAKEN);
+	rosapi_add_users(request, "subscribers", TROUPE_TOPIC_TAKEN);
 	return TROUPE_OK;
 }
 
@@ -223,19 +225,19 @@ struct typedefs {
 	struct json_out lists[FIELD_LISTS]; /* arrays in the texts */
 };
 
-static void add_constant_name(void *ctx, const char *name, const char *value)
+static void rosapi_add_constant_name(void *ctx, const char *name, const char *value)
 {
 	(void)value;
 	json_out_string(ctx, NULL, name);
 }
 
-static void add_constant_value(void *ctx, const char *name, const char *value)
+static void rosapi_add_constant_value(void *ctx, const char *name, const char *value)
 {
 	(void)name;
 	json_out_string(ctx, NULL, value);
 }
 
-static void begin_type(struct typedefs *defs, const char *type)
+static void rosapi_begin_type(struct typedefs *defs, const char *type)
 {
 	(void)snprintf(defs->type, sizeof defs->type, "%s", type);
 	for (int i = 0; i < FIELD_LISTS; i++) {
@@ -244,7 +246,7 @@ static void begin_type(struct typedefs *defs, const char *type)
 	}
 }
 
-static void end_type(struct typedefs *defs)
+static void rosapi_end_type(struct typedefs *defs)
 {
 	static const char *const members[] = {"fieldnames", "fieldtypes", "fieldarraylen", "examples"};
 	if (!*defs->type)
@@ -258,15 +260,15 @@ static void end_type(struct typedefs *defs)
 		text_fini(list);
 	}
 	json_out_array(defs->out, "constnames");
-	(void)ros_each_constant(defs->type, add_constant_name, defs->out);
+	(void)ros_each_constant(defs->type, rosapi_add_constant_name, defs->out);
 	json_out_end(defs->out);
 	json_out_array(defs->out, "constvalues");
-	(void)ros_each_constant(defs->type, add_constant_value, defs->out);
+	(void)ros_each_constant(defs->type, rosapi_add_constant_value, defs->out);
 	json_out_end(defs->out);
 	json_out_end(defs->out);
 }
 
-static const char *example_of(const char *field_type, int array)
+static const char *rosapi_example_of(const char *field_type, int array)
 {
 	if (array >= 0)
 		return "[]";
@@ -277,74 +279,74 @@ static const char *example_of(const char *field_type, int array)
 	return !strcmp(field_type, "bool") ? "False" : !strncmp(field_type, "float", 5) ? "0.0" : "0";
 }
 
-static void add_field(void *ctx, const char *type, const char *name, const char *field_type, int array)
+static void rosapi_add_field(void *ctx, const char *type, const char *name, const char *field_type, int array)
 {
 	struct typedefs *defs = ctx;
 	if (strcmp(defs->type, type) != 0) {
-		end_type(defs);
-		begin_type(defs, type);
+		rosapi_end_type(defs);
+		rosapi_begin_type(defs, type);
 	}
 	if (!name)
 		return;
 	json_out_string(&defs->lists[FIELD_NAMES], NULL, name);
 	json_out_string(&defs->lists[FIELD_TYPES], NULL, field_type);
 	json_out_int(&defs->lists[FIELD_LENGTHS], NULL, array);
-	json_out_string(&defs->lists[FIELD_EXAMPLES], NULL, example_of(field_type, array));
+	json_out_string(&defs->lists[FIELD_EXAMPLES], NULL, rosapi_example_of(field_type, array));
 }
 
-static troupe_status add_typedefs(const struct request *request, const char *type)
+static troupe_status rosapi_add_typedefs(const struct rosapi_request *request, const char *type)
 {
 	struct typedefs defs = {.out = request->out};
 	if (!ros_json_knows(type))
 		return fail(request->error, TROUPE_ECOMMAND, "type '%.80s': there is no such type here", type);
 	json_out_array(request->out, "typedefs");
-	(void)ros_each_field(type, add_field, &defs);
-	end_type(&defs);
+	(void)ros_each_field(type, rosapi_add_field, &defs);
+	rosapi_end_type(&defs);
 	json_out_end(request->out);
 	return TROUPE_OK;
 }
 
-static troupe_status message_details(const struct request *request)
+static troupe_status rosapi_message_details(const struct rosapi_request *request)
 {
-	return add_typedefs(request, text_of(request, "type"));
+	return rosapi_add_typedefs(request, rosapi_text_of(request, "type"));
 }
 
-static troupe_status add_details_of(const struct request *request, const char *half)
+static troupe_status rosapi_add_details_of(const struct rosapi_request *request, const char *half)
 {
-	char *type = mem_printf("%s_%s", text_of(request, "type"), half);
-	troupe_status status = add_typedefs(request, type);
+	char *type = mem_printf("%s_%s", rosapi_text_of(request, "type"), half);
+	troupe_status status = rosapi_add_typedefs(request, type);
 	free(type);
 	return status;
 }
 
-static troupe_status service_request_details(const struct request *request)
+static troupe_status rosapi_service_request_details(const struct rosapi_request *request)
 {
-	return add_details_of(request, "Request");
+	return rosapi_add_details_of(request, "Request");
 }
 
-static troupe_status service_response_details(const struct request *request)
+static troupe_status rosapi_service_response_details(const struct rosapi_request *request)
 {
-	return add_details_of(request, "Response");
+	return rosapi_add_details_of(request, "Response");
 }
 
-static troupe_status action_goal_details(const struct request *request)
+static troupe_status rosapi_action_goal_details(const struct rosapi_request *request)
 {
-	return add_details_of(request, "Goal");
+	return rosapi_add_details_of(request, "Goal");
 }
 
-static troupe_status action_result_details(const struct request *request)
+static troupe_status rosapi_action_result_details(const struct rosapi_request *request)
 {
-	return add_details_of(request, "Result");
+	return rosapi_add_details_of(request, "Result");
 }
 
-static troupe_status action_feedback_details(const struct request *request)
+static troupe_status rosapi_action_feedback_details(const struct rosapi_request *request)
 {
-	return add_details_of(request, "Feedback");
+	return rosapi_add_details_of(request, "Feedback");
 }
 
 /* --- the rest ----------------------------------------------------------------------------------------------------- */
 
-static troupe_status get_time(const struct request *request)
+static troupe_status rosapi_get_time(const struct rosapi_request *request)
 {
 	uint64_t ns = request->gateway->hub->time_ns;
 	json_out_object(request->out, "time");
@@ -354,39 +356,39 @@ static troupe_status get_time(const struct request *request)
 	return TROUPE_OK;
 }
 
-static troupe_status get_ros_version(const struct request *request)
+static troupe_status rosapi_get_ros_version(const struct rosapi_request *request)
 {
 	json_out_int(request->out, "version", 2);
 	json_out_string(request->out, "distro", "");
 	return TROUPE_OK;
 }
 
-static void list_actions(const struct request *request, struct listing *listing)
+static void rosapi_list_actions(const struct rosapi_request *request, struct rosapi_listing *listing)
 {
-	simulation_each_action(request->gateway->hub->simulation, list_one, listing);
+	simulation_each_action(request->gateway->hub->simulation, rosapi_list_one, listing);
 }
 
-static troupe_status action_servers(const struct request *request)
+static troupe_status rosapi_action_servers(const struct rosapi_request *request)
 {
 	json_out_array(request->out, "action_servers");
-	list_actions(request, &(struct listing){.out = request->out});
+	rosapi_list_actions(request, &(struct rosapi_listing){.out = request->out});
 	json_out_end(request->out);
 	return TROUPE_OK;
 }
 
-static troupe_status action_type(const struct request *request)
+static troupe_status rosapi_action_type(const struct rosapi_request *request)
 {
-	return answer_type(request, "action", list_actions);
+	return rosapi_answer_type(request, "action", rosapi_list_actions);
 }
 
 /* troupe has no parameters. */
-static troupe_status get_param_names(const struct request *request)
+static troupe_status rosapi_get_param_names(const struct rosapi_request *request)
 {
 	json_out_strings(request->out, "names", NULL, 0);
 	return TROUPE_OK;
 }
 
-static troupe_status has_param(const struct request *request)
+static troupe_status rosapi_has_param(const struct rosapi_request *request)
 {
 	json_out_bool(request->out, "exists", false);
 	return TROUPE_OK;
@@ -395,59 +397,59 @@ static troupe_status has_param(const struct request *request)
 static const struct {
 	const char *name, *type;
 	rosapi_fn *fn;
-} table[] = {
-	{"/rosapi/action_feedback_details", "rosapi_msgs/srv/ActionFeedbackDetails", action_feedback_details},
-	{"/rosapi/action_goal_details", "rosapi_msgs/srv/ActionGoalDetails", action_goal_details},
-	{"/rosapi/action_result_details", "rosapi_msgs/srv/ActionResultDetails", action_result_details},
-	{"/rosapi/action_servers", "rosapi_msgs/srv/GetActionServers", action_servers},
-	{"/rosapi/action_type", "rosapi_msgs/srv/ActionType", action_type},
-	{"/rosapi/get_param_names", "rosapi_msgs/srv/GetParamNames", get_param_names},
-	{"/rosapi/get_ros_version", "rosapi_msgs/srv/GetROSVersion", get_ros_version},
-	{"/rosapi/get_time", "rosapi_msgs/srv/GetTime", get_time},
-	{"/rosapi/has_param", "rosapi_msgs/srv/HasParam", has_param},
-	{"/rosapi/message_details", "rosapi_msgs/srv/MessageDetails", message_details},
-	{"/rosapi/node_details", "rosapi_msgs/srv/NodeDetails", node_details},
-	{"/rosapi/nodes", "rosapi_msgs/srv/Nodes", nodes},
-	{"/rosapi/publishers", "rosapi_msgs/srv/Publishers", publishers},
-	{"/rosapi/service_request_details", "rosapi_msgs/srv/ServiceRequestDetails", service_request_details},
-	{"/rosapi/service_response_details", "rosapi_msgs/srv/ServiceResponseDetails", service_response_details},
-	{"/rosapi/service_type", "rosapi_msgs/srv/ServiceType", service_type},
-	{"/rosapi/services", "rosapi_msgs/srv/Services", services},
-	{"/rosapi/services_for_type", "rosapi_msgs/srv/ServicesForType", services_for_type},
-	{"/rosapi/subscribers", "rosapi_msgs/srv/Subscribers", subscribers},
-	{"/rosapi/topic_type", "rosapi_msgs/srv/TopicType", topic_type},
-	{"/rosapi/topics", "rosapi_msgs/srv/Topics", topics},
-	{"/rosapi/topics_and_raw_types", "rosapi_msgs/srv/TopicsAndRawTypes", topics_and_raw_types},
-	{"/rosapi/topics_for_type", "rosapi_msgs/srv/TopicsForType", topics_for_type},
+} rosapi_table[] = {
+	{"/rosapi/action_feedback_details", "rosapi_msgs/srv/ActionFeedbackDetails", rosapi_action_feedback_details},
+	{"/rosapi/action_goal_details", "rosapi_msgs/srv/ActionGoalDetails", rosapi_action_goal_details},
+	{"/rosapi/action_result_details", "rosapi_msgs/srv/ActionResultDetails", rosapi_action_result_details},
+	{"/rosapi/action_servers", "rosapi_msgs/srv/GetActionServers", rosapi_action_servers},
+	{"/rosapi/action_type", "rosapi_msgs/srv/ActionType", rosapi_action_type},
+	{"/rosapi/get_param_names", "rosapi_msgs/srv/GetParamNames", rosapi_get_param_names},
+	{"/rosapi/get_ros_version", "rosapi_msgs/srv/GetROSVersion", rosapi_get_ros_version},
+	{"/rosapi/get_time", "rosapi_msgs/srv/GetTime", rosapi_get_time},
+	{"/rosapi/has_param", "rosapi_msgs/srv/HasParam", rosapi_has_param},
+	{"/rosapi/message_details", "rosapi_msgs/srv/MessageDetails", rosapi_message_details},
+	{"/rosapi/node_details", "rosapi_msgs/srv/NodeDetails", rosapi_node_details},
+	{"/rosapi/nodes", "rosapi_msgs/srv/Nodes", rosapi_nodes},
+	{"/rosapi/publishers", "rosapi_msgs/srv/Publishers", rosapi_publishers},
+	{"/rosapi/service_request_details", "rosapi_msgs/srv/ServiceRequestDetails", rosapi_service_request_details},
+	{"/rosapi/service_response_details", "rosapi_msgs/srv/ServiceResponseDetails", rosapi_service_response_details},
+	{"/rosapi/service_type", "rosapi_msgs/srv/ServiceType", rosapi_service_type},
+	{"/rosapi/services", "rosapi_msgs/srv/Services", rosapi_services},
+	{"/rosapi/services_for_type", "rosapi_msgs/srv/ServicesForType", rosapi_services_for_type},
+	{"/rosapi/subscribers", "rosapi_msgs/srv/Subscribers", rosapi_subscribers},
+	{"/rosapi/topic_type", "rosapi_msgs/srv/TopicType", rosapi_topic_type},
+	{"/rosapi/topics", "rosapi_msgs/srv/Topics", rosapi_topics},
+	{"/rosapi/topics_and_raw_types", "rosapi_msgs/srv/TopicsAndRawTypes", rosapi_topics_and_raw_types},
+	{"/rosapi/topics_for_type", "rosapi_msgs/srv/TopicsForType", rosapi_topics_for_type},
 };
 
-static void each_own(void (*fn)(void *ctx, const char *name, const char *type), void *ctx)
+static void rosapi_each_own(void (*fn)(void *ctx, const char *name, const char *type), void *ctx)
 {
-	for (size_t i = 0; i < ARRAY_LEN(table); i++)
-		fn(ctx, table[i].name, table[i].type);
+	for (size_t i = 0; i < ARRAY_LEN(rosapi_table); i++)
+		fn(ctx, rosapi_table[i].name, rosapi_table[i].type);
 }
 
-static size_t find(const char *service)
+static size_t rosapi_find(const char *service)
 {
 	size_t i = 0;
-	while (i < ARRAY_LEN(table) && strcmp(table[i].name, service) != 0)
+	while (i < ARRAY_LEN(rosapi_table) && strcmp(rosapi_table[i].name, service) != 0)
 		i++;
 	return i;
 }
 
 bool rosapi_has(const char *service)
 {
-	return find(service) < ARRAY_LEN(table);
+	return rosapi_find(service) < ARRAY_LEN(rosapi_table);
 }
 
 troupe_status rosapi_call(struct rosbridge *gateway, const char *service, const struct json_t *args,
 	struct text *values, struct troupe_error *error)
 {
 	struct json_out out = {.text = values};
-	const struct request request = {gateway, args, &out, error};
+	const struct rosapi_request request = {gateway, args, &out, error};
 	size_t before = values->count;
 	json_out_object(&out, NULL);
-	troupe_status status = table[find(service)].fn(&request);
+	troupe_status status = rosapi_table[rosapi_find(service)].fn(&request);
 	json_out_end(&out);
 	if (status)
 		values->count = before;

@@ -18,7 +18,7 @@
 
 /* --- what is said ------------------------------------------------------------------------------------------------- */
 
-static void add_id(struct text *out, const char *id)
+static void user_add_id(struct text *out, const char *id)
 {
 	if (id)
 		text_add(out, "\"id\":%s,", id);
@@ -38,7 +38,7 @@ void user_complain(struct user *user, enum user_level level, const char *id, con
 	(void)fail_v(&line, TROUPE_OK, format, args);
 	va_end(args);
 	text_add(&json, "{\"op\":\"status\",");
-	add_id(&json, id);
+	user_add_id(&json, id);
 	text_add(&json, "\"level\":\"%s\",\"msg\":", names[level]);
 	text_add_json(&json, line.text);
 	text_add(&json, "}");
@@ -50,7 +50,7 @@ void user_answer(struct user *user, const char *service, const char *id, const s
 {
 	struct text json = {0};
 	text_add(&json, "{\"op\":\"service_response\",");
-	add_id(&json, id);
+	user_add_id(&json, id);
 	text_add(&json, "\"service\":");
 	text_add_json(&json, service);
 	text_add(&json, ",\"values\":");
@@ -74,16 +74,16 @@ struct operation {
 };
 
 /* A text of the operation; NULL: it has none, or a long one. */
-static const char *text_of(const struct operation *operation, const char *member)
+static const char *user_text_of(const struct operation *operation, const char *member)
 {
 	const char *text = json_string_value(json_object_get(operation->json, member));
 	return text && strlen(text) <= USER_NAME_MAX ? text : NULL;
 }
 
 /* A topic of the operation as ROS 2 writes it, to be freed; NULL: it has none, which the client is told. */
-static char *name_of(struct user *user, const struct operation *operation)
+static char *user_name_of(struct user *user, const struct operation *operation)
 {
-	const char *topic = text_of(operation, "topic");
+	const char *topic = user_text_of(operation, "topic");
 	if (topic && *topic)
 		return board_full_name(topic);
 	user_complain(user, USER_ERROR, operation->id, "%.40s: topic: expected a name of at most %d bytes",
@@ -92,7 +92,7 @@ static char *name_of(struct user *user, const struct operation *operation)
 }
 
 /* A number from 0 on; a member that is none counts as 0. */
-static double number_of(const struct operation *operation, const char *member, double most)
+static double user_number_of(const struct operation *operation, const char *member, double most)
 {
 	double number = json_number_value(json_object_get(operation->json, member));
 	return number > 0 ? fmin(number, most) : 0;
@@ -100,7 +100,7 @@ static double number_of(const struct operation *operation, const char *member, d
 
 /* --- subscriptions ------------------------------------------------------------------------------------------------ */
 
-static void drop_oldest(struct hearing *hearing)
+static void user_drop_oldest(struct hearing *hearing)
 {
 	size_t bytes = strlen(hearing->queue.at[0]);
 	hearing->queue_bytes -= bytes;
@@ -110,12 +110,12 @@ static void drop_oldest(struct hearing *hearing)
 	memmove(hearing->queue.at, hearing->queue.at + 1, hearing->queue.count * sizeof *hearing->queue.at);
 }
 
-static void free_hearing(struct hearing *hearing)
+static void user_free_hearing(struct hearing *hearing)
 {
 	for (uint32_t i = 0; i < hearing->demands.count; i++)
 		free(hearing->demands.at[i].id);
 	while (hearing->queue.count)
-		drop_oldest(hearing);
+		user_drop_oldest(hearing);
 	vec_free(&hearing->demands);
 	vec_free(&hearing->queue);
 	free(hearing->topic);
@@ -124,7 +124,7 @@ static void free_hearing(struct hearing *hearing)
 	free(hearing);
 }
 
-static struct hearing *find_hearing(struct user *user, const char *topic)
+static struct hearing *user_find_hearing(struct user *user, const char *topic)
 {
 	for (uint32_t i = 0; i < user->hearings.count; i++)
 		if (!strcmp(user->hearings.at[i]->topic, topic))
@@ -132,7 +132,7 @@ static struct hearing *find_hearing(struct user *user, const char *topic)
 	return NULL;
 }
 
-static void drop_hearing(struct user *user, struct hearing *hearing)
+static void user_drop_hearing(struct user *user, struct hearing *hearing)
 {
 	for (uint32_t i = 0; i < user->hearings.count; i++)
 		if (user->hearings.at[i] == hearing) {
@@ -140,14 +140,15 @@ static void drop_hearing(struct user *user, struct hearing *hearing)
 			break;
 		}
 	board_leave(&user->gateway->board, hearing->name, hearing);
-	free_hearing(hearing);
+	user_free_hearing(hearing);
 }
 
-static void add_demand(struct hearing *hearing, const struct operation *operation)
+static void user_add_demand(struct hearing *hearing, const struct operation *operation)
 {
 	const char *id = operation->id ? operation->id : "";
-	const struct demand demand = {.throttle_ns = (uint64_t)(number_of(operation, "throttle_rate", 1e9) * MS_NS),
-		.queue_length = (uint32_t)number_of(operation, "queue_length", HEARING_QUEUE_MAX)};
+	const struct demand demand = {
+		.throttle_ns = (uint64_t)(user_number_of(operation, "throttle_rate", 1e9) * MS_NS),
+		.queue_length = (uint32_t)user_number_of(operation, "queue_length", HEARING_QUEUE_MAX)};
 	uint32_t i = 0;
 	while (i < hearing->demands.count && strcmp(hearing->demands.at[i].id, id) != 0)
 		i++;
@@ -157,15 +158,15 @@ static void add_demand(struct hearing *hearing, const struct operation *operatio
 	hearing->demands.at[i].queue_length = demand.queue_length;
 }
 
-static void subscribe(struct user *user, const struct operation *operation)
+static void user_subscribe(struct user *user, const struct operation *operation)
 {
-	const char *type = text_of(operation, "type"), *compression = text_of(operation, "compression");
+	const char *type = user_text_of(operation, "type"), *compression = user_text_of(operation, "compression");
 	struct board *board = &user->gateway->board;
-	char *name = name_of(user, operation);
+	char *name = user_name_of(user, operation);
 	if (!name)
 		return;
-	const char *topic = text_of(operation, "topic"), *has = board_type(board, name);
-	struct hearing *hearing = find_hearing(user, topic);
+	const char *topic = user_text_of(operation, "topic"), *has = board_type(board, name);
+	struct hearing *hearing = user_find_hearing(user, topic);
 	if (has && type && *type && !board_is_type(has, type)) {
 		user_complain(user, USER_ERROR, operation->id,
 			"subscribe: %.200s has the type %s: expected it, not %.100s", topic, has, type);
@@ -184,19 +185,19 @@ static void subscribe(struct user *user, const struct operation *operation)
 				.name = mem_strdup(name),
 				.type = type && *type ? mem_strdup(type) : NULL};
 			vec_push(&user->hearings, hearing);
-			add_demand(hearing, operation);
+			user_add_demand(hearing, operation);
 			board_hear(board, name, hearing);
 		} else {
-			add_demand(hearing, operation);
+			user_add_demand(hearing, operation);
 		}
 	}
 	free(name);
 }
 
-static void unsubscribe(struct user *user, const struct operation *operation)
+static void user_unsubscribe(struct user *user, const struct operation *operation)
 {
-	const char *topic = text_of(operation, "topic");
-	struct hearing *hearing = topic ? find_hearing(user, topic) : NULL;
+	const char *topic = user_text_of(operation, "topic");
+	struct hearing *hearing = topic ? user_find_hearing(user, topic) : NULL;
 	if (!hearing) {
 		user_complain(user, USER_WARNING, operation->id, "unsubscribe: %.200s is not subscribed to",
 			topic ? topic : "a topic without a name");
@@ -208,11 +209,11 @@ static void unsubscribe(struct user *user, const struct operation *operation)
 			hearing->demands.at[i] = hearing->demands.at[--hearing->demands.count];
 		}
 	if (!hearing->demands.count)
-		drop_hearing(user, hearing);
+		user_drop_hearing(user, hearing);
 }
 
 /* As several subscriptions to one topic together want it: the shortest time, and the longest queue. */
-static struct demand most_of(const struct hearing *hearing)
+static struct demand user_most_of(const struct hearing *hearing)
 {
 	struct demand most = {.throttle_ns = UINT64_MAX};
 	for (uint32_t i = 0; i < hearing->demands.count; i++) {
@@ -222,22 +223,22 @@ static struct demand most_of(const struct hearing *hearing)
 	return most;
 }
 
-static void send_message(struct hearing *hearing, const char *json, size_t count, uint64_t now_ns)
+static void user_send_message(struct hearing *hearing, const char *json, size_t count, uint64_t now_ns)
 {
 	port_publish(hearing->user->client, false, json, count);
 	hearing->sent_ns = now_ns;
 }
 
-static bool is_time(const struct hearing *hearing, const struct demand *demand, uint64_t now_ns)
+static bool user_is_time(const struct hearing *hearing, const struct demand *demand, uint64_t now_ns)
 {
 	return !demand->throttle_ns || !hearing->sent_ns || now_ns - hearing->sent_ns >= demand->throttle_ns;
 }
 
 void hearing_give(struct hearing *hearing, const char *type, const struct text *json)
 {
-	const struct demand demand = most_of(hearing);
+	const struct demand demand = user_most_of(hearing);
 	uint64_t now_ns = demand.throttle_ns ? clock_now_ns() : 0;
-	bool now = !hearing->queue.count && is_time(hearing, &demand, now_ns);
+	bool now = !hearing->queue.count && user_is_time(hearing, &demand, now_ns);
 	struct text out = {0};
 	if (hearing->type && !board_is_type(type, hearing->type)) {
 		if (!hearing->told_type)
@@ -254,7 +255,7 @@ void hearing_give(struct hearing *hearing, const char *type, const struct text *
 	text_add_bytes(&out, json->at, json->count);
 	text_add(&out, "}");
 	if (now) {
-		send_message(hearing, out.at, out.count, now_ns);
+		user_send_message(hearing, out.at, out.count, now_ns);
 		text_fini(&out);
 		return;
 	}
@@ -264,15 +265,15 @@ void hearing_give(struct hearing *hearing, const char *type, const struct text *
 	while (hearing->queue.count > demand.queue_length ||
 		(hearing->queue.count > 1 && (hearing->queue_bytes > HEARING_QUEUE_BYTES_MAX ||
 						     hearing->user->queue_bytes > USER_QUEUE_BYTES_MAX)))
-		drop_oldest(hearing);
+		user_drop_oldest(hearing);
 }
 
-static void send_waiting(struct hearing *hearing, uint64_t now_ns)
+static void user_send_waiting(struct hearing *hearing, uint64_t now_ns)
 {
-	const struct demand demand = most_of(hearing);
-	while (hearing->queue.count && is_time(hearing, &demand, now_ns)) {
-		send_message(hearing, hearing->queue.at[0], strlen(hearing->queue.at[0]), now_ns);
-		drop_oldest(hearing);
+	const struct demand demand = user_most_of(hearing);
+	while (hearing->queue.count && user_is_time(hearing, &demand, now_ns)) {
+		user_send_message(hearing, hearing->queue.at[0], strlen(hearing->queue.at[0]), now_ns);
+		user_drop_oldest(hearing);
 	}
 }
 
@@ -280,7 +281,7 @@ void user_turn(struct user *user)
 {
 	uint64_t now_ns = clock_now_ns();
 	for (uint32_t i = 0; i < user->hearings.count; i++)
-		send_waiting(user->hearings.at[i], now_ns);
+		user_send_waiting(user->hearings.at[i], now_ns);
 }
 
 void user_tell_lost(struct port_client *client, uint64_t lost)
@@ -292,7 +293,7 @@ void user_tell_lost(struct port_client *client, uint64_t lost)
 
 /* --- what the client publishes ------------------------------------------------------------------------------------ */
 
-static struct outlet *find_outlet(struct user *user, const char *name)
+static struct outlet *user_find_outlet(struct user *user, const char *name)
 {
 	for (uint32_t i = 0; i < user->outlets.count; i++)
 		if (!strcmp(user->outlets.at[i].name, name))
@@ -302,11 +303,11 @@ static struct outlet *find_outlet(struct user *user, const char *name)
 
 bool user_advertises(struct user *user, const char *name)
 {
-	return find_outlet(user, name);
+	return user_find_outlet(user, name);
 }
 
 /* The topic from which the server takes messages of this type; NULL: none. type NULL: any. */
-static const struct ros_offer *find_taker(const struct board *board, const char *name, const char *type)
+static const struct ros_offer *user_find_taker(const struct board *board, const char *name, const char *type)
 {
 	const struct ros_offer *found = NULL;
 	for (uint32_t at = board_first(board, name); at != UINT32_MAX; at = board->same_name[at]) {
@@ -317,16 +318,16 @@ static const struct ros_offer *find_taker(const struct board *board, const char 
 	return found;
 }
 
-static void advertise(struct user *user, const struct operation *operation)
+static void user_advertise(struct user *user, const struct operation *operation)
 {
 	const struct board *board = &user->gateway->board;
-	const char *type = text_of(operation, "type");
-	char *name = name_of(user, operation);
+	const char *type = user_text_of(operation, "type");
+	char *name = user_name_of(user, operation);
 	if (!name)
 		return;
-	const struct ros_offer *any = find_taker(board, name, NULL);
-	struct outlet *outlet = find_outlet(user, name);
-	if (type && any && !find_taker(board, name, type)) {
+	const struct ros_offer *any = user_find_taker(board, name, NULL);
+	struct outlet *outlet = user_find_outlet(user, name);
+	if (type && any && !user_find_taker(board, name, type)) {
 		user_complain(user, USER_ERROR, operation->id, "advertise: %.200s takes %s: expected it, not %.100s",
 			name, any->type, type);
 	} else if (!outlet && user->outlets.count == USER_OUTLETS_MAX) {
@@ -346,10 +347,10 @@ static void advertise(struct user *user, const struct operation *operation)
 	free(name);
 }
 
-static void unadvertise(struct user *user, const struct operation *operation)
+static void user_unadvertise(struct user *user, const struct operation *operation)
 {
-	char *name = name_of(user, operation);
-	struct outlet *outlet = name ? find_outlet(user, name) : NULL;
+	char *name = user_name_of(user, operation);
+	struct outlet *outlet = name ? user_find_outlet(user, name) : NULL;
 	if (outlet) {
 		free(outlet->name);
 		free(outlet->type);
@@ -358,18 +359,18 @@ static void unadvertise(struct user *user, const struct operation *operation)
 	free(name);
 }
 
-static troupe_status publish_bytes(
+static troupe_status user_publish_bytes(
 	void *ctx, const char *topic, const void *bytes, size_t count, struct troupe_error *error)
 {
 	const struct rosbridge *gateway = ctx;
 	return hub_publish(gateway->hub, topic, NULL, bytes, count, error);
 }
 
-static troupe_status give(
+static troupe_status user_give(
 	struct user *user, const char *name, const char *type, const json_t *message, struct troupe_error *error)
 {
 	const struct board *board = &user->gateway->board;
-	const struct ros_offer *offer = find_taker(board, name, type);
+	const struct ros_offer *offer = user_find_taker(board, name, type);
 	struct text cdr = {0};
 	if (!offer)
 		return fail(error, TROUPE_ECOMMAND, "the run takes no messages%s%.100s from this topic",
@@ -378,21 +379,21 @@ static troupe_status give(
 		return fail(error, TROUPE_ECOMMAND, "msg: expected an object");
 	troupe_status status = ros_json_to_cdr(offer->type, message, &cdr, error);
 	if (!status)
-		status = ros_give(&board->names, offer, cdr.at, cdr.count, publish_bytes, user->gateway, error);
+		status = ros_give(&board->names, offer, cdr.at, cdr.count, user_publish_bytes, user->gateway, error);
 	text_fini(&cdr);
 	return status;
 }
 
-static void publish(struct user *user, const struct operation *operation)
+static void user_publish(struct user *user, const struct operation *operation)
 {
-	char *name = name_of(user, operation);
-	const struct outlet *outlet = name ? find_outlet(user, name) : NULL;
+	char *name = user_name_of(user, operation);
+	const struct outlet *outlet = name ? user_find_outlet(user, name) : NULL;
 	struct troupe_error error;
 	if (!name)
 		return;
-	const char *type = outlet ? outlet->type : text_of(operation, "type");
+	const char *type = outlet ? outlet->type : user_text_of(operation, "type");
 	const json_t *message = json_object_get(operation->json, "msg");
-	troupe_status status = give(user, name, type, message, &error);
+	troupe_status status = user_give(user, name, type, message, &error);
 	if (status)
 		user_complain(user, USER_ERROR, operation->id, "publish: %.200s: %s", name, error.text);
 	else
@@ -410,7 +411,7 @@ void user_free_call(struct call *call)
 }
 
 /* Calls a service of the run, or of barrier clients. */
-static troupe_status call_run(struct user *user, const struct operation *operation, const char *name,
+static troupe_status user_call_run(struct user *user, const struct operation *operation, const char *name,
 	const json_t *args, struct troupe_error *error)
 {
 	struct hub *hub = user->gateway->hub;
@@ -424,7 +425,7 @@ static troupe_status call_run(struct user *user, const struct operation *operati
 	free(json);
 	if (!status) {
 		struct call *call = mem_alloc(sizeof *call);
-		*call = (struct call){.service = mem_strdup(text_of(operation, "service")),
+		*call = (struct call){.service = mem_strdup(user_text_of(operation, "service")),
 			.id = operation->id ? mem_strdup(operation->id) : NULL};
 		const struct hub_caller caller = {user->client, user->client->connection, call};
 		status = hub_call(hub, &caller, service->name, service->type, bytes.at, bytes.count, error);
@@ -451,22 +452,23 @@ void user_drop_asked(struct asked *asked)
 }
 
 /* values: as JSON */
-static void add_action(struct text *json, const char *op, const char *id, const char *action, const struct text *values)
+static void user_add_action(
+	struct text *json, const char *op, const char *id, const char *action, const struct text *values)
 {
 	text_add(json, "{\"op\":\"%s\",", op);
-	add_id(json, id);
+	user_add_id(json, id);
 	text_add(json, "\"action\":");
 	text_add_json(json, action);
 	text_add(json, ",\"values\":");
 	text_add_bytes(json, values->at, values->count);
 }
 
-static void end_asked(void *ctx, enum simulation_end end, const struct text *values)
+static void user_end_asked(void *ctx, enum simulation_end end, const struct text *values)
 {
 	struct asked *asked = ctx;
 	struct text json = {0};
 	if (asked->user && asked->is_goal) {
-		add_action(&json, "action_result", asked->id, asked->name, values);
+		user_add_action(&json, "action_result", asked->id, asked->name, values);
 		text_add(&json, ",\"status\":%d,\"result\":true}", (int)end);
 		port_say_text(asked->user->client, &json);
 	} else if (asked->user) {
@@ -477,19 +479,19 @@ static void end_asked(void *ctx, enum simulation_end end, const struct text *val
 }
 
 /* A client that is slow loses the oldest. */
-static void pass_feedback(void *ctx, const struct text *values)
+static void user_pass_feedback(void *ctx, const struct text *values)
 {
 	struct asked *asked = ctx;
 	struct text json = {0};
 	if (!asked->user)
 		return;
-	add_action(&json, "action_feedback", asked->id, asked->name, values);
+	user_add_action(&json, "action_feedback", asked->id, asked->name, values);
 	text_add(&json, "}");
 	outbox_put(&asked->user->client->outbox, false, json.at, json.count);
 	text_fini(&json);
 }
 
-static void ask_simulation(
+static void user_ask_simulation(
 	struct user *user, const struct operation *operation, const char *said, const char *name, bool is_goal)
 {
 	struct rosbridge *gateway = user->gateway;
@@ -506,15 +508,15 @@ static void ask_simulation(
 	const json_t *args = json_object_get(operation->json, "args");
 	bool none = json_is_null(args) || (json_is_array(args) && !json_array_size(args));
 	bool feedback = is_goal && json_is_true(json_object_get(operation->json, "feedback"));
-	const struct simulation_asker asker = {end_asked, feedback ? pass_feedback : NULL, asked};
+	const struct simulation_asker asker = {user_end_asked, feedback ? user_pass_feedback : NULL, asked};
 	simulation_call(gateway->hub->simulation, name, none ? NULL : args, &asker);
 }
 
-static void refuse_goal(struct user *user, const char *id, const char *action, const char *why)
+static void user_refuse_goal(struct user *user, const char *id, const char *action, const char *why)
 {
 	struct text json = {0}, values = {0};
 	text_add_json(&values, why);
-	add_action(&json, "action_result", id, action, &values);
+	user_add_action(&json, "action_result", id, action, &values);
 	text_add(&json, ",\"status\":%d,\"result\":false}", (int)SIMULATION_ABORTED);
 	atomic_fetch_add_explicit(&user->gateway->hub->refused, 1, memory_order_relaxed);
 	port_say_text(user->client, &json);
@@ -522,24 +524,24 @@ static void refuse_goal(struct user *user, const char *id, const char *action, c
 	text_fini(&values);
 }
 
-static void send_action_goal(struct user *user, const struct operation *operation)
+static void user_send_action_goal(struct user *user, const struct operation *operation)
 {
-	const char *said = text_of(operation, "action");
+	const char *said = user_text_of(operation, "action");
 	char *name = said ? board_full_name(said) : NULL;
 	if (!name) {
 		user_complain(user, USER_ERROR, operation->id, "send_action_goal: action: expected a name");
 	} else if (!simulation_has_action(user->gateway->hub->simulation, name)) {
 		struct troupe_error why;
 		(void)fail(&why, TROUPE_ECOMMAND, "there is no action %.200s", name);
-		refuse_goal(user, operation->id, said, why.text);
+		user_refuse_goal(user, operation->id, said, why.text);
 	} else {
-		ask_simulation(user, operation, said, name, true);
+		user_ask_simulation(user, operation, said, name, true);
 		atomic_fetch_add_explicit(&user->gateway->hub->taken, 1, memory_order_relaxed);
 	}
 	free(name);
 }
 
-static void cancel_action_goal(struct user *user, const struct operation *operation)
+static void user_cancel_action_goal(struct user *user, const struct operation *operation)
 {
 	struct asked *asked = user->gateway->asked;
 	while (asked && !(asked->user == user && asked->is_goal && operation->id && asked->id &&
@@ -553,10 +555,10 @@ static void cancel_action_goal(struct user *user, const struct operation *operat
 
 /* --- calls of services -------------------------------------------------------------------------------------------- */
 
-static void call_service(struct user *user, const struct operation *operation)
+static void user_call_service(struct user *user, const struct operation *operation)
 {
 	struct rosbridge *gateway = user->gateway;
-	const char *said = text_of(operation, "service");
+	const char *said = user_text_of(operation, "service");
 	const json_t *args = json_object_get(operation->json, "args");
 	struct text values = {0};
 	struct troupe_error error;
@@ -567,7 +569,7 @@ static void call_service(struct user *user, const struct operation *operation)
 	char *name = board_full_name(said);
 	bool is_rosapi = rosapi_has(name);
 	if (!is_rosapi && simulation_has_service(gateway->hub->simulation, name)) {
-		ask_simulation(user, operation, said, name, false);
+		user_ask_simulation(user, operation, said, name, false);
 		atomic_fetch_add_explicit(&gateway->hub->taken, 1, memory_order_relaxed);
 		free(name);
 		return;
@@ -580,7 +582,7 @@ static void call_service(struct user *user, const struct operation *operation)
 	else if (is_rosapi)
 		status = rosapi_call(gateway, name, args, &values, &error);
 	else
-		status = call_run(user, operation, name, args, &error);
+		status = user_call_run(user, operation, name, args, &error);
 	if (status || is_rosapi)
 		user_answer(user, said, operation->id, &values, status ? error.text : NULL);
 	if (!status)
@@ -591,10 +593,10 @@ static void call_service(struct user *user, const struct operation *operation)
 
 /* --- operations --------------------------------------------------------------------------------------------------- */
 
-static void set_level(struct user *user, const struct operation *operation)
+static void user_set_level(struct user *user, const struct operation *operation)
 {
 	static const char *const names[] = {"info", "warning", "error", "none"};
-	const char *level = text_of(operation, "level");
+	const char *level = user_text_of(operation, "level");
 	for (size_t i = 0; level && i < ARRAY_LEN(names); i++)
 		if (!strcmp(level, names[i])) {
 			user->level = (enum user_level)i;
@@ -603,15 +605,15 @@ static void set_level(struct user *user, const struct operation *operation)
 	user_complain(user, USER_ERROR, operation->id, "set_level: level: expected info, warning, error or none");
 }
 
-static void obey(struct user *user, const struct operation *operation)
+static void user_obey(struct user *user, const struct operation *operation)
 {
 	static const struct {
 		const char *op;
 		void (*obey)(struct user *user, const struct operation *operation);
-	} ops[] = {{"subscribe", subscribe}, {"unsubscribe", unsubscribe}, {"advertise", advertise},
-		{"unadvertise", unadvertise}, {"publish", publish}, {"call_service", call_service},
-		{"send_action_goal", send_action_goal}, {"cancel_action_goal", cancel_action_goal},
-		{"set_level", set_level}};
+	} ops[] = {{"subscribe", user_subscribe}, {"unsubscribe", user_unsubscribe}, {"advertise", user_advertise},
+		{"unadvertise", user_unadvertise}, {"publish", user_publish}, {"call_service", user_call_service},
+		{"send_action_goal", user_send_action_goal}, {"cancel_action_goal", user_cancel_action_goal},
+		{"set_level", user_set_level}};
 	for (size_t i = 0; i < ARRAY_LEN(ops); i++)
 		if (!strcmp(operation->op, ops[i].op)) {
 			ops[i].obey(user, operation);
@@ -621,31 +623,31 @@ static void obey(struct user *user, const struct operation *operation)
 }
 
 /* A call, and a goal, has an answer in any case. */
-static void refuse(struct user *user, const struct operation *operation, const char *why)
+static void user_refuse(struct user *user, const struct operation *operation, const char *why)
 {
-	const char *service = text_of(operation, "service"), *action = text_of(operation, "action");
+	const char *service = user_text_of(operation, "service"), *action = user_text_of(operation, "action");
 	if (service && operation->op && !strcmp(operation->op, "call_service"))
 		user_answer(user, service, operation->id, NULL, why);
 	else if (action && operation->op && !strcmp(operation->op, "send_action_goal"))
-		refuse_goal(user, operation->id, action, why);
+		user_refuse_goal(user, operation->id, action, why);
 	else
 		user_complain(user, USER_ERROR, operation->id, "%s", why);
 }
 
 /* wrong: why the operation is refused, whatever it is; NULL: it is obeyed. */
-static void take(struct user *user, const json_t *json, const char *wrong)
+static void user_take(struct user *user, const json_t *json, const char *wrong)
 {
 	const json_t *id = json_object_get(json, "id");
 	struct operation operation = {.json = json, .id = id ? json_dumps(id, JSON_COMPACT | JSON_ENCODE_ANY) : NULL};
-	operation.op = text_of(&operation, "op");
+	operation.op = user_text_of(&operation, "op");
 	if (operation.id && strlen(operation.id) > USER_NAME_MAX)
 		user_complain(user, USER_ERROR, NULL, "id: expected at most %d bytes", (int)USER_NAME_MAX);
 	else if (wrong)
-		refuse(user, &operation, wrong);
+		user_refuse(user, &operation, wrong);
 	else if (!operation.op)
 		user_complain(user, USER_ERROR, operation.id, "op: expected an object with the name of an operation");
 	else
-		obey(user, &operation);
+		user_obey(user, &operation);
 	free(operation.id);
 }
 
@@ -668,7 +670,7 @@ void user_hear(struct port_client *client, bool binary, const void *bytes, size_
 		(void)fail(&wrong, TROUPE_ECOMMAND, "line %d, column %d: %.120s", why.line, why.column, why.text);
 	}
 	if (json)
-		take(user, json, is_sound ? NULL : wrong.text);
+		user_take(user, json, is_sound ? NULL : wrong.text);
 	else
 		user_complain(user, USER_ERROR, NULL, "%s", wrong.text);
 	json_decref(json);
@@ -693,7 +695,7 @@ void user_close(struct port_client *client)
 			simulation_cancel(gateway->hub->simulation, asked);
 		}
 	while (user->hearings.count)
-		drop_hearing(user, user->hearings.at[user->hearings.count - 1]);
+		user_drop_hearing(user, user->hearings.at[user->hearings.count - 1]);
 	for (uint32_t i = 0; i < user->outlets.count; i++) {
 		free(user->outlets.at[i].name);
 		free(user->outlets.at[i].type);

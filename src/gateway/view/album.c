@@ -10,9 +10,9 @@
 
 enum { POSE_WORDS = 7, STATUS_WORDS = 1 };
 
-#define BYTES_MAX ((size_t)ALBUM_ENTRIES_MAX * 64)
+#define ALBUM_BYTES_MAX ((size_t)ALBUM_ENTRIES_MAX * 64)
 
-static void fini_list(struct album_list *list)
+static void album_fini_list(struct album_list *list)
 {
 	free(list->ids);
 	free(list->values);
@@ -22,18 +22,18 @@ static void fini_list(struct album_list *list)
 
 void album_fini(struct album *album)
 {
-	fini_list(&album->links);
-	fini_list(&album->models);
+	album_fini_list(&album->links);
+	album_fini_list(&album->models);
 }
 
 /* --- taking ------------------------------------------------------------------------------------------------------- */
 
-static void make_room(struct album_list *list, uint32_t count)
+static void album_make_room(struct album_list *list, uint32_t count)
 {
 	if (count <= list->room)
 		return;
 	uint32_t words = list->words, room = count + count / 4;
-	fini_list(list);
+	album_fini_list(list);
 	list->words = words;
 	list->room = room;
 	list->ids = mem_alloc(room * sizeof *list->ids);
@@ -41,14 +41,15 @@ static void make_room(struct album_list *list, uint32_t count)
 	list->changed = mem_alloc(room * sizeof *list->changed);
 }
 
-static bool has_same(const struct album_list *list, const uint32_t *ids, size_t count)
+static bool album_has_same(const struct album_list *list, const uint32_t *ids, size_t count)
 {
 	return list->count == count && (!count || !memcmp(list->ids, ids, count * sizeof *ids));
 }
 
-static void replace(struct album_list *list, const uint32_t *ids, const void *values, size_t count, uint64_t number)
+static void album_replace(
+	struct album_list *list, const uint32_t *ids, const void *values, size_t count, uint64_t number)
 {
-	make_room(list, (uint32_t)count);
+	album_make_room(list, (uint32_t)count);
 	list->count = (uint32_t)count;
 	if (count) {
 		memcpy(list->ids, ids, count * sizeof *ids);
@@ -58,7 +59,7 @@ static void replace(struct album_list *list, const uint32_t *ids, const void *va
 		list->changed[i] = number;
 }
 
-static void compare(struct album_list *list, const void *values, uint64_t number)
+static void album_compare(struct album_list *list, const void *values, uint64_t number)
 {
 	size_t bytes = list->words * sizeof *list->values;
 	const char *from = values;
@@ -69,20 +70,20 @@ static void compare(struct album_list *list, const void *values, uint64_t number
 		}
 }
 
-static void take(struct album *album, const Troupe__Msgs__View *view)
+static void album_take_view(struct album *album, const Troupe__Msgs__View *view)
 {
 	album->links.words = POSE_WORDS;
 	album->models.words = STATUS_WORDS;
 	album->number++;
-	if (album->number > 1 && has_same(&album->links, view->link, view->n_link) &&
-		has_same(&album->models, view->model, view->n_model)) {
-		compare(&album->links, view->pose, album->number);
-		compare(&album->models, view->status, album->number);
+	if (album->number > 1 && album_has_same(&album->links, view->link, view->n_link) &&
+		album_has_same(&album->models, view->model, view->n_model)) {
+		album_compare(&album->links, view->pose, album->number);
+		album_compare(&album->models, view->status, album->number);
 		return;
 	}
 	album->whole_at = album->number;
-	replace(&album->links, view->link, view->pose, view->n_link, album->number);
-	replace(&album->models, view->model, view->status, view->n_model, album->number);
+	album_replace(&album->links, view->link, view->pose, view->n_link, album->number);
+	album_replace(&album->models, view->model, view->status, view->n_model, album->number);
 }
 
 troupe_status album_take(
@@ -90,7 +91,7 @@ troupe_status album_take(
 {
 	/* protobuf-c copies a list of numbers as it is; message_of_bytes() looks at each, which takes ten times as
 	 * long, and every bit pattern is fine here */
-	Troupe__Msgs__View *view = count <= BYTES_MAX ? troupe__msgs__view__unpack(NULL, count, bytes) : NULL;
+	Troupe__Msgs__View *view = count <= ALBUM_BYTES_MAX ? troupe__msgs__view__unpack(NULL, count, bytes) : NULL;
 	troupe_status status = TROUPE_OK;
 	if (!view)
 		return fail(error, TROUPE_ECOMMAND, "%zu bytes are no View", count);
@@ -101,7 +102,7 @@ troupe_status album_take(
 			"for each model, and at most %d of each",
 			view->n_link, view->n_pose, view->n_model, view->n_status, POSE_WORDS, ALBUM_ENTRIES_MAX);
 	if (!status) {
-		take(album, view);
+		album_take_view(album, view);
 		album->step = view->step;
 		album->time_s = (double)time_ns * 1e-9;
 		album->rtf = view->real_time_factor;
@@ -113,21 +114,21 @@ troupe_status album_take(
 
 /* --- giving ------------------------------------------------------------------------------------------------------- */
 
-static uint8_t *put_32(uint8_t *at, uint32_t value)
+static uint8_t *album_put_32(uint8_t *at, uint32_t value)
 {
 	for (unsigned i = 0; i < sizeof value; i++)
 		at[i] = (uint8_t)(value >> 8 * i);
 	return at + sizeof value;
 }
 
-static uint8_t *put_double(uint8_t *at, double value)
+static uint8_t *album_put_double(uint8_t *at, double value)
 {
 	uint64_t bits;
 	memcpy(&bits, &value, sizeof bits);
-	return put_32(put_32(at, (uint32_t)bits), (uint32_t)(bits >> 32));
+	return album_put_32(album_put_32(at, (uint32_t)bits), (uint32_t)(bits >> 32));
 }
 
-static uint32_t count_changed(const struct album_list *list, uint64_t seen)
+static uint32_t album_count_changed(const struct album_list *list, uint64_t seen)
 {
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < list->count; i++)
@@ -135,27 +136,27 @@ static uint32_t count_changed(const struct album_list *list, uint64_t seen)
 	return count;
 }
 
-static uint8_t *put_list(uint8_t *at, const struct album_list *list, uint64_t seen)
+static uint8_t *album_put_list(uint8_t *at, const struct album_list *list, uint64_t seen)
 {
 	for (uint32_t i = 0; i < list->count; i++)
 		if (list->changed[i] > seen)
-			at = put_32(at, list->ids[i]);
+			at = album_put_32(at, list->ids[i]);
 	for (size_t i = 0; i < list->count; i++)
 		for (size_t w = 0; w < list->words && list->changed[i] > seen; w++)
-			at = put_32(at, list->values[i * list->words + w]);
+			at = album_put_32(at, list->values[i * list->words + w]);
 	return at;
 }
 
-static uint8_t *put_head(
+static uint8_t *album_put_head(
 	uint8_t *at, const struct album *album, bool whole, uint32_t world, uint32_t links, uint32_t models)
 {
 	float rtf = (float)album->rtf;
 	uint32_t rtf_bits;
 	memcpy(&rtf_bits, &rtf, sizeof rtf_bits);
-	at = put_32(at, ALBUM_KIND | (uint32_t)whole << 8 | world << 16);
-	at = put_double(put_32(at, rtf_bits), (double)album->step);
-	at = put_double(at, album->time_s);
-	return put_32(put_32(at, links), models);
+	at = album_put_32(at, ALBUM_KIND | (uint32_t)whole << 8 | world << 16);
+	at = album_put_double(album_put_32(at, rtf_bits), (double)album->step);
+	at = album_put_double(at, album->time_s);
+	return album_put_32(album_put_32(at, links), models);
 }
 
 void album_add_picture(const struct album *album, uint64_t seen, uint32_t world, struct text *out)
@@ -163,14 +164,14 @@ void album_add_picture(const struct album *album, uint64_t seen, uint32_t world,
 	bool whole = seen < album->whole_at;
 	if (whole)
 		seen = 0;
-	uint32_t links = count_changed(&album->links, seen), models = count_changed(&album->models, seen);
+	uint32_t links = album_count_changed(&album->links, seen), models = album_count_changed(&album->models, seen);
 	size_t words = (size_t)links * (1 + POSE_WORDS) + (size_t)models * (1 + STATUS_WORDS);
 	size_t bytes = ALBUM_HEAD_BYTES + 4 * words + ALBUM_TAIL_BYTES;
 	text_reserve(out, bytes);
-	uint8_t *at = put_head((uint8_t *)out->at + out->count, album, whole, world, links, models);
-	at = put_list(at, &album->links, seen);
-	at = put_list(at, &album->models, seen);
-	(void)put_double(at, album->real_s);
+	uint8_t *at = album_put_head((uint8_t *)out->at + out->count, album, whole, world, links, models);
+	at = album_put_list(at, &album->links, seen);
+	at = album_put_list(at, &album->models, seen);
+	(void)album_put_double(at, album->real_s);
 	out->count += bytes;
 	out->at[out->count] = '\0';
 }

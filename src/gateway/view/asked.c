@@ -11,33 +11,33 @@
 
 #define RATE_HZ_MAX 1e6
 
-struct request {
+struct asked_request {
 	struct page *page;
 	json_t *json;
 	uint64_t id;
 	bool has_id;
 };
 
-static void say(struct page *page, struct text *text)
+static void asked_say(struct page *page, struct text *text)
 {
 	port_say_text(page->client, text);
 	text_fini(text);
 }
 
-static void refuse(const struct request *request, const struct troupe_error *error)
+static void asked_refuse(const struct asked_request *request, const struct troupe_error *error)
 {
 	struct text text = {0};
 	if (request->has_id)
 		said_refusal(request->id, error->text, &text);
 	else
 		said_error(error->text, &text);
-	say(request->page, &text);
+	asked_say(request->page, &text);
 }
 
 /* --- members ------------------------------------------------------------------------------------------------------ */
 
-static troupe_status get_string(
-	const struct request *request, const char *name, const char **ret_text, struct troupe_error *error)
+static troupe_status asked_get_string(
+	const struct asked_request *request, const char *name, const char **ret_text, struct troupe_error *error)
 {
 	const char *text = json_string_value(json_object_get(request->json, name));
 	if (!text)
@@ -47,7 +47,7 @@ static troupe_status get_string(
 }
 
 /* 0 if it is not given. */
-static troupe_status get_rate(const struct request *request, double *ret_hz, struct troupe_error *error)
+static troupe_status asked_get_rate(const struct asked_request *request, double *ret_hz, struct troupe_error *error)
 {
 	const json_t *member = json_object_get(request->json, "rate");
 	double hz = json_number_value(member);
@@ -57,7 +57,7 @@ static troupe_status get_rate(const struct request *request, double *ret_hz, str
 	return TROUPE_OK;
 }
 
-static troupe_status get_id(struct request *request, struct troupe_error *error)
+static troupe_status asked_get_id(struct asked_request *request, struct troupe_error *error)
 {
 	const json_t *member = json_object_get(request->json, "id");
 	json_int_t id = json_integer_value(member);
@@ -71,7 +71,7 @@ static troupe_status get_id(struct request *request, struct troupe_error *error)
 }
 
 /* The message in a member, as bytes; one that is not given is empty. */
-static troupe_status get_message(const struct request *request, const char *name, message_type type,
+static troupe_status asked_get_message(const struct asked_request *request, const char *name, message_type type,
 	struct text *ret_bytes, struct troupe_error *error)
 {
 	json_t *member = json_object_get(request->json, name);
@@ -94,51 +94,51 @@ static troupe_status get_message(const struct request *request, const char *name
 
 /* --- what is asked for -------------------------------------------------------------------------------------------- */
 
-static troupe_status ask_topics(struct request *request, struct troupe_error *error)
+static troupe_status asked_ask_topics(struct asked_request *request, struct troupe_error *error)
 {
 	const char *begin = json_string_value(json_object_get(request->json, "begin"));
 	struct text text = {0};
 	(void)error;
 	(void)gateway_find_topic(request->page->gateway, TROUPE_TOPIC_SERVICE, ""); /* brings the table up to date */
 	said_topics(request->page->gateway->topics, begin ? begin : "", &text);
-	say(request->page, &text);
+	asked_say(request->page, &text);
 	return TROUPE_OK;
 }
 
-static troupe_status ask_subscribe(struct request *request, struct troupe_error *error)
+static troupe_status asked_ask_subscribe(struct asked_request *request, struct troupe_error *error)
 {
 	const char *topic = NULL;
 	double rate_hz;
-	troupe_status status = get_string(request, "topic", &topic, error);
+	troupe_status status = asked_get_string(request, "topic", &topic, error);
 	if (!status)
-		status = get_rate(request, &rate_hz, error);
+		status = asked_get_rate(request, &rate_hz, error);
 	return status ? status : feeds_subscribe(request->page->gateway, request->page, topic, rate_hz, error);
 }
 
-static troupe_status ask_unsubscribe(struct request *request, struct troupe_error *error)
+static troupe_status asked_ask_unsubscribe(struct asked_request *request, struct troupe_error *error)
 {
 	const char *topic = NULL;
-	troupe_status status = get_string(request, "topic", &topic, error);
+	troupe_status status = asked_get_string(request, "topic", &topic, error);
 	if (!status)
 		feeds_unsubscribe(request->page->gateway, request->page, topic);
 	return status;
 }
 
-static troupe_status ask_call(struct request *request, struct troupe_error *error)
+static troupe_status asked_ask_call(struct asked_request *request, struct troupe_error *error)
 {
 	struct page *page = request->page;
 	struct gateway *gateway = page->gateway;
 	const char *service = NULL;
 	struct text bytes = {0};
-	troupe_status status = get_id(request, error);
+	troupe_status status = asked_get_id(request, error);
 	if (!status)
-		status = get_string(request, "service", &service, error);
+		status = asked_get_string(request, "service", &service, error);
 	if (status)
 		return status;
 	const struct troupe_topic *row = gateway_find_topic(gateway, TROUPE_TOPIC_SERVICE, service);
 	if (!row)
 		return fail(error, TROUPE_ECOMMAND, "service '%.150s': there is none of this name", service);
-	status = get_message(request, "request", type_find(row->type), &bytes, error);
+	status = asked_get_message(request, "request", type_find(row->type), &bytes, error);
 	if (!status) {
 		uint64_t *id = mem_alloc(sizeof *id);
 		*id = request->id;
@@ -152,35 +152,36 @@ static troupe_status ask_call(struct request *request, struct troupe_error *erro
 	return status;
 }
 
-static troupe_status ask_publish(struct request *request, struct troupe_error *error)
+static troupe_status asked_ask_publish(struct asked_request *request, struct troupe_error *error)
 {
 	struct gateway *gateway = request->page->gateway;
 	const char *topic = NULL;
 	struct text bytes = {0};
-	troupe_status status = get_string(request, "topic", &topic, error);
+	troupe_status status = asked_get_string(request, "topic", &topic, error);
 	if (status)
 		return status;
 	const struct troupe_topic *row = gateway_find_topic(gateway, TROUPE_TOPIC_TAKEN, topic);
 	if (!row)
 		return fail(error, TROUPE_ECOMMAND, "topic '%.150s': there is none of this name", topic);
-	status = get_message(request, "message", type_find(row->type), &bytes, error);
+	status = asked_get_message(request, "message", type_find(row->type), &bytes, error);
 	if (!status)
 		status = hub_publish(gateway->hub, topic, NULL, bytes.at, bytes.count, error);
 	text_fini(&bytes);
 	return status;
 }
 
-static troupe_status get_world(const struct request *request, struct watched **ret_world, struct troupe_error *error)
+static troupe_status asked_get_world(
+	const struct asked_request *request, struct watched **ret_world, struct troupe_error *error)
 {
 	const char *prefix = NULL;
-	troupe_status status = get_string(request, "world", &prefix, error);
+	troupe_status status = asked_get_string(request, "world", &prefix, error);
 	if (status)
 		return status;
 	*ret_world = motion_find(request->page->gateway, prefix);
 	return *ret_world ? TROUPE_OK : fail(error, TROUPE_ECOMMAND, "\"world\": '%.150s': there is none", prefix);
 }
 
-static troupe_status ask_motion(struct request *request, struct troupe_error *error)
+static troupe_status asked_ask_motion(struct asked_request *request, struct troupe_error *error)
 {
 	struct watched *world;
 	double rate_hz;
@@ -188,24 +189,24 @@ static troupe_status ask_motion(struct request *request, struct troupe_error *er
 		motion_end(request->page);
 		return TROUPE_OK;
 	}
-	troupe_status status = get_world(request, &world, error);
+	troupe_status status = asked_get_world(request, &world, error);
 	if (!status)
-		status = get_rate(request, &rate_hz, error);
+		status = asked_get_rate(request, &rate_hz, error);
 	if (!status)
 		motion_begin(request->page, world, rate_hz);
 	return status;
 }
 
-static troupe_status ask_mesh(struct request *request, struct troupe_error *error)
+static troupe_status asked_ask_mesh(struct asked_request *request, struct troupe_error *error)
 {
 	struct page *page = request->page;
 	struct watched *world;
 	struct text bytes = {0};
-	troupe_status status = get_id(request, error);
+	troupe_status status = asked_get_id(request, error);
 	if (!status)
-		status = get_world(request, &world, error);
+		status = asked_get_world(request, &world, error);
 	if (!status)
-		status = get_message(request, "geometry", type_find("gz.msgs.Geometry"), &bytes, error);
+		status = asked_get_message(request, "geometry", type_find("gz.msgs.Geometry"), &bytes, error);
 	if (!status)
 		status = meshes_ask(page->gateway->meshes, page->client->connection, request->id, world->prefix,
 			bytes.at, bytes.count, error);
@@ -214,18 +215,19 @@ static troupe_status ask_mesh(struct request *request, struct troupe_error *erro
 	return status;
 }
 
-static troupe_status get_play(const struct request *request, struct play **ret_play, struct troupe_error *error)
+static troupe_status asked_get_play(
+	const struct asked_request *request, struct play **ret_play, struct troupe_error *error)
 {
 	*ret_play = request->page->gateway->hub->play;
 	return *ret_play ? TROUPE_OK : fail(error, TROUPE_ECOMMAND, "no recording is shown");
 }
 
-static troupe_status ask_seek(struct request *request, struct troupe_error *error)
+static troupe_status asked_ask_seek(struct asked_request *request, struct troupe_error *error)
 {
 	const json_t *member = json_object_get(request->json, "step");
 	json_int_t step = json_integer_value(member);
 	struct play *play;
-	troupe_status status = get_play(request, &play, error);
+	troupe_status status = asked_get_play(request, &play, error);
 	if (!status && (!json_is_integer(member) || step < 0))
 		status = fail(error, TROUPE_ECOMMAND, "\"step\": expected a whole number of 0 or more");
 	if (!status)
@@ -233,13 +235,13 @@ static troupe_status ask_seek(struct request *request, struct troupe_error *erro
 	return status;
 }
 
-static troupe_status ask_find(struct request *request, struct troupe_error *error)
+static troupe_status asked_ask_find(struct asked_request *request, struct troupe_error *error)
 {
 	const char *event = NULL;
 	struct play *play;
-	troupe_status status = get_play(request, &play, error);
+	troupe_status status = asked_get_play(request, &play, error);
 	if (!status)
-		status = get_string(request, "event", &event, error);
+		status = asked_get_string(request, "event", &event, error);
 	if (!status && strcmp(event, "move") && strcmp(event, "contact"))
 		status = fail(error, TROUPE_ECOMMAND, "\"event\": '%.40s': expected \"move\" or \"contact\"", event);
 	if (!status)
@@ -248,12 +250,12 @@ static troupe_status ask_find(struct request *request, struct troupe_error *erro
 	return status;
 }
 
-static troupe_status ask_play(struct request *request, struct troupe_error *error)
+static troupe_status asked_ask_play(struct asked_request *request, struct troupe_error *error)
 {
 	const json_t *member = json_object_get(request->json, "speed");
 	double speed = json_number_value(member);
 	struct play *play;
-	troupe_status status = get_play(request, &play, error);
+	troupe_status status = asked_get_play(request, &play, error);
 	if (!status && !(json_is_number(member) && speed >= 0 && speed <= PLAY_SPEED_MAX))
 		status = fail(error, TROUPE_ECOMMAND, "\"speed\": expected a number from 0 to %g", PLAY_SPEED_MAX);
 	if (!status)
@@ -263,20 +265,21 @@ static troupe_status ask_play(struct request *request, struct troupe_error *erro
 
 static const struct {
 	const char *op;
-	troupe_status (*ask)(struct request *request, struct troupe_error *error);
-} ops[] = {{"topics", ask_topics}, {"subscribe", ask_subscribe}, {"unsubscribe", ask_unsubscribe}, {"call", ask_call},
-	{"publish", ask_publish}, {"motion", ask_motion}, {"mesh", ask_mesh}, {"seek", ask_seek}, {"find", ask_find},
-	{"play", ask_play}};
+	troupe_status (*ask)(struct asked_request *request, struct troupe_error *error);
+} asked_ops[] = {{"topics", asked_ask_topics}, {"subscribe", asked_ask_subscribe},
+	{"unsubscribe", asked_ask_unsubscribe}, {"call", asked_ask_call}, {"publish", asked_ask_publish},
+	{"motion", asked_ask_motion}, {"mesh", asked_ask_mesh}, {"seek", asked_ask_seek}, {"find", asked_ask_find},
+	{"play", asked_ask_play}};
 
-static troupe_status ask(struct request *request, struct troupe_error *error)
+static troupe_status asked_ask(struct asked_request *request, struct troupe_error *error)
 {
 	const char *op = NULL;
-	troupe_status status = get_string(request, "op", &op, error);
+	troupe_status status = asked_get_string(request, "op", &op, error);
 	if (status)
 		return status;
-	for (size_t i = 0; i < ARRAY_LEN(ops); i++)
-		if (!strcmp(op, ops[i].op))
-			return ops[i].ask(request, error);
+	for (size_t i = 0; i < ARRAY_LEN(asked_ops); i++)
+		if (!strcmp(op, asked_ops[i].op))
+			return asked_ops[i].ask(request, error);
 	return fail(error, TROUPE_ECOMMAND, "\"op\": '%.40s' is not known", op);
 }
 
@@ -284,11 +287,11 @@ void page_hear(struct page *page, const char *text, size_t count)
 {
 	json_error_t where;
 	struct troupe_error error;
-	struct request request = {.page = page, .json = json_loadb(text, count, 0, &where)};
-	troupe_status status = request.json ? ask(&request, &error)
+	struct asked_request request = {.page = page, .json = json_loadb(text, count, 0, &where)};
+	troupe_status status = request.json ? asked_ask(&request, &error)
 					    : fail(&error, TROUPE_ECOMMAND, "line %d, column %d: %.200s", where.line,
 						      where.column, where.text);
 	if (status)
-		refuse(&request, &error);
+		asked_refuse(&request, &error);
 	json_decref(request.json);
 }

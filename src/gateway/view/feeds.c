@@ -13,15 +13,15 @@
 
 enum { KEPT_BYTES_MAX = 1 << 20 }; /* of a message that is given later when it came too early; no longer one is */
 
-static struct feed *find(struct gateway *gateway, const char *topic)
+static struct feed *feeds_find(struct gateway *gateway, const char *topic)
 {
 	uint32_t at;
 	return map_find(&gateway->feed_of, topic, &at) ? gateway->feeds.at[at] : NULL;
 }
 
-static struct feed *find_or_add(struct gateway *gateway, const char *topic)
+static struct feed *feeds_find_or_add(struct gateway *gateway, const char *topic)
 {
-	struct feed *feed = find(gateway, topic);
+	struct feed *feed = feeds_find(gateway, topic);
 	if (feed)
 		return feed;
 	feed = mem_alloc(sizeof *feed);
@@ -31,7 +31,7 @@ static struct feed *find_or_add(struct gateway *gateway, const char *topic)
 	return feed;
 }
 
-static void free_feed(struct feed *feed)
+static void feeds_free(struct feed *feed)
 {
 	free(feed->topic);
 	text_fini(&feed->kept_type);
@@ -40,7 +40,7 @@ static void free_feed(struct feed *feed)
 	free(feed);
 }
 
-static void drop(struct gateway *gateway, struct feed *feed)
+static void feeds_drop(struct gateway *gateway, struct feed *feed)
 {
 	uint32_t at = 0;
 	(void)map_find(&gateway->feed_of, feed->topic, &at);
@@ -52,11 +52,11 @@ static void drop(struct gateway *gateway, struct feed *feed)
 		gateway->feeds.at[at] = last;
 	}
 	hub_unsubscribe(gateway->hub, feed->topic);
-	free_feed(feed);
+	feeds_free(feed);
 }
 
 /* The highest rate that is wanted; 0: all messages. */
-static double rate_of(const struct feed *feed)
+static double feeds_rate_of(const struct feed *feed)
 {
 	double rate_hz = 0;
 	for (uint32_t i = 0; i < feed->listeners.count; i++) {
@@ -67,7 +67,7 @@ static double rate_of(const struct feed *feed)
 	return rate_hz;
 }
 
-static struct listener *find_listener(struct feed *feed, const struct page *page)
+static struct listener *feeds_find_listener(struct feed *feed, const struct page *page)
 {
 	for (uint32_t i = 0; i < feed->listeners.count; i++)
 		if (feed->listeners.at[i].page == page)
@@ -75,22 +75,22 @@ static struct listener *find_listener(struct feed *feed, const struct page *page
 	return NULL;
 }
 
-static void drop_listener(struct gateway *gateway, struct feed *feed, const struct page *page)
+static void feeds_drop_listener(struct gateway *gateway, struct feed *feed, const struct page *page)
 {
-	struct listener *listener = find_listener(feed, page);
+	struct listener *listener = feeds_find_listener(feed, page);
 	if (!listener)
 		return;
 	listener->page->topics--;
 	*listener = feed->listeners.at[--feed->listeners.count];
 	if (!feed->listeners.count)
-		drop(gateway, feed);
+		feeds_drop(gateway, feed);
 }
 
 troupe_status feeds_subscribe(
 	struct gateway *gateway, struct page *page, const char *topic, double rate_hz, struct troupe_error *error)
 {
-	struct feed *feed = find_or_add(gateway, topic);
-	struct listener *listener = find_listener(feed, page);
+	struct feed *feed = feeds_find_or_add(gateway, topic);
+	struct listener *listener = feeds_find_listener(feed, page);
 	troupe_status status = TROUPE_OK;
 	if (!listener && page->topics == VIEW_TOPICS_MAX)
 		status = fail(error, TROUPE_ELIMIT, "topic '%.150s': the page has %d subscriptions: expected no more",
@@ -101,26 +101,26 @@ troupe_status feeds_subscribe(
 	}
 	if (!status) {
 		*listener = (struct listener){.page = page, .rate_hz = rate_hz, .fresh = true};
-		status = hub_subscribe(gateway->hub, topic, rate_of(feed), error);
+		status = hub_subscribe(gateway->hub, topic, feeds_rate_of(feed), error);
 		if (status)
-			drop_listener(gateway, feed, page);
+			feeds_drop_listener(gateway, feed, page);
 	} else if (!feed->listeners.count) {
-		drop(gateway, feed);
+		feeds_drop(gateway, feed);
 	}
 	return status;
 }
 
 void feeds_unsubscribe(struct gateway *gateway, struct page *page, const char *topic)
 {
-	struct feed *feed = find(gateway, topic);
+	struct feed *feed = feeds_find(gateway, topic);
 	if (feed)
-		drop_listener(gateway, feed, page);
+		feeds_drop_listener(gateway, feed, page);
 }
 
 void feeds_drop_page(struct gateway *gateway, struct page *page)
 {
 	for (uint32_t i = gateway->feeds.count; i-- > 0;)
-		drop_listener(gateway, gateway->feeds.at[i], page);
+		feeds_drop_listener(gateway, gateway->feeds.at[i], page);
 }
 
 bool feeds_is_due(uint64_t *due_ns, uint64_t period_ns, uint64_t now_ns)
@@ -131,7 +131,7 @@ bool feeds_is_due(uint64_t *due_ns, uint64_t period_ns, uint64_t now_ns)
 	return true;
 }
 
-static bool is_due(struct listener *listener, uint64_t now_ns)
+static bool feeds_listener_is_due(struct listener *listener, uint64_t now_ns)
 {
 	if (listener->rate_hz > 0) {
 		if (listener->fresh)
@@ -144,7 +144,7 @@ static bool is_due(struct listener *listener, uint64_t now_ns)
 }
 
 /* Keeps the bytes, not yet JSON, because most messages are replaced before a page gets them. */
-static void keep(struct feed *feed, const struct troupe_message *message)
+static void feeds_keep(struct feed *feed, const struct troupe_message *message)
 {
 	feed->kept_type.count = feed->kept_bytes.count = 0;
 	text_add(&feed->kept_type, "%s", message->type);
@@ -157,7 +157,7 @@ static void keep(struct feed *feed, const struct troupe_message *message)
 
 /* Gives a message to the listeners for which it is time. missed_only: only to listeners that have missed it. Returns
  * whether a listener has to wait for it. */
-static bool give(struct feed *feed, const struct troupe_message *message, uint64_t now_ns, bool missed_only)
+static bool feeds_give_one(struct feed *feed, const struct troupe_message *message, uint64_t now_ns, bool missed_only)
 {
 	struct text said = {0};
 	bool binary = false, waits = false;
@@ -165,7 +165,7 @@ static bool give(struct feed *feed, const struct troupe_message *message, uint64
 		struct listener *listener = &feed->listeners.at[i];
 		if (missed_only && !listener->missed)
 			continue;
-		listener->missed = !is_due(listener, now_ns);
+		listener->missed = !feeds_listener_is_due(listener, now_ns);
 		waits |= listener->missed;
 		if (listener->missed)
 			continue;
@@ -180,11 +180,11 @@ static bool give(struct feed *feed, const struct troupe_message *message, uint64
 
 void feeds_give(struct gateway *gateway, const struct troupe_message *message)
 {
-	struct feed *feed = find(gateway, message->topic);
-	if (!feed || !give(feed, message, clock_now_ns(), false))
+	struct feed *feed = feeds_find(gateway, message->topic);
+	if (!feed || !feeds_give_one(feed, message, clock_now_ns(), false))
 		return;
 	if (message->count <= KEPT_BYTES_MAX)
-		keep(feed, message);
+		feeds_keep(feed, message);
 	else
 		for (uint32_t i = 0; i < feed->listeners.count; i++)
 			feed->listeners.at[i].missed = false;
@@ -193,7 +193,7 @@ void feeds_give(struct gateway *gateway, const struct troupe_message *message)
 void feeds_turn(struct gateway *gateway, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < gateway->feeds.count; i++)
-		give(gateway->feeds.at[i], &gateway->feeds.at[i]->kept, now_ns, true);
+		feeds_give_one(gateway->feeds.at[i], &gateway->feeds.at[i]->kept, now_ns, true);
 }
 
 void feeds_renew(struct gateway *gateway, bool all)
@@ -213,7 +213,7 @@ void feeds_renew(struct gateway *gateway, bool all)
 void feeds_fini(struct gateway *gateway)
 {
 	for (uint32_t i = 0; i < gateway->feeds.count; i++)
-		free_feed(gateway->feeds.at[i]);
+		feeds_free(gateway->feeds.at[i]);
 	vec_free(&gateway->feeds);
 	map_fini(&gateway->feed_of);
 }

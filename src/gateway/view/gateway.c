@@ -21,13 +21,13 @@ enum {
 #define VIEW_TELL_EPOCH_NS UINT64_C(1000000000)
 #define VIEW_TELL_TIMELINE_NS UINT64_C(100000000)
 
-static const char view_policy[] =
+static const char view_gateway_policy[] =
 	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /* --- pages -------------------------------------------------------------------------------------------------------- */
 
-static void *view_open(void *ctx, struct port_client *client)
+static void *view_gateway_open(void *ctx, struct port_client *client)
 {
 	struct gateway *gateway = ctx;
 	struct page *page = mem_alloc(sizeof *page);
@@ -40,7 +40,7 @@ static void *view_open(void *ctx, struct port_client *client)
 	return page;
 }
 
-static void view_hear(struct port_client *client, bool binary, const void *bytes, size_t count)
+static void view_gateway_hear(struct port_client *client, bool binary, const void *bytes, size_t count)
 {
 	struct text text = {0};
 	if (!binary) {
@@ -52,13 +52,13 @@ static void view_hear(struct port_client *client, bool binary, const void *bytes
 	text_fini(&text);
 }
 
-static void view_room(struct port_client *client)
+static void view_gateway_room(struct port_client *client)
 {
 	outbox_flush(&client->outbox);
 	motion_send(client->data, clock_now_ns());
 }
 
-static void view_close(struct port_client *client)
+static void view_gateway_close(struct port_client *client)
 {
 	struct page *page = client->data;
 	motion_end(page);
@@ -66,7 +66,7 @@ static void view_close(struct port_client *client)
 	free(page);
 }
 
-static void view_tell_all(const struct gateway *gateway, const struct text *text)
+static void view_gateway_tell_all(const struct gateway *gateway, const struct text *text)
 {
 	for (struct port_client *client = gateway->port.clients; client; client = client->after)
 		port_say_text(client, text);
@@ -74,36 +74,36 @@ static void view_tell_all(const struct gateway *gateway, const struct text *text
 
 /* --- topics ------------------------------------------------------------------------------------------------------- */
 
-static void view_drop_topics(struct gateway *gateway)
+static void view_gateway_drop_topics(struct gateway *gateway)
 {
 	hub_release(gateway->hub, gateway->topics);
 	gateway->topics = NULL;
 }
 
-static uint64_t view_epoch(const struct gateway *gateway)
+static uint64_t view_gateway_epoch(const struct gateway *gateway)
 {
 	return gateway->hub->bus->ops->epoch(gateway->hub->bus);
 }
 
-static void view_read_topics(struct gateway *gateway)
+static void view_gateway_read_topics(struct gateway *gateway)
 {
-	if (gateway->topics && gateway->topics->epoch == view_epoch(gateway))
+	if (gateway->topics && gateway->topics->epoch == view_gateway_epoch(gateway))
 		return;
-	view_drop_topics(gateway);
+	view_gateway_drop_topics(gateway);
 	gateway->topics = hub_topics(gateway->hub);
 }
 
 const struct troupe_topic *gateway_find_topic(struct gateway *gateway, troupe_topic_kind kind, const char *name)
 {
-	view_read_topics(gateway);
+	view_gateway_read_topics(gateway);
 	return hub_find(gateway->topics, kind, name);
 }
 
 /* Each world has a topic for pictures. */
-static void view_find_worlds(struct gateway *gateway)
+static void view_gateway_find_worlds(struct gateway *gateway)
 {
 	static const char type[] = "troupe.msgs.View", end[] = "/view";
-	view_read_topics(gateway);
+	view_gateway_read_topics(gateway);
 	for (uint32_t i = 0; i < gateway->topics->count; i++) {
 		const struct troupe_topic *topic = &gateway->topics->at[i];
 		if (topic->kind != TROUPE_TOPIC_PUBLISHED || strcmp(topic->type, type))
@@ -116,14 +116,14 @@ static void view_find_worlds(struct gateway *gateway)
 	}
 }
 
-static void view_tell_epoch(struct gateway *gateway, uint64_t now_ns)
+static void view_gateway_tell_epoch(struct gateway *gateway, uint64_t now_ns)
 {
-	uint64_t epoch = view_epoch(gateway);
+	uint64_t epoch = view_gateway_epoch(gateway);
 	if (epoch == gateway->told_epoch || now_ns - gateway->told_ns < VIEW_TELL_EPOCH_NS)
 		return;
 	struct text text = {0};
 	text_add(&text, "{\"op\":\"epoch\",\"epoch\":%" PRIu64 "}", epoch);
-	view_tell_all(gateway, &text);
+	view_gateway_tell_all(gateway, &text);
 	text_fini(&text);
 	gateway->told_epoch = epoch;
 	gateway->told_ns = now_ns;
@@ -131,12 +131,12 @@ static void view_tell_epoch(struct gateway *gateway, uint64_t now_ns)
 
 /* --- from the run ------------------------------------------------------------------------------------------------- */
 
-static void view_message(void *ctx, const struct troupe_message *message)
+static void view_gateway_message(void *ctx, const struct troupe_message *message)
 {
 	feeds_give(ctx, message);
 }
 
-static void view_reply(void *gateway, void *client, void *request, const struct hub_reply *reply)
+static void view_gateway_reply(void *gateway, void *client, void *request, const struct hub_reply *reply)
 {
 	struct port_client *to = client;
 	uint64_t *id = request;
@@ -155,17 +155,17 @@ static void view_reply(void *gateway, void *client, void *request, const struct 
 	free(id);
 }
 
-static void view_refused(void *ctx, const char *topic, const char *why)
+static void view_gateway_refused(void *ctx, const char *topic, const char *why)
 {
 	struct text text = {0}, line = {0};
 	text_add(&line, "topic '%.150s': %s", topic, why);
 	said_error(line.at, &text);
-	view_tell_all(ctx, &text);
+	view_gateway_tell_all(ctx, &text);
 	text_fini(&line);
 	text_fini(&text);
 }
 
-static struct port_client *view_find_client(const struct gateway *gateway, uint64_t connection)
+static struct port_client *view_gateway_find_client(const struct gateway *gateway, uint64_t connection)
 {
 	struct port_client *client = gateway->port.clients;
 	while (client && client->connection != connection)
@@ -173,9 +173,9 @@ static struct port_client *view_find_client(const struct gateway *gateway, uint6
 	return client;
 }
 
-static void view_give_mesh(const struct gateway *gateway, const struct meshes_result *result)
+static void view_gateway_give_mesh(const struct gateway *gateway, const struct meshes_result *result)
 {
-	struct port_client *client = view_find_client(gateway, result->page);
+	struct port_client *client = view_gateway_find_client(gateway, result->page);
 	struct text text = {0};
 	if (!client)
 		return;
@@ -190,29 +190,29 @@ static void view_give_mesh(const struct gateway *gateway, const struct meshes_re
 	text_fini(&text);
 }
 
-static void view_take_meshes(struct gateway *gateway)
+static void view_gateway_take_meshes(struct gateway *gateway)
 {
 	for (struct meshes_result *result = meshes_take(gateway->meshes); result;
 		result = meshes_take(gateway->meshes)) {
-		view_give_mesh(gateway, result);
+		view_gateway_give_mesh(gateway, result);
 		meshes_result_free(result);
 	}
 }
 
-static void view_say_goodbye(const struct gateway *gateway, const char *why)
+static void view_gateway_say_goodbye(const struct gateway *gateway, const char *why)
 {
 	struct text text = {0};
 	text_add(&text, "{\"op\":\"bye\",\"text\":");
 	text_add_json(&text, why);
 	text_add(&text, "}");
-	view_tell_all(gateway, &text);
+	view_gateway_tell_all(gateway, &text);
 	text_fini(&text);
 }
 
 /* --- recordings --------------------------------------------------------------------------------------------------- */
 
 /* Told at most ten times a second, and when a page has come. */
-static void view_tell_timeline(struct gateway *gateway, uint64_t now_ns)
+static void view_gateway_tell_timeline(struct gateway *gateway, uint64_t now_ns)
 {
 	struct play_state now;
 	struct text text = {0};
@@ -225,7 +225,7 @@ static void view_tell_timeline(struct gateway *gateway, uint64_t now_ns)
 		now.reached == told->reached && !strcmp(now.text, told->text))
 		return;
 	said_timeline(&now, &text);
-	view_tell_all(gateway, &text);
+	view_gateway_tell_all(gateway, &text);
 	text_fini(&text);
 	/* the step at which it came to rest is shown, whatever the rates are */
 	if (!now.playing && !now.seeking && (now.step != told->step || told->playing || told->seeking)) {
@@ -236,7 +236,7 @@ static void view_tell_timeline(struct gateway *gateway, uint64_t now_ns)
 	gateway->told_play_ns = now_ns;
 }
 
-static troupe_status view_begin_clients(
+static troupe_status view_gateway_begin_clients(
 	struct gateway *gateway, const struct source_place *place, struct troupe_error *error)
 {
 	troupe_status status =
@@ -244,28 +244,28 @@ static troupe_status view_begin_clients(
 	return status ? status : meshes_create(place, port_wake, &gateway->port, &gateway->meshes, error);
 }
 
-static void view_end_clients(struct gateway *gateway)
+static void view_gateway_end_clients(struct gateway *gateway)
 {
 	if (gateway->hub->bus)
-		view_drop_topics(gateway);
+		view_gateway_drop_topics(gateway);
 	meshes_destroy(gateway->meshes);
 	source_destroy(gateway->pictures);
 	gateway->meshes = NULL;
 	gateway->pictures = NULL;
 }
 
-static void view_moved(void *ctx, bool is_open)
+static void view_gateway_moved(void *ctx, bool is_open)
 {
 	struct gateway *gateway = ctx;
 	struct troupe_error error;
 	if (!is_open) {
-		view_take_meshes(gateway);
-		view_end_clients(gateway);
+		view_gateway_take_meshes(gateway);
+		view_gateway_end_clients(gateway);
 		return;
 	}
-	if (view_begin_clients(gateway, &gateway->hub->place, &error)) {
-		view_end_clients(gateway);
-		view_say_goodbye(gateway, error.text);
+	if (view_gateway_begin_clients(gateway, &gateway->hub->place, &error)) {
+		view_gateway_end_clients(gateway);
+		view_gateway_say_goodbye(gateway, error.text);
 	} else {
 		feeds_renew(gateway, true);
 		motion_renew(gateway);
@@ -275,7 +275,7 @@ static void view_moved(void *ctx, bool is_open)
 
 /* --- a turn ------------------------------------------------------------------------------------------------------- */
 
-static void view_turn(void *ctx, bool more)
+static void view_gateway_turn(void *ctx, bool more)
 {
 	struct gateway *gateway = ctx;
 	(void)more;
@@ -283,26 +283,26 @@ static void view_turn(void *ctx, bool more)
 		return; /* there was no other thread for it, and all pages were told */
 	if (motion_take(gateway))
 		port_wake(&gateway->port);
-	view_take_meshes(gateway);
+	view_gateway_take_meshes(gateway);
 	uint64_t now_ns = clock_now_ns();
-	view_tell_epoch(gateway, now_ns);
+	view_gateway_tell_epoch(gateway, now_ns);
 	feeds_turn(gateway, now_ns);
-	view_tell_timeline(gateway, now_ns);
+	view_gateway_tell_timeline(gateway, now_ns);
 	for (struct port_client *client = gateway->port.clients; client; client = client->after)
 		motion_send(client->data, now_ns);
 }
 
 /* The pages see the last state, and hear why they are left. */
-static void view_end(void *ctx, const char *why, bool failed)
+static void view_gateway_end(void *ctx, const char *why, bool failed)
 {
 	(void)failed;
-	view_turn(ctx, false);
-	view_say_goodbye(ctx, why);
+	view_gateway_turn(ctx, false);
+	view_gateway_say_goodbye(ctx, why);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static const struct port_protocol view_protocol = {
+static const struct port_protocol view_gateway_protocol = {
 	.names = (const char *const[]){"troupe.view.v1", NULL},
 	.scheme = "http",
 	.port = VIEW_PORT,
@@ -311,24 +311,25 @@ static const struct port_protocol view_protocol = {
 	.queue_bytes_max = VIEW_QUEUE_BYTES_MAX,
 	.slow_code = VIEW_TOO_SLOW,
 	.slow_text = "the connection is too slow",
-	.policy = view_policy,
+	.policy = view_gateway_policy,
 	.files = page_files,
-	.open = view_open,
-	.hear = view_hear,
-	.room = view_room,
-	.close = view_close,
-	.turn = view_turn,
+	.open = view_gateway_open,
+	.hear = view_gateway_hear,
+	.room = view_gateway_room,
+	.close = view_gateway_close,
+	.turn = view_gateway_turn,
 };
 
-static bool view_is_available(void)
+static bool view_gateway_is_available(void)
 {
 	struct web_file files[PAGE_FILES_MAX];
 	return web_is_available() && page_files(files);
 }
 
-static troupe_status view_start(struct hub *hub, const struct troupe_gateway_def *def, struct troupe_error *error)
+static troupe_status view_gateway_start(
+	struct hub *hub, const struct troupe_gateway_def *def, struct troupe_error *error)
 {
-	if (!view_is_available())
+	if (!view_gateway_is_available())
 		return fail(error, TROUPE_EINVAL,
 			"this build has no viewer: expected three.js, and no --without-web, when it was configured");
 	struct gateway *gateway = hub->gateway = mem_alloc(sizeof *gateway);
@@ -337,22 +338,22 @@ static troupe_status view_start(struct hub *hub, const struct troupe_gateway_def
 		hub, def, &(struct hub_options){.wake = port_wake, .ctx = &gateway->port, .for_clients = true}, error);
 	const struct source_place place = {.server = hub->place.server, .run = def->run};
 	if (!status)
-		status = view_begin_clients(gateway, &place, error);
+		status = view_gateway_begin_clients(gateway, &place, error);
 	if (status)
 		return status;
-	view_find_worlds(gateway);
+	view_gateway_find_worlds(gateway);
 	gateway->told_epoch = gateway->topics->epoch;
-	return port_start(&gateway->port, hub, &view_protocol, def, error);
+	return port_start(&gateway->port, hub, &view_gateway_protocol, def, error);
 }
 
-static void view_stop(void *ctx)
+static void view_gateway_stop(void *ctx)
 {
 	struct gateway *gateway = ctx;
 	port_stop(&gateway->port);
-	view_end_clients(gateway);
+	view_gateway_end_clients(gateway);
 }
 
-static void view_destroy(void *ctx)
+static void view_gateway_destroy(void *ctx)
 {
 	struct gateway *gateway = ctx;
 	port_end(&gateway->port);
@@ -366,7 +367,7 @@ static void view_destroy(void *ctx)
 	free(gateway);
 }
 
-static void view_describe(const void *ctx, struct text *out)
+static void view_gateway_describe(const void *ctx, struct text *out)
 {
 	const struct gateway *gateway = ctx;
 	port_describe(&gateway->port, out);
@@ -378,18 +379,18 @@ const struct hub_kind kind_view = {
 	.settings = (const char *const[]){"token", "require-token", "cert", "key", "any-port", NULL},
 	.shows_recordings = true,
 	.has_port = true,
-	.is_available = view_is_available,
-	.start = view_start,
+	.is_available = view_gateway_is_available,
+	.start = view_gateway_start,
 	.topic_came = hub_ignore_row,
 	.topic_gone = hub_ignore_row,
 	.topics_changed = hub_ignore_topics,
-	.message = view_message,
-	.reply = view_reply,
-	.refused = view_refused,
-	.moved = view_moved,
-	.end = view_end,
-	.stop = view_stop,
-	.destroy = view_destroy,
-	.describe = view_describe,
+	.message = view_gateway_message,
+	.reply = view_gateway_reply,
+	.refused = view_gateway_refused,
+	.moved = view_gateway_moved,
+	.end = view_gateway_end,
+	.stop = view_gateway_stop,
+	.destroy = view_gateway_destroy,
+	.describe = view_gateway_describe,
 	.count = hub_ignore_count,
 };

@@ -13,16 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAIT_NS = 100000000, DEPTH = 4 };
+enum { WAIT_NS = 100000000, MESHES_DEPTH = 4 };
 
-struct wish {
-	struct wish *next;
+struct meshes_wish {
+	struct meshes_wish *next;
 	uint64_t page, id;
 	char *service;
 	struct text geometry;
 };
 
-struct kept {
+struct meshes_kept {
 	char *key;         /* service and geometry, in hexadecimal */
 	struct text frame; /* without the id */
 };
@@ -35,13 +35,13 @@ struct meshes {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	/* under the lock */
-	struct wish *first, *last;
+	struct meshes_wish *first, *last;
 	struct meshes_result *done, *done_last;
 	uint32_t waiting;
 	bool stop;
 	/* the thread's */
 	struct map index; /* key -> index in kept */
-	VEC(struct kept) kept;
+	VEC(struct meshes_kept) kept;
 	size_t kept_bytes;
 };
 
@@ -51,7 +51,7 @@ void meshes_result_free(struct meshes_result *result)
 	free(result);
 }
 
-static void free_wish(struct wish *wish)
+static void meshes_free_wish(struct meshes_wish *wish)
 {
 	free(wish->service);
 	text_fini(&wish->geometry);
@@ -60,21 +60,22 @@ static void free_wish(struct wish *wish)
 
 /* --- frames ------------------------------------------------------------------------------------------------------- */
 
-static void add_32(struct text *out, uint32_t value)
+static void meshes_add_32(struct text *out, uint32_t value)
 {
 	const char bytes[4] = {(char)value, (char)(value >> 8), (char)(value >> 16), (char)(value >> 24)};
 	text_add_bytes(out, bytes, sizeof bytes);
 }
 
-static void add_float(struct text *out, float value)
+static void meshes_add_float(struct text *out, float value)
 {
 	uint32_t bits;
 	memcpy(&bits, &value, sizeof bits);
-	add_32(out, bits);
+	meshes_add_32(out, bits);
 }
 
 /* The frame from the number of points on. */
-static troupe_status make_frame(const struct troupe_message *message, struct text *out, struct troupe_error *error)
+static troupe_status meshes_make_frame(
+	const struct troupe_message *message, struct text *out, struct troupe_error *error)
 {
 	static const struct message_limits limits = {.bytes_max = MESSAGE_MEMORY_MAX, .items_max = UINT32_MAX};
 	ProtobufCMessage *decoded;
@@ -85,17 +86,17 @@ static troupe_status make_frame(const struct troupe_message *message, struct tex
 	const Troupe__Msgs__Mesh *mesh = (const Troupe__Msgs__Mesh *)(const void *)decoded;
 	uint32_t points = (uint32_t)(mesh->n_point / 3), triangles = (uint32_t)(mesh->n_corner / 3);
 	text_reserve(out, 8 + 12 * ((size_t)points + triangles));
-	add_32(out, points);
-	add_32(out, triangles);
+	meshes_add_32(out, points);
+	meshes_add_32(out, triangles);
 	for (size_t i = 0; i < 3 * (size_t)points; i++)
-		add_float(out, mesh->point[i]);
+		meshes_add_float(out, mesh->point[i]);
 	for (size_t i = 0; i < 3 * (size_t)triangles; i++)
-		add_32(out, mesh->corner[i]);
+		meshes_add_32(out, mesh->corner[i]);
 	message_free(decoded);
 	return TROUPE_OK;
 }
 
-static bool is_stopping(struct meshes *meshes)
+static bool meshes_is_stopping(struct meshes *meshes)
 {
 	pthread_mutex_lock(&meshes->lock);
 	bool stop = meshes->stop;
@@ -103,8 +104,8 @@ static bool is_stopping(struct meshes *meshes)
 	return stop;
 }
 
-static troupe_status fetch(
-	struct meshes *meshes, const struct wish *wish, struct text *ret_frame, struct troupe_error *error)
+static troupe_status meshes_fetch(
+	struct meshes *meshes, const struct meshes_wish *wish, struct text *ret_frame, struct troupe_error *error)
 {
 	struct troupe_message message;
 	troupe_status status = meshes->client->ops->call(
@@ -112,16 +113,16 @@ static troupe_status fetch(
 	if (status)
 		return status;
 	while (!meshes->client->ops->take(meshes->client, WAIT_NS, &message))
-		if (is_stopping(meshes))
+		if (meshes_is_stopping(meshes))
 			return fail(error, TROUPE_EIO, "the run has ended");
 	if (message.status)
 		return fail(error, message.status, "%s", message.text);
-	return make_frame(&message, ret_frame, error);
+	return meshes_make_frame(&message, ret_frame, error);
 }
 
 /* --- what is kept ------------------------------------------------------------------------------------------------- */
 
-static void drop_kept(struct meshes *meshes)
+static void meshes_drop_kept(struct meshes *meshes)
 {
 	for (uint32_t i = 0; i < meshes->kept.count; i++) {
 		free(meshes->kept.at[i].key);
@@ -132,7 +133,7 @@ static void drop_kept(struct meshes *meshes)
 	meshes->kept_bytes = 0;
 }
 
-static char *key_of(const struct wish *wish)
+static char *meshes_key_of(const struct meshes_wish *wish)
 {
 	struct text key = {0};
 	text_add(&key, "%s ", wish->service);
@@ -142,24 +143,24 @@ static char *key_of(const struct wish *wish)
 }
 
 /* Takes both over. */
-static const struct text *keep(struct meshes *meshes, char *key, struct text frame)
+static const struct text *meshes_keep(struct meshes *meshes, char *key, struct text frame)
 {
 	if (meshes->kept_bytes + frame.count > MESHES_KEPT_BYTES_MAX)
-		drop_kept(meshes);
+		meshes_drop_kept(meshes);
 	meshes->kept_bytes += frame.count;
 	map_add(&meshes->index, key, meshes->kept.count);
-	vec_push(&meshes->kept, (struct kept){key, frame});
+	vec_push(&meshes->kept, (struct meshes_kept){key, frame});
 	return &meshes->kept.at[meshes->kept.count - 1].frame;
 }
 
-static const struct text *find(struct meshes *meshes, const struct wish *wish, struct troupe_error *error)
+static const struct text *meshes_find(struct meshes *meshes, const struct meshes_wish *wish, struct troupe_error *error)
 {
 	const struct text *frame = NULL;
 	struct text made = {0};
 	uint32_t at;
-	char *key = key_of(wish);
-	if (!map_find(&meshes->index, key, &at) && !fetch(meshes, wish, &made, error))
-		return keep(meshes, key, made);
+	char *key = meshes_key_of(wish);
+	if (!map_find(&meshes->index, key, &at) && !meshes_fetch(meshes, wish, &made, error))
+		return meshes_keep(meshes, key, made);
 	if (map_find(&meshes->index, key, &at))
 		frame = &meshes->kept.at[at].frame;
 	free(key);
@@ -169,29 +170,29 @@ static const struct text *find(struct meshes *meshes, const struct wish *wish, s
 
 /* --- the thread --------------------------------------------------------------------------------------------------- */
 
-static struct meshes_result *answer(struct meshes *meshes, const struct wish *wish)
+static struct meshes_result *meshes_answer(struct meshes *meshes, const struct meshes_wish *wish)
 {
 	struct meshes_result *result = mem_alloc(sizeof *result);
 	struct troupe_error error;
-	const struct text *frame = find(meshes, wish, &error);
+	const struct text *frame = meshes_find(meshes, wish, &error);
 	*result = (struct meshes_result){.page = wish->page, .id = wish->id, .good = frame};
 	if (!frame) {
 		text_add(&result->bytes, "%s", error.text);
 		return result;
 	}
 	text_reserve(&result->bytes, 8 + frame->count);
-	add_32(&result->bytes, MESHES_KIND);
-	add_32(&result->bytes, (uint32_t)wish->id);
+	meshes_add_32(&result->bytes, MESHES_KIND);
+	meshes_add_32(&result->bytes, (uint32_t)wish->id);
 	text_add_bytes(&result->bytes, frame->at, frame->count);
 	return result;
 }
 
-static struct wish *next_wish(struct meshes *meshes)
+static struct meshes_wish *meshes_next_wish(struct meshes *meshes)
 {
 	pthread_mutex_lock(&meshes->lock);
 	while (!meshes->first && !meshes->stop)
 		pthread_cond_wait(&meshes->more, &meshes->lock);
-	struct wish *wish = meshes->stop ? NULL : meshes->first;
+	struct meshes_wish *wish = meshes->stop ? NULL : meshes->first;
 	if (wish) {
 		meshes->first = wish->next;
 		meshes->last = meshes->first ? meshes->last : NULL;
@@ -200,12 +201,12 @@ static struct wish *next_wish(struct meshes *meshes)
 	return wish;
 }
 
-static void *work(void *arg)
+static void *meshes_work(void *arg)
 {
 	struct meshes *meshes = arg;
-	for (struct wish *wish = next_wish(meshes); wish; wish = next_wish(meshes)) {
-		struct meshes_result *result = answer(meshes, wish);
-		free_wish(wish);
+	for (struct meshes_wish *wish = meshes_next_wish(meshes); wish; wish = meshes_next_wish(meshes)) {
+		struct meshes_result *result = meshes_answer(meshes, wish);
+		meshes_free_wish(wish);
 		pthread_mutex_lock(&meshes->lock);
 		if (meshes->done_last)
 			meshes->done_last->next = result;
@@ -226,8 +227,8 @@ troupe_status meshes_ask(struct meshes *meshes, uint64_t page, uint64_t id, cons
 	pthread_mutex_unlock(&meshes->lock);
 	if (full)
 		return fail(error, TROUPE_ELIMIT, "%d meshes wait to be read: expected no more", MESHES_WAITING_MAX);
-	struct wish *wish = mem_alloc(sizeof *wish);
-	*wish = (struct wish){.page = page, .id = id, .service = mem_printf("%s/scene/mesh", world)};
+	struct meshes_wish *wish = mem_alloc(sizeof *wish);
+	*wish = (struct meshes_wish){.page = page, .id = id, .service = mem_printf("%s/scene/mesh", world)};
 	text_add_bytes(&wish->geometry, bytes, count);
 	pthread_mutex_lock(&meshes->lock);
 	if (meshes->last)
@@ -261,8 +262,8 @@ troupe_status meshes_create(const struct source_place *place, void (*on_done)(vo
 	*meshes = (struct meshes){.on_done = on_done, .ctx = ctx};
 	pthread_mutex_init(&meshes->lock, NULL);
 	pthread_cond_init(&meshes->more, NULL);
-	troupe_status status = source_open(place, DEPTH, NULL, NULL, &meshes->client, error);
-	int failed = status ? 0 : pthread_create(&meshes->thread, NULL, work, meshes);
+	troupe_status status = source_open(place, MESHES_DEPTH, NULL, NULL, &meshes->client, error);
+	int failed = status ? 0 : pthread_create(&meshes->thread, NULL, meshes_work, meshes);
 	mem_check_thread(failed);
 	if (failed)
 		status = fail(error, TROUPE_ELIMIT, "the viewer: cannot start a thread: %s", strerror(failed));
@@ -286,15 +287,15 @@ void meshes_destroy(struct meshes *meshes)
 	pthread_cond_signal(&meshes->more);
 	pthread_mutex_unlock(&meshes->lock);
 	pthread_join(meshes->thread, NULL);
-	for (struct wish *wish = meshes->first, *next; wish; wish = next) {
+	for (struct meshes_wish *wish = meshes->first, *next; wish; wish = next) {
 		next = wish->next;
-		free_wish(wish);
+		meshes_free_wish(wish);
 	}
 	for (struct meshes_result *result = meshes->done, *next; result; result = next) {
 		next = result->next;
 		meshes_result_free(result);
 	}
-	drop_kept(meshes);
+	meshes_drop_kept(meshes);
 	source_destroy(meshes->client);
 	pthread_cond_destroy(&meshes->more);
 	pthread_mutex_destroy(&meshes->lock);

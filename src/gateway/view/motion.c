@@ -30,7 +30,7 @@ static bool motion_is_idle(const struct page *page)
 	return !web_waiting(page->client->peer) && outbox_is_empty(&page->client->outbox);
 }
 
-static void ask(struct gateway *gateway, struct watched *watched, double rate_hz, uint64_t now_ns)
+static void motion_ask(struct gateway *gateway, struct watched *watched, double rate_hz, uint64_t now_ns)
 {
 	watched->asked_hz = rate_hz;
 	watched->asked_ns = watched->open_ns = now_ns;
@@ -45,7 +45,7 @@ void motion_begin(struct page *page, struct watched *watched, double rate_hz)
 	page->seen = page->due_ns = 0;
 	page->period_ns = (uint64_t)(1e9 / (rate_hz > 0 ? MIN(rate_hz, VIEW_PICTURES_HZ) : VIEW_PICTURES_HZ));
 	if (!watched->pages++ || watched->rests)
-		ask(page->gateway, watched, FIRST_HZ, clock_now_ns());
+		motion_ask(page->gateway, watched, FIRST_HZ, clock_now_ns());
 }
 
 void motion_end(struct page *page)
@@ -60,11 +60,11 @@ void motion_renew(struct gateway *gateway)
 {
 	for (uint32_t i = 0; i < gateway->worlds.count; i++)
 		if (gateway->worlds.at[i].pages)
-			ask(gateway, &gateway->worlds.at[i], FIRST_HZ, clock_now_ns());
+			motion_ask(gateway, &gateway->worlds.at[i], FIRST_HZ, clock_now_ns());
 }
 
 /* Whether some page of the world takes what it is sent. */
-static bool is_open(const struct gateway *gateway, const struct watched *watched)
+static bool motion_is_open(const struct gateway *gateway, const struct watched *watched)
 {
 	for (const struct port_client *client = gateway->port.clients; client; client = client->after) {
 		const struct page *page = client->data;
@@ -75,9 +75,9 @@ static bool is_open(const struct gateway *gateway, const struct watched *watched
 }
 
 /* A browser that hangs shall not cost the run a picture thirty times a second. */
-static void rest_if_stuck(struct gateway *gateway, struct watched *watched, uint64_t now_ns)
+static void motion_rest_if_stuck(struct gateway *gateway, struct watched *watched, uint64_t now_ns)
 {
-	if (is_open(gateway, watched))
+	if (motion_is_open(gateway, watched))
 		watched->open_ns = now_ns;
 	if (now_ns - watched->open_ns < STUCK_NS)
 		return;
@@ -87,7 +87,7 @@ static void rest_if_stuck(struct gateway *gateway, struct watched *watched, uint
 
 /* --- taking ------------------------------------------------------------------------------------------------------- */
 
-static void follow_speed(struct gateway *gateway, struct watched *watched, uint64_t now_ns)
+static void motion_follow_speed(struct gateway *gateway, struct watched *watched, uint64_t now_ns)
 {
 	double rtf = watched->album.rtf;
 	double best_hz = rtf > 0 ? VIEW_PICTURES_HZ / rtf : FIRST_HZ;
@@ -95,10 +95,10 @@ static void follow_speed(struct gateway *gateway, struct watched *watched, uint6
 	if (now_ns - watched->asked_ns < AGAIN_NS ||
 		(best_hz < watched->asked_hz * CHANGE && best_hz > watched->asked_hz / CHANGE))
 		return;
-	ask(gateway, watched, best_hz, now_ns);
+	motion_ask(gateway, watched, best_hz, now_ns);
 }
 
-static void take(struct gateway *gateway, const struct troupe_message *message)
+static void motion_take_message(struct gateway *gateway, const struct troupe_message *message)
 {
 	for (uint32_t i = 0; i < gateway->worlds.count; i++) {
 		struct watched *watched = &gateway->worlds.at[i];
@@ -107,8 +107,8 @@ static void take(struct gateway *gateway, const struct troupe_message *message)
 		uint64_t now_ns = clock_now_ns();
 		if (watched->pages && !watched->rests &&
 			!album_take(&watched->album, message->bytes, message->count, message->time_ns, NULL)) {
-			follow_speed(gateway, watched, now_ns);
-			rest_if_stuck(gateway, watched, now_ns);
+			motion_follow_speed(gateway, watched, now_ns);
+			motion_rest_if_stuck(gateway, watched, now_ns);
 		}
 		return;
 	}
@@ -120,7 +120,7 @@ bool motion_take(struct gateway *gateway)
 	struct troupe_message message;
 	uint32_t count = 0;
 	while (count < BATCH && gateway->pictures->ops->take(gateway->pictures, 0, &message)) {
-		take(gateway, &message);
+		motion_take_message(gateway, &message);
 		count++;
 	}
 	return count == BATCH;
@@ -130,7 +130,7 @@ void motion_send(struct page *page, uint64_t now_ns)
 {
 	struct watched *watched = page->watched;
 	if (watched && watched->rests && motion_is_idle(page))
-		ask(page->gateway, watched, watched->asked_hz, now_ns);
+		motion_ask(page->gateway, watched, watched->asked_hz, now_ns);
 	if (!watched || watched->album.number <= page->seen || !motion_is_idle(page) ||
 		!feeds_is_due(&page->due_ns, page->period_ns, now_ns))
 		return;

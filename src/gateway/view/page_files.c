@@ -20,17 +20,17 @@
 
 static const struct {
 	const char *path, *type, *begin, *end;
-} files[] = {
+} page_files_all[] = {
 #define FILE_(i, path, disk, type) {path, type, BEGIN(i), END(i)},
 #include "gateway/view/page_files.inc"
 #undef FILE_
 };
-_Static_assert(ARRAY_LEN(files) <= PAGE_FILES_MAX, "all files fit");
+_Static_assert(ARRAY_LEN(page_files_all) <= PAGE_FILES_MAX, "all files fit");
 
 uint32_t page_files(struct web_file ret_files[PAGE_FILES_MAX])
 {
-	for (size_t i = 0; i < ARRAY_LEN(files); i++)
-		ret_files[i] = (struct web_file){
-			files[i].path, files[i].type, files[i].begin, (size_t)(files[i].end - files[i].begin)};
-	return ARRAY_LEN(files);
+	for (size_t i = 0; i < ARRAY_LEN(page_files_all); i++)
+		ret_files[i] = (struct web_file){page_files_all[i].path, page_files_all[i].type,
+			page_files_all[i].begin, (size_t)(page_files_all[i].end - page_files_all[i].begin)};
+	return ARRAY_LEN(page_files_all);
 }

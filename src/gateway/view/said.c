@@ -51,7 +51,7 @@ void said_timeline(const struct play_state *state, struct text *text)
 
 /* --- topics ------------------------------------------------------------------------------------------------------- */
 
-static void add_row(const struct troupe_topic *topic, struct json_out *out)
+static void said_add_row(const struct troupe_topic *topic, struct json_out *out)
 {
 	json_out_object(out, NULL);
 	json_out_string(out, "name", topic->name);
@@ -64,8 +64,8 @@ static void add_row(const struct troupe_topic *topic, struct json_out *out)
 }
 
 /* Several systems may publish on one topic: it is listed once. */
-static void add_kind(const struct troupe_topics *topics, troupe_topic_kind kind, const char *begin, const char *key,
-	struct json_out *out)
+static void said_add_kind(const struct troupe_topics *topics, troupe_topic_kind kind, const char *begin,
+	const char *key, struct json_out *out)
 {
 	const char *last = NULL;
 	json_out_array(out, key);
@@ -74,7 +74,7 @@ static void add_kind(const struct troupe_topics *topics, troupe_topic_kind kind,
 		if (topic->kind != kind || strncmp(topic->name, begin, strlen(begin)) ||
 			(last && !strcmp(last, topic->name)))
 			continue;
-		add_row(topic, out);
+		said_add_row(topic, out);
 		last = topic->name;
 	}
 	json_out_end(out);
@@ -84,9 +84,9 @@ void said_topics(const struct troupe_topics *topics, const char *begin, struct t
 {
 	struct json_out out = said_begin(text, "topics");
 	json_out_uint(&out, "epoch", topics->epoch);
-	add_kind(topics, TROUPE_TOPIC_PUBLISHED, begin, "published", &out);
-	add_kind(topics, TROUPE_TOPIC_TAKEN, begin, "taken", &out);
-	add_kind(topics, TROUPE_TOPIC_SERVICE, begin, "services", &out);
+	said_add_kind(topics, TROUPE_TOPIC_PUBLISHED, begin, "published", &out);
+	said_add_kind(topics, TROUPE_TOPIC_TAKEN, begin, "taken", &out);
+	said_add_kind(topics, TROUPE_TOPIC_SERVICE, begin, "services", &out);
 	json_out_end(&out);
 }
 
@@ -109,7 +109,7 @@ void said_refusal(uint64_t id, const char *why, struct text *text)
 }
 
 /* Messages come from this process: they are large at most, and have infinite numbers. */
-static ProtobufCMessage *decode(const struct troupe_message *message)
+static ProtobufCMessage *said_decode(const struct troupe_message *message)
 {
 	static const struct message_limits limits = {.bytes_max = MESSAGE_MEMORY_MAX, .items_max = UINT32_MAX};
 	ProtobufCMessage *decoded;
@@ -122,7 +122,7 @@ static ProtobufCMessage *decode(const struct troupe_message *message)
 void said_reply(uint64_t id, const struct hub_reply *reply, struct text *text)
 {
 	const struct troupe_message message = {.type = reply->type, .bytes = reply->bytes, .count = reply->count};
-	ProtobufCMessage *decoded = decode(&message);
+	ProtobufCMessage *decoded = said_decode(&message);
 	struct json_out out = said_begin(text, "reply");
 	json_out_uint(&out, "id", id);
 	json_out_bool(&out, "ok", !reply->status);
@@ -138,7 +138,7 @@ void said_reply(uint64_t id, const struct hub_reply *reply, struct text *text)
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
 /* Takes the bytes of the field `data` out of the message; they stay in its memory. Few bytes stay where they are. */
-static ProtobufCBinaryData take_raw(ProtobufCMessage *message)
+static ProtobufCBinaryData said_take_raw(ProtobufCMessage *message)
 {
 	const ProtobufCFieldDescriptor *field =
 		protobuf_c_message_descriptor_get_field_by_name(message->descriptor, "data");
@@ -152,7 +152,7 @@ static ProtobufCBinaryData take_raw(ProtobufCMessage *message)
 	return raw;
 }
 
-static void add_message(const struct troupe_message *message, const ProtobufCMessage *decoded, struct text *text)
+static void said_add_message(const struct troupe_message *message, const ProtobufCMessage *decoded, struct text *text)
 {
 	struct json_out out = said_begin(text, "message");
 	json_out_string(&out, "topic", message->topic);
@@ -163,7 +163,7 @@ static void add_message(const struct troupe_message *message, const ProtobufCMes
 	json_out_end(&out);
 }
 
-static void add_raw(struct text *out, const ProtobufCBinaryData *raw)
+static void said_add_raw(struct text *out, const ProtobufCBinaryData *raw)
 {
 	while (out->count % 4)
 		text_add(out, " ");
@@ -176,15 +176,15 @@ static void add_raw(struct text *out, const ProtobufCBinaryData *raw)
 bool said_message(const struct troupe_message *message, struct text *out)
 {
 	static const char head[RAW_HEAD_BYTES] = {RAW_KIND};
-	ProtobufCMessage *decoded = decode(message);
+	ProtobufCMessage *decoded = said_decode(message);
 	if (!decoded)
 		return false;
-	ProtobufCBinaryData raw = take_raw(decoded);
+	ProtobufCBinaryData raw = said_take_raw(decoded);
 	if (raw.len)
 		text_add_bytes(out, head, sizeof head);
-	add_message(message, decoded, out);
+	said_add_message(message, decoded, out);
 	if (raw.len)
-		add_raw(out, &raw);
+		said_add_raw(out, &raw);
 	message_free(decoded);
 	return raw.len > 0;
 }

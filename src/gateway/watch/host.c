@@ -26,9 +26,9 @@
 #include <unistd.h>
 
 #define SECOND_NS UINT64_C(1000000000)
-enum { LOOK_MS = 100, ASKED_BYTES_MAX = 1 << 20, GOODBYE_MS = 200 };
+enum { WATCH_HOST_LOOK_MS = 100, ASKED_BYTES_MAX = 1 << 20, WATCH_HOST_GOODBYE_MS = 200 };
 
-static const struct message_limits limits = {.bytes_max = ASKED_BYTES_MAX, .items_max = 16};
+static const struct message_limits watch_host_limits = {.bytes_max = ASKED_BYTES_MAX, .items_max = 16};
 
 struct viewer {
 	struct watch_host *host;
@@ -58,7 +58,7 @@ struct watch_host {
 	struct pollfd polled[1 + LISTENER_POLL_MAX + WATCH_VIEWERS_MAX];
 };
 
-static void wake(void *ctx)
+static void watch_host_wake(void *ctx)
 {
 	const struct watch_host *host = ctx;
 	uint64_t one = 1;
@@ -67,13 +67,13 @@ static void wake(void *ctx)
 
 /* --- telling ------------------------------------------------------------------------------------------------------ */
 
-static void tell(struct viewer *viewer, const Troupe__Msgs__WatchTell *message)
+static void watch_host_tell(struct viewer *viewer, const Troupe__Msgs__WatchTell *message)
 {
 	message_add_bytes(channel_begin(viewer->channel), &message->base);
 	viewer->over |= channel_end(viewer->channel, FRAME_TELL, NULL) != TROUPE_OK;
 }
 
-static void refuse(struct viewer *viewer, const char *why)
+static void watch_host_refuse(struct viewer *viewer, const char *why)
 {
 	struct text reason = {0};
 	refuse_encode(why, false, &reason);
@@ -82,7 +82,8 @@ static void refuse(struct viewer *viewer, const char *why)
 	viewer->over = true;
 }
 
-static void tell_reply(struct viewer *viewer, const char *service, uint64_t tag, troupe_status status, const char *text)
+static void watch_host_tell_reply(
+	struct viewer *viewer, const char *service, uint64_t tag, troupe_status status, const char *text)
 {
 	Troupe__Msgs__WatchTell reply = TROUPE__MSGS__WATCH_TELL__INIT;
 	reply.what = TROUPE__MSGS__WATCH_TELL__WHAT__REPLY;
@@ -90,10 +91,10 @@ static void tell_reply(struct viewer *viewer, const char *service, uint64_t tag,
 	reply.tag = tag;
 	reply.status = (uint32_t)status;
 	reply.text = message_string(text);
-	tell(viewer, &reply);
+	watch_host_tell(viewer, &reply);
 }
 
-static void tell_message(struct viewer *viewer, const struct troupe_message *message)
+static void watch_host_tell_message(struct viewer *viewer, const struct troupe_message *message)
 {
 	Troupe__Msgs__WatchTell out = TROUPE__MSGS__WATCH_TELL__INIT;
 	out.what = message->is_reply ? TROUPE__MSGS__WATCH_TELL__WHAT__REPLY : TROUPE__MSGS__WATCH_TELL__WHAT__MESSAGE;
@@ -106,10 +107,10 @@ static void tell_message(struct viewer *viewer, const struct troupe_message *mes
 	out.status = message->is_reply ? (uint32_t)message->status : 0;
 	if (message->is_reply && message->text)
 		out.text = message_string(message->text);
-	tell(viewer, &out);
+	watch_host_tell(viewer, &out);
 }
 
-static void tell_topics(struct viewer *viewer)
+static void watch_host_tell_topics(struct viewer *viewer)
 {
 	const struct troupe_topics *topics = client_topics(viewer->client);
 	Troupe__Msgs__WatchTell out = TROUPE__MSGS__WATCH_TELL__INIT;
@@ -132,14 +133,14 @@ static void tell_topics(struct viewer *viewer)
 	out.epoch = topics->epoch;
 	out.row = list;
 	out.n_row = topics->count;
-	tell(viewer, &out);
+	watch_host_tell(viewer, &out);
 	viewer->epoch = topics->epoch;
 	troupe_topics_release(topics);
 	free(rows);
 	free(list);
 }
 
-static void tell_epoch(struct viewer *viewer)
+static void watch_host_tell_epoch(struct viewer *viewer)
 {
 	uint64_t epoch = troupe_topics_epoch(viewer->host->server);
 	if (!viewer->epoch || epoch == viewer->epoch)
@@ -147,10 +148,10 @@ static void tell_epoch(struct viewer *viewer)
 	Troupe__Msgs__WatchTell out = TROUPE__MSGS__WATCH_TELL__INIT;
 	out.what = TROUPE__MSGS__WATCH_TELL__WHAT__EPOCH;
 	out.epoch = viewer->epoch = epoch;
-	tell(viewer, &out);
+	watch_host_tell(viewer, &out);
 }
 
-static void welcome(struct viewer *viewer)
+static void watch_host_welcome(struct viewer *viewer)
 {
 	struct troupe_server *server = viewer->host->server;
 	uint32_t count = troupe_server_world_count(server);
@@ -161,13 +162,13 @@ static void welcome(struct viewer *viewer)
 	out.what = TROUPE__MSGS__WATCH_TELL__WHAT__WELCOME;
 	out.world = names;
 	out.n_world = count;
-	tell(viewer, &out);
+	watch_host_tell(viewer, &out);
 	free(names);
 }
 
 /* --- hearing ------------------------------------------------------------------------------------------------------ */
 
-static bool is_viewer(const char *bytes, size_t count, struct hello *ret_hello, struct troupe_error *why)
+static bool watch_host_is_viewer(const char *bytes, size_t count, struct hello *ret_hello, struct troupe_error *why)
 {
 	struct hello hello;
 	if (hello_decode(bytes, count, &hello, why))
@@ -186,41 +187,41 @@ static bool is_viewer(const char *bytes, size_t count, struct hello *ret_hello, 
 
 /* A connection of a robot client's process comes after the client has been admitted. 0: there is no such client, or the
  * peer does not have its ticket: any viewer knows the names of clients, because topics have them. */
-static uint64_t find_client(const struct watch_host *host, const struct hello *hello)
+static uint64_t watch_host_find_client(const struct watch_host *host, const struct hello *hello)
 {
 	struct network *network = host->server->network;
 	return network ? network_find_client(network, hello->client, hello->ticket) : 0;
 }
 
-static void hear_hello(struct viewer *viewer, enum frame_type type, const char *bytes, size_t count)
+static void watch_host_hear_hello(struct viewer *viewer, enum frame_type type, const char *bytes, size_t count)
 {
 	struct watch_host *host = viewer->host;
-	struct troupe_client_def def = {.on_ready = wake, .ctx = host, .never_waits = true};
+	struct troupe_client_def def = {.on_ready = watch_host_wake, .ctx = host, .never_waits = true};
 	struct troupe_error why;
 	struct hello hello;
 	uint32_t present = 0;
 	uint64_t acts = 0;
 	for (uint32_t i = 0; i < host->viewers.count; i++)
 		present += host->viewers.at[i]->client != NULL;
-	if (type != FRAME_HELLO || !is_viewer(bytes, count, &hello, &why)) {
-		refuse(viewer, type == FRAME_HELLO ? why.text : "expected HELLO");
-	} else if (*hello.client && !(acts = find_client(host, &hello))) {
-		refuse(viewer, "the run has no robot client of this name with this ticket");
+	if (type != FRAME_HELLO || !watch_host_is_viewer(bytes, count, &hello, &why)) {
+		watch_host_refuse(viewer, type == FRAME_HELLO ? why.text : "expected HELLO");
+	} else if (*hello.client && !(acts = watch_host_find_client(host, &hello))) {
+		watch_host_refuse(viewer, "the run has no robot client of this name with this ticket");
 	} else if (present == WATCH_VIEWERS_MAX) {
-		refuse(viewer, "the run has as many viewers as it takes");
+		watch_host_refuse(viewer, "the run has as many viewers as it takes");
 	} else if (troupe_client_create(host->server, &def, &viewer->client, &why)) {
-		refuse(viewer, why.text);
+		watch_host_refuse(viewer, why.text);
 	} else {
 		if (*hello.client)
 			client_act_for(viewer->client, hello.client);
 		viewer->acts = acts;
 		channel_limit(viewer->channel, ASKED_BYTES_MAX);
-		welcome(viewer);
+		watch_host_welcome(viewer);
 		atomic_fetch_add(&host->joined, 1);
 	}
 }
 
-static bool may_call(const struct watch_host *host, const char *service)
+static bool watch_host_may_call(const struct watch_host *host, const char *service)
 {
 	const struct troupe_topics *topics = troupe_topics_list(host->server);
 	bool may = false;
@@ -231,27 +232,27 @@ static bool may_call(const struct watch_host *host, const char *service)
 	return may;
 }
 
-static void call(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
+static void watch_host_call(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
 {
 	struct troupe_error why;
-	if (!viewer->acts && !may_call(viewer->host, ask->topic))
+	if (!viewer->acts && !watch_host_may_call(viewer->host, ask->topic))
 		(void)fail(&why, TROUPE_ECOMMAND,
 			"service '%.150s': a viewer can only call services that change nothing", ask->topic);
 	else if (!troupe_client_call(viewer->client, ask->topic, *ask->type ? ask->type : NULL, ask->data.data,
 			 ask->data.len, ask->tag, &why))
 		return;
-	tell_reply(viewer, ask->topic, ask->tag, why.status, why.text);
+	watch_host_tell_reply(viewer, ask->topic, ask->tag, why.status, why.text);
 }
 
-static void publish(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
+static void watch_host_publish(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
 {
 	struct troupe_error why;
 	if (troupe_client_publish(viewer->client, NULL, ask->topic, *ask->type ? ask->type : NULL, ask->data.data,
 		    ask->data.len, NULL, &why))
-		tell_reply(viewer, ask->topic, 0, why.status, why.text);
+		watch_host_tell_reply(viewer, ask->topic, 0, why.status, why.text);
 }
 
-static void obey(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
+static void watch_host_obey(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
 {
 	switch (ask->what) {
 	case TROUPE__MSGS__WATCH_ASK__WHAT__SUBSCRIBE: /* a name that is not valid has no messages */
@@ -261,58 +262,59 @@ static void obey(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
 		troupe_client_unsubscribe(viewer->client, ask->topic);
 		break;
 	case TROUPE__MSGS__WATCH_ASK__WHAT__CALL:
-		call(viewer, ask);
+		watch_host_call(viewer, ask);
 		break;
 	case TROUPE__MSGS__WATCH_ASK__WHAT__TOPICS:
-		tell_topics(viewer);
+		watch_host_tell_topics(viewer);
 		break;
 	case TROUPE__MSGS__WATCH_ASK__WHAT__PUBLISH:
 		if (viewer->acts) /* a topic that has just gone takes nothing */
-			publish(viewer, ask);
+			watch_host_publish(viewer, ask);
 		else
-			refuse(viewer, "a viewer cannot publish");
+			watch_host_refuse(viewer, "a viewer cannot publish");
 		break;
 	default:
-		refuse(viewer, "an ASK that asks for nothing");
+		watch_host_refuse(viewer, "an ASK that asks for nothing");
 		break;
 	}
 }
 
 /* The process of a client that was lost may still send, until it notices. */
-static void obey_if_present(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
+static void watch_host_obey_if_present(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
 {
 	struct network *network = viewer->host->server->network;
 	if (!viewer->acts) {
-		obey(viewer, ask);
+		watch_host_obey(viewer, ask);
 	} else if (network_enter_client(network, viewer->acts)) {
-		obey(viewer, ask);
+		watch_host_obey(viewer, ask);
 		network_leave_client(network);
 	} else {
-		refuse(viewer, "the robot client takes part no longer");
+		watch_host_refuse(viewer, "the robot client takes part no longer");
 	}
 }
 
-static void hear(struct viewer *viewer, enum frame_type type, const char *bytes, size_t count)
+static void watch_host_hear(struct viewer *viewer, enum frame_type type, const char *bytes, size_t count)
 {
 	ProtobufCMessage *ask;
 	struct troupe_error why;
 	if (!viewer->client) {
-		hear_hello(viewer, type, bytes, count);
+		watch_host_hear_hello(viewer, type, bytes, count);
 	} else if (type == FRAME_STOP) {
 		viewer->over = true;
 	} else if (type != FRAME_ASK) {
-		refuse(viewer, "expected ASK");
-	} else if (message_of_bytes(&troupe__msgs__watch_ask__descriptor, bytes, count, &limits, &ask, &why)) {
-		refuse(viewer, why.text);
+		watch_host_refuse(viewer, "expected ASK");
+	} else if (message_of_bytes(
+			   &troupe__msgs__watch_ask__descriptor, bytes, count, &watch_host_limits, &ask, &why)) {
+		watch_host_refuse(viewer, why.text);
 	} else {
-		obey_if_present(viewer, (Troupe__Msgs__WatchAsk *)ask);
+		watch_host_obey_if_present(viewer, (Troupe__Msgs__WatchAsk *)ask);
 		message_free(ask);
 	}
 }
 
 /* --- the thread --------------------------------------------------------------------------------------------------- */
 
-static void beat(struct viewer *viewer, uint64_t now_ns)
+static void watch_host_beat(struct viewer *viewer, uint64_t now_ns)
 {
 	struct text payload = {0};
 	if (now_ns - viewer->beat_ns < SECOND_NS)
@@ -321,11 +323,11 @@ static void beat(struct viewer *viewer, uint64_t now_ns)
 	heartbeat_encode(&(struct heartbeat){0}, &payload);
 	viewer->over |= channel_send(viewer->channel, FRAME_HEARTBEAT, payload.at, payload.count, NULL) != TROUPE_OK;
 	text_fini(&payload);
-	tell_epoch(viewer);
+	watch_host_tell_epoch(viewer);
 }
 
 /* A viewer that takes nothing is over: it would keep its queue for ever. */
-static bool is_stalled(struct viewer *viewer, uint64_t now_ns)
+static bool watch_host_is_stalled(struct viewer *viewer, uint64_t now_ns)
 {
 	uint64_t sent = channel_bytes_sent(viewer->channel);
 	if (sent != viewer->sent || !channel_pending(viewer->channel)) {
@@ -335,7 +337,7 @@ static bool is_stalled(struct viewer *viewer, uint64_t now_ns)
 	return now_ns - viewer->moved_ns > WATCH_STALLED_S * SECOND_NS;
 }
 
-static void serve(struct viewer *viewer, uint64_t now_ns)
+static void watch_host_serve(struct viewer *viewer, uint64_t now_ns)
 {
 	enum frame_type type;
 	const char *bytes;
@@ -344,7 +346,7 @@ static void serve(struct viewer *viewer, uint64_t now_ns)
 	struct troupe_message message;
 	viewer->over |= channel_work(viewer->channel, now_ns, NULL) != TROUPE_OK;
 	while (channel_receive(viewer->channel, &type, &bytes, &count, &status, NULL) && !viewer->over)
-		hear(viewer, type, bytes, count);
+		watch_host_hear(viewer, type, bytes, count);
 	viewer->over |= status != TROUPE_OK;
 	if (viewer->acts) {
 		uint64_t commands = troupe_client_commands(viewer->client);
@@ -357,14 +359,14 @@ static void serve(struct viewer *viewer, uint64_t now_ns)
 	}
 	while (!viewer->over && channel_pending(viewer->channel) < WATCH_ROOM_BYTES &&
 		troupe_client_take(viewer->client, 0, &message))
-		tell_message(viewer, &message);
-	beat(viewer, now_ns);
+		watch_host_tell_message(viewer, &message);
+	watch_host_beat(viewer, now_ns);
 	if (viewer->acts) /* its robots wait for the topics of a model that has just been created */
-		tell_epoch(viewer);
-	viewer->over |= is_stalled(viewer, now_ns);
+		watch_host_tell_epoch(viewer);
+	viewer->over |= watch_host_is_stalled(viewer, now_ns);
 }
 
-static void dismiss(struct viewer *viewer)
+static void watch_host_dismiss(struct viewer *viewer)
 {
 	if (viewer->client)
 		atomic_fetch_add(&viewer->host->commands, troupe_client_commands(viewer->client) - viewer->counted);
@@ -373,7 +375,7 @@ static void dismiss(struct viewer *viewer)
 	free(viewer);
 }
 
-static void take_in(struct watch_host *host, uint64_t now_ns)
+static void watch_host_take_in(struct watch_host *host, uint64_t now_ns)
 {
 	struct troupe_error unwanted;
 	struct address from;
@@ -390,23 +392,23 @@ static void take_in(struct watch_host *host, uint64_t now_ns)
 		;
 }
 
-static void serve_all(struct watch_host *host)
+static void watch_host_serve_all(struct watch_host *host)
 {
 	uint64_t now_ns = clock_now_ns();
 	uint32_t kept = 0;
 	listener_work(host->listener, now_ns);
-	take_in(host, now_ns);
+	watch_host_take_in(host, now_ns);
 	for (uint32_t i = 0; i < host->viewers.count; i++)
-		serve(host->viewers.at[i], now_ns);
+		watch_host_serve(host->viewers.at[i], now_ns);
 	for (uint32_t i = 0; i < host->viewers.count; i++)
 		if (host->viewers.at[i]->over)
-			dismiss(host->viewers.at[i]);
+			watch_host_dismiss(host->viewers.at[i]);
 		else
 			host->viewers.at[kept++] = host->viewers.at[i];
 	host->viewers.count = kept;
 }
 
-static void wait(struct watch_host *host)
+static void watch_host_wait(struct watch_host *host)
 {
 	uint64_t now_ns = clock_now_ns(), rung;
 	uint32_t count = 1;
@@ -416,26 +418,26 @@ static void wait(struct watch_host *host)
 		const struct channel *channel = host->viewers.at[i]->channel;
 		host->polled[count++] = (struct pollfd){channel_fd(channel), channel_poll_events(channel), 0};
 	}
-	(void)poll(host->polled, count, LOOK_MS);
+	(void)poll(host->polled, count, WATCH_HOST_LOOK_MS);
 	if (host->polled[0].revents)
 		(void)!read(host->woken, &rung, sizeof rung);
 }
 
 /* Messages that are under way come before the end. */
-static void say_end(struct watch_host *host)
+static void watch_host_say_end(struct watch_host *host)
 {
 	bool failed = atomic_load(&host->failed);
 	struct stop stop = {.kind = failed ? STOP_FAILED : STOP_DONE};
 	struct text payload = {0};
 	(void)snprintf(stop.why, sizeof stop.why, "%s", ending_text(failed ? &host->why : NULL));
 	stop_encode(&stop, &payload);
-	serve_all(host);
+	watch_host_serve_all(host);
 	for (uint32_t i = 0; i < host->viewers.count; i++) {
 		struct channel *channel = host->viewers.at[i]->channel;
 		(void)channel_send(channel, FRAME_STOP, payload.at, payload.count, NULL);
 		channel_finish(channel);
 	}
-	for (int i = 0; i < GOODBYE_MS / 10; i++) {
+	for (int i = 0; i < WATCH_HOST_GOODBYE_MS / 10; i++) {
 		bool waits = false;
 		for (uint32_t k = 0; k < host->viewers.count; k++)
 			waits |= !channel_work(host->viewers.at[k]->channel, clock_now_ns(), NULL);
@@ -446,23 +448,24 @@ static void say_end(struct watch_host *host)
 	text_fini(&payload);
 }
 
-static void *work(void *arg)
+static void *watch_host_work(void *arg)
 {
 	struct watch_host *host = arg;
 	while (!atomic_load(&host->stop)) {
-		wait(host);
-		serve_all(host);
+		watch_host_wait(host);
+		watch_host_serve_all(host);
 	}
-	say_end(host);
+	watch_host_say_end(host);
 	for (uint32_t i = 0; i < host->viewers.count; i++)
-		dismiss(host->viewers.at[i]);
+		watch_host_dismiss(host->viewers.at[i]);
 	vec_free(&host->viewers);
 	return NULL;
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static troupe_status open_host(struct watch_host *host, const struct watch_options *options, struct troupe_error *error)
+static troupe_status watch_host_open(
+	struct watch_host *host, const struct watch_options *options, struct troupe_error *error)
 {
 	struct listener_options listening = {.key = options->key, .insecure = options->insecure};
 	troupe_status status = address_parse_listen(options->address, WATCH_PORT, &listening.address, error);
@@ -473,7 +476,7 @@ static troupe_status open_host(struct watch_host *host, const struct watch_optio
 	host->woken = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (host->woken < 0)
 		return fail(error, TROUPE_EIO, "no event file: %s", strerror(errno));
-	int failed = pthread_create(&host->thread, NULL, work, host);
+	int failed = pthread_create(&host->thread, NULL, watch_host_work, host);
 	mem_check_thread(failed);
 	host->started = !failed;
 	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;
@@ -485,7 +488,7 @@ troupe_status watch_host_create(struct troupe_server *server, const struct watch
 	struct watch_host *host = mem_alloc(sizeof *host);
 	host->server = server;
 	host->woken = -1;
-	troupe_status status = open_host(host, options, error);
+	troupe_status status = watch_host_open(host, options, error);
 	if (status) {
 		watch_host_destroy(host, NULL);
 		return status;
@@ -506,7 +509,7 @@ void watch_host_destroy(struct watch_host *host, const struct troupe_error *why)
 	}
 	atomic_store(&host->stop, true);
 	if (host->started) {
-		wake(host);
+		watch_host_wake(host);
 		pthread_join(host->thread, NULL);
 	}
 	if (host->listener)
@@ -545,7 +548,8 @@ struct troupe_watch {
 	bool has_key;
 };
 
-static troupe_status check_address(const struct troupe_watch_def *def, bool has_key, struct troupe_error *error)
+static troupe_status watch_host_check_address(
+	const struct troupe_watch_def *def, bool has_key, struct troupe_error *error)
 {
 	struct address address;
 	troupe_status status = address_parse_listen(def->listen, WATCH_PORT, &address, error);
@@ -570,7 +574,7 @@ troupe_status troupe_watch_start(struct troupe_server *server, const struct trou
 		own.listen = has_key || own.insecure ? "*:0" : "127.0.0.1:0";
 	const struct watch_options options = {own.listen, has_key ? &key : NULL, own.insecure};
 	if (!status)
-		status = check_address(&own, has_key, error);
+		status = watch_host_check_address(&own, has_key, error);
 	if (!status)
 		status = watch_host_create(server, &options, &host, error);
 	key_forget(&key);

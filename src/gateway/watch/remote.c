@@ -22,10 +22,10 @@
 #include <unistd.h>
 
 #define SECOND_NS UINT64_C(1000000000)
-enum { LOOK_MS = 200, RETRY_MS = 100, ASKS_MAX = 1 << 16 };
+enum { REMOTE_LOOK_MS = 200, RETRY_MS = 100, ASKS_MAX = 1 << 16 };
 
 /* One View of 100 000 links has 700 000 elements. */
-static const struct message_limits limits = {.bytes_max = FRAME_PAYLOAD_MAX, .items_max = 1 << 24};
+static const struct message_limits remote_limits = {.bytes_max = FRAME_PAYLOAD_MAX, .items_max = 1 << 24};
 
 struct come { /* a message that has come */
 	struct come *next;
@@ -33,7 +33,7 @@ struct come { /* a message that has come */
 	size_t bytes;
 };
 
-struct listing {
+struct remote_listing {
 	struct troupe_topics shown; /* first: a troupe_topics is its listing */
 	_Atomic uint32_t refs;
 	struct arena arena;
@@ -61,7 +61,7 @@ struct remote {
 	size_t bytes; /* of the messages that have come */
 	uint32_t count, depth;
 	uint64_t lost;
-	struct listing *topics;
+	struct remote_listing *topics;
 	bool idle, over;
 	struct troupe_error why;
 	/* the caller's */
@@ -76,7 +76,7 @@ static struct remote *remote_of(struct source *source)
 	return (struct remote *)source;
 }
 
-static void free_come(struct come *come)
+static void remote_free_come(struct come *come)
 {
 	if (come)
 		message_free(&come->tell->base);
@@ -85,7 +85,7 @@ static void free_come(struct come *come)
 
 /* --- topics ------------------------------------------------------------------------------------------------------- */
 
-static void listing_release(struct listing *listing)
+static void remote_listing_release(struct remote_listing *listing)
 {
 	if (!listing || atomic_fetch_sub(&listing->refs, 1) != 1)
 		return;
@@ -93,9 +93,9 @@ static void listing_release(struct listing *listing)
 	free(listing);
 }
 
-static struct listing *listing_of(const struct remote *remote, const Troupe__Msgs__WatchTell *tell)
+static struct remote_listing *remote_listing_of(const struct remote *remote, const Troupe__Msgs__WatchTell *tell)
 {
-	struct listing *listing = mem_alloc(sizeof *listing);
+	struct remote_listing *listing = mem_alloc(sizeof *listing);
 	struct arena *arena = &listing->arena;
 	struct troupe_topic *rows = arena_array(arena, struct troupe_topic, (uint32_t)tell->n_row + 1);
 	atomic_store(&listing->refs, 1);
@@ -118,13 +118,13 @@ static struct listing *listing_of(const struct remote *remote, const Troupe__Msg
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 
-static void wake(struct remote *remote)
+static void remote_wake(struct remote *remote)
 {
 	uint64_t one = 1;
 	(void)!write(remote->woken, &one, sizeof one);
 }
 
-static troupe_status ask(struct remote *remote, const Troupe__Msgs__WatchAsk *what, struct troupe_error *error)
+static troupe_status remote_ask(struct remote *remote, const Troupe__Msgs__WatchAsk *what, struct troupe_error *error)
 {
 	struct text bytes = {0};
 	message_add_bytes(&bytes, &what->base);
@@ -142,13 +142,13 @@ static troupe_status ask(struct remote *remote, const Troupe__Msgs__WatchAsk *wh
 		text_fini(&bytes);
 		return fail(error, TROUPE_ELIMIT, "the run does not read: %d requests wait", ASKS_MAX);
 	}
-	wake(remote);
+	remote_wake(remote);
 	return TROUPE_OK;
 }
 
 /* The run's name for a topic or service of this side, where all names of a robot client's process begin with "/NAME". A
  * name without it is one that the run does not have. */
-static const char *inside(const struct remote *remote, const char *name)
+static const char *remote_inside(const struct remote *remote, const char *name)
 {
 	size_t length = remote->prefix ? strlen(remote->prefix) : 0;
 	if (!length)
@@ -156,25 +156,26 @@ static const char *inside(const struct remote *remote, const char *name)
 	return !strncmp(name, remote->prefix, length) && name[length] == '/' ? name + length : "";
 }
 
-static troupe_status subscribe(struct source *source, const char *topic, double rate_hz, struct troupe_error *error)
+static troupe_status remote_subscribe(
+	struct source *source, const char *topic, double rate_hz, struct troupe_error *error)
 {
 	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
 	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__SUBSCRIBE;
-	what.topic = message_string(inside(remote_of(source), topic));
+	what.topic = message_string(remote_inside(remote_of(source), topic));
 	what.rate_hz = rate_hz;
-	return ask(remote_of(source), &what, error);
+	return remote_ask(remote_of(source), &what, error);
 }
 
-static void unsubscribe(struct source *source, const char *topic)
+static void remote_unsubscribe(struct source *source, const char *topic)
 {
 	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
 	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__UNSUBSCRIBE;
-	what.topic = message_string(inside(remote_of(source), topic));
-	(void)ask(remote_of(source), &what, NULL);
+	what.topic = message_string(remote_inside(remote_of(source), topic));
+	(void)remote_ask(remote_of(source), &what, NULL);
 }
 
 /* Whether the run has this row, by the last table that came. */
-static bool has_row(struct remote *remote, troupe_topic_kind kind, const char *name)
+static bool remote_has_row(struct remote *remote, troupe_topic_kind kind, const char *name)
 {
 	bool has = false;
 	pthread_mutex_lock(&remote->lock);
@@ -185,49 +186,49 @@ static bool has_row(struct remote *remote, troupe_topic_kind kind, const char *n
 	return has;
 }
 
-static troupe_status publish(struct source *source, const char *topic, const char *type, const void *bytes,
+static troupe_status remote_publish(struct source *source, const char *topic, const char *type, const void *bytes,
 	size_t count, struct troupe_error *error)
 {
 	struct remote *remote = remote_of(source);
 	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
 	if (!remote->prefix)
 		return fail(error, TROUPE_ECOMMAND, "topic '%.150s': this viewer only watches", topic);
-	if (!has_row(remote, TROUPE_TOPIC_TAKEN, topic))
+	if (!remote_has_row(remote, TROUPE_TOPIC_TAKEN, topic))
 		return fail(error, TROUPE_ECOMMAND, "topic '%.150s': there is none of this name", topic);
 	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__PUBLISH;
-	what.topic = message_string(inside(remote, topic));
+	what.topic = message_string(remote_inside(remote, topic));
 	what.type = message_string(type ? type : "");
 	what.data = (ProtobufCBinaryData){count, (uint8_t *)(uintptr_t)bytes};
-	troupe_status status = ask(remote, &what, error);
+	troupe_status status = remote_ask(remote, &what, error);
 	atomic_fetch_add(&remote->commands, !status);
 	return status;
 }
 
-static troupe_status call(struct source *source, const char *service, const char *type, const void *bytes, size_t count,
-	uint64_t tag, struct troupe_error *error)
+static troupe_status remote_call(struct source *source, const char *service, const char *type, const void *bytes,
+	size_t count, uint64_t tag, struct troupe_error *error)
 {
 	struct remote *remote = remote_of(source);
 	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
 	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__CALL;
-	what.topic = message_string(inside(remote, service));
+	what.topic = message_string(remote_inside(remote, service));
 	what.type = message_string(type ? type : "");
 	what.data = (ProtobufCBinaryData){count, (uint8_t *)(uintptr_t)bytes};
 	what.tag = tag;
-	troupe_status status = ask(remote, &what, error);
+	troupe_status status = remote_ask(remote, &what, error);
 	atomic_fetch_add(&remote->commands, remote->prefix && !status);
 	return status;
 }
 
-static troupe_status ask_topics(struct remote *remote)
+static troupe_status remote_ask_topics(struct remote *remote)
 {
 	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
 	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__TOPICS;
-	return ask(remote, &what, NULL);
+	return remote_ask(remote, &what, NULL);
 }
 
 /* --- taking ------------------------------------------------------------------------------------------------------- */
 
-static const char *outside(struct remote *remote, const char *name)
+static const char *remote_outside(struct remote *remote, const char *name)
 {
 	if (!remote->prefix)
 		return name;
@@ -236,9 +237,9 @@ static const char *outside(struct remote *remote, const char *name)
 	return remote->topic.at;
 }
 
-static bool take_now(struct remote *remote, struct troupe_message *ret_message)
+static bool remote_take_now(struct remote *remote, struct troupe_message *ret_message)
 {
-	free_come(remote->taken);
+	remote_free_come(remote->taken);
 	pthread_mutex_lock(&remote->lock);
 	struct come *come = remote->taken = remote->first;
 	if (come) {
@@ -253,7 +254,7 @@ static bool take_now(struct remote *remote, struct troupe_message *ret_message)
 		return false;
 	const Troupe__Msgs__WatchTell *tell = come->tell;
 	*ret_message = (struct troupe_message){.is_reply = tell->what == TROUPE__MSGS__WATCH_TELL__WHAT__REPLY,
-		.topic = outside(remote, tell->topic),
+		.topic = remote_outside(remote, tell->topic),
 		.type = tell->type,
 		.bytes = tell->data.data,
 		.count = tell->data.len,
@@ -265,19 +266,19 @@ static bool take_now(struct remote *remote, struct troupe_message *ret_message)
 	return true;
 }
 
-static bool take(struct source *source, uint64_t timeout_ns, struct troupe_message *ret_message)
+static bool remote_take(struct source *source, uint64_t timeout_ns, struct troupe_message *ret_message)
 {
 	struct remote *remote = remote_of(source);
 	uint32_t seen = eventcount_read(&remote->more);
-	if (take_now(remote, ret_message))
+	if (remote_take_now(remote, ret_message))
 		return true;
 	if (!timeout_ns)
 		return false;
 	(void)eventcount_await(&remote->more, seen, 0, timeout_ns);
-	return take_now(remote, ret_message);
+	return remote_take_now(remote, ret_message);
 }
 
-static uint64_t lost(const struct source *source)
+static uint64_t remote_lost(const struct source *source)
 {
 	struct remote *remote = (struct remote *)(uintptr_t)source;
 	pthread_mutex_lock(&remote->lock);
@@ -286,39 +287,39 @@ static uint64_t lost(const struct source *source)
 	return count;
 }
 
-static const struct troupe_topics *topics(struct source *source)
+static const struct troupe_topics *remote_topics(struct source *source)
 {
 	struct remote *remote = remote_of(source);
 	pthread_mutex_lock(&remote->lock);
-	struct listing *listing = remote->topics;
+	struct remote_listing *listing = remote->topics;
 	atomic_fetch_add(&listing->refs, 1);
 	pthread_mutex_unlock(&remote->lock);
 	return &listing->shown;
 }
 
-static void release(struct source *source, const struct troupe_topics *list)
+static void remote_release(struct source *source, const struct troupe_topics *list)
 {
 	(void)source;
-	listing_release((struct listing *)(void *)(uintptr_t)list);
+	remote_listing_release((struct remote_listing *)(void *)(uintptr_t)list);
 }
 
-static uint64_t epoch(const struct source *source)
+static uint64_t remote_epoch(const struct source *source)
 {
 	return atomic_load(&((const struct remote *)source)->epoch);
 }
 
-static uint32_t world_count(const struct source *source)
+static uint32_t remote_world_count(const struct source *source)
 {
 	return ((const struct remote *)source)->world_count;
 }
 
-static const char *world_name(const struct source *source, uint32_t world)
+static const char *remote_world_name(const struct source *source, uint32_t world)
 {
 	const struct remote *remote = (const struct remote *)source;
 	return world < remote->world_count ? remote->worlds[world] : NULL;
 }
 
-static uint64_t commands(const struct source *source)
+static uint64_t remote_commands(const struct source *source)
 {
 	struct remote *remote = (struct remote *)(uintptr_t)source;
 	return remote->prefix ? atomic_load(&remote->commands) : UINT64_MAX;
@@ -326,7 +327,7 @@ static uint64_t commands(const struct source *source)
 
 /* --- the thread --------------------------------------------------------------------------------------------------- */
 
-static void end(struct remote *remote, troupe_status status, const char *why)
+static void remote_end(struct remote *remote, troupe_status status, const char *why)
 {
 	pthread_mutex_lock(&remote->lock);
 	if (!remote->over) {
@@ -340,7 +341,7 @@ static void end(struct remote *remote, troupe_status status, const char *why)
 }
 
 /* The oldest messages make room; replies stay. */
-static void make_room(struct remote *remote)
+static void remote_make_room(struct remote *remote)
 {
 	struct come **at = &remote->first;
 	while (*at && (remote->bytes > REMOTE_BYTES_MAX || (remote->depth && remote->count > remote->depth))) {
@@ -353,11 +354,11 @@ static void make_room(struct remote *remote)
 		remote->bytes -= come->bytes;
 		remote->count--;
 		remote->lost++;
-		free_come(come);
+		remote_free_come(come);
 	}
 }
 
-static void keep(struct remote *remote, Troupe__Msgs__WatchTell *tell, size_t bytes)
+static void remote_keep(struct remote *remote, Troupe__Msgs__WatchTell *tell, size_t bytes)
 {
 	struct come *come = mem_alloc(sizeof *come);
 	*come = (struct come){NULL, tell, bytes};
@@ -369,7 +370,7 @@ static void keep(struct remote *remote, Troupe__Msgs__WatchTell *tell, size_t by
 	remote->last = come;
 	remote->bytes += bytes;
 	remote->count++;
-	make_room(remote);
+	remote_make_room(remote);
 	eventcount_advance(&remote->more);
 	bool tell_it = remote->idle;
 	remote->idle = false;
@@ -378,18 +379,18 @@ static void keep(struct remote *remote, Troupe__Msgs__WatchTell *tell, size_t by
 		remote->on_ready(remote->ctx);
 }
 
-static void take_topics(struct remote *remote, const Troupe__Msgs__WatchTell *tell)
+static void remote_take_topics(struct remote *remote, const Troupe__Msgs__WatchTell *tell)
 {
-	struct listing *fresh = listing_of(remote, tell);
+	struct remote_listing *fresh = remote_listing_of(remote, tell);
 	pthread_mutex_lock(&remote->lock);
-	struct listing *old = remote->topics;
+	struct remote_listing *old = remote->topics;
 	remote->topics = fresh;
 	pthread_mutex_unlock(&remote->lock);
 	atomic_store(&remote->epoch, fresh->shown.epoch);
-	listing_release(old);
+	remote_listing_release(old);
 }
 
-static void take_welcome(struct remote *remote, const Troupe__Msgs__WatchTell *tell)
+static void remote_take_welcome(struct remote *remote, const Troupe__Msgs__WatchTell *tell)
 {
 	if (remote->worlds)
 		return;
@@ -400,48 +401,48 @@ static void take_welcome(struct remote *remote, const Troupe__Msgs__WatchTell *t
 }
 
 /* Returns whether the message is kept. */
-static bool hear_tell(struct remote *remote, Troupe__Msgs__WatchTell *tell, size_t bytes)
+static bool remote_hear_tell(struct remote *remote, Troupe__Msgs__WatchTell *tell, size_t bytes)
 {
 	switch (tell->what) {
 	case TROUPE__MSGS__WATCH_TELL__WHAT__WELCOME:
-		take_welcome(remote, tell);
+		remote_take_welcome(remote, tell);
 		return false;
 	case TROUPE__MSGS__WATCH_TELL__WHAT__TOPICS:
-		take_topics(remote, tell);
+		remote_take_topics(remote, tell);
 		return false;
 	case TROUPE__MSGS__WATCH_TELL__WHAT__EPOCH:
-		(void)ask_topics(remote);
+		(void)remote_ask_topics(remote);
 		return false;
 	case TROUPE__MSGS__WATCH_TELL__WHAT__MESSAGE:
 	case TROUPE__MSGS__WATCH_TELL__WHAT__REPLY:
-		keep(remote, tell, bytes);
+		remote_keep(remote, tell, bytes);
 		return true;
 	default:
 		return false;
 	}
 }
 
-static void hear(struct remote *remote, enum frame_type type, const char *bytes, size_t count)
+static void remote_hear(struct remote *remote, enum frame_type type, const char *bytes, size_t count)
 {
 	ProtobufCMessage *tell;
 	struct troupe_error why;
 	struct stop stop;
 	char words[HELLO_WORDS_MAX + 1];
 	if (type == FRAME_TELL) {
-		if (message_of_bytes(&troupe__msgs__watch_tell__descriptor, bytes, count, &limits, &tell, &why))
-			end(remote, TROUPE_EPROTOCOL, why.text);
-		else if (!hear_tell(remote, (Troupe__Msgs__WatchTell *)tell, count))
+		if (message_of_bytes(&troupe__msgs__watch_tell__descriptor, bytes, count, &remote_limits, &tell, &why))
+			remote_end(remote, TROUPE_EPROTOCOL, why.text);
+		else if (!remote_hear_tell(remote, (Troupe__Msgs__WatchTell *)tell, count))
 			message_free(tell);
 	} else if (type == FRAME_STOP && !stop_decode(bytes, count, &stop, &why)) {
-		end(remote, stop.kind == STOP_FAILED ? TROUPE_EINTERNAL : TROUPE_OK, stop.why);
+		remote_end(remote, stop.kind == STOP_FAILED ? TROUPE_EINTERNAL : TROUPE_OK, stop.why);
 	} else if (type == FRAME_REFUSE && !refuse_decode(bytes, count, words, NULL, &why)) {
-		end(remote, TROUPE_EPROTOCOL, words);
+		remote_end(remote, TROUPE_EPROTOCOL, words);
 	} else if (type != FRAME_HEARTBEAT) {
-		end(remote, TROUPE_EPROTOCOL, "it sends frames that are not for a viewer");
+		remote_end(remote, TROUPE_EPROTOCOL, "it sends frames that are not for a viewer");
 	}
 }
 
-static void send_asks(struct remote *remote)
+static void remote_send_asks(struct remote *remote)
 {
 	for (;;) {
 		struct text next = {0};
@@ -460,7 +461,7 @@ static void send_asks(struct remote *remote)
 }
 
 /* False: the connection is over. */
-static bool turn(struct remote *remote)
+static bool remote_turn(struct remote *remote)
 {
 	enum frame_type type;
 	const char *bytes;
@@ -471,51 +472,51 @@ static bool turn(struct remote *remote)
 	troupe_status worked = channel_work(remote->channel, now_ns, &why);
 	while (!remote->over && channel_receive(remote->channel, &type, &bytes, &count, &status, NULL)) {
 		remote->heard_ns = now_ns;
-		hear(remote, type, bytes, count);
+		remote_hear(remote, type, bytes, count);
 	}
 	if (worked)
-		end(remote, worked, why.text);
+		remote_end(remote, worked, why.text);
 	else if (now_ns - remote->heard_ns > WATCH_SILENT_S * SECOND_NS)
-		end(remote, TROUPE_EPEER, "it is silent");
+		remote_end(remote, TROUPE_EPEER, "it is silent");
 	return !remote->over;
 }
 
-static void await_more(struct remote *remote)
+static void remote_await_more(struct remote *remote)
 {
 	struct pollfd polled[2] = {
 		{remote->woken, POLLIN, 0}, {channel_fd(remote->channel), channel_poll_events(remote->channel), 0}};
 	uint64_t rung;
-	(void)poll(polled, 2, LOOK_MS);
+	(void)poll(polled, 2, REMOTE_LOOK_MS);
 	if (polled[0].revents)
 		(void)!read(remote->woken, &rung, sizeof rung);
 }
 
-static void *work(void *arg)
+static void *remote_work(void *arg)
 {
 	struct remote *remote = arg;
-	while (!atomic_load(&remote->stop) && turn(remote)) {
-		send_asks(remote);
-		await_more(remote);
+	while (!atomic_load(&remote->stop) && remote_turn(remote)) {
+		remote_send_asks(remote);
+		remote_await_more(remote);
 	}
 	return NULL;
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static void destroy(struct source *source)
+static void remote_destroy(struct source *source)
 {
 	struct remote *remote = remote_of(source);
 	atomic_store(&remote->stop, true);
 	if (remote->started) {
-		wake(remote);
+		remote_wake(remote);
 		pthread_join(remote->thread, NULL);
 	}
 	channel_destroy(remote->channel);
 	for (struct come *come = remote->first, *next; come; come = next) {
 		next = come->next;
-		free_come(come);
+		remote_free_come(come);
 	}
-	free_come(remote->taken);
+	remote_free_come(remote->taken);
 	for (uint32_t i = 0; i < remote->asks.count; i++)
 		text_fini(&remote->asks.at[i]);
 	vec_free(&remote->asks);
@@ -524,31 +525,31 @@ static void destroy(struct source *source)
 	free(remote->worlds);
 	free(remote->prefix);
 	text_fini(&remote->topic);
-	listing_release(remote->topics);
+	remote_listing_release(remote->topics);
 	if (remote->woken >= 0)
 		close(remote->woken);
 	pthread_mutex_destroy(&remote->lock);
 	free(remote);
 }
 
-static const struct source_ops ops = {
-	.subscribe = subscribe,
-	.unsubscribe = unsubscribe,
-	.publish = publish,
-	.call = call,
-	.take = take,
-	.lost = lost,
-	.topics = topics,
-	.release = release,
-	.epoch = epoch,
-	.world_count = world_count,
-	.world_name = world_name,
-	.commands = commands,
-	.destroy = destroy,
+static const struct source_ops remote_ops = {
+	.subscribe = remote_subscribe,
+	.unsubscribe = remote_unsubscribe,
+	.publish = remote_publish,
+	.call = remote_call,
+	.take = remote_take,
+	.lost = remote_lost,
+	.topics = remote_topics,
+	.release = remote_release,
+	.epoch = remote_epoch,
+	.world_count = remote_world_count,
+	.world_name = remote_world_name,
+	.commands = remote_commands,
+	.destroy = remote_destroy,
 };
 
 /* Anything else than a ticket is none, which the run refuses. */
-static void read_ticket(const char *text, unsigned char ret_ticket[HELLO_TICKET_BYTES])
+static void remote_read_ticket(const char *text, unsigned char ret_ticket[HELLO_TICKET_BYTES])
 {
 	unsigned byte;
 	for (size_t i = 0; text && strlen(text) == 2 * HELLO_TICKET_BYTES && i < HELLO_TICKET_BYTES; i++)
@@ -556,7 +557,7 @@ static void read_ticket(const char *text, unsigned char ret_ticket[HELLO_TICKET_
 			ret_ticket[i] = (unsigned char)byte;
 }
 
-static troupe_status say_hello(
+static troupe_status remote_say_hello(
 	struct remote *remote, const char *client, const char *ticket, struct troupe_error *error)
 {
 	struct hello hello = {.protocol = HELLO_PROTOCOL, .role = HELLO_VIEWER};
@@ -564,7 +565,7 @@ static troupe_status say_hello(
 	char host[64] = "?";
 	(void)gethostname(host, sizeof host - 1);
 	(void)snprintf(hello.client, sizeof hello.client, "%s", client ? client : "");
-	read_ticket(ticket, hello.ticket);
+	remote_read_ticket(ticket, hello.ticket);
 	(void)snprintf(hello.build, sizeof hello.build, "%s", troupe_version());
 	(void)snprintf(hello.name, sizeof hello.name, "%s:%ld", host, (long)getpid());
 	troupe_status status = key_random_bytes(hello.id, sizeof hello.id, error);
@@ -573,18 +574,18 @@ static troupe_status say_hello(
 		status = channel_send(remote->channel, FRAME_HELLO, payload.at, payload.count, error);
 	text_fini(&payload);
 	if (!status)
-		status = ask_topics(remote);
+		status = remote_ask_topics(remote);
 	return status;
 }
 
-static bool is_welcome(const struct remote *remote)
+static bool remote_is_welcome(const struct remote *remote)
 {
 	return remote->worlds && remote->topics;
 }
 
 /* One attempt to join the run. The error names the address, whether the channel has failed or the run has refused. */
-static troupe_status join(struct remote *remote, const struct remote_options *options, const struct address *address,
-	struct troupe_error *error)
+static troupe_status remote_join(struct remote *remote, const struct remote_options *options,
+	const struct address *address, struct troupe_error *error)
 {
 	const struct channel_options channel = {.role = CHANNEL_CLIENT, .key = options->key};
 	char at[ADDRESS_TEXT_BYTES];
@@ -597,12 +598,12 @@ static troupe_status join(struct remote *remote, const struct remote_options *op
 	channel_set_peer(remote->channel, ""); /* the error below has the name */
 	channel_limit(remote->channel, FRAME_PAYLOAD_MAX);
 	remote->over = false;
-	status = say_hello(remote, options->client, options->ticket, &why);
-	while (!status && !is_welcome(remote) && turn(remote)) {
-		send_asks(remote);
-		await_more(remote);
+	status = remote_say_hello(remote, options->client, options->ticket, &why);
+	while (!status && !remote_is_welcome(remote) && remote_turn(remote)) {
+		remote_send_asks(remote);
+		remote_await_more(remote);
 	}
-	if (!status && !is_welcome(remote)) {
+	if (!status && !remote_is_welcome(remote)) {
 		why = remote->why;
 		status = why.status ? why.status : TROUPE_EPEER;
 	}
@@ -610,7 +611,8 @@ static troupe_status join(struct remote *remote, const struct remote_options *op
 	return status ? fail(error, status, "%s: %s", at, why.text) : TROUPE_OK;
 }
 
-static troupe_status start(struct remote *remote, const struct remote_options *options, struct troupe_error *error)
+static troupe_status remote_start(
+	struct remote *remote, const struct remote_options *options, struct troupe_error *error)
 {
 	struct address address;
 	uint64_t wait_ms = options->wait_ms ? options->wait_ms : WATCH_SILENT_S * 1000;
@@ -621,7 +623,7 @@ static troupe_status start(struct remote *remote, const struct remote_options *o
 	troupe_status status = address_parse(options->address, WATCH_PORT, &address, error);
 	if (status)
 		return status;
-	while ((status = join(remote, options, &address, error)) == TROUPE_EPEER && clock_now_ns() < until_ns) {
+	while ((status = remote_join(remote, options, &address, error)) == TROUPE_EPEER && clock_now_ns() < until_ns) {
 		channel_destroy(remote->channel);
 		remote->channel = NULL;
 		(void)poll(NULL, 0, RETRY_MS);
@@ -630,7 +632,7 @@ static troupe_status start(struct remote *remote, const struct remote_options *o
 		return status;
 	remote->on_ready = options->on_ready;
 	remote->ctx = options->ctx;
-	int failed = pthread_create(&remote->thread, NULL, work, remote);
+	int failed = pthread_create(&remote->thread, NULL, remote_work, remote);
 	mem_check_thread(failed);
 	remote->started = !failed;
 	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;
@@ -640,15 +642,15 @@ troupe_status remote_connect(
 	const struct remote_options *options, struct source **ret_source, struct troupe_error *error)
 {
 	struct remote *remote = mem_alloc(sizeof *remote);
-	remote->base.ops = &ops;
+	remote->base.ops = &remote_ops;
 	remote->idle = true;
 	remote->woken = -1;
 	remote->depth = options->depth;
 	remote->prefix = options->client ? mem_printf("/%s", options->client) : NULL;
 	pthread_mutex_init(&remote->lock, NULL);
-	troupe_status status = start(remote, options, error);
+	troupe_status status = remote_start(remote, options, error);
 	if (status)
-		destroy(&remote->base);
+		remote_destroy(&remote->base);
 	else
 		*ret_source = &remote->base;
 	return status;

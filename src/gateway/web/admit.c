@@ -11,64 +11,64 @@
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-struct piece {
+struct admit_piece {
 	const char *at;
 	size_t count;
 };
 
-static bool is_text(struct piece piece, const char *text)
+static bool admit_is_text(struct admit_piece piece, const char *text)
 {
 	return piece.count == strlen(text) && !strncasecmp(piece.at, text, piece.count);
 }
 
-static bool is_port(struct piece piece)
+static bool admit_is_port(struct admit_piece piece)
 {
 	return piece.count >= 1 && piece.count <= 5 && strspn(piece.at, "0123456789") >= piece.count;
 }
 
 /* "name", "name:port", "[::1]:port" -> the name, without brackets. */
-static bool split_host(struct piece host, struct piece *ret_name)
+static bool admit_split_host(struct admit_piece host, struct admit_piece *ret_name)
 {
 	const char *end;
-	struct piece rest;
+	struct admit_piece rest;
 	if (host.count && *host.at == '[') {
 		end = memchr(host.at, ']', host.count);
 		if (!end)
 			return false;
-		*ret_name = (struct piece){host.at + 1, (size_t)(end - host.at - 1)};
+		*ret_name = (struct admit_piece){host.at + 1, (size_t)(end - host.at - 1)};
 		end++;
 	} else {
 		end = memchr(host.at, ':', host.count);
 		end = end ? end : host.at + host.count;
-		*ret_name = (struct piece){host.at, (size_t)(end - host.at)};
+		*ret_name = (struct admit_piece){host.at, (size_t)(end - host.at)};
 	}
-	rest = (struct piece){end, host.count - (size_t)(end - host.at)};
+	rest = (struct admit_piece){end, host.count - (size_t)(end - host.at)};
 	if (!ret_name->count)
 		return false;
 	if (!rest.count)
 		return true;
-	return *rest.at == ':' && is_port((struct piece){rest.at + 1, rest.count - 1});
+	return *rest.at == ':' && admit_is_port((struct admit_piece){rest.at + 1, rest.count - 1});
 }
 
-static bool is_this_machine(struct piece name)
+static bool admit_is_this_machine(struct admit_piece name)
 {
-	return is_text(name, "localhost") || is_text(name, "::1") ||
+	return admit_is_text(name, "localhost") || admit_is_text(name, "::1") ||
 	       (name.count > 4 && !strncmp(name.at, "127.", 4) && strspn(name.at, "0123456789.") >= name.count);
 }
 
 /* --- host and origin ---------------------------------------------------------------------------------------------- */
 
-static enum admit judge_host(const struct admit_rules *rules, const char *host)
+static enum admit admit_judge_host(const struct admit_rules *rules, const char *host)
 {
-	struct piece name;
-	if (!host || !split_host((struct piece){host, strlen(host)}, &name))
+	struct admit_piece name;
+	if (!host || !admit_split_host((struct admit_piece){host, strlen(host)}, &name))
 		return ADMIT_NO_HOST;
-	if (!rules->is_local || is_this_machine(name) || is_text(name, rules->listens))
+	if (!rules->is_local || admit_is_this_machine(name) || admit_is_text(name, rules->listens))
 		return ADMIT_YES;
 	return ADMIT_FOREIGN_HOST;
 }
 
-static bool is_listed(const char *origin, const char *const *origins)
+static bool admit_is_listed(const char *origin, const char *const *origins)
 {
 	for (; origins && *origins; origins++)
 		if (!strcasecmp(origin, *origins))
@@ -76,39 +76,40 @@ static bool is_listed(const char *origin, const char *const *origins)
 	return false;
 }
 
-static bool is_local_origin(const char *origin, struct piece authority)
+static bool admit_is_local_origin(const char *origin, struct admit_piece authority)
 {
-	struct piece name;
+	struct admit_piece name;
 	if (!strcmp(origin, "file://"))
 		return true;
-	return authority.at && split_host(authority, &name) && is_this_machine(name);
+	return authority.at && admit_split_host(authority, &name) && admit_is_this_machine(name);
 }
 
 /* The part after http:// or https://, which of an origin is the last; .at NULL: it has another form. */
-static struct piece authority_of(const char *origin)
+static struct admit_piece admit_authority_of(const char *origin)
 {
 	static const char *const schemes[] = {"http://", "https://"};
 	for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
 		size_t count = strlen(schemes[i]);
 		if (!strncasecmp(origin, schemes[i], count))
-			return (struct piece){origin + count, strlen(origin + count)};
+			return (struct admit_piece){origin + count, strlen(origin + count)};
 	}
-	return (struct piece){NULL, 0};
+	return (struct admit_piece){NULL, 0};
 }
 
-static bool is_good_origin(const struct admit_request *request)
+static bool admit_is_good_origin(const struct admit_request *request)
 {
 	const char *origin = request->origin;
-	struct piece authority = authority_of(origin);
-	if (authority.at && is_text(authority, request->host))
+	struct admit_piece authority = admit_authority_of(origin);
+	if (authority.at && admit_is_text(authority, request->host))
 		return true;
-	return is_listed(origin, request->origins) || (request->local_origins && is_local_origin(origin, authority));
+	return admit_is_listed(origin, request->origins) ||
+	       (request->local_origins && admit_is_local_origin(origin, authority));
 }
 
 /* --- token -------------------------------------------------------------------------------------------------------- */
 
 /* The time that it takes depends on the lengths only. */
-static bool is_same(const char *given, const char *token)
+static bool admit_is_same(const char *given, const char *token)
 {
 	size_t count = strlen(token);
 	volatile unsigned char differs = 0;
@@ -121,12 +122,13 @@ static bool is_same(const char *given, const char *token)
 
 enum admit admit(const struct admit_rules *rules, const struct admit_request *request)
 {
-	enum admit host = judge_host(rules, request->host);
+	enum admit host = admit_judge_host(rules, request->host);
 	if (host)
 		return host;
-	if (request->origin && !is_good_origin(request))
+	if (request->origin && !admit_is_good_origin(request))
 		return ADMIT_FOREIGN_ORIGIN;
-	if (rules->token && !is_same(request->token, rules->token) && !is_same(request->cookie, rules->token))
+	if (rules->token && !admit_is_same(request->token, rules->token) &&
+		!admit_is_same(request->cookie, rules->token))
 		return ADMIT_NO_TOKEN;
 	return ADMIT_YES;
 }

@@ -12,7 +12,7 @@ struct outbox_item {
 	char bytes[];
 };
 
-static void drop_first(struct outbox *outbox)
+static void outbox_drop_first(struct outbox *outbox)
 {
 	struct outbox_item *item = outbox->first;
 	outbox->first = item->next;
@@ -22,14 +22,14 @@ static void drop_first(struct outbox *outbox)
 	free(item);
 }
 
-static bool has_room(const struct outbox *outbox)
+static bool outbox_has_room(const struct outbox *outbox)
 {
 	return web_waiting(outbox->peer) < OUTBOX_DIRECT_BYTES;
 }
 
 void outbox_put(struct outbox *outbox, bool binary, const void *bytes, size_t count)
 {
-	if (!outbox->first && has_room(outbox) && web_send(outbox->peer, binary, bytes, count))
+	if (!outbox->first && outbox_has_room(outbox) && web_send(outbox->peer, binary, bytes, count))
 		return;
 	struct outbox_item *item = mem_alloc(sizeof *item + count);
 	item->count = count;
@@ -42,16 +42,16 @@ void outbox_put(struct outbox *outbox, bool binary, const void *bytes, size_t co
 	outbox->last = item;
 	outbox->bytes += count;
 	while (outbox->bytes > OUTBOX_BYTES_MAX && outbox->first != outbox->last) {
-		drop_first(outbox);
+		outbox_drop_first(outbox);
 		outbox->lost++;
 	}
 }
 
 void outbox_flush(struct outbox *outbox)
 {
-	while (outbox->first && has_room(outbox) &&
+	while (outbox->first && outbox_has_room(outbox) &&
 		web_send(outbox->peer, outbox->first->binary, outbox->first->bytes, outbox->first->count))
-		drop_first(outbox);
+		outbox_drop_first(outbox);
 }
 
 bool outbox_is_empty(const struct outbox *outbox)
@@ -62,7 +62,7 @@ bool outbox_is_empty(const struct outbox *outbox)
 void outbox_clear(struct outbox *outbox)
 {
 	while (outbox->first)
-		drop_first(outbox);
+		outbox_drop_first(outbox);
 }
 
 void outbox_fini(struct outbox *outbox)

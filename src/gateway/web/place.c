@@ -9,26 +9,26 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct sockaddr_in v4_of(const struct place *place)
+static struct sockaddr_in place_v4_of(const struct place *place)
 {
 	struct sockaddr_in v4;
 	memcpy(&v4, &place->raw, sizeof v4);
 	return v4;
 }
 
-static struct sockaddr_in6 v6_of(const struct place *place)
+static struct sockaddr_in6 place_v6_of(const struct place *place)
 {
 	struct sockaddr_in6 v6;
 	memcpy(&v6, &place->raw, sizeof v6);
 	return v6;
 }
 
-static bool is_v6(const struct place *place)
+static bool place_is_v6(const struct place *place)
 {
 	return place->raw.ss_family == AF_INET6;
 }
 
-static struct place make(const void *raw, size_t bytes)
+static struct place place_make(const void *raw, size_t bytes)
 {
 	struct place place = {.raw_bytes = (socklen_t)bytes};
 	memcpy(&place.raw, raw, bytes);
@@ -48,9 +48,9 @@ troupe_status place_parse(const char *address, uint16_t port, struct place *ret_
 	if (enclosed)
 		text[count - 1] = '\0';
 	if (!enclosed && inet_pton(AF_INET, text, &v4.sin_addr) == 1)
-		*ret_place = make(&v4, sizeof v4);
+		*ret_place = place_make(&v4, sizeof v4);
 	else if (inet_pton(AF_INET6, text + enclosed, &v6.sin6_addr) == 1)
-		*ret_place = make(&v6, sizeof v6);
+		*ret_place = place_make(&v6, sizeof v6);
 	else
 		return fail(error, TROUPE_EINVAL,
 			"address '%.80s': expected an address of this machine such as 192.168.1.5 or ::1, localhost, "
@@ -61,36 +61,37 @@ troupe_status place_parse(const char *address, uint16_t port, struct place *ret_
 
 void place_set_port(struct place *place, uint16_t port)
 {
-	struct sockaddr_in v4 = v4_of(place);
-	struct sockaddr_in6 v6 = v6_of(place);
+	struct sockaddr_in v4 = place_v4_of(place);
+	struct sockaddr_in6 v6 = place_v6_of(place);
 	v4.sin_port = v6.sin6_port = htons(port);
-	*place = is_v6(place) ? make(&v6, sizeof v6) : make(&v4, sizeof v4);
+	*place = place_is_v6(place) ? place_make(&v6, sizeof v6) : place_make(&v4, sizeof v4);
 }
 
 uint16_t place_port(const struct place *place)
 {
-	return ntohs(is_v6(place) ? v6_of(place).sin6_port : v4_of(place).sin_port);
+	return ntohs(place_is_v6(place) ? place_v6_of(place).sin6_port : place_v4_of(place).sin_port);
 }
 
 bool place_is_local(const struct place *place)
 {
-	struct sockaddr_in6 v6 = v6_of(place);
-	return is_v6(place) ? IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) : ntohl(v4_of(place).sin_addr.s_addr) >> 24 == 127;
+	struct sockaddr_in6 v6 = place_v6_of(place);
+	return place_is_v6(place) ? IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr)
+				  : ntohl(place_v4_of(place).sin_addr.s_addr) >> 24 == 127;
 }
 
 bool place_is_all(const struct place *place)
 {
-	struct sockaddr_in6 v6 = v6_of(place);
-	return is_v6(place) ? IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr)
-			    : v4_of(place).sin_addr.s_addr == htonl(INADDR_ANY);
+	struct sockaddr_in6 v6 = place_v6_of(place);
+	return place_is_v6(place) ? IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr)
+				  : place_v4_of(place).sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
 void place_host_text(const struct place *place, char ret_text[PLACE_TEXT_BYTES])
 {
-	struct sockaddr_in v4 = v4_of(place);
-	struct sockaddr_in6 v6 = v6_of(place);
-	const void *address = is_v6(place) ? (const void *)&v6.sin6_addr : &v4.sin_addr;
-	inet_ntop(is_v6(place) ? AF_INET6 : AF_INET, address, ret_text, PLACE_TEXT_BYTES);
+	struct sockaddr_in v4 = place_v4_of(place);
+	struct sockaddr_in6 v6 = place_v6_of(place);
+	const void *address = place_is_v6(place) ? (const void *)&v6.sin6_addr : &v4.sin_addr;
+	inet_ntop(place_is_v6(place) ? AF_INET6 : AF_INET, address, ret_text, PLACE_TEXT_BYTES);
 }
 
 void place_text(const struct place *place, char ret_text[PLACE_TEXT_BYTES])

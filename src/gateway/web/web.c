@@ -27,15 +27,15 @@
 
 #define MS_NS UINT64_C(1000000)
 enum {
-	BACKLOG = 128,
+	WEB_BACKLOG = 128,
 	ACCEPTS_MAX = 64, /* in one turn of the loop */
 	EVENTS_MAX = 64,
-	READ_BYTES = 16 << 10,
-	READS_MAX = 4,    /* of one peer in one turn of the loop */
-	PAUSE_MS = 100,   /* after accepting has failed */
-	LAST_MS = 500,    /* for the last messages to the peers */
-	GOODBYE_MS = 500, /* for the goodbye to those that have not taken them all */
-	SAY_MS = 2000,    /* one line about a refused request in this time */
+	WEB_READ_BYTES = 16 << 10,
+	READS_MAX = 4,        /* of one peer in one turn of the loop */
+	WEB_PAUSE_MS = 100,   /* after accepting has failed */
+	LAST_MS = 500,        /* for the last messages to the peers */
+	WEB_GOODBYE_MS = 500, /* for the goodbye to those that have not taken them all */
+	WEB_SAY_MS = 2000,    /* one line about a refused request in this time */
 };
 
 bool web_is_available(void)
@@ -169,7 +169,7 @@ static bool web_accept(struct web *web)
 	if (errno == EINTR || errno == ECONNABORTED)
 		return true;
 	if (errno != EAGAIN && errno != EWOULDBLOCK) {
-		web->pause_until_ns = clock_now_ns() + PAUSE_MS * MS_NS;
+		web->pause_until_ns = clock_now_ns() + WEB_PAUSE_MS * MS_NS;
 		web_watch(web, web->listener, &web->listener, 0);
 	}
 	return false;
@@ -194,7 +194,7 @@ static void web_write(struct web_peer *peer)
 
 static void web_read(struct web_peer *peer)
 {
-	unsigned char bytes[READ_BYTES];
+	unsigned char bytes[WEB_READ_BYTES];
 	size_t count;
 	enum stream_result result = STREAM_MOVED;
 	int reads = 0;
@@ -238,7 +238,7 @@ void web_refused(struct web_peer *peer, const char *what)
 	struct web *web = peer->web;
 	struct text line = {0};
 	uint64_t now_ns = clock_now_ns();
-	if (!web->say || (web->said_ns && now_ns - web->said_ns < SAY_MS * MS_NS))
+	if (!web->say || (web->said_ns && now_ns - web->said_ns < WEB_SAY_MS * MS_NS))
 		return;
 	web->said_ns = now_ns;
 	text_add(&line, "web: request of %s refused: ", peer->name);
@@ -312,14 +312,15 @@ static void web_close_file(int *file)
 
 /* --- the thread --------------------------------------------------------------------------------------------------- */
 
-static void take_turns(struct web *web)
+static void web_take_turns(struct web *web)
 {
 	for (uint32_t i = 0; i < web->service_count; i++)
 		if (web->services[i].turn)
 			web->services[i].turn(web->services[i].ctx);
 }
 
-static void close_all(struct web *web, void (*close)(struct web_peer *peer, uint16_t code, const char *reason), int ms)
+static void web_close_all(
+	struct web *web, void (*close)(struct web_peer *peer, uint16_t code, const char *reason), int ms)
 {
 	uint64_t end_ns = clock_now_ns() + (uint64_t)ms * MS_NS;
 	for (struct web_peer *peer = web->peers; peer; peer = peer->after)
@@ -337,32 +338,32 @@ static void web_close_doors(struct web *web)
 	web_close_file(&web->listener);
 }
 
-static void say_goodbye(struct web *web)
+static void web_say_goodbye(struct web *web)
 {
 	web_close_doors(web);
 	for (uint32_t i = 0; i < web->service_count; i++)
 		if (web->services[i].last)
 			web->services[i].last(web->services[i].ctx);
-	close_all(web, peer_leave, LAST_MS);
-	close_all(web, web_close, GOODBYE_MS);
+	web_close_all(web, peer_leave, LAST_MS);
+	web_close_all(web, web_close, WEB_GOODBYE_MS);
 	for (struct web_peer *peer = web->peers; peer; peer = peer->after)
 		web_drop(peer);
 	web_reap(web);
 }
 
-static void *work(void *arg)
+static void *web_work(void *arg)
 {
 	struct web *web = arg;
 	while (!atomic_load(&web->stop)) {
 		web_serve(web, -1);
 		if (atomic_exchange(&web->woken, false))
-			take_turns(web);
+			web_take_turns(web);
 	}
-	say_goodbye(web);
+	web_say_goodbye(web);
 	return NULL;
 }
 
-static void ring(struct web *web)
+static void web_ring(struct web *web)
 {
 	uint64_t one = 1;
 	(void)!write(web->bell, &one, sizeof one);
@@ -371,12 +372,12 @@ static void ring(struct web *web)
 void web_wake(struct web *web)
 {
 	if (!atomic_exchange(&web->woken, true))
-		ring(web);
+		web_ring(web);
 }
 
 /* --- start -------------------------------------------------------------------------------------------------------- */
 
-static troupe_status check_def(const struct web_def *def, struct troupe_error *error)
+static troupe_status web_check_def(const struct web_def *def, struct troupe_error *error)
 {
 	if (def->token && !admit_is_token(def->token))
 		return fail(error, TROUPE_EINVAL, "token: expected %d to %d of A-Z a-z 0-9 - _", WEB_TOKEN_MIN,
@@ -389,13 +390,13 @@ static troupe_status check_def(const struct web_def *def, struct troupe_error *e
 	return TROUPE_OK;
 }
 
-static int open_listener(const struct place *place)
+static int web_open_listener(const struct place *place)
 {
 	int on = 1, file = socket(place->raw.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (file < 0)
 		return -1;
 	(void)setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	if (!bind(file, (const struct sockaddr *)&place->raw, place->raw_bytes) && !listen(file, BACKLOG))
+	if (!bind(file, (const struct sockaddr *)&place->raw, place->raw_bytes) && !listen(file, WEB_BACKLOG))
 		return file;
 	int why = errno;
 	close(file);
@@ -403,16 +404,16 @@ static int open_listener(const struct place *place)
 	return -1;
 }
 
-static troupe_status start_listening(struct web *web, const struct web_def *def, struct troupe_error *error)
+static troupe_status web_start_listening(struct web *web, const struct web_def *def, struct troupe_error *error)
 {
 	char text[PLACE_TEXT_BYTES];
 	troupe_status status = place_parse(def->address, def->port, &web->place, error);
 	if (status)
 		return status;
-	web->listener = open_listener(&web->place);
+	web->listener = web_open_listener(&web->place);
 	if (web->listener < 0 && errno == EADDRINUSE && def->port_or_any) {
 		place_set_port(&web->place, 0);
-		web->listener = open_listener(&web->place);
+		web->listener = web_open_listener(&web->place);
 	}
 	place_text(&web->place, text);
 	if (web->listener < 0 || getsockname(web->listener, (struct sockaddr *)&web->place.raw, &web->place.raw_bytes))
@@ -421,7 +422,7 @@ static troupe_status start_listening(struct web *web, const struct web_def *def,
 	return TROUPE_OK;
 }
 
-static troupe_status choose_token(struct web *web, const struct web_def *def, struct troupe_error *error)
+static troupe_status web_choose_token(struct web *web, const struct web_def *def, struct troupe_error *error)
 {
 	char token[WEB_TOKEN_MAX + 1];
 	troupe_status status = TROUPE_OK;
@@ -435,7 +436,7 @@ static troupe_status choose_token(struct web *web, const struct web_def *def, st
 	return status;
 }
 
-static void copy_rules(struct web *web, const struct web_def *def)
+static void web_copy_rules(struct web *web, const struct web_def *def)
 {
 	struct text common = {0};
 	web->rules = (struct admit_rules){.is_local = place_is_local(&web->place), .listens = web->host};
@@ -462,14 +463,14 @@ static void copy_rules(struct web *web, const struct web_def *def)
 	}
 }
 
-static void add_name(struct web *web, const char *name, const struct web_service *service)
+static void web_add_name(struct web *web, const char *name, const struct web_service *service)
 {
 	assert(web->name_count < WEB_NAMES_MAX);
 	web->names[web->name_count++] = (struct web_name){mem_strdup(name), service};
 }
 
 /* A list of names that NULL ends, and which may be NULL. */
-static char **copy_names(const char *const *names)
+static char **web_copy_names(const char *const *names)
 {
 	size_t count = 0;
 	while (names && names[count])
@@ -480,30 +481,30 @@ static char **copy_names(const char *const *names)
 	return copy;
 }
 
-static void free_names(char **names)
+static void web_free_names(char **names)
 {
 	for (char **name = names; name && *name; name++)
 		free(*name);
 	free(names);
 }
 
-static void copy_services(struct web *web, const struct web_def *def)
+static void web_copy_services(struct web *web, const struct web_def *def)
 {
 	web->service_count = def->service_count;
 	for (uint32_t i = 0; i < def->service_count; i++) {
 		web->services[i] = def->services[i];
-		web->origins[i] = copy_names(def->services[i].origins);
+		web->origins[i] = web_copy_names(def->services[i].origins);
 		web->services[i].origins = (const char *const *)web->origins[i];
 		assert(web->services[i].open && web->services[i].hear && web->services[i].close);
 		if (def->services[i].unnamed)
 			web->unnamed = &web->names[web->name_count];
 		for (const char *const *name = def->services[i].names; *name; name++)
-			add_name(web, *name, &web->services[i]);
+			web_add_name(web, *name, &web->services[i]);
 	}
 }
 
 /* The library of TLS names only the function that failed. */
-static troupe_status check_readable(const char *path, struct troupe_error *error)
+static troupe_status web_check_readable(const char *path, struct troupe_error *error)
 {
 	int file = path ? AGAIN(open(path, O_RDONLY | O_CLOEXEC)) : -1;
 	if (path && file < 0)
@@ -513,39 +514,39 @@ static troupe_status check_readable(const char *path, struct troupe_error *error
 	return TROUPE_OK;
 }
 
-static troupe_status start_tls(struct web *web, const struct web_def *def, struct troupe_error *error)
+static troupe_status web_start_tls(struct web *web, const struct web_def *def, struct troupe_error *error)
 {
 	if (!def->cert_path)
 		return TROUPE_OK;
-	troupe_status status = check_readable(def->cert_path, error);
+	troupe_status status = web_check_readable(def->cert_path, error);
 	if (!status)
-		status = check_readable(def->key_path, error);
+		status = web_check_readable(def->key_path, error);
 	return status ? status : tls_context_of_certificate(def->cert_path, def->key_path, &web->tls, error);
 }
 
-static bool watch_first(const struct web *web, int file, void *ctx)
+static bool web_watch_first(const struct web *web, int file, void *ctx)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = ctx};
 	return !epoll_ctl(web->events, EPOLL_CTL_ADD, file, &event);
 }
 
-static troupe_status start_loop(struct web *web, struct troupe_error *error)
+static troupe_status web_start_loop(struct web *web, struct troupe_error *error)
 {
 	web->events = epoll_create1(EPOLL_CLOEXEC);
 	if (web->events >= 0)
 		web->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (web->bell >= 0 && watch_first(web, web->bell, &web->bell) &&
-		watch_first(web, web->listener, &web->listener))
+	if (web->bell >= 0 && web_watch_first(web, web->bell, &web->bell) &&
+		web_watch_first(web, web->listener, &web->listener))
 		return TROUPE_OK;
 	return fail(error, TROUPE_EIO, "web server: cannot start: %s", strerror(errno));
 }
 
-static troupe_status start_thread(struct web *web, struct troupe_error *error)
+static troupe_status web_start_thread(struct web *web, struct troupe_error *error)
 {
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before); /* a peer that is gone is an error of write(), and no signal */
-	int failed = pthread_create(&web->thread, NULL, work, web);
+	int failed = pthread_create(&web->thread, NULL, web_work, web);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	mem_check_thread(failed);
 	if (failed)
@@ -556,23 +557,23 @@ static troupe_status start_thread(struct web *web, struct troupe_error *error)
 
 troupe_status web_start(const struct web_def *def, struct web **ret_web, struct troupe_error *error)
 {
-	troupe_status status = check_def(def, error);
+	troupe_status status = web_check_def(def, error);
 	if (status)
 		return status;
 	struct web *web = mem_alloc(sizeof *web);
 	web->listener = web->events = web->bell = -1;
-	status = start_listening(web, def, error);
+	status = web_start_listening(web, def, error);
 	if (!status)
-		status = choose_token(web, def, error);
+		status = web_choose_token(web, def, error);
 	if (!status) {
-		copy_rules(web, def);
-		copy_services(web, def);
-		status = start_tls(web, def, error);
+		web_copy_rules(web, def);
+		web_copy_services(web, def);
+		status = web_start_tls(web, def, error);
 	}
 	if (!status)
-		status = start_loop(web, error);
+		status = web_start_loop(web, error);
 	if (!status)
-		status = start_thread(web, error);
+		status = web_start_thread(web, error);
 	if (status) {
 		web_end(web);
 		return status;
@@ -589,7 +590,7 @@ void web_stop(struct web *web, const char *reason)
 		return;
 	web->goodbye = reason;
 	atomic_store(&web->stop, true);
-	ring(web);
+	web_ring(web);
 	pthread_join(web->thread, NULL);
 	web->started = false;
 }
@@ -604,7 +605,7 @@ void web_end(struct web *web)
 		free((void *)(uintptr_t)web->files[i].type);
 	}
 	for (uint32_t i = 0; i < web->service_count; i++)
-		free_names(web->origins[i]);
+		web_free_names(web->origins[i]);
 	for (uint32_t i = 0; i < web->name_count; i++)
 		free((void *)(uintptr_t)web->names[i].name);
 	web_close_file(&web->listener);

@@ -24,8 +24,8 @@ troupe_status web_make_token(char ret_token[WEB_TOKEN_MAX + 1], struct troupe_er
 
 /* --- what needs a server ------------------------------------------------------------------------------------------ */
 
-static void impossible(const void *handle) __attribute__((noreturn));
-static void impossible(const void *handle)
+static void web_none_impossible(const void *handle) __attribute__((noreturn));
+static void web_none_impossible(const void *handle)
 {
 	(void)handle;
 	abort();
@@ -34,59 +34,59 @@ static void impossible(const void *handle)
 void web_stop(struct web *web, const char *reason)
 {
 	(void)reason;
-	impossible(web);
+	web_none_impossible(web);
 }
 
 void web_end(struct web *web)
 {
 	if (web)
-		impossible(web);
+		web_none_impossible(web);
 }
 
 void web_wake(struct web *web)
 {
-	impossible(web);
+	web_none_impossible(web);
 }
 
 uint16_t web_port(const struct web *web)
 {
-	impossible(web);
+	web_none_impossible(web);
 }
 
 bool web_is_local(const struct web *web)
 {
-	impossible(web);
+	web_none_impossible(web);
 }
 
 void web_address(const struct web *web, const char *scheme, char *ret_text, size_t bytes)
 {
 	(void)scheme, (void)ret_text, (void)bytes;
-	impossible(web);
+	web_none_impossible(web);
 }
 
 bool web_send(struct web_peer *peer, bool binary, const void *bytes, size_t count)
 {
 	(void)binary, (void)bytes, (void)count;
-	impossible(peer);
+	web_none_impossible(peer);
 }
 
 size_t web_waiting(const struct web_peer *peer)
 {
-	impossible(peer);
+	web_none_impossible(peer);
 }
 
 void web_close(struct web_peer *peer, uint16_t code, const char *reason)
 {
 	(void)code, (void)reason;
-	impossible(peer);
+	web_none_impossible(peer);
 }
 
 const char *web_peer_name(const struct web_peer *peer)
 {
-	impossible(peer);
+	web_none_impossible(peer);
 }
 
 const char *web_peer_protocol(const struct web_peer *peer)
 {
-	impossible(peer);
+	web_none_impossible(peer);
 }

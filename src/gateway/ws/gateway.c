@@ -46,7 +46,7 @@ struct ws_client {
 	uint32_t subscriptions, calls;
 };
 
-static void ws_error(struct port_client *client, const struct troupe_error *error)
+static void ws_gateway_error(struct port_client *client, const struct troupe_error *error)
 {
 	struct text json = {0};
 	const struct ws *gateway = client->gateway;
@@ -60,13 +60,13 @@ static void ws_error(struct port_client *client, const struct troupe_error *erro
 
 /* --- subscriptions ------------------------------------------------------------------------------------------------ */
 
-static struct ws_channel *ws_find_channel(const struct ws *gateway, const char *topic)
+static struct ws_channel *ws_gateway_find_channel(const struct ws *gateway, const char *topic)
 {
 	uint32_t at;
 	return map_find(&gateway->channel_of, topic, &at) ? gateway->channels.at[at] : NULL;
 }
 
-static struct ws_channel *ws_make_channel(struct ws *gateway, const char *topic)
+static struct ws_channel *ws_gateway_make_channel(struct ws *gateway, const char *topic)
 {
 	struct ws_channel *channel = mem_alloc(sizeof *channel);
 	channel->topic = mem_strdup(topic);
@@ -75,7 +75,7 @@ static struct ws_channel *ws_make_channel(struct ws *gateway, const char *topic)
 	return channel;
 }
 
-static void ws_drop_channel(struct ws *gateway, struct ws_channel *channel)
+static void ws_gateway_drop_channel(struct ws *gateway, struct ws_channel *channel)
 {
 	uint32_t at = 0;
 	(void)map_find(&gateway->channel_of, channel->topic, &at);
@@ -92,7 +92,8 @@ static void ws_drop_channel(struct ws *gateway, struct ws_channel *channel)
 	free(channel);
 }
 
-static struct ws_subscriber *ws_find_subscriber(const struct ws_channel *channel, const struct port_client *client)
+static struct ws_subscriber *ws_gateway_find_subscriber(
+	const struct ws_channel *channel, const struct port_client *client)
 {
 	for (uint32_t i = 0; i < channel->subscribers.count; i++)
 		if (channel->subscribers.at[i].client == client)
@@ -100,20 +101,20 @@ static struct ws_subscriber *ws_find_subscriber(const struct ws_channel *channel
 	return NULL;
 }
 
-static void ws_unsubscribe(struct ws *gateway, struct ws_channel *channel, struct port_client *client)
+static void ws_gateway_unsubscribe(struct ws *gateway, struct ws_channel *channel, struct port_client *client)
 {
-	struct ws_subscriber *subscriber = ws_find_subscriber(channel, client);
+	struct ws_subscriber *subscriber = ws_gateway_find_subscriber(channel, client);
 	struct ws_client *own = client->data;
 	if (!subscriber)
 		return;
 	*subscriber = channel->subscribers.at[--channel->subscribers.count];
 	own->subscriptions--;
 	if (!channel->subscribers.count)
-		ws_drop_channel(gateway, channel);
+		ws_gateway_drop_channel(gateway, channel);
 }
 
 /* The highest rate that a client wants; 0: all messages. */
-static double ws_rate_of(const struct ws_channel *channel)
+static double ws_gateway_rate_of(const struct ws_channel *channel)
 {
 	double rate_hz = 0;
 	for (uint32_t i = 0; i < channel->subscribers.count; i++) {
@@ -125,7 +126,7 @@ static double ws_rate_of(const struct ws_channel *channel)
 }
 
 /* Whether the client gets the message: it is the first, its time has come, or the time has jumped back. */
-static bool ws_is_due(struct ws_subscriber *subscriber, int64_t time_ns)
+static bool ws_gateway_is_due(struct ws_subscriber *subscriber, int64_t time_ns)
 {
 	int64_t period_ns = subscriber->rate_hz > 0 ? llround(1e9 / subscriber->rate_hz) : 0;
 	bool due = !subscriber->has_any || time_ns < subscriber->last_ns || time_ns - subscriber->last_ns >= period_ns;
@@ -138,7 +139,8 @@ static bool ws_is_due(struct ws_subscriber *subscriber, int64_t time_ns)
 
 /* --- from the run ------------------------------------------------------------------------------------------------- */
 
-static troupe_status ws_add_json(const struct troupe_message *message, struct text *out, struct troupe_error *error)
+static troupe_status ws_gateway_add_json(
+	const struct troupe_message *message, struct text *out, struct troupe_error *error)
 {
 	text_add(out, "{\"op\":\"message\",\"topic\":");
 	text_add_json(out, message->topic);
@@ -152,30 +154,30 @@ static troupe_status ws_add_json(const struct troupe_message *message, struct te
 	return status;
 }
 
-static void ws_add_protobuf(const struct troupe_message *message, struct text *out)
+static void ws_gateway_add_protobuf(const struct troupe_message *message, struct text *out)
 {
 	text_add(
 		out, "%s %s %" PRIu64 " %" PRIi64 "\n", message->topic, message->type, message->step, message->time_ns);
 	text_add_bytes(out, message->bytes ? message->bytes : "", message->count);
 }
 
-static void ws_message(void *ctx, const struct troupe_message *message)
+static void ws_gateway_message(void *ctx, const struct troupe_message *message)
 {
-	const struct ws_channel *channel = ws_find_channel(ctx, message->topic);
+	const struct ws_channel *channel = ws_gateway_find_channel(ctx, message->topic);
 	struct text forms[2] = {{0}, {0}};
 	struct troupe_error error;
 	for (uint32_t i = 0; channel && i < channel->subscribers.count; i++) {
 		struct ws_subscriber *subscriber = &channel->subscribers.at[i];
 		struct text *form = &forms[subscriber->protobuf];
 		troupe_status status = TROUPE_OK;
-		if (!ws_is_due(subscriber, message->time_ns))
+		if (!ws_gateway_is_due(subscriber, message->time_ns))
 			continue;
 		if (!form->count && subscriber->protobuf)
-			ws_add_protobuf(message, form);
+			ws_gateway_add_protobuf(message, form);
 		else if (!form->count)
-			status = ws_add_json(message, form, &error);
+			status = ws_gateway_add_json(message, form, &error);
 		if (status)
-			ws_error(subscriber->client, &error);
+			ws_gateway_error(subscriber->client, &error);
 		else
 			port_publish(subscriber->client, subscriber->protobuf, form->at, form->count);
 	}
@@ -183,7 +185,7 @@ static void ws_message(void *ctx, const struct troupe_message *message)
 	text_fini(&forms[1]);
 }
 
-static void ws_reply(void *gateway, void *client, void *request, const struct hub_reply *reply)
+static void ws_gateway_reply(void *gateway, void *client, void *request, const struct hub_reply *reply)
 {
 	struct port_client *to = client;
 	int64_t *id = request;
@@ -209,34 +211,34 @@ static void ws_reply(void *gateway, void *client, void *request, const struct hu
 	free(id);
 }
 
-static void ws_tell_all(const struct ws *gateway, struct text *json)
+static void ws_gateway_tell_all(const struct ws *gateway, struct text *json)
 {
 	for (struct port_client *client = gateway->port.clients; client; client = client->after)
 		port_say_text(client, json);
 	text_fini(json);
 }
 
-static void ws_refused(void *ctx, const char *topic, const char *why)
+static void ws_gateway_refused(void *ctx, const char *topic, const char *why)
 {
 	struct text line = {0}, json = {0};
 	text_add(&line, "topic '%.150s': %s", topic, why);
 	text_add(&json, "{\"op\":\"error\",\"text\":");
 	text_add_json(&json, line.at);
 	text_add(&json, "}");
-	ws_tell_all(ctx, &json);
+	ws_gateway_tell_all(ctx, &json);
 	text_fini(&line);
 }
 
-static void ws_end(void *ctx, const char *why, bool failed)
+static void ws_gateway_end(void *ctx, const char *why, bool failed)
 {
 	struct text json = {0};
 	text_add(&json, "{\"op\":\"end\",\"failed\":%s,\"text\":", failed ? "true" : "false");
 	text_add_json(&json, why);
 	text_add(&json, "}");
-	ws_tell_all(ctx, &json);
+	ws_gateway_tell_all(ctx, &json);
 }
 
-static void ws_tell_lost(struct port_client *client, uint64_t lost)
+static void ws_gateway_tell_lost(struct port_client *client, uint64_t lost)
 {
 	struct text json = {0};
 	text_add(&json, "{\"op\":\"lost\",\"messages\":%" PRIu64 "}", lost);
@@ -246,7 +248,7 @@ static void ws_tell_lost(struct port_client *client, uint64_t lost)
 
 /* --- topics ------------------------------------------------------------------------------------------------------- */
 
-static void ws_add_kind(const struct ws *gateway, troupe_topic_kind kind, const char *list, struct text *out)
+static void ws_gateway_add_kind(const struct ws *gateway, troupe_topic_kind kind, const char *list, struct text *out)
 {
 	const char *between = "";
 	text_add(out, ",\"%s\":[", list);
@@ -268,41 +270,43 @@ static void ws_add_kind(const struct ws *gateway, troupe_topic_kind kind, const 
 	text_add(out, "]");
 }
 
-static void ws_add_topics(const struct ws *gateway, struct text *out)
+static void ws_gateway_add_topics(const struct ws *gateway, struct text *out)
 {
 	text_add(out, "{\"op\":\"topics\"");
-	ws_add_kind(gateway, TROUPE_TOPIC_PUBLISHED, "published", out);
-	ws_add_kind(gateway, TROUPE_TOPIC_TAKEN, "taken", out);
-	ws_add_kind(gateway, TROUPE_TOPIC_SERVICE, "services", out);
+	ws_gateway_add_kind(gateway, TROUPE_TOPIC_PUBLISHED, "published", out);
+	ws_gateway_add_kind(gateway, TROUPE_TOPIC_TAKEN, "taken", out);
+	ws_gateway_add_kind(gateway, TROUPE_TOPIC_SERVICE, "services", out);
 	text_add(out, "}");
 }
 
-static void ws_topics_changed(void *ctx, const struct troupe_topics *topics)
+static void ws_gateway_topics_changed(void *ctx, const struct troupe_topics *topics)
 {
 	const struct ws *gateway = ctx;
 	struct text json = {0};
 	(void)topics;
 	if (!gateway->port.clients)
 		return;
-	ws_add_topics(gateway, &json);
-	ws_tell_all(gateway, &json);
+	ws_gateway_add_topics(gateway, &json);
+	ws_gateway_tell_all(gateway, &json);
 }
 
 /* --- operations of clients ---------------------------------------------------------------------------------------- */
 
-static troupe_status ws_text(const json_t *json, const char *name, const char **ret_text, struct troupe_error *error)
+static troupe_status ws_gateway_text(
+	const json_t *json, const char *name, const char **ret_text, struct troupe_error *error)
 {
 	*ret_text = json_string_value(json_object_get(json, name));
 	return *ret_text && **ret_text ? TROUPE_OK : fail(error, TROUPE_ECOMMAND, "\"%s\": expected a name", name);
 }
 
-static troupe_status ws_obey_subscribe(struct port_client *client, const json_t *json, struct troupe_error *error)
+static troupe_status ws_gateway_obey_subscribe(
+	struct port_client *client, const json_t *json, struct troupe_error *error)
 {
 	struct ws *gateway = client->gateway;
 	struct ws_client *own = client->data;
 	const json_t *rate = json_object_get(json, "rate");
 	const char *topic, *format = json_string_value(json_object_get(json, "format"));
-	troupe_status status = ws_text(json, "topic", &topic, error);
+	troupe_status status = ws_gateway_text(json, "topic", &topic, error);
 	if (status)
 		return status;
 	if (rate &&
@@ -310,11 +314,11 @@ static troupe_status ws_obey_subscribe(struct port_client *client, const json_t 
 		return fail(error, TROUPE_ECOMMAND, "\"rate\": expected a number from 0 to %g", WS_RATE_HZ_MAX);
 	if (format && strcmp(format, "json") && strcmp(format, "protobuf"))
 		return fail(error, TROUPE_ECOMMAND, "\"format\": '%.40s': expected \"json\" or \"protobuf\"", format);
-	struct ws_channel *channel = ws_find_channel(gateway, topic);
-	struct ws_subscriber *subscriber = channel ? ws_find_subscriber(channel, client) : NULL;
+	struct ws_channel *channel = ws_gateway_find_channel(gateway, topic);
+	struct ws_subscriber *subscriber = channel ? ws_gateway_find_subscriber(channel, client) : NULL;
 	if (!subscriber && own->subscriptions == WS_SUBSCRIPTIONS_MAX)
 		return fail(error, TROUPE_ELIMIT, "subscribe: expected at most %d topics", (int)WS_SUBSCRIPTIONS_MAX);
-	channel = channel ? channel : ws_make_channel(gateway, topic);
+	channel = channel ? channel : ws_gateway_make_channel(gateway, topic);
 	if (!subscriber) {
 		subscriber = vec_append(&channel->subscribers, 1);
 		own->subscriptions++;
@@ -322,32 +326,33 @@ static troupe_status ws_obey_subscribe(struct port_client *client, const json_t 
 	*subscriber = (struct ws_subscriber){.client = client,
 		.rate_hz = json_number_value(rate),
 		.protobuf = format && !strcmp(format, "protobuf")};
-	status = hub_subscribe(gateway->hub, topic, ws_rate_of(channel), error);
+	status = hub_subscribe(gateway->hub, topic, ws_gateway_rate_of(channel), error);
 	if (status)
-		ws_unsubscribe(gateway, channel, client);
+		ws_gateway_unsubscribe(gateway, channel, client);
 	return status;
 }
 
-static troupe_status ws_obey_unsubscribe(struct port_client *client, const json_t *json, struct troupe_error *error)
+static troupe_status ws_gateway_obey_unsubscribe(
+	struct port_client *client, const json_t *json, struct troupe_error *error)
 {
 	const char *topic;
-	troupe_status status = ws_text(json, "topic", &topic, error);
+	troupe_status status = ws_gateway_text(json, "topic", &topic, error);
 	if (status)
 		return status;
-	struct ws_channel *channel = ws_find_channel(client->gateway, topic);
-	if (!channel || !ws_find_subscriber(channel, client))
+	struct ws_channel *channel = ws_gateway_find_channel(client->gateway, topic);
+	if (!channel || !ws_gateway_find_subscriber(channel, client))
 		return fail(error, TROUPE_ECOMMAND, "unsubscribe: '%.150s' is not subscribed to", topic);
-	ws_unsubscribe(client->gateway, channel, client);
+	ws_gateway_unsubscribe(client->gateway, channel, client);
 	return TROUPE_OK;
 }
 
 /* The row of a topic that is taken, or of a service. */
-static troupe_status ws_find_row(struct port_client *client, const json_t *json, troupe_topic_kind kind,
+static troupe_status ws_gateway_find_row(struct port_client *client, const json_t *json, troupe_topic_kind kind,
 	const struct mirror_row **ret_row, struct troupe_error *error)
 {
 	const char *member = kind == TROUPE_TOPIC_SERVICE ? "service" : "topic", *name;
 	struct ws *gateway = client->gateway;
-	troupe_status status = ws_text(json, member, &name, error);
+	troupe_status status = ws_gateway_text(json, member, &name, error);
 	if (status)
 		return status;
 	hub_look(gateway->hub);
@@ -357,7 +362,7 @@ static troupe_status ws_find_row(struct port_client *client, const json_t *json,
 }
 
 /* The message in a member, as bytes; one that is not given is empty. */
-static troupe_status ws_bytes(
+static troupe_status ws_gateway_bytes(
 	const json_t *json, const char *member, const char *type, struct text *out, struct troupe_error *error)
 {
 	const json_t *object = json_object_get(json, member);
@@ -370,31 +375,32 @@ static troupe_status ws_bytes(
 	return status ? fail(error, status, "\"%s\": %s", member, why.text) : TROUPE_OK;
 }
 
-static troupe_status ws_obey_publish(struct port_client *client, const json_t *json, struct troupe_error *error)
+static troupe_status ws_gateway_obey_publish(struct port_client *client, const json_t *json, struct troupe_error *error)
 {
 	const struct ws *gateway = client->gateway;
 	const struct mirror_row *row;
 	struct text bytes = {0};
-	troupe_status status = ws_find_row(client, json, TROUPE_TOPIC_TAKEN, &row, error);
+	troupe_status status = ws_gateway_find_row(client, json, TROUPE_TOPIC_TAKEN, &row, error);
 	if (!status)
-		status = ws_bytes(json, "message", row->type, &bytes, error);
+		status = ws_gateway_bytes(json, "message", row->type, &bytes, error);
 	if (!status)
 		status = hub_publish(gateway->hub, row->name, row->type, bytes.at, bytes.count, error);
 	text_fini(&bytes);
 	return status;
 }
 
-static troupe_status ws_call(struct port_client *client, const json_t *json, int64_t number, struct troupe_error *error)
+static troupe_status ws_gateway_call(
+	struct port_client *client, const json_t *json, int64_t number, struct troupe_error *error)
 {
 	struct ws *gateway = client->gateway;
 	struct ws_client *own = client->data;
 	const struct mirror_row *row;
 	struct text bytes = {0};
-	troupe_status status = ws_find_row(client, json, TROUPE_TOPIC_SERVICE, &row, error);
+	troupe_status status = ws_gateway_find_row(client, json, TROUPE_TOPIC_SERVICE, &row, error);
 	if (!status && own->calls == WS_CALLS_MAX)
 		status = fail(error, TROUPE_ELIMIT, "%d calls wait: expected no more", (int)WS_CALLS_MAX);
 	if (!status)
-		status = ws_bytes(json, "request", row->type, &bytes, error);
+		status = ws_gateway_bytes(json, "request", row->type, &bytes, error);
 	if (status) {
 		text_fini(&bytes);
 		return status;
@@ -413,7 +419,7 @@ static troupe_status ws_call(struct port_client *client, const json_t *json, int
 }
 
 /* A call with a number is answered in every case. */
-static troupe_status ws_obey_call(struct port_client *client, const json_t *json, struct troupe_error *error)
+static troupe_status ws_gateway_obey_call(struct port_client *client, const json_t *json, struct troupe_error *error)
 {
 	const json_t *id = json_object_get(json, "id");
 	struct ws_client *own = client->data;
@@ -421,36 +427,37 @@ static troupe_status ws_obey_call(struct port_client *client, const json_t *json
 	struct troupe_error why;
 	if (!json_is_integer(id) || number < 0 || number > WS_ID_MAX)
 		return fail(error, TROUPE_ECOMMAND, "\"id\": expected a whole number from 0 to 2^53");
-	troupe_status status = ws_call(client, json, number, &why);
+	troupe_status status = ws_gateway_call(client, json, number, &why);
 	if (!status)
 		return TROUPE_OK;
 	int64_t *request = mem_alloc(sizeof *request);
 	*request = number;
 	own->calls++;
 	atomic_fetch_add_explicit(&((struct ws *)client->gateway)->hub->refused, 1, memory_order_relaxed);
-	ws_reply(client->gateway, client, request, &(struct hub_reply){.status = status, .why = why.text});
+	ws_gateway_reply(client->gateway, client, request, &(struct hub_reply){.status = status, .why = why.text});
 	return TROUPE_OK;
 }
 
-static troupe_status ws_obey_topics(struct port_client *client, const json_t *json, struct troupe_error *error)
+static troupe_status ws_gateway_obey_topics(struct port_client *client, const json_t *json, struct troupe_error *error)
 {
 	const struct ws *gateway = client->gateway;
 	struct text out = {0};
 	(void)json, (void)error;
 	hub_look(gateway->hub);
-	ws_add_topics(gateway, &out);
+	ws_gateway_add_topics(gateway, &out);
 	port_say_text(client, &out);
 	text_fini(&out);
 	return TROUPE_OK;
 }
 
-static troupe_status ws_obey(struct port_client *client, const json_t *json, struct troupe_error *error)
+static troupe_status ws_gateway_obey(struct port_client *client, const json_t *json, struct troupe_error *error)
 {
 	static const struct {
 		const char *op;
 		troupe_status (*obey)(struct port_client *client, const json_t *json, struct troupe_error *error);
-	} ops[] = {{"topics", ws_obey_topics}, {"subscribe", ws_obey_subscribe}, {"unsubscribe", ws_obey_unsubscribe},
-		{"publish", ws_obey_publish}, {"call", ws_obey_call}};
+	} ops[] = {{"topics", ws_gateway_obey_topics}, {"subscribe", ws_gateway_obey_subscribe},
+		{"unsubscribe", ws_gateway_obey_unsubscribe}, {"publish", ws_gateway_obey_publish},
+		{"call", ws_gateway_obey_call}};
 	const char *op = json_string_value(json_object_get(json, "op"));
 	for (size_t i = 0; op && i < ARRAY_LEN(ops); i++)
 		if (!strcmp(op, ops[i].op))
@@ -460,7 +467,7 @@ static troupe_status ws_obey(struct port_client *client, const json_t *json, str
 }
 
 /* A message in binary form: the name of a topic, a line feed, and protobuf's bytes. */
-static troupe_status ws_hear_binary(
+static troupe_status ws_gateway_hear_binary(
 	struct port_client *client, const char *bytes, size_t count, struct troupe_error *error)
 {
 	const struct ws *gateway = client->gateway;
@@ -474,48 +481,48 @@ static troupe_status ws_hear_binary(
 	return status;
 }
 
-static void ws_hear(struct port_client *client, bool binary, const void *bytes, size_t count)
+static void ws_gateway_hear(struct port_client *client, bool binary, const void *bytes, size_t count)
 {
 	const struct ws *gateway = client->gateway;
 	struct troupe_error error;
 	json_error_t where;
 	json_t *json = binary ? NULL : json_loadb(count ? bytes : "", count, 0, &where);
-	troupe_status status = binary ? ws_hear_binary(client, bytes, count, &error)
-			       : json ? ws_obey(client, json, &error)
+	troupe_status status = binary ? ws_gateway_hear_binary(client, bytes, count, &error)
+			       : json ? ws_gateway_obey(client, json, &error)
 				      : fail(&error, TROUPE_ECOMMAND, "line %d, column %d: %.200s", where.line,
 						where.column, where.text);
 	json_decref(json);
 	if (status)
-		ws_error(client, &error);
+		ws_gateway_error(client, &error);
 	else
 		atomic_fetch_add_explicit(&gateway->hub->taken, 1, memory_order_relaxed);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static void *ws_open(void *gateway, struct port_client *client)
+static void *ws_gateway_open(void *gateway, struct port_client *client)
 {
 	struct text json = {0};
-	ws_add_topics(gateway, &json);
+	ws_gateway_add_topics(gateway, &json);
 	port_say_text(client, &json);
 	text_fini(&json);
 	return mem_alloc(sizeof(struct ws_client));
 }
 
-static void ws_close(struct port_client *client)
+static void ws_gateway_close(struct port_client *client)
 {
 	struct ws *gateway = client->gateway;
 	for (uint32_t i = gateway->channels.count; i-- > 0;)
-		ws_unsubscribe(gateway, gateway->channels.at[i], client);
+		ws_gateway_unsubscribe(gateway, gateway->channels.at[i], client);
 	free(client->data);
 }
 
-static void ws_turn(void *gateway, bool more)
+static void ws_gateway_turn(void *gateway, bool more)
 {
 	(void)gateway, (void)more;
 }
 
-static const struct port_protocol ws_protocol = {
+static const struct port_protocol ws_gateway_protocol = {
 	.names = (const char *const[]){"troupe.ws.v1", NULL},
 	.unnamed = true,
 	.local_pages = true,
@@ -526,14 +533,14 @@ static const struct port_protocol ws_protocol = {
 	.queue_bytes_max = WS_QUEUE_BYTES_MAX,
 	.slow_code = 1008,
 	.slow_text = "the client does not read",
-	.open = ws_open,
-	.hear = ws_hear,
-	.close = ws_close,
-	.turn = ws_turn,
-	.tell_lost = ws_tell_lost,
+	.open = ws_gateway_open,
+	.hear = ws_gateway_hear,
+	.close = ws_gateway_close,
+	.turn = ws_gateway_turn,
+	.tell_lost = ws_gateway_tell_lost,
 };
 
-static troupe_status ws_start(struct hub *hub, const struct troupe_gateway_def *def, struct troupe_error *error)
+static troupe_status ws_gateway_start(struct hub *hub, const struct troupe_gateway_def *def, struct troupe_error *error)
 {
 	struct ws *gateway = hub->gateway = mem_alloc(sizeof *gateway);
 	gateway->hub = hub;
@@ -541,27 +548,27 @@ static troupe_status ws_start(struct hub *hub, const struct troupe_gateway_def *
 		&(struct hub_options){
 			.wake = port_wake, .ctx = &gateway->port, .for_clients = true, .barrier_clients = true},
 		error);
-	return status ? status : port_start(&gateway->port, hub, &ws_protocol, def, error);
+	return status ? status : port_start(&gateway->port, hub, &ws_gateway_protocol, def, error);
 }
 
-static void ws_stop(void *ctx)
+static void ws_gateway_stop(void *ctx)
 {
 	struct ws *gateway = ctx;
 	port_stop(&gateway->port);
 }
 
-static void ws_destroy(void *ctx)
+static void ws_gateway_destroy(void *ctx)
 {
 	struct ws *gateway = ctx;
 	port_end(&gateway->port);
 	while (gateway->channels.count)
-		ws_drop_channel(gateway, gateway->channels.at[0]);
+		ws_gateway_drop_channel(gateway, gateway->channels.at[0]);
 	vec_free(&gateway->channels);
 	map_fini(&gateway->channel_of);
 	free(gateway);
 }
 
-static void ws_describe(const void *ctx, struct text *out)
+static void ws_gateway_describe(const void *ctx, struct text *out)
 {
 	const struct ws *gateway = ctx;
 	port_describe(&gateway->port, out);
@@ -573,17 +580,17 @@ const struct hub_kind kind_ws = {
 	.settings = (const char *const[]){"token", "require-token", "insecure", "cert", "key", "origin", NULL},
 	.has_port = true,
 	.is_available = web_is_available,
-	.start = ws_start,
+	.start = ws_gateway_start,
 	.topic_came = hub_ignore_row,
 	.topic_gone = hub_ignore_row,
-	.topics_changed = ws_topics_changed,
-	.message = ws_message,
-	.reply = ws_reply,
-	.refused = ws_refused,
+	.topics_changed = ws_gateway_topics_changed,
+	.message = ws_gateway_message,
+	.reply = ws_gateway_reply,
+	.refused = ws_gateway_refused,
 	.moved = hub_ignore_moved,
-	.end = ws_end,
-	.stop = ws_stop,
-	.destroy = ws_destroy,
-	.describe = ws_describe,
+	.end = ws_gateway_end,
+	.stop = ws_gateway_stop,
+	.destroy = ws_gateway_destroy,
+	.describe = ws_gateway_describe,
 	.count = hub_ignore_count,
 };

@@ -78,39 +78,39 @@ static troupe_status inproc_publish(struct transport *transport, struct transpor
 	return TROUPE_OK;
 }
 
-static bool takes_part(const struct transport *transport, uint32_t index)
+static bool inproc_takes_part(const struct transport *transport, uint32_t index)
 {
 	return index < atomic_load_explicit(&transport->active, memory_order_acquire);
 }
 
 /* Sleeps while this secondary takes no part. */
-static void sleep_aside(struct transport *transport, uint32_t index)
+static void inproc_sleep_aside(struct transport *transport, uint32_t index)
 {
-	while (!takes_part(transport, index) && !atomic_load(&transport->closed)) {
+	while (!inproc_takes_part(transport, index) && !atomic_load(&transport->closed)) {
 		uint32_t seen = eventcount_read(&transport->roused);
-		if (!takes_part(transport, index) && !atomic_load(&transport->closed))
+		if (!inproc_takes_part(transport, index) && !atomic_load(&transport->closed))
 			eventcount_await(&transport->roused, seen, 0, 0);
 	}
 }
 
 /* Step counts wrap around at 2^32. */
-static bool is_after(uint32_t a, uint32_t b)
+static bool inproc_is_after(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) > 0;
 }
 
 /* Skips the steps in which this secondary did not take part. It may have slept through all of them. */
-static void pass_over(struct inproc_secondary *secondary)
+static void inproc_pass_over(struct inproc_secondary *secondary)
 {
 	uint32_t since = atomic_load_explicit(&secondary->since, memory_order_relaxed);
-	if (is_after(since, secondary->seen))
+	if (inproc_is_after(since, secondary->seen))
 		secondary->seen = since;
 }
 
 enum wake { WAKE_STEP, WAKE_CLOSED, WAKE_NOTHING };
 
 /* timeout_ns: 0 for ever. WAKE_NOTHING: the timeout passed, or release() was called. */
-static enum wake wait_for_step(struct transport *transport, uint32_t index, uint64_t timeout_ns)
+static enum wake inproc_wait_for_step(struct transport *transport, uint32_t index, uint64_t timeout_ns)
 {
 	struct inproc_secondary *secondary = &transport->secondaries[index];
 	for (;;) {
@@ -118,24 +118,24 @@ static enum wake wait_for_step(struct transport *transport, uint32_t index, uint
 		bool closed = atomic_load(&transport->closed);
 		/* read before `active`: if a step is seen, `active` was set for it */
 		uint32_t published = atomic_load_explicit(&transport->published, memory_order_acquire);
-		if (takes_part(transport, index)) {
-			pass_over(secondary);
+		if (inproc_takes_part(transport, index)) {
+			inproc_pass_over(secondary);
 			/* `since` may be newer than the `published` read above */
-			if (is_after(published, secondary->seen))
+			if (inproc_is_after(published, secondary->seen))
 				return WAKE_STEP;
 		}
 		if (closed)
 			return WAKE_CLOSED;
 		if (timeout_ns && atomic_exchange(&transport->released, false))
 			return WAKE_NOTHING;
-		if (!takes_part(transport, index))
-			sleep_aside(transport, index);
+		if (!inproc_takes_part(transport, index))
+			inproc_sleep_aside(transport, index);
 		else if (eventcount_await(&transport->head, head, transport->spins, timeout_ns) == head && timeout_ns)
 			return WAKE_NOTHING;
 	}
 }
 
-static void take_step(struct transport *transport, uint32_t index, struct transport_message *ret_step)
+static void inproc_take_step(struct transport *transport, uint32_t index, struct transport_message *ret_step)
 {
 	struct inproc_secondary *secondary = &transport->secondaries[index];
 	secondary->taken = transport->slots[secondary->seen & MASK];
@@ -146,21 +146,21 @@ static void take_step(struct transport *transport, uint32_t index, struct transp
 
 static troupe_status inproc_wait(struct transport *transport, uint32_t index, struct transport_message *ret_step)
 {
-	if (wait_for_step(transport, index, 0) == WAKE_CLOSED)
+	if (inproc_wait_for_step(transport, index, 0) == WAKE_CLOSED)
 		return TROUPE_EPEER;
-	take_step(transport, index, ret_step);
+	inproc_take_step(transport, index, ret_step);
 	return TROUPE_OK;
 }
 
 static troupe_status inproc_wait_for(
 	struct transport *transport, uint32_t index, uint64_t timeout_ns, struct transport_message *ret_step)
 {
-	enum wake why = wait_for_step(transport, index, timeout_ns);
+	enum wake why = inproc_wait_for_step(transport, index, timeout_ns);
 	*ret_step = (struct transport_message){0};
 	if (why == WAKE_CLOSED)
 		return TROUPE_EPEER;
 	if (why == WAKE_STEP)
-		take_step(transport, index, ret_step);
+		inproc_take_step(transport, index, ret_step);
 	return TROUPE_OK;
 }
 
@@ -176,7 +176,7 @@ static void inproc_resize(struct transport *transport, uint32_t active)
 	uint32_t published = atomic_load_explicit(&transport->published, memory_order_relaxed);
 	for (uint32_t i = before; i < active; i++)
 		atomic_store_explicit(&transport->secondaries[i].since, published, memory_order_relaxed);
-	/* pairs with takes_part(): a secondary that takes part sees `since` */
+	/* pairs with inproc_takes_part(): a secondary that takes part sees `since` */
 	atomic_store_explicit(&transport->active, active, memory_order_release);
 	if (active > before)
 		eventcount_advance(&transport->roused);

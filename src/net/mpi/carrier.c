@@ -63,7 +63,7 @@ troupe_status mpi_carrier_create(
 	return TROUPE_OK;
 }
 
-static troupe_status break_line(struct rank_line *line, const char *why, struct troupe_error *error)
+static troupe_status carrier_break_line(struct rank_line *line, const char *why, struct troupe_error *error)
 {
 	if (!line->broken)
 		(void)fail(&line->why, TROUPE_EPEER, "%s", why);
@@ -74,7 +74,7 @@ static troupe_status break_line(struct rank_line *line, const char *why, struct 
 /* --- sending ------------------------------------------------------------------------------------------------------ */
 
 /* Moves sends that are done to the end of the list, where entries are free. */
-static bool reap(struct carrier *carrier, struct rank_line *line, char *why)
+static bool carrier_reap(struct carrier *carrier, struct rank_line *line, char *why)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < line->sends_out; i++) {
@@ -94,7 +94,7 @@ static bool reap(struct carrier *carrier, struct rank_line *line, char *why)
 	return true;
 }
 
-static struct text *mpi_begin(struct carrier *carrier, uint32_t at)
+static struct text *carrier_mpi_begin(struct carrier *carrier, uint32_t at)
 {
 	static const char header[FRAME_HEADER_BYTES];
 	struct rank_line *line = &carrier->lines[at];
@@ -106,7 +106,8 @@ static struct text *mpi_begin(struct carrier *carrier, uint32_t at)
 	return bytes;
 }
 
-static troupe_status mpi_end(struct carrier *carrier, uint32_t at, enum frame_type type, struct troupe_error *error)
+static troupe_status carrier_mpi_end(
+	struct carrier *carrier, uint32_t at, enum frame_type type, struct troupe_error *error)
 {
 	struct rank_line *line = &carrier->lines[at];
 	struct sending *sending = &line->sends.at[line->sends_out];
@@ -121,14 +122,14 @@ static troupe_status mpi_end(struct carrier *carrier, uint32_t at, enum frame_ty
 		return fail(error, TROUPE_ELIMIT, "it does not take what is sent to it: %zu bytes wait", line->pending);
 	frame_put_header((unsigned char *)sending->bytes.at, type, (uint32_t)payload);
 	if (!carrier->glue->send(line->rank, sending->bytes.at, count, &sending->message, why))
-		return break_line(line, why, error);
+		return carrier_break_line(line, why, error);
 	line->sends_out++;
 	line->pending += count;
 	line->sent += count;
 	return TROUPE_OK;
 }
 
-static size_t mpi_pending(const struct carrier *carrier, uint32_t at)
+static size_t carrier_mpi_pending(const struct carrier *carrier, uint32_t at)
 {
 	return carrier->lines[at].pending;
 }
@@ -136,7 +137,7 @@ static size_t mpi_pending(const struct carrier *carrier, uint32_t at)
 /* --- receiving ---------------------------------------------------------------------------------------------------- */
 
 /* Begins to receive the next message, if there is one, or continues to receive the present one. */
-static bool take(struct carrier *carrier, struct rank_line *line, char *why)
+static bool carrier_take(struct carrier *carrier, struct rank_line *line, char *why)
 {
 	bool there = line->coming.out, done;
 	size_t count;
@@ -163,29 +164,29 @@ static bool take(struct carrier *carrier, struct rank_line *line, char *why)
 	return true;
 }
 
-static troupe_status mpi_work(struct carrier *carrier, uint32_t at, struct troupe_error *error)
+static troupe_status carrier_mpi_work(struct carrier *carrier, uint32_t at, struct troupe_error *error)
 {
 	struct rank_line *line = &carrier->lines[at];
 	char why[GLUE_WHY_BYTES];
 	if (line->broken)
 		return fail(error, TROUPE_EPEER, "%s", line->why.text);
-	if (!reap(carrier, line, why) || (!line->whole && !take(carrier, line, why)))
-		return break_line(line, why, error);
+	if (!carrier_reap(carrier, line, why) || (!line->whole && !carrier_take(carrier, line, why)))
+		return carrier_break_line(line, why, error);
 	return TROUPE_OK;
 }
 
-static uint64_t mpi_received(const struct carrier *carrier, uint32_t at)
+static uint64_t carrier_mpi_received(const struct carrier *carrier, uint32_t at)
 {
 	return carrier->lines[at].received;
 }
 
-static bool mpi_receive(struct carrier *carrier, uint32_t at, enum frame_type *ret_type, const char **ret_bytes,
+static bool carrier_mpi_receive(struct carrier *carrier, uint32_t at, enum frame_type *ret_type, const char **ret_bytes,
 	size_t *ret_count, troupe_status *ret_status, struct troupe_error *error)
 {
 	struct rank_line *line = &carrier->lines[at];
 	uint32_t payload;
 	char why[GLUE_WHY_BYTES];
-	if (!line->whole && (line->broken || !take(carrier, line, why) || !line->whole))
+	if (!line->whole && (line->broken || !carrier_take(carrier, line, why) || !line->whole))
 		return false; /* the next work() finds the error again */
 	line->whole = false;
 	if (line->in.count < FRAME_HEADER_BYTES)
@@ -204,13 +205,13 @@ static bool mpi_receive(struct carrier *carrier, uint32_t at, enum frame_type *r
 
 /* --- waiting ------------------------------------------------------------------------------------------------------ */
 
-static void mpi_prepare(struct carrier *carrier, bool only_send)
+static void carrier_mpi_prepare(struct carrier *carrier, bool only_send)
 {
 	(void)carrier;
 	(void)only_send;
 }
 
-static bool mpi_wait(struct carrier *carrier, uint64_t idle_ns)
+static bool carrier_mpi_wait(struct carrier *carrier, uint64_t idle_ns)
 {
 	uint64_t count, nap_ns = MIN(MAX(idle_ns / NAP_SHARE, (uint64_t)NAP_MIN_NS), (uint64_t)NAP_MAX_NS);
 	struct pollfd woken = {.fd = carrier->woken, .events = POLLIN};
@@ -221,7 +222,7 @@ static bool mpi_wait(struct carrier *carrier, uint64_t idle_ns)
 	return true;
 }
 
-static void mpi_wake(struct carrier *carrier)
+static void carrier_mpi_wake(struct carrier *carrier)
 {
 	uint64_t one = 1;
 	(void)!write(carrier->woken, &one, sizeof one);
@@ -230,7 +231,7 @@ static void mpi_wake(struct carrier *carrier)
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
 /* Receives nothing: later messages are for the next carrier between these ranks, if there is one. */
-static void mpi_finish(struct carrier *carrier, uint32_t timeout_ms)
+static void carrier_mpi_finish(struct carrier *carrier, uint32_t timeout_ms)
 {
 	uint64_t until = clock_now_ns() + timeout_ms * UINT64_C(1000000);
 	char why[GLUE_WHY_BYTES];
@@ -239,15 +240,15 @@ static void mpi_finish(struct carrier *carrier, uint32_t timeout_ms)
 		left = 0;
 		for (uint32_t i = 0; i < carrier->count; i++) {
 			struct rank_line *line = &carrier->lines[i];
-			if (!line->broken && reap(carrier, line, why))
+			if (!line->broken && carrier_reap(carrier, line, why))
 				left += line->pending;
 		}
 		if (left)
-			(void)mpi_wait(carrier, 0);
+			(void)carrier_mpi_wait(carrier, 0);
 	} while (left && clock_now_ns() < until);
 }
 
-static struct transport_counts mpi_counts(const struct carrier *carrier)
+static struct transport_counts carrier_mpi_counts(const struct carrier *carrier)
 {
 	struct transport_counts counts = {0, 0};
 	for (uint32_t i = 0; i < carrier->count; i++) {
@@ -257,12 +258,12 @@ static struct transport_counts mpi_counts(const struct carrier *carrier)
 	return counts;
 }
 
-static bool mpi_is_warned(const struct carrier *carrier)
+static bool carrier_mpi_is_warned(const struct carrier *carrier)
 {
 	return carrier->glue->continued();
 }
 
-static void destroy_line(struct rank_line *line)
+static void carrier_destroy_line(struct rank_line *line)
 {
 	for (uint32_t i = line->sends_out; i < line->sends.count; i++)
 		text_fini(&line->sends.at[i].bytes);
@@ -271,31 +272,31 @@ static void destroy_line(struct rank_line *line)
 	vec_free(&line->sends);
 }
 
-static void mpi_destroy(struct carrier *carrier)
+static void carrier_mpi_destroy(struct carrier *carrier)
 {
 	if (!carrier)
 		return;
 	for (uint32_t i = 0; i < carrier->count; i++)
-		destroy_line(&carrier->lines[i]);
+		carrier_destroy_line(&carrier->lines[i]);
 	(void)close(carrier->woken);
 	free(carrier->lines);
 	free(carrier);
 }
 
 const struct carrier_ops mpi_carrier_ops = {
-	.work = mpi_work,
-	.received = mpi_received,
-	.receive = mpi_receive,
-	.begin = mpi_begin,
-	.end = mpi_end,
-	.pending = mpi_pending,
-	.prepare = mpi_prepare,
-	.wait = mpi_wait,
-	.wake = mpi_wake,
-	.finish = mpi_finish,
-	.counts = mpi_counts,
-	.is_warned = mpi_is_warned,
-	.destroy = mpi_destroy,
+	.work = carrier_mpi_work,
+	.received = carrier_mpi_received,
+	.receive = carrier_mpi_receive,
+	.begin = carrier_mpi_begin,
+	.end = carrier_mpi_end,
+	.pending = carrier_mpi_pending,
+	.prepare = carrier_mpi_prepare,
+	.wait = carrier_mpi_wait,
+	.wake = carrier_mpi_wake,
+	.finish = carrier_mpi_finish,
+	.counts = carrier_mpi_counts,
+	.is_warned = carrier_mpi_is_warned,
+	.destroy = carrier_mpi_destroy,
 };
 
 const struct transport_ops transport_mpi = {.name = "mpi", END_SLOTS};

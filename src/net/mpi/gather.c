@@ -13,13 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STALE_MS = 1000, WATCH_MS = 50, FLUSH_MS = 500 };
+enum { MPI_GATHER_STALE_MS = 1000, WATCH_MS = 50, MPI_GATHER_FLUSH_MS = 500 };
 #define PART_BYTES_QUEUED (1u << 20) /* of the world, for each rank */
 /* The primary may load a world for as long as it takes before it answers a hello. */
 #define HELLO_NS (UINT64_C(1) << 62)
 
 /* The parts that primary and secondary share. Line i of the carrier is connection i of peers. */
-struct meeting {
+struct mpi_gather_meeting {
 	const struct gather_host *host;
 	struct mpi_job *job;
 	struct hello hello;
@@ -38,8 +38,8 @@ struct meeting {
 
 /* --- both sides --------------------------------------------------------------------------------------------------- */
 
-static troupe_status meet(struct meeting *meeting, const struct gather_self *self, const struct gather_host *host,
-	enum hello_role role, struct troupe_error *error)
+static troupe_status mpi_gather_meet(struct mpi_gather_meeting *meeting, const struct gather_self *self,
+	const struct gather_host *host, enum hello_role role, struct troupe_error *error)
 {
 	if (!self->network->job)
 		return fail(error, TROUPE_EINVAL, "transport 'mpi' without a job: expected troupe_job_join() before");
@@ -48,18 +48,19 @@ static troupe_status meet(struct meeting *meeting, const struct gather_self *sel
 	return gather_hello(self, role, &meeting->hello, error);
 }
 
-static void send_frame(struct meeting *meeting, uint32_t id, enum frame_type type, const void *bytes, size_t count)
+static void mpi_gather_send_frame(
+	struct mpi_gather_meeting *meeting, uint32_t id, enum frame_type type, const void *bytes, size_t count)
 {
 	if (meeting->job->carrier) /* the next work() detects a failure */
 		(void)carrier_send(&mpi_carrier_ops, meeting->job->carrier, id, type, bytes, count, NULL);
 }
 
-static void act(struct meeting *meeting)
+static void mpi_gather_act(struct mpi_gather_meeting *meeting)
 {
 	struct peers_action action;
 	while (peers_next(meeting->peers, &action)) {
 		if (action.kind == PEERS_SEND)
-			send_frame(meeting, action.id, action.type, action.bytes, action.count);
+			mpi_gather_send_frame(meeting, action.id, action.type, action.bytes, action.count);
 		meeting->started |= action.kind == PEERS_STARTED;
 		meeting->ended |= action.kind == PEERS_ENDED;
 		if (action.kind != PEERS_SEND && action.kind != PEERS_CLOSE)
@@ -67,26 +68,27 @@ static void act(struct meeting *meeting)
 	}
 }
 
-static bool is_of_world(enum frame_type type)
+static bool mpi_gather_is_of_world(enum frame_type type)
 {
 	return type == FRAME_WORLD || type == FRAME_WORLD_WANT || type == FRAME_WORLD_DATA;
 }
 
-static void hear(struct meeting *meeting, uint32_t id, enum frame_type type, const char *bytes, size_t count)
+static void mpi_gather_hear(
+	struct mpi_gather_meeting *meeting, uint32_t id, enum frame_type type, const char *bytes, size_t count)
 {
 	struct troupe_error why;
 	uint64_t now = clock_now_ns();
 	meeting->heard_ns = now;
-	if (!is_of_world(type))
+	if (!mpi_gather_is_of_world(type))
 		peers_receive(meeting->peers, id, type, bytes, count, now);
 	else if (peers_heard(meeting->peers, id, type, now) &&
 		 meeting->on_world(meeting->ctx, id, type, bytes, count, &why))
 		peers_break(meeting->peers, id, why.text, now);
-	act(meeting);
+	mpi_gather_act(meeting);
 }
 
 /* Frames after the start are for the transport. */
-static void work_line(struct meeting *meeting, uint32_t id)
+static void mpi_gather_work_line(struct mpi_gather_meeting *meeting, uint32_t id)
 {
 	struct carrier *carrier = meeting->job->carrier;
 	struct troupe_error error, why;
@@ -96,25 +98,25 @@ static void work_line(struct meeting *meeting, uint32_t id)
 	troupe_status bad = TROUPE_OK, broken = mpi_carrier_ops.work(carrier, id, &why);
 	while (peers_phase(meeting->peers) < PEERS_RUNNING &&
 		mpi_carrier_ops.receive(carrier, id, &type, &bytes, &count, &bad, &error))
-		hear(meeting, id, type, bytes, count);
+		mpi_gather_hear(meeting, id, type, bytes, count);
 	if (bad)
 		peers_break(meeting->peers, id, error.text, clock_now_ns());
 	else if (broken)
 		peers_drop(meeting->peers, id, why.text, clock_now_ns());
-	act(meeting);
+	mpi_gather_act(meeting);
 }
 
-static void keep_time(struct meeting *meeting)
+static void mpi_gather_keep_time(struct mpi_gather_meeting *meeting)
 {
 	uint64_t now = clock_now_ns();
 	if (meeting->looked_ns && now - meeting->looked_ns >= peers_stale_ns(meeting->peers))
 		peers_woke(meeting->peers, now);
 	peers_tick(meeting->peers, now);
 	meeting->looked_ns = now;
-	act(meeting);
+	mpi_gather_act(meeting);
 }
 
-static void watch(struct meeting *meeting)
+static void mpi_gather_watch(struct mpi_gather_meeting *meeting)
 {
 	const struct gather_host *host = meeting->host;
 	uint64_t now = clock_now_ns();
@@ -123,29 +125,29 @@ static void watch(struct meeting *meeting)
 	meeting->watched_ns = now;
 	if (host->stopped(host->ctx)) {
 		peers_stop(meeting->peers, STOP_LEFT, "it was stopped before the start");
-		act(meeting);
+		mpi_gather_act(meeting);
 	}
 	if (host->on_watch)
 		host->on_watch(host->ctx);
 }
 
-static void rest(struct meeting *meeting)
+static void mpi_gather_rest(struct mpi_gather_meeting *meeting)
 {
 	if (!meeting->started && !meeting->ended)
 		(void)mpi_carrier_ops.wait(meeting->job->carrier, clock_now_ns() - meeting->heard_ns);
 }
 
-static troupe_status outcome(struct meeting *meeting, struct troupe_error *error)
+static troupe_status mpi_gather_outcome(struct mpi_gather_meeting *meeting, struct troupe_error *error)
 {
 	if (meeting->started && !meeting->ended)
 		return TROUPE_OK;
-	mpi_carrier_ops.finish(meeting->job->carrier, FLUSH_MS);
+	mpi_carrier_ops.finish(meeting->job->carrier, MPI_GATHER_FLUSH_MS);
 	meeting->job->ended = true;
 	troupe_status status = peers_end_status(meeting->peers, error);
 	return status ? status : fail(error, TROUPE_EPEER, "the run is over before it began");
 }
 
-static struct transport_link link_of(struct meeting *meeting, const char *const *names)
+static struct transport_link mpi_gather_link_of(struct mpi_gather_meeting *meeting, const char *const *names)
 {
 	struct transport_link link = {.ops = &mpi_carrier_ops,
 		.carrier = meeting->job->carrier,
@@ -161,7 +163,7 @@ static struct transport_link link_of(struct meeting *meeting, const char *const 
 
 /* If no transport took the link's carrier, it goes back to the job, which tells the other ranks with it that the run is
  * over. */
-static void part(struct meeting *meeting)
+static void mpi_gather_part(struct mpi_gather_meeting *meeting)
 {
 	if (meeting->link.carrier)
 		meeting->job->carrier = meeting->link.carrier;
@@ -173,7 +175,7 @@ static void part(struct meeting *meeting)
 /* --- the primary -------------------------------------------------------------------------------------------------- */
 
 struct gathering {
-	struct meeting meeting;
+	struct mpi_gather_meeting meeting;
 	uint32_t secondaries, stale_ms;
 	uint64_t wait_ns;
 	_Atomic uint32_t awaited;
@@ -184,17 +186,17 @@ struct gathering {
 	const char **names; /* [secondaries] */
 };
 
-static void refuse(const struct troupe_network *network)
+static void mpi_gather_refuse(const struct troupe_network *network)
 {
 	(void)network; /* the job is borrowed */
 }
 
-static const char *word(uint32_t secondaries)
+static const char *mpi_gather_word(uint32_t secondaries)
 {
 	return secondaries == 1 ? "secondary" : "secondaries";
 }
 
-static troupe_status take_want(
+static troupe_status mpi_gather_take_want(
 	void *ctx, uint32_t id, enum frame_type type, const char *bytes, size_t count, struct troupe_error *error)
 {
 	struct gathering *gathering = ctx;
@@ -205,7 +207,7 @@ static troupe_status take_want(
 	return TROUPE_OK;
 }
 
-static void send_data(struct gathering *gathering)
+static void mpi_gather_send_data(struct gathering *gathering)
 {
 	struct carrier *carrier = gathering->meeting.job->carrier;
 	const struct gather_world *world = gathering->world;
@@ -220,16 +222,16 @@ static void send_data(struct gathering *gathering)
 		}
 }
 
-static void on_primary_action(void *ctx, const struct peers_action *action)
+static void mpi_gather_on_primary_action(void *ctx, const struct peers_action *action)
 {
 	struct gathering *gathering = ctx;
-	struct meeting *meeting = &gathering->meeting;
+	struct mpi_gather_meeting *meeting = &gathering->meeting;
 	struct text bytes = {0};
 	if (action->kind == PEERS_ADMITTED) {
 		gather_note(meeting->host, "secondary %u of %u joined from rank %u", action->secondary,
 			gathering->secondaries, action->id + 1);
 		bundle_encode(&gathering->described, &bytes);
-		send_frame(meeting, action->id, FRAME_WORLD, bytes.at, bytes.count);
+		mpi_gather_send_frame(meeting, action->id, FRAME_WORLD, bytes.at, bytes.count);
 		text_fini(&bytes);
 	} else if (action->kind == PEERS_TURNED_AWAY || action->kind == PEERS_LOST) {
 		text_add(&bytes, "%s", action->bytes);
@@ -237,16 +239,17 @@ static void on_primary_action(void *ctx, const struct peers_action *action)
 		text_fini(&bytes);
 	} else if (action->kind == PEERS_STARTED) {
 		gather_note(meeting->host, "%u %s ready: the run begins", gathering->secondaries,
-			word(gathering->secondaries));
+			mpi_gather_word(gathering->secondaries));
 	}
 }
 
-static troupe_status gathering_create(const struct gather_self *self, const struct gather_host *host,
+static troupe_status mpi_gather_gathering_create(const struct gather_self *self, const struct gather_host *host,
 	struct gathering **ret_gathering, struct troupe_error *error)
 {
 	const struct troupe_network *network = self->network;
-	struct meeting meeting = {.on_world = take_want, .on_action = on_primary_action};
-	troupe_status status = meet(&meeting, self, host, HELLO_PRIMARY, error);
+	struct mpi_gather_meeting meeting = {
+		.on_world = mpi_gather_take_want, .on_action = mpi_gather_on_primary_action};
+	troupe_status status = mpi_gather_meet(&meeting, self, host, HELLO_PRIMARY, error);
 	if (!status && (meeting.job->job.number || network->secondaries != meeting.job->job.size - 1))
 		status = fail(error, TROUPE_EINVAL, "%u secondaries with %u ranks, at rank %u: expected rank 0 and %u",
 			network->secondaries, meeting.job->job.size, meeting.job->job.number,
@@ -261,7 +264,7 @@ static troupe_status gathering_create(const struct gather_self *self, const stru
 	gathering->meeting.ctx = gathering;
 	gathering->secondaries = network->secondaries;
 	gathering->awaited = network->secondaries;
-	gathering->stale_ms = network->stale_ms ? network->stale_ms : STALE_MS;
+	gathering->stale_ms = network->stale_ms ? network->stale_ms : MPI_GATHER_STALE_MS;
 	gathering->wait_ns = (uint64_t)(network->wait_s * 1e9);
 	gathering->sent = mem_alloc(network->secondaries * sizeof *gathering->sent);
 	gathering->names = mem_alloc(network->secondaries * sizeof *gathering->names);
@@ -269,9 +272,9 @@ static troupe_status gathering_create(const struct gather_self *self, const stru
 	return TROUPE_OK;
 }
 
-static void begin_gathering(struct gathering *gathering, const struct gather_world *world)
+static void mpi_gather_begin_gathering(struct gathering *gathering, const struct gather_world *world)
 {
-	struct meeting *meeting = &gathering->meeting;
+	struct mpi_gather_meeting *meeting = &gathering->meeting;
 	gathering->world = world;
 	gathering->described = bundle_describe(world->bytes, world->count);
 	meeting->hello.world = gathering->described.hash[0];
@@ -286,7 +289,7 @@ static void begin_gathering(struct gathering *gathering, const struct gather_wor
 }
 
 /* Receives from all ranks that were admitted, and from one more. */
-static void work_lines(struct gathering *gathering)
+static void mpi_gather_work_lines(struct gathering *gathering)
 {
 	struct peers *peers = gathering->meeting.peers;
 	uint32_t heard = MIN(peers_present(peers) + 1, gathering->secondaries);
@@ -296,36 +299,36 @@ static void work_lines(struct gathering *gathering)
 		(void)peers_join(peers, address, clock_now_ns());
 	}
 	for (uint32_t id = 0; id < gathering->joined && !gathering->meeting.ended; id++)
-		work_line(&gathering->meeting, id);
+		mpi_gather_work_line(&gathering->meeting, id);
 }
 
-static troupe_status gathering_run(
+static troupe_status mpi_gather_gathering_run(
 	struct gathering *gathering, const struct gather_world *world, struct troupe_error *error)
 {
-	struct meeting *meeting = &gathering->meeting;
-	begin_gathering(gathering, world);
+	struct mpi_gather_meeting *meeting = &gathering->meeting;
+	mpi_gather_begin_gathering(gathering, world);
 	gather_note(meeting->host, "waiting for %u %s, the other ranks of this job", gathering->secondaries,
-		word(gathering->secondaries));
+		mpi_gather_word(gathering->secondaries));
 	while (!meeting->started && !meeting->ended) {
-		work_lines(gathering);
-		keep_time(meeting);
-		watch(meeting);
-		send_data(gathering);
+		mpi_gather_work_lines(gathering);
+		mpi_gather_keep_time(meeting);
+		mpi_gather_watch(meeting);
+		mpi_gather_send_data(gathering);
 		atomic_store(&gathering->awaited, gathering->secondaries - peers_present(meeting->peers));
-		rest(meeting);
+		mpi_gather_rest(meeting);
 	}
 	gathering->world = NULL;
-	return outcome(meeting, error);
+	return mpi_gather_outcome(meeting, error);
 }
 
 /* Ranks do not come and go. */
-static const char *gather_mpi_missing(const struct gathering *gathering)
+static const char *mpi_gather_missing(const struct gathering *gathering)
 {
 	(void)gathering;
 	return NULL;
 }
 
-static const unsigned char *gather_mpi_process(const struct gathering *gathering, uint32_t secondary)
+static const unsigned char *mpi_gather_process(const struct gathering *gathering, uint32_t secondary)
 {
 	static const unsigned char none[HELLO_ID_BYTES];
 	(void)gathering;
@@ -333,65 +336,65 @@ static const unsigned char *gather_mpi_process(const struct gathering *gathering
 	return none;
 }
 
-static uint32_t gather_mpi_known(const struct gathering *gathering)
+static uint32_t mpi_gather_known(const struct gathering *gathering)
 {
 	return gathering->secondaries;
 }
 
-static bool gather_mpi_regroups(const struct gathering *gathering)
+static bool mpi_gather_regroups(const struct gathering *gathering)
 {
 	(void)gathering;
 	return false;
 }
 
-static uint32_t gather_mpi_members(const struct gathering *gathering, uint32_t *ret_new)
+static uint32_t mpi_gather_members(const struct gathering *gathering, uint32_t *ret_new)
 {
 	*ret_new = 0;
 	return gathering->secondaries;
 }
 
-static bool joining_regroups(const struct joining *joining)
+static bool mpi_gather_joining_regroups(const struct joining *joining)
 {
 	(void)joining;
 	return false;
 }
 
-static uint32_t gathering_awaited(const struct gathering *gathering)
+static uint32_t mpi_gather_gathering_awaited(const struct gathering *gathering)
 {
 	return atomic_load(&gathering->awaited);
 }
 
-static troupe_status gathering_link(
+static troupe_status mpi_gather_gathering_link(
 	struct gathering *gathering, struct transport_link **ret_link, struct troupe_error *error)
 {
 	(void)error;
 	for (uint32_t i = 0; i < gathering->secondaries; i++)
 		gathering->names[i] = peers_name(gathering->meeting.peers, i);
-	gathering->meeting.link = link_of(&gathering->meeting, gathering->names);
+	gathering->meeting.link = mpi_gather_link_of(&gathering->meeting, gathering->names);
 	*ret_link = &gathering->meeting.link;
 	return TROUPE_OK;
 }
 
-static void gathering_stop(struct gathering *gathering, enum stop_kind kind, const char *why)
+static void mpi_gather_gathering_stop(struct gathering *gathering, enum stop_kind kind, const char *why)
 {
-	struct meeting *meeting = &gathering->meeting;
+	struct mpi_gather_meeting *meeting = &gathering->meeting;
 	if (!meeting->started || meeting->ended)
 		return;
 	if (meeting->link.carrier)
 		meeting->job->carrier = meeting->link.carrier;
 	meeting->link.carrier = NULL;
 	peers_stop(meeting->peers, kind, why);
-	act(meeting);
+	mpi_gather_act(meeting);
 	meeting->job->ended = true;
 	if (meeting->job->carrier)
-		mpi_carrier_ops.finish(meeting->job->carrier, FLUSH_MS);
+		mpi_carrier_ops.finish(meeting->job->carrier, MPI_GATHER_FLUSH_MS);
 }
 
-static void gathering_destroy(struct gathering *gathering)
+static void mpi_gather_gathering_destroy(struct gathering *gathering)
 {
 	if (!gathering)
 		return;
-	part(&gathering->meeting);
+	mpi_gather_part(&gathering->meeting);
 	free(gathering->sent);
 	free(gathering->names);
 	free(gathering);
@@ -400,14 +403,14 @@ static void gathering_destroy(struct gathering *gathering)
 /* --- a secondary -------------------------------------------------------------------------------------------------- */
 
 struct joining {
-	struct meeting meeting;
+	struct mpi_gather_meeting meeting;
 	struct bundle described;
 	struct text world;
 	bool wanted, given, ready_sent;
 	const char *name; /* of the primary */
 };
 
-static troupe_status take_world(
+static troupe_status mpi_gather_take_world(
 	void *ctx, uint32_t id, enum frame_type type, const char *bytes, size_t count, struct troupe_error *error)
 {
 	struct joining *joining = ctx;
@@ -417,7 +420,7 @@ static troupe_status take_world(
 		troupe_status status = bundle_decode(bytes, count, &joining->described, error);
 		joining->wanted = !status;
 		if (!status)
-			send_frame(&joining->meeting, id, FRAME_WORLD_WANT, "", 0);
+			mpi_gather_send_frame(&joining->meeting, id, FRAME_WORLD_WANT, "", 0);
 		return status;
 	}
 	if (type != FRAME_WORLD_DATA || !joining->wanted || joining->given)
@@ -432,7 +435,7 @@ static troupe_status take_world(
 }
 
 /* If the primary is lost, a rank has no other one to join. */
-static void on_secondary_action(void *ctx, const struct peers_action *action)
+static void mpi_gather_on_secondary_action(void *ctx, const struct peers_action *action)
 {
 	struct joining *joining = ctx;
 	struct text why = {0};
@@ -443,11 +446,12 @@ static void on_secondary_action(void *ctx, const struct peers_action *action)
 	text_fini(&why);
 }
 
-static troupe_status joining_create(const struct gather_self *self, const struct gather_host *host,
+static troupe_status mpi_gather_joining_create(const struct gather_self *self, const struct gather_host *host,
 	struct joining **ret_joining, struct troupe_error *error)
 {
-	struct meeting meeting = {.on_world = take_world, .on_action = on_secondary_action};
-	troupe_status status = meet(&meeting, self, host, HELLO_SECONDARY, error);
+	struct mpi_gather_meeting meeting = {
+		.on_world = mpi_gather_take_world, .on_action = mpi_gather_on_secondary_action};
+	troupe_status status = mpi_gather_meet(&meeting, self, host, HELLO_SECONDARY, error);
 	if (!status && !meeting.job->job.number)
 		status = fail(error, TROUPE_EINVAL, "rank 0 is the primary, and no secondary");
 	if (status)
@@ -461,7 +465,7 @@ static troupe_status joining_create(const struct gather_self *self, const struct
 	return TROUPE_OK;
 }
 
-static void tell_ready(struct joining *joining)
+static void mpi_gather_tell_ready(struct joining *joining)
 {
 	const struct gather_host *host = joining->meeting.host;
 	struct troupe_error why;
@@ -477,58 +481,58 @@ static void tell_ready(struct joining *joining)
 		peers_stop(joining->meeting.peers, STOP_FAILED, why.text);
 	else
 		peers_ready(joining->meeting.peers, hash);
-	act(&joining->meeting);
+	mpi_gather_act(&joining->meeting);
 }
 
-static troupe_status joining_run(struct joining *joining, struct troupe_error *error)
+static troupe_status mpi_gather_joining_run(struct joining *joining, struct troupe_error *error)
 {
-	struct meeting *meeting = &joining->meeting;
+	struct mpi_gather_meeting *meeting = &joining->meeting;
 	(void)peers_join(meeting->peers, "rank 0", clock_now_ns());
-	act(meeting);
+	mpi_gather_act(meeting);
 	while (!meeting->started && !meeting->ended) {
-		work_line(meeting, 0);
-		keep_time(meeting);
-		watch(meeting);
-		tell_ready(joining);
-		rest(meeting);
+		mpi_gather_work_line(meeting, 0);
+		mpi_gather_keep_time(meeting);
+		mpi_gather_watch(meeting);
+		mpi_gather_tell_ready(joining);
+		mpi_gather_rest(meeting);
 	}
-	return outcome(meeting, error);
+	return mpi_gather_outcome(meeting, error);
 }
 
-static void joining_wake(struct joining *joining)
+static void mpi_gather_joining_wake(struct joining *joining)
 {
 	struct carrier *carrier = joining->meeting.job->carrier;
 	if (carrier)
 		mpi_carrier_ops.wake(carrier);
 }
 
-static troupe_status joining_link(struct joining *joining, struct transport_link **ret_link, uint32_t *ret_secondaries,
-	struct troupe_error *error)
+static troupe_status mpi_gather_joining_link(struct joining *joining, struct transport_link **ret_link,
+	uint32_t *ret_secondaries, struct troupe_error *error)
 {
 	(void)error;
 	joining->name = peers_name(joining->meeting.peers, 0);
 	*ret_secondaries = joining->meeting.job->job.size - 1;
-	joining->meeting.link = link_of(&joining->meeting, &joining->name);
+	joining->meeting.link = mpi_gather_link_of(&joining->meeting, &joining->name);
 	*ret_link = &joining->meeting.link;
 	return TROUPE_OK;
 }
 
-static void joining_destroy(struct joining *joining)
+static void mpi_gather_joining_destroy(struct joining *joining)
 {
 	if (!joining)
 		return;
-	part(&joining->meeting);
+	mpi_gather_part(&joining->meeting);
 	text_fini(&joining->world);
 	free(joining);
 }
 
-static const char *gather_mpi_standby(const struct joining *joining)
+static const char *mpi_gather_standby(const struct joining *joining)
 {
 	(void)joining;
 	return "";
 }
 
-static troupe_status gather_mpi_seek_standby(struct joining *joining, double wait_s, struct troupe_error *error)
+static troupe_status mpi_gather_seek_standby(struct joining *joining, double wait_s, struct troupe_error *error)
 {
 	(void)joining;
 	(void)wait_s;
@@ -538,25 +542,25 @@ static troupe_status gather_mpi_seek_standby(struct joining *joining, double wai
 const struct gather_ops gather_mpi = {
 	.job_join = mpi_job_join,
 	.job_leave = mpi_job_leave,
-	.refuse = refuse,
-	.gathering_create = gathering_create,
-	.gathering_run = gathering_run,
-	.gathering_missing = gather_mpi_missing,
-	.gathering_regroups = gather_mpi_regroups,
-	.gathering_members = gather_mpi_members,
-	.joining_regroups = joining_regroups,
-	.joining_orphaned = joining_regroups,
-	.joining_standby = gather_mpi_standby,
-	.joining_seek_standby = gather_mpi_seek_standby,
-	.gathering_known = gather_mpi_known,
-	.gathering_process = gather_mpi_process,
-	.gathering_awaited = gathering_awaited,
-	.gathering_link = gathering_link,
-	.gathering_stop = gathering_stop,
-	.gathering_destroy = gathering_destroy,
-	.joining_create = joining_create,
-	.joining_run = joining_run,
-	.joining_wake = joining_wake,
-	.joining_link = joining_link,
-	.joining_destroy = joining_destroy,
+	.refuse = mpi_gather_refuse,
+	.gathering_create = mpi_gather_gathering_create,
+	.gathering_run = mpi_gather_gathering_run,
+	.gathering_missing = mpi_gather_missing,
+	.gathering_regroups = mpi_gather_regroups,
+	.gathering_members = mpi_gather_members,
+	.joining_regroups = mpi_gather_joining_regroups,
+	.joining_orphaned = mpi_gather_joining_regroups,
+	.joining_standby = mpi_gather_standby,
+	.joining_seek_standby = mpi_gather_seek_standby,
+	.gathering_known = mpi_gather_known,
+	.gathering_process = mpi_gather_process,
+	.gathering_awaited = mpi_gather_gathering_awaited,
+	.gathering_link = mpi_gather_gathering_link,
+	.gathering_stop = mpi_gather_gathering_stop,
+	.gathering_destroy = mpi_gather_gathering_destroy,
+	.joining_create = mpi_gather_joining_create,
+	.joining_run = mpi_gather_joining_run,
+	.joining_wake = mpi_gather_joining_wake,
+	.joining_link = mpi_gather_joining_link,
+	.joining_destroy = mpi_gather_joining_destroy,
 };

@@ -20,34 +20,34 @@ struct pending {
 };
 _Static_assert(sizeof(struct pending) <= sizeof(((struct glue_message *)0)->words), "a message has room for it");
 
-static struct pending pending_of(const struct glue_message *message)
+static struct pending mpi_glue_pending_of(const struct glue_message *message)
 {
 	struct pending pending;
 	memcpy(&pending, message->words, sizeof pending);
 	return pending;
 }
 
-static void keep(struct glue_message *message, bool out, const struct pending *pending)
+static void mpi_glue_keep(struct glue_message *message, bool out, const struct pending *pending)
 {
 	message->out = out;
 	memcpy(message->words, pending, sizeof *pending);
 }
 
-static MPI_Comm all;
-static volatile sig_atomic_t was_continued;
+static MPI_Comm mpi_glue_all;
+static volatile sig_atomic_t mpi_glue_was_continued;
 
-static void on_continue(int signal)
+static void mpi_glue_on_continue(int signal)
 {
 	(void)signal;
-	was_continued = 1;
+	mpi_glue_was_continued = 1;
 }
 
-static bool glue_continued(void)
+static bool mpi_glue_continued(void)
 {
-	return was_continued;
+	return mpi_glue_was_continued;
 }
 
-static bool explain(const char *what, int code, char *why)
+static bool mpi_glue_explain(const char *what, int code, char *why)
 {
 	char text[MPI_MAX_ERROR_STRING] = "";
 	int count;
@@ -58,22 +58,23 @@ static bool explain(const char *what, int code, char *why)
 	return false;
 }
 
-static bool count_ranks(struct glue_place *ret_place, char *why)
+static bool mpi_glue_count_ranks(struct glue_place *ret_place, char *why)
 {
 	MPI_Comm here;
-	return explain("MPI_Comm_dup", MPI_Comm_dup(MPI_COMM_WORLD, &all), why) &&
-	       explain("MPI_Comm_set_errhandler", MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN), why) &&
-	       explain("MPI_Comm_rank", MPI_Comm_rank(all, &ret_place->rank), why) &&
-	       explain("MPI_Comm_size", MPI_Comm_size(all, &ret_place->ranks), why) &&
-	       explain("MPI_Comm_split_type", MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here),
-		       why) &&
-	       explain("MPI_Comm_size", MPI_Comm_size(here, &ret_place->neighbours), why);
+	return mpi_glue_explain("MPI_Comm_dup", MPI_Comm_dup(MPI_COMM_WORLD, &mpi_glue_all), why) &&
+	       mpi_glue_explain(
+		       "MPI_Comm_set_errhandler", MPI_Comm_set_errhandler(mpi_glue_all, MPI_ERRORS_RETURN), why) &&
+	       mpi_glue_explain("MPI_Comm_rank", MPI_Comm_rank(mpi_glue_all, &ret_place->rank), why) &&
+	       mpi_glue_explain("MPI_Comm_size", MPI_Comm_size(mpi_glue_all, &ret_place->ranks), why) &&
+	       mpi_glue_explain("MPI_Comm_split_type",
+		       MPI_Comm_split_type(mpi_glue_all, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here), why) &&
+	       mpi_glue_explain("MPI_Comm_size", MPI_Comm_size(here, &ret_place->neighbours), why);
 }
 
-static bool glue_init(struct glue_place *ret_place, char *why)
+static bool mpi_glue_init(struct glue_place *ret_place, char *why)
 {
 	int level = MPI_THREAD_SINGLE;
-	if (!explain("MPI_Init_thread", MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level), why))
+	if (!mpi_glue_explain("MPI_Init_thread", MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level), why))
 		return false;
 	(void)MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	if (level < MPI_THREAD_SERIALIZED) {
@@ -81,68 +82,69 @@ static bool glue_init(struct glue_place *ret_place, char *why)
 			"the MPI library serves one thread only: expected MPI_THREAD_SERIALIZED or more");
 		return false;
 	}
-	struct sigaction action = {.sa_handler = on_continue, .sa_flags = SA_RESTART};
+	struct sigaction action = {.sa_handler = mpi_glue_on_continue, .sa_flags = SA_RESTART};
 	(void)sigaction(SIGCONT, &action, NULL);
-	return count_ranks(ret_place, why);
+	return mpi_glue_count_ranks(ret_place, why);
 }
 
-static void glue_finalize(void)
+static void mpi_glue_finalize(void)
 {
 	(void)MPI_Finalize();
 }
 
-static bool glue_send(int rank, const void *bytes, size_t count, struct glue_message *ret_message, char *why)
+static bool mpi_glue_send(int rank, const void *bytes, size_t count, struct glue_message *ret_message, char *why)
 {
 	struct pending pending = {MPI_REQUEST_NULL, MPI_MESSAGE_NULL};
-	int code = MPI_Isend(bytes, (int)count, MPI_BYTE, rank, TAG, all, &pending.request);
-	keep(ret_message, code == MPI_SUCCESS, &pending);
-	return explain("MPI_Isend", code, why);
+	int code = MPI_Isend(bytes, (int)count, MPI_BYTE, rank, TAG, mpi_glue_all, &pending.request);
+	mpi_glue_keep(ret_message, code == MPI_SUCCESS, &pending);
+	return mpi_glue_explain("MPI_Isend", code, why);
 }
 
-static bool glue_next(int rank, bool *ret_there, size_t *ret_count, struct glue_message *ret_message, char *why)
+static bool mpi_glue_next(int rank, bool *ret_there, size_t *ret_count, struct glue_message *ret_message, char *why)
 {
 	struct pending pending = {MPI_REQUEST_NULL, MPI_MESSAGE_NULL};
 	MPI_Status status;
 	int there = 0, count = 0;
 	*ret_there = false;
-	if (!explain("MPI_Improbe", MPI_Improbe(rank, TAG, all, &there, &pending.message, &status), why))
+	if (!mpi_glue_explain(
+		    "MPI_Improbe", MPI_Improbe(rank, TAG, mpi_glue_all, &there, &pending.message, &status), why))
 		return false;
 	if (!there)
 		return true;
-	if (!explain("MPI_Get_count", MPI_Get_count(&status, MPI_BYTE, &count), why))
+	if (!mpi_glue_explain("MPI_Get_count", MPI_Get_count(&status, MPI_BYTE, &count), why))
 		return false;
-	keep(ret_message, true, &pending);
+	mpi_glue_keep(ret_message, true, &pending);
 	*ret_count = (size_t)count;
 	*ret_there = true;
 	return true;
 }
 
-static bool glue_receive(void *bytes, size_t count, struct glue_message *message, char *why)
+static bool mpi_glue_receive(void *bytes, size_t count, struct glue_message *message, char *why)
 {
-	struct pending pending = pending_of(message);
+	struct pending pending = mpi_glue_pending_of(message);
 	int code = MPI_Imrecv(bytes, (int)count, MPI_BYTE, &pending.message, &pending.request);
-	keep(message, code == MPI_SUCCESS, &pending);
-	return explain("MPI_Imrecv", code, why);
+	mpi_glue_keep(message, code == MPI_SUCCESS, &pending);
+	return mpi_glue_explain("MPI_Imrecv", code, why);
 }
 
-static bool glue_done(struct glue_message *message, bool *ret_done, char *why)
+static bool mpi_glue_done(struct glue_message *message, bool *ret_done, char *why)
 {
-	struct pending pending = pending_of(message);
+	struct pending pending = mpi_glue_pending_of(message);
 	int done = 0;
 	int code = MPI_Test(&pending.request, &done, MPI_STATUS_IGNORE);
-	keep(message, !done && code == MPI_SUCCESS, &pending);
+	mpi_glue_keep(message, !done && code == MPI_SUCCESS, &pending);
 	*ret_done = done;
-	return explain("MPI_Test", code, why);
+	return mpi_glue_explain("MPI_Test", code, why);
 }
 
 extern const struct glue troupe_mpi_glue;
 __attribute__((visibility("default"))) const struct glue troupe_mpi_glue = {
 	.version = GLUE_VERSION,
-	.init = glue_init,
-	.continued = glue_continued,
-	.finalize = glue_finalize,
-	.send = glue_send,
-	.next = glue_next,
-	.receive = glue_receive,
-	.done = glue_done,
+	.init = mpi_glue_init,
+	.continued = mpi_glue_continued,
+	.finalize = mpi_glue_finalize,
+	.send = mpi_glue_send,
+	.next = mpi_glue_next,
+	.receive = mpi_glue_receive,
+	.done = mpi_glue_done,
 };

@@ -23,10 +23,10 @@
 enum { LINGER_S = 60, TELL_MS = 500 };
 
 #ifdef HAVE_MPI
-static const char module[] = "troupe_mpi.so";
+static const char job_module[] = "troupe_mpi.so";
 
 /* The module beside a program that was built and not installed. */
-static char *beside_program(void)
+static char *job_beside_program(void)
 {
 	char path[4096];
 	ssize_t count = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -35,37 +35,37 @@ static char *beside_program(void)
 	if (!slash)
 		return NULL;
 	*slash = '\0';
-	return mem_printf("%s/.libs/%s", path, module);
+	return mem_printf("%s/.libs/%s", path, job_module);
 }
 
-static void *open_at(char *path)
+static void *job_open_at(char *path)
 {
 	void *opened = path && !access(path, F_OK) ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
 	free(path);
 	return opened;
 }
 
-static troupe_status open_module(struct mpi_job *job, struct troupe_error *error)
+static troupe_status job_open_module(struct mpi_job *job, struct troupe_error *error)
 {
 	const char *folder = getenv("TROUPE_MODULES");
 	if (folder && *folder)
-		job->module = open_at(mem_printf("%s/%s", folder, module));
+		job->module = job_open_at(mem_printf("%s/%s", folder, job_module));
 	if (!job->module)
-		job->module = open_at(beside_program());
+		job->module = job_open_at(job_beside_program());
 	if (!job->module)
 		job->module = dlopen(TROUPE_MODULES "/troupe_mpi.so", RTLD_NOW | RTLD_GLOBAL);
 	job->glue = job->module ? dlsym(job->module, GLUE_SYMBOL) : NULL;
 	if (!job->glue)
 		return fail(error, TROUPE_EINVAL, "transport 'mpi': cannot load the MPI library: %.300s", dlerror());
 	if (job->glue->version != GLUE_VERSION)
-		return fail(error, TROUPE_EINVAL, "transport 'mpi': %s is of another version of troupe", module);
+		return fail(error, TROUPE_EINVAL, "transport 'mpi': %s is of another version of troupe", job_module);
 	const struct glue *glue = job->glue;
 	assert(glue->init && glue->continued && glue->finalize && glue->send && glue->next && glue->receive &&
 		glue->done);
 	return TROUPE_OK;
 }
 #else
-static troupe_status open_module(struct mpi_job *job, struct troupe_error *error)
+static troupe_status job_open_module(struct mpi_job *job, struct troupe_error *error)
 {
 	(void)job;
 	return fail(error, TROUPE_EINVAL,
@@ -73,7 +73,7 @@ static troupe_status open_module(struct mpi_job *job, struct troupe_error *error
 }
 #endif
 
-static troupe_status count_ranks(struct mpi_job *job, struct troupe_error *error)
+static troupe_status job_count_ranks(struct mpi_job *job, struct troupe_error *error)
 {
 	char why[GLUE_WHY_BYTES];
 	if (!job->glue->init(&job->place, why))
@@ -95,9 +95,9 @@ troupe_status mpi_job_join(struct troupe_job **ret_job, struct troupe_error *err
 {
 	struct mpi_job *job = mem_alloc(sizeof *job);
 	job->job.ops = &gather_mpi;
-	troupe_status status = open_module(job, error);
+	troupe_status status = job_open_module(job, error);
 	if (!status)
-		status = count_ranks(job, error);
+		status = job_count_ranks(job, error);
 	if (status) {
 		free(job); /* a loaded module stays: MPI cannot be taken out of a process */
 		return status;
@@ -107,7 +107,7 @@ troupe_status mpi_job_join(struct troupe_job **ret_job, struct troupe_error *err
 }
 
 /* The secondaries wait for a primary that will not come, so it tells them. */
-static void tell_secondaries(struct mpi_job *job)
+static void job_tell_secondaries(struct mpi_job *job)
 {
 	struct text bytes = {0};
 	refuse_encode("the primary ended before the start", false, &bytes);
@@ -121,7 +121,7 @@ void mpi_job_leave(struct troupe_job *left, bool well)
 {
 	struct mpi_job *job = (struct mpi_job *)left;
 	if (!well && !job->place.rank && !job->ended && job->carrier)
-		tell_secondaries(job);
+		job_tell_secondaries(job);
 	if (!well && job->place.rank)
 		clock_sleep_until_ns(clock_now_ns() + LINGER_S * UINT64_C(1000000000));
 	mpi_carrier_ops.destroy(job->carrier);

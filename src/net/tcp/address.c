@@ -17,52 +17,53 @@
 
 _Static_assert(sizeof(struct sockaddr_in6) <= ADDRESS_RAW_BYTES, "both kinds of address fit");
 
-static const struct sockaddr *raw_of(const struct address *address)
+static const struct sockaddr *address_raw_of(const struct address *address)
 {
 	return (const struct sockaddr *)(const void *)address->raw;
 }
 
-static struct sockaddr_in v4_of(const struct address *address)
+static struct sockaddr_in address_v4_of(const struct address *address)
 {
 	struct sockaddr_in v4;
 	memcpy(&v4, address->raw, sizeof v4);
 	return v4;
 }
 
-static struct sockaddr_in6 v6_of(const struct address *address)
+static struct sockaddr_in6 address_v6_of(const struct address *address)
 {
 	struct sockaddr_in6 v6;
 	memcpy(&v6, address->raw, sizeof v6);
 	return v6;
 }
 
-static bool is_v4(const struct address *address)
+static bool address_is_v4(const struct address *address)
 {
-	return address->raw_bytes && raw_of(address)->sa_family == AF_INET;
+	return address->raw_bytes && address_raw_of(address)->sa_family == AF_INET;
 }
 
-static bool is_v6(const struct address *address)
+static bool address_is_v6(const struct address *address)
 {
-	return address->raw_bytes && raw_of(address)->sa_family == AF_INET6;
+	return address->raw_bytes && address_raw_of(address)->sa_family == AF_INET6;
 }
 
-static troupe_status set_raw(struct address *ret, const void *raw, size_t bytes)
+static troupe_status address_set_raw(struct address *ret, const void *raw, size_t bytes)
 {
 	*ret = (struct address){.raw_bytes = (uint32_t)bytes};
 	memcpy(ret->raw, raw, bytes);
 	return TROUPE_OK;
 }
 
-static void set_v4(struct address *ret, uint32_t host, uint16_t port)
+static void address_set_v4(struct address *ret, uint32_t host, uint16_t port)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(host)};
-	set_raw(ret, &v4, sizeof v4);
+	address_set_raw(ret, &v4, sizeof v4);
 }
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
 
 /* port: if the text has none. An empty text is no host and no port. */
-static troupe_status parse_parts(const char *text, uint16_t port, struct host_port *ret, struct troupe_error *error)
+static troupe_status address_parse_parts(
+	const char *text, uint16_t port, struct host_port *ret, struct troupe_error *error)
 {
 	*ret = (struct host_port){.port = port};
 	if (*text && !host_port_read(text, ret))
@@ -72,7 +73,7 @@ static troupe_status parse_parts(const char *text, uint16_t port, struct host_po
 	return TROUPE_OK;
 }
 
-static troupe_status resolve(const struct host_port *parts, struct address *ret, struct troupe_error *error)
+static troupe_status address_resolve(const struct host_port *parts, struct address *ret, struct troupe_error *error)
 {
 	struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *all = NULL, *best;
 	int code = getaddrinfo(parts->host, NULL, &hints, &all);
@@ -86,7 +87,7 @@ static troupe_status resolve(const struct host_port *parts, struct address *ret,
 	if (best->ai_addrlen > ADDRESS_RAW_BYTES)
 		status = fail(error, TROUPE_EIO, "host '%s' has an address of an unknown kind", parts->host);
 	else
-		set_raw(ret, best->ai_addr, best->ai_addrlen);
+		address_set_raw(ret, best->ai_addr, best->ai_addrlen);
 	freeaddrinfo(all);
 	if (!status)
 		address_set_port(ret, parts->port);
@@ -96,14 +97,14 @@ static troupe_status resolve(const struct host_port *parts, struct address *ret,
 troupe_status address_parse(const char *text, uint16_t port, struct address *ret_address, struct troupe_error *error)
 {
 	struct host_port parts;
-	troupe_status status = parse_parts(text, port, &parts, error);
+	troupe_status status = address_parse_parts(text, port, &parts, error);
 	if (status)
 		return status;
 	if (!parts.port)
 		return fail(error, TROUPE_EINVAL, "'%.300s': port 0: expected 1 to 65535", text);
 	if (*parts.host)
-		return resolve(&parts, ret_address, error);
-	set_v4(ret_address, INADDR_LOOPBACK, parts.port);
+		return address_resolve(&parts, ret_address, error);
+	address_set_v4(ret_address, INADDR_LOOPBACK, parts.port);
 	return TROUPE_OK;
 }
 
@@ -111,24 +112,24 @@ troupe_status address_parse_listen(
 	const char *text, uint16_t port, struct address *ret_address, struct troupe_error *error)
 {
 	struct host_port parts;
-	troupe_status status = parse_parts(text, port, &parts, error);
+	troupe_status status = address_parse_parts(text, port, &parts, error);
 	if (status)
 		return status;
 	bool all = !strcmp(parts.host, "*");
 	if (*parts.host && !all)
-		return resolve(&parts, ret_address, error);
-	set_v4(ret_address, all ? INADDR_ANY : INADDR_LOOPBACK, parts.port);
+		return address_resolve(&parts, ret_address, error);
+	address_set_v4(ret_address, all ? INADDR_ANY : INADDR_LOOPBACK, parts.port);
 	return TROUPE_OK;
 }
 
 void address_host_text(const struct address *address, char ret_text[ADDRESS_TEXT_BYTES])
 {
 	char host[INET6_ADDRSTRLEN], zone[IF_NAMESIZE];
-	if (is_v4(address)) {
-		struct sockaddr_in v4 = v4_of(address);
+	if (address_is_v4(address)) {
+		struct sockaddr_in v4 = address_v4_of(address);
 		inet_ntop(AF_INET, &v4.sin_addr, ret_text, ADDRESS_TEXT_BYTES);
-	} else if (is_v6(address)) {
-		struct sockaddr_in6 v6 = v6_of(address);
+	} else if (address_is_v6(address)) {
+		struct sockaddr_in6 v6 = address_v6_of(address);
 		bool zoned = v6.sin6_scope_id && if_indextoname(v6.sin6_scope_id, zone);
 		inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof host);
 		snprintf(ret_text, ADDRESS_TEXT_BYTES, "%s%s%s", host, zoned ? "%" : "", zoned ? zone : "");
@@ -141,7 +142,7 @@ void address_text(const struct address *address, char ret_text[ADDRESS_TEXT_BYTE
 {
 	char host[ADDRESS_TEXT_BYTES];
 	address_host_text(address, host);
-	if (is_v4(address) || is_v6(address))
+	if (address_is_v4(address) || address_is_v6(address))
 		host_port_text(host, address_port(address), ret_text, ADDRESS_TEXT_BYTES);
 	else
 		snprintf(ret_text, ADDRESS_TEXT_BYTES, "%s", host);
@@ -151,43 +152,43 @@ void address_text(const struct address *address, char ret_text[ADDRESS_TEXT_BYTE
 
 bool address_is_wildcard(const struct address *address)
 {
-	struct sockaddr_in6 v6 = is_v6(address) ? v6_of(address) : (struct sockaddr_in6){0};
-	return is_v4(address) ? v4_of(address).sin_addr.s_addr == INADDR_ANY
-			      : is_v6(address) && IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr);
+	struct sockaddr_in6 v6 = address_is_v6(address) ? address_v6_of(address) : (struct sockaddr_in6){0};
+	return address_is_v4(address) ? address_v4_of(address).sin_addr.s_addr == INADDR_ANY
+				      : address_is_v6(address) && IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr);
 }
 
 bool address_is_loopback(const struct address *address)
 {
-	if (is_v4(address))
-		return ntohl(v4_of(address).sin_addr.s_addr) >> 24 == 127;
-	struct sockaddr_in6 v6 = is_v6(address) ? v6_of(address) : (struct sockaddr_in6){0};
+	if (address_is_v4(address))
+		return ntohl(address_v4_of(address).sin_addr.s_addr) >> 24 == 127;
+	struct sockaddr_in6 v6 = address_is_v6(address) ? address_v6_of(address) : (struct sockaddr_in6){0};
 	return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
 }
 
 bool address_same_host(const struct address *a, const struct address *b)
 {
-	if (is_v4(a) && is_v4(b))
-		return v4_of(a).sin_addr.s_addr == v4_of(b).sin_addr.s_addr;
-	if (!is_v6(a) || !is_v6(b))
+	if (address_is_v4(a) && address_is_v4(b))
+		return address_v4_of(a).sin_addr.s_addr == address_v4_of(b).sin_addr.s_addr;
+	if (!address_is_v6(a) || !address_is_v6(b))
 		return false;
-	struct sockaddr_in6 one = v6_of(a), other = v6_of(b);
+	struct sockaddr_in6 one = address_v6_of(a), other = address_v6_of(b);
 	return IN6_ARE_ADDR_EQUAL(&one.sin6_addr, &other.sin6_addr);
 }
 
-static struct sender sender_of_v4(uint32_t host)
+static struct sender address_sender_of_v4(uint32_t host)
 {
 	return (struct sender){host, host >> 8};
 }
 
 struct sender address_sender(const struct address *address)
 {
-	if (!is_v6(address))
-		return sender_of_v4(is_v4(address) ? ntohl(v4_of(address).sin_addr.s_addr) : 0);
-	struct sockaddr_in6 v6 = v6_of(address);
+	if (!address_is_v6(address))
+		return address_sender_of_v4(address_is_v4(address) ? ntohl(address_v4_of(address).sin_addr.s_addr) : 0);
+	struct sockaddr_in6 v6 = address_v6_of(address);
 	const unsigned char *bytes = v6.sin6_addr.s6_addr;
 	uint64_t host = 0;
 	if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
-		return sender_of_v4(
+		return address_sender_of_v4(
 			(uint32_t)bytes[12] << 24 | (uint32_t)bytes[13] << 16 | (uint32_t)bytes[14] << 8 | bytes[15]);
 	for (int i = 0; i < 8; i++)
 		host = host << 8 | bytes[i];
@@ -196,16 +197,18 @@ struct sender address_sender(const struct address *address)
 
 uint16_t address_port(const struct address *address)
 {
-	return is_v4(address) ? ntohs(v4_of(address).sin_port) : is_v6(address) ? ntohs(v6_of(address).sin6_port) : 0;
+	return address_is_v4(address)   ? ntohs(address_v4_of(address).sin_port)
+	       : address_is_v6(address) ? ntohs(address_v6_of(address).sin6_port)
+					: 0;
 }
 
 void address_set_port(struct address *address, uint16_t port)
 {
-	struct sockaddr_in v4 = v4_of(address);
-	struct sockaddr_in6 v6 = v6_of(address);
+	struct sockaddr_in v4 = address_v4_of(address);
+	struct sockaddr_in6 v6 = address_v6_of(address);
 	v4.sin_port = v6.sin6_port = htons(port);
-	if (is_v4(address))
+	if (address_is_v4(address))
 		memcpy(address->raw, &v4, sizeof v4);
-	else if (is_v6(address))
+	else if (address_is_v6(address))
 		memcpy(address->raw, &v6, sizeof v6);
 }

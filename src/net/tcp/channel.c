@@ -19,14 +19,14 @@
 #include <unistd.h>
 
 enum {
-	READ_BYTES = 1 << 16, /* in one call of read() */
-	READ_MAX = 1 << 20,   /* unread, beyond the first frame */
+	CHANNEL_READ_BYTES = 1 << 16, /* in one call of read() */
+	READ_MAX = 1 << 20,           /* unread, beyond the first frame */
 	STRANGER_READ_BYTES = 1 << 12,
 };
 #define HANDSHAKE_NS UINT64_C(5000000000)
 #define QUEUE_MAX (2 * ((size_t)FRAME_PAYLOAD_MAX + FRAME_HEADER_BYTES))
 
-enum phase { CONNECTING, SHAKING_HANDS, OPEN, FAILED };
+enum phase { CONNECTING, SHAKING_HANDS, CHANNEL_OPEN, FAILED };
 
 struct channel {
 	int fd;
@@ -51,16 +51,16 @@ struct channel {
 	uint64_t sent_before, received_before; /* the part of `sent` and `received` that is counted no more */
 };
 
-static troupe_status break_off(struct channel *channel, troupe_status status, struct troupe_error *error,
+static troupe_status channel_break_off(struct channel *channel, troupe_status status, struct troupe_error *error,
 	const char *format, ...) TROUPE_PRINTF(4, 5);
 
-static const char *colon(const struct channel *channel)
+static const char *channel_colon(const struct channel *channel)
 {
 	return *channel->peer ? ": " : "";
 }
 
 /* Only the first failure is kept. */
-static troupe_status break_off(
+static troupe_status channel_break_off(
 	struct channel *channel, troupe_status status, struct troupe_error *error, const char *format, ...)
 {
 	struct troupe_error why;
@@ -69,14 +69,14 @@ static troupe_status break_off(
 	fail_v(&why, status, format, args);
 	va_end(args);
 	if (channel->phase != FAILED)
-		fail(&channel->failure, status, "%s%s%s", channel->peer, colon(channel), why.text);
+		fail(&channel->failure, status, "%s%s%s", channel->peer, channel_colon(channel), why.text);
 	channel->phase = FAILED;
 	return fail(error, channel->failure.status, "%s", channel->failure.text);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static void set_up_socket(int fd)
+static void channel_set_up_socket(int fd)
 {
 	int on = 1;
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
@@ -85,7 +85,7 @@ static void set_up_socket(int fd)
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-static troupe_status set_up_tls(
+static troupe_status channel_set_up_tls(
 	struct channel *channel, const struct channel_options *options, struct troupe_error *error)
 {
 	struct tls_context *context = options->tls;
@@ -103,7 +103,7 @@ static troupe_status set_up_tls(
 	return TROUPE_OK;
 }
 
-static void feed(struct channel *channel, const void *bytes, size_t count)
+static void channel_feed(struct channel *channel, const void *bytes, size_t count)
 {
 	if (channel->tls) {
 		tls_feed(channel->tls, bytes, count);
@@ -115,26 +115,26 @@ static void feed(struct channel *channel, const void *bytes, size_t count)
 	}
 }
 
-static troupe_status make(int fd, const char *peer, const struct channel_options *options, uint64_t now_ns,
+static troupe_status channel_make(int fd, const char *peer, const struct channel_options *options, uint64_t now_ns,
 	enum phase phase, struct channel **ret_channel, struct troupe_error *error)
 {
 	struct channel *channel = mem_alloc(sizeof *channel);
 	channel->fd = fd;
 	channel->phase = phase;
 	channel->server = options->role == CHANNEL_SERVER;
-	troupe_status status = set_up_tls(channel, options, error);
+	troupe_status status = channel_set_up_tls(channel, options, error);
 	if (status) {
 		free(channel);
 		return status;
 	}
-	set_up_socket(fd);
+	channel_set_up_socket(fd);
 	channel->peer = mem_strdup(peer);
 	channel->deadline_ns = now_ns + (options->handshake_ns ? options->handshake_ns : HANDSHAKE_NS);
 	channel->queue_max = options->queue_max ? options->queue_max : QUEUE_MAX;
 	channel->limit = frame_limit(FRAME_HELLO);
-	feed(channel, options->first, options->first_count);
+	channel_feed(channel, options->first, options->first_count);
 	if (phase == SHAKING_HANDS && !channel->tls)
-		channel->phase = OPEN;
+		channel->phase = CHANNEL_OPEN;
 	*ret_channel = channel;
 	return TROUPE_OK;
 }
@@ -143,7 +143,7 @@ troupe_status channel_create(int fd, const char *peer, const struct channel_opti
 	struct channel **ret_channel, struct troupe_error *error)
 {
 	/* A connecting socket is not writable yet; a connected one is. */
-	return make(fd, peer, options, now_ns, options->role == CHANNEL_CLIENT ? CONNECTING : SHAKING_HANDS,
+	return channel_make(fd, peer, options, now_ns, options->role == CHANNEL_CLIENT ? CONNECTING : SHAKING_HANDS,
 		ret_channel, error);
 }
 
@@ -160,7 +160,7 @@ troupe_status channel_connect(const struct address *address, const struct channe
 	if (connect(fd, raw, (socklen_t)address->raw_bytes) && errno != EINPROGRESS)
 		status = fail(error, TROUPE_EPEER, "%s: cannot be reached: %s", peer, strerror(errno));
 	if (!status)
-		status = make(fd, peer, options, now_ns, CONNECTING, ret_channel, error);
+		status = channel_make(fd, peer, options, now_ns, CONNECTING, ret_channel, error);
 	if (status)
 		close(fd);
 	return status;
@@ -170,7 +170,7 @@ void channel_destroy(struct channel *channel)
 {
 	if (!channel)
 		return;
-	if (channel->tls && channel->phase == OPEN && !channel->said_goodbye && !channel_pending(channel))
+	if (channel->tls && channel->phase == CHANNEL_OPEN && !channel->said_goodbye && !channel_pending(channel))
 		tls_say_goodbye(channel->tls);
 	tls_destroy(channel->tls);
 	close(channel->fd);
@@ -202,18 +202,18 @@ int channel_fd(const struct channel *channel)
 short channel_poll_events(const struct channel *channel)
 {
 	bool writes = channel->phase == CONNECTING || (channel->phase != FAILED && channel->wants_write) ||
-		      (channel->phase == OPEN && channel_pending(channel));
+		      (channel->phase == CHANNEL_OPEN && channel_pending(channel));
 	return (short)(POLLIN | (writes ? POLLOUT : 0));
 }
 
 uint64_t channel_deadline_ns(const struct channel *channel)
 {
-	return channel->phase < OPEN ? channel->deadline_ns : UINT64_MAX;
+	return channel->phase < CHANNEL_OPEN ? channel->deadline_ns : UINT64_MAX;
 }
 
 bool channel_is_open(const struct channel *channel)
 {
-	return channel->phase == OPEN;
+	return channel->phase == CHANNEL_OPEN;
 }
 
 size_t channel_pending(const struct channel *channel)
@@ -244,7 +244,7 @@ void channel_limit(struct channel *channel, uint32_t payload_bytes)
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-static troupe_status work_connect(struct channel *channel, struct troupe_error *error)
+static troupe_status channel_work_connect(struct channel *channel, struct troupe_error *error)
 {
 	struct pollfd poll_fd = {.fd = channel->fd, .events = POLLOUT};
 	int code = 0;
@@ -254,12 +254,12 @@ static troupe_status work_connect(struct channel *channel, struct troupe_error *
 	if (getsockopt(channel->fd, SOL_SOCKET, SO_ERROR, &code, &bytes))
 		code = errno;
 	if (code)
-		return break_off(channel, TROUPE_EPEER, error, "cannot be reached: %s", strerror(code));
-	channel->phase = channel->tls ? SHAKING_HANDS : OPEN;
+		return channel_break_off(channel, TROUPE_EPEER, error, "cannot be reached: %s", strerror(code));
+	channel->phase = channel->tls ? SHAKING_HANDS : CHANNEL_OPEN;
 	return TROUPE_OK;
 }
 
-static troupe_status fail_io(struct channel *channel, int code, const char *when, struct troupe_error *error)
+static troupe_status channel_fail_io(struct channel *channel, int code, const char *when, struct troupe_error *error)
 {
 	const char *guess = "";
 	bool mute = !channel->in.any && !channel->tls && channel->in.begin == channel->in.end;
@@ -269,14 +269,14 @@ static troupe_status fail_io(struct channel *channel, int code, const char *when
 		guess = ": it may have a key, and this process has none";
 	/* A peer that closes before it has read all that came resets the connection: here that is no other end. */
 	if (code && !(mute && code == ECONNRESET))
-		return break_off(
+		return channel_break_off(
 			channel, TROUPE_EPEER, error, "the connection broke off%s: %s%s", when, strerror(code), guess);
-	return break_off(channel, TROUPE_EPEER, error, "closed the connection%s%s%s", when,
+	return channel_break_off(channel, TROUPE_EPEER, error, "closed the connection%s%s%s", when,
 		mute ? " before it sent anything" : "", guess);
 }
 
 /* Handles a result of TLS. An error: the connection has failed. *ret_moved: TLS may be called again at once. */
-static troupe_status look_at(
+static troupe_status channel_look_at(
 	struct channel *channel, enum tls_result result, bool *ret_moved, struct troupe_error *error)
 {
 	const char *when = channel->phase == SHAKING_HANDS ? " during the TLS handshake" : "";
@@ -289,52 +289,52 @@ static troupe_status look_at(
 		channel->wants_write = true;
 		return TROUPE_OK;
 	case TLS_BROKE_OFF:
-		return fail_io(channel, errno, when, error);
+		return channel_fail_io(channel, errno, when, error);
 	case TLS_CLOSED:
-		return fail_io(channel, 0, when, error);
+		return channel_fail_io(channel, 0, when, error);
 	case TLS_REFUSED:
 		break;
 	}
-	return break_off(channel, TROUPE_EPROTOCOL, error, "%s", tls_reason(channel->tls));
+	return channel_break_off(channel, TROUPE_EPROTOCOL, error, "%s", tls_reason(channel->tls));
 }
 
-static troupe_status work_handshake(struct channel *channel, struct troupe_error *error)
+static troupe_status channel_work_handshake(struct channel *channel, struct troupe_error *error)
 {
 	bool done = false;
 	channel->wants_write = false;
-	troupe_status status = look_at(channel, tls_handshake(channel->tls), &done, error);
+	troupe_status status = channel_look_at(channel, tls_handshake(channel->tls), &done, error);
 	if (done)
-		channel->phase = OPEN;
+		channel->phase = CHANNEL_OPEN;
 	return status;
 }
 
-static troupe_status work_opening(struct channel *channel, uint64_t now_ns, struct troupe_error *error)
+static troupe_status channel_work_opening(struct channel *channel, uint64_t now_ns, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
 	const char *what =
 		channel->phase == CONNECTING ? "does not answer" : "did not complete the TLS handshake in time";
 	if (channel->phase == CONNECTING)
-		status = work_connect(channel, error);
+		status = channel_work_connect(channel, error);
 	if (!status && channel->phase == SHAKING_HANDS)
-		status = work_handshake(channel, error);
-	if (!status && channel->phase < OPEN && now_ns >= channel->deadline_ns)
-		status = break_off(channel, TROUPE_EPEER, error, "%s", what);
+		status = channel_work_handshake(channel, error);
+	if (!status && channel->phase < CHANNEL_OPEN && now_ns >= channel->deadline_ns)
+		status = channel_break_off(channel, TROUPE_EPEER, error, "%s", what);
 	return status;
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-static troupe_status write_some(struct channel *channel, size_t *ret_count, struct troupe_error *error)
+static troupe_status channel_write_some(struct channel *channel, size_t *ret_count, struct troupe_error *error)
 {
 	const char *bytes = channel->out.at + channel->out_begin;
 	bool moved;
 	*ret_count = 0;
 	if (channel->tls)
-		return look_at(
+		return channel_look_at(
 			channel, tls_write(channel->tls, bytes, channel_pending(channel), ret_count), &moved, error);
 	ssize_t sent = send(channel->fd, bytes, channel_pending(channel), MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-		return fail_io(channel, errno, "", error);
+		return channel_fail_io(channel, errno, "", error);
 	*ret_count = sent > 0 ? (size_t)sent : 0;
 	channel->sent += *ret_count;
 	return TROUPE_OK;
@@ -342,7 +342,7 @@ static troupe_status write_some(struct channel *channel, size_t *ret_count, stru
 
 /* Frees the written part of the buffer: when all is written, or when the written part is at least as large as the rest.
  */
-static void forget_written(struct channel *channel)
+static void channel_forget_written(struct channel *channel)
 {
 	size_t pending = channel_pending(channel);
 	if (channel->out_begin < pending)
@@ -353,16 +353,16 @@ static void forget_written(struct channel *channel)
 	channel->out_begin = 0;
 }
 
-static troupe_status write_out(struct channel *channel, struct troupe_error *error)
+static troupe_status channel_write_out(struct channel *channel, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
 	size_t count = 1;
 	channel->wants_write = false;
 	while (!status && count && channel_pending(channel)) {
-		status = write_some(channel, &count, error);
+		status = channel_write_some(channel, &count, error);
 		channel->out_begin += count;
 	}
-	forget_written(channel);
+	channel_forget_written(channel);
 	return status;
 }
 
@@ -385,12 +385,12 @@ troupe_status channel_end(struct channel *channel, enum frame_type type, struct 
 			return fail(error, channel->failure.status, "%s", channel->failure.text);
 		if (too_large)
 			return fail(error, TROUPE_ELIMIT, "%s%sa frame %s of %zu bytes to it: at most %u are allowed",
-				channel->peer, colon(channel), frame_name(type), count, frame_limit(type));
+				channel->peer, channel_colon(channel), frame_name(type), count, frame_limit(type));
 		return fail(error, TROUPE_ELIMIT, "%s%sdoes not receive: %zu bytes wait to be sent", channel->peer,
-			colon(channel), channel_pending(channel));
+			channel_colon(channel), channel_pending(channel));
 	}
 	frame_put_header((unsigned char *)channel->out.at + begin, type, (uint32_t)count);
-	troupe_status status = channel->phase == OPEN ? write_out(channel, error) : TROUPE_OK;
+	troupe_status status = channel->phase == CHANNEL_OPEN ? channel_write_out(channel, error) : TROUPE_OK;
 	channel->unread = status && !channel->tls;
 	return status;
 }
@@ -409,7 +409,7 @@ void channel_finish(struct channel *channel)
 	channel->finishing = true;
 }
 
-static void say_goodbye(struct channel *channel)
+static void channel_say_goodbye(struct channel *channel)
 {
 	if (!channel->finishing || channel->said_goodbye || channel_pending(channel))
 		return;
@@ -421,13 +421,13 @@ static void say_goodbye(struct channel *channel)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-static size_t read_bytes_of(const struct channel *channel)
+static size_t channel_read_bytes_of(const struct channel *channel)
 {
-	return channel->limit > STRANGER_READ_BYTES ? READ_BYTES : STRANGER_READ_BYTES;
+	return channel->limit > STRANGER_READ_BYTES ? CHANNEL_READ_BYTES : STRANGER_READ_BYTES;
 }
 
 /* The limit for unread input. */
-static size_t in_max(const struct channel *channel)
+static size_t channel_in_max(const struct channel *channel)
 {
 	size_t have = channel->in.end - channel->in.begin, frame = 0;
 	enum frame_type type;
@@ -438,9 +438,9 @@ static size_t in_max(const struct channel *channel)
 	return frame + (channel->limit > STRANGER_READ_BYTES ? READ_MAX : STRANGER_READ_BYTES);
 }
 
-static void make_room(struct channel *channel)
+static void channel_make_room(struct channel *channel)
 {
-	size_t have = channel->in.end - channel->in.begin, least = read_bytes_of(channel);
+	size_t have = channel->in.end - channel->in.begin, least = channel_read_bytes_of(channel);
 	if (channel->in.room - channel->in.end >= least)
 		return;
 	if (channel->in.begin && have)
@@ -453,36 +453,36 @@ static void make_room(struct channel *channel)
 	channel->in.at = mem_realloc(channel->in.at, channel->in.room);
 }
 
-static troupe_status read_some(struct channel *channel, bool *ret_again, struct troupe_error *error)
+static troupe_status channel_read_some(struct channel *channel, bool *ret_again, struct troupe_error *error)
 {
 	char *to = channel->in.at + channel->in.end;
 	size_t room = channel->in.room - channel->in.end, count = 0;
 	troupe_status status = TROUPE_OK;
 	if (channel->tls) {
-		status = look_at(channel, tls_read(channel->tls, to, room, &count), ret_again, error);
+		status = channel_look_at(channel, tls_read(channel->tls, to, room, &count), ret_again, error);
 		channel->in.end += status ? 0 : count;
 		return status;
 	}
 	ssize_t got = recv(channel->fd, to, room, MSG_DONTWAIT);
 	*ret_again = got == (ssize_t)room;
 	if (got == 0)
-		return fail_io(channel, 0, "", error);
+		return channel_fail_io(channel, 0, "", error);
 	if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-		return fail_io(channel, errno, "", error);
+		return channel_fail_io(channel, errno, "", error);
 	channel->in.end += got > 0 ? (size_t)got : 0;
 	channel->received += got > 0 ? (uint64_t)got : 0;
 	return TROUPE_OK;
 }
 
-static troupe_status read_in(struct channel *channel, struct troupe_error *error)
+static troupe_status channel_read_in(struct channel *channel, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
 	bool again = true;
 	if (channel->tls)
 		tls_look_again(channel->tls);
-	while (!status && again && channel->in.end - channel->in.begin < in_max(channel)) {
-		make_room(channel);
-		status = read_some(channel, &again, error);
+	while (!status && again && channel->in.end - channel->in.begin < channel_in_max(channel)) {
+		channel_make_room(channel);
+		status = channel_read_some(channel, &again, error);
 		if (channel->finishing)
 			channel->in.begin = channel->in.end = 0;
 	}
@@ -491,10 +491,10 @@ static troupe_status read_in(struct channel *channel, struct troupe_error *error
 
 /* After a failed write, the peer's last frames may hold the reason, so they are read. Not with TLS, which is unusable
  * after a failure. */
-static troupe_status read_last(struct channel *channel, struct troupe_error *error)
+static troupe_status channel_read_last(struct channel *channel, struct troupe_error *error)
 {
 	if (channel->unread)
-		(void)read_in(channel, NULL);
+		(void)channel_read_in(channel, NULL);
 	channel->unread = false;
 	return fail(error, channel->failure.status, "%s", channel->failure.text);
 }
@@ -503,19 +503,19 @@ troupe_status channel_work(struct channel *channel, uint64_t now_ns, struct trou
 {
 	troupe_status status = TROUPE_OK;
 	if (channel->phase == FAILED)
-		return read_last(channel, error);
-	if (channel->phase < OPEN)
-		status = work_opening(channel, now_ns, error);
-	if (status || channel->phase != OPEN)
+		return channel_read_last(channel, error);
+	if (channel->phase < CHANNEL_OPEN)
+		status = channel_work_opening(channel, now_ns, error);
+	if (status || channel->phase != CHANNEL_OPEN)
 		return status;
 	if (channel_pending(channel))
-		status = write_out(channel, error);
+		status = channel_write_out(channel, error);
 	if (status) {
 		channel->unread = !channel->tls;
-		return read_last(channel, error);
+		return channel_read_last(channel, error);
 	}
-	say_goodbye(channel);
-	return read_in(channel, error);
+	channel_say_goodbye(channel);
+	return channel_read_in(channel, error);
 }
 
 /* --- frames ------------------------------------------------------------------------------------------------------- */
@@ -529,9 +529,9 @@ bool channel_peek(const struct channel *channel, enum frame_type *ret_type)
 	       !frame_get_header(at, channel->limit, ret_type, &payload, NULL) && have >= FRAME_HEADER_BYTES + payload;
 }
 
-static const char their_tls[] = "it speaks TLS: it has a key, and this process has none";
+static const char channel_their_tls[] = "it speaks TLS: it has a key, and this process has none";
 
-static bool looks_like_tls(const unsigned char *header)
+static bool channel_looks_like_tls(const unsigned char *header)
 {
 	return (header[0] == 0x16 || header[0] == 0x15) && header[1] == 0x03 && header[2] <= 0x04;
 }
@@ -547,7 +547,8 @@ troupe_status channel_first(const void *bytes, size_t count, bool with_key, bool
 	if (count < FRAME_HEADER_BYTES)
 		return TROUPE_OK;
 	if (frame_get_header(bytes, frame_limit(FRAME_HELLO), &type, &payload, &why))
-		return fail(error, TROUPE_EPROTOCOL, "%s", looks_like_tls(bytes) ? their_tls : why.text);
+		return fail(
+			error, TROUPE_EPROTOCOL, "%s", channel_looks_like_tls(bytes) ? channel_their_tls : why.text);
 	if (type != FRAME_HELLO)
 		return fail(error, TROUPE_EPROTOCOL, "its first frame is %s: expected HELLO", frame_name(type));
 	*ret_whole = count >= FRAME_HEADER_BYTES + payload;
@@ -565,8 +566,9 @@ bool channel_receive(struct channel *channel, enum frame_type *ret_type, const c
 	if (have < FRAME_HEADER_BYTES || channel->finishing)
 		return false;
 	if (frame_get_header((const unsigned char *)at, channel->limit, ret_type, &payload, &why)) {
-		bool tls = !channel->tls && !channel->in.any && looks_like_tls((const unsigned char *)at);
-		*ret_status = break_off(channel, TROUPE_EPROTOCOL, error, "%s", tls ? their_tls : why.text);
+		bool tls = !channel->tls && !channel->in.any && channel_looks_like_tls((const unsigned char *)at);
+		*ret_status =
+			channel_break_off(channel, TROUPE_EPROTOCOL, error, "%s", tls ? channel_their_tls : why.text);
 		return false;
 	}
 	if (have < FRAME_HEADER_BYTES + payload)

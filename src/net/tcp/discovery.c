@@ -31,7 +31,7 @@
 enum {
 	BATCH = 32,     /* datagrams read by one system call */
 	QUIET_MAX = 64, /* a round of at most so many datagrams is no flood */
-	RECEIVE_BYTES = 1 << 20,
+	DISCOVERY_RECEIVE_BYTES = 1 << 20,
 };
 
 struct useless {
@@ -66,14 +66,14 @@ struct discovery {
 
 /* --- interfaces --------------------------------------------------------------------------------------------------- */
 
-static struct in_addr address_of(const struct ifaddrs *at)
+static struct in_addr discovery_address_of(const struct ifaddrs *at)
 {
 	struct sockaddr_in v4;
 	memcpy(&v4, at->ifa_addr, sizeof v4);
 	return v4.sin_addr;
 }
 
-static bool is_meant(const struct ifaddrs *at, const struct discovery_options *options)
+static bool discovery_is_meant(const struct ifaddrs *at, const struct discovery_options *options)
 {
 	char text[INET_ADDRSTRLEN];
 	bool loopback = at->ifa_flags & IFF_LOOPBACK;
@@ -83,12 +83,12 @@ static bool is_meant(const struct ifaddrs *at, const struct discovery_options *o
 		return false;
 	if (!options->interface)
 		return loopback || at->ifa_flags & IFF_MULTICAST;
-	struct in_addr address = address_of(at);
+	struct in_addr address = discovery_address_of(at);
 	inet_ntop(AF_INET, &address, text, sizeof text);
 	return !strcmp(options->interface, at->ifa_name) || !strcmp(options->interface, text);
 }
 
-static bool is_there(const struct discovery *discovery, int index)
+static bool discovery_is_there(const struct discovery *discovery, int index)
 {
 	for (uint32_t i = 0; i < discovery->interface_count; i++)
 		if (discovery->interfaces[i].imr_ifindex == index)
@@ -96,18 +96,18 @@ static bool is_there(const struct discovery *discovery, int index)
 	return false;
 }
 
-static void add_interface(struct discovery *discovery, const struct ifaddrs *at)
+static void discovery_add_interface(struct discovery *discovery, const struct ifaddrs *at)
 {
 	int index = (int)if_nametoindex(at->ifa_name);
-	if (!index || is_there(discovery, index) || discovery->interface_count == DISCOVERY_INTERFACES_MAX)
+	if (!index || discovery_is_there(discovery, index) || discovery->interface_count == DISCOVERY_INTERFACES_MAX)
 		return;
 	struct ip_mreqn member = {.imr_multiaddr.s_addr = htonl(GROUP), .imr_ifindex = index};
-	member.imr_address = address_of(at);
+	member.imr_address = discovery_address_of(at);
 	if (!setsockopt(discovery->fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &member, sizeof member))
 		discovery->interfaces[discovery->interface_count++] = member;
 }
 
-static troupe_status join(
+static troupe_status discovery_join(
 	struct discovery *discovery, const struct discovery_options *options, struct troupe_error *error)
 {
 	struct ifaddrs *all = NULL;
@@ -116,10 +116,10 @@ static troupe_status join(
 		return fail(error, TROUPE_EIO, "cannot list network interfaces: %s", strerror(errno));
 	errno = 0;
 	for (const struct ifaddrs *at = all; at; at = at->ifa_next) {
-		if (!is_meant(at, options))
+		if (!discovery_is_meant(at, options))
 			continue;
 		meant++;
-		add_interface(discovery, at);
+		discovery_add_interface(discovery, at);
 	}
 	int code = errno;
 	freeifaddrs(all);
@@ -135,10 +135,10 @@ static troupe_status join(
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static troupe_status open_socket(struct discovery *discovery, struct troupe_error *error)
+static troupe_status discovery_open_socket(struct discovery *discovery, struct troupe_error *error)
 {
 	struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons(discovery->port)};
-	int on = 1, off = 0, room = RECEIVE_BYTES;
+	int on = 1, off = 0, room = DISCOVERY_RECEIVE_BYTES;
 	here.sin_addr.s_addr = htonl(GROUP);
 	discovery->fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (discovery->fd < 0 || setsockopt(discovery->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
@@ -153,7 +153,7 @@ static troupe_status open_socket(struct discovery *discovery, struct troupe_erro
 	return TROUPE_OK;
 }
 
-static void set_up_batch(struct discovery *discovery)
+static void discovery_set_up_batch(struct discovery *discovery)
 {
 	for (uint32_t i = 0; i < BATCH; i++) {
 		discovery->parts[i] = (struct iovec){discovery->bytes[i], sizeof discovery->bytes[i]};
@@ -183,10 +183,10 @@ troupe_status discovery_create(
 	discovery->fresh.share.secret = secrets[0];
 	senders_budget_init(&discovery->budget, secrets[1], SECOND_NS / DISCOVERY_PER_SECOND, DISCOVERY_BURST);
 	discovery->spare[0] = discovery->spare[1] = DISCOVERY_SPARE;
-	set_up_batch(discovery);
-	status = open_socket(discovery, error);
+	discovery_set_up_batch(discovery);
+	status = discovery_open_socket(discovery, error);
 	if (!status)
-		status = join(discovery, options, error);
+		status = discovery_join(discovery, options, error);
 	if (status)
 		discovery_destroy(discovery);
 	else
@@ -237,7 +237,7 @@ uint64_t discovery_send_at_ns(const struct discovery *discovery)
 }
 
 /* Appends the MAC, which covers the address of the interface. */
-static bool send_on(struct discovery *discovery, const struct ip_mreqn *interface)
+static bool discovery_send_on(struct discovery *discovery, const struct ip_mreqn *interface)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(discovery->port)};
 	struct text *out = &discovery->out;
@@ -275,7 +275,7 @@ troupe_status discovery_send(struct discovery *discovery, const struct announcem
 	announcement_encode(&full, &discovery->out);
 	uint32_t sent = 0;
 	for (uint32_t i = 0; i < discovery->interface_count; i++)
-		sent += send_on(discovery, &discovery->interfaces[i]);
+		sent += discovery_send_on(discovery, &discovery->interfaces[i]);
 	if (!sent)
 		return fail(error, TROUPE_EIO, "cannot send multicast: %s", strerror(errno));
 	return TROUPE_OK;
@@ -288,7 +288,7 @@ uint64_t discovery_poll_at_ns(const struct discovery *discovery, uint64_t now_ns
 	return now_ns < discovery->pause_until_ns ? discovery->pause_until_ns : 0;
 }
 
-static void end_round(struct discovery *discovery, uint64_t now_ns)
+static void discovery_end_round(struct discovery *discovery, uint64_t now_ns)
 {
 	if (discovery->round > QUIET_MAX)
 		discovery->pause_until_ns = now_ns + ROUND_PAUSE_NS;
@@ -297,7 +297,7 @@ static void end_round(struct discovery *discovery, uint64_t now_ns)
 }
 
 /* False: no datagram, or the round is full. */
-static bool read_batch(struct discovery *discovery, uint64_t now_ns)
+static bool discovery_read_batch(struct discovery *discovery, uint64_t now_ns)
 {
 	if (now_ns < discovery->pause_until_ns)
 		return false;
@@ -307,7 +307,7 @@ static bool read_batch(struct discovery *discovery, uint64_t now_ns)
 			    ? recvmmsg(discovery->fd, discovery->headers, BATCH, MSG_DONTWAIT, NULL)
 			    : 0;
 	if (count <= 0) {
-		end_round(discovery, now_ns);
+		discovery_end_round(discovery, now_ns);
 		return false;
 	}
 	discovery->next = 0;
@@ -317,7 +317,7 @@ static bool read_batch(struct discovery *discovery, uint64_t now_ns)
 	return true;
 }
 
-static void place(struct address *address, const struct sockaddr_in *from, uint16_t port)
+static void discovery_place(struct address *address, const struct sockaddr_in *from, uint16_t port)
 {
 	*address = (struct address){.raw_bytes = sizeof *from};
 	memcpy(address->raw, from, sizeof *from);
@@ -334,12 +334,12 @@ struct datagram {
 	bool in_turn; /* within its sender's budget */
 };
 
-static enum hello_role other_role(const struct discovery *discovery)
+static enum hello_role discovery_other_role(const struct discovery *discovery)
 {
 	return discovery->role == HELLO_PRIMARY ? HELLO_SECONDARY : HELLO_PRIMARY;
 }
 
-static bool is_authentic(struct discovery *discovery, const struct datagram *datagram)
+static bool discovery_is_authentic(struct discovery *discovery, const struct datagram *datagram)
 {
 	unsigned char right[KEY_MAC_BYTES];
 	if (!discovery->mac)
@@ -352,17 +352,17 @@ static bool is_authentic(struct discovery *discovery, const struct datagram *dat
 	return tls_mac_same(right, (const unsigned char *)datagram->bytes + count);
 }
 
-static bool read_one(struct discovery *discovery, const struct datagram *datagram, struct announcement *ret)
+static bool discovery_read_one(struct discovery *discovery, const struct datagram *datagram, struct announcement *ret)
 {
 	size_t mac_bytes = discovery->mac ? KEY_MAC_BYTES : 0;
-	return is_authentic(discovery, datagram) &&
+	return discovery_is_authentic(discovery, datagram) &&
 	       !announcement_decode(datagram->bytes, datagram->count - mac_bytes, ret, NULL) &&
 	       !strcmp(ret->partition, discovery->partition);
 }
 
 /* The key mismatch that explains why a datagram could not be read. A datagram that decodes as it is has no MAC; one
  * that decodes without its last bytes has a MAC. NULL: there is no such explanation. */
-static const char *why_foreign(
+static const char *discovery_why_foreign(
 	const struct discovery *discovery, const struct datagram *datagram, struct announcement *ret)
 {
 	const char *bytes = datagram->bytes;
@@ -377,7 +377,7 @@ static const char *why_foreign(
 	return keyless ? NULL : "has a key, and this process has none";
 }
 
-static const char *why_not_awaited(const struct announcement *announcement)
+static const char *discovery_why_not_awaited(const struct announcement *announcement)
 {
 	if (announcement->role != HELLO_PRIMARY)
 		return NULL;
@@ -388,14 +388,14 @@ static const char *why_not_awaited(const struct announcement *announcement)
 		       : NULL;
 }
 
-static void remember_useless(struct discovery *discovery, const struct datagram *datagram, const char *why,
+static void discovery_remember_useless(struct discovery *discovery, const struct datagram *datagram, const char *why,
 	struct announcement *announcement)
 {
 	if (!why)
 		return;
 	discovery->useless.why = why;
 	discovery->useless.announcement = *announcement;
-	place(&discovery->useless.address, datagram->from, announcement->port);
+	discovery_place(&discovery->useless.address, datagram->from, announcement->port);
 }
 
 bool discovery_take_useless(struct discovery *discovery, struct announcement *ret_announcement,
@@ -412,7 +412,7 @@ bool discovery_take_useless(struct discovery *discovery, struct announcement *re
 }
 
 /* The cheap checks. False: dropped. */
-static bool is_worth_a_look(struct discovery *discovery, uint32_t at, uint64_t now_ns, struct datagram *ret)
+static bool discovery_is_worth_a_look(struct discovery *discovery, uint32_t at, uint64_t now_ns, struct datagram *ret)
 {
 	const struct msghdr *header = &discovery->headers[at].msg_hdr;
 	struct datagram datagram = {
@@ -420,13 +420,13 @@ static bool is_worth_a_look(struct discovery *discovery, uint32_t at, uint64_t n
 	uint64_t own[FRESH_OWN_MAX];
 	uint32_t own_count = fresh_own(&discovery->fresh, now_ns, own);
 	if (header->msg_flags & MSG_TRUNC || header->msg_namelen != sizeof *datagram.from ||
-		!announcement_glance(
-			datagram.bytes, datagram.count, other_role(discovery), own, own_count, &datagram.live)) {
+		!announcement_glance(datagram.bytes, datagram.count, discovery_other_role(discovery), own, own_count,
+			&datagram.live)) {
 		discovery->counts.glanced++;
 		return false;
 	}
 	struct address address;
-	place(&address, datagram.from, 0);
+	discovery_place(&address, datagram.from, 0);
 	datagram.sender = address_sender(&address);
 	datagram.in_turn = senders_take(&discovery->budget, datagram.sender, now_ns);
 	uint32_t *spare = &discovery->spare[datagram.live];
@@ -440,16 +440,17 @@ static bool is_worth_a_look(struct discovery *discovery, uint32_t at, uint64_t n
 }
 
 /* The expensive checks. True: the announcement may be followed. */
-static bool look_at(
+static bool discovery_look_at(
 	struct discovery *discovery, const struct datagram *datagram, uint64_t now_ns, struct announcement *ret)
 {
-	if (!read_one(discovery, datagram, ret)) {
+	if (!discovery_read_one(discovery, datagram, ret)) {
 		discovery->counts.dropped++;
 		if (datagram->in_turn)
-			remember_useless(discovery, datagram, why_foreign(discovery, datagram, ret), ret);
+			discovery_remember_useless(
+				discovery, datagram, discovery_why_foreign(discovery, datagram, ret), ret);
 		return false;
 	}
-	remember_useless(discovery, datagram, why_not_awaited(ret), ret);
+	discovery_remember_useless(discovery, datagram, discovery_why_not_awaited(ret), ret);
 	if (ret->kind == ANNOUNCE_HERE)
 		fresh_hear(&discovery->fresh, ret, datagram->sender, datagram->live, now_ns);
 	return datagram->live;
@@ -458,11 +459,11 @@ static bool look_at(
 bool discovery_receive(struct discovery *discovery, uint64_t now_ns, struct announcement *ret_announcement,
 	struct address *ret_address)
 {
-	while (discovery->next < discovery->count || read_batch(discovery, now_ns)) {
+	while (discovery->next < discovery->count || discovery_read_batch(discovery, now_ns)) {
 		struct datagram datagram;
-		if (is_worth_a_look(discovery, discovery->next++, now_ns, &datagram) &&
-			look_at(discovery, &datagram, now_ns, ret_announcement)) {
-			place(ret_address, datagram.from, ret_announcement->port);
+		if (discovery_is_worth_a_look(discovery, discovery->next++, now_ns, &datagram) &&
+			discovery_look_at(discovery, &datagram, now_ns, ret_announcement)) {
+			discovery_place(ret_address, datagram.from, ret_announcement->port);
 			return true;
 		}
 	}

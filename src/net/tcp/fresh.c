@@ -32,22 +32,22 @@ uint32_t fresh_own(const struct fresh *fresh, uint64_t now_ns, uint64_t ret_numb
 	return count;
 }
 
-static void forget(struct fresh *fresh, uint32_t at)
+static void fresh_forget(struct fresh *fresh, uint32_t at)
 {
 	senders_leave(&fresh->share, fresh->heard[at].sender);
 	fresh->heard[at] = fresh->heard[--fresh->heard_count];
 }
 
-static void forget_old(struct fresh *fresh, uint64_t now_ns)
+static void fresh_forget_old(struct fresh *fresh, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < fresh->heard_count;)
 		if (now_ns - fresh->heard[i].when_ns >= FRESH_LIFE_NS)
-			forget(fresh, i);
+			fresh_forget(fresh, i);
 		else
 			i++;
 }
 
-static uint32_t find(const struct fresh *fresh, const unsigned char id[HELLO_ID_BYTES])
+static uint32_t fresh_find(const struct fresh *fresh, const unsigned char id[HELLO_ID_BYTES])
 {
 	uint32_t i = 0;
 	while (i < fresh->heard_count && memcmp(fresh->heard[i].id, id, HELLO_ID_BYTES) != 0)
@@ -56,7 +56,7 @@ static uint32_t find(const struct fresh *fresh, const unsigned char id[HELLO_ID_
 }
 
 /* Whether a is dropped before b, when both are of one host. */
-static bool goes_before(const struct fresh_heard *a, const struct fresh_heard *b)
+static bool fresh_goes_before(const struct fresh_heard *a, const struct fresh_heard *b)
 {
 	if (a->echoed != b->echoed)
 		return a->echoed;
@@ -65,18 +65,18 @@ static bool goes_before(const struct fresh_heard *a, const struct fresh_heard *b
 	return a->when_ns < b->when_ns;
 }
 
-static void make_room(struct fresh *fresh)
+static void fresh_make_room(struct fresh *fresh)
 {
 	uint32_t victim = 0;
 	uint64_t most = 0;
 	for (uint32_t i = 0; i < fresh->heard_count; i++) {
 		uint64_t weight = senders_weight(&fresh->share, fresh->heard[i].sender);
-		if (weight > most || (weight == most && goes_before(&fresh->heard[i], &fresh->heard[victim]))) {
+		if (weight > most || (weight == most && fresh_goes_before(&fresh->heard[i], &fresh->heard[victim]))) {
 			victim = i;
 			most = weight;
 		}
 	}
-	forget(fresh, victim);
+	fresh_forget(fresh, victim);
 }
 
 void fresh_hear(
@@ -84,20 +84,20 @@ void fresh_hear(
 {
 	struct fresh_heard heard = {.number = announcement->fresh, .when_ns = now_ns, .sender = sender, .live = live};
 	memcpy(heard.id, announcement->id, sizeof heard.id);
-	uint32_t at = find(fresh, heard.id);
+	uint32_t at = fresh_find(fresh, heard.id);
 	if (at < fresh->heard_count) {
 		heard.echoed = fresh->heard[at].echoed && fresh->heard[at].number == heard.number;
 		/* a recorded number must not replace the current number of a live process */
 		if (fresh->heard[at].live && !live && now_ns - fresh->heard[at].when_ns < FRESH_LIFE_NS)
 			return;
-		forget(fresh, at);
+		fresh_forget(fresh, at);
 	} else if (fresh->heard_count == FRESH_HEARD_MAX) {
-		forget_old(fresh, now_ns);
+		fresh_forget_old(fresh, now_ns);
 	}
 	/* the newcomer counts too, so that its own host makes room when that host has the most */
 	senders_enter(&fresh->share, sender);
 	if (fresh->heard_count == FRESH_HEARD_MAX)
-		make_room(fresh);
+		fresh_make_room(fresh);
 	fresh->heard[fresh->heard_count++] = heard;
 }
 
@@ -109,7 +109,7 @@ bool fresh_owes(const struct fresh *fresh)
 	return false;
 }
 
-static void echo_those(struct fresh *fresh, struct announcement *announcement, bool echoed, bool live)
+static void fresh_echo_those(struct fresh *fresh, struct announcement *announcement, bool echoed, bool live)
 {
 	for (uint32_t i = 0; i < fresh->heard_count && announcement->echo_count < ANNOUNCEMENT_ECHOES_MAX; i++) {
 		struct fresh_heard *heard = &fresh->heard[i];
@@ -121,13 +121,13 @@ static void echo_those(struct fresh *fresh, struct announcement *announcement, b
 /* Numbers that are echoed now are marked last; if they were marked earlier, they would be added twice. */
 void fresh_echo(struct fresh *fresh, struct announcement *announcement, uint64_t now_ns)
 {
-	forget_old(fresh, now_ns);
+	fresh_forget_old(fresh, now_ns);
 	announcement->echo_count = 0;
-	echo_those(fresh, announcement, false, true);
-	echo_those(fresh, announcement, false, false);
+	fresh_echo_those(fresh, announcement, false, true);
+	fresh_echo_those(fresh, announcement, false, false);
 	uint32_t waited = announcement->echo_count;
-	echo_those(fresh, announcement, true, true);
-	echo_those(fresh, announcement, true, false);
+	fresh_echo_those(fresh, announcement, true, true);
+	fresh_echo_those(fresh, announcement, true, false);
 	for (uint32_t i = 0; i < fresh->heard_count; i++)
 		for (uint32_t k = 0; k < waited; k++)
 			fresh->heard[i].echoed |= fresh->heard[i].number == announcement->echoes[k];

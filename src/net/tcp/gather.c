@@ -25,7 +25,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { DOOR_LOOK_MS = 500, DOOR_ACCEPTS_PER_SECOND = 200, QUEUE_BYTES = 1 << 20, STALE_MS = 1000 };
+enum { DOOR_LOOK_MS = 500, DOOR_ACCEPTS_PER_SECOND = 200, QUEUE_BYTES = 1 << 20, TCP_GATHER_STALE_MS = 1000 };
 /* When the run goes on with other members: how long it waits for secondaries without a connection that was kept, for
  * robot clients, and for the hello on a connection that was kept, whose process may be in a step. */
 #define SETTLE_NS UINT64_C(1000000000)
@@ -65,8 +65,8 @@ struct gathering {
 /* --- telling people ----------------------------------------------------------------------------------------------- */
 
 /* Secondaries that were started by the owner need no notes. */
-static void note(const struct gathering *gathering, const char *format, ...) TROUPE_PRINTF(2, 3);
-static void note(const struct gathering *gathering, const char *format, ...)
+static void tcp_gather_note(const struct gathering *gathering, const char *format, ...) TROUPE_PRINTF(2, 3);
+static void tcp_gather_note(const struct gathering *gathering, const char *format, ...)
 {
 	struct troupe_error text;
 	va_list args;
@@ -78,12 +78,12 @@ static void note(const struct gathering *gathering, const char *format, ...)
 	gathering->host->on_note(gathering->host->ctx, text.text);
 }
 
-static const char *word(uint32_t secondaries)
+static const char *tcp_gather_word(uint32_t secondaries)
 {
 	return secondaries == 1 ? "secondary" : "secondaries";
 }
 
-static void note_waiting(const struct gathering *gathering)
+static void tcp_gather_note_waiting(const struct gathering *gathering)
 {
 	const struct address *address =
 		gathering->session.listener ? listener_address(gathering->session.listener) : NULL;
@@ -102,13 +102,13 @@ static void note_waiting(const struct gathering *gathering)
 	}
 	text_add(&how, *gathering->hello.partition ? ", partition '%s'" : ", default partition%s",
 		gathering->hello.partition);
-	note(gathering, "waiting for %u %s at %s, %s", gathering->secondaries, word(gathering->secondaries), how.at,
-		gathering->keyed ? "with a key" : "without a key");
+	tcp_gather_note(gathering, "waiting for %u %s at %s, %s", gathering->secondaries,
+		tcp_gather_word(gathering->secondaries), how.at, gathering->keyed ? "with a key" : "without a key");
 	text_fini(&how);
 }
 
 /* Shows refused connections with the reasons, limited in rate. */
-static void note_refusals(struct gathering *gathering)
+static void tcp_gather_note_refusals(struct gathering *gathering)
 {
 	struct address address;
 	struct troupe_error why;
@@ -118,13 +118,13 @@ static void note_refusals(struct gathering *gathering)
 		address_host_text(&address, host);
 		const char *reason = strstr(why.text, where) == why.text ? why.text + strlen(where) : why.text;
 		if (log_limit_take(&gathering->log_limit, host, strlen(host), reason, clock_now_ns()))
-			note(gathering, "turned away %s", why.text);
+			tcp_gather_note(gathering, "turned away %s", why.text);
 	}
 }
 
 /* Secondaries connect by themselves after our next announcement, so their announcements are only read, and checked
  * for reasons why they cannot join. */
-static void hear_announcements(struct gathering *gathering)
+static void tcp_gather_hear_announcements(struct gathering *gathering)
 {
 	struct discovery *discovery = gathering->session.discovery;
 	struct announcement announcement;
@@ -138,12 +138,12 @@ static void hear_announcements(struct gathering *gathering)
 		return;
 	address_host_text(&address, host);
 	if (log_limit_take(&gathering->log_limit_foreign, host, strlen(host), why, now))
-		note(gathering, "a secondary at %s cannot join: it %s", host, why);
+		tcp_gather_note(gathering, "a secondary at %s cannot join: it %s", host, why);
 }
 
 /* A peer with a valid hello can join and leave as often as it likes. So the first join of each number is always
  * shown, and later ones are limited in rate. */
-static void note_joined(struct gathering *gathering, const struct peers_action *action)
+static void tcp_gather_note_joined(struct gathering *gathering, const struct peers_action *action)
 {
 	const struct channel *channel = gathering->session.channels.at[action->id];
 	uint32_t number = action->secondary, all = peers_secondaries(gathering->session.peers);
@@ -155,25 +155,25 @@ static void note_joined(struct gathering *gathering, const struct peers_action *
 		return;
 	uint32_t plain = all - gathering->members.clients;
 	if (number > plain)
-		note(gathering, "client '%s' joined as secondary %u of %u, from %s",
+		tcp_gather_note(gathering, "client '%s' joined as secondary %u of %u, from %s",
 			gathering->members.names[number - plain - 1], number, all,
 			channel ? channel_peer(channel) : "?");
 	else
-		note(gathering, "secondary %u of %u joined from %s", number, all,
+		tcp_gather_note(gathering, "secondary %u of %u joined from %s", number, all,
 			channel ? channel_peer(channel) : peers_name(gathering->session.peers, action->id));
 }
 
 /* Shown only if the join was shown. */
-static void note_lost(const struct gathering *gathering, const struct peers_action *action)
+static void tcp_gather_note_lost(const struct gathering *gathering, const struct peers_action *action)
 {
 	if (gathering->join_shown[action->secondary])
-		note(gathering, "%s; %u of %u present", action->bytes, peers_present(gathering->session.peers),
-			gathering->secondaries);
+		tcp_gather_note(gathering, "%s; %u of %u present", action->bytes,
+			peers_present(gathering->session.peers), gathering->secondaries);
 }
 
 /* --- giving the world --------------------------------------------------------------------------------------------- */
 
-static bool on_world(
+static bool tcp_gather_on_world(
 	void *ctx, uint32_t id, enum frame_type type, const char *bytes, size_t count, struct troupe_error *error)
 {
 	struct gathering *gathering = ctx;
@@ -186,7 +186,7 @@ static bool on_world(
 	return true;
 }
 
-static void send_data(struct gathering *gathering)
+static void tcp_gather_send_data(struct gathering *gathering)
 {
 	for (uint32_t id = 0; id < gathering->sent.count; id++) {
 		struct channel *channel =
@@ -202,7 +202,7 @@ static void send_data(struct gathering *gathering)
 	}
 }
 
-static void send_world(struct gathering *gathering, uint32_t id)
+static void tcp_gather_send_world(struct gathering *gathering, uint32_t id)
 {
 	struct text bytes = {0};
 	while (gathering->sent.count <= id)
@@ -214,26 +214,26 @@ static void send_world(struct gathering *gathering, uint32_t id)
 	text_fini(&bytes);
 }
 
-static void on_action(void *ctx, const struct peers_action *action)
+static void tcp_gather_on_action(void *ctx, const struct peers_action *action)
 {
 	struct gathering *gathering = ctx;
 	uint64_t now = clock_now_ns();
 	if (action->kind == PEERS_ADMITTED) {
-		note_joined(gathering, action);
-		send_world(gathering, action->id);
+		tcp_gather_note_joined(gathering, action);
+		tcp_gather_send_world(gathering, action->id);
 	} else if (action->kind == PEERS_LOST) {
-		note_lost(gathering, action);
+		tcp_gather_note_lost(gathering, action);
 	} else if (action->kind == PEERS_TURNED_AWAY &&
 		   log_limit_take(&gathering->log_limit, "", 0, action->bytes, now)) {
-		note(gathering, "turned away %s", action->bytes);
+		tcp_gather_note(gathering, "turned away %s", action->bytes);
 	} else if (action->kind == PEERS_KNOCKED) {
 		(void)gathering->host->knocked(
 			gathering->host->ctx, action->bytes + HELLO_ID_BYTES, (const unsigned char *)action->bytes);
 	} else if (action->kind == PEERS_STARTED) {
 		gathering->started = true;
 		if (!gathering->members.again) /* otherwise the owner says so */
-			note(gathering, "%u %s ready: the run begins", gathering->secondaries,
-				word(gathering->secondaries));
+			tcp_gather_note(gathering, "%u %s ready: the run begins", gathering->secondaries,
+				tcp_gather_word(gathering->secondaries));
 	} else if (action->kind == PEERS_ENDED) {
 		gathering->ended = true;
 	}
@@ -242,7 +242,7 @@ static void on_action(void *ctx, const struct peers_action *action)
 /* --- being found -------------------------------------------------------------------------------------------------- */
 
 /* more: 1 if a secondary may come though none is awaited. */
-static void announce(struct gathering *gathering, enum announcement_kind kind, uint32_t more)
+static void tcp_gather_announce(struct gathering *gathering, enum announcement_kind kind, uint32_t more)
 {
 	struct announcement announcement = {.kind = kind};
 	if (!gathering->session.discovery)
@@ -255,13 +255,13 @@ static void announce(struct gathering *gathering, enum announcement_kind kind, u
 	(void)discovery_send(gathering->session.discovery, &announcement, clock_now_ns(), NULL);
 }
 
-static bool is_to_announce(const struct gathering *gathering)
+static bool tcp_gather_is_to_announce(const struct gathering *gathering)
 {
 	return gathering->session.discovery && clock_now_ns() >= discovery_send_at_ns(gathering->session.discovery);
 }
 
-static troupe_status listen_at(struct gathering *gathering, const struct troupe_network *def, const struct key *key,
-	struct troupe_error *error)
+static troupe_status tcp_gather_listen_at(struct gathering *gathering, const struct troupe_network *def,
+	const struct key *key, struct troupe_error *error)
 {
 	struct listener_options options = {.key = key,
 		.insecure = def->insecure,
@@ -273,8 +273,8 @@ static troupe_status listen_at(struct gathering *gathering, const struct troupe_
 
 /* Without multicast, secondaries can still be given the address: so missing multicast is only noted. But an interface
  * that was named must exist. */
-static troupe_status look_around(struct gathering *gathering, const struct troupe_network *def, const struct key *key,
-	struct troupe_error *error)
+static troupe_status tcp_gather_look_around(struct gathering *gathering, const struct troupe_network *def,
+	const struct key *key, struct troupe_error *error)
 {
 	const struct address *at = listener_address(gathering->session.listener);
 	char host[ADDRESS_TEXT_BYTES];
@@ -293,7 +293,7 @@ static troupe_status look_around(struct gathering *gathering, const struct troup
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static troupe_status take_sockets(
+static troupe_status tcp_gather_take_sockets(
 	struct gathering *gathering, const struct troupe_network *def, struct troupe_error *error)
 {
 	struct channel_options options = {.role = CHANNEL_SERVER};
@@ -309,13 +309,13 @@ static troupe_status take_sockets(
 	return status;
 }
 
-static void refuse(const struct troupe_network *def)
+static void tcp_gather_close_sockets(const struct troupe_network *def)
 {
 	for (uint32_t i = 0; def && def->sockets && i < def->secondaries; i++)
 		(void)close(def->sockets[i]);
 }
 
-static troupe_status check(const struct troupe_network *def, struct troupe_error *error)
+static troupe_status tcp_gather_check(const struct troupe_network *def, struct troupe_error *error)
 {
 	if (!def->secondaries || def->secondaries > TROUPE_SECONDARIES_MAX)
 		return fail(error, TROUPE_EINVAL, "%u secondaries in networked mode: expected 1 to %d",
@@ -328,29 +328,29 @@ static troupe_status check(const struct troupe_network *def, struct troupe_error
 	return TROUPE_OK;
 }
 
-static troupe_status open_door(
+static troupe_status tcp_gather_open_door(
 	struct gathering *gathering, const struct troupe_network *def, struct troupe_error *error)
 {
 	struct key key;
 	troupe_status status = session_key(def, &key, &gathering->keyed, error);
 	const struct key *given = gathering->keyed ? &key : NULL;
 	if (!status)
-		status = listen_at(gathering, def, given, error);
+		status = tcp_gather_listen_at(gathering, def, given, error);
 	if (!status)
-		status = look_around(gathering, def, given, error);
+		status = tcp_gather_look_around(gathering, def, given, error);
 	key_forget(&key);
 	return status;
 }
 
-static void gathering_destroy(struct gathering *gathering);
+static void tcp_gather_gathering_destroy(struct gathering *gathering);
 
-static troupe_status gathering_create(const struct gather_self *self, const struct gather_host *host,
+static troupe_status tcp_gather_gathering_create(const struct gather_self *self, const struct gather_host *host,
 	struct gathering **ret_gathering, struct troupe_error *error)
 {
 	const struct troupe_network *def = self->network;
-	troupe_status status = check(def, error);
+	troupe_status status = tcp_gather_check(def, error);
 	if (status) {
-		refuse(def);
+		tcp_gather_close_sockets(def);
 		return status;
 	}
 	struct gathering *gathering = mem_alloc(sizeof *gathering);
@@ -360,25 +360,25 @@ static troupe_status gathering_create(const struct gather_self *self, const stru
 	gathering->met = mem_alloc((def->secondaries + 1) * sizeof *gathering->met);
 	gathering->join_shown = mem_alloc((def->secondaries + 1) * sizeof *gathering->join_shown);
 	gathering->names = mem_alloc(def->secondaries * sizeof *gathering->names);
-	gathering->stale_ms = def->stale_ms ? def->stale_ms : STALE_MS;
+	gathering->stale_ms = def->stale_ms ? def->stale_ms : TCP_GATHER_STALE_MS;
 	gathering->wait_ns = (uint64_t)(def->wait_s * 1e9);
 	gathering->hello_ns = def->sockets ? PEERS_GIVEN_HELLO_NS : 0;
 	gathering->quit = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (def->sockets)
-		status = take_sockets(gathering, def, error);
+		status = tcp_gather_take_sockets(gathering, def, error);
 	if (!status)
 		status = gather_hello(self, HELLO_PRIMARY, &gathering->hello, error);
 	if (!status && !def->sockets)
-		status = open_door(gathering, def, error);
+		status = tcp_gather_open_door(gathering, def, error);
 	if (status) {
-		gathering_destroy(gathering);
+		tcp_gather_gathering_destroy(gathering);
 		return status;
 	}
 	*ret_gathering = gathering;
 	return TROUPE_OK;
 }
 
-static void dismiss_doorman(struct gathering *gathering)
+static void tcp_gather_dismiss_doorman(struct gathering *gathering)
 {
 	uint64_t one = 1;
 	if (!gathering->has_doorman)
@@ -389,12 +389,12 @@ static void dismiss_doorman(struct gathering *gathering)
 	gathering->has_doorman = false;
 }
 
-static void gathering_destroy(struct gathering *gathering)
+static void tcp_gather_gathering_destroy(struct gathering *gathering)
 {
 	if (!gathering)
 		return;
-	dismiss_doorman(gathering);
-	announce(gathering, ANNOUNCE_LEAVING, 0);
+	tcp_gather_dismiss_doorman(gathering);
+	tcp_gather_announce(gathering, ANNOUNCE_LEAVING, 0);
 	if (gathering->session.peers)
 		session_flush(&gathering->session, 200);
 	for (uint32_t i = 0; gathering->channels && i < gathering->secondaries; i++) /* channels not passed on */
@@ -416,7 +416,7 @@ static void gathering_destroy(struct gathering *gathering)
 	free(gathering);
 }
 
-static uint32_t gather_tcp_members(const struct gathering *gathering, uint32_t *ret_new)
+static uint32_t tcp_gather_members(const struct gathering *gathering, uint32_t *ret_new)
 {
 	uint32_t plain = gathering->secondaries - gathering->members.clients;
 	*ret_new = 0;
@@ -425,28 +425,28 @@ static uint32_t gather_tcp_members(const struct gathering *gathering, uint32_t *
 	return gathering->secondaries;
 }
 
-static const unsigned char *gather_tcp_process(const struct gathering *gathering, uint32_t secondary)
+static const unsigned char *tcp_gather_process(const struct gathering *gathering, uint32_t secondary)
 {
 	return peers_process(gathering->session.peers, secondary);
 }
 
-static uint32_t gather_tcp_known(const struct gathering *gathering)
+static uint32_t tcp_gather_known(const struct gathering *gathering)
 {
 	return peers_known(gathering->session.peers);
 }
 
-static bool gather_tcp_regroups(const struct gathering *gathering)
+static bool tcp_gather_regroups(const struct gathering *gathering)
 {
 	uint32_t lost;
 	return gathering->ended && peers_regroups(gathering->session.peers, &lost);
 }
 
-static const char *gather_tcp_missing(const struct gathering *gathering)
+static const char *tcp_gather_missing(const struct gathering *gathering)
 {
 	return gathering->ended ? peers_missing(gathering->session.peers) : NULL;
 }
 
-static uint32_t gathering_awaited(const struct gathering *gathering)
+static uint32_t tcp_gather_gathering_awaited(const struct gathering *gathering)
 {
 	return atomic_load(&gathering->awaited);
 }
@@ -454,14 +454,14 @@ static uint32_t gathering_awaited(const struct gathering *gathering)
 /* --- gathering ---------------------------------------------------------------------------------------------------- */
 
 /* number: of the secondary, from 1, of so many. */
-static void gather_keep(struct gathering *gathering, struct channel *channel, uint32_t number, uint32_t of)
+static void tcp_gather_keep(struct gathering *gathering, struct channel *channel, uint32_t number, uint32_t of)
 {
 	vec_push(&gathering->kept, channel);
 	gathering->kept_plain += number <= of - gathering->members.clients;
 }
 
 /* The connections of a run that goes on. The owner has counted their bytes. */
-static void gather_keep_connections(struct gathering *gathering)
+static void tcp_gather_keep_connections(struct gathering *gathering)
 {
 	if (!gathering->link.carrier)
 		return;
@@ -475,22 +475,22 @@ static void gather_keep_connections(struct gathering *gathering)
 		if (gathering->link.over[i])
 			session_finish(&gathering->session, channel);
 		else
-			gather_keep(gathering, channel, i + 1, gathering->secondaries);
+			tcp_gather_keep(gathering, channel, i + 1, gathering->secondaries);
 		gathering->channels[i] = NULL;
 	}
 }
 
 /* Drops the peers of the run before, so that peers can be gathered again; keeps the connections on which secondaries
  * join again. */
-static void begin_again(struct gathering *gathering)
+static void tcp_gather_begin_again(struct gathering *gathering)
 {
 	struct session *session = &gathering->session;
-	dismiss_doorman(gathering);
-	gather_keep_connections(gathering);
+	tcp_gather_dismiss_doorman(gathering);
+	tcp_gather_keep_connections(gathering);
 	for (uint32_t i = 0; i < session->channels.count; i++) {
 		struct channel *channel = session_take(session, i);
 		if (channel && peers_stays(session->peers, i))
-			gather_keep(gathering, channel, peers_secondary_of(session->peers, i),
+			tcp_gather_keep(gathering, channel, peers_secondary_of(session->peers, i),
 				peers_secondaries(session->peers));
 		else if (channel)
 			session_finish(session, channel);
@@ -506,14 +506,14 @@ static void begin_again(struct gathering *gathering)
 }
 
 /* After the creation of peers. */
-static void gather_join_kept(struct gathering *gathering)
+static void tcp_gather_join_kept(struct gathering *gathering)
 {
 	for (uint32_t i = 0; i < gathering->kept.count; i++)
 		session_keep(&gathering->session, gathering->kept.at[i]);
 	gathering->kept.count = 0;
 }
 
-static void take_members(struct gathering *gathering, const struct gather_members *members)
+static void tcp_gather_take_members(struct gathering *gathering, const struct gather_members *members)
 {
 	gathering->members = *members;
 	gathering->secondaries = gathering->hello.secondaries = members->secondaries + members->clients;
@@ -529,13 +529,13 @@ static void take_members(struct gathering *gathering, const struct gather_member
 	atomic_store(&gathering->awaited, count);
 }
 
-static void begin_gathering(struct gathering *gathering, const struct gather_world *world)
+static void tcp_gather_begin_gathering(struct gathering *gathering, const struct gather_world *world)
 {
 	gathering->kept_plain = 0;
 	if (gathering->session.peers)
-		begin_again(gathering);
+		tcp_gather_begin_again(gathering);
 	if (world->members)
-		take_members(gathering, world->members);
+		tcp_gather_take_members(gathering, world->members);
 	gathering->members.expected += gathering->kept_plain;
 	gathering->world = world;
 	gathering->described = bundle_describe(world->bytes, world->count);
@@ -565,8 +565,8 @@ static void begin_gathering(struct gathering *gathering, const struct gather_wor
 		.least_of_count = gathering->members.least_of_count,
 		.standby = gathering->members.standby,
 	};
-	gathering->session.on_world = on_world;
-	gathering->session.on_action = on_action;
+	gathering->session.on_world = tcp_gather_on_world;
+	gathering->session.on_action = tcp_gather_on_action;
 	gathering->session.ctx = gathering;
 	gathering->session.discovers = true;
 	gathering->session.peers = peers_create(&options, clock_now_ns());
@@ -574,16 +574,16 @@ static void begin_gathering(struct gathering *gathering, const struct gather_wor
 		session_join(&gathering->session, gathering->channels[i]);
 		gathering->channels[i] = NULL;
 	}
-	gather_join_kept(gathering);
+	tcp_gather_join_kept(gathering);
 }
 
 /* The number of processes that poll for one another on this machine: at most the primary and all secondaries. */
-static uint32_t pollers_of(const struct gathering *gathering)
+static uint32_t tcp_gather_pollers_of(const struct gathering *gathering)
 {
 	return 1 + gathering->secondaries;
 }
 
-static void take_channels(struct gathering *gathering)
+static void tcp_gather_take_channels(struct gathering *gathering)
 {
 	struct peers *peers = gathering->session.peers;
 	gathering->secondaries = peers_secondaries(peers);
@@ -602,11 +602,11 @@ static void take_channels(struct gathering *gathering)
 		.over = gathering->link.over,
 		.stale_ms = gathering->stale_ms,
 		.name = gathering->hello.name,
-		.pollers = pollers_of(gathering)};
+		.pollers = tcp_gather_pollers_of(gathering)};
 	gathering->world = NULL;
 }
 
-static troupe_status gathering_link(
+static troupe_status tcp_gather_gathering_link(
 	struct gathering *gathering, struct transport_link **ret_link, struct troupe_error *error)
 {
 	troupe_status status =
@@ -618,16 +618,16 @@ static troupe_status gathering_link(
 
 /* --- after the start ---------------------------------------------------------------------------------------------- */
 
-static void note_late(struct gathering *gathering, const struct channel *channel)
+static void tcp_gather_note_late(struct gathering *gathering, const struct channel *channel)
 {
 	static const char what[] = "came too late";
 	const char *peer = channel_peer(channel);
 	if (log_limit_take(&gathering->log_limit, peer, host_port_host_bytes(peer), what, clock_now_ns()))
-		note(gathering, "turned away %s: it %s: the run has begun", peer, what);
+		tcp_gather_note(gathering, "turned away %s: it %s: the run has begun", peer, what);
 }
 
 /* Whether the peer may be let in later; the owner is told. *ret_why: if it could be, but may not. */
-static bool gather_knocks(struct gathering *gathering, const struct hello *hello, const char **ret_why)
+static bool tcp_gather_knocks(struct gathering *gathering, const struct hello *hello, const char **ret_why)
 {
 	if (!gathering->host->knocked || (!*hello->client && !gathering->members.more_come))
 		return false;
@@ -635,7 +635,7 @@ static bool gather_knocks(struct gathering *gathering, const struct hello *hello
 	return !*ret_why;
 }
 
-static void gather_refuse(struct gathering *gathering, struct channel *channel, const char *why, bool again)
+static void tcp_gather_refuse(struct gathering *gathering, struct channel *channel, const char *why, bool again)
 {
 	struct text bytes = {0};
 	refuse_encode(why, again, &bytes);
@@ -645,18 +645,18 @@ static void gather_refuse(struct gathering *gathering, struct channel *channel, 
 }
 
 /* A standby whose hello matches. */
-static void gather_take_standby(struct gathering *gathering, struct channel *channel, const struct hello *hello)
+static void tcp_gather_take_standby(struct gathering *gathering, struct channel *channel, const struct hello *hello)
 {
 	const struct gather_host *host = gathering->host;
 	const char *why = host->may_follow ? host->may_follow(host->ctx) : "it has no place for a standby";
 	if (why)
-		gather_refuse(gathering, channel, why, true);
+		tcp_gather_refuse(gathering, channel, why, true);
 	else
 		host->followed(host->ctx, feed_create(channel, &gathering->hello, hello, gathering->stale_ms));
 }
 
 /* One that comes after the start. */
-static void gather_hear_late(struct gathering *gathering, struct channel *channel)
+static void tcp_gather_hear_late(struct gathering *gathering, struct channel *channel)
 {
 	enum frame_type type;
 	const char *bytes;
@@ -668,20 +668,20 @@ static void gather_hear_late(struct gathering *gathering, struct channel *channe
 	bool valid = channel_receive(channel, &type, &bytes, &count, &status, NULL) && type == FRAME_HELLO &&
 		     !hello_decode(bytes, count, &hello, NULL) && !hello_match(&gathering->hello, &hello, NULL);
 	if (valid && hello.role == HELLO_STANDBY) {
-		gather_take_standby(gathering, channel, &hello);
+		tcp_gather_take_standby(gathering, channel, &hello);
 		return;
 	}
-	bool again = valid && gather_knocks(gathering, &hello, &why);
+	bool again = valid && tcp_gather_knocks(gathering, &hello, &why);
 	(void)snprintf(begun, sizeof begun, "the run has begun with %u %s", gathering->secondaries,
-		word(gathering->secondaries));
+		tcp_gather_word(gathering->secondaries));
 	/* members that come back may be sooner than the gathering */
 	if (!gathering->members.clients && !gathering->members.more && !again)
-		note_late(gathering, channel);
-	gather_refuse(gathering, channel, again ? "it may come in with the next change of members" : why, again);
+		tcp_gather_note_late(gathering, channel);
+	tcp_gather_refuse(gathering, channel, again ? "it may come in with the next change of members" : why, again);
 }
 
 /* The thread that refuses peers after the start, so that a stranger costs the run nothing. */
-static void *keep_door(void *arg)
+static void *tcp_gather_keep_door(void *arg)
 {
 	struct gathering *gathering = arg;
 	struct listener *listener = gathering->session.listener;
@@ -697,21 +697,21 @@ static void *keep_door(void *arg)
 		if (fds[count].revents)
 			return NULL;
 		listener_work(listener, clock_now_ns());
-		note_refusals(gathering);
+		tcp_gather_note_refusals(gathering);
 		while ((channel = listener_take(listener)))
-			gather_hear_late(gathering, channel);
+			tcp_gather_hear_late(gathering, channel);
 		session_flush(&gathering->session, 0);
-		if (is_to_announce(gathering))
-			announce(gathering, more ? ANNOUNCE_HERE : ANNOUNCE_FIXED, more);
+		if (tcp_gather_is_to_announce(gathering))
+			tcp_gather_announce(gathering, more ? ANNOUNCE_HERE : ANNOUNCE_FIXED, more);
 	}
 }
 
-static troupe_status open_for_late(struct gathering *gathering, struct troupe_error *error)
+static troupe_status tcp_gather_open_for_late(struct gathering *gathering, struct troupe_error *error)
 {
 	if (!gathering->session.listener)
 		return TROUPE_OK;
 	listener_slow_down(gathering->session.listener, DOOR_ACCEPTS_PER_SECOND);
-	int failed = pthread_create(&gathering->doorman, NULL, keep_door, gathering);
+	int failed = pthread_create(&gathering->doorman, NULL, tcp_gather_keep_door, gathering);
 	gathering->has_doorman = !failed;
 	mem_check_thread(failed);
 	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;
@@ -719,7 +719,7 @@ static troupe_status open_for_late(struct gathering *gathering, struct troupe_er
 
 /* When sockets were given, no other secondaries can join. So the run fails if a socket closes before it has begun, also
  * before its peer has sent a hello; and when none is left. */
-static void count_sockets(struct gathering *gathering)
+static void tcp_gather_count_sockets(struct gathering *gathering)
 {
 	uint32_t open = 0;
 	for (uint32_t i = 0; i < gathering->session.channels.count; i++)
@@ -733,39 +733,39 @@ static void count_sockets(struct gathering *gathering)
 	session_act(&gathering->session);
 }
 
-static uint32_t gather_count_awaited(const struct gathering *gathering)
+static uint32_t tcp_gather_count_awaited(const struct gathering *gathering)
 {
 	const struct gather_members *members = &gathering->members;
 	uint32_t all = members->again ? members->expected + members->clients : gathering->secondaries;
 	return all - MIN(all, peers_present(gathering->session.peers));
 }
 
-static void work(struct gathering *gathering)
+static void tcp_gather_work(struct gathering *gathering)
 {
 	const struct gather_host *host = gathering->host;
 	if (host->stopped(host->ctx))
 		peers_stop(gathering->session.peers, STOP_LEFT, "it was told to stop before the run began");
-	if (is_to_announce(gathering))
-		announce(gathering, ANNOUNCE_HERE, 0);
+	if (tcp_gather_is_to_announce(gathering))
+		tcp_gather_announce(gathering, ANNOUNCE_HERE, 0);
 	session_work(&gathering->session, SESSION_TICK_MS, NULL, 0);
 	if (!gathering->started)
-		count_sockets(gathering);
-	atomic_store(&gathering->awaited, gather_count_awaited(gathering));
+		tcp_gather_count_sockets(gathering);
+	atomic_store(&gathering->awaited, tcp_gather_count_awaited(gathering));
 	if (gathering->session.listener)
-		note_refusals(gathering);
-	hear_announcements(gathering);
-	send_data(gathering);
+		tcp_gather_note_refusals(gathering);
+	tcp_gather_hear_announcements(gathering);
+	tcp_gather_send_data(gathering);
 	if (host->on_watch)
 		host->on_watch(host->ctx);
 }
 
 /* Tells the peers of the end while the connections belong to the gathering. */
-static void gathering_stop(struct gathering *gathering, enum stop_kind kind, const char *why)
+static void tcp_gather_gathering_stop(struct gathering *gathering, enum stop_kind kind, const char *why)
 {
 	struct session *session = &gathering->session;
 	if (!gathering->started || gathering->ended)
 		return;
-	dismiss_doorman(gathering); /* it uses the session */
+	tcp_gather_dismiss_doorman(gathering); /* it uses the session */
 	if (gathering->link.carrier)
 		tcp_carrier_dissolve(gathering->link.carrier, gathering->channels);
 	gathering->link.carrier = NULL;
@@ -778,42 +778,42 @@ static void gathering_stop(struct gathering *gathering, enum stop_kind kind, con
 	session_act(session);
 }
 
-static troupe_status gathering_run(
+static troupe_status tcp_gather_gathering_run(
 	struct gathering *gathering, const struct gather_world *world, struct troupe_error *error)
 {
-	begin_gathering(gathering, world);
+	tcp_gather_begin_gathering(gathering, world);
 	if (!gathering->members.again)
-		note_waiting(gathering);
-	else if (gather_count_awaited(gathering) > gathering->kept_plain)
-		note(gathering, "the run gets other members: waiting for %u %s", gather_count_awaited(gathering),
-			word(gather_count_awaited(gathering)));
+		tcp_gather_note_waiting(gathering);
+	else if (tcp_gather_count_awaited(gathering) > gathering->kept_plain)
+		tcp_gather_note(gathering, "the run gets other members: waiting for %u %s",
+			tcp_gather_count_awaited(gathering), tcp_gather_word(tcp_gather_count_awaited(gathering)));
 	while (!gathering->started && !gathering->ended)
-		work(gathering);
+		tcp_gather_work(gathering);
 	if (gathering->ended) {
 		troupe_status status = peers_end_status(gathering->session.peers, error);
 		return status ? status : fail(error, TROUPE_EPEER, "the run ended before its first step");
 	}
-	take_channels(gathering);
-	troupe_status status = open_for_late(gathering, error);
+	tcp_gather_take_channels(gathering);
+	troupe_status status = tcp_gather_open_for_late(gathering, error);
 	if (status)
-		gathering_stop(gathering, STOP_FAILED, error->text);
+		tcp_gather_gathering_stop(gathering, STOP_FAILED, error->text);
 	return status;
 }
 
 const struct gather_ops gather_tcp = {
 	.changes_members = true,
-	.refuse = refuse,
-	.gathering_create = gathering_create,
-	.gathering_run = gathering_run,
-	.gathering_missing = gather_tcp_missing,
-	.gathering_regroups = gather_tcp_regroups,
-	.gathering_members = gather_tcp_members,
-	.gathering_known = gather_tcp_known,
-	.gathering_process = gather_tcp_process,
-	.gathering_awaited = gathering_awaited,
-	.gathering_link = gathering_link,
-	.gathering_stop = gathering_stop,
-	.gathering_destroy = gathering_destroy,
+	.refuse = tcp_gather_close_sockets,
+	.gathering_create = tcp_gather_gathering_create,
+	.gathering_run = tcp_gather_gathering_run,
+	.gathering_missing = tcp_gather_missing,
+	.gathering_regroups = tcp_gather_regroups,
+	.gathering_members = tcp_gather_members,
+	.gathering_known = tcp_gather_known,
+	.gathering_process = tcp_gather_process,
+	.gathering_awaited = tcp_gather_gathering_awaited,
+	.gathering_link = tcp_gather_gathering_link,
+	.gathering_stop = tcp_gather_gathering_stop,
+	.gathering_destroy = tcp_gather_gathering_destroy,
 	.joining_create = join_create,
 	.joining_run = join_run,
 	.joining_regroups = join_regroups,

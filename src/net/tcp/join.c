@@ -18,10 +18,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { ATTEMPTS_MAX = 4 };
+enum { JOIN_ATTEMPTS_MAX = 4 };
 #define ATTEMPT_SPACING_NS UINT64_C(250000000) /* minimum time between the starts of two attempts */
 
-struct attempt {
+struct join_attempt {
 	struct channel *channel; /* not open yet; NULL: there is no attempt */
 	struct candidate to;
 };
@@ -38,7 +38,7 @@ struct joining {
 	bool orphaned;                    /* its primary was lost without a word */
 	struct address primary;           /* the last that admitted it; raw_bytes 0: a connection was given */
 	char standby[HELLO_TEXT_MAX + 1]; /* that the last primary named; "": none */
-	struct attempt attempts[ATTEMPTS_MAX];
+	struct join_attempt attempts[JOIN_ATTEMPTS_MAX];
 	uint64_t attempt_ns;                           /* start of the last attempt */
 	struct candidate joined;                       /* the candidate of the session's present or last connection */
 	struct text sought;                            /* where it searches, for messages */
@@ -60,7 +60,7 @@ struct joining {
 };
 
 /* Shows why it has not joined; each reason once. */
-static void note_failure(struct joining *s, const char *why)
+static void join_note_failure(struct joining *s, const char *why)
 {
 	(void)fail(&s->last, TROUPE_EPEER, "%s", why);
 	if (log_limit_take(&s->log_limit, "", 0, why, clock_now_ns()))
@@ -69,8 +69,8 @@ static void note_failure(struct joining *s, const char *why)
 
 /* --- being given the world ---------------------------------------------------------------------------------------- */
 
-static troupe_status take_world(struct joining *s, uint32_t id, enum frame_type type, const char *bytes, size_t count,
-	struct troupe_error *error)
+static troupe_status join_take_world(struct joining *s, uint32_t id, enum frame_type type, const char *bytes,
+	size_t count, struct troupe_error *error)
 {
 	bool whole;
 	if (type == FRAME_WORLD && !s->wanted) {
@@ -89,19 +89,19 @@ static troupe_status take_world(struct joining *s, uint32_t id, enum frame_type 
 	return TROUPE_OK;
 }
 
-static bool on_world(
+static bool join_on_world(
 	void *ctx, uint32_t id, enum frame_type type, const char *bytes, size_t count, struct troupe_error *error)
 {
-	return !take_world(ctx, id, type, bytes, count, error);
+	return !join_take_world(ctx, id, type, bytes, count, error);
 }
 
 /* Whether it may search for another primary. If not, it has only the connection that it was given. */
-static bool may_find_another(const struct joining *s)
+static bool join_may_find_another(const struct joining *s)
 {
 	return s->addressed || s->seeks;
 }
 
-static void tell_welcome(const struct joining *s)
+static void join_tell_welcome(const struct joining *s)
 {
 	char host[ADDRESS_TEXT_BYTES];
 	bool known = s->joined.address.raw_bytes;
@@ -131,7 +131,7 @@ static void join_go_back(struct joining *s)
 		candidates_give(&s->candidates, &s->primary);
 }
 
-static void on_action(void *ctx, const struct peers_action *action)
+static void join_on_action(void *ctx, const struct peers_action *action)
 {
 	struct joining *s = ctx;
 	if (action->kind == PEERS_ADMITTED) {
@@ -142,7 +142,7 @@ static void on_action(void *ctx, const struct peers_action *action)
 		candidates_settle(&s->candidates, &s->joined, CANDIDATE_JOINED, clock_now_ns());
 		gather_note(s->host, "joined %s, as secondary %u of %u", peers_name(s->session.peers, action->id),
 			s->number, all);
-		tell_welcome(s);
+		join_tell_welcome(s);
 	} else if (action->kind == PEERS_LOST || action->kind == PEERS_REFUSED) {
 		bool later = action->kind == PEERS_REFUSED && action->again;
 		bool refused = action->kind == PEERS_REFUSED && !later && !s->again && !*s->hello.client;
@@ -151,7 +151,7 @@ static void on_action(void *ctx, const struct peers_action *action)
 		if (!s->orphaned && action->kind == PEERS_LOST && (s->wanted || (s->again && *s->standby)))
 			s->orphaned = s->ended = true; /* also of a primary that is lost while the members change */
 		s->admitted = false;
-		s->ended |= s->wanted || !may_find_another(s); /* another primary would have another world */
+		s->ended |= s->wanted || !join_may_find_another(s); /* another primary would have another world */
 		candidates_settle(&s->candidates, &s->joined,
 			later     ? CANDIDATE_LATER
 			: refused ? CANDIDATE_REFUSED
@@ -160,7 +160,7 @@ static void on_action(void *ctx, const struct peers_action *action)
 		if (later && !*s->hello.client && log_limit_take(&s->log_limit, "", 0, "later", clock_now_ns()))
 			gather_note(s->host, "%s; this process comes again until it is let in", action->bytes);
 		if (refused || action->kind == PEERS_LOST)
-			note_failure(s, action->bytes);
+			join_note_failure(s, action->bytes);
 	} else if (action->kind == PEERS_STARTED) {
 		s->started = true;
 	} else if (action->kind == PEERS_ENDED) {
@@ -171,7 +171,7 @@ static void on_action(void *ctx, const struct peers_action *action)
 
 /* --- finding the primary ------------------------------------------------------------------------------------------ */
 
-static void hear_announcements(struct joining *s)
+static void join_hear_announcements(struct joining *s)
 {
 	struct discovery *discovery = s->session.discovery;
 	struct announcement announcement;
@@ -184,7 +184,7 @@ static void hear_announcements(struct joining *s)
 }
 
 /* Announces itself, so that primaries that wait for secondaries answer. */
-static void announce(struct joining *s)
+static void join_announce(struct joining *s)
 {
 	struct announcement announcement = {.kind = ANNOUNCE_HERE};
 	struct discovery *discovery = s->session.discovery;
@@ -198,7 +198,7 @@ static void announce(struct joining *s)
 }
 
 /* Shows primaries that it cannot join. */
-static void note_useless(struct joining *s)
+static void join_note_useless(struct joining *s)
 {
 	struct announcement announcement;
 	struct address address;
@@ -215,7 +215,7 @@ static void note_useless(struct joining *s)
 	(void)fail(&s->last, TROUPE_EPEER, "the primary at %s %s", where, why);
 }
 
-static bool has_connection(const struct joining *s)
+static bool join_has_connection(const struct joining *s)
 {
 	for (uint32_t i = 0; i < s->session.channels.count; i++)
 		if (s->session.channels.at[i])
@@ -223,15 +223,15 @@ static bool has_connection(const struct joining *s)
 	return peers_id_of(s->session.peers, 0) != PEERS_NONE;
 }
 
-static uint32_t attempts_going_on(const struct joining *s)
+static uint32_t join_attempts_going_on(const struct joining *s)
 {
 	uint32_t count = 0;
-	for (uint32_t i = 0; i < ATTEMPTS_MAX; i++)
+	for (uint32_t i = 0; i < JOIN_ATTEMPTS_MAX; i++)
 		count += s->attempts[i].channel != NULL;
 	return count;
 }
 
-static void begin_attempt(struct joining *s, struct attempt *attempt, uint64_t now)
+static void join_begin_attempt(struct joining *s, struct join_attempt *attempt, uint64_t now)
 {
 	struct channel_options options = {.role = CHANNEL_CLIENT, .key = s->keyed ? &s->key : NULL};
 	struct troupe_error why;
@@ -241,52 +241,53 @@ static void begin_attempt(struct joining *s, struct attempt *attempt, uint64_t n
 	options.handshake_ns = attempt->to.given ? 0 : CANDIDATES_ATTEMPT_NS;
 	if (channel_connect(&attempt->to.address, &options, now, &attempt->channel, &why)) {
 		candidates_settle(&s->candidates, &attempt->to, CANDIDATE_FAILED, now);
-		note_failure(s, why.text);
+		join_note_failure(s, why.text);
 	}
 }
 
 /* Attempts overlap, so that a candidate that does not answer does not delay the others. */
-static void try_to_connect(struct joining *s)
+static void join_try_to_connect(struct joining *s)
 {
 	uint64_t now = clock_now_ns();
-	uint32_t going_on = attempts_going_on(s);
-	if (going_on == ATTEMPTS_MAX || (going_on && now < s->attempt_ns + ATTEMPT_SPACING_NS) || has_connection(s))
+	uint32_t going_on = join_attempts_going_on(s);
+	if (going_on == JOIN_ATTEMPTS_MAX || (going_on && now < s->attempt_ns + ATTEMPT_SPACING_NS) ||
+		join_has_connection(s))
 		return;
-	for (uint32_t i = 0; i < ATTEMPTS_MAX; i++)
+	for (uint32_t i = 0; i < JOIN_ATTEMPTS_MAX; i++)
 		if (!s->attempts[i].channel) {
-			begin_attempt(s, &s->attempts[i], now);
+			join_begin_attempt(s, &s->attempts[i], now);
 			return;
 		}
 }
 
-static void end_attempt(struct joining *s, struct attempt *attempt, enum candidate_fate fate)
+static void join_end_attempt(struct joining *s, struct join_attempt *attempt, enum candidate_fate fate)
 {
 	channel_destroy(attempt->channel);
 	attempt->channel = NULL;
 	candidates_settle(&s->candidates, &attempt->to, fate, clock_now_ns());
 }
 
-static void join(struct joining *s, struct attempt *attempt)
+static void join(struct joining *s, struct join_attempt *attempt)
 {
 	s->joined = attempt->to;
 	session_join(&s->session, attempt->channel);
 	attempt->channel = NULL;
-	for (uint32_t i = 0; i < ATTEMPTS_MAX; i++)
+	for (uint32_t i = 0; i < JOIN_ATTEMPTS_MAX; i++)
 		if (s->attempts[i].channel)
-			end_attempt(s, &s->attempts[i], CANDIDATE_LEFT);
+			join_end_attempt(s, &s->attempts[i], CANDIDATE_LEFT);
 }
 
-static void work_attempts(struct joining *s)
+static void join_work_attempts(struct joining *s)
 {
-	for (uint32_t i = 0; i < ATTEMPTS_MAX; i++) {
-		struct attempt *attempt = &s->attempts[i];
+	for (uint32_t i = 0; i < JOIN_ATTEMPTS_MAX; i++) {
+		struct join_attempt *attempt = &s->attempts[i];
 		struct troupe_error why;
 		if (!attempt->channel)
 			continue;
 		if (channel_work(attempt->channel, clock_now_ns(), &why)) {
-			note_failure(s, why.text);
-			end_attempt(s, attempt, CANDIDATE_FAILED);
-			s->ended |= !may_find_another(s);
+			join_note_failure(s, why.text);
+			join_end_attempt(s, attempt, CANDIDATE_FAILED);
+			s->ended |= !join_may_find_another(s);
 		} else if (channel_is_open(attempt->channel)) {
 			join(s, attempt);
 		}
@@ -294,13 +295,13 @@ static void work_attempts(struct joining *s)
 }
 
 /* Waits for an event, or for the next time to look. */
-static void wait_and_work(struct joining *s)
+static void join_wait_and_work(struct joining *s)
 {
-	struct pollfd more[1 + ATTEMPTS_MAX] = {{.fd = s->woken, .events = POLLIN}};
+	struct pollfd more[1 + JOIN_ATTEMPTS_MAX] = {{.fd = s->woken, .events = POLLIN}};
 	uint32_t count = 1;
 	uint64_t rung;
-	_Static_assert(1 + ATTEMPTS_MAX <= SESSION_MORE_MAX, "all can be waited for");
-	for (uint32_t i = 0; i < ATTEMPTS_MAX; i++)
+	_Static_assert(1 + JOIN_ATTEMPTS_MAX <= SESSION_MORE_MAX, "all can be waited for");
+	for (uint32_t i = 0; i < JOIN_ATTEMPTS_MAX; i++)
 		if (s->attempts[i].channel)
 			more[count++] = (struct pollfd){.fd = channel_fd(s->attempts[i].channel),
 				.events = channel_poll_events(s->attempts[i].channel)};
@@ -309,7 +310,7 @@ static void wait_and_work(struct joining *s)
 		(void)!read(s->woken, &rung, sizeof rung);
 }
 
-static void tell_ready(struct joining *s)
+static void join_tell_ready(struct joining *s)
 {
 	struct troupe_error why;
 	bool loaded = false;
@@ -326,7 +327,7 @@ static void tell_ready(struct joining *s)
 	session_act(&s->session);
 }
 
-static troupe_status why_not_started(const struct joining *s, struct troupe_error *error)
+static troupe_status join_why_not_started(const struct joining *s, struct troupe_error *error)
 {
 	const struct stop *end = peers_end(s->session.peers);
 	const char *last = s->last.text;
@@ -338,23 +339,23 @@ static troupe_status why_not_started(const struct joining *s, struct troupe_erro
 
 troupe_status join_run(struct joining *s, struct troupe_error *error)
 {
-	if (s->sought.count && !has_connection(s) && !s->orphaned)
+	if (s->sought.count && !join_has_connection(s) && !s->orphaned)
 		gather_note(s->host, "looking for a primary %s", s->sought.at);
 	while (!s->started && !s->ended) {
 		if (s->host->stopped(s->host->ctx))
 			peers_stop(s->session.peers, STOP_LEFT, "it was told to stop before the run began");
-		announce(s);
-		hear_announcements(s);
-		note_useless(s);
-		try_to_connect(s);
-		work_attempts(s);
-		wait_and_work(s);
-		tell_ready(s);
+		join_announce(s);
+		join_hear_announcements(s);
+		join_note_useless(s);
+		join_try_to_connect(s);
+		join_work_attempts(s);
+		join_wait_and_work(s);
+		join_tell_ready(s);
 	}
 	if (s->started && !s->ended)
 		return TROUPE_OK;
 	session_flush(&s->session, 200);
-	return why_not_started(s, error);
+	return join_why_not_started(s, error);
 }
 
 bool join_regroups(const struct joining *s)
@@ -372,7 +373,7 @@ void join_wake(struct joining *s)
 /* --- the run ------------------------------------------------------------------------------------------------------ */
 
 /* Whether the primary is on this machine; also true when a connection was given, without an address. */
-static bool is_here(const struct address *address)
+static bool join_is_here(const struct address *address)
 {
 	return !address->raw_bytes || address_is_loopback(address);
 }
@@ -392,7 +393,7 @@ troupe_status join_link(
 		.over = s->over,
 		.stale_ms = (uint32_t)(peers_stale_ns(peers) / 1000000),
 		.name = s->hello.name,
-		.pollers = is_here(&s->joined.address) ? 1 + all : 1};
+		.pollers = join_is_here(&s->joined.address) ? 1 + all : 1};
 	troupe_status status = tcp_carrier_create(&channel, 1, &s->link.carrier, error);
 	channel_destroy(channel); /* if no carrier took it */
 	if (status)
@@ -443,7 +444,7 @@ troupe_status join_renew(struct joining *s, double wait_s, struct troupe_error *
 	uint32_t id = peers_id_of(s->session.peers, 0);
 	if (channel && id != PEERS_NONE)
 		channel_set_peer(channel, peers_address(s->session.peers, id));
-	if (!channel && !may_find_another(s))
+	if (!channel && !join_may_find_another(s))
 		return fail(error, TROUPE_EPEER, "the connection to the primary is gone");
 	join_begin_again(s, channel, wait_s);
 	return TROUPE_OK;
@@ -492,7 +493,7 @@ const char *join_standby(const struct joining *s)
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static troupe_status take_socket(struct joining *s, int file, struct troupe_error *error)
+static troupe_status join_take_socket(struct joining *s, int file, struct troupe_error *error)
 {
 	struct channel_options options = {.role = CHANNEL_CLIENT};
 	troupe_status status =
@@ -502,7 +503,7 @@ static troupe_status take_socket(struct joining *s, int file, struct troupe_erro
 	return status;
 }
 
-static void describe_way(struct joining *s, const struct troupe_network *network, const struct address *address)
+static void join_describe_way(struct joining *s, const struct troupe_network *network, const struct address *address)
 {
 	char where[ADDRESS_TEXT_BYTES];
 	bool confined = !s->keyed && !network->insecure;
@@ -519,7 +520,8 @@ static void describe_way(struct joining *s, const struct troupe_network *network
 		confined ? ", so only on this machine" : "");
 }
 
-static troupe_status take_address(struct joining *s, const struct troupe_network *network, struct troupe_error *error)
+static troupe_status join_take_address(
+	struct joining *s, const struct troupe_network *network, struct troupe_error *error)
 {
 	struct address address;
 	troupe_status status = address_parse(network->address, ADDRESS_PORT, &address, error);
@@ -532,11 +534,12 @@ static troupe_status take_address(struct joining *s, const struct troupe_network
 			network->address);
 	s->addressed = true;
 	candidates_give(&s->candidates, &address);
-	describe_way(s, network, &address);
+	join_describe_way(s, network, &address);
 	return TROUPE_OK;
 }
 
-static troupe_status look_around(struct joining *s, const struct troupe_network *network, struct troupe_error *error)
+static troupe_status join_look_around(
+	struct joining *s, const struct troupe_network *network, struct troupe_error *error)
 {
 	struct discovery_options options = {.role = HELLO_SECONDARY,
 		.interface = network->interface,
@@ -547,16 +550,16 @@ static troupe_status look_around(struct joining *s, const struct troupe_network 
 	if (status)
 		return status;
 	s->seeks = true;
-	describe_way(s, network, NULL);
+	join_describe_way(s, network, NULL);
 	return TROUPE_OK;
 }
 
-static troupe_status find_way(struct joining *s, const struct troupe_network *network, struct troupe_error *error)
+static troupe_status join_find_way(struct joining *s, const struct troupe_network *network, struct troupe_error *error)
 {
 	troupe_status status = session_key(network, &s->key, &s->keyed, error);
 	if (status)
 		return status;
-	return network->address ? take_address(s, network, error) : look_around(s, network, error);
+	return network->address ? join_take_address(s, network, error) : join_look_around(s, network, error);
 }
 
 troupe_status join_create(const struct gather_self *self, const struct gather_host *host, struct joining **ret_joining,
@@ -572,17 +575,17 @@ troupe_status join_create(const struct gather_self *self, const struct gather_ho
 		status = key_random_bytes(&secret, sizeof secret, error);
 	candidates_init(&s->candidates, secret);
 	if (network->sockets && !status)
-		status = take_socket(s, network->sockets[0], error);
+		status = join_take_socket(s, network->sockets[0], error);
 	else if (network->sockets)
 		(void)close(network->sockets[0]);
 	else if (!status)
-		status = find_way(s, network, error);
+		status = join_find_way(s, network, error);
 	struct peers_options options = {.self = s->hello,
 		.hello_ns = network->sockets ? PEERS_GIVEN_HELLO_NS : 0,
 		.wait_ns = (uint64_t)(network->wait_s * 1e9),
 		.seeks = s->seeks};
-	s->session.on_world = on_world;
-	s->session.on_action = on_action;
+	s->session.on_world = join_on_world;
+	s->session.on_action = join_on_action;
 	s->session.ctx = s;
 	if (!status)
 		s->session.peers = peers_create(&options, clock_now_ns());
@@ -601,7 +604,7 @@ void join_destroy(struct joining *s)
 	if (s->session.peers)
 		session_flush(&s->session, 200);
 	session_fini(&s->session);
-	for (uint32_t i = 0; i < ATTEMPTS_MAX; i++)
+	for (uint32_t i = 0; i < JOIN_ATTEMPTS_MAX; i++)
 		channel_destroy(s->attempts[i].channel);
 	if (s->link.carrier)
 		tcp_carrier_ops.destroy(s->link.carrier);

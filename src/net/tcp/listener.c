@@ -27,11 +27,11 @@
 enum {
 	STARTS_PER_SECOND = 50, /* per host; more only while no other host has a connection to start */
 	STARTS_BURST = 64,
-	FAILURES_MAX = 16, /* consecutive failures before a pause */
-	SHED_MAX = 16,     /* connections closed at one time */
+	FAILURES_MAX = 16,      /* consecutive failures before a pause */
+	LISTENER_SHED_MAX = 16, /* connections closed at one time */
 };
 
-struct waiting {
+struct listener_waiting {
 	int fd;
 	struct address address;
 	struct sender sender;
@@ -54,10 +54,10 @@ struct listener {
 	struct tls_context *tls; /* NULL: no encryption */
 	uint64_t hello_ns;
 	/* One accept is earned per interval, up to a second's worth can be saved; 0: no limit. */
-	uint64_t interval_ns, earned_ns;              /* earned_ns: time up to which accepts are spent */
-	uint64_t pause_until_ns;                      /* after failures of accept() */
-	uint32_t failures;                            /* consecutive */
-	struct waiting waiting[LISTENER_WAITING_MAX]; /* waiting and strangers: in order of arrival */
+	uint64_t interval_ns, earned_ns;                       /* earned_ns: time up to which accepts are spent */
+	uint64_t pause_until_ns;                               /* after failures of accept() */
+	uint32_t failures;                                     /* consecutive */
+	struct listener_waiting waiting[LISTENER_WAITING_MAX]; /* waiting and strangers: in order of arrival */
 	struct stranger strangers[LISTENER_STRANGERS_MAX];
 	uint32_t waiting_count, whole_count, count;
 	struct senders_share waiting_share, share;
@@ -72,7 +72,7 @@ struct listener {
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static troupe_status open_socket(struct listener *listener, const char *in_use, struct troupe_error *error)
+static troupe_status listener_open_socket(struct listener *listener, const char *in_use, struct troupe_error *error)
 {
 	const struct sockaddr *raw = (const struct sockaddr *)(const void *)listener->address.raw;
 	struct sockaddr_storage got;
@@ -93,7 +93,7 @@ static troupe_status open_socket(struct listener *listener, const char *in_use, 
 	return TROUPE_OK;
 }
 
-static troupe_status check_options(const struct listener_options *options, struct troupe_error *error)
+static troupe_status listener_check_options(const struct listener_options *options, struct troupe_error *error)
 {
 	char text[ADDRESS_TEXT_BYTES];
 	if (options->key || options->insecure || address_is_loopback(&options->address))
@@ -110,7 +110,7 @@ troupe_status listener_create(
 {
 	struct tls_context *tls = NULL;
 	uint64_t secrets[3];
-	troupe_status status = check_options(options, error);
+	troupe_status status = listener_check_options(options, error);
 	if (!status)
 		status = key_random_bytes(secrets, sizeof secrets, error);
 	if (!status && options->key)
@@ -125,7 +125,7 @@ troupe_status listener_create(
 	listener->waiting_share.secret = secrets[0];
 	listener->share.secret = secrets[1];
 	senders_budget_init(&listener->starts, secrets[2], SECOND_NS / STARTS_PER_SECOND, STARTS_BURST);
-	status = open_socket(listener, options->in_use, error);
+	status = listener_open_socket(listener, options->in_use, error);
 	if (status) {
 		listener_destroy(listener);
 		return status;
@@ -180,11 +180,12 @@ bool listener_take_refusal(struct listener *listener, struct address *ret_addres
 
 /* --- peers of the run --------------------------------------------------------------------------------------------- */
 
-static const char too_many[] = "made room for another connection: too many connections wait without a hello";
-static const char too_late[] = "connected, but sent no hello in time";
+static const char listener_too_many[] = "made room for another connection: too many connections wait without a hello";
+static const char listener_too_late[] = "connected, but sent no hello in time";
 
 /* named: why already begins with the name of the peer. */
-static void remember_refusal(struct listener *listener, const struct address *address, const char *why, bool named)
+static void listener_remember_refusal(
+	struct listener *listener, const struct address *address, const char *why, bool named)
 {
 	char text[ADDRESS_TEXT_BYTES];
 	if (listener->refusal_count == LISTENER_REFUSALS_MAX)
@@ -196,26 +197,26 @@ static void remember_refusal(struct listener *listener, const struct address *ad
 }
 
 /* Removes the entry. The caller now owns its file and its bytes. */
-static void take_out_waiting(struct listener *listener, uint32_t at)
+static void listener_take_out_waiting(struct listener *listener, uint32_t at)
 {
-	struct waiting *waiting = &listener->waiting[at];
+	struct listener_waiting *waiting = &listener->waiting[at];
 	senders_leave(&listener->waiting_share, waiting->sender);
 	listener->whole_count -= waiting->whole;
 	listener->waiting_count--;
 	memmove(waiting, waiting + 1, (listener->waiting_count - at) * sizeof *waiting);
 }
 
-static void turn_away_waiting(struct listener *listener, uint32_t at, uint64_t *counter, const char *why)
+static void listener_turn_away_waiting(struct listener *listener, uint32_t at, uint64_t *counter, const char *why)
 {
-	const struct waiting waiting = listener->waiting[at];
-	remember_refusal(listener, &waiting.address, why, false);
+	const struct listener_waiting waiting = listener->waiting[at];
+	listener_remember_refusal(listener, &waiting.address, why, false);
 	*counter += 1;
 	close(waiting.fd);
 	free(waiting.first);
-	take_out_waiting(listener, at);
+	listener_take_out_waiting(listener, at);
 }
 
-static void take_out(struct listener *listener, uint32_t at)
+static void listener_take_out(struct listener *listener, uint32_t at)
 {
 	senders_leave(&listener->share, listener->strangers[at].sender);
 	listener->count--;
@@ -223,33 +224,34 @@ static void take_out(struct listener *listener, uint32_t at)
 		(listener->count - at) * sizeof listener->strangers[0]);
 }
 
-static void turn_away(struct listener *listener, uint32_t at, uint64_t *counter, const struct troupe_error *why)
+static void listener_turn_away(
+	struct listener *listener, uint32_t at, uint64_t *counter, const struct troupe_error *why)
 {
-	remember_refusal(listener, &listener->strangers[at].address, why->text, true);
+	listener_remember_refusal(listener, &listener->strangers[at].address, why->text, true);
 	*counter += 1;
 	channel_destroy(listener->strangers[at].channel);
-	take_out(listener, at);
+	listener_take_out(listener, at);
 }
 
 /* Turns away one waiting connection, of the host with most connections: the oldest that has not sent enough; if all
  * have, the newest, because the others came before it. */
-static void make_room_to_wait(struct listener *listener)
+static void listener_make_room_to_wait(struct listener *listener)
 {
 	uint32_t victim = 0;
 	uint64_t most = 0;
 	for (uint32_t i = 0; i < listener->waiting_count; i++) {
-		const struct waiting *waiting = &listener->waiting[i];
+		const struct listener_waiting *waiting = &listener->waiting[i];
 		uint64_t weight = senders_weight(&listener->waiting_share, waiting->sender);
 		if (weight > most || (weight == most && listener->waiting[victim].whole)) {
 			victim = i;
 			most = weight;
 		}
 	}
-	turn_away_waiting(listener, victim, &listener->counts.dropped, too_many);
+	listener_turn_away_waiting(listener, victim, &listener->counts.dropped, listener_too_many);
 }
 
 /* Of one host: the oldest. */
-static void make_room(struct listener *listener)
+static void listener_make_room(struct listener *listener)
 {
 	struct troupe_error error;
 	uint32_t victim = 0;
@@ -261,25 +263,25 @@ static void make_room(struct listener *listener)
 			most = weight;
 		}
 	}
-	fail(&error, TROUPE_ELIMIT, "%s: %s", channel_peer(listener->strangers[victim].channel), too_many);
-	turn_away(listener, victim, &listener->counts.dropped, &error);
+	fail(&error, TROUPE_ELIMIT, "%s: %s", channel_peer(listener->strangers[victim].channel), listener_too_many);
+	listener_turn_away(listener, victim, &listener->counts.dropped, &error);
 }
 
 /* --- accepting ---------------------------------------------------------------------------------------------------- */
 
-static bool may_accept(const struct listener *listener, uint64_t now_ns)
+static bool listener_may_accept(const struct listener *listener, uint64_t now_ns)
 {
 	return now_ns >= listener->pause_until_ns && listener->earned_ns + listener->interval_ns <= now_ns;
 }
 
-static void spend(struct listener *listener, uint64_t now_ns)
+static void listener_spend(struct listener *listener, uint64_t now_ns)
 {
 	uint64_t saved_up = now_ns > SECOND_NS ? now_ns - SECOND_NS : 0;
 	if (listener->interval_ns)
 		listener->earned_ns = MAX(listener->earned_ns, saved_up) + listener->interval_ns;
 }
 
-static int accept_one(const struct listener *listener, struct address *ret_address)
+static int listener_accept_one(const struct listener *listener, struct address *ret_address)
 {
 	*ret_address = (struct address){.raw_bytes = ADDRESS_RAW_BYTES};
 	struct sockaddr *raw = (struct sockaddr *)(void *)ret_address->raw;
@@ -289,37 +291,37 @@ static int accept_one(const struct listener *listener, struct address *ret_addre
 	return fd;
 }
 
-static void have_wait(struct listener *listener, int fd, const struct address *address, uint64_t now_ns)
+static void listener_have_wait(struct listener *listener, int fd, const struct address *address, uint64_t now_ns)
 {
-	struct waiting waiting = {.fd = fd,
+	struct listener_waiting waiting = {.fd = fd,
 		.address = *address,
 		.sender = address_sender(address),
 		.deadline_ns = now_ns + listener->hello_ns};
 	/* the newcomer counts too, so that its own host makes room when that host has the most */
 	senders_enter(&listener->waiting_share, waiting.sender);
 	if (listener->waiting_count == LISTENER_WAITING_MAX)
-		make_room_to_wait(listener);
+		listener_make_room_to_wait(listener);
 	listener->waiting[listener->waiting_count++] = waiting;
 	listener->counts.accepted++;
 }
 
-static bool lacks_files(int code)
+static bool listener_lacks_files(int code)
 {
 	return code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM;
 }
 
 /* No file is free, and there is no waiting connection to close: new connections are accepted and closed at once. */
-static void shed(struct listener *listener)
+static void listener_shed(struct listener *listener)
 {
 	struct address address;
 	if (listener->reserve < 0)
 		return;
 	close(listener->reserve);
-	for (int i = 0; i < SHED_MAX; i++) {
-		int fd = accept_one(listener, &address);
+	for (int i = 0; i < LISTENER_SHED_MAX; i++) {
+		int fd = listener_accept_one(listener, &address);
 		if (fd < 0)
 			break;
-		remember_refusal(listener, &address, "this process has no file descriptor left for it", false);
+		listener_remember_refusal(listener, &address, "this process has no file descriptor left for it", false);
 		listener->counts.shed++;
 		close(fd);
 	}
@@ -327,7 +329,7 @@ static void shed(struct listener *listener)
 }
 
 /* Without a free file, accept() fails in the same way when no connection has come. */
-static bool somebody_came(const struct listener *listener)
+static bool listener_somebody_came(const struct listener *listener)
 {
 	struct pollfd fd = {.fd = listener->fd, .events = POLLIN};
 	return poll(&fd, 1, 0) != 0;
@@ -335,14 +337,14 @@ static bool somebody_came(const struct listener *listener)
 
 /* A few failures are ignored, because a peer may have gone. A lasting failure would repeat at once, so accepting
  * pauses. */
-static void fail_to_accept(struct listener *listener, int code, uint64_t now_ns)
+static void listener_fail_to_accept(struct listener *listener, int code, uint64_t now_ns)
 {
 	listener->counts.failed++;
 	listener->failures++;
-	if (lacks_files(code) && listener->waiting_count) {
-		make_room_to_wait(listener);
-	} else if (lacks_files(code)) {
-		shed(listener);
+	if (listener_lacks_files(code) && listener->waiting_count) {
+		listener_make_room_to_wait(listener);
+	} else if (listener_lacks_files(code)) {
+		listener_shed(listener);
 		listener->failures = FAILURES_MAX;
 	}
 	if (listener->failures < FAILURES_MAX)
@@ -351,20 +353,20 @@ static void fail_to_accept(struct listener *listener, int code, uint64_t now_ns)
 	listener->pause_until_ns = now_ns + PAUSE_NS;
 }
 
-static void accept_some(struct listener *listener, uint64_t now_ns)
+static void listener_accept_some(struct listener *listener, uint64_t now_ns)
 {
-	for (int i = 0; i < LISTENER_ACCEPTS_MAX && may_accept(listener, now_ns); i++) {
+	for (int i = 0; i < LISTENER_ACCEPTS_MAX && listener_may_accept(listener, now_ns); i++) {
 		struct address address;
-		int fd = accept_one(listener, &address), code = errno;
-		if (fd < 0 &&
-			(code == EAGAIN || code == EWOULDBLOCK || (lacks_files(code) && !somebody_came(listener))))
+		int fd = listener_accept_one(listener, &address), code = errno;
+		if (fd < 0 && (code == EAGAIN || code == EWOULDBLOCK ||
+				      (listener_lacks_files(code) && !listener_somebody_came(listener))))
 			return;
-		spend(listener, now_ns);
+		listener_spend(listener, now_ns);
 		if (fd >= 0) {
 			listener->failures = 0;
-			have_wait(listener, fd, &address, now_ns);
+			listener_have_wait(listener, fd, &address, now_ns);
 		} else {
-			fail_to_accept(listener, code, now_ns);
+			listener_fail_to_accept(listener, code, now_ns);
 		}
 	}
 }
@@ -372,12 +374,12 @@ static void accept_some(struct listener *listener, uint64_t now_ns)
 /* --- peers that wait ---------------------------------------------------------------------------------------------- */
 
 /* Whether it is still here. */
-static bool judge(struct listener *listener, uint32_t at)
+static bool listener_judge(struct listener *listener, uint32_t at)
 {
-	struct waiting *waiting = &listener->waiting[at];
+	struct listener_waiting *waiting = &listener->waiting[at];
 	struct troupe_error error;
 	if (channel_first(waiting->first, waiting->count, listener->tls != NULL, &waiting->whole, &error)) {
-		turn_away_waiting(listener, at, &listener->counts.broken, error.text);
+		listener_turn_away_waiting(listener, at, &listener->counts.broken, error.text);
 		return false;
 	}
 	listener->whole_count += waiting->whole;
@@ -385,16 +387,16 @@ static bool judge(struct listener *listener, uint32_t at)
 }
 
 /* Likewise. */
-static bool hear(struct listener *listener, uint32_t at)
+static bool listener_hear(struct listener *listener, uint32_t at)
 {
-	struct waiting *waiting = &listener->waiting[at];
+	struct listener_waiting *waiting = &listener->waiting[at];
 	char bytes[CHANNEL_FIRST_MAX];
 	size_t room = CHANNEL_FIRST_MAX - waiting->count;
 	ssize_t got = recv(waiting->fd, bytes, room, MSG_DONTWAIT);
 	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
 		return true;
 	if (got <= 0) {
-		turn_away_waiting(listener, at, &listener->counts.broken,
+		listener_turn_away_waiting(listener, at, &listener->counts.broken,
 			got              ? "the connection broke off"
 			: waiting->count ? "closed the connection before its hello was complete"
 					 : "closed the connection before it sent anything");
@@ -403,10 +405,10 @@ static bool hear(struct listener *listener, uint32_t at)
 	waiting->first = mem_realloc(waiting->first, waiting->count + (size_t)got);
 	memcpy(waiting->first + waiting->count, bytes, (size_t)got);
 	waiting->count += (size_t)got;
-	return judge(listener, at);
+	return listener_judge(listener, at);
 }
 
-static void hear_those_who_wait(struct listener *listener, uint64_t now_ns)
+static void listener_hear_those_who_wait(struct listener *listener, uint64_t now_ns)
 {
 	struct pollfd fds[LISTENER_WAITING_MAX];
 	for (uint32_t i = 0; i < listener->waiting_count; i++)
@@ -415,19 +417,19 @@ static void hear_those_who_wait(struct listener *listener, uint64_t now_ns)
 	if (listener->waiting_count && poll(fds, listener->waiting_count, 0) < 0)
 		return;
 	for (uint32_t i = 0, was = 0; i < listener->waiting_count; was++) {
-		if (fds[was].revents && !hear(listener, i))
+		if (fds[was].revents && !listener_hear(listener, i))
 			continue;
 		if (now_ns < listener->waiting[i].deadline_ns)
 			i++;
 		else
-			turn_away_waiting(listener, i, &listener->counts.late, too_late);
+			listener_turn_away_waiting(listener, i, &listener->counts.late, listener_too_late);
 	}
 }
 
 /* Makes a channel for a waiting connection, which becomes a stranger. */
-static void start(struct listener *listener, uint32_t at, uint64_t now_ns)
+static void listener_start(struct listener *listener, uint32_t at, uint64_t now_ns)
 {
-	const struct waiting waiting = listener->waiting[at];
+	const struct listener_waiting waiting = listener->waiting[at];
 	struct channel_options options = {.role = CHANNEL_SERVER,
 		.tls = listener->tls,
 		.handshake_ns = UINT64_MAX / 2, /* the stranger's own deadline comes first */
@@ -439,29 +441,29 @@ static void start(struct listener *listener, uint32_t at, uint64_t now_ns)
 	struct troupe_error error;
 	address_text(&waiting.address, text);
 	if (channel_create(waiting.fd, text, &options, now_ns, &stranger.channel, &error)) {
-		turn_away_waiting(listener, at, &listener->counts.broken, error.text);
+		listener_turn_away_waiting(listener, at, &listener->counts.broken, error.text);
 		return;
 	}
 	free(waiting.first);
-	take_out_waiting(listener, at);
+	listener_take_out_waiting(listener, at);
 	senders_enter(&listener->share, stranger.sender);
 	if (listener->count == LISTENER_STRANGERS_MAX)
-		make_room(listener);
+		listener_make_room(listener);
 	listener->strangers[listener->count++] = stranger;
 }
 
 /* First connections whose host has not had its share, then any. */
-static void start_some(struct listener *listener, uint64_t now_ns)
+static void listener_start_some(struct listener *listener, uint64_t now_ns)
 {
 	uint32_t left = LISTENER_STARTS_MAX;
 	for (int share = 1; share >= 0; share--)
 		for (uint32_t i = 0; i < listener->waiting_count && left && listener->whole_count;) {
-			const struct waiting *waiting = &listener->waiting[i];
+			const struct listener_waiting *waiting = &listener->waiting[i];
 			bool goes =
 				waiting->whole && (!share || senders_take(&listener->starts, waiting->sender, now_ns));
 			left -= goes;
 			if (goes)
-				start(listener, i, now_ns);
+				listener_start(listener, i, now_ns);
 			else
 				i++;
 		}
@@ -470,7 +472,7 @@ static void start_some(struct listener *listener, uint64_t now_ns)
 /* --- strangers ---------------------------------------------------------------------------------------------------- */
 
 /* OK: still in progress, or its hello has come. */
-static troupe_status look_at(struct stranger *stranger, uint64_t now_ns, struct troupe_error *error)
+static troupe_status listener_look_at(struct stranger *stranger, uint64_t now_ns, struct troupe_error *error)
 {
 	struct channel *channel = stranger->channel;
 	enum frame_type type;
@@ -490,18 +492,18 @@ static troupe_status look_at(struct stranger *stranger, uint64_t now_ns, struct 
 }
 
 /* Whether it is still here. */
-static bool work_one(struct listener *listener, uint32_t at, uint64_t now_ns)
+static bool listener_work_one(struct listener *listener, uint32_t at, uint64_t now_ns)
 {
 	struct stranger *stranger = &listener->strangers[at];
 	struct troupe_error error;
-	if (look_at(stranger, now_ns, &error)) {
-		turn_away(listener, at, &listener->counts.broken, &error);
+	if (listener_look_at(stranger, now_ns, &error)) {
+		listener_turn_away(listener, at, &listener->counts.broken, &error);
 		return false;
 	}
 	if (now_ns < stranger->deadline_ns)
 		return true;
-	fail(&error, TROUPE_EPEER, "%s: %s", channel_peer(stranger->channel), too_late);
-	turn_away(listener, at, &listener->counts.late, &error);
+	fail(&error, TROUPE_EPEER, "%s: %s", channel_peer(stranger->channel), listener_too_late);
+	listener_turn_away(listener, at, &listener->counts.late, &error);
 	return false;
 }
 
@@ -509,11 +511,11 @@ static bool work_one(struct listener *listener, uint32_t at, uint64_t now_ns)
 
 void listener_work(struct listener *listener, uint64_t now_ns)
 {
-	accept_some(listener, now_ns);
-	hear_those_who_wait(listener, now_ns);
-	start_some(listener, now_ns);
+	listener_accept_some(listener, now_ns);
+	listener_hear_those_who_wait(listener, now_ns);
+	listener_start_some(listener, now_ns);
 	for (uint32_t i = 0; i < listener->count;)
-		i += work_one(listener, i, now_ns);
+		i += listener_work_one(listener, i, now_ns);
 }
 
 struct channel *listener_take(struct listener *listener)
@@ -523,7 +525,7 @@ struct channel *listener_take(struct listener *listener)
 		struct channel *channel = listener->strangers[i].channel;
 		if (!channel_peek(channel, &type) || type != FRAME_HELLO)
 			continue;
-		take_out(listener, i);
+		listener_take_out(listener, i);
 		listener->counts.taken++;
 		return channel;
 	}
@@ -533,7 +535,7 @@ struct channel *listener_take(struct listener *listener)
 uint32_t listener_poll(const struct listener *listener, uint64_t now_ns, struct pollfd *ret_fds)
 {
 	uint32_t count = 0;
-	if (may_accept(listener, now_ns))
+	if (listener_may_accept(listener, now_ns))
 		ret_fds[count++] = (struct pollfd){.fd = listener->fd, .events = POLLIN};
 	for (uint32_t i = 0; i < listener->waiting_count; i++)
 		if (!listener->waiting[i].whole)
@@ -549,7 +551,7 @@ uint64_t listener_deadline_ns(const struct listener *listener, uint64_t now_ns)
 	uint64_t deadline_ns = UINT64_MAX;
 	if (listener->whole_count)
 		return now_ns;
-	if (!may_accept(listener, now_ns))
+	if (!listener_may_accept(listener, now_ns))
 		deadline_ns = MAX(listener->pause_until_ns, listener->earned_ns + listener->interval_ns);
 	for (uint32_t i = 0; i < listener->waiting_count; i++)
 		deadline_ns = MIN(deadline_ns, listener->waiting[i].deadline_ns);

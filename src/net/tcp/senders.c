@@ -10,7 +10,7 @@
 
 #include <assert.h>
 
-static uint32_t bucket_of(uint64_t secret, uint64_t key)
+static uint32_t senders_bucket_of(uint64_t secret, uint64_t key)
 {
 	return (uint32_t)(hash_mix(secret, key) % SENDERS_BUCKETS);
 }
@@ -25,7 +25,7 @@ void senders_budget_init(struct senders_budget *budget, uint64_t secret, uint64_
 uint64_t senders_spent_ns(const struct senders_budget *budget, struct sender sender, uint64_t now_ns)
 {
 	uint64_t saved_up_ns = now_ns > budget->burst_ns ? now_ns - budget->burst_ns : 0;
-	return MAX(budget->spent_ns[bucket_of(budget->secret, sender.host)], saved_up_ns);
+	return MAX(budget->spent_ns[senders_bucket_of(budget->secret, sender.host)], saved_up_ns);
 }
 
 bool senders_take(struct senders_budget *budget, struct sender sender, uint64_t now_ns)
@@ -33,26 +33,26 @@ bool senders_take(struct senders_budget *budget, struct sender sender, uint64_t 
 	uint64_t then_ns = senders_spent_ns(budget, sender, now_ns) + budget->interval_ns;
 	if (then_ns > now_ns)
 		return false;
-	budget->spent_ns[bucket_of(budget->secret, sender.host)] = then_ns;
+	budget->spent_ns[senders_bucket_of(budget->secret, sender.host)] = then_ns;
 	return true;
 }
 
 void senders_charge(struct senders_budget *budget, struct sender sender, uint64_t now_ns)
 {
 	uint64_t then_ns = senders_spent_ns(budget, sender, now_ns) + budget->interval_ns;
-	budget->spent_ns[bucket_of(budget->secret, sender.host)] = MIN(then_ns, now_ns + budget->burst_ns);
+	budget->spent_ns[senders_bucket_of(budget->secret, sender.host)] = MIN(then_ns, now_ns + budget->burst_ns);
 }
 
 void senders_enter(struct senders_share *share, struct sender sender)
 {
-	share->hosts[bucket_of(share->secret, sender.host)]++;
-	share->nets[bucket_of(share->secret, sender.net)]++;
+	share->hosts[senders_bucket_of(share->secret, sender.host)]++;
+	share->nets[senders_bucket_of(share->secret, sender.net)]++;
 }
 
 void senders_leave(struct senders_share *share, struct sender sender)
 {
-	uint32_t *host = &share->hosts[bucket_of(share->secret, sender.host)];
-	uint32_t *net = &share->nets[bucket_of(share->secret, sender.net)];
+	uint32_t *host = &share->hosts[senders_bucket_of(share->secret, sender.host)];
+	uint32_t *net = &share->nets[senders_bucket_of(share->secret, sender.net)];
 	assert(*host && *net);
 	--*host;
 	--*net;
@@ -60,6 +60,6 @@ void senders_leave(struct senders_share *share, struct sender sender)
 
 uint64_t senders_weight(const struct senders_share *share, struct sender sender)
 {
-	return (uint64_t)share->nets[bucket_of(share->secret, sender.net)] << 32 |
-	       share->hosts[bucket_of(share->secret, sender.host)];
+	return (uint64_t)share->nets[senders_bucket_of(share->secret, sender.net)] << 32 |
+	       share->hosts[senders_bucket_of(share->secret, sender.host)];
 }

@@ -18,7 +18,7 @@
 
 /* --- channels ----------------------------------------------------------------------------------------------------- */
 
-static void take_out(struct session *session, uint32_t at)
+static void session_take_out(struct session *session, uint32_t at)
 {
 	struct finishing *one = &session->finishing.at[at];
 	channel_destroy(one->channel);
@@ -33,17 +33,17 @@ void session_finish(struct session *session, struct channel *channel)
 	channel_finish(channel);
 	(void)channel_work(channel, now, NULL); /* its last message is sent in any case */
 	if (session->finishing.count >= session->channels.count + SESSION_FINISHING_MAX)
-		take_out(session, 0);
+		session_take_out(session, 0);
 	vec_push(&session->finishing, (struct finishing){channel, now + FINISH_NS});
 }
 
-static void work_finishing(struct session *session)
+static void session_work_finishing(struct session *session)
 {
 	uint64_t now = clock_now_ns();
 	for (uint32_t i = 0; i < session->finishing.count;) {
 		const struct finishing *one = &session->finishing.at[i];
 		if (now >= one->until_ns || channel_work(one->channel, now, NULL))
-			take_out(session, i);
+			session_take_out(session, i);
 		else
 			i++;
 	}
@@ -84,7 +84,7 @@ void session_fini(struct session *session)
 	for (uint32_t i = 0; i < session->channels.count; i++)
 		channel_destroy(session->channels.at[i]);
 	while (session->finishing.count)
-		take_out(session, session->finishing.count - 1);
+		session_take_out(session, session->finishing.count - 1);
 	vec_free(&session->channels);
 	vec_free(&session->finishing);
 	listener_destroy(session->listener);
@@ -95,7 +95,7 @@ void session_fini(struct session *session)
 
 /* --- what peers asks for ------------------------------------------------------------------------------------------ */
 
-static void send_frame(struct session *session, const struct peers_action *action)
+static void session_send_frame(struct session *session, const struct peers_action *action)
 {
 	struct channel *channel = action->id < session->channels.count ? session->channels.at[action->id] : NULL;
 	if (channel) /* a failure is found by the next channel_work() */
@@ -103,7 +103,7 @@ static void send_frame(struct session *session, const struct peers_action *actio
 }
 
 /* An admitted peer may send more than a hello. */
-static void admit(struct session *session, const struct peers_action *action)
+static void session_admit(struct session *session, const struct peers_action *action)
 {
 	if (action->id < session->channels.count && session->channels.at[action->id])
 		channel_limit(session->channels.at[action->id], FRAME_PAYLOAD_MAX);
@@ -116,7 +116,7 @@ void session_act(struct session *session)
 		struct channel *channel;
 		switch (action.kind) {
 		case PEERS_SEND:
-			send_frame(session, &action);
+			session_send_frame(session, &action);
 			continue;
 		case PEERS_CLOSE:
 			channel = session_take(session, action.id);
@@ -124,7 +124,7 @@ void session_act(struct session *session)
 				session_finish(session, channel);
 			continue;
 		case PEERS_ADMITTED:
-			admit(session, &action);
+			session_admit(session, &action);
 			break;
 		case PEERS_LOST:
 		case PEERS_REFUSED:
@@ -141,16 +141,16 @@ void session_act(struct session *session)
 
 /* --- working ------------------------------------------------------------------------------------------------------ */
 
-static bool is_of_world(enum frame_type type)
+static bool session_is_of_world(enum frame_type type)
 {
 	return type == FRAME_WORLD || type == FRAME_WORLD_WANT || type == FRAME_WORLD_DATA;
 }
 
-static void hear(struct session *session, uint32_t id, enum frame_type type, const char *bytes, size_t count)
+static void session_hear(struct session *session, uint32_t id, enum frame_type type, const char *bytes, size_t count)
 {
 	struct troupe_error why;
 	uint64_t now = clock_now_ns();
-	if (!is_of_world(type))
+	if (!session_is_of_world(type))
 		peers_receive(session->peers, id, type, bytes, count, now);
 	else if (peers_heard(session->peers, id, type, now) &&
 		 !session->on_world(session->ctx, id, type, bytes, count, &why))
@@ -165,7 +165,7 @@ const char *session_bare(const struct channel *channel, const char *text)
 	return named ? text + count + 2 : text;
 }
 
-static void work_channel(struct session *session, uint32_t id)
+static void session_work_channel(struct session *session, uint32_t id)
 {
 	struct channel *channel = session->channels.at[id];
 	struct troupe_error error, end = {0};
@@ -175,7 +175,7 @@ static void work_channel(struct session *session, uint32_t id)
 	troupe_status status = TROUPE_OK, ended = channel_work(channel, clock_now_ns(), &end);
 	while (session->channels.at[id] == channel && peers_phase(session->peers) < PEERS_RUNNING &&
 		channel_receive(channel, &type, &bytes, &count, &status, &error))
-		hear(session, id, type, bytes, count);
+		session_hear(session, id, type, bytes, count);
 	if (session->channels.at[id] != channel)
 		return;
 	if (status) {
@@ -190,27 +190,28 @@ static void work_channel(struct session *session, uint32_t id)
 }
 
 /* Shortens the timeout so that it ends at until_ns. */
-static int limit_timeout(int timeout_ms, uint64_t until_ns, uint64_t now)
+static int session_limit_timeout(int timeout_ms, uint64_t until_ns, uint64_t now)
 {
 	uint64_t left_ms = until_ns > now ? (until_ns - now) / 1000000 + 1 : 0;
 	return left_ms < (uint64_t)timeout_ms ? (int)left_ms : timeout_ms;
 }
 
-static void wait_for_any(const struct session *session, int timeout_ms, struct pollfd *more, uint32_t more_count)
+static void session_wait_for_any(
+	const struct session *session, int timeout_ms, struct pollfd *more, uint32_t more_count)
 {
 	struct pollfd fds[LISTENER_POLL_MAX + TROUPE_SECONDARIES_MAX + PEERS_STRANGERS_MAX + 1 + SESSION_MORE_MAX];
 	uint64_t now = clock_now_ns();
 	uint32_t count = 0;
-	timeout_ms = limit_timeout(timeout_ms, peers_deadline_ns(session->peers), now);
+	timeout_ms = session_limit_timeout(timeout_ms, peers_deadline_ns(session->peers), now);
 	if (session->listener) {
 		count = listener_poll(session->listener, now, fds);
-		timeout_ms = limit_timeout(timeout_ms, listener_deadline_ns(session->listener, now), now);
+		timeout_ms = session_limit_timeout(timeout_ms, listener_deadline_ns(session->listener, now), now);
 	}
 	if (session->discovery && session->discovers) {
 		uint64_t poll_at_ns = discovery_poll_at_ns(session->discovery, now);
-		timeout_ms = limit_timeout(timeout_ms, discovery_send_at_ns(session->discovery), now);
+		timeout_ms = session_limit_timeout(timeout_ms, discovery_send_at_ns(session->discovery), now);
 		if (poll_at_ns)
-			timeout_ms = limit_timeout(timeout_ms, poll_at_ns, now);
+			timeout_ms = session_limit_timeout(timeout_ms, poll_at_ns, now);
 		else
 			fds[count++] = (struct pollfd){.fd = discovery_fd(session->discovery), .events = POLLIN};
 	}
@@ -226,7 +227,7 @@ static void wait_for_any(const struct session *session, int timeout_ms, struct p
 }
 
 /* Call it after received frames were handled; the keeper in net/end.c does the same during the run. */
-static void keep_time(struct session *session)
+static void session_keep_time(struct session *session)
 {
 	uint64_t now = clock_now_ns();
 	if (session->looked_ns && now - session->looked_ns >= peers_stale_ns(session->peers))
@@ -239,16 +240,16 @@ static void keep_time(struct session *session)
 void session_work(struct session *session, int timeout_ms, struct pollfd *more, uint32_t more_count)
 {
 	struct channel *channel;
-	wait_for_any(session, timeout_ms, more, more_count);
+	session_wait_for_any(session, timeout_ms, more, more_count);
 	if (session->listener)
 		listener_work(session->listener, clock_now_ns());
 	while (session->listener && (channel = listener_take(session->listener)))
 		session_join(session, channel);
 	for (uint32_t i = 0; i < session->channels.count && peers_phase(session->peers) < PEERS_RUNNING; i++)
 		if (session->channels.at[i])
-			work_channel(session, i);
-	keep_time(session);
-	work_finishing(session);
+			session_work_channel(session, i);
+	session_keep_time(session);
+	session_work_finishing(session);
 }
 
 void session_wait(int file, int timeout_ms)
@@ -262,7 +263,8 @@ void session_wait(int file, int timeout_ms)
 void session_flush(struct session *session, int timeout_ms)
 {
 	uint64_t until = clock_now_ns() + (uint64_t)timeout_ms * 1000000;
-	for (work_finishing(session); session->finishing.count && clock_now_ns() < until; work_finishing(session)) {
+	for (session_work_finishing(session); session->finishing.count && clock_now_ns() < until;
+		session_work_finishing(session)) {
 		struct channel *oldest = session->finishing.at[0].channel;
 		struct pollfd fd = {.fd = channel_fd(oldest), .events = channel_poll_events(oldest)};
 		(void)poll(&fd, 1, 5);

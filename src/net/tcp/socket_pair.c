@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static int listen_anywhere(struct sockaddr_in *ret_at)
+static int socket_pair_listen_anywhere(struct sockaddr_in *ret_at)
 {
 	socklen_t bytes = sizeof *ret_at;
 	int file = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -24,7 +24,7 @@ static int listen_anywhere(struct sockaddr_in *ret_at)
 }
 
 /* Another program may connect first. Our own connection is the one whose peer address is that of our socket. */
-static int accept_from(int listener, const struct sockaddr_in *from)
+static int socket_pair_accept_from(int listener, const struct sockaddr_in *from)
 {
 	for (;;) {
 		struct sockaddr_in peer;
@@ -38,7 +38,7 @@ static int accept_from(int listener, const struct sockaddr_in *from)
 	}
 }
 
-static bool connect_to(int listener, const struct sockaddr_in *at, int ret_files[2])
+static bool socket_pair_connect_to(int listener, const struct sockaddr_in *at, int ret_files[2])
 {
 	struct sockaddr_in own;
 	socklen_t bytes = sizeof own;
@@ -47,7 +47,7 @@ static bool connect_to(int listener, const struct sockaddr_in *at, int ret_files
 		return false;
 	if (!connect(file, (const struct sockaddr *)at, sizeof *at) &&
 		!getsockname(file, (struct sockaddr *)&own, &bytes)) {
-		ret_files[0] = accept_from(listener, &own);
+		ret_files[0] = socket_pair_accept_from(listener, &own);
 		ret_files[1] = file;
 		if (ret_files[0] >= 0)
 			return true;
@@ -61,8 +61,8 @@ static bool connect_to(int listener, const struct sockaddr_in *at, int ret_files
 troupe_status socket_pair_create(int ret_files[2], struct troupe_error *error)
 {
 	struct sockaddr_in at;
-	int listener = listen_anywhere(&at), files[2];
-	bool good = listener >= 0 && connect_to(listener, &at, files);
+	int listener = socket_pair_listen_anywhere(&at), files[2];
+	bool good = listener >= 0 && socket_pair_connect_to(listener, &at, files);
 	int code = errno;
 	if (listener >= 0)
 		(void)close(listener);

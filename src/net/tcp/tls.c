@@ -20,9 +20,9 @@
 #include <sys/socket.h>
 
 #define CIPHER "TLS_AES_128_GCM_SHA256"
-static const unsigned char cipher_id[] = {0x13, 0x01};
-static const unsigned char identity[] = "troupe 1";
-enum { IDENTITY_BYTES = sizeof identity - 1, RECORD_HEADER_BYTES = 5 };
+static const unsigned char tls_cipher_id[] = {0x13, 0x01};
+static const unsigned char tls_identity[] = "troupe 1";
+enum { IDENTITY_BYTES = sizeof tls_identity - 1, RECORD_HEADER_BYTES = 5 };
 
 struct tls_context {
 	_Atomic uint32_t holders;
@@ -53,7 +53,7 @@ bool key_usable(void)
 
 /* --- the key ------------------------------------------------------------------------------------------------------ */
 
-static void derive(const struct key *key, const char *purpose, unsigned char ret_secret[KEY_MAC_BYTES])
+static void tls_derive(const struct key *key, const char *purpose, unsigned char ret_secret[KEY_MAC_BYTES])
 {
 	_Static_assert(KEY_BYTES == KEY_MAC_BYTES, "a derived key is as long as a key");
 	unsigned length = 0;
@@ -77,9 +77,9 @@ struct tls_mac *tls_mac_create(const struct key *key)
 	EVP_MAC *hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
 	mac->keyed = EVP_MAC_CTX_new(hmac);
 	EVP_MAC_free(hmac);
-	derive(key, "troupe announcement 2", secret);
+	tls_derive(key, "troupe announcement 2", secret);
 	if (!mac->keyed || !EVP_MAC_init(mac->keyed, secret, sizeof secret, params))
-		mem_run_out(0); /* as in derive() */
+		mem_run_out(0); /* as in tls_derive() */
 	OPENSSL_cleanse(secret, sizeof secret);
 	return mac;
 }
@@ -99,7 +99,7 @@ void tls_mac(struct tls_mac *mac, const void *bytes, size_t count, const void *m
 	if (!EVP_MAC_init(mac->keyed, NULL, 0, NULL) || !EVP_MAC_update(mac->keyed, bytes, count) ||
 		!EVP_MAC_update(mac->keyed, more, more_count) ||
 		!EVP_MAC_final(mac->keyed, ret_mac, &length, KEY_MAC_BYTES) || length != KEY_MAC_BYTES)
-		mem_run_out(0); /* as in derive() */
+		mem_run_out(0); /* as in tls_derive() */
 }
 
 bool tls_mac_same(const unsigned char a[KEY_MAC_BYTES], const unsigned char b[KEY_MAC_BYTES])
@@ -109,12 +109,12 @@ bool tls_mac_same(const unsigned char a[KEY_MAC_BYTES], const unsigned char b[KE
 
 /* --- the socket --------------------------------------------------------------------------------------------------- */
 
-static bool would_block(int code)
+static bool tls_would_block(int code)
 {
 	return code == EAGAIN || code == EWOULDBLOCK || code == EINTR;
 }
 
-static int socket_write(BIO *bio, const char *bytes, int count)
+static int tls_socket_write(BIO *bio, const char *bytes, int count)
 {
 	struct tls *tls = BIO_get_data(bio);
 	BIO_clear_retry_flags(bio);
@@ -123,7 +123,7 @@ static int socket_write(BIO *bio, const char *bytes, int count)
 		tls->sent += (uint64_t)sent;
 		return (int)sent;
 	}
-	if (would_block(errno)) {
+	if (tls_would_block(errno)) {
 		BIO_set_retry_write(bio);
 	} else {
 		tls->broke = true;
@@ -132,7 +132,7 @@ static int socket_write(BIO *bio, const char *bytes, int count)
 	return -1;
 }
 
-static ssize_t read_fed(struct tls *tls, char *bytes, size_t room)
+static ssize_t tls_read_fed(struct tls *tls, char *bytes, size_t room)
 {
 	size_t count = MIN(room, tls->fed_end - tls->fed_begin);
 	memcpy(bytes, tls->fed + tls->fed_begin, count);
@@ -144,14 +144,14 @@ static ssize_t read_fed(struct tls *tls, char *bytes, size_t room)
 	return (ssize_t)count;
 }
 
-static int socket_read(BIO *bio, char *bytes, int room)
+static int tls_socket_read(BIO *bio, char *bytes, int room)
 {
 	struct tls *tls = BIO_get_data(bio);
 	BIO_clear_retry_flags(bio);
 	ssize_t got = -1;
 	bool fed = tls->fed != NULL;
 	if (fed) {
-		got = read_fed(tls, bytes, (size_t)room);
+		got = tls_read_fed(tls, bytes, (size_t)room);
 	} else if (!tls->short_read) {
 		errno = 0;
 		got = recv(tls->fd, bytes, (size_t)room, MSG_DONTWAIT);
@@ -163,7 +163,7 @@ static int socket_read(BIO *bio, char *bytes, int room)
 		tls->short_read = got < room && !fed;
 		return (int)got;
 	}
-	if (got < 0 && (tls->short_read || would_block(errno))) {
+	if (got < 0 && (tls->short_read || tls_would_block(errno))) {
 		BIO_set_retry_read(bio);
 		return -1;
 	}
@@ -172,7 +172,7 @@ static int socket_read(BIO *bio, char *bytes, int room)
 	return got < 0 ? -1 : 0;
 }
 
-static long socket_control(BIO *bio, int command, long number, void *pointer)
+static long tls_socket_control(BIO *bio, int command, long number, void *pointer)
 {
 	(void)bio;
 	(void)number;
@@ -180,18 +180,18 @@ static long socket_control(BIO *bio, int command, long number, void *pointer)
 	return command == BIO_CTRL_FLUSH;
 }
 
-static BIO_METHOD *make_socket_method(void)
+static BIO_METHOD *tls_make_socket_method(void)
 {
 	BIO_METHOD *method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "troupe socket");
-	if (method && BIO_meth_set_write(method, socket_write) && BIO_meth_set_read(method, socket_read) &&
-		BIO_meth_set_ctrl(method, socket_control))
+	if (method && BIO_meth_set_write(method, tls_socket_write) && BIO_meth_set_read(method, tls_socket_read) &&
+		BIO_meth_set_ctrl(method, tls_socket_control))
 		return method;
 	BIO_meth_free(method);
 	return NULL;
 }
 
 /* Ends the process if OpenSSL was refused memory, which is no fault of the peer. */
-static void check_memory(void)
+static void tls_check_memory(void)
 {
 	if (ERR_GET_REASON(ERR_peek_error()) == ERR_R_MALLOC_FAILURE ||
 		ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_MALLOC_FAILURE)
@@ -200,10 +200,10 @@ static void check_memory(void)
 
 /* --- the context -------------------------------------------------------------------------------------------------- */
 
-static SSL_SESSION *make_session(SSL *openssl)
+static SSL_SESSION *tls_make_session(SSL *openssl)
 {
 	const struct tls *tls = SSL_get_app_data(openssl);
-	const SSL_CIPHER *cipher = SSL_CIPHER_find(openssl, cipher_id);
+	const SSL_CIPHER *cipher = SSL_CIPHER_find(openssl, tls_cipher_id);
 	SSL_SESSION *session = SSL_SESSION_new();
 	if (session && cipher && SSL_SESSION_set1_master_key(session, tls->context->secret, KEY_MAC_BYTES) &&
 		SSL_SESSION_set_cipher(session, cipher) && SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION))
@@ -212,31 +212,31 @@ static SSL_SESSION *make_session(SSL *openssl)
 	return NULL;
 }
 
-static int use_session(SSL *openssl, const EVP_MD *hash, const unsigned char **ret_identity, size_t *ret_bytes,
+static int tls_use_session(SSL *openssl, const EVP_MD *hash, const unsigned char **ret_identity, size_t *ret_bytes,
 	SSL_SESSION **ret_session)
 {
-	*ret_identity = identity;
+	*ret_identity = tls_identity;
 	*ret_bytes = IDENTITY_BYTES;
 	*ret_session = NULL;
 	if (hash && !EVP_MD_is_a(hash, "SHA256"))
 		return 1; /* none then: the handshake will fail */
-	*ret_session = make_session(openssl);
+	*ret_session = tls_make_session(openssl);
 	return *ret_session != NULL;
 }
 
-static int find_session(SSL *openssl, const unsigned char *theirs, size_t bytes, SSL_SESSION **ret_session)
+static int tls_find_session(SSL *openssl, const unsigned char *theirs, size_t bytes, SSL_SESSION **ret_session)
 {
 	*ret_session = NULL;
-	if (bytes != IDENTITY_BYTES || memcmp(theirs, identity, IDENTITY_BYTES))
+	if (bytes != IDENTITY_BYTES || memcmp(theirs, tls_identity, IDENTITY_BYTES))
 		return 1; /* none then: the handshake will fail */
-	*ret_session = make_session(openssl);
+	*ret_session = tls_make_session(openssl);
 	return *ret_session != NULL;
 }
 
-static bool set_up(struct tls_context *context)
+static bool tls_set_up(struct tls_context *context)
 {
 	context->openssl = SSL_CTX_new(TLS_method());
-	context->socket = make_socket_method();
+	context->socket = tls_make_socket_method();
 	if (!context->openssl || !context->socket)
 		return false;
 	SSL_CTX *openssl = context->openssl;
@@ -246,8 +246,8 @@ static bool set_up(struct tls_context *context)
 	if (context->has_certificate)
 		return SSL_CTX_set_min_proto_version(openssl, TLS1_2_VERSION) && SSL_CTX_set_num_tickets(openssl, 0) &&
 		       SSL_CTX_set_options(openssl, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
-	SSL_CTX_set_psk_use_session_callback(openssl, use_session);
-	SSL_CTX_set_psk_find_session_callback(openssl, find_session);
+	SSL_CTX_set_psk_use_session_callback(openssl, tls_use_session);
+	SSL_CTX_set_psk_find_session_callback(openssl, tls_find_session);
 	return SSL_CTX_set_min_proto_version(openssl, TLS1_3_VERSION) &&
 	       SSL_CTX_set_max_proto_version(openssl, TLS1_3_VERSION) && SSL_CTX_set_num_tickets(openssl, 0) &&
 	       SSL_CTX_set_ciphersuites(openssl, CIPHER);
@@ -257,10 +257,10 @@ troupe_status tls_context_create(const struct key *key, struct tls_context **ret
 {
 	struct tls_context *context = mem_alloc(sizeof *context);
 	context->holders = 1;
-	derive(key, "troupe tls 1", context->secret);
-	if (!set_up(context)) {
+	tls_derive(key, "troupe tls 1", context->secret);
+	if (!tls_set_up(context)) {
 		char text[120];
-		check_memory();
+		tls_check_memory();
 		ERR_error_string_n(ERR_get_error(), text, sizeof text);
 		tls_context_drop(context);
 		return fail(error, TROUPE_EINTERNAL, "OpenSSL cannot be set up: %s", text);
@@ -270,15 +270,15 @@ troupe_status tls_context_create(const struct key *key, struct tls_context **ret
 }
 
 /* The key file has no pass phrase: nobody could enter it. */
-static int no_pass_phrase(char *ret_phrase, int room, int writes, void *ctx)
+static int tls_no_pass_phrase(char *ret_phrase, int room, int writes, void *ctx)
 {
 	(void)ret_phrase, (void)room, (void)writes, (void)ctx;
 	return 0;
 }
 
-static bool use_files(SSL_CTX *openssl, const char *cert_path, const char *key_path)
+static bool tls_use_files(SSL_CTX *openssl, const char *cert_path, const char *key_path)
 {
-	SSL_CTX_set_default_passwd_cb(openssl, no_pass_phrase);
+	SSL_CTX_set_default_passwd_cb(openssl, tls_no_pass_phrase);
 	return SSL_CTX_use_certificate_chain_file(openssl, cert_path) == 1 &&
 	       SSL_CTX_use_PrivateKey_file(openssl, key_path, SSL_FILETYPE_PEM) == 1 &&
 	       SSL_CTX_check_private_key(openssl) == 1;
@@ -291,9 +291,9 @@ troupe_status tls_context_of_certificate(
 	context->holders = 1;
 	context->has_certificate = true;
 	ERR_clear_error();
-	if (!set_up(context) || !use_files(context->openssl, cert_path, key_path)) {
+	if (!tls_set_up(context) || !tls_use_files(context->openssl, cert_path, key_path)) {
 		char text[120];
-		check_memory();
+		tls_check_memory();
 		ERR_error_string_n(ERR_peek_last_error(), text, sizeof text);
 		ERR_clear_error();
 		tls_context_drop(context);
@@ -354,8 +354,8 @@ void tls_destroy(struct tls *tls)
 	free(tls);
 }
 
-static const char not_tls[] = "it does not speak TLS: it has no key, and this process has one";
-static const char not_our_key[] = "the TLS handshake failed: it has no key, or another key than this process";
+static const char tls_missing[] = "it does not speak TLS: it has no key, and this process has one";
+static const char tls_not_our_key[] = "the TLS handshake failed: it has no key, or another key than this process";
 
 /* A record: its type (22: handshake, 21: alert), two bytes of version, and its length, high byte first. The first
  * record of a client with our key contains our identity. */
@@ -364,40 +364,40 @@ troupe_status tls_first(const void *bytes, size_t count, bool *ret_whole, struct
 	const unsigned char *at = bytes;
 	*ret_whole = false;
 	if (count && at[0] != 0x16 && at[0] != 0x15)
-		return fail(error, TROUPE_EPROTOCOL, "%s", not_tls);
+		return fail(error, TROUPE_EPROTOCOL, "%s", tls_missing);
 	if (count < RECORD_HEADER_BYTES)
 		return TROUPE_OK;
 	size_t record = (size_t)at[3] << 8 | at[4];
 	if (at[0] == 0x15)
-		return fail(error, TROUPE_EPROTOCOL, "%s", not_our_key);
+		return fail(error, TROUPE_EPROTOCOL, "%s", tls_not_our_key);
 	if (record + RECORD_HEADER_BYTES > TLS_FIRST_MAX)
 		return fail(error, TROUPE_EPROTOCOL, "a TLS handshake that begins with %zu bytes: expected at most %d",
 			record, TLS_FIRST_MAX - RECORD_HEADER_BYTES);
 	if (count < record + RECORD_HEADER_BYTES)
 		return TROUPE_OK;
-	if (!memmem(at, count, identity, IDENTITY_BYTES))
-		return fail(error, TROUPE_EPROTOCOL, "%s", not_our_key);
+	if (!memmem(at, count, tls_identity, IDENTITY_BYTES))
+		return fail(error, TROUPE_EPROTOCOL, "%s", tls_not_our_key);
 	*ret_whole = true;
 	return TROUPE_OK;
 }
 
-static enum tls_result refuse(struct tls *tls)
+static enum tls_result tls_refuse(struct tls *tls)
 {
 	unsigned long code = ERR_peek_last_error();
-	check_memory();
+	tls_check_memory();
 	const char *text = code ? ERR_reason_error_string(code) : NULL;
 	size_t room = sizeof tls->reason - 1;
 	if (tls->foreign)
-		text = not_tls;
+		text = tls_missing;
 	else if (!SSL_is_init_finished(tls->openssl))
-		text = not_our_key;
+		text = tls_not_our_key;
 	strncpy(tls->reason, text ? text : "TLS failed", room);
 	tls->reason[room] = '\0';
 	ERR_clear_error();
 	return TLS_REFUSED;
 }
 
-static enum tls_result result_of(struct tls *tls, int returned)
+static enum tls_result tls_result_of(struct tls *tls, int returned)
 {
 	switch (SSL_get_error(tls->openssl, returned)) {
 	case SSL_ERROR_NONE:
@@ -413,7 +413,7 @@ static enum tls_result result_of(struct tls *tls, int returned)
 	}
 	/* an error that the peer sent is reported rather than the end of the connection */
 	if (!tls->broke || tls->foreign)
-		return refuse(tls);
+		return tls_refuse(tls);
 	ERR_clear_error();
 	errno = tls->error;
 	return TLS_BROKE_OFF;
@@ -437,22 +437,22 @@ enum tls_result tls_handshake(struct tls *tls)
 {
 	ERR_clear_error();
 	tls_look_again(tls);
-	enum tls_result result = result_of(tls, SSL_do_handshake(tls->openssl));
+	enum tls_result result = tls_result_of(tls, SSL_do_handshake(tls->openssl));
 	if (result == TLS_MOVED && !tls->context->has_certificate && !SSL_session_reused(tls->openssl))
-		return refuse(tls); /* authenticated without the key: impossible, and must be refused */
+		return tls_refuse(tls); /* authenticated without the key: impossible, and must be refused */
 	return result;
 }
 
 enum tls_result tls_read(struct tls *tls, void *ret_bytes, size_t room, size_t *ret_count)
 {
 	ERR_clear_error();
-	return result_of(tls, SSL_read_ex(tls->openssl, ret_bytes, room, ret_count));
+	return tls_result_of(tls, SSL_read_ex(tls->openssl, ret_bytes, room, ret_count));
 }
 
 enum tls_result tls_write(struct tls *tls, const void *bytes, size_t count, size_t *ret_count)
 {
 	ERR_clear_error();
-	return result_of(tls, SSL_write_ex(tls->openssl, bytes, count, ret_count));
+	return tls_result_of(tls, SSL_write_ex(tls->openssl, bytes, count, ret_count));
 }
 
 void tls_say_goodbye(struct tls *tls)

@@ -13,7 +13,7 @@
  */
 
 enum { KEY_BODIES, KEY_LINKS, KEY_SLOTS, KEY_HEAD };
-static const uint8_t dofs_of_joint[] = {[LANES_FREE] = 6,
+static const uint8_t lanes_shape_dofs_of_joint[] = {[LANES_FREE] = 6,
 	[LANES_HINGE] = 1,
 	[LANES_SLIDER] = 1,
 	[LANES_BALL] = 3,
@@ -23,7 +23,7 @@ static const uint8_t dofs_of_joint[] = {[LANES_FREE] = 6,
 
 enum { ROLLS = -4 }; /* body b of a slot that rolls is written as ROLLS - b */
 
-static void shape_key_push(struct lanes_key *key, int word)
+static void lanes_shape_key_push(struct lanes_key *key, int word)
 {
 	if (key->count < LANES_KEY_MAX)
 		key->words[key->count] = (int16_t)word;
@@ -34,35 +34,35 @@ void lanes_key_begin(struct lanes_key *key)
 {
 	key->count = key->dofs = key->rows = 0;
 	for (int i = 0; i < KEY_HEAD; i++)
-		shape_key_push(key, 0);
+		lanes_shape_key_push(key, 0);
 }
 
 void lanes_key_add_body(struct lanes_key *key, const struct lanes_key_body *body)
 {
 	key->words[KEY_BODIES]++;
-	shape_key_push(key, body->parent);
-	shape_key_push(key, (int)body->joint | (int)body->law << 8);
-	key->dofs += dofs_of_joint[body->joint];
+	lanes_shape_key_push(key, body->parent);
+	lanes_shape_key_push(key, (int)body->joint | (int)body->law << 8);
+	key->dofs += lanes_shape_dofs_of_joint[body->joint];
 	key->rows += (uint32_t)__builtin_popcount(body->law);
 }
 
 void lanes_key_add_link(struct lanes_key *key, const struct lanes_key_link *link)
 {
 	key->words[KEY_LINKS]++;
-	shape_key_push(key, (int)(link->body_count | link->dof_count << 8));
-	shape_key_push(key, (int)(link->equal_rows | link->law_rows << 8));
+	lanes_shape_key_push(key, (int)(link->body_count | link->dof_count << 8));
+	lanes_shape_key_push(key, (int)(link->equal_rows | link->law_rows << 8));
 	key->rows += link->equal_rows + link->law_rows;
 	for (uint32_t i = 0; i < link->body_count; i++)
-		shape_key_push(key, link->bodies[i]);
+		lanes_shape_key_push(key, link->bodies[i]);
 	for (uint32_t i = 0; i < link->dof_count; i++)
-		shape_key_push(key, link->dofs[i]);
+		lanes_shape_key_push(key, link->dofs[i]);
 }
 
 void lanes_key_add_slot(struct lanes_key *key, const struct lanes_key_slot *slot)
 {
 	key->words[KEY_SLOTS]++;
-	shape_key_push(key, slot->a);
-	shape_key_push(key, slot->rolls ? ROLLS - slot->b : slot->b);
+	lanes_shape_key_push(key, slot->a);
+	lanes_shape_key_push(key, slot->rolls ? ROLLS - slot->b : slot->b);
 	key->rows += slot->rolls ? 6 : 3;
 }
 
@@ -83,51 +83,52 @@ bool lanes_key_is_equal(const struct lanes_key *a, const struct lanes_key *b)
 /* --- reading a key ---------------------------------------------------------------------------------------------------
  */
 
-struct reader {
+struct lanes_shape_reader {
 	const int16_t *at;
 };
 
-static int shape_key_next(struct reader *reader)
+static int lanes_shape_key_next(struct lanes_shape_reader *reader)
 {
 	return *reader->at++;
 }
 
-static void shape_key_read_bodies(struct reader *reader, struct lanes_shape *s, struct arena *arena, uint32_t *ret_laws)
+static void lanes_shape_key_read_bodies(
+	struct lanes_shape_reader *reader, struct lanes_shape *s, struct arena *arena, uint32_t *ret_laws)
 {
 	size_t count = (size_t)s->body_count;
 	s->parent = arena_array(arena, int16_t, count);
 	s->joint = arena_array(arena, uint8_t, count);
 	for (int i = 0; i < s->body_count; i++) {
-		s->parent[i] = (int16_t)shape_key_next(reader);
-		int word = shape_key_next(reader);
+		s->parent[i] = (int16_t)lanes_shape_key_next(reader);
+		int word = lanes_shape_key_next(reader);
 		s->joint[i] = (uint8_t)(word & 0xff);
 		ret_laws[i] = (uint32_t)word >> 8;
 	}
 }
 
-static void shape_key_read_links(struct reader *reader, struct lanes_shape *s, struct arena *arena)
+static void lanes_shape_key_read_links(struct lanes_shape_reader *reader, struct lanes_shape *s, struct arena *arena)
 {
 	s->links = arena_array(arena, struct lanes_link, s->link_count + 1);
 	for (int i = 0; i < s->link_count; i++) {
 		struct lanes_key_link *link = &s->links[i].key;
-		int counts = shape_key_next(reader), rows = shape_key_next(reader);
+		int counts = lanes_shape_key_next(reader), rows = lanes_shape_key_next(reader);
 		link->body_count = (uint32_t)counts & 0xff;
 		link->dof_count = (uint32_t)counts >> 8;
 		link->equal_rows = (uint32_t)rows & 0xff;
 		link->law_rows = (uint32_t)rows >> 8;
 		for (uint32_t b = 0; b < link->body_count; b++)
-			link->bodies[b] = (int16_t)shape_key_next(reader);
+			link->bodies[b] = (int16_t)lanes_shape_key_next(reader);
 		for (uint32_t d = 0; d < link->dof_count; d++)
-			link->dofs[d] = (int16_t)shape_key_next(reader);
+			link->dofs[d] = (int16_t)lanes_shape_key_next(reader);
 	}
 }
 
-static void shape_key_read_slots(struct reader *reader, struct lanes_shape *s, struct arena *arena)
+static void lanes_shape_key_read_slots(struct lanes_shape_reader *reader, struct lanes_shape *s, struct arena *arena)
 {
 	s->slots = arena_array(arena, struct lanes_key_slot, s->slot_count + 1);
 	for (int i = 0; i < s->slot_count; i++) {
-		s->slots[i].a = (int16_t)shape_key_next(reader);
-		int b = shape_key_next(reader);
+		s->slots[i].a = (int16_t)lanes_shape_key_next(reader);
+		int b = lanes_shape_key_next(reader);
 		s->slots[i].rolls = b < LANES_GROUND;
 		s->slots[i].b = (int16_t)(s->slots[i].rolls ? ROLLS - b : b);
 	}
@@ -136,7 +137,7 @@ static void shape_key_read_slots(struct reader *reader, struct lanes_shape *s, s
 /* --- coordinates -----------------------------------------------------------------------------------------------------
  */
 
-static bool shape_has_axes(enum lanes_joint joint)
+static bool lanes_shape_has_axes(enum lanes_joint joint)
 {
 	return joint != LANES_FREE && joint != LANES_BALL && joint != LANES_FIXED;
 }
@@ -145,19 +146,19 @@ int lanes_dof_of(const struct lanes_key_body *bodies, uint32_t body, uint32_t ax
 {
 	int dof = (int)axis;
 	for (uint32_t b = 0; b < body; b++)
-		dof += dofs_of_joint[bodies[b].joint];
+		dof += lanes_shape_dofs_of_joint[bodies[b].joint];
 	return dof;
 }
 
 /* The last coordinate of the nearest body on the way from `body` to the root that has coordinates; -1: none. */
-static int shape_last_dof(const struct lanes_shape *s, int body)
+static int lanes_shape_last_dof(const struct lanes_shape *s, int body)
 {
 	while (body >= 0 && !s->dofs[body])
 		body = s->parent[body];
 	return body < 0 ? -1 : s->dof[body] + s->dofs[body] - 1;
 }
 
-static void shape_number_dofs(struct lanes_shape *s, struct arena *arena)
+static void lanes_shape_number_dofs(struct lanes_shape *s, struct arena *arena)
 {
 	size_t bodies = (size_t)s->body_count;
 	s->dof = arena_array(arena, int16_t, bodies);
@@ -169,7 +170,7 @@ static void shape_number_dofs(struct lanes_shape *s, struct arena *arena)
 			s->parent[i] = LANES_GROUND;
 		s->root[i] = rooted ? (int16_t)i : s->root[s->parent[i]];
 		s->dof[i] = (int16_t)s->dof_count;
-		s->dofs[i] = dofs_of_joint[s->joint[i]];
+		s->dofs[i] = lanes_shape_dofs_of_joint[s->joint[i]];
 		s->dof_count += s->dofs[i];
 	}
 	s->up = arena_array(arena, int16_t, s->dof_count + 1);
@@ -178,7 +179,7 @@ static void shape_number_dofs(struct lanes_shape *s, struct arena *arena)
 	s->axis = arena_array(arena, int32_t, s->dof_count + 1);
 	for (int i = 0; i < s->body_count; i++)
 		for (int d = s->dof[i]; d < s->dof[i] + s->dofs[i]; d++) {
-			int up = d > s->dof[i] ? d - 1 : shape_last_dof(s, s->parent[i]);
+			int up = d > s->dof[i] ? d - 1 : lanes_shape_last_dof(s, s->parent[i]);
 			s->up[d] = (int16_t)up;
 			s->depth[d] = (uint8_t)(up < 0 ? 0 : s->depth[up] + 1);
 			s->h_row[d] = s->h_count;
@@ -187,14 +188,14 @@ static void shape_number_dofs(struct lanes_shape *s, struct arena *arena)
 }
 
 /* Adds the coordinates that move a body to a set. */
-static void shape_set_add_path(const struct lanes_shape *s, int body, bool *set)
+static void lanes_shape_set_add_path(const struct lanes_shape *s, int body, bool *set)
 {
-	for (int d = body < 0 ? -1 : shape_last_dof(s, body); d >= 0; d = s->up[d])
+	for (int d = body < 0 ? -1 : lanes_shape_last_dof(s, body); d >= 0; d = s->up[d])
 		set[d] = true;
 }
 
 /* The set as a list, children first. */
-static uint16_t shape_set_list(const struct lanes_shape *s, const bool *set, uint8_t *ret)
+static uint16_t lanes_shape_set_list(const struct lanes_shape *s, const bool *set, uint8_t *ret)
 {
 	uint16_t count = 0;
 	for (int d = s->dof_count - 1; d >= 0; d--)
@@ -203,12 +204,12 @@ static uint16_t shape_set_list(const struct lanes_shape *s, const bool *set, uin
 	return count;
 }
 
-static void shape_list_paths(struct lanes_shape *s, struct arena *arena)
+static void lanes_shape_list_paths(struct lanes_shape *s, struct arena *arena)
 {
 	uint32_t total = 0;
 	s->path_first = arena_array(arena, uint32_t, s->body_count + 1);
 	for (int i = 0; i < s->body_count; i++) {
-		int last = shape_last_dof(s, i);
+		int last = lanes_shape_last_dof(s, i);
 		s->path_first[i] = total;
 		total += last < 0 ? 0u : s->depth[last] + 1u;
 	}
@@ -216,7 +217,7 @@ static void shape_list_paths(struct lanes_shape *s, struct arena *arena)
 	s->path = arena_array(arena, uint8_t, total + 1);
 	for (int i = 0; i < s->body_count; i++) {
 		uint8_t *at = s->path + s->path_first[i];
-		for (int d = shape_last_dof(s, i); d >= 0; d = s->up[d])
+		for (int d = lanes_shape_last_dof(s, i); d >= 0; d = s->up[d])
 			*at++ = (uint8_t)d;
 	}
 }
@@ -225,12 +226,12 @@ static void shape_list_paths(struct lanes_shape *s, struct arena *arena)
  */
 
 /* The axes of the tree that have a law, then the laws of links; equalities; contacts. */
-static void shape_number_rows(struct lanes_shape *s, const uint32_t *laws, struct arena *arena)
+static void lanes_shape_number_rows(struct lanes_shape *s, const uint32_t *laws, struct arena *arena)
 {
 	int rolling = 0;
 	for (int i = 0; i < s->body_count; i++)
 		for (int a = 0; a < s->dofs[i]; a++)
-			s->law_count += shape_has_axes(s->joint[i]) && laws[i] >> a & 1;
+			s->law_count += lanes_shape_has_axes(s->joint[i]) && laws[i] >> a & 1;
 	for (int i = 0; i < s->link_count; i++) {
 		s->links[i].law_row = (uint32_t)s->law_count;
 		s->law_count += (int)s->links[i].key.law_rows;
@@ -249,33 +250,33 @@ static void shape_number_rows(struct lanes_shape *s, const uint32_t *laws, struc
 	int row = 0;
 	for (int i = 0; i < s->body_count; i++)
 		for (int a = 0; a < s->dofs[i]; a++)
-			if (shape_has_axes(s->joint[i]) && laws[i] >> a & 1)
+			if (lanes_shape_has_axes(s->joint[i]) && laws[i] >> a & 1)
 				s->law_dof[row++] = (int16_t)(s->dof[i] + a);
 	for (; row < s->law_count; row++)
 		s->law_dof[row] = -1;
 }
 
-static void shape_owner_begin(struct lanes_owner *owner, int rows, struct arena *arena)
+static void lanes_shape_owner_begin(struct lanes_owner *owner, int rows, struct arena *arena)
 {
 	owner->row = arena_array(arena, uint16_t, rows);
 	owner->rows = 0;
 }
 
-static void shape_owner_add_row(struct lanes_owner *owner, int row)
+static void lanes_shape_owner_add_row(struct lanes_owner *owner, int row)
 {
 	owner->row[owner->rows++] = (uint16_t)row;
 }
 
-static void shape_owner_end(
+static void lanes_shape_owner_end(
 	const struct lanes_shape *s, struct lanes_owner *owner, const bool *set, struct arena *arena)
 {
 	uint8_t dofs[LANES_DOFS_MAX];
-	owner->support = shape_set_list(s, set, dofs);
+	owner->support = lanes_shape_set_list(s, set, dofs);
 	owner->dofs = arena_array(arena, uint8_t, owner->support + 1);
 	memcpy(owner->dofs, dofs, owner->support);
 }
 
-static void shape_own_axes(struct lanes_shape *s, struct arena *arena)
+static void lanes_shape_own_axes(struct lanes_shape *s, struct arena *arena)
 {
 	for (int r = 0; r < s->law_count; r++) {
 		bool set[LANES_DOFS_MAX] = {false};
@@ -284,51 +285,51 @@ static void shape_own_axes(struct lanes_shape *s, struct arena *arena)
 		struct lanes_owner *owner = &s->owners[s->owner_count++];
 		for (int d = s->law_dof[r]; d >= 0; d = s->up[d])
 			set[d] = true;
-		shape_owner_begin(owner, 1, arena);
-		shape_owner_add_row(owner, r);
-		shape_owner_end(s, owner, set, arena);
+		lanes_shape_owner_begin(owner, 1, arena);
+		lanes_shape_owner_add_row(owner, r);
+		lanes_shape_owner_end(s, owner, set, arena);
 	}
 }
 
-static void shape_own_links(struct lanes_shape *s, struct arena *arena)
+static void lanes_shape_own_links(struct lanes_shape *s, struct arena *arena)
 {
 	for (int i = 0; i < s->link_count; i++) {
 		const struct lanes_link *link = &s->links[i];
 		struct lanes_owner *owner = &s->owners[s->owner_count++];
 		bool set[LANES_DOFS_MAX] = {false};
 		for (uint32_t b = 0; b < link->key.body_count; b++)
-			shape_set_add_path(s, link->key.bodies[b], set);
+			lanes_shape_set_add_path(s, link->key.bodies[b], set);
 		for (uint32_t k = 0; k < link->key.dof_count; k++)
 			for (int d = link->key.dofs[k]; d >= 0; d = s->up[d])
 				set[d] = true;
-		shape_owner_begin(owner, (int)(link->key.law_rows + link->key.equal_rows), arena);
+		lanes_shape_owner_begin(owner, (int)(link->key.law_rows + link->key.equal_rows), arena);
 		for (uint32_t r = 0; r < link->key.law_rows; r++)
-			shape_owner_add_row(owner, (int)(link->law_row + r));
+			lanes_shape_owner_add_row(owner, (int)(link->law_row + r));
 		for (uint32_t r = 0; r < link->key.equal_rows; r++)
-			shape_owner_add_row(owner, (int)(link->equal_row + r));
-		shape_owner_end(s, owner, set, arena);
+			lanes_shape_owner_add_row(owner, (int)(link->equal_row + r));
+		lanes_shape_owner_end(s, owner, set, arena);
 	}
 }
 
-static void shape_own_slots(struct lanes_shape *s, struct arena *arena)
+static void lanes_shape_own_slots(struct lanes_shape *s, struct arena *arena)
 {
 	int rolling = s->rolling_first;
 	for (int i = 0; i < s->slot_count; i++) {
 		struct lanes_owner *owner = &s->owners[s->owner_count++];
 		bool set[LANES_DOFS_MAX] = {false};
-		shape_set_add_path(s, s->slots[i].a, set);
-		shape_set_add_path(s, s->slots[i].b, set);
-		shape_owner_begin(owner, 6, arena);
-		shape_owner_add_row(owner, s->normal_first + i);
-		shape_owner_add_row(owner, s->friction_first + 2 * i);
-		shape_owner_add_row(owner, s->friction_first + 2 * i + 1);
+		lanes_shape_set_add_path(s, s->slots[i].a, set);
+		lanes_shape_set_add_path(s, s->slots[i].b, set);
+		lanes_shape_owner_begin(owner, 6, arena);
+		lanes_shape_owner_add_row(owner, s->normal_first + i);
+		lanes_shape_owner_add_row(owner, s->friction_first + 2 * i);
+		lanes_shape_owner_add_row(owner, s->friction_first + 2 * i + 1);
 		for (int k = 0; k < 3 && s->slots[i].rolls; k++)
-			shape_owner_add_row(owner, rolling++);
-		shape_owner_end(s, owner, set, arena);
+			lanes_shape_owner_add_row(owner, rolling++);
+		lanes_shape_owner_end(s, owner, set, arena);
 	}
 }
 
-static uint32_t shape_common_of(const struct lanes_owner *a, const struct lanes_owner *b, uint8_t *ret)
+static uint32_t lanes_shape_common_of(const struct lanes_owner *a, const struct lanes_owner *b, uint8_t *ret)
 {
 	uint32_t count = 0;
 	for (int i = 0, j = 0; i < a->support && j < b->support;) {
@@ -347,27 +348,27 @@ static uint32_t shape_common_of(const struct lanes_owner *a, const struct lanes_
 	return count;
 }
 
-static void shape_list_common(struct lanes_shape *s, struct arena *arena)
+static void lanes_shape_list_common(struct lanes_shape *s, struct arena *arena)
 {
 	uint32_t pair = 0, total = 0, pairs = (uint32_t)(s->owner_count * (s->owner_count + 1) / 2);
 	s->common_first = arena_array(arena, uint32_t, pairs + 1);
 	for (int i = 0; i < s->owner_count; i++)
 		for (int j = 0; j <= i; j++) {
 			s->common_first[pair++] = total;
-			total += shape_common_of(&s->owners[i], &s->owners[j], NULL);
+			total += lanes_shape_common_of(&s->owners[i], &s->owners[j], NULL);
 		}
 	s->common_first[pair] = total;
 	s->common = arena_array(arena, uint8_t, total + 1);
 	pair = 0;
 	for (int i = 0; i < s->owner_count; i++)
 		for (int j = 0; j <= i; j++)
-			shape_common_of(&s->owners[i], &s->owners[j], s->common + s->common_first[pair++]);
+			lanes_shape_common_of(&s->owners[i], &s->owners[j], s->common + s->common_first[pair++]);
 }
 
 /* --- layout ----------------------------------------------------------------------------------------------------------
  */
 
-static void shape_lay_out(struct lanes_shape *s, struct arena *arena)
+static void lanes_shape_lay_out(struct lanes_shape *s, struct arena *arena)
 {
 	uint32_t at = (uint32_t)s->body_count * LANES_BODY_FIELDS;
 	s->edge = arena_array(arena, uint32_t, s->body_count + 1);
@@ -376,8 +377,8 @@ static void shape_lay_out(struct lanes_shape *s, struct arena *arena)
 		s->edge[i] = at;
 		at += s->joint[i] == LANES_FREE ? 0 : LANES_EDGE_FIELDS;
 		for (int d = s->dof[i]; d < s->dof[i] + s->dofs[i]; d++) {
-			s->axis[d] = shape_has_axes(s->joint[i]) ? (int32_t)at : -1;
-			at += shape_has_axes(s->joint[i]) ? LANES_AXIS_FIELDS : 0;
+			s->axis[d] = lanes_shape_has_axes(s->joint[i]) ? (int32_t)at : -1;
+			at += lanes_shape_has_axes(s->joint[i]) ? LANES_AXIS_FIELDS : 0;
 		}
 	}
 	s->law_at = at;
@@ -400,7 +401,7 @@ static void shape_lay_out(struct lanes_shape *s, struct arena *arena)
 }
 
 /* As kernel_lay_out() of kernel.inc hands it out. */
-static uint32_t shape_work_count(const struct lanes_shape *s)
+static uint32_t lanes_shape_work_count(const struct lanes_shape *s)
 {
 	enum { BY_BODY = 3 * 3 + 9 + 3 * 6 + 10, BY_DOF = 6 + 3, BY_ROW = 9 + 4 + 1 };
 	uint32_t bodies = (uint32_t)s->body_count, dofs = (uint32_t)s->dof_count, rows = (uint32_t)s->row_count;
@@ -413,7 +414,7 @@ enum { SHAPE_BLOCK_BYTES = 4096 };
 struct lanes_shape *lanes_shape_create(const struct lanes_key *key)
 {
 	struct arena arena = {.block_bytes = SHAPE_BLOCK_BYTES};
-	struct reader reader = {key->words + KEY_HEAD};
+	struct lanes_shape_reader reader = {key->words + KEY_HEAD};
 	uint32_t laws[LANES_BODIES_MAX];
 	struct lanes_shape *s = arena_new(&arena, struct lanes_shape);
 	s->key = arena_alloc(&arena, offsetof(struct lanes_key, words) + key->count * sizeof *key->words);
@@ -421,19 +422,19 @@ struct lanes_shape *lanes_shape_create(const struct lanes_key *key)
 	s->body_count = key->words[KEY_BODIES];
 	s->link_count = key->words[KEY_LINKS];
 	s->slot_count = key->words[KEY_SLOTS];
-	shape_key_read_bodies(&reader, s, &arena, laws);
-	shape_key_read_links(&reader, s, &arena);
-	shape_key_read_slots(&reader, s, &arena);
-	shape_number_dofs(s, &arena);
-	shape_number_rows(s, laws, &arena);
+	lanes_shape_key_read_bodies(&reader, s, &arena, laws);
+	lanes_shape_key_read_links(&reader, s, &arena);
+	lanes_shape_key_read_slots(&reader, s, &arena);
+	lanes_shape_number_dofs(s, &arena);
+	lanes_shape_number_rows(s, laws, &arena);
 	s->owners = arena_array(&arena, struct lanes_owner, s->law_count + s->link_count + s->slot_count + 1);
-	shape_list_paths(s, &arena);
-	shape_own_axes(s, &arena);
-	shape_own_links(s, &arena);
-	shape_own_slots(s, &arena);
-	shape_list_common(s, &arena);
-	shape_lay_out(s, &arena);
-	s->work_count = shape_work_count(s);
+	lanes_shape_list_paths(s, &arena);
+	lanes_shape_own_axes(s, &arena);
+	lanes_shape_own_links(s, &arena);
+	lanes_shape_own_slots(s, &arena);
+	lanes_shape_list_common(s, &arena);
+	lanes_shape_lay_out(s, &arena);
+	s->work_count = lanes_shape_work_count(s);
 	s->arena = arena;
 	return s;
 }

@@ -7,8 +7,8 @@
  *   sinks   a model called stayN does not end below z = 0
  *   touch   where all that overlaps is tied by joints, there are no contacts
  *
- * What a command does to time depends on whether the world was paused: as the table in run/primary.c, control_pace()
- * says. */
+ * What a command does to time depends on whether the world was paused: as the table in run/primary.c,
+ * run_services_control_pace() says. */
 #include "ways.h"
 
 #include <inttypes.h>
