@@ -29,7 +29,7 @@ enum { STEPS = 120, UNTIL = 200, FILE_BYTES_MAX = 1 << 22 };
 
 static char folder[] = "/tmp/fuzz_record.XXXXXX", path[64];
 
-static void must(bool good, const char *what)
+static void record_must(bool good, const char *what)
 {
 	if (good)
 		return;
@@ -39,7 +39,7 @@ static void must(bool good, const char *what)
 
 static void begin_folder(void)
 {
-	must(mkdtemp(folder), "no folder");
+	record_must(mkdtemp(folder), "no folder");
 	snprintf(path, sizeof path, "%s/recording", folder);
 }
 
@@ -122,10 +122,10 @@ static int feed(const char *bytes, size_t count)
 	watch(0);
 	if (!status)
 		return (int)replay.end;
-	must(!strchr(error.text, '\n') && *error.text, "refused in none or more than one line");
+	record_must(!strchr(error.text, '\n') && *error.text, "refused in none or more than one line");
 	if (status != TROUPE_EDIVERGED && strncmp(error.text, path, strlen(path)) != 0) {
 		fprintf(stderr, "%d: %s\n", (int)status, error.text);
-		must(false, "refused without the file's name");
+		record_must(false, "refused without the file's name");
 	}
 	return -1;
 }
@@ -301,7 +301,7 @@ static void check_mend(const struct text *sound)
 	struct text copy = {0};
 	text_add_bytes(&copy, sound->at, sound->count);
 	mend(copy.at, copy.count);
-	must(!memcmp(copy.at, sound->at, sound->count), "the checksums are not those that a recording has");
+	record_must(!memcmp(copy.at, sound->at, sound->count), "the checksums are not those that a recording has");
 	text_fini(&copy);
 }
 
@@ -316,7 +316,7 @@ static void check_far(const struct text *sound)
 		at += RECORD_CHUNK_BYTES + (size_t)number_at(copy.at + at + 8);
 	put_number(copy.at + at + WORLD_STEPS_AT, UINT64_C(1) << 40);
 	mend(copy.at, copy.count);
-	must(feed(copy.at, copy.count) == TROUPE_REPLAY_DAMAGED, "a world beyond its step is not noticed");
+	record_must(feed(copy.at, copy.count) == TROUPE_REPLAY_DAMAGED, "a world beyond its step is not noticed");
 	text_fini(&copy);
 }
 
@@ -333,7 +333,7 @@ int main(int argc, char **argv)
 		text_fini(&text);
 	}
 	struct text sound = record();
-	must(feed(sound.at, sound.count) == TROUPE_REPLAY_WHOLE, "a sound one is not replayed to its end");
+	record_must(feed(sound.at, sound.count) == TROUPE_REPLAY_WHOLE, "a sound one is not replayed to its end");
 	check_mend(&sound);
 	check_far(&sound);
 	if (seeds)

@@ -39,7 +39,7 @@ enum { STEPS = 20, STATES_MAX = 32, FILE_BYTES_MAX = 1 << 22 };
 static char path[64], folder[40] = "/tmp/fuzz_state.XXXXXX";
 static const char *last;
 
-static void must(bool good, const char *what)
+static void state_must(bool good, const char *what)
 {
 	if (good)
 		return;
@@ -63,8 +63,8 @@ static void check_refusal(const struct troupe_error *error)
 	bool named = !strncmp(error->text, path, strlen(path));
 	if (!named || strchr(error->text, '\n'))
 		fprintf(stderr, "%s\n", error->text);
-	must(named, "refused without the file's name");
-	must(!strchr(error->text, '\n'), "refused in more than one line");
+	state_must(named, "refused without the file's name");
+	state_must(!strchr(error->text, '\n'), "refused in more than one line");
 }
 
 struct run {
@@ -88,7 +88,7 @@ static void simulate(struct troupe_server *server)
 	troupe_status status = troupe_server_run(server, &limits, &error);
 	if (status && status != TROUPE_EDIVERGED) {
 		fprintf(stderr, "%d: %s\n", (int)status, error.text);
-		must(false, "the simulation failed");
+		state_must(false, "the simulation failed");
 	}
 	if (!status)
 		(void)troupe_server_hash(server);
@@ -140,7 +140,7 @@ static bool feed(const struct text *state, int32_t secondaries, uint64_t *ret_ha
 
 static void begin_folder(void)
 {
-	must(mkdtemp(folder), "no folder");
+	state_must(mkdtemp(folder), "no folder");
 	snprintf(path, sizeof path, "%s/state", folder);
 }
 
@@ -420,11 +420,11 @@ static void read_state(struct tokens *tokens, const struct text *state)
 		tokens->in = (struct unpack){bytes, bytes + count, false};
 		vec_push(&tokens->all, (struct token){.kind = BEGIN});
 		read_world(tokens);
-		must(!tokens->in.bad && tokens->in.at == tokens->in.end, "a world was not understood");
+		state_must(!tokens->in.bad && tokens->in.at == tokens->in.end, "a world was not understood");
 		vec_push(&tokens->all, (struct token){.kind = END});
 		tokens->in = outer;
 	}
-	must(!tokens->in.bad && tokens->in.at == tokens->in.end, "a state was not understood");
+	state_must(!tokens->in.bad && tokens->in.at == tokens->in.end, "a state was not understood");
 }
 
 static void free_tokens(struct tokens *tokens)
@@ -657,9 +657,9 @@ static unsigned run(struct damage *damage, const struct text *states, uint32_t c
 	for (uint32_t s = 0; s < count; s++) {
 		struct tokens whole_state;
 		size_t rest = states[s].count - SAVE_HEAD_BYTES;
-		must(feed_rest((const uint8_t *)states[s].at + SAVE_HEAD_BYTES, rest), "a sound one is no seed");
+		state_must(feed_rest((const uint8_t *)states[s].at + SAVE_HEAD_BYTES, rest), "a sound one is no seed");
 		read_state(&whole_state, &states[s]);
-		must(one(damage, &whole_state, states[s].at, false), "refused undamaged");
+		state_must(one(damage, &whole_state, states[s].at, false), "refused undamaged");
 		free_tokens(&whole_state);
 		for (size_t i = 0; i < rounds; i++) {
 			struct tokens tokens, donor;
@@ -782,7 +782,7 @@ static void give(struct troupe_server *server, const struct own *own)
 		if (troupe_server_command(
 			    server, own->command_steps[i], own->commands[i][0], own->commands[i][1], &error)) {
 			fprintf(stderr, "%s\n", error.text);
-			must(false, "a command was refused");
+			state_must(false, "a command was refused");
 		}
 	}
 }
@@ -792,7 +792,7 @@ static void say_reply(void *ctx, const struct troupe_reply *reply)
 	(void)ctx;
 	if (reply->status)
 		fprintf(stderr, "%s: %s\n", reply->topic, reply->text);
-	must(!reply->status, "a command failed");
+	state_must(!reply->status, "a command failed");
 }
 
 static void read_back(struct text *state)
@@ -800,7 +800,7 @@ static void read_back(struct text *state)
 	struct troupe_error error;
 	char *at;
 	size_t bytes;
-	must(!infile_read(path, FILE_BYTES_MAX, &at, &bytes, &error), "a state cannot be read");
+	state_must(!infile_read(path, FILE_BYTES_MAX, &at, &bytes, &error), "a state cannot be read");
 	*state = (struct text){0};
 	text_add_bytes(state, at, bytes);
 	free(at);
@@ -830,8 +830,8 @@ static uint32_t save_all(const struct own *own, struct text *states)
 		struct troupe_limits limits = {.iterations = own->saves[i]};
 		if (i && !own->saves[i])
 			break;
-		must(!limits.iterations || !troupe_server_run(server, &limits, &error), "a world does not run");
-		must(!troupe_server_save(server, path, &error), "a state cannot be saved");
+		state_must(!limits.iterations || !troupe_server_run(server, &limits, &error), "a world does not run");
+		state_must(!troupe_server_save(server, path, &error), "a state cannot be saved");
 		read_back(&states[count++]);
 	}
 	troupe_server_destroy(server);
@@ -850,7 +850,8 @@ static void limit_memory(void)
 static void check_memory(void)
 {
 	struct rusage used;
-	must(!getrusage(RUSAGE_SELF, &used) && (rlim_t)used.ru_maxrss * 1024 < MEMORY_MAX, "it took too much memory");
+	state_must(!getrusage(RUSAGE_SELF, &used) && (rlim_t)used.ru_maxrss * 1024 < MEMORY_MAX,
+		"it took too much memory");
 }
 
 static void replay(const char *file)
@@ -860,7 +861,7 @@ static void replay(const char *file)
 	uint64_t found, expected;
 	char *at;
 	size_t bytes;
-	must(!infile_read(file, FILE_BYTES_MAX, &at, &bytes, &error), "cannot be read");
+	state_must(!infile_read(file, FILE_BYTES_MAX, &at, &bytes, &error), "cannot be read");
 	text_add_bytes(&state, at, bytes);
 	printf("%s: %s\n", file, feed(&state, 0, &found, &expected) ? "accepted" : "refused");
 	free(at);
@@ -891,7 +892,7 @@ int main(int argc, char **argv)
 		accepted = run(&damage, states, count, rounds);
 		for (uint32_t i = 0; i < count; i++)
 			text_fini(&states[i]);
-		must(accepted > 0 || seeds, "no damaged state was accepted: the damage does not get far");
+		state_must(accepted > 0 || seeds, "no damaged state was accepted: the damage does not get far");
 	}
 	check_memory();
 	end_folder();

@@ -85,7 +85,7 @@ static const struct {
 
 static uint64_t seed = 1, dice;
 
-static void must(bool good, const char *what, const struct troupe_error *error)
+static void wire_must(bool good, const char *what, const struct troupe_error *error)
 {
 	if (good)
 		return;
@@ -114,9 +114,9 @@ static struct troupe_server *create(void)
 	def.secondaries = 0;
 	def.pace = TROUPE_PACE_FACTOR;
 	def.sense_all = true;
-	must(!troupe_server_create(&def, &server, &error), "the world", &error);
+	wire_must(!troupe_server_create(&def, &server, &error), "the world", &error);
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		must(!troupe_server_command(server, commands[i].step, commands[i].topic, commands[i].text, &error),
+		wire_must(!troupe_server_command(server, commands[i].step, commands[i].topic, commands[i].text, &error),
 			commands[i].topic, &error);
 	return server;
 }
@@ -160,7 +160,7 @@ static bool simulate(struct run *run, uint32_t i, struct troupe_error *error)
 	struct copies_secondary *side = &run->sides[i];
 	const struct step *step;
 	if (copies_decode_step(side, run->steps[i].at, run->steps[i].count, &step, error)) {
-		must(error->status == TROUPE_EPROTOCOL && *error->text, "a refusal without a reason", error);
+		wire_must(error->status == TROUPE_EPROTOCOL && *error->text, "a refusal without a reason", error);
 		return false;
 	}
 	const struct ack *ack = secondary_step(side->secondary, step);
@@ -173,7 +173,7 @@ static bool receive(struct run *run, uint32_t i, struct troupe_error *error)
 {
 	struct transport_message ack;
 	if (wire_decode_ack(run->wire, i, run->acks[i].at, run->acks[i].count, &ack, error)) {
-		must(error->status == TROUPE_EPROTOCOL && *error->text, "a refusal without a reason", error);
+		wire_must(error->status == TROUPE_EPROTOCOL && *error->text, "a refusal without a reason", error);
 		return false;
 	}
 	run->merged[i] = ack.payload;
@@ -216,8 +216,8 @@ static bool go_round(const struct text *state, const struct round *round)
 	bool refused = false;
 	begin(&run, state);
 	for (uint64_t k = 0; k < round->sound; k++)
-		must(take_step(&run, &error), "a sound step is refused", &error);
-	must(decide(&run), "no step", NULL);
+		wire_must(take_step(&run, &error), "a sound step is refused", &error);
+	wire_must(decide(&run), "no step", NULL);
 	for (uint32_t i = 0; i < SECONDARIES && !refused; i++) {
 		bool hit = i == round->whose;
 		if (hit && !round->to_ack)
@@ -319,22 +319,23 @@ static void compare(const struct text *state)
 	reference->worlds[0].primary.options.observe = OBSERVE_ALL;
 	for (uint64_t k = 1; k <= STEPS; k++) {
 		struct troupe_limits limits = {k, 0};
-		must(!troupe_server_run(reference, &limits, &error), "the reference", &error);
-		must(take_step(&run, &error), "a sound step is refused", &error);
-		must(primary_hash(&run.server->worlds[0].primary) == troupe_server_hash(reference), "another state",
-			NULL);
-		must(copies_have_lights(&run), "other lights", NULL);
-		must(copies_observed(&run.server->worlds[0].primary) == copies_observed(primary),
+		wire_must(!troupe_server_run(reference, &limits, &error), "the reference", &error);
+		wire_must(take_step(&run, &error), "a sound step is refused", &error);
+		wire_must(primary_hash(&run.server->worlds[0].primary) == troupe_server_hash(reference),
+			"another state", NULL);
+		wire_must(copies_have_lights(&run), "other lights", NULL);
+		wire_must(copies_observed(&run.server->worlds[0].primary) == copies_observed(primary),
 			"other contacts or efforts", NULL);
-		must(run.server->worlds[0].primary.reading_digest == primary->reading_digest, "other readings", NULL);
+		wire_must(run.server->worlds[0].primary.reading_digest == primary->reading_digest, "other readings",
+			NULL);
 		contacts += primary->observed.contacts.count;
 		efforts += primary->observed.efforts[0][0] != 0;
 		reactions += primary->observed.reactions[0].force.z != 0;
 	}
-	must(wire_counts(run.wire).robot_steps > STEPS, "nothing moved", NULL);
-	must(contacts > STEPS && efforts > STEPS / 2 && reactions > STEPS / 2,
+	wire_must(wire_counts(run.wire).robot_steps > STEPS, "nothing moved", NULL);
+	wire_must(contacts > STEPS && efforts > STEPS / 2 && reactions > STEPS / 2,
 		"nothing touched, or no joint exerted anything", NULL);
-	must(primary->reading_count > 3 * STEPS, "sensors did not measure", NULL);
+	wire_must(primary->reading_count > 3 * STEPS, "sensors did not measure", NULL);
 	end(&run);
 	troupe_server_destroy(reference);
 }
@@ -357,11 +358,11 @@ static void forge(const struct text *state)
 	for (uint32_t i = 0; i < SECONDARIES; i++) {
 		bool found = false;
 		struct round round = {.sound = 3, .whose = i, .to_ack = true, .change = widen_scan, .ctx = &found};
-		must(go_round(state, &round) == found, "a scan that is too wide is accepted, or another one refused",
-			NULL);
+		wire_must(go_round(state, &round) == found,
+			"a scan that is too wide is accepted, or another one refused", NULL);
 		found_by += found;
 	}
-	must(found_by == 1, "not one secondary has the lidar", NULL);
+	wire_must(found_by == 1, "not one secondary has the lidar", NULL);
 }
 
 /* --- damaged ones ------------------------------------------------------------------------------------------------- */

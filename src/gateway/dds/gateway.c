@@ -29,6 +29,7 @@ enum {
 	QUEUE_DEPTH = 256, /* step boundaries that wait: a turn of a fast run has many */
 	ENDS_MAX = 16384,
 	DDS_TURN_NS = 1000000,
+	DDS_LOOK_NS = 100000000, /* topics come and go without a message: then nothing rings the bell */
 	DOMAIN_MAX = 232,
 };
 
@@ -372,7 +373,7 @@ static void *dds_work(void *ctx)
 			clock_sleep_until_ns(begin_ns + DDS_TURN_NS);
 		uint32_t now = eventcount_read(&gateway->bell);
 		if (!more && now == seen)
-			now = eventcount_await(&gateway->bell, seen, 0, 0);
+			now = eventcount_await(&gateway->bell, seen, 0, DDS_LOOK_NS);
 		seen = now;
 	}
 	/* the client that has ended the run gets the answer that it ends, and others that wait get the reason */
