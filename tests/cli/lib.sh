@@ -16,3 +16,25 @@ on_failure()
 		[ ! -s $stream ] || sed "s/^/    $stream: /" $stream | head -n 30
 	done
 }
+
+# does STATUS ARGUMENT...: runs the program with these arguments, which must end with this status
+does()
+{
+	wanted=$1
+	shift
+	timeout "$run_limit_s" "$troupe" "$@" >out 2>err
+	status=$?
+	[ $status = "$wanted" ]
+	report $? "status $status, not $wanted: troupe $*"
+}
+# said WHAT PATTERN, unsaid WHAT PATTERN: whether a line of what it wrote has the pattern
+said()
+{
+	grep -qE -e "$2" out err
+	report $? "$1: expected /$2/"
+}
+unsaid()
+{
+	! grep -qE -e "$2" out err
+	report $? "$1: not expected: /$2/"
+}

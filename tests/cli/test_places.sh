@@ -10,27 +10,6 @@ unset GZ_SIM_RESOURCE_PATH SDF_PATH IGN_GAZEBO_RESOURCE_PATH AMENT_PREFIX_PATH R
 mkdir home && HOME=$folder/home && export HOME
 data=$source/tests/data
 
-# said WHAT PATTERN
-said()
-{
-	grep -Eq "$2" out err
-	report $? "$1: $2"
-}
-unsaid()
-{
-	! grep -Eq "$2" out err
-	report $? "$1: not $2"
-}
-# does STATUS ARGUMENT...
-does()
-{
-	wanted=$1
-	shift
-	timeout "$run_limit_s" "$troupe" "$@" >out 2>err
-	status=$?
-	[ $status = "$wanted" ]
-	report $? "troupe $*: status $status"
-}
 # world FILE ELEMENT...: a world with the elements
 world()
 {

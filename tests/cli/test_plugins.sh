@@ -35,27 +35,6 @@ world()
 	} >"$name"
 }
 plugin() { printf "<plugin filename='%s' name='%s'>%s</plugin>" "$1" "$2" "${3:-}"; }
-# run STATUS OPTION...
-run()
-{
-	want=$1
-	shift
-	timeout 60 "$troupe" "$@" >out 2>err
-	status=$?
-	[ $status = "$want" ]
-	report $? "status $status, not $want: troupe $*"
-}
-# said WHAT PATTERN: a line of standard error or output
-said()
-{
-	grep -qE -e "$2" err out
-	report $? "$1: expected /$2/"
-}
-unsaid()
-{
-	! grep -qE -e "$2" err out
-	report $? "$1: not expected: /$2/"
-}
 hash_of() { sed -n 's/^hash 200 //p' out; }
 
 library good/libpush.so
@@ -63,22 +42,22 @@ world w.sdf "$(plugin push test::Push)"
 
 # --- finding ----------------------------------------------------------------------------------------------------------
 
-run 0 run w.sdf --iterations 10
+does 0 run w.sdf --iterations 10
 said 'a library that is not found is ignored' 'w.sdf:3: ignored: plugin "test::Push" x2'
 for file in push libpush libpush.so; do
 	world n.sdf "$(plugin $file test::Push)"
-	run 0 run n.sdf --iterations 10 --plugin-path nowhere --plugin-path good
+	does 0 run n.sdf --iterations 10 --plugin-path nowhere --plugin-path good
 	unsaid "$file is found" ignored
 done
 world n.sdf "$(plugin push test::Push2)"
-TROUPE_PLUGIN_PATH=nowhere:$folder/good run 0 run n.sdf --iterations 10
+TROUPE_PLUGIN_PATH=nowhere:$folder/good does 0 run n.sdf --iterations 10
 unsaid 'TROUPE_PLUGIN_PATH, another name of the kind' ignored
-run 0 check w.sdf --plugin-path "nowhere:good"
+does 0 check w.sdf --plugin-path "nowhere:good"
 said 'check knows it' 'model plug-ins: 2 \(known: 2'
 world n.sdf "$(plugin "$folder/good/libpush.so" test::Push)"
-run 1 run n.sdf --iterations 10
+does 1 run n.sdf --iterations 10
 said 'an absolute path elsewhere' 'n.sdf:3: plugin .*libpush.so.: it is not in a folder for plug-ins: expected --plugin-path'
-run 0 run n.sdf --iterations 10 --plugin-path good
+does 0 run n.sdf --iterations 10 --plugin-path good
 unsaid 'an absolute path' ignored
 
 # --- what cannot be used ----------------------------------------------------------------------------------------------
@@ -89,9 +68,9 @@ bad()
 	pattern=$1
 	shift
 	library bad/libpush.so "$@"
-	run 1 run w.sdf --iterations 10 --plugin-path bad
+	does 1 run w.sdf --iterations 10 --plugin-path bad
 	said "bad: $*" "w.sdf:3: plugin 'push': $pattern"
-	run 1 check w.sdf --plugin-path bad
+	does 1 check w.sdf --plugin-path bad
 	said "check of bad: $*" "w.sdf:3: plugin 'push': $pattern"
 }
 bad "it has version 77 of the interface: expected $version, that of this troupe" -DABI=77
@@ -108,10 +87,10 @@ bad 'while it is loaded, it ends the process with status 3' -DLEAVE
 cp good/libpush.so bad/libpush.so
 if [ "$(od -An -tu1 -j18 -N1 bad/libpush.so | tr -d ' ')" = 243 ]; then machine='\076'; else machine='\363'; fi
 printf "$machine" | dd of=bad/libpush.so bs=1 seek=18 conv=notrunc 2>/dev/null
-run 1 run w.sdf --plugin-path bad
+does 1 run w.sdf --plugin-path bad
 said 'another architecture' "w.sdf:3: plugin 'push': it cannot be loaded: .*libpush.so"
 echo 'no library' >bad/libpush.so
-run 1 run w.sdf --plugin-path bad
+does 1 run w.sdf --plugin-path bad
 said 'no library' "w.sdf:3: plugin 'push': it cannot be loaded: .*libpush.so"
 # unfit PATTERN FLAG...: what configure() asks for is refused at the place of the plug-in
 unfit()
@@ -119,7 +98,7 @@ unfit()
 	pattern=$1
 	shift
 	library bad/libpush.so "$@"
-	run 1 run w.sdf --iterations 10 --plugin-path bad
+	does 1 run w.sdf --iterations 10 --plugin-path bad
 	said "unfit: $*" "w.sdf:3: $pattern"
 }
 unfit "output '/given' gives 99: expected one of enum troupe_gives" -DGIVES=99 -DRATE=0
@@ -131,18 +110,18 @@ unfit "output '/given' needs reckon\(\), which 'test::Push' has not" -DGIVES=TRO
 unfit "the plugin takes topic '/taken' as gz.msgs.Double and as gz.msgs.Twist: expected one type" '-DTAKES="/taken"'
 unfit "topic '/' has 1 bytes: expected 2 to 255" -DTAKES=NULL
 world n.sdf "$(plugin push test::Pull)"
-run 1 run n.sdf --plugin-path good
+does 1 run n.sdf --plugin-path good
 said 'a kind that it has not' "n.sdf:3: plugin 'push' has no kind 'test::Pull': expected one of test::Push"
 world n.sdf "$(plugin push test::Push '<force>1e9</force>')"
-run 1 run n.sdf --plugin-path good
+does 1 run n.sdf --plugin-path good
 said 'a parameter out of range' 'n.sdf:3: <force>'
 world n.sdf "$(plugin push test::Push '<farce>1</farce>')"
-run 1 run n.sdf --plugin-path good
+does 1 run n.sdf --plugin-path good
 said 'an unknown parameter' 'n.sdf:3: <farce> is no parameter'
 
 # --- what can be used -------------------------------------------------------------------------------------------------
 
-run 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path good
+does 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path good
 hash=$(hash_of)
 [ -n "$hash" ]
 report $? 'the run has a hash'
@@ -155,31 +134,31 @@ library rounds/libpush.so -DROUNDS
 library forges/libpush.so -DFORGES
 library fast/libpush.so -ffast-math
 for folder_of in older prints rounds forges fast; do
-	run 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path $folder_of
+	does 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path $folder_of
 	[ "$(hash_of)" = "$hash" ]
 	report $? "$folder_of: the same hash"
 done
-run 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path good --secondaries 2 --chaos 3
+does 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path good --secondaries 2 --chaos 3
 [ "$(hash_of)" = "$hash" ]
 report $? 'two secondaries, models moved: the same hash'
-run 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path good --transport tcp --secondaries 2
+does 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path good --transport tcp --secondaries 2
 [ "$(hash_of)" = "$hash" ]
 report $? 'over a network: the same hash'
 
 for secondaries in 2 5; do
-	run 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path rounds --secondaries $secondaries --chaos 3
+	does 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path rounds --secondaries $secondaries --chaos 3
 	[ "$(hash_of)" = "$hash" ]
 	report $? "a library that rounds upwards, $secondaries secondaries: the same hash"
 done
 
 # a library that reads in pre_update() what only update() may read
 library pries/libpush.so -DPRIES
-run 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path pries --secondaries 0
+does 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path pries --secondaries 0
 pried=$(hash_of)
-run 0 run w.sdf --iterations 100 --plugin-path pries --save-at 100 pries.state
+does 0 run w.sdf --iterations 100 --plugin-path pries --save-at 100 pries.state
 for how in 'w.sdf --secondaries 2 --chaos 3' 'w.sdf --transport tcp --secondaries 2' '--resume pries.state'; do
 	# shellcheck disable=SC2086 # several words
-	run 0 run $how --iterations 200 --hash-every 200 --plugin-path pries
+	does 0 run $how --iterations 200 --hash-every 200 --plugin-path pries
 	[ -n "$pried" ] && [ "$(hash_of)" = "$pried" ]
 	report $? "a library that reads other models on a runner, $how: the same hash"
 done
@@ -190,35 +169,35 @@ library actor/libpush.so '-DKIND_FLAGS=TROUPE_IN_ACTOR'
 	printf "<sdf version='1.9'><world name='w'><actor name='a'><link name='l'/>\n%s</actor></world></sdf>" \
 		"$(plugin push test::Push)"
 } >actor.sdf
-run 0 run actor.sdf --iterations 20 --rtf 0 --plugin-path actor
+does 0 run actor.sdf --iterations 20 --rtf 0 --plugin-path actor
 unsaid 'a plug-in of an actor' 'ignored|warning'
-run 0 check --plugin actor/libpush.so actor.sdf --steps 20
+does 0 check --plugin actor/libpush.so actor.sdf --steps 20
 said 'a plug-in of an actor' '^kind test::Push, in actors$'
-run 1 run w.sdf --iterations 10 --plugin-path actor
+does 1 run w.sdf --iterations 10 --plugin-path actor
 said 'a plug-in of actors in a model' "w.sdf:3: plugin 'test::Push' is in a <model>: expected it in an <actor>"
 
 # --- the same library everywhere --------------------------------------------------------------------------------------
 
-run 0 run w.sdf --iterations 100 --plugin-path good --save-at 100 half.state --record all.rec
-run 0 run --resume half.state --iterations 200 --hash-every 200 --plugin-path good
+does 0 run w.sdf --iterations 100 --plugin-path good --save-at 100 half.state --record all.rec
+does 0 run --resume half.state --iterations 200 --hash-every 200 --plugin-path good
 [ "$(hash_of)" = "$hash" ]
 report $? 'resumed: the same hash'
-run 0 run w.sdf --iterations 200 --plugin-path good --record all.rec
-run 0 replay all.rec --plugin-path good
+does 0 run w.sdf --iterations 200 --plugin-path good --record all.rec
+does 0 replay all.rec --plugin-path good
 library other/libpush.so -DRANDOM
 for how in 'run --resume half.state --iterations 200' 'replay all.rec'; do
 	# shellcheck disable=SC2086 # several words
-	run 1 $how
+	does 1 $how
 	said "$how without the library" "plugin 'push': not found here; expected hash [0-9a-f]{16}, which .* has; see --plugin-path"
 	# shellcheck disable=SC2086 # several words
-	run 1 $how --plugin-path other
+	does 1 $how --plugin-path other
 	said "$how with another library" "plugin 'push': .* has hash [0-9a-f]{16}, this machine [0-9a-f]{16} \\(other/libpush.so\\)"
 done
 # a run without the library goes on without it
-run 0 run w.sdf --iterations 100 --save-at 100 none.state
-run 0 run --resume none.state --iterations 120 --hash-every 120
+does 0 run w.sdf --iterations 100 --save-at 100 none.state
+does 0 run --resume none.state --iterations 120 --hash-every 120
 none=$(sed -n 's/^hash 120 //p' out)
-run 0 run --resume none.state --iterations 120 --hash-every 120 --plugin-path good
+does 0 run --resume none.state --iterations 120 --hash-every 120 --plugin-path good
 [ -n "$none" ] && [ "$(sed -n 's/^hash 120 //p' out)" = "$none" ]
 report $? 'a plug-in that was ignored stays ignored'
 
@@ -242,7 +221,7 @@ secondary good
 report $? 'a secondary with the same library: the same hash'
 # A step that a lost secondary did not finish is decided once: the state that is saved has its decisions.
 library decides/libpush.so -DDECIDES
-run 0 run w.sdf --iterations 3000 --plugin-path decides --hash-every 3000
+does 0 run w.sdf --iterations 3000 --plugin-path decides --hash-every 3000
 once=$(sed -n 's/^hash 3000 //p' out)
 timeout 120 "$troupe" run w.sdf --iterations 3000 --rtf 0.25 --network-role primary --network-secondaries 1 \
 	--network-insecure --network-interface 127.0.0.1 --network-wait 100 --network-partition lost$$ \
@@ -259,7 +238,7 @@ kill -9 $lost
 wait $primary
 [ $? = 3 ] && [ -s lost.state ]
 report $? 'the state is saved when a secondary is lost'
-run 0 run --resume lost.state --iterations 3000 --rtf 0 --plugin-path decides --hash-every 3000
+does 0 run --resume lost.state --iterations 3000 --rtf 0 --plugin-path decides --hash-every 3000
 [ -n "$once" ] && [ "$(sed -n 's/^hash 3000 //p' out)" = "$once" ]
 report $? 'a step that was given up is decided once'
 
@@ -275,16 +254,16 @@ said 'a secondary without it' "plugin 'push': not found here; expected hash [0-9
 printf "<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size></physics></world></sdf>" >e.sdf
 printf "<sdf version='1.9'><model name='c'><link name='l'/>%s</model></sdf>" "$(plugin push test::Push)" >c.sdf
 echo '5 /world/w/create sdf_filename: "c.sdf"' >c.commands
-run 0 run e.sdf --commands c.commands --iterations 200 --hash-every 200 --plugin-path good --rtf 0
+does 0 run e.sdf --commands c.commands --iterations 200 --hash-every 200 --plugin-path good --rtf 0
 created=$(hash_of)
-run 0 run e.sdf --commands c.commands --iterations 200 --hash-every 200 --plugin-path good --rtf 0 --transport tcp --secondaries 2
+does 0 run e.sdf --commands c.commands --iterations 200 --hash-every 200 --plugin-path good --rtf 0 --transport tcp --secondaries 2
 [ -n "$created" ] && [ "$(hash_of)" = "$created" ]
 report $? 'a created model, over a network: the same hash'
-run 0 run e.sdf --commands c.commands --iterations 100 --plugin-path good --rtf 0 --save-at 100 c.state
-run 0 run --resume c.state --iterations 200 --hash-every 200 --plugin-path good --rtf 0
+does 0 run e.sdf --commands c.commands --iterations 100 --plugin-path good --rtf 0 --save-at 100 c.state
+does 0 run --resume c.state --iterations 200 --hash-every 200 --plugin-path good --rtf 0
 [ "$(hash_of)" = "$created" ]
 report $? 'a created model, resumed: the same hash'
-run 1 run --resume c.state --iterations 200 --rtf 0 --plugin-path other
+does 1 run --resume c.state --iterations 200 --rtf 0 --plugin-path other
 said 'a created model, another library' "plugin 'push': .* has hash"
 
 # --- rules that are broken in a run -----------------------------------------------------------------------------------
@@ -295,14 +274,14 @@ breaks()
 	library broken/libpush.so "$2"
 	for how in '--secondaries 0' '--secondaries 2' '--transport tcp --secondaries 2'; do
 		# shellcheck disable=SC2086 # several words
-		run 4 run w.sdf --iterations 50 --plugin-path broken $how
+		does 4 run w.sdf --iterations 50 --plugin-path broken $how
 		said "$2, $how" "$1"
 	done
 }
 breaks "step 5: plugin 'test::Push' \\(broken/libpush.so\\) of model 'a': pre_update\\(\\) writes beyond its 2 words" -DBEYOND
 breaks "step 7: plugin 'test::Push' \\(broken/libpush.so\\) of model 'a': word 'push' is -?nan after pre_update\\(\\): expected a finite" -DNOT_A_NUMBER
 library handles/libpush.so -DHANDLES
-run 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path handles
+does 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path handles
 [ "$(hash_of)" = "$hash" ]
 report $? 'handles that are none do nothing: the same hash'
 
@@ -310,7 +289,7 @@ report $? 'handles that are none do nothing: the same hash'
 library asks/libpush.so -DASKS
 for options in '--secondaries 0' '--secondaries 2 --chaos 1' '--secondaries 2 --transport tcp'; do
 	# shellcheck disable=SC2086
-	run 1 run w.sdf --iterations 20 --hash-every 20 --plugin-path asks --log asks.csv $options
+	does 1 run w.sdf --iterations 20 --hash-every 20 --plugin-path asks --log asks.csv $options
 	said "a flood of requests: $options" "step 5: test::Push: model 'b': 100000 messages and requests in one step: expected at most 16384, of all systems 65536: the last 83616 are dropped"
 	grep -qE '^20,.*,model,a,,,16383\.' asks.csv
 	report $? "the last request that is obeyed: $options"
@@ -350,27 +329,27 @@ for flag in LEAVE_LATE LEAVE_QUICKLY; do
 	for command in 'run w.sdf --iterations 20 --plugin-path crash' 'run w.sdf --iterations 20 --plugin-path crash --secondaries 2' \
 		'check w.sdf --plugin crash/libpush.so'; do
 		# shellcheck disable=SC2086
-		run 1 $command
+		does 1 $command
 		said "$flag: troupe $command" "plugin 'test::Push' \(.*crash/libpush.so\) of model '[ab]': pre_update\(\) ends the process"
 	done
 done
 library crash/libpush.so -DLEAVE_AT_ONCE
-run 1 check w.sdf --plugin crash/libpush.so
+does 1 check w.sdf --plugin crash/libpush.so
 said '_exit(): troupe check' '^troupe check: crash/libpush.so: it ends the process with status 0$'
 
 from=drift
 library good/libdrift.so
 from=
 printf "<sdf version='1.9'><world name='w'><plugin filename='drift' name='test::Drift'/><model name='m'><link name='l'/></model></world></sdf>" >drift.sdf
-run 0 run drift.sdf --iterations 20 --plugin-path good --record drift.tape
-run 1 replay drift.tape --plugin-path good
+does 0 run drift.sdf --iterations 20 --plugin-path good --record drift.tape
+does 1 replay drift.tape --plugin-path good
 said 'a replay names the word' "world 'w': system 'test::Drift': drift: recorded [0-9]+, found [0-9]+"
-run 1 check --plugin good/libdrift.so drift.sdf --steps 20
+does 1 check --plugin good/libdrift.so drift.sdf --steps 20
 said 'check: a clock in update()' "plugin 'test::Drift' .* of the world: word 'drift' differs when update\\(\\) is called twice"
 
 # --- troupe check --plugin --------------------------------------------------------------------------------------------
 
-run 0 check --plugin good/libpush.so w.sdf --steps 150
+does 0 check --plugin good/libpush.so w.sdf --steps 150
 said 'check: kinds' '^kind test::Push, in models$'
 said 'check: parameters' '<force>: number from -100 to 100: N; default 1'
 said 'check: words' 'word steps: whole number'
@@ -378,7 +357,7 @@ said 'check: a good one' '^good/libpush.so: keeps to the rules$'
 said 'check: three runners' '150 steps on 3 runners'
 # a file of this folder, as src/doc/tutorial/plugin.md names it
 cp good/libpush.so libhere.so
-run 0 check --plugin libhere.so w.sdf --steps 50
+does 0 check --plugin libhere.so w.sdf --steps 50
 said 'check: a library of this folder' '^libhere.so: keeps to the rules$'
 rm libhere.so
 library found/libpush.so -DSTUCK
@@ -426,7 +405,7 @@ gives_up()
 	report $? "$*: the report is written"
 	timeout 60 "$troupe" replay stuck.rec --plugin-path stuck >out 2>err
 	report $? "$*: the recording is whole"
-	run 1 run --resume stuck.state --iterations 7 --plugin-path good
+	does 1 run --resume stuck.state --iterations 7 --plugin-path good
 	said "$*: the state is saved" "plugin 'push': .* has hash"
 }
 library stuck/libpush.so -DSTUCK
@@ -437,10 +416,10 @@ gives_up 'update\(\) of the plug-ins' --secondaries 0
 gives_up 'update\(\) of the plug-ins' --secondaries 2
 # A copy of the process that fork() has made does not go on as if it were the run.
 library forks/libpush.so -DFORKS
-run 0 run w.sdf --iterations 50 --plugin-path forks --record forks.rec --record-every 10
+does 0 run w.sdf --iterations 50 --plugin-path forks --record forks.rec --record-every 10
 said 'a plug-in that calls fork()' \
 	"^troupe: plugin 'test::Push' \(forks/libpush.so\) of model '[ab]': pre_update\(\) has called fork\(\), and its copy of this process crashes$"
-run 0 replay forks.rec --plugin-path forks
+does 0 replay forks.rec --plugin-path forks
 said 'a recording beside a copy' 'the same'
 library soon/libpush.so -DSTUCK_SOON
 "$troupe" run w.sdf --iterations 50 --plugin-path soon >out 2>err &
@@ -454,13 +433,13 @@ said 'run: configure() does not return' \
 kill -TERM $stuck
 wait $stuck
 said 'run: configure() does not return, and the run is asked to end' 'stopped while the world was loaded'
-run 1 check --plugin found/libpush.so w.sdf --steps 50
+does 1 check --plugin found/libpush.so w.sdf --steps 50
 said 'check: a function that does not return' "plugin 'test::Push' \(found/libpush.so\) of model '[ab]': pre_update\(\) has not returned after 10 s"
 # finds PATTERN FLAG: troupe check --plugin names it
 finds()
 {
 	library found/libpush.so "$2"
-	run 1 check --plugin found/libpush.so w.sdf --steps 50
+	does 1 check --plugin found/libpush.so w.sdf --steps 50
 	said "check: $2" "$1"
 }
 twice="plugin 'test::Push' \\(found/libpush.so\\) of model 'a': word 'push' differs when pre_update\\(\\) is called twice: .* and .*: it has state outside"
@@ -472,19 +451,19 @@ finds "step 5: .* of model 'a': pre_update\\(\\) writes beyond its 2 words" -DFA
 finds "what it publishes on '/model/a/push' differs when report\\(\\) is called twice: it has state outside" -DREPORTS
 finds "what it publishes on '/model/a/push' differs when update\\(\\) is called twice: it has state outside" -DSPEAKS
 library found/libpush.so -DHEARS
-run 0 check --plugin found/libpush.so w.sdf --steps 20
+does 0 check --plugin found/libpush.so w.sdf --steps 20
 echo '3 /hear data: 1' >hear.commands
-run 1 check --plugin found/libpush.so w.sdf --steps 20 --commands hear.commands
+does 1 check --plugin found/libpush.so w.sdf --steps 20 --commands hear.commands
 said 'check: a message' "of model 'a': word 'steps' differs when command\\(\\) is called twice"
-run 1 check --plugin found/libpush.so w.sdf --steps 20 --commands nowhere.commands
+does 1 check --plugin found/libpush.so w.sdf --steps 20 --commands nowhere.commands
 said 'check: no file of commands' 'nowhere.commands'
 finds "step 7: .* of model 'a': word 'push' is -?nan" -DNOT_A_NUMBER
 # what is kept from step to step, but not within one, shows when the world is resumed
 finds 'saved and resumed: state [0-9]+: model .a., .*: it has state outside of its words' -DPER_STEP
 printf "<sdf version='1.9'><world name='w'/></sdf>" >empty.sdf
-run 1 check --plugin good/libpush.so empty.sdf
+does 1 check --plugin good/libpush.so empty.sdf
 said 'check: a world without it' 'empty.sdf: no <plugin> of it is of a kind of good/libpush.so'
-run 1 check --plugin nowhere.so w.sdf
+does 1 check --plugin nowhere.so w.sdf
 said 'check: no such file' 'nowhere.so'
 
 # --- a standby without the library ------------------------------------------------------------------------------------
@@ -495,7 +474,7 @@ timeout 60 "$troupe" run w.sdf --plugin-path good --rtf 1 --until 20 --network-r
 	--network-listen 127.0.0.1:$port >primary.out 2>primary.err &
 primary=$!
 timeout 60 "$troupe" run --network-role secondary --plugin-path good --network-address 127.0.0.1:$port >secondary.out 2>&1 &
-run 1 run --network-role standby --network-address 127.0.0.1:$port --network-listen 127.0.0.1:0
+does 1 run --network-role standby --network-address 127.0.0.1:$port --network-listen 127.0.0.1:0
 said 'a standby without the library' "this process cannot go on with the run: .*push"
 kill -TERM $primary
 wait

@@ -13,16 +13,6 @@ chmod -R u+w share
 export ROS_PACKAGE_PATH="$folder/share"
 robots=share/robots
 
-# does STATUS ARGUMENT...
-does()
-{
-	wanted=$1
-	shift
-	timeout "$run_limit_s" "$troupe" "$@" >out 2>err
-	status=$?
-	[ $status = "$wanted" ]
-	report $? "troupe $*: status $status, not $wanted"
-}
 # said PATTERN...: in the output of the last command
 said()
 {

@@ -7,23 +7,6 @@ export TROUPE_NO_GZ=1
 unset GZ_SIM_RESOURCE_PATH SDF_PATH IGN_GAZEBO_RESOURCE_PATH AMENT_PREFIX_PATH ROS_PACKAGE_PATH 2>/dev/null
 robots=$source/tests/data/urdf
 
-# said WHAT PATTERN
-said()
-{
-	grep -Eq "$2" out err
-	report $? "$1: $2"
-}
-# does STATUS ARGUMENT...
-does()
-{
-	wanted=$1
-	shift
-	timeout "$run_limit_s" "$troupe" "$@" >out 2>err
-	status=$?
-	[ $status = "$wanted" ]
-	report $? "troupe $*: status $status"
-}
-
 # --- alone ------------------------------------------------------------------------------------------------------------
 
 for robot in arm turtle gripper quadruped humanoid; do

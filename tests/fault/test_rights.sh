@@ -6,22 +6,6 @@
 export TROUPE_NO_GZ=1
 secret=of-nobody-else
 
-# run STATUS OPTION...
-run()
-{
-	want=$1
-	shift
-	timeout 60 "$troupe" "$@" >out 2>err
-	status=$?
-	[ $status = "$want" ]
-	report $? "status $status, not $want: troupe $*"
-}
-# said WHAT PATTERN
-said()
-{
-	grep -qE -e "$2" out err
-	report $? "$1: expected /$2/"
-}
 hash_of() { sed -n "s/^hash $1 //p" out; }
 
 # world FILE ELEMENT: a world with a static model whose link has this element
@@ -83,12 +67,12 @@ keeps 'a texture of /proc' "$(skin /proc/self/environ)" --sense-all
 # reads OPTION...: the run finds all files that its world names
 reads()
 {
-	run 0 run "$@" --iterations 3
+	does 0 run "$@" --iterations 3
 	! grep -q 'not found' err
 	report $? "a file is refused: troupe run $*"
 }
 world own/w.sdf "$(mesh ../outside/secret.obj)"
-run 0 run own/w.sdf --iterations 3
+does 0 run own/w.sdf --iterations 3
 said 'what is wrong with it' '^warning: own/w.sdf:1: .*outside/secret.obj.*: expected .*--resource-path'
 reads own/w.sdf --resource-path outside
 reads own/w.sdf --resource-path "$folder"
@@ -99,7 +83,7 @@ ln -s ../deep/m.mtl own/meshes/inner.mtl
 printf 'mtllib inner.mtl\n%s\n' "$triangle" >own/meshes/by_inner.obj
 for name in inside.obj by_inner.obj; do
 	world own/w.sdf "$(mesh meshes/$name)"
-	run 0 run own/w.sdf --iterations 3 --record rec --sense-all
+	does 0 run own/w.sdf --iterations 3 --record rec --sense-all
 	grep -qa $secret rec
 	report $? "$name is read, and recorded with what it names"
 done
@@ -110,7 +94,7 @@ reads package/urdf/w.sdf
 rm package/package.xml
 reads package/urdf/w.sdf # by the name of its folder
 mkdir package/here && cp package/urdf/w.sdf package/here
-run 0 run package/here/w.sdf --iterations 3
+does 0 run package/here/w.sdf --iterations 3
 said 'a mesh beside the folder, without a package' '^warning: package/here/w.sdf:1: .*meshes/plain.obj.*: expected .*--resource-path'
 ln -s "$folder/own" elsewhere
 world own/w.sdf "$(mesh meshes/inside.obj)"
@@ -120,13 +104,13 @@ reads elsewhere/w.sdf
 printf '<sdf version="1.9"><model name="s"><link name="%s"/></model></sdf>\n' $secret >outside/model.sdf
 for uri in ../outside/model.sdf "$folder/outside/model.sdf" "file://$folder/outside/model.sdf"; do
 	printf '<sdf version="1.9"><world name="w"><include><uri>%s</uri></include></world></sdf>\n' "$uri" >own/i.sdf
-	run 1 run own/i.sdf --iterations 3
+	does 1 run own/i.sdf --iterations 3
 	said "an include of $uri" 'expected .*--resource-path'
 	for command in check print; do
-		run 1 $command own/i.sdf
+		does 1 $command own/i.sdf
 		said "$command: an include of $uri" 'expected .*--resource-path'
 	done
-	run 0 run own/i.sdf --iterations 3 --resource-path outside
+	does 0 run own/i.sdf --iterations 3 --resource-path outside
 done
 
 # --- special files ----------------------------------------------------------------------------------------------------
@@ -134,10 +118,10 @@ done
 mkfifo own/pipe.sdf
 for name in /dev/zero /proc/self/mem "$folder/own/pipe.sdf" "$folder/own" /proc/kmsg; do
 	printf '<sdf version="1.9"><world name="w"><include><uri>%s</uri></include></world></sdf>\n' "$name" >own/i.sdf
-	run 1 run own/i.sdf --iterations 3 --resource-path /
+	does 1 run own/i.sdf --iterations 3 --resource-path /
 	printf '2 /world/w/create sdf_filename: "%s" name: "x"\n' "$name" >commands
 	world own/e.sdf ''
-	run 1 run own/e.sdf --iterations 3 --commands commands --resource-path /
+	does 1 run own/e.sdf --iterations 3 --commands commands --resource-path /
 	said "create of $name" "^.*step 2.*/world/w/create"
 done
 
@@ -149,24 +133,24 @@ printf '%s\n' '10 /world/w/create sdf_filename: "late.sdf" name: "z"' \
 	'20 /world/w/create sdf: "<sdf version=\"1.9\"><model name=\"p\"><link name=\"l\"/><plugin filename=\"/nowhere/libx.so\" name=\"x\"/></model></sdf>"' \
 	'30 /world/w/create sdf: "<sdf version=\"1.9\"><model name=\"q\"><link name=\"l\"/><include><uri>late.sdf</uri></include></model></sdf>"' \
 	>own/commands
-run 1 run own/e.sdf --iterations 100 --commands own/commands --record rec --record-every 50 --save-at 5 early \
+does 1 run own/e.sdf --iterations 100 --commands own/commands --record rec --record-every 50 --save-at 5 early \
 	--save-at 60 late --hash-every 100
 hash=$(hash_of 100)
 [ -n "$hash" ]
 report $? 'the run has a hash'
-run 0 replay rec
+does 0 replay rec
 printf '<sdf version="1.9"><model name="late"><pose>0 0 1 0 0 0</pose><link name="l"/></model></sdf>\n' >own/late.sdf
-run 0 replay rec
+does 0 replay rec
 for state in early late; do
 	want=1 # the refused commands are still to come
 	[ $state = early ] || want=0
-	run $want run --resume $state --iterations 100 --hash-every 100
+	does $want run --resume $state --iterations 100 --hash-every 100
 	[ "$(hash_of 100)" = "$hash" ]
 	report $? "resumed from $state when the file is there: another hash"
 done
 rm own/late.sdf
-run 0 run --resume late --iterations 50
-run 0 run own/e.sdf --iterations 10
+does 0 run --resume late --iterations 50
+does 0 run own/e.sdf --iterations 10
 
 # --- robot clients ----------------------------------------------------------------------------------------------------
 
@@ -222,10 +206,10 @@ done
 # --- what would make a step last for ever -----------------------------------------------------------------------------
 
 sed 's|<model|<physics type="ode"><ode><solver><iters>2000000000</iters></solver></ode></physics><model|' own/e.sdf >own/s.sdf
-run 1 run own/s.sdf --iterations 3
+does 1 run own/s.sdf --iterations 3
 said 'iterations of the solver' '^troupe run: own/s.sdf:1: <iters> is "2000000000": expected from 0 to 100000$'
 world own/s.sdf '<sensor name="s" type="camera"><camera><image><width>8000</width><height>8000</height></image></camera></sensor>'
-run 1 run own/s.sdf --iterations 3
+does 1 run own/s.sdf --iterations 3
 said 'pixels of a camera' '^troupe run: own/s.sdf:1: <image> is 8000 x 8000: expected at most 33554432 pixels'
 
 # --- one file of two runs ---------------------------------------------------------------------------------------------
@@ -240,17 +224,17 @@ done
 sleep 0.3
 for option in --record=both.rec --log=both.csv --mcap=both.mcap --costs=both.costs --commands-out=both.out --report=both.json \
 	--save-on-stop=both.state; do
-	run 1 run own/e.sdf --iterations 3 "${option%%=*}" "${option#*=}"
+	does 1 run own/e.sdf --iterations 3 "${option%%=*}" "${option#*=}"
 	said "$option of another run" "^troupe run: ${option#*=}: cannot write: another run writes it: expected another name"
 done
-run 0 run own/e.sdf --iterations 3 --record other.rec --report other.json
+does 0 run own/e.sdf --iterations 3 --record other.rec --report other.json
 kill -TERM $first
 wait $first
 report $? 'the first run ends well'
-run 0 replay both.rec
+does 0 replay both.rec
 [ -s both.csv ] && [ -s both.json ] && [ -s both.state ]
 report $? 'its files are there'
-run 0 run own/e.sdf --iterations 3 --report both.json --log both.csv
+does 0 run own/e.sdf --iterations 3 --report both.json --log both.csv
 # nothing is left of the locks
 [ -z "$(find . -name '.troupe*')" ]
 report $? "left: $(find . -name '.troupe*')"

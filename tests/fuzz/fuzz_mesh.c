@@ -75,11 +75,7 @@ static bool is_image(const char *suffix)
 
 #ifdef WITHOUT_MAIN
 
-static void must(bool good)
-{
-	if (!good)
-		abort();
-}
+#define must(good) must(good, #good, NULL, 0)
 
 /* Whatever a reader makes of a file, the parent can take. */
 static void hand_over_mesh(const struct mesh *mesh)
