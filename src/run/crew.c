@@ -130,7 +130,7 @@ static void crew_merge(struct crew *crew)
 	crew_tune_worlds(crew);
 	for (uint32_t i = 0; i < crew->team_count; i++) {
 		struct team *team = &crew->teams[i];
-		taken[i] = team->out && primary_take_acks(team->world.primary, team->acks);
+		taken[i] = team->out && primary_check_acks(team->world.primary, team->acks);
 		good = good && taken[i] == team->out;
 		proven = (!taken[i] || primary_prove(team->world.primary, team->acks)) && proven;
 	}
@@ -141,7 +141,7 @@ static void crew_merge(struct crew *crew)
 		else if (taken[i] && good)
 			primary_refute(team->world.primary);
 		else if (taken[i])
-			primary_take_back(team->world.primary);
+			primary_roll_back(team->world.primary);
 		team->out = false;
 		steps = MAX(steps, team->world.primary->lockstep.number);
 	}
@@ -254,8 +254,8 @@ static void crew_on_all_acked(void *ctx)
 	if (atomic_fetch_sub_explicit(&crew->outstanding, 1, memory_order_acq_rel) != 1)
 		return;
 	turn_set(&crew->turn, TURN_BUSY);
-	if (crew->watch.on_step)
-		crew->watch.on_step(crew->watch.ctx);
+	if (crew->watch.on_acked)
+		crew->watch.on_acked(crew->watch.ctx);
 	crew_merge(crew);
 	crew_decide_and_send(crew);
 }
@@ -408,8 +408,8 @@ static void crew_run_alone(struct crew *crew)
 			if (steps[i])
 				crew->teams[i].acks[0] = secondary_step(crew->teams[i].members[0].secondary, steps[i]);
 		turn_set(&crew->turn, TURN_BUSY);
-		if (crew->watch.on_step)
-			crew->watch.on_step(crew->watch.ctx);
+		if (crew->watch.on_acked)
+			crew->watch.on_acked(crew->watch.ctx);
 		crew_merge(crew);
 		crew_watch_when_due(crew, crew->stepped_ns);
 	}

@@ -26,7 +26,7 @@ struct crew_world { /* primary and shared outlive the crew */
 struct crew_watch {
 	void (*on_watch)(void *ctx); /* about ten times a second while running, on the caller's thread; may be NULL */
 	/* Called between steps, on the thread that does the primaries' part. Each may be NULL. */
-	void (*on_step)(void *ctx);                   /* before the acks are merged */
+	void (*on_acked)(void *ctx);                  /* before the acks are merged */
 	void (*on_merged)(void *ctx, uint64_t steps); /* after; steps: taken so far */
 	/* Before the first step of crew_run(), and again and again while all worlds are paused and no step is taken. */
 	void (*on_idle)(void *ctx);

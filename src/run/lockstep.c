@@ -47,7 +47,7 @@ troupe_status lockstep_ack(struct lockstep *lockstep, uint32_t secondary, uint64
 	return TROUPE_OK;
 }
 
-void lockstep_take_back(struct lockstep *lockstep)
+void lockstep_roll_back(struct lockstep *lockstep)
 {
 	lockstep->number -= lockstep->window;
 }

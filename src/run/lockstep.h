@@ -19,7 +19,7 @@ troupe_status lockstep_publish(struct lockstep *lockstep, uint64_t number, uint3
  * secondary does not exist, the ack is repeated, out of order, of another step, or no step is out. */
 troupe_status lockstep_ack(struct lockstep *lockstep, uint32_t secondary, uint64_t number, struct troupe_error *error);
 /* Takes back the steps that were completed last: they will be published again, perhaps not so many together. */
-void lockstep_take_back(struct lockstep *lockstep);
+void lockstep_roll_back(struct lockstep *lockstep);
 /* The step that is out will never be complete: it will be published again. */
 void lockstep_give_up(struct lockstep *lockstep);
 /* All acks of the step are in; the next may go out. */

@@ -303,7 +303,7 @@ static const struct ack *primary_failed_ack(const struct primary *primary, struc
 }
 
 /* On failure no model advances: state k stays the last good one. */
-static troupe_status primary_take_all_acks(struct primary *primary, struct ack *const *acks)
+static troupe_status primary_check_all_acks(struct primary *primary, struct ack *const *acks)
 {
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++) {
 		troupe_status status =
@@ -314,19 +314,19 @@ static troupe_status primary_take_all_acks(struct primary *primary, struct ack *
 	const struct ack *failed = primary_failed_ack(primary, acks);
 	if (!failed)
 		return TROUPE_OK;
-	lockstep_take_back(&primary->lockstep);
+	lockstep_roll_back(&primary->lockstep);
 	primary->repeats = true;
 	return fail(&primary->error, failed->status, "step %" PRIu64 ": %s", primary->step.number, failed->error.text);
 }
 
-bool primary_take_acks(struct primary *primary, struct ack *const *acks)
+bool primary_check_acks(struct primary *primary, struct ack *const *acks)
 {
 	assert(!lockstep_complete(&primary->lockstep));
-	troupe_status status = primary_take_all_acks(primary, acks);
+	troupe_status status = primary_check_all_acks(primary, acks);
 	if (!status && !primary_some_abandoned(primary, acks))
 		return true;
 	if (!status)
-		primary_take_back(primary);
+		primary_roll_back(primary);
 	primary->end_ns = clock_now_ns();
 	primary_end_pause(primary, primary->end_ns);
 	primary_end(primary, status);
@@ -486,14 +486,14 @@ void primary_refute(struct primary *primary)
 		primary->remote.acked(primary->remote.ctx, &primary->step, false);
 	primary->edit.log.count = primary->shared->state->written.count = 0;
 	edit_give_up_places(&primary->edit);
-	primary_take_back(primary);
+	primary_roll_back(primary);
 	primary->refuted = true;
 }
 
 /* Forgets what was derived from state k+1 so far. */
-void primary_take_back(struct primary *primary)
+void primary_roll_back(struct primary *primary)
 {
-	lockstep_take_back(&primary->lockstep);
+	lockstep_roll_back(&primary->lockstep);
 	primary->emptied = false;
 	plan_measure(&primary->plan);
 	primary->repeats = true;

@@ -194,16 +194,16 @@ uint32_t primary_taking_part(const struct primary *primary);
 /* Takes the acks of the step that is out (acks[i]: of secondary i+1). False when an ack is wrong, reports a failure,
  * or reports that its secondary gave the step up. Then primary->ended, ->status and ->error say why, and the state
  * stays the one before the step. */
-bool primary_take_acks(struct primary *primary, struct ack *const *acks);
-/* After primary_take_acks(): whether what was guessed for this window of steps held. */
+bool primary_check_acks(struct primary *primary, struct ack *const *acks);
+/* After primary_check_acks(): whether what was guessed for this window of steps held. */
 bool primary_prove(struct primary *primary, struct ack *const *acks);
-/* Call one of these three after primary_take_acks() returned true. primary_advance(): the state after the step becomes
+/* Call one of these three after primary_check_acks() returned true. primary_advance(): the state after the step becomes
  * the present one. primary_refute(): a guess did not hold, so the window is taken again, with fewer steps or others
- * together. primary_take_back(): another world did not take this step, so this one does not take it either. Commands
+ * together. primary_roll_back(): another world did not take this step, so this one does not take it either. Commands
  * of a step that is not taken stay obeyed. */
 void primary_advance(struct primary *primary, struct ack *const *acks);
 void primary_refute(struct primary *primary);
-void primary_take_back(struct primary *primary);
+void primary_roll_back(struct primary *primary);
 /* The step that is out, or is being decided, is given up, and this primary takes no further one. On another thread,
  * which has seized the turn. */
 void primary_give_up(struct primary *primary);

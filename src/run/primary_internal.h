@@ -37,6 +37,6 @@ void primary_plan_effects(struct primary *primary);
  * state. Commands that wait here stay, except for commands that came with a state that was taken up before: they are
  * dropped. Call it when no secondary has a model or a level: primary->emptied. On failure nothing has changed. *note:
  * what was done. TROUPE_EWORLD: damaged; TROUPE_ELIMIT: too many commands would wait. */
-troupe_status primary_take_up(struct primary *primary, const char *bytes, size_t count, char note[EDIT_NOTE_BYTES],
+troupe_status primary_adopt_state(struct primary *primary, const char *bytes, size_t count, char note[EDIT_NOTE_BYTES],
 	struct troupe_error *error);
 #endif

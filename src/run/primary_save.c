@@ -440,7 +440,7 @@ static void primary_save_go_back(struct primary *primary, const struct text *bef
 	primary->edit.log.count = logged;
 }
 
-troupe_status primary_take_up(struct primary *primary, const char *bytes, size_t count, char note[EDIT_NOTE_BYTES],
+troupe_status primary_adopt_state(struct primary *primary, const char *bytes, size_t count, char note[EDIT_NOTE_BYTES],
 	struct troupe_error *error)
 {
 	struct schedule none = {0}, waiting = {0};

@@ -210,7 +210,7 @@ static troupe_status run_services_resume(
 	if (!message->state.len)
 		return fail(error, TROUPE_ECOMMAND, "%s", *message->error ? message->error : "no state");
 	troupe_status status =
-		primary_take_up(primary, (const char *)message->state.data, message->state.len, note, &why);
+		primary_adopt_state(primary, (const char *)message->state.data, message->state.len, note, &why);
 	return status ? fail(error, status, "%.100s: %s", message->data, why.text) : TROUPE_OK;
 }
 

@@ -266,7 +266,7 @@ uint64_t troupe_server_hash(const struct troupe_server *server)
 	return hash;
 }
 
-static void server_on_step(void *ctx)
+static void server_on_acked(void *ctx)
 {
 	struct troupe_server *server = ctx;
 	for (uint32_t i = 0; i < server->world_count; i++)
@@ -393,7 +393,7 @@ static void server_set_crew(struct troupe_server *server, struct crew *crew)
 static troupe_status server_set_up_crew(struct troupe_server *server, struct troupe_error *error)
 {
 	struct crew_watch watch = {.on_watch = server->def.on_watch ? server_on_watch : NULL,
-		.on_step = server_on_step,
+		.on_acked = server_on_acked,
 		.on_merged = server_on_merged,
 		.on_idle = server_on_idle,
 		.on_turn = server_on_turn,

@@ -82,7 +82,7 @@ static struct text make_begin(void)
 	return out;
 }
 
-static void on_step(void *ctx)
+static void on_acked(void *ctx)
 {
 	struct troupe_server *server = ctx;
 	struct primary *primary = &server->worlds[0].primary;
@@ -99,7 +99,7 @@ static void on_merged(void *ctx, uint64_t steps)
 static void run_in_one_process(void)
 {
 	struct troupe_server *server = copies_server(&begin, 0, 0);
-	const struct crew_watch watch = {.on_step = on_step, .on_merged = on_merged, .ctx = server};
+	const struct crew_watch watch = {.on_acked = on_acked, .on_merged = on_merged, .ctx = server};
 	const struct crew_world world = {.primary = &server->worlds[0].primary, .shared = &server->worlds[0].shared};
 	struct troupe_error error;
 	struct crew *crew;
@@ -208,7 +208,7 @@ static bool take_step(struct run *run)
 		exchange(run, i);
 	encode_again(run, "after all acks");
 	check(primary_hash(primary) == held[k], "step %" PRIu64 " acknowledged: another state", k);
-	check(primary_take_acks(primary, run->acks), "step %" PRIu64 ": %s", k, primary->error.text);
+	check(primary_check_acks(primary, run->acks), "step %" PRIu64 ": %s", k, primary->error.text);
 	primary_advance(primary, run->acks);
 	check(primary_hash(primary) == hashes[k + 1], "step %" PRIu64 ": another state", k);
 	return true;

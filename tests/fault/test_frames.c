@@ -102,7 +102,7 @@ static void end_step(struct run *run, uint32_t first)
 			&error);
 		run->merged[i] = ack.payload;
 	}
-	if (primary_take_acks(primary_of(run), run->merged))
+	if (primary_check_acks(primary_of(run), run->merged))
 		primary_advance(primary_of(run), run->merged);
 }
 

@@ -144,7 +144,7 @@ static void on_tale_merged(void *ctx, uint64_t steps)
 static void write_tale(struct tale *tale, uint64_t number)
 {
 	struct troupe_server *server = create_world();
-	const struct crew_watch watch = {.on_step = on_tale_step, .on_merged = on_tale_merged, .ctx = tale};
+	const struct crew_watch watch = {.on_acked = on_tale_step, .on_merged = on_tale_merged, .ctx = tale};
 	struct troupe_error error;
 	struct crew *crew;
 	uint64_t dice = number;

@@ -183,7 +183,7 @@ static bool receive(struct run *run, uint32_t i, struct troupe_error *error)
 static void merge(struct run *run)
 {
 	struct primary *primary = &run->server->worlds[0].primary;
-	if (primary_take_acks(primary, run->merged))
+	if (primary_check_acks(primary, run->merged))
 		primary_advance(primary, run->merged);
 }
 
