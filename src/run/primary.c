@@ -898,7 +898,7 @@ static void primary_choose_secondaries(struct primary *primary)
 	if (now != before)
 		dispatch_use(&primary->plan.dispatch, now);
 	for (uint32_t s = 0; s < primary->options.secondaries; s++)
-		primary->plan.dispatch.parts[s].roused = s >= primary->lockstep.secondaries;
+		primary->plan.dispatch.parts[s].was_idle = s >= primary->lockstep.secondaries;
 	primary->lockstep.secondaries =
 		primary->options.all_take_part ? primary->options.secondaries : MAX(before, now);
 }

@@ -166,7 +166,7 @@ struct primary {
 	uint64_t pace_ns;               /* when the step of pace_at was due */
 	double pace_elapsed_s;
 	uint64_t slept_ns; /* sleep so far, to keep to real time */
-	struct turn *turn; /* of its crew; NULL: none */
+	struct turn *turn; /* of its runners; NULL: none */
 	_Atomic bool stop; /* writer: any thread; reader: the primary's part */
 	/* Written by the primary; read by any thread at any time. */
 	_Atomic uint64_t seen_steps, seen_moves, seen_levels;

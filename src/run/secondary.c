@@ -59,9 +59,9 @@ struct secondary {
 	uint64_t idle_since_ns;
 	uint64_t idle_ns; /* in this step, without work */
 
-	/* sharing: fields that its mates write, or read while it steps */
-	struct secondary *const *mates; /* by number; NULL: works alone */
-	uint32_t mate_count;            /* mates that take part in this step */
+	/* sharing: fields that its peers write, or read while it steps */
+	struct secondary *const *peers; /* by number; NULL: works alone */
+	uint32_t peer_count;            /* peers that take part in this step */
 	uint32_t spins;
 	/* in this round: parts of the physics, before them slices, and before these the sensors of `sensing` */
 	uint32_t parts, sense_parts;
@@ -76,11 +76,11 @@ struct secondary {
 	uint32_t window_rounds;  /* so far: each step of a window that is shared is a round */
 	bool goes_ahead;         /* the parts are tasks of pack_take_ahead() */
 	bool window_shares;      /* helpers may take parts of the steps of this window */
-	_Atomic uint32_t idle;   /* of the first secondary: mates that have done their window, and look for parts */
+	_Atomic uint32_t idle;   /* of the first secondary: peers that have done their window, and look for parts */
 	_Atomic bool in_window;  /* it has begun a window, and not done all of its steps */
 	struct eventcount calls; /* opened when there are parts for the helpers, and when they are to end */
 	struct eventcount ready; /* opened by each helper once */
-	_Atomic bool dismissed;
+	_Atomic bool stop_helpers;
 	struct notes notes, notes_scratch; /* of all workers, when there are helpers */
 	struct share share;
 	_Atomic bool failed; /* a part failed: the thread that set it fills in `ack` */
@@ -107,9 +107,9 @@ struct secondary *secondary_create(uint32_t number, struct shared *shared)
 	return secondary;
 }
 
-static void run_secondary_dismiss(struct secondary *secondary)
+static void run_secondary_stop_helpers(struct secondary *secondary)
 {
-	atomic_store(&secondary->dismissed, true);
+	atomic_store(&secondary->stop_helpers, true);
 	eventcount_advance(&secondary->calls);
 	for (uint32_t i = 0; i < secondary->helper_count; i++)
 		pthread_join(secondary->helpers[i].thread, NULL);
@@ -120,7 +120,7 @@ void secondary_destroy(struct secondary *secondary)
 {
 	if (!secondary)
 		return;
-	run_secondary_dismiss(secondary);
+	run_secondary_stop_helpers(secondary);
 	notes_fini(&secondary->notes);
 	notes_fini(&secondary->notes_scratch);
 	pack_fini(&secondary->pack);
@@ -138,9 +138,9 @@ void secondary_destroy(struct secondary *secondary)
 	free(secondary);
 }
 
-void secondary_join(struct secondary *secondary, struct secondary *const *mates, uint32_t spins)
+void secondary_set_peers(struct secondary *secondary, struct secondary *const *peers, uint32_t spins)
 {
-	secondary->mates = mates;
+	secondary->peers = peers;
 	secondary->spins = spins;
 	physics_share(secondary->physics);
 }
@@ -180,8 +180,8 @@ static void run_secondary_release(struct secondary *secondary, uint32_t model)
  * read. */
 static void run_secondary_apply_changes(struct secondary *secondary, const struct step *step)
 {
-	bool roused = step->parts[secondary->number - 1].roused;
-	if (step->world_changed || roused)
+	bool was_idle = step->parts[secondary->number - 1].was_idle;
+	if (step->world_changed || was_idle)
 		physics_world_changed(secondary->physics);
 	for (uint32_t i = 0; i < step->change_count; i++) {
 		const struct change *change = &step->changes[i];
@@ -192,7 +192,7 @@ static void run_secondary_apply_changes(struct secondary *secondary, const struc
 		else if (change->kind == CHANGE_TAKE)
 			run_secondary_take(secondary, change->id);
 	}
-	if (step->statics_changed || roused)
+	if (step->statics_changed || was_idle)
 		physics_set_statics(secondary->physics, step->statics);
 	if (step->repeated)
 		physics_repeat(secondary->physics);
@@ -276,12 +276,12 @@ static void run_secondary_work_on(struct worker *worker, struct secondary *owner
 /* Works on one part of another secondary's step; false: no part is left. */
 static bool run_secondary_help(struct secondary *secondary)
 {
-	for (uint32_t i = 0; i + 1 < secondary->mate_count; i++) {
-		struct secondary *mate = secondary->mates[(secondary->number + i) % secondary->mate_count];
+	for (uint32_t i = 0; i + 1 < secondary->peer_count; i++) {
+		struct secondary *peer = secondary->peers[(secondary->number + i) % secondary->peer_count];
 		uint32_t part;
-		if (!share_steal(&mate->share, &part))
+		if (!share_steal(&peer->share, &part))
 			continue;
-		run_secondary_work_on(secondary->worker, mate, part);
+		run_secondary_work_on(secondary->worker, peer, part);
 		return true;
 	}
 	return false;
@@ -307,8 +307,8 @@ static bool run_secondary_all_have_begun(const struct secondary *secondary)
 {
 	const uint32_t round = share_round(&secondary->share);
 	bool all = true;
-	for (uint32_t i = 0; i < secondary->mate_count; i++)
-		all = all && share_round(&secondary->mates[i]->share) == round;
+	for (uint32_t i = 0; i < secondary->peer_count; i++)
+		all = all && share_round(&secondary->peers[i]->share) == round;
 	return all;
 }
 
@@ -348,8 +348,8 @@ static void run_secondary_finish_own(struct secondary *secondary)
 static bool run_secondary_some_are_in_windows(const struct secondary *secondary, uint64_t step)
 {
 	bool some = false;
-	for (uint32_t i = 0; i < secondary->mate_count && !some; i++)
-		some = atomic_load(&secondary->mates[i]->in_window) || !secondary_has_begun(secondary->mates[i], step);
+	for (uint32_t i = 0; i < secondary->peer_count && !some; i++)
+		some = atomic_load(&secondary->peers[i]->in_window) || !secondary_has_begun(secondary->peers[i], step);
 	return some;
 }
 
@@ -357,7 +357,7 @@ static bool run_secondary_some_are_in_windows(const struct secondary *secondary,
 static void run_secondary_help_in_windows(struct secondary *secondary, uint64_t step)
 {
 	uint64_t begin_ns = clock_now_ns(), helped_ns = 0, was_ns = begin_ns;
-	atomic_fetch_add(&secondary->mates[0]->idle, 1);
+	atomic_fetch_add(&secondary->peers[0]->idle, 1);
 	for (uint32_t looks = 0;
 		looks <= secondary->spins * RUN_SECONDARY_LOOKS && run_secondary_some_are_in_windows(secondary, step);
 		looks++) {
@@ -368,7 +368,7 @@ static void run_secondary_help_in_windows(struct secondary *secondary, uint64_t 
 		eventcount_relax();
 		was_ns = clock_now_ns();
 	}
-	atomic_fetch_sub(&secondary->mates[0]->idle, 1);
+	atomic_fetch_sub(&secondary->peers[0]->idle, 1);
 	secondary->idle_ns += clock_now_ns() - begin_ns - helped_ns;
 }
 
@@ -386,7 +386,7 @@ static void run_secondary_share(struct secondary *secondary, uint32_t parts)
 static void run_secondary_go_ahead(void *ctx, uint32_t count)
 {
 	struct secondary *secondary = ctx;
-	if (count < 2 || !(secondary->mate_count > 1 || secondary->window_shares)) {
+	if (count < 2 || !(secondary->peer_count > 1 || secondary->window_shares)) {
 		for (uint32_t at = 0; at < count; at++)
 			pack_take_ahead(&secondary->pack, secondary->worker, at);
 		return;
@@ -401,7 +401,7 @@ static troupe_status run_secondary_step_worlds(void *ctx, struct troupe_error *r
 {
 	struct secondary *secondary = ctx;
 	const uint32_t worlds = physics_ode_world_count(secondary->physics);
-	bool idle = secondary->mate_count > 1 && atomic_load_explicit(&secondary->mates[0]->idle, memory_order_relaxed);
+	bool idle = secondary->peer_count > 1 && atomic_load_explicit(&secondary->peers[0]->idle, memory_order_relaxed);
 	if (worlds < 2 || !(idle || secondary->window_shares))
 		return worker_step(secondary->worker, secondary->physics, 0, worlds, ret_error);
 	atomic_store_explicit(&secondary->failed, false, memory_order_relaxed);
@@ -436,7 +436,7 @@ static void *run_secondary_be_helper(void *arg)
 	physics_thread_begin();
 	helper->worker = worker_create(secondary->shared->scene, NULL);
 	eventcount_advance(&secondary->ready);
-	while (!atomic_load(&secondary->dismissed)) {
+	while (!atomic_load(&secondary->stop_helpers)) {
 		seen = eventcount_await(&secondary->calls, seen, secondary->spins, 0);
 		run_secondary_help_here(helper);
 	}
@@ -444,7 +444,8 @@ static void *run_secondary_be_helper(void *arg)
 	return NULL;
 }
 
-troupe_status secondary_hire(struct secondary *secondary, uint32_t count, uint32_t spins, struct troupe_error *error)
+troupe_status secondary_start_helpers(
+	struct secondary *secondary, uint32_t count, uint32_t spins, struct troupe_error *error)
 {
 	int failed = 0;
 	secondary->helpers = mem_alloc_lines(count * sizeof *secondary->helpers);
@@ -612,7 +613,7 @@ static troupe_status run_secondary_simulate(
 {
 	struct pack *pack = &secondary->pack;
 	struct system_step system_step = pack_view(pack, step->number, step->time_s, step->dt);
-	bool shares = step->share && (secondary->mates || secondary->helper_count);
+	bool shares = step->share && (secondary->peers || secondary->helper_count);
 	run_secondary_set_doing(secondary, "the sensors");
 	if (shares)
 		run_secondary_part_sensing(secondary, step);
@@ -658,7 +659,7 @@ static troupe_status run_secondary_take_window(
 	if (pack->hashes.count)
 		memcpy(vec_append(&secondary->ack.hashes, pack->hashes.count), pack->hashes.at,
 			pack->hashes.count * sizeof *pack->hashes.at);
-	if (secondary->mate_count > 1)
+	if (secondary->peer_count > 1)
 		run_secondary_help_in_windows(secondary, step->number);
 	return TROUPE_OK;
 }
@@ -711,9 +712,9 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	ack->readings = NULL;
 	readings_clear(&secondary->readings);
 	secondary->sensed_ns = 0;
-	secondary->mate_count = secondary->mates ? step->secondaries : 0;
+	secondary->peer_count = secondary->peers ? step->secondaries : 0;
 	ack->begin_ns = begin_ns;
-	ack->waited_ns = part->roused ? 0 : begin_ns - secondary->idle_since_ns;
+	ack->waited_ns = part->was_idle ? 0 : begin_ns - secondary->idle_since_ns;
 	secondary->idle_ns = 0;
 	physics_observe(secondary->physics, step->observe);
 	run_secondary_set_doing(secondary, "taking models, and commands for plug-ins");

@@ -11,15 +11,16 @@ struct secondary;
 struct secondary *secondary_create(uint32_t number, struct shared *shared);
 void secondary_destroy(struct secondary *secondary);
 
-/* mates: all secondaries of this world in this process, by number, itself included; each is made by its thread. Call
+/* peers: all secondaries of this world in this process, by number, itself included; each is made by its thread. Call
  * it before the first step. A secondary that has finished its own part of a step then works on parts of other
  * secondaries' steps. spins: how often to look for a part before it stops looking; see eventcount_spins(). */
-void secondary_join(struct secondary *secondary, struct secondary *const *mates, uint32_t spins);
+void secondary_set_peers(struct secondary *secondary, struct secondary *const *peers, uint32_t spins);
 
-/* For a secondary without mates: `count` further threads of this process, without models of their own, take parts of
+/* For a secondary without peers: `count` further threads of this process, without models of their own, take parts of
  * its steps. Call it before the first step, on the secondary's thread. spins: as above. TROUPE_ELIMIT: no thread is
  * left; then the threads that could be started help. */
-troupe_status secondary_hire(struct secondary *secondary, uint32_t count, uint32_t spins, struct troupe_error *error);
+troupe_status secondary_start_helpers(
+	struct secondary *secondary, uint32_t count, uint32_t spins, struct troupe_error *error);
 
 /* One step. The ack stays the secondary's and is valid until its next step. */
 struct ack *secondary_step(struct secondary *secondary, const struct step *step);

@@ -60,7 +60,7 @@ struct step_part {
 	uint32_t command_count;
 	const struct due_wrench *wrenches; /* on bodies of models that it simulates, in the order given */
 	uint32_t wrench_count;             /* 0 in a paused step */
-	bool roused; /* it had no part in the step before: its knowledge of the world may be old */
+	bool was_idle; /* it had no part in the step before: its knowledge of the world may be old */
 };
 
 /* Where the origins of models were, of which levels take notice: it does not matter; in the last state but one; or

@@ -27,7 +27,7 @@ bool turn_seize(struct turn *turn, enum turn_at *ret_from)
 {
 	uint32_t at = atomic_load(&turn->at);
 	*ret_from = (enum turn_at)at;
-	/* sequentially consistent: see crew_call_watch() */
+	/* sequentially consistent: see runners_call_watch() */
 	return (at == TURN_STEPS || at == TURN_UPDATES) && atomic_compare_exchange_strong(&turn->at, &at, TURN_SEIZED);
 }
 

@@ -1,6 +1,6 @@
 /* Whether a thread does the primaries' part of the steps, and whether another thread may end the run in its place.
  *
- * One struct for all primaries of a crew. The thread that does the primaries' part says where it is; while it is at a
+ * One struct for all primaries of runners. The thread that does the primaries' part says where it is; while it is at a
  * place that can be given up, another thread can seize the turn, and the first one then never goes on. */
 #ifndef RUN_TURN_H
 #define RUN_TURN_H
@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 enum turn_at {
-	TURN_IDLE,    /* no thread is in the crew */
+	TURN_IDLE,    /* no thread is in the runners */
 	TURN_BUSY,    /* between steps, where states are half changed */
 	TURN_UPDATES, /* between steps, in update() of some system: state k has all its commands */
 	TURN_STEPS,   /* no thread does the primaries' part: a step is out */

@@ -48,7 +48,7 @@ struct query_ops {
 };
 
 struct clients *clients_create(struct troupe_server *server);
-/* After the crew. All clients must be destroyed before. NULL is fine. */
+/* After the runners. All clients must be destroyed before. NULL is fine. */
 void clients_destroy(struct clients *clients);
 
 /* As topic_add(). A published row has encode(), and a service that is no command either answer() or act(): asserted. */

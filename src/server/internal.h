@@ -4,7 +4,7 @@
 
 #include "base/outfile.h"
 #include "program/program.h"
-#include "run/crew.h"
+#include "run/runners.h"
 #include "server/observe.h"
 
 #include <troupe/command.h>
@@ -55,7 +55,7 @@ struct troupe_server {
 	struct unpack rest;          /* the unread part of `saved` */
 	struct server_world *worlds; /* [world_count], in the order of the file */
 	uint32_t world_count;
-	struct crew *crew;         /* of all worlds; NULL: not made yet. Of the thread that uses the server. */
+	struct runners *runners;   /* of all worlds; NULL: not made yet. Of the thread that uses the server. */
 	struct eventcount woken;   /* a run whose worlds are all paused looks for commands; any thread */
 	_Atomic bool told;         /* to stop, by troupe_server_stop() */
 	struct recorder *recorder; /* record.h; NULL: nothing is recorded */

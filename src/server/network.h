@@ -16,7 +16,7 @@ struct network;
 troupe_status network_create(struct troupe_server *server, struct network **ret_network, struct troupe_error *error);
 /* Call it when network_create() will not be called: closes the sockets that were given, if any. def may be NULL. */
 void network_refuse(const struct troupe_network *def);
-/* Call it after the crew is destroyed. network may be NULL. */
+/* Call it after the runners are destroyed. network may be NULL. */
 void network_destroy(struct network *network);
 uint32_t network_secondaries(const struct network *network);
 /* The most secondaries that there can be at one time. */
@@ -73,17 +73,17 @@ void network_took_over(struct network *network);
 uint32_t network_change_count(const struct network *network);
 /* The changes of the members so far. Lent until the members change; in the primary's thread. */
 const struct troupe_report_member *network_changes_so_far(const struct network *network, uint32_t *ret_count);
-/* The bytes of a crew that is to be destroyed. */
+/* The bytes of runners that is to be destroyed. */
 void network_keep_bytes(struct network *network, struct transport_counts bytes);
-/* For the crew, after network_gather(). */
+/* For the runners, after network_gather(). */
 const struct transport_ops *network_transport(const struct network *network);
 const struct transport_codec *network_codec(const struct network *network);
 struct transport_link *network_link(const struct network *network);
-/* Ends the run if it has no crew because setting up the run failed. */
+/* Ends the run if it has no runners because setting up the run failed. */
 void network_stop(struct network *network, enum stop_kind kind, const char *why);
 
 struct physics_stats network_physics_stats(const struct network *network, uint32_t secondary);
-/* bytes: of the crew, or 0 if there was none. The list of changes is lent until the members change. */
+/* bytes: of the runners, or 0 if there was none. The list of changes is lent until the members change. */
 void network_report(
 	const struct network *network, struct transport_counts bytes, struct troupe_report_network *ret_report);
 

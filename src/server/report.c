@@ -45,8 +45,8 @@ static void server_report_fill_secondary(const struct server_world *world, uint3
 	struct physics_stats physics = {0};
 	if (server->network)
 		physics = network_physics_stats(server->network, index);
-	else if (server->crew)
-		physics = crew_physics_stats(server->crew, world->index, index);
+	else if (server->runners)
+		physics = runners_physics_stats(server->runners, world->index, index);
 	*to = (struct troupe_report_secondary){.number = world_number(world, index + 1),
 		.steps = stats->steps,
 		.busy_s = (double)stats->busy_ns * 1e-9,
@@ -80,7 +80,7 @@ static void server_report_fill_secondaries(
 
 static void server_report_fill_tuning(const struct server_world *world, struct troupe_report_tuning *to)
 {
-	const struct tune *tune = world->server->crew ? crew_tune(world->server->crew) : NULL;
+	const struct tune *tune = world->server->runners ? runners_tune(world->server->runners) : NULL;
 	if (!tune)
 		return;
 	*to = (struct troupe_report_tuning){.given = true,
@@ -128,7 +128,7 @@ static void server_report_fill_totals(
 		.first_step = first_step,
 		.first_s = first_s,
 		.wall_s = wall_s,
-		.serial_s = world->server->crew ? (double)crew_serial_ns(world->server->crew) * 1e-9 : 0,
+		.serial_s = world->server->runners ? (double)runners_serial_ns(world->server->runners) * 1e-9 : 0,
 		.paused_s = paused_s,
 		.passed_s = primary_passed_s(primary),
 		.paused_steps = steps - MIN(primary->run_steps, steps),
@@ -151,7 +151,7 @@ static void server_report_fill_totals(
 
 static struct transport_counts server_report_bytes_of(const struct troupe_server *server)
 {
-	return server->crew ? crew_counts(server->crew) : (struct transport_counts){0, 0};
+	return server->runners ? runners_counts(server->runners) : (struct transport_counts){0, 0};
 }
 
 static void server_report_fill_network(

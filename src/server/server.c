@@ -383,25 +383,25 @@ double troupe_server_step_s(const struct troupe_server *server, uint32_t world)
 /* --- life ------------------------------------------------------------------------------------------------------- */
 
 /* For troupe_server_give_up(), on another thread. */
-static void server_set_crew(struct troupe_server *server, struct crew *crew)
+static void server_set_runners(struct troupe_server *server, struct runners *runners)
 {
 	pthread_mutex_lock(&server->lock);
-	server->crew = crew;
+	server->runners = runners;
 	pthread_mutex_unlock(&server->lock);
 }
 
-static troupe_status server_set_up_crew(struct troupe_server *server, struct troupe_error *error)
+static troupe_status server_set_up_runners(struct troupe_server *server, struct troupe_error *error)
 {
-	struct crew_watch watch = {.on_watch = server->def.on_watch ? server_on_watch : NULL,
+	struct runners_watch watch = {.on_watch = server->def.on_watch ? server_on_watch : NULL,
 		.on_acked = server_on_acked,
 		.on_merged = server_on_merged,
 		.on_idle = server_on_idle,
 		.on_turn = server_on_turn,
 		.woken = &server->woken,
 		.ctx = server};
-	struct crew_world *worlds = mem_alloc(server->world_count * sizeof *worlds);
+	struct runners_world *worlds = mem_alloc(server->world_count * sizeof *worlds);
 	for (uint32_t i = 0; i < server->world_count; i++)
-		worlds[i] = (struct crew_world){.primary = &server->worlds[i].primary,
+		worlds[i] = (struct runners_world){.primary = &server->worlds[i].primary,
 			.shared = &server->worlds[i].shared,
 			.threads = server->worlds[i].threads,
 			.first = server_first_of(&server->worlds[i]),
@@ -409,10 +409,10 @@ static troupe_status server_set_up_crew(struct troupe_server *server, struct tro
 			.link = server->network ? network_link(server->network) : NULL};
 	const struct transport_ops *ops =
 		server->network ? network_transport(server->network) : backend_local()->transport;
-	struct crew *crew = NULL;
-	troupe_status status = crew_create(worlds, server->world_count, ops, &watch, &crew, error);
+	struct runners *runners = NULL;
+	troupe_status status = runners_create(worlds, server->world_count, ops, &watch, &runners, error);
 	free(worlds);
-	server_set_crew(server, crew);
+	server_set_runners(server, runners);
 	return status;
 }
 
@@ -536,11 +536,11 @@ void troupe_server_destroy(struct troupe_server *server)
 {
 	if (!server)
 		return;
-	if (server->network && server->crew)
-		crew_stop(server->crew, STOP_DONE, "done");
+	if (server->network && server->runners)
+		runners_stop(server->runners, STOP_DONE, "done");
 	importer_give_up(server->importer);
 	background_destroy(server->background);
-	crew_destroy(server->crew);
+	runners_destroy(server->runners);
 	barriers_destroy(server->barriers);
 	clients_destroy(server->clients);
 	network_destroy(server->network);
@@ -579,8 +579,8 @@ static void server_tell_others(struct troupe_server *server, troupe_status statu
 		return;
 	enum stop_kind kind = status ? STOP_FAILED : STOP_LEFT;
 	const char *why = status ? error->text : "it was told to stop";
-	if (server->crew)
-		crew_stop(server->crew, kind, why);
+	if (server->runners)
+		runners_stop(server->runners, kind, why);
 	else
 		network_stop(server->network, kind, why);
 }
@@ -594,10 +594,10 @@ static bool server_is_to_regroup(struct troupe_server *server, uint32_t *ret_los
 	*ret_lost = 0;
 	if (!server->network || !network_changes(server->network))
 		return false;
-	if (crew_regroups(server->crew, ret_lost))
+	if (runners_regroups(server->runners, ret_lost))
 		return true;
 	return !server->worlds[0].primary.status && !atomic_load(&server->told) &&
-	       (crew_leaver_after(server->crew, 0) || network_has_wishes(server->network));
+	       (runners_leaver_after(server->runners, 0) || network_has_wishes(server->network));
 }
 
 /* The stop flag also ends a run for other members. A client that came while the members were gathered has set it
@@ -614,17 +614,17 @@ static void server_clear_stop(struct troupe_server *server)
  * leave, out of the run. error: on entry why the one is lost; on failure why the run ends instead. */
 static troupe_status server_part_with_some(struct troupe_server *server, uint32_t lost, struct troupe_error *error)
 {
-	struct troupe_error why = *error; /* in the crew until now */
-	struct crew *crew = server->crew;
+	struct troupe_error why = *error; /* in the runners until now */
+	struct runners *runners = server->runners;
 	VEC(uint32_t) leavers = {0};
 	for (uint32_t leaver;
-		!lost && (leaver = crew_leaver_after(crew, leavers.count ? leavers.at[leavers.count - 1] : 0));)
+		!lost && (leaver = runners_leaver_after(runners, leavers.count ? leavers.at[leavers.count - 1] : 0));)
 		vec_push(&leavers, leaver);
 	if (!lost)
-		crew_stop(crew, STOP_REGROUP, leavers.count ? "a secondary leaves" : "another one joins");
-	server_set_crew(server, NULL);
-	network_keep_bytes(server->network, crew_counts(crew));
-	crew_destroy(crew);
+		runners_stop(runners, STOP_REGROUP, leavers.count ? "a secondary leaves" : "another one joins");
+	server_set_runners(server, NULL);
+	network_keep_bytes(server->network, runners_counts(runners));
+	runners_destroy(runners);
 	troupe_status status = lost ? network_lose(server->network, lost, &why, error) : TROUPE_OK;
 	while (leavers.count && !status)
 		status = network_let_leave(server->network, leavers.at[--leavers.count], error);
@@ -634,7 +634,7 @@ static troupe_status server_part_with_some(struct troupe_server *server, uint32_
 
 /* The run goes on from the present state, as a run that is resumed. If it is told to stop while the members are
  * gathered, it has stopped after its last step, as a run does that is stopped in a step: TROUPE_OK, and there is no
- * crew. */
+ * runners. */
 static troupe_status server_regroup(struct troupe_server *server, uint32_t lost, struct troupe_error *error)
 {
 	struct server_world *world = &server->worlds[0];
@@ -653,21 +653,21 @@ static troupe_status server_regroup(struct troupe_server *server, uint32_t lost,
 	server_clear_stop(server);
 	if (stopped)
 		return TROUPE_OK;
-	status = status ? status : server_set_up_crew(server, error);
+	status = status ? status : server_set_up_runners(server, error);
 	if (!status)
 		network_went_on(server->network, changes, clock_now_ns() - since_ns);
 	return status;
 }
 
-static troupe_status server_run_crews(struct troupe_server *server, struct troupe_error *error)
+static troupe_status server_run_all_runners(struct troupe_server *server, struct troupe_error *error)
 {
 	uint32_t lost;
 	for (;;) {
-		troupe_status status = crew_run(server->crew, error);
+		troupe_status status = runners_run(server->runners, error);
 		if (!server_is_to_regroup(server, &lost))
 			return status;
 		status = server_regroup(server, lost, error);
-		if (!status && server->crew)
+		if (!status && server->runners)
 			continue;
 		if (!status)
 			return TROUPE_OK;
@@ -696,10 +696,10 @@ static troupe_status server_run_worlds(struct troupe_server *server, struct trou
 	error = error ? error : &unwanted;
 	troupe_status status = TROUPE_OK;
 	server->was_stopped = false;
-	if (!server->crew) {
+	if (!server->runners) {
 		status = server->network ? network_gather(server->network, error) : TROUPE_OK;
 		if (!status)
-			status = server_set_up_crew(server, error);
+			status = server_set_up_runners(server, error);
 		if (status) { /* the peers that joined are told, and cannot join again */
 			server_tell_others(server, status, error);
 			server->worlds[0].primary.status = status;
@@ -712,20 +712,20 @@ static troupe_status server_run_worlds(struct troupe_server *server, struct trou
 			network_took_over(server->network);
 	}
 	server_set_running(server, true);
-	status = server_run_crews(server, error);
+	status = server_run_all_runners(server, error);
 	server_end_run(server, status, error);
 	return status;
 }
 
-/* One short attempt under the lock: a run for other members makes another crew (server_regroup()). */
-static enum crew_seized server_seize(struct troupe_server *server, uint32_t ms, struct text *why)
+/* One short attempt under the lock: a run for other members makes other runners (server_regroup()). */
+static enum runners_seized server_seize(struct troupe_server *server, uint32_t ms, struct text *why)
 {
-	enum crew_seized seized = CREW_IDLE;
+	enum runners_seized seized = RUNNERS_IDLE;
 	pthread_mutex_lock(&server->lock);
-	if (server->running && server->crew) {
+	if (server->running && server->runners) {
 		text_add(why, "step %" PRIu64 ": ", troupe_server_progress(server).steps);
-		crew_describe(server->crew, why);
-		seized = ms ? crew_seize(server->crew, ms) : CREW_STUCK;
+		runners_describe(server->runners, why);
+		seized = ms ? runners_seize(server->runners, ms) : RUNNERS_STUCK;
 	}
 	pthread_mutex_unlock(&server->lock);
 	return seized;
@@ -736,19 +736,19 @@ enum troupe_given_up troupe_server_give_up(struct troupe_server *server, uint32_
 	enum { ATTEMPT_MS = 5 };
 	uint64_t until_ns = clock_now_ns() + ms * UINT64_C(1000000);
 	struct text text = {0};
-	enum crew_seized seized;
+	enum runners_seized seized;
 	for (;;) {
 		text.count = 0;
 		seized = server_seize(server, MIN(ms, (uint32_t)ATTEMPT_MS), &text);
-		if (seized != CREW_STUCK || clock_now_ns() >= until_ns)
+		if (seized != RUNNERS_STUCK || clock_now_ns() >= until_ns)
 			break;
 		clock_sleep_until_ns(clock_now_ns() + ATTEMPT_MS * UINT64_C(1000000));
 	}
 	(void)snprintf(why, bytes, "%s", text.count ? text.at : "");
 	text_fini(&text);
-	if (seized == CREW_SEIZED)
+	if (seized == RUNNERS_SEIZED)
 		server_end_run(server, TROUPE_OK, NULL);
-	return seized == CREW_SEIZED ? TROUPE_GIVEN_UP : seized == CREW_IDLE ? TROUPE_NOT_STEPPING : TROUPE_STUCK;
+	return seized == RUNNERS_SEIZED ? TROUPE_GIVEN_UP : seized == RUNNERS_IDLE ? TROUPE_NOT_STEPPING : TROUPE_STUCK;
 }
 
 troupe_status server_run_to(struct troupe_server *server, const uint64_t *steps, struct troupe_error *error)

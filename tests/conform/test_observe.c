@@ -446,7 +446,7 @@ Test(observe, a_step_that_is_tried_again_is_noted_once)
 	uint32_t tried_again = 0;
 	for (int k = 1; k <= 100; k++) {
 		run_until(0.001 * k);
-		uint64_t lost = crew_physics_stats(server->crew, 0, 0).lost;
+		uint64_t lost = runners_physics_stats(server->runners, 0, 0).lost;
 		tried_again += lost != lost_before;
 		lost_before = lost;
 		const contact_notes *contacts = &observed()->contacts;

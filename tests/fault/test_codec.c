@@ -99,16 +99,16 @@ static void on_merged(void *ctx, uint64_t steps)
 static void run_in_one_process(void)
 {
 	struct troupe_server *server = copies_server(&begin, 0, 0);
-	const struct crew_watch watch = {.on_acked = on_acked, .on_merged = on_merged, .ctx = server};
-	const struct crew_world world = {.primary = &server->worlds[0].primary, .shared = &server->worlds[0].shared};
+	const struct runners_watch watch = {.on_acked = on_acked, .on_merged = on_merged, .ctx = server};
+	const struct runners_world world = {.primary = &server->worlds[0].primary, .shared = &server->worlds[0].shared};
 	struct troupe_error error;
-	struct crew *crew;
+	struct runners *runners;
 	server->worlds[0].primary.options.iterations = STEPS;
 	server->worlds[0].primary.options.observe = OBSERVE_ALL;
 	hashes[0] = troupe_server_hash(server);
-	copies_must(crew_create(&world, 1, &transport_inproc, &watch, &crew, &error), "a runner", &error);
-	copies_must(crew_run(crew, &error), "the run in one process", &error);
-	crew_destroy(crew);
+	copies_must(runners_create(&world, 1, &transport_inproc, &watch, &runners, &error), "a runner", &error);
+	copies_must(runners_run(runners, &error), "the run in one process", &error);
+	runners_destroy(runners);
 	troupe_server_destroy(server);
 }
 

@@ -144,9 +144,9 @@ static void on_tale_merged(void *ctx, uint64_t steps)
 static void write_tale(struct tale *tale, uint64_t number)
 {
 	struct troupe_server *server = create_world();
-	const struct crew_watch watch = {.on_acked = on_tale_step, .on_merged = on_tale_merged, .ctx = tale};
+	const struct runners_watch watch = {.on_acked = on_tale_step, .on_merged = on_tale_merged, .ctx = tale};
 	struct troupe_error error;
-	struct crew *crew;
+	struct runners *runners;
 	uint64_t dice = number;
 	for (uint64_t i = random_below64(&dice, 8); i; i--)
 		draw_command(server, 1 + random_below64(&dice, STEPS), &dice);
@@ -154,12 +154,12 @@ static void write_tale(struct tale *tale, uint64_t number)
 	troupe_server_destroy(server);
 	tale->server = copies_server(&tale->states[0], 0, 0);
 	struct server_world *world = &tale->server->worlds[0];
-	const struct crew_world runner = {.primary = &world->primary, .shared = &world->shared};
+	const struct runners_world runner = {.primary = &world->primary, .shared = &world->shared};
 	world->primary.options.iterations = STEPS;
 	world->primary.options.observe = OBSERVE_ALL;
-	copies_must(crew_create(&runner, 1, &transport_inproc, &watch, &crew, &error), "a runner", &error);
-	tale->status = crew_run(crew, &error);
-	crew_destroy(crew);
+	copies_must(runners_create(&runner, 1, &transport_inproc, &watch, &runners, &error), "a runner", &error);
+	tale->status = runners_run(runners, &error);
+	runners_destroy(runners);
 	troupe_server_destroy(tale->server);
 }
 
@@ -191,7 +191,7 @@ struct run {
 	struct text world;            /* the same as a description for replicas */
 	struct troupe_server *server; /* the primary's */
 	struct wire *wire;
-	struct crew *crew;
+	struct runners *runners;
 	struct worker workers[SECONDARIES_MAX];
 	/* the outcome */
 	uint64_t steps, hash, moves;
@@ -371,7 +371,7 @@ static void go(struct run *run)
 		if (pthread_create(&run->workers[i].thread, NULL, work, &run->workers[i]))
 			abort();
 	}
-	run->status = crew_run(run->crew, &run->error);
+	run->status = runners_run(run->runners, &run->error);
 	run->again = run->goes_on && goes_on(run);
 	run->alarmed = atomic_load(&primary_of(run)->stop);
 	if (run->status && !run->again && !transport_sim.lost(run->link.transport))
@@ -385,18 +385,19 @@ static void go(struct run *run)
 static void play_round(struct run *run)
 {
 	const struct transport_codec codec = {encode_step, decode_step, encode_ack, decode_ack, .ctx = run};
-	const struct crew_watch watch = {.on_merged = on_merged, .ctx = run};
+	const struct runners_watch watch = {.on_merged = on_merged, .ctx = run};
 	struct primary *primary = primary_of(run);
 	run->world = copies_world(run->server);
-	const struct crew_world world = {.primary = primary,
+	const struct runners_world world = {.primary = primary,
 		.shared = &run->server->worlds[0].shared,
 		.threads = run->secondaries,
 		.codec = &codec,
 		.link = &run->link};
 	run->wire = wire_create(primary);
-	copies_must(crew_create(&world, 1, &transport_sim, &watch, &run->crew, &run->error), "a crew", &run->error);
+	copies_must(
+		runners_create(&world, 1, &transport_sim, &watch, &run->runners, &run->error), "a crew", &run->error);
 	go(run);
-	crew_destroy(run->crew);
+	runners_destroy(run->runners);
 	wire_destroy(run->wire);
 	text_fini(&run->world);
 }

@@ -28,8 +28,8 @@ struct inproc_secondary {
 
 struct transport {
 	struct transport_options options;
-	struct eventcount head;   /* advanced by publish(), close() and release() */
-	struct eventcount roused; /* advanced when `active` rises, and by close() */
+	struct eventcount head;  /* advanced by publish(), close() and release() */
+	struct eventcount woken; /* advanced when `active` rises, and by close() */
 	/* The number of secondaries that take part. Writer: the primary, before it publishes. A thread that sees a step
 	 * also sees the value for that step. */
 	_Atomic uint32_t active;
@@ -87,9 +87,9 @@ static bool inproc_takes_part(const struct transport *transport, uint32_t index)
 static void inproc_sleep_aside(struct transport *transport, uint32_t index)
 {
 	while (!inproc_takes_part(transport, index) && !atomic_load(&transport->closed)) {
-		uint32_t seen = eventcount_read(&transport->roused);
+		uint32_t seen = eventcount_read(&transport->woken);
 		if (!inproc_takes_part(transport, index) && !atomic_load(&transport->closed))
-			eventcount_await(&transport->roused, seen, 0, 0);
+			eventcount_await(&transport->woken, seen, 0, 0);
 	}
 }
 
@@ -179,7 +179,7 @@ static void inproc_resize(struct transport *transport, uint32_t active)
 	/* pairs with inproc_takes_part(): a secondary that takes part sees `since` */
 	atomic_store_explicit(&transport->active, active, memory_order_release);
 	if (active > before)
-		eventcount_advance(&transport->roused);
+		eventcount_advance(&transport->woken);
 }
 
 static troupe_status inproc_ack(struct transport *transport, uint32_t index, struct transport_message ack)
@@ -204,7 +204,7 @@ static void inproc_close(struct transport *transport)
 	if (atomic_exchange(&transport->closed, true))
 		return;
 	eventcount_advance(&transport->head);
-	eventcount_advance(&transport->roused);
+	eventcount_advance(&transport->woken);
 }
 
 static void inproc_destroy(struct transport *transport)
