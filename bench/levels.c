@@ -110,8 +110,8 @@ static void step_run(struct run *run, const struct crowd *crowd, uint32_t second
 	struct assign_input input = crowd->input;
 	input.secondaries = secondaries;
 	input.model_cost = run->seen_cost;
-	input.move_cost = DISPATCH_MOVE_NS;
-	input.horizon = DISPATCH_HORIZON_STEPS;
+	input.move_cost = PLACEMENT_MOVE_NS;
+	input.horizon = PLACEMENT_HORIZON_STEPS;
 	uint64_t begin = bench_now_ns();
 	run->policy->assign(&input, &run->now, &run->scratch);
 	run->sum_ns += (double)(bench_now_ns() - begin) / crowd->models;

@@ -12,17 +12,17 @@ static void plan_hand_on_models(struct plan *plan)
 {
 	struct loading *loading = &plan->loading;
 	for (uint32_t i = 0; i < loading->changed_levels.count; i++)
-		dispatch_mark_level(&plan->dispatch, loading->changed_levels.at[i]);
+		placement_mark_level(&plan->placement, loading->changed_levels.at[i]);
 	for (uint32_t i = 0; i < loading->came.count; i++) {
 		pairs_add(&plan->pairs, loading->came.at[i]);
-		dispatch_mark(&plan->dispatch, loading->came.at[i]);
+		placement_mark(&plan->placement, loading->came.at[i]);
 	}
 	for (uint32_t i = 0; i < loading->fetched.count; i++)
 		pairs_wake(&plan->pairs, loading->fetched.at[i]);
 	for (uint32_t i = 0; i < loading->went.count; i++) {
 		uint32_t model = loading->went.at[i];
 		(loading_is_cargo(loading, model) ? pairs_unload : pairs_remove)(&plan->pairs, model);
-		dispatch_mark(&plan->dispatch, model);
+		placement_mark(&plan->placement, model);
 	}
 	loading_clear(loading);
 }
@@ -40,11 +40,11 @@ static void plan_hand_on_pairs(struct plan *plan)
 	for (uint32_t i = 0; i < plan->pairs.changes.count; i++) {
 		struct pair_change change = plan->pairs.changes.at[i];
 		if (change.event == PAIR_BEGINS)
-			dispatch_link(&plan->dispatch, change.a, change.b);
+			placement_link(&plan->placement, change.a, change.b);
 		else if (change.event == PAIR_ENDS)
-			dispatch_cut(&plan->dispatch, change.a, change.b);
+			placement_cut(&plan->placement, change.a, change.b);
 		else
-			dispatch_meet(&plan->dispatch, change.a, change.b);
+			placement_meet(&plan->placement, change.a, change.b);
 	}
 	plan->pairs.changes.count = 0;
 }
@@ -53,7 +53,8 @@ static void plan_look_at(struct plan *plan, uint32_t model, struct vec3 origin)
 {
 	const struct tracker *tracker = &plan->shared->tracker;
 	if (loading_look(&plan->loading, model, origin))
-		dispatch_crossed(&plan->dispatch, model, tracker->performers.at[tracker->performer_of[model]].entered);
+		placement_crossed(
+			&plan->placement, model, tracker->performers.at[tracker->performer_of[model]].entered);
 }
 
 static void plan_look(struct plan *plan, uint32_t model)
@@ -64,7 +65,7 @@ static void plan_look(struct plan *plan, uint32_t model)
 /* Takes the scene's data of the model. */
 static void plan_learn(struct plan *plan, uint32_t model)
 {
-	dispatch_learn_pin(&plan->dispatch, model);
+	placement_learn_pin(&plan->placement, model);
 	if (!loading_learn(&plan->loading, model))
 		return;
 	plan->statics_changed = true;
@@ -78,7 +79,7 @@ void plan_init(struct plan *plan, struct shared *shared, uint32_t secondaries, c
 	*plan = (struct plan){.shared = shared};
 	loading_init(&plan->loading, shared);
 	pairs_init(&plan->pairs, shared);
-	dispatch_init(&plan->dispatch, shared, secondaries, policy);
+	placement_init(&plan->placement, shared, secondaries, policy);
 	plan_reset(plan);
 }
 
@@ -86,14 +87,14 @@ void plan_fini(struct plan *plan)
 {
 	loading_fini(&plan->loading);
 	pairs_fini(&plan->pairs);
-	dispatch_fini(&plan->dispatch);
+	placement_fini(&plan->placement);
 	vec_free(&plan->gone);
 }
 
 static void plan_fit(struct plan *plan)
 {
 	loading_fit(&plan->loading);
-	dispatch_fit(&plan->dispatch);
+	placement_fit(&plan->placement);
 	touch_fit(&plan->shared->touch);
 	tracker_fit(&plan->shared->tracker);
 	cost_fit(&plan->shared->costs, plan->shared->scene->room.models);
@@ -121,7 +122,7 @@ void plan_reset(struct plan *plan)
 	for (uint32_t p = 0; p < tracker->performers.count; p++)
 		plan_look(plan, tracker->performers.at[p].model);
 	pairs_reset(&plan->pairs);
-	dispatch_reset(&plan->dispatch);
+	placement_reset(&plan->placement);
 }
 
 /* --- changes of the world ----------------------------------------------------------------------------------------- */
@@ -180,13 +181,13 @@ void plan_remove(struct plan *plan, uint32_t model)
 {
 	vec_push(&plan->gone, model);
 	if (plan->shared->tracker.performer_of[model] != SCENE_NONE)
-		dispatch_crossed(&plan->dispatch, model, false);
+		placement_crossed(&plan->placement, model, false);
 	loading_remove(&plan->loading, model);
 	plan_hand_on_models(plan);
 	plan_learn(plan, model);
 	pairs_forget(&plan->pairs, model);
 	plan_hand_on_pairs(plan);
-	dispatch_forget(&plan->dispatch, model);
+	placement_forget(&plan->placement, model);
 	pairs_wake_in(&plan->pairs, &plan->shared->boxes[model].box);
 }
 
@@ -230,7 +231,7 @@ void plan_performer(struct plan *plan, uint32_t model)
 	loading_performer(&plan->loading, model);
 	plan_hand_on_models(plan);
 	plan_look(plan, model);
-	dispatch_crossed(&plan->dispatch, model, false);
+	placement_crossed(&plan->placement, model, false);
 }
 
 /* --- the step ----------------------------------------------------------------------------------------------------- */
@@ -260,7 +261,7 @@ void plan_step(struct plan *plan, bool changed, uint64_t k, double ahead_s)
 	pairs_update(&plan->pairs, changed, k);
 	if (plan->pairs.changes.count)
 		plan_hand_on_pairs(plan);
-	dispatch_step(&plan->dispatch, &plan->loading, changed, k);
+	placement_step(&plan->placement, &plan->loading, changed, k);
 }
 
 uint64_t plan_hash(const struct plan *plan)
@@ -288,7 +289,7 @@ static void plan_track_anew(struct plan *plan)
 void plan_empty(struct plan *plan)
 {
 	pairs_reset(&plan->pairs);
-	dispatch_empty(&plan->dispatch, &plan->loading);
+	placement_empty(&plan->placement, &plan->loading);
 }
 
 void plan_clear(struct plan *plan)
@@ -298,7 +299,7 @@ void plan_clear(struct plan *plan)
 	plan_end_models(plan);
 	plan->pairs.restoring = false;
 	for (uint32_t m = 0; m < scene->model_count; m++) {
-		dispatch_forget(&plan->dispatch, m);
+		placement_forget(&plan->placement, m);
 		if (scene->models[m].created)
 			cost_forget(&plan->shared->costs, m);
 	}
@@ -323,19 +324,19 @@ bool plan_unpack(struct plan *plan, struct unpack *in)
 
 void plan_regroup(struct plan *plan, uint32_t secondaries)
 {
-	struct dispatch *dispatch = &plan->dispatch, before = *dispatch;
+	struct placement *placement = &plan->placement, before = *placement;
 	struct text packed = {0};
 	plan_pack(plan, &packed);
 	plan_clear(plan);
-	const struct assign_policy *policy = dispatch->policy;
-	before.moves = dispatch->moves;
-	dispatch_fini(dispatch);
-	dispatch_init(dispatch, plan->shared, secondaries, policy);
-	dispatch->measure = before.measure;
-	dispatch->chaos = before.chaos;
-	dispatch->chaos_seed = before.chaos_seed;
-	dispatch->chaos_moves = before.chaos_moves;
-	dispatch->moves = before.moves;
+	const struct assign_policy *policy = placement->policy;
+	before.moves = placement->moves;
+	placement_fini(placement);
+	placement_init(placement, plan->shared, secondaries, policy);
+	placement->measure = before.measure;
+	placement->chaos = before.chaos;
+	placement->chaos_seed = before.chaos_seed;
+	placement->chaos_moves = before.chaos_moves;
+	placement->moves = before.moves;
 	struct unpack in = {packed.at, packed.at + packed.count, false};
 	bool good = plan_unpack(plan, &in);
 	assert(good && in.at == in.end);
@@ -346,7 +347,7 @@ void plan_regroup(struct plan *plan, uint32_t secondaries)
 void plan_learn_pins(struct plan *plan)
 {
 	for (uint32_t m = 0; m < plan->shared->scene->model_count; m++)
-		dispatch_learn_pin(&plan->dispatch, m);
+		placement_learn_pin(&plan->placement, m);
 }
 
 void plan_pack_pins(const struct plan *plan, struct text *out)
@@ -374,7 +375,7 @@ bool plan_unpack_pins(struct plan *plan, struct unpack *in)
 		if (in->bad || !scene->models[model].id)
 			return false;
 		scene->models[model].pin = pin;
-		dispatch_learn_pin(&plan->dispatch, model);
+		placement_learn_pin(&plan->placement, model);
 	}
 	return !in->bad;
 }

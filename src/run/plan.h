@@ -2,7 +2,7 @@
  *
  *   loading    which levels are loaded and which models exist     run/loading.h
  *   pairs      which models may touch, and which wake             run/pairs.h
- *   dispatch   which secondary gets what                          run/dispatch.h
+ *   placement   which secondary gets what                          run/placement.h
  *
  * Effects: its own fields; shared.boxes, shared.touch and shared.tracker; the costs of models that come; in state k the
  * word of still steps of models that it wakes. It reads scene and state k, which the caller has changed already.
@@ -11,7 +11,7 @@
 #ifndef RUN_PLAN_H
 #define RUN_PLAN_H
 
-#include "run/dispatch.h"
+#include "run/placement.h"
 #include "run/loading.h"
 #include "run/pairs.h"
 
@@ -19,7 +19,7 @@ struct plan {
 	struct shared *shared;
 	struct loading loading;
 	struct pairs pairs;
-	struct dispatch dispatch;
+	struct placement placement;
 
 	/* answers of the last plan_step(), besides those of the parts */
 	bool statics_changed;

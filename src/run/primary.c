@@ -35,10 +35,10 @@ void primary_init(struct primary *primary, const struct primary_options *options
 	primary->even_since_s = options->initial_time_s;
 	primary->seen_ns = INT64_MAX;
 	window_init(&primary->window, &options->window);
-	primary->plan.dispatch.measure = options->measure;
-	primary->plan.dispatch.chaos = options->chaos;
-	primary->plan.dispatch.chaos_seed = options->chaos_seed;
-	primary->plan.dispatch.chaos_moves = options->chaos_moves;
+	primary->plan.placement.measure = options->measure;
+	primary->plan.placement.chaos = options->chaos;
+	primary->plan.placement.chaos_seed = options->chaos_seed;
+	primary->plan.placement.chaos_moves = options->chaos_moves;
 }
 
 static void primary_free_taken(struct primary *primary)
@@ -218,7 +218,7 @@ bool primary_has_reached(const struct primary *primary, double time_s)
 static void primary_take_costs(struct primary *primary, const struct ack *ack)
 {
 	struct shared *shared = primary->shared;
-	const uint32_t *owner = primary->plan.dispatch.roster.now.model;
+	const uint32_t *owner = primary->plan.placement.ownership.now.model;
 	for (uint32_t m = 0; m < shared->scene->model_count; m++)
 		if (owner[m] == ack->secondary && shared->scene->models[m].body_count)
 			cost_set(&shared->costs, m, 0);
@@ -419,7 +419,7 @@ static void primary_take_readings(struct primary *primary, struct ack *const *ac
 			readings_append(readings, acks[i]->readings);
 	if (primary->step.observe & OBSERVE_FORCES)
 		sense_forces(primary->shared, &primary->step, primary->observed.reactions, &primary->observed.contacts,
-			primary->plan.dispatch.roster.now.model, readings);
+			primary->plan.placement.ownership.now.model, readings);
 	readings_sort(readings);
 	if (primary->shared->sensors->held)
 		primary_keep_last(primary, readings);
@@ -762,7 +762,7 @@ static void primary_drop_for_absent(struct primary *primary)
 /* The secondary that gets a command, from 1; ASSIGN_NONE: none does. */
 static uint32_t primary_taker_of(const struct primary *primary, const struct due_command *due)
 {
-	return due->to.model == SCENE_NONE ? ASSIGN_NONE : primary->plan.dispatch.roster.now.model[due->to.model];
+	return due->to.model == SCENE_NONE ? ASSIGN_NONE : primary->plan.placement.ownership.now.model[due->to.model];
 }
 
 /* Obeys commands on the primary's own state: those to the world, and to models that no secondary simulates. If the
@@ -785,17 +785,17 @@ static void primary_deal_commands(struct primary *primary)
 	primary_drop_for_absent(primary);
 	primary->commands.count = 0;
 	for (uint32_t s = 0; s < primary->options.secondaries; s++)
-		plan->dispatch.parts[s].command_count = 0;
+		plan->placement.parts[s].command_count = 0;
 	if (!primary->due.count)
 		return;
 	(void)vec_append(&primary->commands, primary->due.count);
 	uint32_t at = 0;
 	for (uint32_t s = 0; s < primary->options.secondaries; s++) {
-		plan->dispatch.parts[s].commands = primary->commands.at + at;
+		plan->placement.parts[s].commands = primary->commands.at + at;
 		for (uint32_t i = 0; i < primary->due.count; i++)
 			if (primary_taker_of(primary, &primary->due.at[i]) == s + 1) {
 				primary->commands.at[at++] = primary->due.at[i];
-				plan->dispatch.parts[s].command_count++;
+				plan->placement.parts[s].command_count++;
 			}
 	}
 }
@@ -878,13 +878,13 @@ bool primary_is_idle(const struct primary *primary)
 static void primary_tell(struct primary *primary, uint64_t k, bool first)
 {
 	uint64_t loaded = 0;
-	for (uint32_t i = 0; primary->options.on_event && i < primary->plan.dispatch.events.count; i++)
-		primary->options.on_event(primary->options.ctx, k, &primary->plan.dispatch.events.at[i]);
-	if (primary->plan.dispatch.events.count || first) {
+	for (uint32_t i = 0; primary->options.on_event && i < primary->plan.placement.events.count; i++)
+		primary->options.on_event(primary->options.ctx, k, &primary->plan.placement.events.at[i]);
+	if (primary->plan.placement.events.count || first) {
 		for (uint32_t l = 0; l < primary->shared->scene->level_count; l++)
 			loaded += primary->plan.loading.loaded[l];
 		atomic_store_explicit(&primary->seen_levels, loaded, memory_order_relaxed);
-		atomic_store_explicit(&primary->seen_moves, primary->plan.dispatch.moves, memory_order_relaxed);
+		atomic_store_explicit(&primary->seen_moves, primary->plan.placement.moves, memory_order_relaxed);
 	}
 	atomic_store_explicit(&primary->seen_steps, k, memory_order_relaxed);
 	atomic_store_explicit(&primary->seen_time_s, primary_time_s(primary), memory_order_relaxed);
@@ -894,11 +894,11 @@ static void primary_tell(struct primary *primary, uint64_t k, bool first)
 /* Secondaries that worked so far take part once more, to release their models. */
 static void primary_choose_secondaries(struct primary *primary)
 {
-	uint32_t before = primary->plan.dispatch.secondaries, now = primary->wanted;
+	uint32_t before = primary->plan.placement.secondaries, now = primary->wanted;
 	if (now != before)
-		dispatch_use(&primary->plan.dispatch, now);
+		placement_use(&primary->plan.placement, now);
 	for (uint32_t s = 0; s < primary->options.secondaries; s++)
-		primary->plan.dispatch.parts[s].was_idle = s >= primary->lockstep.secondaries;
+		primary->plan.placement.parts[s].was_idle = s >= primary->lockstep.secondaries;
 	primary->lockstep.secondaries =
 		primary->options.all_take_part ? primary->options.secondaries : MAX(before, now);
 }
@@ -996,7 +996,7 @@ static void primary_begin_window(struct primary *primary, uint64_t k)
 	step->window = (uint32_t)primary_horizon(primary, k, most);
 	window_begin(&primary->window, step->window);
 	step->mark = primary->window.mark;
-	primary->plan.dispatch.window = step->window;
+	primary->plan.placement.window = step->window;
 	step->hashes = step->window > 1 && primary->options.hash_steps;
 	step->origins = step->window == 1 || !primary->shared->tracker.performers.count ? STEP_ORIGINS_NONE
 			: primary_minds_levels(primary)                                 ? STEP_ORIGINS_ALL
@@ -1041,7 +1041,7 @@ static bool primary_begin_step(struct primary *primary, uint64_t k, bool alone)
 		plan_empty(&primary->plan);
 	else
 		plan_step(&primary->plan, changed, k, (step->window - 1) * primary->edit.step_s);
-	dispatch_deal_near(&primary->plan.dispatch, step->window > 1);
+	placement_deal_near(&primary->plan.placement, step->window > 1);
 	primary_deal_commands(primary);
 	primary_obey_due(primary, alone);
 	return !primary_ends_by_fault(primary, k);
@@ -1061,8 +1061,9 @@ static const struct step *primary_decide_step(struct primary *primary)
 	bool first = !primary->plan.begun;
 	if (!primary_begin_step(primary, k, false))
 		return NULL;
-	wrenches_deal(&primary->wrenches, primary->shared->state, step->paused, primary->plan.dispatch.roster.now.model,
-		primary->plan.dispatch.parts, primary->options.secondaries);
+	wrenches_deal(&primary->wrenches, primary->shared->state, step->paused,
+		primary->plan.placement.ownership.now.model, primary->plan.placement.parts,
+		primary->options.secondaries);
 	primary_begin_sensors(primary);
 	primary_observe(primary);
 	primary_tell(primary, k, first);
@@ -1070,7 +1071,7 @@ static const struct step *primary_decide_step(struct primary *primary)
 	step->time_s = primary_time_s(primary);
 	step->dt = primary->edit.step_s;
 	step->world_changed = primary->edit.world_changed;
-	step->measure = dispatch_measures(&primary->plan.dispatch, k, step->window);
+	step->measure = placement_measures(&primary->plan.placement, k, step->window);
 	/* Steps that are measured are not shared: the cost must be measured where the model is. Steps in which little
 	 * moves, and at most one slice of a reading is measured, are not shared either: they are not worth it. */
 	step->secondaries = primary->lockstep.secondaries;
@@ -1085,9 +1086,9 @@ static const struct step *primary_decide_step(struct primary *primary)
 	step->state_changed |= primary->plan.pairs.woken;
 	step->statics_changed = primary->plan.statics_changed;
 	step->statics = primary->plan.loading.statics;
-	step->changes = primary->plan.dispatch.changes.at;
-	step->change_count = primary->plan.dispatch.changes.count;
-	step->parts = primary->plan.dispatch.parts;
+	step->changes = primary->plan.placement.changes.at;
+	step->change_count = primary->plan.placement.changes.count;
+	step->parts = primary->plan.placement.parts;
 	troupe_status status = lockstep_publish(&primary->lockstep, k, step->window, &primary->error);
 	if (status) {
 		primary_end(primary, status);

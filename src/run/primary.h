@@ -41,7 +41,7 @@ struct primary_options {
 	uint64_t (*on_horizon)(void *ctx, uint64_t k);
 	bool hash_steps; /* primary.hashes are wanted */
 	/* Each may be NULL. Called in step order, between steps. */
-	void (*on_event)(void *ctx, uint64_t step, const struct dispatch_event *event);
+	void (*on_event)(void *ctx, uint64_t step, const struct placement_event *event);
 	/* The outcome of a command to a service of the world, or of a command that no listener could take; text may be
 	 * "". called: a client called the service, and is told, too. */
 	void (*on_reply)(

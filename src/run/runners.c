@@ -370,7 +370,7 @@ static void runners_set_up_tuning(struct runners *runners)
 	if (!runners->tuned)
 		return;
 	tune_init(&runners->tune, world->threads, MIN(world->first, world->threads),
-		(uint64_t)world->shared->scene->model_count * DISPATCH_MOVE_NS);
+		(uint64_t)world->shared->scene->model_count * PLACEMENT_MOVE_NS);
 	primary_use(world->primary, runners->tune.chosen);
 }
 

@@ -79,7 +79,7 @@ static uint32_t run_wire_words_of_bodies(const struct wire *wire, uint32_t model
 static void run_wire_keep_ghosts(struct wire *wire)
 {
 	const struct state *state = wire->primary->shared->state;
-	const ghost_list *ghosts = &wire->primary->plan.dispatch.ghosts.now;
+	const ghost_list *ghosts = &wire->primary->plan.placement.ghosts.now;
 	for (uint32_t i = 0; i < wire->ghost_models.count; i++)
 		wire->ghosts[wire->ghost_models.at[i]] = 0;
 	wire->ghost_words.count = wire->ghost_models.count = 0;
@@ -233,7 +233,7 @@ static void run_wire_encode_statics(const struct wire *wire, const struct step *
 
 static bool run_wire_is_own(const struct wire *wire, uint32_t secondary, uint32_t model)
 {
-	return wire->primary->plan.dispatch.roster.now.model[model] == secondary + 1;
+	return wire->primary->plan.placement.ownership.now.model[model] == secondary + 1;
 }
 
 /* Taken over from the same secondary: it has the words already. */
@@ -339,7 +339,7 @@ static uint32_t run_wire_encode_pairs(const struct wire_peer *peer, const struct
 static uint32_t run_wire_encode_ghosts(struct wire *wire, uint32_t secondary, struct text *out)
 {
 	const struct state *state = wire->primary->shared->state;
-	const ghost_list *ghosts = &wire->primary->plan.dispatch.ghosts.now;
+	const ghost_list *ghosts = &wire->primary->plan.placement.ghosts.now;
 	uint32_t any = 0;
 	for (uint32_t i = 0; i < ghosts->count; i++) {
 		uint32_t model = ghosts->at[i].model, words = run_wire_words_of_bodies(wire, model);
@@ -449,7 +449,7 @@ void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct
 	flags |= run_wire_encode_commands(wire, &step->parts[secondary], out);
 	flags |= run_wire_encode_wrenches(&step->parts[secondary], out);
 	flags |= run_wire_encode_surfaces(wire, step, out);
-	const struct wire_view view = {wire->primary->shared, wire->primary->plan.dispatch.roster.now.model,
+	const struct wire_view view = {wire->primary->shared, wire->primary->plan.placement.ownership.now.model,
 		secondary + 1, peer->wants, peer->seen, wire->met, wire->calls, &wire->eyes};
 	if (wire_put_sense(out, &view, step, &peer->sights))
 		flags |= WIRE_SENSE;
@@ -532,7 +532,7 @@ static troupe_status run_wire_decode_readings(
 {
 	struct wire_peer *peer = &wire->peers[secondary];
 	const struct wire_sensed sensed = {wire->primary->shared->scene, wire->primary->shared->sensors,
-		&wire->primary->step, wire->primary->plan.dispatch.roster.now.model, secondary + 1, wire->calls};
+		&wire->primary->step, wire->primary->plan.placement.ownership.now.model, secondary + 1, wire->calls};
 	readings_clear(&peer->readings);
 	if (!sensed.sensors->wanted || wire->primary->step.paused)
 		return TROUPE_OK;

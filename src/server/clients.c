@@ -379,7 +379,7 @@ static int64_t clients_due_after(const struct group *group, int64_t time_ns)
 
 static bool clients_levels_changed(const struct server_world *world)
 {
-	return world->primary.plan.dispatch.events.count > 0;
+	return world->primary.plan.placement.events.count > 0;
 }
 
 static bool clients_has_reading(const struct group *group, const struct server_world *world)

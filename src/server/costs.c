@@ -96,19 +96,20 @@ static void costs_put_world(struct text *out, struct server_world *world)
 	const struct scene *scene = world->scene;
 	struct plan *plan = &world->primary.plan;
 	uint32_t *components = mem_alloc((scene->model_count + scene->level_count) * sizeof *components);
-	roster_number(&plan->dispatch.roster, scene->model_count, components, components + scene->model_count);
+	ownership_number(&plan->placement.ownership, scene->model_count, components, components + scene->model_count);
 	for (uint32_t m = 0; m < scene->model_count; m++)
-		if (plan->loading.active[m] && plan->dispatch.roster.now.model[m] != ASSIGN_NONE) {
+		if (plan->loading.active[m] && plan->placement.ownership.now.model[m] != ASSIGN_NONE) {
 			uint32_t ns = world->shared.costs.ns[m];
-			costs_put(out, world, components[m], world_number(world, plan->dispatch.roster.now.model[m]),
-				plan->dispatch.model_pin[m], plan->loading.is_mover[m] ? "performer" : "cargo",
+			costs_put(out, world, components[m],
+				world_number(world, plan->placement.ownership.now.model[m]),
+				plan->placement.model_pin[m], plan->loading.is_mover[m] ? "performer" : "cargo",
 				ns == COST_UNKNOWN ? 0 : ns, scene->models[m].name);
 		}
 	for (uint32_t l = 0; l < scene->level_count; l++)
-		if (plan->loading.loaded[l] && plan->dispatch.roster.now.level[l] != ASSIGN_NONE)
+		if (plan->loading.loaded[l] && plan->placement.ownership.now.level[l] != ASSIGN_NONE)
 			costs_put(out, world, components[scene->model_count + l],
-				world_number(world, plan->dispatch.roster.now.level[l]), plan->dispatch.level_pin[l],
-				"level", 0, scene->levels[l].name);
+				world_number(world, plan->placement.ownership.now.level[l]),
+				plan->placement.level_pin[l], "level", 0, scene->levels[l].name);
 	free(components);
 }
 

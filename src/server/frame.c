@@ -228,7 +228,7 @@ static void server_frame_fill_picture(struct frame *frame, const struct server_w
 {
 	const struct troupe_scene *view = frame->snapshot.scene;
 	const struct primary *primary = &world->primary;
-	const uint32_t *secondaries = primary->plan.dispatch.roster.now.model;
+	const uint32_t *secondaries = primary->plan.placement.ownership.now.model;
 	struct encode_picture *picture = &frame->picture;
 	picture->status = server_frame_fit(
 		frame, picture->status, &frame->status_room, view->mobile_count, sizeof *picture->status);
@@ -305,22 +305,23 @@ static void server_frame_fill_levels(struct frame *frame, const struct server_wo
 	frame->levels = server_frame_fit(frame, frame->levels, &frame->level_room, count, sizeof *frame->levels);
 	for (uint32_t i = 0; i < count; i++)
 		frame->levels[i] = (struct frame_level){.name = world->scene->levels[i].name,
-			.secondary =
-				plan->loading.loaded[i] ? world_number(world, plan->dispatch.roster.now.level[i]) : 0,
+			.secondary = plan->loading.loaded[i]
+					     ? world_number(world, plan->placement.ownership.now.level[i])
+					     : 0,
 			.loaded = plan->loading.loaded[i]};
 	frame->level_count = count;
-	for (uint32_t i = 0; i < plan->dispatch.ghosts.now.count; i++) {
-		uint32_t model = view_model_of(frame->snapshot.scene, plan->dispatch.ghosts.now.at[i].model);
+	for (uint32_t i = 0; i < plan->placement.ghosts.now.count; i++) {
+		uint32_t model = view_model_of(frame->snapshot.scene, plan->placement.ghosts.now.at[i].model);
 		if (model != TROUPE_NONE)
 			vec_push(&frame->ghosts,
 				(struct frame_ghost){
-					model, world_number(world, plan->dispatch.ghosts.now.at[i].secondary)});
+					model, world_number(world, plan->placement.ghosts.now.at[i].secondary)});
 	}
-	frame->shares = plan->dispatch.shares;
-	for (uint32_t i = 0; i < plan->dispatch.events.count; i++) {
-		const struct dispatch_event *event = &plan->dispatch.events.at[i];
+	frame->shares = plan->placement.shares;
+	for (uint32_t i = 0; i < plan->placement.events.count; i++) {
+		const struct placement_event *event = &plan->placement.events.at[i];
 		uint32_t model =
-			event->kind == DISPATCH_MOVE ? view_model_of(frame->snapshot.scene, event->id) : TROUPE_NONE;
+			event->kind == PLACEMENT_MOVE ? view_model_of(frame->snapshot.scene, event->id) : TROUPE_NONE;
 		if (model != TROUPE_NONE)
 			vec_push(&frame->moves, (struct frame_move){model, world_number(world, event->from),
 							world_number(world, event->to)});
@@ -374,7 +375,7 @@ static void server_frame_fill_sdf(struct frame *frame, const struct server_world
 
 static void server_frame_fill_work(struct frame *frame, const struct server_world *world)
 {
-	const struct assignment *now = &world->primary.plan.dispatch.roster.now;
+	const struct assignment *now = &world->primary.plan.placement.ownership.now;
 	for (uint32_t i = 0; i < world->secondaries; i++) {
 		const struct secondary_stats *stats = &world->primary.stats[i];
 		vec_push(&frame->work, (struct frame_work){stats->busy_ns, stats->waited_ns, stats->steps, 0});
@@ -387,9 +388,9 @@ static void server_frame_fill_work(struct frame *frame, const struct server_worl
 static void server_frame_fill_members(struct frame *frame, const struct server_world *world)
 {
 	const struct plan *plan = &world->primary.plan;
-	const struct components *components = &plan->dispatch.roster.components;
+	const struct components *components = &plan->placement.ownership.components;
 	const struct troupe_scene *view = frame->snapshot.scene;
-	uint32_t levels = plan->dispatch.roster.level_count, count = 0;
+	uint32_t levels = plan->placement.ownership.level_count, count = 0;
 	uint32_t *numbers = mem_alloc((components->sets.count + 1) * sizeof *numbers);
 	memset(numbers, 0xff, (components->sets.count + 1) * sizeof *numbers);
 	for (uint32_t i = 0; i < view->mobile_count; i++) {

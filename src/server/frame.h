@@ -89,7 +89,7 @@ struct frame {
 	struct frame_level *levels;     /* [level_count] of the world's scene, in order */
 	VEC(struct frame_ghost) ghosts; /* by model */
 	VEC(struct frame_move) moves;
-	uint64_t shares;                          /* of struct dispatch */
+	uint64_t shares;                          /* of struct placement */
 	VEC(struct frame_place) places;           /* by model, then level */
 	VEC(struct troupe_report_member) changes; /* the last ones, in order; their texts are the frame's */
 	VEC(struct frame_work) work;              /* of each secondary */

@@ -39,7 +39,7 @@ void read_model(
 	struct pose pose = state_model_pose(world->shared.state, model, false);
 	*ret_state = (struct troupe_model_state){.name = name,
 		.pose = pose_flat(pose),
-		.secondary = world_number(world, world->primary.plan.dispatch.roster.now.model[model]),
+		.secondary = world_number(world, world->primary.plan.placement.ownership.now.model[model]),
 		.loaded = world->primary.plan.loading.active[model],
 		.asleep = primary_sleeps(&world->primary, model)};
 	if (m->body_count)

@@ -26,7 +26,7 @@ static const char *const *server_report_names_of(
 	const struct server_world *world, uint32_t secondary, bool levels, struct arena *arena, uint32_t *ret_count)
 {
 	const struct plan *plan = &world->primary.plan;
-	const struct assignment *now = &plan->dispatch.roster.now;
+	const struct assignment *now = &plan->placement.ownership.now;
 	const struct scene *scene = world->scene;
 	uint32_t all = levels ? scene->level_count : scene->model_count, count = 0;
 	const char **names = arena_array(arena, const char *, all);
@@ -135,8 +135,8 @@ static void server_report_fill_totals(
 		.rtf = run_s > 0 ? primary_passed_s(primary) / run_s : 0,
 		.steps_per_s = run_s > 0 ? (double)primary->run_steps / run_s : 0,
 		.hash = primary_hash(primary),
-		.moves = primary->plan.dispatch.moves,
-		.meetings = primary->plan.dispatch.meetings,
+		.moves = primary->plan.placement.moves,
+		.meetings = primary->plan.placement.meetings,
 		.loads = primary->plan.loading.loads,
 		.created = primary->edit.created,
 		.removed = primary->edit.removed,

@@ -237,7 +237,7 @@ static uint32_t server_first_of(const struct server_world *world)
 	const struct troupe_server *server = world->server;
 	uint64_t guess_ns = (uint64_t)world->scene->body_count * COST_BODY_NS;
 	bool given = server->def.secondaries >= 0 || world->scene->secondaries != SCENE_NONE;
-	if (server->shown || world->primary.plan.dispatch.pinned)
+	if (server->shown || world->primary.plan.placement.pinned)
 		return 0;
 	if (server->network)
 		return network_tunes(server->network) ? world->threads : 0;

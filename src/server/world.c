@@ -131,19 +131,19 @@ static void server_world_set_up_shared(struct server_world *world, enum physics_
 	shared_watch(shared);
 }
 
-static void server_world_on_event(void *ctx, uint64_t step, const struct dispatch_event *event)
+static void server_world_on_event(void *ctx, uint64_t step, const struct placement_event *event)
 {
 	static const troupe_event_kind kinds[] = {
-		[DISPATCH_MOVE] = TROUPE_EVENT_MOVE,
-		[DISPATCH_LOAD] = TROUPE_EVENT_LOAD,
-		[DISPATCH_UNLOAD] = TROUPE_EVENT_UNLOAD,
-		[DISPATCH_GHOST_ON] = TROUPE_EVENT_GHOST_ON,
-		[DISPATCH_GHOST_OFF] = TROUPE_EVENT_GHOST_OFF,
+		[PLACEMENT_MOVE] = TROUPE_EVENT_MOVE,
+		[PLACEMENT_LOAD] = TROUPE_EVENT_LOAD,
+		[PLACEMENT_UNLOAD] = TROUPE_EVENT_UNLOAD,
+		[PLACEMENT_GHOST_ON] = TROUPE_EVENT_GHOST_ON,
+		[PLACEMENT_GHOST_OFF] = TROUPE_EVENT_GHOST_OFF,
 	};
 	struct server_world *world = ctx;
-	if (event->kind == DISPATCH_SHARE) /* a trial of another number of secondaries: not a move */
+	if (event->kind == PLACEMENT_SHARE) /* a trial of another number of secondaries: not a move */
 		return;
-	bool level = event->kind == DISPATCH_LOAD || event->kind == DISPATCH_UNLOAD;
+	bool level = event->kind == PLACEMENT_LOAD || event->kind == PLACEMENT_UNLOAD;
 	struct troupe_event out = {
 		.world = world->scene->name,
 		.kind = kinds[event->kind],

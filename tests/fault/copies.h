@@ -125,10 +125,10 @@ static inline bool copies_agree(const struct primary *primary, const struct copi
 {
 	const struct scene *scene = primary->shared->scene;
 	const struct plan *plan = &primary->plan;
-	const ghost_list *ghosts = &plan->dispatch.ghosts.now;
+	const ghost_list *ghosts = &plan->placement.ghosts.now;
 	bool same = true;
-	for (uint32_t m = 0; m < scene->model_count && !plan->dispatch.parts[secondary].command_count; m++)
-		if (plan->dispatch.roster.now.model[m] == secondary + 1)
+	for (uint32_t m = 0; m < scene->model_count && !plan->placement.parts[secondary].command_count; m++)
+		if (plan->placement.ownership.now.model[m] == secondary + 1)
 			same = same && copies_same_words(primary, side, m, primary->shared->state->models[m].words);
 	for (uint32_t i = 0; i < ghosts->count; i++) {
 		uint32_t model = ghosts->at[i].model;

@@ -233,7 +233,7 @@ static void run_over_codec(uint32_t secondaries, uint64_t chaos_seed, uint32_t t
 		chaos_seed, threads);
 	primary->options.iterations = STEPS;
 	primary->options.observe = OBSERVE_ALL;
-	primary->plan.dispatch.measure = true;
+	primary->plan.placement.measure = true;
 	run.wire = wire_create(primary);
 	for (uint32_t i = 0; i < secondaries; i++)
 		copies_begin(&run.sides[i], &world, i + 1);
@@ -243,8 +243,8 @@ static void run_over_codec(uint32_t secondaries, uint64_t chaos_seed, uint32_t t
 		;
 	check(primary->lockstep.number == STEPS && primary->refused == 0, "%" PRIu64 " steps, %" PRIu64 " refused: %s",
 		primary->lockstep.number, primary->refused, primary->error.text);
-	check(secondaries == 1 || primary->plan.dispatch.moves > STEPS / 16, "only %" PRIu64 " moves",
-		primary->plan.dispatch.moves);
+	check(secondaries == 1 || primary->plan.placement.moves > STEPS / 16, "only %" PRIu64 " moves",
+		primary->plan.placement.moves);
 	check_stats(&run);
 	for (uint32_t i = 0; i < secondaries; i++)
 		shared += secondary_physics_stats(run.sides[i].secondary).helped;

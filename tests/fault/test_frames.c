@@ -110,7 +110,7 @@ static void end_step(struct run *run, uint32_t first)
 static void begin(struct run *run)
 {
 	*run = (struct run){.server = copies_server(&state, SECONDARIES, 0)};
-	primary_of(run)->plan.dispatch.chaos = false;
+	primary_of(run)->plan.placement.chaos = false;
 	run->wire = wire_create(primary_of(run));
 	for (uint32_t i = 0; i < SECONDARIES; i++)
 		copies_begin(&run->sides[i], &replica_state, i + 1);
@@ -143,7 +143,7 @@ static uint32_t model_of(struct run *run, const char *name)
 /* The model's secondary, counted from 0. */
 static uint32_t owner_of(struct run *run, uint32_t model)
 {
-	return primary_of(run)->plan.dispatch.roster.now.model[model] - 1;
+	return primary_of(run)->plan.placement.ownership.now.model[model] - 1;
 }
 
 /* --- acks --------------------------------------------------------------------------------------------------------- */
@@ -966,7 +966,7 @@ static void test_steps(void)
 		if (scene_of(&steps_run)->models[m].body_count && owner_of(&steps_run, m) == 1 - step_side)
 			foreign = m;
 	check(owner_of(&steps_run, b) == step_side && foreign != SCENE_NONE, "models are where they should not be");
-	bool has_hall = primary_of(&steps_run)->plan.dispatch.roster.now.level[0] == step_side + 1;
+	bool has_hall = primary_of(&steps_run)->plan.placement.ownership.now.level[0] == step_side + 1;
 	test_heads();
 	test_changes(a, b, foreign, 0, has_hall);
 	test_states(a, foreign);
@@ -1527,8 +1527,8 @@ static void test_costs(void)
 {
 	struct run run;
 	begin(&run);
-	primary_of(&run)->plan.dispatch.measure = true;
-	for (uint32_t k = 0; k < 2 * DISPATCH_MEASURE_STEPS; k++) {
+	primary_of(&run)->plan.placement.measure = true;
+	for (uint32_t k = 0; k < 2 * PLACEMENT_MEASURE_STEPS; k++) {
 		end_step(&run, 0);
 		decide(&run);
 	}

@@ -415,7 +415,7 @@ static void play(struct run *run)
 		change_members(run);
 	run->steps = primary->lockstep.number;
 	run->hash = primary_hash(primary);
-	run->moves = primary->plan.dispatch.moves;
+	run->moves = primary->plan.placement.moves;
 	server_pack(run->server, &run->saved);
 	troupe_server_destroy(run->server);
 }

@@ -418,8 +418,8 @@ void world_check_changes(struct world *world)
 {
 	uint32_t before[MODELS], moves = 0;
 	memcpy(before, world->owner, sizeof before);
-	for (uint32_t i = 0; i < world->dispatch->changes.count; i++) {
-		struct change change = world->dispatch->changes.at[i];
+	for (uint32_t i = 0; i < world->placement->changes.count; i++) {
+		struct change change = world->placement->changes.at[i];
 		cr_assert(change.secondary >= 1 && change.secondary <= world->most);
 		uint32_t *models = &world->owner[change.id % MODELS], *levels = &world->level_owner[change.id % LEVELS];
 		switch (change.kind) {
@@ -447,24 +447,25 @@ void world_check_changes(struct world *world)
 	}
 	for (uint32_t m = 0; m < MODELS; m++) {
 		uint32_t owner = world->owner[m];
-		cr_assert_eq(world->dispatch->roster.now.model[m], owner, "step %d: model %u", (int)world->k, m);
-		cr_assert(world->active[m] ? owner >= 1 && owner <= world->dispatch->secondaries : owner == ASSIGN_NONE,
+		cr_assert_eq(world->placement->ownership.now.model[m], owner, "step %d: model %u", (int)world->k, m);
+		cr_assert(
+			world->active[m] ? owner >= 1 && owner <= world->placement->secondaries : owner == ASSIGN_NONE,
 			"step %d: %s is on %u", (int)world->k, world_model(world, m)->name, owner);
 		bool counts = world_moves_freely(world, m) || outlives_its_level(world, m);
 		moves += counts && before[m] && owner && before[m] != owner;
 		world->first[m] = world->first[m] ? world->first[m] : owner;
-		cr_assert_eq(world->dispatch->first[m], world->first[m], "step %d: model %u", (int)world->k, m);
+		cr_assert_eq(world->placement->first[m], world->first[m], "step %d: model %u", (int)world->k, m);
 	}
 	for (uint32_t l = 0; l < LEVELS; l++)
 		cr_assert_eq(
 			world->level_owner[l] != ASSIGN_NONE, world->loaded[l], "step %d: level %u", (int)world->k, l);
 	/* where another number of secondaries shares the work out, nothing has moved */
-	bool shared = world->shares != world->dispatch->shares;
-	world->shares = world->dispatch->shares;
+	bool shared = world->shares != world->placement->shares;
+	world->shares = world->placement->shares;
 	world->moves += shared ? 0 : moves;
-	cr_assert_eq(world->dispatch->moves, world->moves, "step %d", (int)world->k);
-	for (uint32_t i = 0; i < world->dispatch->events.count; i++)
-		moves -= world->dispatch->events.at[i].kind == (shared ? DISPATCH_SHARE : DISPATCH_MOVE);
+	cr_assert_eq(world->placement->moves, world->moves, "step %d", (int)world->k);
+	for (uint32_t i = 0; i < world->placement->events.count; i++)
+		moves -= world->placement->events.at[i].kind == (shared ? PLACEMENT_SHARE : PLACEMENT_MOVE);
 	cr_assert_eq(moves, 0, "step %d: each is told of", (int)world->k);
 }
 
@@ -503,7 +504,7 @@ static uint32_t pin_of(const struct world *world, uint32_t node)
 	if (node >= MODELS || !world->active[node])
 		return ASSIGN_NONE;
 	uint32_t pin = world_model(world, node)->pin;
-	return pin <= world->dispatch->secondaries ? pin : ASSIGN_NONE;
+	return pin <= world->placement->secondaries ? pin : ASSIGN_NONE;
 }
 
 void world_check_components(struct world *world)
@@ -546,7 +547,7 @@ void world_check_parts(const struct world *world)
 {
 	uint32_t dealt = 0;
 	for (uint32_t s = 1; s <= world->most; s++) {
-		const struct step_part *part = &world->dispatch->parts[s - 1];
+		const struct step_part *part = &world->placement->parts[s - 1];
 		for (uint32_t i = 0; i < part->pair_count; i++) {
 			uint32_t a = part->pairs[i].a, b = part->pairs[i].b;
 			cr_assert(world->touching[a][b] && world->owner[a] == s && world->owner[b] == s, "step %d",

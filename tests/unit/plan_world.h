@@ -32,7 +32,7 @@ struct world {
 	/* the parts of the plan that are compared; they belong to the test */
 	struct loading *loading;
 	struct pairs *pairs;
-	struct dispatch *dispatch;
+	struct placement *placement;
 
 	/* the expected answers, by the definitions */
 	bool active[MODELS], loaded[LEVELS];

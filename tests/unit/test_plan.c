@@ -22,15 +22,15 @@ static struct more more;
 static void set_up_plan(struct world *world, struct plan *plan, struct shared *shared)
 {
 	plan_init(plan, shared, world->most, world->policy);
-	plan->dispatch.chaos = world->chaos;
-	plan->dispatch.chaos_seed = 5;
+	plan->placement.chaos = world->chaos;
+	plan->placement.chaos_seed = 5;
 }
 
 static void listen_to(struct world *world, struct plan *plan)
 {
 	world->loading = &plan->loading;
 	world->pairs = &plan->pairs;
-	world->dispatch = &plan->dispatch;
+	world->placement = &plan->placement;
 }
 
 static void make(struct world *world, uint64_t seed)
@@ -169,7 +169,7 @@ static void resumes(struct world *world)
 	world->shared = shared;
 	the_plan = plan;
 	the_plan.shared = world->loading->shared = world->pairs->shared = &world->shared;
-	world->dispatch->shared = &world->shared;
+	world->placement->shared = &world->shared;
 	memset(world->until, 0, sizeof world->until);
 	memset(world->level_owner, 0, sizeof world->level_owner);
 	memset(world->ghost, 0, sizeof world->ghost);
@@ -187,7 +187,7 @@ static void happens(struct world *world)
 	else if (what == 1)
 		wake_all(world);
 	else if (what == 2)
-		dispatch_use(&the_plan.dispatch, 1 + world_below(world, world->most));
+		placement_use(&the_plan.placement, 1 + world_below(world, world->most));
 	else if (model->absent && !world->gone[m]) /* the model's place is kept until the step is over */
 		returns(world, m);
 	else if (model->absent)
@@ -284,7 +284,7 @@ static void one_step(struct world *world)
 	check_statics(world);
 	check_gone(world);
 	world_check_pairs(world);
-	cr_assert_eq(the_plan.dispatch.meetings, world->meetings, "step %d", (int)world->k);
+	cr_assert_eq(the_plan.placement.meetings, world->meetings, "step %d", (int)world->k);
 	world_check_changes(world);
 	world_check_components(world);
 	world_check_ghosts(world);
@@ -313,8 +313,8 @@ Test(plan, is_what_follows_from_the_definitions)
 		wakes += world.wakes;
 		components += world.components;
 		pinned += world.pinned;
-		moves += the_plan.dispatch.moves;
-		meetings += the_plan.dispatch.meetings;
+		moves += the_plan.placement.moves;
+		meetings += the_plan.placement.meetings;
 		destroy(&world);
 	}
 	cr_assert(ended > 10 && strays > 500 && reaches > 50 && wakes > 500 && components > 1000 && pinned > 1000 &&

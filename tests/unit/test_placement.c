@@ -1,6 +1,6 @@
-/* The assignment and its changes for each secondary (run/dispatch.h), with levels, models, pairs and pins that change
+/* The assignment and its changes for each secondary (run/placement.h), with levels, models, pairs and pins that change
  * at random: compared after each step with the definitions (plan_world.h). The levels and the pairs come from the
- * definitions, so that only the dispatch is tested. And the costs of models (run/cost.h). */
+ * definitions, so that only the placement is tested. And the costs of models (run/cost.h). */
 #include "plan_world.h"
 
 #include "base/hash.h"
@@ -8,9 +8,9 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-TestSuite(dispatch, .timeout = 240);
+TestSuite(placement, .timeout = 240);
 
-static struct dispatch dispatch;
+static struct placement placement;
 static struct loading loading; /* filled in from the definitions */
 static bool away[MODELS];
 static uint64_t samples;
@@ -18,11 +18,11 @@ static uint64_t samples;
 static void begin(struct world *world, uint64_t seed)
 {
 	world_make(world, seed);
-	dispatch_init(&dispatch, &world->shared, world->most, world->policy);
-	dispatch.chaos = world->chaos;
-	dispatch.chaos_seed = seed;
-	dispatch_reset(&dispatch);
-	world->dispatch = &dispatch;
+	placement_init(&placement, &world->shared, world->most, world->policy);
+	placement.chaos = world->chaos;
+	placement.chaos_seed = seed;
+	placement_reset(&placement);
+	world->placement = &placement;
 	loading = (struct loading){.active = world->active, .loaded = world->loaded};
 	loading.is_mover = mem_alloc(MODELS * sizeof *loading.is_mover);
 }
@@ -30,7 +30,7 @@ static void begin(struct world *world, uint64_t seed)
 static void end(struct world *world)
 {
 	free(loading.is_mover);
-	dispatch_fini(&dispatch);
+	placement_fini(&placement);
 	world_destroy(world);
 }
 
@@ -48,15 +48,15 @@ static void performs(struct world *world, uint32_t m)
 		(struct vec3){world_between(world, 0, 3), world_between(world, 0, 1), world_between(world, 0, 2)};
 	if (model->performer)
 		tracker_add(tracker, m);
-	dispatch_crossed(&dispatch, m, false);
+	placement_crossed(&placement, m, false);
 }
 
 static void pinned(struct world *world, uint32_t m)
 {
 	world_model(world, m)->pin =
 		world_below(world, world->most + 2); /* 0 and the number after the last secondary are no pins */
-	dispatch_learn_pin(&dispatch, m);
-	dispatch_mark(&dispatch, m);
+	placement_learn_pin(&placement, m);
+	placement_mark(&placement, m);
 }
 
 /* A model is removed for one step, and another model comes in its place. */
@@ -67,16 +67,16 @@ static void replaced(struct world *world, uint32_t m)
 	away[m] = true;
 	for (uint32_t other = 0; other < MODELS; other++)
 		if (world->until[MIN(m, other)][MAX(m, other)])
-			dispatch_cut(&dispatch, MIN(m, other), MAX(m, other));
+			placement_cut(&placement, MIN(m, other), MAX(m, other));
 	world_forget_pairs(world, m);
-	dispatch_forget(&dispatch, m);
+	placement_forget(&placement, m);
 }
 
 static void happens(struct world *world)
 {
 	uint32_t m = world_below(world, MODELS), what = world_below(world, 40);
 	if (what == 0)
-		dispatch_use(&dispatch, 1 + world_below(world, world->most));
+		placement_use(&placement, 1 + world_below(world, world->most));
 	else if (what < 5)
 		pinned(world, m);
 	else if (what < 10 && m < STATIC_FIRST && !away[m])
@@ -95,7 +95,7 @@ static void look_at_all(struct world *world)
 	for (uint32_t p = 0; p < tracker->performers.count; p++) {
 		uint32_t m = tracker->performers.at[p].model;
 		if (tracker_look(tracker, p, state_model_pose(world->shared.state, m, false).p))
-			dispatch_crossed(&dispatch, m, tracker->performers.at[p].entered);
+			placement_crossed(&placement, m, tracker->performers.at[p].entered);
 	}
 }
 
@@ -115,11 +115,11 @@ static void load(struct world *world)
 		world->active[m] = loading.is_mover[m] || (world->active[m] && !(outlives && !world_below(world, 20)));
 		world->active[m] &= !away[m];
 		if (world->active[m] != active[m])
-			dispatch_mark(&dispatch, m);
+			placement_mark(&placement, m);
 	}
 	for (uint32_t l = 0; l < LEVELS; l++)
 		if (world->loaded[l] != loaded[l])
-			dispatch_mark_level(&dispatch, l);
+			placement_mark_level(&placement, l);
 }
 
 static bool pair(struct world *world)
@@ -134,11 +134,11 @@ static bool pair(struct world *world)
 	for (uint32_t a = 0; a < MODELS; a++)
 		for (uint32_t b = a + 1; b < MODELS; b++) {
 			if (!until[a][b] && world->until[a][b]) {
-				dispatch_link(&dispatch, a, b);
-				dispatch_meet(&dispatch, a, b);
+				placement_link(&placement, a, b);
+				placement_meet(&placement, a, b);
 			}
 			if (until[a][b] && !world->until[a][b])
-				dispatch_cut(&dispatch, a, b);
+				placement_cut(&placement, a, b);
 			changed |= (until[a][b] == UINT64_MAX) != (world->until[a][b] == UINT64_MAX);
 			if (world->touching[a][b])
 				vec_push(&touch->pairs, (struct touch_pair){a, b});
@@ -157,15 +157,15 @@ static void one_step(struct world *world)
 				vec3_add(state_model_pose(world->shared.state, m, false).p,
 					(struct vec3){
 						world_between(world, -0.2, 0.2), world_between(world, -0.2, 0.2), 0}));
-	if (dispatch_measures(&dispatch, world->k, 1)) {
+	if (placement_measures(&placement, world->k, 1)) {
 		cost_learn(&world->shared.costs, world_below(world, MODELS), world_below(world, 1000000));
 		samples++;
 	}
 	look_at_all(world);
 	load(world);
 	bool changed = pair(world);
-	dispatch_step(&dispatch, &loading, changed, world->k);
-	cr_assert_eq(dispatch.meetings, world->meetings, "step %d", (int)world->k);
+	placement_step(&placement, &loading, changed, world->k);
+	cr_assert_eq(placement.meetings, world->meetings, "step %d", (int)world->k);
 	world_check_changes(world);
 	world_check_components(world);
 	world_check_ghosts(world);
@@ -173,7 +173,7 @@ static void one_step(struct world *world)
 	world->k++;
 }
 
-Test(dispatch, is_what_follows_from_the_definitions)
+Test(placement, is_what_follows_from_the_definitions)
 {
 	enum { SEEDS = 20, STEPS = 3000 };
 	uint32_t components = 0, pins = 0;
@@ -185,8 +185,8 @@ Test(dispatch, is_what_follows_from_the_definitions)
 			one_step(&world);
 		components += world.components;
 		pins += world.pinned;
-		moves += dispatch.moves;
-		meetings += dispatch.meetings;
+		moves += placement.moves;
+		meetings += placement.meetings;
 		end(&world);
 	}
 	cr_assert(components > 1000 && pins > 1000 && moves > 500 && meetings > 50 && samples > 100,
@@ -195,18 +195,18 @@ Test(dispatch, is_what_follows_from_the_definitions)
 }
 
 /* A step with nothing to do changes nothing, whichever models it is asked about. */
-Test(dispatch, a_step_without_changes_has_none)
+Test(placement, a_step_without_changes_has_none)
 {
 	static struct world world;
 	begin(&world, 3);
-	dispatch.chaos = world.chaos = false;
+	placement.chaos = world.chaos = false;
 	look_at_all(&world);
 	load(&world);
-	dispatch_step(&dispatch, &loading, pair(&world), 0);
-	cr_assert_gt(dispatch.changes.count, 0);
+	placement_step(&placement, &loading, pair(&world), 0);
+	cr_assert_gt(placement.changes.count, 0);
 	for (uint64_t k = 1; k < 300; k++) {
-		dispatch_step(&dispatch, &loading, false, k);
-		cr_assert(!dispatch.changes.count && !dispatch.events.count, "step %d", (int)k);
+		placement_step(&placement, &loading, false, k);
+		cr_assert(!placement.changes.count && !placement.events.count, "step %d", (int)k);
 	}
 	end(&world);
 }

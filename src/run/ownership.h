@@ -4,23 +4,24 @@
  * sum. When the policy asks for more, it sees the whole world; the outcome is the same as if it had seen the whole
  * world in every step (for balanced: nearly, see assign_balanced()).
  *
- *   roster_mark(&roster, model);            its levels, pin or existence changed
- *   roster_link(&roster, a, b);             both must be on one secondary
- *   roster_find(&roster, &view);            assigns the open components: roster.part
- *   roster_commit(&roster);                 makes that the world's: roster.now, and the changes
+ *   ownership_mark(&table of ownership, model);            its levels, pin or existence changed
+ *   ownership_link(&table of ownership, a, b);             both must be on one secondary
+ *   ownership_find(&table of ownership, &view);            assigns the open components: table of ownership.part
+ *   ownership_commit(&table of ownership);                 makes that the world's: table of ownership.now, and the
+ * changes
  *
  * Thread: the primary's, between steps. Allocates only when the world, or what changes in a step, is larger than ever.
  */
-#ifndef RUN_ROSTER_H
-#define RUN_ROSTER_H
+#ifndef RUN_OWNERSHIP_H
+#define RUN_OWNERSHIP_H
 
 #include "assign/assign.h"
 #include "assign/components.h"
 #include "level/tracker.h"
 #include "run/cost.h"
 
-/* What roster_find() reads; the caller's. */
-struct roster_view {
+/* What ownership_find() reads; the caller's. */
+struct ownership_input {
 	const struct scene *scene;
 	const struct tracker *tracker;
 	const bool *active;                    /* [model_count] */
@@ -34,7 +35,7 @@ struct roster_view {
 	uint32_t horizon;
 };
 
-struct roster_change {
+struct ownership_change {
 	uint32_t id;       /* model or level */
 	uint32_t from, to; /* secondaries; ASSIGN_NONE: no secondary */
 	bool again;        /* the model is to be taken over anew, also when from and to are the same */
@@ -42,12 +43,12 @@ struct roster_change {
 
 /* The part of the world that the policy is asked about: `models` and `levels` are lists of indices; the other arrays
  * are indexed by place in these lists. */
-struct roster_part {
+struct ownership_part {
 	indices models, levels;
 	uint32_t component_count;
 	uint32_t *model_component, *level_component; /* COMPONENTS_NONE: not loaded */
 	struct assignment now;
-	VEC(uint32_t) moved_to; /* [component_count] or empty, see roster_move(); 0: not moved */
+	VEC(uint32_t) moved_to; /* [component_count] or empty, see ownership_move(); 0: not moved */
 
 	/* private */
 	uint32_t model_room, level_room;
@@ -55,13 +56,13 @@ struct roster_part {
 	uint32_t *model_pin, *level_pin, *level_near, *model_cost;
 };
 
-struct roster {
+struct ownership {
 	uint32_t secondaries, level_count;
 	const struct assign_policy *policy;
-	struct assignment now;                    /* of the whole world; component_of is not used */
-	VEC(struct roster_change) models, levels; /* of the last commit, by index */
-	bool dirty;                               /* roster_find() has something to do */
-	struct roster_part part;
+	struct assignment now;                       /* of the whole world; component_of is not used */
+	VEC(struct ownership_change) models, levels; /* of the last commit, by index */
+	bool dirty;                                  /* ownership_find() has something to do */
+	struct ownership_part part;
 
 	/* private; nodes are levels, then models */
 	struct components components;
@@ -72,7 +73,7 @@ struct roster {
 	VEC(uint32_t) entries;
 	uint64_t *taken; /* a bit for each node of an open component, while they are listed */
 	bool all;
-	bool anew;                /* roster_deal_anew() */
+	bool anew;                /* ownership_deal_anew() */
 	uint32_t *weight;         /* [room] ns: what the model adds to `have`; 0: nothing */
 	struct assign_load *have; /* [N + 1] load of each secondary that is not in the part */
 	VEC(uint32_t) homes;      /* models with a home: they may return to it */
@@ -82,35 +83,36 @@ struct roster {
 };
 
 /* secondaries >= 1 */
-void roster_init(struct roster *roster, uint32_t secondaries, uint32_t level_count, const struct assign_policy *policy);
-void roster_fini(struct roster *roster);
+void ownership_init(
+	struct ownership *ownership, uint32_t secondaries, uint32_t level_count, const struct assign_policy *policy);
+void ownership_fini(struct ownership *ownership);
 /* Grows the arrays to `models` models. */
-void roster_fit(struct roster *roster, uint32_t models);
+void ownership_fit(struct ownership *ownership, uint32_t models);
 
-/* Marks a model for roster_find(). A performer must be marked when its levels changed; a model when its pin or
+/* Marks a model for ownership_find(). A performer must be marked when its levels changed; a model when its pin or
  * existence did. */
-void roster_mark(struct roster *roster, uint32_t model);
-void roster_mark_level(struct roster *roster, uint32_t level); /* the level was loaded or unloaded */
-void roster_entered(struct roster *roster, uint32_t model);    /* the model entered another level */
-/* Two models must be on one secondary, whatever their levels, from roster_link() until roster_cut(). */
-void roster_link(struct roster *roster, uint32_t a, uint32_t b);
-void roster_cut(struct roster *roster, uint32_t a, uint32_t b);
+void ownership_mark(struct ownership *ownership, uint32_t model);
+void ownership_mark_level(struct ownership *ownership, uint32_t level); /* the level was loaded or unloaded */
+void ownership_entered(struct ownership *ownership, uint32_t model);    /* the model entered another level */
+/* Two models must be on one secondary, whatever their levels, from ownership_link() until ownership_cut(). */
+void ownership_link(struct ownership *ownership, uint32_t a, uint32_t b);
+void ownership_cut(struct ownership *ownership, uint32_t a, uint32_t b);
 /* The policy is to see the whole world. */
-void roster_open_all(struct roster *roster);
+void ownership_open_all(struct ownership *ownership);
 /* Everything is to be assigned among so many secondaries as if it had not been assigned before; at most as many
  * secondaries as at first. */
-void roster_deal_anew(struct roster *roster, uint32_t secondaries);
+void ownership_deal_anew(struct ownership *ownership, uint32_t secondaries);
 /* Removes all links, and marks everything. */
-void roster_reset(struct roster *roster);
+void ownership_reset(struct ownership *ownership);
 
-void roster_find(struct roster *roster, const struct roster_view *view);
+void ownership_find(struct ownership *ownership, const struct ownership_input *view);
 /* Overrides the policy: a component of the part goes to this secondary, which takes all its models over anew. */
-void roster_move(struct roster *roster, uint32_t component, uint32_t secondary);
-/* The result of roster_find() becomes the world's assignment; all marks are cleared. */
-void roster_commit(struct roster *roster);
+void ownership_move(struct ownership *ownership, uint32_t component, uint32_t secondary);
+/* The result of ownership_find() becomes the world's assignment; all marks are cleared. */
+void ownership_commit(struct ownership *ownership);
 
 /* Numbers the components of the whole world in the order of their first nodes, models before levels. COMPONENTS_NONE:
  * no secondary has the node. */
-void roster_number(struct roster *roster, uint32_t models, uint32_t *ret_models, uint32_t *ret_levels);
+void ownership_number(struct ownership *ownership, uint32_t models, uint32_t *ret_models, uint32_t *ret_levels);
 
 #endif

@@ -1,7 +1,7 @@
-/* A world changes at random, step after step. The roster looks only at changes; its assignment must be that of a
- * policy that sees the whole world in every step. */
+/* A world changes at random, step after step. The table of ownership looks only at changes; its assignment must be that
+ * of a policy that sees the whole world in every step. */
 #include "../random.h"
-#include "run/roster.h"
+#include "run/ownership.h"
 
 #include "joined.h"
 #include "run/step.h"
@@ -9,7 +9,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-TestSuite(roster, .timeout = 120);
+TestSuite(ownership, .timeout = 120);
 
 enum { MODELS = 24, CARGO = 16, LEVELS = 6 }; /* models from index CARGO on belong to levels */
 
@@ -22,7 +22,7 @@ struct world {
 	bool active[MODELS], loaded[LEVELS], is_mover[MODELS], entered[MODELS];
 	uint32_t model_pin[MODELS], level_pin[LEVELS];
 	bool linked[MODELS][MODELS];
-	struct roster roster;
+	struct ownership ownership;
 	uint32_t secondaries;
 	uint64_t seed;
 
@@ -55,16 +55,16 @@ static void make(struct world *world, uint64_t seed)
 			world->model_pin[m] = random_below(&world->seed, world->secondaries) + 1;
 	}
 	tracker_init(&world->tracker, &world->scene);
-	roster_init(&world->roster, world->secondaries, LEVELS, assign_policies);
-	roster_fit(&world->roster, MODELS);
-	roster_reset(&world->roster);
+	ownership_init(&world->ownership, world->secondaries, LEVELS, assign_policies);
+	ownership_fit(&world->ownership, MODELS);
+	ownership_reset(&world->ownership);
 	world->now = (struct assignment){world->model, world->level, world->home, world->component_of, 0};
 }
 
 static void destroy(struct world *world)
 {
 	tracker_fini(&world->tracker);
-	roster_fini(&world->roster);
+	ownership_fini(&world->ownership);
 	joined_fini(&world->joined);
 	assign_scratch_fini(&world->scratch);
 }
@@ -84,10 +84,10 @@ static void load_levels(struct world *world)
 		if (loaded == world->loaded[l])
 			continue;
 		world->loaded[l] = loaded;
-		roster_mark_level(&world->roster, l);
+		ownership_mark_level(&world->ownership, l);
 		for (uint32_t i = 0; i < world->levels[l].model_count; i++) {
 			world->active[world->named[l][i]] = loaded;
-			roster_mark(&world->roster, world->named[l][i]);
+			ownership_mark(&world->ownership, world->named[l][i]);
 		}
 	}
 }
@@ -100,11 +100,11 @@ static void set_near(struct world *world, uint32_t model, uint32_t level, uint32
 	world->tracker.near_count[level] += (uint32_t)near - holds(&performer->near, level);
 	if (in && !holds(&performer->in, level)) {
 		world->entered[model] = true;
-		roster_entered(&world->roster, model);
+		ownership_entered(&world->ownership, model);
 	}
 	(in ? indices_add : indices_remove)(&performer->in, level);
 	(near ? indices_add : indices_remove)(&performer->near, level);
-	roster_mark(&world->roster, model);
+	ownership_mark(&world->ownership, model);
 }
 
 static void cut_all(struct world *world, uint32_t model)
@@ -112,7 +112,7 @@ static void cut_all(struct world *world, uint32_t model)
 	for (uint32_t m = 0; m < MODELS; m++)
 		if (world->linked[m][model]) {
 			world->linked[m][model] = world->linked[model][m] = false;
-			roster_cut(&world->roster, m, model);
+			ownership_cut(&world->ownership, m, model);
 		}
 }
 
@@ -121,7 +121,7 @@ static void set_active(struct world *world, uint32_t model, bool active)
 	for (uint32_t l = 0; l < LEVELS && !active; l++)
 		set_near(world, model, l, 0);
 	world->active[model] = active;
-	roster_mark(&world->roster, model);
+	ownership_mark(&world->ownership, model);
 }
 
 static void touch(struct world *world, uint32_t a, uint32_t b, bool on)
@@ -129,7 +129,7 @@ static void touch(struct world *world, uint32_t a, uint32_t b, bool on)
 	if (a == b || !world->active[a] || !world->active[b] || world->linked[a][b] == on)
 		return;
 	world->linked[a][b] = world->linked[b][a] = on;
-	(on ? roster_link : roster_cut)(&world->roster, a, b);
+	(on ? ownership_link : ownership_cut)(&world->ownership, a, b);
 }
 
 static void happen(struct world *world)
@@ -141,7 +141,7 @@ static void happen(struct world *world)
 		world->model_pin[model] = random_below(&world->seed, 2)
 						  ? random_below(&world->seed, world->secondaries + 1)
 						  : ASSIGN_NONE;
-		roster_mark(&world->roster, model);
+		ownership_mark(&world->ownership, model);
 	} else if (kind < 8) {
 		touch(world, random_below(&world->seed, MODELS), random_below(&world->seed, MODELS),
 			random_below(&world->seed, 3) == 0);
@@ -205,7 +205,7 @@ static void assign_all(struct world *world)
 
 static void check(struct world *world, uint64_t seed, uint32_t k)
 {
-	const struct assignment *now = &world->roster.now;
+	const struct assignment *now = &world->ownership.now;
 	for (uint32_t m = 0; m < MODELS; m++)
 		cr_assert(now->model[m] == world->model[m] && now->home[m] == world->home[m],
 			"seed %u, step %u: model %u is on %u, its home %u: expected %u and %u", (unsigned)seed, k, m,
@@ -217,7 +217,7 @@ static void check(struct world *world, uint64_t seed, uint32_t k)
 
 static void step(struct world *world)
 {
-	const struct roster_view view = {
+	const struct ownership_input view = {
 		.scene = &world->scene,
 		.tracker = &world->tracker,
 		.active = world->active,
@@ -226,13 +226,13 @@ static void step(struct world *world)
 		.model_pin = world->model_pin,
 		.level_pin = world->level_pin,
 	};
-	roster_find(&world->roster, &view);
-	roster_commit(&world->roster);
+	ownership_find(&world->ownership, &view);
+	ownership_commit(&world->ownership);
 	assign_all(world);
 	memset(world->entered, 0, sizeof world->entered);
 }
 
-Test(roster, assigns_as_if_it_saw_all_in_every_step)
+Test(ownership, assigns_as_if_it_saw_all_in_every_step)
 {
 	uint32_t steps = 0, small = 0, moves = 0;
 	for (uint64_t seed = 1; seed <= 400; seed++) {
@@ -249,14 +249,14 @@ Test(roster, assigns_as_if_it_saw_all_in_every_step)
 			for (uint32_t m = CARGO; m < MODELS; m++)
 				if (!world.active[m])
 					cut_all(&world, m);
-			if (!world.roster.dirty)
+			if (!world.ownership.dirty)
 				continue;
 			step(&world);
 			check(&world, seed, k);
 			steps++;
-			small += world.roster.part.models.count < MODELS / 2;
-			for (uint32_t i = 0; i < world.roster.models.count; i++)
-				moves += world.roster.models.at[i].from && world.roster.models.at[i].to;
+			small += world.ownership.part.models.count < MODELS / 2;
+			for (uint32_t i = 0; i < world.ownership.models.count; i++)
+				moves += world.ownership.models.at[i].from && world.ownership.models.at[i].to;
 		}
 		destroy(&world);
 	}
