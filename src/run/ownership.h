@@ -4,10 +4,10 @@
  * sum. When the policy asks for more, it sees the whole world; the outcome is the same as if it had seen the whole
  * world in every step (for balanced: nearly, see assign_balanced()).
  *
- *   ownership_mark(&table of ownership, model);            its levels, pin or existence changed
- *   ownership_link(&table of ownership, a, b);             both must be on one secondary
- *   ownership_find(&table of ownership, &view);            assigns the open components: table of ownership.part
- *   ownership_commit(&table of ownership);                 makes that the world's: table of ownership.now, and the
+ *   ownership_mark(&ownership, model);            its levels, pin or existence changed
+ *   ownership_link(&ownership, a, b);             both must be on one secondary
+ *   ownership_find(&ownership, &view);            assigns the open components: ownership.part
+ *   ownership_commit(&ownership);                 makes that the world's: ownership.now, and the
  * changes
  *
  * Thread: the primary's, between steps. Allocates only when the world, or what changes in a step, is larger than ever.

@@ -73,7 +73,7 @@ void network_took_over(struct network *network);
 uint32_t network_change_count(const struct network *network);
 /* The changes of the members so far. Lent until the members change; in the primary's thread. */
 const struct troupe_report_member *network_changes_so_far(const struct network *network, uint32_t *ret_count);
-/* The bytes of runners that is to be destroyed. */
+/* The bytes of runners that are to be destroyed. */
 void network_keep_bytes(struct network *network, struct transport_counts bytes);
 /* For the runners, after network_gather(). */
 const struct transport_ops *network_transport(const struct network *network);

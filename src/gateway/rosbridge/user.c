@@ -181,7 +181,6 @@ static void user_subscribe(struct user *user, const struct operation *operation)
 		if (!hearing) {
 			hearing = mem_alloc(sizeof *hearing);
 			*hearing = (struct hearing){.user = user,
-				.join = hub_join(user->gateway->hub),
 				.topic = mem_strdup(topic),
 				.name = mem_strdup(name),
 				.type = type && *type ? mem_strdup(type) : NULL};
@@ -248,7 +247,7 @@ void hearing_give(struct hearing *hearing, const char *type, const struct text *
 		hearing->told_type = true;
 		return;
 	}
-	if (hearing->join <= hearing->user->gateway->hub->had || (!now && !demand.queue_length))
+	if (!now && !demand.queue_length)
 		return;
 	text_add(&out, "{\"op\":\"publish\",\"topic\":");
 	text_add_json(&out, hearing->topic);

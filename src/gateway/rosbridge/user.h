@@ -52,7 +52,6 @@ struct hearing {
 	char *name;  /* with its slash */
 	char *type;  /* that the client expects; NULL: any */
 	VEC(struct demand) demands;
-	uint64_t join;    /* of hub_join() */
 	uint64_t sent_ns; /* real time; 0: never */
 	VEC(char *) queue;
 	size_t queue_bytes;

@@ -100,8 +100,7 @@ troupe_status feeds_subscribe(
 		page->topics++;
 	}
 	if (!status) {
-		*listener = (struct listener){
-			.page = page, .rate_hz = rate_hz, .join = hub_join(gateway->hub), .fresh = true};
+		*listener = (struct listener){.page = page, .rate_hz = rate_hz, .fresh = true};
 		status = hub_subscribe(gateway->hub, topic, feeds_rate_of(feed), error);
 		if (status)
 			feeds_drop_listener(gateway, feed, page);
@@ -156,16 +155,15 @@ static void feeds_keep(struct feed *feed, const struct troupe_message *message)
 	feed->kept.bytes = feed->kept_bytes.at;
 }
 
-/* Gives a message to the listeners for which it is time. missed_only: only to listeners that have missed it; had:
- * of hub->had. Returns whether a listener has to wait for it. */
-static bool feeds_give_one(
-	struct feed *feed, const struct troupe_message *message, uint64_t now_ns, bool missed_only, uint64_t had)
+/* Gives a message to the listeners for which it is time. missed_only: only to listeners that have missed it. Returns
+ * whether a listener has to wait for it. */
+static bool feeds_give_one(struct feed *feed, const struct troupe_message *message, uint64_t now_ns, bool missed_only)
 {
 	struct text said = {0};
 	bool binary = false, waits = false;
 	for (uint32_t i = 0; i < feed->listeners.count; i++) {
 		struct listener *listener = &feed->listeners.at[i];
-		if (missed_only ? !listener->missed : listener->join <= had)
+		if (missed_only && !listener->missed)
 			continue;
 		listener->missed = !feeds_listener_is_due(listener, now_ns);
 		waits |= listener->missed;
@@ -183,7 +181,7 @@ static bool feeds_give_one(
 void feeds_give(struct gateway *gateway, const struct troupe_message *message)
 {
 	struct feed *feed = feeds_find(gateway, message->topic);
-	if (!feed || !feeds_give_one(feed, message, clock_now_ns(), false, gateway->hub->had))
+	if (!feed || !feeds_give_one(feed, message, clock_now_ns(), false))
 		return;
 	if (message->count <= KEPT_BYTES_MAX)
 		feeds_keep(feed, message);
@@ -195,7 +193,7 @@ void feeds_give(struct gateway *gateway, const struct troupe_message *message)
 void feeds_turn(struct gateway *gateway, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < gateway->feeds.count; i++)
-		feeds_give_one(gateway->feeds.at[i], &gateway->feeds.at[i]->kept, now_ns, true, 0);
+		feeds_give_one(gateway->feeds.at[i], &gateway->feeds.at[i]->kept, now_ns, true);
 }
 
 void feeds_renew(struct gateway *gateway, bool all)
