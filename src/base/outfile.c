@@ -99,9 +99,9 @@ static int outfile_check_old(const struct place *place)
 
 /* --- putting bytes ------------------------------------------------------------------------------------------------ */
 
-enum outfile_haste outfile_haste_of(const struct outfile_options *options)
+enum outfile_urgency outfile_urgency_of(const struct outfile_options *options)
 {
-	return options->haste ? options->haste(options->ctx) : OUTFILE_PATIENT;
+	return options->urgency ? options->urgency(options->ctx) : OUTFILE_PATIENT;
 }
 
 /* Waits until a pipe or a device takes bytes. 0, or ETIMEDOUT when it takes none and the caller is in a hurry. */
@@ -115,7 +115,7 @@ static int outfile_wait_for_reader(int file, const struct outfile_options *optio
 			return 0; /* also on an error, which write() reports */
 		if (ready < 0 && errno != EINTR)
 			return errno;
-		hurried_ms = outfile_haste_of(options) ? hurried_ms + OUTFILE_LOOK_MS : 0;
+		hurried_ms = outfile_urgency_of(options) ? hurried_ms + OUTFILE_LOOK_MS : 0;
 		if (hurried_ms > READER_MS)
 			return ETIMEDOUT;
 	}
@@ -176,7 +176,7 @@ static int outfile_open_special(const struct place *place, const struct outfile_
 		if (file >= 0 || errno != ENXIO || !S_ISFIFO(place->info.st_mode))
 			return file;
 		(void)poll(NULL, 0, OUTFILE_LOOK_MS);
-		hurried_ms = outfile_haste_of(options) ? hurried_ms + OUTFILE_LOOK_MS : 0;
+		hurried_ms = outfile_urgency_of(options) ? hurried_ms + OUTFILE_LOOK_MS : 0;
 		if (hurried_ms > READER_MS) {
 			errno = ETIMEDOUT;
 			return -1;

@@ -27,19 +27,19 @@
 
 #include "base/base.h"
 
-enum outfile_haste {
+enum outfile_urgency {
 	OUTFILE_PATIENT, /* wait as long as it takes */
 	OUTFILE_HURRIED, /* do not wait for a reader of a pipe that takes nothing for half a second */
 	OUTFILE_LEAVING, /* the same, and give up a file that is being replaced: the old one stays */
 };
 
 /* Called between the parts of a large file, and twenty times a second while waiting for a reader. */
-typedef enum outfile_haste (*outfile_haste_fn)(void *ctx);
+typedef enum outfile_urgency (*outfile_urgency_fn)(void *ctx);
 
-struct outfile_options {        /* zeroed: the usual */
-	bool fresh;             /* refuse a name that is taken, with TROUPE_EIO */
-	unsigned mode;          /* of a new file, before the umask; 0: 0666 */
-	outfile_haste_fn haste; /* NULL: OUTFILE_PATIENT */
+struct outfile_options {            /* zeroed: the usual */
+	bool fresh;                 /* refuse a name that is taken, with TROUPE_EIO */
+	unsigned mode;              /* of a new file, before the umask; 0: 0666 */
+	outfile_urgency_fn urgency; /* NULL: OUTFILE_PATIENT */
 	void *ctx;
 };
 

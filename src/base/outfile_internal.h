@@ -50,7 +50,7 @@ int claim_lock(int file);
 
 /* TROUPE_OK for 0; else the error of the errno. */
 troupe_status outfile_fail(const char *path, int code, struct troupe_error *error);
-enum outfile_haste outfile_haste_of(const struct outfile_options *options);
+enum outfile_urgency outfile_urgency_of(const struct outfile_options *options);
 /* For a file that is no device or pipe. 0 or errno. */
 int outfile_put_plain(int file, const char *bytes, size_t count);
 

@@ -299,7 +299,7 @@ static int outfile_replace_put_whole(int file, const char *bytes, size_t count, 
 	enum { START = SYNC_FILE_RANGE_WRITE, WAIT = SYNC_FILE_RANGE_WAIT_BEFORE | START | SYNC_FILE_RANGE_WAIT_AFTER };
 	for (size_t at = 0; at < count; at += PART_BYTES) {
 		size_t part = MIN(count - at, (size_t)PART_BYTES);
-		if (outfile_haste_of(options) == OUTFILE_LEAVING)
+		if (outfile_urgency_of(options) == OUTFILE_LEAVING)
 			return ECANCELED;
 		int code = outfile_put_plain(file, bytes + at, part);
 		if (code)
@@ -309,7 +309,7 @@ static int outfile_replace_put_whole(int file, const char *bytes, size_t count, 
 		if (at)
 			(void)sync_file_range(file, (off_t)(at - PART_BYTES), PART_BYTES, WAIT);
 	}
-	if (outfile_haste_of(options) == OUTFILE_LEAVING)
+	if (outfile_urgency_of(options) == OUTFILE_LEAVING)
 		return ECANCELED;
 	return AGAIN(fsync(file)) ? errno : 0;
 }

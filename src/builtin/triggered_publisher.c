@@ -2,7 +2,7 @@
  * protobuf's text. The outputs come in the step after that of the input, or <delay_ms> of simulated time later;
  * services of the world are asked in the same step. As in Gazebo, all <match> of an input must hold, an empty one is
  * left out, and a plug-in that has empty ones only does nothing. The input may be a topic that the run itself
- * publishes: odometry, poses, sensors (server/hear.h). */
+ * publishes: odometry, poses, sensors (server/subscribers.h). */
 #include "builtin/parts.h"
 
 #include <string.h>

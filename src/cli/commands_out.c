@@ -61,12 +61,12 @@ static void commands_out_end_step(struct commands_out *out)
 		commands_out_write(out);
 }
 
-void commands_out_begin(struct commands_out *out, outfile_haste_fn haste)
+void commands_out_begin(struct commands_out *out, outfile_urgency_fn urgency)
 {
 	struct troupe_error why;
 	if (!out->path)
 		return;
-	if (outfile_open(&out->file, out->path, &(struct outfile_options){.haste = haste}, &why)) {
+	if (outfile_open(&out->file, out->path, &(struct outfile_options){.urgency = urgency}, &why)) {
 		commands_out_give_up(out, why.text);
 		return;
 	}

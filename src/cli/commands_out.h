@@ -33,7 +33,7 @@ struct commands_out {     /* zeroed: no file */
 };
 
 /* Opens the file. A later error ends the file but not the run: `warn` is called, on any thread. */
-void commands_out_begin(struct commands_out *out, outfile_haste_fn haste);
+void commands_out_begin(struct commands_out *out, outfile_urgency_fn urgency);
 void commands_out_take(struct commands_out *out, const struct troupe_taken *taken);
 /* TROUPE_EIO: the file could not be written. */
 troupe_status commands_out_end(struct commands_out *out, struct troupe_error *error);

@@ -63,7 +63,7 @@ int cli_exit_status(troupe_status status)
 /* Writes one line with one write. */
 static void main_say(const char *first, const char *second, const char *text)
 {
-	const struct outfile_options options = {.haste = signals_haste};
+	const struct outfile_options options = {.urgency = signals_urgency};
 	struct text line = {0};
 	text_add(&line, "%s%s%s\n", first, second, text);
 	fflush(stdout); /* keeps the order if both go to one file */

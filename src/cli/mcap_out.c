@@ -38,7 +38,7 @@ troupe_status mcap_out_init(struct mcap_out *out, const struct mcap_out_def *def
 static bool mcap_out_in_a_hurry(void *ctx)
 {
 	(void)ctx;
-	return signals_haste(NULL) != OUTFILE_PATIENT;
+	return signals_urgency(NULL) != OUTFILE_PATIENT;
 }
 
 /* On the thread that writes; the step tells it. */

@@ -11,15 +11,15 @@
 
 enum { OUTPUT_BUFFER_BYTES = 1 << 16, OUTPUT_LINE_BYTES = 2048 };
 
-void output_init(struct output *output, int file, outfile_haste_fn haste)
+void output_init(struct output *output, int file, outfile_urgency_fn urgency)
 {
-	*output = (struct output){.file = file, .haste = haste, .buffer = mem_alloc(OUTPUT_BUFFER_BYTES)};
+	*output = (struct output){.file = file, .urgency = urgency, .buffer = mem_alloc(OUTPUT_BUFFER_BYTES)};
 	pthread_mutex_init(&output->guard, NULL);
 }
 
 static void output_write_all(struct output *output, const char *at, size_t count)
 {
-	const struct outfile_options options = {.haste = output->haste};
+	const struct outfile_options options = {.urgency = output->urgency};
 	if (!output->error)
 		output->error = outfile_put(output->file, at, count, &options);
 }

@@ -1,7 +1,7 @@
 /* Buffered lines on standard output. Lines of several threads are not mixed.
  *
  * Thread: any; a mutex guards the buffer. Lines are written between steps, so a thread waits for the mutex for one
- * step at most. A write waits for a slow reader, unless `haste` says otherwise. When the reader has closed its end,
+ * step at most. A write waits for a slow reader, unless `urgency` says otherwise. When the reader has closed its end,
  * or is not waited for any more, output_failed() returns the error and further output is dropped. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
@@ -15,12 +15,12 @@ struct output {
 	char *buffer;
 	size_t count;
 	int file;
-	outfile_haste_fn haste;
+	outfile_urgency_fn urgency;
 	int error; /* errno of the first write that failed, for outfile_why(); 0: none */
 };
 
-/* haste may be NULL. */
-void output_init(struct output *output, int file, outfile_haste_fn haste);
+/* urgency may be NULL. */
+void output_init(struct output *output, int file, outfile_urgency_fn urgency);
 /* Writes a line: adds the newline, and shows control characters in the line as escapes. */
 void output_line(struct output *output, const char *format, ...) TROUPE_PRINTF(2, 3);
 void output_text(struct output *output, const char *text);

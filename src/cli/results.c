@@ -125,7 +125,7 @@ static troupe_status results_write_report(
 		output_text(results->output, json);
 	else
 		status = outfile_replace(
-			path, json, strlen(json), &(struct outfile_options){.haste = signals_haste}, error);
+			path, json, strlen(json), &(struct outfile_options){.urgency = signals_urgency}, error);
 	free(json);
 	return status;
 }

@@ -186,7 +186,7 @@ static uint64_t run_steps_of(void *ctx)
 /* Without malloc() and stdio: the interrupted thread may be inside these. */
 static void run_say_at_once(const char *text)
 {
-	const struct outfile_options hurried = {.haste = signals_haste};
+	const struct outfile_options hurried = {.urgency = signals_urgency};
 	char line[TROUPE_ERROR_TEXT_BYTES + 80];
 	int count = snprintf(line, sizeof line, "troupe run: %s\n", text);
 	(void)outfile_put(STDERR_FILENO, line, MIN((size_t)MAX(count, 0), sizeof line - 1), &hurried);
@@ -199,7 +199,7 @@ static void run_leave_loading(void *ctx)
 		"{\n  \"iterations\": 0,\n  \"sim_time\": 0,\n  \"stopped\": \"while loading\"\n}\n";
 	const struct run *run = ctx;
 	const struct run_settings *settings = &run->settings;
-	const struct outfile_options hurried = {.haste = signals_haste};
+	const struct outfile_options hurried = {.urgency = signals_urgency};
 	struct troupe_error error;
 	troupe_status status = TROUPE_OK;
 	if (settings->report && !strcmp(settings->report, "-"))
@@ -558,8 +558,8 @@ static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troup
 	stuck_begin(&run->stuck);
 	signals_tell(run_stop_server, run);
 	signals_name_stuck(run_steps_of, run->server);
-	log_begin(&run->log, run->server, signals_haste);
-	commands_out_begin(&run->commands_out, signals_haste);
+	log_begin(&run->log, run->server, signals_urgency);
+	commands_out_begin(&run->commands_out, signals_urgency);
 	troupe_status status =
 		camera_out_begin(&run->camera_out, run->settings.camera_out, run->server, run_on_warning, run, error);
 	if (!status)
@@ -739,7 +739,7 @@ static int run_world(struct run *run)
 {
 	struct troupe_error error;
 	run_serve_clients(&run->settings);
-	output_init(&run->output, STDOUT_FILENO, signals_haste);
+	output_init(&run->output, STDOUT_FILENO, signals_urgency);
 	run->commands_out =
 		(struct commands_out){.path = run->settings.commands_out, .warn = run_on_warning, .ctx = run};
 	troupe_status status = TROUPE_OK;

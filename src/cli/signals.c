@@ -158,7 +158,7 @@ void signals_tell(void (*stop)(void *ctx), void *ctx)
 		stop(ctx);
 }
 
-enum outfile_haste signals_haste(void *ctx)
+enum outfile_urgency signals_urgency(void *ctx)
 {
 	(void)ctx;
 	return signals_asked() ? OUTFILE_HURRIED : OUTFILE_PATIENT;

@@ -37,7 +37,7 @@ void signals_watch(uint32_t grace_ms, void (*leave)(void *ctx), void *ctx);
 void signals_unwatch(void);
 
 /* After a request to stop, a write does not wait for the reader of a pipe: see base/outfile.h. */
-enum outfile_haste signals_haste(void *ctx);
+enum outfile_urgency signals_urgency(void *ctx);
 
 /* From now on a crash inside of a plug-in from a library names the plug-in, on standard error, before the process ends
  * by the signal. If other code of the process handles such a signal already, nothing changes. A plug-in that calls

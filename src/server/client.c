@@ -19,13 +19,13 @@ enum { DEPTH_USUAL = 64 };
 
 /* --- references ------------------------------------------------------------------------------------------------- */
 
-struct group *group_hold(struct group *group)
+struct client_group *group_hold(struct client_group *group)
 {
 	atomic_fetch_add_explicit(&group->refs, 1, memory_order_relaxed);
 	return group;
 }
 
-void group_release(struct group *group)
+void group_release(struct client_group *group)
 {
 	/* acq_rel: what other holders read happens before it is freed */
 	if (atomic_fetch_sub_explicit(&group->refs, 1, memory_order_acq_rel) != 1)
@@ -45,7 +45,7 @@ void delivery_release(void *item)
 	free(delivery);
 }
 
-void reply_destroy(struct reply *reply)
+void reply_destroy(struct client_reply *reply)
 {
 	if (reply->frame)
 		frame_release(reply->frame);
@@ -61,10 +61,10 @@ struct troupe_client *client_hold(struct troupe_client *client)
 	return client;
 }
 
-static void server_client_free_replies(struct reply *reply)
+static void server_client_free_replies(struct client_reply *reply)
 {
 	while (reply) {
-		struct reply *next = reply->next;
+		struct client_reply *next = reply->next;
 		reply_destroy(reply);
 		reply = next;
 	}
@@ -112,7 +112,7 @@ void client_tell(struct troupe_client *client)
 	server_client_end_serving(client);
 }
 
-void client_deliver(struct troupe_client *client, struct group *group, struct frame *frame)
+void client_deliver(struct troupe_client *client, struct client_group *group, struct frame *frame)
 {
 	if (!server_client_begin_serving(client)) {
 		frame_release(frame);
@@ -124,7 +124,7 @@ void client_deliver(struct troupe_client *client, struct group *group, struct fr
 	server_client_end_serving(client);
 }
 
-void client_reply(struct troupe_client *client, struct reply *reply)
+void client_reply(struct troupe_client *client, struct client_reply *reply)
 {
 	if (!server_client_begin_serving(client)) {
 		reply_destroy(reply);
@@ -184,9 +184,9 @@ void troupe_client_destroy(struct troupe_client *client)
 	server_client_free_replies(client->taken_replies);
 	server_client_free_replies(client->last_reply);
 	server_client_free_replies(atomic_exchange(&client->replies, NULL));
-	for (uint32_t i = 0; i < client->wants.count; i++)
-		free(client->wants.at[i].topic);
-	vec_free(&client->wants);
+	for (uint32_t i = 0; i < client->subscriptions.count; i++)
+		free(client->subscriptions.at[i].topic);
+	vec_free(&client->subscriptions);
 	text_fini(&client->bytes);
 	client_release(client);
 }
@@ -196,10 +196,10 @@ void troupe_client_destroy(struct troupe_client *client)
 /* Where the subscription is, or belongs. */
 static uint32_t server_client_place_of(const struct troupe_client *client, const char *topic)
 {
-	uint32_t low = 0, high = client->wants.count;
+	uint32_t low = 0, high = client->subscriptions.count;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		if (strcmp(client->wants.at[middle].topic, topic) < 0)
+		if (strcmp(client->subscriptions.at[middle].topic, topic) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -209,7 +209,7 @@ static uint32_t server_client_place_of(const struct troupe_client *client, const
 
 static bool server_client_has_want(const struct troupe_client *client, uint32_t place, const char *topic)
 {
-	return place < client->wants.count && !strcmp(client->wants.at[place].topic, topic);
+	return place < client->subscriptions.count && !strcmp(client->subscriptions.at[place].topic, topic);
 }
 
 troupe_status troupe_client_subscribe(
@@ -224,16 +224,16 @@ troupe_status troupe_client_subscribe(
 	clients_lock(client->server->clients);
 	uint32_t place = server_client_place_of(client, topic);
 	if (server_client_has_want(client, place, topic)) {
-		client->wants.at[place].rate_hz = rate_hz;
-		client->wants.at[place].again = true;
-	} else if (client->wants.count == TROUPE_CLIENT_TOPICS_MAX) {
+		client->subscriptions.at[place].rate_hz = rate_hz;
+		client->subscriptions.at[place].again = true;
+	} else if (client->subscriptions.count == TROUPE_CLIENT_TOPICS_MAX) {
 		status = fail(error, TROUPE_ELIMIT, "topic '%s': the client has %d subscriptions: expected no more",
 			topic, TROUPE_CLIENT_TOPICS_MAX);
 	} else {
-		(void)vec_append(&client->wants, 1);
-		memmove(&client->wants.at[place + 1], &client->wants.at[place],
-			(client->wants.count - 1 - place) * sizeof *client->wants.at);
-		client->wants.at[place] = (struct want){mem_strdup(topic), rate_hz, true};
+		(void)vec_append(&client->subscriptions, 1);
+		memmove(&client->subscriptions.at[place + 1], &client->subscriptions.at[place],
+			(client->subscriptions.count - 1 - place) * sizeof *client->subscriptions.at);
+		client->subscriptions.at[place] = (struct client_subscription){mem_strdup(topic), rate_hz, true};
 	}
 	clients_unlock(client->server->clients);
 	return status;
@@ -244,29 +244,29 @@ void troupe_client_unsubscribe(struct troupe_client *client, const char *topic)
 	clients_lock(client->server->clients);
 	uint32_t place = server_client_place_of(client, topic);
 	if (server_client_has_want(client, place, topic)) {
-		free(client->wants.at[place].topic);
-		client->wants.count--;
-		memmove(&client->wants.at[place], &client->wants.at[place + 1],
-			(client->wants.count - place) * sizeof *client->wants.at);
+		free(client->subscriptions.at[place].topic);
+		client->subscriptions.count--;
+		memmove(&client->subscriptions.at[place], &client->subscriptions.at[place + 1],
+			(client->subscriptions.count - place) * sizeof *client->subscriptions.at);
 	}
 	clients_unlock(client->server->clients);
 }
 
 /* --- taking ------------------------------------------------------------------------------------------------------- */
 
-static struct reply *server_client_next_reply(struct troupe_client *client)
+static struct client_reply *server_client_next_reply(struct troupe_client *client)
 {
 	if (!client->taken_replies)
 		client->taken_replies =
 			LIST_REVERSED(atomic_exchange_explicit(&client->replies, NULL, memory_order_acquire), next);
-	struct reply *reply = client->taken_replies;
+	struct client_reply *reply = client->taken_replies;
 	if (reply)
 		client->taken_replies = reply->next;
 	return reply;
 }
 
 /* The reply to a request that changes something: a Boolean, as Gazebo's, or a type with no field to fill in. */
-static void server_client_encode_outcome(const struct reply *reply, struct text *out)
+static void server_client_encode_outcome(const struct client_reply *reply, struct text *out)
 {
 	Gz__Msgs__Boolean boolean = GZ__MSGS__BOOLEAN__INIT;
 	boolean.data = reply->status == TROUPE_OK;
@@ -274,7 +274,7 @@ static void server_client_encode_outcome(const struct reply *reply, struct text 
 		message_add_bytes(out, &boolean.base);
 }
 
-void client_answer(struct troupe_client *client, struct reply *reply, struct text *out)
+void client_answer(struct troupe_client *client, struct client_reply *reply, struct text *out)
 {
 	const struct query_ops *ops = reply->row.ops;
 	reply->status =
@@ -283,10 +283,10 @@ void client_answer(struct troupe_client *client, struct reply *reply, struct tex
 }
 
 static void server_client_take_reply(
-	struct troupe_client *client, struct reply *reply, struct troupe_message *ret_message)
+	struct troupe_client *client, struct client_reply *reply, struct troupe_message *ret_message)
 {
 	client->bytes.count = 0;
-	if (reply->answered) {
+	if (reply->is_answered) {
 		text_add_bytes(&client->bytes, reply->answer.at, reply->answer.count);
 	} else if (reply->frame) {
 		client_answer(client, reply, &client->bytes);
@@ -341,7 +341,7 @@ static bool server_client_take_published(struct troupe_client *client, struct tr
 
 static bool server_client_take(struct troupe_client *client, struct troupe_message *ret_message)
 {
-	struct reply *reply = server_client_next_reply(client);
+	struct client_reply *reply = server_client_next_reply(client);
 	if (reply)
 		server_client_take_reply(client, reply, ret_message);
 	return reply || server_client_take_published(client, ret_message);

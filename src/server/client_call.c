@@ -66,7 +66,7 @@ static troupe_status client_call_collect(struct troupe_client *client, const str
 struct client_call_request {      /* a command that a client waits for */
 	struct command_call call; /* first: a request is its call */
 	struct troupe_client *client;
-	struct reply *reply;
+	struct client_reply *reply;
 };
 
 struct call_job {                            /* a command that is yet to be given */
@@ -194,7 +194,7 @@ troupe_status troupe_client_publish(struct troupe_client *client, const struct t
 static void client_call_on_done(struct command_call *call, uint64_t step, troupe_status status, const char *text)
 {
 	struct client_call_request *request = (struct client_call_request *)call;
-	struct reply *reply = request->reply;
+	struct client_reply *reply = request->reply;
 	reply->step = step;
 	reply->status = status;
 	(void)fail(&reply->what, status, "%s", text);
@@ -203,8 +203,8 @@ static void client_call_on_done(struct command_call *call, uint64_t step, troupe
 	free(request);
 }
 
-static troupe_status client_call_give_command(struct troupe_client *client, struct reply *reply, const char *type,
-	const void *bytes, size_t count, struct troupe_error *error)
+static troupe_status client_call_give_command(struct troupe_client *client, struct client_reply *reply,
+	const char *type, const void *bytes, size_t count, struct troupe_error *error)
 {
 	struct client_call_request *request = mem_alloc(sizeof *request);
 	*request = (struct client_call_request){{client_call_on_done}, client_hold(client), reply};
@@ -230,7 +230,7 @@ static troupe_status client_call_give_command(struct troupe_client *client, stru
 	return status;
 }
 
-static void client_call_ask(struct troupe_client *client, struct reply *reply, const void *bytes, size_t count)
+static void client_call_ask(struct troupe_client *client, struct client_reply *reply, const void *bytes, size_t count)
 {
 	text_add_bytes(&reply->request, bytes, count);
 	clients_ask(client->server->clients, client_hold(client), reply);
@@ -248,8 +248,8 @@ troupe_status troupe_client_call(struct troupe_client *client, const char *servi
 			TROUPE_CLIENT_CALLS_MAX);
 		topic_row_fini(&row);
 	} else {
-		struct reply *reply = mem_alloc(sizeof *reply);
-		*reply = (struct reply){.tag = tag, .row = row};
+		struct client_reply *reply = mem_alloc(sizeof *reply);
+		*reply = (struct client_reply){.tag = tag, .row = row};
 		if (row.ops)
 			client_call_ask(client, reply, bytes, count);
 		else

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "server/background.h"
 #include "server/client.h"
-#include "server/hear.h"
+#include "server/subscribers.h"
 #include "server/model_topics.h"
 #include "server/next.h"
 #include "server/sensor_topics.h"
@@ -24,17 +24,17 @@
 
 struct answer_job {
 	struct job job; /* first: an answer_job is its job */
-	struct reply *reply;
+	struct client_reply *reply;
 };
 
-struct question { /* a query that waits for a step boundary */
-	struct question *next;
+struct query { /* a query that waits for a step boundary */
+	struct query *next;
 	struct troupe_client *client; /* one reference */
-	struct reply *reply;
+	struct client_reply *reply;
 };
 
-struct answered { /* what came of a query */
-	struct answered *next;
+struct query_outcome { /* what came of a query */
+	struct query_outcome *next;
 	uint32_t world;
 	uint64_t step;
 	troupe_status status;
@@ -45,23 +45,23 @@ struct clients {
 	struct troupe_server *server;
 	struct topic_table *table;
 	pthread_mutex_t lock;
-	VEC(struct troupe_client *) all;     /* under the lock */
-	_Atomic uint64_t wanted;             /* grows when wants change; written under the lock */
-	_Atomic(struct question *) asked;    /* newest first. Any thread adds; the step's thread takes all. */
-	_Atomic(struct answered *) answered; /* the same */
-	_Atomic bool told[SDF_WORLDS_MAX];   /* some group has the world's replies. Writer: the step's thread. */
+	VEC(struct troupe_client *) all;         /* under the lock */
+	_Atomic uint64_t wanted;                 /* grows when wants change; written under the lock */
+	_Atomic(struct query *) asked;           /* newest first. Any thread adds; the step's thread takes all. */
+	_Atomic(struct query_outcome *) outcome; /* the same */
+	_Atomic bool told[SDF_WORLDS_MAX];       /* some group has the world's replies. Writer: the step's thread. */
 	struct frame_pool *pools[SDF_WORLDS_MAX];
 	struct model_topics *of_models[SDF_WORLDS_MAX];
-	struct hearing *hearing[SDF_WORLDS_MAX];
+	struct subscribers *subscribers[SDF_WORLDS_MAX];
 	/* step's thread */
-	VEC(struct group *) groups;
+	VEC(struct client_group *) groups;
 	uint64_t seen_wanted, seen_epoch;  /* for which the groups were made */
 	int64_t next_ns[SDF_WORLDS_MAX];   /* the earliest time at which a group of the world is due */
 	int64_t last_ns[SDF_WORLDS_MAX];   /* of the last boundary that was looked at */
 	bool paused[SDF_WORLDS_MAX];       /* at that boundary */
 	uint64_t requests[SDF_WORLDS_MAX]; /* primary.requests, at that boundary */
 	/* Clients that were delivered something and not told of it yet; one reference each. */
-	VEC(struct troupe_client *) stirred;
+	VEC(struct troupe_client *) needs_wakeup;
 	bool in_steps[SDF_WORLDS_MAX]; /* some group is due in every step, or on changes */
 	bool reads[SDF_WORLDS_MAX];    /* some group is due when a sensor has measured */
 };
@@ -75,7 +75,7 @@ struct clients *clients_create(struct troupe_server *server)
 	for (uint32_t i = 0; i < server->world_count; i++) {
 		clients->pools[i] = frame_pool_create();
 		clients->of_models[i] = model_topics_create(&server->worlds[i], clients->table);
-		clients->hearing[i] = hearing_create(&server->worlds[i], clients->table, clients->of_models[i]);
+		clients->subscribers[i] = subscribers_create(&server->worlds[i], clients->table, clients->of_models[i]);
 		clients->next_ns[i] = INT64_MAX;
 	}
 	return clients;
@@ -88,18 +88,18 @@ static void clients_drop_groups(struct clients *clients)
 	clients->groups.count = 0;
 }
 
-static void clients_free_question(struct question *question)
+static void clients_free_query(struct query *query)
 {
-	client_release(question->client);
-	free(question);
+	client_release(query->client);
+	free(query);
 }
 
-static void clients_drop_answered(struct answered *answered)
+static void clients_drop_outcomes(struct query_outcome *outcome)
 {
-	while (answered) {
-		struct answered *next = answered->next;
-		free(answered);
-		answered = next;
+	while (outcome) {
+		struct query_outcome *next = outcome->next;
+		free(outcome);
+		outcome = next;
 	}
 }
 
@@ -109,24 +109,24 @@ void clients_destroy(struct clients *clients)
 		return;
 	assert(!clients->all.count);
 	clients_drop_groups(clients);
-	for (uint32_t i = 0; i < clients->stirred.count; i++)
-		client_release(clients->stirred.at[i]);
-	for (struct question *q = atomic_load(&clients->asked); q;) {
-		struct question *next = q->next;
+	for (uint32_t i = 0; i < clients->needs_wakeup.count; i++)
+		client_release(clients->needs_wakeup.at[i]);
+	for (struct query *q = atomic_load(&clients->asked); q;) {
+		struct query *next = q->next;
 		client_reply(q->client, q->reply); /* it is closed, so this frees the reply */
-		clients_free_question(q);
+		clients_free_query(q);
 		q = next;
 	}
-	clients_drop_answered(atomic_load(&clients->answered));
+	clients_drop_outcomes(atomic_load(&clients->outcome));
 	for (uint32_t i = 0; i < SDF_WORLDS_MAX; i++) {
 		frame_pool_destroy(clients->pools[i]);
-		hearing_destroy(clients->hearing[i]);
+		subscribers_destroy(clients->subscribers[i]);
 		model_topics_destroy(clients->of_models[i]);
 	}
 	topic_table_destroy(clients->table);
 	vec_free(&clients->all);
 	vec_free(&clients->groups);
-	vec_free(&clients->stirred);
+	vec_free(&clients->needs_wakeup);
 	pthread_mutex_destroy(&clients->lock);
 	free(clients);
 }
@@ -182,56 +182,58 @@ void clients_leave(struct clients *clients, struct troupe_client *client)
 	clients_unlock(clients);
 }
 
-void clients_ask(struct clients *clients, struct troupe_client *client, struct reply *reply)
+void clients_ask(struct clients *clients, struct troupe_client *client, struct client_reply *reply)
 {
-	struct question *question = mem_alloc(sizeof *question);
-	*question = (struct question){atomic_load_explicit(&clients->asked, memory_order_relaxed), client, reply};
+	struct query *query = mem_alloc(sizeof *query);
+	*query = (struct query){atomic_load_explicit(&clients->asked, memory_order_relaxed), client, reply};
 	while (!atomic_compare_exchange_weak_explicit(/* release: pairs with the exchange in clients_answer() */
-		&clients->asked, &question->next, question, memory_order_release, memory_order_relaxed))
+		&clients->asked, &query->next, query, memory_order_release, memory_order_relaxed))
 		;
 }
 
 /* A refusal is told to the program, too. */
-void clients_answered(struct clients *clients, const struct reply *reply)
+void clients_answered(struct clients *clients, const struct client_reply *reply)
 {
 	const char *service = reply->row.name, *text = reply->status ? reply->what.text : "";
 	size_t service_bytes = strlen(service) + 1, text_bytes = strlen(text) + 1;
 	if (!reply->status && !atomic_load_explicit(&clients->told[reply->row.world], memory_order_relaxed))
 		return;
-	struct answered *answered = mem_alloc(sizeof *answered + service_bytes + text_bytes);
-	*answered = (struct answered){atomic_load_explicit(&clients->answered, memory_order_relaxed), reply->row.world,
-		reply->step, reply->status, answered->service + service_bytes};
-	memcpy(answered->service, service, service_bytes);
-	memcpy(answered->text, text, text_bytes);
-	while (!atomic_compare_exchange_weak_explicit(/* release: pairs with the exchange in clients_tell_answered() */
-		&clients->answered, &answered->next, answered, memory_order_release, memory_order_relaxed))
+	struct query_outcome *outcome = mem_alloc(sizeof *outcome + service_bytes + text_bytes);
+	*outcome = (struct query_outcome){atomic_load_explicit(&clients->outcome, memory_order_relaxed),
+		reply->row.world, reply->step, reply->status, outcome->service + service_bytes};
+	memcpy(outcome->service, service, service_bytes);
+	memcpy(outcome->text, text, text_bytes);
+	while (!atomic_compare_exchange_weak_explicit(/* release: pairs with the exchange in clients_tell_outcomes() */
+		&clients->outcome, &outcome->next, outcome, memory_order_release, memory_order_relaxed))
 		;
 }
 
 /* --- groups ------------------------------------------------------------------------------------------------------- */
 
 /* A sensor's own rate is not asked for again: its readings come at it. */
-static double clients_rate_of(const struct topic_row *row, const struct want *want)
+static double clients_rate_of(const struct topic_row *row, const struct client_subscription *subscription)
 {
 	const struct publish_ops *ops = row->ops;
 	if (ops->when == PUBLISH_READING)
-		return want->rate_hz > 0 && (row->rate_hz <= 0 || want->rate_hz < row->rate_hz) ? want->rate_hz : 0;
+		return subscription->rate_hz > 0 && (row->rate_hz <= 0 || subscription->rate_hz < row->rate_hz)
+			       ? subscription->rate_hz
+			       : 0;
 	if (ops->when != PUBLISH_IN_TIME && ops->when != PUBLISH_FIGURES)
 		return 0;
-	if (row->rate_hz <= 0 || want->rate_hz <= 0)
-		return MAX(row->rate_hz, want->rate_hz);
-	return MIN(row->rate_hz, want->rate_hz);
+	if (row->rate_hz <= 0 || subscription->rate_hz <= 0)
+		return MAX(row->rate_hz, subscription->rate_hz);
+	return MIN(row->rate_hz, subscription->rate_hz);
 }
 
 struct remake {
 	struct clients *clients;
-	struct group **old;
+	struct client_group **old;
 	uint32_t old_count;
 	struct map old_by_topic; /* of the client that is being looked at: index in `old` */
 	uint32_t first;          /* its first new group */
 };
 
-static bool clients_is_of(const struct group *group, const struct troupe_client *client, uint32_t world,
+static bool clients_is_of(const struct client_group *group, const struct troupe_client *client, uint32_t world,
 	enum publish_when when, double rate_hz, bool fresh)
 {
 	/* sensors of different rates are due at different times: those that are slowed down have a group each */
@@ -241,27 +243,27 @@ static bool clients_is_of(const struct group *group, const struct troupe_client 
 }
 
 /* The group in which the client had the topic; NULL: it did not have it, so that its first message comes at once. */
-static const struct group *clients_find_old(const struct remake *remake, const char *topic)
+static const struct client_group *clients_find_old(const struct remake *remake, const char *topic)
 {
 	uint32_t at;
 	return map_find(&remake->old_by_topic, topic, &at) ? remake->old[at] : NULL;
 }
 
-static void clients_remake_row(
-	struct remake *remake, struct troupe_client *client, const struct want *want, const struct topic_row *row)
+static void clients_remake_row(struct remake *remake, struct troupe_client *client,
+	const struct client_subscription *subscription, const struct topic_row *row)
 {
 	struct clients *clients = remake->clients;
 	const struct publish_ops *ops = row->ops;
-	double rate_hz = clients_rate_of(row, want);
-	const struct group *old = clients_find_old(remake, row->name);
-	int64_t next_ns = old && old->rate_hz == rate_hz && !want->again ? old->next_ns : INT64_MIN;
-	struct group *group = NULL;
+	double rate_hz = clients_rate_of(row, subscription);
+	const struct client_group *old = clients_find_old(remake, row->name);
+	int64_t next_ns = old && old->rate_hz == rate_hz && !subscription->again ? old->next_ns : INT64_MIN;
+	struct client_group *group = NULL;
 	for (uint32_t i = remake->first; i < clients->groups.count && !group; i++)
 		if (clients_is_of(clients->groups.at[i], client, row->world, ops->when, rate_hz, next_ns == INT64_MIN))
 			group = clients->groups.at[i];
 	if (!group) {
 		group = mem_alloc(sizeof *group);
-		*group = (struct group){.client = client_hold(client),
+		*group = (struct client_group){.client = client_hold(client),
 			.world = row->world,
 			.when = ops->when,
 			.rate_hz = rate_hz,
@@ -282,17 +284,17 @@ static void clients_look_at(struct remake *remake, struct troupe_client *client)
 	for (uint32_t i = 0; i < remake->old_count; i++)
 		for (uint32_t r = 0; remake->old[i]->client == client && r < remake->old[i]->rows.count; r++)
 			map_add(&remake->old_by_topic, remake->old[i]->rows.at[r].name, i);
-	for (uint32_t i = 0; i < client->wants.count; i++) {
-		const struct want *want = &client->wants.at[i];
+	for (uint32_t i = 0; i < client->subscriptions.count; i++) {
+		const struct client_subscription *subscription = &client->subscriptions.at[i];
 		bool some = false;
-		for (uint32_t id = topic_find(table, TOPIC_PUBLISHED, want->topic); id != TOPIC_NONE;
+		for (uint32_t id = topic_find(table, TOPIC_PUBLISHED, subscription->topic); id != TOPIC_NONE;
 			id = topic_next(table, id)) {
 			if (!topic_row_is_for(topic_row(table, id), client->as))
 				continue;
-			clients_remake_row(remake, client, want, topic_row(table, id));
+			clients_remake_row(remake, client, subscription, topic_row(table, id));
 			some = true;
 		}
-		client->wants.at[i].again &= !some;
+		client->subscriptions.at[i].again &= !some;
 	}
 	map_fini(&remake->old_by_topic);
 }
@@ -306,7 +308,7 @@ static void clients_find_next(struct clients *clients)
 	}
 	bool told[SDF_WORLDS_MAX] = {false};
 	for (uint32_t i = 0; i < clients->groups.count; i++) {
-		const struct group *group = clients->groups.at[i];
+		const struct client_group *group = clients->groups.at[i];
 		clients->next_ns[group->world] = MIN(clients->next_ns[group->world], group->next_ns);
 		if (group->when == PUBLISH_REPLIES)
 			told[group->world] = true;
@@ -328,7 +330,7 @@ void clients_want_sensors(struct clients *clients)
 		if (!clients->server->worlds[w].shared.sensors->all)
 			sensors_want_none(clients->server->worlds[w].shared.sensors);
 	for (uint32_t i = 0; i < clients->groups.count; i++) {
-		const struct group *group = clients->groups.at[i];
+		const struct client_group *group = clients->groups.at[i];
 		struct sensors *sensors = clients->server->worlds[group->world].shared.sensors;
 		for (uint32_t r = 0; r < group->rows.count && group->when == PUBLISH_READING; r++) {
 			const struct topic_row *row = &group->rows.at[r];
@@ -370,7 +372,7 @@ static void clients_remake_groups(struct clients *clients)
 /* --- a step boundary ---------------------------------------------------------------------------------------------- */
 
 /* The first multiple of the group's period after the time. */
-static int64_t clients_due_after(const struct group *group, int64_t time_ns)
+static int64_t clients_due_after(const struct client_group *group, int64_t time_ns)
 {
 	double period_ns = 1e9 / group->rate_hz;
 	double next = (floor((double)time_ns / period_ns) + 1) * period_ns;
@@ -382,7 +384,7 @@ static bool clients_levels_changed(const struct server_world *world)
 	return world->primary.plan.placement.events.count > 0;
 }
 
-static bool clients_has_reading(const struct group *group, const struct server_world *world)
+static bool clients_has_reading(const struct client_group *group, const struct server_world *world)
 {
 	bool found = false;
 	for (uint32_t i = 0; i < group->rows.count && !found; i++)
@@ -391,7 +393,7 @@ static bool clients_has_reading(const struct group *group, const struct server_w
 	return found;
 }
 
-static bool clients_has_published(const struct group *group, const struct server_world *world)
+static bool clients_has_published(const struct client_group *group, const struct server_world *world)
 {
 	bool found = false;
 	for (uint32_t i = 0; i < group->rows.count && !found; i++)
@@ -399,7 +401,8 @@ static bool clients_has_published(const struct group *group, const struct server
 	return found;
 }
 
-static bool clients_is_due(const struct group *group, const struct server_world *world, int64_t time_ns, bool stepped)
+static bool clients_is_due(
+	const struct client_group *group, const struct server_world *world, int64_t time_ns, bool stepped)
 {
 	if (group->when == PUBLISH_DECIDED)
 		return stepped && !world->primary.step.paused && clients_has_published(group, world);
@@ -426,14 +429,14 @@ static bool clients_is_due(const struct group *group, const struct server_world 
 
 static void clients_stir(struct clients *clients, struct troupe_client *client)
 {
-	if (client->stirred)
+	if (client->needs_wakeup)
 		return;
-	client->stirred = true;
-	vec_push(&clients->stirred, client_hold(client));
+	client->needs_wakeup = true;
+	vec_push(&clients->needs_wakeup, client_hold(client));
 }
 
 /* frame: NULL: there was no memory for it, so the client loses what it has subscribed to. */
-static void clients_deliver(struct clients *clients, struct group *group, struct frame *frame)
+static void clients_deliver(struct clients *clients, struct client_group *group, struct frame *frame)
 {
 	if (!frame) {
 		atomic_fetch_add_explicit(&group->client->dropped, 1, memory_order_relaxed);
@@ -443,27 +446,27 @@ static void clients_deliver(struct clients *clients, struct group *group, struct
 	clients_stir(clients, group->client);
 }
 
-static void clients_tell_stirred(struct clients *clients, bool all)
+static void clients_wake(struct clients *clients, bool all)
 {
 	uint32_t kept = 0;
-	uint64_t now = clients->stirred.count ? clock_now_ns() : 0;
-	for (uint32_t i = 0; i < clients->stirred.count; i++) {
-		struct troupe_client *client = clients->stirred.at[i];
+	uint64_t now = clients->needs_wakeup.count ? clock_now_ns() : 0;
+	for (uint32_t i = 0; i < clients->needs_wakeup.count; i++) {
+		struct troupe_client *client = clients->needs_wakeup.at[i];
 		if (!all && now < client->tell_ns) {
-			clients->stirred.at[kept++] = client;
+			clients->needs_wakeup.at[kept++] = client;
 			continue;
 		}
-		client->stirred = false;
+		client->needs_wakeup = false;
 		client->tell_ns = now + TELL_EVERY_NS;
 		client_tell(client);
 		client_release(client);
 	}
-	clients->stirred.count = kept;
+	clients->needs_wakeup.count = kept;
 }
 
 void clients_flush(struct clients *clients)
 {
-	clients_tell_stirred(clients, true);
+	clients_wake(clients, true);
 }
 
 /* For all groups, before the frame is delivered to any: a client that has it reads it on its own thread at once. */
@@ -472,7 +475,7 @@ static void clients_add_reports(
 {
 	struct server_world *world = &clients->server->worlds[index];
 	for (uint32_t i = 0; i < clients->groups.count; i++) {
-		struct group *group = clients->groups.at[i];
+		struct client_group *group = clients->groups.at[i];
 		if (group->world != index || !(group->parts & FRAME_REPORTS) ||
 			!clients_is_due(group, world, time_ns, stepped))
 			continue;
@@ -486,7 +489,7 @@ static void clients_serve_groups(struct clients *clients, uint32_t index, int64_
 	struct server_world *world = &clients->server->worlds[index];
 	uint32_t parts = 0, due = 0;
 	for (uint32_t i = 0; i < clients->groups.count; i++) {
-		struct group *group = clients->groups.at[i];
+		struct client_group *group = clients->groups.at[i];
 		if (group->world != index || !clients_is_due(group, world, time_ns, stepped))
 			continue;
 		parts |= group->parts;
@@ -496,7 +499,7 @@ static void clients_serve_groups(struct clients *clients, uint32_t index, int64_
 	if (parts & FRAME_REPORTS && frame)
 		clients_add_reports(clients, index, time_ns, stepped, frame);
 	for (uint32_t i = 0; i < clients->groups.count && due; i++) {
-		struct group *group = clients->groups.at[i];
+		struct client_group *group = clients->groups.at[i];
 		if (group->world != index || !clients_is_due(group, world, time_ns, stepped))
 			continue;
 		clients_deliver(clients, group, frame);
@@ -535,7 +538,7 @@ void clients_publish_reply(struct clients *clients, uint32_t world, uint64_t ste
 		return;
 	struct frame *frame = clients_frame_of_reply(clients, world, step, service, status, text);
 	for (uint32_t i = 0; i < clients->groups.count; i++) {
-		struct group *group = clients->groups.at[i];
+		struct client_group *group = clients->groups.at[i];
 		if (group->when != PUBLISH_REPLIES || group->world != world)
 			continue;
 		clients_deliver(clients, group, frame);
@@ -544,18 +547,18 @@ void clients_publish_reply(struct clients *clients, uint32_t world, uint64_t ste
 		frame_release(frame);
 }
 
-static void clients_tell_answered(struct clients *clients)
+static void clients_tell_outcomes(struct clients *clients)
 {
-	struct answered *oldest =
-		LIST_REVERSED(atomic_exchange_explicit(&clients->answered, NULL, memory_order_acquire), next);
-	for (const struct answered *at = oldest; at; at = at->next)
+	struct query_outcome *oldest =
+		LIST_REVERSED(atomic_exchange_explicit(&clients->outcome, NULL, memory_order_acquire), next);
+	for (const struct query_outcome *at = oldest; at; at = at->next)
 		world_tell_reply(
 			&clients->server->worlds[at->world], at->step, at->service, at->status, at->text, true);
-	clients_drop_answered(oldest);
+	clients_drop_outcomes(oldest);
 }
 
 /* Requests are valid bytes as far as their sender says; a message that cannot be read is refused. */
-static void clients_act(struct server_world *world, struct reply *reply)
+static void clients_act(struct server_world *world, struct client_reply *reply)
 {
 	const struct query_ops *ops = reply->row.ops;
 	ProtobufCMessage *request;
@@ -575,13 +578,13 @@ static void clients_answer_job_run(struct job *job, bool dropped)
 {
 	struct answer_job *this = (struct answer_job *)job;
 	struct troupe_client *client = job->client;
-	struct reply *reply = this->reply;
+	struct client_reply *reply = this->reply;
 	struct troupe_server *server = client->server;
 	if (dropped)
 		reply->status = fail(&reply->what, TROUPE_EPEER, "the run ends");
 	else
 		client_answer(client, reply, &reply->answer);
-	reply->answered = true;
+	reply->is_answered = true;
 	frame_release(reply->frame);
 	reply->frame = NULL;
 	client_reply(client, reply);
@@ -592,7 +595,7 @@ static void clients_answer_job_run(struct job *job, bool dropped)
 }
 
 /* False: the client is to answer itself. */
-static bool clients_answer_aside(struct clients *clients, struct troupe_client *client, struct reply *reply)
+static bool clients_answer_aside(struct clients *clients, struct troupe_client *client, struct client_reply *reply)
 {
 	struct answer_job *job = mem_alloc(sizeof *job);
 	*job = (struct answer_job){
@@ -606,11 +609,11 @@ static bool clients_answer_aside(struct clients *clients, struct troupe_client *
 
 static void clients_answer(struct clients *clients)
 {
-	struct question *oldest =
+	struct query *oldest =
 		LIST_REVERSED(atomic_exchange_explicit(&clients->asked, NULL, memory_order_acquire), next);
 	while (oldest) {
-		struct question *next = oldest->next;
-		struct reply *reply = oldest->reply;
+		struct query *next = oldest->next;
+		struct client_reply *reply = oldest->reply;
 		const struct query_ops *ops = reply->row.ops;
 		struct server_world *world = &clients->server->worlds[reply->row.world];
 		reply->step = world->primary.lockstep.number;
@@ -624,7 +627,7 @@ static void clients_answer(struct clients *clients)
 		if (!reply->frame || !ops->is_slow || !oldest->client->def.never_waits ||
 			!clients_answer_aside(clients, oldest->client, reply))
 			client_reply(oldest->client, reply);
-		clients_free_question(oldest);
+		clients_free_query(oldest);
 		oldest = next;
 	}
 }
@@ -649,7 +652,7 @@ static void clients_follow_pause(struct clients *clients, uint32_t world, int64_
 		return;
 	clients->paused[world] = paused;
 	for (uint32_t i = 0; i < clients->groups.count; i++) {
-		struct group *group = clients->groups.at[i];
+		struct client_group *group = clients->groups.at[i];
 		if (group->world == world && group->when == PUBLISH_FIGURES)
 			group->next_ns = INT64_MIN;
 	}
@@ -658,12 +661,12 @@ static void clients_follow_pause(struct clients *clients, uint32_t world, int64_
 
 void clients_hear(struct clients *clients, uint32_t world)
 {
-	hearing_take(clients->hearing[world]);
+	subscribers_take(clients->subscribers[world]);
 }
 
 uint32_t clients_hear_notes(struct clients *clients, uint32_t world)
 {
-	return hearing_notes(clients->hearing[world]);
+	return subscribers_notes(clients->subscribers[world]);
 }
 
 /* Groups that are due when a sensor has measured, or when something has happened, are left out: the run knows in
@@ -673,14 +676,14 @@ uint64_t clients_horizon(struct clients *clients, uint32_t world)
 	const struct primary *primary = &clients->server->worlds[world].primary;
 	const double time_ns = primary_time_s(primary) * 1e9, step_ns = primary->edit.step_s * 1e9;
 	double least = INFINITY;
-	if (hearing_hears(clients->hearing[world]))
+	if (subscribers_hears(clients->subscribers[world]))
 		return 1;
 	if (atomic_load_explicit(&clients->wanted, memory_order_acquire) == 0)
 		return UINT64_MAX;
 	if (clients->in_steps[world])
 		return 1;
 	for (uint32_t i = 0; i < clients->groups.count; i++) {
-		const struct group *group = clients->groups.at[i];
+		const struct client_group *group = clients->groups.at[i];
 		if (group->world == world && (group->when == PUBLISH_IN_TIME || group->when == PUBLISH_FIGURES))
 			least = fmin(least, ceil(((double)group->next_ns - time_ns) / step_ns - 1e-6));
 	}
@@ -711,7 +714,7 @@ void clients_serve(struct clients *clients, bool stepped)
 	}
 	if (atomic_load_explicit(&clients->asked, memory_order_relaxed))
 		clients_answer(clients);
-	if (atomic_load_explicit(&clients->answered, memory_order_relaxed))
-		clients_tell_answered(clients);
-	clients_tell_stirred(clients, !stepped);
+	if (atomic_load_explicit(&clients->outcome, memory_order_relaxed))
+		clients_tell_outcomes(clients);
+	clients_wake(clients, !stepped);
 }

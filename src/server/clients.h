@@ -59,9 +59,9 @@ uint32_t clients_add_row(struct topic_table *table, const struct topic_row *row)
 void clients_serve(struct clients *clients, bool stepped);
 
 /* In each step that moves, before systems decide, on the same thread: tells the systems of the world what it publishes
- * (hear.h). */
+ * (subscribers.h). */
 void clients_hear(struct clients *clients, uint32_t world);
-/* In each step, on the same thread: hearing_notes(). */
+/* In each step, on the same thread: subscribers_notes(). */
 uint32_t clients_hear_notes(struct clients *clients, uint32_t world);
 
 /* Before a window of steps, on the same thread, after clients_serve() and clients_hear(): how many steps may be taken
@@ -89,9 +89,9 @@ void clients_lock(struct clients *clients);
 void clients_unlock(struct clients *clients);
 /* Any thread. Has the query answered at the next step boundary; takes over the reply, whose row and request are filled
  * in, and one reference to the client. */
-struct reply;
-void clients_ask(struct clients *clients, struct troupe_client *client, struct reply *reply);
+struct client_reply;
+void clients_ask(struct clients *clients, struct troupe_client *client, struct client_reply *reply);
 /* A query was answered, on this thread: the outcome is told at the next step boundary, if a client is to be told. */
-void clients_answered(struct clients *clients, const struct reply *reply);
+void clients_answered(struct clients *clients, const struct client_reply *reply);
 
 #endif

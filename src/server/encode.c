@@ -1,6 +1,6 @@
 /* A message is made as a tree of protobuf-c's structs in an arena, and then written at once. protobuf-c writes each
  * part after it has computed its size; a writer of our own is faster, but the descriptors are then not the only list of
- * fields. So only the few messages that are published most often have one (encode_often.h). */
+ * fields. So only the few messages that are published most often have one (encode_fast.h). */
 #include "server/encode.h"
 
 #include "server/view.h"

@@ -7,7 +7,7 @@
 #ifndef SERVER_FRAME_H
 #define SERVER_FRAME_H
 
-#include "server/encode_often.h"
+#include "server/encode_fast.h"
 #include "server/internal.h"
 
 #include <troupe/report.h>

@@ -84,10 +84,10 @@ void server_warn(struct troupe_server *server, const char *text);
 /* How long writing a file of the server may wait or take; ctx is the server. After troupe_server_stop() no write
  * waits for the reader of a pipe. If the run has not ended half a second later, a file that is being replaced is
  * given up. */
-enum outfile_haste server_haste(void *ctx);
+enum outfile_urgency server_urgency(void *ctx);
 static inline struct outfile_options server_options(struct troupe_server *server)
 {
-	return (struct outfile_options){.haste = server_haste, .ctx = server};
+	return (struct outfile_options){.urgency = server_urgency, .ctx = server};
 }
 
 /* Does the work of troupe_server_create(). saved: NULL, or a saved state that is resumed instead of the file

@@ -5,7 +5,7 @@
 
 #include "base/math.h"
 #include "server/encode.h"
-#include "server/encode_often.h"
+#include "server/encode_fast.h"
 #include "server/pose_parts.h"
 #include "server/sensor_topics.h"
 #include "server/view.h"
@@ -63,7 +63,7 @@ static bool model_topics_encode_odometry(const struct frame *frame, const struct
 	struct troupe_pose pose;
 	const struct troupe_odometry *o = model_topics_odometry_of(frame, row, &pose);
 	if (o)
-		encode_often_odometry(out, frame->time_ns, row->frame, row->child_frame, &pose, o->linear, o->angular);
+		encode_fast_odometry(out, frame->time_ns, row->frame, row->child_frame, &pose, o->linear, o->angular);
 	return o;
 }
 
@@ -72,7 +72,7 @@ static bool model_topics_encode_tf(const struct frame *frame, const struct topic
 	struct troupe_pose pose;
 	bool some = model_topics_odometry_of(frame, row, &pose);
 	if (some)
-		encode_often_tf(out, frame->time_ns, row->frame, row->child_frame, &pose);
+		encode_fast_tf(out, frame->time_ns, row->frame, row->child_frame, &pose);
 	return some;
 }
 

@@ -6,7 +6,7 @@
 #include "server/acts.h"
 #include "server/describe.h"
 #include "server/encode.h"
-#include "server/encode_often.h"
+#include "server/encode_fast.h"
 #include "server/infos.h"
 #include "server/models.h"
 #include "server/named_poses.h"
@@ -28,7 +28,7 @@
 static bool publish_encode_clock(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	(void)row;
-	encode_often_clock(out, frame->time_ns, frame->real_ns, frame->system_ns);
+	encode_fast_clock(out, frame->time_ns, frame->real_ns, frame->system_ns);
 	return true;
 }
 
@@ -56,16 +56,16 @@ static void publish_add_model_poses(const struct troupe_snapshot *snapshot, uint
 	const struct troupe_scene *scene = snapshot->scene;
 	const struct troupe_scene_model *m = &scene->models[model];
 	const struct troupe_pose *pose = encode_model_pose(snapshot, model);
-	encode_often_pose(out, pose, m->name, (uint32_t)m->id);
+	encode_fast_pose(out, pose, m->name, (uint32_t)m->id);
 	for (uint32_t l = m->link_first; l < m->link_first + m->link_count; l++) {
 		struct troupe_pose in_model = encode_link_pose(snapshot, l);
-		encode_often_pose(out, &in_model, scene->links[l].name, encode_link_id(&scene->links[l]));
+		encode_fast_pose(out, &in_model, scene->links[l].name, encode_link_id(&scene->links[l]));
 	}
 }
 
 static bool publish_encode_poses(const struct frame *frame, uint32_t models, struct text *out)
 {
-	encode_often_poses(out, frame->time_ns);
+	encode_fast_poses(out, frame->time_ns);
 	for (uint32_t i = 0; i < models; i++)
 		publish_add_model_poses(&frame->snapshot, i, out);
 	return true;

@@ -791,7 +791,7 @@ troupe_status troupe_server_step(struct troupe_server *server, uint64_t n, struc
 	return n ? troupe_server_run(server, &limits, error) : TROUPE_OK;
 }
 
-enum outfile_haste server_haste(void *ctx)
+enum outfile_urgency server_urgency(void *ctx)
 {
 	struct troupe_server *server = ctx;
 	if (!atomic_load(&server->worlds[0].primary.stop))

@@ -6,7 +6,7 @@
 
 #include "mesh/importer.h"
 #include "server/encode.h"
-#include "server/encode_often.h"
+#include "server/encode_fast.h"
 #include "server/sensor_topics.h"
 #include "server/view.h"
 #include "topic/message.h"
@@ -24,7 +24,7 @@ static bool viewer_encode_view(const struct frame *frame, const struct topic_row
 	(void)row;
 	const struct encode_moment moment = {
 		frame->time_ns, frame->snapshot.step, frame->rtf, (double)frame->real_ns * 1e-9};
-	encode_often_view(out, &moment, frame->snapshot.scene, &frame->picture);
+	encode_fast_view(out, &moment, frame->snapshot.scene, &frame->picture);
 	return true;
 }
 
@@ -400,7 +400,7 @@ static troupe_status viewer_add_mesh(struct importer *importer, struct files *fi
 		status = viewer_check_triangles(cut.corners.count / 3, error);
 	if (!status) {
 		_Static_assert(sizeof(struct vec3) == 3 * sizeof(double), "an array of points is one of numbers");
-		encode_often_mesh(out, (const double *)(const void *)cut.points.at, cut.points.count, cut.corners.at,
+		encode_fast_mesh(out, (const double *)(const void *)cut.points.at, cut.points.count, cut.corners.at,
 			cut.corners.count / 3);
 	}
 	mesh_fini(&whole);
@@ -433,7 +433,7 @@ static void viewer_add_grid(const struct trimesh_grid *grid, struct text *out)
 			mesh_add_triangle(&mesh, at, below, at + 1);
 			mesh_add_triangle(&mesh, at + 1, below, below + 1);
 		}
-	encode_often_mesh(out, (const double *)(const void *)mesh.points.at, mesh.points.count, mesh.corners.at,
+	encode_fast_mesh(out, (const double *)(const void *)mesh.points.at, mesh.points.count, mesh.corners.at,
 		mesh.corners.count / 3);
 	mesh_fini(&mesh);
 }
@@ -488,7 +488,7 @@ static troupe_status viewer_add_polyline(
 	}
 	troupe_status status = mesh_extrude(outlines, count, geometry->polyline[0]->height, false, &mesh, error);
 	if (!status)
-		encode_often_mesh(out, (const double *)(const void *)mesh.points.at, mesh.points.count, mesh.corners.at,
+		encode_fast_mesh(out, (const double *)(const void *)mesh.points.at, mesh.points.count, mesh.corners.at,
 			mesh.corners.count / 3);
 	for (uint32_t i = 0; i < count; i++)
 		free((void *)(uintptr_t)outlines[i].points);
@@ -524,7 +524,7 @@ static troupe_status viewer_add_known(
 {
 	troupe_status status = viewer_check_triangles(shape->triangle_count, error);
 	if (!status)
-		encode_often_mesh(out, shape->points, shape->point_count, shape->triangles, shape->triangle_count);
+		encode_fast_mesh(out, shape->points, shape->point_count, shape->triangles, shape->triangle_count);
 	return status;
 }
 

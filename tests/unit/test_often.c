@@ -2,7 +2,7 @@
  * both signs, nan, times before 0, names from none to longer than a length of one byte. */
 #include "../random.h"
 #include "server/encode.h"
-#include "server/encode_often.h"
+#include "server/encode_fast.h"
 #include "topic/message.h"
 #include "topic/motion.pb-c.h"
 #include "topic/plain.pb-c.h"
@@ -153,7 +153,7 @@ Test(often, clock)
 		message.sim = &of_sim;
 		message.real = &of_real;
 		message.system = &of_day;
-		encode_often_clock(&written, sim, real, day);
+		encode_fast_clock(&written, sim, real, day);
 		expect(&written, &message.base);
 		dice = seed;
 	}
@@ -181,7 +181,7 @@ Test(often, odometry)
 		twist.linear = &along;
 		twist.angular = &about;
 		message.twist = &twist;
-		encode_often_odometry(&written, ns, frame, child, &at, linear, angular);
+		encode_fast_odometry(&written, ns, frame, child, &at, linear, angular);
 		expect(&written, &message.base);
 		dice = seed;
 	}
@@ -205,7 +205,7 @@ Test(often, tf)
 		list[0]->header = fill_header(&of_pose, ns, frame, child);
 		message.pose = list;
 		message.n_pose = 1;
-		encode_often_tf(&written, ns, frame, child, &at);
+		encode_fast_tf(&written, ns, frame, child, &at);
 		expect(&written, &message.base);
 		dice = seed;
 	}
@@ -224,14 +224,14 @@ Test(often, poses)
 		message.header = fill_header(&header, ns, NULL, NULL);
 		message.n_pose = random_below64(&dice, POSES + 1);
 		message.pose = list;
-		encode_often_poses(&written, ns);
+		encode_fast_poses(&written, ns);
 		for (size_t i = 0; i < message.n_pose; i++) {
 			struct troupe_pose at = random_pose();
 			const char *of = name();
 			uint32_t id = random_below64(&dice, 2) ? (uint32_t)random_below64(&dice, 300)
 							       : (uint32_t)random_below64(&dice, UINT64_C(1) << 32);
 			list[i] = fill_pose(&poses[i], &at, of, id);
-			encode_often_pose(&written, &at, of, id);
+			encode_fast_pose(&written, &at, of, id);
 		}
 		expect(&written, &message.base);
 		dice = seed;
@@ -293,7 +293,7 @@ Test(often, view)
 		message.pose = poses[0];
 		message.real_time_s = rtf * 3;
 		const struct encode_moment moment = {ns, step, rtf, rtf * 3};
-		encode_often_view(&written, &moment, &scene, &picture);
+		encode_fast_view(&written, &moment, &scene, &picture);
 		expect(&written, &message.base);
 		dice = seed;
 	}
@@ -318,7 +318,7 @@ Test(often, mesh)
 		message.point = singles;
 		message.n_corner = 3 * triangle_count;
 		message.corner = corners;
-		encode_often_mesh(&written, points, point_count, corners, triangle_count);
+		encode_fast_mesh(&written, points, point_count, corners, triangle_count);
 		expect(&written, &message.base);
 		dice = seed;
 	}

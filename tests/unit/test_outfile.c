@@ -363,10 +363,10 @@ CASE(a_signal_that_was_pending_stays)
 
 struct hurry {
 	uint32_t asked, patient; /* times */
-	enum outfile_haste then;
+	enum outfile_urgency then;
 };
 
-static enum outfile_haste haste(void *ctx)
+static enum outfile_urgency urgency(void *ctx)
 {
 	struct hurry *hurry = ctx;
 	return hurry->asked++ < hurry->patient ? OUTFILE_PATIENT : hurry->then;
@@ -375,7 +375,7 @@ static enum outfile_haste haste(void *ctx)
 CASE(in_a_hurry_no_reader_is_waited_for)
 {
 	struct hurry hurry = {.patient = 4, .then = OUTFILE_HURRIED};
-	struct outfile_options options = {.haste = haste, .ctx = &hurry};
+	struct outfile_options options = {.urgency = urgency, .ctx = &hurry};
 	cr_assert(!mkfifo("pipe", 0600));
 	cr_assert(outfile_replace("pipe", "x", 1, &options, &error) && strstr(error.text, "no process reads it"));
 	cr_assert(hurry.asked > hurry.patient);
@@ -396,7 +396,7 @@ CASE(in_the_middle_a_file_is_given_up)
 	size_t count = 20 << 20;
 	char *bytes = mem_alloc(count);
 	struct hurry hurry = {.patient = 2, .then = OUTFILE_LEAVING};
-	struct outfile_options options = {.haste = haste, .ctx = &hurry};
+	struct outfile_options options = {.urgency = urgency, .ctx = &hurry};
 	make("a", "kept", 0600);
 	cr_assert_eq(outfile_replace("a", bytes, count, &options, &error), TROUPE_EIO);
 	cr_assert(strstr(error.text, "given up") && holds("a", "kept"));

@@ -533,12 +533,12 @@ uint64_t log_step_every(const struct log *log)
 	return !log->path ? 0 : log->every && !log->sensors ? log->every : 1;
 }
 
-void log_begin(struct log *log, struct troupe_server *server, outfile_haste_fn haste)
+void log_begin(struct log *log, struct troupe_server *server, outfile_urgency_fn urgency)
 {
 	struct troupe_error why;
 	if (!log->path)
 		return;
-	if (outfile_open(&log->file, log->path, &(struct outfile_options){.haste = haste}, &why)) {
+	if (outfile_open(&log->file, log->path, &(struct outfile_options){.urgency = urgency}, &why)) {
 		log_give_up(log, why.text);
 		return;
 	}

@@ -47,8 +47,8 @@ troupe_status log_init(struct log *log, const char *path, uint64_t every, const 
 uint32_t log_observes(const struct log *log);
 uint64_t log_step_every(const struct log *log);
 /* Opens the file and writes a sample of the state in which the run begins, if one is due. A later error ends the log
- * but not the run. haste must stay valid as long as the log is open. */
-void log_begin(struct log *log, struct troupe_server *server, outfile_haste_fn haste);
+ * but not the run. urgency must stay valid as long as the log is open. */
+void log_begin(struct log *log, struct troupe_server *server, outfile_urgency_fn urgency);
 void log_step(struct log *log, struct troupe_server *server, uint64_t step);
 /* TROUPE_EIO: the log could not be written. The error is returned once. */
 troupe_status log_end(struct log *log, struct troupe_error *error);

@@ -464,7 +464,7 @@ void troupe_mcap_step(struct troupe_mcap *mcap)
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static enum outfile_haste recorder_haste(void *ctx)
+static enum outfile_urgency recorder_urgency(void *ctx)
 {
 	const struct troupe_mcap *mcap = ctx;
 	return mcap->in_a_hurry && mcap->in_a_hurry(mcap->ctx) ? OUTFILE_HURRIED : OUTFILE_PATIENT;
@@ -536,7 +536,7 @@ troupe_status troupe_mcap_start(struct troupe_server *server, const struct troup
 	troupe_status status = recorder_take_patterns(mcap, def, error);
 	if (!status)
 		status = mcap_file_open(def->path, "ros2", library.at,
-			&(struct outfile_options){.haste = recorder_haste, .ctx = mcap}, &mcap->file, error);
+			&(struct outfile_options){.urgency = recorder_urgency, .ctx = mcap}, &mcap->file, error);
 	text_fini(&library);
 	if (!status)
 		status = troupe_client_create(server, &client, &mcap->client, error);

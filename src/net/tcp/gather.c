@@ -57,8 +57,8 @@ struct gathering {
 	const char **names;         /* [secondaries] */
 	VEC(struct channel *) kept; /* for the next gathering, where their peers join again; owned */
 	uint32_t kept_plain;        /* of these, of secondaries that are no clients */
-	pthread_t doorman;
-	bool has_doorman;
+	pthread_t acceptor;
+	bool has_acceptor;
 	int quit;
 };
 
@@ -378,22 +378,22 @@ static troupe_status tcp_gather_gathering_create(const struct gather_self *self,
 	return TROUPE_OK;
 }
 
-static void tcp_gather_dismiss_doorman(struct gathering *gathering)
+static void tcp_gather_stop_acceptor(struct gathering *gathering)
 {
 	uint64_t one = 1;
-	if (!gathering->has_doorman)
+	if (!gathering->has_acceptor)
 		return;
 	(void)!write(gathering->quit, &one, sizeof one);
-	pthread_join(gathering->doorman, NULL);
+	pthread_join(gathering->acceptor, NULL);
 	(void)!read(gathering->quit, &one, sizeof one); /* another may come */
-	gathering->has_doorman = false;
+	gathering->has_acceptor = false;
 }
 
 static void tcp_gather_gathering_destroy(struct gathering *gathering)
 {
 	if (!gathering)
 		return;
-	tcp_gather_dismiss_doorman(gathering);
+	tcp_gather_stop_acceptor(gathering);
 	tcp_gather_announce(gathering, ANNOUNCE_LEAVING, 0);
 	if (gathering->session.peers)
 		session_flush(&gathering->session, 200);
@@ -485,7 +485,7 @@ static void tcp_gather_keep_connections(struct gathering *gathering)
 static void tcp_gather_begin_again(struct gathering *gathering)
 {
 	struct session *session = &gathering->session;
-	tcp_gather_dismiss_doorman(gathering);
+	tcp_gather_stop_acceptor(gathering);
 	tcp_gather_keep_connections(gathering);
 	for (uint32_t i = 0; i < session->channels.count; i++) {
 		struct channel *channel = session_take(session, i);
@@ -681,7 +681,7 @@ static void tcp_gather_hear_late(struct gathering *gathering, struct channel *ch
 }
 
 /* The thread that refuses peers after the start, so that a stranger costs the run nothing. */
-static void *tcp_gather_keep_door(void *arg)
+static void *tcp_gather_accept_all(void *arg)
 {
 	struct gathering *gathering = arg;
 	struct listener *listener = gathering->session.listener;
@@ -711,8 +711,8 @@ static troupe_status tcp_gather_open_for_late(struct gathering *gathering, struc
 	if (!gathering->session.listener)
 		return TROUPE_OK;
 	listener_slow_down(gathering->session.listener, DOOR_ACCEPTS_PER_SECOND);
-	int failed = pthread_create(&gathering->doorman, NULL, tcp_gather_keep_door, gathering);
-	gathering->has_doorman = !failed;
+	int failed = pthread_create(&gathering->acceptor, NULL, tcp_gather_accept_all, gathering);
+	gathering->has_acceptor = !failed;
 	mem_check_thread(failed);
 	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;
 }
@@ -765,7 +765,7 @@ static void tcp_gather_gathering_stop(struct gathering *gathering, enum stop_kin
 	struct session *session = &gathering->session;
 	if (!gathering->started || gathering->ended)
 		return;
-	tcp_gather_dismiss_doorman(gathering); /* it uses the session */
+	tcp_gather_stop_acceptor(gathering); /* it uses the session */
 	if (gathering->link.carrier)
 		tcp_carrier_dissolve(gathering->link.carrier, gathering->channels);
 	gathering->link.carrier = NULL;

@@ -1,7 +1,7 @@
 /* The messages that are published most often, written as bytes without a tree of structs. The bytes are those that
  * protobuf-c writes for the same message. Pure; each function appends to the text. */
-#ifndef SERVER_ENCODE_OFTEN_H
-#define SERVER_ENCODE_OFTEN_H
+#ifndef SERVER_ENCODE_FAST_H
+#define SERVER_ENCODE_FAST_H
 
 #include "base/text.h"
 
@@ -28,22 +28,22 @@ static inline uint32_t encode_status(uint32_t secondary, bool asleep, bool loade
 }
 
 /* gz.msgs.Clock; its header has the simulated time. */
-void encode_often_clock(struct text *out, int64_t sim_ns, int64_t real_ns, int64_t system_ns);
+void encode_fast_clock(struct text *out, int64_t sim_ns, int64_t real_ns, int64_t system_ns);
 /* gz.msgs.Odometry of a robot that moves in its plane: m/s along x, rad/s about z. frame, child_frame: NULL for none.
  */
-void encode_often_odometry(struct text *out, int64_t time_ns, const char *frame, const char *child_frame,
+void encode_fast_odometry(struct text *out, int64_t time_ns, const char *frame, const char *child_frame,
 	const struct troupe_pose *pose, double linear, double angular);
 /* gz.msgs.Pose_V with one pose, in whose header the frames are. */
-void encode_often_tf(
+void encode_fast_tf(
 	struct text *out, int64_t time_ns, const char *frame, const char *child_frame, const struct troupe_pose *pose);
 /* gz.msgs.Pose_V: its header, then its poses one by one. */
-void encode_often_poses(struct text *out, int64_t time_ns);
-void encode_often_pose(struct text *out, const struct troupe_pose *pose, const char *name, uint32_t id);
+void encode_fast_poses(struct text *out, int64_t time_ns);
+void encode_fast_pose(struct text *out, const struct troupe_pose *pose, const char *name, uint32_t id);
 /* troupe.msgs.View. */
-void encode_often_view(struct text *out, const struct encode_moment *moment, const struct troupe_scene *scene,
+void encode_fast_view(struct text *out, const struct encode_moment *moment, const struct troupe_scene *scene,
 	const struct encode_picture *picture);
 /* troupe.msgs.Mesh. points: [3 * point_count]; corners: [3 * triangle_count]. */
-void encode_often_mesh(
+void encode_fast_mesh(
 	struct text *out, const double *points, uint32_t point_count, const uint32_t *corners, uint32_t triangle_count);
 
 #endif

@@ -4,21 +4,22 @@
  * replayed run has them again. Messages that systems publish themselves take another way (run/primary_systems.c).
  *
  * Topics that depend on real time, or on the assignment to secondaries, are not heard: a warning says so. */
-#ifndef SERVER_HEAR_H
-#define SERVER_HEAR_H
+#ifndef SERVER_SUBSCRIBERS_H
+#define SERVER_SUBSCRIBERS_H
 
 #include "server/model_topics.h"
 
-struct hearing; /* of one world */
+struct subscribers; /* of one world */
 
 /* topics: of the world, in the table. They must outlive the result. */
-struct hearing *hearing_create(struct server_world *world, struct topic_table *table, struct model_topics *topics);
-void hearing_destroy(struct hearing *hearing);
+struct subscribers *subscribers_create(
+	struct server_world *world, struct topic_table *table, struct model_topics *topics);
+void subscribers_destroy(struct subscribers *subscribers);
 /* Posts what is due in state k. Between steps, on the primary's thread, in steps that move. */
-void hearing_take(struct hearing *hearing);
+void subscribers_take(struct subscribers *subscribers);
 /* The notes, bits OBSERVE_..., that such messages are made of. Between steps, on the primary's thread. */
-uint32_t hearing_notes(struct hearing *hearing);
+uint32_t subscribers_notes(struct subscribers *subscribers);
 /* Whether anything is heard, so that each step may have an effect that follows from the state before it. */
-bool hearing_hears(const struct hearing *hearing);
+bool subscribers_hears(const struct subscribers *subscribers);
 
 #endif
