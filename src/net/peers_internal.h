@@ -7,14 +7,14 @@
 #define MS UINT64_C(1000000)
 enum { PEERS_ADDRESS_BYTES = 96, PEERS_NAME_BYTES = HELLO_WHO_MAX + 1 };
 
-enum stage {
+enum peer_stage {
 	FREE,
 	STRANGER, /* its hello is awaited */
 	MEMBER,   /* its hello matches */
 };
 
 struct peer {
-	enum stage stage;
+	enum peer_stage stage;
 	bool ready;          /* has rebuilt the state; a secondary's primary: was told that we have */
 	bool busy;           /* its last heartbeat said so */
 	bool acked;          /* has acknowledged the current step */

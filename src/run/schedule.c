@@ -421,7 +421,7 @@ troupe_status command_unpack(struct unpack *in, const char *world, uint64_t step
 
 /* --- the queue ---------------------------------------------------------------------------------------------------- */
 
-static bool schedule_before(const struct queued *a, const struct queued *b)
+static bool schedule_before(const struct queued_command *a, const struct queued_command *b)
 {
 	return a->step != b->step ? a->step < b->step : a->order < b->order;
 }
@@ -431,7 +431,7 @@ static bool schedule_before(const struct queued *a, const struct queued *b)
 static void schedule_push(struct schedule *schedule, struct posted *posted)
 {
 	const uint64_t behind = posted->command.adopted ? 0 : UINT64_C(1) << 63;
-	struct queued new = {posted->command.step, behind | schedule->order++, posted};
+	struct queued_command new = {posted->command.step, behind | schedule->order++, posted};
 	vec_push(&schedule->heap, new);
 	uint32_t at = schedule->heap.count - 1;
 	for (; at && schedule_before(&new, &schedule->heap.at[(at - 1) / 2]); at = (at - 1) / 2)
@@ -444,7 +444,7 @@ static struct posted *schedule_pop(struct schedule *schedule)
 {
 	struct posted *least = schedule->heap.at[0].posted;
 	uint32_t count = --schedule->heap.count, at = 0;
-	struct queued last = schedule->heap.at[count];
+	struct queued_command last = schedule->heap.at[count];
 	for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
 		if (child + 1 < count && schedule_before(&schedule->heap.at[child + 1], &schedule->heap.at[child]))
 			child++;
@@ -458,8 +458,8 @@ static struct posted *schedule_pop(struct schedule *schedule)
 
 static uint64_t schedule_bytes_of(const struct command *command)
 {
-	return sizeof(struct posted) + sizeof(struct queued) + (command->topic ? strlen(command->topic) + 1 : 0) +
-	       (command->text ? strlen(command->text) + 1 : 0) +
+	return sizeof(struct posted) + sizeof(struct queued_command) +
+	       (command->topic ? strlen(command->topic) + 1 : 0) + (command->text ? strlen(command->text) + 1 : 0) +
 	       (command->message ? message_memory(command->message) : 0);
 }
 
@@ -907,7 +907,7 @@ static void schedule_drop_adopted(struct schedule *schedule)
 	uint32_t kept = 0;
 	schedule_take_posted(schedule);
 	for (uint32_t i = 0; i < schedule->heap.count; i++) {
-		struct queued queued = schedule->heap.at[i];
+		struct queued_command queued = schedule->heap.at[i];
 		if (!queued.posted->command.adopted) {
 			schedule->heap.at[kept++] = queued;
 			continue;

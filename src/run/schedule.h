@@ -97,13 +97,13 @@ struct posted {
 	struct command command;
 };
 
-struct queued {
+struct queued_command {
 	uint64_t step, order; /* order: commands of one step are taken in the order of posting, adopted ones first */
 	struct posted *posted;
 };
 
 struct schedule {                        /* zeroed is empty */
-	VEC(struct queued) heap;         /* the primary's: the least (step, order) first */
+	VEC(struct queued_command) heap; /* the primary's: the least (step, order) first */
 	uint64_t order;                  /* order of the next command */
 	_Atomic(struct posted *) posted; /* newest first. Writers: any thread; emptied by the primary. */
 	struct timetable timetable;      /* the primary's: the timed commands */

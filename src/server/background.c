@@ -12,7 +12,7 @@ struct background {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	/* under the lock */
-	struct job *first;
+	struct background_job *first;
 	size_t bytes;                      /* of the jobs that wait */
 	const struct troupe_client *doing; /* whose job is being done; NULL: none */
 	const struct troupe_client *last;  /* whose job was done last; only compared */
@@ -29,13 +29,13 @@ struct background *background_create(void)
 }
 
 /* Takes the oldest job of another client than the last one off the list; if there is none, the oldest one. */
-static struct job *background_next(struct background *background)
+static struct background_job *background_next(struct background *background)
 {
-	struct job **at = &background->first;
+	struct background_job **at = &background->first;
 	while (*at && (*at)->client == background->last)
 		at = &(*at)->next;
 	at = *at ? at : &background->first;
-	struct job *job = *at;
+	struct background_job *job = *at;
 	*at = job->next;
 	return job;
 }
@@ -49,7 +49,7 @@ static void *background_work(void *arg)
 			pthread_cond_wait(&background->changed, &background->lock);
 		if (background->ends)
 			break;
-		struct job *job = background_next(background);
+		struct background_job *job = background_next(background);
 		background->bytes -= job->bytes;
 		background->doing = background->last = job->client;
 		pthread_mutex_unlock(&background->lock);
@@ -71,8 +71,8 @@ void background_destroy(struct background *background)
 	pthread_mutex_unlock(&background->lock);
 	if (background->has_thread)
 		(void)pthread_join(background->thread, NULL);
-	for (struct job *job = background->first; job;) {
-		struct job *next = job->next;
+	for (struct background_job *job = background->first; job;) {
+		struct background_job *next = job->next;
 		job->run(job, true);
 		job = next;
 	}
@@ -93,9 +93,10 @@ static troupe_status background_start(struct background *background, struct trou
 	return code ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(code)) : TROUPE_OK;
 }
 
-static troupe_status background_put(struct background *background, struct job *job, struct troupe_error *error)
+static troupe_status background_put(
+	struct background *background, struct background_job *job, struct troupe_error *error)
 {
-	struct job **at = &background->first;
+	struct background_job **at = &background->first;
 	if (job->bytes > BACKGROUND_BYTES_MAX - background->bytes)
 		return fail(error, TROUPE_ELIMIT, "requests of %zu bytes wait to be prepared: expected no more",
 			background->bytes);
@@ -111,7 +112,7 @@ static troupe_status background_put(struct background *background, struct job *j
 	return TROUPE_OK;
 }
 
-troupe_status background_add(struct background *background, struct job *job, struct troupe_error *error)
+troupe_status background_add(struct background *background, struct background_job *job, struct troupe_error *error)
 {
 	pthread_mutex_lock(&background->lock);
 	troupe_status status = background_put(background, job, error);
@@ -123,7 +124,7 @@ bool background_has(struct background *background, const struct troupe_client *c
 {
 	pthread_mutex_lock(&background->lock);
 	bool has = background->doing == client;
-	for (const struct job *job = background->first; job && !has; job = job->next)
+	for (const struct background_job *job = background->first; job && !has; job = job->next)
 		has = job->client == client;
 	pthread_mutex_unlock(&background->lock);
 	return has;

@@ -70,7 +70,7 @@ struct client_call_request {      /* a command that a client waits for */
 };
 
 struct call_job {                            /* a command that is yet to be given */
-	struct job job;                      /* first: a call_job is its job */
+	struct background_job job;           /* first: a call_job is its job */
 	struct troupe_client *client;        /* one reference */
 	struct client_call_request *request; /* NULL: a message on a topic */
 	struct troupe_when when;
@@ -87,7 +87,7 @@ static void client_call_job_free(struct call_job *job)
 	free(job);
 }
 
-static void client_call_job_run(struct job *job, bool dropped)
+static void client_call_job_run(struct background_job *job, bool dropped)
 {
 	struct call_job *this = (struct call_job *)job;
 	struct troupe_client *client = this->client;
@@ -133,7 +133,7 @@ static troupe_status client_call_put_job(
 	size_t bytes = sizeof(struct call_job) + topic + type + given->count;
 	struct call_job *job = mem_alloc(bytes);
 	*job = *given;
-	job->job = (struct job){.client = client, .bytes = bytes, .run = client_call_job_run};
+	job->job = (struct background_job){.client = client, .bytes = bytes, .run = client_call_job_run};
 	job->client = client_hold(client);
 	job->topic = memcpy(job->copies, given->topic, topic);
 	job->type = memcpy(job->copies + topic, given->type, type);

@@ -23,7 +23,7 @@
 #include <string.h>
 
 struct answer_job {
-	struct job job; /* first: an answer_job is its job */
+	struct background_job job; /* first: an answer_job is its job */
 	struct client_reply *reply;
 };
 
@@ -574,7 +574,7 @@ static void clients_act(struct server_world *world, struct client_reply *reply)
 	world_tell_reply(world, reply->step, reply->row.name, reply->status, reply->what.text, true);
 }
 
-static void clients_answer_job_run(struct job *job, bool dropped)
+static void clients_answer_job_run(struct background_job *job, bool dropped)
 {
 	struct answer_job *this = (struct answer_job *)job;
 	struct troupe_client *client = job->client;

@@ -247,7 +247,7 @@ static void foxglove_message(void *ctx, const struct troupe_message *message)
 /* Gazebo's services say "no" by a Boolean, which has no place for the reason. */
 static void foxglove_reply(void *gateway, void *client, void *request, const struct hub_reply *reply)
 {
-	struct call *call = request;
+	struct guest_call *call = request;
 	struct text out = {0};
 	struct troupe_error error;
 	const char *why = reply->status ? reply->why : NULL;

@@ -82,31 +82,31 @@ static void guest_subscribe(struct guest *guest, uint32_t id, uint32_t channel)
 
 /* --- what the client publishes ------------------------------------------------------------------------------------ */
 
-static struct outlet *guest_find_outlet(struct guest *guest, uint32_t id)
+static struct client_channel *guest_find_client_channel(struct guest *guest, uint32_t id)
 {
-	for (uint32_t i = 0; i < guest->outlets.count; i++)
-		if (guest->outlets.at[i].id == id)
-			return &guest->outlets.at[i];
+	for (uint32_t i = 0; i < guest->client_channels.count; i++)
+		if (guest->client_channels.at[i].id == id)
+			return &guest->client_channels.at[i];
 	return NULL;
 }
 
 /* The name of the status of a channel. The status goes with the channel, or when its topic is taken. */
-static void guest_name_status(const struct outlet *outlet, char ret_name[32])
+static void guest_name_status(const struct client_channel *client_channel, char ret_name[32])
 {
-	(void)snprintf(ret_name, 32, "channel %u", outlet->id);
+	(void)snprintf(ret_name, 32, "channel %u", client_channel->id);
 }
 
 /* Foxglove Studio 1 takes the operation for an error: its problems stay. */
-static void guest_take_back(struct guest *guest, struct outlet *outlet)
+static void guest_take_back(struct guest *guest, struct client_channel *client_channel)
 {
 	char name[32];
 	struct text json = {0};
-	if (!outlet->told)
+	if (!client_channel->told)
 		return;
-	outlet->told = false;
+	client_channel->told = false;
 	if (!guest->is_sdk)
 		return;
-	guest_name_status(outlet, name);
+	guest_name_status(client_channel, name);
 	wire_add_no_status(&json, name);
 	port_say_text(guest->client, &json);
 	text_fini(&json);
@@ -114,41 +114,42 @@ static void guest_take_back(struct guest *guest, struct outlet *outlet)
 
 /* The offer that takes the messages of a channel; NULL: none, and the client is told the reason once. A topic
  * from which the run takes nothing is no error: the 3D panel of Foxglove always advertises three topics. */
-static const struct offer *guest_taker_of(struct guest *guest, struct outlet *outlet)
+static const struct offer *guest_taker_of(struct guest *guest, struct client_channel *client_channel)
 {
-	const struct offer *offer = table_find(&guest->gateway->hub->mirror, TROUPE_TOPIC_TAKEN, outlet->topic);
+	const struct offer *offer = table_find(&guest->gateway->hub->mirror, TROUPE_TOPIC_TAKEN, client_channel->topic);
 	char name[32];
-	if (offer && (!outlet->is_cdr || (offer->ros && ros_is_taken(offer->ros))))
+	if (offer && (!client_channel->is_cdr || (offer->ros && ros_is_taken(offer->ros))))
 		return offer;
-	guest_name_status(outlet, name);
-	if (!outlet->told && offer)
+	guest_name_status(client_channel, name);
+	if (!client_channel->told && offer)
 		guest_complain(guest, WIRE_ERROR, name, "topic '%.200s': %s cannot be taken as cdr: expected json",
-			outlet->topic, offer->row->type);
-	else if (!outlet->told)
-		guest_complain(
-			guest, WIRE_WARNING, name, "topic '%.200s': the run takes no messages from it", outlet->topic);
-	outlet->told = true;
+			client_channel->topic, offer->row->type);
+	else if (!client_channel->told)
+		guest_complain(guest, WIRE_WARNING, name, "topic '%.200s': the run takes no messages from it",
+			client_channel->topic);
+	client_channel->told = true;
 	return NULL;
 }
 
 void guest_look(struct guest *guest)
 {
-	for (uint32_t i = 0; i < guest->outlets.count; i++)
-		if (guest->outlets.at[i].told && guest_taker_of(guest, &guest->outlets.at[i]))
-			guest_take_back(guest, &guest->outlets.at[i]);
+	for (uint32_t i = 0; i < guest->client_channels.count; i++)
+		if (guest->client_channels.at[i].told && guest_taker_of(guest, &guest->client_channels.at[i]))
+			guest_take_back(guest, &guest->client_channels.at[i]);
 }
 
-static void guest_add_outlet(struct guest *guest, const Troupe__Msgs__FoxgloveChannel *channel, bool is_cdr)
+static void guest_add_client_channel(struct guest *guest, const Troupe__Msgs__FoxgloveChannel *channel, bool is_cdr)
 {
-	struct outlet outlet = {.id = channel->id, .topic = mem_strdup(channel->topic), .is_cdr = is_cdr};
-	(void)guest_taker_of(guest, &outlet);
-	vec_push(&guest->outlets, outlet);
+	struct client_channel client_channel = {
+		.id = channel->id, .topic = mem_strdup(channel->topic), .is_cdr = is_cdr};
+	(void)guest_taker_of(guest, &client_channel);
+	vec_push(&guest->client_channels, client_channel);
 }
 
 static void guest_advertise(struct guest *guest, const Troupe__Msgs__FoxgloveChannel *channel)
 {
 	bool is_cdr = !strcmp(channel->encoding, "cdr");
-	if (guest->outlets.count == GUEST_CHANNELS_MAX || guest_find_outlet(guest, channel->id))
+	if (guest->client_channels.count == GUEST_CHANNELS_MAX || guest_find_client_channel(guest, channel->id))
 		guest_refuse(guest, "advertise", "the number of the channel is in use, or there are too many");
 	else if (strlen(channel->topic) > GUEST_TOPIC_MAX)
 		guest_complain(guest, WIRE_ERROR, NULL, "topic '%.80s...': expected a name of at most %d bytes",
@@ -157,27 +158,27 @@ static void guest_advertise(struct guest *guest, const Troupe__Msgs__FoxgloveCha
 		guest_complain(guest, WIRE_ERROR, NULL, "topic '%.200s': encoding '%.40s': expected json or cdr",
 			channel->topic, channel->encoding);
 	else
-		guest_add_outlet(guest, channel, is_cdr);
+		guest_add_client_channel(guest, channel, is_cdr);
 }
 
 static void guest_unadvertise(struct guest *guest, uint32_t id)
 {
-	struct outlet *outlet = guest_find_outlet(guest, id);
-	if (!outlet)
+	struct client_channel *client_channel = guest_find_client_channel(guest, id);
+	if (!client_channel)
 		return;
-	guest_take_back(guest, outlet);
-	free(outlet->topic);
-	*outlet = guest->outlets.at[--guest->outlets.count];
+	guest_take_back(guest, client_channel);
+	free(client_channel->topic);
+	*client_channel = guest->client_channels.at[--guest->client_channels.count];
 }
 
 static void guest_take_message(struct guest *guest, const struct wire_binary *binary)
 {
 	struct foxglove *gateway = guest->gateway;
-	struct outlet *outlet = guest_find_outlet(guest, binary->id);
-	const struct offer *offer = outlet ? guest_taker_of(guest, outlet) : NULL;
+	struct client_channel *client_channel = guest_find_client_channel(guest, binary->id);
+	const struct offer *offer = client_channel ? guest_taker_of(guest, client_channel) : NULL;
 	struct text bytes = {0};
 	struct troupe_error error;
-	if (!outlet)
+	if (!client_channel)
 		guest_refuse(guest, "message", "its channel is not advertised");
 	else if (!offer)
 		atomic_fetch_add_explicit(&gateway->hub->refused, 1, memory_order_relaxed);
@@ -185,7 +186,7 @@ static void guest_take_message(struct guest *guest, const struct wire_binary *bi
 		return;
 	const struct mirror_row *row = offer->row;
 	text_add(&bytes, "%s", "");
-	troupe_status status = outlet->is_cdr
+	troupe_status status = client_channel->is_cdr
 				       ? ros_to_bytes(offer->ros, binary->body, binary->count, &bytes, &error)
 				       : convert_from_json(row->type, binary->body, binary->count, &bytes, &error);
 	if (!status)
@@ -199,8 +200,8 @@ static void guest_take_message(struct guest *guest, const struct wire_binary *bi
 
 void guest_tell_refusal(struct guest *guest, const char *topic, const char *why)
 {
-	for (uint32_t i = 0; i < guest->outlets.count; i++)
-		if (!strcmp(guest->outlets.at[i].topic, topic)) {
+	for (uint32_t i = 0; i < guest->client_channels.count; i++)
+		if (!strcmp(guest->client_channels.at[i].topic, topic)) {
 			guest_refuse(guest, topic, why);
 			return;
 		}
@@ -231,8 +232,8 @@ static void guest_take_call(struct guest *guest, const struct wire_binary *binar
 		guest_fail_call(guest, binary, "encoding of the request: expected json");
 		return;
 	}
-	struct call *call = mem_alloc(sizeof *call);
-	*call = (struct call){binary->id, binary->call};
+	struct guest_call *call = mem_alloc(sizeof *call);
+	*call = (struct guest_call){binary->id, binary->call};
 	const struct hub_caller caller = {guest->client, guest->client->connection, call};
 	const struct mirror_row *row = offer->row;
 	troupe_status status = convert_from_json(row->type, binary->body, binary->count, &bytes, &error);
@@ -407,8 +408,8 @@ void guest_close(struct port_client *client)
 		guest_drop_hearer(guest, last.channel, last.id);
 	}
 	vec_free(&guest->subscriptions);
-	while (guest->outlets.count)
-		free(guest->outlets.at[--guest->outlets.count].topic);
-	vec_free(&guest->outlets);
+	while (guest->client_channels.count)
+		free(guest->client_channels.at[--guest->client_channels.count].topic);
+	vec_free(&guest->client_channels);
 	free(guest);
 }

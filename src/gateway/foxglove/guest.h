@@ -15,7 +15,7 @@ enum {
 	GUEST_TOPIC_MAX = 1024,    /* bytes of the name of the topic of such a channel */
 };
 
-struct call { /* of a service, whose reply is awaited */
+struct guest_call { /* of a service, whose reply is awaited */
 	uint32_t service, id;
 };
 
@@ -33,7 +33,7 @@ struct subscription { /* of a guest */
 	uint32_t id, channel;
 };
 
-struct outlet { /* a channel that a client advertised */
+struct client_channel { /* a channel that a client advertised */
 	uint32_t id;
 	char *topic; /* looked up for each message: the run may take messages from it later only, or no longer */
 	bool is_cdr;
@@ -44,7 +44,7 @@ struct guest {
 	struct foxglove *gateway;
 	struct port_client *client;
 	VEC(struct subscription) subscriptions;
-	VEC(struct outlet) outlets;
+	VEC(struct client_channel) client_channels;
 	bool wants_graph;
 	bool is_sdk;       /* its protocol is foxglove.sdk.v1 */
 	bool has_controls; /* its protocol has a playback control, and a recording is shown */

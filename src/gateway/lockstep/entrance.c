@@ -161,7 +161,7 @@ static troupe_status entrance_listen_locally(struct entrance *entrance, const ch
 }
 
 static troupe_status entrance_read_address(
-	const struct entrance_options *options, struct place *ret_place, struct troupe_error *error)
+	const struct entrance_options *options, struct web_place *ret_place, struct troupe_error *error)
 {
 	struct host_port parts;
 	struct troupe_error why;
@@ -182,7 +182,7 @@ static troupe_status entrance_read_address(
 static troupe_status entrance_listen_tcp(
 	struct entrance *entrance, const struct entrance_options *options, struct troupe_error *error)
 {
-	struct place place;
+	struct web_place place;
 	int on = 1;
 	char name[PLACE_TEXT_BYTES];
 	troupe_status status = entrance_read_address(options, &place, error);

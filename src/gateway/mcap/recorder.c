@@ -34,7 +34,7 @@ enum { TELL_STEPS = 16, RECORDER_DEPTH = TROUPE_CLIENT_DEPTH_MAX };
 _Static_assert(
 	(int)TROUPE_MCAP_BEHIND_MAX > (int)TELL_STEPS, "a step that waits must have told the thread of enough steps");
 
-struct lane {                       /* a channel of the file; its type decides the form of its messages */
+struct recorder_channel {           /* a channel of the file; its type decides the form of its messages */
 	char *name;                 /* TOPIC, a tab, TYPE */
 	const struct ros_type *ros; /* NULL: as protobuf */
 	int32_t channel;            /* -1: not recorded, only for the scenery */
@@ -79,7 +79,7 @@ struct troupe_mcap {
 	pthread_t thread;
 	struct mcap_file *file;
 	struct map lanes_by_name;
-	VEC(struct lane) lanes;
+	VEC(struct recorder_channel) channels;
 	struct map schemas_by_name; /* values: their numbers */
 	struct bag *bag;            /* with names of ROS 2, instead of lanes and sceneries; else NULL */
 	struct text key, body;
@@ -241,30 +241,30 @@ static int32_t recorder_add_channel(
 }
 
 /* NULL: the file has too many channels. */
-static const struct lane *recorder_add_lane(struct troupe_mcap *mcap, const struct troupe_message *message)
+static const struct recorder_channel *recorder_add_lane(struct troupe_mcap *mcap, const struct troupe_message *message)
 {
-	struct lane lane = {.ros = ros_type_find(message->type, message->topic), .channel = -1};
+	struct recorder_channel channel = {.ros = ros_type_find(message->type, message->topic), .channel = -1};
 	uint32_t chosen = 0;
-	lane.role = recorder_role_of(mcap, message->topic, &lane.scenery);
+	channel.role = recorder_role_of(mcap, message->topic, &channel.scenery);
 	(void)map_find(&mcap->subscribed, message->topic, &chosen);
 	if (chosen)
-		lane.channel = recorder_add_channel(mcap, message->topic, lane.ros, message->type);
-	if (chosen && lane.channel < 0)
+		channel.channel = recorder_add_channel(mcap, message->topic, channel.ros, message->type);
+	if (chosen && channel.channel < 0)
 		return NULL;
-	lane.name = mem_strdup(mcap->key.at);
-	vec_push(&mcap->lanes, lane);
-	(void)map_add(&mcap->lanes_by_name, lane.name, mcap->lanes.count - 1);
-	return &mcap->lanes.at[mcap->lanes.count - 1];
+	channel.name = mem_strdup(mcap->key.at);
+	vec_push(&mcap->channels, channel);
+	(void)map_add(&mcap->lanes_by_name, channel.name, mcap->channels.count - 1);
+	return &mcap->channels.at[mcap->channels.count - 1];
 }
 
-static const struct lane *recorder_lane_of(struct troupe_mcap *mcap, const struct troupe_message *message)
+static const struct recorder_channel *recorder_lane_of(struct troupe_mcap *mcap, const struct troupe_message *message)
 {
 	uint32_t at;
 	mcap->key.count = 0;
 	text_add_bytes(&mcap->key, message->topic, strlen(message->topic));
 	text_add_bytes(&mcap->key, "\t", 1);
 	text_add_bytes(&mcap->key, message->type, strlen(message->type));
-	return map_find(&mcap->lanes_by_name, mcap->key.at, &at) ? &mcap->lanes.at[at]
+	return map_find(&mcap->lanes_by_name, mcap->key.at, &at) ? &mcap->channels.at[at]
 								 : recorder_add_lane(mcap, message);
 }
 
@@ -302,12 +302,12 @@ static troupe_status recorder_not_converted(const struct troupe_mcap *mcap, cons
 }
 
 /* The message as a part of its world's scenery. */
-static troupe_status recorder_write_scenery(struct troupe_mcap *mcap, const struct lane *lane,
+static troupe_status recorder_write_scenery(struct troupe_mcap *mcap, const struct recorder_channel *channel,
 	const struct troupe_message *message, struct troupe_error *error)
 {
-	struct recorder_scenery *scenery = &mcap->sceneries.at[lane->scenery];
+	struct recorder_scenery *scenery = &mcap->sceneries.at[channel->scenery];
 	struct troupe_error why;
-	bool shapes = lane->role == SCENE;
+	bool shapes = channel->role == SCENE;
 	mcap->body.count = 0;
 	if (scenery_take(&scenery->of, message, &mcap->body, &why))
 		return recorder_not_converted(mcap, message, &why, error);
@@ -320,18 +320,18 @@ static troupe_status recorder_write_scenery(struct troupe_mcap *mcap, const stru
 	return TROUPE_OK;
 }
 
-static troupe_status recorder_write_own(struct troupe_mcap *mcap, const struct lane *lane,
+static troupe_status recorder_write_own(struct troupe_mcap *mcap, const struct recorder_channel *channel,
 	const struct troupe_message *message, struct troupe_error *error)
 {
 	struct troupe_error why;
-	if (!lane->ros) {
-		mcap_file_message(mcap->file, lane->channel, message->time_ns, message->bytes, message->count);
+	if (!channel->ros) {
+		mcap_file_message(mcap->file, channel->channel, message->time_ns, message->bytes, message->count);
 		return TROUPE_OK;
 	}
 	mcap->body.count = 0;
-	if (ros_of_bytes(lane->ros, message->bytes ? message->bytes : "", message->count, &mcap->body, &why))
+	if (ros_of_bytes(channel->ros, message->bytes ? message->bytes : "", message->count, &mcap->body, &why))
 		return recorder_not_converted(mcap, message, &why, error);
-	mcap_file_message(mcap->file, lane->channel, message->time_ns, mcap->body.at, mcap->body.count);
+	mcap_file_message(mcap->file, channel->channel, message->time_ns, mcap->body.at, mcap->body.count);
 	return TROUPE_OK;
 }
 
@@ -348,11 +348,11 @@ static troupe_status recorder_write_in_bag(
 static troupe_status recorder_write_in_lane(
 	struct troupe_mcap *mcap, const struct troupe_message *message, struct troupe_error *error)
 {
-	const struct lane *lane = recorder_lane_of(mcap, message);
-	if (!lane)
+	const struct recorder_channel *channel = recorder_lane_of(mcap, message);
+	if (!channel)
 		return recorder_too_many(mcap, error);
-	troupe_status status = lane->channel >= 0 ? recorder_write_own(mcap, lane, message, error) : TROUPE_OK;
-	return !status && lane->role != NO_ROLE ? recorder_write_scenery(mcap, lane, message, error) : status;
+	troupe_status status = channel->channel >= 0 ? recorder_write_own(mcap, channel, message, error) : TROUPE_OK;
+	return !status && channel->role != NO_ROLE ? recorder_write_scenery(mcap, channel, message, error) : status;
 }
 
 static troupe_status recorder_write_message(
@@ -501,15 +501,15 @@ static void recorder_release(struct troupe_mcap *mcap)
 {
 	for (uint32_t i = 0; i < mcap->names.count; i++)
 		free(mcap->names.at[i]);
-	for (uint32_t i = 0; i < mcap->lanes.count; i++)
-		free(mcap->lanes.at[i].name);
+	for (uint32_t i = 0; i < mcap->channels.count; i++)
+		free(mcap->channels.at[i].name);
 	for (uint32_t i = 0; i < mcap->sceneries.count; i++)
 		scenery_fini(&mcap->sceneries.at[i].of);
 	bag_destroy(mcap->bag);
 	vec_free(&mcap->sceneries);
 	vec_free(&mcap->patterns);
 	vec_free(&mcap->names);
-	vec_free(&mcap->lanes);
+	vec_free(&mcap->channels);
 	map_fini(&mcap->subscribed);
 	map_fini(&mcap->lanes_by_name);
 	map_fini(&mcap->schemas_by_name);

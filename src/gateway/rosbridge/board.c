@@ -45,7 +45,7 @@ const char *board_type(const struct board *board, const char *name)
 
 /* --- channels ----------------------------------------------------------------------------------------------------- */
 
-struct channel *board_channel(const struct board *board, const char *name)
+struct ros_channel *board_channel(const struct board *board, const char *name)
 {
 	uint32_t at;
 	return map_find(&board->channel_of, name, &at) ? board->channels.at[at] : NULL;
@@ -66,48 +66,48 @@ static void board_prune(struct board *board)
 	hub_prune(board->hub, board_is_needed, board);
 }
 
-void board_hear(struct board *board, const char *name, struct hearing *hearing)
+void board_hear(struct board *board, const char *name, struct topic_subscription *subscription)
 {
-	struct channel *channel = board_channel(board, name);
+	struct ros_channel *channel = board_channel(board, name);
 	if (!channel) {
 		channel = mem_alloc(sizeof *channel);
 		channel->name = mem_strdup(name);
 		map_add(&board->channel_of, channel->name, board->channels.count);
 		vec_push(&board->channels, channel);
 	}
-	vec_push(&channel->hearings, hearing);
+	vec_push(&channel->subscriptions, subscription);
 	for (uint32_t at = board_first(board, name); at != UINT32_MAX; at = board->same_name[at])
 		if (board->names.offers.at[at].kind == TROUPE_TOPIC_PUBLISHED)
 			(void)hub_subscribe(board->hub, board->names.offers.at[at].topic, 0, NULL);
 }
 
-static void board_drop_channel(struct board *board, struct channel *channel)
+static void board_drop_channel(struct board *board, struct ros_channel *channel)
 {
 	uint32_t at = 0;
 	map_find(&board->channel_of, channel->name, &at);
 	map_remove(&board->channel_of, channel->name);
-	struct channel *last = board->channels.at[--board->channels.count];
+	struct ros_channel *last = board->channels.at[--board->channels.count];
 	if (last != channel) {
 		map_remove(&board->channel_of, last->name);
 		map_add(&board->channel_of, last->name, at);
 		board->channels.at[at] = last;
 	}
-	vec_free(&channel->hearings);
+	vec_free(&channel->subscriptions);
 	free(channel->name);
 	free(channel);
 }
 
-void board_leave(struct board *board, const char *name, struct hearing *hearing)
+void board_leave(struct board *board, const char *name, struct topic_subscription *subscription)
 {
-	struct channel *channel = board_channel(board, name);
+	struct ros_channel *channel = board_channel(board, name);
 	if (!channel)
 		return;
-	for (uint32_t i = 0; i < channel->hearings.count; i++)
-		if (channel->hearings.at[i] == hearing) {
-			channel->hearings.at[i] = channel->hearings.at[--channel->hearings.count];
+	for (uint32_t i = 0; i < channel->subscriptions.count; i++)
+		if (channel->subscriptions.at[i] == subscription) {
+			channel->subscriptions.at[i] = channel->subscriptions.at[--channel->subscriptions.count];
 			break;
 		}
-	if (!channel->hearings.count) {
+	if (!channel->subscriptions.count) {
 		board_drop_channel(board, channel);
 		board_prune(board);
 	}

@@ -5,12 +5,12 @@
 
 #include "gateway/ros/names.h"
 
-struct hearing;
+struct topic_subscription;
 struct hub;
 
-struct channel {
+struct ros_channel {
 	char *name; /* with its slash */
-	VEC(struct hearing *) hearings;
+	VEC(struct topic_subscription *) subscriptions;
 };
 
 struct board { /* zeroed is empty */
@@ -23,7 +23,7 @@ struct board { /* zeroed is empty */
 	uint32_t *same_name;  /* of each offer: the one before it with this name; UINT32_MAX: none */
 	uint32_t *same_topic; /* the same for the topic, among published ones */
 	struct map channel_of;
-	VEC(struct channel *) channels;
+	VEC(struct ros_channel *) channels;
 	struct hub *hub; /* subscribes to topics of the run */
 };
 
@@ -44,8 +44,8 @@ const char *board_type(const struct board *board, const char *name);
 bool board_is_type(const char *type, const char *said);
 
 /* NULL: the name has no subscriber. */
-struct channel *board_channel(const struct board *board, const char *name);
-void board_hear(struct board *board, const char *name, struct hearing *hearing);
-void board_leave(struct board *board, const char *name, struct hearing *hearing);
+struct ros_channel *board_channel(const struct board *board, const char *name);
+void board_hear(struct board *board, const char *name, struct topic_subscription *subscription);
+void board_leave(struct board *board, const char *name, struct topic_subscription *subscription);
 
 #endif

@@ -15,14 +15,14 @@ enum { ROSBRIDGE_PORT = 9090, ROSBRIDGE_CLIENTS_MAX = 64, ROSBRIDGE_QUEUE_BYTES_
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-static void rosbridge_complain(const struct channel *channel, const char *why)
+static void rosbridge_complain(const struct ros_channel *channel, const char *why)
 {
-	for (uint32_t i = 0; i < channel->hearings.count; i++) {
-		struct hearing *hearing = channel->hearings.at[i];
-		if (!hearing->told_type)
-			user_complain(hearing->user, USER_WARNING, NULL, "%.200s: a message is left out: %s",
-				hearing->topic, why);
-		hearing->told_type = true;
+	for (uint32_t i = 0; i < channel->subscriptions.count; i++) {
+		struct topic_subscription *subscription = channel->subscriptions.at[i];
+		if (!subscription->told_type)
+			user_complain(subscription->user, USER_WARNING, NULL, "%.200s: a message is left out: %s",
+				subscription->topic, why);
+		subscription->told_type = true;
 	}
 }
 
@@ -47,7 +47,7 @@ static void rosbridge_message(void *ctx, const struct troupe_message *message)
 	struct troupe_error error;
 	for (uint32_t at = board_first_of_topic(board, message->topic); at != UINT32_MAX; at = board->same_topic[at]) {
 		const struct ros_offer *offer = &board->names.offers.at[at];
-		const struct channel *channel = board_channel(board, offer->name);
+		const struct ros_channel *channel = board_channel(board, offer->name);
 		if (!channel)
 			continue;
 		if (!converted || !names_are_alike(converted, offer)) {
@@ -59,8 +59,8 @@ static void rosbridge_message(void *ctx, const struct troupe_message *message)
 				continue;
 			}
 		}
-		for (uint32_t i = 0; i < channel->hearings.count && json.count; i++)
-			hearing_give(channel->hearings.at[i], offer->type, &json);
+		for (uint32_t i = 0; i < channel->subscriptions.count && json.count; i++)
+			hearing_give(channel->subscriptions.at[i], offer->type, &json);
 	}
 	text_fini(&json);
 }
@@ -85,7 +85,7 @@ static const char *rosbridge_read_barrier(const struct hub_reply *reply, struct 
 static void rosbridge_reply(void *gateway, void *client, void *request, const struct hub_reply *reply)
 {
 	struct port_client *to = client;
-	struct call *call = request;
+	struct user_call *call = request;
 	struct text values = {0};
 	struct troupe_error error;
 	const char *why = reply->status ? reply->why : NULL;

@@ -100,62 +100,63 @@ static double user_number_of(const struct operation *operation, const char *memb
 
 /* --- subscriptions ------------------------------------------------------------------------------------------------ */
 
-static void user_drop_oldest(struct hearing *hearing)
+static void user_drop_oldest(struct topic_subscription *subscription)
 {
-	size_t bytes = strlen(hearing->queue.at[0]);
-	hearing->queue_bytes -= bytes;
-	hearing->user->queue_bytes -= bytes;
-	free(hearing->queue.at[0]);
-	hearing->queue.count--;
-	memmove(hearing->queue.at, hearing->queue.at + 1, hearing->queue.count * sizeof *hearing->queue.at);
+	size_t bytes = strlen(subscription->queue.at[0]);
+	subscription->queue_bytes -= bytes;
+	subscription->user->queue_bytes -= bytes;
+	free(subscription->queue.at[0]);
+	subscription->queue.count--;
+	memmove(subscription->queue.at, subscription->queue.at + 1,
+		subscription->queue.count * sizeof *subscription->queue.at);
 }
 
-static void user_free_hearing(struct hearing *hearing)
+static void user_free_subscription(struct topic_subscription *subscription)
 {
-	for (uint32_t i = 0; i < hearing->demands.count; i++)
-		free(hearing->demands.at[i].id);
-	while (hearing->queue.count)
-		user_drop_oldest(hearing);
-	vec_free(&hearing->demands);
-	vec_free(&hearing->queue);
-	free(hearing->topic);
-	free(hearing->name);
-	free(hearing->type);
-	free(hearing);
+	for (uint32_t i = 0; i < subscription->client_requests.count; i++)
+		free(subscription->client_requests.at[i].id);
+	while (subscription->queue.count)
+		user_drop_oldest(subscription);
+	vec_free(&subscription->client_requests);
+	vec_free(&subscription->queue);
+	free(subscription->topic);
+	free(subscription->name);
+	free(subscription->type);
+	free(subscription);
 }
 
-static struct hearing *user_find_hearing(struct user *user, const char *topic)
+static struct topic_subscription *user_find_subscription(struct user *user, const char *topic)
 {
-	for (uint32_t i = 0; i < user->hearings.count; i++)
-		if (!strcmp(user->hearings.at[i]->topic, topic))
-			return user->hearings.at[i];
+	for (uint32_t i = 0; i < user->subscriptions.count; i++)
+		if (!strcmp(user->subscriptions.at[i]->topic, topic))
+			return user->subscriptions.at[i];
 	return NULL;
 }
 
-static void user_drop_hearing(struct user *user, struct hearing *hearing)
+static void user_drop_subscription(struct user *user, struct topic_subscription *subscription)
 {
-	for (uint32_t i = 0; i < user->hearings.count; i++)
-		if (user->hearings.at[i] == hearing) {
-			user->hearings.at[i] = user->hearings.at[--user->hearings.count];
+	for (uint32_t i = 0; i < user->subscriptions.count; i++)
+		if (user->subscriptions.at[i] == subscription) {
+			user->subscriptions.at[i] = user->subscriptions.at[--user->subscriptions.count];
 			break;
 		}
-	board_leave(&user->gateway->board, hearing->name, hearing);
-	user_free_hearing(hearing);
+	board_leave(&user->gateway->board, subscription->name, subscription);
+	user_free_subscription(subscription);
 }
 
-static void user_add_demand(struct hearing *hearing, const struct operation *operation)
+static void user_add_client_request(struct topic_subscription *subscription, const struct operation *operation)
 {
 	const char *id = operation->id ? operation->id : "";
-	const struct demand demand = {
+	const struct client_request client_request = {
 		.throttle_ns = (uint64_t)(user_number_of(operation, "throttle_rate", 1e9) * MS_NS),
 		.queue_length = (uint32_t)user_number_of(operation, "queue_length", HEARING_QUEUE_MAX)};
 	uint32_t i = 0;
-	while (i < hearing->demands.count && strcmp(hearing->demands.at[i].id, id) != 0)
+	while (i < subscription->client_requests.count && strcmp(subscription->client_requests.at[i].id, id) != 0)
 		i++;
-	if (i == hearing->demands.count)
-		vec_push(&hearing->demands, (struct demand){.id = mem_strdup(id)});
-	hearing->demands.at[i].throttle_ns = demand.throttle_ns;
-	hearing->demands.at[i].queue_length = demand.queue_length;
+	if (i == subscription->client_requests.count)
+		vec_push(&subscription->client_requests, (struct client_request){.id = mem_strdup(id)});
+	subscription->client_requests.at[i].throttle_ns = client_request.throttle_ns;
+	subscription->client_requests.at[i].queue_length = client_request.queue_length;
 }
 
 static void user_subscribe(struct user *user, const struct operation *operation)
@@ -166,29 +167,29 @@ static void user_subscribe(struct user *user, const struct operation *operation)
 	if (!name)
 		return;
 	const char *topic = user_text_of(operation, "topic"), *has = board_type(board, name);
-	struct hearing *hearing = user_find_hearing(user, topic);
+	struct topic_subscription *subscription = user_find_subscription(user, topic);
 	if (has && type && *type && !board_is_type(has, type)) {
 		user_complain(user, USER_ERROR, operation->id,
 			"subscribe: %.200s has the type %s: expected it, not %.100s", topic, has, type);
-	} else if (hearing ? hearing->demands.count >= USER_SUBSCRIPTIONS_MAX
-			   : user->hearings.count >= USER_SUBSCRIPTIONS_MAX) {
+	} else if (subscription ? subscription->client_requests.count >= USER_SUBSCRIPTIONS_MAX
+				: user->subscriptions.count >= USER_SUBSCRIPTIONS_MAX) {
 		user_complain(user, USER_ERROR, operation->id, "subscribe: expected at most %d subscriptions",
 			(int)USER_SUBSCRIPTIONS_MAX);
 	} else {
 		if (compression && *compression && strcmp(compression, "none") != 0)
 			user_complain(user, USER_WARNING, operation->id,
 				"subscribe: compression '%.40s': messages come without compression", compression);
-		if (!hearing) {
-			hearing = mem_alloc(sizeof *hearing);
-			*hearing = (struct hearing){.user = user,
+		if (!subscription) {
+			subscription = mem_alloc(sizeof *subscription);
+			*subscription = (struct topic_subscription){.user = user,
 				.topic = mem_strdup(topic),
 				.name = mem_strdup(name),
 				.type = type && *type ? mem_strdup(type) : NULL};
-			vec_push(&user->hearings, hearing);
-			user_add_demand(hearing, operation);
-			board_hear(board, name, hearing);
+			vec_push(&user->subscriptions, subscription);
+			user_add_client_request(subscription, operation);
+			board_hear(board, name, subscription);
 		} else {
-			user_add_demand(hearing, operation);
+			user_add_client_request(subscription, operation);
 		}
 	}
 	free(name);
@@ -197,91 +198,95 @@ static void user_subscribe(struct user *user, const struct operation *operation)
 static void user_unsubscribe(struct user *user, const struct operation *operation)
 {
 	const char *topic = user_text_of(operation, "topic");
-	struct hearing *hearing = topic ? user_find_hearing(user, topic) : NULL;
-	if (!hearing) {
+	struct topic_subscription *subscription = topic ? user_find_subscription(user, topic) : NULL;
+	if (!subscription) {
 		user_complain(user, USER_WARNING, operation->id, "unsubscribe: %.200s is not subscribed to",
 			topic ? topic : "a topic without a name");
 		return;
 	}
-	for (uint32_t i = hearing->demands.count; i-- > 0;)
-		if (!operation->id || !strcmp(hearing->demands.at[i].id, operation->id)) {
-			free(hearing->demands.at[i].id);
-			hearing->demands.at[i] = hearing->demands.at[--hearing->demands.count];
+	for (uint32_t i = subscription->client_requests.count; i-- > 0;)
+		if (!operation->id || !strcmp(subscription->client_requests.at[i].id, operation->id)) {
+			free(subscription->client_requests.at[i].id);
+			subscription->client_requests.at[i] =
+				subscription->client_requests.at[--subscription->client_requests.count];
 		}
-	if (!hearing->demands.count)
-		user_drop_hearing(user, hearing);
+	if (!subscription->client_requests.count)
+		user_drop_subscription(user, subscription);
 }
 
 /* As several subscriptions to one topic together want it: the shortest time, and the longest queue. */
-static struct demand user_most_of(const struct hearing *hearing)
+static struct client_request user_most_of(const struct topic_subscription *subscription)
 {
-	struct demand most = {.throttle_ns = UINT64_MAX};
-	for (uint32_t i = 0; i < hearing->demands.count; i++) {
-		most.throttle_ns = MIN(most.throttle_ns, hearing->demands.at[i].throttle_ns);
-		most.queue_length = MAX(most.queue_length, hearing->demands.at[i].queue_length);
+	struct client_request most = {.throttle_ns = UINT64_MAX};
+	for (uint32_t i = 0; i < subscription->client_requests.count; i++) {
+		most.throttle_ns = MIN(most.throttle_ns, subscription->client_requests.at[i].throttle_ns);
+		most.queue_length = MAX(most.queue_length, subscription->client_requests.at[i].queue_length);
 	}
 	return most;
 }
 
-static void user_send_message(struct hearing *hearing, const char *json, size_t count, uint64_t now_ns)
+static void user_send_message(struct topic_subscription *subscription, const char *json, size_t count, uint64_t now_ns)
 {
-	port_publish(hearing->user->client, false, json, count);
-	hearing->sent_ns = now_ns;
+	port_publish(subscription->user->client, false, json, count);
+	subscription->sent_ns = now_ns;
 }
 
-static bool user_is_time(const struct hearing *hearing, const struct demand *demand, uint64_t now_ns)
+static bool user_is_time(
+	const struct topic_subscription *subscription, const struct client_request *client_request, uint64_t now_ns)
 {
-	return !demand->throttle_ns || !hearing->sent_ns || now_ns - hearing->sent_ns >= demand->throttle_ns;
+	return !client_request->throttle_ns || !subscription->sent_ns ||
+	       now_ns - subscription->sent_ns >= client_request->throttle_ns;
 }
 
-void hearing_give(struct hearing *hearing, const char *type, const struct text *json)
+void hearing_give(struct topic_subscription *subscription, const char *type, const struct text *json)
 {
-	const struct demand demand = user_most_of(hearing);
-	uint64_t now_ns = demand.throttle_ns ? clock_now_ns() : 0;
-	bool now = !hearing->queue.count && user_is_time(hearing, &demand, now_ns);
+	const struct client_request client_request = user_most_of(subscription);
+	uint64_t now_ns = client_request.throttle_ns ? clock_now_ns() : 0;
+	bool now = !subscription->queue.count && user_is_time(subscription, &client_request, now_ns);
 	struct text out = {0};
-	if (hearing->type && !board_is_type(type, hearing->type)) {
-		if (!hearing->told_type)
-			user_complain(hearing->user, USER_ERROR, NULL,
-				"%.200s has the type %s: expected it, not %.100s", hearing->topic, type, hearing->type);
-		hearing->told_type = true;
+	if (subscription->type && !board_is_type(type, subscription->type)) {
+		if (!subscription->told_type)
+			user_complain(subscription->user, USER_ERROR, NULL,
+				"%.200s has the type %s: expected it, not %.100s", subscription->topic, type,
+				subscription->type);
+		subscription->told_type = true;
 		return;
 	}
-	if (!now && !demand.queue_length)
+	if (!now && !client_request.queue_length)
 		return;
 	text_add(&out, "{\"op\":\"publish\",\"topic\":");
-	text_add_json(&out, hearing->topic);
+	text_add_json(&out, subscription->topic);
 	text_add(&out, ",\"msg\":");
 	text_add_bytes(&out, json->at, json->count);
 	text_add(&out, "}");
 	if (now) {
-		user_send_message(hearing, out.at, out.count, now_ns);
+		user_send_message(subscription, out.at, out.count, now_ns);
 		text_fini(&out);
 		return;
 	}
-	vec_push(&hearing->queue, out.at);
-	hearing->queue_bytes += out.count;
-	hearing->user->queue_bytes += out.count;
-	while (hearing->queue.count > demand.queue_length ||
-		(hearing->queue.count > 1 && (hearing->queue_bytes > HEARING_QUEUE_BYTES_MAX ||
-						     hearing->user->queue_bytes > USER_QUEUE_BYTES_MAX)))
-		user_drop_oldest(hearing);
+	vec_push(&subscription->queue, out.at);
+	subscription->queue_bytes += out.count;
+	subscription->user->queue_bytes += out.count;
+	while (subscription->queue.count > client_request.queue_length ||
+		(subscription->queue.count > 1 && (subscription->queue_bytes > HEARING_QUEUE_BYTES_MAX ||
+							  subscription->user->queue_bytes > USER_QUEUE_BYTES_MAX)))
+		user_drop_oldest(subscription);
 }
 
-static void user_send_waiting(struct hearing *hearing, uint64_t now_ns)
+static void user_send_waiting(struct topic_subscription *subscription, uint64_t now_ns)
 {
-	const struct demand demand = user_most_of(hearing);
-	while (hearing->queue.count && user_is_time(hearing, &demand, now_ns)) {
-		user_send_message(hearing, hearing->queue.at[0], strlen(hearing->queue.at[0]), now_ns);
-		user_drop_oldest(hearing);
+	const struct client_request client_request = user_most_of(subscription);
+	while (subscription->queue.count && user_is_time(subscription, &client_request, now_ns)) {
+		user_send_message(subscription, subscription->queue.at[0], strlen(subscription->queue.at[0]), now_ns);
+		user_drop_oldest(subscription);
 	}
 }
 
 void user_turn(struct user *user)
 {
 	uint64_t now_ns = clock_now_ns();
-	for (uint32_t i = 0; i < user->hearings.count; i++)
-		user_send_waiting(user->hearings.at[i], now_ns);
+	for (uint32_t i = 0; i < user->subscriptions.count; i++)
+		user_send_waiting(user->subscriptions.at[i], now_ns);
 }
 
 void user_tell_lost(struct port_client *client, uint64_t lost)
@@ -293,17 +298,17 @@ void user_tell_lost(struct port_client *client, uint64_t lost)
 
 /* --- what the client publishes ------------------------------------------------------------------------------------ */
 
-static struct outlet *user_find_outlet(struct user *user, const char *name)
+static struct advertisement *user_find_advertisement(struct user *user, const char *name)
 {
-	for (uint32_t i = 0; i < user->outlets.count; i++)
-		if (!strcmp(user->outlets.at[i].name, name))
-			return &user->outlets.at[i];
+	for (uint32_t i = 0; i < user->advertisements.count; i++)
+		if (!strcmp(user->advertisements.at[i].name, name))
+			return &user->advertisements.at[i];
 	return NULL;
 }
 
 bool user_advertises(struct user *user, const char *name)
 {
-	return user_find_outlet(user, name);
+	return user_find_advertisement(user, name);
 }
 
 /* The topic from which the server takes messages of this type; NULL: none. type NULL: any. */
@@ -326,23 +331,23 @@ static void user_advertise(struct user *user, const struct operation *operation)
 	if (!name)
 		return;
 	const struct ros_offer *any = user_find_taker(board, name, NULL);
-	struct outlet *outlet = user_find_outlet(user, name);
+	struct advertisement *advertisement = user_find_advertisement(user, name);
 	if (type && any && !user_find_taker(board, name, type)) {
 		user_complain(user, USER_ERROR, operation->id, "advertise: %.200s takes %s: expected it, not %.100s",
 			name, any->type, type);
-	} else if (!outlet && user->outlets.count == USER_OUTLETS_MAX) {
+	} else if (!advertisement && user->advertisements.count == USER_ADVERTISEMENTS_MAX) {
 		user_complain(user, USER_ERROR, operation->id, "advertise: expected at most %d topics",
-			(int)USER_OUTLETS_MAX);
+			(int)USER_ADVERTISEMENTS_MAX);
 	} else {
 		if (!any) /* one that takes them may come */
 			user_complain(user, USER_WARNING, operation->id,
 				"advertise: %.200s: the run takes no messages from this topic now", name);
-		if (!outlet) {
-			vec_push(&user->outlets, (struct outlet){.name = mem_strdup(name)});
-			outlet = &user->outlets.at[user->outlets.count - 1];
+		if (!advertisement) {
+			vec_push(&user->advertisements, (struct advertisement){.name = mem_strdup(name)});
+			advertisement = &user->advertisements.at[user->advertisements.count - 1];
 		}
-		free(outlet->type);
-		outlet->type = type ? mem_strdup(type) : NULL;
+		free(advertisement->type);
+		advertisement->type = type ? mem_strdup(type) : NULL;
 	}
 	free(name);
 }
@@ -350,11 +355,11 @@ static void user_advertise(struct user *user, const struct operation *operation)
 static void user_unadvertise(struct user *user, const struct operation *operation)
 {
 	char *name = user_name_of(user, operation);
-	struct outlet *outlet = name ? user_find_outlet(user, name) : NULL;
-	if (outlet) {
-		free(outlet->name);
-		free(outlet->type);
-		*outlet = user->outlets.at[--user->outlets.count];
+	struct advertisement *advertisement = name ? user_find_advertisement(user, name) : NULL;
+	if (advertisement) {
+		free(advertisement->name);
+		free(advertisement->type);
+		*advertisement = user->advertisements.at[--user->advertisements.count];
 	}
 	free(name);
 }
@@ -387,11 +392,11 @@ static troupe_status user_give(
 static void user_publish(struct user *user, const struct operation *operation)
 {
 	char *name = user_name_of(user, operation);
-	const struct outlet *outlet = name ? user_find_outlet(user, name) : NULL;
+	const struct advertisement *advertisement = name ? user_find_advertisement(user, name) : NULL;
 	struct troupe_error error;
 	if (!name)
 		return;
-	const char *type = outlet ? outlet->type : user_text_of(operation, "type");
+	const char *type = advertisement ? advertisement->type : user_text_of(operation, "type");
 	const json_t *message = json_object_get(operation->json, "msg");
 	troupe_status status = user_give(user, name, type, message, &error);
 	if (status)
@@ -403,7 +408,7 @@ static void user_publish(struct user *user, const struct operation *operation)
 
 /* --- services ----------------------------------------------------------------------------------------------------- */
 
-void user_free_call(struct call *call)
+void user_free_call(struct user_call *call)
 {
 	free(call->service);
 	free(call->id);
@@ -424,8 +429,8 @@ static troupe_status user_call_run(struct user *user, const struct operation *op
 	troupe_status status = convert_from_json(service->type, json, json ? strlen(json) : 0, &bytes, error);
 	free(json);
 	if (!status) {
-		struct call *call = mem_alloc(sizeof *call);
-		*call = (struct call){.service = mem_strdup(user_text_of(operation, "service")),
+		struct user_call *call = mem_alloc(sizeof *call);
+		*call = (struct user_call){.service = mem_strdup(user_text_of(operation, "service")),
 			.id = operation->id ? mem_strdup(operation->id) : NULL};
 		const struct hub_caller caller = {user->client, user->client->connection, call};
 		status = hub_call(hub, &caller, service->name, service->type, bytes.at, bytes.count, error);
@@ -694,13 +699,13 @@ void user_close(struct port_client *client)
 			asked->user = NULL;
 			simulation_cancel(gateway->hub->simulation, asked);
 		}
-	while (user->hearings.count)
-		user_drop_hearing(user, user->hearings.at[user->hearings.count - 1]);
-	for (uint32_t i = 0; i < user->outlets.count; i++) {
-		free(user->outlets.at[i].name);
-		free(user->outlets.at[i].type);
+	while (user->subscriptions.count)
+		user_drop_subscription(user, user->subscriptions.at[user->subscriptions.count - 1]);
+	for (uint32_t i = 0; i < user->advertisements.count; i++) {
+		free(user->advertisements.at[i].name);
+		free(user->advertisements.at[i].type);
 	}
-	vec_free(&user->hearings);
-	vec_free(&user->outlets);
+	vec_free(&user->subscriptions);
+	vec_free(&user->advertisements);
 	free(user);
 }

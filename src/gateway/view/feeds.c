@@ -13,15 +13,15 @@
 
 enum { KEPT_BYTES_MAX = 1 << 20 }; /* of a message that is given later when it came too early; no longer one is */
 
-static struct feed *feeds_find(struct gateway *gateway, const char *topic)
+static struct page_feed *feeds_find(struct gateway *gateway, const char *topic)
 {
 	uint32_t at;
 	return map_find(&gateway->feed_of, topic, &at) ? gateway->feeds.at[at] : NULL;
 }
 
-static struct feed *feeds_find_or_add(struct gateway *gateway, const char *topic)
+static struct page_feed *feeds_find_or_add(struct gateway *gateway, const char *topic)
 {
-	struct feed *feed = feeds_find(gateway, topic);
+	struct page_feed *feed = feeds_find(gateway, topic);
 	if (feed)
 		return feed;
 	feed = mem_alloc(sizeof *feed);
@@ -31,7 +31,7 @@ static struct feed *feeds_find_or_add(struct gateway *gateway, const char *topic
 	return feed;
 }
 
-static void feeds_free(struct feed *feed)
+static void feeds_free(struct page_feed *feed)
 {
 	free(feed->topic);
 	text_fini(&feed->kept_type);
@@ -40,11 +40,11 @@ static void feeds_free(struct feed *feed)
 	free(feed);
 }
 
-static void feeds_drop(struct gateway *gateway, struct feed *feed)
+static void feeds_drop(struct gateway *gateway, struct page_feed *feed)
 {
 	uint32_t at = 0;
 	(void)map_find(&gateway->feed_of, feed->topic, &at);
-	struct feed *last = gateway->feeds.at[--gateway->feeds.count];
+	struct page_feed *last = gateway->feeds.at[--gateway->feeds.count];
 	map_remove(&gateway->feed_of, feed->topic);
 	if (last != feed) {
 		map_remove(&gateway->feed_of, last->topic);
@@ -56,7 +56,7 @@ static void feeds_drop(struct gateway *gateway, struct feed *feed)
 }
 
 /* The highest rate that is wanted; 0: all messages. */
-static double feeds_rate_of(const struct feed *feed)
+static double feeds_rate_of(const struct page_feed *feed)
 {
 	double rate_hz = 0;
 	for (uint32_t i = 0; i < feed->listeners.count; i++) {
@@ -67,7 +67,7 @@ static double feeds_rate_of(const struct feed *feed)
 	return rate_hz;
 }
 
-static struct listener *feeds_find_listener(struct feed *feed, const struct page *page)
+static struct page_listener *feeds_find_listener(struct page_feed *feed, const struct page *page)
 {
 	for (uint32_t i = 0; i < feed->listeners.count; i++)
 		if (feed->listeners.at[i].page == page)
@@ -75,9 +75,9 @@ static struct listener *feeds_find_listener(struct feed *feed, const struct page
 	return NULL;
 }
 
-static void feeds_drop_listener(struct gateway *gateway, struct feed *feed, const struct page *page)
+static void feeds_drop_listener(struct gateway *gateway, struct page_feed *feed, const struct page *page)
 {
-	struct listener *listener = feeds_find_listener(feed, page);
+	struct page_listener *listener = feeds_find_listener(feed, page);
 	if (!listener)
 		return;
 	listener->page->topics--;
@@ -89,8 +89,8 @@ static void feeds_drop_listener(struct gateway *gateway, struct feed *feed, cons
 troupe_status feeds_subscribe(
 	struct gateway *gateway, struct page *page, const char *topic, double rate_hz, struct troupe_error *error)
 {
-	struct feed *feed = feeds_find_or_add(gateway, topic);
-	struct listener *listener = feeds_find_listener(feed, page);
+	struct page_feed *feed = feeds_find_or_add(gateway, topic);
+	struct page_listener *listener = feeds_find_listener(feed, page);
 	troupe_status status = TROUPE_OK;
 	if (!listener && page->topics == VIEW_TOPICS_MAX)
 		status = fail(error, TROUPE_ELIMIT, "topic '%.150s': the page has %d subscriptions: expected no more",
@@ -100,7 +100,7 @@ troupe_status feeds_subscribe(
 		page->topics++;
 	}
 	if (!status) {
-		*listener = (struct listener){.page = page, .rate_hz = rate_hz, .fresh = true};
+		*listener = (struct page_listener){.page = page, .rate_hz = rate_hz, .fresh = true};
 		status = hub_subscribe(gateway->hub, topic, feeds_rate_of(feed), error);
 		if (status)
 			feeds_drop_listener(gateway, feed, page);
@@ -112,7 +112,7 @@ troupe_status feeds_subscribe(
 
 void feeds_unsubscribe(struct gateway *gateway, struct page *page, const char *topic)
 {
-	struct feed *feed = feeds_find(gateway, topic);
+	struct page_feed *feed = feeds_find(gateway, topic);
 	if (feed)
 		feeds_drop_listener(gateway, feed, page);
 }
@@ -131,7 +131,7 @@ bool feeds_is_due(uint64_t *due_ns, uint64_t period_ns, uint64_t now_ns)
 	return true;
 }
 
-static bool feeds_listener_is_due(struct listener *listener, uint64_t now_ns)
+static bool feeds_listener_is_due(struct page_listener *listener, uint64_t now_ns)
 {
 	if (listener->rate_hz > 0) {
 		if (listener->fresh)
@@ -144,7 +144,7 @@ static bool feeds_listener_is_due(struct listener *listener, uint64_t now_ns)
 }
 
 /* Keeps the bytes, not yet JSON, because most messages are replaced before a page gets them. */
-static void feeds_keep(struct feed *feed, const struct troupe_message *message)
+static void feeds_keep(struct page_feed *feed, const struct troupe_message *message)
 {
 	feed->kept_type.count = feed->kept_bytes.count = 0;
 	text_add(&feed->kept_type, "%s", message->type);
@@ -157,12 +157,13 @@ static void feeds_keep(struct feed *feed, const struct troupe_message *message)
 
 /* Gives a message to the listeners for which it is time. missed_only: only to listeners that have missed it. Returns
  * whether a listener has to wait for it. */
-static bool feeds_give_one(struct feed *feed, const struct troupe_message *message, uint64_t now_ns, bool missed_only)
+static bool feeds_give_one(
+	struct page_feed *feed, const struct troupe_message *message, uint64_t now_ns, bool missed_only)
 {
 	struct text said = {0};
 	bool binary = false, waits = false;
 	for (uint32_t i = 0; i < feed->listeners.count; i++) {
-		struct listener *listener = &feed->listeners.at[i];
+		struct page_listener *listener = &feed->listeners.at[i];
 		if (missed_only && !listener->missed)
 			continue;
 		listener->missed = !feeds_listener_is_due(listener, now_ns);
@@ -180,7 +181,7 @@ static bool feeds_give_one(struct feed *feed, const struct troupe_message *messa
 
 void feeds_give(struct gateway *gateway, const struct troupe_message *message)
 {
-	struct feed *feed = feeds_find(gateway, message->topic);
+	struct page_feed *feed = feeds_find(gateway, message->topic);
 	if (!feed || !feeds_give_one(feed, message, clock_now_ns(), false))
 		return;
 	if (message->count <= KEPT_BYTES_MAX)
@@ -199,7 +200,7 @@ void feeds_turn(struct gateway *gateway, uint64_t now_ns)
 void feeds_renew(struct gateway *gateway, bool all)
 {
 	for (uint32_t i = 0; i < gateway->feeds.count; i++) {
-		struct feed *feed = gateway->feeds.at[i];
+		struct page_feed *feed = gateway->feeds.at[i];
 		const struct troupe_topic *topic =
 			all ? NULL : gateway_find_topic(gateway, TROUPE_TOPIC_PUBLISHED, feed->topic);
 		if (!all && !(topic && topic->rate_hz > 0))

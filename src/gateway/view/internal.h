@@ -28,7 +28,7 @@ struct page { /* a browser that is connected */
 	uint64_t seen;              /* the picture that it was sent last */
 };
 
-struct listener { /* a page that has subscribed to a topic */
+struct page_listener { /* a page that has subscribed to a topic */
 	struct page *page;
 	double rate_hz;  /* 0: all messages */
 	uint64_t due_ns; /* real time at which its next message is due */
@@ -36,9 +36,9 @@ struct listener { /* a page that has subscribed to a topic */
 	bool missed;     /* feed.kept came too early for it */
 };
 
-struct feed { /* a topic to which pages have subscribed */
+struct page_feed { /* a topic to which pages have subscribed */
 	char *topic;
-	VEC(struct listener) listeners;
+	VEC(struct page_listener) listeners;
 	/* the newest message, when some listener has missed it; its type and bytes lie in kept_type and kept_bytes */
 	struct troupe_message kept;
 	struct text kept_type, kept_bytes;
@@ -64,7 +64,7 @@ struct gateway {
 	struct meshes *meshes;
 	const struct troupe_topics *topics; /* as pages were told of them last, or later */
 	uint64_t told_epoch, told_ns;       /* of which pages were told */
-	VEC(struct feed *) feeds;
+	VEC(struct page_feed *) feeds;
 	struct map feed_of;         /* topic -> index in feeds */
 	VEC(struct watched) worlds; /* does not change */
 };

@@ -9,33 +9,33 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct sockaddr_in place_v4_of(const struct place *place)
+static struct sockaddr_in place_v4_of(const struct web_place *place)
 {
 	struct sockaddr_in v4;
 	memcpy(&v4, &place->raw, sizeof v4);
 	return v4;
 }
 
-static struct sockaddr_in6 place_v6_of(const struct place *place)
+static struct sockaddr_in6 place_v6_of(const struct web_place *place)
 {
 	struct sockaddr_in6 v6;
 	memcpy(&v6, &place->raw, sizeof v6);
 	return v6;
 }
 
-static bool place_is_v6(const struct place *place)
+static bool place_is_v6(const struct web_place *place)
 {
 	return place->raw.ss_family == AF_INET6;
 }
 
-static struct place place_make(const void *raw, size_t bytes)
+static struct web_place place_make(const void *raw, size_t bytes)
 {
-	struct place place = {.raw_bytes = (socklen_t)bytes};
+	struct web_place place = {.raw_bytes = (socklen_t)bytes};
 	memcpy(&place.raw, raw, bytes);
 	return place;
 }
 
-troupe_status place_parse(const char *address, uint16_t port, struct place *ret_place, struct troupe_error *error)
+troupe_status place_parse(const char *address, uint16_t port, struct web_place *ret_place, struct troupe_error *error)
 {
 	struct sockaddr_in v4 = {
 		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -59,7 +59,7 @@ troupe_status place_parse(const char *address, uint16_t port, struct place *ret_
 	return TROUPE_OK;
 }
 
-void place_set_port(struct place *place, uint16_t port)
+void place_set_port(struct web_place *place, uint16_t port)
 {
 	struct sockaddr_in v4 = place_v4_of(place);
 	struct sockaddr_in6 v6 = place_v6_of(place);
@@ -67,26 +67,26 @@ void place_set_port(struct place *place, uint16_t port)
 	*place = place_is_v6(place) ? place_make(&v6, sizeof v6) : place_make(&v4, sizeof v4);
 }
 
-uint16_t place_port(const struct place *place)
+uint16_t place_port(const struct web_place *place)
 {
 	return ntohs(place_is_v6(place) ? place_v6_of(place).sin6_port : place_v4_of(place).sin_port);
 }
 
-bool place_is_local(const struct place *place)
+bool place_is_local(const struct web_place *place)
 {
 	struct sockaddr_in6 v6 = place_v6_of(place);
 	return place_is_v6(place) ? IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr)
 				  : ntohl(place_v4_of(place).sin_addr.s_addr) >> 24 == 127;
 }
 
-bool place_is_all(const struct place *place)
+bool place_is_all(const struct web_place *place)
 {
 	struct sockaddr_in6 v6 = place_v6_of(place);
 	return place_is_v6(place) ? IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr)
 				  : place_v4_of(place).sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
-void place_host_text(const struct place *place, char ret_text[PLACE_TEXT_BYTES])
+void place_host_text(const struct web_place *place, char ret_text[PLACE_TEXT_BYTES])
 {
 	struct sockaddr_in v4 = place_v4_of(place);
 	struct sockaddr_in6 v6 = place_v6_of(place);
@@ -94,7 +94,7 @@ void place_host_text(const struct place *place, char ret_text[PLACE_TEXT_BYTES])
 	inet_ntop(place_is_v6(place) ? AF_INET6 : AF_INET, address, ret_text, PLACE_TEXT_BYTES);
 }
 
-void place_text(const struct place *place, char ret_text[PLACE_TEXT_BYTES])
+void place_text(const struct web_place *place, char ret_text[PLACE_TEXT_BYTES])
 {
 	char host[PLACE_TEXT_BYTES];
 	place_host_text(place, host);

@@ -133,7 +133,7 @@ static void web_make_room(struct web *web, bool admitted)
 
 static void web_read(struct web_peer *peer);
 
-static void web_adopt(struct web *web, int file, const struct place *from)
+static void web_adopt(struct web *web, int file, const struct web_place *from)
 {
 	struct web_peer *peer = mem_alloc(sizeof *peer);
 	*peer = (struct web_peer){.web = web,
@@ -160,7 +160,7 @@ static void web_adopt(struct web *web, int file, const struct place *from)
 /* False: no connection waits, or none can be accepted now. */
 static bool web_accept(struct web *web)
 {
-	struct place from = {.raw_bytes = sizeof from.raw};
+	struct web_place from = {.raw_bytes = sizeof from.raw};
 	int file = accept4(web->listener, (struct sockaddr *)&from.raw, &from.raw_bytes, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (file >= 0) {
 		web_adopt(web, file, &from);
@@ -390,7 +390,7 @@ static troupe_status web_check_def(const struct web_def *def, struct troupe_erro
 	return TROUPE_OK;
 }
 
-static int web_open_listener(const struct place *place)
+static int web_open_listener(const struct web_place *place)
 {
 	int on = 1, file = socket(place->raw.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (file < 0)

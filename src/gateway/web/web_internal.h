@@ -79,7 +79,7 @@ struct web {
 	struct web_file *files;
 	uint32_t file_count;
 	struct admit_rules rules;
-	struct place place;
+	struct web_place place;
 	char host[PLACE_TEXT_BYTES];
 	char *token, *cookie; /* the cookie's name; NULL: none */
 	char *common;         /* headers of each answer */

@@ -42,14 +42,14 @@ struct rank_line {
 };
 
 struct carrier {
-	const struct glue *glue;
+	const struct mpi_glue *glue;
 	struct rank_line *lines;
 	uint32_t count;
 	int woken; /* event file */
 };
 
-troupe_status mpi_carrier_create(
-	const struct glue *glue, int first, uint32_t count, struct carrier **ret_carrier, struct troupe_error *error)
+troupe_status mpi_carrier_create(const struct mpi_glue *glue, int first, uint32_t count, struct carrier **ret_carrier,
+	struct troupe_error *error)
 {
 	int woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (woken < 0)

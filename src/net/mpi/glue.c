@@ -58,7 +58,7 @@ static bool mpi_glue_explain(const char *what, int code, char *why)
 	return false;
 }
 
-static bool mpi_glue_count_ranks(struct glue_place *ret_place, char *why)
+static bool mpi_glue_count_ranks(struct mpi_place *ret_place, char *why)
 {
 	MPI_Comm here;
 	return mpi_glue_explain("MPI_Comm_dup", MPI_Comm_dup(MPI_COMM_WORLD, &mpi_glue_all), why) &&
@@ -71,7 +71,7 @@ static bool mpi_glue_count_ranks(struct glue_place *ret_place, char *why)
 	       mpi_glue_explain("MPI_Comm_size", MPI_Comm_size(here, &ret_place->neighbours), why);
 }
 
-static bool mpi_glue_init(struct glue_place *ret_place, char *why)
+static bool mpi_glue_init(struct mpi_place *ret_place, char *why)
 {
 	int level = MPI_THREAD_SINGLE;
 	if (!mpi_glue_explain("MPI_Init_thread", MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level), why))
@@ -137,8 +137,8 @@ static bool mpi_glue_done(struct glue_message *message, bool *ret_done, char *wh
 	return mpi_glue_explain("MPI_Test", code, why);
 }
 
-extern const struct glue troupe_mpi_glue;
-__attribute__((visibility("default"))) const struct glue troupe_mpi_glue = {
+extern const struct mpi_glue troupe_mpi_glue;
+__attribute__((visibility("default"))) const struct mpi_glue troupe_mpi_glue = {
 	.version = GLUE_VERSION,
 	.init = mpi_glue_init,
 	.continued = mpi_glue_continued,

@@ -10,7 +10,7 @@
 
 enum { GLUE_VERSION = 1, GLUE_WHY_BYTES = 256 };
 
-struct glue_place {
+struct mpi_place {
 	int rank, ranks;
 	int neighbours; /* ranks on this machine, this one included */
 };
@@ -21,10 +21,10 @@ struct glue_message {      /* zeroed: no message. May be moved in memory. */
 };
 
 /* Functions that can fail return false, with one line in why[GLUE_WHY_BYTES]. */
-struct glue {
+struct mpi_glue {
 	uint32_t version; /* GLUE_VERSION */
 	/* Once in a process. Errors of MPI do not end the process afterwards. */
-	bool (*init)(struct glue_place *ret_place, char *why);
+	bool (*init)(struct mpi_place *ret_place, char *why);
 	/* Whether the process was continued (SIGCONT) since init(): mpirun does so to all ranks when one has died, a
 	 * second before it asks them to end, and another second before it kills them. */
 	bool (*continued)(void);

@@ -59,7 +59,7 @@ static troupe_status job_open_module(struct mpi_job *job, struct troupe_error *e
 		return fail(error, TROUPE_EINVAL, "transport 'mpi': cannot load the MPI library: %.300s", dlerror());
 	if (job->glue->version != GLUE_VERSION)
 		return fail(error, TROUPE_EINVAL, "transport 'mpi': %s is of another version of troupe", job_module);
-	const struct glue *glue = job->glue;
+	const struct mpi_glue *glue = job->glue;
 	assert(glue->init && glue->continued && glue->finalize && glue->send && glue->next && glue->receive &&
 		glue->done);
 	return TROUPE_OK;

@@ -14,16 +14,16 @@ extern const struct gather_ops gather_mpi;
 struct mpi_job {
 	struct troupe_job job; /* the first member */
 	void *module;
-	const struct glue *glue;
-	struct glue_place place;
+	const struct mpi_glue *glue;
+	struct mpi_place place;
 	struct carrier *carrier; /* until the link takes it */
 	bool ended;              /* the other ranks have the message that the run is over, or have ended it */
 };
 
 extern const struct carrier_ops mpi_carrier_ops;
 /* Creates a line for each of the ranks first, first + 1 and so on. */
-troupe_status mpi_carrier_create(
-	const struct glue *glue, int first, uint32_t count, struct carrier **ret_carrier, struct troupe_error *error);
+troupe_status mpi_carrier_create(const struct mpi_glue *glue, int first, uint32_t count, struct carrier **ret_carrier,
+	struct troupe_error *error);
 
 /* join.c: the slots of gather_ops for the primary and for a secondary. */
 troupe_status mpi_job_join(struct troupe_job **ret_job, struct troupe_error *error);
