@@ -3,12 +3,12 @@
  *
  * The carrier belongs to one thread at a time. A thread holds it by a flag, for the time of a system call or of a
  * decoder, but never while a step is simulated or decided; so a thread that finds the flag set spins. The stepping
- * thread finds the flag set only while the keeper works, a few times a second; otherwise it pays only for an
+ * thread finds the flag set only while the monitor works, a few times a second; otherwise it pays only for an
  * uncontended exchange.
  *
- * The keeper reads all input before it decides that a peer is lost: so after this process was suspended, a peer that
+ * The monitor reads all input before it decides that a peer is lost: so after this process was suspended, a peer that
  * has written meanwhile does not count as silent. Nor does a peer that has not written: all processes may have been
- * suspended together, so the keeper sends heartbeats and measures silence from now on. */
+ * suspended together, so the monitor sends heartbeats and measures silence from now on. */
 #include "net/end.h"
 
 #include "base/clock.h"
@@ -31,7 +31,7 @@
 #define POLL_NS 60000u /* the cost of a sleep and a wake */
 #define LOAD_NS (600 * UINT64_C(1000000000))
 #define WARNED_NS UINT64_C(600000000) /* three heartbeats */
-#define END_LOOKS 4                   /* checks by the keeper per stale time */
+#define END_LOOKS 4                   /* checks by the monitor per stale time */
 #define END_FLUSH_MS 200
 
 enum { DEADLINE_FACTOR = 20, LOOKS_A_CLOCK = 16 };
@@ -63,14 +63,14 @@ struct transport {
 	bool asked;              /* a secondary asks to leave, and the owner was not told yet */
 	struct troupe_error why; /* the reason, when lost */
 	_Atomic bool lost, done, closed;
-	uint64_t seen_ns; /* time of the keeper's last check */
+	uint64_t seen_ns; /* time of the monitor's last check */
 	/* fields of a secondary's end */
 	struct text step; /* the step that came */
 	bool step_waits, owes_ack;
-	int quit; /* event file: ends the keeper */
+	int quit; /* event file: ends the monitor */
 	bool spins;
-	pthread_t io, keeper;
-	bool has_io, has_keeper;
+	pthread_t io, monitor;
+	bool has_io, has_monitor;
 };
 
 static void end_hold(struct transport *transport)
@@ -172,7 +172,7 @@ static void end_take_ack(struct transport *transport, uint32_t id, const char *b
 			MAX(transport->longest_ns, (now - transport->sent_ns) / (transport->more + UINT64_C(1)));
 }
 
-/* Keeps a copy, because the step is decoded while the keeper may use the channel. Its number is checked then. */
+/* Keeps a copy, because the step is decoded while the monitor may use the channel. Its number is checked then. */
 static void end_take_step(struct transport *transport, uint32_t id, const char *bytes, size_t count, uint64_t now)
 {
 	if (!peers_step(transport->peers, id, transport->next, now))
@@ -443,7 +443,7 @@ troupe_status end_ack(struct transport *transport, uint32_t secondary, struct tr
 	return status;
 }
 
-/* --- the keeper --------------------------------------------------------------------------------------------------- */
+/* --- the monitor -------------------------------------------------------------------------------------------------- */
 
 static void end_look_after(struct transport *transport)
 {
@@ -468,7 +468,7 @@ static void end_linger(struct transport *transport)
 		(void)transport->ops->work(transport->carrier, i, &why);
 }
 
-static void *end_run_keeper(void *arg)
+static void *end_run_monitor(void *arg)
 {
 	struct transport *transport = arg;
 	struct pollfd quit = {.fd = transport->quit, .events = POLLIN};
@@ -481,7 +481,7 @@ static void *end_run_keeper(void *arg)
 			end_linger(transport);
 		bool asked = end_take_asked(transport);
 		end_let_go(transport);
-		end_wake(transport); /* the keeper may have read what another thread waits for */
+		end_wake(transport); /* the monitor may have read what another thread waits for */
 		end_alarm_once(transport);
 		if (asked)
 			transport->options.asked(transport->options.ctx);
@@ -496,8 +496,8 @@ static troupe_status end_start(struct transport *transport, struct troupe_error 
 	int failed = end_is_primary(transport) ? pthread_create(&transport->io, NULL, end_run_io, transport) : 0;
 	transport->has_io = end_is_primary(transport) && !failed;
 	if (!failed) {
-		failed = pthread_create(&transport->keeper, NULL, end_run_keeper, transport);
-		transport->has_keeper = !failed;
+		failed = pthread_create(&transport->monitor, NULL, end_run_monitor, transport);
+		transport->has_monitor = !failed;
 	}
 	mem_check_thread(failed);
 	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;
@@ -531,8 +531,8 @@ void end_destroy(struct transport *transport)
 	end_close(transport);
 	if (transport->has_io)
 		pthread_join(transport->io, NULL);
-	if (transport->has_keeper)
-		pthread_join(transport->keeper, NULL);
+	if (transport->has_monitor)
+		pthread_join(transport->monitor, NULL);
 	if (!end_give_back(transport)) {
 		transport->ops->finish(transport->carrier, END_FLUSH_MS);
 		transport->ops->destroy(transport->carrier);

@@ -3,9 +3,9 @@
  * by END_SLOTS, and gives the carrier with the link.
  *
  * Threads. The primary's end has two threads of its own. The first one sends, receives, decodes, and runs the primary's
- * part. The second one, the keeper, sends heartbeats and detects silent peers, also while the first is in the primary's
- * part. A secondary's end has a keeper too; only wait() and ack() use the end besides it. A wait polls for about as
- * long as a sleep would cost, if there are no more polling processes than cores, and then sleeps.
+ * part. The second one, the monitor, sends heartbeats and detects silent peers, also while the first is in the
+ * primary's part. A secondary's end has a monitor too; only wait() and ack() use the end besides it. A wait polls for
+ * about as long as a sleep would cost, if there are no more polling processes than cores, and then sleeps.
  *
  * net/peers.h decides which peer is lost, why, and which peers are told, as it does before the first step. The deadline
  * of a step is the stale time or twenty times the longest step so far, whichever is longer; ten minutes for a step that

@@ -43,7 +43,7 @@ struct runner_set { /* of one world */
 };
 
 struct runners {
-	struct runners_watch watch;
+	struct runners_callbacks callbacks;
 	const struct transport_ops *ops;
 	struct runner_set *sets;
 	uint32_t set_count;
@@ -146,8 +146,8 @@ static void runners_merge(struct runners *runners)
 		set->out = false;
 		steps = MAX(steps, set->world.primary->lockstep.number);
 	}
-	if (!runners_end_together(runners) && runners->watch.on_merged && proven)
-		runners->watch.on_merged(runners->watch.ctx, steps);
+	if (!runners_end_together(runners) && runners->callbacks.on_merged && proven)
+		runners->callbacks.on_merged(runners->callbacks.ctx, steps);
 }
 
 /* The flag is set before the turn is read, and a thread that seizes the runners does the reverse: so either it waits
@@ -155,8 +155,8 @@ static void runners_merge(struct runners *runners)
 static void runners_call_watch(struct runners *runners)
 {
 	atomic_store(&runners->watching, true);
-	if (runners->watch.on_watch && turn_at(&runners->turn) != TURN_SEIZED)
-		runners->watch.on_watch(runners->watch.ctx);
+	if (runners->callbacks.on_watch && turn_at(&runners->turn) != TURN_SEIZED)
+		runners->callbacks.on_watch(runners->callbacks.ctx);
 	atomic_store(&runners->watching, false);
 }
 
@@ -174,17 +174,17 @@ static bool runners_decide(struct runners *runners, const struct step **steps)
 {
 	bool some = false;
 	while (runners_all_idle(runners)) {
-		uint32_t seen = runners->watch.woken ? eventcount_read(runners->watch.woken) : 0;
-		if (runners->watch.on_idle)
-			runners->watch.on_idle(runners->watch.ctx);
-		if (runners_all_idle(runners) && runners->watch.woken)
-			(void)eventcount_await(runners->watch.woken, seen, 0, RUNNERS_NAP_NS);
+		uint32_t seen = runners->callbacks.woken ? eventcount_read(runners->callbacks.woken) : 0;
+		if (runners->callbacks.on_idle)
+			runners->callbacks.on_idle(runners->callbacks.ctx);
+		if (runners_all_idle(runners) && runners->callbacks.woken)
+			(void)eventcount_await(runners->callbacks.woken, seen, 0, RUNNERS_NAP_NS);
 		if (pthread_equal(pthread_self(), runners->caller)) /* another thread's caller watches meanwhile */
 			runners_watch_when_due(runners, clock_now_ns());
 		runners->stepped_ns = 0;
 	}
-	if (runners->watch.on_turn) {
-		runners->watch.on_turn(runners->watch.ctx);
+	if (runners->callbacks.on_turn) {
+		runners->callbacks.on_turn(runners->callbacks.ctx);
 		(void)runners_end_together(runners);
 	}
 	for (uint32_t i = 0; i < runners->set_count; i++) {
@@ -255,8 +255,8 @@ static void runners_on_all_acked(void *ctx)
 	if (atomic_fetch_sub_explicit(&runners->outstanding, 1, memory_order_acq_rel) != 1)
 		return;
 	turn_set(&runners->turn, TURN_BUSY);
-	if (runners->watch.on_acked)
-		runners->watch.on_acked(runners->watch.ctx);
+	if (runners->callbacks.on_acked)
+		runners->callbacks.on_acked(runners->callbacks.ctx);
 	runners_merge(runners);
 	runners_decide_and_send(runners);
 }
@@ -375,10 +375,10 @@ static void runners_set_up_tuning(struct runners *runners)
 }
 
 troupe_status runners_create(const struct runners_world *worlds, uint32_t world_count, const struct transport_ops *ops,
-	const struct runners_watch *watch, struct runners **ret_runners, struct troupe_error *error)
+	const struct runners_callbacks *callbacks, struct runners **ret_runners, struct troupe_error *error)
 {
 	struct runners *runners = mem_alloc_lines(sizeof *runners);
-	*runners = (struct runners){.watch = *watch, .ops = ops, .set_count = world_count};
+	*runners = (struct runners){.callbacks = *callbacks, .ops = ops, .set_count = world_count};
 	runners->sets = mem_alloc(world_count * sizeof *runners->sets);
 	uint32_t threads = 0;
 	for (uint32_t i = 0; i < world_count; i++) {
@@ -410,8 +410,8 @@ static void runners_run_alone(struct runners *runners)
 				runners->sets[i].acks[0] =
 					secondary_step(runners->sets[i].members[0].secondary, steps[i]);
 		turn_set(&runners->turn, TURN_BUSY);
-		if (runners->watch.on_acked)
-			runners->watch.on_acked(runners->watch.ctx);
+		if (runners->callbacks.on_acked)
+			runners->callbacks.on_acked(runners->callbacks.ctx);
 		runners_merge(runners);
 		runners_watch_when_due(runners, runners->stepped_ns);
 	}
@@ -515,9 +515,9 @@ troupe_status runners_run(struct runners *runners, struct troupe_error *error)
 	runners->stepped_ns = 0;
 	runners->caller = pthread_self();
 	turn_set(&runners->turn, TURN_BUSY);
-	if (runners->watch.on_idle)
-		runners->watch.on_idle(runners->watch.ctx);
-	if (runners->watch.on_watch)
+	if (runners->callbacks.on_idle)
+		runners->callbacks.on_idle(runners->callbacks.ctx);
+	if (runners->callbacks.on_watch)
 		runners->watched_ns = clock_now_ns();
 	if (!runners->sets[0].world.threads)
 		runners_run_alone(runners);

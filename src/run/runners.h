@@ -23,7 +23,7 @@ struct runners_world { /* primary and shared outlive the runners */
 	struct transport_link *link;
 };
 
-struct runners_watch {
+struct runners_callbacks {
 	void (*on_watch)(void *ctx); /* about ten times a second while running, on the caller's thread; may be NULL */
 	/* Called between steps, on the thread that does the primaries' part. Each may be NULL. */
 	void (*on_acked)(void *ctx);                  /* before the acks are merged */
@@ -41,7 +41,7 @@ struct runners_watch {
 /* Either all worlds have threads or none has. With a remote transport the secondaries are elsewhere, so that no thread
  * is started. */
 troupe_status runners_create(const struct runners_world *worlds, uint32_t world_count, const struct transport_ops *ops,
-	const struct runners_watch *watch, struct runners **ret_runners, struct troupe_error *error);
+	const struct runners_callbacks *callbacks, struct runners **ret_runners, struct troupe_error *error);
 /* Runs until all primaries have ended; the first failure ends all, and its status is returned. May be called again
  * after primaries that ended well were given another limit. */
 troupe_status runners_run(struct runners *runners, struct troupe_error *error);

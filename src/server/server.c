@@ -392,7 +392,7 @@ static void server_set_runners(struct troupe_server *server, struct runners *run
 
 static troupe_status server_set_up_runners(struct troupe_server *server, struct troupe_error *error)
 {
-	struct runners_watch watch = {.on_watch = server->def.on_watch ? server_on_watch : NULL,
+	struct runners_callbacks watch = {.on_watch = server->def.on_watch ? server_on_watch : NULL,
 		.on_acked = server_on_acked,
 		.on_merged = server_on_merged,
 		.on_idle = server_on_idle,

@@ -99,7 +99,7 @@ static void on_merged(void *ctx, uint64_t steps)
 static void run_in_one_process(void)
 {
 	struct troupe_server *server = copies_server(&begin, 0, 0);
-	const struct runners_watch watch = {.on_acked = on_acked, .on_merged = on_merged, .ctx = server};
+	const struct runners_callbacks watch = {.on_acked = on_acked, .on_merged = on_merged, .ctx = server};
 	const struct runners_world world = {.primary = &server->worlds[0].primary, .shared = &server->worlds[0].shared};
 	struct troupe_error error;
 	struct runners *runners;

@@ -144,7 +144,7 @@ static void on_tale_merged(void *ctx, uint64_t steps)
 static void write_tale(struct tale *tale, uint64_t number)
 {
 	struct troupe_server *server = create_world();
-	const struct runners_watch watch = {.on_acked = on_tale_step, .on_merged = on_tale_merged, .ctx = tale};
+	const struct runners_callbacks watch = {.on_acked = on_tale_step, .on_merged = on_tale_merged, .ctx = tale};
 	struct troupe_error error;
 	struct runners *runners;
 	uint64_t dice = number;
@@ -385,7 +385,7 @@ static void go(struct run *run)
 static void play_round(struct run *run)
 {
 	const struct transport_codec codec = {encode_step, decode_step, encode_ack, decode_ack, .ctx = run};
-	const struct runners_watch watch = {.on_merged = on_merged, .ctx = run};
+	const struct runners_callbacks watch = {.on_merged = on_merged, .ctx = run};
 	struct primary *primary = primary_of(run);
 	run->world = copies_world(run->server);
 	const struct runners_world world = {.primary = primary,

@@ -89,20 +89,20 @@ static void end(struct run *run, bool stop, const struct troupe_error *why)
 	troupe_server_destroy(run->server);
 }
 
-static struct source *connect_to(const struct run *run, const struct key *key)
+static struct bus *connect_to(const struct run *run, const struct key *key)
 {
 	const struct remote_options options = {.address = run->address, .key = key};
-	struct source *source = NULL;
+	struct bus *bus = NULL;
 	struct troupe_error error = {0};
-	check(!remote_connect(&options, &source, &error), "connect: %s", error.text);
-	return source;
+	check(!remote_connect(&options, &bus, &error), "connect: %s", error.text);
+	return bus;
 }
 
 /* Waits for a message on the topic, or for the reply with this tag (topic NULL). */
-static bool await_message(struct source *source, const char *topic, uint64_t tag, struct troupe_message *ret_message)
+static bool await_message(struct bus *bus, const char *topic, uint64_t tag, struct troupe_message *ret_message)
 {
 	for (int i = 0; i < TRIES; i++) {
-		while (source->ops->take(source, 0, ret_message))
+		while (bus->ops->take(bus, 0, ret_message))
 			if (topic ? !ret_message->is_reply && !strcmp(ret_message->topic, topic)
 				  : ret_message->is_reply && ret_message->tag == tag)
 				return true;
@@ -114,9 +114,9 @@ static bool await_message(struct source *source, const char *topic, uint64_t tag
 /* --- cases ----------------------------------------------------------------------------------------------------------
  */
 
-static void check_topics(struct source *source)
+static void check_topics(struct bus *bus)
 {
-	const struct troupe_topics *topics = source->ops->topics(source);
+	const struct troupe_topics *topics = bus->ops->topics(bus);
 	bool clock = false, hash = false, control = false;
 	for (uint32_t i = 0; i < topics->count; i++) {
 		const struct troupe_topic *topic = &topics->at[i];
@@ -125,8 +125,8 @@ static void check_topics(struct source *source)
 		control |= !strcmp(topic->name, "/world/w/control") && topic->changes;
 	}
 	check(clock && hash && control, "topics: clock %d, hash %d, control %d", clock, hash, control);
-	check(source->ops->epoch(source) == topics->epoch, "the epoch");
-	source->ops->release(source, topics);
+	check(bus->ops->epoch(bus) == topics->epoch, "the epoch");
+	bus->ops->release(bus, topics);
 }
 
 static void sees_the_run(void)
@@ -137,13 +137,13 @@ static void sees_the_run(void)
 	begin(&plain, NULL, false, 0);
 	end(&plain, false, NULL);
 	begin(&watched, NULL, true, 20000);
-	struct source *source = connect_to(&watched, NULL);
-	check(source->ops->world_count(source) == 1 && !strcmp(source->ops->world_name(source, 0), "w"), "the worlds");
-	check_topics(source);
-	check(!source->ops->subscribe(source, "/clock", 100, &error), "subscribe");
+	struct bus *bus = connect_to(&watched, NULL);
+	check(bus->ops->world_count(bus) == 1 && !strcmp(bus->ops->world_name(bus, 0), "w"), "the worlds");
+	check_topics(bus);
+	check(!bus->ops->subscribe(bus, "/clock", 100, &error), "subscribe");
 	uint64_t last = 0;
 	for (int i = 0; i < 20; i++) {
-		check(await_message(source, "/clock", 0, &message), "clock %d", i);
+		check(await_message(bus, "/clock", 0, &message), "clock %d", i);
 		check(!strcmp(message.type, "gz.msgs.Clock") && message.count, "a clock's type and bytes");
 		check(!i || message.step > last, "step %lu after %lu", (unsigned long)message.step,
 			(unsigned long)last);
@@ -151,28 +151,27 @@ static void sees_the_run(void)
 			(unsigned long)message.step);
 		last = message.step;
 	}
-	check(!source->ops->call(source, "/world/w/hash", NULL, "", 0, 7, &error), "call");
-	check(await_message(source, NULL, 7, &message), "no reply");
+	check(!bus->ops->call(bus, "/world/w/hash", NULL, "", 0, 7, &error), "call");
+	check(await_message(bus, NULL, 7, &message), "no reply");
 	check(!message.status && !strcmp(message.type, "troupe.msgs.StateHash") && message.count > 8, "the hash");
-	check(!source->ops->call(source, "/world/w/control", NULL, "\x18\x01", 2, 8, &error), "call that changes");
-	check(await_message(source, NULL, 8, &message) && message.status == TROUPE_ECOMMAND, "it changes the run");
-	check(!source->ops->call(source, "/nowhere", NULL, "", 0, 9, &error), "call of nothing");
-	check(await_message(source, NULL, 9, &message) && message.status == TROUPE_ECOMMAND,
+	check(!bus->ops->call(bus, "/world/w/control", NULL, "\x18\x01", 2, 8, &error), "call that changes");
+	check(await_message(bus, NULL, 8, &message) && message.status == TROUPE_ECOMMAND, "it changes the run");
+	check(!bus->ops->call(bus, "/nowhere", NULL, "", 0, 9, &error), "call of nothing");
+	check(await_message(bus, NULL, 9, &message) && message.status == TROUPE_ECOMMAND,
 		"a service that is not there");
-	check(source->ops->publish(source, "/model/ball/cmd_vel", NULL, "", 0, &error) == TROUPE_ECOMMAND,
-		"it publishes");
-	struct source *second = connect_to(&watched, NULL); /* comes and goes */
+	check(bus->ops->publish(bus, "/model/ball/cmd_vel", NULL, "", 0, &error) == TROUPE_ECOMMAND, "it publishes");
+	struct bus *second = connect_to(&watched, NULL); /* comes and goes */
 	check(!second->ops->subscribe(second, "/world/w/view", 0, &error), "subscribe");
 	check(await_message(second, "/world/w/view", 0, &message), "view");
-	source_destroy(second);
-	check(await_message(source, "/clock", 0, &message), "the other one has gone");
+	bus_destroy(second);
+	check(await_message(bus, "/clock", 0, &message), "the other one has gone");
 	check(watch_host_joined(watched.host) == 2, "joined");
 	end(&watched, false, NULL);
-	for (int i = 0; i < TRIES && !remote_is_over(source, &error); i++)
+	for (int i = 0; i < TRIES && !remote_is_over(bus, &error); i++)
 		poll(NULL, 0, 1);
-	check(remote_is_over(source, &error) && !error.status && !strcmp(error.text, "the run has ended"),
-		"the end: %s", error.text);
-	source_destroy(source);
+	check(remote_is_over(bus, &error) && !error.status && !strcmp(error.text, "the run has ended"), "the end: %s",
+		error.text);
+	bus_destroy(bus);
 	check(plain.hash == watched.hash, "viewers have changed the state");
 }
 
@@ -183,19 +182,19 @@ static void keeps_replies(void)
 	struct run run;
 	struct troupe_message message;
 	struct troupe_error error;
-	struct source *source = NULL;
+	struct bus *bus = NULL;
 	begin(&run, NULL, true, 2000);
 	const struct remote_options options = {.address = run.address, .depth = DEPTH};
-	check(!remote_connect(&options, &source, &error), "connect: %s", error.text);
-	check(!source->ops->subscribe(source, "/clock", 1000, &error), "subscribe");
-	check(await_message(source, "/clock", 0, &message), "a clock");
+	check(!remote_connect(&options, &bus, &error), "connect: %s", error.text);
+	check(!bus->ops->subscribe(bus, "/clock", 1000, &error), "subscribe");
+	check(await_message(bus, "/clock", 0, &message), "a clock");
 	for (uint64_t tag = 1; tag <= CALLS; tag++)
-		check(!source->ops->call(source, "/world/w/hash", NULL, "", 0, tag, &error), "call");
-	for (int i = 0; i < TRIES && source->ops->lost(source) < 100; i++)
+		check(!bus->ops->call(bus, "/world/w/hash", NULL, "", 0, tag, &error), "call");
+	for (int i = 0; i < TRIES && bus->ops->lost(bus) < 100; i++)
 		poll(NULL, 0, 1);
-	check(source->ops->lost(source) >= 100, "%lu messages are lost", (unsigned long)source->ops->lost(source));
+	check(bus->ops->lost(bus) >= 100, "%lu messages are lost", (unsigned long)bus->ops->lost(bus));
 	uint64_t replies = 0, step = 0;
-	while (replies < CALLS && source->ops->take(source, 1000000000, &message)) {
+	while (replies < CALLS && bus->ops->take(bus, 1000000000, &message)) {
 		if (message.is_reply) {
 			check(message.tag == ++replies, "reply %lu", (unsigned long)message.tag);
 			continue;
@@ -204,7 +203,7 @@ static void keeps_replies(void)
 		step = message.step;
 	}
 	check(replies == CALLS, "%lu replies are there", (unsigned long)replies);
-	source_destroy(source);
+	bus_destroy(bus);
 	end(&run, true, NULL);
 }
 
@@ -219,34 +218,34 @@ static void is_told(void)
 	struct run run;
 	struct troupe_message message;
 	struct troupe_error error;
-	struct source *source = NULL;
+	struct bus *bus = NULL;
 	_Atomic int ready = 0;
 	begin(&run, NULL, true, 1000);
 	const struct remote_options options = {.address = run.address, .on_ready = count_ready, .ctx = &ready};
-	check(!remote_connect(&options, &source, &error), "connect: %s", error.text);
-	check(!source->ops->subscribe(source, "/clock", 0, &error), "subscribe");
+	check(!remote_connect(&options, &bus, &error), "connect: %s", error.text);
+	check(!bus->ops->subscribe(bus, "/clock", 0, &error), "subscribe");
 	for (int i = 0; i < TRIES && !ready; i++)
 		poll(NULL, 0, 1);
-	check(await_message(source, "/clock", 0, &message) && ready >= 1, "told %d times", ready);
+	check(await_message(bus, "/clock", 0, &message) && ready >= 1, "told %d times", ready);
 	int before = ready;
-	while (source->ops->take(source, 0, &message))
+	while (bus->ops->take(bus, 0, &message))
 		;
 	for (int i = 0; i < TRIES && ready == before; i++)
 		poll(NULL, 0, 1);
 	check(ready == before + 1, "told %d times of what came after all was taken", ready - before);
 	poll(NULL, 0, 100);
 	check(ready == before + 1, "told %d times of what it has not taken", ready - before);
-	source_destroy(source);
+	bus_destroy(bus);
 	end(&run, true, NULL);
 }
 
-static bool has_topic(struct source *source, const char *name)
+static bool has_topic(struct bus *bus, const char *name)
 {
-	const struct troupe_topics *topics = source->ops->topics(source);
+	const struct troupe_topics *topics = bus->ops->topics(bus);
 	bool has = false;
 	for (uint32_t i = 0; i < topics->count; i++)
 		has |= !strcmp(topics->at[i].name, name);
-	source->ops->release(source, topics);
+	bus->ops->release(bus, topics);
 	return has;
 }
 
@@ -258,14 +257,14 @@ static void learns_of_topics(void)
 	struct run run;
 	struct troupe_error error;
 	begin(&run, NULL, true, 1000);
-	struct source *source = connect_to(&run, NULL);
-	uint64_t epoch = source->ops->epoch(source);
-	check(!has_topic(source, "/model/late/cmd_vel"), "not yet");
+	struct bus *bus = connect_to(&run, NULL);
+	uint64_t epoch = bus->ops->epoch(bus);
+	check(!has_topic(bus, "/model/late/cmd_vel"), "not yet");
 	check(!troupe_server_command(run.server, 0, "/world/w/create", create, &error), "create: %s", error.text);
-	for (int i = 0; i < TRIES && !has_topic(source, "/model/late/cmd_vel"); i++)
+	for (int i = 0; i < TRIES && !has_topic(bus, "/model/late/cmd_vel"); i++)
 		poll(NULL, 0, 1);
-	check(has_topic(source, "/model/late/cmd_vel") && source->ops->epoch(source) > epoch, "a topic has come");
-	source_destroy(source);
+	check(has_topic(bus, "/model/late/cmd_vel") && bus->ops->epoch(bus) > epoch, "a topic has come");
+	bus_destroy(bus);
 	end(&run, true, NULL);
 }
 
@@ -274,31 +273,31 @@ static void learns_why(void)
 	struct run run;
 	struct troupe_error why, error;
 	begin(&run, NULL, true, 1000);
-	struct source *source = connect_to(&run, NULL);
+	struct bus *bus = connect_to(&run, NULL);
 	(void)fail(&why, TROUPE_EDIVERGED, "model 'ball' has diverged");
 	end(&run, true, &why);
-	for (int i = 0; i < TRIES && !remote_is_over(source, &error); i++)
+	for (int i = 0; i < TRIES && !remote_is_over(bus, &error); i++)
 		poll(NULL, 0, 1);
-	check(remote_is_over(source, &error) && error.status && strstr(error.text, "diverged"), "why: %s", error.text);
-	source_destroy(source);
+	check(remote_is_over(bus, &error) && error.status && strstr(error.text, "diverged"), "why: %s", error.text);
+	bus_destroy(bus);
 }
 
 static void has_the_key(void)
 {
 	struct key key, other;
 	struct run run;
-	struct source *source = NULL;
+	struct bus *bus = NULL;
 	struct troupe_error error;
 	if (!key_usable())
 		return;
 	check(!key_random(&key, &error) && !key_random(&other, &error), "keys");
 	begin(&run, &key, true, 1000);
-	struct source *good = connect_to(&run, &key);
+	struct bus *good = connect_to(&run, &key);
 	const struct remote_options wrong = {.address = run.address, .key = &other, .wait_ms = 300},
 				    none = {.address = run.address, .wait_ms = 300};
-	check(remote_connect(&wrong, &source, &error), "another key is let in");
-	check(remote_connect(&none, &source, &error), "no key is let in");
-	source_destroy(good);
+	check(remote_connect(&wrong, &bus, &error), "another key is let in");
+	check(remote_connect(&none, &bus, &error), "no key is let in");
+	bus_destroy(good);
 	end(&run, true, NULL);
 }
 
@@ -356,7 +355,7 @@ static void refuses_strangers(void)
 	text_add(&payload, "rubbish");
 	check(dial(&run, FRAME_HELLO, &payload, NULL, why) == FRAME_REFUSE, "rubbish");
 	check(!dial(&run, FRAME_ASK, &payload, NULL, why), "no hello");
-	struct source *sources[WATCH_VIEWERS_MAX], *more = NULL;
+	struct bus *sources[WATCH_VIEWERS_MAX], *more = NULL;
 	struct troupe_error error;
 	for (int i = 0; i < WATCH_VIEWERS_MAX; i++)
 		sources[i] = connect_to(&run, NULL);
@@ -364,7 +363,7 @@ static void refuses_strangers(void)
 	check(remote_connect(&options, &more, &error) == TROUPE_EPROTOCOL && strstr(error.text, "as many viewers"),
 		"one too many: %s", error.text);
 	for (int i = 0; i < WATCH_VIEWERS_MAX; i++)
-		source_destroy(sources[i]);
+		bus_destroy(sources[i]);
 	end(&run, true, NULL);
 	text_fini(&payload);
 }
@@ -471,8 +470,8 @@ static void refuses_addresses(void)
 	watch_host_destroy(host, NULL);
 	troupe_server_destroy(server);
 	const struct remote_options nowhere = {.address = "127.0.0.1:1", .wait_ms = 300};
-	struct source *source = NULL;
-	check(remote_connect(&nowhere, &source, &error) == TROUPE_EPEER, "nobody listens");
+	struct bus *bus = NULL;
+	check(remote_connect(&nowhere, &bus, &error) == TROUPE_EPEER, "nobody listens");
 }
 
 /* As programs that use the library host viewers. */
@@ -506,13 +505,13 @@ static void serves_programs(void)
 	troupe_watch_end(wide, NULL);
 	text[strcspn(text, ",")] = '\0';
 	const struct remote_options there = {.address = text};
-	struct source *source = NULL;
-	check(!remote_connect(&there, &source, &error), "connect: %s", error.text);
+	struct bus *bus = NULL;
+	check(!remote_connect(&there, &bus, &error), "connect: %s", error.text);
 	troupe_watch_end(watch, NULL);
-	for (int i = 0; i < TRIES && !remote_is_over(source, &error); i++)
+	for (int i = 0; i < TRIES && !remote_is_over(bus, &error); i++)
 		poll(NULL, 0, 1);
-	check(remote_is_over(source, &error) && !error.status, "the end: %s", error.text);
-	source_destroy(source);
+	check(remote_is_over(bus, &error) && !error.status, "the end: %s", error.text);
+	bus_destroy(bus);
 	troupe_server_destroy(server);
 	text_fini(&wanted);
 }

@@ -61,9 +61,9 @@ static struct {
 	struct text bytes;
 } made;
 
-static troupe_status subscribe(struct source *source, const char *topic, double rate_hz, struct troupe_error *error)
+static troupe_status subscribe(struct bus *bus, const char *topic, double rate_hz, struct troupe_error *error)
 {
-	(void)source, (void)error;
+	(void)bus, (void)error;
 	cr_assert_str_eq(topic, "/world/w/view");
 	cr_assert(rate_hz > 0);
 	made.subscribed = true;
@@ -71,16 +71,16 @@ static troupe_status subscribe(struct source *source, const char *topic, double 
 	return TROUPE_OK;
 }
 
-static void unsubscribe(struct source *source, const char *topic)
+static void unsubscribe(struct bus *bus, const char *topic)
 {
-	(void)source;
+	(void)bus;
 	cr_assert_str_eq(topic, "/world/w/view");
 	made.subscribed = false;
 }
 
-static bool take_made(struct source *source, uint64_t timeout_ns, struct troupe_message *ret_message)
+static bool take_made(struct bus *bus, uint64_t timeout_ns, struct troupe_message *ret_message)
 {
-	(void)source, (void)timeout_ns;
+	(void)bus, (void)timeout_ns;
 	if (!made.has_one)
 		return false;
 	made.has_one = false;
@@ -91,8 +91,8 @@ static bool take_made(struct source *source, uint64_t timeout_ns, struct troupe_
 	return true;
 }
 
-static const struct source_ops source_ops = {.subscribe = subscribe, .unsubscribe = unsubscribe, .take = take_made};
-static struct source source = {&source_ops};
+static const struct bus_ops bus_ops = {.subscribe = subscribe, .unsubscribe = unsubscribe, .take = take_made};
+static struct bus bus = {&bus_ops};
 
 static void make(void)
 {
@@ -128,7 +128,7 @@ static void go_on(uint32_t periods)
 static void begin(uint32_t pages)
 {
 	time_now_ns = 1000 * MS;
-	gateway.pictures = &source;
+	gateway.pictures = &bus;
 	vec_push(&gateway.worlds,
 		(struct watched){.prefix = mem_strdup("/world/w"), .topic = mem_strdup("/world/w/view")});
 	for (uint32_t p = 0; p < pages; p++) {

@@ -147,7 +147,7 @@ void troupe_gateway_describe(const struct troupe_gateway *gateway, char *ret_tex
 struct troupe_gateway_counts troupe_gateway_counts(const struct troupe_gateway *gateway)
 {
 	const struct hub *hub = &gateway->hub;
-	bool commands = !hub->play && !source_only_watches(hub->bus);
+	bool commands = !hub->play && !bus_only_watches(hub->bus);
 	struct troupe_gateway_counts counts = {.clients = atomic_load(&hub->clients),
 		.published = atomic_load_explicit(&hub->published, memory_order_relaxed),
 		.lost = atomic_load_explicit(&hub->lost, memory_order_relaxed),

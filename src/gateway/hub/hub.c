@@ -433,12 +433,12 @@ static bool hub_take_some(struct hub *hub)
 
 static troupe_status hub_open_bus(struct hub *hub, struct troupe_error *error)
 {
-	return source_open(&hub->place, hub->options.depth, hub_on_ready, hub, &hub->bus, error);
+	return bus_open(&hub->place, hub->options.depth, hub_on_ready, hub, &hub->bus, error);
 }
 
 static void hub_close_bus(struct hub *hub)
 {
-	source_destroy(hub->bus);
+	bus_destroy(hub->bus);
 	hub->bus = NULL;
 }
 
@@ -507,7 +507,7 @@ troupe_status hub_open(struct hub *hub, const struct troupe_gateway_def *def, co
 	const char *client = def->run ? def->run->client : NULL;
 	troupe_status status = TROUPE_OK;
 	hub->options = *options;
-	hub->place = (struct source_place){.server = def->server, .run = def->run};
+	hub->place = (struct bus_place){.server = def->server, .run = def->run};
 	hub->client = client ? mem_strdup(client) : NULL;
 	hub->clock = client ? mem_printf("/%s/clock", client) : mem_strdup("/clock");
 	if (def->recording)

@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "gateway/hub/mirror.h"
-#include "gateway/source.h"
+#include "gateway/bus.h"
 
 #include <troupe/gateway.h>
 
@@ -103,10 +103,10 @@ struct hub_options {
 struct hub { /* gateways read it; fields without a comment are the hub's own */
 	const struct hub_kind *kind;
 	void *gateway;
-	struct source_place place; /* server: NULL: the run is another process; run: only until the bus is open */
-	char *client;              /* the robot client whose process this is; NULL: none */
-	struct play *play;         /* of a recording that is shown; NULL: a run */
-	struct source *bus;        /* NULL: closed */
+	struct bus_place place; /* server: NULL: the run is another process; run: only until the bus is open */
+	char *client;           /* the robot client whose process this is; NULL: none */
+	struct play *play;      /* of a recording that is shown; NULL: a run */
+	struct bus *bus;        /* NULL: closed */
 	struct mirror mirror;
 	struct simulation *simulation; /* NULL: not asked for */
 	struct callers *callers;       /* barrier clients; NULL: none can join */
@@ -134,7 +134,7 @@ struct hub { /* gateways read it; fields without a comment are the hub's own */
 	void *say_ctx;
 };
 
-/* Opens the bus, or the recording. Errors as of source_open() and play_open(). On the caller's thread, before the
+/* Opens the bus, or the recording. Errors as of bus_open() and play_open(). On the caller's thread, before the
  * gateway's thread runs. */
 troupe_status hub_open(struct hub *hub, const struct troupe_gateway_def *def, const struct hub_options *options,
 	struct troupe_error *error);

@@ -237,10 +237,10 @@ static void view_gateway_tell_timeline(struct gateway *gateway, uint64_t now_ns)
 }
 
 static troupe_status view_gateway_begin_clients(
-	struct gateway *gateway, const struct source_place *place, struct troupe_error *error)
+	struct gateway *gateway, const struct bus_place *place, struct troupe_error *error)
 {
 	troupe_status status =
-		source_open(place, VIEW_PICTURES_DEPTH, port_wake, &gateway->port, &gateway->pictures, error);
+		bus_open(place, VIEW_PICTURES_DEPTH, port_wake, &gateway->port, &gateway->pictures, error);
 	return status ? status : meshes_create(place, port_wake, &gateway->port, &gateway->meshes, error);
 }
 
@@ -249,7 +249,7 @@ static void view_gateway_end_clients(struct gateway *gateway)
 	if (gateway->hub->bus)
 		view_gateway_drop_topics(gateway);
 	meshes_destroy(gateway->meshes);
-	source_destroy(gateway->pictures);
+	bus_destroy(gateway->pictures);
 	gateway->meshes = NULL;
 	gateway->pictures = NULL;
 }
@@ -336,7 +336,7 @@ static troupe_status view_gateway_start(
 	gateway->hub = hub;
 	troupe_status status = hub_open(
 		hub, def, &(struct hub_options){.wake = port_wake, .ctx = &gateway->port, .for_clients = true}, error);
-	const struct source_place place = {.server = hub->place.server, .run = def->run};
+	const struct bus_place place = {.server = hub->place.server, .run = def->run};
 	if (!status)
 		status = view_gateway_begin_clients(gateway, &place, error);
 	if (status)

@@ -60,7 +60,7 @@ struct gateway {
 	struct port port;
 	struct play_state told_play;
 	uint64_t told_play_ns;
-	struct source *pictures; /* a bus of its own for pictures, of which only the newest count */
+	struct bus *pictures; /* a bus of its own for pictures, of which only the newest count */
 	struct meshes *meshes;
 	const struct troupe_topics *topics; /* as pages were told of them last, or later */
 	uint64_t told_epoch, told_ns;       /* of which pages were told */

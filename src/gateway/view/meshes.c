@@ -28,7 +28,7 @@ struct meshes_kept {
 };
 
 struct meshes {
-	struct source *client; /* the thread's */
+	struct bus *client; /* the thread's */
 	void (*on_done)(void *ctx);
 	void *ctx;
 	pthread_t thread;
@@ -255,14 +255,14 @@ struct meshes_result *meshes_take(struct meshes *meshes)
 	return result;
 }
 
-troupe_status meshes_create(const struct source_place *place, void (*on_done)(void *ctx), void *ctx,
+troupe_status meshes_create(const struct bus_place *place, void (*on_done)(void *ctx), void *ctx,
 	struct meshes **ret_meshes, struct troupe_error *error)
 {
 	struct meshes *meshes = mem_alloc(sizeof *meshes);
 	*meshes = (struct meshes){.on_done = on_done, .ctx = ctx};
 	pthread_mutex_init(&meshes->lock, NULL);
 	pthread_cond_init(&meshes->more, NULL);
-	troupe_status status = source_open(place, MESHES_DEPTH, NULL, NULL, &meshes->client, error);
+	troupe_status status = bus_open(place, MESHES_DEPTH, NULL, NULL, &meshes->client, error);
 	int failed = status ? 0 : pthread_create(&meshes->thread, NULL, meshes_work, meshes);
 	mem_check_thread(failed);
 	if (failed)
@@ -271,7 +271,7 @@ troupe_status meshes_create(const struct source_place *place, void (*on_done)(vo
 		*ret_meshes = meshes;
 		return TROUPE_OK;
 	}
-	source_destroy(meshes->client);
+	bus_destroy(meshes->client);
 	pthread_cond_destroy(&meshes->more);
 	pthread_mutex_destroy(&meshes->lock);
 	free(meshes);
@@ -296,7 +296,7 @@ void meshes_destroy(struct meshes *meshes)
 		meshes_result_free(result);
 	}
 	meshes_drop_kept(meshes);
-	source_destroy(meshes->client);
+	bus_destroy(meshes->client);
 	pthread_cond_destroy(&meshes->more);
 	pthread_mutex_destroy(&meshes->lock);
 	free(meshes);

@@ -3,7 +3,7 @@
 #ifndef GATEWAY_VIEW_MESHES_H
 #define GATEWAY_VIEW_MESHES_H
 
-#include "gateway/source.h"
+#include "gateway/bus.h"
 #include "base/text.h"
 
 enum {
@@ -22,7 +22,7 @@ struct meshes_result {
 };
 
 /* on_done: called on the thread when a result can be taken; it must be quick. */
-troupe_status meshes_create(const struct source_place *place, void (*on_done)(void *ctx), void *ctx,
+troupe_status meshes_create(const struct bus_place *place, void (*on_done)(void *ctx), void *ctx,
 	struct meshes **ret_meshes, struct troupe_error *error);
 /* NULL is fine. Waits until a file that is being read is read. */
 void meshes_destroy(struct meshes *meshes);

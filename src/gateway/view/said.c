@@ -27,7 +27,7 @@ void said_hello(const struct gateway *gateway, struct text *text)
 		json_out_string(&out, NULL, gateway->worlds.at[i].prefix);
 	json_out_end(&out);
 	json_out_bool(&out, "recording", gateway->hub->play);
-	json_out_bool(&out, "commands", !gateway->hub->play && !source_only_watches(gateway->hub->bus));
+	json_out_bool(&out, "commands", !gateway->hub->play && !bus_only_watches(gateway->hub->bus));
 	json_out_int(&out, "rate", VIEW_PICTURES_HZ);
 	json_out_end(&out);
 }

@@ -40,8 +40,8 @@ struct remote_listing {
 };
 
 struct remote {
-	struct source base; /* first: a source is its remote */
-	source_ready on_ready;
+	struct bus base; /* first: a bus is its remote */
+	bus_ready on_ready;
 	void *ctx;
 	char *prefix; /* "/NAME" of a robot client; NULL: none */
 	_Atomic uint64_t commands;
@@ -71,9 +71,9 @@ struct remote {
 	uint64_t heard_ns;
 };
 
-static struct remote *remote_of(struct source *source)
+static struct remote *remote_of(struct bus *bus)
 {
-	return (struct remote *)source;
+	return (struct remote *)bus;
 }
 
 static void remote_free_come(struct come *come)
@@ -156,22 +156,21 @@ static const char *remote_inside(const struct remote *remote, const char *name)
 	return !strncmp(name, remote->prefix, length) && name[length] == '/' ? name + length : "";
 }
 
-static troupe_status remote_subscribe(
-	struct source *source, const char *topic, double rate_hz, struct troupe_error *error)
+static troupe_status remote_subscribe(struct bus *bus, const char *topic, double rate_hz, struct troupe_error *error)
 {
 	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
 	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__SUBSCRIBE;
-	what.topic = message_string(remote_inside(remote_of(source), topic));
+	what.topic = message_string(remote_inside(remote_of(bus), topic));
 	what.rate_hz = rate_hz;
-	return remote_ask(remote_of(source), &what, error);
+	return remote_ask(remote_of(bus), &what, error);
 }
 
-static void remote_unsubscribe(struct source *source, const char *topic)
+static void remote_unsubscribe(struct bus *bus, const char *topic)
 {
 	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
 	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__UNSUBSCRIBE;
-	what.topic = message_string(remote_inside(remote_of(source), topic));
-	(void)remote_ask(remote_of(source), &what, NULL);
+	what.topic = message_string(remote_inside(remote_of(bus), topic));
+	(void)remote_ask(remote_of(bus), &what, NULL);
 }
 
 /* Whether the run has this row, by the last table that came. */
@@ -186,10 +185,10 @@ static bool remote_has_row(struct remote *remote, troupe_topic_kind kind, const 
 	return has;
 }
 
-static troupe_status remote_publish(struct source *source, const char *topic, const char *type, const void *bytes,
+static troupe_status remote_publish(struct bus *bus, const char *topic, const char *type, const void *bytes,
 	size_t count, struct troupe_error *error)
 {
-	struct remote *remote = remote_of(source);
+	struct remote *remote = remote_of(bus);
 	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
 	if (!remote->prefix)
 		return fail(error, TROUPE_ECOMMAND, "topic '%.150s': this viewer only watches", topic);
@@ -204,10 +203,10 @@ static troupe_status remote_publish(struct source *source, const char *topic, co
 	return status;
 }
 
-static troupe_status remote_call(struct source *source, const char *service, const char *type, const void *bytes,
+static troupe_status remote_call(struct bus *bus, const char *service, const char *type, const void *bytes,
 	size_t count, uint64_t tag, struct troupe_error *error)
 {
-	struct remote *remote = remote_of(source);
+	struct remote *remote = remote_of(bus);
 	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
 	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__CALL;
 	what.topic = message_string(remote_inside(remote, service));
@@ -266,9 +265,9 @@ static bool remote_take_now(struct remote *remote, struct troupe_message *ret_me
 	return true;
 }
 
-static bool remote_take(struct source *source, uint64_t timeout_ns, struct troupe_message *ret_message)
+static bool remote_take(struct bus *bus, uint64_t timeout_ns, struct troupe_message *ret_message)
 {
-	struct remote *remote = remote_of(source);
+	struct remote *remote = remote_of(bus);
 	uint32_t seen = eventcount_read(&remote->more);
 	if (remote_take_now(remote, ret_message))
 		return true;
@@ -278,18 +277,18 @@ static bool remote_take(struct source *source, uint64_t timeout_ns, struct troup
 	return remote_take_now(remote, ret_message);
 }
 
-static uint64_t remote_lost(const struct source *source)
+static uint64_t remote_lost(const struct bus *bus)
 {
-	struct remote *remote = (struct remote *)(uintptr_t)source;
+	struct remote *remote = (struct remote *)(uintptr_t)bus;
 	pthread_mutex_lock(&remote->lock);
 	uint64_t count = remote->lost;
 	pthread_mutex_unlock(&remote->lock);
 	return count;
 }
 
-static const struct troupe_topics *remote_topics(struct source *source)
+static const struct troupe_topics *remote_topics(struct bus *bus)
 {
-	struct remote *remote = remote_of(source);
+	struct remote *remote = remote_of(bus);
 	pthread_mutex_lock(&remote->lock);
 	struct remote_listing *listing = remote->topics;
 	atomic_fetch_add(&listing->refs, 1);
@@ -297,31 +296,31 @@ static const struct troupe_topics *remote_topics(struct source *source)
 	return &listing->shown;
 }
 
-static void remote_release(struct source *source, const struct troupe_topics *list)
+static void remote_release(struct bus *bus, const struct troupe_topics *list)
 {
-	(void)source;
+	(void)bus;
 	remote_listing_release((struct remote_listing *)(void *)(uintptr_t)list);
 }
 
-static uint64_t remote_epoch(const struct source *source)
+static uint64_t remote_epoch(const struct bus *bus)
 {
-	return atomic_load(&((const struct remote *)source)->epoch);
+	return atomic_load(&((const struct remote *)bus)->epoch);
 }
 
-static uint32_t remote_world_count(const struct source *source)
+static uint32_t remote_world_count(const struct bus *bus)
 {
-	return ((const struct remote *)source)->world_count;
+	return ((const struct remote *)bus)->world_count;
 }
 
-static const char *remote_world_name(const struct source *source, uint32_t world)
+static const char *remote_world_name(const struct bus *bus, uint32_t world)
 {
-	const struct remote *remote = (const struct remote *)source;
+	const struct remote *remote = (const struct remote *)bus;
 	return world < remote->world_count ? remote->worlds[world] : NULL;
 }
 
-static uint64_t remote_commands(const struct source *source)
+static uint64_t remote_commands(const struct bus *bus)
 {
-	struct remote *remote = (struct remote *)(uintptr_t)source;
+	struct remote *remote = (struct remote *)(uintptr_t)bus;
 	return remote->prefix ? atomic_load(&remote->commands) : UINT64_MAX;
 }
 
@@ -503,9 +502,9 @@ static void *remote_work(void *arg)
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static void remote_destroy(struct source *source)
+static void remote_destroy(struct bus *bus)
 {
-	struct remote *remote = remote_of(source);
+	struct remote *remote = remote_of(bus);
 	atomic_store(&remote->stop, true);
 	if (remote->started) {
 		remote_wake(remote);
@@ -532,7 +531,7 @@ static void remote_destroy(struct source *source)
 	free(remote);
 }
 
-static const struct source_ops remote_ops = {
+static const struct bus_ops remote_ops = {
 	.subscribe = remote_subscribe,
 	.unsubscribe = remote_unsubscribe,
 	.publish = remote_publish,
@@ -638,8 +637,7 @@ static troupe_status remote_start(
 	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;
 }
 
-troupe_status remote_connect(
-	const struct remote_options *options, struct source **ret_source, struct troupe_error *error)
+troupe_status remote_connect(const struct remote_options *options, struct bus **ret_bus, struct troupe_error *error)
 {
 	struct remote *remote = mem_alloc(sizeof *remote);
 	remote->base.ops = &remote_ops;
@@ -652,12 +650,12 @@ troupe_status remote_connect(
 	if (status)
 		remote_destroy(&remote->base);
 	else
-		*ret_source = &remote->base;
+		*ret_bus = &remote->base;
 	return status;
 }
 
 troupe_status remote_connect_run(const struct troupe_view_run *run, const struct remote_options *options,
-	struct source **ret_source, struct troupe_error *error)
+	struct bus **ret_bus, struct troupe_error *error)
 {
 	struct key key = {0};
 	bool has_key = false;
@@ -668,14 +666,14 @@ troupe_status remote_connect_run(const struct troupe_view_run *run, const struct
 	own.ticket = run->ticket;
 	own.key = has_key ? &key : NULL;
 	if (!status)
-		status = remote_connect(&own, ret_source, error);
+		status = remote_connect(&own, ret_bus, error);
 	key_forget(&key);
 	return status;
 }
 
-bool remote_is_over(struct source *source, struct troupe_error *ret_why)
+bool remote_is_over(struct bus *bus, struct troupe_error *ret_why)
 {
-	struct remote *remote = remote_of(source);
+	struct remote *remote = remote_of(bus);
 	pthread_mutex_lock(&remote->lock);
 	bool over = remote->over;
 	if (over)

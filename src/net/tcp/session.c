@@ -226,7 +226,7 @@ static void session_wait_for_any(
 		more[i].revents = some ? fds[count + i].revents : 0;
 }
 
-/* Call it after received frames were handled; the keeper in net/end.c does the same during the run. */
+/* Call it after received frames were handled; the monitor in net/end.c does the same during the run. */
 static void session_keep_time(struct session *session)
 {
 	uint64_t now = clock_now_ns();
