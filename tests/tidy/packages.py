@@ -5,7 +5,7 @@ passes without testing anything. So each command that a script runs must be in t
 has, or in one that bootstrap lists: for building, or for the tests if the script is a part of them.
 
 A script that can do without a command says so in a line "# optional commands: NAME...", and looks for it itself, with
-`command -v NAME`.
+`command -v NAME`, or shutil.which("NAME").
 """
 import functools
 import re
@@ -118,7 +118,7 @@ def complaint(path, text, name, build, tests):
         return "cannot be seen: expected a string, or what snprintf() or mem_printf() has made before"
     optional = re.findall(r"^# optional commands: (.*)", text, flags=re.M)
     if name in " ".join(optional).split():
-        looked_for = re.search(r"command -v \"?%s\b" % re.escape(name), text)
+        looked_for = re.search(r"(command -v \"?|shutil\.which\(\")%s\b" % re.escape(name), text)
         return None if looked_for else f"{name} is optional here, but there is no `command -v {name}`"
     package = OWNER.get(name)
     if not package:
