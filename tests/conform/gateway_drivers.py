@@ -336,7 +336,7 @@ class Rosbridge(RosNames, Driver):
     name = "rosbridge"
     lacks = {"rates": "throttle_rate is in ms of real time, as rosbridge_suite has it",
              "news": "rosbridge has no operation that tells of topics: clients ask rosapi again"}
-    fails = {"6_same": SAME, "7_alone": AGAIN}
+    fails = {"6_same": SAME}
     options = ["--rosbridge", "0"]
     sensor_lag_ns = 10**7
 
@@ -457,7 +457,6 @@ class FoxgloveClient(Web):
 class Foxglove(Driver):
     name = "foxglove"
     lacks = {"rates": "a subscription of Foxglove's protocol has no rate"}
-    fails = {"7_alone": AGAIN}
     options = ["--foxglove", "0"]
     rubbish = WEB_RUBBISH
 
@@ -537,7 +536,6 @@ class View(Driver):
     name = "view"
     lacks = {"rates": "a rate is one of real time, too, so a fast run has fewer messages",
              "two of one client": "a page has one subscription of a topic"}
-    fails = {"7_alone": AGAIN}
     options = ["--view-address", "0"]
     rubbish = WEB_RUBBISH
 
@@ -548,6 +546,50 @@ class View(Driver):
                lambda c: c.send({"op": "subscribe", "topic": 1}), lambda c: c.send({"op": "subscribe", "topic": "/clock", "rate": -1}),
                lambda c: c.send({"op": "call", "id": -1, "service": "x"}), lambda c: c.send({"op": "motion", "world": "x"}),
                lambda c: c.send({"op": "seek", "step": 1}), lambda c: c.send_frame(2, os.urandom(200))]
+
+
+class WsClient(ViewClient):
+    """The operations of view's page, but for pictures, and a few names."""
+
+    def __init__(self, port):
+        self.replies, self.calls, self.table = {}, 0, None
+        Web.__init__(self, port, "")
+        self.wait("topics", lambda: self.table)
+
+    def hear(self, operation):
+        if operation["op"] == "topics":
+            self.news += self.table is not None
+            self.table = operation
+        elif operation["op"] == "end":
+            self.said.append(operation["text"])
+            self.failure = operation["text"] if operation["failed"] else None
+        elif operation["op"] == "lost":
+            self.said.append("%d messages were lost" % operation["messages"])
+        else:
+            ViewClient.hear(self, operation)
+
+    def topics(self):
+        self.table, news = None, self.news
+        self.send({"op": "topics"})
+        self.wait("topics", lambda: self.table)
+        self.news = news
+        return {row["name"] for row in self.table["published"]}
+
+    barrier = topics
+
+
+class Ws(Driver):
+    name = "ws"
+    lacks = {"two of one client": "a client has one subscription of a topic"}
+    options = ["--serve", "ws=0"]
+    rubbish = WEB_RUBBISH
+
+    def connect(self, run):
+        return WsClient(address_port(run, "WebSocket"))
+
+    garbage = [lambda c: c.send_frame(1, b"{\"op\":"), lambda c: c.send_frame(1, b"[1,2]"), lambda c: c.send({"op": 7}),
+               lambda c: c.send({"op": "subscribe", "topic": 1}), lambda c: c.send({"op": "subscribe", "topic": "/clock", "rate": -1}),
+               lambda c: c.send({"op": "call", "id": -1, "service": "x"}), lambda c: c.send_frame(2, os.urandom(200))]
 
 
 # --- protobuf, as much as is needed of it ----------------------------------------------------------------------------
@@ -1073,4 +1115,4 @@ class Bag(RosNames, Mcap):
     options = Mcap.options + ["--mcap-names", "ros"]
 
 
-DRIVERS = {driver.name: driver for driver in (Rosbridge, Foxglove, View, Watch, Dds, Gz, Mcap, Bag)}
+DRIVERS = {driver.name: driver for driver in (Rosbridge, Foxglove, View, Ws, Watch, Dds, Gz, Mcap, Bag)}

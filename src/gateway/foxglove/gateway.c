@@ -186,9 +186,11 @@ static void foxglove_complain(struct offer *offer, const char *why)
 }
 
 /* Sends to all subscribers; data begins with a head. */
-static void foxglove_send(const struct offer *offer, struct text *data)
+static void foxglove_send(const struct foxglove *gateway, const struct offer *offer, struct text *data)
 {
 	for (uint32_t i = 0; i < offer->hearers.count; i++) {
+		if (offer->hearers.at[i].join <= gateway->hub->had)
+			continue;
 		wire_set_subscription(data->at, offer->hearers.at[i].id);
 		port_publish(offer->hearers.at[i].guest->client, true, data->at, data->count);
 	}
@@ -210,7 +212,7 @@ static void foxglove_pass_on(const struct foxglove *gateway, struct offer *offer
 	if (status)
 		foxglove_complain(offer, error.text);
 	else
-		foxglove_send(offer, &data);
+		foxglove_send(gateway, offer, &data);
 	text_fini(&data);
 }
 
@@ -226,7 +228,7 @@ static void foxglove_make_scenery(
 	troupe_status status = (is_scene ? stage_take_scene : stage_take_poses)(
 		scenery->stage, message->bytes ? message->bytes : "", message->count, &data, NULL);
 	if (!status && offer && data.count > WIRE_DATA_HEAD)
-		foxglove_send(offer, &data);
+		foxglove_send(gateway, offer, &data);
 	if (is_scene && foxglove_has_hearers(gateway, scenery->frames))
 		foxglove_ask(gateway, scenery->poses, true);
 	text_fini(&data);

@@ -76,7 +76,7 @@ static void guest_subscribe(struct guest *guest, uint32_t id, uint32_t channel)
 		return;
 	}
 	vec_push(&guest->subscriptions, (struct subscription){id, channel});
-	vec_push(&offer->hearers, (struct hearer){guest, id});
+	vec_push(&offer->hearers, (struct hearer){guest, id, hub_join(guest->gateway->hub)});
 	foxglove_listen(guest->gateway, offer, true);
 }
 

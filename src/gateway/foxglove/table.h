@@ -11,7 +11,8 @@ struct guest;
 
 struct hearer { /* a subscription */
 	struct guest *guest;
-	uint32_t id; /* chosen by the client */
+	uint32_t id;   /* chosen by the client */
+	uint64_t join; /* of hub_join() */
 };
 
 struct offer { /* of a row of the mirror: its number is that of the channel or service */

@@ -24,6 +24,10 @@ enum { HUB_BATCH = 256, HUB_LAST_BATCHES = 256 };
 struct hub_subscription {
 	char *topic;
 	double rate_hz;
+	bool has_any;       /* a message has come, */
+	uint64_t last_step; /* of this step */
+	bool again;         /* the run gives a message once more, for a subscriber that has come since */
+	uint64_t had;       /* the last subscriber that has had the last message */
 };
 
 struct hub_call {
@@ -167,6 +171,11 @@ static struct hub_subscription *hub_find_subscription(const struct hub *hub, con
 	return map_find(&hub->subscription_of, topic, &at) ? hub->subscriptions.at[at] : NULL;
 }
 
+uint64_t hub_join(struct hub *hub)
+{
+	return ++hub->joins;
+}
+
 bool hub_is_subscribed(const struct hub *hub, const char *topic)
 {
 	return hub_find_subscription(hub, topic);
@@ -190,6 +199,7 @@ troupe_status hub_subscribe(struct hub *hub, const char *topic, double rate_hz, 
 		map_add(&hub->subscription_of, subscription->topic, hub->subscriptions.count);
 		vec_push(&hub->subscriptions, subscription);
 	}
+	subscription->again = subscription->has_any;
 	subscription->rate_hz = rate_hz;
 	hub_note_clock(hub, topic);
 	return TROUPE_OK;
@@ -226,10 +236,12 @@ void hub_renew(struct hub *hub, bool all)
 {
 	const struct troupe_topics *topics = hub_topics(hub);
 	for (uint32_t i = 0; i < hub->subscriptions.count; i++) {
-		const struct hub_subscription *subscription = hub->subscriptions.at[i];
+		struct hub_subscription *subscription = hub->subscriptions.at[i];
 		const struct troupe_topic *topic = hub_find(topics, TROUPE_TOPIC_PUBLISHED, subscription->topic);
-		if (all || (topic && topic->rate_hz > 0))
-			(void)hub->bus->ops->subscribe(hub->bus, subscription->topic, subscription->rate_hz, NULL);
+		if (!all && !(topic && topic->rate_hz > 0))
+			continue;
+		subscription->again = false; /* it is for all */
+		(void)hub->bus->ops->subscribe(hub->bus, subscription->topic, subscription->rate_hz, NULL);
 	}
 	hub_release(hub, topics);
 }
@@ -412,6 +424,21 @@ static void hub_take_reply(struct hub *hub, const struct troupe_message *message
 			message->status, why, message->type, message->bytes, message->count, message->step});
 }
 
+/* The message that a new subscriber is given at once comes to all of them, for the bus does not tell them apart: which
+ * subscribers have had it. */
+static uint64_t hub_who_had(const struct hub *hub, const struct troupe_message *message)
+{
+	struct hub_subscription *subscription = hub_find_subscription(hub, message->topic);
+	if (!subscription)
+		return 0;
+	subscription->again &= subscription->has_any && message->step <= subscription->last_step;
+	uint64_t had = subscription->again ? subscription->had : 0;
+	subscription->has_any = true;
+	subscription->last_step = message->step;
+	subscription->had = hub->joins;
+	return had;
+}
+
 /* Whether there may be more. */
 static bool hub_take_some(struct hub *hub)
 {
@@ -423,6 +450,7 @@ static bool hub_take_some(struct hub *hub)
 			hub_take_reply(hub, &message);
 		} else if (!hub->options.hides || !hub->options.hides(hub->gateway, &message)) {
 			hub->time_ns = (uint64_t)message.time_ns;
+			hub->had = hub_who_had(hub, &message);
 			hub->kind->message(hub->gateway, &message);
 		}
 	}
@@ -455,6 +483,8 @@ static void hub_move(struct hub *hub)
 	troupe_status status = hub_open_bus(hub, NULL);
 	assert(!status); /* as the first time */
 	hub->looked = false;
+	for (uint32_t i = 0; i < hub->subscriptions.count; i++)
+		hub->subscriptions.at[i]->has_any = hub->subscriptions.at[i]->again = false;
 	hub_look(hub);
 	hub->kind->moved(hub->gateway, true);
 	atomic_store(&hub->next_server, NULL);

@@ -53,7 +53,7 @@ struct hub_kind {
 	void (*topic_gone)(void *gateway, struct mirror_row *row);
 	/* After a change of the mirror. topics: all that the run has now. */
 	void (*topics_changed)(void *gateway, const struct troupe_topics *topics);
-	/* A message of a topic that is subscribed to. */
+	/* A message of a topic that is subscribed to, for subscribers beyond hub->had. */
 	void (*message)(void *gateway, const struct troupe_message *message);
 	/* The one reply to a call. client: NULL: it is gone. request: as given to hub_call(), to be freed now. */
 	void (*reply)(void *gateway, void *client, void *request, const struct hub_reply *reply);
@@ -111,7 +111,10 @@ struct hub { /* gateways read it; fields without a comment are the hub's own */
 	struct simulation *simulation; /* NULL: not asked for */
 	struct callers *callers;       /* barrier clients; NULL: none can join */
 	uint64_t time_ns;              /* simulated time of the last message */
-	_Atomic uint32_t clients;      /* connected now; writer: the gateway's thread */
+	/* During message(): subscribers up to this number of hub_join() have had the message; 0: none has. */
+	uint64_t had;
+	uint64_t joins;
+	_Atomic uint32_t clients; /* connected now; writer: the gateway's thread */
 	_Atomic uint64_t published, taken, refused, lost;
 	struct hub_options options;
 	char *clock;
@@ -152,6 +155,10 @@ void hub_say(const struct hub *hub, const char *format, ...) TROUPE_PRINTF(2, 3)
 /* Subscribes to a topic of the run, which gives a message at once, also if it was subscribed to before. rate_hz: of
  * simulated time, at most; 0: all messages. The topic may come later. Errors as of troupe_client_subscribe(). */
 troupe_status hub_subscribe(struct hub *hub, const char *topic, double rate_hz, struct troupe_error *error);
+/* The number of a new subscriber among the gateway's clients, from 1 on: call it before hub_subscribe(), for the
+ * message that this gives at once comes to all subscribers of the topic, and only the new one shall have it (hub->had).
+ */
+uint64_t hub_join(struct hub *hub);
 /* A topic that is not subscribed to is fine. */
 void hub_unsubscribe(struct hub *hub, const char *topic);
 bool hub_is_subscribed(const struct hub *hub, const char *topic);

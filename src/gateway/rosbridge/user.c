@@ -182,6 +182,7 @@ static void user_subscribe(struct user *user, const struct operation *operation)
 		if (!subscription) {
 			subscription = mem_alloc(sizeof *subscription);
 			*subscription = (struct topic_subscription){.user = user,
+				.join = hub_join(user->gateway->hub),
 				.topic = mem_strdup(topic),
 				.name = mem_strdup(name),
 				.type = type && *type ? mem_strdup(type) : NULL};
@@ -252,7 +253,7 @@ void hearing_give(struct topic_subscription *subscription, const char *type, con
 		subscription->told_type = true;
 		return;
 	}
-	if (!now && !client_request.queue_length)
+	if (subscription->join <= subscription->user->gateway->hub->had || (!now && !client_request.queue_length))
 		return;
 	text_add(&out, "{\"op\":\"publish\",\"topic\":");
 	text_add_json(&out, subscription->topic);

@@ -52,6 +52,7 @@ struct topic_subscription {
 	char *name;  /* with its slash */
 	char *type;  /* that the client expects; NULL: any */
 	VEC(struct client_request) client_requests;
+	uint64_t join;    /* of hub_join() */
 	uint64_t sent_ns; /* real time; 0: never */
 	VEC(char *) queue;
 	size_t queue_bytes;

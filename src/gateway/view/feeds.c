@@ -100,7 +100,8 @@ troupe_status feeds_subscribe(
 		page->topics++;
 	}
 	if (!status) {
-		*listener = (struct page_listener){.page = page, .rate_hz = rate_hz, .fresh = true};
+		*listener = (struct page_listener){
+			.page = page, .rate_hz = rate_hz, .join = hub_join(gateway->hub), .fresh = true};
 		status = hub_subscribe(gateway->hub, topic, feeds_rate_of(feed), error);
 		if (status)
 			feeds_drop_listener(gateway, feed, page);
@@ -155,16 +156,16 @@ static void feeds_keep(struct page_feed *feed, const struct troupe_message *mess
 	feed->kept.bytes = feed->kept_bytes.at;
 }
 
-/* Gives a message to the listeners for which it is time. missed_only: only to listeners that have missed it. Returns
- * whether a listener has to wait for it. */
+/* Gives a message to the listeners for which it is time. missed_only: only to listeners that have missed it; had:
+ * of hub->had. Returns whether a listener has to wait for it. */
 static bool feeds_give_one(
-	struct page_feed *feed, const struct troupe_message *message, uint64_t now_ns, bool missed_only)
+	struct page_feed *feed, const struct troupe_message *message, uint64_t now_ns, bool missed_only, uint64_t had)
 {
 	struct text said = {0};
 	bool binary = false, waits = false;
 	for (uint32_t i = 0; i < feed->listeners.count; i++) {
 		struct page_listener *listener = &feed->listeners.at[i];
-		if (missed_only && !listener->missed)
+		if (missed_only ? !listener->missed : listener->join <= had)
 			continue;
 		listener->missed = !feeds_listener_is_due(listener, now_ns);
 		waits |= listener->missed;
@@ -182,7 +183,7 @@ static bool feeds_give_one(
 void feeds_give(struct gateway *gateway, const struct troupe_message *message)
 {
 	struct page_feed *feed = feeds_find(gateway, message->topic);
-	if (!feed || !feeds_give_one(feed, message, clock_now_ns(), false))
+	if (!feed || !feeds_give_one(feed, message, clock_now_ns(), false, gateway->hub->had))
 		return;
 	if (message->count <= KEPT_BYTES_MAX)
 		feeds_keep(feed, message);
@@ -194,7 +195,7 @@ void feeds_give(struct gateway *gateway, const struct troupe_message *message)
 void feeds_turn(struct gateway *gateway, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < gateway->feeds.count; i++)
-		feeds_give_one(gateway->feeds.at[i], &gateway->feeds.at[i]->kept, now_ns, true);
+		feeds_give_one(gateway->feeds.at[i], &gateway->feeds.at[i]->kept, now_ns, true, 0);
 }
 
 void feeds_renew(struct gateway *gateway, bool all)

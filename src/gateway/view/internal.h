@@ -32,6 +32,7 @@ struct page_listener { /* a page that has subscribed to a topic */
 	struct page *page;
 	double rate_hz;  /* 0: all messages */
 	uint64_t due_ns; /* real time at which its next message is due */
+	uint64_t join;   /* of hub_join() */
 	bool fresh;      /* it has had no message yet */
 	bool missed;     /* feed.kept came too early for it */
 };

@@ -31,6 +31,7 @@ struct ws {
 
 struct ws_subscriber {
 	struct port_client *client;
+	uint64_t join;   /* of hub_join() */
 	double rate_hz;  /* of simulated time; 0: all messages */
 	bool has_any;    /* it has had a message */
 	int64_t last_ns; /* simulated time of the last one */
@@ -163,14 +164,15 @@ static void ws_gateway_add_protobuf(const struct troupe_message *message, struct
 
 static void ws_gateway_message(void *ctx, const struct troupe_message *message)
 {
-	const struct ws_channel *channel = ws_gateway_find_channel(ctx, message->topic);
+	const struct ws *gateway = ctx;
+	const struct ws_channel *channel = ws_gateway_find_channel(gateway, message->topic);
 	struct text forms[2] = {{0}, {0}};
 	struct troupe_error error;
 	for (uint32_t i = 0; channel && i < channel->subscribers.count; i++) {
 		struct ws_subscriber *subscriber = &channel->subscribers.at[i];
 		struct text *form = &forms[subscriber->protobuf];
 		troupe_status status = TROUPE_OK;
-		if (!ws_gateway_is_due(subscriber, message->time_ns))
+		if (subscriber->join <= gateway->hub->had || !ws_gateway_is_due(subscriber, message->time_ns))
 			continue;
 		if (!form->count && subscriber->protobuf)
 			ws_gateway_add_protobuf(message, form);
@@ -324,6 +326,7 @@ static troupe_status ws_gateway_obey_subscribe(
 		own->subscriptions++;
 	}
 	*subscriber = (struct ws_subscriber){.client = client,
+		.join = hub_join(gateway->hub),
 		.rate_hz = json_number_value(rate),
 		.protobuf = format && !strcmp(format, "protobuf")};
 	status = hub_subscribe(gateway->hub, topic, ws_gateway_rate_of(channel), error);
