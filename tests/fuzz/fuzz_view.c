@@ -1,5 +1,6 @@
-/* Sends damaged messages of a page to the viewer's gateway (gateway/view) of a running world. fuzz_view [SEED ROUNDS];
- * without arguments some rounds. Whatever comes in: each message is answered or refused, the connection and the run go
+/* Sends damaged messages of a page to the viewer's gateway (gateway/view) of a running world, and to that of plain
+ * WebSockets (gateway/ws), whose operations are much the same. fuzz_view [SEED ROUNDS]; without arguments some rounds.
+ * Whatever comes in: each message is answered or refused, the connection and the run go
  * on, and a good question is answered afterwards. With WITHOUT_MAIN it is a target for tests/fuzz/run. */
 #include "base/shown.h"
 #include "topic/message.h"
@@ -21,11 +22,13 @@ static const char world[] =
 	"name='v'><geometry><sphere><radius>0.5</radius></sphere></geometry></visual></link><plugin "
 	"name='gz::sim::systems::VelocityControl' filename='x'/></model></world></sdf>";
 static struct troupe_server *server;
-static struct troupe_gateway *view;
+enum { GATEWAYS = 2 };
+static const char *const names[GATEWAYS] = {"view", "ws"};
+static struct troupe_gateway *gateways[GATEWAYS];
 static pthread_t thread;
 static _Atomic bool stop;
-static uint16_t port;
-static int file = -1;
+static uint16_t ports[GATEWAYS];
+static int files[GATEWAYS] = {-1, -1};
 
 #define must(good, what) must(good, what, NULL, 0)
 
@@ -52,11 +55,12 @@ static void begin(void)
 	def.pace = TROUPE_PACE_RATE;
 	def.rate_hz = 1000;
 	must(!troupe_server_create(&def, &server, &error), error.text);
-	must(!troupe_gateway_start(&(struct troupe_gateway_def){.name = "view", .address = "0", .server = server}, &view,
-		     &error),
-		error.text);
-	troupe_gateway_describe(view, address, sizeof address);
-	port = (uint16_t)strtoul(strrchr(address, ':') + 1, NULL, 10);
+	for (int i = 0; i < GATEWAYS; i++) {
+		const struct troupe_gateway_def gateway = {.name = names[i], .address = "0", .server = server};
+		must(!troupe_gateway_start(&gateway, &gateways[i], &error), error.text);
+		troupe_gateway_describe(gateways[i], address, sizeof address);
+		ports[i] = (uint16_t)strtoul(strrchr(address, ':') + 1, NULL, 10);
+	}
 	must(!pthread_create(&thread, NULL, run, NULL), "no thread");
 }
 
@@ -65,17 +69,20 @@ static void end(void)
 	atomic_store(&stop, true);
 	troupe_server_stop(server);
 	pthread_join(thread, NULL);
-	troupe_gateway_end(view, NULL);
+	for (int i = 0; i < GATEWAYS; i++)
+		troupe_gateway_end(gateways[i], NULL);
 	troupe_server_destroy(server);
-	view = NULL;
+	gateways[0] = NULL;
 }
 
-static void dial(void)
+static void dial(int i)
 {
 	struct text out = {0}, answer = {0};
-	file = client_connect(port);
+	char protocol[80];
+	int file = files[i] = client_connect(ports[i]);
+	(void)snprintf(protocol, sizeof protocol, "Sec-WebSocket-Protocol: troupe.%s.v1\r\n", names[i]);
 	must(file >= 0, "no connection");
-	client_add_upgrade(&out, "/view", "localhost", "Sec-WebSocket-Protocol: troupe.view.v1\r\n");
+	client_add_upgrade(&out, "/", "localhost", protocol);
 	must(client_send(file, out.at, out.count), "no upgrade");
 	client_read_all(file, true, &answer);
 	must(strstr(answer.at, " 101 "), "no upgrade");
@@ -83,7 +90,7 @@ static void dial(void)
 	text_fini(&answer);
 }
 
-static bool say(const char *bytes, size_t count)
+static bool say(int file, const char *bytes, size_t count)
 {
 	struct text out = {0};
 	client_add_frame(&out, 0x81, bytes, count);
@@ -93,14 +100,14 @@ static bool say(const char *bytes, size_t count)
 }
 
 /* Asks something whose answer no other message gets, and reads until it comes. False: the connection was closed. */
-static bool is_served(void)
+static bool is_served(int file)
 {
 	static uint64_t id = UINT64_C(1) << 50;
 	struct client_frame frame;
 	bool answered = false, open;
 	char *question = mem_printf("{\"op\":\"call\",\"id\":%llu,\"service\":\"/nowhere\"}", (unsigned long long)++id);
 	char *answer = mem_printf("{\"op\":\"reply\",\"id\":%llu,", (unsigned long long)id);
-	open = say(question, strlen(question));
+	open = say(file, question, strlen(question));
 	while (!answered && open && client_take(file, &frame)) {
 		answered = frame.kind == 1 && !strncmp(frame.body.at, answer, strlen(answer));
 		open = frame.kind != 8;
@@ -111,22 +118,27 @@ static bool is_served(void)
 	return answered;
 }
 
+static void play(int i, const char *bytes, size_t count)
+{
+	if (files[i] < 0)
+		dial(i);
+	bool good = say(files[i], bytes, count) && is_served(files[i]);
+	must(good || !shown_is_utf8(bytes, count), "a message ends the connection");
+	if (good)
+		return;
+	close(files[i]);
+	dial(i);
+	must(is_served(files[i]), "a good client is not served after a bad one");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
 	if (!troupe_gateway_is_available("view"))
 		return 0;
-	if (!view)
+	if (!gateways[0])
 		begin();
-	if (file < 0)
-		dial();
-	bool text = shown_is_utf8(count ? (const char *)bytes : "", count);
-	bool good = say((const char *)bytes, count) && is_served();
-	must(good || !text, "a message ends the connection");
-	if (!good) {
-		close(file);
-		dial();
-		must(is_served(), "a good page is not served after a bad one");
-	}
+	for (int i = 0; i < GATEWAYS; i++)
+		play(i, count ? (const char *)bytes : "", count);
 	return 0;
 }
 
@@ -145,6 +157,7 @@ static const char *const corpus[] = {"{\"op\":\"topics\",\"begin\":\"/model/\"}"
 	"{\"op\":\"motion\",\"world\":\"/world/w\",\"rate\":30}", "{\"op\":\"motion\"}",
 	"{\"op\":\"mesh\",\"id\":9,\"world\":\"/world/w\",\"geometry\":{\"type\":\"MESH\",\"mesh\":{\"filename\":\"/"
 	"etc/passwd\"}}}",
+	"{\"op\":\"subscribe\",\"topic\":\"/clock\",\"rate\":20,\"format\":\"protobuf\"}",
 	"{\"op\":\"seek\",\"step\":100}", "{\"op\":\"play\",\"speed\":2}"};
 
 static void damage(struct text *text)
@@ -182,7 +195,8 @@ int main(int argc, char **argv)
 	size_t rounds = argc > 2 ? (size_t)strtoull(argv[2], NULL, 10) : ROUNDS;
 	for (size_t i = 0; i < ARRAY_LEN(corpus); i++)
 		rounds_run(corpus[i], strlen(corpus[i]), rounds, damage);
-	close(file);
+	for (int i = 0; i < GATEWAYS; i++)
+		close(files[i]);
 	end();
 	printf("%zu rounds of each of %zu\n1 passed, 0 failed\n", rounds, ARRAY_LEN(corpus));
 	return 0;
