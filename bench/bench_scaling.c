@@ -13,14 +13,14 @@
 
 enum { SPACING = 2, THREADS_MAX = BENCH_SECONDARIES_MAX };
 
-struct share {
+struct work_queue {
 	struct bare *bare;
 	int first, last, steps;
 };
 
 static void *run_share(void *arg)
 {
-	const struct share *share = arg;
+	const struct work_queue *share = arg;
 	bare_thread_begin();
 	for (int s = 0; s < share->steps; s++)
 		bare_step(share->bare, share->first, share->last);
@@ -31,10 +31,10 @@ static void *run_share(void *arg)
 static double time_bare(struct bare *bare, int robots, int steps, int threads)
 {
 	pthread_t thread[THREADS_MAX];
-	struct share share[THREADS_MAX];
+	struct work_queue share[THREADS_MAX];
 	uint64_t begin = bench_now_ns();
 	for (int t = 0; t < threads; t++) {
-		share[t] = (struct share){bare, robots * t / threads, robots * (t + 1) / threads, steps};
+		share[t] = (struct work_queue){bare, robots * t / threads, robots * (t + 1) / threads, steps};
 		if (pthread_create(&thread[t], NULL, run_share, &share[t]))
 			exit(1);
 	}

@@ -498,7 +498,7 @@ void ties_make_joints(struct physics *physics, struct group *group, dWorldID ode
 /* Destroys those at a model; SCENE_NONE: all. */
 void ties_drop(struct physics *physics, struct group *group, uint32_t model);
 
-/* observe.c */
+/* snapshots.c */
 enum { OBSERVE_JOINTS = OBSERVE_EFFORTS | OBSERVE_FORCES }; /* any of these needs ODE's feedback of joints */
 /* Sets up ODE's feedback for joints that have just been made. */
 void observe_joints(struct physics *physics, struct instance *instance);

@@ -113,7 +113,7 @@ void observe_contact_joints(struct worker *worker)
 }
 
 /* Each observed joint is the contact of one note. */
-static void physics_observe_take_contact_forces(struct worker *worker)
+static void observe_take_contact_forces(struct worker *worker)
 {
 	for (uint32_t i = 0; i < worker->observed.count; i++) {
 		struct vec3 force = vec3_from(worker->feedback.at[i].f1);
@@ -130,7 +130,7 @@ void observe_contact_force(struct worker *worker, uint32_t contact, struct vec3 
 /* --- efforts ------------------------------------------------------------------------------------------------------ */
 
 /* The effort of the solver's rows on the child. */
-static double physics_observe_effort_of_rows(
+static double observe_effort_of_rows(
 	const struct state *state, const struct scene_joint *joint, const dJointFeedback *feedback, uint32_t axis)
 {
 	uint32_t first = joint_is_turned(joint) ? joint->parent : joint->child;
@@ -146,7 +146,7 @@ static double physics_observe_effort_of_rows(
 }
 
 /* Adds a force that acts at a point of the world. */
-static void physics_observe_add_force(const struct state *state, const struct scene_joint *joint, struct vec3 force,
+static void observe_add_force(const struct state *state, const struct scene_joint *joint, struct vec3 force,
 	struct vec3 at, struct reaction *to)
 {
 	struct vec3 arm = vec3_sub(at, scene_axis_anchor(state, joint, false));
@@ -155,26 +155,26 @@ static void physics_observe_add_force(const struct state *state, const struct sc
 }
 
 /* Adds a force or torque along an axis that is not of the solver's rows. at: where the force along a slide acts. */
-static void physics_observe_add_along(const struct state *state, const struct scene_joint *joint, uint32_t axis,
-	double effort, struct vec3 at, struct reaction *to)
+static void observe_add_along(const struct state *state, const struct scene_joint *joint, uint32_t axis, double effort,
+	struct vec3 at, struct reaction *to)
 {
 	struct vec3 along = vec3_scale(scene_axis_direction(state, joint, axis, false), effort);
 	if (joint->kind == SDF_PRISMATIC)
-		physics_observe_add_force(state, joint, along, at, to);
+		observe_add_force(state, joint, along, at, to);
 	else
 		to->torque = vec3_add(to->torque, along);
 }
 
 /* The centre of mass of the child or, if the child is the world, of the parent. */
-static struct vec3 physics_observe_centre_of_child(const struct state *state, const struct scene_joint *joint)
+static struct vec3 observe_centre_of_child(const struct state *state, const struct scene_joint *joint)
 {
 	return state_body(state, joint_is_turned(joint) ? joint->parent : joint->child, false)->p;
 }
 
 /* ODE's force on a slide acts between the centres of mass. */
-static struct vec3 physics_observe_middle(const struct state *state, const struct scene_joint *joint)
+static struct vec3 observe_middle(const struct state *state, const struct scene_joint *joint)
 {
-	struct vec3 centre = physics_observe_centre_of_child(state, joint);
+	struct vec3 centre = observe_centre_of_child(state, joint);
 	if (joint->child == SCENE_NONE || joint->parent == SCENE_NONE)
 		return centre;
 	return vec3_scale(vec3_add(centre, state_body(state, joint->parent, false)->p), 0.5);
@@ -182,72 +182,72 @@ static struct vec3 physics_observe_middle(const struct state *state, const struc
 
 /* The force and torque of the solver's rows on the child. ODE's first body is the child or, if the child is the world,
  * the parent. */
-static struct reaction physics_observe_reaction_of_rows(
+static struct reaction observe_reaction_of_rows(
 	const struct state *state, const struct scene_joint *joint, const dJointFeedback *feedback)
 {
 	double sign = joint_is_turned(joint) ? -1 : 1;
 	struct reaction reaction = {.torque = vec3_scale(vec3_from(feedback->t1), sign)};
-	physics_observe_add_force(state, joint, vec3_scale(vec3_from(feedback->f1), sign),
-		physics_observe_centre_of_child(state, joint), &reaction);
+	observe_add_force(state, joint, vec3_scale(vec3_from(feedback->f1), sign),
+		observe_centre_of_child(state, joint), &reaction);
 	return reaction;
 }
 
-static void physics_observe_note_effort(
+static void observe_note_effort(
 	struct worker *worker, uint32_t index, const dJointFeedback *feedback, const struct joint_setting *setting)
 {
 	const struct scene_joint *joint = &worker->scene->joints[index];
 	struct effort_note note = {.joint = index};
 	uint32_t axes = notes_axes(joint);
 	for (uint32_t a = 0; feedback && a < axes; a++)
-		note.effort[a] = physics_observe_effort_of_rows(worker->owner->state, joint, feedback, a) +
+		note.effort[a] = observe_effort_of_rows(worker->owner->state, joint, feedback, a) +
 				 joint_added_force(worker->owner, index, setting, a);
 	if (axes)
 		vec_push(&worker->notes.efforts, note);
 }
 
-static void physics_observe_note_reaction(
+static void observe_note_reaction(
 	struct worker *worker, uint32_t index, const dJointFeedback *feedback, const struct joint_setting *setting)
 {
 	const struct scene_joint *joint = &worker->scene->joints[index];
 	const struct state *state = worker->owner->state;
 	struct reaction_note note = {.joint = index};
 	if (feedback)
-		note.reaction = physics_observe_reaction_of_rows(state, joint, feedback);
+		note.reaction = observe_reaction_of_rows(state, joint, feedback);
 	for (uint32_t a = 0; feedback && a < joint->axis_count; a++)
-		physics_observe_add_along(state, joint, a, joint_added_force(worker->owner, index, setting, a),
-			physics_observe_middle(state, joint), &note.reaction);
+		observe_add_along(state, joint, a, joint_added_force(worker->owner, index, setting, a),
+			observe_middle(state, joint), &note.reaction);
 	vec_push(&worker->notes.reactions, note);
 }
 
 /* feedback: NULL for a gearbox, which has no ODE joint. */
-static void physics_observe_note_joint(
+static void observe_note_joint(
 	struct worker *worker, uint32_t index, const dJointFeedback *feedback, const struct joint_setting *setting)
 {
 	if (worker->owner->observe & OBSERVE_EFFORTS)
-		physics_observe_note_effort(worker, index, feedback, setting);
+		observe_note_effort(worker, index, feedback, setting);
 	if ((worker->owner->observe & OBSERVE_FORCES) && worker->scene->joints[index].measured)
-		physics_observe_note_reaction(worker, index, feedback, setting);
+		observe_note_reaction(worker, index, feedback, setting);
 }
 
 /* Joints whose islands were solved in lanes have no part of it. */
-static void physics_observe_note_group(struct worker *worker, const struct group *group)
+static void observe_note_group(struct worker *worker, const struct group *group)
 {
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		const struct instance *instance = worker->owner->instances[group->members.at[i]];
 		const struct scene_model *m = &worker->scene->models[instance->model];
 		for (uint32_t j = 0; j < m->joint_count; j++)
 			if (!worker->exact || !exact_has_joint(worker, m->joint_first + j))
-				physics_observe_note_joint(worker, m->joint_first + j,
+				observe_note_joint(worker, m->joint_first + j,
 					instance->joints[j] ? &instance->feedback[j] : NULL, &instance->settings[j]);
 	}
 	for (uint32_t i = 0; i < group->world_joints.count; i++) {
 		const struct world_joint *own = &group->world_joints.at[i];
 		if (!worker->exact || !exact_has_joint(worker, own->index))
-			physics_observe_note_joint(worker, own->index, own->id ? own->feedback : NULL, &own->setting);
+			observe_note_joint(worker, own->index, own->id ? own->feedback : NULL, &own->setting);
 	}
 }
 
-static struct reaction *physics_observe_find_reaction(struct worker *worker, uint32_t joint)
+static struct reaction *observe_find_reaction(struct worker *worker, uint32_t joint)
 {
 	reaction_notes *notes = &worker->notes.reactions;
 	for (uint32_t i = worker->reactions_before; i < notes->count; i++)
@@ -256,7 +256,7 @@ static struct reaction *physics_observe_find_reaction(struct worker *worker, uin
 	return NULL;
 }
 
-static void physics_observe_add_to(struct worker *worker, uint32_t index, uint32_t axis, double effort)
+static void observe_add_to(struct worker *worker, uint32_t index, uint32_t axis, double effort)
 {
 	const struct scene_joint *joint = &worker->scene->joints[index];
 	const struct state *state = worker->owner->state;
@@ -264,57 +264,56 @@ static void physics_observe_add_to(struct worker *worker, uint32_t index, uint32
 	for (uint32_t i = worker->efforts_before; i < notes->count; i++)
 		if (notes->at[i].joint == index)
 			notes->at[i].effort[axis] += effort;
-	struct reaction *reaction = physics_observe_find_reaction(worker, index);
+	struct reaction *reaction = observe_find_reaction(worker, index);
 	if (reaction && (joint->kind != SDF_GEARBOX || axis == 1)) /* the other acts on the parent */
-		physics_observe_add_along(
-			state, joint, axis, effort, physics_observe_centre_of_child(state, joint), reaction);
+		observe_add_along(state, joint, axis, effort, observe_centre_of_child(state, joint), reaction);
 }
 
 /* The thread of a screw acts on both its slide and its turning. */
-static void physics_observe_add_thread(struct worker *worker, const struct coupling *coupling, double force)
+static void observe_add_thread(struct worker *worker, const struct coupling *coupling, double force)
 {
 	const struct scene_joint *joint = &worker->scene->joints[coupling->joint];
 	const struct state *state = worker->owner->state;
-	struct reaction *reaction = physics_observe_find_reaction(worker, coupling->joint);
+	struct reaction *reaction = observe_find_reaction(worker, coupling->joint);
 	bool turned = joint_is_turned(joint);
 	for (uint32_t i = 0; reaction && i < coupling->count; i++) {
 		if (coupling->body[i] != (turned ? joint->parent : joint->child))
 			continue;
 		double on_child = turned ? -force : force;
 		struct vec3 torque = vec3_scale(coupling->angular[i], on_child);
-		physics_observe_add_force(state, joint, vec3_scale(coupling->linear[i], on_child),
-			physics_observe_centre_of_child(state, joint), reaction);
+		observe_add_force(state, joint, vec3_scale(coupling->linear[i], on_child),
+			observe_centre_of_child(state, joint), reaction);
 		reaction->torque = vec3_add(reaction->torque, torque);
 	}
 }
 
 /* The impulse of the coupling acts along its direction: see couple_apply(). */
-static void physics_observe_add_coupling(struct worker *worker, const struct coupling *coupling, double dt)
+static void observe_add_coupling(struct worker *worker, const struct coupling *coupling, double dt)
 {
 	const struct scene_joint *joint = &worker->scene->joints[coupling->joint];
 	double force = -coupling->impulse / dt;
 	if (coupling->axis != SCENE_NONE) {
 		const struct scene_mimic *mimic = &joint->mimic[coupling->axis];
-		physics_observe_add_to(worker, coupling->joint, coupling->axis, force);
-		physics_observe_add_to(worker, mimic->joint, mimic->axis, -mimic->multiplier * force);
+		observe_add_to(worker, coupling->joint, coupling->axis, force);
+		observe_add_to(worker, mimic->joint, mimic->axis, -mimic->multiplier * force);
 	} else if (joint->kind == SDF_GEARBOX) {
-		physics_observe_add_to(worker, coupling->joint, 0, force * joint->sdf->gearbox_ratio);
-		physics_observe_add_to(worker, coupling->joint, 1, force);
+		observe_add_to(worker, coupling->joint, 0, force * joint->sdf->gearbox_ratio);
+		observe_add_to(worker, coupling->joint, 1, force);
 	} else {
-		physics_observe_add_thread(worker, coupling, force);
+		observe_add_thread(worker, coupling, force);
 	}
 }
 
 void observe_result(struct worker *worker, double dt)
 {
-	physics_observe_take_contact_forces(worker);
+	observe_take_contact_forces(worker);
 	if (!(worker->owner->observe & OBSERVE_JOINTS))
 		return;
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
 		if (!worker->exact || group_at_hand(worker, i)->in_ode)
-			physics_observe_note_group(worker, group_at_hand(worker, i));
+			observe_note_group(worker, group_at_hand(worker, i));
 	if (worker->exact)
 		exact_note_joints(worker, dt);
 	for (uint32_t i = 0; i < worker->couplings.count; i++)
-		physics_observe_add_coupling(worker, &worker->couplings.at[i], dt);
+		observe_add_coupling(worker, &worker->couplings.at[i], dt);
 }

@@ -10,15 +10,15 @@
  * camera would keep one thread busy while the others wait.
  *
  * In a process that has one secondary, helpers take parts: threads with a worker and no models. A helper touches its
- * worker only while it has a part, and a part is taken after share_open() and done before share_is_done(). So between
- * steps the secondary's thread may read what the workers noted, without a further hand-over. */
+ * worker only while it has a part, and a part is taken after work_queue_open() and done before work_queue_is_done(). So
+ * between steps the secondary's thread may read what the workers noted, without a further hand-over. */
 #include "run/secondary.h"
 
 #include "base/clock.h"
 #include "physics/worker.h"
 #include "run/pack.h"
 #include "run/sense.h"
-#include "run/share.h"
+#include "run/work_queue.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ struct secondary {
 	struct eventcount ready; /* opened by each helper once */
 	_Atomic bool stop_helpers;
 	struct notes notes, notes_scratch; /* of all workers, when there are helpers */
-	struct share share;
+	struct work_queue share;
 	_Atomic bool failed; /* a part failed: the thread that set it fills in `ack` */
 	/* Written by its thread, read by any. begun: the number of the last step of which it has obeyed the commands,
 	 * plus 1. */
@@ -270,7 +270,7 @@ static void run_secondary_work_on(struct worker *worker, struct secondary *owner
 			owner->shared, owner->step, &owner->readings, &owner->slices.at[number - owner->sense_parts]);
 	else
 		run_secondary_physics_part(worker, owner, number - slices_end);
-	share_done(&owner->share);
+	work_queue_done(&owner->share);
 }
 
 /* Works on one part of another secondary's step; false: no part is left. */
@@ -279,7 +279,7 @@ static bool run_secondary_help(struct secondary *secondary)
 	for (uint32_t i = 0; i + 1 < secondary->peer_count; i++) {
 		struct secondary *peer = secondary->peers[(secondary->number + i) % secondary->peer_count];
 		uint32_t part;
-		if (!share_steal(&peer->share, &part))
+		if (!work_queue_steal(&peer->share, &part))
 			continue;
 		run_secondary_work_on(secondary->worker, peer, part);
 		return true;
@@ -305,10 +305,10 @@ bool secondary_has_begun(const struct secondary *secondary, uint64_t step)
 
 static bool run_secondary_all_have_begun(const struct secondary *secondary)
 {
-	const uint32_t round = share_round(&secondary->share);
+	const uint32_t round = work_queue_round(&secondary->share);
 	bool all = true;
 	for (uint32_t i = 0; i < secondary->peer_count; i++)
-		all = all && share_round(&secondary->peers[i]->share) == round;
+		all = all && work_queue_round(&secondary->peers[i]->share) == round;
 	return all;
 }
 
@@ -332,13 +332,13 @@ static void run_secondary_help_others(struct secondary *secondary)
 static void run_secondary_finish_own(struct secondary *secondary)
 {
 	uint32_t part;
-	while (share_take(&secondary->share, &part))
+	while (work_queue_take(&secondary->share, &part))
 		run_secondary_work_on(secondary->worker, secondary, part);
-	while (!share_is_done(&secondary->share)) {
+	while (!work_queue_is_done(&secondary->share)) {
 		if (run_secondary_help(secondary))
 			continue;
 		uint64_t begin_ns = clock_now_ns();
-		share_wait(&secondary->share, secondary->spins);
+		work_queue_wait(&secondary->share, secondary->spins);
 		secondary->idle_ns += clock_now_ns() - begin_ns;
 	}
 }
@@ -376,7 +376,7 @@ static void run_secondary_help_in_windows(struct secondary *secondary, uint64_t 
 static void run_secondary_share(struct secondary *secondary, uint32_t parts)
 {
 	secondary->round = ++secondary->window_rounds | WINDOW_ROUND;
-	share_open(&secondary->share, parts, secondary->round);
+	work_queue_open(&secondary->share, parts, secondary->round);
 	if (secondary->helper_count)
 		eventcount_advance(&secondary->calls);
 	run_secondary_finish_own(secondary);
@@ -420,7 +420,7 @@ static void run_secondary_help_here(struct helper *helper)
 {
 	struct secondary *secondary = helper->secondary;
 	uint32_t part;
-	while (share_steal(&secondary->share, &part)) {
+	while (work_queue_steal(&secondary->share, &part)) {
 		if (helper->round != secondary->round)
 			worker_begin(helper->worker, &secondary->shared->physics);
 		helper->round = secondary->round;
@@ -520,7 +520,7 @@ static troupe_status run_secondary_step_physics(
 		secondary->parts = MIN(worlds, RUN_SECONDARY_PARTS_MAX);
 		secondary->round = step->share_round;
 		uint32_t parts = secondary->sense_parts + secondary->slices.count + secondary->parts;
-		share_open(&secondary->share, parts, step->share_round);
+		work_queue_open(&secondary->share, parts, step->share_round);
 		if (secondary->helper_count && parts > 1)
 			eventcount_advance(&secondary->calls);
 		if (step->help_first)

@@ -176,7 +176,7 @@ static void server_frame_fill_time(struct frame *frame, const struct server_worl
 static void server_frame_fill_mobile(struct frame *frame, const struct server_world *world)
 {
 	const struct troupe_scene *view = frame->snapshot.scene;
-	struct observe_arrays *a = &frame->arrays;
+	struct snapshots_arrays *a = &frame->arrays;
 	if (frame->parts & FRAME_MODELS) {
 		a->models =
 			server_frame_fit(frame, a->models, &frame->model_room, view->mobile_count, sizeof *a->models);
@@ -197,7 +197,7 @@ static void server_frame_fill_mobile(struct frame *frame, const struct server_wo
 static void server_frame_fill_links(struct frame *frame, const struct server_world *world)
 {
 	const struct troupe_scene *view = frame->snapshot.scene;
-	struct observe_arrays *a = &frame->arrays;
+	struct snapshots_arrays *a = &frame->arrays;
 	a->links = server_frame_fit(frame, a->links, &frame->link_room, view->moving_links, sizeof *a->links);
 	for (uint32_t i = 0; i < view->moving_links; i++)
 		read_link(world, view_link_at(view, i), &a->links[i]);
@@ -253,7 +253,7 @@ static void server_frame_fill_picture(struct frame *frame, const struct server_w
 static void server_frame_fill_joints(struct frame *frame, const struct server_world *world)
 {
 	const struct troupe_scene *view = frame->snapshot.scene;
-	struct observe_arrays *a = &frame->arrays;
+	struct snapshots_arrays *a = &frame->arrays;
 	a->joints = server_frame_fit(frame, a->joints, &frame->joint_room, view->joint_count, sizeof *a->joints);
 	for (uint32_t i = 0; i < view->joint_count; i++)
 		read_joint(world, view_joint_at(view, i), &a->joints[i]);
@@ -263,7 +263,7 @@ static void server_frame_fill_joints(struct frame *frame, const struct server_wo
 
 static void server_frame_fill_contacts(struct frame *frame, const struct server_world *world)
 {
-	struct observe_arrays *a = &frame->arrays;
+	struct snapshots_arrays *a = &frame->arrays;
 	uint32_t count = world->primary.observed.contacts.count;
 	a->contacts = server_frame_fit(frame, a->contacts, &frame->contact_room, count, sizeof *a->contacts);
 	frame->snapshot.contact_count = read_contacts(world, frame->snapshot.scene, a->contacts);

@@ -1,6 +1,6 @@
 /* A frame: what a step boundary looked like, as far as clients need it. The thread that takes a step fills it in; then
  * it is immutable and shared by reference counting, so that other threads encode messages from it while the
- * simulation goes on. A snapshot (observe.h) is for one reader at a time and always whole; a frame has only the parts
+ * simulation goes on. A snapshot (snapshots.h) is for one reader at a time and always whole; a frame has only the parts
  * that a client asked for, and as many frames wait as clients have room for.
  *
  * Thread: frame_make() between steps, on the thread that does the primary's part; the rest on any thread. */
@@ -108,7 +108,7 @@ struct frame {
 	const struct troupe_scene *before; /* the scene that the last frame with FRAME_BEFORE had; NULL: none */
 
 	/* private */
-	struct observe_arrays arrays;
+	struct snapshots_arrays arrays;
 	uint32_t model_room, odometry_room, link_room, joint_room, contact_room, level_room, status_room, pose_room;
 };
 

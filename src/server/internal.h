@@ -5,7 +5,7 @@
 #include "base/outfile.h"
 #include "program/program.h"
 #include "run/runners.h"
-#include "server/observe.h"
+#include "server/snapshots.h"
 
 #include <troupe/command.h>
 #include <troupe/report.h>
@@ -26,7 +26,7 @@ struct server_world {
 	struct systems *systems;
 	struct shared shared;
 	struct primary primary;
-	struct observe *observe;
+	struct snapshots *snapshots;
 	pthread_mutex_t view_lock;
 	const struct troupe_scene *view; /* view.h; NULL: none yet. Written under view_lock. */
 	uint32_t threads;                /* secondaries that are threads; 0: a single runner */

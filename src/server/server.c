@@ -270,7 +270,7 @@ static void server_on_acked(void *ctx)
 {
 	struct troupe_server *server = ctx;
 	for (uint32_t i = 0; i < server->world_count; i++)
-		if (observe_wanted(server->worlds[i].observe))
+		if (snapshots_wanted(server->worlds[i].snapshots))
 			world_publish(&server->worlds[i], true);
 }
 
@@ -353,7 +353,7 @@ const struct troupe_scene *troupe_server_scene(struct troupe_server *server, uin
 		return NULL;
 	struct server_world *w = &server->worlds[world];
 	server_publish_unseen(server);
-	observe_ask(w->observe);
+	snapshots_ask(w->snapshots);
 	pthread_mutex_lock(&w->view_lock);
 	const struct troupe_scene *view = w->view ? view_hold(w->view) : NULL;
 	pthread_mutex_unlock(&w->view_lock);
@@ -365,7 +365,7 @@ void troupe_server_snapshot(
 {
 	server_publish_unseen(server);
 	for (uint32_t i = 0; i < server->world_count; i++)
-		observe_read(server->worlds[i].observe, fn, ctx);
+		snapshots_read(server->worlds[i].snapshots, fn, ctx);
 }
 
 void troupe_server_look(

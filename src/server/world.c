@@ -323,7 +323,7 @@ void world_set_up(struct server_world *world, uint32_t threads, enum physics_bre
 	const struct network *network = world->server->network;
 	uint32_t room = network ? network_room(network) : world->secondaries;
 	world->counts.busy_ns = mem_alloc(room * sizeof *world->counts.busy_ns);
-	world->observe = observe_create(room);
+	world->snapshots = snapshots_create(room);
 	pthread_mutex_init(&world->view_lock, NULL);
 	world->infos = infos_create();
 }
@@ -339,9 +339,9 @@ void world_fini(struct server_world *world)
 	if (world->ready)
 		primary_fini(&world->primary);
 	edit_visuals_destroy(world->visuals);
-	if (world->observe)
+	if (world->snapshots)
 		pthread_mutex_destroy(&world->view_lock);
-	observe_destroy(world->observe);
+	snapshots_destroy(world->snapshots);
 	troupe_scene_release(world->view);
 	infos_destroy(world->infos);
 	shared_fini(&world->shared);
@@ -368,7 +368,7 @@ const struct troupe_scene *world_view(struct server_world *world)
 }
 
 static void server_world_fill_parts(
-	const struct server_world *world, const struct troupe_scene *view, struct observe_arrays *arrays)
+	const struct server_world *world, const struct troupe_scene *view, struct snapshots_arrays *arrays)
 {
 	for (uint32_t i = 0; i < view->mobile_count; i++) {
 		read_model(world, view_model_at(view, i), view->models[i].name, &arrays->models[i]);
@@ -396,7 +396,7 @@ static void server_world_fill_busy(struct server_world *world, double *busy)
 }
 
 static void server_world_fill_snapshot(
-	struct server_world *world, struct troupe_snapshot *snapshot, struct observe_arrays *arrays)
+	struct server_world *world, struct troupe_snapshot *snapshot, struct snapshots_arrays *arrays)
 {
 	server_world_fill_parts(world, snapshot->scene, arrays);
 	snapshot->contact_count = read_contacts(world, snapshot->scene, arrays->contacts);
@@ -409,22 +409,22 @@ static void server_world_fill_snapshot(
 
 void world_publish(struct server_world *world, bool running)
 {
-	struct observe_arrays arrays;
+	struct snapshots_arrays arrays;
 	const struct troupe_scene *view = world_view(world);
 	struct troupe_snapshot *snapshot =
-		observe_begin(world->observe, !running, view, world->primary.observed.contacts.count, &arrays);
+		snapshots_begin(world->snapshots, !running, view, world->primary.observed.contacts.count, &arrays);
 	if (!snapshot)
 		return;
 	server_world_fill_snapshot(world, snapshot, &arrays);
 	server_world_fill_busy(world, arrays.busy);
-	observe_publish(world->observe, snapshot, !running);
+	snapshots_publish(world->snapshots, snapshot, !running);
 }
 
 const struct troupe_snapshot *world_look(struct server_world *world)
 {
-	struct observe_arrays arrays;
-	struct troupe_snapshot *snapshot =
-		observe_begin_own(world->observe, world_view(world), world->primary.observed.contacts.count, &arrays);
+	struct snapshots_arrays arrays;
+	struct troupe_snapshot *snapshot = snapshots_begin_own(
+		world->snapshots, world_view(world), world->primary.observed.contacts.count, &arrays);
 	server_world_fill_snapshot(world, snapshot, &arrays);
 	return snapshot;
 }

@@ -13,7 +13,7 @@
 
 #include "base/eventcount.h"
 #include "net/inproc/inproc.h"
-#include "run/share.h"
+#include "run/work_queue.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
@@ -217,7 +217,7 @@ static void hand_over_in_a_nap(const char *what, uint64_t timeout_ns)
 enum { PARTS = 12 };
 
 struct shared_work {
-	struct share share;
+	struct work_queue share;
 	uint64_t given[PARTS][WORDS], made[PARTS][WORDS];
 	uint64_t rounds, wrong, stolen;
 	bool by_waiting;
@@ -231,7 +231,7 @@ static void do_part(struct shared_work *work, uint32_t part, uint64_t *wrong)
 	uint64_t seed = work->given[part][0] / WORDS;
 	*wrong += wrong_words(work->given[part], seed);
 	write_words(work->made[part], seed + 1);
-	share_done(&work->share);
+	work_queue_done(&work->share);
 }
 
 static void *steal(void *arg)
@@ -240,7 +240,7 @@ static void *steal(void *arg)
 	uint64_t wrong = 0, stolen = 0;
 	while (!is_set(&work->ended)) {
 		uint32_t part;
-		if (share_steal(&work->share, &part)) {
+		if (work_queue_steal(&work->share, &part)) {
 			set(&work->has_stolen, true);
 			do_part(work, part, &wrong);
 			stolen++;
@@ -258,17 +258,18 @@ static void own_round(struct shared_work *work, uint64_t round, uint64_t *wrong)
 	uint32_t part;
 	for (uint32_t i = 0; i < PARTS; i++)
 		write_words(work->given[i], round * PARTS + i);
-	share_open(&work->share, PARTS, (uint32_t)round + 1);
+	work_queue_open(&work->share, PARTS, (uint32_t)round + 1);
 	if (round == 0)
-		wait_until_set(&work->has_stolen); /* no part was done before: only share_open() orders the words */
+		wait_until_set(
+			&work->has_stolen); /* no part was done before: only work_queue_open() orders the words */
 	dawdle(round);
-	while (share_take(&work->share, &part)) {
+	while (work_queue_take(&work->share, &part)) {
 		do_part(work, part, wrong);
 		sched_yield();
 	}
-	while (!share_is_done(&work->share))
+	while (!work_queue_is_done(&work->share))
 		if (work->by_waiting)
-			share_wait(&work->share, 0);
+			work_queue_wait(&work->share, 0);
 		else
 			sched_yield();
 	for (uint32_t i = 0; i < PARTS; i++)

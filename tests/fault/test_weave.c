@@ -5,7 +5,7 @@
 
 #include "base/eventcount.h"
 #include "net/inproc/inproc.h"
-#include "run/share.h"
+#include "run/work_queue.h"
 
 #include <sched.h>
 #include <time.h>
@@ -18,7 +18,7 @@
 
 #include "../../src/base/eventcount.c"
 
-#include "../../src/run/share.c"
+#include "../../src/run/work_queue.c"
 
 #include "../../src/net/inproc/inproc.c"
 
@@ -137,12 +137,12 @@ static void test_eventcount(uint32_t of_advancers, uint32_t of_waiters, uint32_t
 
 enum { PARTS = 3, ROUNDS = 2 };
 
-static struct share the_share;
+static struct work_queue the_share;
 static uint32_t times[ROUNDS][PARTS], round_now;
 
 static void set_up_share(void)
 {
-	the_share = (struct share){0};
+	the_share = (struct work_queue){0};
 	memset(times, 0, sizeof times);
 	round_now = 0;
 }
@@ -152,13 +152,13 @@ static void be_owner(void *arg)
 	uint32_t part;
 	(void)arg;
 	for (round_now = 0; round_now < ROUNDS; round_now++) {
-		share_open(&the_share, PARTS, round_now + 1);
-		while (share_take(&the_share, &part)) {
+		work_queue_open(&the_share, PARTS, round_now + 1);
+		while (work_queue_take(&the_share, &part)) {
 			times[round_now][part]++;
-			share_done(&the_share);
+			work_queue_done(&the_share);
 		}
-		while (!share_is_done(&the_share))
-			share_wait(&the_share, 0);
+		while (!work_queue_is_done(&the_share))
+			work_queue_wait(&the_share, 0);
 	}
 }
 
@@ -167,9 +167,9 @@ static void be_thief(void *arg)
 	uint32_t part;
 	(void)arg;
 	for (int i = 0; i < PARTS; i++)
-		if (share_steal(&the_share, &part)) {
+		if (work_queue_steal(&the_share, &part)) {
 			times[round_now][part]++;
-			share_done(&the_share);
+			work_queue_done(&the_share);
 		}
 }
 

@@ -1,6 +1,6 @@
 /* Some threads open rounds, others take parts: each part is done once, in its round, and the owner sees the results.
  */
-#include "run/share.h"
+#include "run/work_queue.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -10,36 +10,36 @@ TestSuite(share, .timeout = 60);
 
 Test(share, owner_takes_from_the_front_and_others_from_the_back)
 {
-	struct share share = {0};
+	struct work_queue share = {0};
 	uint32_t part;
-	cr_assert(!share_take(&share, &part));
-	cr_assert(!share_steal(&share, &part));
-	cr_assert(share_is_done(&share));
-	share_open(&share, 3, 1);
-	cr_assert_eq(share_round(&share), 1u);
-	cr_assert(share_take(&share, &part));
+	cr_assert(!work_queue_take(&share, &part));
+	cr_assert(!work_queue_steal(&share, &part));
+	cr_assert(work_queue_is_done(&share));
+	work_queue_open(&share, 3, 1);
+	cr_assert_eq(work_queue_round(&share), 1u);
+	cr_assert(work_queue_take(&share, &part));
 	cr_assert_eq(part, 0u);
-	cr_assert(share_steal(&share, &part));
+	cr_assert(work_queue_steal(&share, &part));
 	cr_assert_eq(part, 2u);
-	cr_assert(share_steal(&share, &part));
+	cr_assert(work_queue_steal(&share, &part));
 	cr_assert_eq(part, 1u);
-	cr_assert(!share_take(&share, &part));
-	cr_assert(!share_steal(&share, &part));
+	cr_assert(!work_queue_take(&share, &part));
+	cr_assert(!work_queue_steal(&share, &part));
 	for (int i = 0; i < 3; i++) {
-		cr_assert(!share_is_done(&share));
-		share_done(&share);
+		cr_assert(!work_queue_is_done(&share));
+		work_queue_done(&share);
 	}
-	cr_assert(share_is_done(&share));
-	share_wait(&share, 0); /* returns at once */
-	share_open(&share, 0, 2);
-	cr_assert_eq(share_round(&share), 2u);
-	cr_assert(share_is_done(&share));
+	cr_assert(work_queue_is_done(&share));
+	work_queue_wait(&share, 0); /* returns at once */
+	work_queue_open(&share, 0, 2);
+	cr_assert_eq(work_queue_round(&share), 2u);
+	cr_assert(work_queue_is_done(&share));
 }
 
 enum { OWNERS = 2, PARTS = 40, ROUNDS = 3000 };
 
 struct owner {
-	struct share share;
+	struct work_queue share;
 	uint32_t parts, done[PARTS]; /* not atomic: only the share keeps two threads from one part */
 	uint64_t wrong, stolen;
 	struct owner *other;
@@ -49,13 +49,13 @@ struct owner {
 static void work_on(struct owner *owner, uint32_t part)
 {
 	owner->done[part < PARTS ? part : 0]++;
-	share_done(&owner->share);
+	work_queue_done(&owner->share);
 }
 
 static bool help(struct owner *self)
 {
 	uint32_t part;
-	if (!share_steal(&self->other->share, &part))
+	if (!work_queue_steal(&self->other->share, &part))
 		return false;
 	work_on(self->other, part);
 	self->stolen++;
@@ -69,13 +69,13 @@ static void *own(void *ctx)
 		uint32_t part, parts = round % (PARTS + 1);
 		for (uint32_t i = 0; i < PARTS; i++)
 			self->done[i] = 0;
-		share_open(&self->share, parts, round + 1);
+		work_queue_open(&self->share, parts, round + 1);
 		sched_yield(); /* so that other threads get parts on one core, too */
-		while (share_take(&self->share, &part))
+		while (work_queue_take(&self->share, &part))
 			work_on(self, part);
-		while (!share_is_done(&self->share))
+		while (!work_queue_is_done(&self->share))
 			if (!help(self))
-				share_wait(&self->share, 10);
+				work_queue_wait(&self->share, 10);
 		for (uint32_t i = 0; i < PARTS; i++)
 			self->wrong += self->done[i] != (i < parts);
 	}
@@ -104,7 +104,7 @@ Test(share, each_part_is_done_once)
 	for (uint32_t i = 0; i < OWNERS; i++)
 		cr_assert_not(pthread_create(&threads[i], NULL, own, &owners[i]));
 	for (uint32_t i = 0; i < OWNERS; i++)
-		while (share_round(&owners[i].share) < ROUNDS)
+		while (work_queue_round(&owners[i].share) < ROUNDS)
 			eventcount_relax();
 	atomic_store(&ended, true);
 	for (uint32_t i = 0; i < OWNERS; i++)

@@ -7,23 +7,23 @@
  *                publish  ask/read      X needs outside exclusion (one publisher)
  *    publish        X        -
  *    ask/read       -        - */
-#ifndef SERVER_OBSERVE_H
-#define SERVER_OBSERVE_H
+#ifndef SERVER_SNAPSHOTS_H
+#define SERVER_SNAPSHOTS_H
 
 #include "base/base.h"
 
 #include <troupe/server.h>
 
-struct observe;
+struct snapshots;
 
-struct observe *observe_create(uint32_t secondaries);
-void observe_destroy(struct observe *observe);
+struct snapshots *snapshots_create(uint32_t secondaries);
+void snapshots_destroy(struct snapshots *snapshots);
 
 /* Asks for a snapshot. Any thread. */
-void observe_ask(struct observe *observe);
+void snapshots_ask(struct snapshots *snapshots);
 /* Whether a snapshot was requested since the last publish. One relaxed load. */
-bool observe_wanted(const struct observe *observe);
-struct observe_arrays {
+bool snapshots_wanted(const struct snapshots *snapshots);
+struct snapshots_arrays {
 	struct troupe_model_state *models;
 	struct troupe_odometry *odometry;
 	struct troupe_link_state *links;
@@ -35,17 +35,18 @@ struct observe_arrays {
 
 /* A frame of the scene, to be filled in and published, with room for `contacts` contacts. The frame holds the scene
  * from now on. Allocates when the frame is too small. NULL when too many frames are in use; never NULL with `sure`,
- * which is for publishers that pass wait to observe_publish(). */
-struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, const struct troupe_scene *scene,
-	uint32_t contacts, struct observe_arrays *ret_arrays);
+ * which is for publishers that pass wait to snapshots_publish(). */
+struct troupe_snapshot *snapshots_begin(struct snapshots *snapshots, bool sure, const struct troupe_scene *scene,
+	uint32_t contacts, struct snapshots_arrays *ret_arrays);
 /* A frame that is never published, for the publisher itself; valid until the next call. Its busy is NULL. */
-struct troupe_snapshot *observe_begin_own(struct observe *observe, const struct troupe_scene *scene, uint32_t contacts,
-	struct observe_arrays *ret_arrays);
+struct troupe_snapshot *snapshots_begin_own(struct snapshots *snapshots, const struct troupe_scene *scene,
+	uint32_t contacts, struct snapshots_arrays *ret_arrays);
 /* Makes the frame visible to readers. With wait, the replaced frame is free when this returns (not for the step
  * path); without wait, some time after. */
-void observe_publish(struct observe *observe, struct troupe_snapshot *snapshot, bool wait);
+void snapshots_publish(struct snapshots *snapshots, struct troupe_snapshot *snapshot, bool wait);
 
 /* Any thread. Does nothing before the first publish. */
-void observe_read(struct observe *observe, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx);
+void snapshots_read(
+	struct snapshots *snapshots, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx);
 
 #endif
