@@ -388,7 +388,7 @@ static void say_an_image(void)
 	message_add_bytes(&bytes, &image.base);
 	struct troupe_message message = {
 		.topic = "/camera", .type = "gz.msgs.Image", .bytes = bytes.at, .count = bytes.count, .step = 3};
-	check(said_message(&message, &said), "an image is binary");
+	check(page_out_message(&message, &said), "an image is binary");
 	uint32_t json;
 	memcpy(&json, said.at + 4, sizeof json);
 	check(said.at[0] == 2 && json % 4 == 0 && said.count == 8 + json + sizeof pixels, "%zu bytes", said.count);

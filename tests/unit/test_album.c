@@ -1,7 +1,7 @@
 /* Pictures for pages: only what has changed since the page's last picture, however long ago that was; all of it when
  * links or models came or went; the bytes are those of PROTOCOL.md, read here by a reader of their own. */
 #include "../random.h"
-#include "gateway/view/album.h"
+#include "gateway/view/picture_cache.h"
 #include "topic/message.h"
 #include "topic/troupe.pb-c.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(album, .timeout = 60);
+TestSuite(picture_cache, .timeout = 60);
 
 enum { LINKS = 40, MODELS = 20, PAGES = 5, ROUNDS = 3000 };
 
@@ -23,7 +23,7 @@ struct state { /* of a world, and what a page has of it; by id */
 	float rtf;
 };
 
-static void take_state(struct album *album, const struct state *state)
+static void take_state(struct picture_cache *picture_cache, const struct state *state)
 {
 	uint32_t links[LINKS], models[MODELS], status[MODELS];
 	float poses[7 * LINKS];
@@ -50,8 +50,8 @@ static void take_state(struct album *album, const struct state *state)
 	view.real_time_factor = (double)state->rtf;
 	view.real_time_s = state->step / 8;
 	message_add_bytes(&bytes, &view.base);
-	cr_assert_eq(album_take(album, bytes.at, bytes.count, (int64_t)(state->time_s * 1e9), &error), TROUPE_OK, "%s",
-		error.text);
+	cr_assert_eq(picture_cache_take(picture_cache, bytes.at, bytes.count, (int64_t)(state->time_s * 1e9), &error),
+		TROUPE_OK, "%s", error.text);
 	text_fini(&bytes);
 }
 
@@ -103,12 +103,12 @@ static uint32_t read_picture(struct page *page, const char *at, size_t count, ui
 	return links + models;
 }
 
-static uint32_t show(const struct album *album, struct page *page)
+static uint32_t show(const struct picture_cache *picture_cache, struct page *page)
 {
 	struct text picture = {0};
-	album_add_picture(album, page->seen, 3, &picture);
+	picture_cache_add_picture(picture_cache, page->seen, 3, &picture);
 	uint32_t count = read_picture(page, picture.at, picture.count, 3);
-	page->seen = album->number;
+	page->seen = picture_cache->number;
 	text_fini(&picture);
 	return count;
 }
@@ -146,10 +146,10 @@ static void change(struct state *world, bool may_come)
 }
 
 /* Each page looks now and then, and always sees the world as it is. */
-Test(album, every_page_sees_the_world)
+Test(picture_cache, every_page_sees_the_world)
 {
 	for (int come = 0; come <= 1; come++) {
-		struct album album = {0};
+		struct picture_cache picture_cache = {0};
 		struct page pages[PAGES] = {0};
 		struct state world = {0};
 		dice = 7;
@@ -157,67 +157,67 @@ Test(album, every_page_sees_the_world)
 			world.has_link[i] = world.has_model[i % MODELS] = true;
 		for (int round = 0; round < ROUNDS; round++) {
 			change(&world, come);
-			take_state(&album, &world);
+			take_state(&picture_cache, &world);
 			for (uint32_t p = 0; p < PAGES; p++)
 				if (!random_below(&dice, 1 + p * p)) {
-					(void)show(&album, &pages[p]);
+					(void)show(&picture_cache, &pages[p]);
 					expect_same(&pages[p].has, &world);
 				}
 		}
-		album_fini(&album);
+		picture_cache_fini(&picture_cache);
 	}
 }
 
 /* A page gets each change once, and nothing of what stands still. */
-Test(album, only_changes_are_sent)
+Test(picture_cache, only_changes_are_sent)
 {
-	struct album album = {0};
+	struct picture_cache picture_cache = {0};
 	struct page page = {0};
 	struct state world = {0};
 	for (int i = 0; i < LINKS; i++)
 		world.has_link[i] = true;
 	for (int i = 0; i < MODELS; i++)
 		world.has_model[i] = true;
-	take_state(&album, &world);
-	cr_assert_eq(show(&album, &page), (uint32_t)(LINKS + MODELS));
-	take_state(&album, &world);
-	cr_assert_eq(show(&album, &page), 0u);
+	take_state(&picture_cache, &world);
+	cr_assert_eq(show(&picture_cache, &page), (uint32_t)(LINKS + MODELS));
+	take_state(&picture_cache, &world);
+	cr_assert_eq(show(&picture_cache, &page), 0u);
 	world.pose[3][0] = 1;
-	take_state(&album, &world);
+	take_state(&picture_cache, &world);
 	world.pose[5][6] = 1;
 	world.status[7] = 2;
-	take_state(&album, &world);
-	cr_assert_eq(show(&album, &page), 3u);
-	cr_assert_eq(show(&album, &page), 0u);
+	take_state(&picture_cache, &world);
+	cr_assert_eq(show(&picture_cache, &page), 3u);
+	cr_assert_eq(show(&picture_cache, &page), 0u);
 	world.has_link[0] = false;
-	take_state(&album, &world);
-	cr_assert_eq(show(&album, &page), (uint32_t)(LINKS - 1 + MODELS));
+	take_state(&picture_cache, &world);
+	cr_assert_eq(show(&picture_cache, &page), (uint32_t)(LINKS - 1 + MODELS));
 	expect_same(&page.has, &world);
-	album_fini(&album);
+	picture_cache_fini(&picture_cache);
 }
 
 /* Of what is no view, or one whose lists do not fit, nothing is taken. */
-Test(album, bad_views_are_refused)
+Test(picture_cache, bad_views_are_refused)
 {
-	struct album album = {0};
+	struct picture_cache picture_cache = {0};
 	struct troupe_error error;
 	uint32_t ids[] = {1, 2};
 	float poses[14] = {0};
 	struct text bytes = {0};
 	Troupe__Msgs__View view = TROUPE__MSGS__VIEW__INIT;
-	cr_assert_neq(album_take(&album, "\xff\xff", 2, 0, &error), TROUPE_OK);
+	cr_assert_neq(picture_cache_take(&picture_cache, "\xff\xff", 2, 0, &error), TROUPE_OK);
 	view.link = view.model = ids;
 	view.pose = poses;
 	view.n_link = 2;
 	view.n_pose = 13;
 	message_add_bytes(&bytes, &view.base);
-	cr_assert_eq(album_take(&album, bytes.at, bytes.count, 0, &error), TROUPE_ECOMMAND);
+	cr_assert_eq(picture_cache_take(&picture_cache, bytes.at, bytes.count, 0, &error), TROUPE_ECOMMAND);
 	view.n_pose = 14;
 	view.n_model = 1;
 	bytes.count = 0;
 	message_add_bytes(&bytes, &view.base);
-	cr_assert_eq(album_take(&album, bytes.at, bytes.count, 0, &error), TROUPE_ECOMMAND);
-	cr_assert_eq(album.number, 0u);
+	cr_assert_eq(picture_cache_take(&picture_cache, bytes.at, bytes.count, 0, &error), TROUPE_ECOMMAND);
+	cr_assert_eq(picture_cache.number, 0u);
 	text_fini(&bytes);
-	album_fini(&album);
+	picture_cache_fini(&picture_cache);
 }

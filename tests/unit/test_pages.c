@@ -45,7 +45,7 @@ size_t waiting_of(const struct web_peer *peer)
 
 bool take_by(struct web_peer *peer, bool binary, const void *bytes, size_t count)
 {
-	cr_assert(binary && count >= ALBUM_HEAD_BYTES);
+	cr_assert(binary && count >= PICTURE_CACHE_HEAD_BYTES);
 	cr_assert_eq(peer->waiting, 0, "a picture for a page that waits for another");
 	peer->pictures++;
 	memcpy(&peer->time_s, (const char *)bytes + 16, sizeof peer->time_s);
@@ -141,7 +141,7 @@ static void begin(uint32_t pages)
 
 static void end(void)
 {
-	album_fini(&gateway.worlds.at[0].album);
+	picture_cache_fini(&gateway.worlds.at[0].picture_cache);
 	free(gateway.worlds.at[0].prefix);
 	free(gateway.worlds.at[0].topic);
 	vec_free(&gateway.worlds);

@@ -41,13 +41,14 @@ static troupe_status rosbridge_convert(const struct ros_offer *offer, const stru
 static void rosbridge_message(void *ctx, const struct troupe_message *message)
 {
 	const struct rosbridge *gateway = ctx;
-	const struct board *board = &gateway->board;
+	const struct topic_index *topic_index = &gateway->topic_index;
 	const struct ros_offer *converted = NULL;
 	struct text json = {0};
 	struct troupe_error error;
-	for (uint32_t at = board_first_of_topic(board, message->topic); at != UINT32_MAX; at = board->same_topic[at]) {
-		const struct ros_offer *offer = &board->names.offers.at[at];
-		const struct ros_channel *channel = board_channel(board, offer->name);
+	for (uint32_t at = topic_index_first_of_topic(topic_index, message->topic); at != UINT32_MAX;
+		at = topic_index->same_topic[at]) {
+		const struct ros_offer *offer = &topic_index->names.offers.at[at];
+		const struct ros_channel *channel = topic_index_channel(topic_index, offer->name);
 		if (!channel)
 			continue;
 		if (!converted || !names_are_alike(converted, offer)) {
@@ -103,7 +104,7 @@ static void rosbridge_reply(void *gateway, void *client, void *request, const st
 static void rosbridge_refused(void *ctx, const char *topic, const char *why)
 {
 	const struct rosbridge *gateway = ctx;
-	const struct ros_names *names = &gateway->board.names;
+	const struct ros_names *names = &gateway->topic_index.names;
 	for (struct port_client *client = gateway->port.clients; client; client = client->after)
 		for (uint32_t i = 0; i < names->offers.count; i++) {
 			const struct ros_offer *offer = &names->offers.at[i];
@@ -116,7 +117,7 @@ static void rosbridge_refused(void *ctx, const char *topic, const char *why)
 static void rosbridge_topics_changed(void *ctx, const struct troupe_topics *topics)
 {
 	struct rosbridge *gateway = ctx;
-	board_update(&gateway->board, topics);
+	topic_index_update(&gateway->topic_index, topics);
 }
 
 static void rosbridge_turn(void *ctx, bool more)
@@ -162,8 +163,8 @@ static troupe_status rosbridge_start(struct hub *hub, const struct troupe_gatewa
 {
 	const char *robot = settings_text(def, "robot");
 	struct rosbridge *gateway = hub->gateway = mem_alloc(sizeof *gateway);
-	gateway->hub = gateway->board.hub = hub;
-	gateway->board.robot = robot ? mem_strdup(robot) : NULL;
+	gateway->hub = gateway->topic_index.hub = hub;
+	gateway->topic_index.robot = robot ? mem_strdup(robot) : NULL;
 	troupe_status status = hub_open(hub, def,
 		&(struct hub_options){.wake = port_wake,
 			.ctx = &gateway->port,
@@ -172,7 +173,7 @@ static troupe_status rosbridge_start(struct hub *hub, const struct troupe_gatewa
 			.ros_services = true,
 			.barrier_clients = true},
 		error);
-	gateway->board.client = hub->client;
+	gateway->topic_index.client = hub->client;
 	return status ? status : port_start(&gateway->port, hub, &rosbridge_protocol, def, error);
 }
 
@@ -190,7 +191,7 @@ static void rosbridge_destroy(void *ctx)
 	gateway->hub->simulation = NULL;
 	while (gateway->asked)
 		user_drop_asked(gateway->asked);
-	board_fini(&gateway->board);
+	topic_index_fini(&gateway->topic_index);
 	free(gateway);
 }
 

@@ -1,4 +1,4 @@
-/* Answers are made of the board each time: people and their tools ask rarely. All topics and services are those of one
+/* Answers are made of the index each time: people and their tools ask rarely. All topics and services are those of one
  * node, /troupe. */
 #include "gateway/rosbridge/rosapi.h"
 
@@ -29,9 +29,9 @@ static const char *rosapi_text_of(const struct rosapi_request *request, const ch
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-static bool rosapi_is_first_of_name(const struct board *board, uint32_t at)
+static bool rosapi_is_first_of_name(const struct topic_index *topic_index, uint32_t at)
 {
-	return board_first(board, board->names.offers.at[at].name) == at;
+	return topic_index_first(topic_index, topic_index->names.offers.at[at].name) == at;
 }
 
 enum topic_item { ROSAPI_NAMES, TYPES, DEFINITIONS };
@@ -49,13 +49,13 @@ static void rosapi_add_definition(struct json_out *out, const struct ros_offer *
 static void rosapi_add_topics(
 	const struct rosapi_request *request, const char *key, enum topic_item item, const char *of, unsigned kinds)
 {
-	const struct board *board = &request->gateway->board;
+	const struct topic_index *topic_index = &request->gateway->topic_index;
 	json_out_array(request->out, key);
-	for (uint32_t i = 0; i < board->names.offers.count; i++) {
-		const struct ros_offer *offer = &board->names.offers.at[i];
-		const char *type = board_type(board, offer->name);
-		if (!rosapi_is_first_of_name(board, i) || !(kinds >> offer->kind & 1) ||
-			(of && !board_is_type(type, of)))
+	for (uint32_t i = 0; i < topic_index->names.offers.count; i++) {
+		const struct ros_offer *offer = &topic_index->names.offers.at[i];
+		const char *type = topic_index_type(topic_index, offer->name);
+		if (!rosapi_is_first_of_name(topic_index, i) || !(kinds >> offer->kind & 1) ||
+			(of && !topic_index_is_type(type, of)))
 			continue;
 		if (item == DEFINITIONS)
 			rosapi_add_definition(request->out, offer);
@@ -90,8 +90,8 @@ static troupe_status rosapi_topics_for_type(const struct rosapi_request *request
 
 static troupe_status rosapi_topic_type(const struct rosapi_request *request)
 {
-	char *name = board_full_name(rosapi_text_of(request, "topic"));
-	const char *type = board_type(&request->gateway->board, name);
+	char *name = topic_index_full_name(rosapi_text_of(request, "topic"));
+	const char *type = topic_index_type(&request->gateway->topic_index, name);
 	json_out_string(request->out, "type", type ? type : "");
 	free(name);
 	return TROUPE_OK;
@@ -158,7 +158,7 @@ static troupe_status rosapi_services_for_type(const struct rosapi_request *reque
 static troupe_status rosapi_answer_type(const struct rosapi_request *request, const char *member,
 	void (*list)(const struct rosapi_request *, struct rosapi_listing *))
 {
-	char *name = board_full_name(rosapi_text_of(request, member));
+	char *name = topic_index_full_name(rosapi_text_of(request, member));
 	struct rosapi_listing listing = {.out = request->out, .name = name};
 	list(request, &listing);
 	if (!listing.told)
@@ -192,12 +192,12 @@ static troupe_status rosapi_node_details(const struct rosapi_request *request)
 
 static void rosapi_add_users(const struct rosapi_request *request, const char *member, troupe_topic_kind kind)
 {
-	const struct board *board = &request->gateway->board;
+	const struct topic_index *topic_index = &request->gateway->topic_index;
 	const char *topic = rosapi_text_of(request, "topic");
-	char *name = board_full_name(topic);
+	char *name = topic_index_full_name(topic);
 	bool used = false;
-	for (uint32_t at = board_first(board, name); at != UINT32_MAX; at = board->same_name[at])
-		used |= board->names.offers.at[at].kind == kind;
+	for (uint32_t at = topic_index_first(topic_index, name); at != UINT32_MAX; at = topic_index->same_name[at])
+		used |= topic_index->names.offers.at[at].kind == kind;
 	json_out_strings(request->out, member, &(const char *){rosapi_node}, used ? 1 : 0);
 	free(name);
 }

@@ -85,7 +85,7 @@ static char *user_name_of(struct user *user, const struct operation *operation)
 {
 	const char *topic = user_text_of(operation, "topic");
 	if (topic && *topic)
-		return board_full_name(topic);
+		return topic_index_full_name(topic);
 	user_complain(user, USER_ERROR, operation->id, "%.40s: topic: expected a name of at most %d bytes",
 		operation->op, (int)USER_NAME_MAX);
 	return NULL;
@@ -140,7 +140,7 @@ static void user_drop_subscription(struct user *user, struct topic_subscription 
 			user->subscriptions.at[i] = user->subscriptions.at[--user->subscriptions.count];
 			break;
 		}
-	board_leave(&user->gateway->board, subscription->name, subscription);
+	topic_index_leave(&user->gateway->topic_index, subscription->name, subscription);
 	user_free_subscription(subscription);
 }
 
@@ -162,13 +162,13 @@ static void user_add_client_request(struct topic_subscription *subscription, con
 static void user_subscribe(struct user *user, const struct operation *operation)
 {
 	const char *type = user_text_of(operation, "type"), *compression = user_text_of(operation, "compression");
-	struct board *board = &user->gateway->board;
+	struct topic_index *topic_index = &user->gateway->topic_index;
 	char *name = user_name_of(user, operation);
 	if (!name)
 		return;
-	const char *topic = user_text_of(operation, "topic"), *has = board_type(board, name);
+	const char *topic = user_text_of(operation, "topic"), *has = topic_index_type(topic_index, name);
 	struct topic_subscription *subscription = user_find_subscription(user, topic);
-	if (has && type && *type && !board_is_type(has, type)) {
+	if (has && type && *type && !topic_index_is_type(has, type)) {
 		user_complain(user, USER_ERROR, operation->id,
 			"subscribe: %.200s has the type %s: expected it, not %.100s", topic, has, type);
 	} else if (subscription ? subscription->client_requests.count >= USER_SUBSCRIPTIONS_MAX
@@ -188,7 +188,7 @@ static void user_subscribe(struct user *user, const struct operation *operation)
 				.type = type && *type ? mem_strdup(type) : NULL};
 			vec_push(&user->subscriptions, subscription);
 			user_add_client_request(subscription, operation);
-			board_hear(board, name, subscription);
+			topic_index_hear(topic_index, name, subscription);
 		} else {
 			user_add_client_request(subscription, operation);
 		}
@@ -245,7 +245,7 @@ void hearing_give(struct topic_subscription *subscription, const char *type, con
 	uint64_t now_ns = client_request.throttle_ns ? clock_now_ns() : 0;
 	bool now = !subscription->queue.count && user_is_time(subscription, &client_request, now_ns);
 	struct text out = {0};
-	if (subscription->type && !board_is_type(type, subscription->type)) {
+	if (subscription->type && !topic_index_is_type(type, subscription->type)) {
 		if (!subscription->told_type)
 			user_complain(subscription->user, USER_ERROR, NULL,
 				"%.200s has the type %s: expected it, not %.100s", subscription->topic, type,
@@ -313,12 +313,13 @@ bool user_advertises(struct user *user, const char *name)
 }
 
 /* The topic from which the server takes messages of this type; NULL: none. type NULL: any. */
-static const struct ros_offer *user_find_taker(const struct board *board, const char *name, const char *type)
+static const struct ros_offer *user_find_taker(
+	const struct topic_index *topic_index, const char *name, const char *type)
 {
 	const struct ros_offer *found = NULL;
-	for (uint32_t at = board_first(board, name); at != UINT32_MAX; at = board->same_name[at]) {
-		const struct ros_offer *offer = &board->names.offers.at[at];
-		if (offer->kind == TROUPE_TOPIC_TAKEN && (!type || board_is_type(offer->type, type)))
+	for (uint32_t at = topic_index_first(topic_index, name); at != UINT32_MAX; at = topic_index->same_name[at]) {
+		const struct ros_offer *offer = &topic_index->names.offers.at[at];
+		if (offer->kind == TROUPE_TOPIC_TAKEN && (!type || topic_index_is_type(offer->type, type)))
 			found = offer; /* the first of them all is the usual one */
 	}
 	return found;
@@ -326,14 +327,14 @@ static const struct ros_offer *user_find_taker(const struct board *board, const 
 
 static void user_advertise(struct user *user, const struct operation *operation)
 {
-	const struct board *board = &user->gateway->board;
+	const struct topic_index *topic_index = &user->gateway->topic_index;
 	const char *type = user_text_of(operation, "type");
 	char *name = user_name_of(user, operation);
 	if (!name)
 		return;
-	const struct ros_offer *any = user_find_taker(board, name, NULL);
+	const struct ros_offer *any = user_find_taker(topic_index, name, NULL);
 	struct advertisement *advertisement = user_find_advertisement(user, name);
-	if (type && any && !user_find_taker(board, name, type)) {
+	if (type && any && !user_find_taker(topic_index, name, type)) {
 		user_complain(user, USER_ERROR, operation->id, "advertise: %.200s takes %s: expected it, not %.100s",
 			name, any->type, type);
 	} else if (!advertisement && user->advertisements.count == USER_ADVERTISEMENTS_MAX) {
@@ -375,8 +376,8 @@ static troupe_status user_publish_bytes(
 static troupe_status user_give(
 	struct user *user, const char *name, const char *type, const json_t *message, struct troupe_error *error)
 {
-	const struct board *board = &user->gateway->board;
-	const struct ros_offer *offer = user_find_taker(board, name, type);
+	const struct topic_index *topic_index = &user->gateway->topic_index;
+	const struct ros_offer *offer = user_find_taker(topic_index, name, type);
 	struct text cdr = {0};
 	if (!offer)
 		return fail(error, TROUPE_ECOMMAND, "the run takes no messages%s%.100s from this topic",
@@ -385,7 +386,8 @@ static troupe_status user_give(
 		return fail(error, TROUPE_ECOMMAND, "msg: expected an object");
 	troupe_status status = ros_json_to_cdr(offer->type, message, &cdr, error);
 	if (!status)
-		status = ros_give(&board->names, offer, cdr.at, cdr.count, user_publish_bytes, user->gateway, error);
+		status = ros_give(
+			&topic_index->names, offer, cdr.at, cdr.count, user_publish_bytes, user->gateway, error);
 	text_fini(&cdr);
 	return status;
 }
@@ -533,7 +535,7 @@ static void user_refuse_goal(struct user *user, const char *id, const char *acti
 static void user_send_action_goal(struct user *user, const struct operation *operation)
 {
 	const char *said = user_text_of(operation, "action");
-	char *name = said ? board_full_name(said) : NULL;
+	char *name = said ? topic_index_full_name(said) : NULL;
 	if (!name) {
 		user_complain(user, USER_ERROR, operation->id, "send_action_goal: action: expected a name");
 	} else if (!simulation_has_action(user->gateway->hub->simulation, name)) {
@@ -572,7 +574,7 @@ static void user_call_service(struct user *user, const struct operation *operati
 		user_complain(user, USER_ERROR, operation->id, "call_service: service: expected a name");
 		return;
 	}
-	char *name = board_full_name(said);
+	char *name = topic_index_full_name(said);
 	bool is_rosapi = rosapi_has(name);
 	if (!is_rosapi && simulation_has_service(gateway->hub->simulation, name)) {
 		user_ask_simulation(user, operation, said, name, false);

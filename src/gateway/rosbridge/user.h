@@ -5,7 +5,7 @@
 
 #include "gateway/hub/port.h"
 #include "gateway/ros/simulation.h"
-#include "gateway/rosbridge/board.h"
+#include "gateway/rosbridge/topic_index.h"
 
 enum {
 	USER_HEAR_MAX = 4 << 20,        /* bytes of an operation: its JSON takes far more memory than its text */
@@ -35,7 +35,7 @@ struct asked { /* a call of a service of simulation.h, or the goal of an action,
 struct rosbridge {
 	struct hub *hub;
 	struct port port;
-	struct board board;
+	struct topic_index topic_index;
 	struct asked *asked;
 };
 

@@ -33,7 +33,7 @@ static void *view_gateway_open(void *ctx, struct port_client *client)
 	struct page *page = mem_alloc(sizeof *page);
 	struct text hello = {0};
 	*page = (struct page){.gateway = gateway, .client = client};
-	said_hello(gateway, &hello);
+	page_out_hello(gateway, &hello);
 	port_say_text(client, &hello);
 	text_fini(&hello);
 	gateway->told_play_ns = 0; /* it is told of the time line, too */
@@ -47,7 +47,7 @@ static void view_gateway_hear(struct port_client *client, bool binary, const voi
 		page_hear(client->data, bytes, count);
 		return;
 	}
-	said_error("a binary message: expected a text", &text);
+	page_out_error("a binary message: expected a text", &text);
 	port_say_text(client, &text);
 	text_fini(&text);
 }
@@ -62,7 +62,7 @@ static void view_gateway_close(struct port_client *client)
 {
 	struct page *page = client->data;
 	motion_end(page);
-	feeds_drop_page(page->gateway, page);
+	subscriptions_drop_page(page->gateway, page);
 	free(page);
 }
 
@@ -133,7 +133,7 @@ static void view_gateway_tell_epoch(struct gateway *gateway, uint64_t now_ns)
 
 static void view_gateway_message(void *ctx, const struct troupe_message *message)
 {
-	feeds_give(ctx, message);
+	subscriptions_give(ctx, message);
 }
 
 static void view_gateway_reply(void *gateway, void *client, void *request, const struct hub_reply *reply)
@@ -146,9 +146,9 @@ static void view_gateway_reply(void *gateway, void *client, void *request, const
 		struct page *page = to->data;
 		page->calls--;
 		if (reply->type)
-			said_reply(*id, reply, &text);
+			page_out_reply(*id, reply, &text);
 		else
-			said_refusal(*id, reply->why, &text);
+			page_out_refusal(*id, reply->why, &text);
 		port_say_text(to, &text);
 	}
 	text_fini(&text);
@@ -159,7 +159,7 @@ static void view_gateway_refused(void *ctx, const char *topic, const char *why)
 {
 	struct text text = {0}, line = {0};
 	text_add(&line, "topic '%.150s': %s", topic, why);
-	said_error(line.at, &text);
+	page_out_error(line.at, &text);
 	view_gateway_tell_all(ctx, &text);
 	text_fini(&line);
 	text_fini(&text);
@@ -185,7 +185,7 @@ static void view_gateway_give_mesh(const struct gateway *gateway, const struct m
 		port_say(client, true, result->bytes.at, result->bytes.count);
 		return;
 	}
-	said_refusal(result->id, result->bytes.at, &text);
+	page_out_refusal(result->id, result->bytes.at, &text);
 	port_say_text(client, &text);
 	text_fini(&text);
 }
@@ -224,12 +224,12 @@ static void view_gateway_tell_timeline(struct gateway *gateway, uint64_t now_ns)
 		now.speed == told->speed && now.playing == told->playing && now.seeking == told->seeking &&
 		now.reached == told->reached && !strcmp(now.text, told->text))
 		return;
-	said_timeline(&now, &text);
+	page_out_timeline(&now, &text);
 	view_gateway_tell_all(gateway, &text);
 	text_fini(&text);
 	/* the step at which it came to rest is shown, whatever the rates are */
 	if (!now.playing && !now.seeking && (now.step != told->step || told->playing || told->seeking)) {
-		feeds_renew(gateway, false);
+		subscriptions_renew(gateway, false);
 		motion_renew(gateway);
 	}
 	gateway->told_play = now;
@@ -267,7 +267,7 @@ static void view_gateway_moved(void *ctx, bool is_open)
 		view_gateway_end_clients(gateway);
 		view_gateway_say_goodbye(gateway, error.text);
 	} else {
-		feeds_renew(gateway, true);
+		subscriptions_renew(gateway, true);
 		motion_renew(gateway);
 	}
 	gateway->told_epoch = 0;
@@ -286,7 +286,7 @@ static void view_gateway_turn(void *ctx, bool more)
 	view_gateway_take_meshes(gateway);
 	uint64_t now_ns = clock_now_ns();
 	view_gateway_tell_epoch(gateway, now_ns);
-	feeds_turn(gateway, now_ns);
+	subscriptions_turn(gateway, now_ns);
 	view_gateway_tell_timeline(gateway, now_ns);
 	for (struct port_client *client = gateway->port.clients; client; client = client->after)
 		motion_send(client->data, now_ns);
@@ -357,11 +357,11 @@ static void view_gateway_destroy(void *ctx)
 {
 	struct gateway *gateway = ctx;
 	port_end(&gateway->port);
-	feeds_fini(gateway);
+	subscriptions_fini(gateway);
 	for (uint32_t i = 0; i < gateway->worlds.count; i++) {
 		free(gateway->worlds.at[i].prefix);
 		free(gateway->worlds.at[i].topic);
-		album_fini(&gateway->worlds.at[i].album);
+		picture_cache_fini(&gateway->worlds.at[i].picture_cache);
 	}
 	vec_free(&gateway->worlds);
 	free(gateway);

@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "gateway/hub/port.h"
 #include "gateway/play.h"
-#include "gateway/view/album.h"
+#include "gateway/view/picture_cache.h"
 #include "gateway/view/meshes.h"
 
 enum {
@@ -48,10 +48,10 @@ struct page_feed { /* a topic to which pages have subscribed */
 struct watched {              /* a world of which pages want pictures */
 	char *prefix, *topic; /* "/world/w", "/world/w/view" */
 	uint32_t index;
-	struct album album;
+	struct picture_cache picture_cache;
 	uint32_t pages;
 	double asked_hz; /* the rate of the subscription, of simulated time */
-	uint64_t asked_ns;
+	uint64_t page_in_ns;
 	uint64_t open_ns; /* when a page could take a picture last */
 	bool rests;       /* no page can: there is no subscription now */
 };
@@ -65,7 +65,7 @@ struct gateway {
 	struct meshes *meshes;
 	const struct troupe_topics *topics; /* as pages were told of them last, or later */
 	uint64_t told_epoch, told_ns;       /* of which pages were told */
-	VEC(struct page_feed *) feeds;
+	VEC(struct page_feed *) subscriptions;
 	struct map feed_of;         /* topic -> index in feeds */
 	VEC(struct watched) worlds; /* does not change */
 };
@@ -74,25 +74,25 @@ struct gateway {
 /* A row of the present table; NULL: there is none. Valid until the next call. */
 const struct troupe_topic *gateway_find_topic(struct gateway *gateway, troupe_topic_kind kind, const char *name);
 
-/* asked.c: takes a message of a page. */
+/* page_in.c: takes a message of a page. */
 void page_hear(struct page *page, const char *json, size_t count);
 
-/* feeds.c */
-troupe_status feeds_subscribe(
+/* subscriptions.c */
+troupe_status subscriptions_subscribe(
 	struct gateway *gateway, struct page *page, const char *topic, double rate_hz, struct troupe_error *error);
-void feeds_unsubscribe(struct gateway *gateway, struct page *page, const char *topic);
-void feeds_drop_page(struct gateway *gateway, struct page *page);
+void subscriptions_unsubscribe(struct gateway *gateway, struct page *page, const char *topic);
+void subscriptions_drop_page(struct gateway *gateway, struct page *page);
 /* Gives a message to the pages that have subscribed. */
-void feeds_give(struct gateway *gateway, const struct troupe_message *message);
+void subscriptions_give(struct gateway *gateway, const struct troupe_message *message);
 /* Whether the next message of a row may be given now; if so, *due_ns becomes the time at which the one after it is due.
  * On average at most one is given in a period, and one that is late does not delay the others. */
-bool feeds_is_due(uint64_t *due_ns, uint64_t period_ns, uint64_t now_ns);
+bool subscriptions_is_due(uint64_t *due_ns, uint64_t period_ns, uint64_t now_ns);
 /* Gives a page the newest message that came too early for it. */
-void feeds_turn(struct gateway *gateway, uint64_t now_ns);
+void subscriptions_turn(struct gateway *gateway, uint64_t now_ns);
 /* Each page gets the newest message of its topics: of all, because another server has them; or of those that have a
  * rate. The others come whenever something changes. */
-void feeds_renew(struct gateway *gateway, bool all);
-void feeds_fini(struct gateway *gateway);
+void subscriptions_renew(struct gateway *gateway, bool all);
+void subscriptions_fini(struct gateway *gateway);
 
 /* motion.c */
 struct watched *motion_find(struct gateway *gateway, const char *prefix); /* NULL: there is no such world */
@@ -105,14 +105,14 @@ bool motion_take(struct gateway *gateway);
 /* Sends the page the newest picture, if it wants one, a picture is due, and nothing else waits to be sent. */
 void motion_send(struct page *page, uint64_t now_ns);
 
-/* said.c: messages to pages, as JSON. */
-void said_hello(const struct gateway *gateway, struct text *text);
-void said_topics(const struct troupe_topics *topics, const char *begin, struct text *text);
-void said_timeline(const struct play_state *state, struct text *text);
-void said_error(const char *why, struct text *text);
-void said_refusal(uint64_t id, const char *why, struct text *text);
-void said_reply(uint64_t id, const struct hub_reply *reply, struct text *text);
+/* page_out.c: messages to pages, as JSON. */
+void page_out_hello(const struct gateway *gateway, struct text *text);
+void page_out_topics(const struct troupe_topics *topics, const char *begin, struct text *text);
+void page_out_timeline(const struct play_state *state, struct text *text);
+void page_out_error(const char *why, struct text *text);
+void page_out_refusal(uint64_t id, const char *why, struct text *text);
+void page_out_reply(uint64_t id, const struct hub_reply *reply, struct text *text);
 /* False: a text; true: a binary frame of kind 2. */
-bool said_message(const struct troupe_message *message, struct text *out);
+bool page_out_message(const struct troupe_message *message, struct text *out);
 
 #endif

@@ -33,7 +33,7 @@ static bool motion_is_idle(const struct page *page)
 static void motion_ask(struct gateway *gateway, struct watched *watched, double rate_hz, uint64_t now_ns)
 {
 	watched->asked_hz = rate_hz;
-	watched->asked_ns = watched->open_ns = now_ns;
+	watched->page_in_ns = watched->open_ns = now_ns;
 	watched->rests = false;
 	(void)gateway->pictures->ops->subscribe(gateway->pictures, watched->topic, rate_hz, NULL);
 }
@@ -89,10 +89,10 @@ static void motion_rest_if_stuck(struct gateway *gateway, struct watched *watche
 
 static void motion_follow_speed(struct gateway *gateway, struct watched *watched, uint64_t now_ns)
 {
-	double rtf = watched->album.rtf;
+	double rtf = watched->picture_cache.rtf;
 	double best_hz = rtf > 0 ? VIEW_PICTURES_HZ / rtf : FIRST_HZ;
 	best_hz = MAX(LEAST_HZ, MIN(MOST_HZ, best_hz));
-	if (now_ns - watched->asked_ns < AGAIN_NS ||
+	if (now_ns - watched->page_in_ns < AGAIN_NS ||
 		(best_hz < watched->asked_hz * CHANGE && best_hz > watched->asked_hz / CHANGE))
 		return;
 	motion_ask(gateway, watched, best_hz, now_ns);
@@ -106,7 +106,8 @@ static void motion_take_message(struct gateway *gateway, const struct troupe_mes
 			continue;
 		uint64_t now_ns = clock_now_ns();
 		if (watched->pages && !watched->rests &&
-			!album_take(&watched->album, message->bytes, message->count, message->time_ns, NULL)) {
+			!picture_cache_take(
+				&watched->picture_cache, message->bytes, message->count, message->time_ns, NULL)) {
 			motion_follow_speed(gateway, watched, now_ns);
 			motion_rest_if_stuck(gateway, watched, now_ns);
 		}
@@ -131,12 +132,12 @@ void motion_send(struct page *page, uint64_t now_ns)
 	struct watched *watched = page->watched;
 	if (watched && watched->rests && motion_is_idle(page))
 		motion_ask(page->gateway, watched, watched->asked_hz, now_ns);
-	if (!watched || watched->album.number <= page->seen || !motion_is_idle(page) ||
-		!feeds_is_due(&page->due_ns, page->period_ns, now_ns))
+	if (!watched || watched->picture_cache.number <= page->seen || !motion_is_idle(page) ||
+		!subscriptions_is_due(&page->due_ns, page->period_ns, now_ns))
 		return;
 	struct text picture = {0};
-	album_add_picture(&watched->album, page->seen, watched->index, &picture);
+	picture_cache_add_picture(&watched->picture_cache, page->seen, watched->index, &picture);
 	if (web_send(page->client->peer, true, picture.at, picture.count))
-		page->seen = watched->album.number;
+		page->seen = watched->picture_cache.number;
 	text_fini(&picture);
 }

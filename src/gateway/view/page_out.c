@@ -9,7 +9,7 @@
 
 enum { RAW_KIND = 2, RAW_HEAD_BYTES = 8, RAW_BYTES_MIN = 64 };
 
-static struct json_out said_begin(struct text *text, const char *op)
+static struct json_out page_out_begin(struct text *text, const char *op)
 {
 	struct json_out out = {.text = text};
 	json_out_object(&out, NULL);
@@ -17,9 +17,9 @@ static struct json_out said_begin(struct text *text, const char *op)
 	return out;
 }
 
-void said_hello(const struct gateway *gateway, struct text *text)
+void page_out_hello(const struct gateway *gateway, struct text *text)
 {
-	struct json_out out = said_begin(text, "hello");
+	struct json_out out = page_out_begin(text, "hello");
 	json_out_int(&out, "version", 1);
 	json_out_string(&out, "troupe", troupe_version());
 	json_out_array(&out, "worlds");
@@ -32,9 +32,9 @@ void said_hello(const struct gateway *gateway, struct text *text)
 	json_out_end(&out);
 }
 
-void said_timeline(const struct play_state *state, struct text *text)
+void page_out_timeline(const struct play_state *state, struct text *text)
 {
-	struct json_out out = said_begin(text, "timeline");
+	struct json_out out = page_out_begin(text, "timeline");
 	json_out_uint(&out, "begin", state->begin);
 	json_out_uint(&out, "end", state->end);
 	json_out_uint(&out, "step", state->step);
@@ -51,7 +51,7 @@ void said_timeline(const struct play_state *state, struct text *text)
 
 /* --- topics ------------------------------------------------------------------------------------------------------- */
 
-static void said_add_row(const struct troupe_topic *topic, struct json_out *out)
+static void page_out_add_row(const struct troupe_topic *topic, struct json_out *out)
 {
 	json_out_object(out, NULL);
 	json_out_string(out, "name", topic->name);
@@ -64,7 +64,7 @@ static void said_add_row(const struct troupe_topic *topic, struct json_out *out)
 }
 
 /* Several systems may publish on one topic: it is listed once. */
-static void said_add_kind(const struct troupe_topics *topics, troupe_topic_kind kind, const char *begin,
+static void page_out_add_kind(const struct troupe_topics *topics, troupe_topic_kind kind, const char *begin,
 	const char *key, struct json_out *out)
 {
 	const char *last = NULL;
@@ -74,34 +74,34 @@ static void said_add_kind(const struct troupe_topics *topics, troupe_topic_kind 
 		if (topic->kind != kind || strncmp(topic->name, begin, strlen(begin)) ||
 			(last && !strcmp(last, topic->name)))
 			continue;
-		said_add_row(topic, out);
+		page_out_add_row(topic, out);
 		last = topic->name;
 	}
 	json_out_end(out);
 }
 
-void said_topics(const struct troupe_topics *topics, const char *begin, struct text *text)
+void page_out_topics(const struct troupe_topics *topics, const char *begin, struct text *text)
 {
-	struct json_out out = said_begin(text, "topics");
+	struct json_out out = page_out_begin(text, "topics");
 	json_out_uint(&out, "epoch", topics->epoch);
-	said_add_kind(topics, TROUPE_TOPIC_PUBLISHED, begin, "published", &out);
-	said_add_kind(topics, TROUPE_TOPIC_TAKEN, begin, "taken", &out);
-	said_add_kind(topics, TROUPE_TOPIC_SERVICE, begin, "services", &out);
+	page_out_add_kind(topics, TROUPE_TOPIC_PUBLISHED, begin, "published", &out);
+	page_out_add_kind(topics, TROUPE_TOPIC_TAKEN, begin, "taken", &out);
+	page_out_add_kind(topics, TROUPE_TOPIC_SERVICE, begin, "services", &out);
 	json_out_end(&out);
 }
 
 /* --- outcomes ----------------------------------------------------------------------------------------------------- */
 
-void said_error(const char *why, struct text *text)
+void page_out_error(const char *why, struct text *text)
 {
-	struct json_out out = said_begin(text, "error");
+	struct json_out out = page_out_begin(text, "error");
 	json_out_string(&out, "text", why);
 	json_out_end(&out);
 }
 
-void said_refusal(uint64_t id, const char *why, struct text *text)
+void page_out_refusal(uint64_t id, const char *why, struct text *text)
 {
-	struct json_out out = said_begin(text, "reply");
+	struct json_out out = page_out_begin(text, "reply");
 	json_out_uint(&out, "id", id);
 	json_out_bool(&out, "ok", false);
 	json_out_string(&out, "text", why);
@@ -109,7 +109,7 @@ void said_refusal(uint64_t id, const char *why, struct text *text)
 }
 
 /* Messages come from this process: they are large at most, and have infinite numbers. */
-static ProtobufCMessage *said_decode(const struct troupe_message *message)
+static ProtobufCMessage *page_out_decode(const struct troupe_message *message)
 {
 	static const struct message_limits limits = {.bytes_max = MESSAGE_MEMORY_MAX, .items_max = UINT32_MAX};
 	ProtobufCMessage *decoded;
@@ -119,11 +119,11 @@ static ProtobufCMessage *said_decode(const struct troupe_message *message)
 	return decoded;
 }
 
-void said_reply(uint64_t id, const struct hub_reply *reply, struct text *text)
+void page_out_reply(uint64_t id, const struct hub_reply *reply, struct text *text)
 {
 	const struct troupe_message message = {.type = reply->type, .bytes = reply->bytes, .count = reply->count};
-	ProtobufCMessage *decoded = said_decode(&message);
-	struct json_out out = said_begin(text, "reply");
+	ProtobufCMessage *decoded = page_out_decode(&message);
+	struct json_out out = page_out_begin(text, "reply");
 	json_out_uint(&out, "id", id);
 	json_out_bool(&out, "ok", !reply->status);
 	json_out_uint(&out, "step", reply->step);
@@ -138,7 +138,7 @@ void said_reply(uint64_t id, const struct hub_reply *reply, struct text *text)
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
 /* Takes the bytes of the field `data` out of the message; they stay in its memory. Few bytes stay where they are. */
-static ProtobufCBinaryData said_take_raw(ProtobufCMessage *message)
+static ProtobufCBinaryData page_out_take_raw(ProtobufCMessage *message)
 {
 	const ProtobufCFieldDescriptor *field =
 		protobuf_c_message_descriptor_get_field_by_name(message->descriptor, "data");
@@ -152,9 +152,10 @@ static ProtobufCBinaryData said_take_raw(ProtobufCMessage *message)
 	return raw;
 }
 
-static void said_add_message(const struct troupe_message *message, const ProtobufCMessage *decoded, struct text *text)
+static void page_out_add_message(
+	const struct troupe_message *message, const ProtobufCMessage *decoded, struct text *text)
 {
-	struct json_out out = said_begin(text, "message");
+	struct json_out out = page_out_begin(text, "message");
 	json_out_string(&out, "topic", message->topic);
 	json_out_string(&out, "type", message->type);
 	json_out_uint(&out, "step", message->step);
@@ -163,7 +164,7 @@ static void said_add_message(const struct troupe_message *message, const Protobu
 	json_out_end(&out);
 }
 
-static void said_add_raw(struct text *out, const ProtobufCBinaryData *raw)
+static void page_out_add_raw(struct text *out, const ProtobufCBinaryData *raw)
 {
 	while (out->count % 4)
 		text_add(out, " ");
@@ -173,18 +174,18 @@ static void said_add_raw(struct text *out, const ProtobufCBinaryData *raw)
 	text_add_bytes(out, (const char *)raw->data, raw->len);
 }
 
-bool said_message(const struct troupe_message *message, struct text *out)
+bool page_out_message(const struct troupe_message *message, struct text *out)
 {
 	static const char head[RAW_HEAD_BYTES] = {RAW_KIND};
-	ProtobufCMessage *decoded = said_decode(message);
+	ProtobufCMessage *decoded = page_out_decode(message);
 	if (!decoded)
 		return false;
-	ProtobufCBinaryData raw = said_take_raw(decoded);
+	ProtobufCBinaryData raw = page_out_take_raw(decoded);
 	if (raw.len)
 		text_add_bytes(out, head, sizeof head);
-	said_add_message(message, decoded, out);
+	page_out_add_message(message, decoded, out);
 	if (raw.len)
-		said_add_raw(out, &raw);
+		page_out_add_raw(out, &raw);
 	message_free(decoded);
 	return raw.len > 0;
 }

@@ -11,33 +11,33 @@
 
 #define RATE_HZ_MAX 1e6
 
-struct asked_request {
+struct page_in_request {
 	struct page *page;
 	json_t *json;
 	uint64_t id;
 	bool has_id;
 };
 
-static void asked_say(struct page *page, struct text *text)
+static void page_in_say(struct page *page, struct text *text)
 {
 	port_say_text(page->client, text);
 	text_fini(text);
 }
 
-static void asked_refuse(const struct asked_request *request, const struct troupe_error *error)
+static void page_in_refuse(const struct page_in_request *request, const struct troupe_error *error)
 {
 	struct text text = {0};
 	if (request->has_id)
-		said_refusal(request->id, error->text, &text);
+		page_out_refusal(request->id, error->text, &text);
 	else
-		said_error(error->text, &text);
-	asked_say(request->page, &text);
+		page_out_error(error->text, &text);
+	page_in_say(request->page, &text);
 }
 
 /* --- members ------------------------------------------------------------------------------------------------------ */
 
-static troupe_status asked_get_string(
-	const struct asked_request *request, const char *name, const char **ret_text, struct troupe_error *error)
+static troupe_status page_in_get_string(
+	const struct page_in_request *request, const char *name, const char **ret_text, struct troupe_error *error)
 {
 	const char *text = json_string_value(json_object_get(request->json, name));
 	if (!text)
@@ -47,7 +47,7 @@ static troupe_status asked_get_string(
 }
 
 /* 0 if it is not given. */
-static troupe_status asked_get_rate(const struct asked_request *request, double *ret_hz, struct troupe_error *error)
+static troupe_status page_in_get_rate(const struct page_in_request *request, double *ret_hz, struct troupe_error *error)
 {
 	const json_t *member = json_object_get(request->json, "rate");
 	double hz = json_number_value(member);
@@ -57,7 +57,7 @@ static troupe_status asked_get_rate(const struct asked_request *request, double 
 	return TROUPE_OK;
 }
 
-static troupe_status asked_get_id(struct asked_request *request, struct troupe_error *error)
+static troupe_status page_in_get_id(struct page_in_request *request, struct troupe_error *error)
 {
 	const json_t *member = json_object_get(request->json, "id");
 	json_int_t id = json_integer_value(member);
@@ -71,7 +71,7 @@ static troupe_status asked_get_id(struct asked_request *request, struct troupe_e
 }
 
 /* The message in a member, as bytes; one that is not given is empty. */
-static troupe_status asked_get_message(const struct asked_request *request, const char *name, message_type type,
+static troupe_status page_in_get_message(const struct page_in_request *request, const char *name, message_type type,
 	struct text *ret_bytes, struct troupe_error *error)
 {
 	json_t *member = json_object_get(request->json, name);
@@ -94,51 +94,51 @@ static troupe_status asked_get_message(const struct asked_request *request, cons
 
 /* --- what is asked for -------------------------------------------------------------------------------------------- */
 
-static troupe_status asked_ask_topics(struct asked_request *request, struct troupe_error *error)
+static troupe_status page_in_ask_topics(struct page_in_request *request, struct troupe_error *error)
 {
 	const char *begin = json_string_value(json_object_get(request->json, "begin"));
 	struct text text = {0};
 	(void)error;
 	(void)gateway_find_topic(request->page->gateway, TROUPE_TOPIC_SERVICE, ""); /* brings the table up to date */
-	said_topics(request->page->gateway->topics, begin ? begin : "", &text);
-	asked_say(request->page, &text);
+	page_out_topics(request->page->gateway->topics, begin ? begin : "", &text);
+	page_in_say(request->page, &text);
 	return TROUPE_OK;
 }
 
-static troupe_status asked_ask_subscribe(struct asked_request *request, struct troupe_error *error)
+static troupe_status page_in_ask_subscribe(struct page_in_request *request, struct troupe_error *error)
 {
 	const char *topic = NULL;
 	double rate_hz;
-	troupe_status status = asked_get_string(request, "topic", &topic, error);
+	troupe_status status = page_in_get_string(request, "topic", &topic, error);
 	if (!status)
-		status = asked_get_rate(request, &rate_hz, error);
-	return status ? status : feeds_subscribe(request->page->gateway, request->page, topic, rate_hz, error);
+		status = page_in_get_rate(request, &rate_hz, error);
+	return status ? status : subscriptions_subscribe(request->page->gateway, request->page, topic, rate_hz, error);
 }
 
-static troupe_status asked_ask_unsubscribe(struct asked_request *request, struct troupe_error *error)
+static troupe_status page_in_ask_unsubscribe(struct page_in_request *request, struct troupe_error *error)
 {
 	const char *topic = NULL;
-	troupe_status status = asked_get_string(request, "topic", &topic, error);
+	troupe_status status = page_in_get_string(request, "topic", &topic, error);
 	if (!status)
-		feeds_unsubscribe(request->page->gateway, request->page, topic);
+		subscriptions_unsubscribe(request->page->gateway, request->page, topic);
 	return status;
 }
 
-static troupe_status asked_ask_call(struct asked_request *request, struct troupe_error *error)
+static troupe_status page_in_ask_call(struct page_in_request *request, struct troupe_error *error)
 {
 	struct page *page = request->page;
 	struct gateway *gateway = page->gateway;
 	const char *service = NULL;
 	struct text bytes = {0};
-	troupe_status status = asked_get_id(request, error);
+	troupe_status status = page_in_get_id(request, error);
 	if (!status)
-		status = asked_get_string(request, "service", &service, error);
+		status = page_in_get_string(request, "service", &service, error);
 	if (status)
 		return status;
 	const struct troupe_topic *row = gateway_find_topic(gateway, TROUPE_TOPIC_SERVICE, service);
 	if (!row)
 		return fail(error, TROUPE_ECOMMAND, "service '%.150s': there is none of this name", service);
-	status = asked_get_message(request, "request", type_find(row->type), &bytes, error);
+	status = page_in_get_message(request, "request", type_find(row->type), &bytes, error);
 	if (!status) {
 		uint64_t *id = mem_alloc(sizeof *id);
 		*id = request->id;
@@ -152,36 +152,36 @@ static troupe_status asked_ask_call(struct asked_request *request, struct troupe
 	return status;
 }
 
-static troupe_status asked_ask_publish(struct asked_request *request, struct troupe_error *error)
+static troupe_status page_in_ask_publish(struct page_in_request *request, struct troupe_error *error)
 {
 	struct gateway *gateway = request->page->gateway;
 	const char *topic = NULL;
 	struct text bytes = {0};
-	troupe_status status = asked_get_string(request, "topic", &topic, error);
+	troupe_status status = page_in_get_string(request, "topic", &topic, error);
 	if (status)
 		return status;
 	const struct troupe_topic *row = gateway_find_topic(gateway, TROUPE_TOPIC_TAKEN, topic);
 	if (!row)
 		return fail(error, TROUPE_ECOMMAND, "topic '%.150s': there is none of this name", topic);
-	status = asked_get_message(request, "message", type_find(row->type), &bytes, error);
+	status = page_in_get_message(request, "message", type_find(row->type), &bytes, error);
 	if (!status)
 		status = hub_publish(gateway->hub, topic, NULL, bytes.at, bytes.count, error);
 	text_fini(&bytes);
 	return status;
 }
 
-static troupe_status asked_get_world(
-	const struct asked_request *request, struct watched **ret_world, struct troupe_error *error)
+static troupe_status page_in_get_world(
+	const struct page_in_request *request, struct watched **ret_world, struct troupe_error *error)
 {
 	const char *prefix = NULL;
-	troupe_status status = asked_get_string(request, "world", &prefix, error);
+	troupe_status status = page_in_get_string(request, "world", &prefix, error);
 	if (status)
 		return status;
 	*ret_world = motion_find(request->page->gateway, prefix);
 	return *ret_world ? TROUPE_OK : fail(error, TROUPE_ECOMMAND, "\"world\": '%.150s': there is none", prefix);
 }
 
-static troupe_status asked_ask_motion(struct asked_request *request, struct troupe_error *error)
+static troupe_status page_in_ask_motion(struct page_in_request *request, struct troupe_error *error)
 {
 	struct watched *world;
 	double rate_hz;
@@ -189,24 +189,24 @@ static troupe_status asked_ask_motion(struct asked_request *request, struct trou
 		motion_end(request->page);
 		return TROUPE_OK;
 	}
-	troupe_status status = asked_get_world(request, &world, error);
+	troupe_status status = page_in_get_world(request, &world, error);
 	if (!status)
-		status = asked_get_rate(request, &rate_hz, error);
+		status = page_in_get_rate(request, &rate_hz, error);
 	if (!status)
 		motion_begin(request->page, world, rate_hz);
 	return status;
 }
 
-static troupe_status asked_ask_mesh(struct asked_request *request, struct troupe_error *error)
+static troupe_status page_in_ask_mesh(struct page_in_request *request, struct troupe_error *error)
 {
 	struct page *page = request->page;
 	struct watched *world;
 	struct text bytes = {0};
-	troupe_status status = asked_get_id(request, error);
+	troupe_status status = page_in_get_id(request, error);
 	if (!status)
-		status = asked_get_world(request, &world, error);
+		status = page_in_get_world(request, &world, error);
 	if (!status)
-		status = asked_get_message(request, "geometry", type_find("gz.msgs.Geometry"), &bytes, error);
+		status = page_in_get_message(request, "geometry", type_find("gz.msgs.Geometry"), &bytes, error);
 	if (!status)
 		status = meshes_ask(page->gateway->meshes, page->client->connection, request->id, world->prefix,
 			bytes.at, bytes.count, error);
@@ -215,19 +215,19 @@ static troupe_status asked_ask_mesh(struct asked_request *request, struct troupe
 	return status;
 }
 
-static troupe_status asked_get_play(
-	const struct asked_request *request, struct play **ret_play, struct troupe_error *error)
+static troupe_status page_in_get_play(
+	const struct page_in_request *request, struct play **ret_play, struct troupe_error *error)
 {
 	*ret_play = request->page->gateway->hub->play;
 	return *ret_play ? TROUPE_OK : fail(error, TROUPE_ECOMMAND, "no recording is shown");
 }
 
-static troupe_status asked_ask_seek(struct asked_request *request, struct troupe_error *error)
+static troupe_status page_in_ask_seek(struct page_in_request *request, struct troupe_error *error)
 {
 	const json_t *member = json_object_get(request->json, "step");
 	json_int_t step = json_integer_value(member);
 	struct play *play;
-	troupe_status status = asked_get_play(request, &play, error);
+	troupe_status status = page_in_get_play(request, &play, error);
 	if (!status && (!json_is_integer(member) || step < 0))
 		status = fail(error, TROUPE_ECOMMAND, "\"step\": expected a whole number of 0 or more");
 	if (!status)
@@ -235,13 +235,13 @@ static troupe_status asked_ask_seek(struct asked_request *request, struct troupe
 	return status;
 }
 
-static troupe_status asked_ask_find(struct asked_request *request, struct troupe_error *error)
+static troupe_status page_in_ask_find(struct page_in_request *request, struct troupe_error *error)
 {
 	const char *event = NULL;
 	struct play *play;
-	troupe_status status = asked_get_play(request, &play, error);
+	troupe_status status = page_in_get_play(request, &play, error);
 	if (!status)
-		status = asked_get_string(request, "event", &event, error);
+		status = page_in_get_string(request, "event", &event, error);
 	if (!status && strcmp(event, "move") && strcmp(event, "contact"))
 		status = fail(error, TROUPE_ECOMMAND, "\"event\": '%.40s': expected \"move\" or \"contact\"", event);
 	if (!status)
@@ -250,12 +250,12 @@ static troupe_status asked_ask_find(struct asked_request *request, struct troupe
 	return status;
 }
 
-static troupe_status asked_ask_play(struct asked_request *request, struct troupe_error *error)
+static troupe_status page_in_ask_play(struct page_in_request *request, struct troupe_error *error)
 {
 	const json_t *member = json_object_get(request->json, "speed");
 	double speed = json_number_value(member);
 	struct play *play;
-	troupe_status status = asked_get_play(request, &play, error);
+	troupe_status status = page_in_get_play(request, &play, error);
 	if (!status && !(json_is_number(member) && speed >= 0 && speed <= PLAY_SPEED_MAX))
 		status = fail(error, TROUPE_ECOMMAND, "\"speed\": expected a number from 0 to %g", PLAY_SPEED_MAX);
 	if (!status)
@@ -265,21 +265,21 @@ static troupe_status asked_ask_play(struct asked_request *request, struct troupe
 
 static const struct {
 	const char *op;
-	troupe_status (*ask)(struct asked_request *request, struct troupe_error *error);
-} asked_ops[] = {{"topics", asked_ask_topics}, {"subscribe", asked_ask_subscribe},
-	{"unsubscribe", asked_ask_unsubscribe}, {"call", asked_ask_call}, {"publish", asked_ask_publish},
-	{"motion", asked_ask_motion}, {"mesh", asked_ask_mesh}, {"seek", asked_ask_seek}, {"find", asked_ask_find},
-	{"play", asked_ask_play}};
+	troupe_status (*ask)(struct page_in_request *request, struct troupe_error *error);
+} page_in_ops[] = {{"topics", page_in_ask_topics}, {"subscribe", page_in_ask_subscribe},
+	{"unsubscribe", page_in_ask_unsubscribe}, {"call", page_in_ask_call}, {"publish", page_in_ask_publish},
+	{"motion", page_in_ask_motion}, {"mesh", page_in_ask_mesh}, {"seek", page_in_ask_seek},
+	{"find", page_in_ask_find}, {"play", page_in_ask_play}};
 
-static troupe_status asked_ask(struct asked_request *request, struct troupe_error *error)
+static troupe_status page_in_ask(struct page_in_request *request, struct troupe_error *error)
 {
 	const char *op = NULL;
-	troupe_status status = asked_get_string(request, "op", &op, error);
+	troupe_status status = page_in_get_string(request, "op", &op, error);
 	if (status)
 		return status;
-	for (size_t i = 0; i < ARRAY_LEN(asked_ops); i++)
-		if (!strcmp(op, asked_ops[i].op))
-			return asked_ops[i].ask(request, error);
+	for (size_t i = 0; i < ARRAY_LEN(page_in_ops); i++)
+		if (!strcmp(op, page_in_ops[i].op))
+			return page_in_ops[i].ask(request, error);
 	return fail(error, TROUPE_ECOMMAND, "\"op\": '%.40s' is not known", op);
 }
 
@@ -287,11 +287,11 @@ void page_hear(struct page *page, const char *text, size_t count)
 {
 	json_error_t where;
 	struct troupe_error error;
-	struct asked_request request = {.page = page, .json = json_loadb(text, count, 0, &where)};
-	troupe_status status = request.json ? asked_ask(&request, &error)
+	struct page_in_request request = {.page = page, .json = json_loadb(text, count, 0, &where)};
+	troupe_status status = request.json ? page_in_ask(&request, &error)
 					    : fail(&error, TROUPE_ECOMMAND, "line %d, column %d: %.200s", where.line,
 						      where.column, where.text);
 	if (status)
-		asked_refuse(&request, &error);
+		page_in_refuse(&request, &error);
 	json_decref(request.json);
 }

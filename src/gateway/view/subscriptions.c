@@ -13,25 +13,25 @@
 
 enum { KEPT_BYTES_MAX = 1 << 20 }; /* of a message that is given later when it came too early; no longer one is */
 
-static struct page_feed *feeds_find(struct gateway *gateway, const char *topic)
+static struct page_feed *subscriptions_find(struct gateway *gateway, const char *topic)
 {
 	uint32_t at;
-	return map_find(&gateway->feed_of, topic, &at) ? gateway->feeds.at[at] : NULL;
+	return map_find(&gateway->feed_of, topic, &at) ? gateway->subscriptions.at[at] : NULL;
 }
 
-static struct page_feed *feeds_find_or_add(struct gateway *gateway, const char *topic)
+static struct page_feed *subscriptions_find_or_add(struct gateway *gateway, const char *topic)
 {
-	struct page_feed *feed = feeds_find(gateway, topic);
+	struct page_feed *feed = subscriptions_find(gateway, topic);
 	if (feed)
 		return feed;
 	feed = mem_alloc(sizeof *feed);
 	feed->topic = mem_strdup(topic);
-	map_add(&gateway->feed_of, feed->topic, gateway->feeds.count);
-	vec_push(&gateway->feeds, feed);
+	map_add(&gateway->feed_of, feed->topic, gateway->subscriptions.count);
+	vec_push(&gateway->subscriptions, feed);
 	return feed;
 }
 
-static void feeds_free(struct page_feed *feed)
+static void subscriptions_free(struct page_feed *feed)
 {
 	free(feed->topic);
 	text_fini(&feed->kept_type);
@@ -40,23 +40,23 @@ static void feeds_free(struct page_feed *feed)
 	free(feed);
 }
 
-static void feeds_drop(struct gateway *gateway, struct page_feed *feed)
+static void subscriptions_drop(struct gateway *gateway, struct page_feed *feed)
 {
 	uint32_t at = 0;
 	(void)map_find(&gateway->feed_of, feed->topic, &at);
-	struct page_feed *last = gateway->feeds.at[--gateway->feeds.count];
+	struct page_feed *last = gateway->subscriptions.at[--gateway->subscriptions.count];
 	map_remove(&gateway->feed_of, feed->topic);
 	if (last != feed) {
 		map_remove(&gateway->feed_of, last->topic);
 		map_add(&gateway->feed_of, last->topic, at);
-		gateway->feeds.at[at] = last;
+		gateway->subscriptions.at[at] = last;
 	}
 	hub_unsubscribe(gateway->hub, feed->topic);
-	feeds_free(feed);
+	subscriptions_free(feed);
 }
 
 /* The highest rate that is wanted; 0: all messages. */
-static double feeds_rate_of(const struct page_feed *feed)
+static double subscriptions_rate_of(const struct page_feed *feed)
 {
 	double rate_hz = 0;
 	for (uint32_t i = 0; i < feed->listeners.count; i++) {
@@ -67,7 +67,7 @@ static double feeds_rate_of(const struct page_feed *feed)
 	return rate_hz;
 }
 
-static struct page_listener *feeds_find_listener(struct page_feed *feed, const struct page *page)
+static struct page_listener *subscriptions_find_listener(struct page_feed *feed, const struct page *page)
 {
 	for (uint32_t i = 0; i < feed->listeners.count; i++)
 		if (feed->listeners.at[i].page == page)
@@ -75,22 +75,22 @@ static struct page_listener *feeds_find_listener(struct page_feed *feed, const s
 	return NULL;
 }
 
-static void feeds_drop_listener(struct gateway *gateway, struct page_feed *feed, const struct page *page)
+static void subscriptions_drop_listener(struct gateway *gateway, struct page_feed *feed, const struct page *page)
 {
-	struct page_listener *listener = feeds_find_listener(feed, page);
+	struct page_listener *listener = subscriptions_find_listener(feed, page);
 	if (!listener)
 		return;
 	listener->page->topics--;
 	*listener = feed->listeners.at[--feed->listeners.count];
 	if (!feed->listeners.count)
-		feeds_drop(gateway, feed);
+		subscriptions_drop(gateway, feed);
 }
 
-troupe_status feeds_subscribe(
+troupe_status subscriptions_subscribe(
 	struct gateway *gateway, struct page *page, const char *topic, double rate_hz, struct troupe_error *error)
 {
-	struct page_feed *feed = feeds_find_or_add(gateway, topic);
-	struct page_listener *listener = feeds_find_listener(feed, page);
+	struct page_feed *feed = subscriptions_find_or_add(gateway, topic);
+	struct page_listener *listener = subscriptions_find_listener(feed, page);
 	troupe_status status = TROUPE_OK;
 	if (!listener && page->topics == VIEW_TOPICS_MAX)
 		status = fail(error, TROUPE_ELIMIT, "topic '%.150s': the page has %d subscriptions: expected no more",
@@ -102,29 +102,29 @@ troupe_status feeds_subscribe(
 	if (!status) {
 		*listener = (struct page_listener){
 			.page = page, .rate_hz = rate_hz, .join = hub_join(gateway->hub), .fresh = true};
-		status = hub_subscribe(gateway->hub, topic, feeds_rate_of(feed), error);
+		status = hub_subscribe(gateway->hub, topic, subscriptions_rate_of(feed), error);
 		if (status)
-			feeds_drop_listener(gateway, feed, page);
+			subscriptions_drop_listener(gateway, feed, page);
 	} else if (!feed->listeners.count) {
-		feeds_drop(gateway, feed);
+		subscriptions_drop(gateway, feed);
 	}
 	return status;
 }
 
-void feeds_unsubscribe(struct gateway *gateway, struct page *page, const char *topic)
+void subscriptions_unsubscribe(struct gateway *gateway, struct page *page, const char *topic)
 {
-	struct page_feed *feed = feeds_find(gateway, topic);
+	struct page_feed *feed = subscriptions_find(gateway, topic);
 	if (feed)
-		feeds_drop_listener(gateway, feed, page);
+		subscriptions_drop_listener(gateway, feed, page);
 }
 
-void feeds_drop_page(struct gateway *gateway, struct page *page)
+void subscriptions_drop_page(struct gateway *gateway, struct page *page)
 {
-	for (uint32_t i = gateway->feeds.count; i-- > 0;)
-		feeds_drop_listener(gateway, gateway->feeds.at[i], page);
+	for (uint32_t i = gateway->subscriptions.count; i-- > 0;)
+		subscriptions_drop_listener(gateway, gateway->subscriptions.at[i], page);
 }
 
-bool feeds_is_due(uint64_t *due_ns, uint64_t period_ns, uint64_t now_ns)
+bool subscriptions_is_due(uint64_t *due_ns, uint64_t period_ns, uint64_t now_ns)
 {
 	if (now_ns + (uint64_t)((double)period_ns * EARLY) < *due_ns)
 		return false;
@@ -132,12 +132,12 @@ bool feeds_is_due(uint64_t *due_ns, uint64_t period_ns, uint64_t now_ns)
 	return true;
 }
 
-static bool feeds_listener_is_due(struct page_listener *listener, uint64_t now_ns)
+static bool subscriptions_listener_is_due(struct page_listener *listener, uint64_t now_ns)
 {
 	if (listener->rate_hz > 0) {
 		if (listener->fresh)
 			listener->due_ns = now_ns;
-		if (!feeds_is_due(&listener->due_ns, (uint64_t)(1e9 / listener->rate_hz), now_ns))
+		if (!subscriptions_is_due(&listener->due_ns, (uint64_t)(1e9 / listener->rate_hz), now_ns))
 			return false;
 	}
 	listener->fresh = listener->missed = false;
@@ -145,7 +145,7 @@ static bool feeds_listener_is_due(struct page_listener *listener, uint64_t now_n
 }
 
 /* Keeps the bytes, not yet JSON, because most messages are replaced before a page gets them. */
-static void feeds_keep(struct page_feed *feed, const struct troupe_message *message)
+static void subscriptions_keep(struct page_feed *feed, const struct troupe_message *message)
 {
 	feed->kept_type.count = feed->kept_bytes.count = 0;
 	text_add(&feed->kept_type, "%s", message->type);
@@ -158,7 +158,7 @@ static void feeds_keep(struct page_feed *feed, const struct troupe_message *mess
 
 /* Gives a message to the listeners for which it is time. missed_only: only to listeners that have missed it; had:
  * of hub->had. Returns whether a listener has to wait for it. */
-static bool feeds_give_one(
+static bool subscriptions_give_one(
 	struct page_feed *feed, const struct troupe_message *message, uint64_t now_ns, bool missed_only, uint64_t had)
 {
 	struct text said = {0};
@@ -167,12 +167,12 @@ static bool feeds_give_one(
 		struct page_listener *listener = &feed->listeners.at[i];
 		if (missed_only ? !listener->missed : listener->join <= had)
 			continue;
-		listener->missed = !feeds_listener_is_due(listener, now_ns);
+		listener->missed = !subscriptions_listener_is_due(listener, now_ns);
 		waits |= listener->missed;
 		if (listener->missed)
 			continue;
 		if (!said.count)
-			binary = said_message(message, &said);
+			binary = page_out_message(message, &said);
 		if (said.count)
 			port_publish(listener->page->client, binary, said.at, said.count);
 	}
@@ -180,28 +180,29 @@ static bool feeds_give_one(
 	return waits;
 }
 
-void feeds_give(struct gateway *gateway, const struct troupe_message *message)
+void subscriptions_give(struct gateway *gateway, const struct troupe_message *message)
 {
-	struct page_feed *feed = feeds_find(gateway, message->topic);
-	if (!feed || !feeds_give_one(feed, message, clock_now_ns(), false, gateway->hub->had))
+	struct page_feed *feed = subscriptions_find(gateway, message->topic);
+	if (!feed || !subscriptions_give_one(feed, message, clock_now_ns(), false, gateway->hub->had))
 		return;
 	if (message->count <= KEPT_BYTES_MAX)
-		feeds_keep(feed, message);
+		subscriptions_keep(feed, message);
 	else
 		for (uint32_t i = 0; i < feed->listeners.count; i++)
 			feed->listeners.at[i].missed = false;
 }
 
-void feeds_turn(struct gateway *gateway, uint64_t now_ns)
+void subscriptions_turn(struct gateway *gateway, uint64_t now_ns)
 {
-	for (uint32_t i = 0; i < gateway->feeds.count; i++)
-		feeds_give_one(gateway->feeds.at[i], &gateway->feeds.at[i]->kept, now_ns, true, 0);
+	for (uint32_t i = 0; i < gateway->subscriptions.count; i++)
+		subscriptions_give_one(
+			gateway->subscriptions.at[i], &gateway->subscriptions.at[i]->kept, now_ns, true, 0);
 }
 
-void feeds_renew(struct gateway *gateway, bool all)
+void subscriptions_renew(struct gateway *gateway, bool all)
 {
-	for (uint32_t i = 0; i < gateway->feeds.count; i++) {
-		struct page_feed *feed = gateway->feeds.at[i];
+	for (uint32_t i = 0; i < gateway->subscriptions.count; i++) {
+		struct page_feed *feed = gateway->subscriptions.at[i];
 		const struct troupe_topic *topic =
 			all ? NULL : gateway_find_topic(gateway, TROUPE_TOPIC_PUBLISHED, feed->topic);
 		if (!all && !(topic && topic->rate_hz > 0))
@@ -212,10 +213,10 @@ void feeds_renew(struct gateway *gateway, bool all)
 	hub_renew(gateway->hub, all);
 }
 
-void feeds_fini(struct gateway *gateway)
+void subscriptions_fini(struct gateway *gateway)
 {
-	for (uint32_t i = 0; i < gateway->feeds.count; i++)
-		feeds_free(gateway->feeds.at[i]);
-	vec_free(&gateway->feeds);
+	for (uint32_t i = 0; i < gateway->subscriptions.count; i++)
+		subscriptions_free(gateway->subscriptions.at[i]);
+	vec_free(&gateway->subscriptions);
 	map_fini(&gateway->feed_of);
 }

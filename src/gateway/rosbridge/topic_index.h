@@ -1,7 +1,7 @@
 /* The topics of a server under the names of ROS 2 (ros/names.h), and their subscribers. A channel is a name to which
  * clients have subscribed, whether there is such a topic now or not. One thread. */
-#ifndef GATEWAY_ROSBRIDGE_BOARD_H
-#define GATEWAY_ROSBRIDGE_BOARD_H
+#ifndef GATEWAY_ROSBRIDGE_TOPIC_INDEX_H
+#define GATEWAY_ROSBRIDGE_TOPIC_INDEX_H
 
 #include "gateway/ros/names.h"
 
@@ -13,7 +13,7 @@ struct ros_channel {
 	VEC(struct topic_subscription *) subscriptions;
 };
 
-struct board { /* zeroed is empty */
+struct topic_index { /* zeroed is empty */
 	struct ros_names names;
 	const char *client; /* as in names_make() */
 	char *robot;        /* whose topics have second names; NULL: none yet */
@@ -28,24 +28,24 @@ struct board { /* zeroed is empty */
 };
 
 /* Takes over what the server has now. */
-void board_update(struct board *board, const struct troupe_topics *topics);
-void board_fini(struct board *board);
+void topic_index_update(struct topic_index *topic_index, const struct troupe_topics *topics);
+void topic_index_fini(struct topic_index *topic_index);
 
 /* The offers of a name, or of a topic that the server publishes: the first one, and the one after `at`; UINT32_MAX: no
  * more. */
-uint32_t board_first(const struct board *board, const char *name);
-uint32_t board_first_of_topic(const struct board *board, const char *topic);
+uint32_t topic_index_first(const struct topic_index *topic_index, const char *name);
+uint32_t topic_index_first_of_topic(const struct topic_index *topic_index, const char *topic);
 
 /* The name with its slash, which clients may leave out. The caller frees it. */
-char *board_full_name(const char *said);
+char *topic_index_full_name(const char *said);
 /* The type of the topic of this name, of published topics first; NULL: there is none. */
-const char *board_type(const struct board *board, const char *name);
+const char *topic_index_type(const struct topic_index *topic_index, const char *name);
 /* Whether the name has this type, which may be written without "/msg". */
-bool board_is_type(const char *type, const char *said);
+bool topic_index_is_type(const char *type, const char *said);
 
 /* NULL: the name has no subscriber. */
-struct ros_channel *board_channel(const struct board *board, const char *name);
-void board_hear(struct board *board, const char *name, struct topic_subscription *subscription);
-void board_leave(struct board *board, const char *name, struct topic_subscription *subscription);
+struct ros_channel *topic_index_channel(const struct topic_index *topic_index, const char *name);
+void topic_index_hear(struct topic_index *topic_index, const char *name, struct topic_subscription *subscription);
+void topic_index_leave(struct topic_index *topic_index, const char *name, struct topic_subscription *subscription);
 
 #endif

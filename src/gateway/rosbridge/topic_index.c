@@ -1,0 +1,173 @@
+/* Names are made anew when the server's table changes, because the name of a topic may depend on other topics; channels
+ * stay. What is subscribed to at the server follows from both. */
+#include "gateway/rosbridge/topic_index.h"
+
+#include "gateway/hub/hub.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t topic_index_first(const struct topic_index *topic_index, const char *name)
+{
+	uint32_t at;
+	return map_find(&topic_index->by_name, name, &at) ? at : UINT32_MAX;
+}
+
+uint32_t topic_index_first_of_topic(const struct topic_index *topic_index, const char *topic)
+{
+	uint32_t at;
+	return map_find(&topic_index->by_topic, topic, &at) ? at : UINT32_MAX;
+}
+
+bool topic_index_is_type(const char *type, const char *said)
+{
+	const char *slash = strchr(type, '/'), *last = strrchr(type, '/');
+	if (!strcmp(type, said))
+		return true;
+	return !strncmp(type, said, (size_t)(slash - type)) && !strcmp(last, said + (slash - type));
+}
+
+char *topic_index_full_name(const char *said)
+{
+	return mem_printf("%s%s", *said == '/' ? "" : "/", said);
+}
+
+const char *topic_index_type(const struct topic_index *topic_index, const char *name)
+{
+	const char *published = NULL,
+		   *type = NULL; /* the first one counts: a Twist is more usual than a TwistStamped */
+	for (uint32_t at = topic_index_first(topic_index, name); at != UINT32_MAX; at = topic_index->same_name[at]) {
+		type = topic_index->names.offers.at[at].type;
+		published = topic_index->names.offers.at[at].kind == TROUPE_TOPIC_PUBLISHED ? type : published;
+	}
+	return published ? published : type;
+}
+
+/* --- channels ----------------------------------------------------------------------------------------------------- */
+
+struct ros_channel *topic_index_channel(const struct topic_index *topic_index, const char *name)
+{
+	uint32_t at;
+	return map_find(&topic_index->channel_of, name, &at) ? topic_index->channels.at[at] : NULL;
+}
+
+static bool topic_index_is_needed(const void *ctx, const char *topic)
+{
+	const struct topic_index *topic_index = ctx;
+	for (uint32_t at = topic_index_first_of_topic(topic_index, topic); at != UINT32_MAX;
+		at = topic_index->same_topic[at])
+		if (topic_index_channel(topic_index, topic_index->names.offers.at[at].name))
+			return true;
+	return false;
+}
+
+/* Drops the subscriptions that no client needs any more. */
+static void topic_index_prune(struct topic_index *topic_index)
+{
+	hub_prune(topic_index->hub, topic_index_is_needed, topic_index);
+}
+
+void topic_index_hear(struct topic_index *topic_index, const char *name, struct topic_subscription *subscription)
+{
+	struct ros_channel *channel = topic_index_channel(topic_index, name);
+	if (!channel) {
+		channel = mem_alloc(sizeof *channel);
+		channel->name = mem_strdup(name);
+		map_add(&topic_index->channel_of, channel->name, topic_index->channels.count);
+		vec_push(&topic_index->channels, channel);
+	}
+	vec_push(&channel->subscriptions, subscription);
+	for (uint32_t at = topic_index_first(topic_index, name); at != UINT32_MAX; at = topic_index->same_name[at])
+		if (topic_index->names.offers.at[at].kind == TROUPE_TOPIC_PUBLISHED)
+			(void)hub_subscribe(topic_index->hub, topic_index->names.offers.at[at].topic, 0, NULL);
+}
+
+static void topic_index_drop_channel(struct topic_index *topic_index, struct ros_channel *channel)
+{
+	uint32_t at = 0;
+	map_find(&topic_index->channel_of, channel->name, &at);
+	map_remove(&topic_index->channel_of, channel->name);
+	struct ros_channel *last = topic_index->channels.at[--topic_index->channels.count];
+	if (last != channel) {
+		map_remove(&topic_index->channel_of, last->name);
+		map_add(&topic_index->channel_of, last->name, at);
+		topic_index->channels.at[at] = last;
+	}
+	vec_free(&channel->subscriptions);
+	free(channel->name);
+	free(channel);
+}
+
+void topic_index_leave(struct topic_index *topic_index, const char *name, struct topic_subscription *subscription)
+{
+	struct ros_channel *channel = topic_index_channel(topic_index, name);
+	if (!channel)
+		return;
+	for (uint32_t i = 0; i < channel->subscriptions.count; i++)
+		if (channel->subscriptions.at[i] == subscription) {
+			channel->subscriptions.at[i] = channel->subscriptions.at[--channel->subscriptions.count];
+			break;
+		}
+	if (!channel->subscriptions.count) {
+		topic_index_drop_channel(topic_index, channel);
+		topic_index_prune(topic_index);
+	}
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+static void topic_index_link_offer(struct map *map, uint32_t *before, const char *name, uint32_t at)
+{
+	before[at] = UINT32_MAX;
+	if (map_find(map, name, &before[at]))
+		map_remove(map, name);
+	map_add(map, name, at);
+}
+
+static void topic_index_drop_names(struct topic_index *topic_index)
+{
+	names_fini(&topic_index->names);
+	map_fini(&topic_index->by_name);
+	map_fini(&topic_index->by_topic);
+	topic_index->by_name = topic_index->by_topic = (struct map){0};
+	free(topic_index->same_name);
+	free(topic_index->same_topic);
+	topic_index->same_name = topic_index->same_topic = NULL;
+}
+
+void topic_index_update(struct topic_index *topic_index, const struct troupe_topics *topics)
+{
+	if (topic_index->is_made)
+		topic_index_drop_names(topic_index);
+	names_make(topics, topic_index->client, topic_index->robot, &topic_index->names);
+	if (!topic_index->robot && topic_index->names.robot)
+		topic_index->robot = mem_strdup(topic_index->names.robot);
+	topic_index->is_made = true;
+	uint32_t count = topic_index->names.offers.count;
+	topic_index->same_name = mem_alloc((count + 1) * sizeof *topic_index->same_name);
+	topic_index->same_topic = mem_alloc((count + 1) * sizeof *topic_index->same_topic);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct ros_offer *offer = &topic_index->names.offers.at[i];
+		topic_index_link_offer(&topic_index->by_name, topic_index->same_name, offer->name, i);
+		if (offer->kind == TROUPE_TOPIC_PUBLISHED)
+			topic_index_link_offer(&topic_index->by_topic, topic_index->same_topic, offer->topic, i);
+	}
+	topic_index_prune(topic_index);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct ros_offer *offer = &topic_index->names.offers.at[i];
+		if (offer->kind == TROUPE_TOPIC_PUBLISHED && topic_index_channel(topic_index, offer->name) &&
+			!hub_is_subscribed(topic_index->hub, offer->topic))
+			(void)hub_subscribe(topic_index->hub, offer->topic, 0, NULL);
+	}
+}
+
+void topic_index_fini(struct topic_index *topic_index)
+{
+	if (topic_index->is_made)
+		topic_index_drop_names(topic_index);
+	while (topic_index->channels.count)
+		topic_index_drop_channel(topic_index, topic_index->channels.at[topic_index->channels.count - 1]);
+	vec_free(&topic_index->channels);
+	map_fini(&topic_index->channel_of);
+	free(topic_index->robot);
+}
