@@ -2,8 +2,8 @@
  * each part around it, and looks at each field of each descriptor. Here a part is written at once behind a byte for its
  * length, which nearly always is enough; otherwise the part is moved.
  *
- * So the numbers of these fields stand here for a second time. tests/unit/test_often compares the bytes with those of
- * protobuf-c, which come from the .proto files. */
+ * So the numbers of these fields stand here for a second time. tests/unit/test_encode_fast compares the bytes with
+ * those of protobuf-c, which come from the .proto files. */
 #include "server/encode_fast.h"
 
 #include "server/encode.h"
