@@ -7,7 +7,7 @@
 static const struct {
 	const char *name;
 	uint32_t limit;
-} net_frame_kinds[FRAME_TYPES] = {
+} frame_kinds[FRAME_TYPES] = {
 #define X(number, NAME, limit) [number] = {#NAME, limit},
 	FRAME_LIST(X)
 #undef X
@@ -19,12 +19,12 @@ FRAME_LIST(X)
 
 uint32_t frame_limit(uint32_t type)
 {
-	return type < FRAME_TYPES ? net_frame_kinds[type].limit : 0;
+	return type < FRAME_TYPES ? frame_kinds[type].limit : 0;
 }
 
 const char *frame_name(uint32_t type)
 {
-	return frame_limit(type) ? net_frame_kinds[type].name : "?";
+	return frame_limit(type) ? frame_kinds[type].name : "?";
 }
 
 void frame_put_header(unsigned char ret_header[FRAME_HEADER_BYTES], enum frame_type type, uint32_t payload_bytes)

@@ -40,15 +40,15 @@ void group_release(struct client_group *group)
 void delivery_release(void *item)
 {
 	struct delivery *delivery = item;
-	frame_release(delivery->frame);
+	capture_release(delivery->capture);
 	group_release(delivery->group);
 	free(delivery);
 }
 
 void reply_destroy(struct client_reply *reply)
 {
-	if (reply->frame)
-		frame_release(reply->frame);
+	if (reply->capture)
+		capture_release(reply->capture);
 	topic_row_fini(&reply->row);
 	text_fini(&reply->request);
 	text_fini(&reply->answer);
@@ -112,14 +112,14 @@ void client_tell(struct troupe_client *client)
 	server_client_end_serving(client);
 }
 
-void client_deliver(struct troupe_client *client, struct client_group *group, struct frame *frame)
+void client_deliver(struct troupe_client *client, struct client_group *group, struct capture *capture)
 {
 	if (!server_client_begin_serving(client)) {
-		frame_release(frame);
+		capture_release(capture);
 		return;
 	}
 	struct delivery *delivery = mem_alloc(sizeof *delivery);
-	*delivery = (struct delivery){frame, group_hold(group)};
+	*delivery = (struct delivery){capture, group_hold(group)};
 	topic_queue_push(client->queue, delivery);
 	server_client_end_serving(client);
 }
@@ -278,7 +278,7 @@ void client_answer(struct troupe_client *client, struct client_reply *reply, str
 {
 	const struct query_ops *ops = reply->row.ops;
 	reply->status =
-		ops->answer(reply->frame, &reply->row, reply->request.at, reply->request.count, out, &reply->what);
+		ops->answer(reply->capture, &reply->row, reply->request.at, reply->request.count, out, &reply->what);
 	clients_answered(client->server->clients, reply);
 }
 
@@ -288,7 +288,7 @@ static void server_client_take_reply(
 	client->bytes.count = 0;
 	if (reply->is_answered) {
 		text_add_bytes(&client->bytes, reply->answer.at, reply->answer.count);
-	} else if (reply->frame) {
+	} else if (reply->capture) {
 		client_answer(client, reply, &client->bytes);
 		next_begin(client->server);
 	} else {
@@ -320,14 +320,14 @@ static bool server_client_take_published(struct troupe_client *client, struct tr
 			const struct topic_row *row = &delivery->group->rows.at[client->taken_rows++];
 			const struct publish_ops *ops = row->ops;
 			client->bytes.count = 0;
-			if (!ops->encode(delivery->frame, row, &client->bytes))
+			if (!ops->encode(delivery->capture, row, &client->bytes))
 				continue;
 			*ret_message = (struct troupe_message){.topic = row->name,
 				.type = row->type,
 				.bytes = client->bytes.at,
 				.count = client->bytes.count,
-				.step = delivery->frame->snapshot.step,
-				.time_ns = delivery->frame->time_ns};
+				.step = delivery->capture->snapshot.step,
+				.time_ns = delivery->capture->time_ns};
 			return true;
 		}
 		if (delivery)

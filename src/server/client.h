@@ -26,7 +26,7 @@ struct client_group {
 };
 
 struct delivery { /* of a step boundary: what a client takes from its queue */
-	struct frame *frame;
+	struct capture *capture;
 	struct client_group *group;
 };
 
@@ -37,9 +37,9 @@ struct client_reply {
 	struct topic_row row; /* of the service: own copies of the texts */
 	troupe_status status;
 	struct troupe_error what; /* text: what was done, or what is wrong */
-	struct frame *frame;      /* of a query: the client makes the reply of it; NULL: none */
+	struct capture *capture;  /* of a query: the client makes the reply of it; NULL: none */
 	struct text request;      /* of a query */
-	struct text answer;       /* of a query that was answered in the background; then there is no frame */
+	struct text answer;       /* of a query that was answered in the background; then there is no capture */
 	bool is_answered;
 };
 
@@ -57,7 +57,7 @@ struct troupe_client {
 	struct topic_queue *queue; /* of deliveries */
 	_Atomic(struct client_reply *) replies; /* newest first. Any thread adds; the client takes all. */
 	_Atomic uint32_t calls;                 /* that wait for their replies to be taken */
-	_Atomic uint64_t dropped;  /* boundaries for which there was no frame. Writer: the step's thread. */
+	_Atomic uint64_t dropped;  /* boundaries for which there was no capture. Writer: the step's thread. */
 	_Atomic uint64_t commands; /* that the client gave. Writer: the owner. */
 	/* A client may be closed while another thread hands something to it. That thread first raises `serving`, and
 	 * then looks at `closed`; the owner sets `closed`, and then waits until `serving` is 0. So one of the two sees
@@ -87,8 +87,9 @@ void delivery_release(void *delivery);
 
 struct troupe_client *client_hold(struct troupe_client *client);
 void client_release(struct troupe_client *client);
-/* Hands something over; takes over the reference to the frame. Step's thread, which calls client_tell() afterwards. */
-void client_deliver(struct troupe_client *client, struct client_group *group, struct frame *frame);
+/* Hands something over; takes over the reference to the capture. Step's thread, which calls client_tell() afterwards.
+ */
+void client_deliver(struct troupe_client *client, struct client_group *group, struct capture *capture);
 /* Tells the client's thread that something was delivered. */
 void client_tell(struct troupe_client *client);
 /* Takes the reply over, and tells. Any thread. */

@@ -1,5 +1,5 @@
 /* What a client says: messages on topics that the server takes, and requests. A request that only asks is answered from
- * a frame of the next step boundary; any other request is a command, bound to a step as all commands are.
+ * a capture of the next step boundary; any other request is a command, bound to a step as all commands are.
  *
  * A command that creates models, or takes up a saved state, reads files before it is bound. For clients that never wait
  * this is done in the background. */

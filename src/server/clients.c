@@ -50,7 +50,7 @@ struct clients {
 	_Atomic(struct query *) asked;           /* newest first. Any thread adds; the step's thread takes all. */
 	_Atomic(struct query_outcome *) outcome; /* the same */
 	_Atomic bool told[SDF_WORLDS_MAX];       /* some group has the world's replies. Writer: the step's thread. */
-	struct frame_pool *pools[SDF_WORLDS_MAX];
+	struct capture_pool *pools[SDF_WORLDS_MAX];
 	struct model_topics *of_models[SDF_WORLDS_MAX];
 	struct subscribers *subscribers[SDF_WORLDS_MAX];
 	/* step's thread */
@@ -73,7 +73,7 @@ struct clients *clients_create(struct troupe_server *server)
 	clients->table = topic_table_create();
 	pthread_mutex_init(&clients->lock, NULL);
 	for (uint32_t i = 0; i < server->world_count; i++) {
-		clients->pools[i] = frame_pool_create();
+		clients->pools[i] = capture_pool_create();
 		clients->of_models[i] = model_topics_create(&server->worlds[i], clients->table);
 		clients->subscribers[i] = subscribers_create(&server->worlds[i], clients->table, clients->of_models[i]);
 		clients->next_ns[i] = INT64_MAX;
@@ -119,7 +119,7 @@ void clients_destroy(struct clients *clients)
 	}
 	clients_drop_outcomes(atomic_load(&clients->outcome));
 	for (uint32_t i = 0; i < SDF_WORLDS_MAX; i++) {
-		frame_pool_destroy(clients->pools[i]);
+		capture_pool_destroy(clients->pools[i]);
 		subscribers_destroy(clients->subscribers[i]);
 		model_topics_destroy(clients->of_models[i]);
 	}
@@ -348,7 +348,7 @@ static void clients_want_notes(struct clients *clients)
 		clients->server->worlds[w].primary.watched = 0;
 	for (uint32_t i = 0; i < clients->groups.count; i++)
 		clients->server->worlds[clients->groups.at[i]->world].primary.watched |=
-			frame_notes(clients->groups.at[i]->parts);
+			capture_notes(clients->groups.at[i]->parts);
 }
 
 static void clients_remake_groups(struct clients *clients)
@@ -435,14 +435,14 @@ static void clients_stir(struct clients *clients, struct troupe_client *client)
 	vec_push(&clients->needs_wakeup, client_hold(client));
 }
 
-/* frame: NULL: there was no memory for it, so the client loses what it has subscribed to. */
-static void clients_deliver(struct clients *clients, struct client_group *group, struct frame *frame)
+/* capture: NULL: there was no memory for it, so the client loses what it has subscribed to. */
+static void clients_deliver(struct clients *clients, struct client_group *group, struct capture *capture)
 {
-	if (!frame) {
+	if (!capture) {
 		atomic_fetch_add_explicit(&group->client->dropped, 1, memory_order_relaxed);
 		return;
 	}
-	client_deliver(group->client, group, frame_hold(frame));
+	client_deliver(group->client, group, capture_hold(capture));
 	clients_stir(clients, group->client);
 }
 
@@ -469,18 +469,18 @@ void clients_flush(struct clients *clients)
 	clients_wake(clients, true);
 }
 
-/* For all groups, before the frame is delivered to any: a client that has it reads it on its own thread at once. */
+/* For all groups, before the capture is delivered to any: a client that has it reads it on its own thread at once. */
 static void clients_add_reports(
-	struct clients *clients, uint32_t index, int64_t time_ns, bool stepped, struct frame *frame)
+	struct clients *clients, uint32_t index, int64_t time_ns, bool stepped, struct capture *capture)
 {
 	struct server_world *world = &clients->server->worlds[index];
 	for (uint32_t i = 0; i < clients->groups.count; i++) {
 		struct client_group *group = clients->groups.at[i];
-		if (group->world != index || !(group->parts & FRAME_REPORTS) ||
+		if (group->world != index || !(group->parts & CAPTURE_REPORTS) ||
 			!clients_is_due(group, world, time_ns, stepped))
 			continue;
 		for (uint32_t r = 0; r < group->rows.count; r++)
-			model_topics_report(world, &group->rows.at[r], frame);
+			model_topics_report(world, &group->rows.at[r], capture);
 	}
 }
 
@@ -495,40 +495,40 @@ static void clients_serve_groups(struct clients *clients, uint32_t index, int64_
 		parts |= group->parts;
 		due++;
 	}
-	struct frame *frame = due ? frame_make(clients->pools[index], world, parts) : NULL;
-	if (parts & FRAME_REPORTS && frame)
-		clients_add_reports(clients, index, time_ns, stepped, frame);
+	struct capture *capture = due ? capture_make(clients->pools[index], world, parts) : NULL;
+	if (parts & CAPTURE_REPORTS && capture)
+		clients_add_reports(clients, index, time_ns, stepped, capture);
 	for (uint32_t i = 0; i < clients->groups.count && due; i++) {
 		struct client_group *group = clients->groups.at[i];
 		if (group->world != index || !clients_is_due(group, world, time_ns, stepped))
 			continue;
-		clients_deliver(clients, group, frame);
+		clients_deliver(clients, group, capture);
 		group->next_ns = group->rate_hz > 0 ? clients_due_after(group, time_ns) : INT64_MAX;
 		group->seen = world->primary.edit.epoch + 1;
 	}
-	if (frame)
-		frame_release(frame);
+	if (capture)
+		capture_release(capture);
 	if (due)
 		clients_find_next(clients);
 }
 
 /* --- replies ------------------------------------------------------------------------------------------------------ */
 
-/* A frame for each reply, so that each is a message of its own. NULL: too many wait. */
-static struct frame *clients_frame_of_reply(struct clients *clients, uint32_t world, uint64_t step, const char *service,
-	troupe_status status, const char *text)
+/* A capture for each reply, so that each is a message of its own. NULL: too many wait. */
+static struct capture *clients_capture_of_reply(struct clients *clients, uint32_t world, uint64_t step,
+	const char *service, troupe_status status, const char *text)
 {
-	struct frame *frame = frame_make(clients->pools[world], &clients->server->worlds[world], 0);
+	struct capture *capture = capture_make(clients->pools[world], &clients->server->worlds[world], 0);
 	size_t service_bytes = strlen(service) + 1, text_bytes = strlen(text) + 1;
-	if (!frame)
+	if (!capture)
 		return NULL;
-	frame->service = mem_alloc(service_bytes + text_bytes);
-	frame->reply_text = frame->service + service_bytes;
-	memcpy(frame->service, service, service_bytes);
-	memcpy(frame->reply_text, text, text_bytes);
-	frame->reply_step = step;
-	frame->reply_ok = status == TROUPE_OK;
-	return frame;
+	capture->service = mem_alloc(service_bytes + text_bytes);
+	capture->reply_text = capture->service + service_bytes;
+	memcpy(capture->service, service, service_bytes);
+	memcpy(capture->reply_text, text, text_bytes);
+	capture->reply_step = step;
+	capture->reply_ok = status == TROUPE_OK;
+	return capture;
 }
 
 void clients_publish_reply(struct clients *clients, uint32_t world, uint64_t step, const char *service,
@@ -536,15 +536,15 @@ void clients_publish_reply(struct clients *clients, uint32_t world, uint64_t ste
 {
 	if (!atomic_load_explicit(&clients->told[world], memory_order_relaxed))
 		return;
-	struct frame *frame = clients_frame_of_reply(clients, world, step, service, status, text);
+	struct capture *capture = clients_capture_of_reply(clients, world, step, service, status, text);
 	for (uint32_t i = 0; i < clients->groups.count; i++) {
 		struct client_group *group = clients->groups.at[i];
 		if (group->when != PUBLISH_REPLIES || group->world != world)
 			continue;
-		clients_deliver(clients, group, frame);
+		clients_deliver(clients, group, capture);
 	}
-	if (frame)
-		frame_release(frame);
+	if (capture)
+		capture_release(capture);
 }
 
 static void clients_tell_outcomes(struct clients *clients)
@@ -585,8 +585,8 @@ static void clients_answer_job_run(struct background_job *job, bool dropped)
 	else
 		client_answer(client, reply, &reply->answer);
 	reply->is_answered = true;
-	frame_release(reply->frame);
-	reply->frame = NULL;
+	capture_release(reply->capture);
+	reply->capture = NULL;
 	client_reply(client, reply);
 	client_release(client);
 	free(this);
@@ -621,10 +621,10 @@ static void clients_answer(struct clients *clients)
 		if (ops->act)
 			clients_act(world, reply);
 		else
-			reply->frame = frame_make(clients->pools[reply->row.world], world, ops->parts);
-		if (!ops->act && !reply->frame)
+			reply->capture = capture_make(clients->pools[reply->row.world], world, ops->parts);
+		if (!ops->act && !reply->capture)
 			reply->status = fail(&reply->what, TROUPE_ELIMIT, "too many messages wait to be taken");
-		if (!reply->frame || !ops->is_slow || !oldest->client->def.never_waits ||
+		if (!reply->capture || !ops->is_slow || !oldest->client->def.never_waits ||
 			!clients_answer_aside(clients, oldest->client, reply))
 			client_reply(oldest->client, reply);
 		clients_free_query(oldest);

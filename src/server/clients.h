@@ -1,5 +1,5 @@
 /* The server's side of its clients (troupe/client.h): at each step boundary it finds out which subscriptions are due,
- * makes one frame of the state with the parts that they need, and puts it into the queues of their clients, which
+ * makes one capture of the state with the parts that they need, and puts it into the queues of their clients, which
  * encode messages from it on their own threads. A step costs one comparison while nothing is due.
  *
  * Subscriptions of one client that are due at the same times form a group, so that the cost of a boundary does not
@@ -7,7 +7,7 @@
 #ifndef SERVER_CLIENTS_H
 #define SERVER_CLIENTS_H
 
-#include "server/frame.h"
+#include "server/capture.h"
 #include "topic/table.h"
 
 #include <troupe/client.h>
@@ -27,9 +27,9 @@ enum publish_when {
 
 struct publish_ops {
 	enum publish_when when;
-	uint32_t parts; /* bits of enum frame_part that encode() needs */
+	uint32_t parts; /* bits of enum capture_part that encode() needs */
 	/* Any thread. Appends the message as bytes. False: there is nothing to say. */
-	bool (*encode)(const struct frame *frame, const struct topic_row *row, struct text *out);
+	bool (*encode)(const struct capture *capture, const struct topic_row *row, struct text *out);
 };
 
 /* How a service is answered whose request is no command; row.ops of TOPIC_SERVICE. Either answer() or act() is given.
@@ -37,7 +37,7 @@ struct publish_ops {
 struct query_ops {
 	uint32_t parts;
 	/* Any thread. request: valid bytes of the row's type. Appends the reply as bytes. */
-	troupe_status (*answer)(const struct frame *frame, const struct topic_row *row, const void *request,
+	troupe_status (*answer)(const struct capture *capture, const struct topic_row *row, const void *request,
 		size_t count, struct text *out, struct troupe_error *error);
 	/* Does what is asked for, between steps, on the thread that does the primary's part; the reply is a Boolean.
 	 * request: a message of the row's type. *note, "" when called: one line, what was done. */

@@ -1,5 +1,5 @@
 /* The SDF of a world is made of the elements of its file, which stay in memory and never change, and of the poses of a
- * frame. So it is printed on the client's thread, however large it is. Only what the file does not have, models that
+ * capture. So it is printed on the client's thread, however large it is. Only what the file does not have, models that
  * were created and lights, is printed on the thread that takes a step, because it may be gone when the client comes to
  * it. */
 #include "server/describe.h"
@@ -15,9 +15,9 @@
 
 /* --- SDF ---------------------------------------------------------------------------------------------------------- */
 
-static const struct sdf_world *describe_world_of(const struct frame *frame, const struct topic_row *row)
+static const struct sdf_world *describe_world_of(const struct capture *capture, const struct topic_row *row)
 {
-	return frame->server->worlds[row->world].scene->sdf;
+	return capture->server->worlds[row->world].scene->sdf;
 }
 
 static void describe_find_actor(const struct sdf_world *world, const char *name, bool *gone_actors)
@@ -28,15 +28,15 @@ static void describe_find_actor(const struct sdf_world *world, const char *name,
 }
 
 static void describe_fill_now(
-	const struct frame *frame, const struct sdf_world *world, struct pose *poses, bool *gone, bool *gone_actors)
+	const struct capture *capture, const struct sdf_world *world, struct pose *poses, bool *gone, bool *gone_actors)
 {
-	const struct troupe_scene *scene = frame->snapshot.scene;
+	const struct troupe_scene *scene = capture->snapshot.scene;
 	memset(gone, true, world->models.count * sizeof *gone);
 	memset(gone_actors, true, world->actors.count * sizeof *gone_actors);
 	for (uint32_t i = 0; i < scene->model_count; i++) {
 		uint32_t model = view_sdf_model(scene, i);
 		if (model != SDF_NONE) {
-			poses[model] = pose_of_flat(*encode_model_pose(&frame->snapshot, i));
+			poses[model] = pose_of_flat(*encode_model_pose(&capture->snapshot, i));
 			gone[model] = false;
 		} else if (scene->models[i].actor && !view_is_created(scene, i)) {
 			describe_find_actor(world, scene->models[i].name, gone_actors);
@@ -60,10 +60,10 @@ static troupe_status describe_check_config(const void *request, size_t count, st
 	return status;
 }
 
-static troupe_status describe_answer_sdf(const struct frame *frame, const struct topic_row *row, const void *request,
-	size_t count, struct text *out, struct troupe_error *error)
+static troupe_status describe_answer_sdf(const struct capture *capture, const struct topic_row *row,
+	const void *request, size_t count, struct text *out, struct troupe_error *error)
 {
-	const struct sdf_world *world = describe_world_of(frame, row);
+	const struct sdf_world *world = describe_world_of(capture, row);
 	struct arena arena = {0};
 	Gz__Msgs__StringMsg message = GZ__MSGS__STRING_MSG__INIT;
 	struct text sdf = {0};
@@ -73,22 +73,22 @@ static troupe_status describe_answer_sdf(const struct frame *frame, const struct
 	struct pose *poses = arena_array(&arena, struct pose, world->models.count);
 	bool *gone = arena_array(&arena, bool, world->models.count);
 	bool *gone_actors = arena_array(&arena, bool, world->actors.count);
-	describe_fill_now(frame, world, poses, gone, gone_actors);
-	struct sdf_now now = {.gravity = frame->gravity,
-		.step_s = frame->step_s,
+	describe_fill_now(capture, world, poses, gone, gone_actors);
+	struct sdf_now now = {.gravity = capture->gravity,
+		.step_s = capture->step_s,
 		.poses = poses,
 		.gone = gone,
 		.gone_actors = gone_actors,
-		.link_lights = &frame->link_lights,
-		.lights = frame->added.at ? frame->added.at : ""};
-	sdf_print_now(frame->server->sdf, world, &now, &sdf);
+		.link_lights = &capture->link_lights,
+		.lights = capture->added.at ? capture->added.at : ""};
+	sdf_print_now(capture->server->sdf, world, &now, &sdf);
 	message.data = encode_text(sdf.at);
 	encode_end(&message.base, &arena, out);
 	text_fini(&sdf);
 	return TROUPE_OK;
 }
 
-const struct query_ops ask_sdf = {.parts = FRAME_SCENE | FRAME_MODELS | FRAME_SDF, .answer = describe_answer_sdf};
+const struct query_ops ask_sdf = {.parts = CAPTURE_SCENE | CAPTURE_MODELS | CAPTURE_SDF, .answer = describe_answer_sdf};
 
 /* --- the user interface ------------------------------------------------------------------------------------------- */
 
@@ -147,10 +147,10 @@ static Gz__Msgs__Plugin *describe_encode_plugin(struct arena *arena, const struc
 	return out;
 }
 
-static troupe_status describe_answer_gui(const struct frame *frame, const struct topic_row *row, const void *request,
-	size_t count, struct text *out, struct troupe_error *error)
+static troupe_status describe_answer_gui(const struct capture *capture, const struct topic_row *row,
+	const void *request, size_t count, struct text *out, struct troupe_error *error)
 {
-	const struct sdf_element *world = describe_world_of(frame, row)->element, *plugin = NULL;
+	const struct sdf_element *world = describe_world_of(capture, row)->element, *plugin = NULL;
 	const struct sdf_element *gui = world ? sdf_child(world, "gui", NULL) : NULL;
 	const struct sdf_element *camera = gui ? sdf_child(gui, "camera", NULL) : NULL;
 	const char *whole = gui ? sdf_attribute(gui, "fullscreen") : NULL;
@@ -158,7 +158,7 @@ static troupe_status describe_answer_gui(const struct frame *frame, const struct
 	Gz__Msgs__GUI message = GZ__MSGS__GUI__INIT;
 	uint32_t plugins = 0;
 	(void)request, (void)count, (void)error;
-	message.header = encode_header(&arena, frame->time_ns);
+	message.header = encode_header(&arena, capture->time_ns);
 	message.fullscreen = whole && (!strcmp(whole, "1") || !strcmp(whole, "true"));
 	if (camera)
 		message.camera = describe_encode_camera(&arena, camera);

@@ -1,11 +1,11 @@
-/* A reading has numbers of geoms and ids of models; their names are those of the scene in the frame. */
+/* A reading has numbers of geoms and ids of models; their names are those of the scene in the capture. */
 #include "server/encode_sensor.h"
 
 #include "server/view.h"
 
 bool encode_sensor_logical_camera(const struct sensor_source *source, struct text *out)
 {
-	const struct troupe_scene *scene = source->frame->snapshot.scene;
+	const struct troupe_scene *scene = source->capture->snapshot.scene;
 	const struct pose *eye = (const struct pose *)(const void *)source->numbers;
 	const struct reading_model *seen = (const struct reading_model *)(const void *)(eye + 1);
 	size_t count = (source->reading->count - sizeof *eye) / sizeof *seen;
@@ -30,7 +30,7 @@ bool encode_sensor_logical_camera(const struct sensor_source *source, struct tex
 
 static Gz__Msgs__Entity *encode_found_entity_of_geom(const struct sensor_source *source, double geom)
 {
-	const struct troupe_scene *scene = source->frame->snapshot.scene;
+	const struct troupe_scene *scene = source->capture->snapshot.scene;
 	Gz__Msgs__Entity *out = ENCODE_NEW(source->arena, Gz__Msgs__Entity, gz__msgs__entity__init);
 	uint32_t shape = view_shape_of_geom(scene, (uint32_t)geom);
 	out->type = GZ__MSGS__ENTITY__TYPE__COLLISION;

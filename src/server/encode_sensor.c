@@ -112,7 +112,7 @@ bool encode_sensor_metrics(const struct sensor_source *source, struct text *out)
 	message.name = encode_text(source->row->only);
 	message.nominal_update_rate = source->row->rate_hz;
 	message.sim_update_rate =
-		encode_sensor_rate_between_samples(time_s, source->row->rate_hz, source->frame->step_s);
-	message.real_update_rate = message.sim_update_rate * source->frame->rtf;
+		encode_sensor_rate_between_samples(time_s, source->row->rate_hz, source->capture->step_s);
+	message.real_update_rate = message.sim_update_rate * source->capture->rtf;
 	return encode_end(&message.base, source->arena, out);
 }

@@ -5,7 +5,7 @@
 
 #include "sensor/reading.h"
 #include "server/encode.h"
-#include "server/frame.h"
+#include "server/capture.h"
 #include "topic/table.h"
 #include "topic/sensor.pb-c.h"
 
@@ -13,7 +13,7 @@ struct sensor_source {
 	const struct reading *reading;
 	const double *numbers;
 	const struct topic_row *row;
-	const struct frame *frame;
+	const struct capture *capture;
 	struct arena *arena;
 };
 

@@ -1,4 +1,4 @@
-/* Clients encode the models of a frame on their own threads, so a lock guards the list. It is sorted by id. An id may
+/* Clients encode the models of a capture on their own threads, so a lock guards the list. It is sorted by id. An id may
  * come again when the world takes up an earlier state, so what was said counts for a model of this id and name. */
 #include "server/infos.h"
 

@@ -36,10 +36,10 @@ static uint64_t model_topics_key_of(const struct scene *scene, uint32_t model)
 	return (uint64_t)view_born(scene, model) << 32 | (model + 1);
 }
 
-/* The model in the frame's scene; TROUPE_NONE: it is gone. */
-static uint32_t model_topics_of(const struct frame *frame, const struct topic_row *row)
+/* The model in the capture's scene; TROUPE_NONE: it is gone. */
+static uint32_t model_topics_of(const struct capture *capture, const struct topic_row *row)
 {
-	const struct troupe_scene *scene = frame->snapshot.scene;
+	const struct troupe_scene *scene = capture->snapshot.scene;
 	uint32_t model = view_model_of(scene, (uint32_t)row->key - 1);
 	bool same = model != TROUPE_NONE && scene->models[model].handle.born == (uint32_t)(row->key >> 32);
 	return same ? model : TROUPE_NONE;
@@ -47,47 +47,47 @@ static uint32_t model_topics_of(const struct frame *frame, const struct topic_ro
 
 /* NULL: the model is gone, or has no odometry. */
 static const struct troupe_odometry *model_topics_odometry_of(
-	const struct frame *frame, const struct topic_row *row, struct troupe_pose *ret_pose)
+	const struct capture *capture, const struct topic_row *row, struct troupe_pose *ret_pose)
 {
-	uint32_t model = model_topics_of(frame, row);
-	bool moves = model != TROUPE_NONE && model < frame->snapshot.scene->mobile_count;
-	const struct troupe_odometry *o = moves ? &frame->snapshot.odometry[model] : NULL;
+	uint32_t model = model_topics_of(capture, row);
+	bool moves = model != TROUPE_NONE && model < capture->snapshot.scene->mobile_count;
+	const struct troupe_odometry *o = moves ? &capture->snapshot.odometry[model] : NULL;
 	if (!o || !o->given)
 		return NULL;
 	*ret_pose = (struct troupe_pose){.x = o->x, .y = o->y, .qw = math_cos(o->yaw / 2), .qz = math_sin(o->yaw / 2)};
 	return o;
 }
 
-static bool model_topics_encode_odometry(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool model_topics_encode_odometry(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
 	struct troupe_pose pose;
-	const struct troupe_odometry *o = model_topics_odometry_of(frame, row, &pose);
+	const struct troupe_odometry *o = model_topics_odometry_of(capture, row, &pose);
 	if (o)
-		encode_fast_odometry(out, frame->time_ns, row->frame, row->child_frame, &pose, o->linear, o->angular);
+		encode_fast_odometry(out, capture->time_ns, row->frame, row->child_frame, &pose, o->linear, o->angular);
 	return o;
 }
 
-static bool model_topics_encode_tf(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool model_topics_encode_tf(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
 	struct troupe_pose pose;
-	bool some = model_topics_odometry_of(frame, row, &pose);
+	bool some = model_topics_odometry_of(capture, row, &pose);
 	if (some)
-		encode_fast_tf(out, frame->time_ns, row->frame, row->child_frame, &pose);
+		encode_fast_tf(out, capture->time_ns, row->frame, row->child_frame, &pose);
 	return some;
 }
 
-static bool model_topics_encode_poses(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool model_topics_encode_poses(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
-	uint32_t model = model_topics_of(frame, row);
+	uint32_t model = model_topics_of(capture, row);
 	struct arena arena = {0};
 	Gz__Msgs__PoseV message = GZ__MSGS__POSE__V__INIT;
 	if (model == TROUPE_NONE)
 		return false;
-	uint32_t count = pose_parts_count(frame->snapshot.scene, model);
-	message.header = encode_header(&arena, frame->time_ns);
+	uint32_t count = pose_parts_count(capture->snapshot.scene, model);
+	message.header = encode_header(&arena, capture->time_ns);
 	message.pose = arena_array(&arena, Gz__Msgs__Pose *, count);
 	for (uint32_t part = 0; part < count; part++) {
-		Gz__Msgs__Pose *pose = pose_parts_encode(&arena, frame, model, part, row->of);
+		Gz__Msgs__Pose *pose = pose_parts_encode(&arena, capture, model, part, row->of);
 		if (pose)
 			message.pose[message.n_pose++] = pose;
 	}
@@ -102,14 +102,14 @@ enum {
 };
 _Static_assert(TROUPE_OF_FIXED < 1 << OF_BITS, "all bits of `of` fit");
 
-static bool model_topics_encode_one_pose(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool model_topics_encode_one_pose(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
-	uint32_t model = model_topics_of(frame, row);
+	uint32_t model = model_topics_of(capture, row);
 	struct arena arena = {0};
 	if (model == TROUPE_NONE)
 		return false;
-	Gz__Msgs__Pose *pose = pose_parts_encode(
-		&arena, frame, model, row->of >> OF_BITS, row->of & ((1 << OF_BITS) - 1));
+	Gz__Msgs__Pose *pose =
+		pose_parts_encode(&arena, capture, model, row->of >> OF_BITS, row->of & ((1 << OF_BITS) - 1));
 	if (pose)
 		return encode_end(&pose->base, &arena, out);
 	arena_fini(&arena);
@@ -136,16 +136,16 @@ static bool model_topics_is_listed(const char *list, const char *name)
 	return false;
 }
 
-static bool model_topics_encode_joints(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool model_topics_encode_joints(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
-	uint32_t model = model_topics_of(frame, row);
-	const struct troupe_snapshot *snapshot = &frame->snapshot;
+	uint32_t model = model_topics_of(capture, row);
+	const struct troupe_snapshot *snapshot = &capture->snapshot;
 	struct arena arena = {0};
 	Gz__Msgs__Model message = GZ__MSGS__MODEL__INIT;
 	if (model == TROUPE_NONE)
 		return false;
 	const struct troupe_scene_model *m = &snapshot->scene->models[model];
-	message.header = encode_header(&arena, frame->time_ns);
+	message.header = encode_header(&arena, capture->time_ns);
 	message.name = encode_text(m->name);
 	message.id = (uint32_t)m->id;
 	message.pose = encode_pose(&arena, encode_model_pose(snapshot, model), NULL, 0);
@@ -178,18 +178,18 @@ static uint32_t model_topics_at(const struct topic_row *row)
 	return (uint32_t)row->key - 1;
 }
 
-static bool model_topics_is_before(const struct frame_report *report, const struct topic_row *row)
+static bool model_topics_is_before(const struct capture_report *report, const struct topic_row *row)
 {
 	return report->key != row->key ? report->key < row->key : report->of < row->of;
 }
 
 /* The place of the row's report, or where it belongs: they are ordered by key, then by `of`. */
-static uint32_t model_topics_report_place(const struct frame *frame, const struct topic_row *row)
+static uint32_t model_topics_report_place(const struct capture *capture, const struct topic_row *row)
 {
-	uint32_t low = 0, high = frame->reports.count;
+	uint32_t low = 0, high = capture->reports.count;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		if (model_topics_is_before(&frame->reports.at[middle], row))
+		if (model_topics_is_before(&capture->reports.at[middle], row))
 			low = middle + 1;
 		else
 			high = middle;
@@ -197,27 +197,27 @@ static uint32_t model_topics_report_place(const struct frame *frame, const struc
 	return low;
 }
 
-static bool model_topics_is_of_row(const struct frame *frame, uint32_t place, const struct topic_row *row)
+static bool model_topics_is_of_row(const struct capture *capture, uint32_t place, const struct topic_row *row)
 {
-	return place < frame->reports.count && frame->reports.at[place].key == row->key &&
-	       frame->reports.at[place].of == row->of;
+	return place < capture->reports.count && capture->reports.at[place].key == row->key &&
+	       capture->reports.at[place].of == row->of;
 }
 
-static void model_topics_insert_report(struct frame *frame, uint32_t place, struct frame_report report)
+static void model_topics_insert_report(struct capture *capture, uint32_t place, struct capture_report report)
 {
-	vec_push(&frame->reports, report);
-	struct frame_report *at = frame->reports.at + place;
-	memmove(at + 1, at, (frame->reports.count - 1 - place) * sizeof *at);
+	vec_push(&capture->reports, report);
+	struct capture_report *at = capture->reports.at + place;
+	memmove(at + 1, at, (capture->reports.count - 1 - place) * sizeof *at);
 	*at = report;
 }
 
-static bool model_topics_encode_report(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool model_topics_encode_report(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
-	uint32_t place = model_topics_report_place(frame, row);
-	if (!model_topics_is_of_row(frame, place, row))
+	uint32_t place = model_topics_report_place(capture, row);
+	if (!model_topics_is_of_row(capture, place, row))
 		return false;
-	const struct frame_report *report = &frame->reports.at[place];
-	text_add_bytes(out, frame->report_bytes.at + report->first, report->count);
+	const struct capture_report *report = &capture->reports.at[place];
+	text_add_bytes(out, capture->report_bytes.at + report->first, report->count);
 	return true;
 }
 
@@ -241,9 +241,9 @@ static const struct published *model_topics_find_published(
 }
 
 static const struct publish_ops model_topics_report_ops = {
-	.when = PUBLISH_IN_TIME, .parts = FRAME_REPORTS, .encode = model_topics_encode_report};
+	.when = PUBLISH_IN_TIME, .parts = CAPTURE_REPORTS, .encode = model_topics_encode_report};
 static const struct publish_ops model_topics_decided_ops = {
-	.when = PUBLISH_DECIDED, .parts = FRAME_REPORTS, .encode = model_topics_encode_report};
+	.when = PUBLISH_DECIDED, .parts = CAPTURE_REPORTS, .encode = model_topics_encode_report};
 
 bool model_topics_has_published(const struct server_world *world, const struct topic_row *row)
 {
@@ -262,14 +262,15 @@ static const struct system *model_topics_system_at(const struct server_world *wo
 	return index < set->count && (row->of & 0xffff) < set->at[index].outputs.count ? &set->at[index] : NULL;
 }
 
-void model_topics_report(struct server_world *world, const struct topic_row *row, struct frame *frame)
+void model_topics_report(struct server_world *world, const struct topic_row *row, struct capture *capture)
 {
-	struct text *out = &frame->report_bytes;
-	struct frame_report report = {row->key, row->of, out->count, 0};
+	struct text *out = &capture->report_bytes;
+	struct capture_report report = {row->key, row->of, out->count, 0};
 	const struct system *system = model_topics_system_at(world, row);
 	bool reports = row->ops == &model_topics_report_ops, given = false;
-	uint32_t place = model_topics_report_place(frame, row);
-	if (!system || (!reports && row->ops != &model_topics_decided_ops) || model_topics_is_of_row(frame, place, row))
+	uint32_t place = model_topics_report_place(capture, row);
+	if (!system || (!reports && row->ops != &model_topics_decided_ops) ||
+		model_topics_is_of_row(capture, place, row))
 		return;
 	const struct published *published = reports ? NULL : model_topics_find_published(world, row);
 	struct system_step step = primary_view(&world->primary);
@@ -281,7 +282,7 @@ void model_topics_report(struct server_world *world, const struct topic_row *row
 	}
 	report.count = out->count - report.first;
 	if (given)
-		model_topics_insert_report(frame, place, report);
+		model_topics_insert_report(capture, place, report);
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
@@ -291,15 +292,18 @@ static const struct {
 	struct publish_ops ops;
 } model_topics_kinds[] = {
 	[TROUPE_GIVES_ODOMETRY] = {"gz.msgs.Odometry",
-		{.when = PUBLISH_IN_TIME, .parts = FRAME_ODOMETRY, .encode = model_topics_encode_odometry}},
+		{.when = PUBLISH_IN_TIME, .parts = CAPTURE_ODOMETRY, .encode = model_topics_encode_odometry}},
 	[TROUPE_GIVES_TF] = {"gz.msgs.Pose_V",
-		{.when = PUBLISH_IN_TIME, .parts = FRAME_ODOMETRY, .encode = model_topics_encode_tf}},
-	[TROUPE_GIVES_JOINTS] = {"gz.msgs.Model",
-		{.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_JOINTS, .encode = model_topics_encode_joints}},
-	[TROUPE_GIVES_POSES] = {"gz.msgs.Pose_V",
-		{.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_LINKS, .encode = model_topics_encode_poses}},
-	[TROUPE_GIVES_POSE] = {"gz.msgs.Pose",
-		{.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_LINKS, .encode = model_topics_encode_one_pose}},
+		{.when = PUBLISH_IN_TIME, .parts = CAPTURE_ODOMETRY, .encode = model_topics_encode_tf}},
+	[TROUPE_GIVES_JOINTS] = {"gz.msgs.Model", {.when = PUBLISH_IN_TIME,
+							  .parts = CAPTURE_MODELS | CAPTURE_JOINTS,
+							  .encode = model_topics_encode_joints}},
+	[TROUPE_GIVES_POSES] = {"gz.msgs.Pose_V", {.when = PUBLISH_IN_TIME,
+							  .parts = CAPTURE_MODELS | CAPTURE_LINKS,
+							  .encode = model_topics_encode_poses}},
+	[TROUPE_GIVES_POSE] = {"gz.msgs.Pose", {.when = PUBLISH_IN_TIME,
+						       .parts = CAPTURE_MODELS | CAPTURE_LINKS,
+						       .encode = model_topics_encode_one_pose}},
 };
 
 static void model_topics_add_row(

@@ -13,9 +13,9 @@ void model_topics_destroy(struct model_topics *topics);
  * comparison when nothing changed. */
 void model_topics_update(struct model_topics *topics);
 
-/* Adds the message of a row to the frame, if the row is of a system that reports or has published, and the frame does
- * not have it yet. The same thread. */
-void model_topics_report(struct server_world *world, const struct topic_row *row, struct frame *frame);
+/* Adds the message of a row to the capture, if the row is of a system that reports or has published, and the capture
+ * does not have it yet. The same thread. */
+void model_topics_report(struct server_world *world, const struct topic_row *row, struct capture *capture);
 /* Whether a system has published on this row in the last step. The same thread. */
 bool model_topics_has_published(const struct server_world *world, const struct topic_row *row);
 

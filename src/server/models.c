@@ -93,10 +93,10 @@ static bool models_has_joints(const struct troupe_scene *scene, const struct tro
 	return false;
 }
 
-static troupe_status models_answer(const struct frame *frame, const struct topic_row *row, const void *request,
+static troupe_status models_answer(const struct capture *capture, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
-	const struct troupe_snapshot *snapshot = &frame->snapshot;
+	const struct troupe_snapshot *snapshot = &capture->snapshot;
 	const struct troupe_scene *scene = snapshot->scene;
 	struct arena arena = {0};
 	Troupe__Msgs__Models message = TROUPE__MSGS__MODELS__INIT;
@@ -107,20 +107,20 @@ static troupe_status models_answer(const struct frame *frame, const struct topic
 		return status;
 	bool boxes = ((const Gz__Msgs__Boolean *)(const void *)asked)->data;
 	message_free(asked);
-	message.header = encode_header(&arena, frame->time_ns);
+	message.header = encode_header(&arena, capture->time_ns);
 	message.step = snapshot->step;
 	message.paused = snapshot->paused;
-	message.no_world = frame->server->def.no_world;
-	message.step_s = frame->step_s;
+	message.no_world = capture->server->def.no_world;
+	message.step_s = capture->step_s;
 	message.model = arena_array(&arena, Troupe__Msgs__Models__Model *, scene->model_count);
 	for (uint32_t i = 0; i < scene->model_count; i++) {
 		Troupe__Msgs__Models__Model *model =
 			ENCODE_NEW(&arena, Troupe__Msgs__Models__Model, troupe__msgs__models__model__init);
 		model->state = ENCODE_NEW(&arena, Troupe__Msgs__ModelState, troupe__msgs__model_state__init);
-		viewer_encode_model(frame, i, model->state, &arena);
+		viewer_encode_model(capture, i, model->state, &arena);
 		model->jointed = models_has_joints(scene, &scene->models[i]);
 		model->info = infos_copy(
-			frame->server->worlds[row->world].infos, scene->models[i].id, scene->models[i].name, &arena);
+			capture->server->worlds[row->world].infos, scene->models[i].id, scene->models[i].name, &arena);
 		if (boxes)
 			models_add_box(snapshot, i, model, &arena);
 		message.model[message.n_model++] = model;
@@ -129,4 +129,4 @@ static troupe_status models_answer(const struct frame *frame, const struct topic
 	return TROUPE_OK;
 }
 
-const struct query_ops ask_models = {.parts = FRAME_MODELS | FRAME_LINKS, .answer = models_answer};
+const struct query_ops ask_models = {.parts = CAPTURE_MODELS | CAPTURE_LINKS, .answer = models_answer};

@@ -23,29 +23,29 @@ static named_poses_t *named_poses_add(
 
 /* False: the link is gone. */
 static bool named_poses_link_now(
-	const struct frame *frame, const struct sdf_world *world, uint32_t link, struct pose *ret_in_world)
+	const struct capture *capture, const struct sdf_world *world, uint32_t link, struct pose *ret_in_world)
 {
-	const struct troupe_scene *scene = frame->snapshot.scene;
+	const struct troupe_scene *scene = capture->snapshot.scene;
 	for (uint32_t i = 0; i < scene->model_count; i++) {
 		uint32_t at = view_sdf_model(scene, i);
 		const struct sdf_model *model = at == SDF_NONE ? NULL : &world->models.at[at];
 		if (!model || link < model->link_first || link - model->link_first >= model->link_count)
 			continue;
 		const struct troupe_pose in_model =
-			encode_link_pose(&frame->snapshot, scene->models[i].link_first + link - model->link_first);
+			encode_link_pose(&capture->snapshot, scene->models[i].link_first + link - model->link_first);
 		*ret_in_world =
-			pose_mul(pose_of_flat(*encode_model_pose(&frame->snapshot, i)), pose_of_flat(in_model));
+			pose_mul(pose_of_flat(*encode_model_pose(&capture->snapshot, i)), pose_of_flat(in_model));
 		return true;
 	}
 	return false;
 }
 
-static void named_poses_add_frame(const struct frame *frame, const struct sdf_world *world,
+static void named_poses_add_frame(const struct capture *capture, const struct sdf_world *world,
 	const struct sdf_frame *from, Troupe__Msgs__NamedPoses *message, struct arena *arena)
 {
 	struct pose link, pose = from->in_world;
 	if (from->link != SDF_NONE) {
-		if (!named_poses_link_now(frame, world, from->link, &link))
+		if (!named_poses_link_now(capture, world, from->link, &link))
 			return;
 		pose = pose_mul(link, pose_mul(pose_inverse(world->links.at[from->link].in_world), pose));
 	}
@@ -65,21 +65,21 @@ static void named_poses_add_level(const struct scene_level *level, const struct 
 	out->upper = encode_vec3(arena, vec3_sub(level->box.hi, centre));
 }
 
-static troupe_status named_poses_answer(const struct frame *frame, const struct topic_row *row, const void *request,
+static troupe_status named_poses_answer(const struct capture *capture, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
-	const struct scene *scene = frame->server->worlds[row->world].scene;
+	const struct scene *scene = capture->server->worlds[row->world].scene;
 	const struct sdf_world *world = scene->sdf;
 	struct arena arena = {0};
 	struct map taken = {0};
 	Troupe__Msgs__NamedPoses message = TROUPE__MSGS__NAMED_POSES__INIT;
 	(void)request, (void)count, (void)error;
-	message.header = encode_header(&arena, frame->time_ns);
+	message.header = encode_header(&arena, capture->time_ns);
 	message.pose = arena_array(&arena, named_poses_t *, world->frames.count + scene->level_count);
 	for (uint32_t i = 0; i < world->frames.count; i++) {
 		if (world->frames.at[i].model != SDF_NONE)
 			continue;
-		named_poses_add_frame(frame, world, &world->frames.at[i], &message, &arena);
+		named_poses_add_frame(capture, world, &world->frames.at[i], &message, &arena);
 		(void)map_add(&taken, world->frames.at[i].name, i);
 	}
 	for (uint32_t i = 0; i < scene->level_count; i++)
@@ -89,4 +89,4 @@ static troupe_status named_poses_answer(const struct frame *frame, const struct 
 	return TROUPE_OK;
 }
 
-const struct query_ops ask_named_poses = {.parts = FRAME_MODELS | FRAME_LINKS, .answer = named_poses_answer};
+const struct query_ops ask_named_poses = {.parts = CAPTURE_MODELS | CAPTURE_LINKS, .answer = named_poses_answer};

@@ -102,8 +102,8 @@ void next_begin(struct troupe_server *server)
 		troupe_server_stop(server);
 }
 
-static troupe_status server_next_answer_run(const struct frame *frame, const struct topic_row *row, const void *request,
-	size_t count, struct text *out, struct troupe_error *error)
+static troupe_status server_next_answer_run(const struct capture *capture, const struct topic_row *row,
+	const void *request, size_t count, struct text *out, struct troupe_error *error)
 {
 	Gz__Msgs__StringMsg reply = GZ__MSGS__STRING_MSG__INIT;
 	ProtobufCMessage *asked;
@@ -113,7 +113,7 @@ static troupe_status server_next_answer_run(const struct frame *frame, const str
 		&troupe__msgs__next_run__descriptor, request, count, &message_limits_usual, &asked, error);
 	if (status)
 		return status;
-	status = server_next_make(frame->server, (const void *)asked, &world, error);
+	status = server_next_make(capture->server, (const void *)asked, &world, error);
 	message_free(asked);
 	reply.data = message_string(world ? world : "");
 	if (!status)

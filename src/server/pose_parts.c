@@ -75,11 +75,11 @@ static uint32_t pose_parts_find(const struct troupe_scene *scene, uint32_t model
 	return part - shapes.count < sensors.count ? TROUPE_OF_SENSORS : 0;
 }
 
-static Gz__Msgs__Pose *pose_parts_encode_named(struct arena *arena, const struct frame *frame,
+static Gz__Msgs__Pose *pose_parts_encode_named(struct arena *arena, const struct capture *capture,
 	const struct troupe_pose *pose, const char *parent, const char *name, uint32_t id)
 {
 	Gz__Msgs__Pose *out = encode_pose(arena, pose, name, id);
-	out->header = encode_header(arena, frame->time_ns);
+	out->header = encode_header(arena, capture->time_ns);
 	encode_header_add(arena, out->header, "frame_id", parent);
 	encode_header_add(arena, out->header, "child_frame_id", name);
 	return out;
@@ -98,30 +98,30 @@ static const char *pose_parts_parent_of(struct arena *arena, const char *name)
 }
 
 Gz__Msgs__Pose *pose_parts_encode(
-	struct arena *arena, const struct frame *frame, uint32_t model, uint32_t part, uint32_t of)
+	struct arena *arena, const struct capture *capture, uint32_t model, uint32_t part, uint32_t of)
 {
-	const struct troupe_snapshot *snapshot = &frame->snapshot;
+	const struct troupe_snapshot *snapshot = &capture->snapshot;
 	const struct troupe_scene *scene = snapshot->scene;
 	const char *owner = scene->models[model].name, *name;
 	uint32_t index = 0, kind = pose_parts_find(scene, model, part, &index);
 	if (!pose_parts_is_wanted(scene, model, kind, index, of))
 		return NULL;
 	if (kind == TROUPE_OF_MODEL)
-		return pose_parts_encode_named(arena, frame, encode_model_pose(snapshot, model), snapshot->world, owner,
-			(uint32_t)scene->models[model].id);
+		return pose_parts_encode_named(arena, capture, encode_model_pose(snapshot, model), snapshot->world,
+			owner, (uint32_t)scene->models[model].id);
 	if (kind == TROUPE_OF_LINKS) {
 		const struct troupe_scene_link *link = &scene->links[index];
 		struct troupe_pose in_model = encode_link_pose(snapshot, index);
 		name = arena_printf(arena, "%s::%s", owner, link->name);
-		return pose_parts_encode_named(arena, frame, &in_model, owner, name, encode_link_id(link));
+		return pose_parts_encode_named(arena, capture, &in_model, owner, name, encode_link_id(link));
 	}
 	if (kind == TROUPE_OF_SENSORS) {
 		const struct troupe_scene_sensor *sensor = &scene->sensors[index];
 		name = arena_printf(arena, "%s::%s", owner, sensor->name);
 		return pose_parts_encode_named(
-			arena, frame, &sensor->in_link, pose_parts_parent_of(arena, name), name, 0);
+			arena, capture, &sensor->in_link, pose_parts_parent_of(arena, name), name, 0);
 	}
 	const struct troupe_scene_shape *shape = &scene->shapes[index];
 	name = arena_printf(arena, "%s::%s::%s", owner, scene->links[shape->link].name, shape->name);
-	return pose_parts_encode_named(arena, frame, &shape->in_link, pose_parts_parent_of(arena, name), name, 0);
+	return pose_parts_encode_named(arena, capture, &shape->in_link, pose_parts_parent_of(arena, name), name, 0);
 }

@@ -1,5 +1,5 @@
-/* Each topic is one function from a frame to the bytes of a message. Rates are those of Gazebo, but in simulated time,
- * so that a slow run publishes as many messages as a fast one. */
+/* Each topic is one function from a capture to the bytes of a message. Rates are those of Gazebo, but in simulated
+ * time, so that a slow run publishes as many messages as a fast one. */
 #include "server/publish.h"
 
 #include "run/services.h"
@@ -25,26 +25,26 @@
 #define TOUCHING_HZ 20.0
 #define POSE_HZ 60.0
 
-static bool publish_encode_clock(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool publish_encode_clock(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
 	(void)row;
-	encode_fast_clock(out, frame->time_ns, frame->real_ns, frame->system_ns);
+	encode_fast_clock(out, capture->time_ns, capture->real_ns, capture->system_ns);
 	return true;
 }
 
-static bool publish_encode_stats(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool publish_encode_stats(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
 	struct arena arena = {0};
 	Gz__Msgs__WorldStatistics stats = GZ__MSGS__WORLD_STATISTICS__INIT;
 	(void)row;
-	stats.header = encode_header(&arena, frame->time_ns);
-	stats.sim_time = encode_time(&arena, frame->time_ns);
-	stats.real_time = encode_time(&arena, frame->real_ns);
-	stats.step_size = encode_time(&arena, (int64_t)(frame->step_s * 1e9 + 0.5));
-	stats.paused = frame->snapshot.paused;
-	stats.iterations = frame->snapshot.step;
-	stats.model_count = (int32_t)frame->snapshot.scene->model_count;
-	stats.real_time_factor = frame->rtf;
+	stats.header = encode_header(&arena, capture->time_ns);
+	stats.sim_time = encode_time(&arena, capture->time_ns);
+	stats.real_time = encode_time(&arena, capture->real_ns);
+	stats.step_size = encode_time(&arena, (int64_t)(capture->step_s * 1e9 + 0.5));
+	stats.paused = capture->snapshot.paused;
+	stats.iterations = capture->snapshot.step;
+	stats.model_count = (int32_t)capture->snapshot.scene->model_count;
+	stats.real_time_factor = capture->rtf;
 	return encode_end(&stats.base, &arena, out);
 }
 
@@ -63,32 +63,33 @@ static void publish_add_model_poses(const struct troupe_snapshot *snapshot, uint
 	}
 }
 
-static bool publish_encode_poses(const struct frame *frame, uint32_t models, struct text *out)
+static bool publish_encode_poses(const struct capture *capture, uint32_t models, struct text *out)
 {
-	encode_fast_poses(out, frame->time_ns);
+	encode_fast_poses(out, capture->time_ns);
 	for (uint32_t i = 0; i < models; i++)
-		publish_add_model_poses(&frame->snapshot, i, out);
+		publish_add_model_poses(&capture->snapshot, i, out);
 	return true;
 }
 
-static bool publish_encode_pose_info(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool publish_encode_pose_info(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
 	(void)row;
-	return publish_encode_poses(frame, frame->snapshot.scene->model_count, out);
+	return publish_encode_poses(capture, capture->snapshot.scene->model_count, out);
 }
 
-static bool publish_encode_dynamic_pose_info(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool publish_encode_dynamic_pose_info(
+	const struct capture *capture, const struct topic_row *row, struct text *out)
 {
 	(void)row;
-	return publish_encode_poses(frame, frame->snapshot.scene->mobile_count, out);
+	return publish_encode_poses(capture, capture->snapshot.scene->mobile_count, out);
 }
 
 /* --- the scene ---------------------------------------------------------------------------------------------------- */
 
-static bool publish_encode_scene_info(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool publish_encode_scene_info(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
 	(void)row;
-	encode_scene(frame->snapshot.scene, frame->time_ns, out);
+	encode_scene(capture->snapshot.scene, capture->time_ns, out);
 	return true;
 }
 
@@ -100,9 +101,9 @@ static bool publish_has_id(const struct troupe_scene *scene, uint64_t id)
 	return false;
 }
 
-static bool publish_encode_deletion(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool publish_encode_deletion(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
-	const struct troupe_scene *before = frame->before;
+	const struct troupe_scene *before = capture->before;
 	struct arena arena = {0};
 	Gz__Msgs__UInt32V gone = GZ__MSGS__UINT32__V__INIT;
 	(void)row;
@@ -110,9 +111,9 @@ static bool publish_encode_deletion(const struct frame *frame, const struct topi
 		return false;
 	gone.data = arena_array(&arena, uint32_t, before->model_count);
 	for (uint32_t i = 0; i < before->model_count; i++)
-		if (!publish_has_id(frame->snapshot.scene, before->models[i].id))
+		if (!publish_has_id(capture->snapshot.scene, before->models[i].id))
 			gone.data[gone.n_data++] = (uint32_t)before->models[i].id;
-	gone.header = encode_header(&arena, frame->time_ns);
+	gone.header = encode_header(&arena, capture->time_ns);
 	if (gone.n_data)
 		return encode_end(&gone.base, &arena, out);
 	arena_fini(&arena);
@@ -121,7 +122,7 @@ static bool publish_encode_deletion(const struct frame *frame, const struct topi
 
 /* --- levels ------------------------------------------------------------------------------------------------------- */
 
-static Troupe__Msgs__Levels__Level *publish_encode_level(struct arena *arena, const struct frame_level *level)
+static Troupe__Msgs__Levels__Level *publish_encode_level(struct arena *arena, const struct capture_level *level)
 {
 	Troupe__Msgs__Levels__Level *out = arena_new(arena, Troupe__Msgs__Levels__Level);
 	troupe__msgs__levels__level__init(out);
@@ -132,16 +133,16 @@ static Troupe__Msgs__Levels__Level *publish_encode_level(struct arena *arena, co
 }
 
 static void publish_add_places(
-	struct arena *arena, const struct frame *frame, uint32_t model, Troupe__Msgs__Levels__Performer *performer)
+	struct arena *arena, const struct capture *capture, uint32_t model, Troupe__Msgs__Levels__Performer *performer)
 {
 	uint32_t count = 0;
-	for (uint32_t i = 0; i < frame->places.count; i++)
-		count += frame->places.at[i].model == model;
+	for (uint32_t i = 0; i < capture->places.count; i++)
+		count += capture->places.at[i].model == model;
 	performer->level = arena_array(arena, char *, count);
 	performer->near = arena_array(arena, char *, count);
-	for (uint32_t i = 0; i < frame->places.count; i++) {
-		const struct frame_place *place = &frame->places.at[i];
-		char *name = encode_text(frame->levels[place->level].name);
+	for (uint32_t i = 0; i < capture->places.count; i++) {
+		const struct capture_place *place = &capture->places.at[i];
+		char *name = encode_text(capture->levels[place->level].name);
 		if (place->model == model && place->in)
 			performer->level[performer->n_level++] = name;
 		else if (place->model == model)
@@ -150,27 +151,27 @@ static void publish_add_places(
 }
 
 /* The model's move to another secondary in this step; NULL: it did not move. */
-static const struct frame_move *publish_move_of(const struct frame *frame, uint32_t model)
+static const struct capture_move *publish_move_of(const struct capture *capture, uint32_t model)
 {
-	for (uint32_t i = 0; i < frame->moves.count; i++)
-		if (frame->moves.at[i].model == model)
-			return &frame->moves.at[i];
+	for (uint32_t i = 0; i < capture->moves.count; i++)
+		if (capture->moves.at[i].model == model)
+			return &capture->moves.at[i];
 	return NULL;
 }
 
 static Troupe__Msgs__Levels__Performer *publish_encode_performer(
-	struct arena *arena, const struct frame *frame, uint32_t model)
+	struct arena *arena, const struct capture *capture, uint32_t model)
 {
 	Troupe__Msgs__Levels__Performer *out = arena_new(arena, Troupe__Msgs__Levels__Performer);
-	const struct frame_move *move = publish_move_of(frame, model);
+	const struct capture_move *move = publish_move_of(capture, model);
 	troupe__msgs__levels__performer__init(out);
-	out->name = encode_text(frame->snapshot.models[model].name);
-	out->secondary = frame->snapshot.models[model].secondary;
-	publish_add_places(arena, frame, model, out);
-	out->ghost = arena_array(arena, uint32_t, frame->ghosts.count);
-	for (uint32_t i = 0; i < frame->ghosts.count; i++)
-		if (frame->ghosts.at[i].model == model)
-			out->ghost[out->n_ghost++] = frame->ghosts.at[i].secondary;
+	out->name = encode_text(capture->snapshot.models[model].name);
+	out->secondary = capture->snapshot.models[model].secondary;
+	publish_add_places(arena, capture, model, out);
+	out->ghost = arena_array(arena, uint32_t, capture->ghosts.count);
+	for (uint32_t i = 0; i < capture->ghosts.count; i++)
+		if (capture->ghosts.at[i].model == model)
+			out->ghost[out->n_ghost++] = capture->ghosts.at[i].secondary;
 	out->moved_from = move ? move->from : 0;
 	return out;
 }
@@ -183,11 +184,11 @@ static void publish_add_box(struct arena *arena, const struct scene_level *level
 	out->buffer = level->outer.hi.x - level->box.hi.x;
 }
 
-static void publish_encode_changes(struct arena *arena, const struct frame *frame, Troupe__Msgs__Levels *levels)
+static void publish_encode_changes(struct arena *arena, const struct capture *capture, Troupe__Msgs__Levels *levels)
 {
-	levels->change = arena_array(arena, Troupe__Msgs__Levels__Change *, frame->changes.count);
-	for (uint32_t i = 0; i < frame->changes.count; i++) {
-		const struct troupe_report_member *from = &frame->changes.at[i];
+	levels->change = arena_array(arena, Troupe__Msgs__Levels__Change *, capture->changes.count);
+	for (uint32_t i = 0; i < capture->changes.count; i++) {
+		const struct troupe_report_member *from = &capture->changes.at[i];
 		Troupe__Msgs__Levels__Change *to = arena_array(arena, Troupe__Msgs__Levels__Change, 1);
 		troupe__msgs__levels__change__init(to);
 		to->what = encode_text(troupe_member_change_name(from->change));
@@ -201,65 +202,65 @@ static void publish_encode_changes(struct arena *arena, const struct frame *fram
 
 /* All levels, all declared performers, and the other models that moved to another secondary in this step. */
 static bool publish_encode_all_levels(
-	const struct frame *frame, const struct topic_row *row, bool boxes, struct text *out)
+	const struct capture *capture, const struct topic_row *row, bool boxes, struct text *out)
 {
-	const struct troupe_snapshot *snapshot = &frame->snapshot;
-	const struct scene_level *of_scene = frame->server->worlds[row->world].scene->levels;
+	const struct troupe_snapshot *snapshot = &capture->snapshot;
+	const struct scene_level *of_scene = capture->server->worlds[row->world].scene->levels;
 	struct arena arena = {0};
 	Troupe__Msgs__Levels levels = TROUPE__MSGS__LEVELS__INIT;
-	levels.header = encode_header(&arena, frame->time_ns);
+	levels.header = encode_header(&arena, capture->time_ns);
 	levels.step = snapshot->step;
-	levels.shares = frame->shares;
-	levels.level = arena_array(&arena, Troupe__Msgs__Levels__Level *, frame->level_count);
-	for (uint32_t i = 0; i < frame->level_count; i++)
-		levels.level[levels.n_level++] = publish_encode_level(&arena, &frame->levels[i]);
-	for (uint32_t i = 0; i < frame->level_count && boxes; i++)
+	levels.shares = capture->shares;
+	levels.level = arena_array(&arena, Troupe__Msgs__Levels__Level *, capture->level_count);
+	for (uint32_t i = 0; i < capture->level_count; i++)
+		levels.level[levels.n_level++] = publish_encode_level(&arena, &capture->levels[i]);
+	for (uint32_t i = 0; i < capture->level_count && boxes; i++)
 		publish_add_box(&arena, &of_scene[i], levels.level[i]);
 	levels.performer = arena_array(&arena, Troupe__Msgs__Levels__Performer *, snapshot->model_count);
 	for (uint32_t i = 0; i < snapshot->model_count; i++)
-		if (snapshot->scene->models[i].performer || publish_move_of(frame, i))
-			levels.performer[levels.n_performer++] = publish_encode_performer(&arena, frame, i);
-	publish_encode_changes(&arena, frame, &levels);
+		if (snapshot->scene->models[i].performer || publish_move_of(capture, i))
+			levels.performer[levels.n_performer++] = publish_encode_performer(&arena, capture, i);
+	publish_encode_changes(&arena, capture, &levels);
 	return encode_end(&levels.base, &arena, out);
 }
 
-static bool publish_encode_levels(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool publish_encode_levels(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
-	return publish_encode_all_levels(frame, row, false, out);
+	return publish_encode_all_levels(capture, row, false, out);
 }
 
-static troupe_status publish_answer_levels(const struct frame *frame, const struct topic_row *row, const void *request,
-	size_t count, struct text *out, struct troupe_error *error)
+static troupe_status publish_answer_levels(const struct capture *capture, const struct topic_row *row,
+	const void *request, size_t count, struct text *out, struct troupe_error *error)
 {
 	(void)request, (void)count, (void)error;
-	(void)publish_encode_all_levels(frame, row, true, out);
+	(void)publish_encode_all_levels(capture, row, true, out);
 	return TROUPE_OK;
 }
 
 /* --- replies ------------------------------------------------------------------------------------------------------ */
 
-static bool publish_encode_reply(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool publish_encode_reply(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
 	struct arena arena = {0};
 	Troupe__Msgs__Reply reply = TROUPE__MSGS__REPLY__INIT;
 	(void)row;
-	if (!frame->service)
+	if (!capture->service)
 		return false;
-	reply.header = encode_header(&arena, frame->time_ns);
-	reply.service = frame->service;
-	reply.step = frame->reply_step;
-	reply.ok = frame->reply_ok;
-	reply.text = frame->reply_text;
+	reply.header = encode_header(&arena, capture->time_ns);
+	reply.service = capture->service;
+	reply.step = capture->reply_step;
+	reply.ok = capture->reply_ok;
+	reply.text = capture->reply_text;
 	return encode_end(&reply.base, &arena, out);
 }
 
 /* --- services that only ask --------------------------------------------------------------------------------------- */
 
-static troupe_status publish_answer_scene(const struct frame *frame, const struct topic_row *row, const void *request,
-	size_t count, struct text *out, struct troupe_error *error)
+static troupe_status publish_answer_scene(const struct capture *capture, const struct topic_row *row,
+	const void *request, size_t count, struct text *out, struct troupe_error *error)
 {
 	(void)row, (void)request, (void)count, (void)error;
-	encode_scene(frame->snapshot.scene, frame->time_ns, out);
+	encode_scene(capture->snapshot.scene, capture->time_ns, out);
 	return TROUPE_OK;
 }
 
@@ -282,10 +283,10 @@ static void publish_add_node(struct text *dot, uint32_t id, const char *name, ui
 		text_add(dot, "  %u -> %u;\n", parent, id);
 }
 
-static troupe_status publish_answer_graph(const struct frame *frame, const struct topic_row *row, const void *request,
-	size_t count, struct text *out, struct troupe_error *error)
+static troupe_status publish_answer_graph(const struct capture *capture, const struct topic_row *row,
+	const void *request, size_t count, struct text *out, struct troupe_error *error)
 {
-	const struct troupe_scene *scene = frame->snapshot.scene;
+	const struct troupe_scene *scene = capture->snapshot.scene;
 	struct text dot = {0};
 	(void)row, (void)request, (void)count, (void)error;
 	text_add(&dot, "digraph {\n");
@@ -302,24 +303,24 @@ static troupe_status publish_answer_graph(const struct frame *frame, const struc
 	return status;
 }
 
-static troupe_status publish_answer_hash(const struct frame *frame, const struct topic_row *row, const void *request,
-	size_t count, struct text *out, struct troupe_error *error)
+static troupe_status publish_answer_hash(const struct capture *capture, const struct topic_row *row,
+	const void *request, size_t count, struct text *out, struct troupe_error *error)
 {
 	struct arena arena = {0};
 	Troupe__Msgs__StateHash hash = TROUPE__MSGS__STATE_HASH__INIT;
 	(void)row, (void)request, (void)count, (void)error;
-	hash.header = encode_header(&arena, frame->time_ns);
-	hash.step = frame->snapshot.step;
-	hash.hash = frame->hash;
-	hash.seed = frame->server->def.seed;
+	hash.header = encode_header(&arena, capture->time_ns);
+	hash.step = capture->snapshot.step;
+	hash.hash = capture->hash;
+	hash.seed = capture->server->def.seed;
 	encode_end(&hash.base, &arena, out);
 	return TROUPE_OK;
 }
 
-static troupe_status publish_answer_worlds(const struct frame *frame, const struct topic_row *row, const void *request,
-	size_t count, struct text *out, struct troupe_error *error)
+static troupe_status publish_answer_worlds(const struct capture *capture, const struct topic_row *row,
+	const void *request, size_t count, struct text *out, struct troupe_error *error)
 {
-	const struct troupe_server *server = frame->server;
+	const struct troupe_server *server = capture->server;
 	struct arena arena = {0};
 	Gz__Msgs__StringMsgV names = GZ__MSGS__STRING_MSG__V__INIT;
 	(void)row, (void)request, (void)count, (void)error;
@@ -334,25 +335,25 @@ static troupe_status publish_answer_worlds(const struct frame *frame, const stru
 
 static const struct publish_ops publish_clock_ops = {.when = PUBLISH_IN_TIME, .encode = publish_encode_clock};
 static const struct publish_ops publish_stats_ops = {
-	.when = PUBLISH_FIGURES, .parts = FRAME_SCENE, .encode = publish_encode_stats};
+	.when = PUBLISH_FIGURES, .parts = CAPTURE_SCENE, .encode = publish_encode_stats};
 static const struct publish_ops publish_pose_ops = {
-	.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_LINKS, .encode = publish_encode_pose_info};
+	.when = PUBLISH_IN_TIME, .parts = CAPTURE_MODELS | CAPTURE_LINKS, .encode = publish_encode_pose_info};
 static const struct publish_ops publish_dynamic_ops = {
-	.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_LINKS, .encode = publish_encode_dynamic_pose_info};
+	.when = PUBLISH_IN_TIME, .parts = CAPTURE_MODELS | CAPTURE_LINKS, .encode = publish_encode_dynamic_pose_info};
 static const struct publish_ops publish_scene_ops = {
-	.when = PUBLISH_SCENE, .parts = FRAME_SCENE, .encode = publish_encode_scene_info};
+	.when = PUBLISH_SCENE, .parts = CAPTURE_SCENE, .encode = publish_encode_scene_info};
 static const struct publish_ops publish_deletion_ops = {
-	.when = PUBLISH_SCENE, .parts = FRAME_SCENE | FRAME_BEFORE, .encode = publish_encode_deletion};
+	.when = PUBLISH_SCENE, .parts = CAPTURE_SCENE | CAPTURE_BEFORE, .encode = publish_encode_deletion};
 static const struct publish_ops publish_levels_ops = {
-	.when = PUBLISH_LEVELS, .parts = FRAME_MODELS | FRAME_LEVELS, .encode = publish_encode_levels};
+	.when = PUBLISH_LEVELS, .parts = CAPTURE_MODELS | CAPTURE_LEVELS, .encode = publish_encode_levels};
 
 static const struct publish_ops publish_reply_ops = {.when = PUBLISH_REPLIES, .encode = publish_encode_reply};
 
-static const struct query_ops publish_ask_scene = {.parts = FRAME_SCENE, .answer = publish_answer_scene};
-static const struct query_ops publish_ask_graph = {.parts = FRAME_SCENE, .answer = publish_answer_graph};
-static const struct query_ops publish_ask_hash = {.parts = FRAME_HASH, .answer = publish_answer_hash};
+static const struct query_ops publish_ask_scene = {.parts = CAPTURE_SCENE, .answer = publish_answer_scene};
+static const struct query_ops publish_ask_graph = {.parts = CAPTURE_SCENE, .answer = publish_answer_graph};
+static const struct query_ops publish_ask_hash = {.parts = CAPTURE_HASH, .answer = publish_answer_hash};
 static const struct query_ops publish_ask_levels = {
-	.parts = FRAME_MODELS | FRAME_LEVELS, .answer = publish_answer_levels};
+	.parts = CAPTURE_MODELS | CAPTURE_LEVELS, .answer = publish_answer_levels};
 static const struct query_ops publish_ask_worlds = {.answer = publish_answer_worlds};
 
 /* A name that begins with "/world/" is a name under the world's; "/..." elsewhere is for the whole run. */

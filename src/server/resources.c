@@ -80,7 +80,7 @@ static troupe_status resources_find(const struct troupe_server_def *def, const T
 	return status;
 }
 
-static troupe_status resources_answer(const struct frame *frame, const struct topic_row *row, const void *request,
+static troupe_status resources_answer(const struct capture *capture, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
 	ProtobufCMessage *asked;
@@ -89,7 +89,7 @@ static troupe_status resources_answer(const struct frame *frame, const struct to
 		&troupe__msgs__find_resources__descriptor, request, count, &message_limits_usual, &asked, error);
 	if (status)
 		return status;
-	status = resources_find(&frame->server->def, (const void *)asked, out, error);
+	status = resources_find(&capture->server->def, (const void *)asked, out, error);
 	message_free(asked);
 	return status;
 }

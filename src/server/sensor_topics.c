@@ -50,14 +50,14 @@ static encode_sensor_fn *const sensor_topics_encoders[][SENSOR_KIND_TOPICS_MAX] 
 };
 _Static_assert(ARRAY_LEN(sensor_topics_encoders) == SENSOR_KINDS, "each kind has a row");
 
-static bool sensor_topics_encode_reading(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool sensor_topics_encode_reading(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
 	struct arena arena = {0};
 	uint32_t model = (uint32_t)row->key - 1, born = (uint32_t)(row->key >> 32);
-	const struct reading *reading = readings_find(&frame->readings, model, sensor_topics_index(row));
+	const struct reading *reading = readings_find(&capture->readings, model, sensor_topics_index(row));
 	if (!reading || (uint32_t)reading->id != born)
 		return false;
-	struct sensor_source source = {reading, readings_numbers(&frame->readings, reading), row, frame, &arena};
+	struct sensor_source source = {reading, readings_numbers(&capture->readings, reading), row, capture, &arena};
 	uint32_t role = row->of >> ROLE_SHIFT & ((1u << (PIXELS_SHIFT - ROLE_SHIFT)) - 1);
 	encode_sensor_fn *encode =
 		role == SENSOR_TOPICS_METRICS ? encode_sensor_metrics : sensor_topics_encoders[reading->kind][role];
@@ -65,9 +65,9 @@ static bool sensor_topics_encode_reading(const struct frame *frame, const struct
 }
 
 static const struct publish_ops sensor_topics_reading_ops = {
-	.when = PUBLISH_READING, .parts = FRAME_READINGS, .encode = sensor_topics_encode_reading};
+	.when = PUBLISH_READING, .parts = CAPTURE_READINGS, .encode = sensor_topics_encode_reading};
 static const struct publish_ops sensor_topics_names_ops = {
-	.when = PUBLISH_READING, .parts = FRAME_READINGS | FRAME_SCENE, .encode = sensor_topics_encode_reading};
+	.when = PUBLISH_READING, .parts = CAPTURE_READINGS | CAPTURE_SCENE, .encode = sensor_topics_encode_reading};
 
 static char *sensor_topics_name_of(const struct sensor *sensor, const struct sensor_kind_topic *topic)
 {

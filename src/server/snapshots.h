@@ -1,8 +1,8 @@
 /* Snapshots for observers, protected by RCU. The only user of liburcu (flavour memb).
  *
  * A snapshot is made only if one was requested after the last snapshot. It is made at a step boundary, by the thread
- * that does the primary's work. Readers never wait for it and it never waits for readers. A frame that was replaced
- * can be used again after a grace period (call_rcu()). While all frames are in use, no new snapshot is made.
+ * that does the primary's work. Readers never wait for it and it never waits for readers. A copy that was replaced
+ * can be used again after a grace period (call_rcu()). While all copies are in use, no new snapshot is made.
  *
  *                publish  ask/read      X needs outside exclusion (one publisher)
  *    publish        X        -
@@ -33,15 +33,15 @@ struct snapshots_arrays {
 	double *busy;
 };
 
-/* A frame of the scene, to be filled in and published, with room for `contacts` contacts. The frame holds the scene
- * from now on. Allocates when the frame is too small. NULL when too many frames are in use; never NULL with `sure`,
+/* A copy of the scene, to be filled in and published, with room for `contacts` contacts. The copy holds the scene
+ * from now on. Allocates when the copy is too small. NULL when too many copies are in use; never NULL with `sure`,
  * which is for publishers that pass wait to snapshots_publish(). */
 struct troupe_snapshot *snapshots_begin(struct snapshots *snapshots, bool sure, const struct troupe_scene *scene,
 	uint32_t contacts, struct snapshots_arrays *ret_arrays);
-/* A frame that is never published, for the publisher itself; valid until the next call. Its busy is NULL. */
+/* A copy that is never published, for the publisher itself; valid until the next call. Its busy is NULL. */
 struct troupe_snapshot *snapshots_begin_own(struct snapshots *snapshots, const struct troupe_scene *scene,
 	uint32_t contacts, struct snapshots_arrays *ret_arrays);
-/* Makes the frame visible to readers. With wait, the replaced frame is free when this returns (not for the step
+/* Makes the copy visible to readers. With wait, the replaced copy is free when this returns (not for the step
  * path); without wait, some time after. */
 void snapshots_publish(struct snapshots *snapshots, struct troupe_snapshot *snapshot, bool wait);
 

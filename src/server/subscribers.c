@@ -15,7 +15,7 @@ struct subscribers {
 	struct server_world *world;
 	struct topic_table *table;
 	struct model_topics *topics;
-	struct frame_pool *pool;
+	struct capture_pool *pool;
 	VEC(struct topic_row) rows;
 	VEC(const struct topic_row *) due; /* in the step */
 	uint32_t notes;                    /* that the messages of all rows are made of */
@@ -28,7 +28,7 @@ struct subscribers *subscribers_create(
 {
 	struct subscribers *subscribers = mem_alloc(sizeof *subscribers);
 	*subscribers =
-		(struct subscribers){.world = world, .table = table, .topics = topics, .pool = frame_pool_create()};
+		(struct subscribers){.world = world, .table = table, .topics = topics, .pool = capture_pool_create()};
 	return subscribers;
 }
 
@@ -46,7 +46,7 @@ void subscribers_destroy(struct subscribers *subscribers)
 	subscribers_forget_rows(subscribers);
 	vec_free(&subscribers->rows);
 	vec_free(&subscribers->due);
-	frame_pool_destroy(subscribers->pool);
+	capture_pool_destroy(subscribers->pool);
 	free(subscribers);
 }
 
@@ -55,7 +55,7 @@ void subscribers_destroy(struct subscribers *subscribers)
 /* Whether what is published follows from the state. */
 static bool subscribers_follows(const struct topic_row *row)
 {
-	const uint32_t of_state = FRAME_MODELS | FRAME_LINKS | FRAME_JOINTS | FRAME_ODOMETRY | FRAME_REPORTS;
+	const uint32_t of_state = CAPTURE_MODELS | CAPTURE_LINKS | CAPTURE_JOINTS | CAPTURE_ODOMETRY | CAPTURE_REPORTS;
 	const struct publish_ops *ops = row->ops;
 	if (ops->when == PUBLISH_READING)
 		return strcmp(row->type, SUBSCRIBERS_METRICS) != 0;
@@ -150,7 +150,7 @@ static void subscribers_list_rows(struct subscribers *subscribers)
 			subscribers_add_rows(subscribers, &systems->topics.at[i]);
 	subscribers->notes = 0;
 	for (uint32_t i = 0; i < subscribers->rows.count; i++)
-		subscribers->notes |= frame_notes(((const struct publish_ops *)subscribers->rows.at[i].ops)->parts);
+		subscribers->notes |= capture_notes(((const struct publish_ops *)subscribers->rows.at[i].ops)->parts);
 	if (subscribers->rows.count)
 		qsort(subscribers->rows.at, subscribers->rows.count, sizeof *subscribers->rows.at, subscribers_compare);
 	subscribers->seen_scene = scene;
@@ -183,13 +183,14 @@ static uint32_t subscribers_owner_of(const struct subscribers *subscribers, cons
 	return place && place <= scene->model_count ? scene->models[place - 1].owner : 0;
 }
 
-static void subscribers_hear(struct subscribers *subscribers, const struct frame *frame, const struct topic_row *row)
+static void subscribers_hear(
+	struct subscribers *subscribers, const struct capture *capture, const struct topic_row *row)
 {
 	const struct publish_ops *ops = row->ops;
 	struct text bytes = {0};
 	ProtobufCMessage *message;
 	struct troupe_error why;
-	if (ops->encode(frame, row, &bytes) &&
+	if (ops->encode(capture, row, &bytes) &&
 		!message_of_bytes(type_find(row->type), bytes.at, bytes.count, &message_limits_usual, &message, &why))
 		primary_hear(&subscribers->world->primary, subscribers_owner_of(subscribers, row), row->name, message);
 	text_fini(&bytes);
@@ -218,11 +219,11 @@ void subscribers_take(struct subscribers *subscribers)
 		parts |= ((const struct publish_ops *)row->ops)->parts;
 		vec_push(&subscribers->due, row);
 	}
-	struct frame *frame = parts ? frame_make(subscribers->pool, subscribers->world, parts) : NULL;
-	for (uint32_t i = 0; frame && i < subscribers->due.count; i++) {
-		model_topics_report(subscribers->world, subscribers->due.at[i], frame);
-		subscribers_hear(subscribers, frame, subscribers->due.at[i]);
+	struct capture *capture = parts ? capture_make(subscribers->pool, subscribers->world, parts) : NULL;
+	for (uint32_t i = 0; capture && i < subscribers->due.count; i++) {
+		model_topics_report(subscribers->world, subscribers->due.at[i], capture);
+		subscribers_hear(subscribers, capture, subscribers->due.at[i]);
 	}
-	if (frame)
-		frame_release(frame);
+	if (capture)
+		capture_release(capture);
 }

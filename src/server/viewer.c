@@ -19,31 +19,32 @@
 
 #define SAME_SIZE 1e-9
 
-static bool viewer_encode_view(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool viewer_encode_view(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
 	(void)row;
 	const struct encode_moment moment = {
-		frame->time_ns, frame->snapshot.step, frame->rtf, (double)frame->real_ns * 1e-9};
-	encode_fast_view(out, &moment, frame->snapshot.scene, &frame->picture);
+		capture->time_ns, capture->snapshot.step, capture->rtf, (double)capture->real_ns * 1e-9};
+	encode_fast_view(out, &moment, capture->snapshot.scene, &capture->picture);
 	return true;
 }
 
-const struct publish_ops publish_view = {.when = PUBLISH_FIGURES, .parts = FRAME_PICTURE, .encode = viewer_encode_view};
+const struct publish_ops publish_view = {
+	.when = PUBLISH_FIGURES, .parts = CAPTURE_PICTURE, .encode = viewer_encode_view};
 
 /* --- work --------------------------------------------------------------------------------------------------------- */
 
-static bool viewer_encode_secondaries(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool viewer_encode_secondaries(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
 	struct arena arena = {0};
 	Troupe__Msgs__Secondaries message = TROUPE__MSGS__SECONDARIES__INIT;
-	bool threads = frame->server->worlds[row->world].threads;
-	message.header = encode_header(&arena, frame->time_ns);
-	message.step = frame->snapshot.step;
-	message.real_time_s = (double)frame->real_ns * 1e-9;
-	message.pace = frame->pace;
-	message.secondary = arena_array(&arena, Troupe__Msgs__Secondaries__Secondary *, frame->work.count);
-	for (uint32_t i = 0; i < frame->work.count; i++) {
-		const struct frame_work *work = &frame->work.at[i];
+	bool threads = capture->server->worlds[row->world].threads;
+	message.header = encode_header(&arena, capture->time_ns);
+	message.step = capture->snapshot.step;
+	message.real_time_s = (double)capture->real_ns * 1e-9;
+	message.pace = capture->pace;
+	message.secondary = arena_array(&arena, Troupe__Msgs__Secondaries__Secondary *, capture->work.count);
+	for (uint32_t i = 0; i < capture->work.count; i++) {
+		const struct capture_work *work = &capture->work.at[i];
 		Troupe__Msgs__Secondaries__Secondary *out_one = ENCODE_NEW(
 			&arena, Troupe__Msgs__Secondaries__Secondary, troupe__msgs__secondaries__secondary__init);
 		out_one->number = threads ? i + 1 : 0;
@@ -57,7 +58,7 @@ static bool viewer_encode_secondaries(const struct frame *frame, const struct to
 }
 
 const struct publish_ops publish_secondaries = {
-	.when = PUBLISH_FIGURES, .parts = FRAME_WORK, .encode = viewer_encode_secondaries};
+	.when = PUBLISH_FIGURES, .parts = CAPTURE_WORK, .encode = viewer_encode_secondaries};
 
 /* --- what touches ------------------------------------------------------------------------------------------------- */
 
@@ -76,26 +77,26 @@ static void viewer_encode_contacts(
 	}
 }
 
-static bool viewer_encode_touching(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool viewer_encode_touching(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
 	struct arena arena = {0};
 	Troupe__Msgs__Touching message = TROUPE__MSGS__TOUCHING__INIT;
 	(void)row;
-	message.header = encode_header(&arena, frame->time_ns);
-	message.step = frame->snapshot.step;
-	viewer_encode_contacts(&frame->snapshot, &arena, &message);
-	message.model = arena_array(&arena, uint32_t, frame->members.count);
-	message.component = arena_array(&arena, uint32_t, frame->members.count);
-	for (uint32_t i = 0; i < frame->members.count; i++) {
-		const struct frame_member *member = &frame->members.at[i];
-		message.model[message.n_model++] = (uint32_t)frame->snapshot.scene->models[member->model].id;
+	message.header = encode_header(&arena, capture->time_ns);
+	message.step = capture->snapshot.step;
+	viewer_encode_contacts(&capture->snapshot, &arena, &message);
+	message.model = arena_array(&arena, uint32_t, capture->members.count);
+	message.component = arena_array(&arena, uint32_t, capture->members.count);
+	for (uint32_t i = 0; i < capture->members.count; i++) {
+		const struct capture_member *member = &capture->members.at[i];
+		message.model[message.n_model++] = (uint32_t)capture->snapshot.scene->models[member->model].id;
 		message.component[message.n_component++] = member->component;
 	}
 	return encode_end(&message.base, &arena, out);
 }
 
 const struct publish_ops publish_touching = {.when = PUBLISH_FIGURES,
-	.parts = FRAME_SCENE | FRAME_CONTACTS | FRAME_MEMBERS,
+	.parts = CAPTURE_SCENE | CAPTURE_CONTACTS | CAPTURE_MEMBERS,
 	.encode = viewer_encode_touching};
 
 /* --- one model ---------------------------------------------------------------------------------------------------- */
@@ -117,11 +118,12 @@ static Troupe__Msgs__ModelState__Joint *viewer_encode_joint_state(
 	return out;
 }
 
-void viewer_encode_model(const struct frame *frame, uint32_t model, Troupe__Msgs__ModelState *out, struct arena *arena)
+void viewer_encode_model(
+	const struct capture *capture, uint32_t model, Troupe__Msgs__ModelState *out, struct arena *arena)
 {
-	const struct troupe_snapshot *snapshot = &frame->snapshot;
+	const struct troupe_snapshot *snapshot = &capture->snapshot;
 	const struct troupe_scene_model *from = &snapshot->scene->models[model];
-	out->header = encode_header(arena, frame->time_ns);
+	out->header = encode_header(arena, capture->time_ns);
 	out->step = snapshot->step;
 	out->name = encode_text(from->name);
 	out->id = (uint32_t)from->id;
@@ -142,9 +144,9 @@ void viewer_encode_model(const struct frame *frame, uint32_t model, Troupe__Msgs
 }
 
 static void viewer_add_joints(
-	const struct frame *frame, uint32_t model, Troupe__Msgs__ModelState *out, struct arena *arena)
+	const struct capture *capture, uint32_t model, Troupe__Msgs__ModelState *out, struct arena *arena)
 {
-	const struct troupe_snapshot *snapshot = &frame->snapshot;
+	const struct troupe_snapshot *snapshot = &capture->snapshot;
 	const struct troupe_scene_model *from = &snapshot->scene->models[model];
 	if (model >= snapshot->model_count)
 		return;
@@ -172,23 +174,23 @@ static troupe_status viewer_find_model(const struct troupe_scene *scene, const v
 	return TROUPE_OK;
 }
 
-static troupe_status viewer_answer_model(const struct frame *frame, const struct topic_row *row, const void *request,
-	size_t count, struct text *out, struct troupe_error *error)
+static troupe_status viewer_answer_model(const struct capture *capture, const struct topic_row *row,
+	const void *request, size_t count, struct text *out, struct troupe_error *error)
 {
 	uint32_t model;
 	(void)row;
-	troupe_status status = viewer_find_model(frame->snapshot.scene, request, count, &model, error);
+	troupe_status status = viewer_find_model(capture->snapshot.scene, request, count, &model, error);
 	if (status)
 		return status;
 	struct arena arena = {0};
 	Troupe__Msgs__ModelState state = TROUPE__MSGS__MODEL_STATE__INIT;
-	viewer_encode_model(frame, model, &state, &arena);
-	viewer_add_joints(frame, model, &state, &arena);
+	viewer_encode_model(capture, model, &state, &arena);
+	viewer_add_joints(capture, model, &state, &arena);
 	(void)encode_end(&state.base, &arena, out);
 	return TROUPE_OK;
 }
 
-const struct query_ops ask_model = {.parts = FRAME_MODELS | FRAME_JOINTS, .answer = viewer_answer_model};
+const struct query_ops ask_model = {.parts = CAPTURE_MODELS | CAPTURE_JOINTS, .answer = viewer_answer_model};
 
 /* --- its sensors -------------------------------------------------------------------------------------------------- */
 
@@ -253,19 +255,19 @@ static Troupe__Msgs__ModelSensors__Sensor *viewer_encode_found_sensor(
 /* The scene has the sensors, the table has their topics: a model that has just gone from one of them has no topics.
  * only: index of the sensor in its model; TROUPE_NONE: all. */
 static void viewer_encode_sensors(
-	const struct frame *frame, uint32_t model, uint32_t only, uint32_t world, struct text *out)
+	const struct capture *capture, uint32_t model, uint32_t only, uint32_t world, struct text *out)
 {
-	const struct troupe_scene *scene = frame->snapshot.scene;
+	const struct troupe_scene *scene = capture->snapshot.scene;
 	const struct troupe_scene_model *from = &scene->models[model];
 	struct arena arena = {0};
 	Troupe__Msgs__ModelSensors message = TROUPE__MSGS__MODEL_SENSORS__INIT;
 	struct viewer_finding finding = {
 		.arena = &arena, .world = world, .key = (uint64_t)from->handle.born << 32 | from->handle.at};
-	topic_read(clients_table(frame->server->clients), viewer_find_row, &finding);
+	topic_read(clients_table(capture->server->clients), viewer_find_row, &finding);
 	if (finding.rows.count)
 		qsort(finding.rows.at, finding.rows.count, sizeof *finding.rows.at, viewer_compare_rows);
-	message.header = encode_header(&arena, frame->time_ns);
-	message.step = frame->snapshot.step;
+	message.header = encode_header(&arena, capture->time_ns);
+	message.step = capture->snapshot.step;
 	message.name = encode_text(from->name);
 	message.id = (uint32_t)from->id;
 	message.sensor = arena_array(&arena, Troupe__Msgs__ModelSensors__Sensor *, scene->sensor_count);
@@ -277,23 +279,24 @@ static void viewer_encode_sensors(
 	vec_free(&finding.rows);
 }
 
-static troupe_status viewer_answer_model_sensors(const struct frame *frame, const struct topic_row *row,
+static troupe_status viewer_answer_model_sensors(const struct capture *capture, const struct topic_row *row,
 	const void *request, size_t count, struct text *out, struct troupe_error *error)
 {
 	uint32_t model;
-	troupe_status status = viewer_find_model(frame->snapshot.scene, request, count, &model, error);
+	troupe_status status = viewer_find_model(capture->snapshot.scene, request, count, &model, error);
 	if (!status)
-		viewer_encode_sensors(frame, model, TROUPE_NONE, row->world, out);
+		viewer_encode_sensors(capture, model, TROUPE_NONE, row->world, out);
 	return status;
 }
 
 /* The model of the sensor that publishes the topic; TROUPE_NONE: there is none in this world, or it has gone. */
-static uint32_t viewer_find_publisher(const struct frame *frame, const char *topic, uint32_t world, uint32_t *ret_index)
+static uint32_t viewer_find_publisher(
+	const struct capture *capture, const char *topic, uint32_t world, uint32_t *ret_index)
 {
-	const struct troupe_scene *scene = frame->snapshot.scene;
+	const struct troupe_scene *scene = capture->snapshot.scene;
 	struct topic_row row;
 	uint32_t model = TROUPE_NONE;
-	if (!topic_copy(clients_table(frame->server->clients), TOPIC_PUBLISHED, topic, NULL, &row))
+	if (!topic_copy(clients_table(capture->server->clients), TOPIC_PUBLISHED, topic, NULL, &row))
 		return TROUPE_NONE;
 	if (row.world == world && ((const struct publish_ops *)row.ops)->when == PUBLISH_READING)
 		model = view_model_of(scene, (uint32_t)row.key - 1);
@@ -304,8 +307,8 @@ static uint32_t viewer_find_publisher(const struct frame *frame, const char *top
 	return model;
 }
 
-static troupe_status viewer_answer_sensor(const struct frame *frame, const struct topic_row *row, const void *request,
-	size_t count, struct text *out, struct troupe_error *error)
+static troupe_status viewer_answer_sensor(const struct capture *capture, const struct topic_row *row,
+	const void *request, size_t count, struct text *out, struct troupe_error *error)
 {
 	ProtobufCMessage *asked;
 	uint32_t index = 0;
@@ -314,17 +317,17 @@ static troupe_status viewer_answer_sensor(const struct frame *frame, const struc
 	if (status)
 		return status;
 	const char *topic = ((const Gz__Msgs__StringMsg *)(const void *)asked)->data;
-	uint32_t model = viewer_find_publisher(frame, topic, row->world, &index);
+	uint32_t model = viewer_find_publisher(capture, topic, row->world, &index);
 	if (model == TROUPE_NONE)
 		status = fail(error, TROUPE_ECOMMAND, "topic '%.200s': no sensor of this world publishes it", topic);
 	else
-		viewer_encode_sensors(frame, model, index, row->world, out);
+		viewer_encode_sensors(capture, model, index, row->world, out);
 	message_free(asked);
 	return status;
 }
 
-const struct query_ops ask_model_sensors = {.parts = FRAME_SCENE, .answer = viewer_answer_model_sensors};
-const struct query_ops ask_sensor = {.parts = FRAME_SCENE, .answer = viewer_answer_sensor};
+const struct query_ops ask_model_sensors = {.parts = CAPTURE_SCENE, .answer = viewer_answer_model_sensors};
+const struct query_ops ask_sensor = {.parts = CAPTURE_SCENE, .answer = viewer_answer_sensor};
 
 /* --- meshes ------------------------------------------------------------------------------------------------------- */
 
@@ -528,7 +531,7 @@ static troupe_status viewer_add_known(
 	return status;
 }
 
-static troupe_status viewer_answer_mesh(const struct frame *frame, const struct topic_row *row, const void *request,
+static troupe_status viewer_answer_mesh(const struct capture *capture, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
 	ProtobufCMessage *asked;
@@ -538,17 +541,17 @@ static troupe_status viewer_answer_mesh(const struct frame *frame, const struct 
 	if (status)
 		return status;
 	const Gz__Msgs__Geometry *geometry = (const Gz__Msgs__Geometry *)(const void *)asked;
-	const struct troupe_scene_shape *shape = viewer_find_shape(frame->snapshot.scene, geometry);
+	const struct troupe_scene_shape *shape = viewer_find_shape(capture->snapshot.scene, geometry);
 	if (!shape)
 		status = fail(error, TROUPE_ECOMMAND, "no shape of the world has this mesh, heightmap or polyline");
 	else if (!shape->points && shape->kind == TROUPE_SHAPE_POLYLINE)
 		status = viewer_add_polyline(geometry, out, error);
 	else if (!shape->points)
-		status = viewer_read_triangles(frame->server, shape, out, error);
+		status = viewer_read_triangles(capture->server, shape, out, error);
 	else
 		status = viewer_add_known(shape, out, error);
 	message_free(asked);
 	return status;
 }
 
-const struct query_ops ask_mesh = {.parts = FRAME_SCENE, .answer = viewer_answer_mesh, .is_slow = true};
+const struct query_ops ask_mesh = {.parts = CAPTURE_SCENE, .answer = viewer_answer_mesh, .is_slow = true};

@@ -22,7 +22,7 @@ extern const struct publish_ops publish_touching;    /* troupe.msgs.Touching */
 extern const struct query_ops ask_model;
 /* Its message, without joints. */
 void viewer_encode_model(
-	const struct frame *frame, uint32_t model, struct Troupe__Msgs__ModelState *out, struct arena *arena);
+	const struct capture *capture, uint32_t model, struct Troupe__Msgs__ModelState *out, struct arena *arena);
 /* The same request gives the troupe.msgs.ModelSensors of the model: its sensors and their topics. */
 extern const struct query_ops ask_model_sensors;
 /* gz.msgs.StringMsg, a topic, gives the troupe.msgs.ModelSensors with only the sensor that publishes it. */

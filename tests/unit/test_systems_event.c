@@ -630,7 +630,7 @@ Test(systems_event, messages_reach_the_address_in_order)
 	cr_assert_eq(take("/a/rx", NULL, NULL), 1);
 }
 
-static size_t frame_bytes(void)
+static size_t capture_bytes(void)
 {
 	char address[][2] = {"a", "b"};
 	uint8_t data[] = {'s', 'o', 'm', 'e', ' ', 'b', 'y', 't', 'e', 's'};
@@ -664,7 +664,7 @@ Test(systems_event, radio_messages_are_lost_by_the_formula)
 {
 	const double power = 20 - (40 + 10 * 2 * log10(10)), noise = -44.3;
 	const double lost = erfc(sqrt(pow(10, (power - noise) / 10)));
-	const double arrive = pow(1 - lost, (double)frame_bytes());
+	const double arrive = pow(1 - lost, (double)capture_bytes());
 	const uint32_t count = 600;
 	void *last = NULL;
 	cr_assert(arrive > 0.3 && arrive < 0.8);
@@ -695,7 +695,7 @@ Test(systems_event, radio_messages_vary_and_have_a_capacity)
 	(void)snprintf(world, sizeof world,
 		HEAD PLUGIN("RFComms", "<radio_config><capacity>%.1f</capacity></radio_config>") RADIO("a", "0")
 			RADIO("b", "10") END,
-		3.5 * 8 * (double)frame_bytes());
+		3.5 * 8 * (double)capture_bytes());
 	cr_assert_eq(arrivals(world, 1500, NULL), 2 * 3);
 	/* of three messages that a sends two are for b; b hears three, from whomever */
 	static const struct {
@@ -705,7 +705,7 @@ Test(systems_event, radio_messages_vary_and_have_a_capacity)
 	(void)snprintf(world, sizeof world,
 		HEAD PLUGIN("RFComms", "<radio_config><capacity>%.1f</capacity></radio_config>") RADIO("a", "0")
 			RADIO("b", "10") RADIO("c", "-10") END,
-		3.5 * 8 * (double)frame_bytes());
+		3.5 * 8 * (double)capture_bytes());
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char text[100];
 		start(world);
@@ -761,7 +761,7 @@ Test(systems_event, sounds_collide)
 		HEAD PLUGIN("AcousticComms",
 			"<speed_of_sound>1e6</speed_of_sound><collision_time_per_byte>%.17g</collision_time_per_byte>")
 			RADIO("a", "0") RADIO("b", "10") END,
-		9.5 * LIB_DT_S / (double)frame_bytes());
+		9.5 * LIB_DT_S / (double)capture_bytes());
 	cr_assert_eq(arrivals(world, 95, NULL), 10);
 }
 
