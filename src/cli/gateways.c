@@ -373,9 +373,9 @@ int gateways_show(const char *command, const struct gateways_settings *settings,
 		def->ctx = &showing;
 	}
 	signals_catch();
-	signals_watch(OPENING_GRACE_MS, gateways_leave_opening, NULL);
+	signals_arm_watchdog(OPENING_GRACE_MS, gateways_leave_opening, NULL);
 	troupe_status status = gateways_open_shown(settings, def, run, gateways_on_line, &showing, &gateways, &error);
-	signals_unwatch();
+	signals_disarm_watchdog();
 	bool misused = status == TROUPE_EINVAL;
 	if (!status)
 		status = gateways_play(gateways, &error);

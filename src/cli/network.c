@@ -402,8 +402,8 @@ int network_be_secondary(const struct network_settings *settings, const char *co
 		signals_leave_all();
 	else if (started_here)
 		signals_leave_terminal();
-	signals_unwatch();
-	signals_watch(CLI_NETWORK_LEAVE_MS, cli_network_leave, NULL);
+	signals_disarm_watchdog();
+	signals_arm_watchdog(CLI_NETWORK_LEAVE_MS, cli_network_leave, NULL);
 	troupe_status status = troupe_secondary_create(&def, &secondary, &error);
 	if (!status) {
 		if (hooks)
@@ -418,7 +418,7 @@ int network_be_secondary(const struct network_settings *settings, const char *co
 	if (status && (!started_here || verbosity >= 1) && !told_by_primary)
 		cli_complain("run", "%s", error.text);
 	troupe_secondary_destroy(secondary);
-	signals_unwatch();
+	signals_disarm_watchdog();
 	return network_exit_status(status);
 }
 

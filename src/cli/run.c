@@ -747,7 +747,7 @@ static int run_world(struct run *run)
 		status = programs_create(run->settings.verbosity >= 1, &run->programs, &error);
 	if (!status && !run->server)
 		status = run_prepare(run, &error);
-	signals_unwatch();
+	signals_disarm_watchdog();
 	if (!status) {
 		run->bound = next_bound(&run->settings, troupe_server_world_count(run->server), run->lasting);
 		status = run_begin_gateways(run, &error);
@@ -874,7 +874,7 @@ static int run_as_standby(struct run *run)
 	int exit_status = standby_follow(settings, &run->standby);
 	if (!run->standby)
 		return exit_status;
-	signals_watch(LOADING_GRACE_MS, run_leave_loading, run);
+	signals_arm_watchdog(LOADING_GRACE_MS, run_leave_loading, run);
 	exit_status = run_all(run);
 	troupe_standby_destroy(run->standby); /* if no server was created */
 	return exit_status;
@@ -918,10 +918,10 @@ int cli_run(int argc, char **argv)
 	int exit_status;
 	run.lasting = &run.arena;
 	signals_catch();
-	signals_watch(LOADING_GRACE_MS, run_leave_loading, &run);
+	signals_arm_watchdog(LOADING_GRACE_MS, run_leave_loading, &run);
 	if (run_settings_parse(argc, argv, &run.arena, &run.settings, &exit_status))
 		exit_status = run_as_told(&run);
-	signals_unwatch();
+	signals_disarm_watchdog();
 	arena_fini(&run.arena);
 	return exit_status;
 }

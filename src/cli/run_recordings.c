@@ -53,7 +53,7 @@ static int run_recordings_play_back(
 	if (settings->verbosity >= 1)
 		cli_complain("run", "%s: LogPlayback: troupe %s %s, instead of a run", recordings->place,
 			shown ? "view" : "replay", recordings->playback);
-	signals_unwatch();
+	signals_disarm_watchdog();
 	signals_release();
 	return (shown ? cli_view : cli_replay)(argc, argv);
 }

@@ -41,7 +41,7 @@ static struct target {
 static _Atomic(struct target *) signals_stop_target; /* &target or NULL */
 static atomic_int signals_stopping;                  /* handlers that use the target */
 
-static struct watch { /* the first three are written while the state is OFF */
+static struct watchdog { /* the first three are written while the state is OFF */
 	uint32_t grace_ms;
 	void (*leave)(void *ctx);
 	void *ctx;
@@ -166,7 +166,7 @@ enum outfile_urgency signals_urgency(void *ctx)
 
 /* --- leaving in the middle ---------------------------------------------------------------------------------------- */
 
-void signals_watch(uint32_t grace_ms, void (*leave)(void *ctx), void *ctx)
+void signals_arm_watchdog(uint32_t grace_ms, void (*leave)(void *ctx), void *ctx)
 {
 	sigset_t timer;
 	sigemptyset(&timer);
@@ -181,7 +181,7 @@ void signals_watch(uint32_t grace_ms, void (*leave)(void *ctx), void *ctx)
 		signals_set_timer(grace_ms);
 }
 
-void signals_unwatch(void)
+void signals_disarm_watchdog(void)
 {
 	int on = ON;
 	if (atomic_compare_exchange_strong(&signals_watchdog.state, &on, OFF))

@@ -7,8 +7,9 @@
  * signal within 0.2 s of the first one counts as the same signal: timeout(1) sends each signal twice.
  *
  * Some work cannot be asked to stop, such as loading a large world or reading a pipe without a writer.
- * signals_watch() sets a limit for such work: if the process is asked to stop and signals_unwatch() is not called
- * within grace_ms, then leave() is called in the middle of the work. This uses the timer of setitimer() and SIGALRM. */
+ * signals_arm_watchdog() sets a limit for such work: if the process is asked to stop and signals_disarm_watchdog() is
+ * not called within grace_ms, then leave() is called in the middle of the work. This uses the timer of setitimer() and
+ * SIGALRM. */
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
 
@@ -32,9 +33,9 @@ bool signals_asked(void);
 void signals_tell(void (*stop)(void *ctx), void *ctx);
 
 /* leave(ctx) must end the process. It is called from a signal handler, on any thread. Watches cannot be nested. */
-void signals_watch(uint32_t grace_ms, void (*leave)(void *ctx), void *ctx);
+void signals_arm_watchdog(uint32_t grace_ms, void (*leave)(void *ctx), void *ctx);
 /* Does not return if leave() has begun. Does nothing if there is no watch. */
-void signals_unwatch(void);
+void signals_disarm_watchdog(void);
 
 /* After a request to stop, a write does not wait for the reader of a pipe: see base/outfile.h. */
 enum outfile_urgency signals_urgency(void *ctx);
@@ -45,15 +46,15 @@ enum outfile_urgency signals_urgency(void *ctx);
  * chosen. */
 void signals_name_plugins(void);
 /* From now on a function of a plug-in that has not returned after so many seconds ends the process, which names the
- * plug-in, with CLI_BAD_INPUT. For one thread that calls plug-ins, and not beside signals_watch(), which has the same
- * timer. */
+ * plug-in, with CLI_BAD_INPUT. For one thread that calls plug-ins, and not beside signals_arm_watchdog(), which has the
+ * same timer. */
 void signals_limit_plugins(const char *command, int seconds);
 /* From now on, if steps(ctx) stays the same for some seconds, each thread that is inside of a plug-in from a library
  * names it on standard error, once; nothing ends. steps() must be safe in a signal handler. NULL: no more. The same
- * timer as signals_watch(), which must have ended. */
+ * timer as signals_arm_watchdog(), which must have ended. */
 void signals_name_stuck(uint64_t (*steps)(void *ctx), void *ctx);
-/* The same for the calling thread while it loads a world, which has no steps yet. Between signals_watch() and
- * signals_unwatch(), whose limit holds as before. False: no more. */
+/* The same for the calling thread while it loads a world, which has no steps yet. Between signals_arm_watchdog() and
+ * signals_disarm_watchdog(), whose limit holds as before. False: no more. */
 void signals_name_stuck_in_loading(bool on);
 
 #endif

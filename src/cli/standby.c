@@ -74,8 +74,8 @@ int standby_follow(struct run_settings *settings, struct troupe_standby **ret_st
 		.ctx = settings};
 	struct troupe_standby *standby = NULL;
 	struct troupe_error error;
-	signals_unwatch();
-	signals_watch(STANDBY_LEAVE_MS, cli_standby_leave, NULL);
+	signals_disarm_watchdog();
+	signals_arm_watchdog(STANDBY_LEAVE_MS, cli_standby_leave, NULL);
 	troupe_status status = troupe_standby_create(&def, &standby, &error);
 	if (!status) {
 		signals_tell(cli_standby_stop, standby);
@@ -86,7 +86,7 @@ int standby_follow(struct run_settings *settings, struct troupe_standby **ret_st
 		cli_complain("run", "%s", error.text);
 	*ret_standby = NULL;
 	(void)fflush(stdout);
-	signals_unwatch();
+	signals_disarm_watchdog();
 	if (!status && troupe_standby_takeover(standby)) {
 		cli_standby_become_primary(settings, standby);
 		*ret_standby = standby;

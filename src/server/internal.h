@@ -32,7 +32,7 @@ struct server_world {
 	uint32_t threads;                /* secondaries that are threads; 0: a single runner */
 	uint32_t secondaries;            /* the same, but at least 1 */
 	struct server_counts counts;
-	struct infos *infos; /* infos.h */
+	struct model_info *model_info; /* model_info.h */
 	struct edit_visuals *visuals;
 	bool ready; /* primary and shared are to be cleaned up */
 };

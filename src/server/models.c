@@ -4,7 +4,7 @@
 #include "server/models.h"
 
 #include "server/encode.h"
-#include "server/infos.h"
+#include "server/model_info.h"
 #include "server/view.h"
 #include "server/viewer.h"
 #include "topic/message.h"
@@ -119,8 +119,8 @@ static troupe_status models_answer(const struct capture *capture, const struct t
 		model->state = ENCODE_NEW(&arena, Troupe__Msgs__ModelState, troupe__msgs__model_state__init);
 		viewer_encode_model(capture, i, model->state, &arena);
 		model->jointed = models_has_joints(scene, &scene->models[i]);
-		model->info = infos_copy(
-			capture->server->worlds[row->world].infos, scene->models[i].id, scene->models[i].name, &arena);
+		model->info = model_info_copy(capture->server->worlds[row->world].model_info, scene->models[i].id,
+			scene->models[i].name, &arena);
 		if (boxes)
 			models_add_box(snapshot, i, model, &arena);
 		message.model[message.n_model++] = model;

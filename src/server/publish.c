@@ -7,7 +7,7 @@
 #include "server/describe.h"
 #include "server/encode.h"
 #include "server/encode_fast.h"
-#include "server/infos.h"
+#include "server/model_info.h"
 #include "server/models.h"
 #include "server/named_poses.h"
 #include "server/next.h"

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "server/clients.h"
-#include "server/infos.h"
+#include "server/model_info.h"
 #include "server/network.h"
 #include "server/read.h"
 #include "server/barrier.h"
@@ -325,7 +325,7 @@ void world_set_up(struct server_world *world, uint32_t threads, enum physics_bre
 	world->counts.busy_ns = mem_alloc(room * sizeof *world->counts.busy_ns);
 	world->snapshots = snapshots_create(room);
 	pthread_mutex_init(&world->view_lock, NULL);
-	world->infos = infos_create();
+	world->model_info = model_info_create();
 }
 
 void world_regroup(struct server_world *world, uint32_t secondaries)
@@ -343,7 +343,7 @@ void world_fini(struct server_world *world)
 		pthread_mutex_destroy(&world->view_lock);
 	snapshots_destroy(world->snapshots);
 	troupe_scene_release(world->view);
-	infos_destroy(world->infos);
+	model_info_destroy(world->model_info);
 	shared_fini(&world->shared);
 	free(world->counts.busy_ns);
 	systems_destroy(world->systems);
