@@ -230,7 +230,7 @@ static void foxglove_make_scenery(
 	if (!status && offer && data.count > WIRE_DATA_HEAD)
 		foxglove_send(gateway, offer, &data);
 	if (is_scene && foxglove_has_hearers(gateway, scenery->frames))
-		foxglove_ask(gateway, scenery->poses, true);
+		hub_repeat(gateway->hub, scenery->poses); /* they came when there were no shapes yet */
 	text_fini(&data);
 }
 

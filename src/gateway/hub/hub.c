@@ -232,16 +232,27 @@ void hub_prune(struct hub *hub, bool (*is_needed)(const void *ctx, const char *t
 			hub_unsubscribe(hub, hub->subscriptions.at[i]->topic);
 }
 
+static void hub_repeat_one(struct hub *hub, struct hub_subscription *subscription)
+{
+	subscription->again = false;
+	(void)hub->bus->ops->subscribe(hub->bus, subscription->topic, subscription->rate_hz, NULL);
+}
+
+void hub_repeat(struct hub *hub, const char *topic)
+{
+	struct hub_subscription *subscription = hub_find_subscription(hub, topic);
+	if (subscription)
+		hub_repeat_one(hub, subscription);
+}
+
 void hub_renew(struct hub *hub, bool all)
 {
 	const struct troupe_topics *topics = hub_topics(hub);
 	for (uint32_t i = 0; i < hub->subscriptions.count; i++) {
 		struct hub_subscription *subscription = hub->subscriptions.at[i];
 		const struct troupe_topic *topic = hub_find(topics, TROUPE_TOPIC_PUBLISHED, subscription->topic);
-		if (!all && !(topic && topic->rate_hz > 0))
-			continue;
-		subscription->again = false; /* it is for all */
-		(void)hub->bus->ops->subscribe(hub->bus, subscription->topic, subscription->rate_hz, NULL);
+		if (all || (topic && topic->rate_hz > 0))
+			hub_repeat_one(hub, subscription);
 	}
 	hub_release(hub, topics);
 }

@@ -159,6 +159,8 @@ troupe_status hub_subscribe(struct hub *hub, const char *topic, double rate_hz, 
  * message that this gives at once comes to all subscribers of the topic, and only the new one shall have it (hub->had).
  */
 uint64_t hub_join(struct hub *hub);
+/* Has a topic that is subscribed to give a message at once for all subscribers, also for those that have had it. */
+void hub_repeat(struct hub *hub, const char *topic);
 /* A topic that is not subscribed to is fine. */
 void hub_unsubscribe(struct hub *hub, const char *topic);
 bool hub_is_subscribed(const struct hub *hub, const char *topic);
