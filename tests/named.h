@@ -8,11 +8,11 @@
 
 enum { NAMED_BYTES_MAX = 1 << 16 };
 
-/* The text of the world with these elements at its end; NULL: none. It is kept until the next call. A world that is not
+/* The text of the world with these elements at its end; NULL: none. It is kept until the next call of this thread. A world that is not
  * there ends the program. */
 static inline const char *named_world(const char *name, const char *elements)
 {
-	static char text[NAMED_BYTES_MAX];
+	static _Thread_local char text[NAMED_BYTES_MAX];
 	const char *source = getenv("SOURCE_DIR"), end[] = "</world></sdf>";
 	char path[1024];
 	snprintf(path, sizeof path, "%s/tests/worlds/%s.sdf", source ? source : ".", name);

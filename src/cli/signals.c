@@ -311,8 +311,9 @@ enum { SIGNALS_STILL_S = 5 };
 static struct {
 	uint64_t (*steps)(void *ctx);
 	void *ctx;
-	uint64_t before;
-	int seconds;
+	/* one timer, but each second any thread may have its signal */
+	_Atomic uint64_t before;
+	_Atomic int seconds;
 } signals_still;
 
 /* The plug-in may be in any thread, and only that thread can tell. opendir() is not safe in a signal handler. */
@@ -342,9 +343,10 @@ static void signals_on_look(int number, siginfo_t *about, void *context)
 		(void)signals_tell_of_plugin("troupe run: ", STILL_TEXT);
 	} else {
 		uint64_t now = signals_still.steps(signals_still.ctx);
-		signals_still.seconds = now == signals_still.before ? signals_still.seconds + 1 : 0;
+		int seconds = now == signals_still.before ? signals_still.seconds + 1 : 0;
+		signals_still.seconds = seconds;
 		signals_still.before = now;
-		if (signals_still.seconds == SIGNALS_STILL_S)
+		if (seconds == SIGNALS_STILL_S)
 			signals_ask_all_threads();
 	}
 	errno = code;
