@@ -8,8 +8,8 @@
 
 enum { NAMED_BYTES_MAX = 1 << 16 };
 
-/* The text of the world with these elements at its end; NULL: none. It is kept until the next call of this thread. A world that is not
- * there ends the program. */
+/* The text of the world with these elements at its end; NULL: none. It is kept until the next call of this thread. A
+ * world that is not there ends the program. */
 static inline const char *named_world(const char *name, const char *elements)
 {
 	static _Thread_local char text[NAMED_BYTES_MAX];
