@@ -133,7 +133,7 @@ static bool gateways_is_served(const struct gateways *gateways, const char *name
 	return false;
 }
 
-/* Those of --serve. */
+/* The gateways of --serve. */
 static troupe_status gateways_ask_served(
 	struct gateways *gateways, const struct gateways_settings *settings, struct troupe_error *error)
 {
@@ -154,7 +154,7 @@ static troupe_status gateways_ask_served(
 	return TROUPE_OK;
 }
 
-/* gz is served unless it is not wanted; *ret_usual: no option asks for it. */
+/* gz-transport is served without an option, too, if this build has it. */
 static bool gateways_wants_gz(const struct gateways_settings *settings)
 {
 	const char *never = getenv("TROUPE_NO_GZ");

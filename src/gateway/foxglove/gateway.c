@@ -370,12 +370,6 @@ static troupe_status foxglove_start(struct hub *hub, const struct troupe_gateway
 	return status ? status : port_start(&gateway->port, hub, &foxglove_protocol, def, error);
 }
 
-static void foxglove_stop(void *ctx)
-{
-	struct foxglove *gateway = ctx;
-	port_stop(&gateway->port);
-}
-
 static void foxglove_destroy(void *ctx)
 {
 	struct foxglove *gateway = ctx;
@@ -393,18 +387,11 @@ static void foxglove_destroy(void *ctx)
 	free(gateway);
 }
 
-static void foxglove_describe(const void *ctx, struct text *out)
-{
-	const struct foxglove *gateway = ctx;
-	port_describe(&gateway->port, out);
-}
-
 const struct hub_kind kind_foxglove = {
 	.name = "foxglove",
 	.title = "Foxglove",
 	.settings = (const char *const[]){"token", "require-token", "insecure", "cert", "key", "origin", NULL},
 	.shows_recordings = true,
-	.has_port = true,
 	.is_available = web_is_available,
 	.start = foxglove_start,
 	.topic_came = foxglove_topic_came,
@@ -415,8 +402,8 @@ const struct hub_kind kind_foxglove = {
 	.refused = foxglove_refused,
 	.moved = foxglove_moved,
 	.end = foxglove_end,
-	.stop = foxglove_stop,
+	.stop = port_stop,
 	.destroy = foxglove_destroy,
-	.describe = foxglove_describe,
+	.describe = port_describe,
 	.count = hub_ignore_count,
 };

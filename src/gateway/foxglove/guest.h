@@ -20,8 +20,8 @@ struct guest_call { /* of a service, whose reply is awaited */
 };
 
 struct foxglove {
+	struct port port; /* first: see port_stop() */
 	struct hub *hub;
-	struct port port;
 	char session[WEB_TOKEN_MAX + 1];
 	struct sceneries sceneries;
 	struct playback *playback;      /* of a recording; NULL: a run */

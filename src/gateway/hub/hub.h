@@ -43,7 +43,6 @@ struct hub_kind {
 	const char *title;           /* for people: "ROS 2" */
 	const char *const *settings; /* keys of settings that it has; NULL ends the list */
 	bool shows_recordings;
-	bool has_port; /* its address has a port; otherwise it is the address of an interface, or none */
 	bool (*is_available)(void);
 	/* Makes the gateway's memory, sets hub->gateway at once, opens the hub, and starts the gateway's thread. After
 	 * a failure, stop() and destroy() are called, unless hub->gateway is NULL. On the caller's thread. */

@@ -203,8 +203,9 @@ troupe_status port_start(struct port *port, struct hub *hub, const struct port_p
 	return TROUPE_OK;
 }
 
-void port_stop(struct port *port)
+void port_stop(void *ctx)
 {
+	struct port *port = ctx;
 	struct web *web = atomic_load(&port->web);
 	if (web)
 		web_stop(web, ending_text(port->hub->failure));
@@ -216,7 +217,8 @@ void port_end(struct port *port)
 	free(port->address);
 }
 
-void port_describe(const struct port *port, struct text *out)
+void port_describe(const void *ctx, struct text *out)
 {
+	const struct port *port = ctx;
 	text_add(out, "%s", port->address ? port->address : "");
 }

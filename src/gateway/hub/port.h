@@ -67,14 +67,15 @@ struct port { /* zeroed is closed */
  * web server; TROUPE_EIO: the port cannot be had, or a file cannot be read. Thread: as hub_kind.start. */
 troupe_status port_start(struct port *port, struct hub *hub, const struct port_protocol *protocol,
 	const struct troupe_gateway_def *def, struct troupe_error *error);
-/* Calls hub_finish(), gives the clients half a second to take what waits, and closes them. Thread: as hub_kind.stop. */
-void port_stop(struct port *port);
+/* As hub_kind.stop and hub_kind.describe: of a gateway whose memory begins with its port. */
+/* Calls hub_finish(), gives the clients half a second to take the messages that wait, and closes them. */
+void port_stop(void *port);
 /* Thread: as hub_kind.destroy. */
 void port_end(struct port *port);
 /* As hub_options.wake, with the port as ctx. */
 void port_wake(void *port);
 /* "ws://127.0.0.1:9090/", with "?token=..." if there is one. Any thread. */
-void port_describe(const struct port *port, struct text *out);
+void port_describe(const void *port, struct text *out);
 
 /* Sends what must not be lost: a client that does not even read this is closed. */
 void port_say(struct port_client *client, bool binary, const void *bytes, size_t count);

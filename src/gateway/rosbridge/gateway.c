@@ -177,12 +177,6 @@ static troupe_status rosbridge_start(struct hub *hub, const struct troupe_gatewa
 	return status ? status : port_start(&gateway->port, hub, &rosbridge_protocol, def, error);
 }
 
-static void rosbridge_stop(void *ctx)
-{
-	struct rosbridge *gateway = ctx;
-	port_stop(&gateway->port);
-}
-
 static void rosbridge_destroy(void *ctx)
 {
 	struct rosbridge *gateway = ctx;
@@ -195,17 +189,10 @@ static void rosbridge_destroy(void *ctx)
 	free(gateway);
 }
 
-static void rosbridge_describe(const void *ctx, struct text *out)
-{
-	const struct rosbridge *gateway = ctx;
-	port_describe(&gateway->port, out);
-}
-
 const struct hub_kind kind_rosbridge = {
 	.name = "rosbridge",
 	.title = "rosbridge",
 	.settings = (const char *const[]){"token", "require-token", "insecure", "cert", "key", "origin", "robot", NULL},
-	.has_port = true,
 	.is_available = web_is_available,
 	.start = rosbridge_start,
 	.topic_came = hub_ignore_row,
@@ -216,8 +203,8 @@ const struct hub_kind kind_rosbridge = {
 	.refused = rosbridge_refused,
 	.moved = hub_ignore_moved,
 	.end = rosbridge_end,
-	.stop = rosbridge_stop,
+	.stop = port_stop,
 	.destroy = rosbridge_destroy,
-	.describe = rosbridge_describe,
+	.describe = port_describe,
 	.count = hub_ignore_count,
 };

@@ -33,8 +33,8 @@ struct asked { /* a call of a service of simulation.h, or the goal of an action,
 };
 
 struct rosbridge {
+	struct port port; /* first: see port_stop() */
 	struct hub *hub;
-	struct port port;
 	struct topic_index topic_index;
 	struct asked *asked;
 };

@@ -320,6 +320,8 @@ static const struct port_protocol view_gateway_protocol = {
 	.turn = view_gateway_turn,
 };
 
+_Static_assert((int)PAGE_FILES_MAX <= (int)PORT_FILES_MAX, "the port has room for the page");
+
 static bool view_gateway_is_available(void)
 {
 	struct web_file files[PAGE_FILES_MAX];
@@ -367,18 +369,11 @@ static void view_gateway_destroy(void *ctx)
 	free(gateway);
 }
 
-static void view_gateway_describe(const void *ctx, struct text *out)
-{
-	const struct gateway *gateway = ctx;
-	port_describe(&gateway->port, out);
-}
-
 const struct hub_kind kind_view = {
 	.name = "view",
 	.title = "view",
 	.settings = (const char *const[]){"token", "require-token", "cert", "key", "any-port", NULL},
 	.shows_recordings = true,
-	.has_port = true,
 	.is_available = view_gateway_is_available,
 	.start = view_gateway_start,
 	.topic_came = hub_ignore_row,
@@ -391,6 +386,6 @@ const struct hub_kind kind_view = {
 	.end = view_gateway_end,
 	.stop = view_gateway_stop,
 	.destroy = view_gateway_destroy,
-	.describe = view_gateway_describe,
+	.describe = port_describe,
 	.count = hub_ignore_count,
 };

@@ -57,8 +57,8 @@ struct watched {              /* a world of which pages want pictures */
 };
 
 struct gateway {
+	struct port port; /* first: see port_stop() */
 	struct hub *hub;
-	struct port port;
 	struct play_state told_play;
 	uint64_t told_play_ns;
 	struct bus *pictures; /* a bus of its own for pictures, of which only the newest count */

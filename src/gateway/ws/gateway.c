@@ -23,8 +23,8 @@ enum {
 #define WS_ID_MAX (INT64_C(1) << 53) /* as in JavaScript */
 
 struct ws {
+	struct port port; /* first: see port_stop() */
 	struct hub *hub;
-	struct port port;
 	struct map channel_of; /* topic -> index in channels */
 	VEC(struct ws_channel *) channels;
 };
@@ -554,12 +554,6 @@ static troupe_status ws_gateway_start(struct hub *hub, const struct troupe_gatew
 	return status ? status : port_start(&gateway->port, hub, &ws_gateway_protocol, def, error);
 }
 
-static void ws_gateway_stop(void *ctx)
-{
-	struct ws *gateway = ctx;
-	port_stop(&gateway->port);
-}
-
 static void ws_gateway_destroy(void *ctx)
 {
 	struct ws *gateway = ctx;
@@ -571,17 +565,10 @@ static void ws_gateway_destroy(void *ctx)
 	free(gateway);
 }
 
-static void ws_gateway_describe(const void *ctx, struct text *out)
-{
-	const struct ws *gateway = ctx;
-	port_describe(&gateway->port, out);
-}
-
 const struct hub_kind kind_ws = {
 	.name = "ws",
 	.title = "WebSocket",
 	.settings = (const char *const[]){"token", "require-token", "insecure", "cert", "key", "origin", NULL},
-	.has_port = true,
 	.is_available = web_is_available,
 	.start = ws_gateway_start,
 	.topic_came = hub_ignore_row,
@@ -592,8 +579,8 @@ const struct hub_kind kind_ws = {
 	.refused = ws_gateway_refused,
 	.moved = hub_ignore_moved,
 	.end = ws_gateway_end,
-	.stop = ws_gateway_stop,
+	.stop = port_stop,
 	.destroy = ws_gateway_destroy,
-	.describe = ws_gateway_describe,
+	.describe = port_describe,
 	.count = hub_ignore_count,
 };
