@@ -4,7 +4,7 @@
  *   gateway_dds DOMAIN
  *     sub NAME clock|odom|image|tf   "message NAME SEC NSEC X"; X: of an odometry. tf: transient local, as tf2 reads it
  *     unsub NAME
- *     pub NAME X                     a Twist, once a reader is there: "published NAME"
+ *     pub NAME X                     a Twist, once a reader is there (twice by the first): "published NAME"
  *     topics                         "topic NAME" for each that some program writes, then "topics"
  * It ends with its standard input. */
 #include "gateway_dds.h"
@@ -18,13 +18,18 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { READERS_MAX = 256, TAKEN_MAX = 16 };
+enum { READERS_MAX = 256, WRITERS_MAX = 64, TAKEN_MAX = 16 };
 
 static struct reading {
 	char name[256], kind[16];
 	dds_entity_t reader;
 } readings[READERS_MAX];
 static int reading_count;
+static struct writing {
+	char name[256];
+	dds_entity_t writer;
+} writings[WRITERS_MAX];
+static int writing_count;
 static dds_entity_t participant, publications;
 
 static dds_entity_t must(dds_entity_t entity, const char *what)
@@ -79,22 +84,44 @@ static void unsubscribe(const char *name)
 		}
 }
 
-static void publish(const char *name, double x)
+/* The writer of a topic. Its first message only opens the way: a reader that hears of the writer after a message was
+ * written takes this message for one of the past, and acknowledges it all the same. */
+static dds_entity_t writer_of(const char *name, const geometry_msgs_msg_dds__Twist_ *twist)
 {
-	geometry_msgs_msg_dds__Twist_ twist = {.linear = {.x = x}};
 	dds_publication_matched_status_t matched = {0};
+	for (int i = 0; i < writing_count; i++)
+		if (!strcmp(writings[i].name, name))
+			return writings[i].writer;
+	if (writing_count == WRITERS_MAX) {
+		printf("too many topics: %s\n", name);
+		exit(3);
+	}
+	struct writing *at = &writings[writing_count++];
 	dds_qos_t *qos = qos_of("");
-	dds_entity_t writer = must(
+	snprintf(at->name, sizeof at->name, "%s", name);
+	at->writer = must(
 		dds_create_writer(participant, topic_of(name, &geometry_msgs_msg_dds__Twist__desc), qos, NULL), name);
 	dds_delete_qos(qos);
 	for (int i = 0; i < 6000 && !matched.current_count; i++) {
 		usleep(10000);
-		(void)dds_get_publication_matched_status(writer, &matched);
+		(void)dds_get_publication_matched_status(at->writer, &matched);
 	}
+	if (!matched.current_count) {
+		printf("nobody reads %s\n", name);
+		exit(3);
+	}
+	must(dds_write(at->writer, twist), name);
+	must(dds_wait_for_acks(at->writer, DDS_SECS(60)), name);
+	return at->writer;
+}
+
+static void publish(const char *name, double x)
+{
+	geometry_msgs_msg_dds__Twist_ twist = {.linear = {.x = x}};
+	dds_entity_t writer = writer_of(name, &twist);
 	must(dds_write(writer, &twist), name);
 	must(dds_wait_for_acks(writer, DDS_SECS(60)), name);
-	dds_delete(writer);
-	printf("%s %s\n", matched.current_count ? "published" : "nobody reads", name);
+	printf("published %s\n", name);
 }
 
 /* Publications that are alive: what is read stays in the cache. */
