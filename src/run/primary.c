@@ -22,9 +22,11 @@
 #define PRIMARY_NAP_NS 20000000u   /* a sleeping primary checks `stop` this often */
 #define PACE_LAG_MAX_NS 500000000u /* a larger delay is not caught up */
 
-void primary_init(struct primary *primary, const struct primary_options *options, struct shared *shared)
+struct primary *primary_create(const struct primary_options *options, struct shared *shared)
 {
+	struct primary *primary = mem_alloc(sizeof *primary);
 	*primary = (struct primary){.options = *options, .shared = shared, .paused = options->paused};
+	shared->physics.stop = &primary->stop;
 	primary->lockstep.secondaries = primary->wanted = options->secondaries;
 	primary->stats = mem_alloc(options->secondaries * sizeof *primary->stats);
 	primary->stats_room = options->secondaries;
@@ -39,6 +41,7 @@ void primary_init(struct primary *primary, const struct primary_options *options
 	primary->plan.placement.chaos = options->chaos;
 	primary->plan.placement.chaos_seed = options->chaos_seed;
 	primary->plan.placement.chaos_moves = options->chaos_moves;
+	return primary;
 }
 
 static void primary_free_taken(struct primary *primary)
@@ -57,7 +60,7 @@ void primary_answer_waiting(struct primary *primary, uint64_t step, troupe_statu
 	primary->waiting_calls.count = 0;
 }
 
-void primary_fini(struct primary *primary)
+void primary_destroy(struct primary *primary)
 {
 	primary_free_taken(primary);
 	vec_free(&primary->taken);
@@ -85,6 +88,7 @@ void primary_fini(struct primary *primary)
 	observed_fini(&primary->observed);
 	readings_fini(&primary->readings);
 	free(primary->stats);
+	free(primary);
 }
 
 void primary_go_remote(struct primary *primary, const struct primary_remote *remote)

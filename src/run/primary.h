@@ -72,110 +72,35 @@ struct secondary_stats { /* of one secondary */
 	uint64_t critical_ns; /* busy time in steps in which it was the slowest */
 };
 
-struct tie_asked { /* for a system of a model */
-	uint32_t model, system;
-	uint32_t link, other; /* SCENE_NONE: detach all */
-};
-
-struct triggered {
-	uint64_t id;
-	struct sensor_place camera;
-};
-
 struct published { /* a message that a system published in update(), for those outside who have subscribed */
 	uint32_t model, system, output; /* model: SCENE_NONE: the world's */
 	size_t first, count;            /* its bytes, in primary.published_bytes */
 };
 
-struct primary {
-	struct primary_options options;
-	uint32_t watched; /* bits OBSERVE_... that a client watches, beside options.observe; set between steps */
-	struct shared *shared;
-	struct plan plan;
-	struct edit edit;
-	struct schedule schedule;
-	struct lockstep lockstep;
-	struct window window;
-	touch_models moved;           /* scratch: in a window, of all acks */
-	VEC(uint64_t) hashes;         /* the state hash after each step that was advanced last, if they are wanted */
-	struct primary_remote remote; /* all zero: the secondaries are in this process */
-	struct observed observed;     /* after the last merged step and the commands obeyed since */
-	struct step step;             /* the step that is out */
-	VEC(struct due_command) commands; /* by secondary */
-	VEC(struct due_command) due;      /* in the order given */
-	VEC(struct command) taken;        /* commands of this step; they own what `due` points to */
-
-	/* state */
-	uint32_t wanted;       /* secondaries that work from the next step on */
-	uint64_t moving_steps; /* steps not paused since the last reset */
-	uint64_t even_steps;   /* of these, the steps since the time step has its present length */
-	double even_since_s;   /* simulated time at the first of the even steps */
-	int64_t seen_ns;       /* simulated time of the last state that was stepped; INT64_MAX: none was */
-	bool paused;
-	bool emptied;         /* the step before was one in which no secondary had anything: see primary_decide() */
-	uint64_t requests;    /* that were obeyed or refused since this primary was made */
-	uint64_t multi_steps; /* steps to take before pausing again; 0: no such limit */
-	double run_to_s;      /* simulated time at which to pause; 0: none */
-	struct wrenches wrenches;
-	/* Cameras that were triggered since the last step that was not paused; id: of the model. */
-	VEC(struct triggered) triggered;
-
-	/* Callers of blocking commands, to be told when the steps that they asked for are taken. */
-	VEC(struct command_call *) waiting_calls;
-
-	VEC(struct command) decided;     /* by systems, for the step that is being decided; see primary_systems.c */
-	VEC(struct published) published; /* in the last step that was not paused */
-	struct text published_bytes;
-	struct asking {
-		const struct system *system; /* that is called now */
-		uint32_t count, dropped;
-	} asking;
-	struct text touch_names[2]; /* of collisions; see primary_systems.c */
-
-	VEC(struct tie_asked) ties; /* by systems, for the step that is being decided */
-	indices ties_refused;       /* models of clients that asked for a tie to a model of others, and were told */
-	indices surfaced;           /* static models whose surfaces systems control in the step that is out */
-
-	struct readings readings; /* of the last step, sorted; at the present state or the one before it */
-	uint64_t reading_count, reading_digest; /* of all readings so far */
-	uint64_t sensed_epoch;                  /* of the changes of the scene that the sensors follow, plus one */
-
-	uint64_t share_rounds; /* steps so far that were shared */
-	bool refuted;          /* the last step was a window whose guesses did not hold */
-	bool repeats;          /* the last step was given up, so the next step repeats it, as it was decided */
-	/* One more than the step for which systems have decided last; 0: none. They decide once for each step that is
-	 * not paused: what they decided for a step that was given up stays, in a saved state, too. */
-	uint64_t decided_step;
-	uint64_t begun_step; /* the same for the step whose commands were obeyed last, paused or not */
-
-	/* outcome */
-	bool ended; /* no further step */
-	troupe_status status;
-	struct troupe_error error;
-	uint32_t changed;              /* models, in the last step */
-	uint64_t refused;              /* commands that failed */
-	struct secondary_stats *stats; /* [stats_room], at least [secondaries] */
-	uint32_t stats_room;
-	uint64_t begin_ns, end_ns; /* first step out; last merged */
-	uint64_t begin_step;       /* the state at begin_ns: not 0 in a run that is resumed */
-	double begin_time_s;
-	uint64_t run_steps;             /* since begin_ns, without paused ones */
-	uint64_t paused_ns;             /* of the time since begin_ns, in which the world was paused */
-	uint64_t paused_since_ns;       /* 0: the world is not paused */
-	double passed_s, passed_from_s; /* simulated time since begin_ns: passed_s, and the time since passed_from_s */
-	uint64_t pace_ns;               /* when the step of pace_at was due */
-	double pace_elapsed_s;
-	uint64_t slept_ns; /* sleep so far, to keep to real time */
-	struct turn *turn; /* of its runners; NULL: none */
-	_Atomic bool stop; /* writer: any thread; reader: the primary's part */
-	/* Written by the primary; read by any thread at any time. */
-	_Atomic uint64_t seen_steps, seen_moves, seen_levels;
-	_Atomic double seen_time_s;
-	_Atomic bool seen_paused;
+struct primary_counts {              /* of this run, up to the present state */
+	double begun_s;              /* simulated time at which the world begins */
+	uint64_t first_step;         /* the state at the run's first step; not 0 in a run that is resumed */
+	double first_s;              /* simulated time of that state */
+	uint64_t wall_ns, paused_ns; /* since the first step; and of these while the world was paused */
+	uint64_t run_steps;          /* without paused ones */
+	uint64_t moves, meetings, loads, created, removed;
+	uint64_t refused, waiting; /* commands */
+	uint64_t windows, repeated_steps;
+	uint32_t longest_window; /* steps */
+	uint64_t readings, readings_digest;
 };
 
-void primary_init(struct primary *primary, const struct primary_options *options, struct shared *shared);
-void primary_fini(struct primary *primary);
+struct primary_progress {
+	uint64_t steps, moves, levels;
+	double time_s;
+	bool paused;
+};
+
+struct primary;
+
+/* shared outlives it. */
+struct primary *primary_create(const struct primary_options *options, struct shared *shared);
+void primary_destroy(struct primary *primary);
 
 /* From the next step on the secondaries are in other processes. The primary then does to its own state what they do to
  * their copies: it obeys the commands for models, and it finds boxes, costs and leavers from the acks, whose
@@ -249,12 +174,68 @@ double primary_pace(const struct primary *primary);
 void primary_hear(struct primary *primary, uint32_t owner, const char *topic, ProtobufCMessage *message);
 /* Whether the present state has the effects of the commands of the next step already: a step was begun and not taken.
  */
-static inline bool primary_has_begun(const struct primary *primary)
-{
-	return primary->begun_step > primary->lockstep.number;
-}
+bool primary_has_begun(const struct primary *primary);
 /* The state hash, and its part for what commands changed beside the states and the loaded levels. */
 uint64_t primary_hash(const struct primary *primary);
 uint64_t primary_changes_hash(const struct primary *primary);
+
+/* --- what others read, and tell it, between steps: primary_read.c ------------------------------------------------- */
+
+uint64_t primary_steps(const struct primary *primary); /* the number of the present state */
+double primary_step_s(const struct primary *primary);  /* simulated time of a step */
+bool primary_is_paused(const struct primary *primary);
+bool primary_is_stepping(const struct primary *primary);     /* a limited number of steps, before it pauses again */
+bool primary_has_moved(const struct primary *primary);       /* the last step was not one of a paused world */
+uint64_t primary_requests(const struct primary *primary);    /* that were obeyed or refused since it was made */
+uint64_t primary_scene_epoch(const struct primary *primary); /* another number after each change of the scene; not 0 */
+/* Real time since the first step of this run; 0: there was none. now_ns: by clock_now_ns(). */
+uint64_t primary_real_ns(const struct primary *primary, uint64_t now_ns);
+/* The steps of the window that is out, which will be repeated if the run goes on without one of its secondaries; 0:
+ * all secondaries have acknowledged theirs. */
+uint32_t primary_open_steps(const struct primary *primary);
+
+/* Owned by the primary, and constant until its next step: the contacts and efforts after the last step; the readings of
+ * the last step, sorted; who owns what and which levels are loaded. */
+const struct observed *primary_observed(const struct primary *primary);
+const struct readings *primary_readings(const struct primary *primary);
+const struct plan *primary_plan(const struct primary *primary);
+/* The state hashes after each step that was taken last, if options.hash_steps is set. */
+const uint64_t *primary_hashes(const struct primary *primary, uint32_t *ret_count);
+/* What systems published in the last step that was not paused, in the order of their models, those of the world first;
+ * and the bytes of one of these messages. */
+const struct published *primary_published(const struct primary *primary, uint32_t *ret_count);
+const char *primary_published_bytes(const struct primary *primary, const struct published *published);
+const struct secondary_stats *primary_stats(const struct primary *primary, uint32_t secondary); /* 0 .. */
+struct primary_counts primary_counts(const struct primary *primary);
+
+/* The number of the component of each model of the scene, and of each level: ownership_number(). */
+void primary_number_components(struct primary *primary, uint32_t *ret_models, uint32_t *ret_levels);
+
+/* How the run ended; TROUPE_OK while it goes on, and after a good end. primary_error(): when the status is not OK. */
+troupe_status primary_status(const struct primary *primary);
+const struct troupe_error *primary_error(const struct primary *primary);
+/* It takes steps again, up to these limits (struct primary_options). */
+void primary_go_on(struct primary *primary, uint64_t iterations, double until_s);
+/* It takes steps again, up to state `steps`. False: it is there. */
+bool primary_go_to(struct primary *primary, uint64_t steps);
+/* From now on it repeats a recording: it waits for nothing in real time, and all commands are posted that are to be
+ * taken. */
+void primary_replay(struct primary *primary);
+/* The notes, bits OBSERVE_..., that somebody outside wants beside options.observe. */
+void primary_watch(struct primary *primary, uint32_t notes);
+/* Owned by the primary. Commands are posted to its schedule by any thread (run/schedule.h); clients come and go in its
+ * owners (run/owners.h), after which primary_learn_pins() is called. */
+struct schedule *primary_schedule(struct primary *primary);
+struct owners *primary_owners(struct primary *primary);
+void primary_learn_pins(struct primary *primary);
+
+/* --- any thread, at any time -------------------------------------------------------------------------------------- */
+
+/* It decides no further step, until primary_clear_stop(). */
+void primary_stop(struct primary *primary);
+void primary_clear_stop(struct primary *primary);
+bool primary_is_stopped(const struct primary *primary);
+/* As of about the last step. */
+struct primary_progress primary_progress(const struct primary *primary);
 
 #endif

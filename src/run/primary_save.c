@@ -383,6 +383,8 @@ troupe_status primary_unpack(
 	if (next)
 		next->told = true;
 	schedule_open(&primary->schedule, packed.number);
+	atomic_store(&primary->seen_steps, packed.number);
+	atomic_store(&primary->seen_time_s, primary_time_s(primary));
 	return TROUPE_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "geom/pack.h"
 #include "mesh/importer.h"
 #include "run/origin.h"
+#include "run/primary_internal.h"
 #include "run/sense.h"
 #include "run/wire_words.h"
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/eventcount.h"
 #include "base/hash.h"
+#include "run/primary_internal.h"
 #include "run/turn.h"
 
 #include <pthread.h>

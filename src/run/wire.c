@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "geom/pack.h"
+#include "run/primary_internal.h"
 #include "run/surfaced.h"
 #include "run/wire_notes.h"
 #include "run/wire_sense.h"

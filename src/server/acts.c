@@ -79,7 +79,7 @@ static troupe_status acts_save_into(
 		return status;
 	server->client_files += new;
 	(void)snprintf(note, EDIT_NOTE_BYTES, "the state of step %" PRIu64 " is saved: %s",
-		server->worlds[0].primary.lockstep.number, path);
+		primary_steps(server->worlds[0].primary), path);
 	return TROUPE_OK;
 }
 

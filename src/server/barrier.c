@@ -40,7 +40,7 @@ struct barriers {
 static void barrier_find_steps(struct barriers *barriers)
 {
 	for (uint32_t i = 0; i < barriers->server->world_count; i++) {
-		double step_s = barriers->server->worlds[i].primary.edit.step_s;
+		double step_s = primary_step_s(barriers->server->worlds[i].primary);
 		if (step_s == barriers->step_s[i])
 			continue;
 		int64_t step_ns = llround(step_s * 1e9);
@@ -189,7 +189,7 @@ static const char *barrier_absent(struct barriers *barriers, const char *const *
 
 static bool barrier_is_stopped(const struct barriers *barriers)
 {
-	return atomic_load(&barriers->server->worlds[0].primary.stop);
+	return primary_is_stopped(barriers->server->worlds[0].primary);
 }
 
 troupe_status troupe_server_await(
@@ -228,7 +228,7 @@ static void barrier_exit_member(struct member *member)
 
 static int64_t barrier_time_of(const struct barriers *barriers, uint32_t world)
 {
-	return llround(primary_time_s(&barriers->server->worlds[world].primary) * 1e9);
+	return llround(primary_time_s(barriers->server->worlds[world].primary) * 1e9);
 }
 
 /* The first multiple of the period that is not before time_ns. */
@@ -242,7 +242,7 @@ static int64_t barrier_multiple_from(const struct member *member, int64_t time_n
 
 static bool barrier_is_due(struct barriers *barriers, struct member *member, int64_t time_ns)
 {
-	if (!primary_will_step(&barriers->server->worlds[member->world].primary))
+	if (!primary_will_step(barriers->server->worlds[member->world].primary))
 		return false;
 	if (!member->seen || time_ns < member->last_ns) {
 		member->seen = true;
@@ -262,7 +262,7 @@ static void barrier_begin(struct barriers *barriers, struct member *member)
 	if (was_open || !barrier_enter(member))
 		return;
 	member->open = true;
-	member->at = (struct troupe_barrier){barriers->server->worlds[member->world].primary.lockstep.number, time_ns};
+	member->at = (struct troupe_barrier){primary_steps(barriers->server->worlds[member->world].primary), time_ns};
 	member->next_ns = barrier_multiple_from(member, time_ns + 1);
 	member->ops->begin(member->ctx, &member->at);
 	barrier_exit_member(member);
@@ -282,7 +282,7 @@ static void barrier_put_out(struct barriers *barriers, struct member *member, co
 static void barrier_fail_member(struct barriers *barriers, struct member *member, const char *text)
 {
 	struct troupe_error why;
-	struct primary *primary = &barriers->server->worlds[member->world].primary;
+	struct primary *primary = barriers->server->worlds[member->world].primary;
 	bool ends = member->failure == TROUPE_FAILURE_ENDS;
 	(void)fail(&why, TROUPE_EPEER, "barrier client '%s', step %llu: %s%s", member->name,
 		(unsigned long long)member->at.step, text, ends ? "" : "; the run goes on without it");

@@ -157,19 +157,19 @@ static double capture_measured_rtf(struct capture_pool *pool, int64_t time_ns, i
 
 static void capture_fill_time(struct capture *capture, const struct server_world *world)
 {
-	const struct primary *primary = &world->primary;
+	const struct primary *primary = world->primary;
 	uint64_t now = clock_now_ns();
 	capture->time_ns = llround(primary_time_s(primary) * 1e9);
-	capture->real_ns = primary->begin_ns ? (int64_t)(now - primary->begin_ns) : 0;
+	capture->real_ns = (int64_t)primary_real_ns(primary, now);
 	capture->system_ns = (int64_t)clock_of_day_ns();
 	capture->rtf = capture_measured_rtf(capture->pool, capture->time_ns, capture->real_ns);
 	capture->pace = primary_pace(primary);
-	capture->step_s = primary->edit.step_s;
-	capture->stepping = primary->multi_steps > 0;
+	capture->step_s = primary_step_s(primary);
+	capture->stepping = primary_is_stepping(primary);
 	capture->snapshot = (struct troupe_snapshot){.world = world->scene->name,
-		.step = primary->lockstep.number,
+		.step = primary_steps(primary),
 		.time_s = primary_time_s(primary),
-		.paused = primary->paused,
+		.paused = primary_is_paused(primary),
 		.secondaries = world->secondaries};
 }
 
@@ -227,8 +227,8 @@ static void capture_fetch_ahead(const struct troupe_scene *view, const struct st
 static void capture_fill_picture(struct capture *capture, const struct server_world *world)
 {
 	const struct troupe_scene *view = capture->snapshot.scene;
-	const struct primary *primary = &world->primary;
-	const uint32_t *secondaries = primary->plan.placement.ownership.now.model;
+	const struct primary *primary = world->primary;
+	const uint32_t *secondaries = primary_plan(primary)->placement.ownership.now.model;
 	struct encode_picture *picture = &capture->picture;
 	picture->status = capture_fit(
 		capture, picture->status, &capture->status_room, view->mobile_count, sizeof *picture->status);
@@ -240,7 +240,7 @@ static void capture_fill_picture(struct capture *capture, const struct server_wo
 		uint32_t model = view_model_at(view, i), count = view->models[i].link_count;
 		capture_fetch_ahead(view, world->shared.state, i);
 		picture->status[i] = encode_status(world_number(world, secondaries[model]),
-			primary_sleeps(primary, model), primary->plan.loading.active[model]);
+			primary_sleeps(primary, model), primary_plan(primary)->loading.active[model]);
 		for (uint32_t n = 0; n < count; n++, picture->link_count++) {
 			uint32_t link = view_link_at(view, picture->link_count);
 			struct pose pose = state_link_pose(world->shared.state, link, false);
@@ -264,7 +264,7 @@ static void capture_fill_joints(struct capture *capture, const struct server_wor
 static void capture_fill_contacts(struct capture *capture, const struct server_world *world)
 {
 	struct snapshots_arrays *a = &capture->arrays;
-	uint32_t count = world->primary.observed.contacts.count;
+	uint32_t count = primary_observed(world->primary)->contacts.count;
 	a->contacts = capture_fit(capture, a->contacts, &capture->contact_room, count, sizeof *a->contacts);
 	capture->snapshot.contact_count = read_contacts(world, capture->snapshot.scene, a->contacts);
 	capture->snapshot.contacts = a->contacts;
@@ -300,7 +300,7 @@ static void capture_fill_changes(struct capture *capture, const struct network *
 
 static void capture_fill_levels(struct capture *capture, const struct server_world *world)
 {
-	const struct plan *plan = &world->primary.plan;
+	const struct plan *plan = primary_plan(world->primary);
 	uint32_t count = world->scene->level_count;
 	capture->levels = capture_fit(capture, capture->levels, &capture->level_room, count, sizeof *capture->levels);
 	for (uint32_t i = 0; i < count; i++)
@@ -375,19 +375,20 @@ static void capture_fill_sdf(struct capture *capture, const struct server_world 
 
 static void capture_fill_work(struct capture *capture, const struct server_world *world)
 {
-	const struct assignment *now = &world->primary.plan.placement.ownership.now;
+	const struct assignment *now = &primary_plan(world->primary)->placement.ownership.now;
 	for (uint32_t i = 0; i < world->secondaries; i++) {
-		const struct secondary_stats *stats = &world->primary.stats[i];
+		const struct secondary_stats *stats = primary_stats(world->primary, i);
 		vec_push(&capture->work, (struct capture_work){stats->busy_ns, stats->waited_ns, stats->steps, 0});
 	}
 	for (uint32_t i = 0; i < world->scene->model_count; i++)
-		if (now->model[i] && now->model[i] <= world->secondaries && world->primary.plan.loading.active[i])
+		if (now->model[i] && now->model[i] <= world->secondaries &&
+			primary_plan(world->primary)->loading.active[i])
 			capture->work.at[now->model[i] - 1].models++;
 }
 
 static void capture_fill_members(struct capture *capture, const struct server_world *world)
 {
-	const struct plan *plan = &world->primary.plan;
+	const struct plan *plan = primary_plan(world->primary);
 	const struct components *components = &plan->placement.ownership.components;
 	const struct troupe_scene *view = capture->snapshot.scene;
 	uint32_t levels = plan->placement.ownership.level_count, count = 0;
@@ -414,7 +415,7 @@ static size_t capture_readings_bytes(const struct readings *readings)
 static void capture_fill_readings(struct capture *capture, const struct server_world *world)
 {
 	size_t before = capture_readings_bytes(&capture->readings);
-	readings_append(&capture->readings, &world->primary.readings);
+	readings_append(&capture->readings, primary_readings(world->primary));
 	capture->bytes += capture_readings_bytes(&capture->readings) - before;
 }
 

@@ -179,7 +179,7 @@ static bool check_plugin_report(struct check *check, const char *how, uint64_t k
 	for (uint32_t w = 0; w < check->plain->world_count; w++) {
 		struct server_world *world = &check->plain->worlds[w];
 		const struct scene *scene = world->scene;
-		struct system_step step = primary_view(&world->primary);
+		struct system_step step = primary_view(world->primary);
 		check_plugin_report_set(check, &world->systems->world, &step);
 		for (uint32_t m = 0; m < scene->model_count; m++)
 			if (scene->models[m].id && !scene->models[m].absent)

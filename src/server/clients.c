@@ -59,7 +59,7 @@ struct clients {
 	int64_t next_ns[SDF_WORLDS_MAX];   /* the earliest time at which a group of the world is due */
 	int64_t last_ns[SDF_WORLDS_MAX];   /* of the last boundary that was looked at */
 	bool paused[SDF_WORLDS_MAX];       /* at that boundary */
-	uint64_t requests[SDF_WORLDS_MAX]; /* primary.requests, at that boundary */
+	uint64_t requests[SDF_WORLDS_MAX]; /* of the primary, at that boundary */
 	/* Clients that were delivered something and not told of it yet; one reference each. */
 	VEC(struct troupe_client *) needs_wakeup;
 	bool in_steps[SDF_WORLDS_MAX]; /* some group is due in every step, or on changes */
@@ -344,11 +344,11 @@ void clients_want_sensors(struct clients *clients)
 /* Contacts and efforts are noted while some group has messages with them. */
 static void clients_want_notes(struct clients *clients)
 {
-	for (uint32_t w = 0; w < clients->server->world_count; w++)
-		clients->server->worlds[w].primary.watched = 0;
+	uint32_t notes[SDF_WORLDS_MAX] = {0};
 	for (uint32_t i = 0; i < clients->groups.count; i++)
-		clients->server->worlds[clients->groups.at[i]->world].primary.watched |=
-			capture_notes(clients->groups.at[i]->parts);
+		notes[clients->groups.at[i]->world] |= capture_notes(clients->groups.at[i]->parts);
+	for (uint32_t w = 0; w < clients->server->world_count; w++)
+		primary_watch(clients->server->worlds[w].primary, notes[w]);
 }
 
 static void clients_remake_groups(struct clients *clients)
@@ -381,14 +381,14 @@ static int64_t clients_due_after(const struct client_group *group, int64_t time_
 
 static bool clients_levels_changed(const struct server_world *world)
 {
-	return world->primary.plan.placement.events.count > 0;
+	return primary_plan(world->primary)->placement.events.count > 0;
 }
 
 static bool clients_has_reading(const struct client_group *group, const struct server_world *world)
 {
 	bool found = false;
 	for (uint32_t i = 0; i < group->rows.count && !found; i++)
-		found = readings_find(&world->primary.readings, (uint32_t)group->rows.at[i].key - 1,
+		found = readings_find(primary_readings(world->primary), (uint32_t)group->rows.at[i].key - 1,
 			sensor_topics_index(&group->rows.at[i]));
 	return found;
 }
@@ -405,15 +405,15 @@ static bool clients_is_due(
 	const struct client_group *group, const struct server_world *world, int64_t time_ns, bool stepped)
 {
 	if (group->when == PUBLISH_DECIDED)
-		return stepped && !world->primary.step.paused && clients_has_published(group, world);
+		return stepped && primary_has_moved(world->primary) && clients_has_published(group, world);
 	if (group->when == PUBLISH_READING)
-		return stepped && !world->primary.step.paused && (group->rate_hz <= 0 || time_ns >= group->next_ns) &&
-		       clients_has_reading(group, world);
+		return stepped && primary_has_moved(world->primary) &&
+		       (group->rate_hz <= 0 || time_ns >= group->next_ns) && clients_has_reading(group, world);
 	if (group->next_ns == INT64_MIN)
 		return true;
 	switch (group->when) {
 	case PUBLISH_SCENE:
-		return group->seen != world->primary.edit.epoch + 1;
+		return group->seen != primary_scene_epoch(world->primary);
 	case PUBLISH_LEVELS:
 		return stepped && clients_levels_changed(world);
 	case PUBLISH_REPLIES:
@@ -504,7 +504,7 @@ static void clients_serve_groups(struct clients *clients, uint32_t index, int64_
 			continue;
 		clients_deliver(clients, group, capture);
 		group->next_ns = group->rate_hz > 0 ? clients_due_after(group, time_ns) : INT64_MAX;
-		group->seen = world->primary.edit.epoch + 1;
+		group->seen = primary_scene_epoch(world->primary);
 	}
 	if (capture)
 		capture_release(capture);
@@ -616,8 +616,8 @@ static void clients_answer(struct clients *clients)
 		struct client_reply *reply = oldest->reply;
 		const struct query_ops *ops = reply->row.ops;
 		struct server_world *world = &clients->server->worlds[reply->row.world];
-		reply->step = world->primary.lockstep.number;
-		reply->time_ns = llround(primary_time_s(&world->primary) * 1e9);
+		reply->step = primary_steps(world->primary);
+		reply->time_ns = llround(primary_time_s(world->primary) * 1e9);
 		if (ops->act)
 			clients_act(world, reply);
 		else
@@ -645,9 +645,9 @@ static void clients_restart(struct clients *clients, uint32_t world)
  * and again after each request, which may have changed it. */
 static void clients_follow_pause(struct clients *clients, uint32_t world, int64_t time_ns)
 {
-	const struct primary *primary = &clients->server->worlds[world].primary;
-	bool paused = primary->paused, acted = primary->requests != clients->requests[world];
-	clients->requests[world] = primary->requests;
+	const struct primary *primary = clients->server->worlds[world].primary;
+	bool paused = primary_is_paused(primary), acted = primary_requests(primary) != clients->requests[world];
+	clients->requests[world] = primary_requests(primary);
 	if (paused == clients->paused[world] && (!paused || (!acted && time_ns == clients->last_ns[world])))
 		return;
 	clients->paused[world] = paused;
@@ -673,8 +673,8 @@ uint32_t clients_hear_notes(struct clients *clients, uint32_t world)
  * advance itself when that may be. */
 uint64_t clients_horizon(struct clients *clients, uint32_t world)
 {
-	const struct primary *primary = &clients->server->worlds[world].primary;
-	const double time_ns = primary_time_s(primary) * 1e9, step_ns = primary->edit.step_s * 1e9;
+	const struct primary *primary = clients->server->worlds[world].primary;
+	const double time_ns = primary_time_s(primary) * 1e9, step_ns = primary_step_s(primary) * 1e9;
 	double least = INFINITY;
 	if (subscribers_hears(clients->subscribers[world]))
 		return 1;
@@ -704,7 +704,7 @@ void clients_serve(struct clients *clients, bool stepped)
 		bool in_steps = clients->in_steps[i] || clients->reads[i];
 		if (!in_steps && clients->next_ns[i] == INT64_MAX)
 			continue;
-		int64_t time_ns = llround(primary_time_s(&clients->server->worlds[i].primary) * 1e9);
+		int64_t time_ns = llround(primary_time_s(clients->server->worlds[i].primary) * 1e9);
 		if (time_ns < clients->last_ns[i])
 			clients_restart(clients, i);
 		clients_follow_pause(clients, i, time_ns);

@@ -48,7 +48,7 @@ static troupe_status command_post(struct server_world *world, struct command *co
 		return status;
 	}
 	command->step = when ? when->step : 0;
-	return schedule_post(&world->primary.schedule, command, command_late_of(when), ret_step, error);
+	return schedule_post(primary_schedule(world->primary), command, command_late_of(when), ret_step, error);
 }
 
 /* --- on a topic --------------------------------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ struct given { /* a message as text, as bytes or as numbers: the one that is not
 static troupe_status command_make(
 	struct server_world *world, const struct given *given, struct command *ret_command, struct troupe_error *error)
 {
-	_Atomic bool *may_create = &world->primary.schedule.may_create;
+	_Atomic bool *may_create = &primary_schedule(world->primary)->may_create;
 	const char *name = world->scene->name;
 	if (given->text)
 		return command_parse(
@@ -173,7 +173,7 @@ static struct server_world *command_world_of_topic(struct troupe_server *server,
 
 static bool command_may_listen(struct server_world *world, const char *topic)
 {
-	return systems_topic_type(world->systems, topic) || atomic_load(&world->primary.schedule.may_create);
+	return systems_topic_type(world->systems, topic) || atomic_load(&primary_schedule(world->primary)->may_create);
 }
 
 /* Writes numbers as text, by the type of the topic in the first world where it has a listener. Other worlds may get
@@ -241,7 +241,7 @@ static troupe_status command_post_copies(
 		if (status) {
 			command_fini(&copies[i]);
 		} else {
-			status = schedule_begin_post(&server->worlds[i].primary.schedule, &copies[i],
+			status = schedule_begin_post(primary_schedule(server->worlds[i].primary), &copies[i],
 				command_late_of(given->when), &posted[i], error);
 			begun += !status;
 		}
@@ -250,7 +250,7 @@ static troupe_status command_post_copies(
 	for (uint32_t i = 0; i < begun; i++) {
 		posted[i]->command.step =
 			last_step; /* some worlds may have taken the commands of a step, and others not */
-		schedule_end_post(&server->worlds[i].primary.schedule, posted[i], !status);
+		schedule_end_post(primary_schedule(server->worlds[i].primary), posted[i], !status);
 	}
 	if (!status && given->ret_step)
 		*given->ret_step = last_step;

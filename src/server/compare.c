@@ -204,12 +204,12 @@ static bool compare_world_words(
 
 static bool compare_rest(const struct record_world *recorded, const struct server_world *world, struct text *out)
 {
-	const struct primary *primary = &world->primary;
-	if (recorded->steps != primary->lockstep.number)
-		text_add(out, "recorded %" PRIu64 " steps, found %" PRIu64, recorded->steps, primary->lockstep.number);
-	else if (recorded->levels != plan_hash(&primary->plan))
+	const struct primary *primary = world->primary;
+	if (recorded->steps != primary_steps(primary))
+		text_add(out, "recorded %" PRIu64 " steps, found %" PRIu64, recorded->steps, primary_steps(primary));
+	else if (recorded->levels != plan_hash(primary_plan(primary)))
 		text_add(out, "which levels are loaded: recorded %016" PRIx64 ", found %016" PRIx64, recorded->levels,
-			plan_hash(&primary->plan));
+			plan_hash(primary_plan(primary)));
 	else if (recorded->edits != primary_changes_hash(primary))
 		text_add(out,
 			"what was removed, placed, disabled or made a performer, wrenches, time step or gravity: "

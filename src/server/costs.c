@@ -87,16 +87,16 @@ void costs_destroy(struct costs *costs)
 static void costs_put(struct text *out, const struct server_world *world, uint32_t component, uint32_t secondary,
 	uint32_t pin, const char *kind, uint32_t ns, const char *name)
 {
-	text_add(out, "%u,%" PRIu64 ",%u,%u,%u,%s,%u,%s\n", world->index, world->primary.lockstep.number, component,
+	text_add(out, "%u,%" PRIu64 ",%u,%u,%u,%s,%u,%s\n", world->index, primary_steps(world->primary), component,
 		secondary, pin, kind, ns, name);
 }
 
 static void costs_put_world(struct text *out, struct server_world *world)
 {
 	const struct scene *scene = world->scene;
-	struct plan *plan = &world->primary.plan;
+	const struct plan *plan = primary_plan(world->primary);
 	uint32_t *components = mem_alloc((scene->model_count + scene->level_count) * sizeof *components);
-	ownership_number(&plan->placement.ownership, scene->model_count, components, components + scene->model_count);
+	primary_number_components(world->primary, components, components + scene->model_count);
 	for (uint32_t m = 0; m < scene->model_count; m++)
 		if (plan->loading.active[m] && plan->placement.ownership.now.model[m] != ASSIGN_NONE) {
 			uint32_t ns = world->shared.costs.ns[m];

@@ -25,7 +25,7 @@ struct server_world {
 	struct scene *scene;
 	struct systems *systems;
 	struct shared shared;
-	struct primary primary;
+	struct primary *primary; /* NULL: not made yet */
 	struct snapshots *snapshots;
 	pthread_mutex_t view_lock;
 	const struct troupe_scene *view; /* view.h; NULL: none yet. Written under view_lock. */
@@ -34,7 +34,6 @@ struct server_world {
 	struct server_counts counts;
 	struct model_info *model_info; /* model_info.h */
 	struct edit_visuals *visuals;
-	bool ready; /* primary and shared are to be cleaned up */
 };
 
 struct troupe_server {

@@ -225,8 +225,8 @@ static bool model_topics_encode_report(const struct capture *capture, const stru
 static const struct published *model_topics_find_published(
 	const struct server_world *world, const struct topic_row *row)
 {
-	const struct published *all = world->primary.published.at;
-	uint32_t low = 0, high = world->primary.published.count, model = model_topics_at(row);
+	uint32_t low = 0, high, model = model_topics_at(row);
+	const struct published *all = primary_published(world->primary, &high);
 	while (low < high) { /* behind the last message of the model */
 		uint32_t middle = low + (high - low) / 2;
 		if (all[middle].model + 1 <= model + 1)
@@ -273,11 +273,11 @@ void model_topics_report(struct server_world *world, const struct topic_row *row
 		model_topics_is_of_row(capture, place, row))
 		return;
 	const struct published *published = reports ? NULL : model_topics_find_published(world, row);
-	struct system_step step = primary_view(&world->primary);
+	struct system_step step = primary_view(world->primary);
 	if (reports) {
 		given = systems_report(system, row->of & 0xffff, &step, out);
 	} else if (published) {
-		text_add_bytes(out, world->primary.published_bytes.at + published->first, published->count);
+		text_add_bytes(out, primary_published_bytes(world->primary, published), published->count);
 		given = true;
 	}
 	report.count = out->count - report.first;
@@ -437,7 +437,7 @@ static void model_topics_add(struct model_topics *topics, uint32_t model)
 		.world = topics->world->index,
 		.key = model_topics_key_of(scene, model)};
 	char *of = mem_printf("model '%s'", scene->models[model].name);
-	const char *owner = owners_name(&topics->world->primary.edit.owners, scene->models[model].owner);
+	const char *owner = owners_name(primary_owners(topics->world->primary), scene->models[model].owner);
 	row.client = owner ? owner : "";
 	place->serial = scene->models[model].serial;
 	model_topics_add_systems(topics, &topics->world->systems->sets[model], place, &row, of, model);
@@ -456,7 +456,7 @@ static void model_topics_remove(struct model_topics *topics, struct model_topics
 void model_topics_update(struct model_topics *topics)
 {
 	const struct scene *scene = topics->world->scene;
-	uint64_t epoch = topics->world->primary.edit.epoch + 1;
+	uint64_t epoch = primary_scene_epoch(topics->world->primary);
 	if (topics->epoch == epoch)
 		return;
 	topics->epoch = epoch;

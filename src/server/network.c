@@ -321,11 +321,11 @@ void network_offer(struct network *network, uint16_t port)
 
 static void server_network_place_clients(struct network *network)
 {
-	struct primary *primary = &network->server->worlds[0].primary;
+	const struct server_world *world = &network->server->worlds[0];
 	for (uint32_t i = 0; i < network->clients.count; i++)
 		owners_place(
-			&primary->edit.owners, primary->shared->scene, network->clients.at[i], network->plain + 1 + i);
-	plan_learn_pins(&primary->plan);
+			primary_owners(world->primary), world->scene, network->clients.at[i], network->plain + 1 + i);
+	primary_learn_pins(world->primary);
 }
 
 /* A command of the run itself: it is bound to the next step, and recorded. */
@@ -354,7 +354,7 @@ void network_meet_model(struct network *network, uint32_t model)
 {
 	const struct server_world *world = &network->server->worlds[0];
 	const struct scene_model *m = &world->scene->models[model];
-	const char *name = owners_name(&world->primary.edit.owners, m->owner);
+	const char *name = owners_name(primary_owners(world->primary), m->owner);
 	pthread_mutex_lock(&network->lock);
 	bool here = name && server_network_has_name(network->clients.at, network->clients.count, name);
 	pthread_mutex_unlock(&network->lock);
@@ -365,7 +365,7 @@ void network_meet_model(struct network *network, uint32_t model)
 /* A message of the client comes before its models are removed, or is refused. */
 static void server_network_drop_client(struct network *network, uint32_t at)
 {
-	struct primary *primary = &network->server->worlds[0].primary;
+	const struct server_world *world = &network->server->worlds[0];
 	char *name = network->clients.at[at];
 	uint32_t owner = 0;
 	pthread_mutex_lock(&network->acting);
@@ -377,8 +377,8 @@ static void server_network_drop_client(struct network *network, uint32_t at)
 	}
 	network->tickets.count = network->serials.count = --network->clients.count;
 	pthread_mutex_unlock(&network->lock);
-	owners_place(&primary->edit.owners, primary->shared->scene, name, 0);
-	(void)owners_add(&primary->edit.owners, name, &owner, NULL);
+	owners_place(primary_owners(world->primary), world->scene, name, 0);
+	(void)owners_add(primary_owners(world->primary), name, &owner, NULL);
 	if (network->client_lost == TROUPE_CLIENT_LOST_REMOVE && owner)
 		server_network_remove_models(network, owner);
 	pthread_mutex_unlock(&network->acting);
@@ -401,13 +401,11 @@ static troupe_status server_network_lose_client(
 /* A change of members, for the report, which has the first CHANGES_MAX. The run is between two steps. */
 static void server_network_note_change(struct network *network, enum troupe_member_change kind, const char *who)
 {
-	const struct primary *primary = &network->server->worlds[0].primary;
+	const struct primary *primary = network->server->worlds[0].primary;
 	struct troupe_report_member change = {.change = kind,
 		.who = who,
-		.step = primary->lockstep.number,
-		.repeated_steps = kind == TROUPE_MEMBER_LOST && !lockstep_complete(&primary->lockstep)
-					  ? primary->step.window
-					  : 0};
+		.step = primary_steps(primary),
+		.repeated_steps = kind == TROUPE_MEMBER_LOST ? primary_open_steps(primary) : 0};
 	if (network->server->def.on_member)
 		network->server->def.on_member(network->server->def.ctx, &change);
 	if (network->changes.count == CHANGES_MAX)
@@ -460,7 +458,7 @@ troupe_status network_let_leave(struct network *network, uint32_t secondary, str
 		return server_network_lose_client(network, secondary - network->plain - 1, &why, error);
 	}
 	server_network_tell(network, "%s leaves at step %" PRIu64 ": the run goes on", who,
-		network->server->worlds[0].primary.lockstep.number);
+		primary_steps(network->server->worlds[0].primary));
 	server_network_count_down(network);
 	network->told -= network->told > 0; /* it ends, and goes to no standby */
 	return TROUPE_OK;
@@ -591,7 +589,7 @@ void network_taken(struct network *network, struct server_world *world, uint64_t
 
 void network_merged(struct network *network, uint64_t steps)
 {
-	if (network->followed && !network->server->worlds[0].primary.status)
+	if (network->followed && !primary_status(network->server->worlds[0].primary))
 		followed_merged(network->followed, network->server, steps);
 }
 
@@ -599,14 +597,14 @@ void network_merged(struct network *network, uint64_t steps)
 static void server_network_end_standby(struct network *network)
 {
 	struct server_world *world = &network->server->worlds[0];
-	const struct primary *primary = network->server->world_count ? &world->primary : NULL;
-	bool failed = primary && primary->status, stopped = network->server->was_stopped;
+	const struct primary *primary = network->server->world_count ? world->primary : NULL;
+	bool failed = primary && primary_status(primary), stopped = network->server->was_stopped;
 	struct stop stop = {.kind = failed    ? STOP_FAILED
 				    : stopped ? STOP_LEFT
 					      : STOP_DONE,
-		.next_step = primary ? primary->lockstep.number : 0};
+		.next_step = primary ? primary_steps(primary) : 0};
 	(void)snprintf(stop.why, sizeof stop.why, "%s",
-		failed    ? primary->error.text
+		failed    ? primary_error(primary)->text
 		: stopped ? "it was told to stop"
 			  : "done");
 	followed_end(network->followed, &stop);
@@ -695,7 +693,7 @@ static void server_network_set_rights(struct troupe_server *server, enum troupe_
 		[TROUPE_CLIENT_RIGHTS_WORLD] = OWNERS_WORLD,
 		[TROUPE_CLIENT_RIGHTS_ALL] = OWNERS_ALL};
 	if (rights != TROUPE_CLIENT_RIGHTS_SAVED && rights < ARRAY_LEN(given))
-		server->worlds[0].primary.edit.owners.rights = given[rights];
+		primary_owners(server->worlds[0].primary)->rights = given[rights];
 }
 
 _Static_assert(sizeof(struct server_network_process) == HELLO_ID_BYTES, "ids are lent as an array of bytes");
@@ -879,14 +877,14 @@ static troupe_status server_network_take_members(struct network *network, struct
 troupe_status network_gather(struct network *network, struct troupe_error *error)
 {
 	const struct gather_ops *gather = network->backend->gather;
-	struct primary *primary = &network->server->worlds[0].primary;
+	struct primary *primary = network->server->worlds[0].primary;
 	struct text bytes = {0};
 	server_network_forget_wire(network);
 	server_network_place_clients(network);
 	server_pack_replica(network->server, &bytes);
 	server_network_change_standby(network);
 	server_network_list_members(network);
-	struct gather_world world = {bytes.at, bytes.count, replica_hash_of(primary), primary->lockstep.number,
+	struct gather_world world = {bytes.at, bytes.count, replica_hash_of(primary), primary_steps(primary),
 		gather->changes_members ? &network->members : NULL};
 	network->gathers = true;
 	troupe_status status = gather->gathering_run(network->gathering, &world, error);

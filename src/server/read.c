@@ -39,9 +39,9 @@ void read_model(
 	struct pose pose = state_model_pose(world->shared.state, model, false);
 	*ret_state = (struct troupe_model_state){.name = name,
 		.pose = pose_flat(pose),
-		.secondary = world_number(world, world->primary.plan.placement.ownership.now.model[model]),
-		.loaded = world->primary.plan.loading.active[model],
-		.asleep = primary_sleeps(&world->primary, model)};
+		.secondary = world_number(world, primary_plan(world->primary)->placement.ownership.now.model[model]),
+		.loaded = primary_plan(world->primary)->loading.active[model],
+		.asleep = primary_sleeps(world->primary, model)};
 	if (m->body_count)
 		ret_state->twist = server_read_twist_at(
 			state_body(world->shared.state, m->body_first + m->frame_body, false), pose.p);
@@ -62,7 +62,7 @@ void read_joint(const struct server_world *world, uint32_t joint, struct troupe_
 	*ret_state = (struct troupe_joint_state){.position = {state->position[0], state->position[1]}};
 	for (uint32_t a = 0; a < world->scene->joints[joint].axis_count; a++)
 		ret_state->velocity[a] = scene_axis_rate(world->shared.state, joint, a, false);
-	const struct observed *observed = &world->primary.observed;
+	const struct observed *observed = primary_observed(world->primary);
 	if (observed->efforts && joint < observed->room.joints)
 		memcpy(ret_state->effort, observed->efforts[joint], sizeof ret_state->effort);
 }
@@ -96,7 +96,7 @@ _Static_assert(
 uint32_t read_contacts(
 	const struct server_world *world, const struct troupe_scene *view, struct troupe_contact *ret_contacts)
 {
-	const contact_notes *notes = &world->primary.observed.contacts;
+	const contact_notes *notes = &primary_observed(world->primary)->contacts;
 	for (uint32_t i = 0; i < notes->count; i++) {
 		const struct contact_note *note = &notes->at[i];
 		ret_contacts[i] = (struct troupe_contact){
@@ -157,7 +157,7 @@ struct sensor *read_find_sensor(
 {
 	uint32_t model = read_find_model(server, (troupe_model){sensor.at, sensor.born, sensor.world}, ret_world);
 	struct sensor *found =
-		*ret_world ? sensors_find(primary_sensors(&(*ret_world)->primary), model, sensor.index) : NULL;
+		*ret_world ? sensors_find(primary_sensors((*ret_world)->primary), model, sensor.index) : NULL;
 	if (!found)
 		*ret_world = NULL;
 	return found;
@@ -203,7 +203,7 @@ troupe_sensor troupe_find_sensor(const struct troupe_server *server, troupe_mode
 	struct server_world *world;
 	uint32_t place = read_find_model(server, model, &world);
 	struct sensor *sensor;
-	for (uint32_t i = 0; world && (sensor = sensors_find(primary_sensors(&world->primary), place, i)); i++)
+	for (uint32_t i = 0; world && (sensor = sensors_find(primary_sensors(world->primary), place, i)); i++)
 		if (!strcmp(sensor->name, name) ||
 			!strcmp(sensor->name + strlen(world->scene->models[place].name) + 2, name))
 			return view_sensor_handle(world->scene, model.world, sensor);
@@ -212,7 +212,7 @@ troupe_sensor troupe_find_sensor(const struct troupe_server *server, troupe_mode
 
 uint64_t troupe_server_scene_epoch(const struct troupe_server *server, uint32_t world)
 {
-	return world < server->world_count ? server->worlds[world].primary.edit.epoch + 1 : 0;
+	return world < server->world_count ? primary_scene_epoch(server->worlds[world].primary) : 0;
 }
 
 bool troupe_hold_sensor(struct troupe_server *server, troupe_sensor handle, bool on)

@@ -131,9 +131,9 @@ void record_put_command(struct record_writer *writer, struct server_world *world
 static void record_pack_world_head(struct text *out, const struct server_world *world)
 {
 	const struct state *state = world->shared.state;
-	pack_u64(out, world->primary.lockstep.number);
-	pack_u64(out, plan_hash(&world->primary.plan));
-	pack_u64(out, primary_changes_hash(&world->primary));
+	pack_u64(out, primary_steps(world->primary));
+	pack_u64(out, plan_hash(primary_plan(world->primary)));
+	pack_u64(out, primary_changes_hash(world->primary));
 	pack_u64(out, state->world.count);
 	for (uint32_t i = 0; i < state->world.count; i++)
 		pack_u64(out, state->world.words[i]);
@@ -144,13 +144,13 @@ void record_put_commit(struct record_writer *writer, struct troupe_server *serve
 	struct text waiting = {0};
 	struct files named = {0};
 	for (uint32_t i = 0; i < server->world_count; i++)
-		primary_collect(&server->worlds[i].primary, &named);
+		primary_collect(server->worlds[i].primary, &named);
 	record_put_fresh(writer, server, &named);
 	files_fini(&named);
 	writer->body.count = 0;
 	for (uint32_t i = 0; i < server->world_count; i++) {
 		waiting.count = 0;
-		schedule_pack(&server->worlds[i].primary.schedule, &waiting);
+		schedule_pack(primary_schedule(server->worlds[i].primary), &waiting);
 		pack_bytes(&writer->body, waiting.at, waiting.count);
 	}
 	text_fini(&waiting);
@@ -265,7 +265,7 @@ static void record_add_hash(struct troupe_server *server, uint64_t step, enum re
 	pack_u64(&recorder->to.body, step);
 	pack_u64(&recorder->to.body, troupe_server_hash(server));
 	for (uint32_t i = 0; kind == RECORD_FAILED && i < server->world_count; i++)
-		pack_u64(&recorder->to.body, primary_has_begun(&server->worlds[i].primary));
+		pack_u64(&recorder->to.body, primary_has_begun(server->worlds[i].primary));
 	for (uint32_t i = 0; i < server->world_count; i++)
 		record_pack_world(&recorder->to.body, &server->worlds[i], &recorder->worlds[i]);
 	record_add_chunk(server, kind);
@@ -290,14 +290,14 @@ static uint64_t record_steps_of(const struct troupe_server *server)
 {
 	uint64_t steps = 0;
 	for (uint32_t i = 0; i < server->world_count; i++)
-		steps = MAX(steps, server->worlds[i].primary.lockstep.number);
+		steps = MAX(steps, primary_steps(server->worlds[i].primary));
 	return steps;
 }
 
 static bool record_any_has_failed(const struct troupe_server *server)
 {
 	for (uint32_t i = 0; i < server->world_count; i++)
-		if (server->worlds[i].primary.status)
+		if (primary_status(server->worlds[i].primary))
 			return true;
 	return false;
 }

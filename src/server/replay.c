@@ -16,7 +16,7 @@
 static void server_replay_drop_pending(struct server_world *world)
 {
 	struct command command, kept = {0};
-	struct schedule *schedule = &world->primary.schedule;
+	struct schedule *schedule = primary_schedule(world->primary);
 	schedule_drop_timed(schedule);
 	while (schedule_due(schedule, UINT64_MAX, &command))
 		if (command.told)
@@ -70,10 +70,9 @@ static troupe_status server_replay_begin(
 	replay->worlds = mem_alloc(replay->server->world_count * sizeof *replay->worlds);
 	replay->begun = mem_alloc(replay->server->world_count * sizeof *replay->begun);
 	for (uint32_t i = 0; i < replay->server->world_count; i++) {
-		preparer_close(replay->server->worlds[i].primary.schedule.preparer);
+		preparer_close(primary_schedule(replay->server->worlds[i].primary)->preparer);
 		server_replay_drop_pending(&replay->server->worlds[i]);
-		replay->server->worlds[i].primary.options.unpaced = true;
-		replay->server->worlds[i].primary.options.replays = true;
+		primary_replay(replay->server->worlds[i].primary);
 	}
 	replay->result.begin = replay->result.step = replay->result.same = troupe_server_progress(replay->server).steps;
 	return TROUPE_OK;
@@ -85,7 +84,7 @@ static troupe_status server_replay_give(
 	struct server_world *world, uint64_t step, uint32_t flags, struct unpack *in, struct troupe_error *error)
 {
 	struct command command;
-	struct schedule *schedule = &world->primary.schedule;
+	struct schedule *schedule = primary_schedule(world->primary);
 	troupe_status status = command_unpack(in, world->scene->name, step, &schedule->may_create, &command, error);
 	if (status || in->bad)
 		return status;
@@ -123,7 +122,7 @@ static troupe_status server_replay_take_command(struct replay *replay, struct un
 static bool server_replay_fits(const struct replay *replay, uint64_t step)
 {
 	for (uint32_t i = 0; i < replay->server->world_count; i++)
-		if (replay->worlds[i].steps < replay->server->worlds[i].primary.lockstep.number ||
+		if (replay->worlds[i].steps < primary_steps(replay->server->worlds[i].primary) ||
 			replay->worlds[i].steps > step)
 			return false;
 	return true;
@@ -174,7 +173,7 @@ static void server_replay_begin_last(struct replay *replay)
 {
 	for (uint32_t i = 0; i < replay->server->world_count; i++)
 		if (replay->begun[i])
-			primary_begin_alone(&replay->server->worlds[i].primary);
+			primary_begin_alone(replay->server->worlds[i].primary);
 }
 
 /* A player shows the last state as it was before the step that failed. */
@@ -223,12 +222,12 @@ static void server_replay_take_files(struct replay *replay, struct unpack *in)
 	bool changed = files_differ(&replay->server->files, &files);
 	for (uint32_t i = 0; i < replay->server->world_count; i++) {
 		if (changed)
-			preparer_finish(replay->server->worlds[i].primary.schedule.preparer);
-		preparer_rest(replay->server->worlds[i].primary.schedule.preparer, true);
+			preparer_finish(primary_schedule(replay->server->worlds[i].primary)->preparer);
+		preparer_rest(primary_schedule(replay->server->worlds[i].primary)->preparer, true);
 	}
 	files_replace_all(&replay->server->files, &files);
 	for (uint32_t i = 0; i < replay->server->world_count; i++)
-		preparer_rest(replay->server->worlds[i].primary.schedule.preparer, false);
+		preparer_rest(primary_schedule(replay->server->worlds[i].primary)->preparer, false);
 	files_fini(&files);
 }
 
@@ -390,8 +389,9 @@ static troupe_status server_replay_all(struct replay *replay, uint64_t until, st
 		status = replay_reach(replay, replay->next.step, error);
 	}
 	for (uint32_t i = 0; !status && replay->server && i < replay->server->world_count; i++) {
-		replay->result.readings += replay->server->worlds[i].primary.reading_count;
-		replay->result.readings_digest += replay->server->worlds[i].primary.reading_digest;
+		struct primary_counts counts = primary_counts(replay->server->worlds[i].primary);
+		replay->result.readings += counts.readings;
+		replay->result.readings_digest += counts.readings_digest;
 	}
 	return status;
 }

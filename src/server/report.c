@@ -25,7 +25,7 @@ static uint64_t server_report_peak_memory_bytes(void)
 static const char *const *server_report_names_of(
 	const struct server_world *world, uint32_t secondary, bool levels, struct arena *arena, uint32_t *ret_count)
 {
-	const struct plan *plan = &world->primary.plan;
+	const struct plan *plan = primary_plan(world->primary);
 	const struct assignment *now = &plan->placement.ownership.now;
 	const struct scene *scene = world->scene;
 	uint32_t all = levels ? scene->level_count : scene->model_count, count = 0;
@@ -40,7 +40,7 @@ static const char *const *server_report_names_of(
 static void server_report_fill_secondary(const struct server_world *world, uint32_t index, uint64_t critical_ns,
 	struct arena *arena, struct troupe_report_secondary *to)
 {
-	const struct secondary_stats *stats = &world->primary.stats[index];
+	const struct secondary_stats *stats = primary_stats(world->primary, index);
 	const struct troupe_server *server = world->server;
 	struct physics_stats physics = {0};
 	if (server->network)
@@ -71,7 +71,7 @@ static void server_report_fill_secondaries(
 	struct troupe_report_secondary *all = arena_array(arena, struct troupe_report_secondary, world->secondaries);
 	uint64_t critical_ns = 0;
 	for (uint32_t i = 0; i < world->secondaries; i++)
-		critical_ns += world->primary.stats[i].critical_ns;
+		critical_ns += primary_stats(world->primary, i)->critical_ns;
 	for (uint32_t i = 0; i < world->secondaries; i++)
 		server_report_fill_secondary(world, i, critical_ns, arena, &all[i]);
 	to->secondary_count = world->secondaries;
@@ -114,39 +114,37 @@ static void server_report_fill_parts(struct server_world *world, struct arena *a
 static void server_report_fill_totals(
 	const struct server_world *world, struct arena *arena, struct troupe_report_world *to)
 {
-	const struct primary *primary = &world->primary;
-	double wall_s = (double)(primary->end_ns - primary->begin_ns) * 1e-9;
-	double paused_s = (double)primary->paused_ns * 1e-9, run_s = MAX(wall_s - paused_s, 0.0);
-	bool begun = primary->begin_ns;
-	uint64_t first_step = begun ? primary->begin_step : primary->lockstep.number;
-	double first_s = begun ? primary->begin_time_s : primary_time_s(primary);
-	uint64_t steps = primary->lockstep.number - first_step;
+	const struct primary *primary = world->primary;
+	const struct primary_counts counts = primary_counts(primary);
+	double wall_s = (double)counts.wall_ns * 1e-9, paused_s = (double)counts.paused_ns * 1e-9;
+	double run_s = MAX(wall_s - paused_s, 0.0);
+	uint64_t steps = primary_steps(primary) - counts.first_step;
 	*to = (struct troupe_report_world){.name = arena_strdup(arena, world->scene->name),
-		.steps = primary->lockstep.number,
+		.steps = primary_steps(primary),
 		.simulated_s = primary_time_s(primary),
-		.begun_s = primary->options.initial_time_s,
-		.first_step = first_step,
-		.first_s = first_s,
+		.begun_s = counts.begun_s,
+		.first_step = counts.first_step,
+		.first_s = counts.first_s,
 		.wall_s = wall_s,
 		.serial_s = world->server->runners ? (double)runners_serial_ns(world->server->runners) * 1e-9 : 0,
 		.paused_s = paused_s,
 		.passed_s = primary_passed_s(primary),
-		.paused_steps = steps - MIN(primary->run_steps, steps),
+		.paused_steps = steps - MIN(counts.run_steps, steps),
 		.rtf = run_s > 0 ? primary_passed_s(primary) / run_s : 0,
-		.steps_per_s = run_s > 0 ? (double)primary->run_steps / run_s : 0,
+		.steps_per_s = run_s > 0 ? (double)counts.run_steps / run_s : 0,
 		.hash = primary_hash(primary),
-		.moves = primary->plan.placement.moves,
-		.meetings = primary->plan.placement.meetings,
-		.loads = primary->plan.loading.loads,
-		.created = primary->edit.created,
-		.removed = primary->edit.removed,
-		.refused_commands = primary->refused,
-		.waiting_commands = schedule_waiting(&primary->schedule),
-		.windows = primary->window.counts.windows,
-		.repeated_steps = primary->window.counts.repeated_steps,
-		.longest_window = primary->window.counts.longest,
-		.readings = primary->reading_count,
-		.readings_digest = primary->reading_digest};
+		.moves = counts.moves,
+		.meetings = counts.meetings,
+		.loads = counts.loads,
+		.created = counts.created,
+		.removed = counts.removed,
+		.refused_commands = counts.refused,
+		.waiting_commands = counts.waiting,
+		.windows = counts.windows,
+		.repeated_steps = counts.repeated_steps,
+		.longest_window = counts.longest_window,
+		.readings = counts.readings,
+		.readings_digest = counts.readings_digest};
 }
 
 static struct transport_counts server_report_bytes_of(const struct troupe_server *server)
@@ -169,7 +167,7 @@ static void server_report_fill_network(
 struct troupe_report *troupe_server_report(struct troupe_server *server)
 {
 	struct whole_report *report = mem_alloc(sizeof *report);
-	const struct primary *first = &server->worlds[0].primary;
+	const struct primary *first = server->worlds[0].primary;
 	struct troupe_report_world *worlds =
 		arena_array(&report->arena, struct troupe_report_world, server->world_count);
 	for (uint32_t i = 0; i < server->world_count; i++) {
@@ -180,8 +178,8 @@ struct troupe_report *troupe_server_report(struct troupe_server *server)
 			server_report_fill_network(server, &report->arena, &worlds[i].network);
 		server_report_fill_secondaries(&server->worlds[i], &report->arena, &worlds[i]);
 	}
-	report->shown = (struct troupe_report){.steps = first->lockstep.number,
-		.wall_s = (double)(first->end_ns - first->begin_ns) * 1e-9,
+	report->shown = (struct troupe_report){.steps = primary_steps(first),
+		.wall_s = (double)primary_counts(first).wall_ns * 1e-9,
 		.hash = troupe_server_hash(server),
 		.peak_memory_bytes = server_report_peak_memory_bytes(),
 		.observed = server->def.observe,

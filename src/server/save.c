@@ -88,14 +88,14 @@ void server_pack_with(struct troupe_server *server, struct schedule *waiting, st
 	save_pack_saver(&body);
 	struct files named = {.before = &server->files}; /* named by waiting commands */
 	for (uint32_t i = 0; i < server->world_count; i++)
-		schedule_collect(waiting ? &waiting[i] : &server->worlds[i].primary.schedule, &named);
+		schedule_collect(waiting ? &waiting[i] : primary_schedule(server->worlds[i].primary), &named);
 	save_pack_origin(server, &named, &body);
 	files_fini(&named);
 	pack_u64(&body, server->world_count);
 	for (uint32_t i = 0; i < server->world_count; i++) {
 		world.count = 0;
-		struct primary *primary = &server->worlds[i].primary;
-		primary_pack_with(primary, waiting ? &waiting[i] : &primary->schedule, &world);
+		struct primary *primary = server->worlds[i].primary;
+		primary_pack_with(primary, waiting ? &waiting[i] : primary_schedule(primary), &world);
 		pack_string(&body, server->worlds[i].scene->name);
 		pack_bytes(&body, world.at, world.count);
 	}
@@ -111,7 +111,7 @@ void server_pack_with(struct troupe_server *server, struct schedule *waiting, st
 void server_pack_replica(struct troupe_server *server, struct text *out)
 {
 	save_pack_origin(server, &(struct files){0}, out);
-	replica_pack(&server->worlds[0].primary, out);
+	replica_pack(server->worlds[0].primary, out);
 }
 
 void server_seal(char *state, size_t count)
@@ -400,10 +400,8 @@ static troupe_status save_resume_worlds(
 		if (in->bad || !same)
 			return fail(error, TROUPE_EWORLD, "%s: damaged: world %u", path, i + 1);
 		struct unpack part = {bytes, bytes + count, false};
-		if (primary_unpack(&world->primary, &part, broadcasts, &why))
+		if (primary_unpack(world->primary, &part, broadcasts, &why))
 			return fail(error, why.status, "%s: world '%s': %s", path, world->scene->name, why.text);
-		atomic_store(&world->primary.seen_steps, world->primary.lockstep.number);
-		atomic_store(&world->primary.seen_time_s, primary_time_s(&world->primary));
 	}
 	return TROUPE_OK;
 }

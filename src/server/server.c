@@ -237,7 +237,7 @@ static uint32_t server_first_of(const struct server_world *world)
 	const struct troupe_server *server = world->server;
 	uint64_t guess_ns = (uint64_t)world->scene->body_count * COST_BODY_NS;
 	bool given = server->def.secondaries >= 0 || world->scene->secondaries != SCENE_NONE;
-	if (server->shown || world->primary.plan.placement.pinned)
+	if (server->shown || primary_plan(world->primary)->placement.pinned)
 		return 0;
 	if (server->network)
 		return network_tunes(server->network) ? world->threads : 0;
@@ -260,9 +260,9 @@ static void server_set_up_worlds(struct troupe_server *server, enum physics_brea
 
 uint64_t troupe_server_hash(const struct troupe_server *server)
 {
-	uint64_t hash = primary_hash(&server->worlds[0].primary);
+	uint64_t hash = primary_hash(server->worlds[0].primary);
 	for (uint32_t i = 1; i < server->world_count; i++)
-		hash += hash_mix(primary_hash(&server->worlds[i].primary), i);
+		hash += hash_mix(primary_hash(server->worlds[i].primary), i);
 	return hash;
 }
 
@@ -278,11 +278,12 @@ static void server_on_acked(void *ctx)
 static void server_tell_hashes(struct troupe_server *server, uint64_t steps)
 {
 	const struct troupe_server_def *def = &server->def;
-	const struct primary *primary = &server->worlds[0].primary;
-	for (uint32_t i = 0; server->world_count == 1 && i + 1 < primary->hashes.count; i++) {
-		uint64_t step = steps - primary->hashes.count + 1 + i;
+	uint32_t count;
+	const uint64_t *hashes = primary_hashes(server->worlds[0].primary, &count);
+	for (uint32_t i = 0; server->world_count == 1 && i + 1 < count; i++) {
+		uint64_t step = steps - count + 1 + i;
 		if (step % def->hash_every == 0)
-			def->on_hash(def->ctx, step, primary->hashes.at[i]);
+			def->on_hash(def->ctx, step, hashes[i]);
 	}
 	if (steps % def->hash_every == 0)
 		def->on_hash(def->ctx, steps, troupe_server_hash(server));
@@ -377,7 +378,7 @@ void troupe_server_look(
 
 double troupe_server_step_s(const struct troupe_server *server, uint32_t world)
 {
-	return world < server->world_count ? server->worlds[world].primary.edit.step_s : 0;
+	return world < server->world_count ? primary_step_s(server->worlds[world].primary) : 0;
 }
 
 /* --- life ------------------------------------------------------------------------------------------------------- */
@@ -401,7 +402,7 @@ static troupe_status server_set_up_runners(struct troupe_server *server, struct 
 		.ctx = server};
 	struct runners_world *worlds = mem_alloc(server->world_count * sizeof *worlds);
 	for (uint32_t i = 0; i < server->world_count; i++)
-		worlds[i] = (struct runners_world){.primary = &server->worlds[i].primary,
+		worlds[i] = (struct runners_world){.primary = server->worlds[i].primary,
 			.shared = &server->worlds[i].shared,
 			.threads = server->worlds[i].threads,
 			.first = server_first_of(&server->worlds[i]),
@@ -596,7 +597,7 @@ static bool server_is_to_regroup(struct troupe_server *server, uint32_t *ret_los
 		return false;
 	if (runners_regroups(server->runners, ret_lost))
 		return true;
-	return !server->worlds[0].primary.status && !atomic_load(&server->told) &&
+	return !primary_status(server->worlds[0].primary) && !atomic_load(&server->told) &&
 	       (runners_leaver_after(server->runners, 0) || network_has_wishes(server->network));
 }
 
@@ -604,10 +605,10 @@ static bool server_is_to_regroup(struct troupe_server *server, uint32_t *ret_los
  * already, and is still to come in: without the flag the run would go on without it. */
 static void server_clear_stop(struct troupe_server *server)
 {
-	atomic_store(&server->worlds[0].primary.stop, false);
+	primary_clear_stop(server->worlds[0].primary);
 	server->stop_seen_ns = 0;
 	if (atomic_load(&server->told) || network_has_wishes(server->network))
-		atomic_store(&server->worlds[0].primary.stop, true);
+		primary_stop(server->worlds[0].primary);
 }
 
 /* Tells the members that the run goes on with others, and takes the secondary that is lost, and all that asked to
@@ -671,8 +672,7 @@ static troupe_status server_run_all_runners(struct troupe_server *server, struct
 			continue;
 		if (!status)
 			return TROUPE_OK;
-		server->worlds[0].primary.status = status;
-		server->worlds[0].primary.error = *error;
+		primary_fail(server->worlds[0].primary, error);
 		return status;
 	}
 }
@@ -684,7 +684,7 @@ static void server_end_run(struct troupe_server *server, troupe_status status, c
 	server_tell_others(server, status, error);
 	server->stop_seen_ns = 0;
 	for (uint32_t i = 0; i < server->world_count; i++)
-		atomic_store(&server->worlds[i].primary.stop, false);
+		primary_clear_stop(server->worlds[i].primary);
 	/* after the flags: so a stop that comes meanwhile counts, for this run or for the next */
 	server->was_stopped = atomic_exchange(&server->told, false);
 	server_set_running(server, false);
@@ -702,8 +702,7 @@ static troupe_status server_run_worlds(struct troupe_server *server, struct trou
 			status = server_set_up_runners(server, error);
 		if (status) { /* the peers that joined are told, and cannot join again */
 			server_tell_others(server, status, error);
-			server->worlds[0].primary.status = status;
-			server->worlds[0].primary.error = *error;
+			primary_fail(server->worlds[0].primary, error);
 			return status;
 		}
 		for (uint32_t i = 0; server->network && i < server->world_count; i++)
@@ -754,12 +753,8 @@ enum troupe_given_up troupe_server_give_up(struct troupe_server *server, uint32_
 troupe_status server_run_to(struct troupe_server *server, const uint64_t *steps, struct troupe_error *error)
 {
 	bool some = false;
-	for (uint32_t i = 0; i < server->world_count; i++) {
-		struct primary *primary = &server->worlds[i].primary;
-		primary->options.iterations = steps[i];
-		primary->ended = steps[i] <= primary->lockstep.number;
-		some |= !primary->ended;
-	}
+	for (uint32_t i = 0; i < server->world_count; i++)
+		some |= primary_go_to(server->worlds[i].primary, steps[i]);
 	return some ? server_run_worlds(server, error) : TROUPE_OK;
 }
 
@@ -769,14 +764,12 @@ troupe_status troupe_server_run(
 	if (limits->until_s < 0 || isnan(limits->until_s))
 		return fail(error, TROUPE_EINVAL, "until %g s: expected a time of 0 or more", limits->until_s);
 	for (uint32_t i = 0; i < server->world_count; i++)
-		if (server->worlds[i].primary.status)
+		if (primary_status(server->worlds[i].primary))
 			return fail(error, TROUPE_EINVAL, "this server has failed before: %s",
-				server->worlds[i].primary.error.text);
+				primary_error(server->worlds[i].primary)->text);
 	for (uint32_t i = 0; i < server->world_count; i++) {
-		struct primary *primary = &server->worlds[i].primary;
-		primary->options.iterations = limits->iterations;
-		primary->options.until_s = limits->until_s;
-		primary->ended = false;
+		struct primary *primary = server->worlds[i].primary;
+		primary_go_on(primary, limits->iterations, limits->until_s);
 	}
 	record_begin(server);
 	costs_begin(server);
@@ -786,7 +779,7 @@ troupe_status troupe_server_run(
 /* Worlds of one server are always at the same step. */
 troupe_status troupe_server_step(struct troupe_server *server, uint64_t n, struct troupe_error *error)
 {
-	uint64_t begin = server->worlds[0].primary.lockstep.number;
+	uint64_t begin = primary_steps(server->worlds[0].primary);
 	struct troupe_limits limits = {.iterations = begin + MIN(n, UINT64_MAX - begin)};
 	return n ? troupe_server_run(server, &limits, error) : TROUPE_OK;
 }
@@ -794,7 +787,7 @@ troupe_status troupe_server_step(struct troupe_server *server, uint64_t n, struc
 enum outfile_urgency server_urgency(void *ctx)
 {
 	struct troupe_server *server = ctx;
-	if (!atomic_load(&server->worlds[0].primary.stop))
+	if (!primary_is_stopped(server->worlds[0].primary))
 		return server->was_stopped ? OUTFILE_HURRIED : OUTFILE_PATIENT;
 	uint64_t now = clock_now_ns();
 	if (!server->stop_seen_ns)
@@ -804,37 +797,34 @@ enum outfile_urgency server_urgency(void *ctx)
 
 bool troupe_server_was_stopped(const struct troupe_server *server)
 {
-	return server->was_stopped && !server->worlds[0].primary.status;
+	return server->was_stopped && !primary_status(server->worlds[0].primary);
 }
 
 void server_interrupt(struct troupe_server *server)
 {
 	for (uint32_t i = 0; i < server->world_count; i++)
-		atomic_store(&server->worlds[i].primary.stop, true);
+		primary_stop(server->worlds[i].primary);
 }
 
 void troupe_server_stop(struct troupe_server *server)
 {
 	atomic_store(&server->told, true);
 	for (uint32_t i = 0; i < server->world_count; i++)
-		atomic_store(&server->worlds[i].primary.stop, true);
+		primary_stop(server->worlds[i].primary);
 }
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 
 struct troupe_progress troupe_server_progress(const struct troupe_server *server)
 {
-	const struct primary *first = &server->worlds[0].primary;
-	struct troupe_progress progress = {
-		.steps = atomic_load_explicit(&first->seen_steps, memory_order_relaxed),
-		.time_s = atomic_load_explicit(&first->seen_time_s, memory_order_relaxed),
-		.paused = true,
-	};
+	struct troupe_progress progress = {.paused = true};
 	for (uint32_t i = 0; i < server->world_count; i++) {
-		const struct primary *primary = &server->worlds[i].primary;
-		progress.moves += atomic_load_explicit(&primary->seen_moves, memory_order_relaxed);
-		progress.levels_loaded += atomic_load_explicit(&primary->seen_levels, memory_order_relaxed);
-		progress.paused &= atomic_load_explicit(&primary->seen_paused, memory_order_relaxed);
+		struct primary_progress of = primary_progress(server->worlds[i].primary);
+		progress.steps = i ? progress.steps : of.steps;
+		progress.time_s = i ? progress.time_s : of.time_s;
+		progress.moves += of.moves;
+		progress.levels_loaded += of.levels;
+		progress.paused &= of.paused;
 	}
 	progress.awaited = server->network ? network_awaited(server->network) : 0;
 	return progress;

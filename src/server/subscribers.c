@@ -141,7 +141,7 @@ static void subscribers_list_rows(struct subscribers *subscribers)
 {
 	const struct systems *systems = subscribers->world->systems;
 	model_topics_update(subscribers->topics);
-	uint64_t scene = subscribers->world->primary.edit.epoch + 1, table = topic_epoch(subscribers->table);
+	uint64_t scene = primary_scene_epoch(subscribers->world->primary), table = topic_epoch(subscribers->table);
 	if (subscribers->seen_scene == scene && subscribers->seen_table == table)
 		return;
 	subscribers_forget_rows(subscribers);
@@ -164,11 +164,11 @@ static void subscribers_list_rows(struct subscribers *subscribers)
  * does not depend on when a client began to listen. */
 static bool subscribers_is_due(const struct subscribers *subscribers, const struct topic_row *row)
 {
-	const struct primary *primary = &subscribers->world->primary;
+	const struct primary *primary = subscribers->world->primary;
 	const struct publish_ops *ops = row->ops;
-	double time_s = primary_time_s(primary), before_s = time_s - primary->edit.step_s;
+	double time_s = primary_time_s(primary), before_s = time_s - primary_step_s(primary);
 	if (ops->when == PUBLISH_READING)
-		return readings_find(&primary->readings, (uint32_t)row->key - 1, sensor_topics_index(row));
+		return readings_find(primary_readings(primary), (uint32_t)row->key - 1, sensor_topics_index(row));
 	if (row->rate_hz <= 0)
 		return true;
 	double period_ns = 1e9 / row->rate_hz;
@@ -192,7 +192,7 @@ static void subscribers_hear(
 	struct troupe_error why;
 	if (ops->encode(capture, row, &bytes) &&
 		!message_of_bytes(type_find(row->type), bytes.at, bytes.count, &message_limits_usual, &message, &why))
-		primary_hear(&subscribers->world->primary, subscribers_owner_of(subscribers, row), row->name, message);
+		primary_hear(subscribers->world->primary, subscribers_owner_of(subscribers, row), row->name, message);
 	text_fini(&bytes);
 }
 

@@ -117,7 +117,6 @@ static void server_world_set_up_shared(struct server_world *world, enum physics_
 	world->systems->on_log = server_world_on_log;
 	world->systems->ctx = world->server;
 	shared_init(shared, world->scene, world->systems);
-	shared->physics.stop = &world->primary.stop;
 	shared->physics.rule = rule;
 	shared->physics.seed = world->server->def.seed;
 	shared->physics.sleepless = world->server->def.sleepless;
@@ -202,10 +201,22 @@ static void server_world_on_taken(void *ctx, uint64_t step, const struct command
 /* Up to this distance hashes are noted within windows; farther apart, a window ends at each. */
 enum { HASH_STEPS = 4 };
 
+static bool server_world_notes_hashes(const struct troupe_server_def *def)
+{
+	return def->on_hash && def->hash_every && def->hash_every <= HASH_STEPS;
+}
+
 /* Steps from k on until the next multiple of `every`; 0: there is none. */
 static uint64_t server_world_steps_to(uint64_t k, uint64_t every)
 {
 	return every ? every - k % every : UINT64_MAX;
+}
+
+/* Several worlds take each step together, and models that are moved in every step must not be alone for longer. */
+static uint32_t server_world_window_of(const struct troupe_server *server)
+{
+	const struct troupe_server_def *def = &server->def;
+	return server->world_count > 1 || (def->chaos_moves && !def->window) ? 1 : def->window;
 }
 
 /* The first plug-in of these that has update(). */
@@ -224,7 +235,7 @@ void world_note_windows(const struct server_world *world)
 	const struct system *system = server_world_updating_of(&systems->world);
 	for (uint32_t m = 0; m < systems->scene->model_count && !system; m++)
 		system = server_world_updating_of(&systems->sets[m]);
-	if (!system || !def->on_note || world->primary.window.options.steps == 1)
+	if (!system || !def->on_note || server_world_window_of(world->server) == 1)
 		return;
 	const char *model = system->self.model == SCENE_NONE ? NULL : world->scene->models[system->self.model].name;
 	struct troupe_error line;
@@ -242,7 +253,7 @@ static uint64_t server_world_on_horizon(void *ctx, uint64_t k)
 	uint64_t steps = clients_horizon(server->clients, world->index);
 	if (barriers_are_held(server->barriers))
 		steps = 1;
-	if (!world->primary.options.hash_steps)
+	if (!server_world_notes_hashes(def))
 		steps = MIN(steps, server_world_steps_to(k, def->on_hash ? def->hash_every : 0));
 	steps = MIN(steps, server_world_steps_to(k, def->on_step ? def->step_every : 0));
 	steps = MIN(steps, server_world_steps_to(k, def->record_path ? def->record_every : 0));
@@ -255,13 +266,6 @@ static void server_world_on_made(void *ctx, const struct command *command)
 	record_made(world, command);
 	if (world->server->network)
 		network_made(world->server->network, world, command);
-}
-
-/* Several worlds take each step together, and models that are moved in every step must not be alone for longer. */
-static uint32_t server_world_window_of(const struct troupe_server *server)
-{
-	const struct troupe_server_def *def = &server->def;
-	return server->world_count > 1 || (def->chaos_moves && !def->window) ? 1 : def->window;
 }
 
 static void server_world_set_up_primary(struct server_world *world)
@@ -290,7 +294,7 @@ static void server_world_set_up_primary(struct server_world *world)
 			.seed = def->chaos_seed},
 		.all_take_part = def->network != NULL,
 		.on_horizon = server_world_on_horizon,
-		.hash_steps = def->on_hash && def->hash_every && def->hash_every <= HASH_STEPS,
+		.hash_steps = server_world_notes_hashes(def),
 		.on_decide = server_world_on_decide,
 		.on_made = def->record_path || def->network ? server_world_on_made : NULL,
 		.on_observe = server_world_on_observe,
@@ -300,8 +304,7 @@ static void server_world_set_up_primary(struct server_world *world)
 			&world->server->sdf->worlds.at[world->index], &world->server->places},
 		.ctx = world,
 	};
-	primary_init(&world->primary, &options, &world->shared);
-	world->ready = true;
+	world->primary = primary_create(&options, &world->shared);
 }
 
 troupe_status world_init(
@@ -330,14 +333,14 @@ void world_set_up(struct server_world *world, uint32_t threads, enum physics_bre
 
 void world_regroup(struct server_world *world, uint32_t secondaries)
 {
-	primary_regroup(&world->primary, secondaries);
+	primary_regroup(world->primary, secondaries);
 	world->threads = world->secondaries = secondaries;
 }
 
 void world_fini(struct server_world *world)
 {
-	if (world->ready)
-		primary_fini(&world->primary);
+	if (world->primary)
+		primary_destroy(world->primary);
 	edit_visuals_destroy(world->visuals);
 	if (world->snapshots)
 		pthread_mutex_destroy(&world->view_lock);
@@ -354,12 +357,12 @@ void world_fini(struct server_world *world)
 
 const struct troupe_scene *world_view(struct server_world *world)
 {
-	uint64_t epoch = world->primary.edit.epoch + 1;
+	uint64_t epoch = primary_scene_epoch(world->primary);
 	if (world->view && world->view->epoch == epoch)
 		return world->view;
 	const struct troupe_scene *old = world->view;
 	const struct troupe_scene *view =
-		view_create(world->scene, primary_sensors(&world->primary), world->systems, world->index, epoch);
+		view_create(world->scene, primary_sensors(world->primary), world->systems, world->index, epoch);
 	pthread_mutex_lock(&world->view_lock);
 	world->view = view;
 	pthread_mutex_unlock(&world->view_lock);
@@ -389,7 +392,7 @@ static void server_world_fill_busy(struct server_world *world, double *busy)
 	double passed = counts->at_ns ? (double)(now - counts->at_ns) : 0;
 	counts->at_ns = now;
 	for (uint32_t i = 0; i < world->secondaries; i++) {
-		uint64_t total = world->primary.stats[i].busy_ns;
+		uint64_t total = primary_stats(world->primary, i)->busy_ns;
 		busy[i] = passed > 0 ? (double)(total - counts->busy_ns[i]) / passed : 0;
 		counts->busy_ns[i] = total;
 	}
@@ -401,9 +404,9 @@ static void server_world_fill_snapshot(
 	server_world_fill_parts(world, snapshot->scene, arrays);
 	snapshot->contact_count = read_contacts(world, snapshot->scene, arrays->contacts);
 	snapshot->world = world->scene->name;
-	snapshot->step = world->primary.lockstep.number;
-	snapshot->time_s = primary_time_s(&world->primary);
-	snapshot->paused = world->primary.paused;
+	snapshot->step = primary_steps(world->primary);
+	snapshot->time_s = primary_time_s(world->primary);
+	snapshot->paused = primary_is_paused(world->primary);
 	snapshot->secondaries = world->secondaries;
 }
 
@@ -411,8 +414,8 @@ void world_publish(struct server_world *world, bool running)
 {
 	struct snapshots_arrays arrays;
 	const struct troupe_scene *view = world_view(world);
-	struct troupe_snapshot *snapshot =
-		snapshots_begin(world->snapshots, !running, view, world->primary.observed.contacts.count, &arrays);
+	struct troupe_snapshot *snapshot = snapshots_begin(
+		world->snapshots, !running, view, primary_observed(world->primary)->contacts.count, &arrays);
 	if (!snapshot)
 		return;
 	server_world_fill_snapshot(world, snapshot, &arrays);
@@ -424,7 +427,7 @@ const struct troupe_snapshot *world_look(struct server_world *world)
 {
 	struct snapshots_arrays arrays;
 	struct troupe_snapshot *snapshot = snapshots_begin_own(
-		world->snapshots, world_view(world), world->primary.observed.contacts.count, &arrays);
+		world->snapshots, world_view(world), primary_observed(world->primary)->contacts.count, &arrays);
 	server_world_fill_snapshot(world, snapshot, &arrays);
 	return snapshot;
 }

@@ -7,6 +7,7 @@
 #include "harness.h"
 
 #include "geom/spatial.h"
+#include "run/primary_internal.h"
 
 #define EXACT 1e-12
 #define DT 0.001
@@ -35,7 +36,7 @@ TestSuite(added, .init = set_up, .fini = stop, .timeout = 60);
 
 static const struct state *state(void)
 {
-	return server->worlds[0].primary.shared->state;
+	return server->worlds[0].primary->shared->state;
 }
 
 static const struct scene_body *scene_body(const char *model, const char *link)
@@ -53,7 +54,7 @@ static const struct body_state *body(const char *model, const char *link)
 
 static void steps(uint32_t count)
 {
-	struct troupe_limits limits = {.iterations = server->worlds[0].primary.lockstep.number + count};
+	struct troupe_limits limits = {.iterations = server->worlds[0].primary->lockstep.number + count};
 	struct troupe_error error;
 	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK, "%s", error.text);
 }

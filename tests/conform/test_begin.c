@@ -4,6 +4,7 @@
 #include "server/internal.h" /* before the harness, which has a variable called server */
 
 #include "harness.h"
+#include "run/primary_internal.h"
 
 #define EXACT 1e-12
 #define HELD 1e-9 /* after some steps without gravity */
@@ -34,7 +35,7 @@ TestSuite(begin, .init = set_up, .fini = stop, .timeout = 60);
 
 static const struct state *state(void)
 {
-	return server->worlds[0].primary.shared->state;
+	return server->worlds[0].primary->shared->state;
 }
 
 static const struct body_state *body(const char *model, const char *link)
@@ -55,7 +56,7 @@ static double position(const char *model, const char *name, uint32_t axis)
 
 static void steps(uint32_t count)
 {
-	struct troupe_limits limits = {.iterations = server->worlds[0].primary.lockstep.number + count};
+	struct troupe_limits limits = {.iterations = server->worlds[0].primary->lockstep.number + count};
 	struct troupe_error error;
 	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK, "%s", error.text);
 }

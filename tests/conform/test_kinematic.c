@@ -4,6 +4,7 @@
 #include "server/internal.h" /* before the harness, which has a variable called server */
 
 #include "harness.h"
+#include "run/primary_internal.h"
 
 #define ROUNDING 1e-11 /* of a thousand additions */
 
@@ -30,7 +31,7 @@ TestSuite(kinematic, .init = set_up, .fini = stop, .timeout = 60);
 
 static const struct body_state *body(const char *model)
 {
-	const struct state *state = server->worlds[0].primary.shared->state;
+	const struct state *state = server->worlds[0].primary->shared->state;
 	uint32_t m = scene_find_model(state->scene, model);
 	cr_assert_neq(m, SCENE_NONE);
 	return state_bodies(state, m, false);
@@ -38,7 +39,7 @@ static const struct body_state *body(const char *model)
 
 static void steps(uint32_t count)
 {
-	struct troupe_limits limits = {.iterations = server->worlds[0].primary.lockstep.number + count};
+	struct troupe_limits limits = {.iterations = server->worlds[0].primary->lockstep.number + count};
 	struct troupe_error error;
 	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK, "%s", error.text);
 }

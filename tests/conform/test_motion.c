@@ -4,6 +4,7 @@
 #include "server/internal.h" /* before the harness, which has a variable called server */
 
 #include "harness.h"
+#include "run/primary_internal.h"
 
 #define EXACT 1e-12
 #define DT 0.001
@@ -43,12 +44,12 @@ TestSuite(motion, .init = set_up, .fini = stop, .timeout = 60);
 
 static const struct state *state(void)
 {
-	return server->worlds[0].primary.shared->state;
+	return server->worlds[0].primary->shared->state;
 }
 
 static void steps(uint32_t count)
 {
-	struct troupe_limits limits = {.iterations = server->worlds[0].primary.lockstep.number + count};
+	struct troupe_limits limits = {.iterations = server->worlds[0].primary->lockstep.number + count};
 	struct troupe_error error;
 	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK, "%s", error.text);
 }
@@ -64,13 +65,13 @@ static void obeyed(const char *topic, const char *text)
 /* The command is refused with a reason that contains this text, and only the step changes the state. */
 static void refused(const char *topic, const char *text, const char *reason)
 {
-	uint64_t hash = primary_hash(&server->worlds[0].primary);
+	uint64_t hash = primary_hash(server->worlds[0].primary);
 	replied = TROUPE_OK;
 	command(topic, text);
 	steps(1);
 	cr_expect(replied == TROUPE_ECOMMAND && strstr(reply, reason), "%s: %s, expected %s", text, reply, reason);
-	if (server->worlds[0].primary.paused)
-		cr_expect_eq(hash, primary_hash(&server->worlds[0].primary), "%s: something happened", text);
+	if (server->worlds[0].primary->paused)
+		cr_expect_eq(hash, primary_hash(server->worlds[0].primary), "%s: something happened", text);
 }
 
 static const struct body_state *body(const char *model, const char *link)
@@ -280,7 +281,7 @@ Test(motion, what_sleeps_wakes)
 				MODEL("b", "0 0 0.5 0 0 0",
 					LINK("l", "0 0 0 0 0 0", BOX("1 1 1")) LINK("arm", "0 0 1 0 0 0", "")
 						JOINT("j", "continuous", "0 0 1 0 0 0", "l", "arm", AXIS("0 0 1"))));
-		const struct primary *primary = &server->worlds[0].primary;
+		const struct primary *primary = server->worlds[0].primary;
 		uint32_t m = scene_find_model(state()->scene, "b");
 		run_until(2);
 		cr_assert(primary_sleeps(primary, m), "it sleeps");

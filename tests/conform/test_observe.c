@@ -4,6 +4,7 @@
 #include "server/internal.h"
 
 #include "harness.h"
+#include "run/primary_internal.h"
 
 static void set_up(void)
 {
@@ -14,12 +15,12 @@ TestSuite(observe, .init = set_up, .fini = stop, .timeout = 60);
 
 static void observe(uint32_t what)
 {
-	server->worlds[0].primary.options.observe = what;
+	server->worlds[0].primary->options.observe = what;
 }
 
 static const struct observed *observed(void)
 {
-	return &server->worlds[0].primary.observed;
+	return &server->worlds[0].primary->observed;
 }
 
 static uint32_t joint_of(const char *name)
@@ -404,7 +405,7 @@ Test(observe, what_sleeps_keeps_its_notes)
 		FLOOR BOX("a", "0 0 0.5 0 0 0") BOX("b", "3 0 0.5 0 0 0") BALL("c", "9 0 9 0 0 0") SWING);
 	observe(OBSERVE_ALL);
 	run_until(1.2);
-	const struct primary *primary = &server->worlds[0].primary;
+	const struct primary *primary = server->worlds[0].primary;
 	const struct scene *scene = server->worlds[0].scene;
 	cr_assert(primary_sleeps(primary, scene_find_model(scene, "a")));
 	cr_assert(primary_sleeps(primary, scene_find_model(scene, "swing")));
@@ -698,7 +699,7 @@ Test(observe, a_reader_that_comes_later_sees_the_same)
 		observe(watched ? OBSERVE_CONTACTS : 0);
 		run_until(8);
 		for (uint32_t m = 0; m < server->worlds[0].scene->model_count; m++)
-			cr_assert(primary_sleeps(&server->worlds[0].primary, m) ||
+			cr_assert(primary_sleeps(server->worlds[0].primary, m) ||
 					  !server->worlds[0].scene->models[m].body_count,
 				"model %u sleeps", m);
 		command("/world/w/create", reader);

@@ -4,6 +4,7 @@
 #define TESTS_FAULT_COPIES_H
 
 #include "base/hash.h"
+#include "run/primary_internal.h"
 #include "run/secondary.h"
 #include "run/wire.h"
 #include "server/internal.h"
@@ -35,7 +36,7 @@ static inline struct troupe_server *copies_server(const struct text *state, uint
 	char *bytes = mem_alloc(state->count);
 	memcpy(bytes, state->at, state->count);
 	copies_must(server_create(&def, bytes, state->count, &server, &error), "a server", &error);
-	server->worlds[0].primary.options.unpaced = true;
+	server->worlds[0].primary->options.unpaced = true;
 	return server;
 }
 

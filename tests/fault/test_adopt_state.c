@@ -179,7 +179,7 @@ int main(void)
 	command_all(first);
 	step(first, SAVED);
 	server_pack(first, &state);
-	primary_pack(&first->worlds[0].primary, &own);
+	primary_pack(first->worlds[0].primary, &own);
 	step(first, STEPS - SAVED);
 	hashes[STEPS] = troupe_server_hash(first);
 	step(server, 5);

@@ -1,6 +1,7 @@
 /* A warm step that changes no grouping allocates nothing. Counts every allocation of the process, ODE's included,
  * over a thousand steps of driving robots. */
 #include "../../bench/robots.h"
+#include "run/primary_internal.h"
 #include "world.h"
 
 #include "server/internal.h"
@@ -72,7 +73,7 @@ static void count(const char *what, const char *world, int secondaries, uint32_t
 		fprintf(stderr, "%s\n", error.text);
 		exit(1);
 	}
-	server->worlds[0].primary.options.observe = observe;
+	server->worlds[0].primary->options.observe = observe;
 	run(server, 1500);
 	long before = atomic_load(&allocations);
 	run(server, 1500);

@@ -7,6 +7,7 @@
 #include "copies.h"
 
 #include "net/inproc/inproc.h"
+#include "run/primary_internal.h"
 
 #include <inttypes.h>
 
@@ -85,7 +86,7 @@ static struct text make_begin(void)
 static void on_acked(void *ctx)
 {
 	struct troupe_server *server = ctx;
-	struct primary *primary = &server->worlds[0].primary;
+	struct primary *primary = server->worlds[0].primary;
 	held[primary->lockstep.number] = primary_hash(primary);
 }
 
@@ -100,11 +101,11 @@ static void run_in_one_process(void)
 {
 	struct troupe_server *server = copies_server(&begin, 0, 0);
 	const struct runners_callbacks watch = {.on_acked = on_acked, .on_merged = on_merged, .ctx = server};
-	const struct runners_world world = {.primary = &server->worlds[0].primary, .shared = &server->worlds[0].shared};
+	const struct runners_world world = {.primary = server->worlds[0].primary, .shared = &server->worlds[0].shared};
 	struct troupe_error error;
 	struct runners *runners;
-	server->worlds[0].primary.options.iterations = STEPS;
-	server->worlds[0].primary.options.observe = OBSERVE_ALL;
+	server->worlds[0].primary->options.iterations = STEPS;
+	server->worlds[0].primary->options.observe = OBSERVE_ALL;
 	hashes[0] = troupe_server_hash(server);
 	copies_must(runners_create(&world, 1, &transport_inproc, &watch, &runners, &error), "a runner", &error);
 	copies_must(runners_run(runners, &error), "the run in one process", &error);
@@ -126,7 +127,7 @@ struct run {
 
 static struct primary *primary_of(struct run *run)
 {
-	return &run->server->worlds[0].primary;
+	return run->server->worlds[0].primary;
 }
 
 static void check_same(const struct run *run, uint32_t secondary, const char *when)

@@ -62,7 +62,7 @@ struct run {
 static void decide(struct run *run)
 {
 	uint64_t begin_ns;
-	const struct step *step = primary_decide(&run->server->worlds[0].primary, &begin_ns);
+	const struct step *step = primary_decide(run->server->worlds[0].primary, &begin_ns);
 	for (uint32_t i = 0; i < SECONDARIES; i++) {
 		run->steps[i].count = 0;
 		wire_encode_step(run->wire, i, step, &run->steps[i]);
@@ -71,7 +71,7 @@ static void decide(struct run *run)
 
 static struct primary *primary_of(struct run *run)
 {
-	return &run->server->worlds[0].primary;
+	return run->server->worlds[0].primary;
 }
 
 static struct scene *scene_of(struct run *run)
@@ -1366,7 +1366,7 @@ static void answer_steps(struct channel *channel, enum lie_of_secondary lie)
 	struct text out = {0};
 	uint64_t hash = 0;
 	struct troupe_server *copy = copies_server(&state, 1, 0);
-	hash = replica_hash_of(&copy->worlds[0].primary);
+	hash = replica_hash_of(copy->worlds[0].primary);
 	troupe_server_destroy(copy);
 	number_encode(lie == FALSE_READY ? 1 : hash, &out);
 	send_text(channel, FRAME_READY, &out);

@@ -6,6 +6,7 @@
 
 #include "../amount.h"
 #include "cli/commands.h"
+#include "run/primary_internal.h"
 
 #include <troupe/network.h>
 
@@ -33,7 +34,7 @@ static char *in_folder(const char *name)
 
 static uint64_t count_kept(const struct server_world *world)
 {
-	const struct primary *primary = &world->primary;
+	const struct primary *primary = world->primary;
 	uint64_t kept = 0;
 	for (uint32_t i = 0; i < primary->observed.contacts.count; i++) {
 		const struct contact_note *note = &primary->observed.contacts.at[i];
@@ -55,11 +56,11 @@ static void on_hash(void *ctx, uint64_t steps, uint64_t hash)
 {
 	struct run *run = ctx;
 	const struct server_world *world = &run->server->worlds[0];
-	const struct observed *observed = &world->primary.observed;
+	const struct observed *observed = &world->primary->observed;
 	run->states[steps] = hash;
-	if (!world->primary.options.observe)
+	if (!world->primary->options.observe)
 		return;
-	run->notes[steps] = copies_observed(&world->primary);
+	run->notes[steps] = copies_observed(world->primary);
 	run->contacts += observed->contacts.count;
 	run->kept += count_kept(world);
 	for (uint32_t j = 0; j < observed->room.joints; j++)
@@ -112,7 +113,7 @@ static void go(struct run *run, uint32_t observe)
 {
 	struct troupe_limits limits = {.iterations = run->steps};
 	struct troupe_error error;
-	run->server->worlds[0].primary.options.observe = observe;
+	run->server->worlds[0].primary->options.observe = observe;
 	copies_must(troupe_server_run(run->server, &limits, &error), "a run", &error);
 }
 
@@ -191,10 +192,10 @@ static void run_unobserved(const char *world, const char *commands, const struct
 	create(&run, &def, world, commands);
 	run.steps /= 2;
 	go(&run, 0);
-	check(!run.server->worlds[0].primary.observed.contacts.count, "contacts are observed without a request");
+	check(!run.server->worlds[0].primary->observed.contacts.count, "contacts are observed without a request");
 	run.steps = reference->steps;
 	go(&run, OBSERVE_EFFORTS);
-	check(!run.server->worlds[0].primary.observed.contacts.count,
+	check(!run.server->worlds[0].primary->observed.contacts.count,
 		"contacts are observed when only efforts are requested");
 	go(&run, 0);
 	troupe_server_destroy(run.server);
@@ -217,7 +218,7 @@ static void run_resumed(const char *world, const char *commands, const struct ru
 	def.secondaries = 1;
 	def.resume_path = "state";
 	copies_must(server_create(&def, state.at, state.count, &run.server, &error), "a saved state", &error);
-	check(copies_observed(&run.server->worlds[0].primary) == reference->notes[run.first],
+	check(copies_observed(run.server->worlds[0].primary) == reference->notes[run.first],
 		"%s: other contacts and efforts in a saved state", world);
 	go(&run, OBSERVE_ALL);
 	troupe_server_destroy(run.server);

@@ -18,6 +18,7 @@
 
 #include "base/hash.h"
 #include "net/inproc/inproc.h"
+#include "run/primary_internal.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -127,7 +128,7 @@ static void draw_command(struct troupe_server *server, uint64_t step, uint64_t *
 static void on_tale_step(void *ctx)
 {
 	struct tale *tale = ctx;
-	struct primary *primary = &tale->server->worlds[0].primary;
+	struct primary *primary = tale->server->worlds[0].primary;
 	tale->held[primary->lockstep.number] = primary_hash(primary);
 }
 
@@ -135,7 +136,7 @@ static void on_tale_merged(void *ctx, uint64_t steps)
 {
 	struct tale *tale = ctx;
 	tale->hashes[steps] = troupe_server_hash(tale->server);
-	tale->notes[steps] = copies_observed(&tale->server->worlds[0].primary);
+	tale->notes[steps] = copies_observed(tale->server->worlds[0].primary);
 	tale->steps = steps;
 	if (steps == LATER)
 		server_pack(tale->server, &tale->states[1]);
@@ -154,9 +155,9 @@ static void write_tale(struct tale *tale, uint64_t number)
 	troupe_server_destroy(server);
 	tale->server = copies_server(&tale->states[0], 0, 0);
 	struct server_world *world = &tale->server->worlds[0];
-	const struct runners_world runner = {.primary = &world->primary, .shared = &world->shared};
-	world->primary.options.iterations = STEPS;
-	world->primary.options.observe = OBSERVE_ALL;
+	const struct runners_world runner = {.primary = world->primary, .shared = &world->shared};
+	world->primary->options.iterations = STEPS;
+	world->primary->options.observe = OBSERVE_ALL;
 	copies_must(runners_create(&runner, 1, &transport_inproc, &watch, &runners, &error), "a runner", &error);
 	tale->status = runners_run(runners, &error);
 	runners_destroy(runners);
@@ -214,7 +215,7 @@ struct run {
 
 static struct primary *primary_of(const struct run *run)
 {
-	return &run->server->worlds[0].primary;
+	return run->server->worlds[0].primary;
 }
 
 /* A checksum in the place of TLS, which would detect a flipped bit: in a number of a state it is not visible.

@@ -10,6 +10,7 @@
 #include "../random.h"
 #include "../amount.h"
 #include "../fault/copies.h"
+#include "run/primary_internal.h"
 #include "seeds.h"
 
 #include "sensor/rays.h"
@@ -124,8 +125,8 @@ static struct troupe_server *create(void)
 static void begin(struct run *run, const struct text *state)
 {
 	*run = (struct run){.server = copies_server(state, SECONDARIES, 0)};
-	run->server->worlds[0].primary.options.observe = OBSERVE_ALL;
-	run->wire = wire_create(&run->server->worlds[0].primary);
+	run->server->worlds[0].primary->options.observe = OBSERVE_ALL;
+	run->wire = wire_create(run->server->worlds[0].primary);
 	struct text replica = copies_world(run->server);
 	for (uint32_t i = 0; i < SECONDARIES; i++)
 		copies_begin(&run->sides[i], &replica, i + 1);
@@ -146,7 +147,7 @@ static void end(struct run *run)
 static bool decide(struct run *run)
 {
 	uint64_t begin_ns;
-	const struct step *step = primary_decide(&run->server->worlds[0].primary, &begin_ns);
+	const struct step *step = primary_decide(run->server->worlds[0].primary, &begin_ns);
 	for (uint32_t i = 0; i < SECONDARIES && step; i++) {
 		run->steps[i].count = 0;
 		wire_encode_step(run->wire, i, step, &run->steps[i]);
@@ -182,7 +183,7 @@ static bool receive(struct run *run, uint32_t i, struct troupe_error *error)
 
 static void merge(struct run *run)
 {
-	struct primary *primary = &run->server->worlds[0].primary;
+	struct primary *primary = run->server->worlds[0].primary;
 	if (primary_check_acks(primary, run->merged))
 		primary_advance(primary, run->merged);
 }
@@ -195,7 +196,7 @@ static bool take_step(struct run *run, struct troupe_error *error)
 		if (!simulate(run, i, error) || !receive(run, i, error))
 			return false;
 	merge(run);
-	return !run->server->worlds[0].primary.ended;
+	return !run->server->worlds[0].primary->ended;
 }
 
 /* --- a round ------------------------------------------------------------------------------------------------------ */
@@ -229,7 +230,7 @@ static bool go_round(const struct text *state, const struct round *round)
 	}
 	if (!refused)
 		merge(&run);
-	for (int k = 0; k < 10 && !refused && !run.server->worlds[0].primary.ended; k++)
+	for (int k = 0; k < 10 && !refused && !run.server->worlds[0].primary->ended; k++)
 		if (!take_step(&run, &error))
 			break;
 	end(&run);
@@ -311,22 +312,22 @@ static bool copies_have_lights(const struct run *run)
 static void compare(const struct text *state)
 {
 	struct troupe_server *reference = create();
-	const struct primary *primary = &reference->worlds[0].primary;
+	const struct primary *primary = reference->worlds[0].primary;
 	uint64_t contacts = 0, efforts = 0, reactions = 0;
 	struct troupe_error error = {0};
 	struct run run;
 	begin(&run, state);
-	reference->worlds[0].primary.options.observe = OBSERVE_ALL;
+	reference->worlds[0].primary->options.observe = OBSERVE_ALL;
 	for (uint64_t k = 1; k <= STEPS; k++) {
 		struct troupe_limits limits = {k, 0};
 		wire_must(!troupe_server_run(reference, &limits, &error), "the reference", &error);
 		wire_must(take_step(&run, &error), "a sound step is refused", &error);
-		wire_must(primary_hash(&run.server->worlds[0].primary) == troupe_server_hash(reference),
-			"another state", NULL);
+		wire_must(primary_hash(run.server->worlds[0].primary) == troupe_server_hash(reference), "another state",
+			NULL);
 		wire_must(copies_have_lights(&run), "other lights", NULL);
-		wire_must(copies_observed(&run.server->worlds[0].primary) == copies_observed(primary),
+		wire_must(copies_observed(run.server->worlds[0].primary) == copies_observed(primary),
 			"other contacts or efforts", NULL);
-		wire_must(run.server->worlds[0].primary.reading_digest == primary->reading_digest, "other readings",
+		wire_must(run.server->worlds[0].primary->reading_digest == primary->reading_digest, "other readings",
 			NULL);
 		contacts += primary->observed.contacts.count;
 		efforts += primary->observed.efforts[0][0] != 0;

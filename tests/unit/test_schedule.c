@@ -2,6 +2,7 @@
  * and adopted with the state; their number and memory are limited, and a million of them take no longer than they must.
  * */
 #include "../random.h"
+#include "run/primary_internal.h"
 #include "run/schedule.h"
 #include "run/services.h"
 #include "server/internal.h"
@@ -346,13 +347,13 @@ Test(schedule, a_command_for_all_worlds_is_taken_by_all_or_none)
 	for (uint32_t ahead = 0; ahead < 3; ahead++) {
 		struct troupe_when when = {.step = 8, .late = TROUPE_LATE_REFUSE};
 		uint64_t step = 4711;
-		atomic_store(&server->worlds[ahead].primary.schedule.open_step, 100);
+		atomic_store(&server->worlds[ahead].primary->schedule.open_step, 100);
 		cr_assert_eq(troupe_command_text(server, &when, "/model/a/cmd_vel", "linear: {x: 1}", &step, &error),
 			TROUPE_ECOMMAND);
 		cr_assert_not_null(strstr(error.text, "step 8 is past: expected 100 or later"), "%s", error.text);
 		cr_assert_eq(step, 4711);
 		for (uint32_t i = 0; i < 3; i++) {
-			struct schedule *schedule = &server->worlds[i].primary.schedule;
+			struct schedule *schedule = &server->worlds[i].primary->schedule;
 			cr_assert(!schedule_pending(schedule), "world %u has it", i);
 			cr_assert(schedule->count == 0 && schedule->bytes == 0 && schedule->posting == 0);
 		}
@@ -362,11 +363,11 @@ Test(schedule, a_command_for_all_worlds_is_taken_by_all_or_none)
 		cr_assert_eq(step, 100);
 		for (uint32_t i = 0; i < 3; i++) {
 			struct command command;
-			cr_assert(schedule_due(&server->worlds[i].primary.schedule, 100, &command));
+			cr_assert(schedule_due(&server->worlds[i].primary->schedule, 100, &command));
 			cr_assert_eq(command.step, 100);
 			command_fini(&command);
 		}
-		atomic_store(&server->worlds[ahead].primary.schedule.open_step, 0);
+		atomic_store(&server->worlds[ahead].primary->schedule.open_step, 0);
 	}
 	troupe_server_destroy(server);
 }
