@@ -39,6 +39,9 @@ struct troupe_topic {
 	double rate_hz;         /* messages per simulated second, at most; 0: one in each step, or only on changes */
 	bool changes;           /* its messages or requests may change the world or the run */
 	const char *model;      /* the model of the system or sensor that serves it; NULL: of none */
+	/* When it came, another topic, or a topic of another model, had the name that it has where only letters, digits
+	 * and "_" are allowed: protocols with such names need a name of its own for it. */
+	bool is_twin;
 };
 
 /* Immutable; sorted by name. */

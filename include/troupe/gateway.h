@@ -162,6 +162,9 @@ struct troupe_mcap_def {
 	void *ctx;
 	troupe_mcap_names names;
 	const char *robot; /* with names of ROS 2: as the setting of ros2; NULL: the only one */
+	/* A line for people, on the thread of troupe_mcap_start() and troupe_mcap_step(): which model or topic has
+	 * another name in the file than one would expect. May be NULL. */
+	void (*say)(void *ctx, const char *text);
 };
 
 struct troupe_mcap;

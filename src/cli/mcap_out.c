@@ -57,6 +57,12 @@ static void mcap_out_say(const struct mcap_out *out, const char *format, const c
 	text_fini(&line);
 }
 
+static void mcap_out_warn(void *ctx, const char *line)
+{
+	const struct mcap_out *out = ctx;
+	out->def.warn(out->def.ctx, line);
+}
+
 troupe_status mcap_out_begin(struct mcap_out *out, struct troupe_server *server, struct troupe_error *error)
 {
 	const struct troupe_mcap_def def = {.path = out->def.path,
@@ -66,7 +72,8 @@ troupe_status mcap_out_begin(struct mcap_out *out, struct troupe_server *server,
 		.on_end = mcap_out_on_end,
 		.ctx = out,
 		.names = out->def.names && !strcmp(out->def.names, "ros") ? TROUPE_MCAP_ROS : TROUPE_MCAP_GAZEBO,
-		.robot = out->def.robot};
+		.robot = out->def.robot,
+		.say = mcap_out_warn};
 	if (!out->def.path)
 		return TROUPE_OK;
 	if (!mcap_file_compresses())

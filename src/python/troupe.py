@@ -215,7 +215,7 @@ class _Def(Structure):
 
 class _Topic(Structure):
     _fields_ = [("name", c_char_p), ("kind", c_int), ("type", c_char_p), ("reply_type", c_char_p), ("owner", c_char_p),
-                ("rate_hz", c_double), ("changes", c_bool), ("model", c_char_p)]
+                ("rate_hz", c_double), ("changes", c_bool), ("model", c_char_p), ("is_twin", c_bool)]
 
 
 class _Topics(Structure):
@@ -243,7 +243,7 @@ class _McapTopic(Structure):
 class _McapDef(Structure):
     _fields_ = [("path", c_char_p), ("topics", POINTER(_McapTopic)), ("topic_count", c_uint32),
                 ("in_a_hurry", c_void_p), ("on_end", c_void_p), ("ctx", c_void_p), ("names", c_int),
-                ("robot", c_char_p)]
+                ("robot", c_char_p), ("say", c_void_p)]
 
 
 class _LogDef(Structure):

@@ -39,6 +39,7 @@ static void server_topics_add(void *ctx, uint32_t id, const struct topic_row *ro
 					 .owner = arena_strdup(arena, row->owner),
 					 .rate_hz = row->rate_hz,
 					 .changes = server_topics_changes(row),
+					 .is_twin = row->is_twin,
 					 .model = row->model ? arena_strdup(arena, row->model) : NULL});
 }
 

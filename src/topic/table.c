@@ -4,6 +4,7 @@
 #include "topic/table.h"
 
 #include "base/map.h"
+#include "topic/twins.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -15,6 +16,7 @@ struct topic_table_place {
 	struct topic_row row; /* row.name NULL: the place is free. It owns the texts. */
 	uint32_t next;        /* of the same kind and name, or TOPIC_NONE */
 	uint32_t last;        /* of the first of a chain: the last one */
+	uint32_t trunk;       /* in twins */
 };
 
 struct topic_table {
@@ -23,6 +25,7 @@ struct topic_table {
 	VEC(struct topic_table_place) places;
 	VEC(uint32_t) unused;
 	struct map firsts[TOPIC_KINDS];
+	struct twins twins;
 };
 
 struct topic_table *topic_table_create(void)
@@ -73,6 +76,7 @@ void topic_table_destroy(struct topic_table *table)
 		topic_row_fini(&table->places.at[i].row);
 	for (int kind = 0; kind < TOPIC_KINDS; kind++)
 		map_fini(&table->firsts[kind]);
+	twins_fini(&table->twins);
 	vec_free(&table->places);
 	vec_free(&table->unused);
 	pthread_mutex_destroy(&table->lock);
@@ -172,7 +176,10 @@ uint32_t topic_add(struct topic_table *table, const struct topic_row *row)
 	pthread_mutex_lock(&table->lock);
 	uint32_t id = topic_table_new_place(table);
 	if (id != TOPIC_NONE) {
-		topic_row_copy(row, &table->places.at[id].row);
+		struct topic_table_place *place = &table->places.at[id];
+		topic_row_copy(row, &place->row);
+		place->trunk = twins_add(&table->twins, row->name);
+		place->row.is_twin = twins_is(&table->twins, place->trunk);
 		topic_table_chain(table, id);
 		atomic_fetch_add_explicit(&table->epoch, 1, memory_order_relaxed);
 	}
@@ -207,6 +214,7 @@ void topic_remove(struct topic_table *table, uint32_t id)
 	assert(id < table->places.count && table->places.at[id].row.name);
 	pthread_mutex_lock(&table->lock);
 	topic_table_unchain(table, id);
+	twins_remove(&table->twins, table->places.at[id].trunk);
 	topic_row_fini(&table->places.at[id].row);
 	vec_push(&table->unused, id);
 	atomic_fetch_add_explicit(&table->epoch, 1, memory_order_relaxed);

@@ -39,6 +39,7 @@ struct topic_row {
 	const char *client;
 	uint32_t of;    /* the owner's, too */
 	uint32_t world; /* of the run's worlds */
+	bool is_twin;   /* set by topic_add(): see twins.h */
 };
 
 struct topic_table;

@@ -186,7 +186,6 @@ class Web(Client):
 
 
 AGAIN = "a gateway's clients share one source, which gives the message that stands to all of them again"
-SAME = "the first of them in the table has the name, and the topics of the others are left out"
 
 
 class Driver:
@@ -336,7 +335,6 @@ class Rosbridge(RosNames, Driver):
     name = "rosbridge"
     lacks = {"rates": "throttle_rate is in ms of real time, as rosbridge_suite has it",
              "news": "rosbridge has no operation that tells of topics: clients ask rosapi again"}
-    fails = {"6_same": SAME}
     options = ["--rosbridge", "0"]
     sensor_lag_ns = 10**7
 
@@ -998,7 +996,7 @@ class Dds(RosNames, Driver):
              "refusal": "who publishes by DDS gets no answer: the run says it on standard error",
              "calls": "test_ros2_services.sh", "news": "a node lists the topics again", "rates": "a reader of ROS 2 has no rate",
              "demand": "no program sees when a run has noticed that a reader has gone", "two of one client": "a node has as many readers"}
-    fails = {"6_same": SAME, "7_alone": AGAIN}
+    fails = {"7_alone": AGAIN}
     sensor_lag_ns = 10**7
     tells_garbage = False
 
@@ -1111,7 +1109,6 @@ class Mcap(Driver):
 
 class Bag(RosNames, Mcap):
     name = "bag"
-    fails = {"6_same": SAME}
     options = Mcap.options + ["--mcap-names", "ros"]
 
 

@@ -5,6 +5,7 @@
 #include "gateway/ros/cdr.h"
 #include "gateway/ros/names.h"
 #include "gateway/ros/type_hash.h"
+#include "topic/twins.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,6 +25,16 @@
 	{                                                                                                              \
 		.name = of, .kind = TROUPE_TOPIC_PUBLISHED, .type = "gz.msgs.Pose_V", .owner = "x", .model = whose     \
 	}
+
+struct heard {
+	struct text text;
+};
+
+static void hear_line(void *ctx, const char *line)
+{
+	struct heard *heard = ctx;
+	text_add(&heard->text, "%s\n", line);
+}
 
 /* Sorted by name, as the server's table is. */
 static const struct troupe_topic two_robots[] = {
@@ -242,6 +253,78 @@ static void test_convert(void)
 	names_fini(&names);
 }
 
+/* Adds the topics of two models, a-1 and a.1, to a table; the first keeps the plain name, also after it has gone. */
+static void test_twins(void)
+{
+	struct twins twins = {0};
+	uint32_t first = twins_add(&twins, "/model/a-1/odometry"), twin = twins_add(&twins, "/model/a.1/cmd_vel");
+	uint32_t again = twins_add(&twins, "/world/w/model/a-1/link/l/sensor/s/scan");
+	uint32_t inner = twins_add(&twins, "/model/a.1/model/b/odometry"), given = twins_add(&twins, "/a-1/odometry");
+	check(first == again && !twins_is(&twins, first), "all topics of a model are one");
+	check(twins_is(&twins, twin) && !twins_is(&twins, inner) && !twins_is(&twins, given), "the second is a twin");
+	twins_remove(&twins, first);
+	uint32_t third = twins_add(&twins, "/model/a#1/odometry");
+	check(twins_is(&twins, third), "a topic of the first is left");
+	twins_remove(&twins, third);
+	twins_remove(&twins, again);
+	check(twins_is(&twins, twin), "a twin stays one when the first goes");
+	third = twins_add(&twins, "/model/a#1/odometry");
+	check(!twins_is(&twins, third), "the plain name is free");
+	twins_fini(&twins);
+}
+
+#define TWIN(of, kind_, what)                                                                                          \
+	{                                                                                                              \
+		.name = of, .kind = kind_, .type = "gz.msgs." what, .owner = "x", .is_twin = true                      \
+	}
+
+/* Twins have namespaces of their own, with all of their topics; so have topics whose names become the same. */
+static void test_same_names(void)
+{
+	static const struct troupe_topic topics[] = {
+		PUBLISHED("/front-scan", "LaserScan"),
+		PUBLISHED("/front.scan", "LaserScan"),
+		TWIN("/model/a-1/cmd_vel", TROUPE_TOPIC_TAKEN, "Twist"),
+		TWIN("/model/a-1/model/b/odometry", TROUPE_TOPIC_PUBLISHED, "Odometry"),
+		TWIN("/model/a-1/odometry", TROUPE_TOPIC_PUBLISHED, "Odometry"),
+		TAKEN("/model/a.1/cmd_vel", "Twist"),
+		PUBLISHED("/model/a.1/odometry", "Odometry"),
+		PUBLISHED("/world/w/model/7/link/l/sensor/s-1/scan", "LaserScan"),
+		PUBLISHED("/world/w/model/7/link/l/sensor/s.1/scan", "LaserScan"),
+		PUBLISHED("/world/w/model/7/link/l/sensor/s_1/scan", "LaserScan"),
+		PUBLISHED("/world/w/scene/info", "Scene"),
+	};
+	static const char *const lines[] = {
+		"> /front_scan sensor_msgs/msg/LaserScan /front-scan",
+		"> /front_scan_a97a3ea3 sensor_msgs/msg/LaserScan /front.scan",
+		"< /a_1_3b06e82c/cmd_vel geometry_msgs/msg/Twist /model/a-1/cmd_vel",
+		"< /a_1_3b06e82c/cmd_vel geometry_msgs/msg/TwistStamped /model/a-1/cmd_vel",
+		"> /a_1_3b06e82c/b/odom nav_msgs/msg/Odometry /model/a-1/model/b/odometry",
+		"> /a_1_3b06e82c/odom nav_msgs/msg/Odometry /model/a-1/odometry",
+		">! /a_1_3b06e82c/tf_static tf2_msgs/msg/TFMessage /world/w/scene/info of a-1",
+		"< /a_1/cmd_vel geometry_msgs/msg/Twist /model/a.1/cmd_vel",
+		"> /a_1/odom nav_msgs/msg/Odometry /model/a.1/odometry",
+		"> /n7/s_1/scan sensor_msgs/msg/LaserScan /world/w/model/7/link/l/sensor/s-1/scan",
+		"> /n7/l/s_1/scan sensor_msgs/msg/LaserScan /world/w/model/7/link/l/sensor/s.1/scan",
+		"> /n7/l/s_1/scan_2110b300 sensor_msgs/msg/LaserScan /world/w/model/7/link/l/sensor/s_1/scan",
+	};
+	struct ros_names names = make(topics, ARRAY_LEN(topics), "a-1"), none = {0};
+	struct heard heard = {{0}};
+	char *all = list(&names);
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		check(takes_line(all, lines[i]), "'%s' in:\n%s", lines[i], all);
+	check(takes_line(all, "> /odom nav_msgs/msg/Odometry /model/a-1/odometry"), "the robot by its name:\n%s", all);
+	names_say_hashed(&names, &none, hear_line, &heard);
+	check(heard.text.at && !strncmp(heard.text.at, "model 'a-1' is /a_1_3b06e82c: ", 30) &&
+			strstr(heard.text.at, "\ntopic '/front.scan' is /front_scan_a97a3ea3: "),
+		"said: %s", heard.text.at ? heard.text.at : "");
+	text_fini(&heard.text);
+	names_say_hashed(&names, &names, hear_line, &heard);
+	check(!heard.text.count, "said again: %s", heard.text.at ? heard.text.at : "");
+	free(all);
+	names_fini(&names);
+}
+
 static void test_robot(void)
 {
 	struct ros_names names = make(two_robots, ARRAY_LEN(two_robots), "b");
@@ -339,10 +422,6 @@ static void test_hostile_names(void)
 }
 
 /* --- commands to joints ------------------------------------------------------------------------------------------- */
-
-struct heard {
-	struct text text;
-};
 
 static void hear(void *ctx, const char *joint, enum joint_quantity quantity, double value)
 {
@@ -467,6 +546,8 @@ int main(void)
 	test_given_frames();
 	test_convert();
 	test_robot();
+	test_twins();
+	test_same_names();
 	test_client();
 	test_joint_topics();
 	test_hostile_names();

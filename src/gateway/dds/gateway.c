@@ -95,6 +95,12 @@ static void dds_warn(void *ctx, const char *text)
 	hub_say(gateway->hub, "ROS 2: the DDS library warns, and further warnings are not shown: %s", text);
 }
 
+static void dds_say(void *ctx, const char *text)
+{
+	const struct dds *gateway = ctx;
+	hub_say(gateway->hub, "ROS 2: %s", text);
+}
+
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
 /* NULL: there is no room for another writer or reader; a warning was given. */
@@ -244,6 +250,7 @@ static void dds_change_topics(void *ctx, const struct troupe_topics *topics)
 	names_make(topics, gateway->hub->client, gateway->robot, &names);
 	if (!gateway->robot && names.robot)
 		gateway->robot = mem_strdup(names.robot);
+	names_say_hashed(&names, &before, dds_say, gateway);
 	dds_rebuild(gateway, &names);
 	gateway->names = names;
 	names_fini(&before);
@@ -400,18 +407,12 @@ static troupe_status dds_open_node(struct dds *gateway, struct troupe_error *err
 
 /* --- services ----------------------------------------------------------------------------------------------------- */
 
-static void dds_say_of_services(void *ctx, const char *text)
-{
-	const struct dds *gateway = ctx;
-	hub_say(gateway->hub, "ROS 2: %s", text);
-}
-
 static void dds_open_services(struct dds *gateway)
 {
 	gateway->services = services_create(&(struct services_def){.glue = gateway->glue,
 		.node = gateway->node,
 		.simulation = gateway->hub->simulation,
-		.say = dds_say_of_services,
+		.say = dds_say,
 		.ctx = gateway});
 }
 

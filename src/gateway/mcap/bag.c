@@ -117,12 +117,11 @@ static int32_t bag_channel(struct bag *bag, const struct ros_offer *offer)
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-static void bag_drop_names(struct bag *bag)
+static void bag_drop_outputs(struct bag *bag)
 {
 	map_fini(&bag->feed_of);
 	bag->feed_of = (struct map){0};
 	bag->feeds.count = bag->outputs.count = 0;
-	names_fini(&bag->names);
 }
 
 static void bag_add_output(struct bag *bag, const struct ros_offer *offer, double rate_hz)
@@ -153,8 +152,11 @@ static struct map bag_find_usual(const struct bag *bag, const struct troupe_topi
 void bag_update(struct bag *bag, const struct troupe_topics *topics)
 {
 	struct map usual = bag_find_usual(bag, topics);
-	bag_drop_names(bag);
+	struct ros_names before = bag->names;
+	bag_drop_outputs(bag);
 	names_make(topics, NULL, bag->robot, &bag->names);
+	names_say_hashed(&bag->names, &before, bag->def.say, bag->def.ctx);
+	names_fini(&before);
 	if (!bag->robot && bag->names.robot)
 		bag->robot = mem_strdup(bag->names.robot);
 	for (uint32_t i = 0; i < bag->names.offers.count; i++) {
@@ -222,7 +224,8 @@ void bag_destroy(struct bag *bag)
 {
 	if (!bag)
 		return;
-	bag_drop_names(bag);
+	bag_drop_outputs(bag);
+	names_fini(&bag->names);
 	for (uint32_t i = 0; i < bag->keys.count; i++)
 		free(bag->keys.at[i]);
 	vec_free(&bag->keys);

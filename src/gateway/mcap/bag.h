@@ -20,6 +20,7 @@ struct bag_def {
 	const char *robot;      /* as for names_make(); NULL: the only one */
 	bag_choose_fn *choose;
 	bool (*is_usual)(const struct troupe_topic *topic);
+	void (*say)(void *ctx, const char *line); /* for people: names that are not what is expected */
 	void *ctx;
 };
 

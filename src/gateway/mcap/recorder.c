@@ -60,6 +60,7 @@ struct troupe_mcap {
 	char *path;
 	bool (*in_a_hurry)(void *ctx);
 	void (*on_end)(void *ctx, const char *text);
+	void (*say)(void *ctx, const char *text);
 	void *ctx;
 	VEC(struct pattern) patterns; /* none: the usual topics */
 	VEC(struct recorder_scenery) sceneries;
@@ -129,6 +130,15 @@ static troupe_status recorder_read_mesh(
 	void *ctx, const Gz__Msgs__Geometry *geometry, struct text *mesh, struct troupe_error *error)
 {
 	return viewer_triangles(ctx, geometry, mesh, error);
+}
+
+static void recorder_say(void *ctx, const char *line)
+{
+	const struct troupe_mcap *mcap = ctx;
+	char *text = mem_printf("%s: %s", mcap->path, line);
+	if (mcap->say)
+		mcap->say(mcap->ctx, text);
+	free(text);
 }
 
 static void recorder_add_sceneries(struct troupe_mcap *mcap)
@@ -531,6 +541,7 @@ troupe_status troupe_mcap_start(struct troupe_server *server, const struct troup
 	mcap->path = mem_strdup(def->path);
 	mcap->in_a_hurry = def->in_a_hurry;
 	mcap->on_end = def->on_end;
+	mcap->say = def->say;
 	mcap->ctx = def->ctx;
 	pthread_mutex_init(&mcap->lock, NULL);
 	troupe_status status = recorder_take_patterns(mcap, def, error);
@@ -547,8 +558,12 @@ troupe_status troupe_mcap_start(struct troupe_server *server, const struct troup
 		return status;
 	}
 	if (def->names == TROUPE_MCAP_ROS)
-		mcap->bag = bag_create(
-			&(struct bag_def){mcap->file, def->robot, recorder_is_chosen, recorder_is_usual, mcap});
+		mcap->bag = bag_create(&(struct bag_def){.file = mcap->file,
+			.robot = def->robot,
+			.choose = recorder_is_chosen,
+			.is_usual = recorder_is_usual,
+			.say = recorder_say,
+			.ctx = mcap});
 	else
 		recorder_add_sceneries(mcap);
 	recorder_add_metadata(mcap);

@@ -1,9 +1,14 @@
 /* Gazebo's default names say what a topic is about; so a name is taken apart, and put together again in the way of
- * ROS 2. A name that does not have such a form was given by the world, and stays. */
+ * ROS 2. A name that does not have such a form was given by the world, and stays.
+ *
+ * Namespaces come first, those of models that have their plain names before those of their twins, and each after the
+ * one that it is in. Within a namespace, names are given in the order of the topics. */
 #include "gateway/ros/names.h"
 
+#include "base/hash.h"
 #include "topic/table.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,10 +19,18 @@ struct ros_names_parts {
 	char *rest;          /* "cmd_vel", "scan/points" */
 };
 
+struct names_space {          /* of a model */
+	const char *of;       /* "cart-1", "outer/inner" */
+	const char *name;     /* "cart_1"; NULL: none yet */
+	bool is_twin, hashed; /* as in troupe_topic; hashed: the name, or that of the model around it, has a hash */
+};
+
 struct names_robot {
 	const char *name;
 	bool has_tf; /* publishes transforms, so that its poses are not needed for them */
 };
+
+enum { NAMES_HASHES = 4 }; /* are tried, until one is not in use */
 
 struct names_static {
 	const char *name, *robot;
@@ -26,11 +39,14 @@ struct names_static {
 struct ros_names_making {
 	struct ros_names *names;
 	const struct troupe_topics *topics;
-	struct map kinds;  /* "SPACE|REST" -> how many sensors publish it */
-	struct map shared; /* "SPACE|LINK|SENSOR" of sensors that publish what another one does, too */
-	struct map frames; /* spaces that publish /model/SPACE/tf */
-	struct map given;  /* names that are in use, with their kind and type */
-	struct map joints; /* spaces whose joints take commands */
+	VEC(struct names_space) spaces;
+	struct map space_at;   /* index in spaces */
+	struct map space_used; /* names of spaces */
+	struct map kinds;      /* "SPACE|REST" -> how many sensors publish it */
+	struct map shared;     /* "SPACE|LINK|SENSOR" of sensors that publish what another one does, too */
+	struct map frames;     /* spaces that publish /model/SPACE/tf */
+	struct map given;      /* names that are in use, with their kind and type */
+	struct map joints;     /* spaces whose joints take commands */
 	/* Models that publish, and models within them, by name as topics have it, in the order of the topics. */
 	VEC(struct names_robot) robots;
 	struct map robot_at;              /* index in robots */
@@ -121,6 +137,131 @@ static bool ros_names_ends_with(const char *text, const char *end)
 	return length >= of_end && !strcmp(text + length - of_end, end);
 }
 
+/* --- namespaces --------------------------------------------------------------------------------------------------- */
+
+/* keep_numbers: parts of digits only do not fall away. */
+static char *ros_names_clean(struct arena *arena, const char *name, bool keep_numbers)
+{
+	struct text out = {0};
+	for (const char *at = name + strspn(name, "/"); *at; at += strspn(at, "/")) {
+		size_t length = strcspn(at, "/");
+		bool is_index = !keep_numbers && strspn(at, "0123456789") == length;
+		for (size_t i = 0; i < length && !is_index; i++) {
+			char c = at[i];
+			bool digit = c >= '0' && c <= '9';
+			bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+			text_add(&out, "%s%s%c", i ? "" : "/", !i && digit ? "n" : "", digit || letter ? c : '_');
+		}
+		at += length;
+	}
+	char *result = out.count && out.count <= NAMES_BYTES_MAX ? arena_strdup(arena, out.at) : NULL;
+	text_fini(&out);
+	return result;
+}
+
+char *names_clean(struct arena *arena, const char *name)
+{
+	return ros_names_clean(arena, name, false);
+}
+
+/* NULL: too long. */
+static char *ros_names_hashed(struct arena *arena, const char *plain, const char *of, uint64_t salt)
+{
+	char *name = arena_printf(arena, "%s_%08" PRIx32, plain, (uint32_t)hash_bytes(salt, of, strlen(of)));
+	return strlen(name) <= NAMES_BYTES_MAX ? name : NULL;
+}
+
+static void ros_names_note_space(struct ros_names_making *making, const char *of, bool is_twin)
+{
+	const char *slash = strrchr(of, '/');
+	uint32_t at = making->spaces.count;
+	if (slash) /* each has the one that it is in */
+		ros_names_note_space(making, arena_printf(&making->names->arena, "%.*s", (int)(slash - of), of), false);
+	if (map_add(&making->space_at, of, at))
+		vec_push(&making->spaces, (struct names_space){.of = of});
+	else
+		(void)map_find(&making->space_at, of, &at);
+	making->spaces.at[at].is_twin |= is_twin;
+}
+
+static void ros_names_name_space(struct ros_names_making *making, struct names_space *space)
+{
+	struct arena *arena = &making->names->arena;
+	const char *slash = strrchr(space->of, '/'), *part = slash ? slash + 1 : space->of;
+	const char *outer = "", *plain = ros_names_clean(arena, part, true);
+	uint32_t at;
+	if (space->name)
+		return;
+	if (slash &&
+		map_find(&making->space_at, arena_printf(arena, "%.*s", (int)(slash - space->of), space->of), &at)) {
+		ros_names_name_space(making, &making->spaces.at[at]);
+		space->hashed = making->spaces.at[at].hashed;
+		outer = making->spaces.at[at].name;
+	}
+	space->name = plain = arena_printf(arena, "%s%s", outer, plain ? plain + !*outer : "");
+	bool is_free = (!space->is_twin || space->hashed) && map_add(&making->space_used, plain, 0);
+	for (uint64_t salt = 0; salt < NAMES_HASHES && !is_free; salt++) {
+		const char *hashed = ros_names_hashed(arena, plain, space->of, salt);
+		is_free = hashed && map_add(&making->space_used, hashed, 0);
+		space->name = is_free ? hashed : plain;
+		space->hashed |= is_free;
+	}
+	if (!strcmp(space->name, plain))
+		return;
+	vec_push(&making->names->hashed, (struct names_hashed){arena_printf(arena, "model '%s'", space->of),
+						 arena_printf(arena, "/%s", space->name)});
+}
+
+static int ros_names_compare_spaces(const void *a, const void *b)
+{
+	const struct names_space *left = a, *right = b;
+	return left->is_twin != right->is_twin ? (int)left->is_twin - (int)right->is_twin : strcmp(left->of, right->of);
+}
+
+/* The models that have topics, or to which topics belong. */
+static void ros_names_make_spaces(struct ros_names_making *making)
+{
+	for (uint32_t i = 0; i < making->topics->count; i++) {
+		const struct troupe_topic *topic = &making->topics->at[i];
+		struct ros_names_parts parts;
+		if (topic->kind == TROUPE_TOPIC_SERVICE)
+			continue;
+		if (ros_names_take_apart(making, topic->name, &parts)) {
+			ros_names_note_space(making, parts.space, topic->is_twin);
+		} else if (topic->model) {
+			char *name = arena_strdup(&making->names->arena, topic->model);
+			topic_name_clean(name);
+			if (*name)
+				ros_names_note_space(making, name, false);
+		}
+	}
+	if (making->spaces.count)
+		qsort(making->spaces.at, making->spaces.count, sizeof *making->spaces.at, ros_names_compare_spaces);
+	map_fini(&making->space_at);
+	making->space_at = (struct map){0};
+	for (uint32_t i = 0; i < making->spaces.count; i++)
+		(void)map_add(&making->space_at, making->spaces.at[i].of, i);
+	for (uint32_t i = 0; i < making->spaces.count; i++)
+		ros_names_name_space(making, &making->spaces.at[i]);
+}
+
+/* The namespace of a model, without its slash; of one that is not known, its name. */
+static const char *ros_names_space(const struct ros_names_making *making, const char *of)
+{
+	uint32_t at;
+	return map_find(&making->space_at, of, &at) ? making->spaces.at[at].name : of;
+}
+
+/* The namespace of the robot, which is given by its name or by its namespace. NULL: none. */
+static const char *ros_names_find_robot(const struct ros_names_making *making, const char *robot)
+{
+	struct arena *arena = &making->names->arena;
+	if (!robot || ros_names_has(&making->space_used, robot))
+		return robot ? arena_strdup(arena, robot) : NULL;
+	const char *name = ros_names_clean(arena, ros_names_space(making, robot), true);
+	return name ? name + 1 : NULL; /* without its slash */
+}
+
 /* --- what there is ------------------------------------------------------------------------------------------------ */
 
 static void ros_names_count_kind(struct ros_names_making *making, const struct ros_names_parts *parts)
@@ -183,7 +324,7 @@ static bool ros_names_is_tf(const struct ros_names_making *making, uint32_t at)
 static void ros_names_add_static(struct ros_names_making *making, const char *space, const char *robot)
 {
 	struct arena *arena = &making->names->arena;
-	const char *name = names_clean(arena, arena_printf(arena, "%s/tf_static", space));
+	const char *name = names_clean(arena, arena_printf(arena, "%s/tf_static", ros_names_space(making, space)));
 	if (name && strcmp(name, "/tf_static") != 0 && map_add(&making->static_at, name, making->statics.count))
 		vec_push(&making->statics, (struct names_static){name, robot});
 }
@@ -252,25 +393,6 @@ static const char *ros_names_look(struct ros_names_making *making)
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-char *names_clean(struct arena *arena, const char *name)
-{
-	struct text out = {0};
-	for (const char *at = name + strspn(name, "/"); *at; at += strspn(at, "/")) {
-		size_t length = strcspn(at, "/");
-		bool is_index = strspn(at, "0123456789") == length;
-		for (size_t i = 0; i < length && !is_index; i++) {
-			char c = at[i];
-			bool digit = c >= '0' && c <= '9';
-			bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-			text_add(&out, "%s%s%c", i ? "" : "/", !i && digit ? "n" : "", digit || letter ? c : '_');
-		}
-		at += length;
-	}
-	char *result = out.count && out.count <= NAMES_BYTES_MAX ? arena_strdup(arena, out.at) : NULL;
-	text_fini(&out);
-	return result;
-}
-
 static const char *ros_names_last(const char *rest)
 {
 	if (!strcmp(rest, "odometry"))
@@ -281,15 +403,14 @@ static const char *ros_names_last(const char *rest)
 static char *ros_names_of(struct ros_names_making *making, const struct ros_names_parts *parts, int try)
 {
 	struct arena *arena = &making->names->arena;
-	const char *rest = ros_names_last(parts->rest);
+	const char *rest = ros_names_last(parts->rest), *space = ros_names_space(making, parts->space);
 	if (!*parts->sensor)
-		return names_clean(arena, arena_printf(arena, "%s/%s", parts->space, rest));
+		return names_clean(arena, arena_printf(arena, "%s/%s", space, rest));
 	if (try)
-		return names_clean(
-			arena, arena_printf(arena, "%s/%s/%s/%s", parts->space, parts->link, parts->sensor, rest));
+		return names_clean(arena, arena_printf(arena, "%s/%s/%s/%s", space, parts->link, parts->sensor, rest));
 	if (ros_names_has(&making->shared, ros_names_sensor_key(arena, parts)))
-		return names_clean(arena, arena_printf(arena, "%s/%s/%s", parts->space, parts->sensor, rest));
-	return names_clean(arena, arena_printf(arena, "%s/%s", parts->space, rest));
+		return names_clean(arena, arena_printf(arena, "%s/%s/%s", space, parts->sensor, rest));
+	return names_clean(arena, arena_printf(arena, "%s/%s", space, rest));
 }
 
 /* False: the name is in use for another topic. The name is used unchanged. */
@@ -338,23 +459,40 @@ static bool ros_names_stamp(const struct ros_offer *what, struct ros_offer *ret_
 	return true;
 }
 
+/* Offers it under what->name with a hash of its topic. False: that is too long. */
+static bool ros_names_offer_hashed(struct ros_names_making *making, struct ros_offer *what)
+{
+	struct arena *arena = &making->names->arena;
+	const char *plain = what->name, *inner = ros_names_inner(making, what->topic);
+	for (uint64_t salt = 0; salt < NAMES_HASHES; salt++) {
+		what->name = ros_names_hashed(arena, plain, inner, salt);
+		if (!what->name || !ros_names_offer_both(making, what))
+			continue;
+		vec_push(&making->names->hashed,
+			(struct names_hashed){arena_printf(arena, "topic '%s'", what->topic), what->name});
+		return true;
+	}
+	return false;
+}
+
 static void ros_names_offer_with_kin(
 	struct ros_names_making *making, struct ros_offer *what, const struct ros_names_parts *parts)
 {
 	struct arena *arena = &making->names->arena;
-	for (int try = 0; try < 2; try++) {
+	bool offered = false;
+	for (int try = 0; try < 2 && !offered; try++) {
 		what->name = ros_names_of(making, parts, try);
-		if (what->name && ros_names_offer_both(making, what))
-			break;
+		offered = what->name && ros_names_offer_both(making, what);
 	}
-	if (!what->name)
+	if (!what->name || (!offered && !ros_names_offer_hashed(making, what)))
 		return;
 	struct ros_offer kin;
 	if (ros_names_stamp(what, &kin))
 		(void)ros_names_offer_both(making, &kin);
 	kin = *what;
 	if (!strcmp(parts->rest, "joint_state") && ros_names_has(&making->joints, parts->space)) {
-		kin.name = names_clean(arena, arena_printf(arena, "%s/robot_joint_states", parts->space));
+		kin.name = names_clean(
+			arena, arena_printf(arena, "%s/robot_joint_states", ros_names_space(making, parts->space)));
 		if (kin.name)
 			(void)ros_names_offer_both(making, &kin);
 	}
@@ -385,7 +523,8 @@ static void ros_names_offer_tf(
 
 static void ros_names_offer_robot_tf(struct ros_names_making *making, const struct ros_offer *what, const char *robot)
 {
-	ros_names_offer_tf(making, what, arena_printf(&making->names->arena, "%s/tf", robot), robot);
+	ros_names_offer_tf(
+		making, what, arena_printf(&making->names->arena, "%s/tf", ros_names_space(making, robot)), robot);
 }
 
 static bool ros_names_has_tf(const struct ros_names_making *making, const char *robot)
@@ -415,10 +554,11 @@ static void ros_names_add_given(struct ros_names_making *making, struct ros_offe
 		(void)ros_names_offer_as(making, what, true);
 	else if (robot)
 		ros_names_offer_tf(making, what, inner, robot);
-	else if (ros_names_offer(making, what))
+	else if (ros_names_offer(making, what) || ros_names_offer_hashed(making, what))
 		ros_names_offer_stamped(making, what);
 	if (robot) {
-		char *usual = names_clean(&making->names->arena, arena_printf(&making->names->arena, "%s/tf", robot));
+		char *usual = names_clean(&making->names->arena,
+			arena_printf(&making->names->arena, "%s/tf", ros_names_space(making, robot)));
 		if (usual && strcmp(usual, what->name) != 0)
 			ros_names_offer_robot_tf(making, what, robot);
 	}
@@ -476,7 +616,8 @@ static void ros_names_add_joint_commands(struct ros_names_making *making)
 		if (!space)
 			continue;
 		const struct ros_offer what = {
-			.name = names_clean(arena, arena_printf(arena, "%s/robot_joint_command", space)),
+			.name = names_clean(
+				arena, arena_printf(arena, "%s/robot_joint_command", ros_names_space(making, space))),
 			.type = "sensor_msgs/msg/JointState",
 			.kind = TROUPE_TOPIC_TAKEN,
 			.robot = space,
@@ -491,12 +632,10 @@ void names_make(const struct troupe_topics *topics, const char *client, const ch
 	struct ros_names names = {0};
 	names.client = arena_strdup(&names.arena, client ? client : "");
 	struct ros_names_making making = {.names = &names, .topics = topics};
+	ros_names_make_spaces(&making);
 	const char *only = ros_names_look(&making);
 	ros_names_look_for_robots(&making);
-	const char *of_robot = robot ? robot : only;
-	names.robot = of_robot ? names_clean(&names.arena, of_robot) : NULL;
-	if (names.robot)
-		names.robot++; /* without its slash */
+	names.robot = ros_names_find_robot(&making, robot ? robot : only);
 	for (uint32_t i = 0; i < topics->count; i++) {
 		const struct troupe_topic *topic = &topics->at[i];
 		const struct troupe_topic *before = i ? topic - 1 : NULL;
@@ -509,6 +648,8 @@ void names_make(const struct troupe_topics *topics, const char *client, const ch
 		ros_names_add_fixed_frames(&making, topic);
 	}
 	ros_names_add_joint_commands(&making);
+	map_fini(&making.space_at);
+	map_fini(&making.space_used);
 	map_fini(&making.kinds);
 	map_fini(&making.shared);
 	map_fini(&making.frames);
@@ -516,6 +657,7 @@ void names_make(const struct troupe_topics *topics, const char *client, const ch
 	map_fini(&making.joints);
 	map_fini(&making.robot_at);
 	map_fini(&making.static_at);
+	vec_free(&making.spaces);
 	vec_free(&making.robots);
 	vec_free(&making.statics);
 	*ret_names = names;
@@ -537,10 +679,36 @@ bool names_are_alike(const struct ros_offer *a, const struct ros_offer *b)
 	return !a->frames_of || !strcmp(a->frames_of, b->frames_of);
 }
 
+void names_say_hashed(const struct ros_names *names, const struct ros_names *before,
+	void (*say)(void *ctx, const char *line), void *ctx)
+{
+	struct map said = {0};
+	struct text line = {0};
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < before->hashed.count; i++)
+		(void)map_add(&said, before->hashed.at[i].name, i);
+	for (uint32_t i = 0; i < names->hashed.count; i++) {
+		const struct names_hashed *hashed = &names->hashed.at[i];
+		if (ros_names_has(&said, hashed->name) || count++ >= NAMES_SAID_MAX)
+			continue;
+		line.count = 0;
+		text_add(&line, "%.200s is %s: the name without the number behind it is another one's", hashed->of,
+			hashed->name);
+		say(ctx, line.at);
+	}
+	line.count = 0;
+	text_add(&line, "%" PRIu32 " more models and topics have such names", count - MIN(count, NAMES_SAID_MAX));
+	if (count > NAMES_SAID_MAX)
+		say(ctx, line.at);
+	text_fini(&line);
+	map_fini(&said);
+}
+
 void names_fini(struct ros_names *names)
 {
 	arena_fini(&names->arena);
 	vec_free(&names->offers);
+	vec_free(&names->hashed);
 	map_fini(&names->taken);
 	*names = (struct ros_names){0};
 }

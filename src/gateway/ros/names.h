@@ -20,8 +20,13 @@
  * and /clock; the clock is given as /CLIENT/clock, too.
  *
  * Left out: topics of the world itself but for /clock, and types without a counterpart. Characters that ROS 2 does not
- * take become "_", a name of digits only within a name falls away, and a part that begins with a digit gets "n" before
- * it. */
+ * take become "_", a part of digits only behind the name of the model falls away, and a part that begins with a digit
+ * gets "n" before it.
+ *
+ * Models whose names become the same so have namespaces of their own all the same: the one that came first
+ * (topic/twins.h) has the plain name, each other one has "_" and a hash of its name behind it, /cart_1_5b0c3d7e. So has
+ * any other topic whose name is in use. Each is a function of the topics that there are, so it is the same for all that
+ * show names of ROS 2. */
 #ifndef GATEWAY_ROS_NAMES_H
 #define GATEWAY_ROS_NAMES_H
 
@@ -34,7 +39,8 @@
 
 enum {
 	NAMES_BYTES_MAX = 240, /* of a name; a longer one is left out */
-	NAMES_DEPTH = 10,      /* of NAMES_LATEST: so many messages are kept, as ROS 2 has it */
+	NAMES_SAID_MAX = 8,
+	NAMES_DEPTH = 10, /* of NAMES_LATEST: so many messages are kept, as ROS 2 has it */
 };
 
 enum names_keep {
@@ -53,8 +59,14 @@ struct ros_offer {
 	const char *frames_of; /* of frames: the robot for ros_of_bytes_for(); NULL: all frames, with their names */
 };
 
+struct names_hashed {     /* a name with a hash, because the plain one is in use */
+	const char *of;   /* "model 'cart.1'", "topic '/front.scan'" */
+	const char *name; /* "/cart_1_5b0c3d7e" */
+};
+
 struct ros_names {
 	struct arena arena;
+	VEC(struct names_hashed) hashed;
 	VEC(struct ros_offer) offers; /* several topics may be published under one name: /tf */
 	struct map taken;             /* topics of the server that take messages */
 	const char *client;           /* of the robot client whose process this is, or "" */
@@ -66,6 +78,10 @@ struct ros_names {
  * names_fini(); nothing of the arguments is kept. */
 void names_make(const struct troupe_topics *topics, const char *client, const char *robot, struct ros_names *ret_names);
 void names_fini(struct ros_names *names);
+/* Says, for people, which names have a hash that had none in `before` (zeroed: none had): a line for each, up to
+ * NAMES_SAID_MAX, and one for the others. */
+void names_say_hashed(const struct ros_names *names, const struct ros_names *before,
+	void (*say)(void *ctx, const char *line), void *ctx);
 /* Appends a message of the offer's topic as CDR; nothing, if the offer is of other messages, or has none of it: a topic
  * may have messages of several types, and frames of several robots. Errors as of ros_of_bytes(). */
 troupe_status names_convert(const struct ros_offer *offer, const struct troupe_message *message, struct text *out,

@@ -135,11 +135,20 @@ static void topic_index_drop_names(struct topic_index *topic_index)
 	topic_index->same_name = topic_index->same_topic = NULL;
 }
 
+static void topic_index_say(void *ctx, const char *line)
+{
+	const struct topic_index *topic_index = ctx;
+	hub_say(topic_index->hub, "rosbridge: %s", line);
+}
+
 void topic_index_update(struct topic_index *topic_index, const struct troupe_topics *topics)
 {
+	struct ros_names names;
+	names_make(topics, topic_index->client, topic_index->robot, &names);
+	names_say_hashed(&names, &topic_index->names, topic_index_say, topic_index);
 	if (topic_index->is_made)
 		topic_index_drop_names(topic_index);
-	names_make(topics, topic_index->client, topic_index->robot, &topic_index->names);
+	topic_index->names = names;
 	if (!topic_index->robot && topic_index->names.robot)
 		topic_index->robot = mem_strdup(topic_index->names.robot);
 	topic_index->is_made = true;

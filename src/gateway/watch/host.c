@@ -126,6 +126,7 @@ static void watch_host_tell_topics(struct viewer *viewer)
 		rows[i].owner = message_string(topic->owner);
 		rows[i].rate_hz = topic->rate_hz;
 		rows[i].changes = topic->changes;
+		rows[i].is_twin = topic->is_twin;
 		rows[i].model = message_string(topic->model ? topic->model : "");
 		list[i] = &rows[i];
 	}

@@ -110,6 +110,7 @@ static struct remote_listing *remote_listing_of(const struct remote *remote, con
 			.owner = arena_strdup(arena, row->owner),
 			.rate_hz = row->rate_hz,
 			.changes = row->changes,
+			.is_twin = row->is_twin,
 			.model = *row->model ? arena_strdup(arena, row->model) : NULL};
 	}
 	listing->shown = (struct troupe_topics){tell->epoch, (uint32_t)tell->n_row, rows};
