@@ -55,6 +55,22 @@ struct troupe_scan_reading {
 	struct troupe_pose sensor; /* in the world */
 };
 
+/* Of a lidar with a <troupe:pattern> or another element of that kind, follow behind these numbers: a struct
+ * troupe_scan_firings, then a struct troupe_scan_firing for each column, and one for each row. The ray of a column and
+ * a row has the sum of both. Its direction is cos(azimuth) cos(elevation), sin(azimuth) cos(elevation), sin(elevation)
+ * in the axes of the sensor. Rows and columns are in the order of the pattern; min_rad and row_min_rad above are the
+ * angles of the first ones, and step_rad and row_step_rad the mean differences. */
+struct troupe_scan_firing {
+	double azimuth_rad, elevation_rad;
+	double time_s; /* since the beginning of the scan */
+	double ring;   /* the number of the laser */
+};
+struct troupe_scan_firings {
+	double scan_s;   /* duration of a scan; it ends at the time of the reading */
+	double scan;     /* of a pattern that differs from scan to scan: which one, from 0 */
+	double at_start; /* 1: messages have the time at which the scan begins; 0: at which it ends */
+};
+
 #ifdef __cplusplus
 }
 #endif

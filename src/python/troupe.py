@@ -31,6 +31,7 @@ import json
 import math
 import operator
 import os
+import struct
 import threading
 import time
 import weakref
@@ -1774,6 +1775,21 @@ class Message:
             raise Error("EINVAL", "%s: expected a LaserScan, an Image or a PointCloudPacked" % self.type) from None
         return _array(self.numbers(path).cast("B") if math.prod(shape) else b"", format, shape)
 
+    def field(self, name):
+        """A number of each point of a point cloud, by the name of its field ("x", "intensity", "ring", "time"): rows x
+        columns, an array of its own."""
+        if not self.type.endswith("PointCloudPacked"):
+            raise Error("EINVAL", "%s: expected a PointCloudPacked" % self.type)
+        fields = _fields(self.data)
+        if name not in fields:
+            raise _unknown("EINVAL", "the cloud has no field '%s'" % name, name, fields)
+        offset, kind = fields[name]
+        (rows, columns, each), _, _ = self._points()
+        numbers = _Table(rows, columns)
+        data = self.numbers("data").cast("B")
+        numbers.at[:] = [struct.unpack_from("<" + kind, data, at + offset)[0] for at in range(0, len(data), each)]
+        return numbers.view
+
     def _what(self):
         """What a Reading makes of it."""
         if self.type.endswith("LaserScan"):
@@ -1811,6 +1827,39 @@ class Message:
     def _points(self):
         height, width, each = self._whole("height", "width", "point_step")
         return (height, width, each), "data", "B"
+
+
+def _parts(data):
+    """The fields of a protobuf message, one after the other: their numbers and values."""
+    at = 0
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while data[at] >= 0x80:
+            value |= (data[at] & 0x7f) << shift
+            at, shift = at + 1, shift + 7
+        at += 1
+        return value | data[at - 1] << shift
+
+    while at < len(data):
+        tag = number()
+        if tag & 7 == 0:
+            yield tag >> 3, number()
+            continue
+        size = {1: 8, 5: 4}[tag & 7] if tag & 7 != 2 else number()
+        yield tag >> 3, data[at:at + size]
+        at += size
+
+
+def _fields(cloud):
+    """Of a PointCloudPacked: {name: (offset in a point, kind of number)}."""
+    found = {}
+    for which, value in _parts(memoryview(cloud)):
+        if which == 2:
+            field = dict(_parts(value))
+            found[bytes(field.get(1, b"")).decode()] = field.get(2, 0), "bBhHiIfd"[field.get(3, 0)]
+    return found
 
 
 class Client:

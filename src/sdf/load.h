@@ -156,6 +156,10 @@ void load_noise(
 /* The cameras of the sensor that is the next in the world's array. */
 void load_cameras(struct load *load, const struct sdf_element *sensor, enum sdf_sensor_kind kind, uint32_t scope,
 	struct sdf_settings *settings);
+/* The elements troupe:... of a lidar, whose element may be NULL (lidar.c). range: has the limits of <range>; a named
+ * pattern gives those of its data sheet if there is no <range>. */
+void load_lidar(struct load *load, const struct sdf_sensor *sensor, const struct sdf_element *element,
+	struct sdf_lidar *lidar, struct sdf_signal *range);
 /* Warns of names of collisions that the sensor's link does not have. */
 void load_check_contact(struct load *load, const struct sdf_sensor *sensor);
 /* Warns of sensors of the world that publish on one topic. */

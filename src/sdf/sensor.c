@@ -120,8 +120,8 @@ static void sdf_sensor_load_scan(
 			to->min_rad, to->max_rad);
 }
 
-static void sdf_sensor_load_lidar(
-	struct load *load, const char *name, const struct sdf_element *element, struct sdf_settings *settings)
+static void sdf_sensor_load_lidar(struct load *load, const struct sdf_sensor *sensor, const struct sdf_element *element,
+	struct sdf_settings *settings)
 {
 	const struct sdf_element *scan = sdf_child(element, "scan", NULL);
 	struct sdf_lidar *lidar = SDF_SENSOR_NEW(
@@ -139,8 +139,9 @@ static void sdf_sensor_load_lidar(
 	load_noise(load, element, SDF_NOISE_GAUSSIAN, &range->noise);
 	sdf_sensor_load_range(load, element, 0, range);
 	load_mask(load, element, "visibility_mask", &lidar->visibility_mask);
-	if (element && !sdf_child(element, "range", NULL))
-		load_warn(load, element, "sensor \"%.80s\" has no <range>: nothing is in its range", name);
+	load_lidar(load, sensor, element, lidar, range);
+	if (element && !sdf_child(element, "range", NULL) && range->max <= 0)
+		load_warn(load, element, "sensor \"%.80s\" has no <range>: nothing is in its range", sensor->name);
 }
 
 static struct sdf_imu *sdf_sensor_load_imu(struct load *load, const struct sdf_element *element)
@@ -255,7 +256,7 @@ static void sdf_sensor_load_kind(struct load *load, const struct sdf_sensor *sen
 	switch (sensor->kind) {
 	case SDF_LIDAR:
 	case SDF_GPU_LIDAR:
-		sdf_sensor_load_lidar(load, sensor->name, element, settings);
+		sdf_sensor_load_lidar(load, sensor, element, settings);
 		break;
 	case SDF_IMU:
 		settings->imu = sdf_sensor_load_imu(load, element);
@@ -282,6 +283,18 @@ static void sdf_sensor_load_kind(struct load *load, const struct sdf_sensor *sen
 	default:
 		break;
 	}
+}
+
+uint32_t sdf_scan_count(const struct sdf_scan *scan)
+{
+	double numbers = floor(scan->samples * scan->resolution);
+	return numbers < 1 ? 1 : (uint32_t)MIN(numbers, (double)SDF_RAYS_MAX);
+}
+
+double sdf_scan_step(const struct sdf_scan *scan)
+{
+	uint32_t count = sdf_scan_count(scan);
+	return count > 1 ? (scan->max_rad - scan->min_rad) / (count - 1) : 0.0;
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */

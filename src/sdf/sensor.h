@@ -13,6 +13,8 @@
 #include "geom/geom.h"
 #include "sdf/sensor_kind.h"
 
+#include <troupe/reading.h>
+
 #define SDF_RATE_MAX 1e9 /* Hz: a period of 1 ns */
 #define SDF_NOISE_MAX 1e30
 
@@ -20,8 +22,10 @@ enum {
 	SDF_PIXELS_MAX = 1 << 25, /* of one picture; width and height are at most SDF_WIDTH_MAX */
 	SDF_WIDTH_MAX = 1 << 14,
 	SDF_RAYS_MAX = 1 << 24, /* of one scan */
-	SDF_CAMERAS_MAX = 64,   /* of one multicamera */
-	SDF_TOUCHES_MAX = 1000, /* collisions of one contact sensor */
+	SDF_CHANNELS_MAX = 1 << 12,
+	SDF_LIDAR_TABLE_BYTES_MAX = 16 << 20, /* of the file of a <troupe:table> */
+	SDF_CAMERAS_MAX = 64,                 /* of one multicamera */
+	SDF_TOUCHES_MAX = 1000,               /* collisions of one contact sensor */
 };
 
 struct sdf_element;
@@ -63,9 +67,27 @@ struct sdf_scan {                /* <horizontal> or <vertical> of a lidar */
 	double min_rad, max_rad; /* 0, 0 */
 };
 
+/* How many angles there are, and the difference of two neighbours: samples * resolution, rounded down, at least 1; the
+ * last one is the largest. */
+uint32_t sdf_scan_count(const struct sdf_scan *scan);
+double sdf_scan_step(const struct sdf_scan *scan);
+
+/* The order in which a lidar fires. The ray of a column and a row has the sum of the angles, the times and the rings of
+ * both: a column of a head that turns has its azimuth and its time, and a row, which is a laser, its elevation, its
+ * azimuth and time beside those of the column, and its ring. Rays that are no grid are columns of one row. */
+struct sdf_pattern {
+	uint32_t columns, rows;
+	uint32_t scans;                       /* after this many scans the pattern begins again, 1 or more */
+	double scan_s;                        /* duration of a scan, above 0; no ray is fired later */
+	struct troupe_scan_firing *by_column; /* [scans * columns] */
+	struct troupe_scan_firing *by_row;    /* [rows] */
+};
+
 struct sdf_lidar {
 	struct sdf_scan horizontal, vertical;
-	uint32_t visibility_mask; /* 0xffffffff */
+	uint32_t visibility_mask;          /* 0xffffffff */
+	const struct sdf_pattern *pattern; /* NULL: that of <scan>, all rays at one time */
+	bool stamp_start;                  /* messages have the time of the beginning of the scan, and not of its end */
 };
 
 enum sdf_lens {

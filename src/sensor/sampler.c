@@ -185,14 +185,30 @@ static struct troupe_scan_reading sampler_scan_head(const struct scan_layout *la
 		.max_m = range->max};
 }
 
+static size_t sampler_scan_bytes(const struct sdf_lidar *lidar, const struct scan_layout *layout)
+{
+	size_t numbers = 2 * (size_t)scan_count(layout) + (lidar->pattern ? scan_pattern_count(lidar->pattern) : 0);
+	return sizeof(struct troupe_scan_reading) + numbers * sizeof(double);
+}
+
+/* Which scan of a pattern that differs from scan to scan. */
+static uint32_t sampler_scan_number(const struct sampler_sample *sample)
+{
+	const struct sdf_pattern *pattern = sample->sensor->sdf->settings->lidar->pattern;
+	return pattern ? (uint32_t)(sample->noise.index % pattern->scans) : 0;
+}
+
 static double *sampler_begin_scan(const struct sampler_sample *sample)
 {
 	const struct sensor *sensor = sample->sensor;
 	const struct sensor_scan *scan = &sample->from->sensors->scans.at[sensor->scan];
-	struct troupe_scan_reading *out =
-		sampler_add(sample, sizeof *out + 2 * sizeof(double) * scan_count(&scan->layout));
+	const struct sdf_lidar *lidar = sensor->sdf->settings->lidar;
+	struct troupe_scan_reading *out = sampler_add(sample, sampler_scan_bytes(lidar, &scan->layout));
 	*out = sampler_scan_head(&scan->layout, &sensor->sdf->settings->signals[0]);
 	out->sensor = pose_flat(sample->after.pose);
+	if (lidar->pattern)
+		scan_pattern_store(lidar, sampler_scan_number(sample),
+			(double *)(void *)(out + 1) + 2 * (size_t)scan_count(&scan->layout));
 	return &out->columns;
 }
 
@@ -202,7 +218,9 @@ static void sampler_fill_scan(const struct sampler_sample *sample, double *numbe
 	const struct sdf_signal *signal = &sensor->sdf->settings->signals[0];
 	const struct sensor_scan *scan = &sample->from->sensors->scans.at[sensor->scan];
 	double *ranges = numbers + sizeof(struct troupe_scan_reading) / sizeof(double) + first;
-	scan_measure(sample->from->sensors->rays, scan->directions + first, count, sample->after.pose, signal,
+	const struct vec3 *directions =
+		scan->directions + (size_t)sampler_scan_number(sample) * scan_count(&scan->layout) + first;
+	scan_measure(sample->from->sensors->rays, directions, count, sample->after.pose, signal,
 		sensor->sdf->settings->lidar->visibility_mask, ranges, ranges + scan_count(&scan->layout));
 	if (noise_matters(signal))
 		noise_apply_many(signal, sampler_key_of(sample, 0), &sample->noise, sampler_cache_of(sample, 0), first,
@@ -433,7 +451,7 @@ bool sampler_may_have(const struct sensor *sensor, size_t bytes)
 		return sampler_is_list(bytes, sizeof(struct reading_picture), sizeof(struct reading_box), BOXES_MAX);
 	if (sampler_is_lidar(sensor)) {
 		struct scan_layout layout = scan_layout(settings->lidar);
-		expected = sizeof(struct troupe_scan_reading) + 2 * sizeof(double) * scan_count(&layout);
+		expected = sampler_scan_bytes(settings->lidar, &layout);
 	} else if (sampler_is_camera(sensor))
 		expected = sampler_picture_bytes(sensor_kind_of(sensor->sdf->kind)->picture,
 			(size_t)settings->cameras->width * settings->cameras->height);
@@ -442,12 +460,31 @@ bool sampler_may_have(const struct sensor *sensor, size_t bytes)
 	return expected && bytes == expected;
 }
 
+/* What follows the ranges of a lidar that has a pattern is that of one of its scans. */
+static bool sampler_has_pattern(const struct sdf_lidar *lidar, const struct scan_layout *layout, const double *numbers)
+{
+	if (!lidar->pattern)
+		return true;
+	uint32_t count = scan_pattern_count(lidar->pattern);
+	const double *found =
+		numbers + sizeof(struct troupe_scan_reading) / sizeof(double) + 2 * (size_t)scan_count(layout);
+	double scan = READINGS_AS(troupe_scan_firings, found)->scan;
+	if (!(scan >= 0 && scan < lidar->pattern->scans))
+		return false;
+	double *expected = mem_alloc(count * sizeof *expected);
+	scan_pattern_store(lidar, (uint32_t)scan, expected);
+	bool same = !memcmp(found, expected, count * sizeof *expected);
+	free(expected);
+	return same;
+}
+
 bool sampler_has_shape(const struct sensor *sensor, const double *numbers)
 {
 	if (sampler_is_lidar(sensor)) {
 		struct scan_layout layout = scan_layout(sensor->sdf->settings->lidar);
 		struct troupe_scan_reading head = sampler_scan_head(&layout, &sensor->sdf->settings->signals[0]);
-		return !memcmp(numbers, &head, offsetof(struct troupe_scan_reading, sensor));
+		return !memcmp(numbers, &head, offsetof(struct troupe_scan_reading, sensor)) &&
+		       sampler_has_pattern(sensor->sdf->settings->lidar, &layout, numbers);
 	}
 	if (sampler_is_camera(sensor)) {
 		struct reading_picture head = sampler_picture_head(sensor);

@@ -7,17 +7,30 @@
 #include "sensor/scan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static struct scan_axis scan_axis_of(const struct sdf_scan *scan)
 {
-	double numbers = floor(scan->samples * scan->resolution);
-	uint32_t count = numbers < 1 ? 1 : (uint32_t)MIN(numbers, (double)SDF_RAYS_MAX);
-	return (struct scan_axis){
-		count, scan->min_rad, count > 1 ? (scan->max_rad - scan->min_rad) / (count - 1) : 0.0};
+	return (struct scan_axis){sdf_scan_count(scan), scan->min_rad, sdf_scan_step(scan)};
+}
+
+static struct scan_axis scan_axis_between(uint32_t count, double first_rad, double last_rad)
+{
+	return (struct scan_axis){count, first_rad, count > 1 ? (last_rad - first_rad) / (count - 1) : 0.0};
+}
+
+static struct scan_layout scan_pattern_layout(const struct sdf_pattern *pattern)
+{
+	uint32_t columns = pattern->columns, rows = pattern->rows;
+	return (struct scan_layout){scan_axis_between(columns, pattern->by_column[0].azimuth_rad,
+					    pattern->by_column[columns - 1].azimuth_rad),
+		scan_axis_between(rows, pattern->by_row[0].elevation_rad, pattern->by_row[rows - 1].elevation_rad)};
 }
 
 struct scan_layout scan_layout(const struct sdf_lidar *lidar)
 {
+	if (lidar->pattern)
+		return scan_pattern_layout(lidar->pattern);
 	return (struct scan_layout){scan_axis_of(&lidar->horizontal), scan_axis_of(&lidar->vertical)};
 }
 
@@ -35,6 +48,39 @@ void scan_directions(const struct scan_layout *layout, struct vec3 *directions)
 			*directions++ = (struct vec3){up.cos * turns[c].cos, up.cos * turns[c].sin, up.sin};
 	}
 	free(turns);
+}
+
+void scan_pattern_directions(const struct sdf_pattern *pattern, struct vec3 *directions)
+{
+	for (uint32_t s = 0; s < pattern->scans; s++)
+		for (uint32_t r = 0; r < pattern->rows; r++)
+			for (uint32_t c = 0; c < pattern->columns; c++) {
+				const struct troupe_scan_firing *column = &pattern->by_column[s * pattern->columns + c],
+								*row = &pattern->by_row[r];
+				double sin, cos, up_sin, up_cos;
+				math_sincos(column->azimuth_rad + row->azimuth_rad, &sin, &cos);
+				math_sincos(column->elevation_rad + row->elevation_rad, &up_sin, &up_cos);
+				*directions++ = (struct vec3){up_cos * cos, up_cos * sin, up_sin};
+			}
+}
+
+uint32_t scan_pattern_count(const struct sdf_pattern *pattern)
+{
+	enum {
+		HEAD = sizeof(struct troupe_scan_firings) / sizeof(double),
+		EACH = sizeof(struct troupe_scan_firing) / sizeof(double)
+	};
+	return HEAD + EACH * (pattern->columns + pattern->rows);
+}
+
+void scan_pattern_store(const struct sdf_lidar *lidar, uint32_t scan, double *numbers)
+{
+	const struct sdf_pattern *pattern = lidar->pattern;
+	struct troupe_scan_firings *head = (struct troupe_scan_firings *)(void *)numbers;
+	struct troupe_scan_firing *to = (struct troupe_scan_firing *)(void *)(head + 1);
+	*head = (struct troupe_scan_firings){.scan_s = pattern->scan_s, .scan = scan, .at_start = lidar->stamp_start};
+	memcpy(to, pattern->by_column + (size_t)scan * pattern->columns, pattern->columns * sizeof *to);
+	memcpy(to + pattern->columns, pattern->by_row, pattern->rows * sizeof *to);
 }
 
 enum { SCAN_CHUNK = 256 }; /* rays that are cast in one call: they and their hits stay in the cache */

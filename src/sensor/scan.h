@@ -20,6 +20,7 @@ struct scan_layout {
 	struct scan_axis columns, rows;
 };
 
+/* Of a lidar with a pattern: its columns and rows, with the angles of the first ones and the mean differences. */
 struct scan_layout scan_layout(const struct sdf_lidar *lidar);
 
 static inline uint32_t scan_count(const struct scan_layout *layout)
@@ -29,6 +30,13 @@ static inline uint32_t scan_count(const struct scan_layout *layout)
 
 /* directions[scan_count()]: unit, in the sensor's frame. */
 void scan_directions(const struct scan_layout *layout, struct vec3 *directions);
+/* directions[pattern->scans * scan_count()]: the same of all scans of a pattern. */
+void scan_pattern_directions(const struct sdf_pattern *pattern, struct vec3 *directions);
+
+/* The numbers of a reading that follow from the pattern (troupe/reading.h): scan_pattern_count() of them, those of scan
+ * `scan` of the pattern. */
+uint32_t scan_pattern_count(const struct sdf_pattern *pattern);
+void scan_pattern_store(const struct sdf_lidar *lidar, uint32_t scan, double *numbers);
 
 /* One scan, or some rays of one: `count` of the directions. ranges[count], in m: -INFINITY where the first surface is
  * nearer than range->min, INFINITY where there is none up to range->max. intensities[count] (NULL: not wanted): the

@@ -58,15 +58,35 @@ static bool sensor_same_axis(const struct sdf_scan *a, const struct sdf_scan *b)
 	       a->max_rad == b->max_rad;
 }
 
+static bool sensor_same_pattern(const struct sdf_pattern *a, const struct sdf_pattern *b)
+{
+	return a->columns == b->columns && a->rows == b->rows && a->scans == b->scans && a->scan_s == b->scan_s &&
+	       !memcmp(a->by_column, b->by_column, (size_t)a->scans * a->columns * sizeof *a->by_column) &&
+	       !memcmp(a->by_row, b->by_row, a->rows * sizeof *a->by_row);
+}
+
+static bool sensor_same_scan(const struct sdf_lidar *lidar, const struct sensor_scan *scan)
+{
+	if (lidar->pattern || scan->lidar.pattern)
+		return lidar->pattern && scan->lidar.pattern && sensor_same_pattern(lidar->pattern, &scan->pattern);
+	return sensor_same_axis(&lidar->horizontal, &scan->lidar.horizontal) &&
+	       sensor_same_axis(&lidar->vertical, &scan->lidar.vertical);
+}
+
 static uint32_t sensor_scan_of(struct sensors *sensors, const struct sdf_lidar *lidar)
 {
-	for (uint32_t i = 0; i < sensors->scans.count; i++) {
-		const struct sdf_lidar *other = &sensors->scans.at[i].lidar;
-		if (sensor_same_axis(&lidar->horizontal, &other->horizontal) &&
-			sensor_same_axis(&lidar->vertical, &other->vertical))
+	for (uint32_t i = 0; i < sensors->scans.count; i++)
+		if (sensor_same_scan(lidar, &sensors->scans.at[i]))
 			return i;
+	struct sensor_scan scan = {.lidar = *lidar, .layout = scan_layout(lidar)};
+	if (lidar->pattern) {
+		scan.pattern = *lidar->pattern;
+		size_t columns = (size_t)scan.pattern.scans * scan.pattern.columns * sizeof *scan.pattern.by_column,
+		       rows = scan.pattern.rows * sizeof *scan.pattern.by_row;
+		scan.pattern.by_column = memcpy(mem_alloc(columns), lidar->pattern->by_column, columns);
+		scan.pattern.by_row = memcpy(mem_alloc(rows), lidar->pattern->by_row, rows);
 	}
-	vec_push(&sensors->scans, (struct sensor_scan){.lidar = *lidar, .layout = scan_layout(lidar)});
+	vec_push(&sensors->scans, scan);
 	return sensors->scans.count - 1;
 }
 
@@ -289,8 +309,11 @@ void sensors_destroy(struct sensors *sensors)
 	for (uint32_t m = 0; m < sensors->room; m++)
 		sensor_drop_set(sensors, m);
 	free(sensors->sets);
-	for (uint32_t i = 0; i < sensors->scans.count; i++)
+	for (uint32_t i = 0; i < sensors->scans.count; i++) {
 		free(sensors->scans.at[i].directions);
+		free(sensors->scans.at[i].pattern.by_column);
+		free(sensors->scans.at[i].pattern.by_row);
+	}
 	vec_free(&sensors->scans);
 	for (uint32_t i = 0; i < sensors->lenses.count; i++)
 		free(sensors->lenses.at[i].directions);
@@ -453,8 +476,12 @@ void sensors_look(struct sensors *sensors, const struct state *state, const bool
 		struct sensor_scan *scan = &sensors->scans.at[i];
 		if (scan->directions || !scan->needed)
 			continue;
-		scan->directions = mem_alloc(scan_count(&scan->layout) * sizeof *scan->directions);
-		scan_directions(&scan->layout, scan->directions);
+		size_t scans = scan->lidar.pattern ? scan->pattern.scans : 1;
+		scan->directions = mem_alloc(scans * scan_count(&scan->layout) * sizeof *scan->directions);
+		if (scan->lidar.pattern)
+			scan_pattern_directions(&scan->pattern, scan->directions);
+		else
+			scan_directions(&scan->layout, scan->directions);
 	}
 	for (uint32_t i = 0; i < sensors->lenses.count; i++) {
 		struct sensor_lens *lens = &sensors->lenses.at[i];

@@ -101,9 +101,12 @@ int64_t sensor_time_ns(double time_s);
 
 struct sensor_scan { /* the rays of all lidars that are alike */
 	struct sdf_lidar lidar;
+	struct sdf_pattern pattern; /* a copy of lidar.pattern, which may end with its model */
 	struct scan_layout layout;
 	bool needed;
-	struct vec3 *directions; /* [scan_count()] in the sensor's frame; NULL before the first scan */
+	/* [scan_count()], or of a pattern with several scans so many times that; in the sensor's frame; NULL before the
+	 * first scan */
+	struct vec3 *directions;
 };
 
 struct sensor_lens {              /* the rays of all cameras that are alike */

@@ -412,6 +412,33 @@ def test_points():
                 close_to(math.hypot(*struct.unpack_from("<3f", view_of(points).cast("B"), begin)), ranges[row, column], 1e-5)
 
 
+def test_firings():
+    """The points of a lidar with a pattern have the ring and the time of the data sheet: a VLP-16 fires laser i after
+    2.304 i us, and all of them again after 55.296 us."""
+    text = LIDAR.replace("<lidar>", "<lidar><troupe:pattern>VLP-16</troupe:pattern><troupe:stamp>%s</troupe:stamp>")
+    for stamp, begin in (("start", 0), ("end", -0.1)):
+        with troupe.World(text=(text % stamp).replace(">100<", ">10<"), secondaries=0) as world:
+            clouds = world.model("m").sensor("l::s").subscribe("PointCloudPacked")
+            world.step(150)
+            cloud = clouds.latest()
+            if cloud is None and any("lidars" in line for line in world.warnings):
+                raise Skip("this build has no rays")
+            times, rings, ahead = cloud.field("time"), cloud.field("ring"), cloud.field("x")
+            assert times.shape == (16, 1808), times.shape
+            close_to(cloud.dict()["header"]["stamp"].get("nsec", 0) * 1e-9, -begin, 1e-9)
+            for row in range(16):
+                laser = 2 * row if row < 8 else 2 * row - 15
+                for column in (0, 1, 904, 1807):
+                    close_to(times[row, column], begin + column * 55.296e-6 + laser * 2.304e-6, 1e-8)
+                    assert rings[row, column] == row
+            close_to(ahead[8, 904], 2.9, 1e-3)
+            try:
+                cloud.field("colour")
+                raise AssertionError("a field that the cloud does not have")
+            except troupe.Error as error:
+                assert "ring" in str(error), error
+
+
 def test_pictures():
     """A picture has the shape of the camera; a depth picture has the distance of the wall."""
     for name, kind, shape in (("c", "camera", (8, 16, 3)), ("d", "depth_camera", (8, 16))):

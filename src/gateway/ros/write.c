@@ -2,6 +2,7 @@
  * number and as its elements, has the elements that are there. */
 #include "gateway/ros/write.h"
 
+#include "base/parse.h"
 #include "gateway/ros/parts.h"
 #include "topic/scene.pb-c.h"
 #include "topic/sensor.pb-c.h"
@@ -216,6 +217,13 @@ static void write_put_row(
 		cdr_store_f32(at + 4 * i, (float)values[begin + i]);
 }
 
+/* 0: all rays are cast at one time. */
+static float write_header_number(const Gz__Msgs__Header *header, const char *key)
+{
+	double value = 0;
+	return parse_double(part_header_value(header, key), &value) ? (float)value : 0;
+}
+
 WRITE(scan)
 {
 	WRITE_MESSAGE(LaserScan);
@@ -224,8 +232,8 @@ WRITE(scan)
 	cdr_f32(out, (float)m->angle_min);
 	cdr_f32(out, (float)m->angle_max);
 	cdr_f32(out, (float)m->angle_step);
-	cdr_f32(out, 0); /* between rays, and between scans: all rays are cast at one time */
-	cdr_f32(out, 0);
+	cdr_f32(out, write_header_number(m->header, "time_increment"));
+	cdr_f32(out, write_header_number(m->header, "scan_time"));
 	cdr_f32(out, (float)m->range_min);
 	cdr_f32(out, (float)m->range_max);
 	write_put_row(out, m, m->ranges, m->n_ranges);
