@@ -5,6 +5,7 @@
  * A turn comes once a millisecond at most: a program that floods a topic is heard at that rate, with the last ten
  * messages of each topic, and many steps of a fast run are sent together. */
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/eventcount.h"
 #include "base/map.h"
 #include "base/parse.h"
@@ -31,6 +32,7 @@ enum {
 	DDS_TURN_NS = 1000000,
 	DDS_LOOK_NS = 100000000, /* topics come and go without a message: then nothing rings the bell */
 	DOMAIN_MAX = 232,
+	FILES_OF_DDS = 24, /* it opens 7, and more for each interface */
 };
 
 static const char dds_node_name[] = "troupe"; /* in the namespace of the robot client, if it is one */
@@ -397,6 +399,10 @@ static troupe_status dds_open_node(struct dds *gateway, struct troupe_error *err
 		.wake = dds_wake,
 		.say = dds_warn,
 		.ctx = gateway};
+	struct troupe_error few;
+	/* without room for its own files the library crashes, or never ends */
+	if (descriptors_expect(FILES_OF_DDS, &few))
+		return fail(error, TROUPE_EIO, "domain %u: %s", gateway->domain, few.text);
 	if (!gateway->glue->open(&place, &gateway->node, why))
 		return fail(error, TROUPE_EIO, "domain %u: %s", gateway->domain, why);
 	if (!gateway->glue->write_end(gateway->node, "ros_discovery_info",

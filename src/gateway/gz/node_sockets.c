@@ -14,6 +14,7 @@
 #include "gateway/gz/node_internal.h"
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -126,24 +127,12 @@ static bool node_sockets_open_access(struct node *node)
 	       !zmq_bind(node->access, ACCESS_ENDPOINT);
 }
 
-/* Without room for its own files ZeroMQ ends the whole process. */
-static bool node_sockets_has_room_for_files(void)
-{
-	int files[FILES_OF_ZEROMQ], count = 0;
-	while (count < FILES_OF_ZEROMQ && (files[count] = eventfd(0, EFD_CLOEXEC)) >= 0)
-		count++;
-	int why = errno;
-	for (int i = 0; i < count; i++)
-		close(files[i]);
-	errno = why;
-	return count == FILES_OF_ZEROMQ;
-}
-
 troupe_status sockets_open(struct node *node, const struct node_options *options, struct troupe_error *error)
 {
-	if (!node_sockets_has_room_for_files())
-		return fail(
-			error, TROUPE_EIO, "gz-transport: cannot open %d files: %s", FILES_OF_ZEROMQ, strerror(errno));
+	struct troupe_error few;
+	/* without room for its own files ZeroMQ ends the whole process */
+	if (descriptors_expect(FILES_OF_ZEROMQ, &few))
+		return fail(error, TROUPE_EIO, "gz-transport: %s", few.text);
 	node->zmq = zmq_ctx_new();
 	if (node->zmq && node_sockets_open_access(node) && node_sockets_open_publish(node, options) &&
 		node_sockets_open_subscribe(node, options) && node_sockets_open_services(node, options))
