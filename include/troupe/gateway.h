@@ -188,7 +188,7 @@ struct troupe_mcap_counts {
 TROUPE_API troupe_status troupe_mcap_end(
 	struct troupe_mcap *mcap, struct troupe_mcap_counts *ret_counts, struct troupe_error *error);
 
-/* --- viewers of other processes (src/gateway/watch/PROTOCOL.md) ----------------------------------------------------
+/* --- viewers of other processes (src/gateway/relay/PROTOCOL.md) ----------------------------------------------------
  */
 
 struct troupe_watch;

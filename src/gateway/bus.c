@@ -2,7 +2,7 @@
 #include "gateway/bus.h"
 
 #include "base/base.h"
-#include "gateway/watch/remote.h"
+#include "gateway/relay/remote.h"
 
 #include <assert.h>
 #include <stdlib.h>

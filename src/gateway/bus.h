@@ -1,5 +1,5 @@
 /* The bus of a gateway, which gives messages and takes commands: a server of this process, or the run of another
- * process (watch/remote.h). The functions are those of troupe/client.h, for one client. A run of another process takes
+ * process (relay/remote.h). The functions are those of troupe/client.h, for one client. A run of another process takes
  * commands only from the process of a robot client, for the client's own models.
  *
  * Thread: one at a time, except for on_ready. */

@@ -23,7 +23,7 @@ enum { FRAME_HEADER_BYTES = 5 };
 	X(10, START, 64)        /* to the secondary: all are ready; the number of the first step */                    \
 	X(11, STEP, 1 << 28)    /* to the secondary */                                                                 \
 	X(12, ACK, 1 << 28)     /* to the primary */                                                                   \
-	X(13, ASK, 1 << 20)     /* from a viewer: gateway/watch/PROTOCOL.md */                                         \
+	X(13, ASK, 1 << 20)     /* from a viewer: gateway/relay/PROTOCOL.md */                                         \
 	X(14, TELL, 1 << 28)    /* to a viewer */                                                                      \
 	X(15, FOLLOW, 65536)    /* to a standby: net/follow.h */
 

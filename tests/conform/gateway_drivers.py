@@ -650,13 +650,13 @@ def of_gazebo(kind, data):
     return {"pose": {"position": {"x": position.get(2, [0])[0]}}}
 
 
-# --- watch -----------------------------------------------------------------------------------------------------------
+# --- relay -----------------------------------------------------------------------------------------------------------
 
 def numbers(*values):
     return struct.pack("<%dQ" % len(values), *values)
 
 
-class WatchClient(Client):
+class RelayClient(Client):
     HELLO, WELCOME, REFUSE, HEARTBEAT, STOP, ASK, TELL = 1, 2, 3, 4, 5, 13, 14
     NOTHING, SUBSCRIBE, UNSUBSCRIBE, CALL, TOPICS, PUBLISH = range(6)
 
@@ -763,8 +763,8 @@ class WatchClient(Client):
             self.end = (None, "left")
 
 
-class Watch(Driver):
-    name = "watch"
+class Relay(Driver):
+    name = "relay"
     lacks = {"commands": "a viewer changes nothing", "publish": "a viewer changes nothing", "calls": "a viewer changes nothing",
              "two of one client": "a viewer has one subscription of a topic"}
     options = ["--watch-listen", "127.0.0.1:0"]
@@ -772,12 +772,12 @@ class Watch(Driver):
 
     def connect(self, run):
         version = subprocess.run([run.program, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
-        return WatchClient(int(run.await_said(r"viewers join at 127\.0\.0\.1:(\d+)")), version)
+        return RelayClient(int(run.await_said(r"viewers join at 127\.0\.0\.1:(\d+)")), version)
 
     garbage = [lambda c: c.ask_for(), lambda c: c.ask_for((1, 99)), lambda c: c.ask_for((1, 5), (2, "/model/cart/cmd_vel")),
                lambda c: c.ask_for((1, 3), (2, "/world/w/create"), (4, 1)), lambda c: c.ask_for((1, 3), (2, "/nothing"), (4, 1)),
-               lambda c: c.send(WatchClient.ASK, os.urandom(50)), lambda c: c.send(WatchClient.HELLO, b"again"),
-               lambda c: c.send(WatchClient.TELL, b""), lambda c: c.send(99, b""), lambda c: c.send_raw(b"\xff" * 40)]
+               lambda c: c.send(RelayClient.ASK, os.urandom(50)), lambda c: c.send(RelayClient.HELLO, b"again"),
+               lambda c: c.send(RelayClient.TELL, b""), lambda c: c.send(99, b""), lambda c: c.send_raw(b"\xff" * 40)]
 
 
 # --- gz-transport ----------------------------------------------------------------------------------------------------
@@ -1112,4 +1112,4 @@ class Bag(RosNames, Mcap):
     options = Mcap.options + ["--mcap-names", "ros"]
 
 
-DRIVERS = {driver.name: driver for driver in (Rosbridge, Foxglove, View, Ws, Watch, Dds, Gz, Mcap, Bag)}
+DRIVERS = {driver.name: driver for driver in (Rosbridge, Foxglove, View, Ws, Relay, Dds, Gz, Mcap, Bag)}

@@ -4,7 +4,7 @@
 #include "gateway/hub/settings.h"
 #include "gateway/lockstep/callers.h"
 #include "gateway/play.h"
-#include "gateway/watch/remote.h"
+#include "gateway/relay/remote.h"
 
 #include "base/base.h"
 

@@ -11,7 +11,7 @@
 #include "gateway/lockstep/callers.h"
 #include "gateway/play.h"
 #include "gateway/ros/simulation.h"
-#include "gateway/watch/remote.h"
+#include "gateway/relay/remote.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The thread owns the connection. Between it and the caller are two lists under one lock: frames that are to be sent,
  * and messages that have come; neither side does anything slow while it holds the lock. */
-#include "gateway/watch/remote.h"
+#include "gateway/relay/remote.h"
 
 #include "base/arena.h"
 #include "base/clock.h"
@@ -8,7 +8,7 @@
 #include "net/hello.h"
 #include "net/tcp/channel.h"
 #include "topic/message.h"
-#include "topic/watch.pb-c.h"
+#include "topic/relay.pb-c.h"
 
 #include <troupe/gateway.h>
 
@@ -29,7 +29,7 @@ static const struct message_limits remote_limits = {.bytes_max = FRAME_PAYLOAD_M
 
 struct come { /* a message that has come */
 	struct come *next;
-	Troupe__Msgs__WatchTell *tell;
+	Troupe__Msgs__RelayTell *tell;
 	size_t bytes;
 };
 
@@ -93,14 +93,14 @@ static void remote_listing_release(struct remote_listing *listing)
 	free(listing);
 }
 
-static struct remote_listing *remote_listing_of(const struct remote *remote, const Troupe__Msgs__WatchTell *tell)
+static struct remote_listing *remote_listing_of(const struct remote *remote, const Troupe__Msgs__RelayTell *tell)
 {
 	struct remote_listing *listing = mem_alloc(sizeof *listing);
 	struct arena *arena = &listing->arena;
 	struct troupe_topic *rows = arena_array(arena, struct troupe_topic, (uint32_t)tell->n_row + 1);
 	atomic_store(&listing->refs, 1);
 	for (size_t i = 0; i < tell->n_row; i++) {
-		const Troupe__Msgs__WatchTell__Row *row = tell->row[i];
+		const Troupe__Msgs__RelayTell__Row *row = tell->row[i];
 		rows[i] = (struct troupe_topic){
 			.name = arena_printf(arena, "%s%s", remote->prefix ? remote->prefix : "", row->name),
 			.kind = row->kind > TROUPE_TOPIC_SERVICE ? TROUPE_TOPIC_PUBLISHED
@@ -125,7 +125,7 @@ static void remote_wake(struct remote *remote)
 	(void)!write(remote->woken, &one, sizeof one);
 }
 
-static troupe_status remote_ask(struct remote *remote, const Troupe__Msgs__WatchAsk *what, struct troupe_error *error)
+static troupe_status remote_ask(struct remote *remote, const Troupe__Msgs__RelayAsk *what, struct troupe_error *error)
 {
 	struct text bytes = {0};
 	message_add_bytes(&bytes, &what->base);
@@ -159,8 +159,8 @@ static const char *remote_inside(const struct remote *remote, const char *name)
 
 static troupe_status remote_subscribe(struct bus *bus, const char *topic, double rate_hz, struct troupe_error *error)
 {
-	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
-	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__SUBSCRIBE;
+	Troupe__Msgs__RelayAsk what = TROUPE__MSGS__RELAY_ASK__INIT;
+	what.what = TROUPE__MSGS__RELAY_ASK__WHAT__SUBSCRIBE;
 	what.topic = message_string(remote_inside(remote_of(bus), topic));
 	what.rate_hz = rate_hz;
 	return remote_ask(remote_of(bus), &what, error);
@@ -168,8 +168,8 @@ static troupe_status remote_subscribe(struct bus *bus, const char *topic, double
 
 static void remote_unsubscribe(struct bus *bus, const char *topic)
 {
-	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
-	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__UNSUBSCRIBE;
+	Troupe__Msgs__RelayAsk what = TROUPE__MSGS__RELAY_ASK__INIT;
+	what.what = TROUPE__MSGS__RELAY_ASK__WHAT__UNSUBSCRIBE;
 	what.topic = message_string(remote_inside(remote_of(bus), topic));
 	(void)remote_ask(remote_of(bus), &what, NULL);
 }
@@ -190,12 +190,12 @@ static troupe_status remote_publish(struct bus *bus, const char *topic, const ch
 	size_t count, struct troupe_error *error)
 {
 	struct remote *remote = remote_of(bus);
-	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
+	Troupe__Msgs__RelayAsk what = TROUPE__MSGS__RELAY_ASK__INIT;
 	if (!remote->prefix)
 		return fail(error, TROUPE_ECOMMAND, "topic '%.150s': this viewer only watches", topic);
 	if (!remote_has_row(remote, TROUPE_TOPIC_TAKEN, topic))
 		return fail(error, TROUPE_ECOMMAND, "topic '%.150s': there is none of this name", topic);
-	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__PUBLISH;
+	what.what = TROUPE__MSGS__RELAY_ASK__WHAT__PUBLISH;
 	what.topic = message_string(remote_inside(remote, topic));
 	what.type = message_string(type ? type : "");
 	what.data = (ProtobufCBinaryData){count, (uint8_t *)(uintptr_t)bytes};
@@ -208,8 +208,8 @@ static troupe_status remote_call(struct bus *bus, const char *service, const cha
 	size_t count, uint64_t tag, struct troupe_error *error)
 {
 	struct remote *remote = remote_of(bus);
-	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
-	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__CALL;
+	Troupe__Msgs__RelayAsk what = TROUPE__MSGS__RELAY_ASK__INIT;
+	what.what = TROUPE__MSGS__RELAY_ASK__WHAT__CALL;
 	what.topic = message_string(remote_inside(remote, service));
 	what.type = message_string(type ? type : "");
 	what.data = (ProtobufCBinaryData){count, (uint8_t *)(uintptr_t)bytes};
@@ -221,8 +221,8 @@ static troupe_status remote_call(struct bus *bus, const char *service, const cha
 
 static troupe_status remote_ask_topics(struct remote *remote)
 {
-	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
-	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__TOPICS;
+	Troupe__Msgs__RelayAsk what = TROUPE__MSGS__RELAY_ASK__INIT;
+	what.what = TROUPE__MSGS__RELAY_ASK__WHAT__TOPICS;
 	return remote_ask(remote, &what, NULL);
 }
 
@@ -252,8 +252,8 @@ static bool remote_take_now(struct remote *remote, struct troupe_message *ret_me
 	pthread_mutex_unlock(&remote->lock);
 	if (!come)
 		return false;
-	const Troupe__Msgs__WatchTell *tell = come->tell;
-	*ret_message = (struct troupe_message){.is_reply = tell->what == TROUPE__MSGS__WATCH_TELL__WHAT__REPLY,
+	const Troupe__Msgs__RelayTell *tell = come->tell;
+	*ret_message = (struct troupe_message){.is_reply = tell->what == TROUPE__MSGS__RELAY_TELL__WHAT__REPLY,
 		.topic = remote_outside(remote, tell->topic),
 		.type = tell->type,
 		.bytes = tell->data.data,
@@ -346,7 +346,7 @@ static void remote_make_room(struct remote *remote)
 	struct come **at = &remote->first;
 	while (*at && (remote->bytes > REMOTE_BYTES_MAX || (remote->depth && remote->count > remote->depth))) {
 		struct come *come = *at;
-		if (come->tell->what == TROUPE__MSGS__WATCH_TELL__WHAT__REPLY || !come->next) {
+		if (come->tell->what == TROUPE__MSGS__RELAY_TELL__WHAT__REPLY || !come->next) {
 			at = &come->next;
 			continue;
 		}
@@ -358,7 +358,7 @@ static void remote_make_room(struct remote *remote)
 	}
 }
 
-static void remote_keep(struct remote *remote, Troupe__Msgs__WatchTell *tell, size_t bytes)
+static void remote_keep(struct remote *remote, Troupe__Msgs__RelayTell *tell, size_t bytes)
 {
 	struct come *come = mem_alloc(sizeof *come);
 	*come = (struct come){NULL, tell, bytes};
@@ -379,7 +379,7 @@ static void remote_keep(struct remote *remote, Troupe__Msgs__WatchTell *tell, si
 		remote->on_ready(remote->ctx);
 }
 
-static void remote_take_topics(struct remote *remote, const Troupe__Msgs__WatchTell *tell)
+static void remote_take_topics(struct remote *remote, const Troupe__Msgs__RelayTell *tell)
 {
 	struct remote_listing *fresh = remote_listing_of(remote, tell);
 	pthread_mutex_lock(&remote->lock);
@@ -390,7 +390,7 @@ static void remote_take_topics(struct remote *remote, const Troupe__Msgs__WatchT
 	remote_listing_release(old);
 }
 
-static void remote_take_welcome(struct remote *remote, const Troupe__Msgs__WatchTell *tell)
+static void remote_take_welcome(struct remote *remote, const Troupe__Msgs__RelayTell *tell)
 {
 	if (remote->worlds)
 		return;
@@ -401,20 +401,20 @@ static void remote_take_welcome(struct remote *remote, const Troupe__Msgs__Watch
 }
 
 /* Returns whether the message is kept. */
-static bool remote_hear_tell(struct remote *remote, Troupe__Msgs__WatchTell *tell, size_t bytes)
+static bool remote_hear_tell(struct remote *remote, Troupe__Msgs__RelayTell *tell, size_t bytes)
 {
 	switch (tell->what) {
-	case TROUPE__MSGS__WATCH_TELL__WHAT__WELCOME:
+	case TROUPE__MSGS__RELAY_TELL__WHAT__WELCOME:
 		remote_take_welcome(remote, tell);
 		return false;
-	case TROUPE__MSGS__WATCH_TELL__WHAT__TOPICS:
+	case TROUPE__MSGS__RELAY_TELL__WHAT__TOPICS:
 		remote_take_topics(remote, tell);
 		return false;
-	case TROUPE__MSGS__WATCH_TELL__WHAT__EPOCH:
+	case TROUPE__MSGS__RELAY_TELL__WHAT__EPOCH:
 		(void)remote_ask_topics(remote);
 		return false;
-	case TROUPE__MSGS__WATCH_TELL__WHAT__MESSAGE:
-	case TROUPE__MSGS__WATCH_TELL__WHAT__REPLY:
+	case TROUPE__MSGS__RELAY_TELL__WHAT__MESSAGE:
+	case TROUPE__MSGS__RELAY_TELL__WHAT__REPLY:
 		remote_keep(remote, tell, bytes);
 		return true;
 	default:
@@ -429,9 +429,9 @@ static void remote_hear(struct remote *remote, enum frame_type type, const char 
 	struct stop stop;
 	char words[HELLO_WORDS_MAX + 1];
 	if (type == FRAME_TELL) {
-		if (message_of_bytes(&troupe__msgs__watch_tell__descriptor, bytes, count, &remote_limits, &tell, &why))
+		if (message_of_bytes(&troupe__msgs__relay_tell__descriptor, bytes, count, &remote_limits, &tell, &why))
 			remote_end(remote, TROUPE_EPROTOCOL, why.text);
-		else if (!remote_hear_tell(remote, (Troupe__Msgs__WatchTell *)tell, count))
+		else if (!remote_hear_tell(remote, (Troupe__Msgs__RelayTell *)tell, count))
 			message_free(tell);
 	} else if (type == FRAME_STOP && !stop_decode(bytes, count, &stop, &why)) {
 		remote_end(remote, stop.kind == STOP_FAILED ? TROUPE_EINTERNAL : TROUPE_OK, stop.why);
@@ -447,7 +447,7 @@ static void remote_send_asks(struct remote *remote)
 	for (;;) {
 		struct text next = {0};
 		pthread_mutex_lock(&remote->lock);
-		if (remote->asks.count && channel_pending(remote->channel) < WATCH_ROOM_BYTES) {
+		if (remote->asks.count && channel_pending(remote->channel) < RELAY_ROOM_BYTES) {
 			next = remote->asks.at[0];
 			remote->asks.count--;
 			memmove(remote->asks.at, remote->asks.at + 1, remote->asks.count * sizeof next);
@@ -476,7 +476,7 @@ static bool remote_turn(struct remote *remote)
 	}
 	if (worked)
 		remote_end(remote, worked, why.text);
-	else if (now_ns - remote->heard_ns > WATCH_SILENT_S * SECOND_NS)
+	else if (now_ns - remote->heard_ns > RELAY_SILENT_S * SECOND_NS)
 		remote_end(remote, TROUPE_EPEER, "it is silent");
 	return !remote->over;
 }
@@ -615,12 +615,12 @@ static troupe_status remote_start(
 	struct remote *remote, const struct remote_options *options, struct troupe_error *error)
 {
 	struct address address;
-	uint64_t wait_ms = options->wait_ms ? options->wait_ms : WATCH_SILENT_S * 1000;
+	uint64_t wait_ms = options->wait_ms ? options->wait_ms : RELAY_SILENT_S * 1000;
 	uint64_t until_ns = clock_now_ns() + wait_ms * 1000000;
 	remote->woken = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (remote->woken < 0)
 		return fail(error, TROUPE_EIO, "no event file: %s", strerror(errno));
-	troupe_status status = address_parse(options->address, WATCH_PORT, &address, error);
+	troupe_status status = address_parse(options->address, RELAY_PORT, &address, error);
 	if (status)
 		return status;
 	while ((status = remote_join(remote, options, &address, error)) == TROUPE_EPEER && clock_now_ns() < until_ns) {

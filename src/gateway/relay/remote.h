@@ -1,11 +1,11 @@
 /* The viewer's side of PROTOCOL.md: a run of another process as a bus. Only a robot client gives commands.
  *
  * A thread of its own receives messages, of which the oldest are lost when REMOTE_BYTES_MAX wait to be taken. */
-#ifndef GATEWAY_WATCH_REMOTE_H
-#define GATEWAY_WATCH_REMOTE_H
+#ifndef GATEWAY_RELAY_REMOTE_H
+#define GATEWAY_RELAY_REMOTE_H
 
 #include "gateway/bus.h"
-#include "gateway/watch/watch.h"
+#include "gateway/relay/relay.h"
 
 enum { REMOTE_BYTES_MAX = 256 << 20 };
 

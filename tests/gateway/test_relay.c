@@ -2,13 +2,13 @@
  * on any bit; strangers and peers of another build are refused with a reason; a viewer learns why a run is over. A
  * plain program, so that it runs under the sanitizers, too. */
 #include "../named.h"
-#include "gateway/watch/remote.h"
-#include "gateway/watch/watch.h"
+#include "gateway/relay/remote.h"
+#include "gateway/relay/relay.h"
 #include "net/hello.h"
 #include "net/tcp/channel.h"
 #include "topic/message.h"
 #include "topic/troupe.pb-c.h"
-#include "topic/watch.pb-c.h"
+#include "topic/relay.pb-c.h"
 
 #include "../fault/check.h"
 #include "web_client.h"
@@ -40,7 +40,7 @@ enum { STEPS = 60000, TRIES = 20000 };
 
 struct run {
 	struct troupe_server *server;
-	struct watch_host *host;
+	struct relay_host *host;
 	char address[80];
 	pthread_t thread;
 	uint64_t hash;
@@ -69,9 +69,9 @@ static void begin(struct run *run, const struct key *key, bool hosted, double ra
 	check(!troupe_server_create(&def, &run->server, &error), "create: %s", error.text);
 	run->host = NULL;
 	if (hosted) {
-		const struct watch_options options = {.address = "127.0.0.1:0", .key = key};
-		check(!watch_host_create(run->server, &options, &run->host, &error), "host: %s", error.text);
-		watch_host_describe(run->host, &text);
+		const struct relay_options options = {.address = "127.0.0.1:0", .key = key};
+		check(!relay_host_create(run->server, &options, &run->host, &error), "host: %s", error.text);
+		relay_host_describe(run->host, &text);
 		snprintf(run->address, sizeof run->address, "%s", text.at);
 		text_fini(&text);
 	}
@@ -85,7 +85,7 @@ static void end(struct run *run, bool stop, const struct troupe_error *why)
 		troupe_server_stop(run->server);
 	pthread_join(run->thread, NULL);
 	run->hash = troupe_server_hash(run->server);
-	watch_host_destroy(run->host, why);
+	relay_host_destroy(run->host, why);
 	troupe_server_destroy(run->server);
 }
 
@@ -165,7 +165,7 @@ static void sees_the_run(void)
 	check(await_message(second, "/world/w/view", 0, &message), "view");
 	bus_destroy(second);
 	check(await_message(bus, "/clock", 0, &message), "the other one has gone");
-	check(watch_host_joined(watched.host) == 2, "joined");
+	check(relay_host_joined(watched.host) == 2, "joined");
 	end(&watched, false, NULL);
 	for (int i = 0; i < TRIES && !remote_is_over(bus, &error); i++)
 		poll(NULL, 0, 1);
@@ -355,14 +355,14 @@ static void refuses_strangers(void)
 	text_add(&payload, "rubbish");
 	check(dial(&run, FRAME_HELLO, &payload, NULL, why) == FRAME_REFUSE, "rubbish");
 	check(!dial(&run, FRAME_ASK, &payload, NULL, why), "no hello");
-	struct bus *sources[WATCH_VIEWERS_MAX], *more = NULL;
+	struct bus *sources[RELAY_VIEWERS_MAX], *more = NULL;
 	struct troupe_error error;
-	for (int i = 0; i < WATCH_VIEWERS_MAX; i++)
+	for (int i = 0; i < RELAY_VIEWERS_MAX; i++)
 		sources[i] = connect_to(&run, NULL);
 	const struct remote_options options = {.address = run.address};
 	check(remote_connect(&options, &more, &error) == TROUPE_EPROTOCOL && strstr(error.text, "as many viewers"),
 		"one too many: %s", error.text);
-	for (int i = 0; i < WATCH_VIEWERS_MAX; i++)
+	for (int i = 0; i < RELAY_VIEWERS_MAX; i++)
 		bus_destroy(sources[i]);
 	end(&run, true, NULL);
 	text_fini(&payload);
@@ -375,8 +375,8 @@ static void takes_nothing_from_viewers(void)
 	struct text hello_bytes = {0}, ask_bytes = {0};
 	char why[512];
 	struct hello hello = {.protocol = HELLO_PROTOCOL, .role = HELLO_VIEWER};
-	Troupe__Msgs__WatchAsk ask = TROUPE__MSGS__WATCH_ASK__INIT;
-	ask.what = TROUPE__MSGS__WATCH_ASK__WHAT__PUBLISH;
+	Troupe__Msgs__RelayAsk ask = TROUPE__MSGS__RELAY_ASK__INIT;
+	ask.what = TROUPE__MSGS__RELAY_ASK__WHAT__PUBLISH;
 	ask.topic = message_string("/model/ball/cmd_vel");
 	message_add_bytes(&ask_bytes, &ask.base);
 	begin(&run, NULL, true, 1000);
@@ -384,7 +384,7 @@ static void takes_nothing_from_viewers(void)
 	hello_encode(&hello, &hello_bytes);
 	check(dial(&run, FRAME_HELLO, &hello_bytes, &ask_bytes, why) == FRAME_REFUSE && strstr(why, "cannot publish"),
 		"a viewer publishes: %s", why);
-	check(!watch_host_commands(run.host), "it has given a command");
+	check(!relay_host_commands(run.host), "it has given a command");
 	end(&run, true, NULL);
 	text_fini(&hello_bytes);
 	text_fini(&ask_bytes);
@@ -446,7 +446,7 @@ static void serves_many_pages(void)
 		pages[i] = open_page(address);
 	for (int i = 0; i < PAGES; i++)
 		check(sees_motion(pages[i]), "page %d has no pictures", i);
-	check(watch_host_joined(run.host) == 3, "%d connections to the run", (int)watch_host_joined(run.host));
+	check(relay_host_joined(run.host) == 3, "%d connections to the run", (int)relay_host_joined(run.host));
 	for (int i = 0; i < PAGES; i++)
 		close(pages[i]);
 	end(&run, true, NULL);
@@ -456,18 +456,18 @@ static void serves_many_pages(void)
 
 static void refuses_addresses(void)
 {
-	struct watch_options options = {.address = "0.0.0.0:0"};
+	struct relay_options options = {.address = "0.0.0.0:0"};
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_server *server;
-	struct watch_host *host = NULL;
+	struct relay_host *host = NULL;
 	struct troupe_error error;
 	def.world_path = "watch.sdf";
 	def.world_text = named_world("ground", ball);
 	check(!troupe_server_create(&def, &server, &error), "create");
-	check(watch_host_create(server, &options, &host, &error) == TROUPE_EINVAL, "all interfaces without a key");
+	check(relay_host_create(server, &options, &host, &error) == TROUPE_EINVAL, "all interfaces without a key");
 	options.insecure = true;
-	check(!watch_host_create(server, &options, &host, &error), "insecure: %s", error.text);
-	watch_host_destroy(host, NULL);
+	check(!relay_host_create(server, &options, &host, &error), "insecure: %s", error.text);
+	relay_host_destroy(host, NULL);
 	troupe_server_destroy(server);
 	const struct remote_options nowhere = {.address = "127.0.0.1:1", .wait_ms = 300};
 	struct bus *bus = NULL;
