@@ -62,8 +62,8 @@ struct capture_place { /* a performer in a level, or near it */
 };
 
 struct capture_report {      /* a message of a system */
-	uint64_t key;        /* of the row: its model */
-	uint32_t of;         /* of the row: the system and its output */
+	uint64_t object;     /* of the row: its model */
+	uint32_t part;       /* of the row: the system and its output */
 	size_t first, count; /* in report_bytes */
 };
 

@@ -334,7 +334,8 @@ void clients_want_sensors(struct clients *clients)
 		struct sensors *sensors = clients->server->worlds[group->world].shared.sensors;
 		for (uint32_t r = 0; r < group->rows.count && group->when == PUBLISH_READING; r++) {
 			const struct topic_row *row = &group->rows.at[r];
-			struct sensor *sensor = sensors_find(sensors, (uint32_t)row->key - 1, sensor_topics_index(row));
+			struct sensor *sensor =
+				sensors_find(sensors, (uint32_t)row->object - 1, sensor_topics_index(row));
 			if (sensor)
 				sensors_want(sensors, sensor);
 		}
@@ -388,7 +389,7 @@ static bool clients_has_reading(const struct client_group *group, const struct s
 {
 	bool found = false;
 	for (uint32_t i = 0; i < group->rows.count && !found; i++)
-		found = readings_find(primary_readings(world->primary), (uint32_t)group->rows.at[i].key - 1,
+		found = readings_find(primary_readings(world->primary), (uint32_t)group->rows.at[i].object - 1,
 			sensor_topics_index(&group->rows.at[i]));
 	return found;
 }

@@ -31,7 +31,7 @@ struct model_topics {
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-static uint64_t model_topics_key_of(const struct scene *scene, uint32_t model)
+static uint64_t model_topics_object_of(const struct scene *scene, uint32_t model)
 {
 	return (uint64_t)view_born(scene, model) << 32 | (model + 1);
 }
@@ -40,8 +40,8 @@ static uint64_t model_topics_key_of(const struct scene *scene, uint32_t model)
 static uint32_t model_topics_of(const struct capture *capture, const struct topic_row *row)
 {
 	const struct troupe_scene *scene = capture->snapshot.scene;
-	uint32_t model = view_model_of(scene, (uint32_t)row->key - 1);
-	bool same = model != TROUPE_NONE && scene->models[model].handle.born == (uint32_t)(row->key >> 32);
+	uint32_t model = view_model_of(scene, (uint32_t)row->object - 1);
+	bool same = model != TROUPE_NONE && scene->models[model].handle.born == (uint32_t)(row->object >> 32);
 	return same ? model : TROUPE_NONE;
 }
 
@@ -87,14 +87,14 @@ static bool model_topics_encode_poses(const struct capture *capture, const struc
 	message.header = encode_header(&arena, capture->time_ns);
 	message.pose = arena_array(&arena, Gz__Msgs__Pose *, count);
 	for (uint32_t part = 0; part < count; part++) {
-		Gz__Msgs__Pose *pose = pose_parts_encode(&arena, capture, model, part, row->of);
+		Gz__Msgs__Pose *pose = pose_parts_encode(&arena, capture, model, part, row->part);
 		if (pose)
 			message.pose[message.n_pose++] = pose;
 	}
 	return encode_end(&message.base, &arena, out);
 }
 
-/* row->of of a pose that is published alone: the bits of troupe_output.of, then the part. */
+/* row->part of a pose that is published alone: the bits of troupe_output.of, then the part. */
 enum {
 	OF_BITS = 8,
 	MODEL_TOPICS_PARTS_MAX = 1 << 24,
@@ -109,7 +109,7 @@ static bool model_topics_encode_one_pose(const struct capture *capture, const st
 	if (model == TROUPE_NONE)
 		return false;
 	Gz__Msgs__Pose *pose =
-		pose_parts_encode(&arena, capture, model, row->of >> OF_BITS, row->of & ((1 << OF_BITS) - 1));
+		pose_parts_encode(&arena, capture, model, row->part >> OF_BITS, row->part & ((1 << OF_BITS) - 1));
 	if (pose)
 		return encode_end(&pose->base, &arena, out);
 	arena_fini(&arena);
@@ -166,7 +166,7 @@ static bool model_topics_encode_joints(const struct capture *capture, const stru
 
 /* --- messages that systems make ----------------------------------------------------------------------------------- */
 
-/* row->of: the system's index, then its output. */
+/* row->part: the system's index, then its output. */
 static uint32_t model_topics_place_in(uint32_t system, uint32_t output)
 {
 	return system << 16 | output;
@@ -175,12 +175,12 @@ static uint32_t model_topics_place_in(uint32_t system, uint32_t output)
 /* The row's model in the scene; SCENE_NONE: the world. */
 static uint32_t model_topics_at(const struct topic_row *row)
 {
-	return (uint32_t)row->key - 1;
+	return (uint32_t)row->object - 1;
 }
 
 static bool model_topics_is_before(const struct capture_report *report, const struct topic_row *row)
 {
-	return report->key != row->key ? report->key < row->key : report->of < row->of;
+	return report->object != row->object ? report->object < row->object : report->part < row->part;
 }
 
 /* The place of the row's report, or where it belongs: they are ordered by key, then by `of`. */
@@ -199,8 +199,8 @@ static uint32_t model_topics_report_place(const struct capture *capture, const s
 
 static bool model_topics_is_of_row(const struct capture *capture, uint32_t place, const struct topic_row *row)
 {
-	return place < capture->reports.count && capture->reports.at[place].key == row->key &&
-	       capture->reports.at[place].of == row->of;
+	return place < capture->reports.count && capture->reports.at[place].object == row->object &&
+	       capture->reports.at[place].part == row->part;
 }
 
 static void model_topics_insert_report(struct capture *capture, uint32_t place, struct capture_report report)
@@ -235,7 +235,7 @@ static const struct published *model_topics_find_published(
 			high = middle;
 	}
 	for (; low > 0 && all[low - 1].model == model; low--) /* the newest */
-		if (model_topics_place_in(all[low - 1].system, all[low - 1].output) == row->of)
+		if (model_topics_place_in(all[low - 1].system, all[low - 1].output) == row->part)
 			return &all[low - 1];
 	return NULL;
 }
@@ -253,19 +253,19 @@ bool model_topics_has_published(const struct server_world *world, const struct t
 /* The system of a row; NULL: its model is gone. */
 static const struct system *model_topics_system_at(const struct server_world *world, const struct topic_row *row)
 {
-	uint32_t model = model_topics_at(row), index = row->of >> 16;
+	uint32_t model = model_topics_at(row), index = row->part >> 16;
 	const struct scene *scene = world->scene;
 	if (model != SCENE_NONE && (model >= scene->model_count || scene->models[model].absent ||
-					   view_born(scene, model) != (uint32_t)(row->key >> 32)))
+					   view_born(scene, model) != (uint32_t)(row->object >> 32)))
 		return NULL;
 	const struct system_set *set = systems_of(world->systems, model);
-	return index < set->count && (row->of & 0xffff) < set->at[index].outputs.count ? &set->at[index] : NULL;
+	return index < set->count && (row->part & 0xffff) < set->at[index].outputs.count ? &set->at[index] : NULL;
 }
 
 void model_topics_report(struct server_world *world, const struct topic_row *row, struct capture *capture)
 {
 	struct text *out = &capture->report_bytes;
-	struct capture_report report = {row->key, row->of, out->count, 0};
+	struct capture_report report = {row->object, row->part, out->count, 0};
 	const struct system *system = model_topics_system_at(world, row);
 	bool reports = row->ops == &model_topics_report_ops, given = false;
 	uint32_t place = model_topics_report_place(capture, row);
@@ -275,7 +275,7 @@ void model_topics_report(struct server_world *world, const struct topic_row *row
 	const struct published *published = reports ? NULL : model_topics_find_published(world, row);
 	struct system_step step = primary_view(world->primary);
 	if (reports) {
-		given = systems_report(system, row->of & 0xffff, &step, out);
+		given = systems_report(system, row->part & 0xffff, &step, out);
 	} else if (published) {
 		text_add_bytes(out, primary_published_bytes(world->primary, published), published->count);
 		given = true;
@@ -347,7 +347,7 @@ static void model_topics_add_output(struct model_topics *topics, struct model_to
 	}
 	row.type = model_topics_kinds[output->def.gives].type;
 	row.ops = &model_topics_kinds[output->def.gives].ops;
-	row.of = output->def.of;
+	row.part = output->def.of;
 	if (output->def.gives != TROUPE_GIVES_POSE || model == SCENE_NONE) {
 		model_topics_add_row(topics, place, &row);
 		return;
@@ -355,7 +355,7 @@ static void model_topics_add_output(struct model_topics *topics, struct model_to
 	uint32_t of = output->def.of & ((1 << OF_BITS) - 1), links = topics->world->scene->models[model].link_count;
 	uint32_t others = of & OF_OTHERS ? model_topics_count_others(topics, model) : 0;
 	for (uint32_t part = 0; part <= links + others && part < MODEL_TOPICS_PARTS_MAX; part++) {
-		row.of = part << OF_BITS | of;
+		row.part = part << OF_BITS | of;
 		if (part > links || of & (part ? (uint32_t)TROUPE_OF_LINKS : (uint32_t)TROUPE_OF_MODEL))
 			model_topics_add_row(topics, place, &row);
 	}
@@ -372,7 +372,7 @@ static void model_topics_add_sensor_row(void *ctx, const struct topic_row *row)
 	struct sensor_rows *rows = ctx;
 	struct topic_row own = *row;
 	own.world = rows->base.world;
-	own.key = rows->base.key;
+	own.object = rows->base.object;
 	own.owner = rows->base.owner;
 	own.model = rows->base.model;
 	own.client = rows->base.client;
@@ -422,7 +422,7 @@ static void model_topics_add_systems(struct model_topics *topics, const struct s
 			model_topics_add_row(topics, place, &taken);
 		}
 		for (uint32_t o = 0; o < system->outputs.count; o++) {
-			row.of = model_topics_place_in(i, o);
+			row.part = model_topics_place_in(i, o);
 			model_topics_add_output(topics, place, &system->outputs.at[o], &row, model);
 		}
 		free(owner);
@@ -435,7 +435,7 @@ static void model_topics_add(struct model_topics *topics, uint32_t model)
 	struct model_topics_place *place = &topics->places[model];
 	struct topic_row row = {.model = scene->models[model].name,
 		.world = topics->world->index,
-		.key = model_topics_key_of(scene, model)};
+		.object = model_topics_object_of(scene, model)};
 	char *of = mem_printf("model '%s'", scene->models[model].name);
 	const char *owner = owners_name(primary_owners(topics->world->primary), scene->models[model].owner);
 	row.client = owner ? owner : "";

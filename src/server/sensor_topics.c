@@ -8,23 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* row->of: the index of the sensor; above it the index of the topic in its kind's list, and then enum sdf_pixels */
+/* row->part: the index of the sensor; above it the index of the topic in its kind's list, and then enum sdf_pixels */
 enum { ROLE_SHIFT = 20, PIXELS_SHIFT = 28 };
 
 uint32_t sensor_topics_index(const struct topic_row *row)
 {
-	return row->of & ((1u << ROLE_SHIFT) - 1);
+	return row->part & ((1u << ROLE_SHIFT) - 1);
 }
 
 enum sdf_pixels sensor_topics_pixels(const struct topic_row *row)
 {
-	return (enum sdf_pixels)(row->of >> PIXELS_SHIFT);
+	return (enum sdf_pixels)(row->part >> PIXELS_SHIFT);
 }
 
 #define METRICS_TYPE "gz.msgs.PerformanceSensorMetrics"
 
 enum { SENSOR_TOPICS_METRICS = SENSOR_KIND_TOPICS_MAX }; /* the topic beside all others */
-_Static_assert(SENSOR_TOPICS_METRICS < 1 << (PIXELS_SHIFT - ROLE_SHIFT), "a role has room in row->of");
+_Static_assert(SENSOR_TOPICS_METRICS < 1 << (PIXELS_SHIFT - ROLE_SHIFT), "a role has room in row->part");
 
 /* For each topic of a kind what makes its messages. */
 static encode_sensor_fn *const sensor_topics_encoders[][SENSOR_KIND_TOPICS_MAX] = {
@@ -53,12 +53,12 @@ _Static_assert(ARRAY_LEN(sensor_topics_encoders) == SENSOR_KINDS, "each kind has
 static bool sensor_topics_encode_reading(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
 	struct arena arena = {0};
-	uint32_t model = (uint32_t)row->key - 1, born = (uint32_t)(row->key >> 32);
+	uint32_t model = (uint32_t)row->object - 1, born = (uint32_t)(row->object >> 32);
 	const struct reading *reading = readings_find(&capture->readings, model, sensor_topics_index(row));
 	if (!reading || (uint32_t)reading->id != born)
 		return false;
 	struct sensor_source source = {reading, readings_numbers(&capture->readings, reading), row, capture, &arena};
-	uint32_t role = row->of >> ROLE_SHIFT & ((1u << (PIXELS_SHIFT - ROLE_SHIFT)) - 1);
+	uint32_t role = row->part >> ROLE_SHIFT & ((1u << (PIXELS_SHIFT - ROLE_SHIFT)) - 1);
 	encode_sensor_fn *encode =
 		role == SENSOR_TOPICS_METRICS ? encode_sensor_metrics : sensor_topics_encoders[reading->kind][role];
 	return encode(&source, out);
@@ -120,7 +120,7 @@ static void sensor_topics_add(const struct adding *adding, char *name, const cha
 										      : &sensor_topics_reading_ops,
 					.frame = sensor_topics_frame_of(sensor, type),
 					.only = sensor->name,
-					.of = sensor->index | role << ROLE_SHIFT | pixels << PIXELS_SHIFT});
+					.part = sensor->index | role << ROLE_SHIFT | pixels << PIXELS_SHIFT});
 	free(name);
 }
 

@@ -88,7 +88,7 @@ static void subscribers_want_sensor(const struct subscribers *subscribers, const
 	const struct publish_ops *ops = row->ops;
 	struct sensor *sensor = NULL;
 	if (ops->when == PUBLISH_READING)
-		sensor = sensors_find(sensors, (uint32_t)row->key - 1, sensor_topics_index(row));
+		sensor = sensors_find(sensors, (uint32_t)row->object - 1, sensor_topics_index(row));
 	if (sensor)
 		sensors_use(sensors, sensor);
 }
@@ -125,11 +125,11 @@ static void subscribers_add_rows(struct subscribers *subscribers, const struct s
 static int subscribers_compare(const void *a, const void *b)
 {
 	const struct topic_row *x = a, *y = b;
-	uint32_t of_x = (uint32_t)x->key, of_y = (uint32_t)y->key;
-	if (of_x != of_y)
-		return of_x < of_y ? -1 : 1;
-	if (x->of != y->of)
-		return x->of < y->of ? -1 : 1;
+	uint32_t object_x = (uint32_t)x->object, object_y = (uint32_t)y->object;
+	if (object_x != object_y)
+		return object_x < object_y ? -1 : 1;
+	if (x->part != y->part)
+		return x->part < y->part ? -1 : 1;
 	if (strcmp(x->name, y->name) != 0)
 		return strcmp(x->name, y->name);
 	if (x->rate_hz != y->rate_hz)
@@ -168,7 +168,7 @@ static bool subscribers_is_due(const struct subscribers *subscribers, const stru
 	const struct publish_ops *ops = row->ops;
 	double time_s = primary_time_s(primary), before_s = time_s - primary_step_s(primary);
 	if (ops->when == PUBLISH_READING)
-		return readings_find(primary_readings(primary), (uint32_t)row->key - 1, sensor_topics_index(row));
+		return readings_find(primary_readings(primary), (uint32_t)row->object - 1, sensor_topics_index(row));
 	if (row->rate_hz <= 0)
 		return true;
 	double period_ns = 1e9 / row->rate_hz;
@@ -179,7 +179,7 @@ static bool subscribers_is_due(const struct subscribers *subscribers, const stru
 static uint32_t subscribers_owner_of(const struct subscribers *subscribers, const struct topic_row *row)
 {
 	const struct scene *scene = subscribers->world->scene;
-	uint64_t place = row->key & UINT32_MAX;
+	uint64_t place = row->object & UINT32_MAX;
 	return place && place <= scene->model_count ? scene->models[place - 1].owner : 0;
 }
 

@@ -195,7 +195,7 @@ const struct query_ops ask_model = {.parts = CAPTURE_MODELS | CAPTURE_JOINTS, .a
 /* --- its sensors -------------------------------------------------------------------------------------------------- */
 
 struct sensor_row { /* a topic of a sensor of the model */
-	uint32_t sensor, of;
+	uint32_t sensor, part;
 	double rate_hz;
 	Troupe__Msgs__ModelSensors__Topic *topic;
 };
@@ -203,7 +203,7 @@ struct sensor_row { /* a topic of a sensor of the model */
 struct viewer_finding {
 	struct arena *arena;
 	uint32_t world;
-	uint64_t key;
+	uint64_t object;
 	VEC(struct sensor_row) rows;
 };
 
@@ -211,14 +211,14 @@ static void viewer_find_row(void *ctx, uint32_t id, const struct topic_row *row)
 {
 	struct viewer_finding *finding = ctx;
 	(void)id;
-	if (row->kind != TOPIC_PUBLISHED || row->world != finding->world || row->key != finding->key ||
+	if (row->kind != TOPIC_PUBLISHED || row->world != finding->world || row->object != finding->object ||
 		((const struct publish_ops *)row->ops)->when != PUBLISH_READING)
 		return;
 	Troupe__Msgs__ModelSensors__Topic *topic =
 		ENCODE_NEW(finding->arena, Troupe__Msgs__ModelSensors__Topic, troupe__msgs__model_sensors__topic__init);
 	topic->name = arena_strdup(finding->arena, row->name);
 	topic->type = arena_strdup(finding->arena, row->type);
-	vec_push(&finding->rows, (struct sensor_row){sensor_topics_index(row), row->of, row->rate_hz, topic});
+	vec_push(&finding->rows, (struct sensor_row){sensor_topics_index(row), row->part, row->rate_hz, topic});
 }
 
 /* By sensor, and then in the order in which the sensor has its topics. */
@@ -227,7 +227,7 @@ static int viewer_compare_rows(const void *a, const void *b)
 	const struct sensor_row *x = a, *y = b;
 	if (x->sensor != y->sensor)
 		return x->sensor < y->sensor ? -1 : 1;
-	return (x->of > y->of) - (x->of < y->of);
+	return (x->part > y->part) - (x->part < y->part);
 }
 
 static Troupe__Msgs__ModelSensors__Sensor *viewer_encode_found_sensor(
@@ -262,7 +262,7 @@ static void viewer_encode_sensors(
 	struct arena arena = {0};
 	Troupe__Msgs__ModelSensors message = TROUPE__MSGS__MODEL_SENSORS__INIT;
 	struct viewer_finding finding = {
-		.arena = &arena, .world = world, .key = (uint64_t)from->handle.born << 32 | from->handle.at};
+		.arena = &arena, .world = world, .object = (uint64_t)from->handle.born << 32 | from->handle.at};
 	topic_read(clients_table(capture->server->clients), viewer_find_row, &finding);
 	if (finding.rows.count)
 		qsort(finding.rows.at, finding.rows.count, sizeof *finding.rows.at, viewer_compare_rows);
@@ -299,8 +299,8 @@ static uint32_t viewer_find_publisher(
 	if (!topic_copy(clients_table(capture->server->clients), TOPIC_PUBLISHED, topic, NULL, &row))
 		return TROUPE_NONE;
 	if (row.world == world && ((const struct publish_ops *)row.ops)->when == PUBLISH_READING)
-		model = view_model_of(scene, (uint32_t)row.key - 1);
-	if (model != TROUPE_NONE && scene->models[model].handle.born != (uint32_t)(row.key >> 32))
+		model = view_model_of(scene, (uint32_t)row.object - 1);
+	if (model != TROUPE_NONE && scene->models[model].handle.born != (uint32_t)(row.object >> 32))
 		model = TROUPE_NONE;
 	*ret_index = sensor_topics_index(&row);
 	topic_row_fini(&row);

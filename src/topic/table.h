@@ -31,13 +31,13 @@ struct topic_row {
 	const char *model; /* the name of the model whose system or sensor it is; NULL: none */
 	double rate_hz;    /* messages per simulated second, at most; 0: one in each step, or on changes */
 	const void *ops;   /* the owner's: the functions that serve it */
-	uint64_t key;      /* the owner's: the object that it is for */
+	uint64_t object;   /* the owner's: the object that it is for */
 	const char *frame, *child_frame; /* names for the header of messages; NULL: none */
 	const char *only; /* names, each enclosed in '\n': the parts of a message that are published; NULL: all */
 	/* The clients that may see the row. NULL: all; "": all but robot clients; a name: only this robot client,
 	 * because its model belongs to it. */
 	const char *client;
-	uint32_t of;    /* the owner's, too */
+	uint32_t part;  /* the owner's: what of the object */
 	uint32_t world; /* of the run's worlds */
 	bool is_twin;   /* set by topic_add(): see twins.h */
 };
