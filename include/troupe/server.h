@@ -196,7 +196,7 @@ struct troupe_server_def {
 	void (*on_warning)(void *ctx, const char *text);
 	/* Networked mode, messages for people: where the primary waits, which secondary joins, which peer is refused
 	 * and why. Called before the first step on the thread that called troupe_server_run(), then on some thread of
-	 * the server; never two calls at once. Many strangers that connect cause few calls. */
+	 * the server; never two calls at once. Many unknown peers that connect cause few calls. */
 	void (*on_note)(void *ctx, const char *text);
 	/* Networked mode: the members of the run have changed (report.h), between two steps; like on_event. It is not
 	 * known yet for how long the run stands still. */

@@ -1,4 +1,4 @@
-/* Both sides keep a table of connections. The primary's connections are strangers until their hello matches, then
+/* Both sides keep a table of connections. The primary's connections are unknown peers until their hello matches, then
  * members with a number. A secondary has at most one connection, to its primary.
  *
  * Things to do go into a queue of actions; the payloads stand one after another in one text. Both are emptied once all
@@ -31,7 +31,7 @@ struct peers *peers_create(const struct peers_options *options, uint64_t now_ns)
 	own->heartbeat_ns = own->heartbeat_ns ? own->heartbeat_ns : MAX(own->stale_ns / 5, 1);
 	own->hello_ns = own->hello_ns ? own->hello_ns : 2000 * MS;
 	own->kept_ns = own->kept_ns ? own->kept_ns : own->hello_ns;
-	peers->room = is_primary(peers) ? own->secondaries + PEERS_STRANGERS_MAX : 1;
+	peers->room = is_primary(peers) ? own->secondaries + PEERS_UNKNOWN_MAX : 1;
 	peers->all = mem_alloc(peers->room * sizeof *peers->all);
 	peers->members = mem_alloc((own->secondaries + 1) * sizeof *peers->members);
 	for (uint32_t i = 0; i <= own->secondaries; i++)
@@ -209,7 +209,7 @@ void peers_lose(
 {
 	struct peer *peer = &peers->all[id];
 	char who[PEERS_NAME_BYTES];
-	bool matters = peer->stage == MEMBER || !is_primary(peers); /* the loss of a stranger does not matter */
+	bool matters = peer->stage == MEMBER || !is_primary(peers); /* the loss of an unknown peer does not matter */
 	uint32_t number = peer->secondary;
 	if (peers->phase == PEERS_OVER) { /* it will not join again */
 		peers_free(peers, peer);
@@ -489,7 +489,7 @@ bool peers_passed(struct peers *peers, uint64_t since_ns, uint64_t span_ns, uint
 	return false;
 }
 
-/* Checks how long a peer has been silent: a stranger until its hello, a primary until its welcome. */
+/* Checks how long a peer has been silent: an unknown peer until its hello, a primary until its welcome. */
 static void peers_tick_one(struct peers *peers, uint32_t id, uint64_t now_ns)
 {
 	const struct peer *peer = &peers->all[id];

@@ -26,8 +26,8 @@
 #include "net/hello.h"
 
 enum {
-	PEERS_STRANGERS_MAX = 16, /* connections beyond `secondaries`, at once, for strangers */
-	PEERS_NONE = INT32_MAX,   /* no connection */
+	PEERS_UNKNOWN_MAX = 16, /* connections beyond `secondaries`, at once, for unknown peers */
+	PEERS_NONE = INT32_MAX, /* no connection */
 };
 
 enum peers_phase {
@@ -87,7 +87,7 @@ enum peers_action_kind {
 	PEERS_ADMITTED, /* primary: it has this number now, send it the world; secondary: we have it */
 	PEERS_LOST,     /* before the start: the connection of this number is lost (its CLOSE comes, too); text: why */
 	PEERS_REFUSED,  /* secondary that seeks: this primary refused us (its CLOSE comes, too); text: why */
-	PEERS_TURNED_AWAY, /* primary: a stranger was refused, or sent invalid data; text: who and why */
+	PEERS_TURNED_AWAY, /* primary: an unknown peer was refused, or sent invalid data; text: who and why */
 	PEERS_KNOCKED,     /* primary: one that is not awaited was told to come again: the HELLO_ID_BYTES of its id,
 			    * then as a text the client's name, "" for a secondary that is none */
 	PEERS_LEAVES,      /* primary: during the run this secondary asked to leave (PEERS_LEAVES comes once) */

@@ -196,7 +196,7 @@ static void peers_hear_let_wait(struct peers *peers, uint32_t id, const struct h
 
 /* --- judging ------------------------------------------------------------------------------------------------------ */
 
-/* Whether a stranger is admitted; if not, the reason. */
+/* Whether an unknown peer is admitted; if not, the reason. */
 static troupe_status peers_hear_judge(
 	struct peers *peers, uint32_t id, const struct hello *hello, struct troupe_error *why)
 {
@@ -248,7 +248,7 @@ static void peers_hear_knock(
 }
 
 /* Primary. */
-static void peers_hear_stranger(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
+static void peers_hear_unknown_peer(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
 {
 	struct troupe_error why;
 	if (hello->role == HELLO_STANDBY && !hello_match(&peers->options.self, hello, NULL)) {
@@ -443,7 +443,7 @@ static troupe_status peers_hear_take_hello(
 	struct hello hello;
 	troupe_status status = hello_decode(bytes, count, &hello, error);
 	if (!status && is_primary(peers))
-		peers_hear_stranger(peers, id, &hello, now_ns);
+		peers_hear_unknown_peer(peers, id, &hello, now_ns);
 	else if (!status)
 		peers_hear_primary(peers, id, &hello, now_ns);
 	return status;

@@ -1,5 +1,5 @@
-/* A stranger on the network, for test_flood.sh: sends the same thing again and again, as fast as one thread can, until
- * it is killed, and then prints how often. It has no key.
+/* An unknown peer on the network, for test_flood.sh: sends the same thing again and again, as fast as one thread can,
+ * until it is killed, and then prints how often. It has no key.
  *
  *   flood announce ROLE KIND PARTITION   announcements that are valid except for their MAC, which is random; each
  *                                        of a new process and with another port

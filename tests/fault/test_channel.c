@@ -1,6 +1,6 @@
-/* Channels, the listener and discovery over real sockets of this machine, with valid peers and with strangers. Data
- * arrive whole and in order. A stranger (no key, another key, or invalid data) is refused with a reason that names it,
- * in bounded time and memory. A valid peer can join meanwhile. */
+/* Channels, the listener and discovery over real sockets of this machine, with valid peers and with unknown peers. Data
+ * arrive whole and in order. An unknown peer (no key, another key, or invalid data) is refused with a reason that names
+ * it, in bounded time and memory. A valid peer can join meanwhile. */
 #include "check.h"
 
 #include "base/clock.h"
@@ -213,7 +213,7 @@ static void test_not_reading(const struct key *key)
 	free(bytes);
 }
 
-/* --- strangers ---------------------------------------------------------------------------------------------------- */
+/* --- unknown peers ------------------------------------------------------------------------------------------------ */
 
 static void keys_differ(
 	const struct key *client, const struct key *server, const char *client_says, const char *server_says)
@@ -288,8 +288,8 @@ static void test_keys(void)
 		"server: it speaks TLS: it has a key, and this process has none");
 }
 
-/* The outcome when a stranger sends raw bytes to a server that has just accepted its connection. */
-static void stranger_sends(const void *bytes, size_t count, const char *words)
+/* The outcome when an unknown peer sends raw bytes to a server that has just accepted its connection. */
+static void unknown_peer_sends(const void *bytes, size_t count, const char *words)
 {
 	int fds[2];
 	struct channel *channel = NULL;
@@ -299,7 +299,7 @@ static void stranger_sends(const void *bytes, size_t count, const char *words)
 	const char *got;
 	size_t got_count, before = mallinfo2().uordblks;
 	troupe_status status = TROUPE_OK;
-	if (!tcp_pair(fds) || channel_create(fds[1], "stranger", &options, 0, &channel, NULL))
+	if (!tcp_pair(fds) || channel_create(fds[1], "unknown peer", &options, 0, &channel, NULL))
 		abort();
 	check(send(fds[0], bytes, count, MSG_NOSIGNAL) > 0, "not sent");
 	uint64_t end_ns = clock_now_ns() + LIMIT_NS;
@@ -310,7 +310,7 @@ static void stranger_sends(const void *bytes, size_t count, const char *words)
 			break;
 	}
 	check(status == TROUPE_EPROTOCOL && strstr(error.text, words), "'%s' is not '%s'", error.text, words);
-	check(mallinfo2().uordblks < before + 65536, "a stranger costs %zu bytes", mallinfo2().uordblks - before);
+	check(mallinfo2().uordblks < before + 65536, "an unknown peer costs %zu bytes", mallinfo2().uordblks - before);
 	channel_destroy(channel);
 	close(fds[0]);
 }
@@ -318,12 +318,14 @@ static void stranger_sends(const void *bytes, size_t count, const char *words)
 static void test_rubbish(void)
 {
 	char *flood = mem_alloc(1 << 20);
-	stranger_sends("\0\0\0\x10\x0b....", 9, "stranger: a frame STEP of 268435456 bytes: expected at most 1024");
-	stranger_sends("\xff\xff\xff\xff\x01", 5, "stranger: a frame HELLO of 4294967295 bytes: expected at most 1024");
-	stranger_sends("\0\0\0\0\0", 5, "stranger: a frame of type 0, which does not exist");
-	stranger_sends("GET / HTTP/1.1\r\n\r\n", 18, "stranger: a frame of type 47, which does not exist");
+	unknown_peer_sends(
+		"\0\0\0\x10\x0b....", 9, "unknown peer: a frame STEP of 268435456 bytes: expected at most 1024");
+	unknown_peer_sends(
+		"\xff\xff\xff\xff\x01", 5, "unknown peer: a frame HELLO of 4294967295 bytes: expected at most 1024");
+	unknown_peer_sends("\0\0\0\0\0", 5, "unknown peer: a frame of type 0, which does not exist");
+	unknown_peer_sends("GET / HTTP/1.1\r\n\r\n", 18, "unknown peer: a frame of type 47, which does not exist");
 	memset(flood, 0xff, 1 << 20);
-	stranger_sends(flood, 1 << 20, "stranger: a frame of type 255, which does not exist");
+	unknown_peer_sends(flood, 1 << 20, "unknown peer: a frame of type 255, which does not exist");
 	free(flood);
 }
 
@@ -359,7 +361,7 @@ static void work_listener(struct listener *listener)
 	listener_work(listener, clock_now_ns());
 }
 
-/* How long a valid peer takes to join during an attack by strangers; in ms, or -1. */
+/* How long a valid peer takes to join during an attack by unknown peers; in ms, or -1. */
 static double friend_comes(struct listener *listener, const struct key *key, void (*disturb)(struct listener *))
 {
 	struct channel_options options = {.role = CHANNEL_CLIENT, .key = key};
@@ -418,12 +420,12 @@ static void test_floods(const struct key *key)
 	check(ms >= 0 && ms < 1000, "a valid peer joins after %g ms", ms);
 	size_t before = mallinfo2().uordblks;
 	ms = friend_comes(listener, key, flood_silent);
-	check(ms >= 0 && ms < 3000, "among silent strangers a valid peer joins after %g ms", ms);
-	printf("a valid peer joins after %.1f ms among silent strangers", ms);
+	check(ms >= 0 && ms < 3000, "among silent unknown peers a valid peer joins after %g ms", ms);
+	printf("a valid peer joins after %.1f ms among silent unknown peers", ms);
 	end_flood();
 	ms = friend_comes(listener, key, flood_rubbish);
-	check(ms >= 0 && ms < 3000, "among strangers that send rubbish a valid peer joins after %g ms", ms);
-	printf(", %.1f ms among strangers that send rubbish (%s)\n", ms, key ? "TLS" : "no TLS");
+	check(ms >= 0 && ms < 3000, "among unknown peers that send rubbish a valid peer joins after %g ms", ms);
+	printf(", %.1f ms among unknown peers that send rubbish (%s)\n", ms, key ? "TLS" : "no TLS");
 	flood_silent(listener);
 	flood_silent(listener);
 	uint64_t end_ns = clock_now_ns() + LIMIT_NS;
@@ -432,7 +434,7 @@ static void test_floods(const struct key *key)
 		(listener_counts(listener).late < 8 || listener_poll(listener, UINT64_MAX / 2, fds) > 1))
 		work_listener(listener);
 	struct listener_counts counts = listener_counts(listener);
-	check(counts.late >= 8, "silent strangers stay");
+	check(counts.late >= 8, "silent unknown peers stay");
 	check(counts.accepted == counts.taken + counts.late + counts.dropped + counts.broken,
 		"the counts of connections do not add up");
 	struct address address;
@@ -642,12 +644,12 @@ static void test_discovery(const struct key *key, const struct key *wrong)
 	struct discovery *here = discover(HELLO_PRIMARY, key, "p", port),
 			 *there = discover(HELLO_SECONDARY, key, "p", port),
 			 *foreign = discover(HELLO_SECONDARY, key, "q", port),
-			 *stranger = discover(HELLO_SECONDARY, wrong, "p", port),
+			 *unknown_peer = discover(HELLO_SECONDARY, wrong, "p", port),
 			 *rival = discover(HELLO_PRIMARY, key, "p", port);
 	struct announcement got;
 	struct address address;
 	struct troupe_error error;
-	if (!here || !there || !foreign || !stranger || !rival ||
+	if (!here || !there || !foreign || !unknown_peer || !rival ||
 		discovery_send(here, &of_primary, clock_now_ns(), &error)) {
 		skipped++;
 		printf("skipped: announcements: no multicast here\n");
@@ -663,12 +665,12 @@ static void test_discovery(const struct key *key, const struct key *wrong)
 		check(!meets(foreign, here, &got, &address, 100),
 			"a secondary of another partition accepts the announcement");
 		check(discovery_counts(foreign).dropped > 0, "the other partition did not receive the announcement");
-		check(!meets(stranger, here, &got, &address, 100) && discovery_counts(stranger).dropped > 0,
+		check(!meets(unknown_peer, here, &got, &address, 100) && discovery_counts(unknown_peer).dropped > 0,
 			"a secondary with another key, or none, accepts the announcement");
-		check(discovery_take_useless(stranger, &got, &address, &why) && !strcmp(why, why_not) &&
+		check(discovery_take_useless(unknown_peer, &got, &address, &why) && !strcmp(why, why_not) &&
 				address_port(&address) == 4711,
 			"the reason is not that the primary %s: '%s'", why_not, why);
-		check(!discovery_take_useless(stranger, &got, &address, &why) &&
+		check(!discovery_take_useless(unknown_peer, &got, &address, &why) &&
 				!discovery_take_useless(foreign, &got, &address, &why),
 			"an announcement of another partition is reported as one with another key");
 		(void)hears_of(rival, NULL, NULL, &got, &address, 50);
@@ -681,7 +683,7 @@ static void test_discovery(const struct key *key, const struct key *wrong)
 	discovery_destroy(here);
 	discovery_destroy(there);
 	discovery_destroy(foreign);
-	discovery_destroy(stranger);
+	discovery_destroy(unknown_peer);
 	discovery_destroy(rival);
 }
 
@@ -702,7 +704,7 @@ static void test_mac(void)
 	tls_mac_destroy(mac);
 }
 
-/* A message about a stranger is shown once, and many messages at a limited rate. */
+/* A message about an unknown peer is shown once, and many messages at a limited rate. */
 static void test_log_limit(void)
 {
 	struct log_limit limit = {0};

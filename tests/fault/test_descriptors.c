@@ -1,5 +1,5 @@
 /* Counts open files. After attempts to reach primaries that cannot be reached, do not answer or refuse, and after
- * hundreds of strangers that are turned away, as many files are open as before; in between their number is bounded.
+ * hundreds of unknown peers that are turned away, as many files are open as before; in between their number is bounded.
  * When no file descriptor is left, or accept fails for another reason, the listener does not spin, reports it, and
  * goes on when there are descriptors again. accept4() is replaced here, so that the test can make it fail. */
 #include "check.h"
@@ -168,7 +168,7 @@ static void test_unreachable(void)
 	end_mute(&mute);
 }
 
-/* --- strangers ---------------------------------------------------------------------------------------------------- */
+/* --- unknown peers ------------------------------------------------------------------------------------------------ */
 
 static void work_listener(struct listener *listener)
 {
@@ -187,12 +187,12 @@ static void settle(struct listener *listener)
 		work_listener(listener);
 }
 
-static void strangers(const char *what, const struct key *key, const char *bytes, size_t count, bool stay)
+static void unknown_peers(const char *what, const struct key *key, const char *bytes, size_t count, bool stay)
 {
-	enum { STRANGERS = 400 };
+	enum { UNKNOWN_PEERS = 400 };
 	struct listener *listener = listen_here(key, 100 * MS);
-	int before = open_files(), fds[STRANGERS];
-	for (int i = 0; i < STRANGERS; i++) {
+	int before = open_files(), fds[UNKNOWN_PEERS];
+	for (int i = 0; i < UNKNOWN_PEERS; i++) {
 		fds[i] = connect_raw(listener_address(listener));
 		if (count)
 			(void)!send(fds[i], bytes, count, MSG_NOSIGNAL);
@@ -200,15 +200,16 @@ static void strangers(const char *what, const struct key *key, const char *bytes
 			close(fds[i]);
 		work_listener(listener);
 		int here = open_files() - before - (stay ? i + 1 : 0);
-		if (here > LISTENER_WAITING_MAX + LISTENER_STRANGERS_MAX)
+		if (here > LISTENER_WAITING_MAX + LISTENER_UNKNOWN_MAX)
 			check(false, "%s: %d files are open", what, here);
 	}
 	settle(listener);
-	for (int i = 0; stay && i < STRANGERS; i++)
+	for (int i = 0; stay && i < UNKNOWN_PEERS; i++)
 		close(fds[i]);
-	check(open_files() == before, "%s: %d strangers leave %d files open", what, STRANGERS, open_files() - before);
+	check(open_files() == before, "%s: %d unknown peers leave %d files open", what, UNKNOWN_PEERS,
+		open_files() - before);
 	struct listener_counts counts = listener_counts(listener);
-	check(counts.accepted == STRANGERS && counts.accepted == counts.late + counts.dropped + counts.broken,
+	check(counts.accepted == UNKNOWN_PEERS && counts.accepted == counts.late + counts.dropped + counts.broken,
 		"%s: somebody is not accounted for", what);
 	listener_destroy(listener);
 	check(open_files() == before - 2, "%s: a listener leaves its files open", what);
@@ -282,17 +283,17 @@ static void destroyed_with_guests(void)
 		close(fds[i]);
 }
 
-static void test_strangers(void)
+static void test_unknown_peers(void)
 {
 	static const char begins[] = "\x16\x03\x01\x02\x00\x01";
 	const struct key *keys[] = {NULL, &one_key};
 	for (int i = 0; i <= key_usable(); i++) {
-		strangers("silent", keys[i], NULL, 0, true);
-		strangers("gone", keys[i], NULL, 0, false);
-		strangers("rubbish", keys[i], "GET / HTTP/1.0\r\n\r\n", 18, true);
-		strangers("rubbish, gone", keys[i], "GET / HTTP/1.0\r\n\r\n", 18, false);
-		strangers("half a hello", keys[i], i ? begins : "\x40\0\0\0\x01troupe", i ? 6 : 11, true);
-		strangers("half a hello, gone", keys[i], i ? begins : "\x40\0\0\0\x01troupe", i ? 6 : 11, false);
+		unknown_peers("silent", keys[i], NULL, 0, true);
+		unknown_peers("gone", keys[i], NULL, 0, false);
+		unknown_peers("rubbish", keys[i], "GET / HTTP/1.0\r\n\r\n", 18, true);
+		unknown_peers("rubbish, gone", keys[i], "GET / HTTP/1.0\r\n\r\n", 18, false);
+		unknown_peers("half a hello", keys[i], i ? begins : "\x40\0\0\0\x01troupe", i ? 6 : 11, true);
+		unknown_peers("half a hello, gone", keys[i], i ? begins : "\x40\0\0\0\x01troupe", i ? 6 : 11, false);
 	}
 	destroyed_with_guests();
 	if (key_usable()) {
@@ -357,7 +358,7 @@ static void test_hellos(bool belongs)
 		most = MAX(most, open_files() - before - (belongs ? 0 : (int)i + 1));
 	}
 	check((belongs ? seen.admitted : seen.turned_away) == COMERS, "not every hello was answered");
-	check(most <= SESSION_FINISHING_MAX + 2 + PEERS_STRANGERS_MAX, "%d files are open for refused processes", most);
+	check(most <= SESSION_FINISHING_MAX + 2 + PEERS_UNKNOWN_MAX, "%d files are open for refused processes", most);
 	for (uint32_t i = 0; !belongs && i < COMERS; i++)
 		close(fds[i]);
 	session_flush(&session, 5000);
@@ -530,7 +531,7 @@ int main(void)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	limit_files(4096);
 	test_unreachable();
-	test_strangers();
+	test_unknown_peers();
 	test_hellos(false);
 	test_hellos(true);
 	test_failing_accept();

@@ -98,8 +98,8 @@ hit_secondary TERM
 ended s1 && [ "$status" = 0 ]
 report $? "the secondary with SIGTERM has left: $status"
 
-# What systems have decided for the step in which a secondary is lost is in the saved state, and nothing of it is decided
-# again: a belt runs in that step, too, and a message is heard once.
+# What systems have decided for the step in which a secondary is lost is in the saved state, and nothing of it is
+# decided again: a belt runs in that step, too, and a message is heard once.
 named belt "<model name='c'><pose>0 9 0 0 0 0</pose><link name='l'><gravity>false</gravity></link>
 <plugin name='gz::sim::systems::TriggeredPublisher' filename='x'><input type='gz.msgs.Odometry' topic='/model/b/odometry'/>
 <output type='gz.msgs.Empty' topic='/model/d/detachable_joint/attach'/></plugin></model>
@@ -315,7 +315,7 @@ done
 [ -z "$status" ] && ! grep -q '0 of 2 present' p.err
 report $? "a short stale time: $status: $(cat p.err s1.err)"
 
-# A secondary comes late, and strangers send invalid data or nothing: the run goes on unchanged.
+# A secondary comes late, and unknown peers send invalid data or nothing: the run goes on unchanged.
 gather 1
 timeout 60 "$troupe" run --network-role secondary --network-address 127.0.0.1:$port 2>late.err
 [ $? = 3 ] && grep -q 'the run has begun' late.err
@@ -336,7 +336,7 @@ report $? "the run went on to its end: $status"
 [ "$(grep -c 'turned away 127.0.0.1:[0-9]*: it came too late: the run has begun$' p.err)" = 1 ]
 report $? "the late secondary is named: $(cat p.err)"
 [ "$(grep -c 'turned away 127.0.0.1:[0-9]*: a frame of type 47, which does not exist$' p.err)" = 1 ]
-report $? "a stranger that sends invalid data is named: $(cat p.err)"
+report $? "an unknown peer that sends invalid data is named: $(cat p.err)"
 [ "hash $until_step" = "$(tail -n 1 p.out | cut -d' ' -f1-2)" ] && [ "$(tail -n 1 p.out)" = "$reference" ]
 report $? "the run has the same state at its end: $(tail -n 1 p.out)"
 ended s1 && [ "$status" = 0 ]

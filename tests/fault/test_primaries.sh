@@ -122,7 +122,8 @@ ended_in ours 0
 report $? "the primary of another partition waits: $status: $(cat ours.err)"
 silent ours 'joined\|turned away'
 
-# a refused secondary searches further: a stranger announces a primary at the address of a primary of another partition
+# a refused secondary searches further: an unknown peer announces a primary at the address of a primary of another
+# partition
 if need python3; then
 	next
 	primary other --network-secondaries 1

@@ -103,7 +103,7 @@ start q "$worlds/meeting.sdf" --network-role primary --network-secondaries 1 --n
 ends q 1
 says q "cannot listen on 127.0.0.1:$port: .*another primary.*--network-listen"
 
-# A stranger sends invalid data again and again.
+# An unknown peer sends invalid data again and again.
 if need python3; then
 	python3 - $port <<-'EOF2'
 		import socket, sys

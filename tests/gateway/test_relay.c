@@ -1,5 +1,5 @@
 /* Viewers of other processes: what they see is the run's, they can change nothing, they come and go without an effect
- * on any bit; strangers and peers of another build are refused with a reason; a viewer learns why a run is over. A
+ * on any bit; unknown peers and peers of another build are refused with a reason; a viewer learns why a run is over. A
  * plain program, so that it runs under the sanitizers, too. */
 #include "../named.h"
 #include "gateway/relay/remote.h"
@@ -334,7 +334,7 @@ static enum frame_type dial(const struct run *run, enum frame_type type, const s
 	return got;
 }
 
-static void refuses_strangers(void)
+static void refuses_unknown_peers(void)
 {
 	struct run run;
 	struct text payload = {0};
@@ -525,7 +525,7 @@ int main(void)
 	learns_of_topics();
 	learns_why();
 	has_the_key();
-	refuses_strangers();
+	refuses_unknown_peers();
 	takes_nothing_from_viewers();
 	refuses_addresses();
 	serves_programs();

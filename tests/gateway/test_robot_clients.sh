@@ -264,7 +264,7 @@ for rubbish in b"\0" * 64, b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 4096:
 END
 sleep 1
 [ ! -s primary.status ]
-report $? 'rubbish from a stranger harms nobody'
+report $? 'rubbish from an unknown peer harms nobody'
 kill -KILL "$(cat tb3_1.pid)"
 ended primary 3
 grep -q "client 'tb3_1' is gone" primary.err

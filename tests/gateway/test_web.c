@@ -534,7 +534,7 @@ static void test_halves(void)
 
 /* A flood of connections without the token, of which some are silent, some begin a request, and some ask with a wrong
  * token again and again: each page that has the token loads all the same, and its WebSocket stays. */
-static void web_test_strangers(void)
+static void web_test_unknown_peers(void)
 {
 	enum { ROUNDS = 20, EACH = 40 };
 	static const char *const said[] = {"", "GET / HT", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -543,24 +543,24 @@ static void web_test_strangers(void)
 	struct web *web = start(&echo, token, (struct web_def){0});
 	uint16_t port = web_port(web);
 	struct text head = {0};
-	int strangers[EACH * ROUNDS], before = failed;
+	int unknown_peers[EACH * ROUNDS], before = failed;
 	int page = join(port, "/?token=abcdefghijklmnop_-12", "Sec-WebSocket-Protocol: echo.v1\r\n", &head);
 	check(page >= 0, "no WebSocket: %s", head.at);
 	for (int i = 0; i < EACH * ROUNDS; i++) {
-		strangers[i] = client_connect(port);
-		if (strangers[i] >= 0)
-			(void)client_send(strangers[i], said[i % 4], strlen(said[i % 4]));
+		unknown_peers[i] = client_connect(port);
+		if (unknown_peers[i] >= 0)
+			(void)client_send(unknown_peers[i], said[i % 4], strlen(said[i % 4]));
 		if (i % EACH == EACH - 1)
 			expect(port, "GET /?token=abcdefghijklmnop_-12 HTTP/1.1\r\nHost: %H" END, "200", "<p>hello");
 	}
-	check(failed == before, "a flood of strangers keeps pages out");
+	check(failed == before, "a flood of unknown peers keeps pages out");
 	say(page, 0x81, "still here", 10);
 	expect_frame(page, 1, "still here", 10);
 	char byte;
-	check(recv(strangers[0], &byte, 1, 0) <= 0, "the oldest stranger is kept");
+	check(recv(unknown_peers[0], &byte, 1, 0) <= 0, "the oldest unknown peer is kept");
 	for (int i = 0; i < EACH * ROUNDS; i++)
-		if (strangers[i] >= 0)
-			close(strangers[i]);
+		if (unknown_peers[i] >= 0)
+			close(unknown_peers[i]);
 	close(page);
 	check(wait_for(&echo.open, 0), "%d are left", echo.open);
 	web_end(web);
@@ -802,7 +802,7 @@ int main(void)
 	test_token();
 	test_sockets();
 	test_halves();
-	web_test_strangers();
+	web_test_unknown_peers();
 	test_last();
 	test_late();
 	return check_totals();

@@ -1,5 +1,5 @@
 /* Each rule of the membership of peers by itself, then thousands of random schedules: a primary and secondaries,
- * with frames in order but late; some peers are cut off, frozen, strangers, or too many, at any moment. */
+ * with frames in order but late; some peers are cut off, frozen, unknown peers, or too many, at any moment. */
 #include "../random.h"
 #include "net/peers.h"
 
@@ -780,7 +780,7 @@ Test(peers, who_connects_and_says_nothing_is_closed)
 {
 	struct peers *primary = make_primary(1, 0, 0);
 	struct peers_action action;
-	for (uint32_t i = 0; i < 1 + PEERS_STRANGERS_MAX; i++)
+	for (uint32_t i = 0; i < 1 + PEERS_UNKNOWN_MAX; i++)
 		cr_assert_eq(peers_join(primary, "x", 5), i);
 	cr_assert_eq(peers_join(primary, "x", 5), PEERS_NONE);
 	peers_tick(primary, 1999 * MS);
@@ -790,7 +790,7 @@ Test(peers, who_connects_and_says_nothing_is_closed)
 	uint32_t closed = 0;
 	while (peers_next(primary, &action))
 		closed += action.kind == PEERS_CLOSE;
-	cr_assert_eq(closed, 1 + PEERS_STRANGERS_MAX);
+	cr_assert_eq(closed, 1 + PEERS_UNKNOWN_MAX);
 	cr_assert_eq(peers_join(primary, "x", 3000 * MS), 0);
 	peers_destroy(primary);
 }

@@ -1,5 +1,5 @@
 /* A record is found by a key made of all that identifies it, a process by its identity, so each datagram costs two
- * lookups however much is known. Removing a process looks at all records: it happens once for a process, and strangers
+ * lookups however much is known. Removing a process looks at all records: it happens once for a process, and programs
  * cannot make it happen more often than DIRECTORY_PROCESSES_MAX times in three seconds. */
 #include "gateway/gz/directory.h"
 

@@ -1,7 +1,7 @@
 /* Everything that a peer names passes one of these checks before it is kept, printed or handed to ZeroMQ. The rules for
  * topics are gz-transport's, so that no valid peer is refused; control characters are refused in addition, because
  * names are printed. An endpoint is taken only in the one form that gz-transport writes: zmq_connect() of a text that
- * a stranger chose could open a local socket file or ask the resolver. */
+ * an unknown program chose could open a local socket file or ask the resolver. */
 #include "gateway/gz/names.h"
 
 #include <stdlib.h>

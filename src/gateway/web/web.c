@@ -100,7 +100,7 @@ static void web_reap(struct web *web)
 	}
 }
 
-/* How badly a visitor is to make room: strangers by the share of their host, others when they are idle. */
+/* How badly a visitor is to make room: unknown clients by the share of their host, others when they are idle. */
 static uint32_t web_burden(struct web_peer *const *visitors, uint32_t count, const struct web_peer *peer)
 {
 	uint32_t share = 0;

@@ -2,7 +2,7 @@
  * frames costs one system call each way; with TLS, reading ahead does the same. A frame to send is built behind its
  * header in the output buffer, without a copy.
  *
- * The unread input is bounded by the size of the first frame in the buffer plus a constant. A stranger may send no
+ * The unread input is bounded by the size of the first frame in the buffer plus a constant. An unknown peer may send no
  * frame larger than a hello, so it costs a few kilobytes whatever it sends. */
 #include "net/tcp/channel.h"
 

@@ -81,7 +81,7 @@ bool channel_receive(struct channel *channel, enum frame_type *ret_type, const c
  * channel_receive(). */
 bool channel_peek(const struct channel *channel, enum frame_type *ret_type);
 /* Sets the largest payload; larger frames are refused, whatever their type. At first it is the limit of a hello, so
- * that a stranger cannot send more than a hello. */
+ * that an unknown peer cannot send more than a hello. */
 void channel_limit(struct channel *channel, uint32_t payload_bytes);
 
 /* Sends a frame, and queues the bytes that cannot be sent at once; before the channel is open all bytes are queued.

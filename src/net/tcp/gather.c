@@ -3,8 +3,8 @@
  * gets no more of the world while it holds QUEUE_BYTES, so that a slow secondary costs bounded memory.
  *
  * After the start, the connections belong to the transport. The listener stays open on a thread of its own, which
- * refuses late peers with a reason, so that a stranger costs the run nothing. Messages about strangers are limited in
- * rate (log_limit.h), because any process can connect at any rate. */
+ * refuses late peers with a reason, so that an unknown peer costs the run nothing. Messages about unknown peers are
+ * limited in rate (log_limit.h), because any process can connect at any rate. */
 #include "base/clock.h"
 #include "base/host_port.h"
 #include "net/bundle.h"
@@ -680,7 +680,7 @@ static void tcp_gather_hear_late(struct gathering *gathering, struct channel *ch
 	tcp_gather_refuse(gathering, channel, again ? "it may come in with the next change of members" : why, again);
 }
 
-/* The thread that refuses peers after the start, so that a stranger costs the run nothing. */
+/* The thread that refuses peers after the start, so that an unknown peer costs the run nothing. */
 static void *tcp_gather_accept_all(void *arg)
 {
 	struct gathering *gathering = arg;

@@ -41,7 +41,7 @@ struct listener_waiting {
 	bool whole; /* these bytes are enough to tell, and may begin a hello */
 };
 
-struct stranger {
+struct unknown_peer {
 	struct channel *channel;
 	struct address address;
 	struct sender sender;
@@ -57,8 +57,8 @@ struct listener {
 	uint64_t interval_ns, earned_ns;                       /* earned_ns: time up to which accepts are spent */
 	uint64_t pause_until_ns;                               /* after failures of accept() */
 	uint32_t failures;                                     /* consecutive */
-	struct listener_waiting waiting[LISTENER_WAITING_MAX]; /* waiting and strangers: in order of arrival */
-	struct stranger strangers[LISTENER_STRANGERS_MAX];
+	struct listener_waiting waiting[LISTENER_WAITING_MAX]; /* waiting and unknown peers: in order of arrival */
+	struct unknown_peer unknown[LISTENER_UNKNOWN_MAX];
 	uint32_t waiting_count, whole_count, count;
 	struct senders_share waiting_share, share;
 	struct senders_budget starts;
@@ -143,7 +143,7 @@ void listener_destroy(struct listener *listener)
 		free(listener->waiting[i].first);
 	}
 	for (uint32_t i = 0; i < listener->count; i++)
-		channel_destroy(listener->strangers[i].channel);
+		channel_destroy(listener->unknown[i].channel);
 	if (listener->fd >= 0)
 		close(listener->fd);
 	if (listener->reserve >= 0)
@@ -218,18 +218,18 @@ static void listener_turn_away_waiting(struct listener *listener, uint32_t at, u
 
 static void listener_take_out(struct listener *listener, uint32_t at)
 {
-	senders_leave(&listener->share, listener->strangers[at].sender);
+	senders_leave(&listener->share, listener->unknown[at].sender);
 	listener->count--;
-	memmove(&listener->strangers[at], &listener->strangers[at + 1],
-		(listener->count - at) * sizeof listener->strangers[0]);
+	memmove(&listener->unknown[at], &listener->unknown[at + 1],
+		(listener->count - at) * sizeof listener->unknown[0]);
 }
 
 static void listener_turn_away(
 	struct listener *listener, uint32_t at, uint64_t *counter, const struct troupe_error *why)
 {
-	listener_remember_refusal(listener, &listener->strangers[at].address, why->text, true);
+	listener_remember_refusal(listener, &listener->unknown[at].address, why->text, true);
 	*counter += 1;
-	channel_destroy(listener->strangers[at].channel);
+	channel_destroy(listener->unknown[at].channel);
 	listener_take_out(listener, at);
 }
 
@@ -257,13 +257,13 @@ static void listener_make_room(struct listener *listener)
 	uint32_t victim = 0;
 	uint64_t most = 0;
 	for (uint32_t i = 0; i < listener->count; i++) {
-		uint64_t weight = senders_weight(&listener->share, listener->strangers[i].sender);
+		uint64_t weight = senders_weight(&listener->share, listener->unknown[i].sender);
 		if (weight > most) {
 			victim = i;
 			most = weight;
 		}
 	}
-	fail(&error, TROUPE_ELIMIT, "%s: %s", channel_peer(listener->strangers[victim].channel), listener_too_many);
+	fail(&error, TROUPE_ELIMIT, "%s: %s", channel_peer(listener->unknown[victim].channel), listener_too_many);
 	listener_turn_away(listener, victim, &listener->counts.dropped, &error);
 }
 
@@ -426,30 +426,30 @@ static void listener_hear_those_who_wait(struct listener *listener, uint64_t now
 	}
 }
 
-/* Makes a channel for a waiting connection, which becomes a stranger. */
+/* Makes a channel for a waiting connection, which becomes an unknown peer. */
 static void listener_start(struct listener *listener, uint32_t at, uint64_t now_ns)
 {
 	const struct listener_waiting waiting = listener->waiting[at];
 	struct channel_options options = {.role = CHANNEL_SERVER,
 		.tls = listener->tls,
-		.handshake_ns = UINT64_MAX / 2, /* the stranger's own deadline comes first */
+		.handshake_ns = UINT64_MAX / 2, /* the unknown peer's own deadline comes first */
 		.first = waiting.first,
 		.first_count = waiting.count};
-	struct stranger stranger = {
+	struct unknown_peer unknown_peer = {
 		.address = waiting.address, .sender = waiting.sender, .deadline_ns = waiting.deadline_ns};
 	char text[ADDRESS_TEXT_BYTES];
 	struct troupe_error error;
 	address_text(&waiting.address, text);
-	if (channel_create(waiting.fd, text, &options, now_ns, &stranger.channel, &error)) {
+	if (channel_create(waiting.fd, text, &options, now_ns, &unknown_peer.channel, &error)) {
 		listener_turn_away_waiting(listener, at, &listener->counts.broken, error.text);
 		return;
 	}
 	free(waiting.first);
 	listener_take_out_waiting(listener, at);
-	senders_enter(&listener->share, stranger.sender);
-	if (listener->count == LISTENER_STRANGERS_MAX)
+	senders_enter(&listener->share, unknown_peer.sender);
+	if (listener->count == LISTENER_UNKNOWN_MAX)
 		listener_make_room(listener);
-	listener->strangers[listener->count++] = stranger;
+	listener->unknown[listener->count++] = unknown_peer;
 }
 
 /* First connections whose host has not had its share, then any. */
@@ -469,12 +469,12 @@ static void listener_start_some(struct listener *listener, uint64_t now_ns)
 		}
 }
 
-/* --- strangers ---------------------------------------------------------------------------------------------------- */
+/* --- unknown peers ------------------------------------------------------------------------------------------------ */
 
 /* OK: still in progress, or its hello has come. */
-static troupe_status listener_look_at(struct stranger *stranger, uint64_t now_ns, struct troupe_error *error)
+static troupe_status listener_look_at(struct unknown_peer *unknown_peer, uint64_t now_ns, struct troupe_error *error)
 {
-	struct channel *channel = stranger->channel;
+	struct channel *channel = unknown_peer->channel;
 	enum frame_type type;
 	const char *bytes;
 	size_t count;
@@ -494,15 +494,15 @@ static troupe_status listener_look_at(struct stranger *stranger, uint64_t now_ns
 /* Whether it is still here. */
 static bool listener_work_one(struct listener *listener, uint32_t at, uint64_t now_ns)
 {
-	struct stranger *stranger = &listener->strangers[at];
+	struct unknown_peer *unknown_peer = &listener->unknown[at];
 	struct troupe_error error;
-	if (listener_look_at(stranger, now_ns, &error)) {
+	if (listener_look_at(unknown_peer, now_ns, &error)) {
 		listener_turn_away(listener, at, &listener->counts.broken, &error);
 		return false;
 	}
-	if (now_ns < stranger->deadline_ns)
+	if (now_ns < unknown_peer->deadline_ns)
 		return true;
-	fail(&error, TROUPE_EPEER, "%s: %s", channel_peer(stranger->channel), listener_too_late);
+	fail(&error, TROUPE_EPEER, "%s: %s", channel_peer(unknown_peer->channel), listener_too_late);
 	listener_turn_away(listener, at, &listener->counts.late, &error);
 	return false;
 }
@@ -522,7 +522,7 @@ struct channel *listener_take(struct listener *listener)
 {
 	enum frame_type type;
 	for (uint32_t i = 0; i < listener->count; i++) {
-		struct channel *channel = listener->strangers[i].channel;
+		struct channel *channel = listener->unknown[i].channel;
 		if (!channel_peek(channel, &type) || type != FRAME_HELLO)
 			continue;
 		listener_take_out(listener, i);
@@ -541,8 +541,8 @@ uint32_t listener_poll(const struct listener *listener, uint64_t now_ns, struct 
 		if (!listener->waiting[i].whole)
 			ret_fds[count++] = (struct pollfd){.fd = listener->waiting[i].fd, .events = POLLIN};
 	for (uint32_t i = 0; i < listener->count; i++)
-		ret_fds[count++] = (struct pollfd){.fd = channel_fd(listener->strangers[i].channel),
-			.events = channel_poll_events(listener->strangers[i].channel)};
+		ret_fds[count++] = (struct pollfd){.fd = channel_fd(listener->unknown[i].channel),
+			.events = channel_poll_events(listener->unknown[i].channel)};
 	return count;
 }
 
@@ -556,6 +556,6 @@ uint64_t listener_deadline_ns(const struct listener *listener, uint64_t now_ns)
 	for (uint32_t i = 0; i < listener->waiting_count; i++)
 		deadline_ns = MIN(deadline_ns, listener->waiting[i].deadline_ns);
 	for (uint32_t i = 0; i < listener->count; i++)
-		deadline_ns = MIN(deadline_ns, listener->strangers[i].deadline_ns);
+		deadline_ns = MIN(deadline_ns, listener->unknown[i].deadline_ns);
 	return deadline_ns;
 }

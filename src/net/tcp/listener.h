@@ -1,9 +1,9 @@
-/* A listening socket, and the connected peers that have not sent their hello yet. A stranger must not delay another
- * peer.
+/* A listening socket, and the connected peers that have not sent their hello yet. An unknown peer must not delay
+ * another peer.
  *
  *   waiting    Accepted connections without a channel: a file and a few bytes each. At most LISTENER_WAITING_MAX.
- *   strangers  Connections whose first bytes may begin a hello. They have a channel, with a TLS handshake when there
- *              is a key. At most LISTENER_STRANGERS_MAX; one call of listener_work() starts LISTENER_STARTS_MAX.
+ *   unknown peers  Connections whose first bytes may begin a hello. They have a channel, with a TLS handshake when
+ * there is a key. At most LISTENER_UNKNOWN_MAX; one call of listener_work() starts LISTENER_STARTS_MAX.
  *
  * When either list is full, the network with the most entries loses one, and in it the host with the most; of its
  * waiting connections, first one that has not sent enough to be checked. Each connection has a deadline for handshake
@@ -19,11 +19,11 @@
 
 enum {
 	LISTENER_WAITING_MAX = 192,
-	LISTENER_STRANGERS_MAX = 64,
+	LISTENER_UNKNOWN_MAX = 64,
 	LISTENER_ACCEPTS_MAX = 64, /* in one call of listener_work() */
-	LISTENER_STARTS_MAX = 8,   /* likewise, waiting connections that become strangers */
+	LISTENER_STARTS_MAX = 8,   /* likewise, waiting connections that become unknown peers */
 	LISTENER_REFUSALS_MAX = 8,
-	LISTENER_POLL_MAX = LISTENER_STRANGERS_MAX + LISTENER_WAITING_MAX + 1,
+	LISTENER_POLL_MAX = LISTENER_UNKNOWN_MAX + LISTENER_WAITING_MAX + 1,
 };
 
 struct listener_options {

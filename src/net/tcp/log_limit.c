@@ -1,4 +1,4 @@
-/* Limits how often messages about strangers are shown. A message with the same sender and reason as an earlier one
+/* Limits how often messages about unknown peers are shown. A message with the same sender and reason as an earlier one
  * is not shown: the hash of both is kept in a ring. So memory is bounded, and the oldest messages may be shown
  * again. All messages together share a token bucket, stored as one time: the time up to which tokens have been
  * spent. */

@@ -1,4 +1,4 @@
-/* Limits how often messages about strangers are shown: the same message about the same peer is shown once, and over
+/* Limits how often messages about unknown peers are shown: the same message about the same peer is shown once, and over
  * time one message in ten seconds is shown. Memory is bounded: the oldest messages are forgotten, and can be shown
  * again. No clock, no I/O. */
 #ifndef NET_TCP_LOG_LIMIT_H

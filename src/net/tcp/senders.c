@@ -1,6 +1,6 @@
 /* Floods are bounded per sender, because with one bound for all senders a single sender can use it up: with a limit of
- * 1000 announcements in a second and a stranger that sends 150 000, only one in 150 of a genuine peer's announcements
- * was checked.
+ * 1000 announcements in a second and an unknown peer that sends 150 000, only one in 150 of a genuine peer's
+ * announcements was checked.
  *
  * A table of senders was rejected: when it is full it must forget a sender, and an attacker that uses many addresses
  * then decides which one. */

@@ -1,8 +1,9 @@
 /* Bounds on what one sender may take of a resource that all senders share: places in a table, and checks per second.
  * Only the address of a sender is known, and the sender may have forged it. Pure; time is a parameter.
  *
- * Neither bound keeps a list of senders, so there is no list that a stranger could fill. A keyed hash gives each sender
- * a bucket. The worst that another sender can do is to share its bucket, which happens to one in SENDERS_BUCKETS. */
+ * Neither bound keeps a list of senders, so there is no list that an unknown peer could fill. A keyed hash gives each
+ * sender a bucket. The worst that another sender can do is to share its bucket, which happens to one in
+ * SENDERS_BUCKETS. */
 #ifndef NET_TCP_SENDERS_H
 #define NET_TCP_SENDERS_H
 

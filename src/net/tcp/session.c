@@ -199,7 +199,7 @@ static int session_limit_timeout(int timeout_ms, uint64_t until_ns, uint64_t now
 static void session_wait_for_any(
 	const struct session *session, int timeout_ms, struct pollfd *more, uint32_t more_count)
 {
-	struct pollfd fds[LISTENER_POLL_MAX + TROUPE_SECONDARIES_MAX + PEERS_STRANGERS_MAX + 1 + SESSION_MORE_MAX];
+	struct pollfd fds[LISTENER_POLL_MAX + TROUPE_SECONDARIES_MAX + PEERS_UNKNOWN_MAX + 1 + SESSION_MORE_MAX];
 	uint64_t now = clock_now_ns();
 	uint32_t count = 0;
 	timeout_ms = session_limit_timeout(timeout_ms, peers_deadline_ns(session->peers), now);
