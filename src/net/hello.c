@@ -298,7 +298,7 @@ void announcement_encode(const struct announcement *announcement, struct text *o
 	pack_u64(out, announcement->echo_count);
 	for (uint32_t i = 0; i < announcement->echo_count; i++)
 		pack_u64(out, announcement->echoes[i]);
-	pack_u64(out, announcement->fresh);
+	pack_u64(out, announcement->nonce);
 	pack_u64(out, announcement->kind);
 	text_add_bytes(out, (const char *)announcement->id, HELLO_ID_BYTES);
 	pack_u64(out, announcement->port);
@@ -348,7 +348,7 @@ troupe_status announcement_decode(const void *bytes, size_t count, struct announ
 		return fail(error, TROUPE_EPROTOCOL, "not an announcement of protocol %d", HELLO_PROTOCOL);
 	for (uint32_t i = 0; i < a.echo_count; i++)
 		a.echoes[i] = unpack_u64(&in);
-	a.fresh = unpack_u64(&in);
+	a.nonce = unpack_u64(&in);
 	uint32_t kind = unpack_count(&in, ANNOUNCE_FIXED);
 	hello_unpack_id(&in, a.id);
 	a.port = (uint16_t)unpack_count(&in, UINT16_MAX);

@@ -122,7 +122,7 @@ enum announcement_kind {
 struct announcement {
 	enum announcement_kind kind;
 	enum hello_role role;
-	uint64_t fresh; /* the sender's current number: random, a new one every 500 ms (net/tcp/fresh.h) */
+	uint64_t nonce; /* the sender's current nonce: random, a new one every 500 ms (net/tcp/nonces.h) */
 	uint32_t echo_count;
 	uint64_t echoes[ANNOUNCEMENT_ECHOES_MAX]; /* numbers that the sender has heard from the other role */
 	unsigned char id[HELLO_ID_BYTES];

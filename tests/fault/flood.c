@@ -3,7 +3,7 @@
  *
  *   flood announce ROLE KIND PARTITION   announcements that are valid except for their MAC, which is random; each
  *                                        of a new process and with another port
- *   flood listen ROLE KIND PARTITION     the same, each with the fresh numbers that were received last
+ *   flood listen ROLE KIND PARTITION     the same, each with the nonces that were received last
  *   flood replay ROLE                    every received announcement of this role, from flood's own address
  *   flood garbage                        datagrams of random bytes
  *   flood connect ADDRESS WHAT           connections to ADDRESS (HOST:PORT). WHAT: silent (kept open), close, rubbish,
@@ -132,7 +132,7 @@ static struct announcement forged;
 static bool with_mac;
 static int ear = -1;
 
-/* The fresh numbers of received announcements are put into the forged one. */
+/* The nonces of received announcements are put into the forged one. */
 static void listen_for_numbers(void)
 {
 	char bytes[ANNOUNCEMENT_BYTES_MAX];
@@ -148,18 +148,18 @@ static void listen_for_numbers(void)
 			continue;
 		forged.echo_count = MIN(forged.echo_count + 1, (uint32_t)ANNOUNCEMENT_ECHOES_MAX);
 		memmove(&forged.echoes[1], &forged.echoes[0], (forged.echo_count - 1) * sizeof forged.echoes[0]);
-		forged.echoes[0] = heard.fresh;
+		forged.echoes[0] = heard.nonce;
 	}
 }
 
 static void next_announcement(struct datagram *datagram)
 {
 	struct text out = {0};
-	uint64_t id = random_bits(&state), fresh = random_bits(&state);
+	uint64_t id = random_bits(&state), nonce = random_bits(&state);
 	if (ear >= 0 && done % LOOK_EVERY == 0)
 		listen_for_numbers();
 	memcpy(forged.id, &id, sizeof id);
-	forged.fresh = fresh;
+	forged.nonce = nonce;
 	forged.port = forged.role == HELLO_PRIMARY ? (uint16_t)(random_bits(&state) % 60000 + 1) : 0;
 	announcement_encode(&forged, &out);
 	for (int i = 0; with_mac && i < ANNOUNCEMENT_MAC_BYTES / 8; i++) {

@@ -209,7 +209,7 @@ elif need python3; then
 		ear.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group[0]) + socket.inet_aton("127.0.0.1"))
 		ear.settimeout(5)
 		partition = sys.argv[2].encode()
-		def asked(): # the fresh number of the test's own secondary
+		def asked(): # the nonce of the test's own secondary
 		    while True:
 		        bytes = ear.recv(1000)
 		        role, echoes = struct.unpack_from("<2Q", bytes, 16)

@@ -283,7 +283,7 @@ static void make_corpus(void)
 	struct announcement announcement = {.kind = ANNOUNCE_HERE,
 		.role = HELLO_PRIMARY,
 		.id = {4},
-		.fresh = 11,
+		.nonce = 11,
 		.echo_count = 3,
 		.echoes = {5, 6, 7},
 		.port = 4711,

@@ -11,7 +11,7 @@
  * this has an effect. */
 #include "net/tcp/discovery.h"
 
-#include "net/tcp/fresh.h"
+#include "net/tcp/nonces.h"
 #include "net/tcp/tls.h"
 
 #include <arpa/inet.h>
@@ -50,7 +50,7 @@ struct discovery {
 	char partition[HELLO_TEXT_MAX + 1];
 	struct text out;
 	uint64_t sent_ns; /* 0: never */
-	struct fresh fresh;
+	struct nonces nonces;
 	struct senders_budget budget;
 	uint64_t pause_until_ns;
 	uint32_t round, spare[2]; /* read in this round; checks left beyond budgets: not live, live */
@@ -180,7 +180,7 @@ troupe_status discovery_create(
 	discovery->mac = options->key ? tls_mac_create(options->key) : NULL;
 	if (options->partition)
 		strncpy(discovery->partition, options->partition, HELLO_TEXT_MAX);
-	discovery->fresh.share.secret = secrets[0];
+	discovery->nonces.share.secret = secrets[0];
 	senders_budget_init(&discovery->budget, secrets[1], SECOND_NS / DISCOVERY_PER_SECOND, DISCOVERY_BURST);
 	discovery->spare[0] = discovery->spare[1] = DISCOVERY_SPARE;
 	discovery_set_up_batch(discovery);
@@ -233,7 +233,7 @@ uint64_t discovery_send_at_ns(const struct discovery *discovery)
 {
 	if (!discovery->sent_ns)
 		return 0;
-	return discovery->sent_ns + (fresh_owes(&discovery->fresh) ? SPACING_NS : FRESH_PERIOD_NS);
+	return discovery->sent_ns + (nonces_echo_is_due(&discovery->nonces) ? SPACING_NS : NONCES_PERIOD_NS);
 }
 
 /* Appends the MAC, which covers the address of the interface. */
@@ -268,8 +268,8 @@ troupe_status discovery_send(struct discovery *discovery, const struct announcem
 	if (status)
 		return status;
 	full.role = discovery->role;
-	full.fresh = fresh_number(&discovery->fresh, random, now_ns);
-	fresh_echo(&discovery->fresh, &full, now_ns);
+	full.nonce = nonces_current(&discovery->nonces, random, now_ns);
+	nonces_echo(&discovery->nonces, &full, now_ns);
 	memcpy(full.partition, discovery->partition, sizeof full.partition);
 	discovery->out.count = 0;
 	announcement_encode(&full, &discovery->out);
@@ -417,8 +417,8 @@ static bool discovery_is_worth_a_look(struct discovery *discovery, uint32_t at, 
 	const struct msghdr *header = &discovery->headers[at].msg_hdr;
 	struct datagram datagram = {
 		.bytes = discovery->bytes[at], .count = discovery->headers[at].msg_len, .from = &discovery->from[at]};
-	uint64_t own[FRESH_OWN_MAX];
-	uint32_t own_count = fresh_own(&discovery->fresh, now_ns, own);
+	uint64_t own[NONCES_OWN_MAX];
+	uint32_t own_count = nonces_own(&discovery->nonces, now_ns, own);
 	if (header->msg_flags & MSG_TRUNC || header->msg_namelen != sizeof *datagram.from ||
 		!announcement_glance(datagram.bytes, datagram.count, discovery_other_role(discovery), own, own_count,
 			&datagram.live)) {
@@ -452,7 +452,7 @@ static bool discovery_look_at(
 	}
 	discovery_remember_useless(discovery, datagram, discovery_why_not_awaited(ret), ret);
 	if (ret->kind == ANNOUNCE_HERE)
-		fresh_hear(&discovery->fresh, ret, datagram->sender, datagram->live, now_ns);
+		nonces_record(&discovery->nonces, ret, datagram->sender, datagram->live, now_ns);
 	return datagram->live;
 }
 

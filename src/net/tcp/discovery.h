@@ -3,7 +3,7 @@
  * at a time.
  *
  * An announcement is followed only if it is valid, of this partition, of the other role, and live: made now, by a
- * sender that hears us (net/tcp/fresh.h). With a key it must also be authentic, and the MAC proves that it was sent
+ * sender that hears us (net/tcp/nonces.h). With a key it must also be authentic, and the MAC proves that it was sent
  * from its source address.
  *
  * The last announcement that is useless is remembered, for a user who wonders why two processes do not meet. It may be
