@@ -2,7 +2,7 @@
 #ifndef NET_TCP_ADDRESS_H
 #define NET_TCP_ADDRESS_H
 
-#include "net/tcp/senders.h"
+#include "net/tcp/quota.h"
 
 enum {
 	ADDRESS_RAW_BYTES = 32,

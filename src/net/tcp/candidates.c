@@ -18,8 +18,8 @@ enum {
 void candidates_init(struct candidates *candidates, uint64_t secret)
 {
 	*candidates = (struct candidates){.share.secret = secret};
-	senders_budget_init(&candidates->attempts, secret, CANDIDATES_TURN_NS, CANDIDATES_TURNS);
-	senders_budget_init(&candidates->net_attempts, secret, CANDIDATES_TURN_NS, CANDIDATES_TURNS);
+	quota_rate_init(&candidates->attempts, secret, CANDIDATES_TURN_NS, CANDIDATES_TURNS);
+	quota_rate_init(&candidates->net_attempts, secret, CANDIDATES_TURN_NS, CANDIDATES_TURNS);
 }
 
 static bool candidates_is_same(
@@ -40,7 +40,7 @@ static struct candidate *candidates_find(
 
 static void candidates_forget(struct candidates *candidates, uint32_t at)
 {
-	senders_leave(&candidates->share, address_sender(&candidates->all[at].address));
+	quota_leave(&candidates->share, address_sender(&candidates->all[at].address));
 	candidates->all[at] = candidates->all[--candidates->count];
 }
 
@@ -66,10 +66,10 @@ static bool candidates_goes_before(const struct candidate *a, const struct candi
 static bool candidates_make_room(struct candidates *candidates, const struct candidate *newcomer)
 {
 	const struct candidate *victim = newcomer;
-	uint64_t most = senders_weight(&candidates->share, address_sender(&newcomer->address));
+	uint64_t most = quota_weight(&candidates->share, address_sender(&newcomer->address));
 	for (uint32_t i = 0; i < candidates->count; i++) {
 		const struct candidate *here = &candidates->all[i];
-		uint64_t weight = senders_weight(&candidates->share, address_sender(&here->address));
+		uint64_t weight = quota_weight(&candidates->share, address_sender(&here->address));
 		if (here->given || here->tried || weight < most ||
 			(weight == most && !candidates_goes_before(here, victim)))
 			continue;
@@ -85,9 +85,9 @@ static bool candidates_make_room(struct candidates *candidates, const struct can
 static struct candidate *candidates_add(struct candidates *candidates, const struct candidate *newcomer)
 {
 	struct sender sender = address_sender(&newcomer->address);
-	senders_enter(&candidates->share, sender);
+	quota_enter(&candidates->share, sender);
 	if (candidates->count == CANDIDATES_MAX && !candidates_make_room(candidates, newcomer)) {
-		senders_leave(&candidates->share, sender);
+		quota_leave(&candidates->share, sender);
 		return NULL;
 	}
 	candidates->all[candidates->count] = *newcomer;
@@ -122,7 +122,7 @@ void candidates_hear(struct candidates *candidates, const struct announcement *a
 
 /* The sort key of the next attempt. */
 struct candidates_turn {
-	uint64_t net_ns, host_ns; /* see senders_spent_ns() */
+	uint64_t net_ns, host_ns; /* see quota_spent_ns() */
 	struct candidate *candidate;
 };
 
@@ -155,8 +155,8 @@ bool candidates_next(struct candidates *candidates, uint64_t now_ns, struct cand
 		struct candidate *candidate = &candidates->all[i];
 		struct sender sender = address_sender(&candidate->address);
 		struct candidates_turn turn = {
-			senders_spent_ns(&candidates->net_attempts, candidates_net_of(sender), now_ns),
-			senders_spent_ns(&candidates->attempts, sender, now_ns), candidate};
+			quota_spent_ns(&candidates->net_attempts, candidates_net_of(sender), now_ns),
+			quota_spent_ns(&candidates->attempts, sender, now_ns), candidate};
 		bool free = !candidate->tried || now_ns - candidate->tried_ns >= CANDIDATES_AGAIN_NS;
 		bool due = candidate->missing && free && candidate->due_ns <= now_ns;
 		if (due && (!first.candidate || candidates_compare(&turn, &first) < 0))
@@ -165,8 +165,8 @@ bool candidates_next(struct candidates *candidates, uint64_t now_ns, struct cand
 	if (!first.candidate)
 		return false;
 	struct sender sender = address_sender(&first.candidate->address);
-	senders_charge(&candidates->attempts, sender, now_ns);
-	senders_charge(&candidates->net_attempts, candidates_net_of(sender), now_ns);
+	quota_charge(&candidates->attempts, sender, now_ns);
+	quota_charge(&candidates->net_attempts, candidates_net_of(sender), now_ns);
 	first.candidate->tried++;
 	first.candidate->tried_ns = now_ns;
 	*ret_candidate = *first.candidate;

@@ -37,8 +37,8 @@ struct candidate {
 struct candidates {
 	struct candidate all[CANDIDATES_MAX];
 	uint32_t count;
-	struct senders_budget attempts, net_attempts; /* per host, and per network */
-	struct senders_share share;
+	struct quota_rate attempts, net_attempts; /* per host, and per network */
+	struct quota_table share;
 };
 
 enum candidate_fate {

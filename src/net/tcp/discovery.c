@@ -51,7 +51,7 @@ struct discovery {
 	struct text out;
 	uint64_t sent_ns; /* 0: never */
 	struct nonces nonces;
-	struct senders_budget budget;
+	struct quota_rate budget;
 	uint64_t pause_until_ns;
 	uint32_t round, spare[2]; /* read in this round; checks left beyond budgets: not live, live */
 	struct discovery_counts counts;
@@ -181,7 +181,7 @@ troupe_status discovery_create(
 	if (options->partition)
 		strncpy(discovery->partition, options->partition, HELLO_TEXT_MAX);
 	discovery->nonces.share.secret = secrets[0];
-	senders_budget_init(&discovery->budget, secrets[1], SECOND_NS / DISCOVERY_PER_SECOND, DISCOVERY_BURST);
+	quota_rate_init(&discovery->budget, secrets[1], SECOND_NS / DISCOVERY_PER_SECOND, DISCOVERY_BURST);
 	discovery->spare[0] = discovery->spare[1] = DISCOVERY_SPARE;
 	discovery_set_up_batch(discovery);
 	status = discovery_open_socket(discovery, error);
@@ -428,7 +428,7 @@ static bool discovery_is_worth_a_look(struct discovery *discovery, uint32_t at, 
 	struct address address;
 	discovery_place(&address, datagram.from, 0);
 	datagram.sender = address_sender(&address);
-	datagram.in_turn = senders_take(&discovery->budget, datagram.sender, now_ns);
+	datagram.in_turn = quota_take(&discovery->budget, datagram.sender, now_ns);
 	uint32_t *spare = &discovery->spare[datagram.live];
 	if (!datagram.in_turn && !*spare) {
 		discovery->counts.skipped++;

@@ -60,8 +60,8 @@ struct listener {
 	struct listener_waiting waiting[LISTENER_WAITING_MAX]; /* waiting and unknown peers: in order of arrival */
 	struct unknown_peer unknown[LISTENER_UNKNOWN_MAX];
 	uint32_t waiting_count, whole_count, count;
-	struct senders_share waiting_share, share;
-	struct senders_budget starts;
+	struct quota_table waiting_share, share;
+	struct quota_rate starts;
 	struct listener_counts counts;
 	struct refusal {
 		struct address address;
@@ -124,7 +124,7 @@ troupe_status listener_create(
 	listener->hello_ns = options->hello_ns ? options->hello_ns : 2 * SECOND_NS;
 	listener->waiting_share.secret = secrets[0];
 	listener->share.secret = secrets[1];
-	senders_budget_init(&listener->starts, secrets[2], SECOND_NS / STARTS_PER_SECOND, STARTS_BURST);
+	quota_rate_init(&listener->starts, secrets[2], SECOND_NS / STARTS_PER_SECOND, STARTS_BURST);
 	status = listener_open_socket(listener, options->in_use, error);
 	if (status) {
 		listener_destroy(listener);
@@ -200,7 +200,7 @@ static void listener_remember_refusal(
 static void listener_take_out_waiting(struct listener *listener, uint32_t at)
 {
 	struct listener_waiting *waiting = &listener->waiting[at];
-	senders_leave(&listener->waiting_share, waiting->sender);
+	quota_leave(&listener->waiting_share, waiting->sender);
 	listener->whole_count -= waiting->whole;
 	listener->waiting_count--;
 	memmove(waiting, waiting + 1, (listener->waiting_count - at) * sizeof *waiting);
@@ -218,7 +218,7 @@ static void listener_turn_away_waiting(struct listener *listener, uint32_t at, u
 
 static void listener_take_out(struct listener *listener, uint32_t at)
 {
-	senders_leave(&listener->share, listener->unknown[at].sender);
+	quota_leave(&listener->share, listener->unknown[at].sender);
 	listener->count--;
 	memmove(&listener->unknown[at], &listener->unknown[at + 1],
 		(listener->count - at) * sizeof listener->unknown[0]);
@@ -241,7 +241,7 @@ static void listener_make_room_to_wait(struct listener *listener)
 	uint64_t most = 0;
 	for (uint32_t i = 0; i < listener->waiting_count; i++) {
 		const struct listener_waiting *waiting = &listener->waiting[i];
-		uint64_t weight = senders_weight(&listener->waiting_share, waiting->sender);
+		uint64_t weight = quota_weight(&listener->waiting_share, waiting->sender);
 		if (weight > most || (weight == most && listener->waiting[victim].whole)) {
 			victim = i;
 			most = weight;
@@ -257,7 +257,7 @@ static void listener_make_room(struct listener *listener)
 	uint32_t victim = 0;
 	uint64_t most = 0;
 	for (uint32_t i = 0; i < listener->count; i++) {
-		uint64_t weight = senders_weight(&listener->share, listener->unknown[i].sender);
+		uint64_t weight = quota_weight(&listener->share, listener->unknown[i].sender);
 		if (weight > most) {
 			victim = i;
 			most = weight;
@@ -298,7 +298,7 @@ static void listener_have_wait(struct listener *listener, int fd, const struct a
 		.sender = address_sender(address),
 		.deadline_ns = now_ns + listener->hello_ns};
 	/* the newcomer counts too, so that its own host makes room when that host has the most */
-	senders_enter(&listener->waiting_share, waiting.sender);
+	quota_enter(&listener->waiting_share, waiting.sender);
 	if (listener->waiting_count == LISTENER_WAITING_MAX)
 		listener_make_room_to_wait(listener);
 	listener->waiting[listener->waiting_count++] = waiting;
@@ -446,7 +446,7 @@ static void listener_start(struct listener *listener, uint32_t at, uint64_t now_
 	}
 	free(waiting.first);
 	listener_take_out_waiting(listener, at);
-	senders_enter(&listener->share, unknown_peer.sender);
+	quota_enter(&listener->share, unknown_peer.sender);
 	if (listener->count == LISTENER_UNKNOWN_MAX)
 		listener_make_room(listener);
 	listener->unknown[listener->count++] = unknown_peer;
@@ -460,7 +460,7 @@ static void listener_start_some(struct listener *listener, uint64_t now_ns)
 		for (uint32_t i = 0; i < listener->waiting_count && left && listener->whole_count;) {
 			const struct listener_waiting *waiting = &listener->waiting[i];
 			bool goes =
-				waiting->whole && (!share || senders_take(&listener->starts, waiting->sender, now_ns));
+				waiting->whole && (!share || quota_take(&listener->starts, waiting->sender, now_ns));
 			left -= goes;
 			if (goes)
 				listener_start(listener, i, now_ns);

@@ -34,7 +34,7 @@ uint32_t nonces_own(const struct nonces *nonces, uint64_t now_ns, uint64_t ret_n
 
 static void nonces_forget(struct nonces *nonces, uint32_t at)
 {
-	senders_leave(&nonces->share, nonces->heard[at].sender);
+	quota_leave(&nonces->share, nonces->heard[at].sender);
 	nonces->heard[at] = nonces->heard[--nonces->heard_count];
 }
 
@@ -70,7 +70,7 @@ static void nonces_make_room(struct nonces *nonces)
 	uint32_t victim = 0;
 	uint64_t most = 0;
 	for (uint32_t i = 0; i < nonces->heard_count; i++) {
-		uint64_t weight = senders_weight(&nonces->share, nonces->heard[i].sender);
+		uint64_t weight = quota_weight(&nonces->share, nonces->heard[i].sender);
 		if (weight > most ||
 			(weight == most && nonces_goes_before(&nonces->heard[i], &nonces->heard[victim]))) {
 			victim = i;
@@ -96,7 +96,7 @@ void nonces_record(struct nonces *nonces, const struct announcement *announcemen
 		nonces_forget_old(nonces, now_ns);
 	}
 	/* the newcomer counts too, so that its own host makes room when that host has the most */
-	senders_enter(&nonces->share, sender);
+	quota_enter(&nonces->share, sender);
 	if (nonces->heard_count == NONCES_HEARD_MAX)
 		nonces_make_room(nonces);
 	nonces->heard[nonces->heard_count++] = heard;

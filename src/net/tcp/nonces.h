@@ -11,7 +11,7 @@
 #define NET_TCP_NONCES_H
 
 #include "net/hello.h"
-#include "net/tcp/senders.h"
+#include "net/tcp/quota.h"
 
 enum { NONCES_OWN_MAX = 5, NONCES_HEARD_MAX = 128 };
 #define NONCES_PERIOD_NS UINT64_C(500000000)
@@ -31,7 +31,7 @@ struct nonces { /* zeroed, except share.secret: nothing sent, nothing heard */
 		bool echoed; /* the nonce has been echoed */
 	} heard[NONCES_HEARD_MAX];
 	uint32_t heard_count;
-	struct senders_share share;
+	struct quota_table share;
 };
 
 /* The nonce to announce now. random: the new nonce, used when the last one is NONCES_PERIOD_NS old. */

@@ -1,6 +1,6 @@
 /* Limits for each sender: floods from other senders take nothing from a sender's limit. In virtual time, at the rates
  * of real floods. */
-#include "net/tcp/senders.h"
+#include "net/tcp/quota.h"
 
 #include "base/hash.h"
 #include "net/tcp/address.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(senders, .timeout = 60);
+TestSuite(quota, .timeout = 60);
 
 #define SECOND_NS UINT64_C(1000000000)
 enum { PER_SECOND = 100, BURST = 64, FLOOD_PER_SECOND = 150000 };
@@ -26,7 +26,7 @@ static bool is_same(struct sender a, struct sender b)
 	return a.host == b.host && a.net == b.net;
 }
 
-Test(senders, are_addresses_and_the_networks_around_them)
+Test(quota, are_addresses_and_the_networks_around_them)
 {
 	cr_assert(is_same(sender_of("10.0.0.3:5"), sender_of("10.0.0.3:6")));
 	cr_assert_neq(sender_of("10.0.0.3").host, sender_of("10.0.0.4").host);
@@ -41,23 +41,23 @@ Test(senders, are_addresses_and_the_networks_around_them)
 }
 
 /* A sender has so many looks in a second, and a burst. */
-Test(senders, have_so_many_looks_in_a_second)
+Test(quota, have_so_many_looks_in_a_second)
 {
-	static struct senders_budget budget;
+	static struct quota_rate budget;
 	struct sender sender = {1, 2};
 	uint64_t now = 5 * SECOND_NS, taken = 0;
-	senders_budget_init(&budget, 7, SECOND_NS / PER_SECOND, BURST);
+	quota_rate_init(&budget, 7, SECOND_NS / PER_SECOND, BURST);
 	for (int i = 0; i < 1000; i++)
-		taken += senders_take(&budget, sender, now);
+		taken += quota_take(&budget, sender, now);
 	cr_assert_eq(taken, BURST);
 	for (uint64_t i = 0; i < 3 * FLOOD_PER_SECOND; i++)
-		taken += senders_take(&budget, sender, now += SECOND_NS / FLOOD_PER_SECOND);
+		taken += quota_take(&budget, sender, now += SECOND_NS / FLOOD_PER_SECOND);
 	cr_assert_geq(taken, BURST + 3 * PER_SECOND - 1);
 	cr_assert_leq(taken, BURST + 3 * PER_SECOND + 1);
 	taken = 0;
 	now += 1000 * SECOND_NS;
 	for (int i = 0; i < 1000; i++)
-		taken += senders_take(&budget, sender, now);
+		taken += quota_take(&budget, sender, now);
 	cr_assert_eq(taken, BURST, "a pause saves up more than a burst");
 }
 
@@ -65,20 +65,20 @@ Test(senders, have_so_many_looks_in_a_second)
  * most of them while a flood has as many senders as announcements, which exhausts the limit of all senders together. */
 static uint64_t looks_of_a_friend(uint32_t flooders)
 {
-	static struct senders_budget budget;
+	static struct quota_rate budget;
 	struct sender friend = {hash_mix(1, 2), 3};
 	uint64_t looks = 0, step_ns = SECOND_NS / FLOOD_PER_SECOND;
-	senders_budget_init(&budget, 99, SECOND_NS / PER_SECOND, BURST);
+	quota_rate_init(&budget, 99, SECOND_NS / PER_SECOND, BURST);
 	for (uint64_t i = 0; i < 10 * FLOOD_PER_SECOND; i++) {
 		uint64_t now = 100 * SECOND_NS + i * step_ns;
-		(void)senders_take(&budget, (struct sender){hash_mix(4, i % flooders), 5}, now);
+		(void)quota_take(&budget, (struct sender){hash_mix(4, i % flooders), 5}, now);
 		if (i % (FLOOD_PER_SECOND / 2) == FLOOD_PER_SECOND / 4)
-			looks += senders_take(&budget, friend, now);
+			looks += quota_take(&budget, friend, now);
 	}
 	return looks;
 }
 
-Test(senders, lose_nothing_to_a_flood_of_others)
+Test(quota, lose_nothing_to_a_flood_of_others)
 {
 	cr_assert_eq(looks_of_a_friend(1), 20);
 	cr_assert_eq(looks_of_a_friend(254), 20);
@@ -90,23 +90,23 @@ enum { PLACES = 64 };
 
 static bool stays(uint32_t flooders, struct sender friend)
 {
-	static struct senders_share share;
+	static struct quota_table share;
 	struct sender table[PLACES] = {friend};
 	uint32_t count = 1;
-	share = (struct senders_share){.secret = 17};
-	senders_enter(&share, friend);
+	share = (struct quota_table){.secret = 17};
+	quota_enter(&share, friend);
 	for (uint32_t i = 0; i < 100000; i++) {
 		struct sender newcomer = sender_of("192.168.7.0");
 		newcomer.host += i % flooders;
-		senders_enter(&share, newcomer);
+		quota_enter(&share, newcomer);
 		if (count == PLACES) {
 			uint32_t victim = 0;
 			for (uint32_t k = 1; k < count; k++)
-				if (senders_weight(&share, table[k]) > senders_weight(&share, table[victim]))
+				if (quota_weight(&share, table[k]) > quota_weight(&share, table[victim]))
 					victim = k;
 			if (!victim)
 				return false;
-			senders_leave(&share, table[victim]);
+			quota_leave(&share, table[victim]);
 			table[victim] = table[--count];
 		}
 		table[count++] = newcomer;
@@ -114,7 +114,7 @@ static bool stays(uint32_t flooders, struct sender friend)
 	return true;
 }
 
-Test(senders, keep_their_place_while_others_come)
+Test(quota, keep_their_place_while_others_come)
 {
 	cr_assert(stays(1, sender_of("192.168.7.200")), "a sender of the same network as one flooding host is dropped");
 	cr_assert(
