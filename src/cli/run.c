@@ -12,7 +12,7 @@
 #include "cli/commands_out.h"
 #include "cli/complaints.h"
 #include "cli/mcap_out.h"
-#include "cli/next.h"
+#include "cli/next_run.h"
 #include "cli/outputs.h"
 #include "cli/programs.h"
 #include "cli/results.h"
@@ -350,7 +350,7 @@ static troupe_status run_on_next(
 		programs_warn(next->server, run_on_warning, next);
 	complaints_say_hidden(&next->complaints);
 	if (!status)
-		status = next_judge(&next->settings, &next->complaints, next->server, asked, error);
+		status = next_run_check(&next->settings, &next->complaints, next->server, asked, error);
 	if (status) {
 		run_free_next(next);
 		return status == TROUPE_EINVAL ? TROUPE_EWORLD : status;
@@ -749,7 +749,7 @@ static int run_world(struct run *run)
 		status = run_prepare(run, &error);
 	signals_disarm_watchdog();
 	if (!status) {
-		run->bound = next_bound(&run->settings, troupe_server_world_count(run->server), run->lasting);
+		run->bound = next_run_obstacle(&run->settings, troupe_server_world_count(run->server), run->lasting);
 		status = run_begin_gateways(run, &error);
 	}
 	if (!status)

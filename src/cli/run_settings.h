@@ -33,7 +33,7 @@ struct run_settings {
 /* Tags of an option beside the modes in which it has an effect (run_settings_modes()). */
 enum {
 	/* The run keeps its world and seed: a file tells of one run, a saved state has its world, pins are names of
-	 * models, and programs that the run waits for or has started belong to it (next.h). */
+	 * models, and programs that the run waits for or has started belong to it (next_run.h). */
 	RUN_BOUND = 1 << 16,
 	/* LogPlayback hands the option on to troupe replay or troupe view (run_recordings.h). */
 	RUN_PLAYED = 1 << 17,

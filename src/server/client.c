@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "server/barrier.h"
-#include "server/next.h"
+#include "server/next_request.h"
 #include "topic/message.h"
 #include "topic/plain.pb-c.h"
 
@@ -290,7 +290,7 @@ static void server_client_take_reply(
 		text_add_bytes(&client->bytes, reply->answer.at, reply->answer.count);
 	} else if (reply->capture) {
 		client_answer(client, reply, &client->bytes);
-		next_begin(client->server);
+		next_request_complete(client->server);
 	} else {
 		server_client_encode_outcome(reply, &client->bytes);
 	}

@@ -10,7 +10,7 @@
 #include "server/client.h"
 #include "server/subscribers.h"
 #include "server/model_topics.h"
-#include "server/next.h"
+#include "server/next_request.h"
 #include "server/sensor_topics.h"
 #include "server/view.h"
 #include "topic/message.h"
@@ -592,7 +592,7 @@ static void clients_answer_job_run(struct background_job *job, bool dropped)
 	client_release(client);
 	free(this);
 	if (!dropped)
-		next_begin(server);
+		next_request_complete(server);
 }
 
 /* False: the client is to answer itself. */

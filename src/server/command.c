@@ -3,7 +3,7 @@
 #include "server/internal.h"
 
 #include "run/services.h"
-#include "server/acts.h"
+#include "server/run_control.h"
 #include "topic/convert.h"
 #include "topic/table.h"
 #include "topic/troupe.pb-c.h"
@@ -120,7 +120,7 @@ static void command_complete(struct server_world *world, struct command *command
 	const Troupe__Msgs__Resume *message = (const void *)command->message;
 	char *path = NULL;
 	struct troupe_error why;
-	troupe_status status = acts_path(world->server, message->data, "resume", &path, &why);
+	troupe_status status = run_control_path(world->server, message->data, "resume", &path, &why);
 	if (!status && (message->state.len || *message->error))
 		status = fail(&why, TROUPE_ECOMMAND, "a state in the message: expected only the name of a saved state");
 	if (!status)

@@ -73,7 +73,7 @@ struct troupe_server {
 	uint64_t stop_seen_ns; /* when a writer first saw the request to stop; 0: no request */
 	bool replaying;        /* it repeats a recording, and takes no other commands; constant after the creation */
 	bool shown;            /* by a player: moves must not depend on time; constant after the creation */
-	_Atomic int next;      /* enum of next.c; any thread */
+	_Atomic int next;      /* enum of next_request.c; any thread */
 	bool was_stopped;      /* the last run ended because of a request to stop */
 	uint32_t client_files; /* new files that clients had made; between steps */
 };

@@ -3,14 +3,14 @@
 #include "server/publish.h"
 
 #include "run/services.h"
-#include "server/acts.h"
+#include "server/run_control.h"
 #include "server/describe.h"
 #include "server/encode.h"
 #include "server/encode_fast.h"
 #include "server/model_info.h"
 #include "server/models.h"
 #include "server/named_poses.h"
-#include "server/next.h"
+#include "server/next_request.h"
 #include "server/resources.h"
 #include "server/view.h"
 #include "server/viewer.h"
@@ -387,18 +387,18 @@ static const struct topic_row publish_rows[] = {
 	ASKED("/world/*/model", "gz.msgs.UInt32", "troupe.msgs.ModelState", &ask_model),
 	ASKED("/world/*/models", "gz.msgs.Boolean", "troupe.msgs.Models", &ask_models),
 	ASKED("/world/*/find_resources", "troupe.msgs.FindResources", "troupe.msgs.Resources", &ask_resources),
-	ASKED("/world/*/next_run", "troupe.msgs.NextRun", "gz.msgs.StringMsg", &ask_next_run),
+	ASKED("/world/*/next_run", "troupe.msgs.NextRun", "gz.msgs.StringMsg", &next_request_ops),
 	ASKED("/world/*/set_entity_info", "troupe.msgs.EntityInfo", "gz.msgs.Boolean", &act_set_entity_info),
 	ASKED("/world/*/named_poses", "gz.msgs.Empty", "troupe.msgs.NamedPoses", &ask_named_poses),
 	ASKED("/world/*/model/sensors", "gz.msgs.UInt32", "troupe.msgs.ModelSensors", &ask_model_sensors),
 	ASKED("/world/*/sensor", "gz.msgs.StringMsg", "troupe.msgs.ModelSensors", &ask_sensor),
 	ASKED("/world/*/scene/mesh", "gz.msgs.Geometry", "troupe.msgs.Mesh", &ask_mesh),
 	ASKED("/world/*/gui/info", "gz.msgs.Empty", "gz.msgs.GUI", &ask_gui),
-	ASKED("/world/*/save", "gz.msgs.StringMsg", "gz.msgs.Boolean", &act_save),
+	ASKED("/world/*/save", "gz.msgs.StringMsg", "gz.msgs.Boolean", &run_control_save_ops),
 	PUBLISH_PUBLISHED("/clock", "gz.msgs.Clock", 0, &publish_clock_ops),
 	PUBLISH_PUBLISHED("/stats", "gz.msgs.WorldStatistics", STATS_HZ, &publish_stats_ops),
 	ASKED("/gazebo/worlds", "gz.msgs.Empty", "gz.msgs.StringMsg_V", &publish_ask_worlds),
-	ASKED("/server_control", "gz.msgs.ServerControl", "gz.msgs.Boolean", &act_server_control),
+	ASKED("/server_control", "gz.msgs.ServerControl", "gz.msgs.Boolean", &run_control_stop_ops),
 };
 
 /* Robot clients act only on their own models. */
@@ -413,7 +413,7 @@ static bool publish_add_row(struct troupe_server *server, const struct topic_row
 	const struct query_ops *ops = row->ops;
 	if (row->kind == TOPIC_SERVICE && ops && (ops->act || ops->ends_run))
 		own.client = publish_not_for_clients;
-	if (ops == &ask_next_run && !server->def.on_next)
+	if (ops == &next_request_ops && !server->def.on_next)
 		return true;
 	bool named = !strncmp(row->name, of_world, sizeof of_world - 1);
 	if (!named && world)

@@ -19,7 +19,7 @@
 #include "server/network.h"
 #include "server/publish.h"
 #include "server/record.h"
-#include "server/taken.h"
+#include "server/command_notice.h"
 #include "server/view.h"
 #include "system/ignored.h"
 #include "topic/table.h"

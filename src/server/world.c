@@ -9,7 +9,7 @@
 #include "server/read.h"
 #include "server/barrier.h"
 #include "server/record.h"
-#include "server/taken.h"
+#include "server/command_notice.h"
 #include "server/view.h"
 
 #include <stdlib.h>
@@ -195,7 +195,7 @@ static void server_world_on_taken(void *ctx, uint64_t step, const struct command
 	record_taken(world, step, command, status);
 	if (world->server->network)
 		network_taken(world->server->network, world, step, command, status);
-	taken_tell(ctx, step, command, status);
+	command_notice_send(ctx, step, command, status);
 }
 
 /* Up to this distance hashes are noted within windows; farther apart, a window ends at each. */

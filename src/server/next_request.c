@@ -2,7 +2,7 @@
  * program that has made it prepares another one (def.on_next), and this one ends. The world is read and made on the
  * thread of the client that asks, or in the background, so no step waits, and a world that is bad leaves this run as it
  * is. Files are searched for as a <uri> in this world is. */
-#include "server/next.h"
+#include "server/next_request.h"
 
 #include "base/infile.h"
 #include "topic/message.h"
@@ -15,14 +15,14 @@
 enum next_state { NEXT_FREE, NEXT_BUSY, NEXT_GIVEN };
 
 /* Relative file names begin in the folder of this world. */
-static char *server_next_path_beside(const struct troupe_server *server, const char *name)
+static char *next_request_path_beside(const struct troupe_server *server, const char *name)
 {
 	const char *world = server->def.world_path, *slash = strrchr(world, '/');
 	return mem_printf("%.*s%s", slash ? (int)(slash + 1 - world) : 0, world, name);
 }
 
 /* Without the scheme, if it means a file of this machine. */
-static const char *server_next_name_of(const char *uri)
+static const char *next_request_name_of(const char *uri)
 {
 	static const char *const schemes[] = {"file://", "model://", "package://"};
 	for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
@@ -32,13 +32,13 @@ static const char *server_next_name_of(const char *uri)
 }
 
 /* The caller frees it, also after an error. A pipe could keep the client's thread for ever. */
-static troupe_status server_next_find(
+static troupe_status next_request_find(
 	const struct troupe_server *server, const char *uri, char **ret_path, struct troupe_error *error)
 {
 	struct sdf_options options = {.resource_paths = server->def.resource_paths, .use_environment = true};
-	const char *name = server_next_name_of(uri);
+	const char *name = next_request_name_of(uri);
 	int file = -1;
-	char *beside = *name == '/' ? mem_strdup(name) : server_next_path_beside(server, name);
+	char *beside = *name == '/' ? mem_strdup(name) : next_request_path_beside(server, name);
 	*ret_path = sdf_find_file(beside, ".sdf", &options);
 	if (!*ret_path)
 		*ret_path = sdf_find_file(name, ".sdf", &options);
@@ -54,7 +54,7 @@ static troupe_status server_next_find(
 				   uri);
 }
 
-static troupe_status server_next_give(
+static troupe_status next_request_give(
 	struct troupe_server *server, const Troupe__Msgs__NextRun *asked, char **ret_world, struct troupe_error *error)
 {
 	static const char nothing[] = "<sdf version='1.9'><world name='no_world'/></sdf>";
@@ -68,12 +68,12 @@ static troupe_status server_next_give(
 	troupe_status status = TROUPE_OK;
 	if (asked->unload) {
 		next.text = nothing;
-		path = server_next_path_beside(server, "(no world)");
+		path = next_request_path_beside(server, "(no world)");
 	} else if (*asked->file) {
-		status = server_next_find(server, asked->file, &path, error);
+		status = next_request_find(server, asked->file, &path, error);
 	} else if (*asked->text) {
 		next.text = asked->text;
-		path = server_next_path_beside(server, "(load_world)");
+		path = next_request_path_beside(server, "(load_world)");
 	}
 	next.path = path;
 	if (!status)
@@ -82,7 +82,7 @@ static troupe_status server_next_give(
 	return status;
 }
 
-static troupe_status server_next_make(
+static troupe_status next_request_make(
 	struct troupe_server *server, const Troupe__Msgs__NextRun *asked, char **ret_world, struct troupe_error *error)
 {
 	int state = NEXT_FREE;
@@ -90,19 +90,19 @@ static troupe_status server_next_make(
 		return fail(error, TROUPE_EINVAL, "%s: expected one request at a time",
 			state == NEXT_BUSY ? "a world is being loaded already"
 					   : "this run ends, because a world is loaded");
-	troupe_status status = server_next_give(server, asked, ret_world, error);
+	troupe_status status = next_request_give(server, asked, ret_world, error);
 	atomic_store(&server->next, !status && !asked->asks ? NEXT_GIVEN : NEXT_FREE);
 	return status;
 }
 
 /* The run ends after the step that is under way. */
-void next_begin(struct troupe_server *server)
+void next_request_complete(struct troupe_server *server)
 {
 	if (atomic_load(&server->next) == NEXT_GIVEN)
 		troupe_server_stop(server);
 }
 
-static troupe_status server_next_answer_run(const struct capture *capture, const struct topic_row *row,
+static troupe_status next_request_answer(const struct capture *capture, const struct topic_row *row,
 	const void *request, size_t count, struct text *out, struct troupe_error *error)
 {
 	Gz__Msgs__StringMsg reply = GZ__MSGS__STRING_MSG__INIT;
@@ -113,7 +113,7 @@ static troupe_status server_next_answer_run(const struct capture *capture, const
 		&troupe__msgs__next_run__descriptor, request, count, &message_limits_usual, &asked, error);
 	if (status)
 		return status;
-	status = server_next_make(capture->server, (const void *)asked, &world, error);
+	status = next_request_make(capture->server, (const void *)asked, &world, error);
 	message_free(asked);
 	reply.data = message_string(world ? world : "");
 	if (!status)
@@ -122,4 +122,4 @@ static troupe_status server_next_answer_run(const struct capture *capture, const
 	return status;
 }
 
-const struct query_ops ask_next_run = {.answer = server_next_answer_run, .ends_run = true, .is_slow = true};
+const struct query_ops next_request_ops = {.answer = next_request_answer, .ends_run = true, .is_slow = true};

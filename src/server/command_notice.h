@@ -1,11 +1,12 @@
 /* Calls def.on_taken for each command that is taken. */
-#ifndef SERVER_TAKEN_H
-#define SERVER_TAKEN_H
+#ifndef SERVER_COMMAND_NOTICE_H
+#define SERVER_COMMAND_NOTICE_H
 
 #include "server/internal.h"
 
 /* Call it on the thread that does the primaries' work, when the command has been obeyed or refused. Does nothing
  * without def.on_taken. */
-void taken_tell(struct server_world *world, uint64_t step, const struct command *command, troupe_status status);
+void command_notice_send(
+	struct server_world *world, uint64_t step, const struct command *command, troupe_status status);
 
 #endif

@@ -1,8 +1,8 @@
 /* A file that tells of one run would have two, or the wrong one: so a run that writes such a file keeps its world. The
  * gateways begin anew in the next run. */
-#include "cli/next.h"
+#include "cli/next_run.h"
 
-const char *next_bound(const struct run_settings *settings, uint32_t world_count, struct arena *arena)
+const char *next_run_obstacle(const struct run_settings *settings, uint32_t world_count, struct arena *arena)
 {
 	for (size_t i = 0; i < run_command.spec_count; i++) {
 		const struct option_spec *spec = &run_command.specs[i];
@@ -20,7 +20,7 @@ const char *next_bound(const struct run_settings *settings, uint32_t world_count
 	return NULL;
 }
 
-troupe_status next_judge(const struct run_settings *settings, const struct complaints *complaints,
+troupe_status next_run_check(const struct run_settings *settings, const struct complaints *complaints,
 	const struct troupe_server *server, const struct troupe_next *asked, struct troupe_error *error)
 {
 	uint32_t worlds = troupe_server_world_count(server);

@@ -1,5 +1,5 @@
 /* A program that writes the taken commands down gets them as text, each as it can be given again. */
-#include "server/taken.h"
+#include "server/command_notice.h"
 
 #include "run/services.h"
 #include "topic/message.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* A state that is resumed is named, but not written: the file of commands would have lines without end. */
-static void taken_add_message(struct text *out, const struct command *command)
+static void command_notice_add_message(struct text *out, const struct command *command)
 {
 	if (!command->service || !command->service->replaces) {
 		message_add_text(out, command->message, MESSAGE_LINE);
@@ -21,14 +21,14 @@ static void taken_add_message(struct text *out, const struct command *command)
 	message_add_text(out, &named.base, MESSAGE_LINE);
 }
 
-void taken_tell(struct server_world *world, uint64_t step, const struct command *command, troupe_status status)
+void command_notice_send(struct server_world *world, uint64_t step, const struct command *command, troupe_status status)
 {
 	struct troupe_server *server = world->server;
 	struct text text = {0};
 	if (!server->def.on_taken)
 		return;
 	if (command->message)
-		taken_add_message(&text, command);
+		command_notice_add_message(&text, command);
 	else
 		text_add(&text, "%s", command->text ? command->text : "");
 	char *topic = command->client ? mem_printf("%s@%s", command->topic, command->client) : NULL;
