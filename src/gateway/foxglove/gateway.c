@@ -4,7 +4,7 @@
  * Viewers need the simulated time also when nothing else is subscribed to, and are told it at each turn, not at each
  * step, because a run may be far faster than real time. */
 #include "base/clock.h"
-#include "gateway/foxglove/guest.h"
+#include "gateway/foxglove/foxglove_client.h"
 #include "gateway/hub/convert.h"
 #include "gateway/hub/kinds.h"
 #include "gateway/ros/stage.h"
@@ -45,10 +45,10 @@ static void foxglove_topic_came(void *ctx, struct mirror_row *row)
 static void foxglove_forget_subscriptions(const struct offer *offer)
 {
 	for (uint32_t i = 0; i < offer->hearers.count; i++) {
-		struct guest *guest = offer->hearers.at[i].guest;
-		for (uint32_t s = guest->subscriptions.count; s-- > 0;)
-			if (guest->subscriptions.at[s].id == offer->hearers.at[i].id)
-				guest->subscriptions.at[s] = guest->subscriptions.at[--guest->subscriptions.count];
+		struct foxglove_client *client = offer->hearers.at[i].client;
+		for (uint32_t s = client->subscriptions.count; s-- > 0;)
+			if (client->subscriptions.at[s].id == offer->hearers.at[i].id)
+				client->subscriptions.at[s] = client->subscriptions.at[--client->subscriptions.count];
 	}
 }
 
@@ -94,7 +94,7 @@ static void foxglove_tell_graphs(const struct foxglove *gateway, struct news *ne
 	text_add(&gone, ",\"removedTopics\":[%s],\"removedServices\":[%s]",
 		news->gone_topics.count ? news->gone_topics.at : "", news->gone_names.count ? news->gone_names.at : "");
 	for (struct port_client *client = gateway->port.clients; client && news->any; client = client->after)
-		guest_tell_graph(client->data, gone.at);
+		foxglove_client_tell_graph(client->data, gone.at);
 	text_fini(&gone);
 	news->gone_topics.count = news->gone_names.count = 0;
 	news->any = false;
@@ -111,7 +111,7 @@ static void foxglove_topics_changed(void *ctx, const struct troupe_topics *topic
 	foxglove_tell_list(gateway, "advertiseServices", "services", &news->services);
 	foxglove_tell_graphs(gateway, news);
 	for (struct port_client *client = gateway->port.clients; client; client = client->after)
-		guest_look(client->data);
+		foxglove_client_look(client->data);
 }
 
 static struct troupe_topics foxglove_extend(void *ctx, const struct troupe_topics *topics)
@@ -181,7 +181,7 @@ static void foxglove_complain(struct offer *offer, const char *why)
 		return;
 	offer->complained = true;
 	for (uint32_t i = 0; i < offer->hearers.count; i++)
-		guest_complain(offer->hearers.at[i].guest, WIRE_WARNING, offer->row->name,
+		foxglove_client_complain(offer->hearers.at[i].client, WIRE_WARNING, offer->row->name,
 			"%s: a message is left out: %s", offer->row->name, why);
 }
 
@@ -192,7 +192,7 @@ static void foxglove_send(const struct foxglove *gateway, const struct offer *of
 		if (offer->hearers.at[i].join <= gateway->hub->had)
 			continue;
 		wire_set_subscription(data->at, offer->hearers.at[i].id);
-		port_publish(offer->hearers.at[i].guest->client, true, data->at, data->count);
+		port_publish(offer->hearers.at[i].client->base, true, data->at, data->count);
 	}
 }
 
@@ -249,7 +249,7 @@ static void foxglove_message(void *ctx, const struct troupe_message *message)
 /* Gazebo's services say "no" by a Boolean, which has no place for the reason. */
 static void foxglove_reply(void *gateway, void *client, void *request, const struct hub_reply *reply)
 {
-	struct guest_call *call = request;
+	struct foxglove_client_call *call = request;
 	struct text out = {0};
 	struct troupe_error error;
 	const char *why = reply->status ? reply->why : NULL;
@@ -273,7 +273,7 @@ static void foxglove_refused(void *ctx, const char *topic, const char *why)
 {
 	const struct foxglove *gateway = ctx;
 	for (struct port_client *client = gateway->port.clients; client; client = client->after)
-		guest_tell_refusal(client->data, topic, why);
+		foxglove_client_tell_refusal(client->data, topic, why);
 }
 
 /* --- turns -------------------------------------------------------------------------------------------------------- */
@@ -313,7 +313,7 @@ static void foxglove_end(void *ctx, const char *why, bool failed)
 	struct foxglove *gateway = ctx;
 	foxglove_tell_time(gateway);
 	for (struct port_client *client = gateway->port.clients; client && failed; client = client->after)
-		guest_complain(client->data, WIRE_ERROR, "run", "the run has failed: %s", why);
+		foxglove_client_complain(client->data, WIRE_ERROR, "run", "the run has failed: %s", why);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -330,11 +330,11 @@ static const struct port_protocol foxglove_protocol = {
 	.queue_bytes_max = FOXGLOVE_QUEUE_BYTES_MAX,
 	.slow_code = 1008,
 	.slow_text = "the client does not read",
-	.open = guest_open,
-	.hear = guest_hear,
-	.close = guest_close,
+	.open = foxglove_client_open,
+	.hear = foxglove_client_hear,
+	.close = foxglove_client_close,
 	.turn = foxglove_turn,
-	.tell_lost = guest_tell_lost,
+	.tell_lost = foxglove_client_tell_lost,
 };
 
 /* Other clients wait while a file is read, once. */

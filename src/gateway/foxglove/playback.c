@@ -4,7 +4,7 @@
  */
 #include "gateway/foxglove/playback.h"
 
-#include "gateway/foxglove/guest.h"
+#include "gateway/foxglove/foxglove_client.h"
 #include "gateway/play.h"
 
 #include <math.h>
@@ -32,8 +32,8 @@ static enum wire_playback_status playback_status_of(const struct play_state *sta
 }
 
 /* request: the one that this answers, or NULL. */
-static void playback_send_state(
-	const struct playback *playback, struct guest *guest, bool did_seek, const struct wire_binary *request)
+static void playback_send_state(const struct playback *playback, struct foxglove_client *client, bool did_seek,
+	const struct wire_binary *request)
 {
 	const struct play_state *now = &playback->now;
 	const struct wire_playback_state state = {.status = playback_status_of(now),
@@ -43,14 +43,14 @@ static void playback_send_state(
 		.id = request ? request->body : NULL,
 		.id_count = request ? request->count : 0};
 	struct text bytes = {0};
-	if (!guest->has_controls)
+	if (!client->has_controls)
 		return;
 	wire_add_playback_state(&bytes, &state);
-	port_say(guest->client, true, bytes.at, bytes.count);
+	port_say(client->base, true, bytes.at, bytes.count);
 	text_fini(&bytes);
 }
 
-static void playback_tell_everybody(const struct playback *playback, bool did_seek, const struct guest *but)
+static void playback_tell_everybody(const struct playback *playback, bool did_seek, const struct foxglove_client *but)
 {
 	for (struct port_client *client = playback->gateway->port.clients; client; client = client->after)
 		if (client->data != but)
@@ -60,7 +60,7 @@ static void playback_tell_everybody(const struct playback *playback, bool did_se
 static void playback_tell_failure(const struct playback *playback)
 {
 	for (struct port_client *client = playback->gateway->port.clients; client; client = client->after)
-		guest_complain(client->data, WIRE_ERROR, "playback", "%s", playback->now.text);
+		foxglove_client_complain(client->data, WIRE_ERROR, "playback", "%s", playback->now.text);
 }
 
 /* --- what clients ask --------------------------------------------------------------------------------------------- */
@@ -74,12 +74,12 @@ static void playback_seek(struct playback *playback, uint64_t step)
 		outbox_clear(&client->outbox);
 }
 
-void playback_obey(struct playback *playback, struct guest *guest, const struct wire_binary *request)
+void playback_obey(struct playback *playback, struct foxglove_client *client, const struct wire_binary *request)
 {
 	if (!(request->speed > 0 && request->speed <= PLAY_SPEED_MAX)) {
-		guest_complain(guest, WIRE_ERROR, NULL, "playback: speed %g: expected more than 0 and at most %g",
-			request->speed, PLAY_SPEED_MAX);
-		playback_send_state(playback, guest, false, request);
+		foxglove_client_complain(client, WIRE_ERROR, NULL,
+			"playback: speed %g: expected more than 0 and at most %g", request->speed, PLAY_SPEED_MAX);
+		playback_send_state(playback, client, false, request);
 		return;
 	}
 	bool seeking = playback->now.seeking;
@@ -88,17 +88,17 @@ void playback_obey(struct playback *playback, struct guest *guest, const struct 
 	playback->now.seeking = seeking;
 	if (request->seeks)
 		playback_seek(playback, play_step_at(playback->play, request->time_ns));
-	playback_send_state(playback, guest, request->seeks, request);
-	playback_tell_everybody(playback, request->seeks, guest);
+	playback_send_state(playback, client, request->seeks, request);
+	playback_tell_everybody(playback, request->seeks, client);
 	playback->told = playback->now;
 }
 
-void playback_welcome(struct playback *playback, struct guest *guest)
+void playback_welcome(struct playback *playback, struct foxglove_client *client)
 {
-	for (const struct port_client *client = playback->gateway->port.clients; client; client = client->after) {
-		const struct guest *other = client->data;
+	for (const struct port_client *base = playback->gateway->port.clients; base; base = base->after) {
+		const struct foxglove_client *other = base->data;
 		if (other->has_controls) {
-			playback_send_state(playback, guest, false, NULL);
+			playback_send_state(playback, client, false, NULL);
 			return;
 		}
 	}

@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-struct guest;
+struct foxglove_client;
 struct playback;
 struct foxglove;
 struct play;
@@ -23,9 +23,9 @@ void playback_moved(struct playback *playback);
 void playback_range(const struct playback *playback, struct wire_playback *ret_range);
 /* Call it when a client has come. A client without controls could not start the recording, so the recording plays at
  * once, from its beginning if it is at its end. */
-void playback_welcome(struct playback *playback, struct guest *guest);
+void playback_welcome(struct playback *playback, struct foxglove_client *client);
 /* A request of the control. */
-void playback_obey(struct playback *playback, struct guest *guest, const struct wire_binary *request);
+void playback_obey(struct playback *playback, struct foxglove_client *client, const struct wire_binary *request);
 /* Before messages are taken: looks which step is shown. */
 void playback_turn(struct playback *playback);
 /* When all messages of that step were taken: tells clients what has changed. */

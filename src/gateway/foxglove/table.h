@@ -7,10 +7,10 @@
 #include "gateway/hub/mirror.h"
 #include "gateway/ros/ros.h"
 
-struct guest;
+struct foxglove_client;
 
 struct hearer { /* a subscription */
-	struct guest *guest;
+	struct foxglove_client *client;
 	uint32_t id;   /* chosen by the client */
 	uint64_t join; /* of hub_join() */
 };

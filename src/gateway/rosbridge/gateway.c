@@ -4,7 +4,7 @@
 #include "gateway/hub/kinds.h"
 #include "gateway/hub/settings.h"
 #include "gateway/ros/json.h"
-#include "gateway/rosbridge/user.h"
+#include "gateway/rosbridge/rosbridge_client.h"
 #include "topic/lockstep.pb-c.h"
 #include "topic/message.h"
 
@@ -20,8 +20,8 @@ static void rosbridge_complain(const struct ros_channel *channel, const char *wh
 	for (uint32_t i = 0; i < channel->subscriptions.count; i++) {
 		struct topic_subscription *subscription = channel->subscriptions.at[i];
 		if (!subscription->told_type)
-			user_complain(subscription->user, USER_WARNING, NULL, "%.200s: a message is left out: %s",
-				subscription->topic, why);
+			rosbridge_client_complain(subscription->client, ROSBRIDGE_CLIENT_WARNING, NULL,
+				"%.200s: a message is left out: %s", subscription->topic, why);
 		subscription->told_type = true;
 	}
 }
@@ -86,7 +86,7 @@ static const char *rosbridge_read_barrier(const struct hub_reply *reply, struct 
 static void rosbridge_reply(void *gateway, void *client, void *request, const struct hub_reply *reply)
 {
 	struct port_client *to = client;
-	struct user_call *call = request;
+	struct rosbridge_client_call *call = request;
 	struct text values = {0};
 	struct troupe_error error;
 	const char *why = reply->status ? reply->why : NULL;
@@ -96,9 +96,9 @@ static void rosbridge_reply(void *gateway, void *client, void *request, const st
 	else if (to && !why && convert_to_json(reply->type, reply->bytes, reply->count, &values, &error))
 		why = error.text;
 	if (to)
-		user_answer(to->data, call->service, call->id, &values, why);
+		rosbridge_client_answer(to->data, call->service, call->id, &values, why);
 	text_fini(&values);
-	user_free_call(call);
+	rosbridge_client_free_call(call);
 }
 
 static void rosbridge_refused(void *ctx, const char *topic, const char *why)
@@ -109,8 +109,9 @@ static void rosbridge_refused(void *ctx, const char *topic, const char *why)
 		for (uint32_t i = 0; i < names->offers.count; i++) {
 			const struct ros_offer *offer = &names->offers.at[i];
 			if (offer->kind == TROUPE_TOPIC_TAKEN && offer->topic && !strcmp(offer->topic, topic) &&
-				user_advertises(client->data, offer->name))
-				user_complain(client->data, USER_ERROR, NULL, "publish: %.200s: %s", offer->name, why);
+				rosbridge_client_advertises(client->data, offer->name))
+				rosbridge_client_complain(client->data, ROSBRIDGE_CLIENT_ERROR, NULL,
+					"publish: %.200s: %s", offer->name, why);
 		}
 }
 
@@ -125,16 +126,17 @@ static void rosbridge_turn(void *ctx, bool more)
 	struct rosbridge *gateway = ctx;
 	(void)more;
 	for (struct port_client *client = gateway->port.clients; client; client = client->after)
-		user_turn(client->data);
+		rosbridge_client_turn(client->data);
 }
 
 static void rosbridge_end(void *ctx, const char *why, bool failed)
 {
 	const struct rosbridge *gateway = ctx;
 	for (struct port_client *client = gateway->port.clients; client; client = client->after) {
-		user_turn(client->data);
+		rosbridge_client_turn(client->data);
 		if (failed)
-			user_complain(client->data, USER_ERROR, NULL, "the run has failed: %s", why);
+			rosbridge_client_complain(
+				client->data, ROSBRIDGE_CLIENT_ERROR, NULL, "the run has failed: %s", why);
 	}
 }
 
@@ -148,15 +150,15 @@ static const struct port_protocol rosbridge_protocol = {
 	.scheme = "ws",
 	.port = ROSBRIDGE_PORT,
 	.clients_max = ROSBRIDGE_CLIENTS_MAX,
-	.hear_bytes_max = USER_HEAR_MAX,
+	.hear_bytes_max = ROSBRIDGE_CLIENT_HEAR_MAX,
 	.queue_bytes_max = ROSBRIDGE_QUEUE_BYTES_MAX,
 	.slow_code = 1008,
 	.slow_text = "the client does not read",
-	.open = user_open,
-	.hear = user_hear,
-	.close = user_close,
+	.open = rosbridge_client_open,
+	.hear = rosbridge_client_hear,
+	.close = rosbridge_client_close,
 	.turn = rosbridge_turn,
-	.tell_lost = user_tell_lost,
+	.tell_lost = rosbridge_client_tell_lost,
 };
 
 static troupe_status rosbridge_start(struct hub *hub, const struct troupe_gateway_def *def, struct troupe_error *error)
@@ -184,7 +186,7 @@ static void rosbridge_destroy(void *ctx)
 	simulation_destroy(gateway->hub->simulation);
 	gateway->hub->simulation = NULL;
 	while (gateway->asked)
-		user_drop_asked(gateway->asked);
+		rosbridge_client_drop_asked(gateway->asked);
 	topic_index_fini(&gateway->topic_index);
 	free(gateway);
 }

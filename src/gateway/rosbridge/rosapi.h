@@ -2,7 +2,7 @@
 #ifndef GATEWAY_ROSBRIDGE_ROSAPI_H
 #define GATEWAY_ROSBRIDGE_ROSAPI_H
 
-#include "gateway/rosbridge/user.h"
+#include "gateway/rosbridge/rosbridge_client.h"
 
 struct json_t; /* of jansson */
 

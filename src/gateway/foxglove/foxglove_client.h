@@ -1,7 +1,7 @@
 /* A connected client: what it has subscribed to and advertised, and the operations that it sends. All on the thread of
  * the web server. */
-#ifndef GATEWAY_FOXGLOVE_GUEST_H
-#define GATEWAY_FOXGLOVE_GUEST_H
+#ifndef GATEWAY_FOXGLOVE_FOXGLOVE_CLIENT_H
+#define GATEWAY_FOXGLOVE_FOXGLOVE_CLIENT_H
 
 #include "gateway/foxglove/playback.h"
 #include "gateway/foxglove/scenery.h"
@@ -10,12 +10,12 @@
 #include "gateway/hub/port.h"
 
 enum {
-	GUEST_SUBSCRIPTIONS_MAX = 8192,
-	GUEST_CHANNELS_MAX = 1024, /* that a client advertises */
-	GUEST_TOPIC_MAX = 1024,    /* bytes of the name of the topic of such a channel */
+	FOXGLOVE_CLIENT_SUBSCRIPTIONS_MAX = 8192,
+	FOXGLOVE_CLIENT_CHANNELS_MAX = 1024, /* that a client advertises */
+	FOXGLOVE_CLIENT_TOPIC_MAX = 1024,    /* bytes of the name of the topic of such a channel */
 };
 
-struct guest_call { /* of a service, whose reply is awaited */
+struct foxglove_client_call { /* of a service, whose reply is awaited */
 	uint32_t service, id;
 };
 
@@ -29,7 +29,7 @@ struct foxglove {
 	struct news *news;              /* while the mirror changes */
 };
 
-struct subscription { /* of a guest */
+struct subscription { /* of a client */
 	uint32_t id, channel;
 };
 
@@ -40,9 +40,9 @@ struct client_channel { /* a channel that a client advertised */
 	bool told; /* by a status, that its messages cannot be taken */
 };
 
-struct guest {
+struct foxglove_client {
 	struct foxglove *gateway;
-	struct port_client *client;
+	struct port_client *base;
 	VEC(struct subscription) subscriptions;
 	VEC(struct client_channel) client_channels;
 	bool wants_graph;
@@ -51,19 +51,19 @@ struct guest {
 };
 
 /* As the operations of a port (hub/port.h). */
-void *guest_open(void *gateway, struct port_client *client);
-void guest_hear(struct port_client *client, bool binary, const void *bytes, size_t count);
-void guest_close(struct port_client *client);
-void guest_tell_lost(struct port_client *client, uint64_t lost);
+void *foxglove_client_open(void *gateway, struct port_client *base);
+void foxglove_client_hear(struct port_client *base, bool binary, const void *bytes, size_t count);
+void foxglove_client_close(struct port_client *base);
+void foxglove_client_tell_lost(struct port_client *base, uint64_t lost);
 
-void guest_complain(struct guest *guest, enum wire_level level, const char *id, const char *format, ...)
-	TROUPE_PRINTF(4, 5);
-/* The table has changed: takes back what the guest was told of topics that are taken by now. */
-void guest_look(struct guest *guest);
-/* Tells of the whole connection graph, if the guest has asked for it. gone: members that say what is gone, or NULL. */
-void guest_tell_graph(struct guest *guest, const char *gone);
-/* If the guest advertises the topic: that what it published there was refused. */
-void guest_tell_refusal(struct guest *guest, const char *topic, const char *why);
+void foxglove_client_complain(struct foxglove_client *client, enum wire_level level, const char *id, const char *format,
+	...) TROUPE_PRINTF(4, 5);
+/* The table has changed: takes back what the client was told of topics that are taken by now. */
+void foxglove_client_look(struct foxglove_client *client);
+/* Tells of the whole connection graph, if the client has asked for it. gone: members that say what is gone, or NULL. */
+void foxglove_client_tell_graph(struct foxglove_client *client, const char *gone);
+/* If the client advertises the topic: that what it published there was refused. */
+void foxglove_client_tell_refusal(struct foxglove_client *client, const char *topic, const char *why);
 
 /* gateway.c: the audience of the channel has changed; more: a subscriber has come, which gets a message at once. */
 void foxglove_listen(struct foxglove *gateway, const struct offer *offer, bool more);

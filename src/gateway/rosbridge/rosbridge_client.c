@@ -1,0 +1,735 @@
+/* An operation that cannot be done costs the client a status with the reason, and nothing else. A call is answered in
+ * every case, for the client waits for it. */
+#include "gateway/rosbridge/rosbridge_client.h"
+
+#include "base/clock.h"
+#include "gateway/hub/convert.h"
+#include "gateway/ros/give.h"
+#include "gateway/ros/json.h"
+#include "gateway/rosbridge/rosapi.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TELL_NS UINT64_C(1000000000)
+#define MS_NS 1e6
+
+/* --- what is said ------------------------------------------------------------------------------------------------- */
+
+static void rosbridge_client_add_id(struct text *out, const char *id)
+{
+	if (id)
+		text_add(out, "\"id\":%s,", id);
+}
+
+void rosbridge_client_complain(
+	struct rosbridge_client *client, enum rosbridge_client_level level, const char *id, const char *format, ...)
+{
+	static const char *const names[] = {"info", "warning", "error", "none"};
+	struct troupe_error line;
+	struct text json = {0};
+	va_list args;
+	if (level == ROSBRIDGE_CLIENT_ERROR)
+		atomic_fetch_add_explicit(&client->gateway->hub->refused, 1, memory_order_relaxed);
+	if (level < client->level)
+		return;
+	va_start(args, format);
+	(void)fail_v(&line, TROUPE_OK, format, args);
+	va_end(args);
+	text_add(&json, "{\"op\":\"status\",");
+	rosbridge_client_add_id(&json, id);
+	text_add(&json, "\"level\":\"%s\",\"msg\":", names[level]);
+	text_add_json(&json, line.text);
+	text_add(&json, "}");
+	port_say_text(client->base, &json);
+	text_fini(&json);
+}
+
+void rosbridge_client_answer(struct rosbridge_client *client, const char *service, const char *id,
+	const struct text *values, const char *why)
+{
+	struct text json = {0};
+	text_add(&json, "{\"op\":\"service_response\",");
+	rosbridge_client_add_id(&json, id);
+	text_add(&json, "\"service\":");
+	text_add_json(&json, service);
+	text_add(&json, ",\"values\":");
+	if (why)
+		text_add_json(&json, why);
+	else
+		text_add_bytes(&json, values->at, values->count);
+	text_add(&json, ",\"result\":%s}", why ? "false" : "true");
+	if (why)
+		atomic_fetch_add_explicit(&client->gateway->hub->refused, 1, memory_order_relaxed);
+	port_say_text(client->base, &json);
+	text_fini(&json);
+}
+
+/* --- an operation ------------------------------------------------------------------------------------------------- */
+
+struct operation {
+	const char *op;
+	const json_t *json;
+	char *id; /* as JSON; NULL: it has none */
+};
+
+/* A text of the operation; NULL: it has none, or a long one. */
+static const char *rosbridge_client_text_of(const struct operation *operation, const char *member)
+{
+	const char *text = json_string_value(json_object_get(operation->json, member));
+	return text && strlen(text) <= ROSBRIDGE_CLIENT_NAME_MAX ? text : NULL;
+}
+
+/* A topic of the operation as ROS 2 writes it, to be freed; NULL: it has none, which the client is told. */
+static char *rosbridge_client_name_of(struct rosbridge_client *client, const struct operation *operation)
+{
+	const char *topic = rosbridge_client_text_of(operation, "topic");
+	if (topic && *topic)
+		return topic_index_full_name(topic);
+	rosbridge_client_complain(client, ROSBRIDGE_CLIENT_ERROR, operation->id,
+		"%.40s: topic: expected a name of at most %d bytes", operation->op, (int)ROSBRIDGE_CLIENT_NAME_MAX);
+	return NULL;
+}
+
+/* A number from 0 on; a member that is none counts as 0. */
+static double rosbridge_client_number_of(const struct operation *operation, const char *member, double most)
+{
+	double number = json_number_value(json_object_get(operation->json, member));
+	return number > 0 ? fmin(number, most) : 0;
+}
+
+/* --- subscriptions ------------------------------------------------------------------------------------------------ */
+
+static void rosbridge_client_drop_oldest(struct topic_subscription *subscription)
+{
+	size_t bytes = strlen(subscription->queue.at[0]);
+	subscription->queue_bytes -= bytes;
+	subscription->client->queue_bytes -= bytes;
+	free(subscription->queue.at[0]);
+	subscription->queue.count--;
+	memmove(subscription->queue.at, subscription->queue.at + 1,
+		subscription->queue.count * sizeof *subscription->queue.at);
+}
+
+static void rosbridge_client_free_subscription(struct topic_subscription *subscription)
+{
+	for (uint32_t i = 0; i < subscription->client_requests.count; i++)
+		free(subscription->client_requests.at[i].id);
+	while (subscription->queue.count)
+		rosbridge_client_drop_oldest(subscription);
+	vec_free(&subscription->client_requests);
+	vec_free(&subscription->queue);
+	free(subscription->topic);
+	free(subscription->name);
+	free(subscription->type);
+	free(subscription);
+}
+
+static struct topic_subscription *rosbridge_client_find_subscription(struct rosbridge_client *client, const char *topic)
+{
+	for (uint32_t i = 0; i < client->subscriptions.count; i++)
+		if (!strcmp(client->subscriptions.at[i]->topic, topic))
+			return client->subscriptions.at[i];
+	return NULL;
+}
+
+static void rosbridge_client_drop_subscription(struct rosbridge_client *client, struct topic_subscription *subscription)
+{
+	for (uint32_t i = 0; i < client->subscriptions.count; i++)
+		if (client->subscriptions.at[i] == subscription) {
+			client->subscriptions.at[i] = client->subscriptions.at[--client->subscriptions.count];
+			break;
+		}
+	topic_index_leave(&client->gateway->topic_index, subscription->name, subscription);
+	rosbridge_client_free_subscription(subscription);
+}
+
+static void rosbridge_client_add_client_request(
+	struct topic_subscription *subscription, const struct operation *operation)
+{
+	const char *id = operation->id ? operation->id : "";
+	const struct client_request client_request = {
+		.throttle_ns = (uint64_t)(rosbridge_client_number_of(operation, "throttle_rate", 1e9) * MS_NS),
+		.queue_length = (uint32_t)rosbridge_client_number_of(operation, "queue_length", HEARING_QUEUE_MAX)};
+	uint32_t i = 0;
+	while (i < subscription->client_requests.count && strcmp(subscription->client_requests.at[i].id, id) != 0)
+		i++;
+	if (i == subscription->client_requests.count)
+		vec_push(&subscription->client_requests, (struct client_request){.id = mem_strdup(id)});
+	subscription->client_requests.at[i].throttle_ns = client_request.throttle_ns;
+	subscription->client_requests.at[i].queue_length = client_request.queue_length;
+}
+
+static void rosbridge_client_subscribe(struct rosbridge_client *client, const struct operation *operation)
+{
+	const char *type = rosbridge_client_text_of(operation, "type"),
+		   *compression = rosbridge_client_text_of(operation, "compression");
+	struct topic_index *topic_index = &client->gateway->topic_index;
+	char *name = rosbridge_client_name_of(client, operation);
+	if (!name)
+		return;
+	const char *topic = rosbridge_client_text_of(operation, "topic"), *has = topic_index_type(topic_index, name);
+	struct topic_subscription *subscription = rosbridge_client_find_subscription(client, topic);
+	if (has && type && *type && !topic_index_is_type(has, type)) {
+		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_ERROR, operation->id,
+			"subscribe: %.200s has the type %s: expected it, not %.100s", topic, has, type);
+	} else if (subscription ? subscription->client_requests.count >= ROSBRIDGE_CLIENT_SUBSCRIPTIONS_MAX
+				: client->subscriptions.count >= ROSBRIDGE_CLIENT_SUBSCRIPTIONS_MAX) {
+		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_ERROR, operation->id,
+			"subscribe: expected at most %d subscriptions", (int)ROSBRIDGE_CLIENT_SUBSCRIPTIONS_MAX);
+	} else {
+		if (compression && *compression && strcmp(compression, "none") != 0)
+			rosbridge_client_complain(client, ROSBRIDGE_CLIENT_WARNING, operation->id,
+				"subscribe: compression '%.40s': messages come without compression", compression);
+		if (!subscription) {
+			subscription = mem_alloc(sizeof *subscription);
+			*subscription = (struct topic_subscription){.client = client,
+				.join = hub_join(client->gateway->hub),
+				.topic = mem_strdup(topic),
+				.name = mem_strdup(name),
+				.type = type && *type ? mem_strdup(type) : NULL};
+			vec_push(&client->subscriptions, subscription);
+			rosbridge_client_add_client_request(subscription, operation);
+			topic_index_hear(topic_index, name, subscription);
+		} else {
+			rosbridge_client_add_client_request(subscription, operation);
+		}
+	}
+	free(name);
+}
+
+static void rosbridge_client_unsubscribe(struct rosbridge_client *client, const struct operation *operation)
+{
+	const char *topic = rosbridge_client_text_of(operation, "topic");
+	struct topic_subscription *subscription = topic ? rosbridge_client_find_subscription(client, topic) : NULL;
+	if (!subscription) {
+		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_WARNING, operation->id,
+			"unsubscribe: %.200s is not subscribed to", topic ? topic : "a topic without a name");
+		return;
+	}
+	for (uint32_t i = subscription->client_requests.count; i-- > 0;)
+		if (!operation->id || !strcmp(subscription->client_requests.at[i].id, operation->id)) {
+			free(subscription->client_requests.at[i].id);
+			subscription->client_requests.at[i] =
+				subscription->client_requests.at[--subscription->client_requests.count];
+		}
+	if (!subscription->client_requests.count)
+		rosbridge_client_drop_subscription(client, subscription);
+}
+
+/* As several subscriptions to one topic together want it: the shortest time, and the longest queue. */
+static struct client_request rosbridge_client_most_of(const struct topic_subscription *subscription)
+{
+	struct client_request most = {.throttle_ns = UINT64_MAX};
+	for (uint32_t i = 0; i < subscription->client_requests.count; i++) {
+		most.throttle_ns = MIN(most.throttle_ns, subscription->client_requests.at[i].throttle_ns);
+		most.queue_length = MAX(most.queue_length, subscription->client_requests.at[i].queue_length);
+	}
+	return most;
+}
+
+static void rosbridge_client_send_message(
+	struct topic_subscription *subscription, const char *json, size_t count, uint64_t now_ns)
+{
+	port_publish(subscription->client->base, false, json, count);
+	subscription->sent_ns = now_ns;
+}
+
+static bool rosbridge_client_is_time(
+	const struct topic_subscription *subscription, const struct client_request *client_request, uint64_t now_ns)
+{
+	return !client_request->throttle_ns || !subscription->sent_ns ||
+	       now_ns - subscription->sent_ns >= client_request->throttle_ns;
+}
+
+void hearing_give(struct topic_subscription *subscription, const char *type, const struct text *json)
+{
+	const struct client_request client_request = rosbridge_client_most_of(subscription);
+	uint64_t now_ns = client_request.throttle_ns ? clock_now_ns() : 0;
+	bool now = !subscription->queue.count && rosbridge_client_is_time(subscription, &client_request, now_ns);
+	struct text out = {0};
+	if (subscription->type && !topic_index_is_type(type, subscription->type)) {
+		if (!subscription->told_type)
+			rosbridge_client_complain(subscription->client, ROSBRIDGE_CLIENT_ERROR, NULL,
+				"%.200s has the type %s: expected it, not %.100s", subscription->topic, type,
+				subscription->type);
+		subscription->told_type = true;
+		return;
+	}
+	if (subscription->join <= subscription->client->gateway->hub->had || (!now && !client_request.queue_length))
+		return;
+	text_add(&out, "{\"op\":\"publish\",\"topic\":");
+	text_add_json(&out, subscription->topic);
+	text_add(&out, ",\"msg\":");
+	text_add_bytes(&out, json->at, json->count);
+	text_add(&out, "}");
+	if (now) {
+		rosbridge_client_send_message(subscription, out.at, out.count, now_ns);
+		text_fini(&out);
+		return;
+	}
+	vec_push(&subscription->queue, out.at);
+	subscription->queue_bytes += out.count;
+	subscription->client->queue_bytes += out.count;
+	while (subscription->queue.count > client_request.queue_length ||
+		(subscription->queue.count > 1 &&
+			(subscription->queue_bytes > HEARING_QUEUE_BYTES_MAX ||
+				subscription->client->queue_bytes > ROSBRIDGE_CLIENT_QUEUE_BYTES_MAX)))
+		rosbridge_client_drop_oldest(subscription);
+}
+
+static void rosbridge_client_send_waiting(struct topic_subscription *subscription, uint64_t now_ns)
+{
+	const struct client_request client_request = rosbridge_client_most_of(subscription);
+	while (subscription->queue.count && rosbridge_client_is_time(subscription, &client_request, now_ns)) {
+		rosbridge_client_send_message(
+			subscription, subscription->queue.at[0], strlen(subscription->queue.at[0]), now_ns);
+		rosbridge_client_drop_oldest(subscription);
+	}
+}
+
+void rosbridge_client_turn(struct rosbridge_client *client)
+{
+	uint64_t now_ns = clock_now_ns();
+	for (uint32_t i = 0; i < client->subscriptions.count; i++)
+		rosbridge_client_send_waiting(client->subscriptions.at[i], now_ns);
+}
+
+void rosbridge_client_tell_lost(struct port_client *base, uint64_t lost)
+{
+	rosbridge_client_complain(base->data, ROSBRIDGE_CLIENT_WARNING, NULL,
+		"%llu messages were lost so far: this client, or its connection, is too slow",
+		(unsigned long long)lost);
+}
+
+/* --- what the client publishes ------------------------------------------------------------------------------------ */
+
+static struct advertisement *rosbridge_client_find_advertisement(struct rosbridge_client *client, const char *name)
+{
+	for (uint32_t i = 0; i < client->advertisements.count; i++)
+		if (!strcmp(client->advertisements.at[i].name, name))
+			return &client->advertisements.at[i];
+	return NULL;
+}
+
+bool rosbridge_client_advertises(struct rosbridge_client *client, const char *name)
+{
+	return rosbridge_client_find_advertisement(client, name);
+}
+
+/* The topic from which the server takes messages of this type; NULL: none. type NULL: any. */
+static const struct ros_offer *rosbridge_client_find_taker(
+	const struct topic_index *topic_index, const char *name, const char *type)
+{
+	const struct ros_offer *found = NULL;
+	for (uint32_t at = topic_index_first(topic_index, name); at != UINT32_MAX; at = topic_index->same_name[at]) {
+		const struct ros_offer *offer = &topic_index->names.offers.at[at];
+		if (offer->kind == TROUPE_TOPIC_TAKEN && (!type || topic_index_is_type(offer->type, type)))
+			found = offer; /* the first of them all is the usual one */
+	}
+	return found;
+}
+
+static void rosbridge_client_advertise(struct rosbridge_client *client, const struct operation *operation)
+{
+	const struct topic_index *topic_index = &client->gateway->topic_index;
+	const char *type = rosbridge_client_text_of(operation, "type");
+	char *name = rosbridge_client_name_of(client, operation);
+	if (!name)
+		return;
+	const struct ros_offer *any = rosbridge_client_find_taker(topic_index, name, NULL);
+	struct advertisement *advertisement = rosbridge_client_find_advertisement(client, name);
+	if (type && any && !rosbridge_client_find_taker(topic_index, name, type)) {
+		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_ERROR, operation->id,
+			"advertise: %.200s takes %s: expected it, not %.100s", name, any->type, type);
+	} else if (!advertisement && client->advertisements.count == ROSBRIDGE_CLIENT_ADVERTISEMENTS_MAX) {
+		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_ERROR, operation->id,
+			"advertise: expected at most %d topics", (int)ROSBRIDGE_CLIENT_ADVERTISEMENTS_MAX);
+	} else {
+		if (!any) /* one that takes them may come */
+			rosbridge_client_complain(client, ROSBRIDGE_CLIENT_WARNING, operation->id,
+				"advertise: %.200s: the run takes no messages from this topic now", name);
+		if (!advertisement) {
+			vec_push(&client->advertisements, (struct advertisement){.name = mem_strdup(name)});
+			advertisement = &client->advertisements.at[client->advertisements.count - 1];
+		}
+		free(advertisement->type);
+		advertisement->type = type ? mem_strdup(type) : NULL;
+	}
+	free(name);
+}
+
+static void rosbridge_client_unadvertise(struct rosbridge_client *client, const struct operation *operation)
+{
+	char *name = rosbridge_client_name_of(client, operation);
+	struct advertisement *advertisement = name ? rosbridge_client_find_advertisement(client, name) : NULL;
+	if (advertisement) {
+		free(advertisement->name);
+		free(advertisement->type);
+		*advertisement = client->advertisements.at[--client->advertisements.count];
+	}
+	free(name);
+}
+
+static troupe_status rosbridge_client_publish_bytes(
+	void *ctx, const char *topic, const void *bytes, size_t count, struct troupe_error *error)
+{
+	const struct rosbridge *gateway = ctx;
+	return hub_publish(gateway->hub, topic, NULL, bytes, count, error);
+}
+
+static troupe_status rosbridge_client_give(struct rosbridge_client *client, const char *name, const char *type,
+	const json_t *message, struct troupe_error *error)
+{
+	const struct topic_index *topic_index = &client->gateway->topic_index;
+	const struct ros_offer *offer = rosbridge_client_find_taker(topic_index, name, type);
+	struct text cdr = {0};
+	if (!offer)
+		return fail(error, TROUPE_ECOMMAND, "the run takes no messages%s%.100s from this topic",
+			type ? " of " : "", type ? type : "");
+	if (!json_is_object(message))
+		return fail(error, TROUPE_ECOMMAND, "msg: expected an object");
+	troupe_status status = ros_json_to_cdr(offer->type, message, &cdr, error);
+	if (!status)
+		status = ros_give(&topic_index->names, offer, cdr.at, cdr.count, rosbridge_client_publish_bytes,
+			client->gateway, error);
+	text_fini(&cdr);
+	return status;
+}
+
+static void rosbridge_client_publish(struct rosbridge_client *client, const struct operation *operation)
+{
+	char *name = rosbridge_client_name_of(client, operation);
+	const struct advertisement *advertisement = name ? rosbridge_client_find_advertisement(client, name) : NULL;
+	struct troupe_error error;
+	if (!name)
+		return;
+	const char *type = advertisement ? advertisement->type : rosbridge_client_text_of(operation, "type");
+	const json_t *message = json_object_get(operation->json, "msg");
+	troupe_status status = rosbridge_client_give(client, name, type, message, &error);
+	if (status)
+		rosbridge_client_complain(
+			client, ROSBRIDGE_CLIENT_ERROR, operation->id, "publish: %.200s: %s", name, error.text);
+	else
+		atomic_fetch_add_explicit(&client->gateway->hub->taken, 1, memory_order_relaxed);
+	free(name);
+}
+
+/* --- services ----------------------------------------------------------------------------------------------------- */
+
+void rosbridge_client_free_call(struct rosbridge_client_call *call)
+{
+	free(call->service);
+	free(call->id);
+	free(call);
+}
+
+/* Calls a service of the run, or of barrier clients. */
+static troupe_status rosbridge_client_call_run(struct rosbridge_client *client, const struct operation *operation,
+	const char *name, const json_t *args, struct troupe_error *error)
+{
+	struct hub *hub = client->gateway->hub;
+	hub_look(hub);
+	const struct mirror_row *service = mirror_find(&hub->mirror, TROUPE_TOPIC_SERVICE, name);
+	struct text bytes = {0};
+	if (!service)
+		return fail(error, TROUPE_ECOMMAND, "there is no service %.200s", name);
+	char *json = args ? json_dumps(args, JSON_COMPACT) : NULL;
+	troupe_status status = convert_from_json(service->type, json, json ? strlen(json) : 0, &bytes, error);
+	free(json);
+	if (!status) {
+		struct rosbridge_client_call *call = mem_alloc(sizeof *call);
+		*call = (struct rosbridge_client_call){
+			.service = mem_strdup(rosbridge_client_text_of(operation, "service")),
+			.id = operation->id ? mem_strdup(operation->id) : NULL};
+		const struct hub_caller caller = {client->base, client->base->connection, call};
+		status = hub_call(hub, &caller, service->name, service->type, bytes.at, bytes.count, error);
+		if (status)
+			rosbridge_client_free_call(call);
+	}
+	text_fini(&bytes);
+	return status;
+}
+
+/* --- services and actions of simulation.h ------------------------------------------------------------------------- */
+
+void rosbridge_client_drop_asked(struct asked *asked)
+{
+	if (asked->before)
+		asked->before->after = asked->after;
+	else
+		asked->gateway->asked = asked->after;
+	if (asked->after)
+		asked->after->before = asked->before;
+	free(asked->name);
+	free(asked->id);
+	free(asked);
+}
+
+/* values: as JSON */
+static void rosbridge_client_add_action(
+	struct text *json, const char *op, const char *id, const char *action, const struct text *values)
+{
+	text_add(json, "{\"op\":\"%s\",", op);
+	rosbridge_client_add_id(json, id);
+	text_add(json, "\"action\":");
+	text_add_json(json, action);
+	text_add(json, ",\"values\":");
+	text_add_bytes(json, values->at, values->count);
+}
+
+static void rosbridge_client_end_asked(void *ctx, enum simulation_end end, const struct text *values)
+{
+	struct asked *asked = ctx;
+	struct text json = {0};
+	if (asked->client && asked->is_goal) {
+		rosbridge_client_add_action(&json, "action_result", asked->id, asked->name, values);
+		text_add(&json, ",\"status\":%d,\"result\":true}", (int)end);
+		port_say_text(asked->client->base, &json);
+	} else if (asked->client) {
+		rosbridge_client_answer(asked->client, asked->name, asked->id, values, NULL);
+	}
+	text_fini(&json);
+	rosbridge_client_drop_asked(asked);
+}
+
+/* A client that is slow loses the oldest. */
+static void rosbridge_client_pass_feedback(void *ctx, const struct text *values)
+{
+	struct asked *asked = ctx;
+	struct text json = {0};
+	if (!asked->client)
+		return;
+	rosbridge_client_add_action(&json, "action_feedback", asked->id, asked->name, values);
+	text_add(&json, "}");
+	outbox_put(&asked->client->base->outbox, false, json.at, json.count);
+	text_fini(&json);
+}
+
+static void rosbridge_client_ask_simulation(struct rosbridge_client *client, const struct operation *operation,
+	const char *said, const char *name, bool is_goal)
+{
+	struct rosbridge *gateway = client->gateway;
+	struct asked *asked = mem_alloc(sizeof *asked);
+	*asked = (struct asked){.gateway = gateway,
+		.after = gateway->asked,
+		.client = client,
+		.name = mem_strdup(said),
+		.id = operation->id ? mem_strdup(operation->id) : NULL,
+		.is_goal = is_goal};
+	if (gateway->asked)
+		gateway->asked->before = asked;
+	gateway->asked = asked;
+	const json_t *args = json_object_get(operation->json, "args");
+	bool none = json_is_null(args) || (json_is_array(args) && !json_array_size(args));
+	bool feedback = is_goal && json_is_true(json_object_get(operation->json, "feedback"));
+	const struct simulation_asker asker = {
+		rosbridge_client_end_asked, feedback ? rosbridge_client_pass_feedback : NULL, asked};
+	simulation_call(gateway->hub->simulation, name, none ? NULL : args, &asker);
+}
+
+static void rosbridge_client_refuse_goal(
+	struct rosbridge_client *client, const char *id, const char *action, const char *why)
+{
+	struct text json = {0}, values = {0};
+	text_add_json(&values, why);
+	rosbridge_client_add_action(&json, "action_result", id, action, &values);
+	text_add(&json, ",\"status\":%d,\"result\":false}", (int)SIMULATION_ABORTED);
+	atomic_fetch_add_explicit(&client->gateway->hub->refused, 1, memory_order_relaxed);
+	port_say_text(client->base, &json);
+	text_fini(&json);
+	text_fini(&values);
+}
+
+static void rosbridge_client_send_action_goal(struct rosbridge_client *client, const struct operation *operation)
+{
+	const char *said = rosbridge_client_text_of(operation, "action");
+	char *name = said ? topic_index_full_name(said) : NULL;
+	if (!name) {
+		rosbridge_client_complain(
+			client, ROSBRIDGE_CLIENT_ERROR, operation->id, "send_action_goal: action: expected a name");
+	} else if (!simulation_has_action(client->gateway->hub->simulation, name)) {
+		struct troupe_error why;
+		(void)fail(&why, TROUPE_ECOMMAND, "there is no action %.200s", name);
+		rosbridge_client_refuse_goal(client, operation->id, said, why.text);
+	} else {
+		rosbridge_client_ask_simulation(client, operation, said, name, true);
+		atomic_fetch_add_explicit(&client->gateway->hub->taken, 1, memory_order_relaxed);
+	}
+	free(name);
+}
+
+static void rosbridge_client_cancel_action_goal(struct rosbridge_client *client, const struct operation *operation)
+{
+	struct asked *asked = client->gateway->asked;
+	while (asked && !(asked->client == client && asked->is_goal && operation->id && asked->id &&
+				!strcmp(asked->id, operation->id)))
+		asked = asked->after;
+	if (asked)
+		simulation_cancel(client->gateway->hub->simulation, asked);
+	else
+		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_WARNING, operation->id,
+			"cancel_action_goal: there is no goal with this id");
+}
+
+/* --- calls of services -------------------------------------------------------------------------------------------- */
+
+static void rosbridge_client_call_service(struct rosbridge_client *client, const struct operation *operation)
+{
+	struct rosbridge *gateway = client->gateway;
+	const char *said = rosbridge_client_text_of(operation, "service");
+	const json_t *args = json_object_get(operation->json, "args");
+	struct text values = {0};
+	struct troupe_error error;
+	if (!said || !*said) {
+		rosbridge_client_complain(
+			client, ROSBRIDGE_CLIENT_ERROR, operation->id, "call_service: service: expected a name");
+		return;
+	}
+	char *name = topic_index_full_name(said);
+	bool is_rosapi = rosapi_has(name);
+	if (!is_rosapi && simulation_has_service(gateway->hub->simulation, name)) {
+		rosbridge_client_ask_simulation(client, operation, said, name, false);
+		atomic_fetch_add_explicit(&gateway->hub->taken, 1, memory_order_relaxed);
+		free(name);
+		return;
+	}
+	troupe_status status = TROUPE_OK;
+	if (json_is_null(args) || (json_is_array(args) && !json_array_size(args)))
+		args = NULL;
+	if (args && !json_is_object(args))
+		status = fail(&error, TROUPE_ECOMMAND, "args: expected an object");
+	else if (is_rosapi)
+		status = rosapi_call(gateway, name, args, &values, &error);
+	else
+		status = rosbridge_client_call_run(client, operation, name, args, &error);
+	if (status || is_rosapi)
+		rosbridge_client_answer(client, said, operation->id, &values, status ? error.text : NULL);
+	if (!status)
+		atomic_fetch_add_explicit(&gateway->hub->taken, 1, memory_order_relaxed);
+	text_fini(&values);
+	free(name);
+}
+
+/* --- operations --------------------------------------------------------------------------------------------------- */
+
+static void rosbridge_client_set_level(struct rosbridge_client *client, const struct operation *operation)
+{
+	static const char *const names[] = {"info", "warning", "error", "none"};
+	const char *level = rosbridge_client_text_of(operation, "level");
+	for (size_t i = 0; level && i < ARRAY_LEN(names); i++)
+		if (!strcmp(level, names[i])) {
+			client->level = (enum rosbridge_client_level)i;
+			return;
+		}
+	rosbridge_client_complain(client, ROSBRIDGE_CLIENT_ERROR, operation->id,
+		"set_level: level: expected info, warning, error or none");
+}
+
+static void rosbridge_client_obey(struct rosbridge_client *client, const struct operation *operation)
+{
+	static const struct {
+		const char *op;
+		void (*obey)(struct rosbridge_client *client, const struct operation *operation);
+	} ops[] = {{"subscribe", rosbridge_client_subscribe}, {"unsubscribe", rosbridge_client_unsubscribe},
+		{"advertise", rosbridge_client_advertise}, {"unadvertise", rosbridge_client_unadvertise},
+		{"publish", rosbridge_client_publish}, {"call_service", rosbridge_client_call_service},
+		{"send_action_goal", rosbridge_client_send_action_goal},
+		{"cancel_action_goal", rosbridge_client_cancel_action_goal}, {"set_level", rosbridge_client_set_level}};
+	for (size_t i = 0; i < ARRAY_LEN(ops); i++)
+		if (!strcmp(operation->op, ops[i].op)) {
+			ops[i].obey(client, operation);
+			return;
+		}
+	rosbridge_client_complain(client, ROSBRIDGE_CLIENT_ERROR, operation->id,
+		"op '%.40s': there is no such operation here", operation->op);
+}
+
+/* A call, and a goal, has an answer in any case. */
+static void rosbridge_client_refuse(struct rosbridge_client *client, const struct operation *operation, const char *why)
+{
+	const char *service = rosbridge_client_text_of(operation, "service"),
+		   *action = rosbridge_client_text_of(operation, "action");
+	if (service && operation->op && !strcmp(operation->op, "call_service"))
+		rosbridge_client_answer(client, service, operation->id, NULL, why);
+	else if (action && operation->op && !strcmp(operation->op, "send_action_goal"))
+		rosbridge_client_refuse_goal(client, operation->id, action, why);
+	else
+		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_ERROR, operation->id, "%s", why);
+}
+
+/* wrong: why the operation is refused, whatever it is; NULL: it is obeyed. */
+static void rosbridge_client_take(struct rosbridge_client *client, const json_t *json, const char *wrong)
+{
+	const json_t *id = json_object_get(json, "id");
+	struct operation operation = {.json = json, .id = id ? json_dumps(id, JSON_COMPACT | JSON_ENCODE_ANY) : NULL};
+	operation.op = rosbridge_client_text_of(&operation, "op");
+	if (operation.id && strlen(operation.id) > ROSBRIDGE_CLIENT_NAME_MAX)
+		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_ERROR, NULL, "id: expected at most %d bytes",
+			(int)ROSBRIDGE_CLIENT_NAME_MAX);
+	else if (wrong)
+		rosbridge_client_refuse(client, &operation, wrong);
+	else if (!operation.op)
+		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_ERROR, operation.id,
+			"op: expected an object with the name of an operation");
+	else
+		rosbridge_client_obey(client, &operation);
+	free(operation.id);
+}
+
+/* Integers beyond 64 bits and NUL characters are refused, but in answer to the operation that has them. */
+void rosbridge_client_hear(struct port_client *base, bool binary, const void *bytes, size_t count)
+{
+	struct rosbridge_client *client = base->data;
+	struct troupe_error wrong;
+	json_error_t why, again;
+	if (binary) {
+		rosbridge_client_complain(
+			client, ROSBRIDGE_CLIENT_ERROR, NULL, "binary message: expected JSON as text");
+		return;
+	}
+	if (!count)
+		bytes = "";
+	json_t *json = json_loadb(bytes, count, 0, &why);
+	bool is_sound = json;
+	if (!is_sound) {
+		json = json_loadb(bytes, count, JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, &again);
+		(void)fail(&wrong, TROUPE_ECOMMAND, "line %d, column %d: %.120s", why.line, why.column, why.text);
+	}
+	if (json)
+		rosbridge_client_take(client, json, is_sound ? NULL : wrong.text);
+	else
+		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_ERROR, NULL, "%s", wrong.text);
+	json_decref(json);
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+void *rosbridge_client_open(void *gateway, struct port_client *base)
+{
+	struct rosbridge_client *client = mem_alloc(sizeof *client);
+	*client = (struct rosbridge_client){.gateway = gateway, .base = base, .level = ROSBRIDGE_CLIENT_WARNING};
+	return client;
+}
+
+void rosbridge_client_close(struct port_client *base)
+{
+	struct rosbridge_client *client = base->data;
+	struct rosbridge *gateway = client->gateway;
+	for (struct asked *asked = gateway->asked; asked; asked = asked->after)
+		if (asked->client == client) {
+			asked->client = NULL;
+			simulation_cancel(gateway->hub->simulation, asked);
+		}
+	while (client->subscriptions.count)
+		rosbridge_client_drop_subscription(client, client->subscriptions.at[client->subscriptions.count - 1]);
+	for (uint32_t i = 0; i < client->advertisements.count; i++) {
+		free(client->advertisements.at[i].name);
+		free(client->advertisements.at[i].type);
+	}
+	vec_free(&client->subscriptions);
+	vec_free(&client->advertisements);
+	free(client);
+}

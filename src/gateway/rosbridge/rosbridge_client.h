@@ -1,0 +1,104 @@
+/* A connected client: what it has subscribed to and advertised, and the operations that it sends. All on the thread of
+ * the web server. */
+#ifndef GATEWAY_ROSBRIDGE_ROSBRIDGE_CLIENT_H
+#define GATEWAY_ROSBRIDGE_ROSBRIDGE_CLIENT_H
+
+#include "gateway/hub/port.h"
+#include "gateway/ros/simulation.h"
+#include "gateway/rosbridge/topic_index.h"
+
+enum {
+	ROSBRIDGE_CLIENT_HEAR_MAX = 4 << 20, /* bytes of an operation: its JSON takes far more memory than its text */
+	ROSBRIDGE_CLIENT_SUBSCRIPTIONS_MAX = 4096,  /* also of the ids of one topic */
+	ROSBRIDGE_CLIENT_ADVERTISEMENTS_MAX = 1024, /* topics that a client advertises */
+	ROSBRIDGE_CLIENT_NAME_MAX = 512,            /* bytes of a name, a type and an id */
+	HEARING_QUEUE_MAX = 1000,                   /* messages that wait for their time: queue_length */
+	HEARING_QUEUE_BYTES_MAX = 8 << 20,
+	ROSBRIDGE_CLIENT_QUEUE_BYTES_MAX = 64 << 20, /* of all messages of a client that wait for their time */
+};
+
+/* From the level with most messages to the level with none. */
+enum rosbridge_client_level {
+	ROSBRIDGE_CLIENT_INFO,
+	ROSBRIDGE_CLIENT_WARNING,
+	ROSBRIDGE_CLIENT_ERROR,
+	ROSBRIDGE_CLIENT_NONE
+};
+
+struct rosbridge_client_call { /* of a service, whose reply is awaited */
+	char *service, *id;    /* as the client has them; id: JSON or NULL */
+};
+
+struct asked { /* a call of a service of simulation.h, or the goal of an action, that is not answered yet */
+	struct rosbridge *gateway;
+	struct asked *before, *after;
+	struct rosbridge_client *client; /* NULL: gone */
+	char *name, *id;                 /* as the client has them; id: JSON or NULL */
+	bool is_goal;
+};
+
+struct rosbridge {
+	struct port port; /* first: see port_stop() */
+	struct hub *hub;
+	struct topic_index topic_index;
+	struct asked *asked;
+};
+
+struct client_request { /* one of a client's subscriptions to one topic */
+	char *id;
+	uint64_t throttle_ns; /* at least so much real time between two messages */
+	uint32_t queue_length;
+};
+
+/* All subscriptions of a client to a topic: it gets each message once, as the most demanding of them wants it. */
+struct topic_subscription {
+	struct rosbridge_client *client;
+	char *topic; /* as the client has written it */
+	char *name;  /* with its slash */
+	char *type;  /* that the client expects; NULL: any */
+	VEC(struct client_request) client_requests;
+	uint64_t join;    /* of hub_join() */
+	uint64_t sent_ns; /* real time; 0: never */
+	VEC(char *) queue;
+	size_t queue_bytes;
+	bool told_type; /* that the topic has another type */
+};
+
+struct advertisement {     /* a topic that a client has advertised */
+	char *name, *type; /* type NULL: any */
+};
+
+struct rosbridge_client {
+	struct rosbridge *gateway;
+	struct port_client *base;
+	VEC(struct topic_subscription *) subscriptions;
+	VEC(struct advertisement) advertisements;
+	size_t queue_bytes;                /* of all subscriptions */
+	enum rosbridge_client_level level; /* the least that is said */
+};
+
+/* As the operations of a port (hub/port.h). */
+void *rosbridge_client_open(void *gateway, struct port_client *base);
+void rosbridge_client_hear(struct port_client *base, bool binary, const void *bytes, size_t count);
+void rosbridge_client_close(struct port_client *base);
+void rosbridge_client_tell_lost(struct port_client *base, uint64_t lost);
+
+/* Gives a message, as JSON, to a subscription: now, later or never, as it wants. */
+void hearing_give(struct topic_subscription *subscription, const char *type, const struct text *json);
+/* Sends the messages whose time has come. */
+void rosbridge_client_turn(struct rosbridge_client *client);
+
+/* id: of the operation, as JSON; NULL: it has none. */
+void rosbridge_client_complain(struct rosbridge_client *client, enum rosbridge_client_level level, const char *id,
+	const char *format, ...) TROUPE_PRINTF(4, 5);
+/* Answers the call of a service. values: JSON; NULL: it has failed, because of why. */
+void rosbridge_client_answer(struct rosbridge_client *client, const char *service, const char *id,
+	const struct text *values, const char *why);
+
+void rosbridge_client_free_call(struct rosbridge_client_call *call);
+/* Whether the client has advertised the name, with its slash. */
+bool rosbridge_client_advertises(struct rosbridge_client *client, const char *name);
+/* Frees it. */
+void rosbridge_client_drop_asked(struct asked *asked);
+
+#endif
