@@ -5,7 +5,7 @@
 #include "bench.h"
 
 #include "barrier.h"
-#include "gateway/lockstep/entrance.h"
+#include "gateway/lockstep/lockstep_listener.h"
 
 #include <troupe/barrier.h>
 
@@ -170,17 +170,17 @@ int main(int argc, char **argv)
 	pid_t bare = start_client(pair[1], NULL), client = start_client(-1, path);
 	struct troupe_server *server = bench_server(barrier_world, 0);
 	struct troupe_server *alone = bench_server(barrier_world, 0);
-	struct entrance_options where = {.path = path};
-	struct entrance *entrance;
+	struct lockstep_listener_options where = {.path = path};
+	struct lockstep_listener *listener;
 	struct troupe_error error;
 	const char *const names[] = {"b", NULL};
-	if (entrance_create(server, &where, &entrance, &error) ||
+	if (lockstep_listener_create(server, &where, &listener, &error) ||
 		troupe_server_await(server, names, 10000000000u, &error))
 		barrier_die(error.text);
 	struct barrier_rates rates = {0};
 	barrier_measure(&options, server, alone, exchange, &pair[0], steps, &rates);
 	barrier_print(&options, "lockstep socket, a cart, an exchange in each step", &rates, 20000, 0.5, server);
-	entrance_destroy(entrance, false, "done");
+	lockstep_listener_destroy(listener, false, "done");
 	close(pair[0]);
 	close(pair[1]);
 	troupe_server_destroy(server);

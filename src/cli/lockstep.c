@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "gateway/ending.h"
-#include "gateway/lockstep/entrance.h"
+#include "gateway/lockstep/lockstep_listener.h"
 
 #include <troupe/barrier.h>
 
@@ -47,23 +47,23 @@ static troupe_status cli_lockstep_start_without_socket(const struct lockstep_set
 }
 
 troupe_status lockstep_start(const struct lockstep_settings *settings, struct troupe_server *server, bool open,
-	void (*note)(void *ctx, const char *text), void *ctx, struct entrance **ret_entrance,
+	void (*note)(void *ctx, const char *text), void *ctx, struct lockstep_listener **ret_listener,
 	struct troupe_error *error)
 {
-	const struct entrance_options options = {settings->socket, settings->listen, settings->insecure};
+	const struct lockstep_listener_options options = {settings->socket, settings->listen, settings->insecure};
 	struct text text = {0};
-	*ret_entrance = NULL;
+	*ret_listener = NULL;
 	troupe_status status = cli_lockstep_check_names(settings, error);
 	if (status)
 		return status;
 	if (!options.path && !options.address)
 		return cli_lockstep_start_without_socket(settings, open, note, ctx, error);
 	struct troupe_error why;
-	status = entrance_create(server, &options, ret_entrance, &why);
+	status = lockstep_listener_create(server, &options, ret_listener, &why);
 	if (status) /* the error is in an option, or a file cannot be made: never an internal error */
 		return fail(error, TROUPE_EIO, "%s", why.text);
 	text_add(&text, "lockstep: clients join at ");
-	entrance_describe(*ret_entrance, &text);
+	lockstep_listener_describe(*ret_listener, &text);
 	cli_lockstep_add_awaited(settings, "; waiting for ", &text);
 	note(ctx, text.at);
 	text_fini(&text);
@@ -78,12 +78,12 @@ troupe_status lockstep_await(
 	return troupe_server_await(server, settings->wait_for.at, (uint64_t)(settings->wait_s * 1e9), error);
 }
 
-const char *lockstep_address(const struct entrance *entrance)
+const char *lockstep_address(const struct lockstep_listener *listener)
 {
-	return entrance ? entrance_address(entrance) : NULL;
+	return listener ? lockstep_listener_address(listener) : NULL;
 }
 
-void lockstep_end(struct entrance *entrance, troupe_status status, const struct troupe_error *error)
+void lockstep_end(struct lockstep_listener *listener, troupe_status status, const struct troupe_error *error)
 {
-	entrance_destroy(entrance, status != TROUPE_OK, ending_text(status ? error : NULL));
+	lockstep_listener_destroy(listener, status != TROUPE_OK, ending_text(status ? error : NULL));
 }

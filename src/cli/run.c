@@ -58,7 +58,7 @@ struct run {
 	struct outputs outputs;
 	struct children children;
 	struct gateways *gateways;
-	struct entrance *entrance;
+	struct lockstep_listener *lockstep;
 	struct programs *programs; /* NULL: none are started */
 	struct recordings recordings;
 	struct stuck stuck;
@@ -515,7 +515,7 @@ static void run_announce(const struct run *run)
 /* Whether commands came that are in no file: of standard input, barrier clients or other programs. */
 static bool run_was_commanded(const struct run *run)
 {
-	return run->entrance || gateways_commanded(run->gateways) || commands_in_given(run->commands_in);
+	return run->lockstep || gateways_commanded(run->gateways) || commands_in_given(run->commands_in);
 }
 
 /* Saves the state if the run did not reach its own end. */
@@ -656,7 +656,7 @@ static void run_on_gateway(void *ctx, bool loud, const char *text)
 static troupe_status run_start_programs(struct run *run, struct troupe_error *error)
 {
 	const struct programs_place place = {.lockstep_socket = run->settings.lockstep.socket,
-		.lockstep_address = lockstep_address(run->entrance),
+		.lockstep_address = lockstep_address(run->lockstep),
 		.others = gateways_addresses(run->gateways)};
 	return programs_start(run->programs, run->server, &place, error);
 }
@@ -704,7 +704,7 @@ static void run_end_company(struct run *run, troupe_status status, const struct 
 	programs_stop(run->programs);
 	gateways_end(run->gateways, status ? error : NULL);
 	run_settle_next(run);
-	lockstep_end(run->entrance, status, error);
+	lockstep_end(run->lockstep, status, error);
 }
 
 static int run_exit_status_of(const struct run *run, troupe_status status)
@@ -754,7 +754,7 @@ static int run_world(struct run *run)
 	}
 	if (!status)
 		status = lockstep_start(&run->settings.lockstep, run->server, gateways_can_be_joined(run->gateways),
-			run_on_note, run, &run->entrance, &error);
+			run_on_note, run, &run->lockstep, &error);
 	bool misused = run->gateways && status == TROUPE_EINVAL;
 	if (!status && run_settings_from_input(&run->settings))
 		status = commands_in_create(

@@ -2,7 +2,7 @@
  * world of its own; what the client does is a script, and what the run must then say is compared. The script is run by
  * a thread, because the run waits for it. A plain program, so that it runs under the sanitizers too. */
 #include "../named.h"
-#include "gateway/lockstep/entrance.h"
+#include "gateway/lockstep/lockstep_listener.h"
 #include "gateway/lockstep/packet.h"
 #include "topic/message.h"
 #include "topic/motion.pb-c.h"
@@ -277,7 +277,7 @@ static void on_warning(void *ctx, const char *text)
 
 struct scene {
 	struct troupe_server *server;
-	struct entrance *entrance;
+	struct lockstep_listener *listener;
 };
 
 static struct scene open_scene(void)
@@ -285,13 +285,13 @@ static struct scene open_scene(void)
 	struct scene scene;
 	struct troupe_error error;
 	struct troupe_server_def def = troupe_server_def_default();
-	struct entrance_options options = {.path = path};
+	struct lockstep_listener_options options = {.path = path};
 	def.world_path = "lockstep.sdf";
 	def.world_text = named_world("driven", NULL);
 	def.secondaries = 0;
 	def.on_warning = on_warning;
 	check(!troupe_server_create(&def, &scene.server, &error), "%s", error.text);
-	check(!entrance_create(scene.server, &options, &scene.entrance, &error), "%s", error.text);
+	check(!lockstep_listener_create(scene.server, &options, &scene.listener, &error), "%s", error.text);
 	*warning = '\0';
 	return scene;
 }
@@ -328,7 +328,7 @@ static void misbehave(const struct misdeed *misdeed, int failure)
 		check(!*warning, "%s: warning '%s'", misdeed->name, warning);
 	else
 		check(strstr(told, misdeed->why) && strstr(told, "'x', step "), "%s: '%s'", misdeed->name, told);
-	entrance_destroy(scene.entrance, ends, ends ? error.text : "the run has ended");
+	lockstep_listener_destroy(scene.listener, ends, ends ? error.text : "the run has ended");
 	pthread_join(thread, NULL);
 	uint64_t steps = troupe_server_progress(scene.server).steps;
 	check(ends ? steps == 4 || steps == 6 : steps == STEPS, "%s: %d steps", misdeed->name, (int)steps);
@@ -396,7 +396,7 @@ static void test_messages(void)
 	check(!pthread_create(&thread, NULL, talk, &peer), "a thread");
 	troupe_status status = troupe_server_run(scene.server, &limits, &error);
 	check(!status, "%s", error.text);
-	entrance_destroy(scene.entrance, false, "the run has ended");
+	lockstep_listener_destroy(scene.listener, false, "the run has ended");
 	pthread_join(thread, NULL);
 	check(strstr(peer.refusal, "/model/box/cmd_vel") && strstr(peer.refusal, "gz.msgs.Pose"), "refusal '%s'",
 		peer.refusal);
@@ -447,7 +447,7 @@ static void test_refusals(void)
 	close(peer.file);
 	message_free(first.last ? &first.last->base : NULL);
 	close(first.file);
-	entrance_destroy(scene.entrance, false, "the run has ended");
+	lockstep_listener_destroy(scene.listener, false, "the run has ended");
 	troupe_server_destroy(scene.server);
 }
 
@@ -460,50 +460,52 @@ static void test_addresses(void)
 		{"127.0.0.1:70000", "expected PORT", false}, {"", "expected PORT", false},
 		{"-1", "expected PORT", false}, {"127.0.0.1", "expected PORT", false}};
 	struct scene scene = open_scene();
-	struct entrance *other;
+	struct lockstep_listener *other;
 	struct troupe_error error;
 	struct text text = {0};
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		struct entrance_options options = {.address = bad[i].address};
-		check(entrance_create(scene.server, &options, &other, &error) == TROUPE_EINVAL &&
+		struct lockstep_listener_options options = {.address = bad[i].address};
+		check(lockstep_listener_create(scene.server, &options, &other, &error) == TROUPE_EINVAL &&
 				strstr(error.text, bad[i].why),
 			"'%s': %s", bad[i].address, error.text);
 	}
 	static const char *const loopback[] = {"0", ":0", "127.0.0.1:0"};
 	for (size_t i = 0; i < ARRAY_LEN(loopback); i++) {
-		struct entrance_options options = {.address = loopback[i]};
-		check(!entrance_create(scene.server, &options, &other, &error) &&
-				!strncmp(entrance_address(other), "127.0.0.1:", 10),
+		struct lockstep_listener_options options = {.address = loopback[i]};
+		check(!lockstep_listener_create(scene.server, &options, &other, &error) &&
+				!strncmp(lockstep_listener_address(other), "127.0.0.1:", 10),
 			"'%s': %s", loopback[i], error.text);
-		entrance_destroy(other, false, "");
+		lockstep_listener_destroy(other, false, "");
 	}
-	struct entrance_options six = {.address = "[::1]:0"};
-	troupe_status status = entrance_create(scene.server, &six, &other, &error);
-	check(status == TROUPE_EIO || (!status && !strncmp(entrance_address(other), "[::1]:", 6)), "%s", error.text);
+	struct lockstep_listener_options six = {.address = "[::1]:0"};
+	troupe_status status = lockstep_listener_create(scene.server, &six, &other, &error);
+	check(status == TROUPE_EIO || (!status && !strncmp(lockstep_listener_address(other), "[::1]:", 6)), "%s",
+		error.text);
 	if (!status)
-		entrance_destroy(other, false, "");
-	struct entrance_options same = {.path = path}, tcp = {.address = "localhost:0"},
-				open = {.address = "0.0.0.0:0", .insecure = true};
-	check(entrance_create(scene.server, &same, &other, &error) == TROUPE_EIO, "two on one path");
-	check(!entrance_create(scene.server, &tcp, &other, &error), "%s", error.text);
-	entrance_describe(other, &text);
+		lockstep_listener_destroy(other, false, "");
+	struct lockstep_listener_options same = {.path = path}, tcp = {.address = "localhost:0"},
+					 open = {.address = "0.0.0.0:0", .insecure = true};
+	check(lockstep_listener_create(scene.server, &same, &other, &error) == TROUPE_EIO, "two on one path");
+	check(!lockstep_listener_create(scene.server, &tcp, &other, &error), "%s", error.text);
+	lockstep_listener_describe(other, &text);
 	check(!strncmp(text.at, "127.0.0.1:", 10), "%s", text.at);
-	entrance_destroy(other, false, "");
-	check(!entrance_create(scene.server, &open, &other, &error), "%s", error.text);
-	entrance_destroy(other, false, "");
+	lockstep_listener_destroy(other, false, "");
+	check(!lockstep_listener_create(scene.server, &open, &other, &error), "%s", error.text);
+	lockstep_listener_destroy(other, false, "");
 	text_fini(&text);
-	entrance_destroy(scene.entrance, false, "");
+	lockstep_listener_destroy(scene.listener, false, "");
 	check(access(path, F_OK) != 0, "the socket is removed");
 	/* what is there already: a socket of a run that was killed goes, any other file stays */
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
 	int file = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	strcpy(name.sun_path, path);
 	check(file >= 0 && !bind(file, (struct sockaddr *)&name, sizeof name) && !close(file), "a socket");
-	check(!entrance_create(scene.server, &same, &other, &error), "a socket that was left behind: %s", error.text);
-	entrance_destroy(other, false, "");
+	check(!lockstep_listener_create(scene.server, &same, &other, &error), "a socket that was left behind: %s",
+		error.text);
+	lockstep_listener_destroy(other, false, "");
 	FILE *text_file = fopen(path, "w");
 	check(text_file && !fclose(text_file), "a file");
-	check(entrance_create(scene.server, &same, &other, &error) == TROUPE_EIO && !access(path, F_OK),
+	check(lockstep_listener_create(scene.server, &same, &other, &error) == TROUPE_EIO && !access(path, F_OK),
 		"a file of the user is not replaced");
 	check(!unlink(path), "the file is there");
 	troupe_server_destroy(scene.server);

@@ -8,7 +8,7 @@
 #include "gateway/lockstep/callers.h"
 
 #include "base/eventcount.h"
-#include "gateway/lockstep/seat.h"
+#include "gateway/lockstep/lockstep_member.h"
 #include "topic/message.h"
 
 #include <pthread.h>
@@ -26,7 +26,7 @@ const struct callers_row callers_rows[CALLERS_SERVICES] = {
 
 struct caller {
 	struct callers *callers;
-	struct seat seat;
+	struct lockstep_member member;
 	char *name;
 	uint64_t connection;
 	pthread_mutex_t guard;            /* of what follows, up to `answered` */
@@ -89,7 +89,7 @@ static void callers_begin(void *ctx, const struct troupe_barrier *barrier)
 	struct caller *caller = ctx;
 	pthread_mutex_lock(&caller->guard);
 	caller->step.count = 0;
-	seat_add_step(&caller->seat, barrier, &caller->step);
+	lockstep_member_add_step(&caller->member, barrier, &caller->step);
 	uint64_t request = caller->request;
 	caller->open = true;
 	caller->request = 0;
@@ -123,7 +123,7 @@ static troupe_answer callers_poll_answer(
 		eventcount_relax();
 	if (!turn)
 		return TROUPE_ANSWER_NONE;
-	troupe_answer answer = seat_take_done(&caller->seat, turn->done, barrier, error);
+	troupe_answer answer = lockstep_member_take_done(&caller->member, turn->done, barrier, error);
 	message_free(&turn->base);
 	return answer;
 }
@@ -160,8 +160,8 @@ static struct caller *callers_find(const struct callers *callers, uint64_t conne
 /* Leaves the lockstep. */
 static void callers_destroy_one(struct caller *caller)
 {
-	seat_leave(&caller->seat);
-	seat_fini(&caller->seat);
+	lockstep_member_leave(&caller->member);
+	lockstep_member_fini(&caller->member);
 	message_free(caller->turn ? &caller->turn->base : NULL);
 	text_fini(&caller->step);
 	pthread_mutex_destroy(&caller->guard);
@@ -236,7 +236,7 @@ static void callers_join(
 	uint32_t at;
 	*caller = (struct caller){.callers = callers, .name = mem_strdup(asked->name), .connection = connection};
 	pthread_mutex_init(&caller->guard, NULL);
-	if (seat_join(&caller->seat, callers->server, asked, &callers_ops, caller, &error)) {
+	if (lockstep_member_join(&caller->member, callers->server, asked, &callers_ops, caller, &error)) {
 		callers_refuse(callers, request, error.text);
 		callers_destroy_one(caller);
 		return;
@@ -247,7 +247,7 @@ static void callers_join(
 	atomic_fetch_add_explicit(&callers->joined, 1, memory_order_relaxed);
 	if (callers_find_gone(callers, connection, caller->name, &at))
 		callers_drop_gone(callers, at);
-	seat_add_welcome(&caller->seat, asked, &frame);
+	lockstep_member_add_welcome(&caller->member, asked, &frame);
 	callers_reply_frame(callers, request, &frame);
 	text_fini(&frame);
 }
@@ -355,7 +355,7 @@ static void callers_leave(struct callers *callers, uint64_t connection, uint64_t
 	for (uint32_t i = callers->all.count; i-- > 0;)
 		if (callers->all.at[i] == caller)
 			callers_take_out(callers, i);
-	seat_leave(&caller->seat);
+	lockstep_member_leave(&caller->member);
 	if (caller->request)
 		callers_tell_end(callers, caller->request, false, "it left");
 	callers_tell_end(callers, request, false, "it left");
@@ -426,7 +426,7 @@ void callers_destroy(struct callers *callers, bool failed, const char *why)
 		return;
 	for (uint32_t i = 0; i < callers->all.count; i++) {
 		struct caller *caller = callers->all.at[i];
-		seat_leave(&caller->seat);
+		lockstep_member_leave(&caller->member);
 		if (caller->request && !caller->over)
 			callers_tell_end(callers, caller->request, failed, why);
 		callers_destroy_one(caller);

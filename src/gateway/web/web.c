@@ -100,32 +100,32 @@ static void web_reap(struct web *web)
 	}
 }
 
-/* How badly a visitor is to make room: unknown clients by the share of their host, others when they are idle. */
-static uint32_t web_burden(struct web_peer *const *visitors, uint32_t count, const struct web_peer *peer)
+/* How badly a peer is to make room: unknown clients by the share of their host, others when they are idle. */
+static uint32_t web_burden(struct web_peer *const *peers, uint32_t count, const struct web_peer *peer)
 {
 	uint32_t share = 0;
 	if (peer->is_admitted)
 		return !peer->answers;
 	for (uint32_t i = 0; i < count; i++)
-		share += !strcmp(visitors[i]->host, peer->host);
+		share += !strcmp(peers[i]->host, peer->host);
 	return share;
 }
 
-/* One visitor goes if there are too many of its kind: those that have sent a request that was admitted, or the others.
+/* One peer goes if there are too many of its kind: those that have sent a request that was admitted, or the others.
  */
 static void web_make_room(struct web *web, bool admitted)
 {
-	struct web_peer *visitors[WEB_VISITORS_MAX + 1], *goes = NULL;
+	struct web_peer *peers[WEB_PLAIN_PEERS_MAX + 1], *goes = NULL;
 	uint32_t count = 0, most = 0;
-	for (struct web_peer *peer = web->peers; peer && count < ARRAY_LEN(visitors); peer = peer->after)
+	for (struct web_peer *peer = web->peers; peer && count < ARRAY_LEN(peers); peer = peer->after)
 		if (!peer->is_gone && !peer->service && peer->is_admitted == admitted)
-			visitors[count++] = peer;
-	if (count <= WEB_VISITORS_MAX)
+			peers[count++] = peer;
+	if (count <= WEB_PLAIN_PEERS_MAX)
 		return;
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t burden = web_burden(visitors, count, visitors[i]);
+		uint32_t burden = web_burden(peers, count, peers[i]);
 		if (burden >= most) /* of equal ones the oldest, which is the last in the list */
-			goes = visitors[i];
+			goes = peers[i];
 		most = MAX(most, burden);
 	}
 	web_drop(goes);

@@ -23,8 +23,8 @@ enum {
 	WEB_SERVICES_MAX = 8,
 	WEB_NAMES_MAX = 16, /* subprotocols of all services */
 	WEB_PEERS_MAX = 4096,
-	WEB_VISITORS_MAX = 64, /* connections that are no WebSocket, or not yet; also, beside them, those that have
-				* sent no request that was admitted */
+	WEB_PLAIN_PEERS_MAX = 64, /* connections that are no WebSocket, or not yet; also, beside them, those that have
+				   * sent no request that was admitted */
 	WEB_HALF_BYTES_MAX = 64 << 20, /* of messages of which only a part has come, of all peers together */
 	WEB_REQUEST_BYTES_MAX = 16 << 10,
 	WEB_QUEUE_BYTES_USUAL = 8 << 20,
