@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "server/network.h"
 #include "server/read.h"
-#include "server/view.h"
+#include "server/scene_info.h"
 
 #include <assert.h>
 #include <math.h>
@@ -181,7 +181,7 @@ static void capture_fill_mobile(struct capture *capture, const struct server_wor
 		a->models =
 			capture_fit(capture, a->models, &capture->model_room, view->mobile_count, sizeof *a->models);
 		for (uint32_t i = 0; i < view->mobile_count; i++)
-			read_model(world, view_model_at(view, i), view->models[i].name, &a->models[i]);
+			read_model(world, scene_info_model_at(view, i), view->models[i].name, &a->models[i]);
 		capture->snapshot.models = a->models;
 		capture->snapshot.model_count = view->mobile_count;
 	}
@@ -189,7 +189,7 @@ static void capture_fill_mobile(struct capture *capture, const struct server_wor
 		a->odometry = capture_fit(
 			capture, a->odometry, &capture->odometry_room, view->mobile_count, sizeof *a->odometry);
 		for (uint32_t i = 0; i < view->mobile_count; i++)
-			a->odometry[i] = read_odometry(world, view_model_at(view, i));
+			a->odometry[i] = read_odometry(world, scene_info_model_at(view, i));
 		capture->snapshot.odometry = a->odometry;
 	}
 }
@@ -200,7 +200,7 @@ static void capture_fill_links(struct capture *capture, const struct server_worl
 	struct snapshots_arrays *a = &capture->arrays;
 	a->links = capture_fit(capture, a->links, &capture->link_room, view->moving_links, sizeof *a->links);
 	for (uint32_t i = 0; i < view->moving_links; i++)
-		read_link(world, view_link_at(view, i), &a->links[i]);
+		read_link(world, scene_info_link_at(view, i), &a->links[i]);
 	capture->snapshot.links = a->links;
 	capture->snapshot.link_count = view->moving_links;
 }
@@ -218,7 +218,7 @@ static void capture_fetch_ahead(const struct troupe_scene *view, const struct st
 {
 	enum { AHEAD = 16 };
 	if (i + AHEAD < view->mobile_count)
-		__builtin_prefetch(state_words(state, view_model_at(view, i + AHEAD), false));
+		__builtin_prefetch(state_words(state, scene_info_model_at(view, i + AHEAD), false));
 }
 
 /* All secondaries wait while a capture is filled in, many times a second for a viewer. So a picture has 32 bytes of a
@@ -237,12 +237,12 @@ static void capture_fill_picture(struct capture *capture, const struct server_wo
 	picture->model_count = view->mobile_count;
 	picture->link_count = 0;
 	for (uint32_t i = 0; i < view->mobile_count; i++) {
-		uint32_t model = view_model_at(view, i), count = view->models[i].link_count;
+		uint32_t model = scene_info_model_at(view, i), count = view->models[i].link_count;
 		capture_fetch_ahead(view, world->shared.state, i);
 		picture->status[i] = encode_status(world_number(world, secondaries[model]),
 			primary_sleeps(primary, model), primary_plan(primary)->loading.active[model]);
 		for (uint32_t n = 0; n < count; n++, picture->link_count++) {
-			uint32_t link = view_link_at(view, picture->link_count);
+			uint32_t link = scene_info_link_at(view, picture->link_count);
 			struct pose pose = state_link_pose(world->shared.state, link, false);
 			capture_put_pose(pose, picture->poses[picture->link_count]);
 		}
@@ -256,7 +256,7 @@ static void capture_fill_joints(struct capture *capture, const struct server_wor
 	struct snapshots_arrays *a = &capture->arrays;
 	a->joints = capture_fit(capture, a->joints, &capture->joint_room, view->joint_count, sizeof *a->joints);
 	for (uint32_t i = 0; i < view->joint_count; i++)
-		read_joint(world, view_joint_at(view, i), &a->joints[i]);
+		read_joint(world, scene_info_joint_at(view, i), &a->joints[i]);
 	capture->snapshot.joints = a->joints;
 	capture->snapshot.joint_count = view->joint_count;
 }
@@ -275,7 +275,7 @@ static void capture_fill_places(struct capture *capture, const struct server_wor
 	const struct tracker *tracker = &world->shared.tracker;
 	for (uint32_t i = 0; i < tracker->performers.count; i++) {
 		const struct tracked *performer = &tracker->performers.at[i];
-		uint32_t model = view_model_of(capture->snapshot.scene, performer->model);
+		uint32_t model = scene_info_model_of(capture->snapshot.scene, performer->model);
 		for (uint32_t n = 0; n < performer->near.count && model != TROUPE_NONE; n++) {
 			bool in = false;
 			for (uint32_t k = 0; k < performer->in.count; k++)
@@ -311,7 +311,7 @@ static void capture_fill_levels(struct capture *capture, const struct server_wor
 			.loaded = plan->loading.loaded[i]};
 	capture->level_count = count;
 	for (uint32_t i = 0; i < plan->placement.ghosts.now.count; i++) {
-		uint32_t model = view_model_of(capture->snapshot.scene, plan->placement.ghosts.now.at[i].model);
+		uint32_t model = scene_info_model_of(capture->snapshot.scene, plan->placement.ghosts.now.at[i].model);
 		if (model != TROUPE_NONE)
 			vec_push(&capture->ghosts,
 				(struct capture_ghost){
@@ -320,8 +320,8 @@ static void capture_fill_levels(struct capture *capture, const struct server_wor
 	capture->shares = plan->placement.shares;
 	for (uint32_t i = 0; i < plan->placement.events.count; i++) {
 		const struct placement_event *event = &plan->placement.events.at[i];
-		uint32_t model =
-			event->kind == PLACEMENT_MOVE ? view_model_of(capture->snapshot.scene, event->id) : TROUPE_NONE;
+		uint32_t model = event->kind == PLACEMENT_MOVE ? scene_info_model_of(capture->snapshot.scene, event->id)
+							       : TROUPE_NONE;
 		if (model != TROUPE_NONE)
 			vec_push(&capture->moves, (struct capture_move){model, world_number(world, event->from),
 							  world_number(world, event->to)});
@@ -360,7 +360,7 @@ static void capture_fill_sdf(struct capture *capture, const struct server_world 
 				scene->lights[i].name, scene->lights[i].pose, &scene->lights[i].shine, &capture->added);
 	for (uint32_t i = 0; i < view->model_count; i++) {
 		struct troupe_model_state state = {.pose = view->models[i].pose};
-		uint32_t model = view_model_at(view, i);
+		uint32_t model = scene_info_model_at(view, i);
 		if (!scene->models[model].created)
 			continue;
 		if (i < view->mobile_count)
@@ -395,10 +395,10 @@ static void capture_fill_members(struct capture *capture, const struct server_wo
 	uint32_t *numbers = mem_alloc((components->sets.count + 1) * sizeof *numbers);
 	memset(numbers, 0xff, (components->sets.count + 1) * sizeof *numbers);
 	for (uint32_t i = 0; i < view->mobile_count; i++) {
-		uint32_t node = levels + view_model_at(view, i);
+		uint32_t node = levels + scene_info_model_at(view, i);
 		uint32_t set = node < components->node_count ? components->of[node] : COMPONENTS_NONE;
 		if (set >= components->sets.count || components->sets.at[set].nodes < 2 ||
-			!plan->loading.active[view_model_at(view, i)])
+			!plan->loading.active[scene_info_model_at(view, i)])
 			continue;
 		if (numbers[set] == COMPONENTS_NONE)
 			numbers[set] = count++;
@@ -437,7 +437,7 @@ struct capture *capture_make(struct capture_pool *pool, struct server_world *wor
 	if (parts & CAPTURE_HASH)
 		capture->hash = troupe_server_hash(world->server);
 	if (parts & ~(uint32_t)(CAPTURE_HASH | CAPTURE_READINGS | CAPTURE_WORK | CAPTURE_REPORTS))
-		capture->snapshot.scene = view_hold(world_view(world));
+		capture->snapshot.scene = scene_info_hold(world_view(world));
 	if (parts & (CAPTURE_MODELS | CAPTURE_ODOMETRY))
 		capture_fill_mobile(capture, world);
 	if (parts & CAPTURE_LINKS)
@@ -460,7 +460,7 @@ struct capture *capture_make(struct capture_pool *pool, struct server_world *wor
 		capture_fill_readings(capture, world);
 	if (parts & CAPTURE_BEFORE) {
 		capture->before = pool->before;
-		pool->before = view_hold(capture->snapshot.scene);
+		pool->before = scene_info_hold(capture->snapshot.scene);
 	}
 	atomic_store_explicit(&capture->refs, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&pool->bytes_out, capture->bytes, memory_order_relaxed);

@@ -12,7 +12,7 @@
 #include "server/model_topics.h"
 #include "server/next_request.h"
 #include "server/sensor_topics.h"
-#include "server/view.h"
+#include "server/scene_info.h"
 #include "topic/message.h"
 
 #include <assert.h>

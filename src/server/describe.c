@@ -5,7 +5,7 @@
 #include "server/describe.h"
 
 #include "server/encode.h"
-#include "server/view.h"
+#include "server/scene_info.h"
 #include "topic/message.h"
 #include "topic/scene.pb-c.h"
 #include "topic/world.pb-c.h"
@@ -34,11 +34,11 @@ static void describe_fill_now(
 	memset(gone, true, world->models.count * sizeof *gone);
 	memset(gone_actors, true, world->actors.count * sizeof *gone_actors);
 	for (uint32_t i = 0; i < scene->model_count; i++) {
-		uint32_t model = view_sdf_model(scene, i);
+		uint32_t model = scene_info_sdf_model(scene, i);
 		if (model != SDF_NONE) {
 			poses[model] = pose_of_flat(*encode_model_pose(&capture->snapshot, i));
 			gone[model] = false;
-		} else if (scene->models[i].actor && !view_is_created(scene, i)) {
+		} else if (scene->models[i].actor && !scene_info_is_created(scene, i)) {
 			describe_find_actor(world, scene->models[i].name, gone_actors);
 		}
 	}

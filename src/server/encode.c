@@ -3,7 +3,7 @@
  * fields. So only the few messages that are published most often have one (encode_fast.h). */
 #include "server/encode.h"
 
-#include "server/view.h"
+#include "server/scene_info.h"
 #include "topic/message.h"
 
 bool encode_end(const ProtobufCMessage *message, struct arena *arena, struct text *out)

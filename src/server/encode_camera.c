@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "sensor/lens.h"
 #include "server/sensor_topics.h"
-#include "server/view.h"
+#include "server/scene_info.h"
 
 Gz__Msgs__PointCloudPacked__Field *encode_sensor_field(const struct sensor_source *source, const char *name,
 	uint32_t offset, Gz__Msgs__PointCloudPacked__Field__DataType type)

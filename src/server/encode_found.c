@@ -1,7 +1,7 @@
 /* A reading has numbers of geoms and ids of models; their names are those of the scene in the capture. */
 #include "server/encode_sensor.h"
 
-#include "server/view.h"
+#include "server/scene_info.h"
 
 bool encode_sensor_logical_camera(const struct sensor_source *source, struct text *out)
 {
@@ -32,7 +32,7 @@ static Gz__Msgs__Entity *encode_found_entity_of_geom(const struct sensor_source 
 {
 	const struct troupe_scene *scene = source->capture->snapshot.scene;
 	Gz__Msgs__Entity *out = ENCODE_NEW(source->arena, Gz__Msgs__Entity, gz__msgs__entity__init);
-	uint32_t shape = view_shape_of_geom(scene, (uint32_t)geom);
+	uint32_t shape = scene_info_shape_of_geom(scene, (uint32_t)geom);
 	out->type = GZ__MSGS__ENTITY__TYPE__COLLISION;
 	if (shape == TROUPE_NONE)
 		return out;

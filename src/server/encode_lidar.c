@@ -3,7 +3,7 @@
 #include "server/encode_sensor.h"
 
 #include "base/math.h"
-#include "server/view.h"
+#include "server/scene_info.h"
 
 #include <math.h>
 #include <string.h>

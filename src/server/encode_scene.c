@@ -4,7 +4,7 @@
  * pose/info. */
 #include "server/encode.h"
 #include "server/publish.h"
-#include "server/view.h"
+#include "server/scene_info.h"
 #include "topic/message.h"
 #include "topic/scene.pb-c.h"
 
@@ -99,7 +99,7 @@ static Gz__Msgs__Polyline *encode_scene_outline(struct arena *arena, const struc
 	return out;
 }
 
-static Gz__Msgs__Geometry *encode_scene_polyline(struct arena *arena, const struct view_polyline from)
+static Gz__Msgs__Geometry *encode_scene_polyline(struct arena *arena, const struct scene_info_polyline from)
 {
 	Gz__Msgs__Geometry *out = encode_scene_new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__POLYLINE);
 	out->polyline = arena_array(arena, Gz__Msgs__Polyline *, from.count);
@@ -124,7 +124,7 @@ static Gz__Msgs__Geometry *encode_scene_geometry(struct arena *arena, const stru
 	case TROUPE_SHAPE_HEIGHTMAP:
 		return encode_scene_file(arena, shape);
 	case TROUPE_SHAPE_POLYLINE:
-		return encode_scene_polyline(arena, view_polyline(scene, index));
+		return encode_scene_polyline(arena, scene_info_polyline(scene, index));
 	default:
 		return encode_scene_round(arena, shape);
 	}
@@ -201,7 +201,7 @@ static Gz__Msgs__Link *encode_scene_link(struct arena *arena, const struct troup
 	out->light = arena_array(arena, Gz__Msgs__Light *, from->light_count);
 	for (uint32_t l = from->light_first; l < from->light_first + from->light_count; l++)
 		out->light[out->n_light++] = encode_light(arena, scene, l);
-	const struct link_frames frames = view_link_frames(scene, link);
+	const struct link_frames frames = scene_info_link_frames(scene, link);
 	if (from->fixed_to != link || frames.count) {
 		out->header = ENCODE_NEW(arena, Gz__Msgs__Header, gz__msgs__header__init);
 		out->header->data = arena_array(arena, Gz__Msgs__Header__Map *, frames.count + 1);
@@ -219,7 +219,7 @@ static Gz__Msgs__Sensor *encode_scene_sensor(
 	struct arena *arena, const struct troupe_scene *scene, uint32_t sensor, const struct troupe_scene_link *link)
 {
 	const struct troupe_scene_sensor *from = &scene->sensors[sensor];
-	const struct view_sensor_frames frames = view_untold_frames(scene, sensor);
+	const struct scene_info_sensor_frames frames = scene_info_untold_frames(scene, sensor);
 	Gz__Msgs__Sensor *out = ENCODE_NEW(arena, Gz__Msgs__Sensor, gz__msgs__sensor__init);
 	const char *last = from->name, *next;
 	while ((next = strstr(last, "::")))

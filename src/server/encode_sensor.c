@@ -1,7 +1,7 @@
 /* A reading of these sensors is a few numbers, of which each has its field in the message. */
 #include "server/encode_sensor.h"
 
-#include "server/view.h"
+#include "server/scene_info.h"
 #include "topic/motion.pb-c.h"
 
 #include <math.h>

@@ -27,8 +27,8 @@ struct server_world {
 	struct shared shared;
 	struct primary *primary; /* NULL: not made yet */
 	struct snapshots *snapshots;
-	pthread_mutex_t view_lock;
-	const struct troupe_scene *view; /* view.h; NULL: none yet. Written under view_lock. */
+	pthread_mutex_t info_lock;
+	const struct troupe_scene *info; /* scene_info.h; NULL: none yet. Written under info_lock. */
 	uint32_t threads;                /* secondaries that are threads; 0: a single runner */
 	uint32_t secondaries;            /* the same, but at least 1 */
 	struct server_counts counts;

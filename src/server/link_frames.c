@@ -4,7 +4,7 @@
 #include "server/link_frames.h"
 
 #include "base/arena.h"
-#include "server/view.h"
+#include "server/scene_info.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "server/encode_fast.h"
 #include "server/pose_parts.h"
 #include "server/sensor_topics.h"
-#include "server/view.h"
+#include "server/scene_info.h"
 #include "topic/motion.pb-c.h"
 #include "topic/scene.pb-c.h"
 
@@ -33,14 +33,14 @@ struct model_topics {
 
 static uint64_t model_topics_object_of(const struct scene *scene, uint32_t model)
 {
-	return (uint64_t)view_born(scene, model) << 32 | (model + 1);
+	return (uint64_t)scene_info_born(scene, model) << 32 | (model + 1);
 }
 
 /* The model in the capture's scene; TROUPE_NONE: it is gone. */
 static uint32_t model_topics_of(const struct capture *capture, const struct topic_row *row)
 {
 	const struct troupe_scene *scene = capture->snapshot.scene;
-	uint32_t model = view_model_of(scene, (uint32_t)row->object - 1);
+	uint32_t model = scene_info_model_of(scene, (uint32_t)row->object - 1);
 	bool same = model != TROUPE_NONE && scene->models[model].handle.born == (uint32_t)(row->object >> 32);
 	return same ? model : TROUPE_NONE;
 }
@@ -256,7 +256,7 @@ static const struct system *model_topics_system_at(const struct server_world *wo
 	uint32_t model = model_topics_at(row), index = row->part >> 16;
 	const struct scene *scene = world->scene;
 	if (model != SCENE_NONE && (model >= scene->model_count || scene->models[model].absent ||
-					   view_born(scene, model) != (uint32_t)(row->object >> 32)))
+					   scene_info_born(scene, model) != (uint32_t)(row->object >> 32)))
 		return NULL;
 	const struct system_set *set = systems_of(world->systems, model);
 	return index < set->count && (row->part & 0xffff) < set->at[index].outputs.count ? &set->at[index] : NULL;

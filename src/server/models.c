@@ -5,7 +5,7 @@
 
 #include "server/encode.h"
 #include "server/model_info.h"
-#include "server/view.h"
+#include "server/scene_info.h"
 #include "server/viewer.h"
 #include "topic/message.h"
 #include "topic/troupe.pb-c.h"

@@ -4,7 +4,7 @@
 
 #include "base/map.h"
 #include "server/encode.h"
-#include "server/view.h"
+#include "server/scene_info.h"
 #include "topic/message.h"
 #include "topic/troupe.pb-c.h"
 
@@ -27,7 +27,7 @@ static bool named_poses_link_now(
 {
 	const struct troupe_scene *scene = capture->snapshot.scene;
 	for (uint32_t i = 0; i < scene->model_count; i++) {
-		uint32_t at = view_sdf_model(scene, i);
+		uint32_t at = scene_info_sdf_model(scene, i);
 		const struct sdf_model *model = at == SDF_NONE ? NULL : &world->models.at[at];
 		if (!model || link < model->link_first || link - model->link_first >= model->link_count)
 			continue;

@@ -3,7 +3,7 @@
 #include "server/pose_parts.h"
 
 #include "server/encode.h"
-#include "server/view.h"
+#include "server/scene_info.h"
 
 #include <troupe/plugin.h>
 
@@ -42,7 +42,7 @@ static bool pose_parts_moves(const struct troupe_scene *scene, uint32_t model, u
 		const struct troupe_scene_joint *joint = &scene->joints[j];
 		joined |= joint->kind != TROUPE_JOINT_FIXED && (joint->parent == link || joint->child == link);
 	}
-	return joined && link != view_canonical_link(scene, model);
+	return joined && link != scene_info_canonical_link(scene, model);
 }
 
 static bool pose_parts_is_wanted(

@@ -12,7 +12,7 @@
 #include "server/named_poses.h"
 #include "server/next_request.h"
 #include "server/resources.h"
-#include "server/view.h"
+#include "server/scene_info.h"
 #include "server/viewer.h"
 #include "topic/message.h"
 #include "topic/troupe.pb-c.h"

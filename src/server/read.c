@@ -4,7 +4,7 @@
 
 #include "scene/axis.h"
 #include "server/clients.h"
-#include "server/view.h"
+#include "server/scene_info.h"
 
 /* The velocity of a frame at `at` that is fixed to the body. */
 static struct troupe_twist server_read_twist_at(const struct body_state *body, struct vec3 at)
@@ -99,8 +99,8 @@ uint32_t read_contacts(
 	const contact_notes *notes = &primary_observed(world->primary)->contacts;
 	for (uint32_t i = 0; i < notes->count; i++) {
 		const struct contact_note *note = &notes->at[i];
-		ret_contacts[i] = (struct troupe_contact){
-			{view_shape_of_geom(view, note->geoms[0]), view_shape_of_geom(view, note->geoms[1])},
+		ret_contacts[i] = (struct troupe_contact){{scene_info_shape_of_geom(view, note->geoms[0]),
+								  scene_info_shape_of_geom(view, note->geoms[1])},
 			note->position, note->normal, note->depth};
 	}
 	return notes->count;
@@ -167,7 +167,7 @@ troupe_model troupe_find_model(const struct troupe_server *server, uint32_t worl
 {
 	const struct server_world *w = server_read_world_at(server, world);
 	uint32_t model = w ? scene_find_model(w->scene, name) : SCENE_NONE;
-	return model == SCENE_NONE ? (troupe_model){0} : view_model_handle(w->scene, world, model);
+	return model == SCENE_NONE ? (troupe_model){0} : scene_info_model_handle(w->scene, world, model);
 }
 
 troupe_link troupe_find_link(const struct troupe_server *server, troupe_model model, const char *name)
@@ -175,7 +175,7 @@ troupe_link troupe_find_link(const struct troupe_server *server, troupe_model mo
 	struct server_world *world;
 	uint32_t place = read_find_model(server, model, &world);
 	uint32_t link = world ? scene_find_link(world->scene, place, name) : SCENE_NONE;
-	return link == SCENE_NONE ? (troupe_link){0} : view_link_handle(world->scene, model.world, link);
+	return link == SCENE_NONE ? (troupe_link){0} : scene_info_link_handle(world->scene, model.world, link);
 }
 
 troupe_joint troupe_find_joint(const struct troupe_server *server, troupe_model model, const char *name)
@@ -183,7 +183,7 @@ troupe_joint troupe_find_joint(const struct troupe_server *server, troupe_model 
 	struct server_world *world;
 	uint32_t place = read_find_model(server, model, &world);
 	uint32_t joint = world ? scene_find_joint(world->scene, place, name) : SCENE_NONE;
-	return joint == SCENE_NONE ? (troupe_joint){0} : view_joint_handle(world->scene, model.world, joint);
+	return joint == SCENE_NONE ? (troupe_joint){0} : scene_info_joint_handle(world->scene, model.world, joint);
 }
 
 troupe_joint troupe_find_world_joint(const struct troupe_server *server, uint32_t world, const char *name)
@@ -193,7 +193,7 @@ troupe_joint troupe_find_world_joint(const struct troupe_server *server, uint32_
 		uint32_t joint = w->scene->world_joints.at[i];
 		if (!strcmp(w->scene->joints[joint].name, name) &&
 			!w->scene->models[w->scene->joints[joint].model].absent)
-			return view_joint_handle(w->scene, world, joint);
+			return scene_info_joint_handle(w->scene, world, joint);
 	}
 	return (troupe_joint){0};
 }
@@ -206,7 +206,7 @@ troupe_sensor troupe_find_sensor(const struct troupe_server *server, troupe_mode
 	for (uint32_t i = 0; world && (sensor = sensors_find(primary_sensors(world->primary), place, i)); i++)
 		if (!strcmp(sensor->name, name) ||
 			!strcmp(sensor->name + strlen(world->scene->models[place].name) + 2, name))
-			return view_sensor_handle(world->scene, model.world, sensor);
+			return scene_info_sensor_handle(world->scene, model.world, sensor);
 	return (troupe_sensor){0};
 }
 

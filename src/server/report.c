@@ -3,7 +3,7 @@
 #include "base/json_out.h"
 #include "server/network.h"
 #include "server/read.h"
-#include "server/view.h"
+#include "server/scene_info.h"
 
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -100,12 +100,12 @@ static void server_report_fill_parts(struct server_world *world, struct arena *a
 	struct troupe_odometry *odometry = arena_array(arena, struct troupe_odometry, view->mobile_count);
 	struct troupe_joint_state *joints = arena_array(arena, struct troupe_joint_state, view->joint_count);
 	for (uint32_t i = 0; i < view->mobile_count; i++) {
-		read_model(world, view_model_at(view, i), view->models[i].name, &models[i]);
-		odometry[i] = read_odometry(world, view_model_at(view, i));
+		read_model(world, scene_info_model_at(view, i), view->models[i].name, &models[i]);
+		odometry[i] = read_odometry(world, scene_info_model_at(view, i));
 	}
 	for (uint32_t i = 0; i < view->joint_count; i++)
-		read_joint(world, view_joint_at(view, i), &joints[i]);
-	to->scene = view_hold(view);
+		read_joint(world, scene_info_joint_at(view, i), &joints[i]);
+	to->scene = scene_info_hold(view);
 	to->models = models;
 	to->odometry = odometry;
 	to->joints = joints;

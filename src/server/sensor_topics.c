@@ -3,7 +3,7 @@
 #include "server/sensor_topics.h"
 
 #include "server/encode_sensor.h"
-#include "server/view.h"
+#include "server/scene_info.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +99,7 @@ struct adding {
 /* The frame that messages of this type name: that of pictures may be another one. */
 static const char *sensor_topics_frame_of(const struct sensor *sensor, const char *type)
 {
-	const struct view_sensor_frames named = view_frames_of(sensor->sdf);
+	const struct scene_info_sensor_frames named = scene_info_frames_of(sensor->sdf);
 	bool picture = !strcmp(type, "gz.msgs.Image") || !strcmp(type, "gz.msgs.CameraInfo");
 	const char *frame = picture ? named.picture : named.frame;
 	return frame ? frame : sensor->name;

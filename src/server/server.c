@@ -20,7 +20,7 @@
 #include "server/publish.h"
 #include "server/record.h"
 #include "server/command_notice.h"
-#include "server/view.h"
+#include "server/scene_info.h"
 #include "system/ignored.h"
 #include "topic/table.h"
 
@@ -355,9 +355,9 @@ const struct troupe_scene *troupe_server_scene(struct troupe_server *server, uin
 	struct server_world *w = &server->worlds[world];
 	server_publish_unseen(server);
 	snapshots_ask(w->snapshots);
-	pthread_mutex_lock(&w->view_lock);
-	const struct troupe_scene *view = w->view ? view_hold(w->view) : NULL;
-	pthread_mutex_unlock(&w->view_lock);
+	pthread_mutex_lock(&w->info_lock);
+	const struct troupe_scene *view = w->info ? scene_info_hold(w->info) : NULL;
+	pthread_mutex_unlock(&w->info_lock);
 	return view;
 }
 

@@ -4,7 +4,7 @@
  * macros, because ThreadSanitizer does not see into liburcu. */
 #include "server/snapshots.h"
 
-#include "server/view.h"
+#include "server/scene_info.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -107,7 +107,7 @@ static struct troupe_snapshot *snapshots_begin_copy(struct snapshots_copy *copy,
 	snapshots_fit_copy(copy, scene, contacts);
 	*ret_arrays = copy->arrays;
 	troupe_scene_release(copy->snapshot.scene);
-	copy->snapshot = (struct troupe_snapshot){.scene = view_hold(scene),
+	copy->snapshot = (struct troupe_snapshot){.scene = scene_info_hold(scene),
 		.model_count = scene->mobile_count,
 		.link_count = scene->moving_links,
 		.joint_count = scene->joint_count,

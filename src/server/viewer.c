@@ -8,7 +8,7 @@
 #include "server/encode.h"
 #include "server/encode_fast.h"
 #include "server/sensor_topics.h"
-#include "server/view.h"
+#include "server/scene_info.h"
 #include "topic/message.h"
 #include "topic/scene.pb-c.h"
 #include "topic/troupe.pb-c.h"
@@ -130,7 +130,7 @@ void viewer_encode_model(
 	out->is_static = from->is_static;
 	out->performer = from->performer;
 	out->actor = from->actor;
-	out->created = view_is_created(snapshot->scene, model);
+	out->created = scene_info_is_created(snapshot->scene, model);
 	out->pose = encode_pose(arena, encode_model_pose(snapshot, model), NULL, 0);
 	out->loaded = true;
 	if (model >= snapshot->model_count)
@@ -299,7 +299,7 @@ static uint32_t viewer_find_publisher(
 	if (!topic_copy(clients_table(capture->server->clients), TOPIC_PUBLISHED, topic, NULL, &row))
 		return TROUPE_NONE;
 	if (row.world == world && ((const struct publish_ops *)row.ops)->when == PUBLISH_READING)
-		model = view_model_of(scene, (uint32_t)row.object - 1);
+		model = scene_info_model_of(scene, (uint32_t)row.object - 1);
 	if (model != TROUPE_NONE && scene->models[model].handle.born != (uint32_t)(row.object >> 32))
 		model = TROUPE_NONE;
 	*ret_index = sensor_topics_index(&row);
@@ -346,7 +346,7 @@ static bool viewer_same_outline(const struct mesh_outline *a, double height, con
 	return same;
 }
 
-static bool viewer_same_polyline(struct view_polyline a, const Gz__Msgs__Geometry *b)
+static bool viewer_same_polyline(struct scene_info_polyline a, const Gz__Msgs__Geometry *b)
 {
 	bool same = a.count && a.count == b->n_polyline;
 	for (uint32_t i = 0; i < a.count && same; i++)
@@ -369,7 +369,7 @@ static bool viewer_is_shape(const struct troupe_scene *scene, uint32_t index, co
 		       viewer_same_vec3(shape->size, asked->heightmap->size) &&
 		       viewer_same_vec3(shape->shift, asked->heightmap->origin);
 	return shape->kind == TROUPE_SHAPE_POLYLINE && asked->type == GZ__MSGS__GEOMETRY__TYPE__POLYLINE &&
-	       viewer_same_polyline(view_polyline(scene, index), asked);
+	       viewer_same_polyline(scene_info_polyline(scene, index), asked);
 }
 
 /* A shape whose triangles are known is preferred: no file has to be read. NULL: the scene has no such shape. */

@@ -10,7 +10,7 @@
 #include "server/barrier.h"
 #include "server/record.h"
 #include "server/command_notice.h"
-#include "server/view.h"
+#include "server/scene_info.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -327,7 +327,7 @@ void world_set_up(struct server_world *world, uint32_t threads, enum physics_bre
 	uint32_t room = network ? network_room(network) : world->secondaries;
 	world->counts.busy_ns = mem_alloc(room * sizeof *world->counts.busy_ns);
 	world->snapshots = snapshots_create(room);
-	pthread_mutex_init(&world->view_lock, NULL);
+	pthread_mutex_init(&world->info_lock, NULL);
 	world->model_info = model_info_create();
 }
 
@@ -343,9 +343,9 @@ void world_fini(struct server_world *world)
 		primary_destroy(world->primary);
 	edit_visuals_destroy(world->visuals);
 	if (world->snapshots)
-		pthread_mutex_destroy(&world->view_lock);
+		pthread_mutex_destroy(&world->info_lock);
 	snapshots_destroy(world->snapshots);
-	troupe_scene_release(world->view);
+	troupe_scene_release(world->info);
 	model_info_destroy(world->model_info);
 	shared_fini(&world->shared);
 	free(world->counts.busy_ns);
@@ -358,14 +358,14 @@ void world_fini(struct server_world *world)
 const struct troupe_scene *world_view(struct server_world *world)
 {
 	uint64_t epoch = primary_scene_epoch(world->primary);
-	if (world->view && world->view->epoch == epoch)
-		return world->view;
-	const struct troupe_scene *old = world->view;
+	if (world->info && world->info->epoch == epoch)
+		return world->info;
+	const struct troupe_scene *old = world->info;
 	const struct troupe_scene *view =
-		view_create(world->scene, primary_sensors(world->primary), world->systems, world->index, epoch);
-	pthread_mutex_lock(&world->view_lock);
-	world->view = view;
-	pthread_mutex_unlock(&world->view_lock);
+		scene_info_create(world->scene, primary_sensors(world->primary), world->systems, world->index, epoch);
+	pthread_mutex_lock(&world->info_lock);
+	world->info = view;
+	pthread_mutex_unlock(&world->info_lock);
 	troupe_scene_release(old);
 	return view;
 }
@@ -374,13 +374,13 @@ static void server_world_fill_parts(
 	const struct server_world *world, const struct troupe_scene *view, struct snapshots_arrays *arrays)
 {
 	for (uint32_t i = 0; i < view->mobile_count; i++) {
-		read_model(world, view_model_at(view, i), view->models[i].name, &arrays->models[i]);
-		arrays->odometry[i] = read_odometry(world, view_model_at(view, i));
+		read_model(world, scene_info_model_at(view, i), view->models[i].name, &arrays->models[i]);
+		arrays->odometry[i] = read_odometry(world, scene_info_model_at(view, i));
 	}
 	for (uint32_t i = 0; i < view->moving_links; i++)
-		read_link(world, view_link_at(view, i), &arrays->links[i]);
+		read_link(world, scene_info_link_at(view, i), &arrays->links[i]);
 	for (uint32_t i = 0; i < view->joint_count; i++)
-		read_joint(world, view_joint_at(view, i), &arrays->joints[i]);
+		read_joint(world, scene_info_joint_at(view, i), &arrays->joints[i]);
 	for (uint32_t i = 0; i < view->sensor_count; i++)
 		arrays->readings[i] = read_sensor(world, view->sensors[i].handle);
 }

@@ -1,0 +1,16 @@
+/* The visible parts of a world in public form (troupe/look.h), made from the description of the file. The results and
+ * all texts that they name are copied into the arena. Pure. */
+#ifndef SERVER_SCENE_INFO_LOOK_H
+#define SERVER_SCENE_INFO_LOOK_H
+
+#include "base/arena.h"
+#include "sdf/look.h"
+
+#include <troupe/look.h>
+
+/* NULL for NULL. */
+const struct troupe_material *scene_info_material(struct arena *arena, const struct sdf_material *material);
+struct troupe_light scene_info_light(const struct sdf_shine *shine);
+struct troupe_surroundings scene_info_surroundings(struct arena *arena, const struct sdf_scene *scene);
+
+#endif
