@@ -28,8 +28,8 @@ static void touch_find_joined(struct touch *touch)
 		const struct scene_joint *joint = &scene->joints[scene->world_joints.at[i]];
 		touch_add_join(touch, joint->parent, joint->child);
 	}
-	for (uint32_t i = 0; i < scene->ties.count; i++)
-		touch_add_join(touch, scene->ties.at[i].bodies[0], scene->ties.at[i].bodies[1]);
+	for (uint32_t i = 0; i < scene->attachments.count; i++)
+		touch_add_join(touch, scene->attachments.at[i].bodies[0], scene->attachments.at[i].bodies[1]);
 }
 
 static void touch_mark_joined(struct touch *touch)

@@ -48,7 +48,7 @@ struct touch {
 	bvh_values crowded; /* models with neighbours, ascending */
 	bool *is_crowded;   /* [room] the model is in `crowded` */
 	bvh_values found;   /* scratch */
-	touch_pairs joined; /* models that joints of the world or ties connect; always pairs */
+	touch_pairs joined; /* models that joints of the world or attachments connect; always pairs */
 	touch_pairs pairs;  /* the answer of the last touch_find() */
 	touch_pairs before; /* the pairs of the call before */
 	touch_pairs near;   /* the answer of the last touch_find_near() */
@@ -62,7 +62,7 @@ void touch_init(struct touch *touch, const struct scene *scene);
 void touch_fit(struct touch *touch);
 void touch_fini(struct touch *touch);
 
-/* To be called when ties of the scene have changed. */
+/* To be called when attachments of the scene have changed. */
 void touch_rejoin(struct touch *touch);
 
 /* The model is here from now on, or unloaded. A model without geoms, or with all geoms off, touches nothing, but joints

@@ -13,7 +13,7 @@ static bool ahead_can_sleep(const struct physics *physics, uint32_t model, uint3
 
 static bool ahead_may_group(const struct physics *physics, const struct group *group, uint32_t steps)
 {
-	bool may = group->members.count == 1 && !group->ties.count && !group->world_joints.count;
+	bool may = group->members.count == 1 && !group->attachments.count && !group->world_joints.count;
 	for (uint32_t i = 0; i < group->members.count && may; i++) {
 		uint32_t model = group->members.at[i];
 		may = !physics->instances[model]->is_near && !ahead_can_sleep(physics, model, steps);

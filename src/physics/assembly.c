@@ -118,9 +118,10 @@ static void assembly_plan_list(struct assembly_plan *plan)
 	}
 	for (uint32_t i = 0; i < group->world_joints.count; i++)
 		assembly_plan_add_joint(plan, group->world_joints.at[i].index);
-	for (uint32_t i = 0; i < group->ties.count; i++) {
-		const struct tie_joint *tie = &group->ties.at[i];
-		struct assembly_joint add = {ASSEMBLY_TIE, tie->index, tie->bodies[1], tie->bodies[0], LANES_FIXED};
+	for (uint32_t i = 0; i < group->attachments.count; i++) {
+		const struct attachment_joint *attachment = &group->attachments.at[i];
+		struct assembly_joint add = {ASSEMBLY_ATTACHMENT, attachment->index, attachment->bodies[1],
+			attachment->bodies[0], LANES_FIXED};
 		if (assembly_plan_number(plan, add.child) != SCENE_NONE ||
 			assembly_plan_number(plan, add.parent) != SCENE_NONE)
 			vec_push(&plan->joints, add);
@@ -321,9 +322,9 @@ static struct pose assembly_reference_of(const struct physics *physics, uint32_t
 	return physics->scene->bodies[body].reference;
 }
 
-static void assembly_fill_tie(const struct scene *scene, struct assembly_edge *edge)
+static void assembly_fill_attachment(const struct scene *scene, struct assembly_edge *edge)
 {
-	struct pose pose = scene->ties.at[edge->joint.index].pose; /* of the child in the parent */
+	struct pose pose = scene->attachments.at[edge->joint.index].pose; /* of the child in the parent */
 	if (edge->reversed)
 		pose = pose_inverse(pose);
 	vec3_store(pose.p, edge->fields + LANES_ANCHOR);
@@ -368,8 +369,8 @@ static void assembly_fill_bodies(const struct physics *physics, struct assembly 
 		if (edge->joint.motion == LANES_FREE)
 			continue;
 		int parent = assembly->keys[i].parent;
-		if (edge->joint.kind == ASSEMBLY_TIE)
-			assembly_fill_tie(scene, edge);
+		if (edge->joint.kind == ASSEMBLY_ATTACHMENT)
+			assembly_fill_attachment(scene, edge);
 		else
 			assembly_fill_joint(physics, edge, assembly->bodies[i],
 				parent >= 0 ? assembly->bodies[parent] : edge->ground);

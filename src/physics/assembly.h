@@ -1,11 +1,12 @@
 /* Assemblies: the bodies that joints connect, as a forest that lanes/ can step.
  *
- * A joint is an edge of the forest, or, where the forest has a way between its bodies already, a link. So is a tie. A
- * link has rows of its own in the solver. Other links are couplings (gears, mimics), the rows of added mass, and joints
- * that the file makes soft. What does not move by forces is the ground: the world, static models, kinematic bodies.
+ * A joint is an edge of the forest, or, where the forest has a way between its bodies already, a link. So is an
+ * attachment. A link has rows of its own in the solver. Other links are couplings (gears, mimics), the rows of added
+ * mass, and joints that the file makes soft. What does not move by forces is the ground: the world, static models,
+ * kinematic bodies.
  *
- * An assembly follows from the joints and ties of its models alone, which are always in one group, so no bit depends on
- * the group around it. It is made when its group is, and holds all that is constant. */
+ * An assembly follows from the joints and attachments of its models alone, which are always in one group, so no bit
+ * depends on the group around it. It is made when its group is, and holds all that is constant. */
 #ifndef PHYSICS_ASSEMBLY_H
 #define PHYSICS_ASSEMBLY_H
 
@@ -17,16 +18,16 @@ struct group;
 
 enum assembly_link_kind {
 	ASSEMBLY_LOOP, /* a joint */
-	ASSEMBLY_TIE,
+	ASSEMBLY_ATTACHMENT,
 	ASSEMBLY_GEARS,
 	ASSEMBLY_MIMIC,
 	ASSEMBLY_ADDED, /* rows of the added mass of a body */
 };
 
-/* A joint or a tie, between a child and a parent as the file names them. SCENE_NONE: the world. */
+/* A joint or an attachment, between a child and a parent as the file names them. SCENE_NONE: the world. */
 struct assembly_joint {
-	enum assembly_link_kind kind; /* ASSEMBLY_LOOP or ASSEMBLY_TIE, also when it is an edge */
-	uint32_t index;               /* of the joint, or of the tie in scene.ties */
+	enum assembly_link_kind kind; /* ASSEMBLY_LOOP or ASSEMBLY_ATTACHMENT, also when it is an edge */
+	uint32_t index;               /* of the joint, or of the attachment in scene.attachments */
 	uint32_t child, parent;
 	enum lanes_joint motion;
 };
@@ -68,7 +69,7 @@ struct assembly {
 
 /* Makes the assemblies of a group, in the order of their lowest bodies, if they are not known. */
 void assemblies_make(const struct physics *physics, struct group *group);
-/* To be called when the members, joints or ties of the group change. */
+/* To be called when the members, joints or attachments of the group change. */
 void assemblies_drop(struct group *group);
 
 #endif

@@ -21,7 +21,7 @@ enum { CROWD_MAX = 24, LEAST_PAIRS = (CROWD_MAX + 2) * (CROWD_MAX + 1) / 2 };
 
 struct crowd_pair {
 	double depth;
-	uint64_t tie;
+	uint64_t tie_break;
 	uint32_t pair; /* in worker.geom_pairs */
 };
 
@@ -60,9 +60,9 @@ static double crowd_depth_of(struct worker *worker, const struct geom_pair *pair
 static int crowd_compare(const void *a, const void *b)
 {
 	const struct crowd_pair *x = a, *y = b;
-	return x->depth != y->depth ? (x->depth > y->depth ? -1 : 1)
-	       : x->tie != y->tie   ? (x->tie < y->tie ? -1 : 1)
-				    : 0;
+	return x->depth != y->depth           ? (x->depth > y->depth ? -1 : 1)
+	       : x->tie_break != y->tie_break ? (x->tie_break < y->tie_break ? -1 : 1)
+					      : 0;
 }
 
 /* Lists pairs in crowds with their depths; writes to `count` how many others each shape touches. */
@@ -80,7 +80,7 @@ static uint32_t crowd_find_crowded(struct worker *worker, uint32_t *count, struc
 		if (worker_abandons(worker))
 			return 0;
 		ret[i].depth = crowd_depth_of(worker, pair);
-		ret[i].tie = hash_mix(pair->a, pair->b);
+		ret[i].tie_break = hash_mix(pair->a, pair->b);
 		if (ret[i].depth >= 0)
 			crowd_add(count, pair);
 	}

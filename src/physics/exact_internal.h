@@ -54,7 +54,7 @@ struct exact {
 	VEC(struct exact_memory) spare;         /* of batches */
 	struct exact_memory work, narrow;       /* narrow: a batch for a kernel of fewer lanes */
 	struct lanes_key key;                   /* of an island */
-	bool jointed;                           /* it has joints, ties or couplings */
+	bool jointed;                           /* it has joints, attachments or couplings */
 
 	/* about the ODE world at hand */
 	VEC(struct exact_part) parts;

@@ -99,7 +99,7 @@ static void group_make_parts(struct physics *physics, uint32_t index)
 	if (group->alone)
 		return;
 	group_list_world_joints(physics, index);
-	ties_list(physics, index);
+	attachments_list(physics, index);
 	if (physics->options.ode)
 		group_make_ode(physics, group);
 }
@@ -126,8 +126,8 @@ void group_make_anew(struct physics *physics, uint32_t index)
 		return;
 	for (uint32_t i = 0; i < group->world_joints.count; i++)
 		group->world_joints.at[i].id = 0;
-	for (uint32_t i = 0; i < group->ties.count; i++)
-		group->ties.at[i].id = 0;
+	for (uint32_t i = 0; i < group->attachments.count; i++)
+		group->attachments.at[i].id = 0;
 	group_make_ode(physics, group);
 }
 
@@ -147,7 +147,7 @@ void group_remove(struct physics *physics, uint32_t model)
 	struct group *group = &physics->groups.at[instance->group];
 	assemblies_drop(group);
 	group_drop_world_joints(physics, group, model);
-	ties_drop(physics, group, model);
+	attachments_drop(physics, group, model);
 	indices_remove(&group->members, model);
 	uint32_t index = instance->group;
 	instance_drop(physics, instance);
@@ -160,7 +160,7 @@ static void group_dissolve(struct physics *physics, uint32_t index)
 	struct group *group = &physics->groups.at[index];
 	assemblies_drop(group);
 	group_drop_world_joints(physics, group, SCENE_NONE);
-	ties_drop(physics, group, SCENE_NONE);
+	attachments_drop(physics, group, SCENE_NONE);
 	for (uint32_t i = 0; i < group->members.count; i++)
 		instance_drop(physics, physics->instances[group->members.at[i]]);
 	group->members.count = 0;
@@ -278,17 +278,17 @@ static void group_list_busy(struct physics *physics)
 			vec_push(&physics->busy_ode_worlds, w);
 }
 
-/* The groups with ties are made anew. */
-static void group_follow_ties(struct physics *physics)
+/* The groups with attachments are made anew. */
+static void group_follow_attachments(struct physics *physics)
 {
 	const struct scene *scene = physics->scene;
-	physics->ties_epoch = scene->ties_epoch;
+	physics->attachments_epoch = scene->attachments_epoch;
 	physics->regroup = true;
 	for (uint32_t g = 0; g < physics->groups.count; g++)
-		if (physics->groups.at[g].ties.count)
+		if (physics->groups.at[g].attachments.count)
 			group_dissolve(physics, g);
-	for (uint32_t i = 0; i < 2 * scene->ties.count; i++) {
-		uint32_t body = scene->ties.at[i / 2].bodies[i % 2];
+	for (uint32_t i = 0; i < 2 * scene->attachments.count; i++) {
+		uint32_t body = scene->attachments.at[i / 2].bodies[i % 2];
 		const struct instance *instance =
 			body == SCENE_NONE ? NULL : physics->instances[scene->bodies[body].model];
 		if (instance && instance->group != SCENE_NONE)
@@ -298,8 +298,8 @@ static void group_follow_ties(struct physics *physics)
 
 void group_update(struct physics *physics)
 {
-	if (physics->ties_epoch != physics->scene->ties_epoch)
-		group_follow_ties(physics);
+	if (physics->attachments_epoch != physics->scene->attachments_epoch)
+		group_follow_attachments(physics);
 	if (!physics->regroup && !group_some_expired(physics))
 		return;
 	physics->regroup = false;
@@ -328,8 +328,9 @@ bool group_joins(const struct physics *physics, const struct group *group, uint3
 		const struct scene_joint *joint = &scene->joints[group->world_joints.at[i].index];
 		joined = joint->kind != SDF_GEARBOX && group_are_ends(body_a, body_b, joint->parent, joint->child);
 	}
-	for (uint32_t i = 0; i < group->ties.count && !joined; i++)
-		joined = group_are_ends(body_a, body_b, group->ties.at[i].bodies[0], group->ties.at[i].bodies[1]);
+	for (uint32_t i = 0; i < group->attachments.count && !joined; i++)
+		joined = group_are_ends(
+			body_a, body_b, group->attachments.at[i].bodies[0], group->attachments.at[i].bodies[1]);
 	return joined;
 }
 
@@ -339,5 +340,5 @@ void group_fini(struct group *group)
 	vec_free(&group->assemblies);
 	vec_free(&group->members);
 	vec_free(&group->world_joints);
-	vec_free(&group->ties);
+	vec_free(&group->attachments);
 }

@@ -156,9 +156,9 @@ struct world_joint { /* one of the world's own joints; both its bodies are in th
 	dJointFeedback *feedback; /* as in struct instance */
 };
 
-struct tie_joint {          /* all its bodies are in the group */
-	uint32_t index;     /* in scene.ties */
-	uint32_t bodies[2]; /* as in struct scene_tie */
+struct attachment_joint {   /* all its bodies are in the group */
+	uint32_t index;     /* in scene.attachments */
+	uint32_t bodies[2]; /* as in struct scene_attachment */
 	dJointID id;
 };
 
@@ -174,7 +174,7 @@ struct group {
 	uint32_t bodies;    /* bodies of its members when it entered that ODE world */
 	uint32_t rows;      /* of its constraints in this step */
 	VEC(struct world_joint) world_joints;
-	VEC(struct tie_joint) ties;
+	VEC(struct attachment_joint) attachments;
 	const struct physics_pair *pairs; /* of this step; in physics.grouped */
 	uint32_t pair_count;
 	VEC(struct assembly *) assemblies;
@@ -278,7 +278,7 @@ struct physics {
 	VEC(uint32_t) busy_ode_worlds;        /* with groups */
 	VEC(struct physics_pair) pairs;       /* pairs of the last step */
 	VEC(struct physics_pair) grouped;     /* the same, group by group */
-	uint64_t ties_epoch;                  /* of the scene, when the groups were made */
+	uint64_t attachments_epoch;           /* of the scene, when the groups were made */
 	bool regroup;                         /* models were taken or released, or sleep began or ended */
 	VEC(struct physics_pair) awake_pairs; /* pairs of models that are awake */
 	struct sets touching;                 /* sets of all taken models, by the pairs of this step */
@@ -490,13 +490,13 @@ static inline double joint_scale(const struct scene_joint *joint)
 	return joint->kind == SDF_SCREW ? 1 / joint->sdf->thread_pitch : 1;
 }
 
-/* tie.c */
-enum { TIE_ROWS = 6 };
-/* Lists the ties in the group. Makes their joints, when the bodies have been made. */
-void ties_list(struct physics *physics, uint32_t group);
+/* attachment.c */
+enum { ATTACHMENT_ROWS = 6 };
+/* Lists the attachments in the group. Makes their joints, when the bodies have been made. */
+void attachments_list(struct physics *physics, uint32_t group);
 void ties_make_joints(struct physics *physics, struct group *group, dWorldID ode_world);
 /* Destroys those at a model; SCENE_NONE: all. */
-void ties_drop(struct physics *physics, struct group *group, uint32_t model);
+void attachments_drop(struct physics *physics, struct group *group, uint32_t model);
 
 /* snapshots.c */
 enum { OBSERVE_JOINTS = OBSERVE_EFFORTS | OBSERVE_FORCES }; /* any of these needs ODE's feedback of joints */
@@ -590,7 +590,7 @@ void ode_world_make_anew(struct physics *physics, struct ode_world *ode_world);
 void group_update(struct physics *physics);
 void group_remove(struct physics *physics, uint32_t model);
 void group_fini(struct group *group);
-/* Whether a joint or a tie connects two bodies of the group. */
+/* Whether a joint or an attachment connects two bodies of the group. */
 bool group_joins(const struct physics *physics, const struct group *group, uint32_t body_a, uint32_t body_b);
 /* Makes new ODE objects for a group; the old objects are left as they are. */
 void group_make_anew(struct physics *physics, uint32_t group);

@@ -44,7 +44,8 @@ static struct link_row *physics_link_row_begin(const struct link_work *work, dou
 	return row;
 }
 
-/* The two ends of a joint or a tie in state k. The parent's vectors are those of the world where it is the world. */
+/* The two ends of a joint or an attachment in state k. The parent's vectors are those of the world where it is the
+ * world. */
 struct link_end {
 	uint32_t body;
 	struct pose pose, reference;
@@ -147,19 +148,19 @@ static void physics_link_hold_axis(
 	physics_link_hold_turn(work, joint, b, vec3_dot(b, bend));
 }
 
-/* --- joints and ties ------------------------------------------------------------------------------------------------
+/* --- joints and attachments ---------------------------------------------------------------------------------------
  */
 
 static struct link_joint physics_link_joint_of(const struct worker *worker, const struct assembly_joint *from)
 {
 	struct link_joint joint;
-	if (from->kind == ASSEMBLY_TIE) {
-		const struct scene_tie *tie = &worker->scene->ties.at[from->index];
+	if (from->kind == ASSEMBLY_ATTACHMENT) {
+		const struct scene_attachment *attachment = &worker->scene->attachments.at[from->index];
 		joint.child = physics_link_end_of(worker, from->child, (struct vec3){0, 0, 0});
 		joint.parent = physics_link_end_of(worker, from->parent, (struct vec3){0, 0, 0});
 		joint.child.anchor = joint.child.pose.p;
-		joint.parent.anchor = pose_point(joint.parent.pose, tie->pose.p);
-		joint.relative = tie->pose.q;
+		joint.parent.anchor = pose_point(joint.parent.pose, attachment->pose.p);
+		joint.relative = attachment->pose.q;
 		return joint;
 	}
 	const struct scene_joint *of = &worker->scene->joints[from->index];
@@ -364,7 +365,7 @@ void link_equalities(const struct worker *worker, const struct assembly_link *li
 	ret->count = 0;
 	switch (link->joint.kind) {
 	case ASSEMBLY_LOOP:
-	case ASSEMBLY_TIE:
+	case ASSEMBLY_ATTACHMENT:
 		physics_link_loop(&work);
 		break;
 	case ASSEMBLY_GEARS:

@@ -1,5 +1,5 @@
-/* The rows of links (assembly.h) in one step: joints that close loops, ties, couplings, added mass. Pure functions of
- * state k. */
+/* The rows of links (assembly.h) in one step: joints that close loops, attachments, couplings, added mass. Pure
+ * functions of state k. */
 #ifndef PHYSICS_LINK_H
 #define PHYSICS_LINK_H
 

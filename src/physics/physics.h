@@ -31,10 +31,11 @@ enum physics_break {
 	PHYSICS_BREAK_ROTATION,  /* rotations stay in ODE instead of being set from the state */
 	PHYSICS_BREAK_REFERENCE, /* joints are attached at the current pose instead of the pose in the file */
 	/* of windows (run/window.h) */
-	PHYSICS_BREAK_PROOF,    /* nothing that was guessed is proven */
-	PHYSICS_BREAK_SLEEPERS, /* the proof forgets models that did not move */
-	PHYSICS_BREAK_LEVELS,   /* the proof forgets levels */
-	PHYSICS_BREAK_TIES,     /* models that only a joint or a tie connects do not count as a pair within a window */
+	PHYSICS_BREAK_PROOF,       /* nothing that was guessed is proven */
+	PHYSICS_BREAK_SLEEPERS,    /* the proof forgets models that did not move */
+	PHYSICS_BREAK_LEVELS,      /* the proof forgets levels */
+	PHYSICS_BREAK_ATTACHMENTS, /* models that only a joint or an attachment connects do not count as a pair within a
+				      window */
 };
 
 enum physics_solver {

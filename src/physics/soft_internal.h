@@ -44,7 +44,7 @@ struct soft_pair {           /* of geoms */
 	uint32_t block, lane;
 };
 
-struct soft_link { /* a joint, a tie or a coupling */
+struct soft_link { /* a joint, an attachment or a coupling */
 	struct assembly_link of;
 	uint32_t part, island; /* in exact.parts, in soft.islands */
 	uint32_t own;          /* in the part's assembly: one of its links, or SCENE_NONE: an edge of the forest */

@@ -117,12 +117,12 @@ static void soft_joint_add_body(struct worker *worker, struct soft_link *link, u
 	link->of.bodies[key->body_count++] = body;
 }
 
-/* The impulses of ties begin at 0: a tie has no number that stays. */
+/* The impulses of attachments begin at 0: an attachment has no number that stays. */
 static void soft_joint_set_key(struct worker *worker, struct soft_link *link)
 {
 	const struct assembly_joint *joint = &link->of.joint;
 	link->owner = SCENE_NONE;
-	if (joint->kind == ASSEMBLY_TIE)
+	if (joint->kind == ASSEMBLY_ATTACHMENT)
 		return;
 	link->owner = worker->scene->joints[joint->index].model;
 	link->key = SOFT_KEY_OF_JOINT | (uint64_t)joint->kind << 48 | (uint64_t)link->of.axis << 40 | joint->index;
@@ -137,7 +137,7 @@ static struct soft_link *soft_joint_add(struct worker *worker, struct soft_link 
 	return &soft->links.at[soft->links.count - 1];
 }
 
-/* A joint or a tie by which the forest grows. */
+/* A joint or an attachment by which the forest grows. */
 static void soft_joint_add_edge(
 	struct worker *worker, uint32_t part, uint32_t island, const struct assembly_joint *joint, double dt)
 {
@@ -354,7 +354,7 @@ void soft_store_joints(struct worker *worker, double dt)
 		if (!(worker->owner->observe & OBSERVE_JOINTS))
 			continue;
 		soft_joint_note(worker, link, &lane);
-		if (link->own == SCENE_NONE && link->of.joint.kind != ASSEMBLY_TIE)
+		if (link->own == SCENE_NONE && link->of.joint.kind != ASSEMBLY_ATTACHMENT)
 			soft_joint_note_springs(worker, link);
 	}
 }

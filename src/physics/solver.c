@@ -84,9 +84,9 @@ static void solver_join_joints(struct worker *worker, const struct group *group)
 	}
 	for (uint32_t i = 0; i < group->world_joints.count; i++)
 		solver_join_joint(worker, group->world_joints.at[i].index);
-	for (uint32_t i = 0; i < group->ties.count; i++)
-		solver_join_two(worker,
-			(struct island_join){group->ties.at[i].bodies[0], group->ties.at[i].bodies[1], TIE_ROWS});
+	for (uint32_t i = 0; i < group->attachments.count; i++)
+		solver_join_two(worker, (struct island_join){group->attachments.at[i].bodies[0],
+						group->attachments.at[i].bodies[1], ATTACHMENT_ROWS});
 }
 
 static void solver_number_islands(struct worker *worker, bool keep_lost)
@@ -137,7 +137,7 @@ void solver_begin_group(struct worker *worker, const struct group *group)
 		worker->rows += worker->instances[group->members.at[i]]->joint_rows;
 	for (uint32_t i = 0; i < group->world_joints.count; i++)
 		worker->rows += joint_rows(worker->scene, group->world_joints.at[i].index);
-	worker->rows += group->ties.count * TIE_ROWS;
+	worker->rows += group->attachments.count * ATTACHMENT_ROWS;
 }
 
 void solver_join(struct worker *worker, uint32_t body_a, uint32_t body_b, uint32_t rows)

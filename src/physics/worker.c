@@ -331,8 +331,9 @@ static void worker_note_held(struct physics *owner, const struct group *group)
 			const struct scene_joint *joint = &owner->scene->joints[group->world_joints.at[i].index];
 			changed |= joint->kind != SDF_GEARBOX && worker_hold(owner, joint->parent, joint->child);
 		}
-		for (uint32_t i = 0; i < group->ties.count; i++)
-			changed |= worker_hold(owner, group->ties.at[i].bodies[0], group->ties.at[i].bodies[1]);
+		for (uint32_t i = 0; i < group->attachments.count; i++)
+			changed |= worker_hold(
+				owner, group->attachments.at[i].bodies[0], group->attachments.at[i].bodies[1]);
 	}
 }
 

@@ -84,7 +84,7 @@ void edit_give_up_places(struct edit *edit)
 static void edit_leave(struct edit *edit, uint32_t model)
 {
 	struct scene *scene = edit->shared->scene;
-	edit_untie_model(edit, model);
+	edit_detach_model(edit, model);
 	scene_set_absent(scene, model, true);
 	systems_unsubscribe(edit->shared->systems, model);
 	edit_note(edit, EDIT_LEAVE, model);
@@ -162,12 +162,12 @@ static bool edit_ties(const struct scene *scene, const struct scene_joint *joint
 
 /* The name of a joint that ties the model to something that would not move with it; NULL: none. A fixed joint to the
  * world is not a joint of the scene: it holds a body. */
-static const char *edit_tie_of(const struct scene *scene, uint32_t model)
+static const char *edit_fixed_by(const struct scene *scene, uint32_t model)
 {
 	const struct scene_model *m = &scene->models[model];
 	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
-		if (scene->bodies[b].tie)
-			return scene->bodies[b].tie;
+		if (scene->bodies[b].fixed_by)
+			return scene->bodies[b].fixed_by;
 	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
 		if (scene->joints[j].parent == SCENE_NONE) /* the child is one of its links */
 			return scene->joints[j].name;
@@ -192,12 +192,12 @@ troupe_status edit_check_pose(const struct edit *edit, const Gz__Msgs__Pose *mes
 	const char *name = scene->models[*ret_model].name;
 	if (scene->models[*ret_model].actor)
 		return fail(error, TROUPE_ECOMMAND, "actor '%.100s' is moved by its script", name);
-	const char *tie = edit_tie_of(scene, *ret_model), *tied = edit_tied_to(scene, *ret_model);
-	if (tied)
+	const char *fixed_by = edit_fixed_by(scene, *ret_model), *attached_to = edit_attached_to(scene, *ret_model);
+	if (attached_to)
 		return fail(error, TROUPE_ECOMMAND,
-			"model '%.100s' is attached to '%.100s': expected it to be detached first", name, tied);
-	if (tie)
-		return fail(error, TROUPE_ECOMMAND, "joint '%.100s' holds model '%.100s' in its place", tie, name);
+			"model '%.100s' is attached to '%.100s': expected it to be detached first", name, attached_to);
+	if (fixed_by)
+		return fail(error, TROUPE_ECOMMAND, "joint '%.100s' holds model '%.100s' in its place", fixed_by, name);
 	return TROUPE_OK;
 }
 
@@ -408,7 +408,7 @@ static bool edit_was_removed(const struct scene *scene, const char *name)
 }
 
 /* Refuses a model that a joint ties to another model: that model would have to go back, too. */
-static troupe_status edit_check_ties(const struct scene *scene, uint32_t model, struct troupe_error *error)
+static troupe_status edit_check_fixed(const struct scene *scene, uint32_t model, struct troupe_error *error)
 {
 	for (uint32_t i = 0; i < scene->world_joints.count; i++) {
 		const struct scene_joint *joint = &scene->joints[scene->world_joints.at[i]];
@@ -435,7 +435,7 @@ static troupe_status edit_check_reset(
 		return status;
 	if (scene->models[*ret_model].actor)
 		return fail(error, TROUPE_ECOMMAND, "actor '%.100s' is moved by its script", name);
-	return edit_check_ties(scene, *ret_model, error);
+	return edit_check_fixed(scene, *ret_model, error);
 }
 
 troupe_status edit_reset_model(struct edit *edit, const Gz__Msgs__Entity *entity, uint32_t *ret_model,
@@ -447,7 +447,7 @@ troupe_status edit_reset_model(struct edit *edit, const Gz__Msgs__Entity *entity
 	if (status)
 		return status;
 	struct scene_model *model = &scene->models[index];
-	edit_untie_model(edit, index);
+	edit_detach_model(edit, index);
 	state_reset_model(edit->shared->state, index);
 	if (!model->body_count)
 		edit_place_static(edit, index, model->reference);
@@ -469,7 +469,7 @@ troupe_status edit_reset_model(struct edit *edit, const Gz__Msgs__Entity *entity
 void edit_reset(struct edit *edit)
 {
 	struct scene *scene = edit->shared->scene;
-	edit_untie_all(edit);
+	edit_detach_all(edit);
 	for (uint32_t m = 0; m < scene->model_count; m++)
 		if (scene->models[m].created && !scene->models[m].absent)
 			edit_leave(edit, m);
@@ -512,7 +512,7 @@ uint64_t edit_hash(const struct edit *edit)
 	for (uint32_t i = 0; i < edit->edited.count; i++)
 		sum += edit_hash_model(scene, &scene->models[edit->edited.at[i]]);
 	sum += edit_hash_lights(scene);
-	sum += edit_hash_ties(scene);
+	sum += edit_hash_attachments(scene);
 	sum += edit_hash_earth(scene);
 	if (edit->step_s != scene->step_s)
 		sum += edit_hash_number(UINT64_C(0x73746570), edit->step_s); /* "step" */

@@ -59,11 +59,11 @@ enum edit_op_kind {
 	EDIT_CREATE,
 	EDIT_PLACE, /* a static model has a new pose */
 	EDIT_GRAVITY,
-	EDIT_EARTH,     /* the world has another place on the globe */
-	EDIT_LIGHT,     /* a light was added or changed, or became absent, or is again as in the file */
-	EDIT_COLLISION, /* a collision was switched on or off */
-	EDIT_TIES,      /* ties were made or ended */
-	EDIT_RENEW,     /* all of the world is as in a packed state: see edit_renewed(); the first in the log */
+	EDIT_EARTH,       /* the world has another place on the globe */
+	EDIT_LIGHT,       /* a light was added or changed, or became absent, or is again as in the file */
+	EDIT_COLLISION,   /* a collision was switched on or off */
+	EDIT_ATTACHMENTS, /* attachments were made or ended */
+	EDIT_RENEW,       /* all of the world is as in a packed state: see edit_renewed(); the first in the log */
 	EDIT_OPS,
 };
 
@@ -80,7 +80,7 @@ enum edit_effect_kind {
 	EDIT_PLACED,    /* a model has another pose */
 	EDIT_RESHAPED,  /* collisions of a model were switched on or off */
 	EDIT_PUSHED,    /* a model has another velocity */
-	EDIT_TIED,      /* a model was tied to another one, or is not any more */
+	EDIT_ATTACHED,  /* a model was attached to another one, or is not any more */
 	EDIT_PERFORMER, /* a model has another role or volume */
 	EDIT_WOKE_ALL,  /* all models must be stepped */
 };
@@ -186,13 +186,13 @@ troupe_status edit_disable_collision(
 troupe_status edit_enable_collision(
 	struct edit *edit, const Gz__Msgs__Entity *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 
-/* Ties the link to the other one, rigidly, as they stand in state k; for a system of a model. Both are of models that
- * are not absent. ECOMMAND: they are one body, or neither moves. */
-troupe_status edit_tie(
+/* Attachments the link to the other one, rigidly, as they stand in state k; for a system of a model. Both are of models
+ * that are not absent. ECOMMAND: they are one body, or neither moves. */
+troupe_status edit_attach(
 	struct edit *edit, uint32_t owner, uint32_t system, uint32_t link, uint32_t other, struct troupe_error *error);
-/* Ends all ties that the system has made. True: there were some. */
-bool edit_untie(struct edit *edit, uint32_t owner, uint32_t system);
-bool edit_is_tied(const struct scene *scene, uint32_t owner, uint32_t system);
+/* Ends all attachments that the system has made. True: there were some. */
+bool edit_detach(struct edit *edit, uint32_t owner, uint32_t system);
+bool edit_is_attached(const struct scene *scene, uint32_t owner, uint32_t system);
 
 /* Restores one model as its file or its creation had it, as a reset of the world would restore it;
  * other models stay as they are. *ret_model: the model; the caller drops the commands to it from this step. */
@@ -256,7 +256,7 @@ struct edit_change {
 	struct edit_earth earth;  /* EDIT_EARTH */
 	struct edit_light *light; /* EDIT_LIGHT; owned */
 	bool off;                 /* EDIT_COLLISION */
-	struct edit_ties *ties;   /* EDIT_TIES; owned */
+	struct edit_attachments *attachments; /* EDIT_ATTACHMENTS; owned */
 	struct unpack renewed;    /* EDIT_RENEW; lent by the bytes that were unpacked */
 };
 

@@ -21,8 +21,8 @@ void edit_pack_log(const struct edit *edit, struct text *out)
 			edit_pack_light(scene, op->model, out);
 		} else if (op->kind == EDIT_COLLISION) {
 			pack_u64(out, scene->geoms[op->model].off);
-		} else if (op->kind == EDIT_TIES) {
-			edit_pack_ties(scene, out);
+		} else if (op->kind == EDIT_ATTACHMENTS) {
+			edit_pack_attachments(scene, out);
 		} else if (op->kind == EDIT_GRAVITY) {
 			pack_vec3(out, scene->gravity);
 		} else if (op->kind == EDIT_EARTH) {
@@ -72,8 +72,8 @@ troupe_status edit_unpack_log(struct unpack *in, edit_changes *changes, struct t
 			change.light = edit_unpack_light(in);
 		else if (change.kind == EDIT_COLLISION)
 			change.off = unpack_count(in, 1);
-		else if (change.kind == EDIT_TIES)
-			change.ties = edit_unpack_ties(in);
+		else if (change.kind == EDIT_ATTACHMENTS)
+			change.attachments = edit_unpack_attachments(in);
 		else if (change.kind == EDIT_GRAVITY)
 			change.gravity = unpack_vec3(in);
 		else if (change.kind == EDIT_EARTH)
@@ -90,7 +90,7 @@ void edit_changes_clear(edit_changes *changes)
 	for (uint32_t i = 0; i < changes->count; i++) {
 		edit_source_destroy(changes->at[i].source);
 		edit_light_destroy(changes->at[i].light);
-		edit_ties_destroy(changes->at[i].ties);
+		edit_attachments_destroy(changes->at[i].attachments);
 	}
 	changes->count = 0;
 }
@@ -192,9 +192,10 @@ static troupe_status edit_follow_one(struct edit *edit, struct edit_change *chan
 		return edit_put_light(edit->shared->scene, change->model, change->light)
 			       ? TROUPE_OK
 			       : edit_follow_bad(error, "it does not fit the light");
-	if (change->kind == EDIT_TIES)
-		return edit_put_ties(edit, change->ties) ? TROUPE_OK
-							 : edit_follow_bad(error, "links that cannot be attached");
+	if (change->kind == EDIT_ATTACHMENTS)
+		return edit_put_attachments(edit, change->attachments)
+			       ? TROUPE_OK
+			       : edit_follow_bad(error, "links that cannot be attached");
 	if (change->kind == EDIT_COLLISION)
 		return edit_follow_switch_collision(edit, change->model, change->off, error);
 	if (change->model >= scene->model_count || !scene->models[change->model].id)

@@ -49,7 +49,7 @@ void edit_give_up(struct edit *edit, uint32_t model);
 static inline void edit_note(struct edit *edit, enum edit_op_kind kind, uint32_t model)
 {
 	edit->epoch += kind != EDIT_GIVE_UP && kind != EDIT_GRAVITY && kind != EDIT_EARTH && kind != EDIT_COLLISION &&
-		       kind != EDIT_TIES;
+		       kind != EDIT_ATTACHMENTS;
 	vec_push(&edit->log, (struct edit_op){kind, model});
 }
 
@@ -121,21 +121,21 @@ void edit_pack_earth(const struct scene *scene, struct text *out);
 struct edit_earth edit_unpack_earth(struct unpack *in);
 void edit_put_earth(struct scene *scene, const struct edit_earth *earth);
 
-/* edit_tie.c: ends all ties of a model and of its systems; all ties of the world. */
-void edit_untie_model(struct edit *edit, uint32_t model);
-void edit_untie_all(struct edit *edit);
-/* The name of a model to which this one is tied, or "the world"; NULL: none. */
-const char *edit_tied_to(const struct scene *scene, uint32_t model);
-uint64_t edit_hash_ties(const struct scene *scene);
-void edit_pack_ties(const struct scene *scene, struct text *out);
-struct edit_ties { /* as they were packed */
-	VEC(struct scene_tie) list;
+/* edit_attach.c: ends all attachments of a model and of its systems; all attachments of the world. */
+void edit_detach_model(struct edit *edit, uint32_t model);
+void edit_detach_all(struct edit *edit);
+/* The name of a model to which this one is attached, or "the world"; NULL: none. */
+const char *edit_attached_to(const struct scene *scene, uint32_t model);
+uint64_t edit_hash_attachments(const struct scene *scene);
+void edit_pack_attachments(const struct scene *scene, struct text *out);
+struct edit_attachments { /* as they were packed */
+	VEC(struct scene_attachment) list;
 };
 /* Does not look at the world. The caller destroys the result, also when in->bad. */
-struct edit_ties *edit_unpack_ties(struct unpack *in);
-void edit_ties_destroy(struct edit_ties *ties); /* NULL is fine */
-/* In place of all ties. False: they do not fit the world. */
-bool edit_put_ties(struct edit *edit, const struct edit_ties *ties);
+struct edit_attachments *edit_unpack_attachments(struct unpack *in);
+void edit_attachments_destroy(struct edit_attachments *attachments); /* NULL is fine */
+/* In place of all attachments. False: they do not fit the world. */
+bool edit_put_attachments(struct edit *edit, const struct edit_attachments *attachments);
 
 /* edit.c: finds the model, and reads the pose, which must be one that edit_place() can give it. */
 troupe_status edit_check_pose(const struct edit *edit, const Gz__Msgs__Pose *message, uint32_t *ret_model,

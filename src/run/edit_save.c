@@ -126,7 +126,7 @@ void edit_pack(const struct edit *edit, struct text *out)
 	pack_u64(out, scene->light_count);
 	for (uint32_t i = 0; i < scene->light_count; i++)
 		edit_pack_light(scene, i, out);
-	edit_pack_ties(scene, out);
+	edit_pack_attachments(scene, out);
 }
 
 static troupe_status edit_save_refuse(struct troupe_error *error, const char *what)
@@ -342,11 +342,11 @@ uint32_t edit_places_max(const struct scene *scene, size_t bytes)
 		(uint64_t)edit_save_count_of_places(scene) + HOLES_MAX + (uint64_t)bytes * 4, UINT32_MAX / 2);
 }
 
-static bool edit_save_unpack_ties(struct edit *edit, struct unpack *in)
+static bool edit_save_unpack_attachments(struct edit *edit, struct unpack *in)
 {
-	struct edit_ties *ties = edit_unpack_ties(in);
-	bool good = !in->bad && edit_put_ties(edit, ties);
-	edit_ties_destroy(ties);
+	struct edit_attachments *attachments = edit_unpack_attachments(in);
+	bool good = !in->bad && edit_put_attachments(edit, attachments);
+	edit_attachments_destroy(attachments);
 	return good;
 }
 
@@ -395,7 +395,7 @@ troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_er
 	}
 	if (!in->bad && !edit_save_unpack_lights(scene, in))
 		return edit_save_refuse(error, "other lights than its world");
-	if (!in->bad && !edit_save_unpack_ties(edit, in))
+	if (!in->bad && !edit_save_unpack_attachments(edit, in))
 		return edit_save_refuse(error, "models that are attached to others");
 	scene->last_id = edit->last_id;
 	edit->created = created;
@@ -448,8 +448,8 @@ void edit_renew(struct edit *edit)
 			edit_save_renew_model(edit, m);
 	edit_reset_lights(edit);
 	scene_drop_added_lights(scene);
-	scene->ties.count = 0;
-	scene->ties_epoch++;
+	scene->attachments.count = 0;
+	scene->attachments_epoch++;
 	scene->gravity = scene->sdf->gravity;
 	edit_put_earth(scene, &(struct edit_earth){0});
 	edit->step_s = scene->step_s;

@@ -4,10 +4,9 @@
  *   a level           is loaded while some performer is near it
  *   a mover           exists: a declared performer, or a dynamic model without level
  *   a level's dynamic model (its cargo)
- *                     exists while the level is loaded; also while it may touch a model that exists, or a joint or tie
- *                     connects them; and longer while it overlaps a performer's volume or the box of a loaded level. A
- *                     model that exists without its level is a stray
- *   a static model    exists always: nothing may pass through it (law 4)
+ *                     exists while the level is loaded; also while it may touch a model that exists, or a joint or
+ * attachment connects them; and longer while it overlaps a performer's volume or the box of a loaded level. A model
+ * that exists without its level is a stray a static model    exists always: nothing may pass through it (law 4)
  *
  * Effects: its own fields, and shared.tracker. Reads scene, state k, shared.boxes and shared.touch, where models that
  * exist must be here, and the other models of levels unloaded. The consequences for other modules are in lists, which

@@ -148,7 +148,7 @@ const char pack_doing_after[] = "the plug-ins, after the physics";
 
 /* --- a window ----------------------------------------------------------------------------------------------------- */
 
-/* A tie or a joint of the world makes a pair, however far apart the models are. */
+/* An attachment or a joint of the world makes a pair, however far apart the models are. */
 static bool run_pack_joins(const struct scene *scene, uint32_t body_a, uint32_t body_b, struct physics_pair pair)
 {
 	if (body_a == SCENE_NONE || body_b == SCENE_NONE)
@@ -164,18 +164,19 @@ static bool run_pack_are_joined(const struct scene *scene, struct physics_pair p
 		const struct scene_joint *joint = &scene->joints[scene->world_joints.at[i]];
 		joined = run_pack_joins(scene, joint->parent, joint->child, pair);
 	}
-	for (uint32_t i = 0; i < scene->ties.count && !joined; i++)
-		joined = run_pack_joins(scene, scene->ties.at[i].bodies[0], scene->ties.at[i].bodies[1], pair);
+	for (uint32_t i = 0; i < scene->attachments.count && !joined; i++)
+		joined = run_pack_joins(
+			scene, scene->attachments.at[i].bodies[0], scene->attachments.at[i].bodies[1], pair);
 	return joined;
 }
 
-/* Ties and joints of the world stay as they are in a window. */
+/* Attachments and joints of the world stay as they are in a window. */
 static void run_pack_note_joined(struct pack *pack, const struct step_part *part)
 {
 	const struct shared *shared = pack->shared;
 	pack->joined.count = 0;
 	for (uint32_t i = 0; i < part->near_count; i++)
-		vec_push(&pack->joined, shared->physics.rule != PHYSICS_BREAK_TIES &&
+		vec_push(&pack->joined, shared->physics.rule != PHYSICS_BREAK_ATTACHMENTS &&
 						run_pack_are_joined(shared->scene, part->near[i]));
 }
 

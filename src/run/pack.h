@@ -43,7 +43,7 @@ struct pack {
 	VEC(struct pack_ahead) ahead; /* of the window: see pack_take_ahead() */
 	uint32_t ahead_good;          /* steps of the window after which all was well with those that went ahead */
 	physics_pairs pairs;          /* of the present step of a window */
-	VEC(bool) joined;             /* for each near pair of the window: by a joint of the world or a tie */
+	VEC(bool) joined;             /* for each near pair of the window: by a joint of the world or an attachment */
 	VEC(uint32_t) moved;          /* in the present step of a window */
 };
 

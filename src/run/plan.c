@@ -219,7 +219,7 @@ void plan_pushed(struct plan *plan, uint32_t model)
 	plan->pairs.woken = true;
 }
 
-void plan_tied(struct plan *plan, uint32_t model)
+void plan_attached(struct plan *plan, uint32_t model)
 {
 	touch_rejoin(&plan->pairs.shared->touch);
 	pairs_wake(&plan->pairs, model);

@@ -54,8 +54,8 @@ void plan_remove(struct plan *plan, uint32_t model);
 void plan_placed(struct plan *plan, uint32_t model);
 /* Collisions of the model were switched on or off. */
 void plan_reshaped(struct plan *plan, uint32_t model);
-/* The model was tied to another one, or is not any more. Wakes it. */
-void plan_tied(struct plan *plan, uint32_t model);
+/* The model was attached to another one, or is not any more. Wakes it. */
+void plan_attached(struct plan *plan, uint32_t model);
 /* State k of the model was written: it moves differently from now on. Wakes it. */
 void plan_pushed(struct plan *plan, uint32_t model);
 /* The scene has changed: whether the model is a performer, its volume, or its pin. */

@@ -78,8 +78,8 @@ void primary_destroy(struct primary *primary)
 	vec_free(&primary->decided);
 	vec_free(&primary->published);
 	vec_free(&primary->surfaced);
-	vec_free(&primary->ties);
-	vec_free(&primary->ties_refused);
+	vec_free(&primary->attachments);
+	vec_free(&primary->attachments_refused);
 	vec_free(&primary->moved);
 	vec_free(&primary->hashes);
 	text_fini(&primary->published_bytes);
@@ -531,8 +531,8 @@ void primary_plan_effects(struct primary *primary)
 		case EDIT_PUSHED:
 			plan_pushed(plan, model);
 			break;
-		case EDIT_TIED:
-			plan_tied(plan, model);
+		case EDIT_ATTACHED:
+			plan_attached(plan, model);
 			break;
 		case EDIT_PERFORMER:
 			plan_performer(plan, model);

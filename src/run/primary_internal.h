@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 
-struct tie_asked { /* for a system of a model */
+struct attachment_asked { /* for a system of a model */
 	uint32_t model, system;
 	uint32_t link, other; /* SCENE_NONE: detach all */
 };
@@ -64,8 +64,9 @@ struct primary {
 	} asking;
 	struct text touch_names[2]; /* of collisions; see primary_systems.c */
 
-	VEC(struct tie_asked) ties; /* by systems, for the step that is being decided */
-	indices ties_refused;       /* models of clients that asked for a tie to a model of others, and were told */
+	VEC(struct attachment_asked) attachments; /* by systems, for the step that is being decided */
+	indices attachments_refused; /* models of clients that asked for an attachment to a model of others, and were
+					told */
 	indices surfaced;           /* static models whose surfaces systems control in the step that is out */
 
 	struct readings readings; /* of the last step, sorted; at the present state or the one before it */

@@ -160,11 +160,12 @@ static void primary_systems_request(
 static void primary_systems_attach(void *ctx, const struct system *system, uint32_t link, uint32_t other)
 {
 	struct primary *primary = ctx;
-	if (primary->ties.count < DECIDED_MAX)
-		vec_push(&primary->ties, (struct tie_asked){system->self.model, system->index, link, other});
+	if (primary->attachments.count < DECIDED_MAX)
+		vec_push(&primary->attachments,
+			(struct attachment_asked){system->self.model, system->index, link, other});
 }
 
-/* Systems try again in each step: the refusal of a model's ties is told once. */
+/* Systems try again in each step: the refusal of a model's attachments is told once. */
 static bool primary_systems_may_attach(void *ctx, const struct system *system, uint32_t other)
 {
 	struct primary *primary = ctx;
@@ -173,14 +174,14 @@ static bool primary_systems_may_attach(void *ctx, const struct system *system, u
 				 *to = &scene->models[scene->links[other].model];
 	if (owners_may_act(&primary->edit.owners, self->owner, to->owner))
 		return true;
-	if (!indices_has(&primary->ties_refused, system->self.model)) {
+	if (!indices_has(&primary->attachments_refused, system->self.model)) {
 		struct troupe_error why;
 		(void)fail(&why, TROUPE_ECOMMAND,
 			"model '%.100s' of client '%.80s': model '%.100s' was not created by this client: expected a "
 			"model on which the client may act",
 			self->name, owners_name(&primary->edit.owners, self->owner), to->name);
 		primary_systems_refuse(primary, "attach", why.status, why.text);
-		indices_add(&primary->ties_refused, system->self.model);
+		indices_add(&primary->attachments_refused, system->self.model);
 	}
 	return false;
 }
@@ -193,14 +194,14 @@ static void primary_systems_detach(void *ctx, const struct system *system)
 static void primary_systems_obey_ties(struct primary *primary)
 {
 	struct troupe_error why;
-	for (uint32_t i = 0; i < primary->ties.count; i++) {
-		const struct tie_asked *asked = &primary->ties.at[i];
+	for (uint32_t i = 0; i < primary->attachments.count; i++) {
+		const struct attachment_asked *asked = &primary->attachments.at[i];
 		if (asked->link == SCENE_NONE)
-			(void)edit_untie(&primary->edit, asked->model, asked->system);
-		else if (edit_tie(&primary->edit, asked->model, asked->system, asked->link, asked->other, &why))
+			(void)edit_detach(&primary->edit, asked->model, asked->system);
+		else if (edit_attach(&primary->edit, asked->model, asked->system, asked->link, asked->other, &why))
 			primary_systems_refuse(primary, "attach", why.status, why.text);
 	}
-	primary->ties.count = 0;
+	primary->attachments.count = 0;
 	primary_plan_effects(primary);
 }
 

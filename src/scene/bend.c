@@ -71,8 +71,9 @@ uint32_t bend_next_joint(const struct scene *scene, uint32_t model, uint32_t *i)
 troupe_status bend_check_body(const struct scene *scene, uint32_t body, struct troupe_error *error)
 {
 	const struct scene_body *b = &scene->bodies[body];
-	if (b->tie)
-		return fail(error, TROUPE_ECOMMAND, "joint '%.100s' holds link '%.100s' to the world", b->tie, b->name);
+	if (b->fixed_by)
+		return fail(error, TROUPE_ECOMMAND, "joint '%.100s' holds link '%.100s' to the world", b->fixed_by,
+			b->name);
 	if (b->kinematic)
 		return fail(
 			error, TROUPE_ECOMMAND, "link '%.100s' is kinematic: expected one that forces move", b->name);

@@ -31,7 +31,7 @@ struct compile {
 	bool *link_static;      /* [sdf links] in a top-level model of which no part can move */
 	bool *link_held;        /* [sdf links] at roots: the body is kinematic */
 	bool *joint_measured;   /* [sdf joints] a force-torque sensor reads it */
-	const char **link_tie;  /* [sdf links] at roots: the fixed joint that holds the body to the world */
+	const char **link_fixed_by; /* [sdf links] at roots: the fixed joint that holds the body to the world */
 	/* Until scene_install() all indices count from the first part that is compiled here; scene_install() gives
 	 * them their places in the scene. */
 	VEC(struct scene_model) models;

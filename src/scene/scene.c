@@ -86,7 +86,7 @@ static void scene_weld_links(struct compile *c)
 		uint32_t held = parent_world ? joint->child : joint->parent;
 		if (parent_world || child_world) {
 			c->link_held[held] = true;
-			c->link_tie[held] = c->link_tie[held] ? c->link_tie[held] : joint->name;
+			c->link_fixed_by[held] = c->link_fixed_by[held] ? c->link_fixed_by[held] : joint->name;
 		} else if (scene_top_model(c, joint->parent) == scene_top_model(c, joint->child)) {
 			scene_weld(c, joint->parent, joint->child);
 		}
@@ -95,8 +95,8 @@ static void scene_weld_links(struct compile *c)
 		uint32_t root = scene_weld_root(c, i);
 		if (c->link_held[i])
 			c->link_held[root] = true;
-		if (!c->link_tie[root])
-			c->link_tie[root] = c->link_tie[i];
+		if (!c->link_fixed_by[root])
+			c->link_fixed_by[root] = c->link_fixed_by[i];
 	}
 }
 
@@ -193,8 +193,8 @@ static void scene_add_bodies(struct compile *c, uint32_t model, uint32_t first, 
 		body->name = c->sdf->links.at[i].scoped;
 		body->model = model;
 		body->kinematic = c->link_held[i];
-		body->tie = c->link_tie[i];
-		body->commanded = body->kinematic && !body->tie;
+		body->fixed_by = c->link_fixed_by[i];
+		body->commanded = body->kinematic && !body->fixed_by;
 		c->body_of_root[i] = c->bodies.count - 1;
 		scene_measure_body(c, body, i, first, count);
 	}
@@ -403,7 +403,7 @@ static void scene_compile_init(
 	c->link_static = arena_array(&c->scratch, bool, links);
 	c->link_held = arena_array(&c->scratch, bool, links);
 	c->joint_measured = arena_array(&c->scratch, bool, c->sdf->joints.count);
-	c->link_tie = arena_array(&c->scratch, const char *, links);
+	c->link_fixed_by = arena_array(&c->scratch, const char *, links);
 }
 
 static void scene_compile_fini(struct compile *c)
@@ -683,7 +683,7 @@ void scene_destroy(struct scene *scene)
 	ranges_fini(&scene->link_ranges);
 	vec_free(&scene->surfaces);
 	vec_free(&scene->world_joints);
-	vec_free(&scene->ties);
+	vec_free(&scene->attachments);
 	bvh_fini(&scene->static_tree);
 	map_fini(&scene->model_by_name);
 	vec_free(&scene->warnings);

@@ -76,7 +76,7 @@ struct scene_body {
 	bool commanded;
 	/* The mass that the fluid around it adds; NULL: none. The members above are without it. */
 	const struct scene_added *added;
-	const char *tie; /* the fixed joint that holds it to the world; NULL: none does */
+	const char *fixed_by; /* the fixed joint that holds it to the world; NULL: none does */
 };
 
 struct scene_link {
@@ -161,7 +161,7 @@ struct scene_model {
 enum { SCENE_TIES_MAX = 4096 };
 
 /* A rigid joint that a system made while the world runs, between two bodies. */
-struct scene_tie {
+struct scene_attachment {
 	uint32_t owner, system; /* the model of the system, and its index among those of the model */
 	uint32_t bodies[2];     /* the first may be SCENE_NONE: the world */
 	struct pose pose;       /* of the second body, in the frame of the first */
@@ -224,8 +224,8 @@ struct scene {
 	/* The different surfaces of the geoms, each once. The array only grows, up to SCENE_SURFACES_MAX. */
 	VEC(struct sdf_surface) surfaces;
 	indices world_joints;       /* joints of the world itself, which may connect different models */
-	VEC(struct scene_tie) ties; /* in the order in which they were made */
-	uint64_t ties_epoch;        /* grows when `ties` changes */
+	VEC(struct scene_attachment) attachments; /* in the order in which they were made */
+	uint64_t attachments_epoch;               /* grows when `attachments` changes */
 	/* Boxes of static geoms; value: geom index. Which static geoms are present changes from step to step. */
 	struct bvh static_tree;
 	struct map model_by_name;   /* models that are not absent */

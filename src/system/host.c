@@ -525,8 +525,9 @@ static bool system_host_attached(const struct troupe_system *self, const struct 
 {
 	const struct scene *scene = system_host_scene_of(step);
 	bool found = false;
-	for (uint32_t i = 0; i < scene->ties.count && !found; i++)
-		found = scene->ties.at[i].owner == self->model && scene->ties.at[i].system == system_of(self)->index;
+	for (uint32_t i = 0; i < scene->attachments.count && !found; i++)
+		found = scene->attachments.at[i].owner == self->model &&
+			scene->attachments.at[i].system == system_of(self)->index;
 	return found;
 }
 

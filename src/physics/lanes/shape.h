@@ -3,7 +3,7 @@
  *
  * An island is a forest of bodies. The joints of the forest are no constraints: velocities are written in the
  * coordinates that these joints leave free. Only four things are rows of a complementarity problem: axes with a motor,
- * stops or limits; links, which are joints that close a loop, ties and couplings; contacts; friction.
+ * stops or limits; links, which are joints that close a loop, attachments and couplings; contacts; friction.
  *
  * A shape is made from its key, a list of numbers in a fixed order. Equal keys give equal shapes.
  *
