@@ -603,7 +603,7 @@ static void run_secondary_report(struct secondary *secondary)
 		memcpy(vec_append(&ack->changed, pack->changed.count), pack->changed.at,
 			pack->changed.count * sizeof *ack->changed.at);
 	ack->stepped = pack->stepped;
-	for (uint32_t i = 0; shared_watches(shared) && i < pack->changed.count; i++)
+	for (uint32_t i = 0; shared_has_tracking(shared) && i < pack->changed.count; i++)
 		if (shared->scene->models[pack->changed.at[i]].body_count && shared_leaves(shared, pack->changed.at[i]))
 			vec_push(&ack->leavers, pack->changed.at[i]);
 }

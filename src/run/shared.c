@@ -28,7 +28,7 @@ void shared_init(struct shared *shared, struct scene *scene, struct systems *sys
 	shared->physics.solver = shared_choose_solver(scene);
 }
 
-void shared_watch(struct shared *shared)
+void shared_init_tracking(struct shared *shared)
 {
 	touch_init(&shared->touch, shared->scene);
 	tracker_init(&shared->tracker, shared->scene);
@@ -36,7 +36,7 @@ void shared_watch(struct shared *shared)
 
 void shared_fini(struct shared *shared)
 {
-	if (shared_watches(shared)) {
+	if (shared_has_tracking(shared)) {
 		touch_fini(&shared->touch);
 		tracker_fini(&shared->tracker);
 	}

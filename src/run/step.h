@@ -150,11 +150,11 @@ struct shared {
 /* The scene and the systems are the caller's and outlive it. The caller fills in the options of the physics. */
 void shared_init(struct shared *shared, struct scene *scene, struct systems *systems);
 /* Makes touch and tracker: for a primary. */
-void shared_watch(struct shared *shared);
+void shared_init_tracking(struct shared *shared);
 void shared_fini(struct shared *shared); /* zeroed is fine */
 
 /* Whether leavers can be found here. A replica has not what that takes; its primary finds them. */
-static inline bool shared_watches(const struct shared *shared)
+static inline bool shared_has_tracking(const struct shared *shared)
 {
 	return shared->touch.scene;
 }

@@ -127,7 +127,7 @@ static void server_world_set_up_shared(struct server_world *world, enum physics_
 	shared->physics.lanes = world->server->def.lanes;
 	if (world->server->def.sense_all)
 		sensors_want_all(shared->sensors);
-	shared_watch(shared);
+	shared_init_tracking(shared);
 }
 
 static void server_world_on_event(void *ctx, uint64_t step, const struct placement_event *event)
