@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-struct cli_view_settings {
+struct view_settings {
 	const char *recording;
 	struct troupe_view_run run;
 	struct gateways_settings gateways;
@@ -20,8 +20,8 @@ struct cli_view_settings {
 	int64_t secondaries, verbosity;
 };
 
-#define CLI_VIEW_AT(member) offsetof(struct cli_view_settings, member)
-static const struct option_spec cli_view_specs[] = {
+#define CLI_VIEW_AT(member) offsetof(struct view_settings, member)
+static const struct option_spec view_specs[] = {
 	{OPTION_OPERAND, .name = "recording", .argument = "RECORDING", .unless = "connect",
 		.offset = CLI_VIEW_AT(recording)},
 	{OPTION_HEADING, .help = "Options"},
@@ -55,7 +55,7 @@ static const struct option_spec cli_view_specs[] = {
 };
 #undef CLI_VIEW_AT
 
-static const struct options_command cli_view_command = {
+static const struct options_command view_command = {
 	.name = "view",
 	.usage = "troupe view [OPTIONS] RECORDING | --connect HOST[:PORT]",
 	.about = "Shows a recording of troupe run --record in a browser: prints the address of a page that has a "
@@ -68,11 +68,11 @@ static const struct options_command cli_view_command = {
 		 "  2  wrong usage\n"
 		 "  3  the run cannot be joined, or was lost\n"
 		 "  4  internal error, or out of memory\n",
-	.specs = cli_view_specs,
-	.spec_count = ARRAY_LEN(cli_view_specs),
+	.specs = view_specs,
+	.spec_count = ARRAY_LEN(view_specs),
 };
 
-static int cli_view_run(const struct cli_view_settings *settings)
+static int view_run(const struct view_settings *settings)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	const struct troupe_view_run *run = settings->run.address ? &settings->run : NULL;
@@ -85,11 +85,11 @@ static int cli_view_run(const struct cli_view_settings *settings)
 
 int cli_view(int argc, char **argv)
 {
-	struct cli_view_settings settings = {.secondaries = TROUPE_SECONDARIES_AUTO, .verbosity = 1};
+	struct view_settings settings = {.secondaries = TROUPE_SECONDARIES_AUTO, .verbosity = 1};
 	struct arena arena = {0};
 	int status;
-	if (options_parse(&cli_view_command, argc, argv, &settings, &arena, NULL, &status))
-		status = cli_view_run(&settings);
+	if (options_parse(&view_command, argc, argv, &settings, &arena, NULL, &status))
+		status = view_run(&settings);
 	arena_fini(&arena);
 	return status;
 }
