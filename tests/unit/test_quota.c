@@ -3,7 +3,7 @@
 #include "net/tcp/quota.h"
 
 #include "base/hash.h"
-#include "net/tcp/address.h"
+#include "net/address.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/host_port.h"
 #include "gateway/lockstep/lockstep_connection.h"
-#include "gateway/web/place.h"
+#include "net/address.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -165,16 +165,16 @@ static troupe_status lockstep_listener_listen_locally(
 }
 
 static troupe_status lockstep_listener_read_address(
-	const struct lockstep_listener_options *options, struct web_place *ret_place, struct troupe_error *error)
+	const struct lockstep_listener_options *options, struct address *ret_address, struct troupe_error *error)
 {
 	struct host_port parts;
 	struct troupe_error why;
 	if (!host_port_read(options->address, &parts) || !parts.has_port)
 		return fail(error, TROUPE_EINVAL, "--lockstep-listen: '%.100s': expected " HOST_PORT_FORMS,
 			options->address);
-	if (place_parse(*parts.host ? parts.host : NULL, parts.port, ret_place, &why))
+	if (address_parse_local(*parts.host ? parts.host : NULL, parts.port, ret_address, &why))
 		return fail(error, TROUPE_EINVAL, "--lockstep-listen: %s", why.text);
-	if (!place_is_local(ret_place) && !options->insecure)
+	if (!address_is_loopback(ret_address) && !options->insecure)
 		return fail(error, TROUPE_EINVAL,
 			"--lockstep-listen: '%.100s' is not this machine's loopback: any program that reaches it could "
 			"command "
@@ -186,21 +186,16 @@ static troupe_status lockstep_listener_read_address(
 static troupe_status lockstep_listener_listen_tcp(
 	struct lockstep_listener *listener, const struct lockstep_listener_options *options, struct troupe_error *error)
 {
-	struct web_place place;
-	int on = 1;
-	char name[PLACE_TEXT_BYTES];
-	troupe_status status = lockstep_listener_read_address(options, &place, error);
+	struct address address;
+	char name[ADDRESS_TEXT_BYTES];
+	troupe_status status = lockstep_listener_read_address(options, &address, error);
 	if (status)
 		return status;
-	listener->tcp = socket(place.raw.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (listener->tcp >= 0)
-		(void)setsockopt(listener->tcp, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	struct sockaddr *raw = (struct sockaddr *)(void *)&place.raw;
-	if (listener->tcp < 0 || bind(listener->tcp, raw, place.raw_bytes) ||
-		listen(listener->tcp, LOCKSTEP_LISTENER_BACKLOG) || getsockname(listener->tcp, raw, &place.raw_bytes))
+	listener->tcp = address_listen(&address, LOCKSTEP_LISTENER_BACKLOG);
+	if (listener->tcp < 0)
 		return fail(error, TROUPE_EIO, "--lockstep-listen: '%.100s': cannot listen: %s", options->address,
 			strerror(errno));
-	place_text(&place, name);
+	address_text(&address, name);
 	text_add(&listener->address, "%s", name);
 	return TROUPE_OK;
 }

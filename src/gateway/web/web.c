@@ -133,7 +133,7 @@ static void web_make_room(struct web *web, bool admitted)
 
 static void web_read(struct web_peer *peer);
 
-static void web_adopt(struct web *web, int file, const struct web_place *from)
+static void web_adopt(struct web *web, int file, const struct address *from)
 {
 	struct web_peer *peer = mem_alloc(sizeof *peer);
 	*peer = (struct web_peer){.web = web,
@@ -142,8 +142,8 @@ static void web_adopt(struct web *web, int file, const struct web_place *from)
 		.deadline_ns = clock_now_ns() + WEB_REQUEST_MS * MS_NS,
 		.events = EPOLLIN};
 	stream_init(&peer->stream, file, web->tls);
-	place_text(from, peer->name);
-	place_host_text(from, peer->host);
+	address_text(from, peer->name);
+	address_host_text(from, peer->host);
 	if (web->peers)
 		web->peers->before = peer;
 	web->peers = peer;
@@ -160,8 +160,8 @@ static void web_adopt(struct web *web, int file, const struct web_place *from)
 /* False: no connection waits, or none can be accepted now. */
 static bool web_accept(struct web *web)
 {
-	struct web_place from = {.raw_bytes = sizeof from.raw};
-	int file = accept4(web->listener, (struct sockaddr *)&from.raw, &from.raw_bytes, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct address from;
+	int file = address_accept(web->listener, &from);
 	if (file >= 0) {
 		web_adopt(web, file, &from);
 		return true;
@@ -390,35 +390,21 @@ static troupe_status web_check_def(const struct web_def *def, struct troupe_erro
 	return TROUPE_OK;
 }
 
-static int web_open_listener(const struct web_place *place)
-{
-	int on = 1, file = socket(place->raw.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (file < 0)
-		return -1;
-	(void)setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	if (!bind(file, (const struct sockaddr *)&place->raw, place->raw_bytes) && !listen(file, WEB_BACKLOG))
-		return file;
-	int why = errno;
-	close(file);
-	errno = why;
-	return -1;
-}
-
 static troupe_status web_start_listening(struct web *web, const struct web_def *def, struct troupe_error *error)
 {
-	char text[PLACE_TEXT_BYTES];
-	troupe_status status = place_parse(def->address, def->port, &web->place, error);
+	char text[ADDRESS_TEXT_BYTES];
+	troupe_status status = address_parse_local(def->address, def->port, &web->address, error);
 	if (status)
 		return status;
-	web->listener = web_open_listener(&web->place);
+	web->listener = address_listen(&web->address, WEB_BACKLOG);
 	if (web->listener < 0 && errno == EADDRINUSE && def->port_or_any) {
-		place_set_port(&web->place, 0);
-		web->listener = web_open_listener(&web->place);
+		address_set_port(&web->address, 0);
+		web->listener = address_listen(&web->address, WEB_BACKLOG);
 	}
-	place_text(&web->place, text);
-	if (web->listener < 0 || getsockname(web->listener, (struct sockaddr *)&web->place.raw, &web->place.raw_bytes))
+	address_text(&web->address, text);
+	if (web->listener < 0)
 		return fail(error, TROUPE_EIO, "%s: %s", text, strerror(errno));
-	place_host_text(&web->place, web->host);
+	address_host_text(&web->address, web->host);
 	return TROUPE_OK;
 }
 
@@ -428,7 +414,7 @@ static troupe_status web_choose_token(struct web *web, const struct web_def *def
 	troupe_status status = TROUPE_OK;
 	if (def->token) {
 		web->token = mem_strdup(def->token);
-	} else if (def->needs_token_here || (def->needs_token && !place_is_local(&web->place))) {
+	} else if (def->needs_token_here || (def->needs_token && !address_is_loopback(&web->address))) {
 		status = web_make_token(token, error);
 		if (!status)
 			web->token = mem_strdup(token);
@@ -439,7 +425,7 @@ static troupe_status web_choose_token(struct web *web, const struct web_def *def
 static void web_copy_rules(struct web *web, const struct web_def *def)
 {
 	struct text common = {0};
-	web->rules = (struct admit_rules){.is_local = place_is_local(&web->place), .listens = web->host};
+	web->rules = (struct admit_rules){.is_local = address_is_loopback(&web->address), .listens = web->host};
 	if (web->token) {
 		web->cookie = mem_printf("troupe-%u", web_port(web));
 		web->rules.token = web->token;
@@ -623,7 +609,7 @@ void web_end(struct web *web)
 
 uint16_t web_port(const struct web *web)
 {
-	return place_port(&web->place);
+	return address_port(&web->address);
 }
 
 bool web_is_local(const struct web *web)
@@ -633,9 +619,9 @@ bool web_is_local(const struct web *web)
 
 void web_address(const struct web *web, const char *scheme, char *ret_text, size_t bytes)
 {
-	char host[PLACE_TEXT_BYTES], name[64];
-	place_text(&web->place, host);
-	if (place_is_all(&web->place) && !gethostname(name, sizeof name)) {
+	char host[ADDRESS_TEXT_BYTES], name[64];
+	address_text(&web->address, host);
+	if (address_is_wildcard(&web->address) && !gethostname(name, sizeof name)) {
 		name[sizeof name - 1] = '\0';
 		host_port_text(name, web_port(web), host, sizeof host);
 	}

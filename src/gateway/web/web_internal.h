@@ -5,10 +5,10 @@
 
 #include "base/text.h"
 #include "gateway/web/admit.h"
-#include "gateway/web/place.h"
 #include "gateway/web/stream.h"
 #include "gateway/web/web.h"
 #include "gateway/web/ws.h"
+#include "net/address.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -29,8 +29,8 @@ struct web_peer { /* a connection; a WebSocket once it has a service */
 	struct web *web;
 	struct stream stream;
 	struct web_peer *before, *after; /* in web.peers, the newest first */
-	char name[PLACE_TEXT_BYTES];
-	char host[PLACE_TEXT_BYTES]; /* of the name, without the port */
+	char name[ADDRESS_TEXT_BYTES];
+	char host[ADDRESS_TEXT_BYTES]; /* of the name, without the port */
 	uint32_t events;             /* for which the loop waits */
 	bool rereads;                /* there may be more to read, although the socket has nothing */
 	bool is_gone;                /* it is freed when the loop has seen all events */
@@ -79,8 +79,8 @@ struct web {
 	struct web_file *files;
 	uint32_t file_count;
 	struct admit_rules rules;
-	struct web_place place;
-	char host[PLACE_TEXT_BYTES];
+	struct address address; /* on which it listens */
+	char host[ADDRESS_TEXT_BYTES];
 	char *token, *cookie; /* the cookie's name; NULL: none */
 	char *common;         /* headers of each answer */
 	struct tls_context *tls;

@@ -8,7 +8,8 @@
 #ifndef NET_TCP_CANDIDATES_H
 #define NET_TCP_CANDIDATES_H
 
-#include "net/tcp/address.h"
+#include "net/address.h"
+#include "net/tcp/quota.h"
 #include "net/hello.h"
 
 enum { CANDIDATES_MAX = 32 };

@@ -12,7 +12,7 @@
 #define NET_TCP_CHANNEL_H
 
 #include "base/text.h"
-#include "net/tcp/address.h"
+#include "net/address.h"
 #include "net/frame.h"
 #include "net/tcp/tls.h"
 

@@ -16,7 +16,7 @@
 #ifndef NET_TCP_DISCOVERY_H
 #define NET_TCP_DISCOVERY_H
 
-#include "net/tcp/address.h"
+#include "net/address.h"
 #include "net/hello.h"
 #include "net/key.h"
 

@@ -12,6 +12,7 @@
  * closed at once: their peers learn that they are refused. Then accepting pauses. */
 #include "net/tcp/listener.h"
 
+#include "net/tcp/quota.h"
 #include "net/tcp/tls.h"
 
 #include <errno.h>
@@ -74,21 +75,14 @@ struct listener {
 
 static troupe_status listener_open_socket(struct listener *listener, const char *in_use, struct troupe_error *error)
 {
-	const struct sockaddr *raw = (const struct sockaddr *)(const void *)listener->address.raw;
-	struct sockaddr_storage got;
-	socklen_t bytes = sizeof got;
-	int on = 1;
-	listener->fd = socket(raw->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (listener->fd < 0 || setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
-		bind(listener->fd, raw, (socklen_t)listener->address.raw_bytes) || listen(listener->fd, SOMAXCONN) ||
-		getsockname(listener->fd, (struct sockaddr *)&got, &bytes)) {
+	listener->fd = address_listen(&listener->address, SOMAXCONN);
+	if (listener->fd < 0) {
 		char text[ADDRESS_TEXT_BYTES];
 		int code = errno;
 		address_text(&listener->address, text);
 		return fail(error, TROUPE_EIO, "cannot listen on %s: %s%s", text, strerror(code),
 			code == EADDRINUSE && in_use ? in_use : "");
 	}
-	memcpy(listener->address.raw, &got, MIN(bytes, ADDRESS_RAW_BYTES));
 	listener->reserve = fcntl(listener->fd, F_DUPFD_CLOEXEC, 0);
 	return TROUPE_OK;
 }
@@ -281,16 +275,6 @@ static void listener_spend(struct listener *listener, uint64_t now_ns)
 		listener->earned_ns = MAX(listener->earned_ns, saved_up) + listener->interval_ns;
 }
 
-static int listener_accept_one(const struct listener *listener, struct address *ret_address)
-{
-	*ret_address = (struct address){.raw_bytes = ADDRESS_RAW_BYTES};
-	struct sockaddr *raw = (struct sockaddr *)(void *)ret_address->raw;
-	socklen_t bytes = ADDRESS_RAW_BYTES;
-	int fd = accept4(listener->fd, raw, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	ret_address->raw_bytes = bytes;
-	return fd;
-}
-
 static void listener_have_wait(struct listener *listener, int fd, const struct address *address, uint64_t now_ns)
 {
 	struct listener_waiting waiting = {.fd = fd,
@@ -318,7 +302,7 @@ static void listener_shed(struct listener *listener)
 		return;
 	close(listener->reserve);
 	for (int i = 0; i < LISTENER_SHED_MAX; i++) {
-		int fd = listener_accept_one(listener, &address);
+		int fd = address_accept(listener->fd, &address);
 		if (fd < 0)
 			break;
 		listener_remember_refusal(listener, &address, "this process has no file descriptor left for it", false);
@@ -357,7 +341,7 @@ static void listener_accept_some(struct listener *listener, uint64_t now_ns)
 {
 	for (int i = 0; i < LISTENER_ACCEPTS_MAX && listener_may_accept(listener, now_ns); i++) {
 		struct address address;
-		int fd = listener_accept_one(listener, &address), code = errno;
+		int fd = address_accept(listener->fd, &address), code = errno;
 		if (fd < 0 && (code == EAGAIN || code == EWOULDBLOCK ||
 				      (listener_lacks_files(code) && !listener_somebody_came(listener))))
 			return;

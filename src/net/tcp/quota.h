@@ -7,14 +7,9 @@
 #ifndef NET_TCP_QUOTA_H
 #define NET_TCP_QUOTA_H
 
-#include "base/base.h"
+#include "net/address.h"
 
 enum { QUOTA_BUCKETS = 1024 };
-
-/* The source of a datagram or connection: the host, and the network around it, as address_sender() computes them. */
-struct sender {
-	uint64_t host, net;
-};
 
 /* --- checks in a second ------------------------------------------------------------------------------------------- */
 

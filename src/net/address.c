@@ -1,7 +1,7 @@
 /* Users write an address in several forms, and IPv4 and IPv6 addresses differ in layout. All other files see one type,
  * struct address: the bytes of a sockaddr_in or sockaddr_in6. The bytes are copied to a variable of the right type
  * before a field is read or written. All queries accept a zeroed address, which is neither kind. */
-#include "net/tcp/address.h"
+#include "net/address.h"
 
 #include "base/host_port.h"
 
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 _Static_assert(sizeof(struct sockaddr_in6) <= ADDRESS_RAW_BYTES, "both kinds of address fit");
 
@@ -122,6 +123,30 @@ troupe_status address_parse_listen(
 	return TROUPE_OK;
 }
 
+troupe_status address_parse_local(
+	const char *host, uint16_t port, struct address *ret_address, struct troupe_error *error)
+{
+	struct in_addr v4 = {htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+	char text[INET6_ADDRSTRLEN + 2] = "127.0.0.1";
+	if (host && strcmp(host, "localhost") != 0)
+		(void)snprintf(text, sizeof text, "%s", !strcmp(host, "*") ? "0.0.0.0" : host);
+	size_t count = strlen(text);
+	bool enclosed = *text == '[' && text[count - 1] == ']';
+	if (enclosed)
+		text[count - 1] = '\0';
+	if (!enclosed && inet_pton(AF_INET, text, &v4) == 1)
+		address_set_v4(ret_address, ntohl(v4.s_addr), port);
+	else if (inet_pton(AF_INET6, text + enclosed, &v6.sin6_addr) == 1)
+		address_set_raw(ret_address, &v6, sizeof v6);
+	else
+		return fail(error, TROUPE_EINVAL,
+			"address '%.80s': expected an address of this machine such as 192.168.1.5 or ::1, localhost, "
+			"or *",
+			host);
+	return TROUPE_OK;
+}
+
 void address_host_text(const struct address *address, char ret_text[ADDRESS_TEXT_BYTES])
 {
 	char host[INET6_ADDRSTRLEN], zone[IF_NAMESIZE];
@@ -211,4 +236,35 @@ void address_set_port(struct address *address, uint16_t port)
 		memcpy(address->raw, &v4, sizeof v4);
 	else if (address_is_v6(address))
 		memcpy(address->raw, &v6, sizeof v6);
+}
+
+/* --- sockets ------------------------------------------------------------------------------------------------------ */
+
+int address_listen(struct address *address, int backlog)
+{
+	int on = 1, file = socket(address_raw_of(address)->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct address got = {.raw_bytes = 0};
+	socklen_t bytes = sizeof got.raw;
+	if (file < 0)
+		return -1;
+	if (!setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) &&
+		!bind(file, address_raw_of(address), (socklen_t)address->raw_bytes) && !listen(file, backlog) &&
+		!getsockname(file, (struct sockaddr *)(void *)got.raw, &bytes)) {
+		got.raw_bytes = bytes;
+		*address = got;
+		return file;
+	}
+	int why = errno;
+	close(file);
+	errno = why;
+	return -1;
+}
+
+int address_accept(int listener, struct address *ret_from)
+{
+	*ret_from = (struct address){.raw_bytes = 0};
+	socklen_t bytes = sizeof ret_from->raw;
+	int file = accept4(listener, (struct sockaddr *)(void *)ret_from->raw, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	ret_from->raw_bytes = bytes;
+	return file;
 }

@@ -1,8 +1,8 @@
-/* Where a peer is: an IPv4 or IPv6 address and a port. */
-#ifndef NET_TCP_ADDRESS_H
-#define NET_TCP_ADDRESS_H
+/* Where a peer is, or a socket listens: an IPv4 or IPv6 address and a port. */
+#ifndef NET_ADDRESS_H
+#define NET_ADDRESS_H
 
-#include "net/tcp/quota.h"
+#include "base/base.h"
 
 enum {
 	ADDRESS_RAW_BYTES = 32,
@@ -16,6 +16,11 @@ struct address {
 	uint32_t raw_bytes;
 };
 
+/* The source of a datagram or connection: the host, and the network around it. */
+struct sender {
+	uint64_t host, net;
+};
+
 /* The forms of base/host_port.h. Without a port: the argument port; without a host: this machine. Asks the resolver
  * when HOST is a name, and so may block for seconds. When HOST has several addresses, the first one is taken, IPv4
  * before IPv6. EINVAL: the text has none of these forms; EIO: there is no such host. */
@@ -24,6 +29,10 @@ troupe_status address_parse(const char *text, uint16_t port, struct address *ret
  * the system choose. */
 troupe_status address_parse_listen(
 	const char *text, uint16_t port, struct address *ret_address, struct troupe_error *error);
+/* The same for an address of this machine alone, which asks no resolver: a number of IPv4 or IPv6, with or without
+ * brackets; "*"; NULL and "localhost": 127.0.0.1. EINVAL. */
+troupe_status address_parse_local(
+	const char *host, uint16_t port, struct address *ret_address, struct troupe_error *error);
 /* "10.0.0.3:4711", "[::1]:4711". */
 void address_text(const struct address *address, char ret_text[ADDRESS_TEXT_BYTES]);
 /* "10.0.0.3", "::1". */
@@ -38,5 +47,11 @@ bool address_same_host(const struct address *a, const struct address *b);
 struct sender address_sender(const struct address *address);
 uint16_t address_port(const struct address *address);
 void address_set_port(struct address *address, uint16_t port);
+
+/* A TCP socket that listens there and does not block; *address gets the port that the system chose. -1: errno says why.
+ */
+int address_listen(struct address *address, int backlog);
+/* The next connection of such a socket, which does not block either, and where it comes from. -1: errno says why. */
+int address_accept(int listener, struct address *ret_from);
 
 #endif
