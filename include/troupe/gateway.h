@@ -26,6 +26,10 @@
  *              (src/gateway/ws/PROTOCOL.md). Barrier clients can join. Port 9002. Settings: insecure, origin, and those
  *              of all ports.
  *
+ *   ardupilot  ArduPilot's SITL by its JSON interface, unchanged: each model with an ArduPilotPlugin has a UDP port. It
+ *              joins as a barrier client under the model's name (src/doc/reference/programs.md). Address: of an
+ *              interface; not of this machine only: with the setting insecure. Shows a server only.
+ *
  * Settings of all ports: token (at least 16 letters, digits, - and _; not given: a random one, where other hosts can
  * connect), require-token (true: also where only this machine can connect), cert and key (PEM files: TLS; both or
  * none); insecure (true: no token: any program that reaches the port can see and command everything); origin (of

@@ -8,6 +8,7 @@ static const struct troupe_kind *const builtin_kinds[] = {
 	&builtin_velocity_control,
 	&builtin_lift_drag,
 	&builtin_advanced_lift_drag,
+	&builtin_ardupilot,
 	&builtin_buoyancy,
 	&builtin_thruster,
 	&builtin_hydrodynamics,

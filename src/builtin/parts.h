@@ -19,8 +19,8 @@ extern const struct troupe_kind builtin_lift_drag, builtin_buoyancy, builtin_thr
 	builtin_wind_effects, builtin_multicopter_motor_model, builtin_apply_link_wrench, builtin_buoyancy_engine,
 	builtin_multicopter_velocity_control, builtin_advanced_lift_drag;
 
-extern const struct troupe_kind builtin_detachable_joint, builtin_wheel_slip, builtin_track_controller,
-	builtin_tracked_vehicle, builtin_follow_actor;
+extern const struct troupe_kind builtin_ardupilot, builtin_detachable_joint, builtin_wheel_slip,
+	builtin_track_controller, builtin_tracked_vehicle, builtin_follow_actor;
 
 extern const struct troupe_kind builtin_comms_endpoint, builtin_perfect_comms, builtin_rf_comms, builtin_acoustic_comms;
 
@@ -257,8 +257,8 @@ struct builtin_pid_words {
 		BUILTIN_NUMBER("cmd_min", "below cmd_max, else there are no limits"),                                  \
 		BUILTIN_NUMBER("cmd_offset", "is added to the output")
 /* Reads p_gain, i_gain, ... after the prefix `before`; *pid holds the defaults before. */
-void builtin_read_pid(struct troupe_system *self, const struct troupe_element *plugin, const char *before,
-	struct builtin_pid *pid);
+void builtin_read_pid(
+	struct troupe_system *self, const struct troupe_element *plugin, const char *before, struct builtin_pid *pid);
 /* error: the actual value minus the desired value. Returns the output. */
 double builtin_pid_update(const struct builtin_pid *pid, struct builtin_pid_words *words, double error, double dt);
 

@@ -148,7 +148,8 @@ static troupe_status gateways_ask_served(
 		if (gateways->count == GATEWAYS_MAX)
 			return fail(error, TROUPE_ELIMIT, "--serve: expected at most %d gateways", (int)GATEWAYS_MAX);
 		serve_add_flag(&served, "require-token",
-			settings->token && strcmp(served.name, "gz") && strcmp(served.name, "ros2"));
+			settings->token && strcmp(served.name, "gz") && strcmp(served.name, "ros2") &&
+				strcmp(served.name, "ardupilot"));
 		gateways->asked[gateways->count++] = served;
 	}
 	return TROUPE_OK;
@@ -488,7 +489,7 @@ bool gateways_can_be_joined(const struct gateways *gateways)
 {
 	for (uint32_t i = 0; gateways && i < gateways->count; i++)
 		if (gateways->all[i] && (gateways_is_one_of(gateways->asked[i].name, "gz", "rosbridge") ||
-						!strcmp(gateways->asked[i].name, "ws")))
+						gateways_is_one_of(gateways->asked[i].name, "ws", "ardupilot")))
 			return true;
 	return false;
 }

@@ -286,9 +286,9 @@ static const struct option_spec run_settings_specs[] = {
 	{OPTION_HEADING, .help = "Other programs: topics and services of the running world"},
 	{OPTION_LIST, .name = "serve", .tags = SERVING | RUN_PLAYED, .argument = "NAME[=ADDRESS][,KEY=VALUE]...",
 		.offset = RUN_SETTINGS_AT(gateways.serve),
-		.help = "serve a protocol: gz, view, foxglove, rosbridge, ros2, or ws (JSON and protobuf through a "
-			"plain WebSocket); ADDRESS: [ADDRESS:]PORT; may be repeated. The other options here are other "
-			"ways to write this one"},
+		.help = "serve a protocol: gz, view, foxglove, rosbridge, ros2, ws (JSON and protobuf through a "
+			"plain WebSocket), or ardupilot; ADDRESS: [ADDRESS:]PORT; may be repeated. The other options "
+			"here are other ways to write this one"},
 	{OPTION_FLAG, .name = "no-gz", .tags = SERVING | RUN_NOT_PLAYED, .excludes = "gz-address",
 		.offset = RUN_SETTINGS_AT(gateways.no_gz),
 		.help = "do not offer topics and services by gz-transport (by default they are offered to programs on "

@@ -15,7 +15,8 @@
 #include <time.h>
 
 static const struct hub_kind *const hub_gateway_kinds[] = {
-	&kind_gz, &kind_ros2, &kind_rosbridge, &kind_ws, &kind_view, &kind_foxglove};
+	&kind_gz, &kind_ros2, &kind_rosbridge, &kind_ws, &kind_view, &kind_foxglove,
+	&kind_ardupilot};
 
 struct troupe_gateway {
 	struct hub hub;
