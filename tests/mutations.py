@@ -128,7 +128,9 @@ class Mutation:
             raise ValueError(f"'{self.old}' becomes what it is")
         first = places[max(self.place, 1) - 1]
         tokens = tokens_of(text)
-        return text[:tokens[first].begin] + self.new + text[tokens[first + len(old) - 1].end:]
+        begin, end = tokens[first].begin, tokens[first + len(old) - 1].end
+        lines = max(text.count("\n", begin, end) - self.new.count("\n"), 0)  # those below keep their numbers
+        return text[:begin] + self.new + "\n" * lines + text[end:]
 
 
 def parse(lines):

@@ -148,5 +148,54 @@ wait
 EOF
 expect 'the processes of another are found' 'child child' "$(sh ./family | paste -sd' ')"
 
+# What tests/mutate draws: each rule finds what a person would call by its name, and nothing in an assert, in a directive or
+# in what gives memory back.
+cat >sample.c <<'EOF'
+#define SAMPLE_MAX (4 + 1)
+enum sample_kind { SAMPLE_ONE, SAMPLE_TWO };
+struct sample {
+	double low, high;
+};
+static int sample_sum(const struct sample *sample, int first, int second)
+{
+	int sum = first - sample_at[0];
+	if (sample->low < 1.5 && first != second)
+		sum = sample->high ? sample_kind(SAMPLE_ONE) : 3;
+	sample_note(first, second);
+	assert(sum == 6 - first);
+	free(sample_at[7]);
+	return sum;
+}
+EOF
+cat >rules.py <<'EOF'
+import sys
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+import mutation_rules as rules
+with open("sample.c", encoding="ascii") as file:
+    source = rules.Source(file.read(), [])
+[body] = source.bodies
+for rule in rules.RULES:
+    found = [f'[{body.text_of(change.first, change.end)} => {change.new}]' for change in rule(body, source)]
+    print(rule.__name__, *found)
+EOF
+python3 rules.py "$tests" >out
+expect 'what the rules find' 'comparison [< => <=] [< => >=] [&& => ||] [!= => ==]
+sign [- => +]
+index [0 => 1]
+constant [1.5 => (1.5 * 2)] [3 => 4] [3 => 2]
+operand [- sample_at [ 0 ] => ] [&& first != second => ] [sample -> low < 1.5 && => ]
+arguments [first , second => second, first]
+statement [sum = sample -> high ? sample_kind ( SAMPLE_ONE ) : 3 ; => ;] [sample_note ( first , second ) ; => ;]
+early_return [sample_note => return 0; sample_note]' "$(head -n 8 out)"
+for one in '3 : sample_kind ( SAMPLE_ONE )' 'low => high' 'SAMPLE_ONE => SAMPLE_TWO' 'first => second'; do
+	expect "among branches and variables: $one" 1 "$(tail -n 2 out | grep -cF -e "$one]")"
+done
+draws() { SOURCE_DIR=${tests%/tests} "$tests/mutate" --list --module level "$@"; }
+draws --seed 5 --count 4 >first
+expect 'the same seed draws the same' "$(sed -n 3,4p first)" "$(draws --seed 5 --first 2 --count 2)"
+expect 'and another seed does not' 0 "$(draws --seed 6 --count 4 | grep -cFf first)"
+expect 'of one module' 4 "$(grep -c ': src/level/[a-z]*\.c:[0-9]*: ' first)"
+
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 
 TestSuite(scene, .timeout = 20);
 
@@ -173,4 +174,133 @@ Test(scene, doubtful_levels_are_told_with_their_line)
 	cr_expect(scene->levels[0].pin == 0 && scene->levels[1].pin == 2, "pins");
 	scene_destroy(scene);
 	sdf_free(sdf);
+}
+
+/* --- what a scene refuses, and what it leaves out ------------------------------------------------------------------
+ */
+
+#define SCENE_TEST_MODEL(name) "<model name='" name "'><link name='l'/></model>"
+#define SCENE_TEST_LINK(name)                                                                                          \
+	"<link name='" name "'><inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia>"        \
+	"</inertial></link>"
+
+static struct sdf *world_of(const char *inside)
+{
+	char text[4096];
+	int length = snprintf(text, sizeof text, "<sdf version='1.9'><world name='w'>\n%s</world></sdf>", inside);
+	cr_assert(length > 0 && (size_t)length < sizeof text);
+	return sdf_help_good(text, NULL);
+}
+
+/* The second of two is at fault, so that a place that is counted from the first one shows. */
+Test(scene, worlds_that_are_refused)
+{
+	static const struct {
+		const char *inside, *expected;
+	} cases[] = {
+		{SCENE_TEST_MODEL(
+			 "a") "<plugin name='gz::sim' filename='x'><level name='one'><geometry><box><size>1 1 1"
+			      "</size></box></geometry><secondary>1</secondary></level>\n<level name='two'>"
+			      "<geometry><box><size>1 1 1</size></box></geometry><secondary>1.5</secondary>"
+			      "</level></plugin>",
+			"t.sdf:3: <secondary> 1.5: expected a whole number from 1"},
+		{SCENE_TEST_MODEL("a") "<plugin name='gz::sim' filename='x'><secondaries>2.5</secondaries></plugin>",
+			"t.sdf:2: <secondaries> 2.5: expected a whole number"},
+		{SCENE_TEST_MODEL("a") "<plugin name='gz::sim' filename='x'><performer name='p'><ref>a</ref><geometry>"
+				       "<box><size>1 1 1</size></box></geometry></performer>\n<performer name='q'/>"
+				       "</plugin>",
+			"t.sdf:3: <performer name='q'> has no <ref>: expected the name of a model"},
+		{"<actor name='near'><script><trajectory id='0' type='t'><waypoint><time>0</time><pose>0 0 0 0 0 0"
+		 "</pose></waypoint></trajectory></script></actor>\n<actor name='far'><pose>0 5e8 0 0 0 0</pose>"
+		 "<script><trajectory id='0' type='t'><waypoint><time>0</time><pose>0 0 0 0 0 0</pose></waypoint>"
+		 "</trajectory></script></actor>",
+			"t.sdf:3: actor 'far' is at 0 5e+08 0: expected coordinates within "},
+		{"<model name='m'>" SCENE_TEST_LINK("a") SCENE_TEST_LINK("b") SCENE_TEST_LINK(
+			 "c") "<joint name='one' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 "
+			      "1</xyz>"
+			      "<mimic joint='two' axis='axis'><multiplier>1</multiplier></mimic></axis></joint>\n"
+			      "<joint name='two' type='revolute'><parent>b</parent><child>c</child><axis><xyz>0 0 1"
+			      "</xyz><mimic joint='one' axis='axis'><multiplier>1</multiplier></mimic></axis></joint>"
+			      "</model>",
+			"mimics itself by way of others: expected a leader that follows nothing"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const struct scene_options options = {0};
+		struct troupe_error error = {0};
+		struct sdf *sdf = world_of(cases[i].inside);
+		struct scene *scene = NULL;
+		cr_expect_eq(scene_create(&sdf->worlds.at[0], &options, &scene, &error), TROUPE_EWORLD, "case %zu", i);
+		cr_expect_not_null(strstr(error.text, cases[i].expected), "case %zu: '%s'", i, error.text);
+		scene_destroy(scene);
+		sdf_free(sdf);
+	}
+}
+
+static int told;
+static char told_text[2][256];
+
+static void hear(void *ctx, const char *text)
+{
+	(void)ctx;
+	if (told < 2)
+		snprintf(told_text[told], sizeof told_text[0], "%s", text);
+	told++;
+}
+
+/* With on_error each model's error is told, and the status is that of the first. */
+Test(scene, errors_of_all_models_are_told)
+{
+	const struct scene_options options = {.on_error = hear};
+	struct troupe_error error = {0};
+	struct sdf *sdf = world_of(SCENE_TEST_MODEL("good") "<model name='a'><pose>9e8 0 0 0 0 0</pose><link name='l'/>"
+							    "</model>\n<model name='b'><pose>0 9e8 0 0 0 0</pose>"
+							    "<link name='l'/></model>");
+	struct scene *scene = NULL;
+	cr_expect_eq(scene_create(&sdf->worlds.at[0], &options, &scene, &error), TROUPE_EWORLD);
+	cr_assert_eq(told, 2);
+	cr_expect_not_null(strstr(told_text[0], "t.sdf:2: "), "'%s'", told_text[0]);
+	cr_expect_not_null(strstr(told_text[1], "t.sdf:3: "), "'%s'", told_text[1]);
+	cr_expect_str_eq(error.text, told_text[0]);
+	scene_destroy(scene);
+	sdf_free(sdf);
+}
+
+/* Each is left out with its line; what stands beside it stays. */
+Test(scene, what_is_left_out_is_told)
+{
+	static const struct {
+		const char *inside, *expected;
+	} cases[] = {
+		{SCENE_TEST_MODEL("a") "\n<actor name='a'><script><trajectory id='0' type='t'><waypoint><time>0</time>"
+				       "<pose>0 0 0 0 0 0</pose></waypoint></trajectory></script></actor>",
+			"t.sdf:3: actor 'a' has the name of a model; it is left out"},
+		{"<model name='m'>" SCENE_TEST_LINK("a")
+				SCENE_TEST_LINK("b") "</model><model name='other'>" SCENE_TEST_LINK(
+					"c") "</model>\n"
+					     "<joint name='g' type='gearbox'><parent>m::a</parent><child>m::b</child>"
+					     "<gearbox_ratio>2</gearbox_ratio><gearbox_reference_body>other::c"
+					     "</gearbox_reference_body><axis><xyz>0 0 1</xyz></axis><axis2><xyz>0 0 "
+					     "1</xyz></axis2>"
+					     "</joint>",
+			"t.sdf:3: gearbox 'g': the <gearbox_reference_body> 'other::c' is in another model than its "
+			"parent and its child; it is left out"},
+		{"<model name='m'><static>true</static><link name='l'><collision name='c'><geometry><image><uri>x.png"
+		 "</uri></image></geometry></collision></link></model>",
+			"collision 'c': no contact with shapes of kind 'image'; they are left out"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const struct scene_options options = {0};
+		struct troupe_error error = {0};
+		struct sdf *sdf = world_of(cases[i].inside);
+		struct scene *scene = NULL;
+		cr_assert_eq(scene_create(&sdf->worlds.at[0], &options, &scene, &error), TROUPE_OK, "case %zu: %s", i,
+			error.text);
+		bool found = false;
+		for (uint32_t w = 0; w < scene->warnings.count; w++)
+			found = found || strstr(scene->warnings.at[w], cases[i].expected);
+		cr_expect(found, "case %zu: '%s'", i, scene->warnings.count ? scene->warnings.at[0] : "");
+		cr_expect_eq(scene->joint_count, 0);
+		scene_destroy(scene);
+		sdf_free(sdf);
+	}
 }
