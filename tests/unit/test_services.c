@@ -763,6 +763,101 @@ Test(services, a_copy_is_where_the_message_says)
 		}
 }
 
+#define TURNED(name, pose)                                                                                             \
+	LIB_MODEL(name, pose,                                                                                          \
+		POINT("a", "0.1 0.2 0.3 0.4 0 0") "<model name='in'><pose>1 2 3 0 0.5 0.6</pose>" POINT(               \
+			"b", "-0.2 0.1 0 0.7 0.8 0") "</model>")
+
+/* The second model of the file, whose nested link is turned and shifted, and the copy of a copy: each link stands to
+ * the others as in the first, wherever the copy is. */
+Test(services, a_copy_of_the_file_has_all_frames)
+{
+	struct troupe_server *server = begin(FLOATING(TURNED("m", "9 9 9 0 0 1") TURNED("n", "1 0 0 0 0 0")));
+	does(server, "/world/w/create", "clone_name: 'n' name: 'k' pose {position {x: 4 y: -5 z: 6}}");
+	does(server, "/world/w/create", "clone_name: 'k' name: 'l' pose {position {x: -4 y: 5 z: -6}}");
+	static const char *const links[] = {"a", "in::b"};
+	for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+		struct troupe_pose of = link_at(server, "n", links[i]).pose, k = link_at(server, "k", links[i]).pose,
+				   l = link_at(server, "l", links[i]).pose;
+		NEAR(k.x, of.x + 3);
+		NEAR(k.y, of.y - 5);
+		NEAR(k.z, of.z + 6);
+		NEAR(l.x, of.x - 5);
+		NEAR(l.y, of.y + 5);
+		NEAR(l.z, of.z - 6);
+		NEAR(fabs(k.qw * of.qw + k.qx * of.qx + k.qy * of.qy + k.qz * of.qz), 1);
+		NEAR(fabs(l.qw * of.qw + l.qx * of.qx + l.qy * of.qy + l.qz * of.qz), 1);
+	}
+}
+
+Test(services, creations_that_are_refused)
+{
+	struct troupe_server *server =
+		begin(FLOATING(TURNED("m", "0 0 0 0 0 0") "<actor name='walker'><script><trajectory id='0' "
+							  "type='t'><waypoint><time>0</time><pose>0 0 0 0 0 0"
+							  "</pose></waypoint></trajectory></script></actor><light "
+							  "name='sun' type='directional'/>"));
+	const struct {
+		const char *text, *words;
+	} cases[] = {{"name: 'x'", "none of sdf, sdf_filename and clone_name: expected one of them"},
+		{"sdf: ''", "none of sdf, sdf_filename and clone_name: expected one of them"},
+		{"sdf_filename: ''", "none of sdf, sdf_filename and clone_name: expected one of them"},
+		{"clone_name: ''", "clone_name is empty: expected the name of a model"},
+		{"clone_name: 'nobody'", "the world has no model 'nobody'"},
+		{"clone_name: 'walker'", "'walker' is an actor: expected a model"},
+		{"model {name: 'x'}", "model: only SDF can be created: expected sdf or sdf_filename"},
+		{"clone_name: 'm' relative_to: 'm' spherical_coordinates {surface_model: EARTH_WGS84}",
+			"both relative_to and spherical_coordinates: expected one of them"},
+		{"light {name: 'x'} spherical_coordinates {surface_model: EARTH_WGS84}",
+			"spherical_coordinates of a light: expected pose"},
+		{"light {name: 'sun'}", "'sun' exists already: expected another name"},
+		{"light {name: 'x'} name: 'sun'", "'sun' exists already: expected another name"},
+		{"clone_name: 'm'", "model 'm' exists already"}};
+	uint64_t before = troupe_server_hash(server);
+	lib_text(server, 0, "/world/w/control", "pause: true");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		refuses(server, "/world/w/create", cases[i].text, cases[i].words);
+	cr_assert_eq(troupe_server_hash(server), before, "a refused creation changes nothing");
+	does(server, "/world/w/create", "light {name: 'x'}");
+}
+
+/* The name and the pose of the factory count before those of the light. */
+Test(services, a_created_light_is_that_of_its_message)
+{
+	uint64_t hashes[2];
+	for (int way = 0; way < 2; way++) {
+		struct troupe_server *server = begin(FLOATING("<light name='sun' type='directional'/>"));
+		lib_text(server, 0, "/world/w/control", "pause: true");
+		does(server, "/world/w/light_config", "name: 'first' intensity: 3");
+		does(server, "/world/w/create",
+			way ? "light {name: 'x' type: SPOT intensity: 2 diffuse {r: 0.5 a: 1} pose {position {x: 9}}} "
+			      "name: 'lamp' pose {position {x: 1 y: 2 z: 3}}"
+			    : "light {name: 'lamp' type: SPOT intensity: 2 diffuse {r: 0.5 a: 1} "
+			      "pose {position {x: 1 y: 2 z: 3}}}");
+		hashes[way] = troupe_server_hash(server);
+		refuses(server, "/world/w/create", "light {name: 'lamp'}", "'lamp' exists already");
+		does(server, "/world/w/remove", "name: 'lamp' type: LIGHT");
+		does(server, "/world/w/create", "light {name: 'lamp'}");
+	}
+	cr_expect_eq(hashes[0], hashes[1]);
+}
+
+Test(services, performers_that_are_refused)
+{
+	struct troupe_server *server = begin(FLOATING(TURNED("m", "0 0 0 0 0 0") TURNED("n", "5 0 0 0 0 0")));
+	const struct {
+		const char *topic, *text, *words;
+	} cases[] = {{"/world/w/level/set_performer", "secondary: 1", "no data: expected the name of a model"},
+		{"/world/w/level/set_performer", "data: 'nobody'", "the world has no model 'nobody'"},
+		{"/world/w/level/set_performer", "data: 'n' secondary: 0", "secondary 0: expected 1 to "},
+		{"/world/w/level/set_performer", "data: 'n' secondary: 100000", "secondary 100000: expected 1 to "}};
+	uint64_t before = troupe_server_hash(server);
+	lib_text(server, 0, "/world/w/control", "pause: true");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		refuses(server, cases[i].topic, cases[i].text, cases[i].words);
+	cr_assert_eq(troupe_server_hash(server), before, "what is refused changes nothing");
+}
+
 Test(services, a_joint_without_an_axis_is_named)
 {
 	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
