@@ -171,6 +171,43 @@ Test(systems_event, a_trigger_compares_messages_parts_and_lists)
 	cr_assert_eq(outputs(text, "data: 'gone'"), 0);
 }
 
+/* One type of number and one choice each; a tolerance holds to its edge, and for a second value of a list, too. */
+Test(systems_event, a_trigger_compares_each_type_of_value)
+{
+	static const struct {
+		const char *world, *text;
+		uint32_t expected;
+	} cases[] = {
+#define CASE(type, match, text, expected)                                                                              \
+	{HEAD TRIGGER(IN(type, "<match field='" match "</match>"), OUT) END, text, expected}
+		CASE("Float", "data' tol='0.25'>1.5", "data: 1.75", 1),
+		CASE("Float", "data' tol='0.25'>1.5", "data: 1.25", 1),
+		CASE("Float", "data' tol='0.25'>1.5", "data: 1.75001", 0),
+		CASE("Float_V", "data' tol='0.5'>2", "data: [9, 2.5]", 1),
+		CASE("Float_V", "data' tol='0.5'>2", "data: [9, 2.75]", 0),
+		CASE("UInt32", "data'>4294967295", "data: 4294967295", 1),
+		CASE("UInt32", "data'>4294967295", "data: 1", 0),
+		CASE("Int32", "data'>-7", "data: -7", 1),
+		CASE("Int32", "data'>-7", "data: 7", 0),
+		CASE("UInt64", "data'>18446744073709551615", "data: 18446744073709551615", 1),
+		CASE("UInt64", "data'>18446744073709551615", "data: 18446744073709551614", 0),
+		CASE("Bytes", "data'>\"ab\"", "data: 'ab'", 1),
+		CASE("Bytes", "data'>\"ab\"", "data: 'ac'", 0),
+		CASE("Bytes", "data'>\"ab\"", "data: 'abc'", 0),
+		CASE("Bytes", "data'>\"ab\"", "", 0),
+		CASE("Entity", "type'>LINK", "type: LINK", 1),
+		CASE("Entity", "type'>LINK", "type: MODEL", 0),
+		CASE("EntityFactory", "clone_name'>\"a\"", "clone_name: 'a'", 1),
+		CASE("EntityFactory", "clone_name'>\"a\"", "sdf: 'a'", 0),
+		CASE("EntityFactory", "light.intensity'>2", "light {intensity: 2}", 1),
+		CASE("EntityFactory", "light.intensity'>2", "clone_name: 'a'", 0),
+#undef CASE
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		cr_expect_eq(outputs(cases[i].world, cases[i].text), cases[i].expected, "%s, %s", cases[i].world,
+			cases[i].text);
+}
+
 /* One trigger starts a robot, another, later, asks a service. Each takes a step for the message to come in. */
 Test(systems_event, a_trigger_drives_after_its_delay_and_asks_services)
 {
