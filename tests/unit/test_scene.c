@@ -8,6 +8,8 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 TestSuite(scene, .timeout = 20);
 
@@ -186,10 +188,12 @@ Test(scene, doubtful_levels_are_told_with_their_line)
 
 static struct sdf *world_of(const char *inside)
 {
+	static const char *const folders[] = {"/tmp", NULL}; /* of the files that tests write */
+	const struct sdf_options options = {.resource_paths = folders};
 	char text[4096];
 	int length = snprintf(text, sizeof text, "<sdf version='1.9'><world name='w'>\n%s</world></sdf>", inside);
 	cr_assert(length > 0 && (size_t)length < sizeof text);
-	return sdf_help_good(text, NULL);
+	return sdf_help_good(text, &options);
 }
 
 /* The second of two is at fault, so that a place that is counted from the first one shows. */
@@ -303,4 +307,83 @@ Test(scene, what_is_left_out_is_told)
 		scene_destroy(scene);
 		sdf_free(sdf);
 	}
+}
+
+/* An ellipsoid of more corners than a hull may have, which is not centred, and a sheet, which has no inside. */
+static void write_meshes(const char *folder)
+{
+	enum { TURNS = 40, TILTS = 29 };
+	char name[80];
+	snprintf(name, sizeof name, "%s/fine.obj", folder);
+	FILE *file = fopen(name, "w");
+	cr_assert_not_null(file);
+	for (int k = 0; k <= TILTS; k++)
+		for (int i = 0; i < TURNS; i++) {
+			double tilt = M_PI * k / TILTS, turn = 2 * M_PI * i / TURNS;
+			fprintf(file, "v %.17g %.17g %.17g\n", 5 + 3 * sin(tilt) * cos(turn),
+				-1 + 2 * sin(tilt) * sin(turn), cos(tilt));
+		}
+	for (int k = 0; k < TILTS; k++)
+		for (int i = 0; i < TURNS; i++) {
+			int a = k * TURNS + i + 1, b = k * TURNS + (i + 1) % TURNS + 1;
+			fprintf(file, "f %d %d %d\nf %d %d %d\n", a, a + TURNS, b, b, a + TURNS, b + TURNS);
+		}
+	cr_assert_eq(fclose(file), 0);
+	snprintf(name, sizeof name, "%s/sheet.obj", folder);
+	file = fopen(name, "w");
+	cr_assert_not_null(file);
+	fprintf(file, "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 3\n");
+	cr_assert_eq(fclose(file), 0);
+}
+
+/* A hull of too many corners keeps those farthest along the axes and in directions between them. */
+Test(scene, hulls_of_fine_meshes_are_thinned_out)
+{
+	char folder[] = "/tmp/test_scene.XXXXXX", inside[1200], name[80];
+	cr_assert_not_null(mkdtemp(folder));
+	write_meshes(folder);
+	snprintf(inside, sizeof inside,
+		"<model name='m'><link name='l'><collision name='sheet'><geometry><mesh><uri>%s/sheet.obj</uri></mesh>"
+		"</geometry></collision>\n<collision "
+		"name='fine'><geometry><mesh><uri>%s/fine.obj</uri></mesh></geometry>"
+		"</collision></link></model>",
+		folder, folder);
+	const struct scene_options options = {0};
+	struct troupe_error error = {0};
+	struct sdf *sdf = world_of(inside);
+	struct scene *scene = NULL;
+	cr_assert_eq(scene_create(&sdf->worlds.at[0], &options, &scene, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(scene->warnings.count, 2);
+	cr_expect_not_null(strstr(scene->warnings.at[0], "t.sdf:2: collision 'sheet' of model 'm' is left out: "), "%s",
+		scene->warnings.at[0]);
+	cr_expect_not_null(strstr(scene->warnings.at[1], "t.sdf:3: collision 'fine' of model 'm': its hull has "), "%s",
+		scene->warnings.at[1]);
+	cr_assert_eq(scene->geom_count, 1);
+	const struct hull *hull = scene->geoms[0].hull;
+	cr_expect(hull->points.count <= HULL_CORNERS_MAX && hull->points.count > HULL_CORNERS_MAX / 2, "%u corners",
+		hull->points.count);
+	struct aabb box = AABB_NONE;
+	double least = INFINITY;
+	for (uint32_t i = 0; i < hull->points.count; i++) {
+		struct vec3 p = hull->points.at[i];
+		box = aabb_join(box, (struct aabb){p, p});
+	}
+	/* nowhere far within the ellipsoid */
+	for (int i = 0; i < 500; i++) {
+		struct vec3 d = quat_rotate(any_pose().q, (struct vec3){1, 0, 0});
+		double reach = -INFINITY, whole = sqrt(9 * d.x * d.x + 4 * d.y * d.y + d.z * d.z);
+		for (uint32_t p = 0; p < hull->points.count; p++)
+			reach = fmax(reach, vec3_dot(d, vec3_sub(hull->points.at[p], (struct vec3){5, -1, 0})));
+		least = fmin(least, reach / whole);
+	}
+	cr_expect(least > 0.96, "%g of the ellipsoid is left", least);
+	cr_expect(fabs(box.lo.x - 2) < 0.01 && fabs(box.hi.x - 8) < 0.01 && fabs(box.lo.y + 3) < 0.01 &&
+		  fabs(box.hi.y - 1) < 0.01 && fabs(box.lo.z + 1) < 1e-6 && fabs(box.hi.z - 1) < 1e-6);
+	scene_destroy(scene);
+	sdf_free(sdf);
+	for (int i = 0; i < 2; i++) {
+		snprintf(name, sizeof name, "%s/%s.obj", folder, i ? "sheet" : "fine");
+		unlink(name);
+	}
+	rmdir(folder);
 }
