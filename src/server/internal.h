@@ -136,6 +136,8 @@ void server_wake(struct troupe_server *server);
 
 /* Ends the run at the end of a step, to go on with other members. Any thread. */
 void server_interrupt(struct troupe_server *server);
+/* Calls def.on_note. On the threads of def.on_note. */
+void server_note(const struct troupe_server *server, const char *format, ...) TROUPE_PRINTF(2, 3);
 
 /* pins.c. Applies def.pins to the scenes. */
 troupe_status server_pin(struct troupe_server *server, struct troupe_error *error);

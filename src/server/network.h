@@ -6,6 +6,7 @@
 #include "net/transport.h"
 #include "run/wire.h"
 #include "server/internal.h"
+#include "server/robot_clients.h"
 
 #include <troupe/network.h>
 
@@ -26,8 +27,7 @@ uint32_t network_awaited(const struct network *network);
 
 /* Robot clients. The port at which they get their topics; before the first network_gather(). */
 void network_offer(struct network *network, uint16_t port);
-/* Whether clients can take part. */
-bool network_has_clients(const struct network *network);
+struct robot_clients *network_clients(const struct network *network);
 /* Whether members can change while the world runs; whether some wish to join, or a standby has come or is lost, for
  * which the run must regroup. */
 bool network_changes(const struct network *network);
@@ -35,24 +35,12 @@ bool network_has_wishes(struct network *network);
 /* Whether it is found out how many of the secondaries pay. Not if their number is fixed: then a user knows what each
  * one simulates; and not with robot clients, which have models of their own. */
 bool network_tunes(const struct network *network);
-/* The number of the client of this name, which takes part or is awaited, and whose ticket this is; 0: there is none. A
- * client that is lost and comes again has another number and another ticket. Any thread. */
-uint64_t network_find_client(struct network *network, const char *name, const unsigned char ticket[HELLO_TICKET_BYTES]);
-/* Any thread that is to post a message of the client. False: the client takes part no longer. True: it stays until
- * network_leave_client(), on the same thread. */
-bool network_enter_client(struct network *network, uint64_t serial);
-void network_leave_client(struct network *network);
-/* Clients that wish to join are awaited from now on. Call it while there is no transport. */
-void network_take_wishes(struct network *network);
 /* Call it while there is no transport. The secondary was lost, for the reason `why`: the definition says whether the
  * run goes on, and what becomes of the models of a client. An error: the run ends. */
 troupe_status network_lose(
 	struct network *network, uint32_t secondary, const struct troupe_error *why, struct troupe_error *error);
 /* The same for one that asked to leave. Of several, the one with the greatest number first. */
 troupe_status network_let_leave(struct network *network, uint32_t secondary, struct troupe_error *error);
-/* A model was created for a client: it does not stay if models of clients that are gone are to be removed, and this one
- * has gone meanwhile. In the primary's thread. */
-void network_meet_model(struct network *network, uint32_t model);
 /* After a network_gather() that failed: whether another one was lost meanwhile, or a client did not come back, so that
  * the run gathers again. */
 bool network_gathers_again(struct network *network);

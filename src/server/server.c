@@ -644,7 +644,7 @@ static troupe_status server_regroup(struct troupe_server *server, uint32_t lost,
 	troupe_status status = server_part_with_some(server, lost, error);
 	bool stopped = false;
 	for (bool again = !status; again;) {
-		network_take_wishes(server->network);
+		robot_clients_take_wishes(network_clients(server->network));
 		world_regroup(world, network_room(server->network));
 		server_clear_stop(server);
 		status = network_gather(server->network, error);
@@ -804,6 +804,17 @@ void server_interrupt(struct troupe_server *server)
 {
 	for (uint32_t i = 0; i < server->world_count; i++)
 		primary_stop(server->worlds[i].primary);
+}
+
+void server_note(const struct troupe_server *server, const char *format, ...)
+{
+	struct troupe_error note;
+	va_list args;
+	va_start(args, format);
+	fail_v(&note, TROUPE_OK, format, args);
+	va_end(args);
+	if (server->def.on_note)
+		server->def.on_note(server->def.ctx, note.text);
 }
 
 void troupe_server_stop(struct troupe_server *server)

@@ -174,7 +174,7 @@ static void server_world_on_owned(void *ctx, uint32_t model)
 {
 	const struct server_world *world = ctx;
 	if (world->server->network)
-		network_meet_model(world->server->network, model);
+		robot_clients_meet_model(network_clients(world->server->network), model);
 }
 
 static void server_world_on_decide(void *ctx)

@@ -191,7 +191,7 @@ static bool relay_host_is_viewer(const char *bytes, size_t count, struct hello *
 static uint64_t relay_host_find_client(const struct relay_host *host, const struct hello *hello)
 {
 	struct network *network = host->server->network;
-	return network ? network_find_client(network, hello->client, hello->ticket) : 0;
+	return network ? robot_clients_find(network_clients(network), hello->client, hello->ticket) : 0;
 }
 
 static void relay_host_hear_hello(struct viewer *viewer, enum frame_type type, const char *bytes, size_t count)
@@ -286,9 +286,9 @@ static void relay_host_obey_if_present(struct viewer *viewer, const Troupe__Msgs
 	struct network *network = viewer->host->server->network;
 	if (!viewer->acts) {
 		relay_host_obey(viewer, ask);
-	} else if (network_enter_client(network, viewer->acts)) {
+	} else if (robot_clients_enter(network_clients(network), viewer->acts)) {
 		relay_host_obey(viewer, ask);
-		network_leave_client(network);
+		robot_clients_leave(network_clients(network));
 	} else {
 		relay_host_refuse(viewer, "the robot client takes part no longer");
 	}
@@ -494,7 +494,7 @@ troupe_status relay_host_create(struct troupe_server *server, const struct relay
 		relay_host_destroy(host, NULL);
 		return status;
 	}
-	if (server->network && network_has_clients(server->network))
+	if (server->network && robot_clients_max(network_clients(server->network)))
 		network_offer(server->network, address_port(listener_address(host->listener)));
 	*ret_host = host;
 	return TROUPE_OK;
