@@ -113,7 +113,7 @@ Test(actors, not_started_stays_at_its_pose_and_a_reset_begins_anew)
 	run_until(4.001); /* later than now, or no step would be taken, and no command obeyed */
 	expect("4.001 s after a reset as 4 s after the start: m", pose_of("b").x, before, 2e-4);
 	struct troupe_report *report = troupe_server_report(server);
-	cr_expect_eq(report->steps, 8001, "there was no reset");
+	cr_assert_eq(report->steps, 8001, "there was no reset");
 	troupe_report_free(report);
 }
 

@@ -69,9 +69,9 @@ static void refused(const char *topic, const char *text, const char *reason)
 	replied = TROUPE_OK;
 	command(topic, text);
 	steps(1);
-	cr_expect(replied == TROUPE_ECOMMAND && strstr(reply, reason), "%s: %s, expected %s", text, reply, reason);
+	cr_assert(replied == TROUPE_ECOMMAND && strstr(reply, reason), "%s: %s, expected %s", text, reply, reason);
 	if (server->worlds[0].primary->paused)
-		cr_expect_eq(hash, primary_hash(server->worlds[0].primary), "%s: something happened", text);
+		cr_assert_eq(hash, primary_hash(server->worlds[0].primary), "%s: something happened", text);
 }
 
 static const struct body_state *body(const char *model, const char *link)
@@ -288,8 +288,8 @@ Test(motion, what_sleeps_wakes)
 		uint64_t hash = state_hash(server->worlds[0].shared.state);
 		obeyed(ways[i][0], ways[i][1]);
 		steps(1);
-		cr_expect_not(primary_sleeps(primary, m), "%s wakes it", ways[i][1]);
-		cr_expect_neq(hash, state_hash(server->worlds[0].shared.state), "%s", ways[i][1]);
+		cr_assert_not(primary_sleeps(primary, m), "%s wakes it", ways[i][1]);
+		cr_assert_neq(hash, state_hash(server->worlds[0].shared.state), "%s", ways[i][1]);
 	}
 }
 

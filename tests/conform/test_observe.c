@@ -354,7 +354,7 @@ Test(observe, a_box_stands_on_four_points)
 		double sum_x = 0, sum_y = 0;
 		for (uint32_t c = 0; c < contacts->count; c++) {
 			const struct contact_note *note = &contacts->at[c];
-			cr_expect(note->geoms[0] == 0 && note->geoms[1] == 1);
+			cr_assert(note->geoms[0] == 0 && note->geoms[1] == 1);
 			expect("normal, from the later into the earlier", note->normal.z, i ? 1 : -1, 1e-12);
 			expect("depth at the beginning of the step: m", note->depth, 0.002, 1e-12);
 			expect("below a corner: m", fabs(note->position.x), 0.5, 1e-12);
@@ -379,7 +379,7 @@ Test(observe, balls_touch_between_their_centres)
 	expect("position, x: m", note->position.x, 0.3, 1e-2);
 	command("/world/w/set_pose", "name: 'b' position {x: 3 z: 2}");
 	run_until(0.002);
-	cr_expect_eq(observed()->contacts.count, 0, "%u contacts of balls that are apart", observed()->contacts.count);
+	cr_assert_eq(observed()->contacts.count, 0, "%u contacts of balls that are apart", observed()->contacts.count);
 }
 
 static uint32_t contacts_of(const char *name)
@@ -410,25 +410,25 @@ Test(observe, what_sleeps_keeps_its_notes)
 	cr_assert(primary_sleeps(primary, scene_find_model(scene, "a")));
 	cr_assert(primary_sleeps(primary, scene_find_model(scene, "swing")));
 	cr_assert(!primary_sleeps(primary, scene_find_model(scene, "c")));
-	cr_expect_eq(contacts_of("a"), 4);
-	cr_expect_eq(contacts_of("b"), 4);
-	cr_expect_eq(contacts_of("c"), 0);
+	cr_assert_eq(contacts_of("a"), 4);
+	cr_assert_eq(contacts_of("b"), 4);
+	cr_assert_eq(contacts_of("c"), 0);
 	expect("a slider asleep on its stop: N", effort_of("j", 0), 9.8, 1e-3);
 	command("/world/w/remove", "name: 'a'");
 	command("/world/w/set_pose", "name: 'b' position {x: 3 z: 2}");
 	command("/world/w/remove", "name: 'swing'");
 	run_until(1.201);
-	cr_expect_eq(observed()->contacts.count, 0, "%u contacts of a model that was removed, and one that was lifted",
+	cr_assert_eq(observed()->contacts.count, 0, "%u contacts of a model that was removed, and one that was lifted",
 		observed()->contacts.count);
 	expect("a joint that was removed: N", effort_of("j", 0), 0, 0);
 	run_until(3);
 	expect("what was lifted is down again: m", pose_of("b").z, 0.5, 5e-3);
-	cr_expect_eq(contacts_of("b"), 4);
+	cr_assert_eq(contacts_of("b"), 4);
 	command("/world/w/control", "reset {all: true} pause: true");
 	struct troupe_limits limits = {.iterations = primary->lockstep.number + 1};
 	struct troupe_error error;
 	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK);
-	cr_expect_eq(observed()->contacts.count, 0, "contacts from before a reset");
+	cr_assert_eq(observed()->contacts.count, 0, "contacts from before a reset");
 }
 
 static bool same(const struct contact_note *a, const struct contact_note *b)
@@ -453,11 +453,11 @@ Test(observe, a_step_that_is_tried_again_is_noted_once)
 		const contact_notes *contacts = &observed()->contacts;
 		for (uint32_t i = 1; i < contacts->count; i++)
 			for (uint32_t j = 0; j < i; j++)
-				cr_expect(
+				cr_assert(
 					!same(&contacts->at[i], &contacts->at[j]), "step %d: a contact comes twice", k);
 	}
 	printf("%u of 100 steps were tried again\n", tried_again);
-	cr_expect_gt(tried_again, 0);
+	cr_assert_gt(tried_again, 0);
 }
 
 /* The crate belongs to a level, which the probe leaves. */
@@ -473,13 +473,13 @@ Test(observe, what_is_unloaded_has_no_notes)
 						     "40</size></box></geometry><ref>crate</ref></level></plugin>");
 	observe(OBSERVE_ALL);
 	run_until(0.1);
-	cr_expect_eq(contacts_of("crate"), 4);
+	cr_assert_eq(contacts_of("crate"), 4);
 	command("/world/w/set_pose", "name: 'probe' position {x: 90 z: 9}");
 	run_until(0.101);
-	cr_expect_eq(contacts_of("crate"), 0, "contacts of a crate whose level is not loaded");
+	cr_assert_eq(contacts_of("crate"), 0, "contacts of a crate whose level is not loaded");
 	command("/world/w/set_pose", "name: 'probe' position {y: 4 z: 9}");
 	run_until(0.103);
-	cr_expect_eq(contacts_of("crate"), 4);
+	cr_assert_eq(contacts_of("crate"), 4);
 }
 
 /* The contacts of a model that is placed while the world is paused are dropped, although no step is taken. */
@@ -493,12 +493,12 @@ Test(observe, what_is_placed_while_paused_has_no_contacts)
 	command("/world/w/control", "pause: true");
 	command("/world/w/set_pose", "name: 'b' position {x: 3 z: 2}");
 	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK);
-	cr_expect_eq(contacts_of("a"), 4);
-	cr_expect_eq(contacts_of("b"), 0);
+	cr_assert_eq(contacts_of("a"), 4);
+	cr_assert_eq(contacts_of("b"), 0);
 	command("/world/w/set_pose", "name: 'floor' position {z: -1}");
 	limits.iterations++;
 	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK);
-	cr_expect_eq(contacts_of("a"), 0, "contacts with a floor that is elsewhere");
+	cr_assert_eq(contacts_of("a"), 0, "contacts with a floor that is elsewhere");
 }
 
 /* --- forces ------------------------------------------------------------------------------------------------------- */
@@ -543,7 +543,7 @@ Test(observe, contacts_carry_what_stands_on_them)
 		expect3("on the upper box: N", force_between("b", "a"), -2, 0, 9.8, tolerance);
 		expect3("on the lower box, by the floor: N", force_between("a", "floor"), -4, 0, 19.6, tolerance);
 		for (uint32_t c = 0; c < observed()->contacts.count; c++)
-			cr_expect(vec3_dot(observed()->contacts.at[c].force, observed()->contacts.at[c].normal) > -1e-9,
+			cr_assert(vec3_dot(observed()->contacts.at[c].force, observed()->contacts.at[c].normal) > -1e-9,
 				"a contact pulls");
 		observe(OBSERVE_CONTACTS);
 		run_until(2.001);
@@ -679,7 +679,7 @@ Test(observe, forces_change_no_bit)
 {
 	uint64_t plain = hash_after(0);
 	for (uint32_t what = 1; what <= OBSERVE_ALL; what++)
-		cr_expect_eq(hash_after(what), plain, "observing %u changes the state", what);
+		cr_assert_eq(hash_after(what), plain, "observing %u changes the state", what);
 }
 
 /* What a contact sensor that comes later reads must not depend on whether somebody has watched contacts before: models

@@ -45,8 +45,8 @@ static void expect_piles(const char *what)
 {
 	struct troupe_report *report = troupe_server_report(server);
 	const struct troupe_report_secondary *of = report->worlds[0].secondaries;
-	cr_expect_gt(of->soft, 0, "%s: no island was a pile", what);
-	cr_expect_eq(of->by_ode_asked + of->by_ode_large + of->by_ode_unsolved, 0, "%s: left to ODE", what);
+	cr_assert_gt(of->soft, 0, "%s: no island was a pile", what);
+	cr_assert_eq(of->by_ode_asked + of->by_ode_large + of->by_ode_unsolved, 0, "%s: left to ODE", what);
 	troupe_report_free(report);
 }
 
@@ -106,15 +106,15 @@ static void expect_to_stand(const char *what, struct text *models)
 		troupe_server_snapshot(server, look, &motion);
 		run_until(3);
 		troupe_server_snapshot(server, look, &motion);
-		cr_expect_lt(motion.fastest, 1e-3, "%s, %s s: moves at %g m/s", what, steps[i], motion.fastest);
+		cr_assert_lt(motion.fastest, 1e-3, "%s, %s s: moves at %g m/s", what, steps[i], motion.fastest);
 		run_until(5);
 		troupe_server_snapshot(server, look, &motion);
 		printf("%-20s step %-6s  aside %.4f mm, sunk %.4f mm, %u of %u asleep\n", what, steps[i],
 			motion.aside * 1e3, motion.sunk * 1e3, motion.asleep, motion.count);
-		cr_expect_eq(motion.asleep, motion.count, "%s, %s s: %u of %u asleep", what, steps[i], motion.asleep,
+		cr_assert_eq(motion.asleep, motion.count, "%s, %s s: %u of %u asleep", what, steps[i], motion.asleep,
 			motion.count);
-		cr_expect_lt(motion.aside, 1e-4, "%s, %s s: %g m aside", what, steps[i], motion.aside);
-		cr_expect_lt(motion.sunk, 4e-4, "%s, %s s: sinks by %g m", what, steps[i], motion.sunk);
+		cr_assert_lt(motion.aside, 1e-4, "%s, %s s: %g m aside", what, steps[i], motion.aside);
+		cr_assert_lt(motion.sunk, 4e-4, "%s, %s s: sinks by %g m", what, steps[i], motion.sunk);
 		expect_piles(what);
 		free(motion.before);
 	}
@@ -186,10 +186,10 @@ Test(piles, a_random_pile_comes_to_rest)
 	troupe_server_snapshot(server, look, &motion);
 	run_until(5);
 	troupe_server_snapshot(server, look, &motion);
-	cr_expect_lt(motion.fastest, 0.05, "after 5 s something moves at %g m/s", motion.fastest);
+	cr_assert_lt(motion.fastest, 0.05, "after 5 s something moves at %g m/s", motion.fastest);
 	run_until(12);
 	troupe_server_snapshot(server, look, &motion);
-	cr_expect_eq(motion.asleep, motion.count, "after 12 s %u of %u sleep, and something moves at %g m/s",
+	cr_assert_eq(motion.asleep, motion.count, "after 12 s %u of %u sleep, and something moves at %g m/s",
 		motion.asleep, motion.count, motion.fastest);
 	expect_piles("random boxes");
 	free(motion.before);
@@ -225,8 +225,8 @@ Test(piles, a_slow_spin_ends_and_a_fast_one_does_not)
 		body_of("ball")->w.z = fast ? 0.12 : 0.08;
 		run_until(4);
 		troupe_server_snapshot(server, look, &motion);
-		cr_expect_eq(motion.asleep, fast ? 0 : motion.count, "%u of %u asleep", motion.asleep, motion.count);
-		cr_expect_float_eq(body_of("ball")->w.z, fast ? 0.12 : 0, 1e-6, "the ball spins at %g rad/s",
+		cr_assert_eq(motion.asleep, fast ? 0 : motion.count, "%u of %u asleep", motion.asleep, motion.count);
+		cr_assert_float_eq(body_of("ball")->w.z, fast ? 0.12 : 0, 1e-6, "the ball spins at %g rad/s",
 			body_of("ball")->w.z);
 		expect_piles("a ball on a tower");
 		free(motion.before);
@@ -246,10 +246,10 @@ Test(piles, a_reset_forgets_impulses)
 	run_until(0.301); /* the time begins anew, too */
 	for (int i = 0; i < 8; i++) {
 		struct troupe_pose again = pose_of(numbered("b", i));
-		cr_expect(!memcmp(&first[i], &again, sizeof again), "box %d is elsewhere after a reset", i);
+		cr_assert(!memcmp(&first[i], &again, sizeof again), "box %d is elsewhere after a reset", i);
 	}
 	struct troupe_report *report = troupe_server_report(server);
-	cr_expect_gt(report->steps, 400, "there was no reset");
+	cr_assert_gt(report->steps, 400, "there was no reset");
 	troupe_report_free(report);
 	expect_piles("leaning boxes");
 }
@@ -405,9 +405,9 @@ Test(piles, momentum_stays)
 	for (double time_s = 0.1; time_s < 1.5; time_s += 0.1) {
 		run_until(time_s);
 		struct vec3 off = vec3_sub(momentum(&spin), before);
-		cr_expect_lt(vec3_length(off), 1e-9, "after %g s the momentum is off by %g", time_s, vec3_length(off));
+		cr_assert_lt(vec3_length(off), 1e-9, "after %g s the momentum is off by %g", time_s, vec3_length(off));
 		off = vec3_sub(spin, angular);
-		cr_expect_lt(vec3_length(off), 1e-9, "after %g s the moment is off by %g", time_s, vec3_length(off));
+		cr_assert_lt(vec3_length(off), 1e-9, "after %g s the moment is off by %g", time_s, vec3_length(off));
 	}
 	expect_piles("two blocks");
 }
@@ -434,7 +434,7 @@ Test(piles, momentum_of_robots_stays)
 	before = momentum(&angular);
 	run_until(1.5);
 	struct vec3 off = vec3_sub(momentum(&spin), before);
-	cr_expect_lt(vec3_length(off), 1e-9, "the momentum is off by %g", vec3_length(off));
+	cr_assert_lt(vec3_length(off), 1e-9, "the momentum is off by %g", vec3_length(off));
 	expect("a spin of bodies that are stuck, N m s", vec3_length(spin), vec3_length(angular),
 		3e-3 * vec3_length(angular));
 	expect_piles("stuck bodies");
@@ -476,10 +476,10 @@ Test(piles, robots_in_a_pile_stay_whole)
 	for (double time_s = 0.1; time_s < 4; time_s += 0.1) {
 		run_until(time_s);
 		troupe_server_snapshot(server, measure, &extent);
-		cr_expect_lt(extent.fastest, 8, "after %g s something moves at %g m/s", time_s, extent.fastest);
+		cr_assert_lt(extent.fastest, 8, "after %g s something moves at %g m/s", time_s, extent.fastest);
 	}
-	cr_expect_lt(extent.farthest, 6, "something is %g m away", extent.farthest);
-	cr_expect_gt(extent.lowest, -0.05, "something is at a height of %g m", extent.lowest);
+	cr_assert_lt(extent.farthest, 6, "something is %g m away", extent.farthest);
+	cr_assert_gt(extent.lowest, -0.05, "something is at a height of %g m", extent.lowest);
 	const struct scene *scene = server->worlds[0].scene;
 	const struct state *state = server->worlds[0].shared.state;
 	double worst = 0;
@@ -497,6 +497,6 @@ Test(piles, robots_in_a_pile_stay_whole)
 	}
 	expect("a wheel is off its axle by, m", worst, 0, 3e-3);
 	struct troupe_report *report = troupe_server_report(server);
-	cr_expect_gt(report->worlds[0].secondaries[0].soft, 0, "no island was a pile");
+	cr_assert_gt(report->worlds[0].secondaries[0].soft, 0, "no island was a pile");
 	troupe_report_free(report);
 }

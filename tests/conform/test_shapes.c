@@ -78,7 +78,7 @@ static void check_rest(const char *on, const struct shape *shape, const char *na
 	struct troupe_pose p = pose_of(name);
 	snprintf(what, sizeof what, "%s on %s: height, m", shape->name, on);
 	expect(what, p.z, z, 0.0011 * layers);
-	cr_expect(
+	cr_assert(
 		fabs(p.x - x) < 2e-3 && fabs(p.y) < 2e-3, "%s on %s has moved by %g %g", shape->name, on, p.x - x, p.y);
 }
 
@@ -273,7 +273,7 @@ Test(shapes, heap_on_hills)
 		snprintf(name, sizeof name, "m%zu", i);
 		struct troupe_pose p = pose_of(name);
 		bool inside = fabs(p.x) < 3 && fabs(p.y) < 3;
-		cr_expect(p.z < 4 && (!inside || p.z > -0.1), "%s (%s) is at %g %g %g", name,
+		cr_assert(p.z < 4 && (!inside || p.z > -0.1), "%s (%s) is at %g %g %g", name,
 			shapes[i % ARRAY_LEN(shapes)].name, p.x, p.y, p.z);
 	}
 }
@@ -375,7 +375,7 @@ Test(shapes, static_models_are_the_same_inside_of_others)
 			struct troupe_pose p = ball_in(s, halls[h].geometry, halls[h].gravity);
 			snprintf(what, sizeof what, "%s %s: height of the ball, m", halls[h].name, standings[s].name);
 			expect(what, p.z, halls[h].rest.z, 1.1e-3);
-			cr_expect(fabs(p.x - halls[h].rest.x) < 2e-3 && fabs(p.y - halls[h].rest.y) < 2e-3,
+			cr_assert(fabs(p.x - halls[h].rest.x) < 2e-3 && fabs(p.y - halls[h].rest.y) < 2e-3,
 				"%s: the ball is at %g %g", what, p.x, p.y);
 		}
 	(void)unlink(path);
@@ -513,7 +513,7 @@ static void stand(const struct rounded *can, const char *path)
 						: "a can");
 		double layers = i > ARRAY_LEN(under) ? 2 : 1;
 		expect(what, p.z, at[i], layers * (fmin(1.1e-3, 0.2 * s) + 2e-5 * s + can->bend * s));
-		cr_expect(fabs(p.x - before[i].x) < 1e-4 * s && fabs(p.y - before[i].y) < 1e-4 * s &&
+		cr_assert(fabs(p.x - before[i].x) < 1e-4 * s && fabs(p.y - before[i].y) < 1e-4 * s &&
 				  fabs(p.z - before[i].z) < 1e-4 * s,
 			"%s: %g %g %g, before %g %g %g", what, p.x, p.y, p.z, before[i].x, before[i].y, before[i].z);
 	}

@@ -114,7 +114,7 @@ Test(solvers, are_near_each_other)
 		for (uint64_t step = 1; step < 2000; step += 97)
 			greatest = fmax(greatest, distance_at(of, step));
 		printf("%-20s at most %.2g m/s or rad/s from ODE\n", subjects[i].name, greatest);
-		cr_expect_lt(greatest, 1e-5, "%s: %g", subjects[i].name, greatest);
+		cr_assert_lt(greatest, 1e-5, "%s: %g", subjects[i].name, greatest);
 		troupe_server_destroy(of);
 	}
 }
@@ -146,8 +146,8 @@ Test(solvers, slips_of_zero_are_solved_exactly)
 	step_to(of, 1000);
 	struct troupe_report *report = troupe_server_report(of);
 	const struct troupe_report_secondary *counts = report->worlds[0].secondaries;
-	cr_expect_gt(counts->exact, 900);
-	cr_expect_eq(counts->by_ode_unsolved + counts->by_ode_large + counts->by_ode_asked, 0);
+	cr_assert_gt(counts->exact, 900);
+	cr_assert_eq(counts->by_ode_unsolved + counts->by_ode_large + counts->by_ode_asked, 0);
 	troupe_report_free(report);
 	troupe_server_destroy(of);
 }
@@ -207,7 +207,7 @@ Test(solvers, joints_of_models_that_come_are_whole)
 	state_body(of->worlds[0].shared.state, first, false)->v.y = 1;
 	step_to(of, 100);
 	double after = momentum_y(of, two) + momentum_y(of, low);
-	cr_expect_float_eq(after, scene->bodies[first].mass, 1e-9, "%g kg m/s", after);
+	cr_assert_float_eq(after, scene->bodies[first].mass, 1e-9, "%g kg m/s", after);
 	troupe_server_destroy(of);
 }
 
@@ -252,8 +252,8 @@ static void expect_energy(const char *what, struct troupe_server *of, double g, 
 		greatest = fmax(greatest, energy_of(of, g));
 	}
 	printf("%-20s %.5f J, then %.5f to %.5f J\n", what, begin, least, greatest);
-	cr_expect_lt(greatest, begin * (1 + 1e-6), "%s: gains %g J", what, greatest - begin);
-	cr_expect_gt(least, begin * least_part, "%s: loses %g J", what, begin - least);
+	cr_assert_lt(greatest, begin * (1 + 1e-6), "%s: gains %g J", what, greatest - begin);
+	cr_assert_gt(least, begin * least_part, "%s: loses %g J", what, begin - least);
 	troupe_server_destroy(of);
 }
 

@@ -311,7 +311,7 @@ Test(surfaces, bounce)
 		add_model(&models, "dull", "0 0 1.2 0 0 0", BALL, dull);
 		begin(f, "0 0 -9.8", bouncy, &models);
 		run_until(hit + 0.05);
-		cr_expect(highest_after("dull", hit + 0.06, hit + 0.8) > 0.6, "the smaller threshold counts");
+		cr_assert(highest_after("dull", hit + 0.06, hit + 0.8) > 0.6, "the smaller threshold counts");
 		add_model(&models, "dull", "0 0 1.2 0 0 0", BALL, dull);
 		begin(f, "0 0 -9.8", dull, &models);
 		run_until(hit + 0.05);
@@ -496,7 +496,7 @@ Test(surfaces, exchanged)
 				run_until(0.4);
 				ends[way] = pose_of("m");
 			}
-			cr_expect(fabs(ends[0].x - ends[1].x) < 1e-9 && fabs(ends[0].y - ends[1].y) < 1e-9 &&
+			cr_assert(fabs(ends[0].x - ends[1].x) < 1e-9 && fabs(ends[0].y - ends[1].y) < 1e-9 &&
 					  fabs(ends[0].z - ends[1].z) < 1e-9,
 				"%s and %s: %g %g %g exchanged: %g %g %g", surfaces[i], surfaces[k], ends[0].x,
 				ends[0].y, ends[0].z, ends[1].x, ends[1].y, ends[1].z);

@@ -199,7 +199,7 @@ static void compare(const char *what, const struct way *way, const struct axis *
 	run_arm(way, axis, path);
 	/* the thread of a screw is less exact than the rows of other joints */
 	double by = difference(as, path), most = !strcmp(way->kind, "screw") ? 5e-4 : 2e-5;
-	cr_expect(by <= most, "%s%s, %s: %s: %g apart", way->kind, way->second ? " (second axis)" : "", axis->what,
+	cr_assert(by <= most, "%s%s, %s: %s: %g apart", way->kind, way->second ? " (second axis)" : "", axis->what,
 		what, by);
 }
 

@@ -270,7 +270,7 @@ static void check_tales(const struct tale *tales, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct text outcome = play(tales[i].line);
-		cr_expect_str_eq(outcome.at, tales[i].outcome, "%s\n\tgave     '%s'\n\texpected '%s'", tales[i].line,
+		cr_assert_str_eq(outcome.at, tales[i].outcome, "%s\n\tgave     '%s'\n\texpected '%s'", tales[i].line,
 			outcome.at, tales[i].outcome);
 		text_fini(&outcome);
 	}

@@ -46,17 +46,17 @@ Test(base, addresses)
 	struct host_port found;
 	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
 		cr_assert(host_port_read(good[i].text, &found), "%s", good[i].text);
-		cr_expect_str_eq(found.host, good[i].host, "%s", good[i].text);
-		cr_expect_eq(found.has_port ? found.port : -1, good[i].port, "%s", good[i].text);
+		cr_assert_str_eq(found.host, good[i].host, "%s", good[i].text);
+		cr_assert_eq(found.has_port ? found.port : -1, good[i].port, "%s", good[i].text);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-		cr_expect_not(host_port_read(bad[i], &found), "%s", bad[i]);
+		cr_assert_not(host_port_read(bad[i], &found), "%s", bad[i]);
 	char host[HOST_PORT_HOST_MAX + 1] = {0};
 	memset(host, 'h', sizeof host - 1);
-	cr_expect(host_port_read(host, &found));
+	cr_assert(host_port_read(host, &found));
 	char longer[HOST_PORT_HOST_MAX + 2] = {0};
 	memset(longer, 'h', sizeof longer - 1);
-	cr_expect_not(host_port_read(longer, &found));
+	cr_assert_not(host_port_read(longer, &found));
 }
 
 /* What is written is read back, and the host of a written text is found again. */
@@ -214,7 +214,7 @@ static void expect_as_libc(double value)
 			break;
 	}
 	text_add_double(&text, value);
-	cr_expect_str_eq(text.at, wanted, "%a", value);
+	cr_assert_str_eq(text.at, wanted, "%a", value);
 	text_fini(&text);
 }
 

@@ -272,7 +272,7 @@ Test(often, view)
 			uint32_t secondary = (uint32_t)random_below64(&dice, 9);
 			bool asleep = random_below64(&dice, 2), loaded = random_below64(&dice, 2);
 			status[i] = encode_status(secondary, asleep, loaded);
-			cr_expect_eq(status[i], secondary + (asleep ? 1u << 31 : 0) + (loaded ? 0 : 1u << 30));
+			cr_assert_eq(status[i], secondary + (asleep ? 1u << 31 : 0) + (loaded ? 0 : 1u << 30));
 		}
 		for (uint32_t i = 0; i < picture.link_count; i++) {
 			links[i].handle.at = (uint32_t)random_below64(&dice, 1000);

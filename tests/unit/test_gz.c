@@ -34,9 +34,9 @@ static void join(const char *partition, const char *topic, const char *expected)
 {
 	struct text text = {0};
 	names_join(&text, partition, topic);
-	cr_expect_str_eq(text.at, expected);
+	cr_assert_str_eq(text.at, expected);
 	const char *again = names_topic_in(text.at, text.count, partition);
-	cr_expect(again && !strcmp(again, strrchr(expected, '@') + 1), "%s of %s", expected, partition);
+	cr_assert(again && !strcmp(again, strrchr(expected, '@') + 1), "%s of %s", expected, partition);
 	text_fini(&text);
 }
 
@@ -46,25 +46,25 @@ Test(gz, full_names_have_the_partition)
 	join("/p/", "/t/", "@/p@/t");
 	join("", "t", "@@/t");
 	join("vm:root", "/a/b", "@/vm:root@/a/b");
-	cr_expect(!names_topic_in("@/pp@/t", 7, "p") && !names_topic_in("@/p@/t", 6, "pp"));
-	cr_expect(!names_topic_in("@/p@/t", 6, "") && !names_topic_in("@@/t", 4, "p"));
-	cr_expect(!names_topic_in("@/p@", 4, "p") && !names_topic_in("", 0, "") && !names_topic_in("@/p/t", 5, "p"));
-	cr_expect(!names_topic_in("@/p@/a@b", 8, "p"));
+	cr_assert(!names_topic_in("@/pp@/t", 7, "p") && !names_topic_in("@/p@/t", 6, "pp"));
+	cr_assert(!names_topic_in("@/p@/t", 6, "") && !names_topic_in("@@/t", 4, "p"));
+	cr_assert(!names_topic_in("@/p@", 4, "p") && !names_topic_in("", 0, "") && !names_topic_in("@/p/t", 5, "p"));
+	cr_assert(!names_topic_in("@/p@/a@b", 8, "p"));
 }
 
 Test(gz, types_have_two_prefixes)
 {
 	struct text text = {0};
-	cr_expect_str_eq(names_plain_type("gz.msgs.Clock"), "Clock");
-	cr_expect_str_eq(names_plain_type("ignition.msgs.Clock"), "Clock");
-	cr_expect_null(names_plain_type("my.msgs.Clock"));
-	cr_expect(names_same_type("gz.msgs.Clock", "ignition.msgs.Clock"));
-	cr_expect(!names_same_type("gz.msgs.Clock", "gz.msgs.Clocks") && !names_same_type("my.Clock", "gz.msgs.Clock"));
+	cr_assert_str_eq(names_plain_type("gz.msgs.Clock"), "Clock");
+	cr_assert_str_eq(names_plain_type("ignition.msgs.Clock"), "Clock");
+	cr_assert_null(names_plain_type("my.msgs.Clock"));
+	cr_assert(names_same_type("gz.msgs.Clock", "ignition.msgs.Clock"));
+	cr_assert(!names_same_type("gz.msgs.Clock", "gz.msgs.Clocks") && !names_same_type("my.Clock", "gz.msgs.Clock"));
 	names_add_type(&text, "gz.msgs.Clock", true);
 	names_add_type(&text, "ignition.msgs.Clock", false);
 	names_add_type(&text, "my.Clock", true);
-	cr_expect_str_eq(text.at, "ignition.msgs.Clockgz.msgs.Clockmy.Clock");
-	cr_expect(names_is_empty_type("gz.msgs.Empty") && !names_is_empty_type("Empty"));
+	cr_assert_str_eq(text.at, "ignition.msgs.Clockgz.msgs.Clockmy.Clock");
+	cr_assert(names_is_empty_type("gz.msgs.Empty") && !names_is_empty_type("Empty"));
 	text_fini(&text);
 }
 
@@ -78,13 +78,13 @@ Test(gz, endpoints_have_one_form)
 {
 	struct names_endpoint endpoint;
 	cr_assert(names_endpoint_parse("tcp://192.168.1.5:40001", 23, &endpoint));
-	cr_expect(endpoint.address == 0xc0a80105u && endpoint.port == 40001);
+	cr_assert(endpoint.address == 0xc0a80105u && endpoint.port == 40001);
 	static const char *const bad[] = {"", "tcp://", "tcp://1.2.3.4", "tcp://1.2.3.4:", "tcp://1.2.3.4:0",
 		"tcp://1.2.3.4:65536", "tcp://1.2.3:4", "tcp://1.2.3.256:4", "tcp://1.2.3.4:5 ", "tcp://*:5",
 		"tcp://host:5", "ipc:///tmp/x", "inproc://x", "tcp://1.2.3.4:5;6", "tcp://01.2.3.4:5",
 		"tcp://-1.2.3.4:5", "udp://1.2.3.4:5", "tcp://1.2.3.4.5:6", "tcp://1.2.3.4:99999999999"};
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-		cr_expect(!is_endpoint(bad[i]), "%s", bad[i]);
+		cr_assert(!is_endpoint(bad[i]), "%s", bad[i]);
 }
 
 /* --- datagrams ---------------------------------------------------------------------------------------------------- */
@@ -129,17 +129,17 @@ static void round_trip(struct beacon beacon)
 	struct beacon again;
 	cr_assert(beacon_encode(&beacon, &out));
 	cr_assert(beacon_decode(out.at, out.count, &again), "kind %d", beacon.kind);
-	cr_expect(again.version == beacon.version && again.kind == beacon.kind && again.relay == beacon.relay &&
+	cr_assert(again.version == beacon.version && again.kind == beacon.kind && again.relay == beacon.relay &&
 		  again.no_relay == beacon.no_relay && again.has_publisher == beacon.has_publisher &&
 		  again.is_service == beacon.is_service && again.scope == beacon.scope &&
 		  again.throttled == beacon.throttled && again.rate_hz == beacon.rate_hz);
-	cr_expect(same(again.process, beacon.process) && same(again.topic, beacon.topic) &&
+	cr_assert(same(again.process, beacon.process) && same(again.topic, beacon.topic) &&
 		  same(again.address, beacon.address) && same(again.owner, beacon.owner) &&
 		  same(again.node, beacon.node) && same(again.type, beacon.type) && same(again.socket, beacon.socket) &&
 		  same(again.request_type, beacon.request_type) && same(again.reply_type, beacon.reply_type) &&
 		  same(again.control, beacon.control));
 	for (size_t count = 0; count < out.count; count++)
-		cr_expect(!beacon_decode(out.at, count, &again), "cut off at %zu", count);
+		cr_assert(!beacon_decode(out.at, count, &again), "cut off at %zu", count);
 	text_fini(&out);
 }
 
@@ -171,9 +171,9 @@ Test(gz, datagrams_of_gz_transport_are_read)
 	struct beacon beacon;
 	struct text out = {0};
 	cr_assert(beacon_decode(bytes, sizeof bytes - 1, &beacon));
-	cr_expect(beacon.kind == BEACON_HEARTBEAT && beacon.version == 10);
+	cr_assert(beacon.kind == BEACON_HEARTBEAT && beacon.version == 10);
 	cr_assert(beacon_encode(&beacon, &out));
-	cr_expect(out.count == sizeof bytes - 1 && !memcmp(out.at, bytes, out.count), "ours differs");
+	cr_assert(out.count == sizeof bytes - 1 && !memcmp(out.at, bytes, out.count), "ours differs");
 	text_fini(&out);
 }
 
@@ -190,7 +190,7 @@ Test(gz, datagrams_have_one_kind_of_publisher)
 	text_add_bytes(&both, topic.at + sizeof length, topic.count - sizeof length);
 	text_add_bytes(&both, service.at + sizeof length, service.count - sizeof length);
 	cr_assert(beacon_decode(both.at, both.count, &again));
-	cr_expect(again.is_service && !again.type.count && !again.throttled && !again.rate_hz && again.socket.count);
+	cr_assert(again.is_service && !again.type.count && !again.throttled && !again.rate_hz && again.socket.count);
 	text_fini(&topic);
 	text_fini(&service);
 	text_fini(&both);
@@ -201,7 +201,7 @@ static void refuse(struct beacon beacon, const char *what)
 	struct text out = {0};
 	struct beacon again;
 	cr_assert(beacon_encode(&beacon, &out));
-	cr_expect(!beacon_decode(out.at, out.count, &again), "%s", what);
+	cr_assert(!beacon_decode(out.at, out.count, &again), "%s", what);
 	text_fini(&out);
 }
 
@@ -230,7 +230,7 @@ Test(gz, datagrams_that_lack_something_are_refused)
 	struct text out = {0};
 	beacon = topic_beacon(BEACON_ADVERTISE);
 	beacon.topic = beacon_text_of(longest);
-	cr_expect(!beacon_encode(&beacon, &out) && !out.count, "too long");
+	cr_assert(!beacon_encode(&beacon, &out) && !out.count, "too long");
 	free(longest);
 	text_fini(&out);
 }
@@ -259,19 +259,19 @@ Test(gz, records_come_and_go)
 	cr_assert(add(directory, &topic, &is_new) && is_new);
 	cr_assert(add(directory, &topic, &is_new) && !is_new);
 	cr_assert(add(directory, &service, &is_new) && is_new, "a service may have the name of a topic");
-	cr_expect_eq(directory_count(directory), 2);
+	cr_assert_eq(directory_count(directory), 2);
 	topic.address = beacon_text_of("tcp://127.0.0.1:40002");
 	struct directory_record *record = add(directory, &topic, &is_new);
 	cr_assert(record && is_new && gone == 1, "another address");
-	cr_expect_str_eq(record->address, "tcp://127.0.0.1:40002");
-	cr_expect_str_eq(record->full, "@/p@/clock");
-	cr_expect_str_eq(record->type, "ignition.msgs.Clock");
+	cr_assert_str_eq(record->address, "tcp://127.0.0.1:40002");
+	cr_assert_str_eq(record->full, "@/p@/clock");
+	cr_assert_str_eq(record->type, "ignition.msgs.Clock");
 	topic.node = beacon_text_of("n2");
 	cr_assert(add(directory, &topic, &is_new) && is_new);
 	directory_remove(directory, &topic);
-	cr_expect(gone == 2 && directory_count(directory) == 2);
+	cr_assert(gone == 2 && directory_count(directory) == 2);
 	directory_remove_process(directory, topic.process);
-	cr_expect(gone == 4 && !directory_count(directory) && !directory_process_count(directory));
+	cr_assert(gone == 4 && !directory_count(directory) && !directory_process_count(directory));
 	directory_destroy(directory);
 }
 
@@ -283,14 +283,14 @@ Test(gz, silent_processes_expire)
 	bool is_new;
 	cr_assert(add(directory, &topic, &is_new));
 	directory_expire(directory, SECOND_NS + DIRECTORY_SILENCE_NS);
-	cr_expect_eq(gone, 0);
+	cr_assert_eq(gone, 0);
 	directory_hear(directory, topic.process, 2 * SECOND_NS, &is_new);
-	cr_expect(!is_new);
+	cr_assert(!is_new);
 	directory_expire(directory, SECOND_NS + DIRECTORY_SILENCE_NS + 1);
-	cr_expect_eq(gone, 0);
+	cr_assert_eq(gone, 0);
 	directory_expire(directory, 2 * SECOND_NS + DIRECTORY_SILENCE_NS + 1);
-	cr_expect_eq(gone, 1);
-	cr_expect_null(directory_add(directory, &topic, &is_new), "a topic of an unknown process");
+	cr_assert_eq(gone, 1);
+	cr_assert_null(directory_add(directory, &topic, &is_new), "a topic of an unknown process");
 	directory_destroy(directory);
 }
 
@@ -307,31 +307,31 @@ Test(gz, floods_of_records_are_bounded)
 		topic.topic = beacon_text_of(name);
 		taken += add(directory, &topic, &is_new) != NULL;
 	}
-	cr_expect_eq(taken, DIRECTORY_RECORDS_MAX);
+	cr_assert_eq(taken, DIRECTORY_RECORDS_MAX);
 	for (int i = 0; i < DIRECTORY_PROCESSES_MAX + 100; i++) {
 		snprintf(name, sizeof name, "process%d", i);
 		directory_hear(directory, beacon_text_of(name), SECOND_NS, &is_new);
 	}
-	cr_expect_eq(directory_process_count(directory), DIRECTORY_PROCESSES_MAX);
+	cr_assert_eq(directory_process_count(directory), DIRECTORY_PROCESSES_MAX);
 	directory_destroy(directory);
-	cr_expect_eq(gone, DIRECTORY_RECORDS_MAX);
+	cr_assert_eq(gone, DIRECTORY_RECORDS_MAX);
 }
 
 Test(gz, an_audience_is_counted_by_beginnings)
 {
 	struct audience audience = {0};
-	cr_expect_eq(audience_of(&audience, "@/p@/a"), 0);
-	cr_expect(audience_change(&audience, "@/p@/a", 6, true) && audience_change(&audience, "@/p@/a", 6, true));
-	cr_expect(audience_change(&audience, "@/p@/", 5, true) && audience_change(&audience, "", 0, true));
-	cr_expect(audience_change(&audience, "@/p@/ab", 7, true));
-	cr_expect_eq(audience_of(&audience, "@/p@/a"), 4);
-	cr_expect_eq(audience_of(&audience, "@/p@/ab"), 5);
-	cr_expect_eq(audience_of(&audience, "@/q@/a"), 1);
-	cr_expect(audience_change(&audience, "@/p@/a", 6, false));
-	cr_expect_eq(audience_of(&audience, "@/p@/a"), 3);
-	cr_expect(audience_change(&audience, "@/p@/a", 6, false) && !audience_change(&audience, "@/p@/a", 6, false));
-	cr_expect(!audience_change(&audience, "a\0b", 3, true), "a zero byte");
-	cr_expect_eq(audience_of(&audience, "@/p@/a"), 2);
+	cr_assert_eq(audience_of(&audience, "@/p@/a"), 0);
+	cr_assert(audience_change(&audience, "@/p@/a", 6, true) && audience_change(&audience, "@/p@/a", 6, true));
+	cr_assert(audience_change(&audience, "@/p@/", 5, true) && audience_change(&audience, "", 0, true));
+	cr_assert(audience_change(&audience, "@/p@/ab", 7, true));
+	cr_assert_eq(audience_of(&audience, "@/p@/a"), 4);
+	cr_assert_eq(audience_of(&audience, "@/p@/ab"), 5);
+	cr_assert_eq(audience_of(&audience, "@/q@/a"), 1);
+	cr_assert(audience_change(&audience, "@/p@/a", 6, false));
+	cr_assert_eq(audience_of(&audience, "@/p@/a"), 3);
+	cr_assert(audience_change(&audience, "@/p@/a", 6, false) && !audience_change(&audience, "@/p@/a", 6, false));
+	cr_assert(!audience_change(&audience, "a\0b", 3, true), "a zero byte");
+	cr_assert_eq(audience_of(&audience, "@/p@/a"), 2);
 	audience_fini(&audience);
 }
 
@@ -348,13 +348,13 @@ Test(gz, parts_are_checked)
 		part("request"), part("bytes"), part("gz.msgs.StringMsg"), part("gz.msgs.Boolean")};
 	struct parts_request request;
 	cr_assert(parts_read_request(parts, 9, &request) && !request.one_way && request.endpoint.port == 5);
-	cr_expect(!parts_read_request(parts, 8, &request));
+	cr_assert(!parts_read_request(parts, 8, &request));
 	parts[2] = part("ipc:///tmp/x");
-	cr_expect(!parts_read_request(parts, 9, &request), "an address of the reply that is not tcp");
+	cr_assert(!parts_read_request(parts, 9, &request), "an address of the reply that is not tcp");
 	parts[8] = part("ignition.msgs.Empty");
-	cr_expect(parts_read_request(parts, 9, &request) && request.one_way, "no reply, no address");
+	cr_assert(parts_read_request(parts, 9, &request) && request.one_way, "no reply, no address");
 	parts[5] = part("");
-	cr_expect(!parts_read_request(parts, 9, &request), "the identity of the request is missing");
+	cr_assert(!parts_read_request(parts, 9, &request), "the identity of the request is missing");
 
 	struct part reply_parts[] = {
 		part("identity"), part("@/p@/s"), part("node"), part("request"), part("bytes"), part("1")};
@@ -362,13 +362,13 @@ Test(gz, parts_are_checked)
 	cr_assert(parts_read_reply(reply_parts, 6, &reply) && reply.good);
 	reply_parts[5] = part("0");
 	cr_assert(parts_read_reply(reply_parts, 6, &reply) && !reply.good);
-	cr_expect(!parts_read_reply(reply_parts, 5, &reply));
+	cr_assert(!parts_read_reply(reply_parts, 5, &reply));
 
 	struct part message_parts[] = {
 		part("@/p@/t"), part("tcp://127.0.0.1:5"), part(""), part("gz.msgs.Clock"), part("16")};
 	struct parts_message message;
-	cr_expect(parts_read_message(message_parts, 4, &message) && parts_read_message(message_parts, 5, &message));
-	cr_expect(!parts_read_message(message_parts, 3, &message));
+	cr_assert(parts_read_message(message_parts, 4, &message) && parts_read_message(message_parts, 5, &message));
+	cr_assert(!parts_read_message(message_parts, 3, &message));
 	message_parts[3] = part("no type");
-	cr_expect(!parts_read_message(message_parts, 4, &message));
+	cr_assert(!parts_read_message(message_parts, 4, &message));
 }

@@ -61,22 +61,22 @@ Test(hub, numbers_never_come_again)
 	cr_assert_eq(seen.came, TOPICS);
 	uint32_t first = mirror_find(&mirror, TROUPE_TOPIC_PUBLISHED, "/a")->number;
 	uint32_t last = mirror_find(&mirror, TROUPE_TOPIC_PUBLISHED, "/d")->number;
-	cr_expect_neq(
+	cr_assert_neq(
 		mirror_find(&mirror, TROUPE_TOPIC_TAKEN, "/b"), mirror_find(&mirror, TROUPE_TOPIC_PUBLISHED, "/b"));
-	cr_expect_str_eq(mirror_find(&mirror, TROUPE_TOPIC_SERVICE, "/c")->reply_type, "gz.msgs.Boolean");
+	cr_assert_str_eq(mirror_find(&mirror, TROUPE_TOPIC_SERVICE, "/c")->reply_type, "gz.msgs.Boolean");
 	hub_update(&mirror, all + 1, TOPICS - 1);
 	cr_assert_eq(seen.gone, 1);
-	cr_expect_null(mirror_of_number(&mirror, TROUPE_TOPIC_PUBLISHED, first));
-	cr_expect_eq(mirror_of_number(&mirror, TROUPE_TOPIC_PUBLISHED, last)->number, last, "the others stay");
-	cr_expect_null(mirror_of_number(&mirror, TROUPE_TOPIC_SERVICE, last), "of another kind");
-	cr_expect_null(mirror_of_number(&mirror, TROUPE_TOPIC_PUBLISHED, 0));
-	cr_expect_null(mirror_of_number(&mirror, TROUPE_TOPIC_PUBLISHED, 1000));
+	cr_assert_null(mirror_of_number(&mirror, TROUPE_TOPIC_PUBLISHED, first));
+	cr_assert_eq(mirror_of_number(&mirror, TROUPE_TOPIC_PUBLISHED, last)->number, last, "the others stay");
+	cr_assert_null(mirror_of_number(&mirror, TROUPE_TOPIC_SERVICE, last), "of another kind");
+	cr_assert_null(mirror_of_number(&mirror, TROUPE_TOPIC_PUBLISHED, 0));
+	cr_assert_null(mirror_of_number(&mirror, TROUPE_TOPIC_PUBLISHED, 1000));
 	hub_update(&mirror, all, TOPICS);
-	cr_expect_str_eq(seen.last, "/a");
-	cr_expect_gt(mirror_find(&mirror, TROUPE_TOPIC_PUBLISHED, "/a")->number, last);
-	cr_expect_null(mirror_of_number(&mirror, TROUPE_TOPIC_PUBLISHED, first));
+	cr_assert_str_eq(seen.last, "/a");
+	cr_assert_gt(mirror_find(&mirror, TROUPE_TOPIC_PUBLISHED, "/a")->number, last);
+	cr_assert_null(mirror_of_number(&mirror, TROUPE_TOPIC_PUBLISHED, first));
 	mirror_fini(&mirror, hub_goes, &seen);
-	cr_expect_eq(seen.gone, seen.came);
+	cr_assert_eq(seen.gone, seen.came);
 }
 
 Test(hub, a_topic_of_another_type_is_another_row)
@@ -86,12 +86,12 @@ Test(hub, a_topic_of_another_type_is_another_row)
 	hub_update(&mirror, &topic, 1);
 	uint32_t number = mirror_find(&mirror, TROUPE_TOPIC_PUBLISHED, "/a")->number;
 	hub_update(&mirror, &topic, 1);
-	cr_expect_eq(mirror_find(&mirror, TROUPE_TOPIC_PUBLISHED, "/a")->number, number, "nothing has changed");
+	cr_assert_eq(mirror_find(&mirror, TROUPE_TOPIC_PUBLISHED, "/a")->number, number, "nothing has changed");
 	topic.type = "gz.msgs.Pose";
 	hub_update(&mirror, &topic, 1);
-	cr_expect_neq(mirror_find(&mirror, TROUPE_TOPIC_PUBLISHED, "/a")->number, number);
-	cr_expect_str_eq(mirror_find(&mirror, TROUPE_TOPIC_PUBLISHED, "/a")->type, "gz.msgs.Pose");
-	cr_expect(seen.came == 2 && seen.gone == 1, "%u came, %u gone", seen.came, seen.gone);
+	cr_assert_neq(mirror_find(&mirror, TROUPE_TOPIC_PUBLISHED, "/a")->number, number);
+	cr_assert_str_eq(mirror_find(&mirror, TROUPE_TOPIC_PUBLISHED, "/a")->type, "gz.msgs.Pose");
+	cr_assert(seen.came == 2 && seen.gone == 1, "%u came, %u gone", seen.came, seen.gone);
 	mirror_fini(&mirror, hub_goes, &seen);
 }
 
@@ -101,8 +101,8 @@ static void hub_expect(const char *key, const char *value, const char *refusal)
 	const struct troupe_gateway_setting setting = {key, value};
 	const struct troupe_gateway_def def = {.name = "g", .settings = &setting, .setting_count = 1};
 	struct troupe_error error = {.text = ""};
-	cr_expect_eq(settings_check(&def, keys, &error), refusal ? TROUPE_EINVAL : TROUPE_OK, "%s", key);
-	cr_expect_str_eq(error.text, refusal ? refusal : "");
+	cr_assert_eq(settings_check(&def, keys, &error), refusal ? TROUPE_EINVAL : TROUPE_OK, "%s", key);
+	cr_assert_str_eq(error.text, refusal ? refusal : "");
 }
 
 Test(hub, settings_are_checked)
@@ -121,8 +121,8 @@ Test(hub, the_last_setting_counts)
 	const struct troupe_gateway_setting settings[] = {
 		{"robot", "a"}, {"insecure", "true"}, {"robot", "b"}, {"insecure", "false"}};
 	const struct troupe_gateway_def def = {.settings = settings, .setting_count = ARRAY_LEN(settings)};
-	cr_expect_str_eq(settings_text(&def, "robot"), "b");
-	cr_expect(!settings_flag(&def, "insecure"));
-	cr_expect_null(settings_text(&def, "token"));
-	cr_expect(!settings_flag(&def, "token"));
+	cr_assert_str_eq(settings_text(&def, "robot"), "b");
+	cr_assert(!settings_flag(&def, "insecure"));
+	cr_assert_null(settings_text(&def, "token"));
+	cr_assert(!settings_flag(&def, "token"));
 }

@@ -105,7 +105,7 @@ static void add_shape(struct text *out, struct sums *sums, double density, struc
 
 static void expect_near(const char *what, double found, double expected, double scale)
 {
-	cr_expect(fabs(found - expected) <= 1e-6 * scale, "%s: %.12g, expected %.12g", what, found, expected);
+	cr_assert(fabs(found - expected) <= 1e-6 * scale, "%s: %.12g, expected %.12g", what, found, expected);
 }
 
 static void check_inertial(const struct sdf_inertial *in, const struct sums *sums)

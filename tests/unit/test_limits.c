@@ -127,9 +127,9 @@ Test(limits, commands)
 		/* paused, so that models that are far away or heavy do not move */
 		cr_assert_eq(troupe_server_command(server, 1, TO_W "control", "pause: true", NULL), TROUPE_OK);
 		step(server, 2);
-		cr_expect_eq(command_status(server, 2, limit->topic, limit->text, next(limit)), TROUPE_ECOMMAND,
+		cr_assert_eq(command_status(server, 2, limit->topic, limit->text, next(limit)), TROUPE_ECOMMAND,
 			"%s %s: beyond %.17g is taken", limit->topic, limit->text, limit->value);
-		cr_expect_eq(command_status(server, 3, limit->topic, limit->text, limit->value), TROUPE_OK,
+		cr_assert_eq(command_status(server, 3, limit->topic, limit->text, limit->value), TROUPE_OK,
 			"%s %s: %.17g is refused", limit->topic, limit->text, limit->value);
 		troupe_server_destroy(server);
 	}
@@ -158,7 +158,7 @@ Test(limits, velocities_are_cut)
 			const double at[] = {where.x, where.y, where.z};
 			/* gravity adds to the velocity in the step */
 			for (int k = 0; k < 3; k++)
-				cr_expect_float_eq(at[k],
+				cr_assert_float_eq(at[k],
 					(k == axis ? sign * BUILTIN_VELOCITY_MAX * 0.001 : 0) - (k == 2) * 9.8e-6, 1e-9,
 					"%s", text);
 			troupe_server_destroy(server);
@@ -200,9 +200,9 @@ Test(limits, worlds)
 		const struct limit *limit = &worlds[i];
 		struct troupe_error error = {0};
 		char *at = filled(limit->text, limit->value), *beyond = filled(limit->text, next(limit));
-		cr_expect_eq(create(at, &error), TROUPE_OK, "%s: %.17g is refused: %s", limit->topic, limit->value,
+		cr_assert_eq(create(at, &error), TROUPE_OK, "%s: %.17g is refused: %s", limit->topic, limit->value,
 			error.text);
-		cr_expect_eq(
+		cr_assert_eq(
 			create(beyond, &error), TROUPE_EWORLD, "%s: beyond %.17g is taken", limit->topic, limit->value);
 		free(at);
 		free(beyond);
@@ -219,12 +219,12 @@ Test(limits, as_many_secondaries_as_there_may_be)
 		struct troupe_error error;
 		def.secondaries = many ? TROUPE_SECONDARIES_MAX : 0;
 		cr_assert_eq(troupe_server_create(&def, &server, &error), TROUPE_OK, "%s", error.text);
-		cr_expect_eq(troupe_server_secondaries(server, 0), (uint32_t)def.secondaries);
-		cr_expect_eq(troupe_server_step(server, 3, &error), TROUPE_OK, "%s", error.text);
+		cr_assert_eq(troupe_server_secondaries(server, 0), (uint32_t)def.secondaries);
+		cr_assert_eq(troupe_server_step(server, 3, &error), TROUPE_OK, "%s", error.text);
 		hashes[many] = troupe_server_hash(server);
 		troupe_server_destroy(server);
 	}
-	cr_expect_eq(hashes[0], hashes[1]);
+	cr_assert_eq(hashes[0], hashes[1]);
 }
 
 static troupe_status status_of(const struct troupe_server_def *def)
@@ -240,45 +240,45 @@ Test(limits, definitions)
 {
 	struct troupe_server_def def = definition(PLAIN);
 	def.secondaries = TROUPE_SECONDARIES_MAX;
-	cr_expect_eq(status_of(&def), TROUPE_OK);
+	cr_assert_eq(status_of(&def), TROUPE_OK);
 	def.secondaries = TROUPE_SECONDARIES_MAX + 1;
-	cr_expect_eq(status_of(&def), TROUPE_EINVAL);
+	cr_assert_eq(status_of(&def), TROUPE_EINVAL);
 	def.secondaries = TROUPE_SECONDARIES_AUTO;
-	cr_expect_eq(status_of(&def), TROUPE_OK);
+	cr_assert_eq(status_of(&def), TROUPE_OK);
 	def.secondaries = TROUPE_SECONDARIES_AUTO - 1;
-	cr_expect_eq(status_of(&def), TROUPE_EINVAL);
+	cr_assert_eq(status_of(&def), TROUPE_EINVAL);
 	def = definition(PLAIN);
 	def.pace = TROUPE_PACE_RATE + 1;
-	cr_expect_eq(status_of(&def), TROUPE_EINVAL);
+	cr_assert_eq(status_of(&def), TROUPE_EINVAL);
 	def.pace = TROUPE_PACE_FACTOR;
 	const double factors[] = {0, 1e6}, no_factors[] = {-1e-9, nextafter(1e6, 2e6), NAN};
 	for (size_t i = 0; i < ARRAY_LEN(factors); i++) {
 		def.rtf = factors[i];
-		cr_expect_eq(status_of(&def), TROUPE_OK, "factor %g", factors[i]);
+		cr_assert_eq(status_of(&def), TROUPE_OK, "factor %g", factors[i]);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(no_factors); i++) {
 		def.rtf = no_factors[i];
-		cr_expect_eq(status_of(&def), TROUPE_EINVAL, "factor %g", no_factors[i]);
+		cr_assert_eq(status_of(&def), TROUPE_EINVAL, "factor %g", no_factors[i]);
 	}
 	def = definition(PLAIN);
 	def.pace = TROUPE_PACE_RATE;
 	def.rate_hz = 1e12;
-	cr_expect_eq(status_of(&def), TROUPE_OK);
+	cr_assert_eq(status_of(&def), TROUPE_OK);
 	def.rate_hz = nextafter(1e12, 2e12);
-	cr_expect_eq(status_of(&def), TROUPE_EINVAL);
+	cr_assert_eq(status_of(&def), TROUPE_EINVAL);
 	def.rate_hz = 0;
-	cr_expect_eq(status_of(&def), TROUPE_EINVAL);
+	cr_assert_eq(status_of(&def), TROUPE_EINVAL);
 	def = definition(PLAIN);
 	def.initial_time_s = 1e9;
-	cr_expect_eq(status_of(&def), TROUPE_OK);
+	cr_assert_eq(status_of(&def), TROUPE_OK);
 	def.initial_time_s = nextafter(1e9, 2e9);
-	cr_expect_eq(status_of(&def), TROUPE_EINVAL);
+	cr_assert_eq(status_of(&def), TROUPE_EINVAL);
 	def = definition(PLAIN);
 	const char *const pins[][2] = {{"m=1024", NULL}, {"m=1025", NULL}, {"m=0", NULL}, {"m=1", NULL}};
 	const troupe_status expected[] = {TROUPE_OK, TROUPE_EWORLD, TROUPE_EWORLD, TROUPE_OK};
 	for (size_t i = 0; i < ARRAY_LEN(pins); i++) {
 		def.pins = pins[i];
-		cr_expect_eq(status_of(&def), expected[i], "pin %s", pins[i][0]);
+		cr_assert_eq(status_of(&def), expected[i], "pin %s", pins[i][0]);
 	}
 }
 
@@ -290,19 +290,19 @@ Test(limits, states_of_bodies)
 		PHYSICS_VELOCITY_MAX, PHYSICS_VELOCITY_MAX, PHYSICS_VELOCITY_MAX, PHYSICS_SPIN_MAX, PHYSICS_SPIN_MAX,
 		PHYSICS_SPIN_MAX};
 	const double odd[] = {NAN, HUGE_VAL, -HUGE_VAL};
-	cr_expect(body_state_sane(&still));
+	cr_assert(body_state_sane(&still));
 	for (size_t i = 0; i < ARRAY_LEN(most); i++) {
 		struct body_state state = still;
 		double *number = (double *)&state + i;
 		for (size_t k = 0; k < ARRAY_LEN(odd); k++) {
 			*number = odd[k];
-			cr_expect_not(body_state_sane(&state), "number %zu is %g", i, odd[k]);
+			cr_assert_not(body_state_sane(&state), "number %zu is %g", i, odd[k]);
 		}
 		for (int sign = -1; sign <= 1 && most[i] > 0; sign += 2) {
 			*number = sign * most[i];
-			cr_expect(body_state_sane(&state), "number %zu is %g", i, *number);
+			cr_assert(body_state_sane(&state), "number %zu is %g", i, *number);
 			*number = nextafter(*number, sign * HUGE_VAL);
-			cr_expect_not(body_state_sane(&state), "number %zu is %.17g", i, *number);
+			cr_assert_not(body_state_sane(&state), "number %zu is %.17g", i, *number);
 		}
 	}
 	static const double norms[] = {0, 0.25, 0.7, 0.72, 1.41, 1.42, 4};
@@ -311,6 +311,6 @@ Test(limits, states_of_bodies)
 		for (int axis = 0; axis < 4; axis++) {
 			struct body_state state = {.q = {0, 0, 0, 0}};
 			*((double *)&state.q + axis) = norms[i];
-			cr_expect_eq(body_state_sane(&state), sane[i], "a quaternion of length %g", norms[i]);
+			cr_assert_eq(body_state_sane(&state), sane[i], "a quaternion of length %g", norms[i]);
 		}
 }

@@ -41,7 +41,7 @@ static struct mesh read_mesh(const char *path)
 
 static void near(double measured, double expected, const char *what)
 {
-	cr_expect(fabs(measured - expected) <= 1e-6 * (1 + fabs(expected)), "%s is %.12g, expected %.12g", what,
+	cr_assert(fabs(measured - expected) <= 1e-6 * (1 + fabs(expected)), "%s is %.12g, expected %.12g", what,
 		measured, expected);
 }
 
@@ -62,10 +62,10 @@ Test(mesh, files)
 		char path[1000];
 		snprintf(path, sizeof path, FILES "%s", cases[i].name);
 		struct mesh mesh = read_mesh(path);
-		cr_expect_eq(mesh.corners.count, 3 * cases[i].triangles, "%s: %u", path, mesh.corners.count / 3);
-		cr_expect_eq(mesh.points.count, cases[i].points, "%s: %u", path, mesh.points.count);
-		cr_expect_eq(mesh.parts.count, cases[i].parts, "%s: %u", path, mesh.parts.count);
-		cr_expect(mesh_is_closed(&mesh), "%s", path);
+		cr_assert_eq(mesh.corners.count, 3 * cases[i].triangles, "%s: %u", path, mesh.corners.count / 3);
+		cr_assert_eq(mesh.points.count, cases[i].points, "%s: %u", path, mesh.points.count);
+		cr_assert_eq(mesh.parts.count, cases[i].parts, "%s: %u", path, mesh.parts.count);
+		cr_assert(mesh_is_closed(&mesh), "%s", path);
 		near(mesh_measure(&mesh).volume, cases[i].volume, path);
 		mesh_fini(&mesh);
 	}
@@ -100,7 +100,7 @@ Test(mesh, parts)
 	cr_assert(mesh_cut(&stool, "seat", true, (struct vec3){1, 1, 2}, &seat));
 	near(mesh_measure(&seat).centre.z, 0, "centred");
 	near(mesh_measure(&seat).volume, 0.6 * 0.6 * 0.12, "scaled");
-	cr_expect_not(mesh_cut(&stool, "back", true, (struct vec3){1, 1, 2}, &none));
+	cr_assert_not(mesh_cut(&stool, "back", true, (struct vec3){1, 1, 2}, &none));
 	mesh_fini(&seat);
 	mesh_fini(&stool);
 }
@@ -121,8 +121,8 @@ Test(mesh, names_of_parts)
 		snprintf(path, sizeof path, DATA "%s", cases[i].file);
 		struct mesh mesh = read_mesh(path), part = {0};
 		bool found = mesh_cut(&mesh, cases[i].name, false, (struct vec3){1, 1, 1}, &part);
-		cr_expect_eq(found, cases[i].triangles > 0, "%s of %s", cases[i].name, cases[i].file);
-		cr_expect_eq(part.corners.count / 3, cases[i].triangles, "%s of %s: %u", cases[i].name, cases[i].file,
+		cr_assert_eq(found, cases[i].triangles > 0, "%s of %s", cases[i].name, cases[i].file);
+		cr_assert_eq(part.corners.count / 3, cases[i].triangles, "%s of %s: %u", cases[i].name, cases[i].file,
 			part.corners.count / 3);
 		for (uint32_t k = 0; k < mesh.parts.count && found != (cases[i].triangles > 0); k++)
 			fprintf(stderr, "has %s, %s\n", mesh.parts.at[k].name, mesh.parts.at[k].other_name);
@@ -135,7 +135,7 @@ Test(mesh, names_of_parts)
 Test(mesh, open)
 {
 	struct mesh tiles = read_mesh(FILES "tiles.obj");
-	cr_expect_not(mesh_is_closed(&tiles));
+	cr_assert_not(mesh_is_closed(&tiles));
 	struct trimesh trimesh;
 	struct trimesh_triangle t;
 	trimesh_of_mesh(&tiles, &trimesh);
@@ -146,9 +146,9 @@ Test(mesh, open)
 		near(t.normal.z, 1, "normal");
 		bool rim = t.rim[0] || t.rim[1] || t.rim[2];
 		rims += (uint32_t)(t.rim[0] + t.rim[1] + t.rim[2]);
-		cr_expect(!rim || t.ridged);
+		cr_assert(!rim || t.ridged);
 	}
-	cr_expect_eq(rims, 40);
+	cr_assert_eq(rims, 40);
 	trimesh_fini(&trimesh);
 	mesh_fini(&tiles);
 }
@@ -175,21 +175,21 @@ Test(mesh, kinds)
 		snprintf(path, sizeof path, DATA "%s", name);
 		cr_assert_eq(importer_mesh(importer, &losses, &files, path, &mesh, &error), TROUPE_OK, "%s: %s", path,
 			error.text);
-		cr_expect_eq(mesh.corners.count / 3, cases[i % ARRAY_LEN(cases)].triangles, "%s: %u triangles", name,
+		cr_assert_eq(mesh.corners.count / 3, cases[i % ARRAY_LEN(cases)].triangles, "%s: %u triangles", name,
 			mesh.corners.count / 3);
-		cr_expect_eq(
+		cr_assert_eq(
 			mesh.parts.count, cases[i % ARRAY_LEN(cases)].parts, "%s: %u parts", name, mesh.parts.count);
 		mesh_fini(&mesh);
 		cr_assert_eq(
 			waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT), 0, "there is no importer's process");
-		cr_expect_eq(ended.si_pid, 0, "a process ended, though all went well");
+		cr_assert_eq(ended.si_pid, 0, "a process ended, though all went well");
 	}
-	cr_expect_eq(files_look(&(struct files){.before = &files, .closed = true}, DATA "side.bin"), FILES_FILE,
+	cr_assert_eq(files_look(&(struct files){.before = &files, .closed = true}, DATA "side.bin"), FILES_FILE,
 		"a file that another file names is kept, too");
-	cr_expect_eq(files_look(&(struct files){.before = &files, .closed = true}, DATA "side.mtl"), FILES_FILE);
+	cr_assert_eq(files_look(&(struct files){.before = &files, .closed = true}, DATA "side.mtl"), FILES_FILE);
 	importer_destroy(importer);
-	cr_expect_eq(waitpid(-1, NULL, WNOHANG), -1);
-	cr_expect_eq(errno, ECHILD, "the importer's process still exists");
+	cr_assert_eq(waitpid(-1, NULL, WNOHANG), -1);
+	cr_assert_eq(errno, ECHILD, "the importer's process still exists");
 	files_fini(&files);
 }
 
@@ -242,9 +242,9 @@ Test(mesh, closed_set)
 	cr_assert_eq(files_read(&open, DATA "sound_aside.gltf", 1 << 20, &bytes, &count, &error), TROUPE_OK);
 	files_add(&closed, DATA "sound_aside.gltf", bytes, count);
 	closed.closed = true;
-	cr_expect_eq(importer_mesh(importer, &losses, &closed, DATA "sound_aside.gltf", &mesh, &error), TROUPE_EWORLD);
-	cr_expect(strstr(error.text, "side.bin"), "%s", error.text);
-	cr_expect_eq(importer_mesh(importer, &losses, &closed, DATA "sound.obj", &mesh, &error), TROUPE_EIO);
+	cr_assert_eq(importer_mesh(importer, &losses, &closed, DATA "sound_aside.gltf", &mesh, &error), TROUPE_EWORLD);
+	cr_assert(strstr(error.text, "side.bin"), "%s", error.text);
+	cr_assert_eq(importer_mesh(importer, &losses, &closed, DATA "sound.obj", &mesh, &error), TROUPE_EIO);
 	importer_destroy(importer);
 	files_fini(&open);
 	files_fini(&closed);
@@ -276,7 +276,7 @@ Test(mesh, another_process)
 	struct mesh mesh = {0};
 	struct troupe_error error = {0};
 	for (int i = 0; i < 3; i++) {
-		cr_expect_eq(importer_mesh(importer, &losses, &files, DATA "sound.obj", &mesh, &error), TROUPE_OK, "%s",
+		cr_assert_eq(importer_mesh(importer, &losses, &files, DATA "sound.obj", &mesh, &error), TROUPE_OK, "%s",
 			error.text);
 		mesh_fini(&mesh);
 		int child = child_of_this();
@@ -322,14 +322,14 @@ Test(mesh, several_threads)
 		}
 		for (int i = 0; i < 4; i++) {
 			(void)pthread_join(threads[i], NULL);
-			cr_expect_eq(askers[i].read, 5);
+			cr_assert_eq(askers[i].read, 5);
 		}
 		int now = child_of_this();
-		cr_expect(!round || now == child, "the child of the first round was %d, now it is %d", child, now);
+		cr_assert(!round || now == child, "the child of the first round was %d, now it is %d", child, now);
 		child = now;
 	}
 	importer_destroy(importer);
-	cr_expect_eq(child_of_this(), 0);
+	cr_assert_eq(child_of_this(), 0);
 }
 
 /* Files that kill the process that reads them: each is an error, and other files are still read, until it happens too
@@ -345,20 +345,20 @@ Test(mesh, deaths)
 	for (int i = 0; i < 60; i++) {
 		troupe_status status = importer_mesh(importer, &losses, &files, DATA "broken_3.gltf", &mesh, &error);
 		deaths += status == TROUPE_EINTERNAL;
-		cr_expect_eq(mesh.points.at, NULL);
+		cr_assert_eq(mesh.points.at, NULL);
 		mesh_fini(&mesh);
 		if (i >= 3)
 			continue;
-		cr_expect_eq(importer_mesh(importer, &losses, &files, DATA "sound.obj", &mesh, &error), TROUPE_OK, "%s",
+		cr_assert_eq(importer_mesh(importer, &losses, &files, DATA "sound.obj", &mesh, &error), TROUPE_OK, "%s",
 			error.text);
 		mesh_fini(&mesh);
 	}
 	if (deaths == 60)
-		cr_expect_str_eq(error.text, "not read, because reading other files took too long or failed too often");
+		cr_assert_str_eq(error.text, "not read, because reading other files took too long or failed too often");
 	else
 		cr_log_info("this version of assimp reads, or refuses, the broken file: %u deaths", deaths);
 	losses = (struct importer_losses){0};
-	cr_expect_eq(importer_mesh(importer, &losses, &files, DATA "sound.obj", &mesh, &error), TROUPE_OK,
+	cr_assert_eq(importer_mesh(importer, &losses, &files, DATA "sound.obj", &mesh, &error), TROUPE_OK,
 		"another world: %s", error.text);
 	mesh_fini(&mesh);
 	importer_destroy(importer);
@@ -381,10 +381,10 @@ Test(mesh, hull_of_a_cube)
 		points[count++] = (struct vec3){
 			random_between(&seed, -1, 1), random_between(&seed, -1, 1), random_between(&seed, -1, 1)};
 	cr_assert_eq(hull_make(points, count, &hull, NULL), TROUPE_OK);
-	cr_expect_eq(hull.points.count, 8);
-	cr_expect_eq(hull.faces.count, 6, "coplanar facets are one: %u", hull.faces.count);
+	cr_assert_eq(hull.points.count, 8);
+	cr_assert_eq(hull.faces.count, 6, "coplanar facets are one: %u", hull.faces.count);
 	for (uint32_t f = 0; f < hull.faces.count; f++) {
-		cr_expect_eq(hull.faces.at[f].count, 4);
+		cr_assert_eq(hull.faces.at[f].count, 4);
 		near(hull.faces.at[f].offset, 1, "offset");
 	}
 	hull_fini(&hull);
@@ -417,7 +417,7 @@ Test(mesh, hulls_of_clouds)
 				}
 			}
 		}
-		cr_expect_eq(hull.points.count + hull.faces.count, edges / 2 + 2, "Euler");
+		cr_assert_eq(hull.points.count + hull.faces.count, edges / 2 + 2, "Euler");
 		hull_fini(&hull);
 	}
 }
@@ -441,8 +441,8 @@ Test(mesh, sides_of_rounded_hulls)
 			cr_assert_eq(sscanf(text, "%lf %lf %lf", &points[i].x, &points[i].y, &points[i].z), 3);
 		}
 		cr_assert_eq(hull_make(points, ARRAY_LEN(points), &hull, NULL), TROUPE_OK);
-		cr_expect(hull.slack > 0 && hull.slack < 1e-5 * 4 * size + 2e-6 && hull.faces.count > hull.sides.count);
-		cr_expect_eq(hull.sides.count, CORNERS + 2, "%g m: %u", size, hull.sides.count);
+		cr_assert(hull.slack > 0 && hull.slack < 1e-5 * 4 * size + 2e-6 && hull.faces.count > hull.sides.count);
+		cr_assert_eq(hull.sides.count, CORNERS + 2, "%g m: %u", size, hull.sides.count);
 		for (uint32_t i = 0; i < hull.sides.count; i++) {
 			const struct hull_face *side = &hull.sides.at[i];
 			struct vec3 n = side->normal;
@@ -450,18 +450,18 @@ Test(mesh, sides_of_rounded_hulls)
 			ends += side->count >= CORNERS - 2;
 			for (uint32_t k = 0; k < hull.points.count; k++)
 				farthest = fmax(farthest, vec3_dot(n, hull.points.at[k]));
-			cr_expect_float_eq(farthest, side->offset, 1e-12 * size);
+			cr_assert_float_eq(farthest, side->offset, 1e-12 * size);
 			for (uint32_t k = 0; k < side->count; k++) {
 				struct vec3 a = hull.side_points.at[side->first + k],
 					    b = hull.side_points.at[side->first + (k + 1) % side->count];
 				struct vec3 in = vec3_cross(n, vec3_sub(b, a));
-				cr_expect_float_eq(vec3_dot(n, a), side->offset, 2 * hull.slack);
+				cr_assert_float_eq(vec3_dot(n, a), side->offset, 2 * hull.slack);
 				for (uint32_t l = 0; l < side->count; l++)
-					cr_expect(vec3_dot(in, vec3_sub(hull.side_points.at[side->first + l], a)) >
+					cr_assert(vec3_dot(in, vec3_sub(hull.side_points.at[side->first + l], a)) >
 						  -hull.slack * size);
 			}
 		}
-		cr_expect_eq(ends, 2, "%g m: %u ends", size, ends);
+		cr_assert_eq(ends, 2, "%g m: %u ends", size, ends);
 		hull_fini(&hull);
 	}
 }
@@ -477,12 +477,12 @@ Test(mesh, sides_of_other_hulls)
 		points[i] = (struct vec3){r * cos(turn), r * sin(turn), z};
 	}
 	cr_assert_eq(hull_make(points, 400, &hull, NULL), TROUPE_OK);
-	cr_expect(hull.sides.count >= 0.95 * hull.faces.count, "%u of %u", hull.sides.count, hull.faces.count);
+	cr_assert(hull.sides.count >= 0.95 * hull.faces.count, "%u of %u", hull.sides.count, hull.faces.count);
 	hull_fini(&hull);
 	for (int i = 0; i < 8; i++)
 		points[i] = (struct vec3){i & 1 ? 1 : -1, i & 2 ? 1 : -1, i & 4 ? 2e-6 : -2e-6};
 	cr_assert_eq(hull_make(points, 8, &hull, NULL), TROUPE_OK);
-	cr_expect_eq(hull.sides.count, 6, "%u", hull.sides.count);
+	cr_assert_eq(hull.sides.count, 6, "%u", hull.sides.count);
 	hull_fini(&hull);
 }
 
@@ -491,10 +491,10 @@ Test(mesh, hull_of_nothing)
 	struct vec3 flat[5] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {0.5, 0.5, 0}}, same[6] = {{0, 0, 0}};
 	struct hull hull = {0};
 	struct troupe_error error;
-	cr_expect_eq(hull_make(flat, 5, &hull, &error), TROUPE_EWORLD);
-	cr_expect_eq(hull_make(same, 6, &hull, &error), TROUPE_EWORLD);
-	cr_expect_eq(hull_make(flat, 2, &hull, &error), TROUPE_EWORLD);
-	cr_expect_eq(hull.points.count, 0);
+	cr_assert_eq(hull_make(flat, 5, &hull, &error), TROUPE_EWORLD);
+	cr_assert_eq(hull_make(same, 6, &hull, &error), TROUPE_EWORLD);
+	cr_assert_eq(hull_make(flat, 2, &hull, &error), TROUPE_EWORLD);
+	cr_assert_eq(hull.points.count, 0);
 }
 
 /* --- convex pieces ------------------------------------------------------------------------------------------------ */
@@ -555,10 +555,10 @@ static double decompose(const struct mesh *mesh, uint32_t hulls, uint32_t voxels
 	for (uint32_t i = 0; i < ret_pieces->parts.count; i++) {
 		struct mesh part = mesh_part_of(ret_pieces, i);
 		struct mesh_moments m = mesh_measure(&part);
-		cr_expect(mesh_is_closed(&part));
-		cr_expect(m.volume > 0 && mesh_holds(&part, m.centre, 0), "piece %u is not convex", i);
+		cr_assert(mesh_is_closed(&part));
+		cr_assert(m.volume > 0 && mesh_holds(&part, m.centre, 0), "piece %u is not convex", i);
 		for (uint32_t k = 0; k < part.points.count; k++)
-			cr_expect(mesh_holds(&part, part.points.at[k], -1e-9));
+			cr_assert(mesh_holds(&part, part.points.at[k], -1e-9));
 		volume += m.volume;
 		mesh_fini(&part);
 	}
@@ -584,19 +584,19 @@ Test(mesh, a_channel_is_cut_at_its_walls)
 	for (size_t i = 0; i < ARRAY_LEN(turns); i++) {
 		struct mesh channel = prism(outline, ARRAY_LEN(outline), turns[i]), pieces;
 		double volume = decompose(&channel, 16, 200000, &pieces);
-		cr_expect_float_eq(volume, 1.92, i ? 0.6 : 1e-9, "%g", volume);
-		cr_expect(i || pieces.parts.count == 3, "%u pieces", pieces.parts.count);
+		cr_assert_float_eq(volume, 1.92, i ? 0.6 : 1e-9, "%g", volume);
+		cr_assert(i || pieces.parts.count == 3, "%u pieces", pieces.parts.count);
 		for (int k = 0; k < 10; k++) {
 			struct vec3 inside = {0.8 + 0.15 * k, 0.8 + 0.1 * k, 0.5};
-			cr_expect(!some_holds(&pieces, quat_rotate(turns[i], inside), 0), "the channel is filled");
-			cr_expect(some_holds(
+			cr_assert(!some_holds(&pieces, quat_rotate(turns[i], inside), 0), "the channel is filled");
+			cr_assert(some_holds(
 				&pieces, quat_rotate(turns[i], (struct vec3){0.3 * k + 0.1, 0.15, 0.5}), -1e-6));
-			cr_expect(some_holds(&pieces, quat_rotate(turns[i], (struct vec3){0.15, 0.2 * k, 0.5}), -1e-6));
-			cr_expect(some_holds(&pieces, quat_rotate(turns[i], (struct vec3){2.85, 0.2 * k, 0.5}), -1e-6));
+			cr_assert(some_holds(&pieces, quat_rotate(turns[i], (struct vec3){0.15, 0.2 * k, 0.5}), -1e-6));
+			cr_assert(some_holds(&pieces, quat_rotate(turns[i], (struct vec3){2.85, 0.2 * k, 0.5}), -1e-6));
 		}
 		mesh_fini(&pieces);
 		volume = decompose(&channel, 2, 20000, &pieces);
-		cr_expect_gt(volume, 1.9);
+		cr_assert_gt(volume, 1.9);
 		mesh_fini(&pieces);
 		mesh_fini(&channel);
 	}
@@ -620,8 +620,8 @@ Test(mesh, a_ring_keeps_its_hole)
 		}
 	vec_push(&ring.parts, ((struct mesh_part){"", "", 0, ring.corners.count / 3}));
 	double volume = decompose(&ring, 16, 200000, &pieces), own = mesh_measure(&ring).volume;
-	cr_expect(volume > own && volume < 1.2 * own, "%g of %g", volume, own);
-	cr_expect(
+	cr_assert(volume > own && volume < 1.2 * own, "%g of %g", volume, own);
+	cr_assert(
 		!some_holds(&pieces, (struct vec3){0, 0, 0}, 0) && !some_holds(&pieces, (struct vec3){0.5, 0.2, 0}, 0));
 	mesh_fini(&pieces);
 	mesh_fini(&ring);
@@ -635,15 +635,15 @@ Test(mesh, convex_meshes_stay_whole)
 	for (int i = 0; i < 4; i++) {
 		struct mesh mesh = prism(hexagon, 6, quat_from_rpy(0.3 * i, 0.2 * i, 0.1 * i)), pieces;
 		double own = mesh_measure(&mesh).volume, volume = decompose(&mesh, 16, 20000, &pieces);
-		cr_expect_eq(pieces.parts.count, 1, "%u", pieces.parts.count);
-		cr_expect_float_eq(volume, own, 1e-9);
+		cr_assert_eq(pieces.parts.count, 1, "%u", pieces.parts.count);
+		cr_assert_float_eq(volume, own, 1e-9);
 		mesh_fini(&pieces);
 		mesh_fini(&mesh);
 	}
 	struct mesh stool = read_mesh(FILES "stool.obj"), pieces;
 	double volume = decompose(&stool, 16, 200000, &pieces);
-	cr_expect_eq(pieces.parts.count, 5);
-	cr_expect_float_eq(volume, 0.6 * 0.6 * 0.06 + 4 * 0.06 * 0.06 * 0.4, 1e-7, "%.12g", volume); /* floats */
+	cr_assert_eq(pieces.parts.count, 5);
+	cr_assert_float_eq(volume, 0.6 * 0.6 * 0.06 + 4 * 0.06 * 0.06 * 0.4, 1e-7, "%.12g", volume); /* floats */
 	mesh_fini(&pieces);
 	(void)decompose(&stool, 3, 200000, &pieces); /* fewer than it has parts */
 	mesh_fini(&pieces);
@@ -665,12 +665,12 @@ Test(mesh, pieces_of_surfaces)
 		mesh_add_triangle(&box, triangles[i][0], triangles[i][1], triangles[i][2]);
 	vec_push(&box.parts, ((struct mesh_part){"", "", 0, ARRAY_LEN(triangles)}));
 	double volume = decompose(&box, 16, 200000, &pieces);
-	cr_expect(volume > 0.03 && volume < 0.2, "%g", volume);
-	cr_expect(!some_holds(&pieces, (struct vec3){0.5, 0.5, 0.5}, 0));
+	cr_assert(volume > 0.03 && volume < 0.2, "%g", volume);
+	cr_assert(!some_holds(&pieces, (struct vec3){0.5, 0.5, 0.5}, 0));
 	mesh_fini(&pieces);
 	mesh_fini(&box);
-	cr_expect_eq(decompose_mesh(&nothing, 16, 200000, &pieces, &error), TROUPE_EWORLD);
-	cr_expect_eq(pieces.points.count, 0);
+	cr_assert_eq(decompose_mesh(&nothing, 16, 200000, &pieces, &error), TROUPE_EWORLD);
+	cr_assert_eq(pieces.points.count, 0);
 }
 
 /* --- images ----------------------------------------------------------------------------------------------------- */
@@ -684,12 +684,12 @@ Test(mesh, images)
 	struct troupe_error error;
 	cr_assert_eq(importer_image(importer, &losses, &files, FILES "hills.png", &image, &error), TROUPE_OK, "%s",
 		error.text);
-	cr_expect_eq(image.columns, 33);
-	cr_expect_eq(image.rows, 33);
+	cr_assert_eq(image.columns, 33);
+	cr_assert_eq(image.rows, 33);
 	near((double)image.values[0], round(65535 * (0.5 + 0.25 * sin(1))) / 65535, "the first pixel");
 	free(image.values);
-	cr_expect_eq(importer_image(importer, &losses, &files, FILES "block.obj", &image, &error), TROUPE_EWORLD);
-	cr_expect_eq(importer_image(importer, &losses, &files, FILES "none.png", &image, &error), TROUPE_EIO);
+	cr_assert_eq(importer_image(importer, &losses, &files, FILES "block.obj", &image, &error), TROUPE_EWORLD);
+	cr_assert_eq(importer_image(importer, &losses, &files, FILES "none.png", &image, &error), TROUPE_EIO);
 	importer_destroy(importer);
 	files_fini(&files);
 }
@@ -704,10 +704,10 @@ static struct mesh_moments extrude(const struct mesh_outline *outlines, uint32_t
 	struct troupe_error error;
 	cr_assert_eq(mesh_extrude(outlines, count, 2, false, &solid, &error), TROUPE_OK, "%s", error.text);
 	cr_assert_eq(mesh_extrude(outlines, count, 2, true, &pieces, &error), TROUPE_OK, "%s", error.text);
-	cr_expect(mesh_is_closed(&solid));
-	cr_expect_leq(pieces.parts.count, most_pieces, "%u pieces", pieces.parts.count);
+	cr_assert(mesh_is_closed(&solid));
+	cr_assert_leq(pieces.parts.count, most_pieces, "%u pieces", pieces.parts.count);
 	struct mesh_moments m = mesh_measure(&solid);
-	cr_expect_float_eq(mesh_measure(&pieces).volume, m.volume, 1e-9);
+	cr_assert_float_eq(mesh_measure(&pieces).volume, m.volume, 1e-9);
 	mesh_fini(&solid);
 	mesh_fini(&pieces);
 	return m;
@@ -721,10 +721,10 @@ Test(mesh, outlines)
 				 island[] = {{1.2, 1.2, 0}, {1.2, 1.7, 0}, {1.7, 1.7, 0}, {1.7, 1.2, 0}},
 				 ell[] = {{0, 0, 0}, {3, 0, 0}, {3, 1, 0}, {1, 1, 0}, {1, 3, 0}, {0, 3, 0}};
 	const struct mesh_outline all[] = {{square, 5}, {hole, 4}, {other, 3}, {island, 4}}, corner = {ell, 6};
-	cr_expect_float_eq(extrude(all, 1, 1).volume, 32, 1e-12);
-	cr_expect_float_eq(extrude(all, 2, 8).volume, 30, 1e-12);
-	cr_expect_float_eq(extrude(all, 4, 20).volume, 30 - 0.25 + 0.5, 1e-12);
-	cr_expect_float_eq(extrude(&corner, 1, 2).volume, 10, 1e-12);
+	cr_assert_float_eq(extrude(all, 1, 1).volume, 32, 1e-12);
+	cr_assert_float_eq(extrude(all, 2, 8).volume, 30, 1e-12);
+	cr_assert_float_eq(extrude(all, 4, 20).volume, 30 - 0.25 + 0.5, 1e-12);
+	cr_assert_float_eq(extrude(&corner, 1, 2).volume, 10, 1e-12);
 }
 
 /* Rings in rings, in every order: each hole is cut out of the smallest ring around it. */
@@ -750,9 +750,9 @@ Test(mesh, outlines_in_outlines)
 			left[pick] = left[RINGS - 1 - i];
 			outlines[i] = (struct mesh_outline){rings[order[i]], 4};
 		}
-		cr_expect_float_eq(extrude(outlines, RINGS, 60).volume, 2 * area, 1e-9, "order %u", code);
+		cr_assert_float_eq(extrude(outlines, RINGS, 60).volume, 2 * area, 1e-9, "order %u", code);
 	}
-	cr_expect_eq(rounds, 120);
+	cr_assert_eq(rounds, 120);
 }
 
 /* A star with many corners, and one with a zigzag: every volume agrees with the shoelace formula. */
@@ -771,7 +771,7 @@ Test(mesh, outlines_at_random)
 			twice += a.x * b.y - a.y * b.x;
 		}
 		struct mesh_outline outline = {points, ARRAY_LEN(points)};
-		cr_expect_float_eq(extrude(&outline, 1, 58).volume, twice, 1e-9);
+		cr_assert_float_eq(extrude(&outline, 1, 58).volume, twice, 1e-9);
 	}
 }
 
@@ -784,7 +784,7 @@ Test(mesh, outlines_that_are_none)
 	for (size_t i = 0; i < ARRAY_LEN(outlines); i++) {
 		struct mesh mesh = {0};
 		struct troupe_error error;
-		cr_expect_neq(mesh_extrude(&outlines[i], 1, 1, false, &mesh, &error), TROUPE_OK, "outline %zu", i);
+		cr_assert_neq(mesh_extrude(&outlines[i], 1, 1, false, &mesh, &error), TROUPE_OK, "outline %zu", i);
 		mesh_fini(&mesh);
 	}
 }

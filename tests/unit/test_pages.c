@@ -152,8 +152,8 @@ Test(pages, a_page_gets_thirty_pictures_a_second)
 {
 	begin(1);
 	go_on(300);
-	cr_expect_geq(peers[0].pictures, 290);
-	cr_expect_eq(made.asked, 2, "asked %u times: at first, and when the speed was known", made.asked);
+	cr_assert_geq(peers[0].pictures, 290);
+	cr_assert_eq(made.asked, 2, "asked %u times: at first, and when the speed was known", made.asked);
 	end();
 }
 
@@ -164,15 +164,15 @@ Test(pages, a_stuck_page_costs_no_pictures)
 	peers[0].waiting = 1;
 	uint32_t pictures = peers[0].pictures, before = made.made;
 	go_on(300);
-	cr_expect_eq(peers[0].pictures, pictures);
-	cr_expect(!made.subscribed, "nobody takes pictures, and they are made");
-	cr_expect_leq(made.made - before, 8, "%u were made", made.made - before);
+	cr_assert_eq(peers[0].pictures, pictures);
+	cr_assert(!made.subscribed, "nobody takes pictures, and they are made");
+	cr_assert_leq(made.made - before, 8, "%u were made", made.made - before);
 	peers[0].waiting = 0;
 	motion_send(&all[0], time_now_ns); /* as when the web server says that there is room */
-	cr_expect(made.subscribed, "pictures are asked for again");
+	cr_assert(made.subscribed, "pictures are asked for again");
 	go_on(30);
-	cr_expect_geq(peers[0].pictures, pictures + 25);
-	cr_expect_float_eq(peers[0].time_s, (double)time_now_ns * 1e-9, 0.07, "the newest");
+	cr_assert_geq(peers[0].pictures, pictures + 25);
+	cr_assert_float_eq(peers[0].time_s, (double)time_now_ns * 1e-9, 0.07, "the newest");
 	end();
 }
 
@@ -185,8 +185,8 @@ Test(pages, a_page_that_is_slow_for_a_moment_keeps_the_subscription)
 		peers[0].waiting = 0;
 		go_on(1);
 	}
-	cr_expect(made.subscribed && made.asked == 2, "asked %u times", made.asked);
-	cr_expect_geq(peers[0].pictures, 20);
+	cr_assert(made.subscribed && made.asked == 2, "asked %u times", made.asked);
+	cr_assert_geq(peers[0].pictures, 20);
 	end();
 }
 
@@ -195,18 +195,18 @@ Test(pages, other_pages_keep_the_pictures_of_a_stuck_one)
 	begin(2);
 	peers[0].waiting = 1;
 	go_on(300);
-	cr_expect(made.subscribed);
-	cr_expect_geq(peers[1].pictures, 290);
+	cr_assert(made.subscribed);
+	cr_assert_geq(peers[1].pictures, 290);
 	motion_end(&all[1]);
 	gateway.port.clients = &clients[0];
 	go_on(30);
-	cr_expect(!made.subscribed, "only the stuck one is left");
+	cr_assert(!made.subscribed, "only the stuck one is left");
 	gateway.port.clients = &clients[1];
 	motion_begin(&all[1], motion_find(&gateway, "/world/w"), 0);
-	cr_expect(made.subscribed, "a page has come that takes pictures");
+	cr_assert(made.subscribed, "a page has come that takes pictures");
 	uint32_t pictures = peers[1].pictures;
 	go_on(30);
-	cr_expect_geq(peers[1].pictures, pictures + 28);
+	cr_assert_geq(peers[1].pictures, pictures + 28);
 	end();
 }
 
@@ -215,6 +215,6 @@ Test(pages, the_last_page_takes_the_subscription_with_it)
 	begin(1);
 	go_on(10);
 	motion_end(&all[0]);
-	cr_expect(!made.subscribed);
+	cr_assert(!made.subscribed);
 	end();
 }

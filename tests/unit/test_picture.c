@@ -220,11 +220,11 @@ Test(picture, the_focal_length_of_wide_lenses)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		camera.lens = rows[i].lens;
 		camera.lens_to_fov = true;
-		cr_expect_float_eq(lens_focal(&camera, true), W / 2.0 * rows[i].scaled, 1e-9, "%zu", i);
+		cr_assert_float_eq(lens_focal(&camera, true), W / 2.0 * rows[i].scaled, 1e-9, "%zu", i);
 		camera.lens_to_fov = false;
-		cr_expect_float_eq(lens_focal(&camera, true), W / 2.0 * rows[i].free, 1e-9, "%zu", i);
+		cr_assert_float_eq(lens_focal(&camera, true), W / 2.0 * rows[i].free, 1e-9, "%zu", i);
 	}
-	cr_expect_float_eq(lens_focal(&usual, false), W / 2.0 / tan(usual.fov_rad / 2), 1e-9);
+	cr_assert_float_eq(lens_focal(&usual, false), W / 2.0 / tan(usual.fov_rad / 2), 1e-9);
 }
 
 /* --- depth ----------------------------------------------------------------------------------------------------------

@@ -235,11 +235,11 @@ Test(cost, is_smoothed_and_a_surge_counts_for_little)
 	cr_assert_eq(costs.ns[0], COST_UNKNOWN);
 	/* sensors that measure in one step of ten cost a tenth in each */
 	cost_learn_sensing(&costs, 0, 10, 10000);
-	cr_expect_eq(costs.sense_ns[0], 1000);
+	cr_assert_eq(costs.sense_ns[0], 1000);
 	cost_learn_sensing(&costs, 0, 20, 20000);
-	cr_expect_eq(costs.sense_ns[0], 1250, "smoothed: %u", costs.sense_ns[0]);
+	cr_assert_eq(costs.sense_ns[0], 1250, "smoothed: %u", costs.sense_ns[0]);
 	cost_forget(&costs, 0);
-	cr_expect_eq(costs.sense_ns[0], 0);
+	cr_assert_eq(costs.sense_ns[0], 0);
 	cost_fini(&costs);
 }
 

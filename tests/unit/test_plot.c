@@ -25,7 +25,7 @@ Test(plot, glob)
 		{"*aab", "aaaab", true}, {"[a]", "a", false}, {"[a]", "[a]", true}, {"*", "*", true}, {"a", "*", false},
 		{"**", "x", true}, {"a*?", "a", false}, {"\xc3\xa9*", "\xc3\xa9t", true}};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		cr_expect_eq(match_glob(cases[i].glob, cases[i].text), cases[i].fits, "'%s' of '%s'", cases[i].glob,
+		cr_assert_eq(match_glob(cases[i].glob, cases[i].text), cases[i].fits, "'%s' of '%s'", cases[i].glob,
 			cases[i].text);
 	/* the time grows no more than quadratically */
 	char *many = mem_alloc(20001), *stars = mem_alloc(2003);
@@ -33,7 +33,7 @@ Test(plot, glob)
 	for (int i = 0; i < 1000; i++)
 		memcpy(stars + (size_t)2 * (size_t)i, "*a", 2);
 	stars[2000] = 'b';
-	cr_expect(!match_glob(stars, many));
+	cr_assert(!match_glob(stars, many));
 	free(many);
 	free(stars);
 }
@@ -73,7 +73,7 @@ Test(plot, choice)
 		struct choice choice = {0};
 		struct troupe_error error;
 		cr_assert_eq(choice_read(&choice, "--what", cases[i].text, true, &error), TROUPE_OK, "%s", error.text);
-		cr_expect_eq(choice_has(&choice, cases[i].kind, cases[i].model, cases[i].name), cases[i].fits,
+		cr_assert_eq(choice_has(&choice, cases[i].kind, cases[i].model, cases[i].name), cases[i].fits,
 			"'%s' of %s %s/%s", cases[i].text, cases[i].kind, cases[i].model, cases[i].name);
 		choice_fini(&choice);
 	}
@@ -87,12 +87,12 @@ Test(plot, bad_choice)
 		struct choice choice = {0};
 		struct troupe_error error;
 		cr_assert_eq(choice_read(&choice, "--what", cases[i][0], true, &error), TROUPE_EINVAL);
-		cr_expect(!strncmp(error.text, cases[i][1], strlen(cases[i][1])), "'%s': %s", cases[i][0], error.text);
+		cr_assert(!strncmp(error.text, cases[i][1], strlen(cases[i][1])), "'%s': %s", cases[i][0], error.text);
 		choice_fini(&choice);
 	}
 	struct choice choice = {0};
-	cr_expect_eq(choice_read(&choice, "--what", "level:hall", false, NULL), TROUPE_OK);
-	cr_expect(choice_has(&choice, "level", "hall", ""));
+	cr_assert_eq(choice_read(&choice, "--what", "level:hall", false, NULL), TROUPE_OK);
+	cr_assert(choice_has(&choice, "level", "hall", ""));
 	choice_fini(&choice);
 }
 
@@ -146,11 +146,11 @@ Test(plot, csv)
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		char *found = read_all(cases[i][0], strlen(cases[i][0]));
-		cr_expect_str_eq(found, cases[i][1], "case %zu: %s", i, found);
+		cr_assert_str_eq(found, cases[i][1], "case %zu: %s", i, found);
 		free(found);
 	}
 	char *found = read_all("a,b\n1,\0002\n", 9);
-	cr_expect_str_eq(found, "f:2: a zero byte: expected text");
+	cr_assert_str_eq(found, "f:2: a zero byte: expected text");
 	free(found);
 }
 
@@ -162,13 +162,13 @@ Test(plot, csv_limits)
 	while (text.count < CSV_ROW_BYTES_MAX + 100)
 		text_add(&text, "\nxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
 	char *found = read_all(text.at, text.count);
-	cr_expect_str_eq(found, "f:2: a quote that is not closed within 1 MiB");
+	cr_assert_str_eq(found, "f:2: a quote that is not closed within 1 MiB");
 	free(found);
 	text.count = 0;
 	for (int i = 0; i < CSV_COLUMNS_MAX + 1; i++)
 		text_add(&text, "%sc%d", i ? "," : "", i);
 	found = read_all(text.at, text.count);
-	cr_expect_str_eq(found, "f:1: more than 1024 columns");
+	cr_assert_str_eq(found, "f:1: more than 1024 columns");
 	free(found);
 	text_fini(&text);
 }
@@ -181,8 +181,8 @@ Test(plot, series)
 	double low = 0, high = 0;
 	for (uint32_t i = 0; i < 1000000; i++)
 		series_add(&series, 256, i, i == 654321 ? 5 : i == 123456 ? -7 : sin(i * 1e-4), false);
-	cr_expect_leq(series.parts.count, 256);
-	cr_expect_geq(series.parts.count, 128);
+	cr_assert_leq(series.parts.count, 256);
+	cr_assert_geq(series.parts.count, 128);
 	uint64_t next = 0, counted = 0;
 	for (uint32_t i = 0; i < series.parts.count; i++) {
 		struct series_point points[SERIES_KEPT];
@@ -195,10 +195,10 @@ Test(plot, series)
 			high = MAX(high, points[k].y);
 		}
 	}
-	cr_expect_eq(counted, 1000000);
-	cr_expect_eq(next, 1000000, "the last point is not the last");
-	cr_expect(low == -7 && high == 5, "a spike is lost: %g to %g", low, high);
-	cr_expect(series.low_y == -7 && series.high_y == 5 && series.low_x == 0 && series.high_x == 999999);
+	cr_assert_eq(counted, 1000000);
+	cr_assert_eq(next, 1000000, "the last point is not the last");
+	cr_assert(low == -7 && high == 5, "a spike is lost: %g to %g", low, high);
+	cr_assert(series.low_y == -7 && series.high_y == 5 && series.low_x == 0 && series.high_x == 999999);
 	series_fini(&series);
 }
 
@@ -206,16 +206,16 @@ Test(plot, series)
 
 Test(plot, ticks)
 {
-	cr_expect_float_eq(chart_tick(0, 10, 5), 2, 1e-12);
-	cr_expect_float_eq(chart_tick(0, 10, 10), 1, 1e-12);
-	cr_expect_float_eq(chart_tick(-3, 4, 5), 2, 1e-12);
-	cr_expect_float_eq(chart_tick(0, 0.3, 6), 0.05, 1e-12);
-	cr_expect_float_eq(chart_tick(0, 45e6, 5), 1e7, 1);
+	cr_assert_float_eq(chart_tick(0, 10, 5), 2, 1e-12);
+	cr_assert_float_eq(chart_tick(0, 10, 10), 1, 1e-12);
+	cr_assert_float_eq(chart_tick(-3, 4, 5), 2, 1e-12);
+	cr_assert_float_eq(chart_tick(0, 0.3, 6), 0.05, 1e-12);
+	cr_assert_float_eq(chart_tick(0, 45e6, 5), 1e7, 1);
 	for (int i = -300; i < 300; i++) { /* ticks are 1, 2 or 5 times a power of ten, and few */
 		double high = 1.7 * pow(10, i * 0.3), tick = chart_tick(0, high, 6);
 		double digit = tick / pow(10, floor(log10(tick) + 1e-9));
-		cr_expect(fabs(digit - 1) < 1e-6 || fabs(digit - 2) < 1e-6 || fabs(digit - 5) < 1e-6, "%g", tick);
-		cr_expect(high / tick <= 6.0001 && high / tick >= 2, "%g of %g", tick, high);
+		cr_assert(fabs(digit - 1) < 1e-6 || fabs(digit - 2) < 1e-6 || fabs(digit - 5) < 1e-6, "%g", tick);
+		cr_assert(high / tick <= 6.0001 && high / tick >= 2, "%g of %g", tick, high);
 	}
 }
 
@@ -255,8 +255,8 @@ Test(plot, chart_spike)
 		bottom = MAX(bottom, y);
 		points++;
 	}
-	cr_expect(tops == 1 && bottom - top > 300, "%u points at %g, others at %g", tops, top, bottom);
-	cr_expect(points < 4 * 600, "%u points", points);
+	cr_assert(tops == 1 && bottom - top > 300, "%u points at %g, others at %g", tops, top, bottom);
+	cr_assert(points < 4 * 600, "%u points", points);
 	text_fini(&svg);
 	series_fini(&series);
 }
@@ -268,8 +268,8 @@ Test(plot, chart_texts)
 	struct text svg;
 	series_add(&series, 16, 1, 1, false);
 	draw("a<b>&\"\x01\x7f\xff\xc3\xa9\xed\xa0\x80\xf4\x90\x80\x80\xef\xbf\xbf z", &series, &svg);
-	cr_expect(strstr(svg.at, "a&#60;b&#62;&#38;&#34;\\x01\\x7f\\xff\xc3\xa9\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80\\uffff z"), "%s", strstr(svg.at, "<title>"));
-	cr_expect(!strchr(svg.at, '\x01') && !strchr(svg.at, '\x7f') && !strchr(svg.at, '\xff'));
+	cr_assert(strstr(svg.at, "a&#60;b&#62;&#38;&#34;\\x01\\x7f\\xff\xc3\xa9\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80\\uffff z"), "%s", strstr(svg.at, "<title>"));
+	cr_assert(!strchr(svg.at, '\x01') && !strchr(svg.at, '\x7f') && !strchr(svg.at, '\xff'));
 	text_fini(&svg);
 	series_fini(&series);
 }
@@ -285,8 +285,8 @@ Test(plot, chart_extremes)
 			series_add(&series, 16, values[i], values[k], false);
 			series_add(&series, 16, values[k], values[i], true);
 			draw("n", &series, &svg);
-			cr_expect(!strstr(svg.at, "nan") && !strstr(svg.at, "inf"), "%g %g", values[i], values[k]);
-			cr_expect_lt(svg.count, 20000u, "%g %g", values[i], values[k]);
+			cr_assert(!strstr(svg.at, "nan") && !strstr(svg.at, "inf"), "%g %g", values[i], values[k]);
+			cr_assert_lt(svg.count, 20000u, "%g %g", values[i], values[k]);
 			text_fini(&svg);
 			series_fini(&series);
 		}

@@ -100,9 +100,9 @@ Test(programs, have_names_of_their_own)
 	struct program_list list = read_good(sdf);
 	cr_assert_eq(list.count, ARRAY_LEN(models) * ARRAY_LEN(files));
 	for (uint32_t i = 0; i < list.count; i++) {
-		cr_expect(is_client_name(list.at[i].name), "'%s'", list.at[i].name);
+		cr_assert(is_client_name(list.at[i].name), "'%s'", list.at[i].name);
 		for (uint32_t k = 0; k < i; k++)
-			cr_expect_str_neq(list.at[i].name, list.at[k].name);
+			cr_assert_str_neq(list.at[i].name, list.at[k].name);
 	}
 	programs_fini(&list);
 	sdf_free(sdf);
@@ -112,7 +112,7 @@ Test(programs, have_names_of_their_own)
 static void count_error(void *ctx, const char *text)
 {
 	uint32_t *count = ctx;
-	cr_expect_eq(strncmp(text, "p.sdf:1: ", 9), 0, "%s", text);
+	cr_assert_eq(strncmp(text, "p.sdf:1: ", 9), 0, "%s", text);
 	++*count;
 }
 

@@ -57,8 +57,8 @@ Test(sandbox, answers)
 		cr_assert_eq(sandbox_send(sandbox, &number, sizeof number, NULL), TROUPE_OK);
 		cr_assert_eq(sandbox_receive(sandbox, &number, sizeof number, NULL), TROUPE_OK);
 	}
-	cr_expect_eq(number, 304);
-	cr_expect_not(sandbox_is_worn(sandbox));
+	cr_assert_eq(number, 304);
+	cr_assert_not(sandbox_is_worn(sandbox));
 	sandbox_destroy(sandbox);
 	sandbox_destroy(NULL);
 }
@@ -91,7 +91,7 @@ Test(sandbox, long_messages)
 	for (int i = 0; i < 4; i++) {
 		cr_assert_eq(sandbox_send(sandbox, sent, BYTES, NULL), TROUPE_OK);
 		cr_assert_eq(sandbox_receive(sandbox, got, BYTES, NULL), TROUPE_OK);
-		cr_expect_eq(memcmp(sent, got, BYTES), 0);
+		cr_assert_eq(memcmp(sent, got, BYTES), 0);
 	}
 	sandbox_destroy(sandbox);
 	free(sent);
@@ -105,8 +105,8 @@ Test(sandbox, both_write)
 	size_t bytes = 8 << 20;
 	char *sent = mem_alloc(bytes);
 	struct sandbox *sandbox = start(echo, NULL);
-	cr_expect_eq(sandbox_send(sandbox, sent, bytes, &error), TROUPE_EINTERNAL);
-	cr_expect_eq(sandbox_state(sandbox), SANDBOX_STILL);
+	cr_assert_eq(sandbox_send(sandbox, sent, bytes, &error), TROUPE_EINTERNAL);
+	cr_assert_eq(sandbox_state(sandbox), SANDBOX_STILL);
 	sandbox_destroy(sandbox);
 	free(sent);
 }
@@ -212,10 +212,10 @@ Test(sandbox, ends)
 			(cases[i].work == give_way && !filtered))
 			continue;
 		struct sandbox *sandbox = start(cases[i].work, NULL);
-		cr_expect_eq(sandbox_receive(sandbox, &byte, 1, &error), TROUPE_EINTERNAL);
-		cr_expect_str_eq(error.text, cases[i].text);
-		cr_expect_eq(sandbox_state(sandbox), cases[i].state, "%s", error.text);
-		cr_expect_eq(sandbox_send(sandbox, &byte, 1, &error), TROUPE_EINTERNAL,
+		cr_assert_eq(sandbox_receive(sandbox, &byte, 1, &error), TROUPE_EINTERNAL);
+		cr_assert_str_eq(error.text, cases[i].text);
+		cr_assert_eq(sandbox_state(sandbox), cases[i].state, "%s", error.text);
+		cr_assert_eq(sandbox_send(sandbox, &byte, 1, &error), TROUPE_EINTERNAL,
 			"a child that has ended takes bytes");
 		sandbox_destroy(sandbox);
 	}
@@ -240,11 +240,11 @@ Test(sandbox, pieces_of_work)
 	struct sandbox *sandbox = start(work_half, NULL);
 	for (int i = 0; i < 2; i++) {
 		sandbox_begin(sandbox);
-		cr_expect_not(sandbox_is_worn(sandbox));
+		cr_assert_not(sandbox_is_worn(sandbox));
 		cr_assert_eq(sandbox_send(sandbox, &byte, 1, NULL), TROUPE_OK);
 		cr_assert_eq(sandbox_receive(sandbox, &byte, 1, NULL), TROUPE_OK);
 	}
-	cr_expect(sandbox_is_worn(sandbox));
+	cr_assert(sandbox_is_worn(sandbox));
 	sandbox_destroy(sandbox);
 }
 
@@ -256,8 +256,8 @@ Test(sandbox, somebody_else_waits)
 	char byte;
 	signal(SIGCHLD, SIG_IGN);
 	struct sandbox *sandbox = start(touch_nothing, NULL);
-	cr_expect_eq(sandbox_receive(sandbox, &byte, 1, &error), TROUPE_EINTERNAL);
-	cr_expect_str_eq(error.text, "ended, and other code took its exit status");
+	cr_assert_eq(sandbox_receive(sandbox, &byte, 1, &error), TROUPE_EINTERNAL);
+	cr_assert_str_eq(error.text, "ended, and other code took its exit status");
 	sandbox_destroy(sandbox);
 	sandbox = start(wait_for_ever, NULL);
 	sandbox_destroy(sandbox);
@@ -270,10 +270,10 @@ Test(sandbox, leaves_nothing)
 	close(before);
 	for (int i = 0; i < 20; i++)
 		sandbox_destroy(start(i % 2 ? run_for_ever : touch_nothing, NULL));
-	cr_expect_eq(waitpid(-1, NULL, WNOHANG), -1);
-	cr_expect_eq(errno, ECHILD);
+	cr_assert_eq(waitpid(-1, NULL, WNOHANG), -1);
+	cr_assert_eq(errno, ECHILD);
 	int after = dup(0);
-	cr_expect_eq(after, before);
+	cr_assert_eq(after, before);
 	close(after);
 }
 
@@ -322,7 +322,7 @@ Test(sandbox, rights)
 	cr_assert_eq(sandbox_receive(sandbox, codes, sizeof codes, NULL), TROUPE_OK);
 	bool filtered = has_filter();
 	for (int i = 0; i < FORBIDDEN; i++)
-		cr_expect(
+		cr_assert(
 			codes[i] || (!filtered && (i == SIGNAL || i == EXECUTE)), "a child can %s", forbidden_names[i]);
 	sandbox_destroy(sandbox);
 	close(pipes[0]);
@@ -343,7 +343,7 @@ Test(sandbox, user)
 	struct sandbox *sandbox = start(report_user, NULL);
 	cr_assert_eq(sandbox_receive(sandbox, &user, sizeof user, NULL), TROUPE_OK);
 	cr_assert_eq(sandbox_receive(sandbox, &code, sizeof code, NULL), TROUPE_OK);
-	cr_expect_neq(user, 0, "a child of root is root");
-	cr_expect_eq(code, EPERM);
+	cr_assert_neq(user, 0, "a child of root is root");
+	cr_assert_eq(code, EPERM);
 	sandbox_destroy(sandbox);
 }

@@ -105,13 +105,13 @@ Test(scene, boxes_of_planes)
 		const double values[] = {at.x, at.x, at.y, at.y, at.z, at.z};
 		if (i < ARRAY_LEN(bounds))
 			*bounds[i] = values[i];
-		cr_expect(!memcmp(&box, &expected, sizeof box), "normal %g %g %g", normals[i].x, normals[i].y,
+		cr_assert(!memcmp(&box, &expected, sizeof box), "normal %g %g %g", normals[i].x, normals[i].y,
 			normals[i].z);
 		geom.body = 0;
 		box = scene_shape_box(&geom, (struct pose){at, QUAT_IDENTITY});
-		cr_expect(vec3_within(box.lo, 2 * SCENE_POSITION_MAX) && vec3_within(box.hi, 2 * SCENE_POSITION_MAX));
+		cr_assert(vec3_within(box.lo, 2 * SCENE_POSITION_MAX) && vec3_within(box.hi, 2 * SCENE_POSITION_MAX));
 		if (i < ARRAY_LEN(bounds))
-			cr_expect(box.hi.x == expected.hi.x || box.lo.x == expected.lo.x || box.hi.y == expected.hi.y ||
+			cr_assert(box.hi.x == expected.hi.x || box.lo.x == expected.lo.x || box.hi.y == expected.hi.y ||
 				  box.lo.y == expected.lo.y || box.hi.z == expected.hi.z || box.lo.z == expected.lo.z);
 	}
 }
@@ -155,25 +155,25 @@ Test(scene, doubtful_levels_are_told_with_their_line)
 	struct sdf *sdf = sdf_help_good(text, NULL);
 	struct scene *scene = NULL;
 	cr_assert_eq(scene_create(&sdf->worlds.at[0], &options, &scene, &error), TROUPE_OK, "%s", error.text);
-	cr_expect_eq(scene->warnings.count, ARRAY_LEN(expected));
+	cr_assert_eq(scene->warnings.count, ARRAY_LEN(expected));
 	for (uint32_t i = 0; i < scene->warnings.count && i < ARRAY_LEN(expected); i++)
-		cr_expect_str_eq(
+		cr_assert_str_eq(
 			scene->warnings.at[i], expected[i], "%s: expected %s", scene->warnings.at[i], expected[i]);
 	const struct scene_model *a = &scene->models[0], *b = &scene->models[1];
-	cr_expect(
+	cr_assert(
 		a->performer && a->volume.x == 1 && a->volume.y == 2 && a->volume.z == 3, "the first performer counts");
-	cr_expect_str_eq(a->performer_name, "one");
-	cr_expect(!b->performer && b->level == 0, "a level that names a model twice has it once");
+	cr_assert_str_eq(a->performer_name, "one");
+	cr_assert(!b->performer && b->level == 0, "a level that names a model twice has it once");
 	cr_assert_eq(scene->level_count, 2);
 	const struct aabb low = {{-1, -2, -3}, {1, 2, 3}}, second = {{9, -2, -3}, {11, 2, 3}},
 			  outer = {{6, -5, -6}, {14, 5, 6}};
-	cr_expect(
+	cr_assert(
 		!memcmp(&scene->levels[0].box, &low, sizeof low) && !memcmp(&scene->levels[0].outer, &low, sizeof low),
 		"without a buffer");
-	cr_expect(!memcmp(&scene->levels[1].box, &second, sizeof low) &&
+	cr_assert(!memcmp(&scene->levels[1].box, &second, sizeof low) &&
 			  !memcmp(&scene->levels[1].outer, &outer, sizeof low),
 		"with a buffer");
-	cr_expect(scene->levels[0].pin == 0 && scene->levels[1].pin == 2, "pins");
+	cr_assert(scene->levels[0].pin == 0 && scene->levels[1].pin == 2, "pins");
 	scene_destroy(scene);
 	sdf_free(sdf);
 }

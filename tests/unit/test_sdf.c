@@ -175,13 +175,13 @@ Test(sdf, bad_input_is_refused_with_its_place)
 		struct troupe_error error = {0};
 		troupe_status status;
 		struct sdf *sdf = load(bad[i].text, &status, &error);
-		cr_expect_eq(status, bad[i].status, "status %d for %s", status, bad[i].text);
-		cr_expect(!strncmp(error.text, "t.sdf:", 6), "no place in \"%s\"", error.text);
-		cr_expect(strstr(error.text, bad[i].message) || sdf_help_says(sdf, SDF_ERROR, bad[i].message),
+		cr_assert_eq(status, bad[i].status, "status %d for %s", status, bad[i].text);
+		cr_assert(!strncmp(error.text, "t.sdf:", 6), "no place in \"%s\"", error.text);
+		cr_assert(strstr(error.text, bad[i].message) || sdf_help_says(sdf, SDF_ERROR, bad[i].message),
 			"\"%s\" does not say \"%s\"", error.text, bad[i].message);
-		cr_expect(strstr(error.text, "expected"), "\"%s\" does not say what was expected", error.text);
-		cr_expect_eq(sdf->worlds.count, 0);
-		cr_expect_gt(sdf->error_count, 0);
+		cr_assert(strstr(error.text, "expected"), "\"%s\" does not say what was expected", error.text);
+		cr_assert_eq(sdf->worlds.count, 0);
+		cr_assert_gt(sdf->error_count, 0);
 	}
 }
 
@@ -200,8 +200,8 @@ Test(sdf, numbers_too_small_or_large_for_physics_are_refused)
 		struct troupe_error error = {0};
 		troupe_status status;
 		(void)load(texts[i], &status, &error);
-		cr_expect_eq(status, TROUPE_EWORLD, "%s", texts[i]);
-		cr_expect(strstr(error.text, "expected"), "%s", error.text);
+		cr_assert_eq(status, TROUPE_EWORLD, "%s", texts[i]);
+		cr_assert(strstr(error.text, "expected"), "%s", error.text);
 	}
 	(void)good(INERTIAL("<mass>1e-6</mass><inertia><ixx>1e-12</ixx><iyy>1e-12</iyy><izz>1e-12</izz></inertia>"));
 }
@@ -520,7 +520,7 @@ Test(sdf, the_canonical_link_of_a_model_without_links_is_that_of_a_nested_one)
 	static const uint32_t expected[] = {0, 1, SDF_NONE, 1}; /* of m, o, none and p: the links are x, y and z */
 	cr_assert_eq(world->models.count, sizeof expected / sizeof *expected);
 	for (uint32_t i = 0; i < world->models.count; i++)
-		cr_expect_eq(world->models.at[i].canonical_link, expected[i], "%s: %u", world->models.at[i].scoped,
+		cr_assert_eq(world->models.at[i].canonical_link, expected[i], "%s: %u", world->models.at[i].scoped,
 			world->models.at[i].canonical_link);
 }
 
@@ -722,15 +722,15 @@ Test(sdf, inertias_of_nothing_are_replaced)
 		snprintf(text, sizeof text, M("<link name='a'><inertial>%s</inertial></link>"), cases[i].text);
 		struct sdf *sdf = good(text);
 		const struct sdf_inertial *in = &find_link(sdf, "m::a")->inertial;
-		cr_expect(sdf_help_says(sdf, SDF_WARNING, cases[i].warning), "%s: %s", text, first_message(sdf));
-		cr_expect_eq(sdf->warning_count, 1);
-		cr_expect_float_eq(in->mass, cases[i].mass, 1e-12);
-		cr_expect_float_eq(in->ixx, cases[i].ixx, 1e-5 * cases[i].ixx);
-		cr_expect_float_eq(in->iyy, cases[i].iyy, 1e-5 * cases[i].iyy);
-		cr_expect_float_eq(in->izz, cases[i].izz, 1e-5 * cases[i].izz);
-		cr_expect_float_eq(in->ixy, cases[i].ixy, 1e-9, "%g", in->ixy);
+		cr_assert(sdf_help_says(sdf, SDF_WARNING, cases[i].warning), "%s: %s", text, first_message(sdf));
+		cr_assert_eq(sdf->warning_count, 1);
+		cr_assert_float_eq(in->mass, cases[i].mass, 1e-12);
+		cr_assert_float_eq(in->ixx, cases[i].ixx, 1e-5 * cases[i].ixx);
+		cr_assert_float_eq(in->iyy, cases[i].iyy, 1e-5 * cases[i].iyy);
+		cr_assert_float_eq(in->izz, cases[i].izz, 1e-5 * cases[i].izz);
+		cr_assert_float_eq(in->ixy, cases[i].ixy, 1e-9, "%g", in->ixy);
 		sdf_print_flat(sdf, &flat);
-		cr_expect(!strstr(flat.at, "0.002") && !strstr(flat.at, "1.001"), "%s", flat.at);
+		cr_assert(!strstr(flat.at, "0.002") && !strstr(flat.at, "1.001"), "%s", flat.at);
 		text_fini(&flat);
 	}
 	/* a static model has no use for them */
@@ -1138,8 +1138,8 @@ Test(sdf, includes_that_cannot_be_are_refused)
 		troupe_status status;
 		folder_add(&folder, cases[i].name, cases[i].text);
 		struct sdf *sdf = folder_load(&folder, cases[i].name, &status);
-		cr_expect_eq(status, TROUPE_EWORLD, "%s", cases[i].name);
-		cr_expect(sdf_help_says(sdf, SDF_ERROR, cases[i].message), "%s: %s", cases[i].name, first_message(sdf));
+		cr_assert_eq(status, TROUPE_EWORLD, "%s", cases[i].name);
+		cr_assert(sdf_help_says(sdf, SDF_ERROR, cases[i].message), "%s: %s", cases[i].name, first_message(sdf));
 	}
 	folder_remove(&folder);
 }
@@ -1222,9 +1222,9 @@ static void check_round_trip(const struct sdf *sdf, const char *path)
 	struct sdf *again;
 	sdf_print(sdf, &printed);
 	troupe_status status = sdf_load_text(printed.at, printed.count, path, NULL, &again, &error);
-	cr_expect_eq(status, TROUPE_OK, "%s printed: %s", path, error.text);
+	cr_assert_eq(status, TROUPE_OK, "%s printed: %s", path, error.text);
 	char *before = flat(sdf), *after = flat(again);
-	cr_expect(!strcmp(before, after), "%s is not the same when it is printed and read again", path);
+	cr_assert(!strcmp(before, after), "%s is not the same when it is printed and read again", path);
 	free(before);
 	free(after);
 	text_fini(&printed);
@@ -1244,9 +1244,9 @@ Test(sdf, marks_in_names_are_printed_and_read_again)
 	cr_assert_eq(sdf_load_text(printed.at, printed.count, "again.sdf", NULL, &again, &error), TROUPE_OK, "%s",
 		error.text);
 	const struct sdf_element *t = sdf_child(again->worlds.at[0].plugins.at[0].element, "t", NULL);
-	cr_expect_str_eq(again->worlds.at[0].models.at[0].name, name);
-	cr_expect_str_eq(sdf_attribute(t, "u"), name);
-	cr_expect_str_eq(t->text, name);
+	cr_assert_str_eq(again->worlds.at[0].models.at[0].name, name);
+	cr_assert_str_eq(sdf_attribute(t, "u"), name);
+	cr_assert_str_eq(t->text, name);
 	text_fini(&printed);
 	sdf_free(again);
 }
@@ -1315,7 +1315,7 @@ static void check_accepted(const char *path, const char *name)
 	struct troupe_error error = {0};
 	struct sdf *sdf;
 	troupe_status status = sdf_load_file(path, NULL, &sdf, &error);
-	cr_expect_eq(status, TROUPE_OK, "%s: %s", name, error.text);
+	cr_assert_eq(status, TROUPE_OK, "%s: %s", name, error.text);
 	if (!status)
 		check_round_trip(sdf, path);
 	sdf_free(sdf);
@@ -1325,8 +1325,8 @@ static void check_rejected(const char *path, const char *name)
 {
 	struct troupe_error error = {0};
 	struct sdf *sdf;
-	cr_expect_eq(sdf_load_file(path, NULL, &sdf, &error), TROUPE_EWORLD, "%s is accepted", name);
-	cr_expect(!strncmp(error.text, path, strlen(path)) && error.text[strlen(path)] == ':', "%s: no place in \"%s\"",
+	cr_assert_eq(sdf_load_file(path, NULL, &sdf, &error), TROUPE_EWORLD, "%s is accepted", name);
+	cr_assert(!strncmp(error.text, path, strlen(path)) && error.text[strlen(path)] == ':', "%s: no place in \"%s\"",
 		name, error.text);
 	sdf_free(sdf);
 }
@@ -1366,12 +1366,12 @@ static void compare_lines(char *expected, char *got, const char *name)
 		vec_push(&want, line);
 	for (char *line = strtok_r(got, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		vec_push(&have, line);
-	cr_expect_eq(want.count, have.count, "%s: %u lines, not %u", name, have.count, want.count);
+	cr_assert_eq(want.count, have.count, "%s: %u lines, not %u", name, have.count, want.count);
 	for (uint32_t i = 0; i < want.count; i++) {
 		bool found = i < have.count && same_line(want.at[i], have.at[i]);
 		for (uint32_t k = 0; !found && k < have.count; k++)
 			found = same_line(want.at[i], have.at[k]);
-		cr_expect(found, "%s: nothing like \"%s\"", name, want.at[i]);
+		cr_assert(found, "%s: nothing like \"%s\"", name, want.at[i]);
 	}
 	vec_free(&want);
 	vec_free(&have);
@@ -1387,7 +1387,7 @@ static void check_expected(const char *path, const char *name)
 	const char *set = strstr(path, "/expected/") + strlen("/expected/");
 	snprintf(sdf_path, sizeof sdf_path, CORPUS "/%.*s", (int)(strlen(set) - strlen(".txt")), set);
 	cr_assert_eq(infile_read(path, 1 << 28, &expected, &bytes, &error), TROUPE_OK, "%s", error.text);
-	cr_expect_eq(sdf_load_file(sdf_path, NULL, &sdf, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(sdf_load_file(sdf_path, NULL, &sdf, &error), TROUPE_OK, "%s", error.text);
 	char *got = flat(sdf);
 	compare_lines(expected, got, name);
 	free(got);
@@ -1417,21 +1417,21 @@ Test(sdf, corpus_means_what_another_loader_says, .timeout = 120)
 		snprintf(folder, sizeof folder, "expected/%s", sets[i]);
 		count += each_file(folder, ".txt", check_expected);
 	}
-	cr_expect_gt(count, 100);
+	cr_assert_gt(count, 100);
 }
 
 Test(sdf, corpus_reads_the_same_when_printed, .timeout = 120)
 {
 	need_corpus();
 	for (size_t i = 0; i < ARRAY_LEN(sets); i++)
-		cr_expect_gt(each_file(sets[i], ".sdf", check_accepted), 10);
+		cr_assert_gt(each_file(sets[i], ".sdf", check_accepted), 10);
 	each_file("gz-distributed", ".sdf", check_accepted);
 }
 
 Test(sdf, corpus_of_bad_files_is_refused, .timeout = 60)
 {
 	need_corpus();
-	cr_expect_gt(each_file("rejected", ".sdf", check_rejected), 10);
+	cr_assert_gt(each_file("rejected", ".sdf", check_rejected), 10);
 }
 
 /* Each file is told of once, where it is first named. */
@@ -1459,9 +1459,9 @@ Test(sdf, files_that_are_not_there_are_told_once)
 		if (strstr(sdf->messages.at[i].text, "is not found") ||
 			strstr(sdf->messages.at[i].text, "another machine")) {
 			cr_assert_lt(told, ARRAY_LEN(expected), "one more: %s", sdf->messages.at[i].text);
-			cr_expect_str_eq(sdf->messages.at[i].text, expected[told], "%s: expected %s",
+			cr_assert_str_eq(sdf->messages.at[i].text, expected[told], "%s: expected %s",
 				sdf->messages.at[i].text, expected[told]);
-			cr_expect_eq(sdf->messages.at[i].severity, SDF_WARNING);
+			cr_assert_eq(sdf->messages.at[i].severity, SDF_WARNING);
 			told++;
 		}
 	cr_assert_eq(told, ARRAY_LEN(expected));

@@ -182,11 +182,11 @@ Test(sdf_bare, what_cannot_be_added_is_refused)
 		struct troupe_error error = {0};
 		struct sdf *sdf = NULL;
 		troupe_status status = sdf_help_load(bad[i].text, &bad[i].options, &sdf, &error);
-		cr_expect_eq(status, TROUPE_EWORLD, "%zu: status %d", i, status);
-		cr_expect(!strncmp(error.text, "t.sdf:1: ", 9), "no place in \"%s\"", error.text);
-		cr_expect(strstr(error.text, bad[i].message), "\"%s\" does not say \"%s\"", error.text, bad[i].message);
-		cr_expect(strstr(error.text, "expected"), "\"%s\"", error.text);
-		cr_expect_eq(sdf->worlds.count, 0);
+		cr_assert_eq(status, TROUPE_EWORLD, "%zu: status %d", i, status);
+		cr_assert(!strncmp(error.text, "t.sdf:1: ", 9), "no place in \"%s\"", error.text);
+		cr_assert(strstr(error.text, bad[i].message), "\"%s\" does not say \"%s\"", error.text, bad[i].message);
+		cr_assert(strstr(error.text, "expected"), "\"%s\"", error.text);
+		cr_assert_eq(sdf->worlds.count, 0);
 		sdf_free(sdf);
 	}
 }

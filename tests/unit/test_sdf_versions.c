@@ -68,13 +68,13 @@ static unsigned check_notes(const char *path, const char *text, const struct sdf
 	unsigned notes = 0;
 	const char *at = text;
 	for (char *note; (note = next_note(&at, "     expect: ")); notes++, free(note))
-		cr_expect(has_line(flat, note), "%s: no line \"%s\" in\n%s", path, note, flat);
+		cr_assert(has_line(flat, note), "%s: no line \"%s\" in\n%s", path, note, flat);
 	at = text;
 	for (char *note; (note = next_note(&at, "     warn: ")); notes++, free(note))
-		cr_expect(sdf_help_says(sdf, SDF_WARNING, note), "%s: no warning \"%s\"", path, note);
+		cr_assert(sdf_help_says(sdf, SDF_WARNING, note), "%s: no warning \"%s\"", path, note);
 	at = text;
 	for (char *note; (note = next_note(&at, "     refuse: ")); notes++, free(note))
-		cr_expect(sdf_help_says(sdf, SDF_ERROR, note), "%s: no error \"%s\", but \"%s\"", path, note,
+		cr_assert(sdf_help_says(sdf, SDF_ERROR, note), "%s: no error \"%s\", but \"%s\"", path, note,
 			sdf->messages.count ? sdf->messages.at[0].text : "");
 	return notes;
 }
@@ -86,7 +86,7 @@ static void check_again(const char *path, const struct sdf *sdf, const char *fla
 	sdf_print(sdf, &out);
 	struct sdf *second = sdf_help_good(out.at, NULL);
 	sdf_print_flat(second, &again);
-	cr_expect_str_eq(again.at, flat, "%s: printed, it means something else:\n%s", path, out.at);
+	cr_assert_str_eq(again.at, flat, "%s: printed, it means something else:\n%s", path, out.at);
 	text_fini(&out), text_fini(&again);
 	sdf_free(second);
 }
@@ -101,12 +101,12 @@ static void check_file(const char *path)
 	cr_assert_eq(infile_read(path, 1 << 20, &text, &bytes, &error), TROUPE_OK, "%s", error.text);
 	bool bad = strstr(text, "     refuse: ");
 	troupe_status status = sdf_load_file(path, NULL, &sdf, &error);
-	cr_expect_eq(status, bad ? TROUPE_EWORLD : TROUPE_OK, "%s: %s", path, error.text);
+	cr_assert_eq(status, bad ? TROUPE_EWORLD : TROUPE_OK, "%s: %s", path, error.text);
 	if (!status) {
 		sdf_print_flat(sdf, &flat);
 		check_again(path, sdf, flat.at);
 	}
-	cr_expect_gt(check_notes(path, text, sdf, flat.at ? flat.at : ""), 0, "%s expects nothing", path);
+	cr_assert_gt(check_notes(path, text, sdf, flat.at ? flat.at : ""), 0, "%s expects nothing", path);
 	text_fini(&flat);
 	sdf_free(sdf);
 	free(text);
@@ -126,5 +126,5 @@ Test(sdf_versions, files_mean_what_the_specification_says)
 		}
 	closedir(dir);
 	printf("%u files\n", count);
-	cr_expect_geq(count, 60);
+	cr_assert_geq(count, 60);
 }

@@ -102,7 +102,7 @@ static struct seen drain(const char *topic)
 
 static void near(double found, double expected, double tolerance, const char *what)
 {
-	cr_expect(fabs(found - expected) <= tolerance, "%s: %.12g, expected %.12g", what, found, expected);
+	cr_assert(fabs(found - expected) <= tolerance, "%s: %.12g, expected %.12g", what, found, expected);
 }
 
 Test(sensing, imu_falls_lies_and_is_at_rest)
@@ -118,17 +118,17 @@ Test(sensing, imu_falls_lies_and_is_at_rest)
 		static const char *const names[] = {"falling::l::imu", "lying::l::imu", "floor::l::imu"};
 		Gz__Msgs__IMU *imu = decode(&message);
 		uint32_t which = !strcmp(imu->entity_name, names[0]) ? 0 : !strcmp(imu->entity_name, names[1]) ? 1 : 2;
-		cr_expect_str_eq(imu->entity_name, names[which]);
-		cr_expect_str_eq(imu->header->data[0]->value[0], names[which]);
+		cr_assert_str_eq(imu->entity_name, names[which]);
+		cr_assert_str_eq(imu->header->data[0]->value[0], names[which]);
 		near(imu->linear_acceleration->x, 0, 1e-9, "acceleration x");
 		near(imu->linear_acceleration->z, which ? 9.8 : 0, which == 1 ? 0.05 : 1e-9, "acceleration z");
 		near(imu->orientation->w, 1, 1e-9, "orientation");
 		of[which]++;
 		message_free(&imu->base);
 	}
-	cr_expect_eq(of[0], 200);
-	cr_expect_eq(of[1], 200, "asleep it goes on measuring: %u", of[1]);
-	cr_expect_eq(of[2], 20);
+	cr_assert_eq(of[0], 200);
+	cr_assert_eq(of[1], 200, "asleep it goes on measuring: %u", of[1]);
+	cr_assert_eq(of[2], 20);
 }
 
 Test(sensing, altitude_place_and_air)
@@ -143,7 +143,7 @@ Test(sensing, altitude_place_and_air)
 	near(altimeter->vertical_position, -drop, 0.006, "vertical position");
 	near(altimeter->vertical_velocity, -9.8 * t, 1e-6, "vertical velocity");
 	near(altimeter->vertical_reference, 900, 1e-9, "vertical reference");
-	cr_expect_eq(altimeter->header->stamp->sec, 1);
+	cr_assert_eq(altimeter->header->stamp->sec, 1);
 	message_free(seen.message);
 
 	troupe_client_unsubscribe(client, TOPIC("falling", "alt", "altimeter"));
@@ -192,7 +192,7 @@ static void expect_air(const char *model, double pressure_Pa, double temperature
 		}
 		message_free(decoded);
 	}
-	cr_expect_eq(found, 3, "%s", model);
+	cr_assert_eq(found, 3, "%s", model);
 	troupe_client_unsubscribe(client, pressure);
 	troupe_client_unsubscribe(client, speed);
 	free(pressure);
@@ -231,7 +231,7 @@ Test(sensing, field_is_in_the_axes_of_the_sensor)
 		}
 		message_free(&field->base);
 	}
-	cr_expect(found);
+	cr_assert(found);
 }
 
 Test(sensing, a_client_may_ask_for_fewer)
@@ -244,8 +244,8 @@ Test(sensing, a_client_may_ask_for_fewer)
 	struct troupe_message message;
 	while (troupe_client_take(client, 0, &message))
 		of[strstr(message.topic, "floor") != NULL]++;
-	cr_expect(of[0] >= 13 && of[0] <= 15, "%u messages of 7 Hz in 2 s", of[0]);
-	cr_expect(of[1] >= 5 && of[1] <= 7, "%u messages of 3 Hz in 2 s", of[1]);
+	cr_assert(of[0] >= 13 && of[0] <= 15, "%u messages of 7 Hz in 2 s", of[0]);
+	cr_assert(of[1] >= 5 && of[1] <= 7, "%u messages of 3 Hz in 2 s", of[1]);
 }
 
 Test(sensing, models_come_and_go)
@@ -255,7 +255,7 @@ Test(sensing, models_come_and_go)
 	subscribe(client, "/world/w/model/new/link/l/sensor/imu/imu", 0);
 	take_steps(100);
 	struct troupe_message message;
-	cr_expect_not(troupe_client_take(client, 0, &message));
+	cr_assert_not(troupe_client_take(client, 0, &message));
 	cr_assert_eq(troupe_server_command(server, 100, "/world/w/create",
 			     "sdf: \"<sdf version='1.9'><model name='new'><link name='l'><sensor name='imu' type='imu'>"
 			     "<update_rate>50</update_rate></sensor></link></model></sdf>\"",
@@ -267,7 +267,7 @@ Test(sensing, models_come_and_go)
 	uint32_t count = 0;
 	while (troupe_client_take(client, 0, &message))
 		count++;
-	cr_expect(count >= 24 && count <= 25, "%u messages of 50 Hz in half a second", count);
+	cr_assert(count >= 24 && count <= 25, "%u messages of 50 Hz in half a second", count);
 }
 
 /* The stand has been asleep for long when somebody asks. What the load exerts on the joint, in the load's axes, which
@@ -288,7 +288,7 @@ Test(sensing, a_force_torque_sensor_weighs_what_is_on_it)
 	near(wrench->torque->x, 0.3 * 0.5 * 9.8, 1e-3, "torque x");
 	near(wrench->torque->y, 0, 1e-3, "torque y");
 	near(wrench->torque->z, 0, 1e-3, "torque z");
-	cr_expect_str_eq(wrench->header->data[0]->value[0], "stand::j::ft");
+	cr_assert_str_eq(wrench->header->data[0]->value[0], "stand::j::ft");
 	message_free(seen.message);
 }
 
@@ -342,7 +342,7 @@ Test(sensing, what_is_said_of_a_camera)
 		struct seen seen = drain(expected[i].topic);
 		cr_assert(seen.message, "%s: no message", expected[i].topic);
 		const Gz__Msgs__CameraInfo *info = seen.message;
-		cr_expect(info->width == 64 && info->height == 48);
+		cr_assert(info->width == 64 && info->height == 48);
 		near_all(info->intrinsics->k, info->intrinsics->n_k, expected[i].k, 9, "K");
 		near_all(info->projection->p, info->projection->n_p, expected[i].p, 12, "P");
 		near_all(info->distortion->k, info->distortion->n_k, expected[i].d, 5, "D");
@@ -488,9 +488,9 @@ Test(sensing, channels_of_a_map_of_labels)
 		struct seen seen = look(text, rows[i].topic);
 		const Gz__Msgs__Image *image = seen.message;
 		const uint8_t *row = &image->data.data[(size_t)8 * 3]; /* the second */
-		cr_expect_arr_eq(row + 3, rows[i].left, 3, "%zu: %u %u %u", i, row[3], row[4], row[5]);
-		cr_expect_arr_eq(row + 18, rows[i].right, 3, "%zu: %u %u %u", i, row[18], row[19], row[20]);
-		cr_expect(!row[12] && !row[13] && !row[14], "between them is nothing");
+		cr_assert_arr_eq(row + 3, rows[i].left, 3, "%zu: %u %u %u", i, row[3], row[4], row[5]);
+		cr_assert_arr_eq(row + 18, rows[i].right, 3, "%zu: %u %u %u", i, row[18], row[19], row[20]);
+		cr_assert(!row[12] && !row[13] && !row[14], "between them is nothing");
 		message_free(seen.message);
 	}
 }
@@ -714,14 +714,14 @@ Test(sensing, metrics_have_the_rates_of_the_samples)
 	struct troupe_message message;
 	while (troupe_client_take(client, 0, &message)) {
 		Gz__Msgs__PerformanceSensorMetrics *metrics = decode(&message);
-		cr_expect_str_eq(metrics->name, "m::l::s");
-		cr_expect_eq(metrics->nominal_update_rate, 300);
+		cr_assert_str_eq(metrics->name, "m::l::s");
+		cr_assert_eq(metrics->nominal_update_rate, 300);
 		/* samples are 3 or 4 steps apart */
 		threes += fabs(metrics->sim_update_rate - 1000 / 3.0) < 1e-6;
 		fours += fabs(metrics->sim_update_rate - 250) < 1e-6;
 		message_free(&metrics->base);
 	}
-	cr_expect(threes == 200 && fours == 100, "%u of 3 steps, %u of 4", threes, fours);
+	cr_assert(threes == 200 && fours == 100, "%u of 3 steps, %u of 4", threes, fours);
 	troupe_client_unsubscribe(client, TOPIC("m", "s", "altimeter/performance_metrics"));
 	/* The rate in real time has the factor that the statistics of the same state have. */
 	subscribe(client, TOPIC("m", "r", "altimeter/performance_metrics"), 0);
@@ -739,7 +739,7 @@ Test(sensing, metrics_have_the_rates_of_the_samples)
 		}
 		message_free(decoded);
 	}
-	cr_expect(compared > 0, "no statistics of a state with metrics");
+	cr_assert(compared > 0, "no statistics of a state with metrics");
 	troupe_client_unsubscribe(client, "/world/w/stats");
 	take_steps(10);
 	struct seen seen = drain(TOPIC("m", "r", "altimeter/performance_metrics"));
@@ -749,5 +749,5 @@ Test(sensing, metrics_have_the_rates_of_the_samples)
 	message_free(seen.message);
 	subscribe(client, TOPIC("m", "n", "altimeter/performance_metrics"), 0);
 	take_steps(10);
-	cr_expect_eq(drain(TOPIC("m", "n", "altimeter/performance_metrics")).count, 0, "not asked for in the file");
+	cr_assert_eq(drain(TOPIC("m", "n", "altimeter/performance_metrics")).count, 0, "not asked for in the file");
 }

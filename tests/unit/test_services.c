@@ -918,7 +918,7 @@ Test(services, lights_outlive_a_saved_state)
 		def.resume_count = count;
 		def.on_reply = keep;
 		struct troupe_server *again = lib_create(&def);
-		cr_expect_eq(troupe_server_hash(again), troupe_server_hash(server), "%s", changes[i][1]);
+		cr_assert_eq(troupe_server_hash(again), troupe_server_hash(server), "%s", changes[i][1]);
 		/* the next change finds the light in both */
 		does(again, "/world/w/light_config", "name: 'm::l::b' intensity: 9");
 		does(again, "/world/w/light_config", "name: 'm::l::b' intensity: 1");

@@ -753,7 +753,7 @@ Test(systems_event, radio_messages_vary_and_have_a_capacity)
 			lib_text(server, 20 + k, "/broker/msgs", text);
 		}
 		lib_run(server, 100);
-		cr_expect_eq(take("/b/rx", NULL, NULL), cases[i].got, "%s", cases[i].odd);
+		cr_assert_eq(take("/b/rx", NULL, NULL), cases[i].got, "%s", cases[i].odd);
 	}
 }
 

@@ -493,7 +493,7 @@ static double volume_of(const Troupe__Msgs__Mesh *mesh)
 static void is_colour(const Gz__Msgs__Color *found, float r, float g, float b, const char *what)
 {
 	cr_assert(found, "no %s", what);
-	cr_expect(found->r == r && found->g == g && found->b == b && found->a == 1, "%s: %g %g %g %g", what,
+	cr_assert(found->r == r && found->g == g && found->b == b && found->a == 1, "%s: %g %g %g %g", what,
 		(double)found->r, (double)found->g, (double)found->b, (double)found->a);
 }
 
@@ -528,25 +528,25 @@ Test(viewer, the_look_of_shapes_and_lights)
 	cr_assert(link->n_visual == 3);
 	const Gz__Msgs__Visual *all = link->visual[0], *none = link->visual[1], *script = link->visual[2];
 	cr_assert_str_eq(all->name, "all");
-	cr_expect(!all->cast_shadows && all->transparency == 0.25 && all->laser_retro == 150 && all->meta->layer == -2);
+	cr_assert(!all->cast_shadows && all->transparency == 0.25 && all->laser_retro == 150 && all->meta->layer == -2);
 	is_colour(all->material->ambient, 0.5F, 0.25F, 0.125F, "ambient");
 	is_colour(all->material->diffuse, 0.25F, 0.5F, 1, "diffuse");
 	is_colour(all->material->specular, 1, 0.5F, 0, "specular");
 	is_colour(all->material->emissive, 0, 0.125F, 0, "emissive");
 	is_colour(script->material->ambient, 0, 0, 1, "ambient of a script");
 	const Gz__Msgs__Color *paint = script->material->diffuse;
-	cr_expect(paint->r == 0 && paint->g == 0 && paint->b == 1 && paint->a == 0.5F, "diffuse of a script");
-	cr_expect(none->cast_shadows && none->transparency == 0 && none->laser_retro == 0 && none->meta->layer == 0);
+	cr_assert(paint->r == 0 && paint->g == 0 && paint->b == 1 && paint->a == 0.5F, "diffuse of a script");
+	cr_assert(none->cast_shadows && none->transparency == 0 && none->laser_retro == 0 && none->meta->layer == 0);
 	const Gz__Msgs__Light *lamp = scene->light[0];
-	cr_expect(lamp->type == GZ__MSGS__LIGHT__LIGHT_TYPE__SPOT && lamp->cast_shadows && lamp->is_light_off);
-	cr_expect(lamp->pose->position->x == 1 && lamp->pose->position->y == 2 && lamp->pose->position->z == 3);
+	cr_assert(lamp->type == GZ__MSGS__LIGHT__LIGHT_TYPE__SPOT && lamp->cast_shadows && lamp->is_light_off);
+	cr_assert(lamp->pose->position->x == 1 && lamp->pose->position->y == 2 && lamp->pose->position->z == 3);
 	is_colour(lamp->diffuse, 1, 0.5F, 0.25F, "diffuse of the light");
 	is_colour(lamp->specular, 0.125F, 0.25F, 0.5F, "specular of the light");
-	cr_expect(lamp->range == 30 && lamp->attenuation_constant == 0.5F && lamp->attenuation_linear == 0.25F &&
+	cr_assert(lamp->range == 30 && lamp->attenuation_constant == 0.5F && lamp->attenuation_linear == 0.25F &&
 		  lamp->attenuation_quadratic == 0.125F);
-	cr_expect(lamp->spot_inner_angle == 0.25F && lamp->spot_outer_angle == 0.75F && lamp->spot_falloff == 2 &&
+	cr_assert(lamp->spot_inner_angle == 0.25F && lamp->spot_outer_angle == 0.75F && lamp->spot_falloff == 2 &&
 		  lamp->intensity == 1.5F);
-	cr_expect(fabs(lamp->direction->y - 0.6) < 1e-12 && fabs(lamp->direction->z + 0.8) < 1e-12);
+	cr_assert(fabs(lamp->direction->y - 0.6) < 1e-12 && fabs(lamp->direction->z + 0.8) < 1e-12);
 	message_free(&scene->base);
 }
 
@@ -575,11 +575,11 @@ Test(viewer, the_shapes_of_an_actor)
 	const Gz__Msgs__Collision *trunk = walker->link[0]->collision[0], *head = walker->link[0]->collision[1];
 	cr_assert_str_eq(trunk->name, "c");
 	cr_assert_str_eq(head->name, "head");
-	cr_expect_float_eq(trunk->geometry->cylinder->radius, 0.3, 1e-12);
-	cr_expect_float_eq(trunk->geometry->cylinder->length, 1.6, 1e-12);
-	cr_expect_float_eq(trunk->pose->position->y, 0.25, 1e-12);
-	cr_expect_float_eq(trunk->pose->position->z, 0, 1e-12);
-	cr_expect_float_eq(head->geometry->box->size->y, 0.5, 1e-12);
+	cr_assert_float_eq(trunk->geometry->cylinder->radius, 0.3, 1e-12);
+	cr_assert_float_eq(trunk->geometry->cylinder->length, 1.6, 1e-12);
+	cr_assert_float_eq(trunk->pose->position->y, 0.25, 1e-12);
+	cr_assert_float_eq(trunk->pose->position->z, 0, 1e-12);
+	cr_assert_float_eq(head->geometry->box->size->y, 0.5, 1e-12);
 	message_free(&scene->base);
 }
 
@@ -616,7 +616,7 @@ Test(viewer, triangles_of_a_polyline)
 		Troupe__Msgs__Mesh *mesh =
 			ask(server, client, "/world/w/scene/mesh", "gz.msgs.Geometry", text.at, &message);
 		cr_assert(mesh, "%s: %s", text.at, message.text);
-		cr_expect_float_eq(volume_of(mesh), volumes[i], 1e-5, "%s: %g", text.at, volume_of(mesh));
+		cr_assert_float_eq(volume_of(mesh), volumes[i], 1e-5, "%s: %g", text.at, volume_of(mesh));
 		message_free(&mesh->base);
 		text_fini(&text);
 	}
