@@ -11,6 +11,10 @@ quick=${TROUPE_TEST_QUICK:-}
 full=${TROUPE_TEST_FULL:-}
 long=${TROUPE_TEST_LONG:-}
 run_limit_s=300 # time limit of one run
+# models that commands create
+box="<sdf version='1.9'><model name='m'><link name='l'><collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link></model></sdf>"
+slab="<sdf version='1.9'><model name='m'><static>true</static><link name='l'><collision name='c'><geometry><box><size>9 3 0.2</size></box></geometry></collision></link></model></sdf>"
+beacon="<sdf version='1.9'><model name='beacon'><static>true</static><link name='l'><light name='b' type='point'/><light name='c' type='spot'/></link></model></sdf>"
 
 # amount QUICK USUAL FULL [LONG]: the size of a test: QUICK in builds with a sanitizer (TROUPE_TEST_QUICK), USUAL in `make
 # check`, FULL for some tests in .ci/run (TROUPE_TEST_FULL), and LONG, which is otherwise FULL, in `make check-long`

@@ -6,8 +6,6 @@
 
 world=$worlds/asleep.sdf
 commands=$scratch/commands
-box="<sdf version='1.9'><model name='m'><link name='l'><collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link></model></sdf>"
-slab="<sdf version='1.9'><model name='m'><static>true</static><link name='l'><collision name='c'><geometry><box><size>9 3 0.2</size></box></geometry></collision></link></model></sdf>"
 
 cat >"$commands" <<-EOF2
 # among sleeping models: a box falls on a wall, a crate is removed from under another, a slab comes under models at rest

@@ -41,7 +41,6 @@ same meeting "$worlds/meeting.sdf" "$worlds/meeting.commands" "$(amount 300 300 
 same warehouse "$worlds/warehouse.sdf" "$worlds/warehouse.commands" "$(amount 300 300 800 4000)"
 same patrol "$worlds/patrol.sdf" - "$(amount 300 300 800 4000)"
 
-box="<sdf version='1.9'><model name='m'><link name='l'><collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link></model></sdf>"
 cat >"$scratch/commands" <<-EOF2
 	50 /world/asleep/create name: "falling" pose {position {x: 2 y: 0 z: 3}} sdf: "$box"
 	110 /world/asleep/remove name: "crate_1_0_0" type: MODEL

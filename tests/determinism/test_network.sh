@@ -49,8 +49,6 @@ same mechanisms "$worlds/mechanisms.sdf" - "$(amount 200 300 800 2000)"
 [ -n "$quick" ] || same hill "$worlds/hill.sdf" - 400
 [ -n "$quick" ] || same specification "$worlds/specification.sdf" "$worlds/specification_1.commands" "$(amount 0 300 1000 4000)"
 
-box="<sdf version='1.9'><model name='m'><link name='l'><collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link></model></sdf>"
-slab="<sdf version='1.9'><model name='m'><static>true</static><link name='l'><collision name='c'><geometry><box><size>9 3 0.2</size></box></geometry></collision></link></model></sdf>"
 cat >"$scratch/commands" <<-EOF2
 	50 /world/asleep/create name: "falling" pose {position {x: 2 y: 0 z: 3}} sdf: "$box"
 	110 /world/asleep/remove name: "crate_1_0_0" type: MODEL
@@ -74,7 +72,7 @@ cat >"$scratch/commands" <<-EOF2
 	253 /world/asleep/light_config name: "lamp" type: SPOT pose {position {z: 5}}
 	284 /world/asleep/remove name: "sun" type: LIGHT
 	286 /world/asleep/set_pose id: 13 position {x: 2 y: 3 z: 2}
-	287 /world/asleep/create sdf: "<sdf version='1.9'><model name='beacon'><static>true</static><link name='l'><light name='b' type='point'/><light name='c' type='spot'/></link></model></sdf>"
+	287 /world/asleep/create sdf: "$beacon"
 	291 /world/asleep/light_config name: "beacon::l::b" intensity: 0.25
 	292 /world/asleep/light_config name: "c" pose {position {z: 2}}
 	330 /world/asleep/reset_model name: "beacon"

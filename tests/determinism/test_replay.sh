@@ -50,7 +50,7 @@ cat >"$scratch/edits" <<-EOF2
 	100 /world/asleep/create sdf_filename: "models/cart" name: "late" pose {position {x: -2 y: 12}}
 	101 /model/late/cmd_vel linear: {x: 0.9}
 	150 /world/asleep/remove name: "crate_1_0_1"
-	200 /world/asleep/create name: "slab" pose {position {x: 2 y: 12 z: 0.5}} sdf: "<sdf version='1.9'><model name='m'><static>true</static><link name='l'><collision name='c'><geometry><box><size>9 3 0.2</size></box></geometry></collision></link></model></sdf>"
+	200 /world/asleep/create name: "slab" pose {position {x: 2 y: 12 z: 0.5}} sdf: "$slab"
 	250 /world/asleep/create_multiple data {sdf_filename: "models/cart" name: "a" pose {position {x: 2 y: 12 z: 1.5}}} data {sdf_filename: "models/cart" name: "b" pose {position {x: 3 y: 12 z: 2}}}
 	260 /world/asleep/create sdf_filename: "models/cart" name: "a" allow_renaming: true pose {position {x: 5 y: 12 z: 1}}
 	270 /world/asleep/create clone_name: "late" name: "twin" pose {position {x: -7 y: 12}}
@@ -66,7 +66,7 @@ cat >"$scratch/edits" <<-EOF2
 	510 /world/asleep/level/set_performer data: "slab"
 	520 /world/asleep/remove name: "sun" type: LIGHT
 	530 /world/asleep/set_pose id: 14 position {x: 2 y: 3 z: 2}
-	531 /world/asleep/create sdf: "<sdf version='1.9'><model name='beacon'><static>true</static><link name='l'><light name='b' type='point'/><light name='c' type='spot'/></link></model></sdf>"
+	531 /world/asleep/create sdf: "$beacon"
 	532 /world/asleep/light_config name: "beacon::l::b" intensity: 0.25
 	533 /world/asleep/light_config name: "c" pose {position {z: 2}}
 	540 /world/asleep/reset_model name: "beacon"

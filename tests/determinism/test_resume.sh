@@ -48,7 +48,7 @@ cat >"$scratch/edits" <<-EOF2
 101 /model/late/cmd_vel linear: {x: 0.9}
 150 /world/asleep/remove name: "crate_1_0_1"
 199 /world/asleep/disable_collision name: "crate_0_1_1"
-200 /world/asleep/create name: "slab" pose {position {x: 2 y: 12 z: 0.5}} sdf: "<sdf version='1.9'><model name='m'><static>true</static><link name='l'><collision name='c'><geometry><box><size>9 3 0.2</size></box></geometry></collision></link></model></sdf>"
+200 /world/asleep/create name: "slab" pose {position {x: 2 y: 12 z: 0.5}} sdf: "$slab"
 203 /world/asleep/enable_collision name: "crate_0_1_1"
 240 /world/asleep/wrench/persistent entity {name: "late"} wrench {force {y: 3} force_offset {x: 0.3}}
 245 /world/asleep/wrench/persistent entity {name: "restless"} wrench {torque {z: 0.2}}
@@ -69,7 +69,7 @@ cat >"$scratch/edits" <<-EOF2
 515 /world/asleep/light_config name: "torch"
 520 /world/asleep/remove name: "sun" type: LIGHT
 530 /world/asleep/set_pose id: 14 position {x: 2 y: 3 z: 2}
-531 /world/asleep/create sdf: "<sdf version='1.9'><model name='beacon'><static>true</static><link name='l'><light name='b' type='point'/><light name='c' type='spot'/></link></model></sdf>"
+531 /world/asleep/create sdf: "$beacon"
 532 /world/asleep/light_config name: "beacon::l::b" intensity: 0.25
 533 /world/asleep/light_config name: "c" pose {position {z: 2}}
 730 /world/asleep/reset_model name: "beacon"

@@ -6,8 +6,6 @@
 
 states=$scratch/states
 mkdir "$states"
-box="<sdf version='1.9'><model name='m'><link name='l'><collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link></model></sdf>"
-slab="<sdf version='1.9'><model name='m'><static>true</static><link name='l'><collision name='c'><geometry><box><size>9 3 0.2</size></box></geometry></collision></link></model></sdf>"
 crowd=
 for i in 1 2 3 4 5 6 7; do
 	crowd="$crowd data {name: \"b$i\" sdf: \"$box\" pose {position {x: $i y: 14 z: 2}}}"

@@ -73,7 +73,6 @@ agree 'taken up' "$scratch/every" "$scratch/other" 21 -129
 
 # Models that commands create and remove, another time step, and a reset by the commands themselves, which so go on for
 # ever. What was created has another id each time, so poses are compared.
-box="<sdf version='1.9'><model name='m'><link name='l'><collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link></model></sdf>"
 named ball | sed 's/0 0 5 0/0 0 90 0/' >"$scratch/w.sdf"
 cat >"$scratch/own" <<-END
 time: simulated
