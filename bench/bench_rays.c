@@ -316,6 +316,73 @@ static void measure_scans(struct work *w, const struct bench_options *options)
 				     .hash = hash_of(w)});
 }
 
+/* The same rays from a sensor that drives at 2 m/s and turns at 1 rad/s, over a scan of 0.1 s. */
+static struct scan_path driven_path(struct pose end)
+{
+	struct scan_path path = {.count = 101};
+	for (int i = 0; i <= 100; i++) {
+		double t = (i - 100) * 1e-3;
+		struct pose then = {{2 * t, 0, 0}, quat_from_rpy(0, 0, t)};
+		path.at[i] = (struct scan_knot){t, pose_mul(end, then)};
+	}
+	return path;
+}
+
+static double moving_ns(struct work *w, const struct sdf_pattern *pattern)
+{
+	struct sdf_signal range = {.min = 0, .max = RANGE};
+	struct scan_job job = {w->s.rays, w->directions, 0, scan_count(&w->layout), &range, UINT32_MAX, 0, pattern,
+		pattern->by_column};
+	uint64_t start = bench_now_ns();
+	for (int i = 0; i < w->robots; i++) {
+		struct scan_path path = driven_path(eye_of(&w->s, i));
+		job.model = (uint32_t)(1 + BOXES + i);
+		scan_measure_moving(&job, &path, w->ranges, w->intensities);
+	}
+	return (double)(bench_now_ns() - start);
+}
+
+/* Beside scan_measure(), in turns, by processor time. things: robots move, too. */
+static void measure_moving(struct work *w, const struct bench_options *options, bool things)
+{
+	static struct troupe_scan_firing columns[COLUMNS], rows[ROWS];
+	const struct sdf_pattern pattern = {COLUMNS, ROWS, 1, 0.1, columns, rows};
+	struct bench_samples moving = {0}, still = {0};
+	double rays = (double)scan_count(&w->layout) * w->robots;
+	for (uint32_t c = 0; c < COLUMNS; c++)
+		columns[c].time_s = 0.1 * c / COLUMNS;
+	for (uint32_t i = 0; i < ROBOTS; i++)
+		state_body(w->s.state, i, false)->v = (struct vec3){things ? 1.5 : 0, things ? 0.5 : 0, 0};
+	rays_set_sweep(w->s.rays, 0.1);
+	rays_follow(w->s.rays, w->s.state);
+	for (int r = -1; r < options->repeats; r++) {
+		bench_progress(options, "scans in motion", r);
+		double own = 0, plain = 0;
+		for (int t = 0; t < 3; t++) {
+			double begin = bench_processor_ns();
+			(void)scan_ns(w);
+			double between = bench_processor_ns();
+			(void)moving_ns(w, &pattern);
+			plain += between - begin;
+			own += bench_processor_ns() - between;
+		}
+		if (r < 0)
+			continue;
+		bench_add(&moving, 3e3 * rays / own);
+		bench_add(&still, 3e3 * rays / plain);
+	}
+	bench_print(
+		options, &(struct bench_row){.subject = things ? "the same in motion, robots move, too; scan_measure()"
+							       : "the same in motion; baseline: scan_measure()",
+				 .unit = "Mray/s",
+				 .values = &moving,
+				 .baselines = &still,
+				 .at_least = 0.7,
+				 .hash = hash_of(w)});
+	rays_set_sweep(w->s.rays, 0);
+	rays_follow(w->s.rays, w->s.state);
+}
+
 static void measure_pictures(struct work *w, const struct bench_options *options, bool colour)
 {
 	struct bench_samples ours = {0};
@@ -403,6 +470,8 @@ int main(int argc, char **argv)
 	compare(&w);
 	w.robots = options.smoke ? 1 : 10;
 	measure_scans(&w, &options);
+	measure_moving(&w, &options, false);
+	measure_moving(&w, &options, true);
 	measure_pictures(&w, &options, false);
 	measure_pictures(&w, &options, true);
 	measure_follow(&w, &options, true);

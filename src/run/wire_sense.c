@@ -43,6 +43,21 @@ static bool wire_sense_is_near(struct aabb box, struct vec3 at, double reach)
 	return vec3_dot(off, off) <= reach * reach;
 }
 
+/* Where the model may have been in the scan of a lidar that measures while things move, by its velocities: see
+ * rays_box(). */
+static struct aabb wire_sense_swept(const struct wire_view *view, uint32_t model, struct aabb box)
+{
+	const struct body_state *bodies = state_bodies(view->shared->state, model, false);
+	double sweep_s = view->shared->sensors->sweep_s, most = 0;
+	if (!(sweep_s > 0))
+		return box;
+	double size = vec3_length(vec3_sub(box.hi, box.lo));
+	for (uint32_t b = 0; b < view->shared->scene->models[model].body_count; b++)
+		most = fmax(
+			most, vec3_length(bodies[b].v) * sweep_s + fmin(vec3_length(bodies[b].w) * sweep_s, 2) * size);
+	return aabb_grow(box, most);
+}
+
 static void wire_sense_find_eyes(const struct wire_view *view, const struct step *step)
 {
 	const struct sensors *sensors = view->shared->sensors;
@@ -52,7 +67,8 @@ static void wire_sense_find_eyes(const struct wire_view *view, const struct step
 			if (!sensor_is_due(sensors, sensor, SENSOR_OF_WORLD))
 				continue;
 			struct pose pose = sensor_pose(view->shared->scene, view->shared->state, sensor, false);
-			vec_push(view->eyes, (struct wire_eye){pose.p, sensor_reach(sensor)});
+			double swept_m = sensor_swept_m(view->shared->scene, view->shared->state, sensor);
+			vec_push(view->eyes, (struct wire_eye){pose.p, sensor_reach(sensor) + swept_m});
 		}
 }
 
@@ -64,7 +80,8 @@ static bool wire_sense_is_seen(const struct wire_view *view, uint32_t model)
 	if (!m->id || m->absent || !m->body_count || view->owner[model] == view->secondary)
 		return false;
 	if (!view->shared->sensors->rays || !rays_box(view->shared->sensors->rays, model, &box))
-		box = view->shared->boxes[model].box; /* a logical camera finds it by its place */
+		box = wire_sense_swept(
+			view, model, view->shared->boxes[model].box); /* a logical camera finds it by its place */
 	for (uint32_t i = 0; i < view->eyes->count && !seen; i++)
 		seen = wire_sense_is_near(box, view->eyes->at[i].at, view->eyes->at[i].reach);
 	return seen;

@@ -15,7 +15,7 @@
 /* The name of the pattern that has the rays of <scan>, one column after the other. */
 #define LIDAR_SCAN "scan"
 
-static const char *const lidar_words[] = {"pattern", "table", "scan_time", "stamp"};
+static const char *const lidar_words[] = {"pattern", "table", "scan_time", "stamp", "motion"};
 
 /* Whether the lidar has elements of troupe. */
 static bool lidar_check_names(struct load *load, const struct sdf_element *element)
@@ -30,7 +30,7 @@ static bool lidar_check_names(struct load *load, const struct sdf_element *eleme
 		if (!known)
 			load_error(load, at,
 				"<%.80s> is no element of a lidar: expected <troupe:pattern>, <troupe:table>, "
-				"<troupe:scan_time> or <troupe:stamp>",
+				"<troupe:scan_time>, <troupe:stamp> or <troupe:motion>",
 				at->name);
 		any = true;
 	}
@@ -145,4 +145,5 @@ void load_lidar(struct load *load, const struct sdf_sensor *sensor, const struct
 	struct sdf_pattern *kept = arena_new(&load->sdf->arena, struct sdf_pattern);
 	*kept = pattern;
 	lidar->pattern = kept;
+	load_bool(load, element, LIDAR_OWN "motion", &lidar->motion);
 }

@@ -87,6 +87,7 @@ struct sdf_lidar {
 	struct sdf_scan horizontal, vertical;
 	uint32_t visibility_mask;          /* 0xffffffff */
 	const struct sdf_pattern *pattern; /* NULL: that of <scan>, all rays at one time */
+	bool motion;                       /* the sensor, and what it sees, move during a scan; it has a pattern */
 	bool stamp_start;                  /* messages have the time of the beginning of the scan, and not of its end */
 };
 

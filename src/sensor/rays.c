@@ -38,6 +38,7 @@ void rays_destroy(struct rays *rays)
 	ranges_fini(&rays->places);
 	vec_free(&rays->known);
 	vec_free(&rays->poses);
+	vec_free(&rays->twists);
 	vec_free(&rays->surfaces);
 	vec_free(&rays->items);
 	vec_free(&rays->loose);
@@ -211,8 +212,12 @@ const struct sdf_scene *rays_surroundings(const struct rays *rays)
 static void rays_place(struct rays *rays, struct seen *seen)
 {
 	struct pose link = rays->scene->links[seen->link].in_body;
-	if (seen->body != SCENE_NONE)
+	if (seen->body != SCENE_NONE) {
+		const struct rays_twist *twist = &rays->twists.at[seen->body];
 		link = pose_mul(rays->poses.at[seen->body], link);
+		seen->v = twist->v, seen->w = twist->w, seen->centre = rays->poses.at[seen->body].p;
+		seen->moves = vec3_dot(seen->v, seen->v) + vec3_dot(seen->w, seen->w) > 0;
+	}
 	struct pose pose = pose_mul(link, seen->in_link);
 	struct mat3 m = quat_matrix(quat_unit(pose.q));
 	seen->at = pose.p;
@@ -290,8 +295,12 @@ static bool rays_keep_poses(struct rays *rays, const struct state *state, uint32
 	bool moved = false;
 	for (uint32_t b = 0; b < m->body_count; b++) {
 		struct pose now = body_pose(&bodies[b]), *kept = &rays->poses.at[m->body_first + b];
-		if (memcmp(kept, &now, sizeof now)) {
+		struct rays_twist twist = {{0, 0, 0}, {0, 0, 0}}, *turning = &rays->twists.at[m->body_first + b];
+		if (rays->sweep_s > 0)
+			twist = (struct rays_twist){bodies[b].v, bodies[b].w};
+		if (memcmp(kept, &now, sizeof now) || memcmp(turning, &twist, sizeof twist)) {
 			*kept = now;
+			*turning = twist;
 			moved = true;
 		}
 	}
@@ -353,6 +362,62 @@ static struct aabb rays_box_of(const struct seen *seen)
 	return (struct aabb){vec3_sub(at, half), vec3_add(at, half)};
 }
 
+/* The box of a visual from the beginning of a sweep to its end. A point of the body turns by a chord of at most
+ * min(|w| t, 2) times its distance from the centre. */
+static struct aabb rays_swept_box(const struct rays *rays, const struct seen *seen)
+{
+	struct aabb box = rays_box_of(seen);
+	if (!seen->moves || !(rays->sweep_s > 0))
+		return box;
+	struct vec3 far = vec3_max(vec3_sub(box.hi, seen->centre), vec3_sub(seen->centre, box.lo));
+	struct vec3 back = vec3_scale(seen->v, -rays->sweep_s);
+	double turn = fmin(vec3_length(seen->w) * rays->sweep_s, 2) * vec3_length(far);
+	box = aabb_grow(box, turn);
+	return aabb_join(box, (struct aabb){vec3_add(box.lo, back), vec3_add(box.hi, back)});
+}
+
+void rays_set_sweep(struct rays *rays, double sweep_s)
+{
+	rays->sweep_s = sweep_s;
+}
+
+/* A circular cone of less than a right angle is convex: it holds a box if it holds its corners. */
+static struct rays_cone rays_cone_of(const struct seen *seen, struct vec3 from)
+{
+	struct vec3 to = vec3_sub(vec3_add(seen->at, seen_turned_back(seen, seen->middle)), from);
+	struct rays_cone cone = {vec3_unit(to), 1};
+	for (int i = 0; i < 8; i++) {
+		struct vec3 corner = {i & 1 ? seen->reach.x : -seen->reach.x, i & 2 ? seen->reach.y : -seen->reach.y,
+			i & 4 ? seen->reach.z : -seen->reach.z};
+		struct vec3 way = vec3_add(to, seen_turned_back(seen, corner));
+		double length = vec3_length(way), along = vec3_dot(way, cone.axis);
+		cone.cosine = fmin(cone.cosine, length > 0 ? along / length - 1e-9 : -1);
+	}
+	if (!(cone.cosine > 0))
+		cone.cosine = -2;
+	return cone;
+}
+
+uint32_t rays_cones(const struct rays *rays, uint32_t model, struct vec3 from, struct rays_cone *cones, uint32_t max)
+{
+	const struct known *known = model < rays->known.count ? &rays->known.at[model] : NULL;
+	uint32_t count = 0;
+	for (uint32_t i = 0; known && i < known->count; i++) {
+		const struct seen *seen = &rays->seen[known->first + i];
+		if (seen->kind == SDF_EMPTY)
+			continue;
+		if (count == max)
+			return SCENE_NONE;
+		cones[count++] = rays_cone_of(seen, from);
+	}
+	return count;
+}
+
+bool rays_move(const struct rays *rays)
+{
+	return rays->moving > 0;
+}
+
 bool rays_box(const struct rays *rays, uint32_t model, struct aabb *ret_box)
 {
 	const struct known *known = model < rays->known.count ? &rays->known.at[model] : NULL;
@@ -362,7 +427,7 @@ bool rays_box(const struct rays *rays, uint32_t model, struct aabb *ret_box)
 		const struct seen *seen = &rays->seen[known->first + i];
 		if (seen->kind == SDF_EMPTY || !vec3_finite(seen->at))
 			continue;
-		*ret_box = aabb_join(*ret_box, rays_box_of(seen));
+		*ret_box = aabb_join(*ret_box, rays_swept_box(rays, seen));
 		found = true;
 	}
 	return found;
@@ -409,12 +474,13 @@ static double rays_reach_of(const struct aabb *box)
 static struct aabb rays_sort_out(struct rays *rays)
 {
 	struct aabb all = AABB_NONE;
-	rays->items.count = rays->loose.count = 0;
+	rays->items.count = rays->loose.count = rays->moving = 0;
 	for (uint32_t i = 0; i < rays->places.end; i++) {
 		const struct seen *seen = &rays->seen[i];
 		if (seen->kind == SDF_EMPTY || !vec3_finite(seen->at))
 			continue;
-		struct aabb box = rays_box_of(seen);
+		struct aabb box = rays_swept_box(rays, seen);
+		rays->moving += seen->moves;
 		box = (struct aabb){vec3_sub(box.lo, rays->middle), vec3_sub(box.hi, rays->middle)};
 		if (rays_reach_of(&box) <= RAYS_REACH_MAX) {
 			all = aabb_join(all, box);
@@ -435,7 +501,7 @@ static void rays_build(struct rays *rays)
 	double margin = count ? tree_margin(rays_reach_of(&all)) : 0;
 	rays->boxes.count = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		struct aabb box = aabb_grow(rays_box_of(&rays->seen[rays->items.at[i]]), margin);
+		struct aabb box = aabb_grow(rays_swept_box(rays, &rays->seen[rays->items.at[i]]), margin);
 		struct vec3 lo = vec3_sub(box.lo, rays->middle), hi = vec3_sub(box.hi, rays->middle);
 		vec_push(&rays->boxes, (struct tree_box){{(float)lo.x, (float)lo.y, (float)lo.z},
 					       {(float)hi.x, (float)hi.y, (float)hi.z}});
@@ -454,14 +520,18 @@ static void rays_fit(struct rays *rays)
 	uint32_t models = rays->known.count, bodies = rays->poses.count;
 	if (models < scene->model_count)
 		(void)vec_append(&rays->known, scene->model_count - models);
-	if (bodies < scene->body_count)
+	if (bodies < scene->body_count) {
 		(void)vec_append(&rays->poses, scene->body_count - bodies);
+		(void)vec_append(&rays->twists, scene->body_count - bodies);
+	}
 }
 
 void rays_follow(struct rays *rays, const struct state *state)
 {
 	const struct scene *scene = rays->scene;
 	bool changed = rays_drop_models(rays), came = changed;
+	changed |= rays->sweep_s != rays->built_sweep_s;
+	rays->built_sweep_s = rays->sweep_s;
 	rays_fit(rays);
 	for (uint32_t m = 0; m < scene->model_count; m++)
 		if (rays_stands(rays, m)) {

@@ -51,12 +51,37 @@ void rays_follow(struct rays *rays, const struct state *state);
 /* From the next rays_follow() on, models m with hidden[m] are not seen. The array has room for all models of the scene,
  * and is the caller's; NULL: no model is hidden. */
 void rays_hide(struct rays *rays, const bool *hidden);
-/* The box of all visuals of a model where they are now. False: nothing of it is seen. */
+/* From the next rays_follow() on, rays may be cast at times up to sweep_s before state `now` (rays_cast_swept()). */
+void rays_set_sweep(struct rays *rays, double sweep_s);
+/* A cone from a point that holds a visual: rays whose direction d from there has d axis < cosine miss it. */
+struct rays_cone {
+	struct vec3 axis; /* unit */
+	double cosine;    /* -2: all rays may meet it */
+};
+/* The cones of the visuals of a model, where they are now; as many as there are, or SCENE_NONE if more than max. */
+uint32_t rays_cones(const struct rays *rays, uint32_t model, struct vec3 from, struct rays_cone *cones, uint32_t max);
+/* Whether some visual moves in the time of rays_set_sweep(). */
+bool rays_move(const struct rays *rays);
+/* The box of all visuals of a model where they are now, and in the time of rays_set_sweep(). False: nothing of it is
+ * seen. */
 bool rays_box(const struct rays *rays, uint32_t model, struct aabb *ret_box);
 
 /* Visuals whose visibility_flags share a bit with mask count. Eight neighbouring rays are searched together: rays that
  * run alike should stand together. */
 void rays_cast(const struct rays *rays, const struct ray *cast, uint32_t count, uint32_t mask, struct ray_hit *hits);
+/* The same for rays that are cast at different times, ago_s[i] s before state `now`, at most the time of
+ * rays_set_sweep(). A visual is then where its body was, if the body has moved with the velocity of state `now`: its
+ * centre of mass in a straight line, and its rotation about the axis of the angular velocity. The visuals of model
+ * `own`, which carries the sensor, are met by the rays own_rays[i] in place of these, where the visuals are now; own:
+ * SCENE_NONE: no model is. A hit has the visual, and the distance from the origin of either ray. */
+struct rays_swept {
+	const double *ago_s;
+	uint32_t own;
+	const struct ray *own_rays;
+	const bool *own_near; /* by eight rays: false: none of them can meet the own model, and own_rays is not read */
+};
+void rays_cast_swept(const struct rays *rays, const struct ray *cast, const struct rays_swept *swept, uint32_t count,
+	uint32_t mask, struct ray_hit *hits);
 /* Whether any visual that casts a shadow lies on each ray. */
 void rays_blocked(const struct rays *rays, const struct ray *cast, uint32_t count, uint32_t mask, bool *blocked);
 

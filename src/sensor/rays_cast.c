@@ -31,6 +31,9 @@ struct packet { /* eight rays */
 	uint32_t mask;
 	bool any; /* any hit will do, of a visual that casts a shadow */
 	uint32_t part[TREE_LANES];
+	bool swept; /* rays are cast at times before state `now` */
+	double ago_s[TREE_LANES];
+	uint32_t own_first, own_count; /* of a sweep: the places of the own model, which are left out */
 };
 
 #define RAYS_CAST_NO_PLACE (-1.0)
@@ -109,12 +112,37 @@ static void rays_cast_offer(struct packet *p, uint32_t lane, double t, uint32_t 
 	p->part[lane] = part;
 }
 
+/* v turned by the angle about the unit axis (Rodrigues). */
+static struct vec3 rays_cast_turned(struct vec3 v, struct vec3 axis, double sin, double cos)
+{
+	struct vec3 across = vec3_cross(axis, v);
+	return vec3_add(
+		vec3_add(vec3_scale(v, cos), vec3_scale(across, sin)), vec3_scale(axis, vec3_dot(axis, v) * (1 - cos)));
+}
+
+/* A ray of `ago` s before, carried along with the body of the visual until now. */
+static struct line rays_cast_carried(const struct seen *seen, struct line line, double ago_s)
+{
+	double rate = vec3_length(seen->w), sin, cos;
+	struct vec3 arm = vec3_add(vec3_sub(line.origin, seen->centre), vec3_scale(seen->v, ago_s));
+	if (rate > 0) {
+		struct vec3 axis = vec3_scale(seen->w, 1 / rate);
+		math_sincos(rate * ago_s, &sin, &cos);
+		arm = rays_cast_turned(arm, axis, sin, cos);
+		line.direction = rays_cast_turned(line.direction, axis, sin, cos);
+	}
+	return (struct line){vec3_add(seen->centre, arm), line.direction};
+}
+
 static struct line rays_cast_line_in(const struct packet *p, uint32_t lane, const struct seen *seen)
 {
-	struct vec3 o = {
-		p->origin[0][lane] - seen->at.x, p->origin[1][lane] - seen->at.y, p->origin[2][lane] - seen->at.z};
-	return (struct line){seen_turned(seen, o),
-		seen_turned(seen, (struct vec3){p->direction[0][lane], p->direction[1][lane], p->direction[2][lane]})};
+	struct line line = {{p->origin[0][lane], p->origin[1][lane], p->origin[2][lane]},
+		{p->direction[0][lane], p->direction[1][lane], p->direction[2][lane]}};
+	if (p->swept && seen->moves)
+		line = rays_cast_carried(seen, line, p->ago_s[lane]);
+	return (struct line){seen_turned(seen, (struct vec3){line.origin.x - seen->at.x, line.origin.y - seen->at.y,
+						       line.origin.z - seen->at.z}),
+		seen_turned(seen, line.direction)};
 }
 
 static struct span rays_cast_pierce(const struct seen *seen, struct line line)
@@ -234,9 +262,9 @@ __attribute__((target("avx"))) static void rays_cast_box_avx(
 static void rays_cast_try_place(struct packet *p, uint32_t place, const int32_t *valid, float *far)
 {
 	const struct seen *seen = &p->rays->seen[place];
-	if (!(seen->flags & p->mask) || (p->any && !seen->shadow))
+	if (!(seen->flags & p->mask) || (p->any && !seen->shadow) || place - p->own_first < p->own_count)
 		return;
-	if (seen->kind == SDF_BOX) {
+	if (seen->kind == SDF_BOX && !(p->swept && seen->moves)) {
 		p->rays->meet_box(p, place, valid, far);
 		return;
 	}
@@ -344,6 +372,15 @@ static void rays_cast_search(struct packet *p, const struct ray *cast, uint32_t 
 	tree_search(p->rays->tree, &in, rays_cast_meet, p);
 }
 
+static struct ray_hit rays_cast_hit_of(const struct packet *p, uint32_t lane)
+{
+	if (p->place[lane] == RAYS_CAST_NO_PLACE)
+		return (struct ray_hit){INFINITY, SCENE_NONE, SCENE_NONE, SCENE_NONE, 0};
+	uint32_t at = (uint32_t)p->place[lane];
+	const struct seen *seen = &p->rays->seen[at];
+	return (struct ray_hit){p->best[lane], seen->model, seen->visual, at, p->part[lane]};
+}
+
 void rays_cast(const struct rays *rays, const struct ray *cast, uint32_t count, uint32_t mask, struct ray_hit *hits)
 {
 	struct packet p = {.rays = rays, .mask = mask};
@@ -351,12 +388,48 @@ void rays_cast(const struct rays *rays, const struct ray *cast, uint32_t count, 
 		uint32_t some = MIN(count - i, (uint32_t)TREE_LANES);
 		rays_cast_search(&p, &cast[i], some);
 		for (uint32_t lane = 0; lane < some; lane++) {
-			uint32_t at = p.place[lane] == RAYS_CAST_NO_PLACE ? SCENE_NONE : (uint32_t)p.place[lane];
-			hits[i + lane] = at == SCENE_NONE
-						 ? (struct ray_hit){INFINITY, SCENE_NONE, SCENE_NONE, SCENE_NONE, 0}
-						 : (struct ray_hit){p.best[lane], rays->seen[at].model,
-							   rays->seen[at].visual, at, p.part[lane]};
+			hits[i + lane] = rays_cast_hit_of(&p, lane);
 		}
+	}
+}
+
+/* The visuals of the own model, one by one: they are few. */
+static void rays_cast_search_own(struct packet *p, const struct ray *cast, uint32_t count, const struct known *own)
+{
+	int32_t valid[TREE_LANES];
+	float far[TREE_LANES] = {0};
+	for (uint32_t lane = 0; lane < TREE_LANES; lane++) {
+		const struct ray *ray = &cast[MIN(lane, count - 1)];
+		p->origin[0][lane] = ray->origin.x, p->direction[0][lane] = ray->direction.x;
+		p->origin[1][lane] = ray->origin.y, p->direction[1][lane] = ray->direction.y;
+		p->origin[2][lane] = ray->origin.z, p->direction[2][lane] = ray->direction.z;
+		p->start[lane] = 0;
+		valid[lane] = lane < count ? -1 : 0;
+	}
+	for (uint32_t i = own->first; i < own->first + own->count; i++)
+		if (p->rays->seen[i].kind != SDF_EMPTY)
+			rays_cast_try_place(p, i, valid, far);
+}
+
+void rays_cast_swept(const struct rays *rays, const struct ray *cast, const struct rays_swept *swept, uint32_t count,
+	uint32_t mask, struct ray_hit *hits)
+{
+	struct packet p = {.rays = rays, .mask = mask};
+	const struct known *own = swept->own < rays->known.count ? &rays->known.at[swept->own] : NULL;
+	for (uint32_t i = 0; i < count; i += TREE_LANES) {
+		uint32_t some = MIN(count - i, (uint32_t)TREE_LANES);
+		p.swept = true;
+		p.own_first = own ? own->first : 0;
+		p.own_count = own ? own->count : 0;
+		for (uint32_t lane = 0; lane < TREE_LANES; lane++)
+			p.ago_s[lane] = swept->ago_s[i + MIN(lane, some - 1)];
+		rays_cast_search(&p, &cast[i], some);
+		p.swept = false;
+		p.own_count = 0;
+		if (own && swept->own_near[i / TREE_LANES])
+			rays_cast_search_own(&p, &swept->own_rays[i], some, own);
+		for (uint32_t lane = 0; lane < some; lane++)
+			hits[i + lane] = rays_cast_hit_of(&p, lane);
 	}
 }
 

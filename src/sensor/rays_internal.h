@@ -19,6 +19,8 @@ struct seen {
 	uint32_t model, visual;
 	struct surface *surface;
 	bool both_sides, shadow;
+	bool moves; /* during a sweep: with these velocities of its body, about the centre of this */
+	struct vec3 v, w, centre;
 	struct rays_label label;
 
 	/* for rays_follow() */
@@ -27,6 +29,10 @@ struct seen {
 	struct pose in_link;
 	struct vec3 reach; /* half edges of its box, in its own frame, about `middle` */
 	struct vec3 middle;
+};
+
+struct rays_twist { /* of a body, m/s and rad/s */
+	struct vec3 v, w;
 };
 
 struct known {           /* the model at a place of the scene */
@@ -56,7 +62,10 @@ struct rays {
 	struct ranges places;
 	uint32_t room, count;
 	VEC(struct known) known;
-	VEC(struct pose) poses; /* by body */
+	VEC(struct pose) poses;        /* by body */
+	VEC(struct rays_twist) twists; /* the same; 0 while sweep_s is 0 */
+	double sweep_s, built_sweep_s; /* built_sweep_s: for which the tree was built */
+	uint32_t moving;               /* visuals that move during a sweep */
 	VEC(struct kept_surface) surfaces;
 	VEC(uint32_t) items; /* of the tree -> place in seen */
 	VEC(uint32_t) loose; /* places */

@@ -212,6 +212,38 @@ static double *sampler_begin_scan(const struct sampler_sample *sample)
 	return &out->columns;
 }
 
+static struct scan_path sampler_path(const struct sampler_sample *sample)
+{
+	const struct sensor *sensor = sample->sensor;
+	const struct scene_link *link = &sample->from->scene->links[sensor->link];
+	double scan_s = sensor->sdf->settings->lidar->pattern->scan_s;
+	if (sensor->trail == SCENE_NONE)
+		return scan_path_of(NULL, scan_s, 0, POSE_IDENTITY, POSE_IDENTITY, sample->after.pose);
+	return scan_path_of(sensor_trail(sample->from->state, sensor), scan_s, (double)sample->from->time_ns * 1e-9,
+		body_pose(state_body(sample->from->state, link->body, false)),
+		pose_mul(link->in_body, sensor->sdf->in_parent), sample->after.pose);
+}
+
+static void sampler_scan_moving(const struct sampler_sample *sample, const struct vec3 *directions, uint32_t first,
+	uint32_t count, double *ranges)
+{
+	const struct sensor *sensor = sample->sensor;
+	const struct sensors *sensors = sample->from->sensors;
+	const struct sensor_scan *scan = &sensors->scans.at[sensor->scan];
+	const struct sdf_lidar *lidar = sensor->sdf->settings->lidar;
+	const struct scan_job job = {.rays = sensors->rays,
+		.directions = directions,
+		.first = first,
+		.count = count,
+		.range = &sensor->sdf->settings->signals[0],
+		.visibility_mask = lidar->visibility_mask,
+		.model = sensor->model,
+		.pattern = &scan->pattern,
+		.by_column = scan->pattern.by_column + (size_t)sampler_scan_number(sample) * scan->pattern.columns};
+	struct scan_path path = sampler_path(sample);
+	scan_measure_moving(&job, &path, ranges, ranges + scan_count(&scan->layout));
+}
+
 static void sampler_fill_scan(const struct sampler_sample *sample, double *numbers, uint32_t first, uint32_t count)
 {
 	const struct sensor *sensor = sample->sensor;
@@ -220,8 +252,12 @@ static void sampler_fill_scan(const struct sampler_sample *sample, double *numbe
 	double *ranges = numbers + sizeof(struct troupe_scan_reading) / sizeof(double) + first;
 	const struct vec3 *directions =
 		scan->directions + (size_t)sampler_scan_number(sample) * scan_count(&scan->layout) + first;
-	scan_measure(sample->from->sensors->rays, directions, count, sample->after.pose, signal,
-		sensor->sdf->settings->lidar->visibility_mask, ranges, ranges + scan_count(&scan->layout));
+	const struct sdf_lidar *lidar = sensor->sdf->settings->lidar;
+	if (lidar->motion)
+		sampler_scan_moving(sample, directions, first, count, ranges);
+	else
+		scan_measure(sample->from->sensors->rays, directions, count, sample->after.pose, signal,
+			lidar->visibility_mask, ranges, ranges + scan_count(&scan->layout));
 	if (noise_matters(signal))
 		noise_apply_many(signal, sampler_key_of(sample, 0), &sample->noise, sampler_cache_of(sample, 0), first,
 			ranges, count);

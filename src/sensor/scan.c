@@ -83,7 +83,24 @@ void scan_pattern_store(const struct sdf_lidar *lidar, uint32_t scan, double *nu
 	memcpy(to + pattern->columns, pattern->by_row, pattern->rows * sizeof *to);
 }
 
-enum { SCAN_CHUNK = 256 }; /* rays that are cast in one call: they and their hits stay in the cache */
+enum { SCAN_CONES_MAX = 64 }; /* visuals of an own model that are told apart */
+enum { SCAN_CHUNK = 256 };    /* rays that are cast in one call: they and their hits stay in the cache */
+
+static void scan_store(const struct rays *rays, const struct sdf_signal *range, const struct ray_hit *hit,
+	double *ret_range, double *ret_intensity)
+{
+	bool near = hit->distance < range->min;
+	*ret_range = near ? (double)-INFINITY : hit->distance;
+	if (ret_intensity)
+		*ret_intensity = hit->model != SCENE_NONE && !near ? rays_visual(rays, hit)->laser_retro : 0;
+}
+
+static inline struct vec3 scan_turned(const struct mat3 *m, struct vec3 d)
+{
+	return (struct vec3){m->m[0][0] * d.x + m->m[0][1] * d.y + m->m[0][2] * d.z,
+		m->m[1][0] * d.x + m->m[1][1] * d.y + m->m[1][2] * d.z,
+		m->m[2][0] * d.x + m->m[2][1] * d.y + m->m[2][2] * d.z};
+}
 
 void scan_measure(const struct rays *rays, const struct vec3 *directions, uint32_t count, struct pose sensor,
 	const struct sdf_signal *range, uint32_t visibility_mask, double *ranges, double *intensities)
@@ -93,19 +110,208 @@ void scan_measure(const struct rays *rays, const struct vec3 *directions, uint32
 	struct mat3 m = quat_matrix(sensor.q);
 	for (uint32_t first = 0; first < count; first += SCAN_CHUNK) {
 		uint32_t some = MIN(count - first, (uint32_t)SCAN_CHUNK);
-		for (uint32_t i = 0; i < some; i++) {
-			struct vec3 d = directions[first + i];
-			struct vec3 turned = {m.m[0][0] * d.x + m.m[0][1] * d.y + m.m[0][2] * d.z,
-				m.m[1][0] * d.x + m.m[1][1] * d.y + m.m[1][2] * d.z,
-				m.m[2][0] * d.x + m.m[2][1] * d.y + m.m[2][2] * d.z};
-			cast[i] = (struct ray){sensor.p, turned, 0, fmax(range->max, 0)};
-		}
+		for (uint32_t i = 0; i < some; i++)
+			cast[i] =
+				(struct ray){sensor.p, scan_turned(&m, directions[first + i]), 0, fmax(range->max, 0)};
 		rays_cast(rays, cast, some, visibility_mask, hits);
-		for (uint32_t i = 0; i < some; i++) {
-			bool near = hits[i].distance < range->min, hit = hits[i].model != SCENE_NONE && !near;
-			ranges[first + i] = near ? (double)-INFINITY : hits[i].distance;
-			if (intensities)
-				intensities[first + i] = hit ? rays_visual(rays, &hits[i])->laser_retro : 0;
+		for (uint32_t i = 0; i < some; i++)
+			scan_store(rays, range, &hits[i], &ranges[first + i],
+				intensities ? &intensities[first + i] : NULL);
+	}
+}
+
+/* --- scans in motion ---------------------------------------------------------------------------------------------- */
+
+#define SCAN_SAME_S 1e-9 /* times that differ by less are the same */
+
+static bool scan_stood(const struct trail_knot *knot, struct pose body)
+{
+	return !memcmp(&knot->p, &body.p, sizeof body.p) && !memcmp(&knot->q, &body.q, sizeof body.q);
+}
+
+/* Of a body that stood for the whole scan there is one knot, so that its rays have the bits of rays cast at once. */
+struct scan_path scan_path_of(const struct trail *trail, double scan_s, double now_s, struct pose body_now,
+	struct pose in_body, struct pose now)
+{
+	struct scan_path path = {.count = 0};
+	uint32_t count = trail ? trail_count(trail) : 0, first = 0;
+	while (count && trail_at(trail, count - 1)->time_s > now_s - SCAN_SAME_S)
+		count--;
+	while (first + 1 < count && trail_at(trail, first + 1)->time_s <= now_s - scan_s)
+		first++;
+	bool stood = true;
+	for (uint32_t i = first; i < count; i++) {
+		const struct trail_knot *knot = trail_at(trail, i);
+		bool same = scan_stood(knot, body_now);
+		stood &= same;
+		path.at[path.count++] = (struct scan_knot){
+			knot->time_s - now_s, same ? now : pose_mul((struct pose){knot->p, knot->q}, in_body)};
+	}
+	path.count = stood ? 0 : path.count;
+	path.at[path.count++] = (struct scan_knot){0, now};
+	return path;
+}
+
+static inline struct vec3 scan_mix(struct vec3 a, struct vec3 b, double f)
+{
+	return (struct vec3){a.x + f * (b.x - a.x), a.y + f * (b.y - a.y), a.z + f * (b.z - a.z)};
+}
+
+struct pose scan_path_at(const struct scan_path *path, double time_s)
+{
+	uint32_t i = 0;
+	while (i + 1 < path->count && path->at[i].time_s < time_s)
+		i++;
+	const struct scan_knot *b = &path->at[i];
+	if (!i || time_s >= b->time_s)
+		return b->pose;
+	const struct scan_knot *a = b - 1;
+	const struct quat *q = &a->pose.q, *r = &b->pose.q;
+	double f = (time_s - a->time_s) / (b->time_s - a->time_s), g = 1 - f;
+	double h = q->w * r->w + q->x * r->x + q->y * r->y + q->z * r->z < 0 ? -f : f;
+	return (struct pose){
+		scan_mix(a->pose.p, b->pose.p, f), quat_unit((struct quat){g * q->w + h * r->w, g * q->x + h * r->x,
+							   g * q->y + h * r->y, g * q->z + h * r->z})};
+}
+
+struct scan_leg { /* between two knots: what turns and shifts rays is begin + f change */
+	double begin_s, end_s, base_s, per_s;
+	struct vec3 at, by;
+	struct mat3 turn, turn_by;
+	bool small; /* the rotation is by at most SCAN_SMALL_RAD */
+};
+
+#define SCAN_SMALL_RAD 0.01
+
+static struct scan_leg scan_leg_at(const struct scan_path *path, double time_s)
+{
+	uint32_t i = 0;
+	while (i + 1 < path->count && path->at[i].time_s <= time_s)
+		i++;
+	const struct scan_knot *b = &path->at[i], *a = i ? b - 1 : b;
+	struct scan_leg leg = {.begin_s = i ? a->time_s : (double)-INFINITY,
+		.end_s = !i || i + 1 < path->count ? b->time_s : (double)INFINITY,
+		.base_s = a->time_s,
+		.per_s = i ? 1 / (b->time_s - a->time_s) : 0, /* before the first knot it stood */
+		.at = a->pose.p,
+		.by = vec3_sub(b->pose.p, a->pose.p),
+		.turn = quat_matrix(a->pose.q)};
+	const struct mat3 to = quat_matrix(b->pose.q);
+	double sum = 0; /* of squares: 4 (1 - cos) of the angle */
+	for (int r = 0; r < 3; r++)
+		for (int c = 0; c < 3; c++) {
+			leg.turn_by.m[r][c] = to.m[r][c] - leg.turn.m[r][c];
+			sum += leg.turn_by.m[r][c] * leg.turn_by.m[r][c];
 		}
+	leg.small = sum <= 2 * SCAN_SMALL_RAD * SCAN_SMALL_RAD;
+	return leg;
+}
+
+/* Its length is 1 to (SCAN_SMALL_RAD / 2)^2 if `small`: then one step of Newton's method is exact to 3e-10. */
+static inline struct vec3 scan_unit(struct vec3 v, bool small)
+{
+	double square = vec3_dot(v, v);
+	return vec3_scale(v, small ? 1.5 - 0.5 * square : 1 / sqrt(square));
+}
+
+struct scan_batch { /* rays that are cast in one call */
+	struct ray cast[SCAN_CHUNK], own[SCAN_CHUNK];
+	bool near[SCAN_CHUNK]; /* by eight rays */
+	double ago_s[SCAN_CHUNK];
+	struct ray_hit hits[SCAN_CHUNK];
+};
+
+/* The times of the rays of a batch, row after row. */
+static void scan_time(const struct scan_job *job, uint32_t from, uint32_t some, struct scan_batch *batch)
+{
+	const struct sdf_pattern *pattern = job->pattern;
+	uint32_t column = (job->first + from) % pattern->columns, row = (job->first + from) / pattern->columns;
+	for (uint32_t i = 0; i < some; i++) {
+		double time_s = job->by_column[column].time_s + pattern->by_row[row].time_s;
+		double ago_s = pattern->scan_s - time_s;
+		batch->ago_s[i] = ago_s > 0 ? ago_s : 0;
+		if (++column == pattern->columns)
+			column = 0, row++;
+	}
+}
+
+static void scan_aim(const struct scan_job *job, const struct scan_path *path, uint32_t from, uint32_t some,
+	struct scan_leg *leg, struct scan_batch *batch)
+{
+	const double far = fmax(job->range->max, 0);
+	for (uint32_t i = 0; i < some; i++) {
+		double time_s = -batch->ago_s[i];
+		if (!(time_s >= leg->begin_s && time_s < leg->end_s))
+			*leg = scan_leg_at(path, time_s);
+		double f = (time_s - leg->base_s) * leg->per_s;
+		struct vec3 d = job->directions[from + i];
+		struct vec3 turned = vec3_add(scan_turned(&leg->turn, d), vec3_scale(scan_turned(&leg->turn_by, d), f));
+		batch->cast[i] =
+			(struct ray){vec3_add(leg->at, vec3_scale(leg->by, f)), scan_unit(turned, leg->small), 0, far};
+	}
+}
+
+struct scan_own {       /* the visuals of the sensor's own model, in the frame of the sensor */
+	uint32_t count; /* SCENE_NONE: all rays may meet them */
+	struct rays_cone cones[SCAN_CONES_MAX];
+};
+
+static struct scan_own scan_own_of(const struct scan_job *job, struct pose now)
+{
+	struct scan_own own;
+	own.count = rays_cones(job->rays, job->model, now.p, own.cones, SCAN_CONES_MAX);
+	for (uint32_t i = 0; own.count != SCENE_NONE && i < own.count; i++)
+		own.cones[i].axis = quat_rotate(quat_conj(quat_unit(now.q)), own.cones[i].axis);
+	return own;
+}
+
+static bool scan_may_meet(const struct scan_own *own, const struct vec3 *directions, uint32_t count)
+{
+	bool may = own->count == SCENE_NONE;
+	for (uint32_t c = 0; !may && c < own->count; c++)
+		for (uint32_t i = 0; i < count; i++)
+			may |= vec3_dot(own->cones[c].axis, directions[i]) >= own->cones[c].cosine;
+	return may;
+}
+
+/* The rays of the sensor where it is now: all of them, or those of eight that may meet its own model. */
+static void scan_aim_now(const struct scan_job *job, const struct scan_own *own, struct pose now, uint32_t from,
+	uint32_t some, struct ray *cast, bool *ret_near)
+{
+	enum { EIGHT = 8 };
+	const struct mat3 m = quat_matrix(now.q);
+	const double far = fmax(job->range->max, 0);
+	for (uint32_t i = 0; i < some; i += EIGHT) {
+		uint32_t end = MIN(i + EIGHT, some);
+		bool near = !own || scan_may_meet(own, job->directions + from + i, end - i);
+		ret_near[i / EIGHT] = near;
+		for (uint32_t k = i; near && k < end; k++)
+			cast[k] = (struct ray){now.p, scan_turned(&m, job->directions[from + k]), 0, far};
+	}
+}
+
+void scan_measure_moving(const struct scan_job *job, const struct scan_path *path, double *ranges, double *intensities)
+{
+	struct scan_batch batch;
+	struct scan_leg leg = {.begin_s = INFINITY};
+	const struct pose *now = &path->at[path->count - 1].pose;
+	const bool moves = path->count > 1;
+	const struct rays_swept swept = {batch.ago_s, moves ? job->model : SCENE_NONE, batch.own, batch.near};
+	if (!moves && !rays_move(job->rays)) {
+		scan_measure(job->rays, job->directions, job->count, *now, job->range, job->visibility_mask, ranges,
+			intensities);
+		return;
+	}
+	const struct scan_own own = scan_own_of(job, *now);
+	for (uint32_t first = 0; first < job->count; first += SCAN_CHUNK) {
+		uint32_t some = MIN(job->count - first, (uint32_t)SCAN_CHUNK);
+		scan_time(job, first, some, &batch);
+		if (moves)
+			scan_aim(job, path, first, some, &leg, &batch);
+		scan_aim_now(job, moves ? &own : NULL, *now, first, some, moves ? batch.own : batch.cast, batch.near);
+		rays_cast_swept(job->rays, batch.cast, &swept, some, job->visibility_mask, batch.hits);
+		for (uint32_t i = 0; i < some; i++)
+			scan_store(job->rays, job->range, &batch.hits[i], &ranges[first + i],
+				intensities ? &intensities[first + i] : NULL);
 	}
 }

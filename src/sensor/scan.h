@@ -9,6 +9,7 @@
 #ifndef SENSOR_SCAN_H
 #define SENSOR_SCAN_H
 
+#include "scene/trail.h"
 #include "sensor/rays.h"
 
 struct scan_axis {
@@ -44,5 +45,43 @@ void scan_pattern_store(const struct sdf_lidar *lidar, uint32_t scan, double *nu
  * caller's (sensor/noise.h), who leaves infinite ranges as they are. sensor: its pose in the world. */
 void scan_measure(const struct rays *rays, const struct vec3 *directions, uint32_t count, struct pose sensor,
 	const struct sdf_signal *range, uint32_t visibility_mask, double *ranges, double *intensities);
+
+/* --- scans in motion ----------------------------------------------------------------------------------------------
+ *
+ * A scan of duration T ends at state k; its ray of time t is cast T - t before. Where the sensor was then lies between
+ * the two states (knots of its trail) around that time: its position is on the straight line between both positions,
+ * and each ray points between the directions that it has in both rotations: unit((1 - f) d0 + f d1), where f is the
+ * part of the time between them. What it sees is where rays_cast_swept() says; the model of the sensor moves as one
+ * with it, as it is in state k. Ranges are as they come: nothing is corrected. */
+
+struct scan_knot {
+	double time_s; /* at most 0: since the end of the scan */
+	struct pose pose;
+};
+enum { SCAN_KNOTS_MAX = TRAIL_KNOTS + 1 };
+struct scan_path { /* of a sensor; the times rise, and the last one is 0 */
+	uint32_t count;
+	struct scan_knot at[SCAN_KNOTS_MAX];
+};
+
+/* The path of a sensor that is at `now` at now_s, and whose body is at body_now, by the trail of the body; knots before
+ * the scan are left out, but the last one of these. trail: NULL: it stands. in_body: the sensor's pose in the body. */
+struct scan_path scan_path_of(const struct trail *trail, double scan_s, double now_s, struct pose body_now,
+	struct pose in_body, struct pose now);
+/* The pose at a time; the rotation is interpolated like the directions of rays. */
+struct pose scan_path_at(const struct scan_path *path, double time_s);
+
+struct scan_job {
+	const struct rays *rays;
+	const struct vec3 *directions; /* [count] */
+	uint32_t first, count;         /* of the rays of the scan */
+	const struct sdf_signal *range;
+	uint32_t visibility_mask;
+	uint32_t model; /* that of the sensor */
+	const struct sdf_pattern *pattern;
+	const struct troupe_scan_firing *by_column; /* of this scan */
+};
+/* As scan_measure(), for a scan in motion. Where neither the sensor nor any visual moves the bits are the same. */
+void scan_measure_moving(const struct scan_job *job, const struct scan_path *path, double *ranges, double *intensities);
 
 #endif

@@ -186,6 +186,7 @@ static void sensor_make(struct sensors *sensors, uint32_t model, const struct sd
 		out->scan = sensor_scan_of(sensors, sdf->settings->lidar);
 	else if (sensor_kind_of(sdf->kind)->picture && sdf->settings->camera_count)
 		out->scan = sensor_lens_of(sensors, sdf->settings->cameras, sdf->kind == SDF_WIDE_ANGLE_CAMERA);
+	out->trail = trail_is_of(scene, model, sdf) ? set->trails++ * TRAIL_WORDS : SCENE_NONE;
 	out->caches = sensor_walks(sdf->settings) ? mem_alloc(SENSOR_KIND_SIGNALS_MAX * sizeof *out->caches) : NULL;
 	if (sdf->kind == SDF_FORCE_TORQUE && out->joint == SCENE_NONE)
 		out->group = SENSOR_SILENT; /* its joint moves nothing */
@@ -340,6 +341,25 @@ struct pose sensor_pose(const struct scene *scene, const struct state *state, co
 	return pose_mul(in_world, sensor->sdf->in_parent);
 }
 
+const struct trail *sensor_trail(const struct state *state, const struct sensor *sensor)
+{
+	return (const struct trail *)(const void *)(state_systems(state, sensor->model, false) + sensor->trail);
+}
+
+/* Of a point of the body, the way of the body's centre and at most twice the arm. */
+double sensor_swept_m(const struct scene *scene, const struct state *state, const struct sensor *sensor)
+{
+	double most = 0;
+	if (sensor->trail == SCENE_NONE)
+		return 0;
+	const struct trail *trail = sensor_trail(state, sensor);
+	const struct scene_link *link = &scene->links[sensor->link];
+	struct vec3 now = state_body(state, link->body, false)->p;
+	for (uint32_t i = 0; i < trail_count(trail); i++)
+		most = fmax(most, vec3_length(vec3_sub(trail_at(trail, i)->p, now)));
+	return most + 2 * vec3_length(pose_mul(link->in_body, sensor->sdf->in_parent).p);
+}
+
 double sensor_reach(const struct sensor *sensor)
 {
 	const struct sdf_settings *settings = sensor->sdf->settings;
@@ -384,9 +404,11 @@ void sensors_want(struct sensors *sensors, struct sensor *sensor)
 	sensor->wanted = true;
 	sensors->epoch++;
 	sensors->wanted++;
-	if (sensor_kind_is_lidar(sensor->sdf->kind))
+	if (sensor_kind_is_lidar(sensor->sdf->kind)) {
+		const struct sdf_lidar *lidar = sensor->sdf->settings->lidar;
 		sensors->scans.at[sensor->scan].needed = true;
-	else if (sensor_kind_of(sensor->sdf->kind)->picture)
+		sensors->sweep_s = lidar->motion ? fmax(sensors->sweep_s, lidar->pattern->scan_s) : sensors->sweep_s;
+	} else if (sensor_kind_of(sensor->sdf->kind)->picture)
 		sensors->lenses.at[sensor->scan].needed = true;
 	sensors->rates.at[sensor->rate].wanted += !sensor->waits;
 	if (!sensor->waits && sensor->group == SENSOR_OF_WORLD)
@@ -499,6 +521,7 @@ void sensors_look(struct sensors *sensors, const struct state *state, const bool
 	if (!sensors->rays && rays_create(sensors->scene, NULL, &sensors->rays, &error))
 		abort(); /* rays_available(), or no such sensor would be wanted */
 	rays_hide(sensors->rays, hidden);
+	rays_set_sweep(sensors->rays, sensors->sweep_s);
 	rays_follow(sensors->rays, state);
 }
 

@@ -25,6 +25,7 @@
 #include "base/arena.h"
 #include "base/indices.h"
 #include "scene/state.h"
+#include "scene/trail.h"
 #include "sensor/lights.h"
 #include "sensor/noise.h"
 #include "sensor/rays.h"
@@ -61,7 +62,8 @@ struct sensor {
 	struct quat reference; /* of an IMU: the rotation in the world of the frame of its orientation */
 	/* For the bias of each number that it measures, if some bias walks; else NULL. Of the thread that measures. */
 	struct noise_cache *caches;
-	uint32_t scan; /* of a lidar: in sensors.scans; of a camera: in sensors.lenses */
+	uint32_t scan;  /* of a lidar: in sensors.scans; of a camera: in sensors.lenses */
+	uint32_t trail; /* the first word of its trail in the words of its model's systems; SCENE_NONE: it has none */
 	bool wanted;
 	bool used;   /* a system reads it */
 	bool waits;  /* a camera that takes a picture only in a step in which it is triggered: when it is fired */
@@ -78,6 +80,7 @@ struct sensor_place {
 struct sensor_set { /* of one model */
 	struct sensor *at;
 	uint32_t count;
+	uint32_t trails; /* how many of them have a trail (scene/trail.h) */
 	uint64_t serial; /* of the model; 0: the place is free */
 	struct arena arena;
 };
@@ -130,6 +133,7 @@ struct sensors {
 	VEC(struct sensor_rate) rates;
 	VEC(struct sensor_scan) scans;
 	VEC(struct sensor_lens) lenses;
+	double sweep_s;        /* the longest scan of a lidar that measures while things move, of those wanted so far */
 	struct lights *lights; /* in state k, when some camera shows colours; NULL: not needed yet */
 	struct rays *rays; /* in state k when a step begins in which SENSOR_OF_WORLD measures; NULL: not needed yet */
 	struct sensor_times times; /* of the step */
@@ -187,6 +191,10 @@ double sensor_period_s(const struct sensors *sensors, const struct sensor *senso
 
 /* The pose of a sensor of a link in state `now`, or `next`. */
 struct pose sensor_pose(const struct scene *scene, const struct state *state, const struct sensor *sensor, bool next);
+/* The trail of a sensor that has one, in state `now`. */
+const struct trail *sensor_trail(const struct state *state, const struct sensor *sensor);
+/* How far from its place in state `now` the sensor was during its scan, at most. */
+double sensor_swept_m(const struct scene *scene, const struct state *state, const struct sensor *sensor);
 /* How far the sensor sees, in m: no visual that is farther from its origin has an effect on a reading. */
 double sensor_reach(const struct sensor *sensor);
 

@@ -11,8 +11,10 @@
 #include "builtin/builtin.h"
 #include "program/program.h"
 #include "scene/actor.h"
+#include "scene/trail.h"
 #include "system/camera_trigger.h"
 #include "system/guard.h"
+#include "system/lidar_trail.h"
 #include "system/setup.h"
 #include "topic/table.h"
 
@@ -354,6 +356,25 @@ static troupe_status system_configure_triggers(struct configuring *c, struct tro
 	return status;
 }
 
+/* Their words come first among those of the model. */
+static void system_configure_trails(struct configuring *c)
+{
+	const struct scene *scene = c->systems->scene;
+	const struct sdf_world *world = scene->models[c->model].from;
+	for (uint32_t i = 0; i < world->sensors.count; i++) {
+		if (!trail_is_of(scene, c->model, &world->sensors.at[i]))
+			continue;
+		struct system system = {.self = {&system_host, &lidar_trail_kind, NULL, c->model},
+			.all = c->systems,
+			.scene = scene,
+			.index = c->found.count,
+			.word_first = c->words};
+		lidar_trail_configure(&system, &world->sensors.at[i], c->arena);
+		c->words += system.words;
+		vec_push(&c->found, system);
+	}
+}
+
 static troupe_status system_configure_one(
 	struct configuring *c, const struct sdf_plugin *plugin, bool in_world, struct troupe_error *error)
 {
@@ -408,6 +429,7 @@ static troupe_status system_configure_model(struct configuring *c, struct troupe
 	if (m->actor)
 		return system_configure_actor(c, m, error);
 	const struct sdf_model *from = &m->from->models.at[m->sdf];
+	system_configure_trails(c);
 	for (uint32_t p = from->plugin_first; p < from->plugin_first + from->plugin_count && !status; p++)
 		status = system_configure_one(c, &m->from->plugins.at[p], false, error);
 	if (!status && !m->is_static)

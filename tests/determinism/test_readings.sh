@@ -31,6 +31,9 @@ sensors()
 			<min_angle>-3.1</min_angle><max_angle>3.1</max_angle></horizontal><vertical><samples>3</samples>
 			<min_angle>-0.4</min_angle><max_angle>0.4</max_angle></vertical></scan><range><min>0.1</min><max>$3</max></range>
 			$(noise 0.01)</lidar></sensor>
+		<sensor name='v' type='lidar'><update_rate>$2</update_rate><pose>0.1 0 0.4 0.2 -0.1 2</pose><lidar>
+			<troupe:pattern columns='60'>OS0-32</troupe:pattern><troupe:motion>true</troupe:motion>
+			<range><min>0.1</min><max>$3</max></range>$(noise 0.01)</lidar></sensor>
 		<sensor name='t' type='contact'><update_rate>$1</update_rate><contact><collision>c</collision></contact></sensor>
 		<sensor name='d' type='rgbd_camera'><update_rate>$2</update_rate><camera><image><width>16</width><height>12</height>
 			</image>$(noise 0.01)</camera></sensor>
@@ -54,6 +57,8 @@ large="<model name='large'><pose>2 3 5 0.1 0.3 0</pose><link name='l'><inertial>
 		<min_angle>-3.1</min_angle><max_angle>3.1</max_angle></horizontal><vertical><samples>31</samples>
 		<min_angle>-0.9</min_angle><max_angle>0.4</max_angle></vertical></scan><range><min>0.1</min><max>30</max></range>
 		$(noise 0.01)</lidar></sensor>
+	<sensor name='v' type='lidar'><update_rate>10</update_rate><lidar><troupe:pattern>Mid-360</troupe:pattern>
+		<troupe:motion>true</troupe:motion></lidar></sensor>
 	<sensor name='d' type='rgbd_camera'><update_rate>10</update_rate><camera><image><width>81</width><height>77</height>
 		</image>$(noise 0.01)</camera></sensor>
 	<sensor name='s' type='segmentation_camera'><update_rate>10</update_rate><camera><image><width>81</width>
