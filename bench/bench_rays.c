@@ -332,7 +332,7 @@ static double moving_ns(struct work *w, const struct sdf_pattern *pattern)
 {
 	struct sdf_signal range = {.min = 0, .max = RANGE};
 	struct scan_job job = {w->s.rays, w->directions, 0, scan_count(&w->layout), &range, UINT32_MAX, 0, pattern,
-		pattern->by_column};
+		pattern->by_column, true};
 	uint64_t start = bench_now_ns();
 	for (int i = 0; i < w->robots; i++) {
 		struct scan_path path = driven_path(eye_of(&w->s, i));

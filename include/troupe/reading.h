@@ -68,6 +68,8 @@ struct troupe_scan_firing {
 struct troupe_scan_firings {
 	double scan_s;   /* duration of a scan; it ends at the time of the reading */
 	double scan;     /* of a pattern that differs from scan to scan: which one, from 0 */
+	double returns;  /* of each ray, 1 to 3. The ranges and intensities of the second and third follow behind all
+			  * else,  in arrays like those of the first. */
 	double at_start; /* 1: messages have the time at which the scan begins; 0: at which it ends */
 };
 

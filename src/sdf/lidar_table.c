@@ -147,3 +147,43 @@ troupe_status lidar_table_read(const char *path, const char *text, size_t bytes,
 	vec_free(&table.lines);
 	return status;
 }
+
+/* --- intensities -------------------------------------------------------------------------------------------------- */
+
+static troupe_status lidar_table_add_intensity(
+	struct lidar_table *table, const struct lidar_table_words *words, double *values, uint32_t *count)
+{
+	double *pair = &values[2 * (size_t)*count];
+	if (words->count != 2)
+		return LIDAR_TABLE_FAIL(table, "%u values: expected INTENSITY REPORTED", words->count);
+	if (*count == LIDAR_TABLE_INTENSITIES_MAX)
+		return LIDAR_TABLE_FAIL(table, "one line more: expected at most %d", LIDAR_TABLE_INTENSITIES_MAX);
+	for (int i = 0; i < 2; i++)
+		if (!parse_double(words->at[i], &pair[i]) || !(pair[i] >= 0 && pair[i] <= 1e9))
+			return LIDAR_TABLE_FAIL(table, "\"%s\": expected a number from 0 to 1e9", words->at[i]);
+	if (*count && !(pair[0] > pair[-2]))
+		return LIDAR_TABLE_FAIL(table, "the intensity %g follows %g: expected a larger one", pair[0], pair[-2]);
+	++*count;
+	return TROUPE_OK;
+}
+
+troupe_status lidar_table_read_intensities(const char *path, const char *text, size_t bytes, struct arena *arena,
+	const double **ret_values, uint32_t *ret_count, struct troupe_error *error)
+{
+	struct lidar_table table = {.path = path, .error = error};
+	double *values = arena_array(arena, double, 2 * (LIDAR_TABLE_INTENSITIES_MAX + 1));
+	troupe_status status = TROUPE_OK;
+	*ret_values = values;
+	*ret_count = 0;
+	for (size_t at = 0, end; at < bytes && !status; at = end + 1) {
+		const char *found = memchr(text + at, '\n', bytes - at);
+		end = found ? (size_t)(found - text) : bytes;
+		struct lidar_table_words words = lidar_table_split(text + at, end - at);
+		table.line++;
+		if (words.count)
+			status = lidar_table_add_intensity(&table, &words, values, ret_count);
+	}
+	if (!status && *ret_count < 2)
+		return LIDAR_TABLE_FAIL(&table, "%u lines of intensities: expected at least two", *ret_count);
+	return status;
+}

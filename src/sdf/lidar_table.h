@@ -21,4 +21,10 @@
 troupe_status lidar_table_read(const char *path, const char *text, size_t bytes, double scan_s, struct arena *arena,
 	struct sdf_pattern *ret_pattern, struct troupe_error *error);
 
+/* A table of intensities: in each line INTENSITY REPORTED, the first numbers rising. *ret_values: pairs, in the arena.
+ */
+enum { LIDAR_TABLE_INTENSITIES_MAX = 4096 };
+troupe_status lidar_table_read_intensities(const char *path, const char *text, size_t bytes, struct arena *arena,
+	const double **ret_values, uint32_t *ret_count, struct troupe_error *error);
+
 #endif

@@ -83,10 +83,27 @@ struct sdf_pattern {
 	struct troupe_scan_firing *by_row;    /* [rows] */
 };
 
+/* What becomes of the light of a ray; see sensor/scan_beam.h. */
+enum { SDF_RETURNS_MAX = 3 };
+struct sdf_beam {
+	bool intensity;           /* by reflectivity, distance and incidence; otherwise the laser_retro alone */
+	double reflectivity;      /* of visuals without laser_retro, 50 */
+	double reference_m;       /* up to there the intensity does not fall, 10 */
+	double noise_intensity;   /* at which the noise has its deviation; 0: noise does not depend on the intensity */
+	double dropout_intensity; /* 0: nothing drops out */
+	double attenuation_per_m; /* by rain and fog, 0 */
+	uint32_t returns;         /* 1 */
+	double divergence_rad;    /* full angle of the beam, 0 */
+	double separation_m;      /* returns that are nearer to each other are one, 0.3 */
+	const double *table;      /* pairs: intensity and what the sensor reports; rising; NULL: the intensity itself */
+	uint32_t table_count;
+};
+
 struct sdf_lidar {
 	struct sdf_scan horizontal, vertical;
 	uint32_t visibility_mask;          /* 0xffffffff */
 	const struct sdf_pattern *pattern; /* NULL: that of <scan>, all rays at one time */
+	const struct sdf_beam *beam;       /* NULL: a ray has the laser_retro of what it hits; it has a pattern */
 	bool motion;                       /* the sensor, and what it sees, move during a scan; it has a pattern */
 	bool stamp_start;                  /* messages have the time of the beginning of the scan, and not of its end */
 };

@@ -92,6 +92,9 @@ static inline struct vec3 ray_point(const struct ray *ray, const struct ray_hit 
 
 /* The unit normal of the surface at a hit (not: nothing hit), towards the origin of the ray. */
 struct vec3 rays_normal(const struct rays *rays, const struct ray *ray, const struct ray_hit *hit);
+/* The ray in place of one that rays_cast_swept() cast ago_s before, so that the hit is where it is now: carried along
+ * with the visual that it hits. */
+struct ray rays_carried(const struct rays *rays, const struct ray *ray, const struct ray_hit *hit, double ago_s);
 /* The visual of a hit. */
 const struct sdf_visual *rays_visual(const struct rays *rays, const struct ray_hit *hit);
 

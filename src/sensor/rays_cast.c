@@ -372,6 +372,15 @@ static void rays_cast_search(struct packet *p, const struct ray *cast, uint32_t 
 	tree_search(p->rays->tree, &in, rays_cast_meet, p);
 }
 
+struct ray rays_carried(const struct rays *rays, const struct ray *ray, const struct ray_hit *hit, double ago_s)
+{
+	const struct seen *seen = &rays->seen[hit->place];
+	if (!seen->moves)
+		return *ray;
+	struct line line = rays_cast_carried(seen, (struct line){ray->origin, ray->direction}, ago_s);
+	return (struct ray){line.origin, line.direction, ray->min, ray->max};
+}
+
 static struct ray_hit rays_cast_hit_of(const struct packet *p, uint32_t lane)
 {
 	if (p->place[lane] == RAYS_CAST_NO_PLACE)

@@ -7,6 +7,7 @@
 #include "sensor/lens.h"
 #include "sensor/measure.h"
 #include "sensor/picture.h"
+#include "sensor/scan_beam.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +189,7 @@ static struct troupe_scan_reading sampler_scan_head(const struct scan_layout *la
 static size_t sampler_scan_bytes(const struct sdf_lidar *lidar, const struct scan_layout *layout)
 {
 	size_t numbers = 2 * (size_t)scan_count(layout) + (lidar->pattern ? scan_pattern_count(lidar->pattern) : 0);
+	numbers += 2 * (size_t)scan_count(layout) * (scan_returns(lidar) - 1);
 	return sizeof(struct troupe_scan_reading) + numbers * sizeof(double);
 }
 
@@ -217,21 +219,21 @@ static struct scan_path sampler_path(const struct sampler_sample *sample)
 	const struct sensor *sensor = sample->sensor;
 	const struct scene_link *link = &sample->from->scene->links[sensor->link];
 	double scan_s = sensor->sdf->settings->lidar->pattern->scan_s;
-	if (sensor->trail == SCENE_NONE)
+	if (sensor->trail == SCENE_NONE) /* without motion, or on a static model */
 		return scan_path_of(NULL, scan_s, 0, POSE_IDENTITY, POSE_IDENTITY, sample->after.pose);
 	return scan_path_of(sensor_trail(sample->from->state, sensor), scan_s, (double)sample->from->time_ns * 1e-9,
 		body_pose(state_body(sample->from->state, link->body, false)),
 		pose_mul(link->in_body, sensor->sdf->in_parent), sample->after.pose);
 }
 
-static void sampler_scan_moving(const struct sampler_sample *sample, const struct vec3 *directions, uint32_t first,
-	uint32_t count, double *ranges)
+static struct scan_job sampler_scan_job(
+	const struct sampler_sample *sample, const struct vec3 *directions, uint32_t first, uint32_t count)
 {
 	const struct sensor *sensor = sample->sensor;
 	const struct sensors *sensors = sample->from->sensors;
 	const struct sensor_scan *scan = &sensors->scans.at[sensor->scan];
 	const struct sdf_lidar *lidar = sensor->sdf->settings->lidar;
-	const struct scan_job job = {.rays = sensors->rays,
+	return (struct scan_job){.rays = sensors->rays,
 		.directions = directions,
 		.first = first,
 		.count = count,
@@ -239,25 +241,50 @@ static void sampler_scan_moving(const struct sampler_sample *sample, const struc
 		.visibility_mask = lidar->visibility_mask,
 		.model = sensor->model,
 		.pattern = &scan->pattern,
-		.by_column = scan->pattern.by_column + (size_t)sampler_scan_number(sample) * scan->pattern.columns};
-	struct scan_path path = sampler_path(sample);
-	scan_measure_moving(&job, &path, ranges, ranges + scan_count(&scan->layout));
+		.by_column = scan->pattern.by_column + (size_t)sampler_scan_number(sample) * scan->pattern.columns,
+		.motion = lidar->motion};
+}
+
+/* Further returns follow the pattern. */
+static void sampler_scan_beams(
+	const struct sampler_sample *sample, const struct scan_job *job, const struct scan_path *path, double *ranges)
+{
+	const struct sensor *sensor = sample->sensor;
+	const struct sdf_lidar *lidar = sensor->sdf->settings->lidar;
+	uint32_t all = job->pattern->columns * job->pattern->rows;
+	struct scan_returns to = {{ranges}, {ranges + all}};
+	double *more = ranges + 2 * (size_t)all + scan_pattern_count(job->pattern);
+	for (uint32_t r = 1; r < lidar->beam->returns; r++, more += 2 * (size_t)all) {
+		to.ranges[r] = more;
+		to.intensities[r] = more + all;
+	}
+	scan_measure_beams(job, path, lidar->beam, &to);
+	scan_finish_beams(lidar->beam, job->range, sampler_key_of(sample, 0), &sample->noise,
+		sampler_cache_of(sample, 0), job->first, job->count, all, &to);
 }
 
 static void sampler_fill_scan(const struct sampler_sample *sample, double *numbers, uint32_t first, uint32_t count)
 {
 	const struct sensor *sensor = sample->sensor;
 	const struct sdf_signal *signal = &sensor->sdf->settings->signals[0];
+	const struct sdf_lidar *lidar = sensor->sdf->settings->lidar;
 	const struct sensor_scan *scan = &sample->from->sensors->scans.at[sensor->scan];
 	double *ranges = numbers + sizeof(struct troupe_scan_reading) / sizeof(double) + first;
+	double *intensities = ranges + scan_count(&scan->layout);
 	const struct vec3 *directions =
 		scan->directions + (size_t)sampler_scan_number(sample) * scan_count(&scan->layout) + first;
-	const struct sdf_lidar *lidar = sensor->sdf->settings->lidar;
-	if (lidar->motion)
-		sampler_scan_moving(sample, directions, first, count, ranges);
-	else
+	if (lidar->motion || lidar->beam) {
+		struct scan_job job = sampler_scan_job(sample, directions, first, count);
+		struct scan_path path = sampler_path(sample);
+		if (lidar->beam) {
+			sampler_scan_beams(sample, &job, &path, ranges);
+			return;
+		}
+		scan_measure_moving(&job, &path, ranges, intensities);
+	} else {
 		scan_measure(sample->from->sensors->rays, directions, count, sample->after.pose, signal,
-			lidar->visibility_mask, ranges, ranges + scan_count(&scan->layout));
+			lidar->visibility_mask, ranges, intensities);
+	}
 	if (noise_matters(signal))
 		noise_apply_many(signal, sampler_key_of(sample, 0), &sample->noise, sampler_cache_of(sample, 0), first,
 			ranges, count);

@@ -4,7 +4,7 @@
  *
  * A surface that is too near hides those behind it, as in Gazebo: rays begin at the sensor, and not at the least range.
  */
-#include "sensor/scan.h"
+#include "sensor/scan_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,13 +78,13 @@ void scan_pattern_store(const struct sdf_lidar *lidar, uint32_t scan, double *nu
 	const struct sdf_pattern *pattern = lidar->pattern;
 	struct troupe_scan_firings *head = (struct troupe_scan_firings *)(void *)numbers;
 	struct troupe_scan_firing *to = (struct troupe_scan_firing *)(void *)(head + 1);
-	*head = (struct troupe_scan_firings){.scan_s = pattern->scan_s, .scan = scan, .at_start = lidar->stamp_start};
+	*head = (struct troupe_scan_firings){.scan_s = pattern->scan_s,
+		.scan = scan,
+		.returns = scan_returns(lidar),
+		.at_start = lidar->stamp_start};
 	memcpy(to, pattern->by_column + (size_t)scan * pattern->columns, pattern->columns * sizeof *to);
 	memcpy(to + pattern->columns, pattern->by_row, pattern->rows * sizeof *to);
 }
-
-enum { SCAN_CONES_MAX = 64 }; /* visuals of an own model that are told apart */
-enum { SCAN_CHUNK = 256 };    /* rays that are cast in one call: they and their hits stay in the cache */
 
 static void scan_store(const struct rays *rays, const struct sdf_signal *range, const struct ray_hit *hit,
 	double *ret_range, double *ret_intensity)
@@ -174,13 +174,6 @@ struct pose scan_path_at(const struct scan_path *path, double time_s)
 							   g * q->y + h * r->y, g * q->z + h * r->z})};
 }
 
-struct scan_leg { /* between two knots: what turns and shifts rays is begin + f change */
-	double begin_s, end_s, base_s, per_s;
-	struct vec3 at, by;
-	struct mat3 turn, turn_by;
-	bool small; /* the rotation is by at most SCAN_SMALL_RAD */
-};
-
 #define SCAN_SMALL_RAD 0.01
 
 static struct scan_leg scan_leg_at(const struct scan_path *path, double time_s)
@@ -214,13 +207,6 @@ static inline struct vec3 scan_unit(struct vec3 v, bool small)
 	return vec3_scale(v, small ? 1.5 - 0.5 * square : 1 / sqrt(square));
 }
 
-struct scan_batch { /* rays that are cast in one call */
-	struct ray cast[SCAN_CHUNK], own[SCAN_CHUNK];
-	bool near[SCAN_CHUNK]; /* by eight rays */
-	double ago_s[SCAN_CHUNK];
-	struct ray_hit hits[SCAN_CHUNK];
-};
-
 /* The times of the rays of a batch, row after row. */
 static void scan_time(const struct scan_job *job, uint32_t from, uint32_t some, struct scan_batch *batch)
 {
@@ -235,26 +221,21 @@ static void scan_time(const struct scan_job *job, uint32_t from, uint32_t some, 
 	}
 }
 
-static void scan_aim(const struct scan_job *job, const struct scan_path *path, uint32_t from, uint32_t some,
-	struct scan_leg *leg, struct scan_batch *batch)
+static void scan_aim(struct scan_caster *caster, const struct vec3 *directions, uint32_t some, struct scan_batch *batch)
 {
-	const double far = fmax(job->range->max, 0);
+	const double far = fmax(caster->job->range->max, 0);
+	struct scan_leg *leg = &caster->leg;
 	for (uint32_t i = 0; i < some; i++) {
 		double time_s = -batch->ago_s[i];
 		if (!(time_s >= leg->begin_s && time_s < leg->end_s))
-			*leg = scan_leg_at(path, time_s);
+			*leg = scan_leg_at(caster->path, time_s);
 		double f = (time_s - leg->base_s) * leg->per_s;
-		struct vec3 d = job->directions[from + i];
-		struct vec3 turned = vec3_add(scan_turned(&leg->turn, d), vec3_scale(scan_turned(&leg->turn_by, d), f));
+		struct vec3 turned = vec3_add(scan_turned(&leg->turn, directions[i]),
+			vec3_scale(scan_turned(&leg->turn_by, directions[i]), f));
 		batch->cast[i] =
 			(struct ray){vec3_add(leg->at, vec3_scale(leg->by, f)), scan_unit(turned, leg->small), 0, far};
 	}
 }
-
-struct scan_own {       /* the visuals of the sensor's own model, in the frame of the sensor */
-	uint32_t count; /* SCENE_NONE: all rays may meet them */
-	struct rays_cone cones[SCAN_CONES_MAX];
-};
 
 static struct scan_own scan_own_of(const struct scan_job *job, struct pose now)
 {
@@ -275,41 +256,63 @@ static bool scan_may_meet(const struct scan_own *own, const struct vec3 *directi
 }
 
 /* The rays of the sensor where it is now: all of them, or those of eight that may meet its own model. */
-static void scan_aim_now(const struct scan_job *job, const struct scan_own *own, struct pose now, uint32_t from,
-	uint32_t some, struct ray *cast, bool *ret_near)
+static void scan_aim_now(const struct scan_caster *caster, const struct vec3 *directions, uint32_t some,
+	struct ray *cast, bool *ret_near)
 {
 	enum { EIGHT = 8 };
-	const struct mat3 m = quat_matrix(now.q);
-	const double far = fmax(job->range->max, 0);
+	const struct mat3 m = quat_matrix(caster->now.q);
+	const double far = fmax(caster->job->range->max, 0);
 	for (uint32_t i = 0; i < some; i += EIGHT) {
 		uint32_t end = MIN(i + EIGHT, some);
-		bool near = !own || scan_may_meet(own, job->directions + from + i, end - i);
+		bool near = !caster->moves || scan_may_meet(&caster->own, directions + i, end - i);
 		ret_near[i / EIGHT] = near;
 		for (uint32_t k = i; near && k < end; k++)
-			cast[k] = (struct ray){now.p, scan_turned(&m, job->directions[from + k]), 0, far};
+			cast[k] = (struct ray){caster->now.p, scan_turned(&m, directions[k]), 0, far};
 	}
+}
+
+struct scan_caster scan_caster_of(const struct scan_job *job, const struct scan_path *path)
+{
+	struct scan_caster caster = {.job = job,
+		.path = path,
+		.now = path->at[path->count - 1].pose,
+		.moves = path->count > 1,
+		.leg = {.begin_s = INFINITY}};
+	caster.swept = caster.moves || (job->motion && rays_move(job->rays));
+	if (caster.moves)
+		caster.own = scan_own_of(job, caster.now);
+	return caster;
+}
+
+void scan_caster_aim(struct scan_caster *caster, const struct vec3 *directions, uint32_t from, uint32_t some,
+	struct scan_batch *batch)
+{
+	if (caster->swept)
+		scan_time(caster->job, from, some, batch);
+	if (caster->moves)
+		scan_aim(caster, directions, some, batch);
+	scan_aim_now(caster, directions, some, caster->moves ? batch->own : batch->cast, batch->near);
+}
+
+void scan_caster_cast(const struct scan_caster *caster, uint32_t some, struct scan_batch *batch)
+{
+	const struct scan_job *job = caster->job;
+	const struct rays_swept swept = {
+		batch->ago_s, caster->moves ? job->model : SCENE_NONE, batch->own, batch->near};
+	if (caster->swept)
+		rays_cast_swept(job->rays, batch->cast, &swept, some, job->visibility_mask, batch->hits);
+	else
+		rays_cast(job->rays, batch->cast, some, job->visibility_mask, batch->hits);
 }
 
 void scan_measure_moving(const struct scan_job *job, const struct scan_path *path, double *ranges, double *intensities)
 {
 	struct scan_batch batch;
-	struct scan_leg leg = {.begin_s = INFINITY};
-	const struct pose *now = &path->at[path->count - 1].pose;
-	const bool moves = path->count > 1;
-	const struct rays_swept swept = {batch.ago_s, moves ? job->model : SCENE_NONE, batch.own, batch.near};
-	if (!moves && !rays_move(job->rays)) {
-		scan_measure(job->rays, job->directions, job->count, *now, job->range, job->visibility_mask, ranges,
-			intensities);
-		return;
-	}
-	const struct scan_own own = scan_own_of(job, *now);
+	struct scan_caster caster = scan_caster_of(job, path);
 	for (uint32_t first = 0; first < job->count; first += SCAN_CHUNK) {
 		uint32_t some = MIN(job->count - first, (uint32_t)SCAN_CHUNK);
-		scan_time(job, first, some, &batch);
-		if (moves)
-			scan_aim(job, path, first, some, &leg, &batch);
-		scan_aim_now(job, moves ? &own : NULL, *now, first, some, moves ? batch.own : batch.cast, batch.near);
-		rays_cast_swept(job->rays, batch.cast, &swept, some, job->visibility_mask, batch.hits);
+		scan_caster_aim(&caster, job->directions + first, first, some, &batch);
+		scan_caster_cast(&caster, some, &batch);
 		for (uint32_t i = 0; i < some; i++)
 			scan_store(job->rays, job->range, &batch.hits[i], &ranges[first + i],
 				intensities ? &intensities[first + i] : NULL);

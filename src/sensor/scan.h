@@ -34,6 +34,12 @@ void scan_directions(const struct scan_layout *layout, struct vec3 *directions);
 /* directions[pattern->scans * scan_count()]: the same of all scans of a pattern. */
 void scan_pattern_directions(const struct sdf_pattern *pattern, struct vec3 *directions);
 
+/* How many returns a ray has. */
+static inline uint32_t scan_returns(const struct sdf_lidar *lidar)
+{
+	return lidar->beam ? lidar->beam->returns : 1;
+}
+
 /* The numbers of a reading that follow from the pattern (troupe/reading.h): scan_pattern_count() of them, those of scan
  * `scan` of the pattern. */
 uint32_t scan_pattern_count(const struct sdf_pattern *pattern);
@@ -80,6 +86,7 @@ struct scan_job {
 	uint32_t model; /* that of the sensor */
 	const struct sdf_pattern *pattern;
 	const struct troupe_scan_firing *by_column; /* of this scan */
+	bool motion;                                /* what it sees moves, too */
 };
 /* As scan_measure(), for a scan in motion. Where neither the sensor nor any visual moves the bits are the same. */
 void scan_measure_moving(const struct scan_job *job, const struct scan_path *path, double *ranges, double *intensities);

@@ -79,7 +79,8 @@ bool encode_sensor_scan(const struct sensor_source *source, struct text *out)
 struct cloud_point { /* as Gazebo packs it: x, y, z, and behind a gap intensity and the number of the row */
 	float x, y, z, gap, intensity;
 	uint16_t ring;
-	uint16_t gaps[1];
+	uint8_t number; /* of the return, from 0; only of a lidar with several */
+	uint8_t gaps[1];
 	float time; /* only of a lidar that has a pattern */
 	uint16_t more_gaps[2];
 };
@@ -102,12 +103,12 @@ static void encode_lidar_fill_points(const struct troupe_scan_reading *scan, str
 		}
 }
 
-/* stamp_s: the stamp of the message, since the beginning of the scan. */
+/* stamp_s: the stamp of the message, since the beginning of the scan. ranges, intensities: of return `number`. */
 static void encode_lidar_fill_firings(const struct troupe_scan_reading *scan, const struct troupe_scan_firings *firings,
-	double stamp_s, struct cloud_point *points)
+	double stamp_s, const double *ranges, uint8_t number, struct cloud_point *points)
 {
-	const double *ranges = (const double *)(const void *)(scan + 1);
 	uint32_t columns = (uint32_t)scan->columns, rows = (uint32_t)scan->rows;
+	const double *intensities = ranges + (size_t)rows * columns;
 	const struct troupe_scan_firing *column = (const void *)(firings + 1), *row = column + columns;
 	for (size_t at = 0; at < (size_t)rows * columns; at++) {
 		const struct troupe_scan_firing *a = &column[at % columns], *b = &row[at / columns];
@@ -117,15 +118,31 @@ static void encode_lidar_fill_firings(const struct troupe_scan_reading *scan, co
 		points[at].x = (float)(ranges[at] * up_cos * cos);
 		points[at].y = (float)(ranges[at] * up_cos * sin);
 		points[at].z = (float)(ranges[at] * up_sin);
-		points[at].intensity = (float)ranges[(size_t)rows * columns + at];
+		points[at].intensity = (float)intensities[at];
 		points[at].ring = (uint16_t)(a->ring + b->ring);
+		points[at].number = number;
 		points[at].time = (float)(a->time_s + b->time_s - stamp_s);
 	}
 }
 
+/* The rows of the first returns, then those of the second. */
+static void encode_lidar_fill_returns(
+	const struct sensor_source *source, const struct troupe_scan_firings *firings, struct cloud_point *points)
+{
+	const struct troupe_scan_reading *scan = READINGS_AS(troupe_scan_reading, source->numbers);
+	size_t columns = (size_t)scan->columns, rows = (size_t)scan->rows, rays = columns * rows;
+	const double *ranges = (const double *)(const void *)(scan + 1);
+	const double *more =
+		(const double *)((const struct troupe_scan_firing *)(const void *)(firings + 1) + columns + rows);
+	double stamp_s = encode_lidar_begins(source) ? 0 : firings->scan_s;
+	for (uint32_t r = 0; r < (uint32_t)firings->returns; r++)
+		encode_lidar_fill_firings(
+			scan, firings, stamp_s, r ? more + 2 * rays * (r - 1) : ranges, (uint8_t)r, points + r * rays);
+}
+
 /* Returns the number of fields. */
 static size_t encode_lidar_fields(
-	const struct sensor_source *source, bool timed, Gz__Msgs__PointCloudPacked__Field *fields[6])
+	const struct sensor_source *source, bool timed, bool several, Gz__Msgs__PointCloudPacked__Field *fields[7])
 {
 	static const struct encode_lidar_field {
 		const char *name;
@@ -139,8 +156,9 @@ static size_t encode_lidar_fields(
 			GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__FLOAT32},
 		{"ring", offsetof(struct cloud_point, ring), GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__UINT16},
 		{"time", offsetof(struct cloud_point, time), GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__FLOAT32},
+		{"return", offsetof(struct cloud_point, number), GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__UINT8},
 	};
-	size_t count = timed ? ARRAY_LEN(table) : ARRAY_LEN(table) - 1;
+	size_t count = ARRAY_LEN(table) - !timed - !several;
 	for (size_t i = 0; i < count; i++)
 		fields[i] = encode_sensor_field(source, table[i].name, table[i].offset, table[i].type);
 	return count;
@@ -151,16 +169,18 @@ bool encode_sensor_points(const struct sensor_source *source, struct text *out)
 	const struct troupe_scan_reading *scan = READINGS_AS(troupe_scan_reading, source->numbers);
 	const struct troupe_scan_firings *firings = encode_lidar_firings(source);
 	Gz__Msgs__PointCloudPacked message = GZ__MSGS__POINT_CLOUD_PACKED__INIT;
-	uint32_t columns = (uint32_t)scan->columns, rows = (uint32_t)scan->rows;
+	bool several = firings && firings->returns > 1;
+	uint32_t columns = (uint32_t)scan->columns,
+		 rows = (uint32_t)scan->rows * (several ? (uint32_t)firings->returns : 1);
 	struct cloud_point *points = arena_array(source->arena, struct cloud_point, (size_t)columns * rows);
-	Gz__Msgs__PointCloudPacked__Field *fields[6];
+	Gz__Msgs__PointCloudPacked__Field *fields[7];
 	if (firings)
-		encode_lidar_fill_firings(scan, firings, encode_lidar_begins(source) ? 0 : firings->scan_s, points);
+		encode_lidar_fill_returns(source, firings, points);
 	else
 		encode_lidar_fill_points(scan, points);
 	message.header = encode_lidar_header(source);
 	message.field = fields;
-	message.n_field = encode_lidar_fields(source, firings != NULL, fields);
+	message.n_field = encode_lidar_fields(source, firings != NULL, several, fields);
 	message.width = columns;
 	message.height = rows;
 	message.point_step = sizeof *points;

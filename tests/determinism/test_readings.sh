@@ -33,6 +33,8 @@ sensors()
 			$(noise 0.01)</lidar></sensor>
 		<sensor name='v' type='lidar'><update_rate>$2</update_rate><pose>0.1 0 0.4 0.2 -0.1 2</pose><lidar>
 			<troupe:pattern columns='60'>OS0-32</troupe:pattern><troupe:motion>true</troupe:motion>
+			<troupe:returns>2</troupe:returns><troupe:divergence>0.01</troupe:divergence><troupe:fog>50</troupe:fog>
+			<troupe:dropout_intensity>5</troupe:dropout_intensity><troupe:noise_intensity>20</troupe:noise_intensity>
 			<range><min>0.1</min><max>$3</max></range>$(noise 0.01)</lidar></sensor>
 		<sensor name='t' type='contact'><update_rate>$1</update_rate><contact><collision>c</collision></contact></sensor>
 		<sensor name='d' type='rgbd_camera'><update_rate>$2</update_rate><camera><image><width>16</width><height>12</height>

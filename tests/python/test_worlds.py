@@ -477,6 +477,25 @@ def test_firings():
                 assert "ring" in str(error), error
 
 
+def test_returns():
+    """A pane before a wall: two returns of each ray, in rows of their own, with the shares of the light."""
+    text = (LIDAR.replace("<lidar>", "<lidar><troupe:returns>2</troupe:returns>").replace(
+        "</world>", "<model name='pane'><static>1</static><pose>1.5 0 0 0 0 0</pose><link name='l'><visual name='v'><geometry><box>"
+        "<size>0.2 9 9</size></box></geometry><transparency>0.5</transparency><laser_retro>8</laser_retro></visual></link></model></world>"))
+    with troupe.World(text=text, secondaries=0) as world:
+        clouds = world.model("m").sensor("l::s").subscribe("PointCloudPacked")
+        world.step(30)
+        cloud = clouds.latest()
+        if cloud is None and any("lidars" in line for line in world.warnings):
+            raise Skip("this build has no rays")
+        numbers, ahead, light, rings = (cloud.field(name) for name in ("return", "x", "intensity", "ring"))
+        assert numbers.shape == (8, 6), numbers.shape
+        for row in range(8):
+            assert numbers[row, 2] == row // 4 and rings[row, 2] == row % 4
+            close_to(ahead[row, 2], 1.4 if row < 4 else 2.9, 1e-5)
+            close_to(light[row, 2], 4 if row < 4 else 0, 1e-5)
+
+
 SPINS = ("<sdf version='1.9'><world name='w'><model name='m'><pose>1 0.5 1 0 0 0.4</pose><link name='l'><gravity>false</gravity>"
          "<inertial><mass>1</mass></inertial><visual name='v'><pose>0 0 -0.5 0 0 0</pose><geometry><box><size>1 0.5 0.4</size>"
          "</box></geometry></visual><sensor name='s' type='gpu_lidar'><pose>0 0 0.2 0 0 2</pose><update_rate>10</update_rate>"

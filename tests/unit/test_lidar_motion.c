@@ -106,7 +106,7 @@ static void drive_measure(const struct drive *drive, const struct yard *yard, do
 {
 	const struct sdf_signal range = {.min = 0, .max = 40};
 	const struct scan_job job = {
-		yard->rays, directions + first, first, count, &range, UINT32_MAX, 0, &pattern, columns};
+		yard->rays, directions + first, first, count, &range, UINT32_MAX, 0, &pattern, columns, true};
 	struct pose body = body_pose(state_body(yard->state, 0, false));
 	struct scan_path path =
 		scan_path_of(&drive->trail, SCAN_S, end_s, body, drive->in_body, pose_mul(body, drive->in_body));
