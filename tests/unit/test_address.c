@@ -1,0 +1,144 @@
+/* Addresses of peers, in all forms, of both kinds. A second address that differs in one part only must not be taken for
+ * the first. */
+#include "net/address.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+TestSuite(address, .timeout = 60);
+
+static struct troupe_error error;
+
+static struct address address_at(const char *text)
+{
+	struct address address;
+	cr_assert_eq(address_parse(text, 7, &address, &error), TROUPE_OK, "%s: %s", text, error.text);
+	return address;
+}
+
+typedef troupe_status parse_function(const char *, uint16_t, struct address *, struct troupe_error *);
+
+/* given: what is parsed, with the port 7; text: how it is printed, or a part of the reason why it is none. */
+static void check_parse(parse_function *parse, const char *given, const char *text)
+{
+	struct address address;
+	char found[ADDRESS_TEXT_BYTES], host[ADDRESS_TEXT_BYTES];
+	troupe_status status = parse(given, 7, &address, &error);
+	if (strstr(text, "expected") || strstr(text, "cannot")) {
+		cr_expect_neq(status, TROUPE_OK, "'%s'", given);
+		cr_expect_not_null(strstr(error.text, text), "'%s': %s", given, error.text);
+		return;
+	}
+	cr_assert_eq(status, TROUPE_OK, "'%s': %s", given, error.text);
+	address_text(&address, found);
+	cr_expect_str_eq(found, text, "'%s' is %s: expected %s", given, found, text);
+	address_host_text(&address, host);
+	cr_expect_not_null(strstr(found, host), "'%s': host %s", given, host);
+}
+
+Test(address, every_form_is_read)
+{
+	static const struct {
+		const char *given, *remote, *listening, *local;
+	} cases[] = {{"10.0.0.3:4711", "10.0.0.3:4711", "10.0.0.3:4711", "expected an address of this machine"},
+		{"10.0.0.3", "10.0.0.3:7", "10.0.0.3:7", "10.0.0.3:7"},
+		{"[2001:db8::1]:65535", "[2001:db8::1]:65535", "[2001:db8::1]:65535", "expected an address"},
+		{"[::1]", "[::1]:7", "[::1]:7", "[::1]:7"}, {"", "127.0.0.1:7", "127.0.0.1:7", "expected an address"},
+		{":5", "127.0.0.1:5", "127.0.0.1:5", "expected an address"},
+		{"*", "cannot find host '*'", "0.0.0.0:7", "0.0.0.0:7"},
+		{"*:9", "cannot find host '*'", "0.0.0.0:9", "expected an address"},
+		{"127.0.0.1:0", "port 0: expected 1 to 65535", "127.0.0.1:0", "expected an address"},
+		{":0", "port 0: expected 1 to 65535", "127.0.0.1:0", "expected an address"},
+		{"10.0.0.3:65536", "is not an address: expected", "is not an address: expected", "expected an address"},
+		{"10.0.0.3:", "is not an address: expected", "is not an address: expected", "expected an address"},
+		{"[::1:5", "is not an address: expected", "is not an address: expected", "expected an address"}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		check_parse(address_parse, cases[i].given, cases[i].remote);
+		check_parse(address_parse_listen, cases[i].given, cases[i].listening);
+		check_parse(address_parse_local, cases[i].given, cases[i].local);
+	}
+	check_parse(address_parse_local, "localhost", "127.0.0.1:7");
+	check_parse(address_parse_local, NULL, "127.0.0.1:7");
+	check_parse(address_parse_local, "::1", "[::1]:7");
+}
+
+Test(address, no_address_answers_every_question)
+{
+	const struct address none = {0};
+	struct address v4 = address_at("10.0.0.3"), set = {0};
+	char text[ADDRESS_TEXT_BYTES];
+	address_text(&none, text);
+	cr_expect_str_eq(text, "nowhere");
+	cr_expect(!address_is_wildcard(&none) && !address_is_loopback(&none) && address_port(&none) == 0);
+	cr_expect(!address_same_host(&none, &none) && !address_same_host(&none, &v4) && !address_same_host(&v4, &none));
+	address_set_port(&set, 4);
+	cr_expect_eq(address_port(&set), 0);
+}
+
+Test(address, hosts_are_told_apart)
+{
+	static const struct {
+		const char *a, *b;
+		bool same_host, host, net; /* host, net: of their senders */
+	} cases[] = {{"10.0.0.3:1", "10.0.0.3:2", true, true, true}, {"10.0.0.3", "10.0.0.4", false, false, true},
+		{"10.0.0.3", "10.0.1.3", false, false, false}, {"10.0.0.3", "11.0.0.3", false, false, false},
+		{"[2001:db8::1]:1", "[2001:db8::1]:2", true, true, true},
+		{"[2001:db8::1]", "[2001:db8::2]", false, true, true},
+		{"[2001:db8:0:1::1]", "[2001:db8:0:2::1]", false, false, true},
+		{"[2001:db8:1::1]", "[2001:db8:2::1]", false, false, false},
+		{"[::1]", "127.0.0.1", false, false, false}, {"[::ffff:10.0.0.3]", "10.0.0.3", false, true, true}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		for (int turned = 0; turned < 2; turned++) {
+			struct address a = address_at(turned ? cases[i].b : cases[i].a),
+				       b = address_at(turned ? cases[i].a : cases[i].b);
+			struct sender one = address_sender(&a), other = address_sender(&b);
+			cr_expect_eq(address_same_host(&a, &b), cases[i].same_host, "%s", cases[i].a);
+			cr_expect_eq(one.host == other.host, cases[i].host, "%s %s", cases[i].a, cases[i].b);
+			cr_expect_eq(one.net == other.net, cases[i].net, "%s %s", cases[i].a, cases[i].b);
+		}
+}
+
+Test(address, what_only_this_machine_reaches)
+{
+	static const struct {
+		const char *text;
+		bool wildcard, loopback;
+	} cases[] = {{"127.0.0.1", false, true}, {"127.9.8.7", false, true}, {"128.0.0.1", false, false},
+		{"0.0.0.0", true, false}, {"10.0.0.3", false, false}, {"[::1]", false, true}, {"[::]", true, false},
+		{"[::2]", false, false}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct address address = address_at(cases[i].text);
+		cr_expect_eq(address_is_wildcard(&address), cases[i].wildcard, "%s", cases[i].text);
+		cr_expect_eq(address_is_loopback(&address), cases[i].loopback, "%s", cases[i].text);
+		address_set_port(&address, 513);
+		cr_expect_eq(address_port(&address), 513);
+	}
+}
+
+/* Two sockets that listen get ports of their own, and each has the connections that are made to it. */
+Test(address, sockets_listen_and_accept)
+{
+	struct address at[2], from;
+	int listeners[2];
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(address_parse_listen("127.0.0.1:0", 0, &at[i], &error), TROUPE_OK, "%s", error.text);
+		listeners[i] = address_listen(&at[i], 4);
+		cr_assert_geq(listeners[i], 0);
+		cr_assert_neq(address_port(&at[i]), 0);
+	}
+	cr_assert_neq(address_port(&at[0]), address_port(&at[1]));
+	int client = socket(AF_INET, SOCK_STREAM, 0);
+	cr_assert_eq(connect(client, (const struct sockaddr *)(const void *)at[1].raw, at[1].raw_bytes), 0);
+	cr_expect_eq(address_accept(listeners[0], &from), -1);
+	int accepted = address_accept(listeners[1], &from);
+	cr_assert_geq(accepted, 0);
+	cr_expect(address_same_host(&from, &at[1]) && address_port(&from) != address_port(&at[1]));
+	struct address taken = at[1];
+	cr_expect_eq(address_listen(&taken, 4), -1);
+	close(accepted);
+	close(client);
+	close(listeners[0]);
+	close(listeners[1]);
+}
