@@ -26,6 +26,10 @@ MODULES_ALONE = ('src/gateway/dds/', 'src/net/mpi/')  # loaded when a run needs 
 Outcome = collections.namedtuple('Outcome', 'what by tried')
 
 
+def bits_of(lines):
+    return sum(1 << line for line in lines)
+
+
 def module_of(file):
     return file.split('/')[1]
 
@@ -43,11 +47,12 @@ class Cover:
     """Which tests execute a line: as tests/coverage has found or, without that, which tests look at the source."""
 
     def __init__(self, source, path):
-        self.seconds, self.by_line, self.digests, self.by_name = {}, {}, {}, {}
+        self.seconds, self.by_line, self.digests, self.counted, self.by_name = {}, {}, {}, {}, {}
         if path and os.path.exists(path):
             with open(path, encoding='ascii') as file:
                 found = json.load(file)
             self.seconds, self.by_line, self.digests = found['tests'], found['lines'], found['digests']
+            self.counted = found['counted']
         else:
             names = load_map_of_names(source)
             tests, callers = names.find(names.read_tree(names.Path(source)))
@@ -55,12 +60,15 @@ class Cover:
                 near = set(of_file).union(*(tests[caller] for caller in callers[file]))
                 self.by_name[file] = [test for test in near if not test.startswith('tests/fuzz')]
 
-    def tests_of(self, file, lines, text):
-        """The tests of these lines, those that take the least time first. In a file that has changed since lines were
-        counted, those of the whole file."""
+    def tests_of(self, mutation, text):
+        """The tests of its lines, those that take the least time first; of lines that are not counted, such as those of a
+        table, the tests of the function. In a file that has changed since lines were counted, those of the whole file."""
+        file = mutation.file
         if self.by_name:
             return sorted(self.by_name.get(file, ()))
-        wanted = sum(1 << line for line in lines)
+        wanted = bits_of(mutation.lines)
+        if not wanted & int(self.counted.get(file, '0'), 16):
+            wanted = bits_of(mutation.around)
         if self.digests.get(file) != hashlib.sha256(text.encode()).hexdigest()[:16]:
             wanted = -1
         found = [test for test, bits in self.by_line.get(file, {}).items() if int(bits, 16) & wanted]
@@ -200,7 +208,7 @@ class Draws:
         return changed == unchanged
 
     def try_tests(self, mutation, kept, text):
-        covering = [test for test in self.cover.tests_of(mutation.file, mutation.lines, text)
+        covering = [test for test in self.cover.tests_of(mutation, text)
                     if test in self.tests.known and re.search(self.options.tests, test)]
         until = time.monotonic() + self.options.limit
         tried = 0

@@ -437,7 +437,12 @@ def draw(text, headers, file, chance):
     rule = chance.choice(rules)
     body, change = chance.choice(by_rule[rule])
     mutation = mutations.Mutation(0, file, [], line_of(text, body, change))
-    begin = mutations.tokens_of(text)[body.first + change.first].begin
-    end = mutations.tokens_of(text)[body.first + change.end - 1].end
-    mutation.lines = range(text.count('\n', 0, begin) + 1, text.count('\n', 0, end) + 2)
+    mutation.lines = lines_of(text, body.first + change.first, body.first + change.end)
+    mutation.around = lines_of(text, body.first, body.first + len(body.words))
     return mutation, rule.__name__
+
+
+def lines_of(text, first, end):
+    """Of the tokens [first, end)."""
+    tokens = mutations.tokens_of(text)
+    return range(text.count('\n', 0, tokens[first].begin) + 1, text.count('\n', 0, tokens[end - 1].end) + 2)
