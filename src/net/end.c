@@ -31,10 +31,10 @@
 #define POLL_NS 60000u /* the cost of a sleep and a wake */
 #define LOAD_NS (600 * UINT64_C(1000000000))
 #define WARNED_NS UINT64_C(600000000) /* three heartbeats */
-#define END_LOOKS 4                   /* checks by the monitor per stale time */
+#define END_CHECKS 4                  /* checks by the monitor per stale time */
 #define END_FLUSH_MS 200
 
-enum { DEADLINE_FACTOR = 20, LOOKS_A_CLOCK = 16 };
+enum { DEADLINE_FACTOR = 20, POLLS_A_CLOCK = 16 };
 
 struct end_line {                     /* index: id in peers, and line of the carrier */
 	uint64_t received;            /* in bytes: part of a large frame shows that the peer lives */
@@ -242,7 +242,7 @@ static void end_fail_to_send(struct transport *transport, uint32_t id, const str
 
 struct end_waiting {
 	uint64_t since_ns; /* 0: a frame has just come */
-	uint32_t looks;
+	uint32_t polls;
 };
 
 /* Once the run is over, waits only until the last bytes have been sent: an end of a line may always be readable. */
@@ -258,7 +258,7 @@ static void end_rest(struct transport *transport, struct end_waiting *waiting)
 {
 	if (!waiting->since_ns)
 		waiting->since_ns = clock_now_ns();
-	if (transport->spins && ++waiting->looks % LOOKS_A_CLOCK)
+	if (transport->spins && ++waiting->polls % POLLS_A_CLOCK)
 		return;
 	uint64_t idle_ns = clock_now_ns() - waiting->since_ns;
 	if (transport->spins && idle_ns < POLL_NS)
@@ -472,7 +472,7 @@ static void *end_run_monitor(void *arg)
 {
 	struct transport *transport = arg;
 	struct pollfd quit = {.fd = transport->quit, .events = POLLIN};
-	int tick_ms = (int)MAX(transport->link->stale_ms / END_LOOKS, 5u);
+	int tick_ms = (int)MAX(transport->link->stale_ms / END_CHECKS, 5u);
 	while (poll(&quit, 1, tick_ms) <= 0) {
 		end_hold(transport);
 		if (!end_is_over(transport))

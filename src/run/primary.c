@@ -1079,8 +1079,9 @@ static const struct step *primary_decide_step(struct primary *primary)
 	/* Steps that are measured are not shared: the cost must be measured where the model is. Steps in which little
 	 * moves, and at most one slice of a reading is measured, are not shared either: they are not worth it. */
 	step->secondaries = primary->lockstep.secondaries;
-	step->share = !step->measure && step->secondaries > 1 && step->window == 1 &&
-		      (primary->changed > step->secondaries || (!step->paused && primary->shared->sensors->looks > 1));
+	step->share =
+		!step->measure && step->secondaries > 1 && step->window == 1 &&
+		(primary->changed > step->secondaries || (!step->paused && primary->shared->sensors->slices_due > 1));
 	primary->share_rounds += step->share;
 	step->share_round = (uint32_t)primary->share_rounds;
 	step->help_first = primary->options.chaos && !primary->options.chaos_moves;

@@ -66,7 +66,7 @@ void replica_step_clear(struct replica_step *step)
 	step->origins = STEP_ORIGINS_NONE;
 	step->hashes = step->again = false;
 	step->sense.fired.count = step->sense.wanted.count = step->sense.seen.count = step->sense.secondaries = 0;
-	step->sense.looks = false;
+	step->sense.sees = false;
 	step->sense.changed = step->sense.all = false;
 }
 
@@ -685,7 +685,7 @@ static troupe_status replica_follow_seen(
 }
 
 /* Whether this process measures with a sensor that sees, in this step: as wire_sense_measures() of wire_sense.c. */
-static bool replica_looks_here(const struct replica *replica)
+static bool replica_sees_here(const struct replica *replica)
 {
 	const struct sensors *sensors = replica->shared.sensors;
 	for (uint32_t m = 0; m < sensors->room && m < replica->scene->model_count; m++) {
@@ -717,9 +717,9 @@ static troupe_status replica_follow_sense(
 		sensors_begin(replica->shared.sensors, &step->times);
 	for (uint32_t i = 0; i < sense->fired.count && !message->paused; i++)
 		sensors_fire(replica->shared.sensors, sense->fired.at[i].model, sense->fired.at[i].index);
-	if (sense->looks && replica_follow_seen(replica, sense, error))
+	if (sense->sees && replica_follow_seen(replica, sense, error))
 		return error->status;
-	if (!sense->looks && !message->paused && replica->shared.sensors->due_world && replica_looks_here(replica))
+	if (!sense->sees && !message->paused && replica->shared.sensors->due_world && replica_sees_here(replica))
 		return replica_bad(error, "sensors are to see, but it does not say what");
 	return TROUPE_OK;
 }
@@ -790,7 +790,7 @@ static const struct step *replica_make_step(struct replica *replica, uint32_t sh
 	replica->step.change_count = replica->changes.count;
 	replica->step.parts = replica->parts;
 	/* as in primary_decide(): not in steps in which costs are measured, nor in steps in which few models move */
-	bool sees = share_over != UINT32_MAX && !replica->step.paused && replica->shared.sensors->looks > 1;
+	bool sees = share_over != UINT32_MAX && !replica->step.paused && replica->shared.sensors->slices_due > 1;
 	replica->step.share = !replica->step.measure && (sees || replica->changed_before.count > share_over);
 	replica->share_rounds += replica->step.share;
 	replica->step.share_round = replica->share_rounds;

@@ -56,7 +56,7 @@ struct replica_sense { /* zero: no sensor measures, and nothing changed */
 	VEC(struct replica_sensor) fired; /* cameras that were triggered */
 	/* Its sensors look at the world: what they see of models that it does not simulate, with the words of the
 	 * bodies of those that changed since they were seen last. */
-	bool looks;
+	bool sees;
 	VEC(struct replica_words) seen;
 };
 

@@ -28,7 +28,7 @@
  * should be long compared with the cost of taking it. */
 enum {
 	RUN_SECONDARY_PARTS_MAX = 64,
-	RUN_SECONDARY_LOOKS = 20,
+	RUN_SECONDARY_POLLS = 20,
 	WINDOW_ROUND = 1 << 23 /* no number of a step's round */
 };
 
@@ -316,9 +316,9 @@ static bool run_secondary_all_have_begun(const struct secondary *secondary)
 static void run_secondary_help_others(struct secondary *secondary)
 {
 	uint64_t begin_ns = clock_now_ns(), helped_ns = 0, was_ns = begin_ns;
-	for (uint32_t looks = 0; looks <= secondary->spins * RUN_SECONDARY_LOOKS; looks++) {
+	for (uint32_t polls = 0; polls <= secondary->spins * RUN_SECONDARY_POLLS; polls++) {
 		if (run_secondary_help(secondary)) {
-			looks = 0;
+			polls = 0;
 			helped_ns += clock_now_ns() - was_ns;
 		} else if (run_secondary_all_have_begun(secondary)) {
 			break;
@@ -358,11 +358,11 @@ static void run_secondary_help_in_windows(struct secondary *secondary, uint64_t 
 {
 	uint64_t begin_ns = clock_now_ns(), helped_ns = 0, was_ns = begin_ns;
 	atomic_fetch_add(&secondary->peers[0]->idle, 1);
-	for (uint32_t looks = 0;
-		looks <= secondary->spins * RUN_SECONDARY_LOOKS && run_secondary_some_are_in_windows(secondary, step);
-		looks++) {
+	for (uint32_t polls = 0;
+		polls <= secondary->spins * RUN_SECONDARY_POLLS && run_secondary_some_are_in_windows(secondary, step);
+		polls++) {
 		if (run_secondary_help(secondary)) {
-			looks = 0;
+			polls = 0;
 			helped_ns += clock_now_ns() - was_ns;
 		}
 		eventcount_relax();

@@ -102,7 +102,7 @@ static void wire_sense_put_sight(
 	vec_push(ret_sights, (struct wire_sight){model, hash});
 }
 
-/* 0: no sensor of the secondary looks; otherwise 1, and the models that it sees, each as its place plus 1; 0 ends. */
+/* 0: no sensor of the secondary sees; otherwise 1, and the models that it sees, each as its place plus 1; 0 ends. */
 static void wire_sense_put_sights(
 	struct text *out, const struct wire_view *view, const struct step *step, wire_sights *ret_sights)
 {
@@ -120,8 +120,8 @@ static void wire_sense_put_sights(
 
 static void wire_sense_get_sights(struct unpack *in, struct replica_sense *ret)
 {
-	ret->looks = unpack_var_count(in, 1);
-	while (ret->looks && !in->bad) {
+	ret->sees = unpack_var_count(in, 1);
+	while (ret->sees && !in->bad) {
 		uint32_t code = unpack_var_count(in, UINT32_MAX);
 		if (!code)
 			break;

@@ -9,7 +9,7 @@ struct wire_sight { /* of the models that a peer has seen */
 	uint64_t hash; /* of the words of its bodies */
 };
 
-struct wire_eye { /* a sensor that looks */
+struct wire_eye { /* a sensor that sees */
 	struct vec3 at;
 	double reach; /* m */
 };

@@ -528,7 +528,7 @@ void sensors_look(struct sensors *sensors, const struct state *state, const bool
 void sensors_begin(struct sensors *sensors, const struct sensor_times *times)
 {
 	sensors->due_self = sensors->due_world = false;
-	sensors->looks = 0;
+	sensors->slices_due = 0;
 	for (uint32_t i = 0; i < sensors->fired.count; i++) {
 		struct sensor *sensor = sensors_find(sensors, sensors->fired.at[i].model, sensors->fired.at[i].index);
 		if (sensor)
@@ -544,7 +544,7 @@ void sensors_begin(struct sensors *sensors, const struct sensor_times *times)
 		rate->due_world = rate->wanted && sensor_rate_is_due(rate->micro_hz, times->seen_ns, times->now_ns);
 		sensors->due_self |= rate->due_self;
 		sensors->due_world |= rate->due_world && rate->wanted_world;
-		sensors->looks += rate->due_world ? rate->wanted_world : 0;
+		sensors->slices_due += rate->due_world ? rate->wanted_world : 0;
 	}
 }
 
@@ -554,6 +554,6 @@ void sensors_fire(struct sensors *sensors, uint32_t model, uint32_t index)
 	if (!sensor || !sensor->waits || !sensor->wanted || sensor->fired)
 		return;
 	sensor->fired = sensors->due_world = true;
-	sensors->looks += sensor_slices(sensors, sensor);
+	sensors->slices_due += sensor_slices(sensors, sensor);
 	vec_push(&sensors->fired, (struct sensor_place){model, index});
 }

@@ -138,7 +138,7 @@ struct sensors {
 	struct rays *rays; /* in state k when a step begins in which SENSOR_OF_WORLD measures; NULL: not needed yet */
 	struct sensor_times times; /* of the step */
 	bool due_self, due_world;  /* in this step some sensor measures */
-	uint32_t looks; /* slices of the readings of SENSOR_OF_WORLD in this step: how much can be shared out */
+	uint32_t slices_due; /* slices of the readings of SENSOR_OF_WORLD in this step: how much can be shared out */
 };
 
 struct sensors *sensors_create(const struct scene *scene);
