@@ -3,7 +3,11 @@
  * The primaries have no thread of their own: the secondary that acknowledges last, over all worlds, does the primaries'
  * part on its thread and publishes the next step. The counter `outstanding` decides which secondary that is. So the
  * primaries' part runs on one thread at a time, and publishing the last world's step passes it on. Without threads, one
- * loop on the caller's thread does both parts. */
+ * loop on the caller's thread does both parts.
+ *
+ * A step in the order of its calls: runners_decide_and_send() has each primary decide a step and publishes it;
+ * runners_step_and_ack() takes it on a secondary's thread; the last ack calls runners_on_all_acked(), where
+ * runners_merge() makes the result the present state, and the next step is decided. */
 #include "run/runners.h"
 
 #include "base/clock.h"

@@ -207,7 +207,7 @@ static uint32_t server_client_place_of(const struct troupe_client *client, const
 	return low;
 }
 
-static bool server_client_has_want(const struct troupe_client *client, uint32_t place, const char *topic)
+static bool server_client_has_subscription(const struct troupe_client *client, uint32_t place, const char *topic)
 {
 	return place < client->subscriptions.count && !strcmp(client->subscriptions.at[place].topic, topic);
 }
@@ -223,7 +223,7 @@ troupe_status troupe_client_subscribe(
 		return fail(error, TROUPE_EINVAL, "topic '%s': a rate of %g Hz: expected 0 to 1e9", topic, rate_hz);
 	clients_lock(client->server->clients);
 	uint32_t place = server_client_place_of(client, topic);
-	if (server_client_has_want(client, place, topic)) {
+	if (server_client_has_subscription(client, place, topic)) {
 		client->subscriptions.at[place].rate_hz = rate_hz;
 		client->subscriptions.at[place].again = true;
 	} else if (client->subscriptions.count == TROUPE_CLIENT_TOPICS_MAX) {
@@ -243,7 +243,7 @@ void troupe_client_unsubscribe(struct troupe_client *client, const char *topic)
 {
 	clients_lock(client->server->clients);
 	uint32_t place = server_client_place_of(client, topic);
-	if (server_client_has_want(client, place, topic)) {
+	if (server_client_has_subscription(client, place, topic)) {
 		free(client->subscriptions.at[place].topic);
 		client->subscriptions.count--;
 		memmove(&client->subscriptions.at[place], &client->subscriptions.at[place + 1],

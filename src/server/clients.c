@@ -428,7 +428,7 @@ static bool clients_is_due(
  * waits for the next time; when no step comes, nothing waits. */
 #define TELL_EVERY_NS 500000u
 
-static void clients_stir(struct clients *clients, struct troupe_client *client)
+static void clients_note_wakeup(struct clients *clients, struct troupe_client *client)
 {
 	if (client->needs_wakeup)
 		return;
@@ -444,7 +444,7 @@ static void clients_deliver(struct clients *clients, struct client_group *group,
 		return;
 	}
 	client_deliver(group->client, group, capture_hold(capture));
-	clients_stir(clients, group->client);
+	clients_note_wakeup(clients, group->client);
 }
 
 static void clients_wake(struct clients *clients, bool all)
