@@ -72,29 +72,29 @@ static void outfile_release_signals(const struct held *held)
 }
 
 /* Refuses kinds that are never written to. 0 or errno. */
-static int outfile_check_kind(const struct place *place)
+static int outfile_check_kind(const struct outfile_target *target)
 {
-	if (place->there && S_ISDIR(place->info.st_mode))
+	if (target->there && S_ISDIR(target->info.st_mode))
 		return EISDIR;
-	return place->there && S_ISSOCK(place->info.st_mode) && place->own < 0 ? ENOTSOCK : 0; /* open() cannot */
+	return target->there && S_ISSOCK(target->info.st_mode) && target->own < 0 ? ENOTSOCK : 0; /* open() cannot */
 }
 
 /* A file of another user in a sticky folder, where each user may remove only own files. */
-static bool outfile_belongs_to_others(const struct place *place)
+static bool outfile_belongs_to_others(const struct outfile_target *target)
 {
 	struct stat folder;
-	return geteuid() && !fstat(place->folder, &folder) && folder.st_mode & S_ISVTX && folder.st_uid != geteuid() &&
-	       place->info.st_uid != geteuid();
+	return geteuid() && !fstat(target->folder, &folder) && folder.st_mode & S_ISVTX && folder.st_uid != geteuid() &&
+	       target->info.st_uid != geteuid();
 }
 
 /* An existing file may be replaced only by a process that could write to it. 0 or errno. */
-static int outfile_check_old(const struct place *place)
+static int outfile_check_old(const struct outfile_target *target)
 {
-	if (!place->there)
+	if (!target->there)
 		return 0;
-	if (AGAIN(faccessat(place->folder, place->name, W_OK, AT_EACCESS)))
+	if (AGAIN(faccessat(target->folder, target->name, W_OK, AT_EACCESS)))
 		return errno;
-	return outfile_belongs_to_others(place) ? EPERM : 0;
+	return outfile_belongs_to_others(target) ? EPERM : 0;
 }
 
 /* --- putting bytes ------------------------------------------------------------------------------------------------ */
@@ -164,16 +164,16 @@ int outfile_put(int file, const char *bytes, size_t count, const struct outfile_
 /* --- writing to what cannot be replaced --------------------------------------------------------------------------- */
 
 /* Waits for a reader of a pipe. Returns the descriptor, or -1 with errno. */
-static int outfile_open_special(const struct place *place, const struct outfile_options *options)
+static int outfile_open_special(const struct outfile_target *target, const struct outfile_options *options)
 {
 	int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_APPEND;
-	if (S_ISBLK(place->info.st_mode))
+	if (S_ISBLK(target->info.st_mode))
 		flags |= O_EXCL; /* refuses a mounted disk */
-	if (place->own >= 0)
-		return AGAIN(fcntl(place->own, F_DUPFD_CLOEXEC, 0));
+	if (target->own >= 0)
+		return AGAIN(fcntl(target->own, F_DUPFD_CLOEXEC, 0));
 	for (int hurried_ms = 0;;) {
-		int file = AGAIN(openat(place->folder, place->name, flags));
-		if (file >= 0 || errno != ENXIO || !S_ISFIFO(place->info.st_mode))
+		int file = AGAIN(openat(target->folder, target->name, flags));
+		if (file >= 0 || errno != ENXIO || !S_ISFIFO(target->info.st_mode))
 			return file;
 		(void)poll(NULL, 0, OUTFILE_LOOK_MS);
 		hurried_ms = outfile_urgency_of(options) ? hurried_ms + OUTFILE_LOOK_MS : 0;
@@ -185,12 +185,12 @@ static int outfile_open_special(const struct place *place, const struct outfile_
 }
 
 static int outfile_write_special(
-	const struct place *place, const char *bytes, size_t count, const struct outfile_options *options)
+	const struct outfile_target *target, const char *bytes, size_t count, const struct outfile_options *options)
 {
-	int file = outfile_open_special(place, options);
+	int file = outfile_open_special(target, options);
 	if (file < 0)
 		return errno;
-	bool plain = S_ISREG(place->info.st_mode);
+	bool plain = S_ISREG(target->info.st_mode);
 	int code = plain ? outfile_put_plain(file, bytes, count) : outfile_put_special(file, bytes, count, options);
 	int closed = close_once(file);
 	return code ? code : closed;
@@ -200,30 +200,30 @@ troupe_status outfile_replace(const char *path, const char *bytes, size_t count,
 	struct troupe_error *error)
 {
 	static const struct outfile_options usual;
-	struct place place;
+	struct outfile_target target;
 	struct held held;
 	options = options ? options : &usual;
 	outfile_hold_signals(&held);
-	int code = place_find(&place, path);
+	int code = outfile_target_find(&target, path);
 	if (!code)
-		code = outfile_check_kind(&place);
-	if (!code && place_is_plain(&place))
-		code = outfile_check_old(&place);
+		code = outfile_check_kind(&target);
+	if (!code && outfile_target_is_plain(&target))
+		code = outfile_check_old(&target);
 	if (!code)
-		code = place_is_plain(&place) ? replace_file(&place, bytes, count, options)
-		       : options->fresh       ? EEXIST
-					      : outfile_write_special(&place, bytes, count, options);
-	place_close(&place);
+		code = outfile_target_is_plain(&target) ? replace_file(&target, bytes, count, options)
+		       : options->fresh                 ? EEXIST
+							: outfile_write_special(&target, bytes, count, options);
+	outfile_target_close(&target);
 	outfile_release_signals(&held);
 	return outfile_fail(path, code, error);
 }
 
 /* --- streams ------------------------------------------------------------------------------------------------------ */
 
-static int outfile_open_plain(const struct place *place)
+static int outfile_open_plain(const struct outfile_target *target)
 {
-	int flags = O_WRONLY | (place->there ? 0 : O_CREAT) | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC | O_NONBLOCK;
-	int file = AGAIN(openat(place->folder, place->name, flags, 0666));
+	int flags = O_WRONLY | (target->there ? 0 : O_CREAT) | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC | O_NONBLOCK;
+	int file = AGAIN(openat(target->folder, target->name, flags, 0666));
 	int code = file < 0 ? errno : claim_lock(file);
 	if (!code && AGAIN(ftruncate(file, 0))) /* also a new one, which another process may have written meanwhile */
 		code = errno;
@@ -238,18 +238,18 @@ static int outfile_open_plain(const struct place *place)
 troupe_status outfile_open(
 	struct outfile *out, const char *path, const struct outfile_options *options, struct troupe_error *error)
 {
-	struct place place;
+	struct outfile_target target;
 	struct outfile opened = {.options = options ? *options : (struct outfile_options){0}};
-	int code = place_find(&place, path), file = -1;
+	int code = outfile_target_find(&target, path), file = -1;
 	if (!code)
-		code = outfile_check_kind(&place);
+		code = outfile_check_kind(&target);
 	if (!code) {
-		opened.special = place.there && !S_ISREG(place.info.st_mode);
-		file = place_is_plain(&place) ? outfile_open_plain(&place)
-					      : outfile_open_special(&place, &opened.options);
+		opened.special = target.there && !S_ISREG(target.info.st_mode);
+		file = outfile_target_is_plain(&target) ? outfile_open_plain(&target)
+							: outfile_open_special(&target, &opened.options);
 		code = file < 0 ? errno : 0;
 	}
-	place_close(&place);
+	outfile_target_close(&target);
 	opened.file = file + 1;
 	if (!code)
 		*out = opened;
@@ -281,45 +281,45 @@ int outfile_close(struct outfile *out)
 /* --- looking ahead ------------------------------------------------------------------------------------------------ */
 
 /* Finds what permissions do not show: a running program, an immutable file, another writer. 0 or errno. */
-static int outfile_try_to_open(const struct place *place)
+static int outfile_try_to_open(const struct outfile_target *target)
 {
-	int file = AGAIN(openat(place->folder, place->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+	int file = AGAIN(openat(target->folder, target->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 	if (file < 0)
 		return errno;
 	int code = claim_lock(file), closed = close_once(file);
 	return code ? code : closed;
 }
 
-static int outfile_check_special(const struct place *place)
+static int outfile_check_special(const struct outfile_target *target)
 {
-	if (place->own >= 0) {
-		int flags = AGAIN(fcntl(place->own, F_GETFL));
+	if (target->own >= 0) {
+		int flags = AGAIN(fcntl(target->own, F_GETFL));
 		return flags < 0 ? errno : (flags & O_ACCMODE) == O_RDONLY ? EBADF : 0;
 	}
-	return AGAIN(faccessat(place->folder, place->name, W_OK, AT_EACCESS)) ? errno : 0;
+	return AGAIN(faccessat(target->folder, target->name, W_OK, AT_EACCESS)) ? errno : 0;
 }
 
-static int outfile_check_place(const struct place *place, bool stream)
+static int outfile_check_target(const struct outfile_target *target, bool stream)
 {
-	int code = outfile_check_kind(place);
-	if (code || !place_is_plain(place))
-		return code ? code : outfile_check_special(place);
-	code = outfile_check_old(place);
-	if (!code && place->there)
-		code = outfile_try_to_open(place);
-	if (code || (stream && place->there))
+	int code = outfile_check_kind(target);
+	if (code || !outfile_target_is_plain(target))
+		return code ? code : outfile_check_special(target);
+	code = outfile_check_old(target);
+	if (!code && target->there)
+		code = outfile_try_to_open(target);
+	if (code || (stream && target->there))
 		return code;
-	replace_clean(place->folder);
-	return replace_try(place);
+	replace_clean(target->folder);
+	return replace_try(target);
 }
 
 static troupe_status outfile_find_and_check(const char *path, bool stream, struct troupe_error *error)
 {
-	struct place place;
-	int code = place_find(&place, path);
+	struct outfile_target target;
+	int code = outfile_target_find(&target, path);
 	if (!code)
-		code = outfile_check_place(&place, stream);
-	place_close(&place);
+		code = outfile_check_target(&target, stream);
+	outfile_target_close(&target);
 	return outfile_fail(path, code, error);
 }
 

@@ -22,16 +22,16 @@ int claim_lock(int file)
 }
 
 /* *ret_file: the socket; -1: none can be made. 0 or EWOULDBLOCK. */
-static int outfile_claim_open(const struct place *place, int *ret_file)
+static int outfile_claim_open(const struct outfile_target *target, int *ret_file)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	struct stat folder;
 	*ret_file = -1;
-	if (fstat(place->folder, &folder))
+	if (fstat(target->folder, &folder))
 		return 0;
 	int length = snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "troupe writes %llx %llx %016llx",
 		(unsigned long long)folder.st_dev, (unsigned long long)folder.st_ino,
-		(unsigned long long)hash_bytes(0, place->name, strlen(place->name)));
+		(unsigned long long)hash_bytes(0, target->name, strlen(target->name)));
 	int file = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (file < 0)
 		return 0;
@@ -46,11 +46,11 @@ static int outfile_claim_open(const struct place *place, int *ret_file)
 }
 
 /* Whether a stream of another process has the file open. 0 or EWOULDBLOCK. */
-static int outfile_claim_try(const struct place *place)
+static int outfile_claim_try(const struct outfile_target *target)
 {
-	int file = place->there ? AGAIN(openat(place->folder, place->name,
-					  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC))
-				: -1;
+	int file = target->there ? AGAIN(openat(target->folder, target->name,
+					   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC))
+				 : -1;
 	int code = file < 0 ? 0 : claim_lock(file);
 	if (file >= 0)
 		(void)close_once(file);
@@ -59,18 +59,18 @@ static int outfile_claim_try(const struct place *place)
 
 troupe_status outfile_claim(struct outfile_claim *claim, const char *path, struct troupe_error *error)
 {
-	struct place place;
-	int code = place_find(&place, path), file = -1;
-	if (!code && place_is_plain(&place)) {
-		code = outfile_claim_open(&place, &file);
+	struct outfile_target target;
+	int code = outfile_target_find(&target, path), file = -1;
+	if (!code && outfile_target_is_plain(&target)) {
+		code = outfile_claim_open(&target, &file);
 		if (!code)
-			code = outfile_claim_try(&place);
+			code = outfile_claim_try(&target);
 	}
 	if (!code)
 		*claim = (struct outfile_claim){.file = file + 1};
 	else if (file >= 0)
 		(void)close_once(file);
-	place_close(&place);
+	outfile_target_close(&target);
 	return outfile_fail(path, code, error);
 }
 

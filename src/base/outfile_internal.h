@@ -15,9 +15,9 @@ static inline int close_once(int file)
 	return close(file) && errno != EINTR ? errno : 0;
 }
 
-/* --- outfile_place.c: where a name leads -------------------------------------------------------------------------- */
+/* --- outfile_target.c: where a name leads ------------------------------------------------------------------------- */
 
-struct place {
+struct outfile_target {
 	int folder; /* open for its path only */
 	char name[NAME_MAX + 1];
 	bool there;
@@ -27,17 +27,18 @@ struct place {
 };
 
 /* Follows symbolic links, also to a name that does not exist yet. 0 or errno. The caller closes it in any case. */
-int place_find(struct place *place, const char *path);
-void place_close(struct place *place);
-/* Whether the place is, or can become, a file that may be replaced. */
-bool place_is_plain(const struct place *place);
+int outfile_target_find(struct outfile_target *target, const char *path);
+void outfile_target_close(struct outfile_target *target);
+/* Whether the target is, or can become, a file that may be replaced. */
+bool outfile_target_is_plain(const struct outfile_target *target);
 
 /* --- outfile_replace.c -------------------------------------------------------------------------------------------- */
 
-/* For a place with place_is_plain(). 0 or errno. */
-int replace_file(const struct place *place, const char *bytes, size_t count, const struct outfile_options *options);
+/* For a target with outfile_target_is_plain(). 0 or errno. */
+int replace_file(
+	const struct outfile_target *target, const char *bytes, size_t count, const struct outfile_options *options);
 /* Whether a temporary file can be made there. 0 or errno. */
-int replace_try(const struct place *place);
+int replace_try(const struct outfile_target *target);
 /* Removes temporary files that killed processes left in the folder. */
 void replace_clean(int folder);
 

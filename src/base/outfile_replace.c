@@ -49,10 +49,11 @@ enum {
 
 static const char outfile_replace_prefix[] = ".troupe-", outfile_replace_suffix[] = ".tmp";
 
-static void outfile_replace_name_temporary(const struct place *place, unsigned number, char ret_name[TEMPORARY_BYTES])
+static void outfile_replace_name_temporary(
+	const struct outfile_target *target, unsigned number, char ret_name[TEMPORARY_BYTES])
 {
 	(void)snprintf(ret_name, TEMPORARY_BYTES, "%s%016" PRIx64 "-%u%s", outfile_replace_prefix,
-		hash_bytes(1, place->name, strlen(place->name)), number, outfile_replace_suffix);
+		hash_bytes(1, target->name, strlen(target->name)), number, outfile_replace_suffix);
 }
 
 static bool outfile_replace_is_temporary(const char *name)
@@ -96,7 +97,7 @@ void replace_clean(int folder)
 /* --- replacing ---------------------------------------------------------------------------------------------------- */
 
 struct replacing {
-	const struct place *place;
+	const struct outfile_target *target;
 	const struct outfile_options *options;
 	mode_t mode; /* of a new file */
 	int file;
@@ -122,15 +123,15 @@ static void outfile_replace_mark_as_written(int file)
 static bool outfile_replace_is_named(const struct replacing *r, const char *name)
 {
 	struct stat file, named;
-	return !fstat(r->file, &file) && !fstatat(r->place->folder, name, &named, AT_SYMLINK_NOFOLLOW) &&
+	return !fstat(r->file, &file) && !fstatat(r->target->folder, name, &named, AT_SYMLINK_NOFOLLOW) &&
 	       file.st_dev == named.st_dev && file.st_ino == named.st_ino;
 }
 
 /* The next temporary name, when a living process uses the present one. False: no name is left. */
 static bool outfile_replace_next_temporary(struct replacing *r)
 {
-	if (!*r->temporary || !outfile_replace_remove_stale(r->place->folder, r->temporary))
-		outfile_replace_name_temporary(r->place, r->number++, r->temporary);
+	if (!*r->temporary || !outfile_replace_remove_stale(r->target->folder, r->temporary))
+		outfile_replace_name_temporary(r->target, r->number++, r->temporary);
 	return r->number <= OUTFILE_REPLACE_NAMES_MAX;
 }
 
@@ -139,7 +140,7 @@ static int outfile_replace_open_named(struct replacing *r)
 {
 	int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	while (outfile_replace_next_temporary(r)) {
-		r->file = AGAIN(openat(r->place->folder, r->temporary, flags, r->mode));
+		r->file = AGAIN(openat(r->target->folder, r->temporary, flags, r->mode));
 		if (r->file < 0 && errno != EEXIST)
 			return errno;
 		if (r->file < 0)
@@ -157,7 +158,7 @@ static int outfile_replace_open_named(struct replacing *r)
 /* Opens a file for the new content, without a name if possible. 0 or errno. */
 static int outfile_replace_open_temporary(struct replacing *r)
 {
-	r->file = AGAIN(openat(r->place->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, r->mode));
+	r->file = AGAIN(openat(r->target->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, r->mode));
 	if (r->file < 0)
 		return outfile_replace_lacks_tmpfile(errno) ? outfile_replace_open_named(r) : errno;
 	outfile_replace_mark_as_written(r->file);
@@ -168,7 +169,7 @@ static int outfile_replace_open_temporary(struct replacing *r)
 /* Gives the file the old file's user and group, as far as allowed. Returns the mode that then fits. */
 static mode_t outfile_replace_keep_owner(const struct replacing *r)
 {
-	const struct stat *old = &r->place->info;
+	const struct stat *old = &r->target->info;
 	struct stat made;
 	mode_t mode = old->st_mode & 07777;
 	if (fstat(r->file, &made) || (made.st_uid == old->st_uid && made.st_gid == old->st_gid) ||
@@ -182,7 +183,7 @@ static void outfile_replace_keep_access_list(const struct replacing *r)
 {
 	static const char name[] = "system.posix_acl_access";
 	char list[ACL_BYTES_MAX];
-	int old = AGAIN(openat(r->place->folder, r->place->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+	int old = AGAIN(openat(r->target->folder, r->target->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 	ssize_t count = old < 0 ? -1 : fgetxattr(old, name, list, sizeof list);
 	if (count > 0)
 		(void)fsetxattr(r->file, name, list, (size_t)count, 0);
@@ -192,21 +193,21 @@ static void outfile_replace_keep_access_list(const struct replacing *r)
 
 static int outfile_replace_link_as(const struct replacing *r, const char *name)
 {
-	if (!AGAIN(linkat(AT_FDCWD, r->link, r->place->folder, name, AT_SYMLINK_FOLLOW)))
+	if (!AGAIN(linkat(AT_FDCWD, r->link, r->target->folder, name, AT_SYMLINK_FOLLOW)))
 		return 0;
 	if (errno != ENOENT) /* without /proc */
 		return errno;
-	return AGAIN(linkat(r->file, "", r->place->folder, name, AT_EMPTY_PATH)) ? errno : 0;
+	return AGAIN(linkat(r->file, "", r->target->folder, name, AT_EMPTY_PATH)) ? errno : 0;
 }
 
 /* The two calls between which a temporary name exists. Also runs in the helper: system calls only. */
 static void outfile_replace_link_and_rename(struct replacing *r)
 {
-	int folder = r->place->folder;
+	int folder = r->target->folder;
 	if (!r->linked)
 		r->code = outfile_replace_link_as(r, r->temporary);
 	r->linked = r->linked || !r->code;
-	if (!r->code && AGAIN(renameat(folder, r->temporary, folder, r->place->name)))
+	if (!r->code && AGAIN(renameat(folder, r->temporary, folder, r->target->name)))
 		r->code = errno;
 	r->renamed = !r->code;
 }
@@ -241,7 +242,7 @@ static void outfile_replace_link_and_rename_safely(struct replacing *r)
 	if (r->renamed || r->code)
 		return;
 	/* there was no helper, or it was killed before it could report */
-	r->renamed = outfile_replace_is_named(r, r->place->name);
+	r->renamed = outfile_replace_is_named(r, r->target->name);
 	r->linked = !r->renamed && outfile_replace_is_named(r, r->temporary);
 	if (!r->renamed)
 		outfile_replace_link_and_rename(r);
@@ -263,13 +264,13 @@ static int outfile_replace_old(struct replacing *r)
 /* Gives a file with a temporary name its final name. 0 or errno. */
 static int outfile_replace_rename_named(struct replacing *r)
 {
-	int folder = r->place->folder;
+	int folder = r->target->folder;
 	if (!r->options->fresh) {
 		outfile_replace_link_and_rename(r);
 		return r->renamed ? 0 : r->code;
 	}
 	/* rename() would replace a file that was created meanwhile */
-	return AGAIN(linkat(folder, r->temporary, folder, r->place->name, 0)) ? errno : 0;
+	return AGAIN(linkat(folder, r->temporary, folder, r->target->name, 0)) ? errno : 0;
 }
 
 static int outfile_replace_give_name(struct replacing *r)
@@ -277,8 +278,8 @@ static int outfile_replace_give_name(struct replacing *r)
 	int code = EEXIST;
 	if (r->linked)
 		return outfile_replace_rename_named(r);
-	if (!r->place->there)
-		code = outfile_replace_link_as(r, r->place->name);
+	if (!r->target->there)
+		code = outfile_replace_link_as(r, r->target->name);
 	return code == EEXIST && !r->options->fresh ? outfile_replace_old(r) : code;
 }
 
@@ -318,29 +319,30 @@ static int outfile_replace_put_whole(int file, const char *bytes, size_t count, 
 static void outfile_replace_end_replacing(struct replacing *r)
 {
 	if (r->linked && !r->renamed)
-		(void)AGAIN(unlinkat(r->place->folder, r->temporary, 0));
+		(void)AGAIN(unlinkat(r->target->folder, r->temporary, 0));
 	(void)close_once(r->file); /* the content is on the disk or not needed */
 }
 
-int replace_try(const struct place *place)
+int replace_try(const struct outfile_target *target)
 {
-	struct replacing r = {.place = place, .mode = 0600, .file = -1};
+	struct replacing r = {.target = target, .mode = 0600, .file = -1};
 	int code = outfile_replace_open_temporary(&r);
 	if (!code)
 		outfile_replace_end_replacing(&r);
 	return code;
 }
 
-int replace_file(const struct place *place, const char *bytes, size_t count, const struct outfile_options *options)
+int replace_file(
+	const struct outfile_target *target, const char *bytes, size_t count, const struct outfile_options *options)
 {
 	mode_t mode = options->mode ? options->mode : 0666;
-	struct replacing r = {.place = place, .options = options, .mode = mode, .file = -1};
-	if (options->fresh && place->there)
+	struct replacing r = {.target = target, .options = options, .mode = mode, .file = -1};
+	if (options->fresh && target->there)
 		return EEXIST;
 	int code = outfile_replace_open_temporary(&r);
 	if (code)
 		return code;
-	if (place->there) {
+	if (target->there) {
 		(void)AGAIN(fchmod(r.file, outfile_replace_keep_owner(&r)));
 		outfile_replace_keep_access_list(&r);
 	}
@@ -348,5 +350,5 @@ int replace_file(const struct place *place, const char *bytes, size_t count, con
 	if (!code)
 		code = outfile_replace_give_name(&r);
 	outfile_replace_end_replacing(&r);
-	return code ? code : outfile_replace_sync_folder(place->folder);
+	return code ? code : outfile_replace_sync_folder(target->folder);
 }
