@@ -20,6 +20,7 @@ void tracker_init(struct tracker *tracker, const struct scene *scene)
 	tracker->in_count = mem_alloc(scene->level_count * sizeof *tracker->in_count);
 	tracker->near_count = mem_alloc(scene->level_count * sizeof *tracker->near_count);
 	tracker->around = mem_alloc(scene->level_count * sizeof *tracker->around);
+	tracker->unsure_count = mem_alloc(scene->level_count * sizeof *tracker->unsure_count);
 	for (uint32_t l = 0; l < scene->level_count; l++)
 		bvh_insert(&tracker->levels, scene->levels[l].outer, l);
 	for (uint32_t m = 0; m < scene->model_count; m++)
@@ -51,6 +52,8 @@ void tracker_fini(struct tracker *tracker)
 	free(tracker->performer_of);
 	free(tracker->in_count);
 	free(tracker->near_count);
+	free(tracker->unsure_count);
+	vec_free(&tracker->unsure);
 	free(tracker->around);
 }
 
@@ -181,27 +184,126 @@ static bool tracker_minds(const struct tracker *tracker, const struct scene_leve
 	return minds;
 }
 
-/* Rounding is monotone, so a volume that overlaps wherever the origin is least and greatest overlaps in between. */
+/* The volume of a performer while its origin is in a box. Rounding is monotone, so a volume that overlaps wherever the
+ * origin is least and greatest overlaps in between. */
+struct tracked_sweep {
+	struct aabb all, common; /* common: a part of it at each origin, unless it is empty */
+	bool is_empty;
+};
+
+static struct tracked_sweep tracker_sweep(const struct tracker *tracker, uint32_t model, const struct aabb *origins)
+{
+	const struct vec3 size = tracker->scene->models[model].volume;
+	const struct aabb least = aabb_around(origins->lo, size), most = aabb_around(origins->hi, size);
+	struct tracked_sweep sweep = {.all = aabb_join(least, most), .common = {most.lo, least.hi}};
+	const struct aabb *c = &sweep.common;
+	sweep.is_empty = c->lo.x > c->hi.x || c->lo.y > c->hi.y || c->lo.z > c->hi.z;
+	return sweep;
+}
+
+static bool tracker_is_always_near(const struct tracker *tracker, const struct tracked_sweep *sweep, uint32_t level)
+{
+	return !sweep->is_empty && aabb_overlap(&sweep->common, &tracker->scene->levels[level].outer);
+}
+
 bool tracker_holds(struct tracker *tracker, uint32_t index, const struct aabb *origins)
 {
 	const struct tracked *performer = &tracker->performers.at[index];
-	const struct vec3 size = tracker->scene->models[performer->model].volume;
-	const struct aabb least = aabb_around(origins->lo, size), most = aabb_around(origins->hi, size);
-	const struct aabb all = aabb_join(least, most), common = {most.lo, least.hi};
+	const struct tracked_sweep sweep = tracker_sweep(tracker, performer->model, origins);
 	bool holds = true;
 	tracker->found.count = 0;
-	bvh_query(&tracker->levels, &all, &tracker->found);
+	bvh_query(&tracker->levels, &sweep.all, &tracker->found);
 	for (uint32_t i = 0; i < tracker->found.count && holds; i++) {
 		uint32_t l = tracker->found.at[i];
-		const struct scene_level *level = &tracker->scene->levels[l];
-		bool is_empty = common.lo.x > common.hi.x || common.lo.y > common.hi.y || common.lo.z > common.hi.z;
-		bool always = !is_empty && aabb_overlap(&common, &level->outer);
-		holds = !tracker_minds(tracker, level) || (always && indices_has(&performer->near, l));
+		holds = !tracker_minds(tracker, &tracker->scene->levels[l]) ||
+			(tracker_is_always_near(tracker, &sweep, l) && indices_has(&performer->near, l));
 	}
 	for (uint32_t i = 0; i < performer->near.count && holds; i++) /* those that it has left */
-		holds = aabb_overlap(&all, &tracker->scene->levels[performer->near.at[i]].outer) ||
+		holds = aabb_overlap(&sweep.all, &tracker->scene->levels[performer->near.at[i]].outer) ||
 			!tracker_minds(tracker, &tracker->scene->levels[performer->near.at[i]]);
 	return holds;
+}
+
+/* --- proofs ------------------------------------------------------------------------------------------------------- */
+
+bool tracker_proof_add(struct tracker *tracker, uint32_t index, const struct aabb *origins)
+{
+	const struct tracked *performer = &tracker->performers.at[index];
+	if (aabb_within(origins, &performer->calm) || tracker_holds(tracker, index, origins))
+		return true;
+	const struct tracked_sweep sweep = tracker_sweep(tracker, performer->model, origins);
+	for (uint32_t i = 0; i < tracker->found.count; i++) { /* by tracker_holds() */
+		uint32_t l = tracker->found.at[i];
+		if (!tracker->near_count[l] && tracker_minds(tracker, &tracker->scene->levels[l]))
+			return false;
+	}
+	for (uint32_t i = 0; i < performer->near.count; i++) {
+		uint32_t l = performer->near.at[i];
+		if (tracker_is_always_near(tracker, &sweep, l) || !tracker_minds(tracker, &tracker->scene->levels[l]))
+			continue;
+		if (!tracker->unsure_count[l]++)
+			vec_push(&tracker->unsure, l);
+	}
+	return true;
+}
+
+bool tracker_proof_end(struct tracker *tracker)
+{
+	bool proven = true;
+	for (uint32_t i = 0; i < tracker->unsure.count; i++) {
+		uint32_t l = tracker->unsure.at[i];
+		proven &= tracker->near_count[l] > tracker->unsure_count[l];
+		tracker->unsure_count[l] = 0;
+	}
+	tracker->unsure.count = 0;
+	return proven;
+}
+
+/* When a range that moves at this speed begins to overlap another one, and when it ceases to. */
+static void tracker_overlap_times(
+	double lo, double hi, double speed, double other_lo, double other_hi, double *begin_s, double *end_s)
+{
+	const double STANDS_M_S = 1e-6; /* a performer that stands at a border stays there, or the guess is wrong */
+	bool overlaps = lo <= other_hi && hi >= other_lo;
+	if (fabs(speed) <= STANDS_M_S) {
+		*begin_s = overlaps ? *begin_s : (double)INFINITY;
+		return;
+	}
+	double comes = speed > 0 ? (other_lo - hi) / speed : (other_hi - lo) / speed;
+	double goes = speed > 0 ? (other_hi - lo) / speed : (other_lo - hi) / speed;
+	*begin_s = fmax(*begin_s, comes);
+	*end_s = fmin(*end_s, goes);
+}
+
+double tracker_next_change_s(
+	struct tracker *tracker, uint32_t index, struct vec3 origin, struct vec3 velocity, double most_s)
+{
+	const struct tracked *performer = &tracker->performers.at[index];
+	struct aabb volume = aabb_around(origin, tracker->scene->models[performer->model].volume);
+	struct aabb then = aabb_around(vec3_add(origin, vec3_scale(velocity, most_s)),
+		tracker->scene->models[performer->model].volume);
+	struct aabb all = aabb_join(volume, then);
+	double least_s = INFINITY;
+	tracker->found.count = 0;
+	bvh_query(&tracker->levels, &all, &tracker->found);
+	for (uint32_t i = 0; i < tracker->found.count; i++) {
+		uint32_t l = tracker->found.at[i];
+		const struct aabb *outer = &tracker->scene->levels[l].outer;
+		bool is_near = indices_has(&performer->near, l);
+		double begin_s = 0, end_s = INFINITY;
+		if (tracker->near_count[l] > is_near || !tracker_minds(tracker, &tracker->scene->levels[l]))
+			continue;
+		tracker_overlap_times(
+			volume.lo.x, volume.hi.x, velocity.x, outer->lo.x, outer->hi.x, &begin_s, &end_s);
+		tracker_overlap_times(
+			volume.lo.y, volume.hi.y, velocity.y, outer->lo.y, outer->hi.y, &begin_s, &end_s);
+		tracker_overlap_times(
+			volume.lo.z, volume.hi.z, velocity.z, outer->lo.z, outer->hi.z, &begin_s, &end_s);
+		double change_s = is_near ? end_s : begin_s <= end_s ? begin_s : (double)INFINITY;
+		if (change_s <= most_s)
+			least_s = fmin(least_s, fmax(change_s, 0));
+	}
+	return least_s;
 }
 
 bool tracker_look(struct tracker *tracker, uint32_t index, struct vec3 origin)

@@ -34,6 +34,8 @@ struct tracker {
 	uint32_t *in_count, *near_count; /* [level_count] performers in and near */
 	bvh_values *around;              /* [level_count] models near the level that are not in it, ascending */
 	bvh_values found, in, near;      /* scratch */
+	uint32_t *unsure_count;          /* [level_count] see tracker_proof_add(); 0 between two proofs */
+	bvh_values unsure;               /* levels that need a performer that is surely near */
 };
 
 void tracker_init(struct tracker *tracker, const struct scene *scene);
@@ -57,6 +59,18 @@ bool tracker_look(struct tracker *tracker, uint32_t performer, struct vec3 origi
 /* Whether none of the levels that matter came into the set `near`, or left it, since the last look, while the origin
  * was within this box. Exact also for a performer that stands just at a border. */
 bool tracker_holds(struct tracker *tracker, uint32_t performer, const struct aabb *origins);
+
+/* A proof that each level that matters, while performers moved, had some performer near it if it has one by the last
+ * looks, and none if it has none: so that it was neither to be loaded nor to be unloaded in between. First
+ * tracker_proof_add() for each performer that moved, with a box in which its origin was: false if it is refuted
+ * already. Then tracker_proof_end(), in each case, for the result. */
+bool tracker_proof_add(struct tracker *tracker, uint32_t performer, const struct aabb *origins);
+bool tracker_proof_end(struct tracker *tracker);
+
+/* A guess: after how many seconds, up to most_s, a performer that goes on from here at this velocity comes near a level
+ * that matters and has no performer near it by the last looks, or leaves one that has no other. INFINITY: not sooner. */
+double tracker_next_change_s(
+	struct tracker *tracker, uint32_t performer, struct vec3 origin, struct vec3 velocity, double most_s);
 
 /* Forgets everything, as if no performer had been looked at. */
 void tracker_reset(struct tracker *tracker);

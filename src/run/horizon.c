@@ -65,23 +65,19 @@ static uint64_t horizon_of_sensors(struct primary *primary, uint64_t most)
 	return steps;
 }
 
-/* The time after which a coordinate leaves its range at this speed. A performer that stands at a border stays there,
- * unless it turns out that it does not. */
-static double horizon_leaves_after_s(double at, double speed, double lo, double hi)
+/* Whether the origin stays in a range for so long at this speed. */
+static bool horizon_stays(double at, double way, double lo, double hi)
 {
-	const double STANDS_M_S = 1e-6;
-	return speed > STANDS_M_S    ? fmax(hi - at, 0) / speed
-	       : speed < -STANDS_M_S ? fmax(at - lo, 0) / -speed
-				     : (double)INFINITY;
+	return at + way > lo && at + way < hi;
 }
 
-/* Where it matters in which step a level is loaded, a window ends about where the first performer is expected to
- * come near a level or to leave it. */
+/* Where it matters in which step a level is loaded, a window ends about where this is expected to change. */
 static uint64_t horizon_of_levels(struct primary *primary, uint64_t most)
 {
 	const double SURE = 0.95; /* speeds change */
-	const struct shared *shared = primary->shared;
-	double least_s = INFINITY;
+	struct shared *shared = primary->shared;
+	const double most_s = (double)most * primary->edit.step_s / SURE;
+	double least_s = most_s;
 	if (!primary_minds_levels(primary) || primary->plan.pairs.blind)
 		return most;
 	for (uint32_t i = 0; i < shared->tracker.performers.count; i++) {
@@ -92,12 +88,14 @@ static uint64_t horizon_of_levels(struct primary *primary, uint64_t most)
 		const struct vec3 at = state_model_pose(shared->state, performer->model, false).p;
 		const struct vec3 v = state_bodies(shared->state, performer->model, false)->v;
 		const struct aabb *calm = &performer->calm;
-		least_s = fmin(least_s, horizon_leaves_after_s(at.x, v.x, calm->lo.x, calm->hi.x));
-		least_s = fmin(least_s, horizon_leaves_after_s(at.y, v.y, calm->lo.y, calm->hi.y));
-		least_s = fmin(least_s, horizon_leaves_after_s(at.z, v.z, calm->lo.z, calm->hi.z));
+		if (horizon_stays(at.x, v.x * least_s, calm->lo.x, calm->hi.x) &&
+			horizon_stays(at.y, v.y * least_s, calm->lo.y, calm->hi.y) &&
+			horizon_stays(at.z, v.z * least_s, calm->lo.z, calm->hi.z))
+			continue;
+		least_s = fmin(least_s, tracker_next_change_s(&shared->tracker, i, at, v, least_s));
 	}
 	double steps = least_s / primary->edit.step_s * SURE;
-	return steps >= (double)most ? most : steps >= 1 ? (uint64_t)steps : 1;
+	return least_s >= most_s ? most : steps >= 1 ? (uint64_t)steps : 1;
 }
 
 uint64_t primary_horizon(struct primary *primary, uint64_t k, uint64_t most)

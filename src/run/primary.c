@@ -337,21 +337,18 @@ bool primary_check_acks(struct primary *primary, struct ack *const *acks)
 	return false;
 }
 
-/* Whether no performer may have come near a level or left it within the window, so that models should have come or
- * gone with the level. */
+/* Whether no level may have been to be loaded or unloaded within the window, so that models should have come or gone
+ * with it. */
 static bool primary_prove_levels(struct primary *primary)
 {
 	struct shared *shared = primary->shared;
 	bool proven = true;
 	for (uint32_t i = 0; proven && i < primary->moved.count; i++) {
 		uint32_t model = primary->moved.at[i], performer = shared->tracker.performer_of[model];
-		if (performer == SCENE_NONE)
-			continue;
-		const struct aabb *origins = &shared->sweeps[model].origin;
-		proven = aabb_within(origins, &shared->tracker.performers.at[performer].calm) ||
-			 tracker_holds(&shared->tracker, performer, origins);
+		if (performer != SCENE_NONE)
+			proven = tracker_proof_add(&shared->tracker, performer, &shared->sweeps[model].origin);
 	}
-	return proven;
+	return tracker_proof_end(&shared->tracker) && proven;
 }
 
 static uint32_t primary_good_steps(const struct primary *primary, struct ack *const *acks)

@@ -52,6 +52,22 @@ each mechanisms "$((most / 3))" 9
 [ "$all_repeated" -gt 100 ]
 report $? "wrong guesses were repeated: $all_repeated steps"
 
+# Robots cross the borders of levels all the time. A window ends there only if it is the first performer that comes near a
+# level, or the last one that leaves it.
+"$worlds/generate" fleet --robots 64 --step 1 "$scratch/fleet" >/dev/null
+report $? 'fleet: is made'
+for i in $(seq 0 63); do
+	echo "$((i % 4 * 60)) /model/robot_$i/cmd_vel linear: {x: 1} angular: {z: 0.$((i % 5))}"
+done | sort -n >"$scratch/fleet.commands"
+worlds_there=$worlds worlds=$scratch
+ln -s "$worlds_there/models" "$scratch/models"
+each fleet "$((most / 4))" 20
+worlds=$worlds_there
+run "$scratch/other" "$scratch/fleet.sdf" "$scratch/fleet.commands" 1000 --secondaries 0 --report "$scratch/report"
+windows=$(sed -n 's/.*"windows": {"count": \([0-9]*\),.*/\1/p' "$scratch/report")
+[ "$windows" -lt 200 ]
+report $? "fleet: windows cross borders: $windows windows"
+
 # Models that met come apart, and share a group for some hundreds of steps more; it is dissolved within a window.
 name=large world=$worlds/large.sdf commands=$worlds/large.commands steps=2400
 run "$scratch/single" "$world" "$commands" "$steps" --hash-every 20 --secondaries 0 --window 1

@@ -185,6 +185,106 @@ Test(level, what_holds_while_the_origin_was_within_a_box)
 		"%u hold, %u do not, %u calm, %u at a border", held, broken, calm, at_border);
 }
 
+/* Where the performers are looked at, and a box in which each of them moves then. */
+struct moves {
+	struct vec3 at[PERFORMERS];
+	struct aabb there[PERFORMERS];
+};
+
+/* Near the borders of one level, so that some performers come and go while others hold it. */
+static struct moves make_moves(struct tracker *tracker, uint64_t *dice)
+{
+	struct moves moves;
+	const struct scene_level *level = &levels[(uint32_t)(random_unit(dice) * LEVELS)];
+	for (uint32_t m = 0; m < PERFORMERS; m++) {
+		double size = random_unit(dice) < 0.3 ? 0 : random_unit(dice);
+		moves.at[m] = (struct vec3){somewhere(level->outer.lo.x, level->outer.hi.x, dice),
+			somewhere(level->outer.lo.y, level->outer.hi.y, dice), 0};
+		if (random_unit(dice) < 0.4)
+			moves.at[m].x = level->outer.hi.x + models[m].volume.x / 2 + (random_unit(dice) - 0.5) * size;
+		moves.there[m].lo = vec3_sub(moves.at[m], (struct vec3){size * random_unit(dice), 0, 0});
+		moves.there[m].hi = vec3_add(moves.at[m], (struct vec3){size * random_unit(dice), 0, 0});
+		(void)tracker_look(tracker, tracker->performer_of[m], moves.at[m]);
+	}
+	return moves;
+}
+
+static bool is_loaded_as_looked(const struct tracker *tracker, const struct vec3 *at)
+{
+	bool same = true;
+	for (uint32_t l = 0; l < LEVELS; l++) {
+		bool loaded = false;
+		for (uint32_t m = 0; m < PERFORMERS; m++) {
+			struct aabb volume = aabb_around(at[m], models[m].volume);
+			loaded |= aabb_overlap(&volume, &levels[l].outer);
+		}
+		same &= loaded == (tracker->near_count[l] > 0);
+	}
+	return same;
+}
+
+Test(level, a_proof_holds_wherever_the_performers_were)
+{
+	uint32_t proven = 0, broken = 0, crossed = 0;
+	for (uint64_t seed = 1; seed < 6; seed++) {
+		struct tracker tracker;
+		make_levels(seed);
+		tracker_init(&tracker, &scene);
+		tracker.minds_all = true;
+		uint64_t dice = seed * 55;
+		for (int round = 0; round < 4000; round++) {
+			struct moves moves = make_moves(&tracker, &dice);
+			bool proof = true, all = true, none_crosses = true;
+			for (uint32_t m = 0; m < PERFORMERS && proof; m++) {
+				none_crosses &= tracker_holds(&tracker, tracker.performer_of[m], &moves.there[m]);
+				proof = tracker_proof_add(&tracker, tracker.performer_of[m], &moves.there[m]);
+			}
+			proof = tracker_proof_end(&tracker) && proof;
+			for (int i = 0; i < 30; i++) {
+				struct vec3 at[PERFORMERS];
+				for (uint32_t m = 0; m < PERFORMERS; m++)
+					at[m] = (struct vec3){somewhere(moves.there[m].lo.x, moves.there[m].hi.x, &dice),
+						moves.at[m].y, 0};
+				all = all && is_loaded_as_looked(&tracker, at);
+			}
+			cr_assert(all || !proof, "seed %d, round %d: it is no proof", (int)seed, round);
+			cr_assert(proof || !none_crosses, "seed %d, round %d: no performer crosses", (int)seed, round);
+			proven += proof;
+			broken += !all;
+			crossed += proof && !none_crosses;
+		}
+		tracker_fini(&tracker);
+	}
+	cr_assert(proven > 3000 && broken > 1000 && crossed > 300, "%u proven, %u broken, %u although some cross",
+		proven, broken, crossed);
+}
+
+Test(level, the_next_change_is_when_the_first_performer_comes_or_the_last_one_leaves)
+{
+	make_levels(1);
+	levels[0].box = (struct aabb){{10, -1, -1}, {12, 1, 1}};
+	levels[0].outer = aabb_grow(levels[0].box, 1); /* x from 9 to 13; a performer's volume is 2 m long */
+	scene.level_count = 1;
+	struct tracker tracker;
+	tracker_init(&tracker, &scene);
+	tracker.minds_all = true;
+	const struct vec3 ahead = {2, 0, 0}, back = {-2, 0, 0}, aside = {0, 2, 0};
+	for (uint32_t m = 0; m < PERFORMERS; m++)
+		(void)tracker_look(&tracker, m, (struct vec3){0, 0, 0});
+	cr_assert_float_eq(tracker_next_change_s(&tracker, 0, (struct vec3){0, 0, 0}, ahead, 10), 4, 1e-9);
+	cr_assert_eq(tracker_next_change_s(&tracker, 0, (struct vec3){0, 0, 0}, ahead, 3), INFINITY);
+	cr_assert_eq(tracker_next_change_s(&tracker, 0, (struct vec3){0, 0, 0}, back, 10), INFINITY);
+	cr_assert_eq(tracker_next_change_s(&tracker, 0, (struct vec3){0, 0, 0}, aside, 10), INFINITY);
+	cr_assert(tracker_look(&tracker, 0, (struct vec3){11, 0, 0}));
+	cr_assert_float_eq(tracker_next_change_s(&tracker, 0, (struct vec3){11, 0, 0}, ahead, 10), 1.5, 1e-9);
+	cr_assert_float_eq(tracker_next_change_s(&tracker, 0, (struct vec3){11, 0, 0}, aside, 10), 1.25, 1e-9);
+	cr_assert_eq(tracker_next_change_s(&tracker, 0, (struct vec3){11, 0, 0}, (struct vec3){0, 0, 0}, 10), INFINITY);
+	cr_assert_eq(tracker_next_change_s(&tracker, 1, (struct vec3){0, 0, 0}, ahead, 10), INFINITY, "one is there");
+	cr_assert(tracker_look(&tracker, 1, (struct vec3){11, 0, 0}));
+	cr_assert_eq(tracker_next_change_s(&tracker, 0, (struct vec3){11, 0, 0}, ahead, 10), INFINITY, "one stays");
+	tracker_fini(&tracker);
+}
+
 Test(level, touching_counts_and_entering_is_told)
 {
 	make_levels(1);
