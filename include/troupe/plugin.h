@@ -134,6 +134,10 @@ enum troupe_kind_flags {
 	TROUPE_IN_ACTOR = 64,       /* it may stand in an actor, which has links but no joints */
 	TROUPE_FOR_CLIENTS = 128,   /* in the world: it takes messages from robots of all robot clients, too, which else
 				     * reach systems of their own models only */
+	/* pre_update() and post_update() are functions of the words, of the model's state and of step->dt: they use
+	 * neither the step's number and time nor random numbers. So while the model sleeps, and a step has changed
+	 * nothing and acted on nothing, they are not called until a message comes, or something wakes the model. */
+	TROUPE_RESTS = 256,
 };
 
 struct troupe_reckoning { /* dead reckoning: pose of a frame that is fixed to the model, relative to where it began */

@@ -285,7 +285,7 @@ static void ackermann_steering_reckon(
 
 const struct troupe_kind builtin_ackermann_steering = {
 	.size = sizeof(struct troupe_kind),
-	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
+	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT | TROUPE_RESTS,
 	.names = BUILTIN_NAMES("AckermannSteering"),
 	.parameters = ackermann_steering_parameters,
 	.words = ackermann_steering_words_of,

@@ -43,7 +43,7 @@ static void apply_joint_force_pre_update(const struct troupe_system *self, const
 
 const struct troupe_kind builtin_apply_joint_force = {
 	.size = sizeof(struct troupe_kind),
-	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
+	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT | TROUPE_RESTS,
 	.names = BUILTIN_NAMES("ApplyJointForce"),
 	.parameters = apply_joint_force_parameters,
 	.words = apply_joint_force_words_of,

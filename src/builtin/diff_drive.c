@@ -132,7 +132,7 @@ static void diff_drive_reckon(
 
 const struct troupe_kind builtin_diff_drive = {
 	.size = sizeof(struct troupe_kind),
-	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
+	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT | TROUPE_RESTS,
 	.names = BUILTIN_NAMES("DiffDrive"),
 	.parameters = diff_drive_parameters,
 	.words = diff_drive_words_of,

@@ -43,7 +43,7 @@ static void joint_controller_pre_update(const struct troupe_system *self, const 
 
 const struct troupe_kind builtin_joint_controller = {
 	.size = sizeof(struct troupe_kind),
-	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
+	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT | TROUPE_RESTS,
 	.names = BUILTIN_NAMES("JointController"),
 	.parameters = joint_controller_parameters,
 	.words = builtin_control_words,

@@ -56,7 +56,7 @@ static void joint_position_pre_update(const struct troupe_system *self, const st
 
 const struct troupe_kind builtin_joint_position_controller = {
 	.size = sizeof(struct troupe_kind),
-	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
+	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT | TROUPE_RESTS,
 	.names = BUILTIN_NAMES("JointPositionController"),
 	.parameters = joint_position_parameters,
 	.words = builtin_control_words,

@@ -173,7 +173,7 @@ static void mecanum_drive_reckon(
 
 const struct troupe_kind builtin_mecanum_drive = {
 	.size = sizeof(struct troupe_kind),
-	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
+	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT | TROUPE_RESTS,
 	.names = BUILTIN_NAMES("MecanumDrive"),
 	.parameters = mecanum_drive_parameters,
 	.words = mecanum_drive_words_of,

@@ -131,7 +131,7 @@ static void velocity_control_pre_update(const struct troupe_system *self, const 
 
 const struct troupe_kind builtin_velocity_control = {
 	.size = sizeof(struct troupe_kind),
-	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
+	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT | TROUPE_RESTS,
 	.names = BUILTIN_NAMES("VelocityControl"),
 	.parameters = velocity_control_parameters,
 	.configure = velocity_control_configure,

@@ -67,8 +67,9 @@ bool tracker_holds(struct tracker *tracker, uint32_t performer, const struct aab
 bool tracker_proof_add(struct tracker *tracker, uint32_t performer, const struct aabb *origins);
 bool tracker_proof_end(struct tracker *tracker);
 
-/* A guess: after how many seconds, up to most_s, a performer that goes on from here at this velocity comes near a level
- * that matters and has no performer near it by the last looks, or leaves one that has no other. INFINITY: not sooner. */
+/* A guess: after how many seconds, up to most_s, a performer that goes on from here at this velocity comes near a
+ * level that matters and has no performer near it by the last looks, or leaves one that has no other. INFINITY: not
+ * sooner. */
 double tracker_next_change_s(
 	struct tracker *tracker, uint32_t performer, struct vec3 origin, struct vec3 velocity, double most_s);
 

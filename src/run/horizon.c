@@ -80,10 +80,12 @@ static uint64_t horizon_of_levels(struct primary *primary, uint64_t most)
 	double least_s = most_s;
 	if (!primary_minds_levels(primary) || primary->plan.pairs.blind)
 		return most;
-	for (uint32_t i = 0; i < shared->tracker.performers.count; i++) {
+	for (uint32_t p = 0; p < primary->moved.count; p++) { /* the others have no speed */
+		const uint32_t i = shared->tracker.performer_of[primary->moved.at[p]];
+		if (i == SCENE_NONE || shared->scene->models[primary->moved.at[p]].absent)
+			continue;
 		const struct tracked *performer = &shared->tracker.performers.at[i];
-		const struct scene_model *m = &shared->scene->models[performer->model];
-		if (m->absent || !m->body_count)
+		if (!shared->scene->models[performer->model].body_count)
 			continue;
 		const struct vec3 at = state_model_pose(shared->state, performer->model, false).p;
 		const struct vec3 v = state_bodies(shared->state, performer->model, false)->v;

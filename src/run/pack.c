@@ -4,6 +4,7 @@
 
 #include "scene/actor.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void pack_init(struct pack *pack, struct shared *shared)
@@ -16,6 +17,10 @@ void pack_fini(struct pack *pack)
 {
 	physics_destroy(pack->physics);
 	vec_free(&pack->with_systems);
+	vec_free(&pack->called);
+	vec_free(&pack->resting);
+	vec_free(&pack->still);
+	free(pack->rests);
 	vec_free(&pack->changed);
 	vec_free(&pack->pairs);
 	vec_free(&pack->joined);
@@ -33,14 +38,83 @@ static bool run_pack_has_systems(const struct pack *pack, uint32_t model)
 void pack_take(struct pack *pack, uint32_t model)
 {
 	physics_take(pack->physics, model);
-	if (run_pack_has_systems(pack, model))
+	pack_rouse(pack, model);
+	if (run_pack_has_systems(pack, model)) {
 		indices_add(&pack->with_systems, model);
+		indices_add(&pack->called, model);
+	}
 }
 
 void pack_release(struct pack *pack, uint32_t model)
 {
+	pack_rouse(pack, model);
 	physics_release(pack->physics, model);
 	indices_remove(&pack->with_systems, model);
+	indices_remove(&pack->called, model);
+}
+
+/* --- models that rest --------------------------------------------------------------------------------------------- */
+
+void pack_rouse_all(struct pack *pack)
+{
+	if (!pack->resting.count)
+		return;
+	for (uint32_t i = 0; i < pack->resting.count; i++)
+		pack->rests[pack->resting.at[i].model] = false;
+	pack->resting.count = pack->called.count = 0;
+	if (pack->with_systems.count)
+		memcpy(vec_append(&pack->called, pack->with_systems.count), pack->with_systems.at,
+			pack->with_systems.count * sizeof *pack->called.at);
+}
+
+static bool run_pack_rests(const struct pack *pack, uint32_t model)
+{
+	return model < pack->room && pack->rests[model];
+}
+
+void pack_rouse(struct pack *pack, uint32_t model)
+{
+	if (!run_pack_rests(pack, model))
+		return;
+	pack->rests[model] = false;
+	indices_add(&pack->called, model);
+}
+
+/* Commands, and changes of the world, have written the states of models that rested. */
+static void run_pack_rouse_touched(struct pack *pack, double dt)
+{
+	if (dt != pack->rest_dt)
+		pack_rouse_all(pack);
+	pack->rest_dt = dt;
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < pack->resting.count; i++) {
+		const struct pack_resting resting = pack->resting.at[i];
+		if (pack->shared->state->models[resting.model].touches != resting.touches)
+			pack_rouse(pack, resting.model);
+		if (pack->rests[resting.model])
+			pack->resting.at[kept++] = resting;
+	}
+	pack->resting.count = kept;
+}
+
+/* The systems of these models have changed nothing in the step. */
+static void run_pack_lay_to_rest(struct pack *pack, const uint32_t *models, uint32_t count)
+{
+	const struct shared *shared = pack->shared;
+	const uint32_t before = pack->room;
+	uint32_t kept = 0, at = 0;
+	pack->room = MAX(before, shared->scene->room.models);
+	if (pack->room > before)
+		MEM_FIT(pack->rests, before, pack->room);
+	for (uint32_t i = 0; i < count; i++) {
+		vec_push(&pack->resting,
+			(struct pack_resting){models[i], shared->state->models[models[i]].touches});
+		pack->rests[models[i]] = true;
+	}
+	for (; at < pack->called.count; at++)
+		if (!pack->rests[pack->called.at[at]])
+			pack->called.at[kept++] = pack->called.at[at];
+	pack->called.count = kept;
 }
 
 void pack_begin(struct pack *pack)
@@ -85,11 +159,23 @@ static bool run_pack_drive(const struct pack *pack, uint32_t model, const struct
 void pack_pre_update(struct pack *pack, const struct system_step *step)
 {
 	run_pack_poison(pack);
-	for (uint32_t i = 0; i < pack->with_systems.count; i++) {
-		uint32_t model = pack->with_systems.at[i];
+	run_pack_rouse_touched(pack, step->step.dt);
+	for (uint32_t i = 0; i < pack->called.count; i++) {
+		uint32_t model = pack->called.at[i];
 		if (!physics_is_ahead(pack->physics, model) && run_pack_drive(pack, model, step))
 			physics_disturb(pack->physics, model);
 	}
+}
+
+/* What the systems have asked for in earlier steps is still in force, and is what they ask for now. */
+void pack_rouse_awake(struct pack *pack, const struct system_step *step)
+{
+	const indices *awake = physics_awake(pack->physics);
+	for (uint32_t i = 0; pack->resting.count && i < awake->count; i++)
+		if (run_pack_rests(pack, awake->at[i])) {
+			pack_rouse(pack, awake->at[i]);
+			(void)run_pack_drive(pack, awake->at[i], step);
+		}
 }
 
 /* The systems of a sleeping model may still change their own words. Then the rest of state k is reported with these
@@ -119,8 +205,9 @@ void pack_post_update(struct pack *pack, const struct system_step *step)
 	const indices *awake = physics_awake(pack->physics), *fallen = physics_fallen_asleep(pack->physics);
 	run_pack_append(pack, awake->at, awake->count);
 	pack->stepped = awake->count;
-	for (uint32_t i = 0; i < pack->with_systems.count; i++) {
-		uint32_t model = pack->with_systems.at[i];
+	pack->still.count = 0;
+	for (uint32_t i = 0; i < pack->called.count; i++) {
+		uint32_t model = pack->called.at[i];
 		if (physics_is_ahead(pack->physics, model))
 			continue;
 		bool stepped = !physics_sleeps(pack->physics, model) || physics_fell_asleep(pack->physics, model);
@@ -128,7 +215,11 @@ void pack_post_update(struct pack *pack, const struct system_step *step)
 			systems_post_update(pack->shared->systems, model, step);
 		else if (run_pack_post_update_asleep(pack, model, step))
 			run_pack_append(pack, &model, 1);
+		else if (!pack->shared->scene->models[model].actor && systems_rest(pack->shared->systems, model))
+			vec_push(&pack->still, model);
 	}
+	if (pack->still.count)
+		run_pack_lay_to_rest(pack, pack->still.at, pack->still.count);
 	run_pack_append(pack, fallen->at, fallen->count);
 }
 
@@ -306,8 +397,8 @@ static bool run_pack_is_all_ahead(const struct pack *pack)
 	bool all = true;
 	for (uint32_t i = 0; i < awake->count && all; i++)
 		all = physics_is_ahead(pack->physics, awake->at[i]);
-	for (uint32_t i = 0; i < pack->with_systems.count && all; i++)
-		all = physics_is_ahead(pack->physics, pack->with_systems.at[i]);
+	for (uint32_t i = 0; i < pack->called.count && all; i++)
+		all = physics_is_ahead(pack->physics, pack->called.at[i]);
 	return all;
 }
 
@@ -318,7 +409,8 @@ static void run_pack_says(struct pack *pack, const char *what)
 	atomic_store_explicit(pack->doing, what, memory_order_relaxed);
 }
 
-static troupe_status run_pack_step_physics(struct pack *pack, const struct step_part *part, uint32_t i)
+static troupe_status run_pack_step_physics(
+	struct pack *pack, const struct step_part *part, uint32_t i, const struct system_step *view)
 {
 	struct physics *physics = pack->physics;
 	const struct physics_pair *pairs = i > 1 ? pack->pairs.at : part->pairs;
@@ -326,6 +418,7 @@ static troupe_status run_pack_step_physics(struct pack *pack, const struct step_
 		physics, pairs, i > 1 ? pack->pairs.count : part->pair_count, pack->step->dt, &pack->error);
 	if (pack_take_fault(pack))
 		return pack->status;
+	pack_rouse_awake(pack, view);
 	if (i == 1)
 		run_pack_send_ahead(pack, part);
 	pack->status = pack->step_worlds(pack->ctx, &pack->error);
@@ -348,7 +441,7 @@ static bool run_pack_take_one(struct pack *pack, const struct step_part *part, u
 	run_pack_says(pack, pack_doing_physics);
 	if (pack->step->measure && i == pack->step->window)
 		physics_measure(pack->physics);
-	if (run_pack_step_physics(pack, part, i) || physics_abandoned(pack->physics))
+	if (run_pack_step_physics(pack, part, i, &view) || physics_abandoned(pack->physics))
 		return false;
 	const uint32_t before = pack->changed.count;
 	run_pack_says(pack, pack_doing_after);

@@ -17,10 +17,17 @@ struct pack_ahead { /* of one ODE world that takes all steps of a window at once
 	struct system_fault fault;
 };
 
+struct pack_resting {
+	uint32_t model, touches; /* touches: of its state, when it came to rest */
+};
+
 struct pack {
 	struct shared *shared;
 	struct physics *physics;
 	indices with_systems; /* its models that have systems or a script */
+	/* Those of them whose systems are called in each step, ascending. The others rest: they sleep, and a call would
+	 * change nothing (TROUPE_RESTS). */
+	indices called;
 
 	/* of the last step or window */
 	VEC(uint32_t) changed; /* models whose last state is in `next` */
@@ -39,6 +46,11 @@ struct pack {
 	void *ctx;
 
 	/* private */
+	VEC(struct pack_resting) resting;
+	VEC(uint32_t) still;          /* models that come to rest in the present step */
+	bool *rests;                  /* [room] by model; false of those in `resting` that were roused in this step */
+	uint32_t room;
+	double rest_dt;               /* of the steps in which the models came to rest */
 	const struct step *step;      /* of the window */
 	VEC(struct pack_ahead) ahead; /* of the window: see pack_take_ahead() */
 	uint32_t ahead_good;          /* steps of the window after which all was well with those that went ahead */
@@ -55,10 +67,17 @@ void pack_release(struct pack *pack, uint32_t model);
 
 /* Before the commands of a step. */
 void pack_begin(struct pack *pack);
-/* A step, in this order: pack_pre_update(), physics_begin() to physics_end(), pack_post_update(). */
+/* No model rests any more: the world or the state has changed, or goes back to an earlier one. */
+void pack_rouse_all(struct pack *pack);
+/* The same for one model, on which something acts from outside. */
+void pack_rouse(struct pack *pack, uint32_t model);
+/* A step, in this order: pack_pre_update(), physics_begin(), pack_rouse_awake(), then up to physics_end(),
+ * pack_post_update(). */
 struct system_step pack_view(struct pack *pack, uint64_t number, double time_s, double dt);
 /* Systems decide what to do. */
 void pack_pre_update(struct pack *pack, const struct system_step *step);
+/* Models that rested and were woken by others. */
+void pack_rouse_awake(struct pack *pack, const struct system_step *step);
 /* Systems look at the next state; lists what has changed. */
 void pack_post_update(struct pack *pack, const struct system_step *step);
 /* What `doing` is set to; a step by itself uses the same words. */

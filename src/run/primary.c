@@ -268,8 +268,12 @@ static void primary_advance_state(struct primary *primary, struct ack *const *ac
 {
 	struct shared *shared = primary->shared;
 	primary->changed = 0;
+	primary->moved.count = 0;
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++) {
 		primary->changed += acks[i]->changed.count;
+		if (acks[i]->changed.count)
+			memcpy(vec_append(&primary->moved, acks[i]->changed.count), acks[i]->changed.at,
+				acks[i]->changed.count * sizeof *acks[i]->changed.at);
 		for (uint32_t m = 0; m < acks[i]->changed.count; m++) {
 			state_advance(shared->state, acks[i]->changed.at[m]);
 			shared->state->models[acks[i]->changed.at[m]].changed_at =

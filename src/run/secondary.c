@@ -194,6 +194,8 @@ static void run_secondary_apply_changes(struct secondary *secondary, const struc
 	}
 	if (step->statics_changed || was_idle)
 		physics_set_statics(secondary->physics, step->statics);
+	if (was_idle || step->world_changed || step->repeated || step->state_changed)
+		pack_rouse_all(&secondary->pack);
 	if (step->repeated)
 		physics_repeat(secondary->physics);
 	if (step->state_changed)
@@ -506,14 +508,15 @@ static void run_secondary_gather_readings(struct secondary *secondary)
 		secondary->ack.readings = &secondary->readings;
 }
 
-static troupe_status run_secondary_step_physics(
-	struct secondary *secondary, const struct step *step, const struct step_part *part, bool shares)
+static troupe_status run_secondary_step_physics(struct secondary *secondary, const struct step *step,
+	const struct step_part *part, bool shares, const struct system_step *view)
 {
 	struct physics *physics = secondary->physics;
 	struct ack *ack = &secondary->ack;
 	worker_begin(secondary->worker, &secondary->shared->physics);
 	ack->status = physics_begin(physics, part->pairs, part->pair_count, step->dt, &ack->error);
-	(void)run_secondary_take_fault(secondary);
+	if (!run_secondary_take_fault(secondary))
+		pack_rouse_awake(&secondary->pack, view);
 	uint32_t worlds = ack->status ? 0 : physics_ode_world_count(physics);
 	if (shares) {
 		atomic_store_explicit(&secondary->failed, false, memory_order_relaxed);
@@ -620,11 +623,14 @@ static troupe_status run_secondary_simulate(
 	else
 		run_secondary_sense(secondary, step, SENSOR_OF_WORLD);
 	run_secondary_set_doing(secondary, pack_doing_before);
+	for (uint32_t i = 0; i < part->wrench_count; i++)
+		pack_rouse(pack, secondary->shared->scene->bodies[part->wrenches[i].body].model);
 	pack_pre_update(pack, &system_step);
 	run_secondary_push(secondary, part);
 	secondary->round = 0;
 	run_secondary_set_doing(secondary, shares ? "the physics and the sensors" : pack_doing_physics);
-	if (run_secondary_step_physics(secondary, step, part, shares) || physics_abandoned(secondary->physics))
+	if (run_secondary_step_physics(secondary, step, part, shares, &system_step) ||
+		physics_abandoned(secondary->physics))
 		return secondary->ack.status;
 	run_secondary_set_doing(secondary, pack_doing_after);
 	pack_post_update(pack, &system_step);

@@ -66,6 +66,7 @@ struct state_model {
 	uint32_t offset;       /* first word in each copy */
 	uint32_t words;        /* number of words */
 	uint32_t system_first; /* first word of the systems, relative to the model's first word */
+	uint32_t touches;      /* how often now was written in place, so far */
 	uint64_t changed_at;   /* the primary's: the last moving step that wrote the model */
 	uint8_t copy, next;    /* indices of the copies that are `now` and `next` */
 	uint8_t base;          /* between steps: copy; within a window: the copy that is state k */
@@ -254,6 +255,7 @@ static inline void state_leave_window(struct state *state, uint32_t model)
 static inline void state_touched(struct state *state, uint32_t model)
 {
 	state->models[model].hashed = false;
+	state->models[model].touches++;
 }
 
 /* The same, called by the primary, for a model of which a replica may have the words. */

@@ -263,8 +263,8 @@ static troupe_status plugins_check_tables(const struct troupe_kind *kind, struct
 static troupe_status plugins_check_flags(const struct troupe_kind *kind, struct troupe_error *error)
 {
 	const uint32_t places = TROUPE_IN_MODEL | TROUPE_IN_WORLD | TROUPE_FOR_EACH_MODEL | TROUPE_IN_ACTOR;
-	const uint32_t all =
-		places | TROUPE_LENIENT | TROUPE_READS_CONTACTS | TROUPE_READS_SENSORS | TROUPE_FOR_CLIENTS;
+	const uint32_t all = places | TROUPE_LENIENT | TROUPE_READS_CONTACTS | TROUPE_READS_SENSORS |
+			     TROUPE_FOR_CLIENTS | TROUPE_RESTS;
 	if (kind->flags & ~all)
 		return plugins_bad(
 			error, "kind '%s' has flags %#x: expected bits of %#x", kind->names[0], kind->flags, all);

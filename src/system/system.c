@@ -732,6 +732,18 @@ static void system_call_all(
 	}
 }
 
+bool systems_rest(const struct systems *systems, uint32_t model)
+{
+	const struct system_set *set = &systems->sets[model];
+	bool rest = true;
+	for (uint32_t i = 0; i < set->count && rest; i++) {
+		const struct guard_call before = {.system = &set->at[i], .function = GUARD_PRE_UPDATE},
+					after = {.system = &set->at[i], .function = GUARD_POST_UPDATE};
+		rest = set->at[i].self.kind->flags & TROUPE_RESTS || (!guard_has(&before) && !guard_has(&after));
+	}
+	return rest;
+}
+
 void systems_pre_update(const struct systems *systems, uint32_t model, const struct system_step *step)
 {
 	const struct system_set *set = &systems->sets[model];

@@ -189,6 +189,8 @@ troupe_status systems_check(const struct systems *systems, const struct system_l
 	const ProtobufCMessage *message, struct troupe_error *error);
 void systems_command(const struct systems *systems, const struct system_listener *listener,
 	const ProtobufCMessage *message, struct state *state, struct system_fault *fault);
+/* Whether each system of the model that is called in steps has TROUPE_RESTS. */
+bool systems_rest(const struct systems *systems, uint32_t model);
 void systems_pre_update(const struct systems *systems, uint32_t model, const struct system_step *step);
 void systems_post_update(const struct systems *systems, uint32_t model, const struct system_step *step);
 /* Calls update() of the systems of the model, or, SCENE_NONE, of the world. True: words of state k have changed. */

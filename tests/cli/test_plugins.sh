@@ -176,6 +176,37 @@ said 'a plug-in of an actor' '^kind test::Push, in actors$'
 does 1 run w.sdf --iterations 10 --plugin-path actor
 said 'a plug-in of actors in a model' "w.sdf:3: plugin 'test::Push' is in a <model>: expected it in an <actor>"
 
+# A kind that rests is not called while its model sleeps: then the rule that it breaks from step 1000 on changes nothing,
+# until a message comes.
+from=rest
+library rests/librest.so
+library runs/librest.so -DRESTS=0
+from=push
+{
+	printf "<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size>"
+	printf '<real_time_factor>0</real_time_factor></physics><model name="ground"><static>1</static><link name="l">'
+	printf '<collision name="c"><geometry><plane/></geometry></collision></link></model><model name="m">'
+	printf '<pose>0 0 0.5 0 0 0</pose><link name="l"><collision name="c"><geometry><box><size>1 1 1</size></box>'
+	printf '</geometry></collision></link>%s</model></world></sdf>' "$(plugin rest test::Rest)"
+} >rest.sdf
+echo '1200 /touch data: 1' >touch.commands
+# rests WHAT SAME OPTION...: whether steps 900 and 1500 have the same hash
+rests()
+{
+	what=$1 same=$2
+	shift 2
+	does 0 run rest.sdf --iterations 1500 --hash-every 300 "$@"
+	[ "$(sed -n 's/^hash 900 //p' out)" = "$(sed -n 's/^hash 1500 //p' out)" ]
+	[ $? = "$same" ]
+	report $? "a kind that rests: $what"
+}
+rests 'asleep, it is not called' 0 --plugin-path rests
+rests 'nor on two secondaries' 0 --plugin-path rests --secondaries 2
+rests 'nor in single steps' 0 --plugin-path rests --window 1
+rests 'a message rouses it' 1 --plugin-path rests --commands touch.commands
+rests 'with --no-sleep it is called' 1 --plugin-path rests --no-sleep
+rests 'without the flag it is called' 1 --plugin-path runs
+
 # --- the same library everywhere --------------------------------------------------------------------------------------
 
 does 0 run w.sdf --iterations 100 --plugin-path good --save-at 100 half.state --record all.rec

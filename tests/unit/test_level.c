@@ -242,9 +242,11 @@ Test(level, a_proof_holds_wherever_the_performers_were)
 			proof = tracker_proof_end(&tracker) && proof;
 			for (int i = 0; i < 30; i++) {
 				struct vec3 at[PERFORMERS];
-				for (uint32_t m = 0; m < PERFORMERS; m++)
-					at[m] = (struct vec3){somewhere(moves.there[m].lo.x, moves.there[m].hi.x, &dice),
-						moves.at[m].y, 0};
+				for (uint32_t m = 0; m < PERFORMERS; m++) {
+					const struct aabb *there = &moves.there[m];
+					at[m] = (struct vec3){
+						somewhere(there->lo.x, there->hi.x, &dice), moves.at[m].y, 0};
+				}
 				all = all && is_loaded_as_looked(&tracker, at);
 			}
 			cr_assert(all || !proof, "seed %d, round %d: it is no proof", (int)seed, round);
