@@ -65,6 +65,8 @@ static struct count paper_take(
 	const struct paper_world *world, struct troupe_server *server, uint32_t secondaries, uint64_t *ret_hash)
 {
 	paper_command(world, server);
+	if (world->command)
+		world->command(server);
 	(void)bench_run(server, world->begin);
 	struct count before = paper_read(server, secondaries);
 	(void)bench_run(server, world->begin + world->steps);

@@ -9,6 +9,7 @@
 struct paper_world {
 	const char *name;
 	const char *text;      /* SDF; NULL: the world and the commands of this name in troupe's own worlds */
+	void (*command)(struct troupe_server *server); /* gives commands before the first step; NULL: none */
 	uint64_t begin, steps; /* the steps that are counted are `begin` to begin + steps - 1 */
 	uint32_t most;         /* secondaries; memory for each grows with the world */
 };
