@@ -58,6 +58,13 @@ TROUPE_API void troupe_topics_release(const struct troupe_topics *topics);
 /* Grows when topics or services come or go. Any thread. */
 TROUPE_API uint64_t troupe_topics_epoch(const struct troupe_server *server);
 
+/* The triangles of a mesh, a heightmap or a polyline. geometry: a gz.msgs.Geometry in binary form, as the server's own
+ * messages have it (/world/NAME/scene/info), whether a shape of the present scene has it or not. take: called once,
+ * during the call, with a troupe.msgs.Mesh. A file is read by its name, which may take long. Any thread.
+ * TROUPE_ECOMMAND: another geometry; TROUPE_EWORLD, TROUPE_ELIMIT: the file. */
+TROUPE_API troupe_status troupe_geometry_triangles(struct troupe_server *server, const void *geometry, size_t count,
+	void (*take)(void *ctx, const void *mesh, size_t count), void *ctx, struct troupe_error *error);
+
 /* --- a client ----------------------------------------------------------------------------------------------------- */
 
 struct troupe_client;

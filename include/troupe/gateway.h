@@ -86,8 +86,14 @@ struct troupe_gateway_def {
 
 /* Whether there is a gateway of this name, and this build has what it needs. */
 TROUPE_API bool troupe_gateway_is_available(const char *name);
-/* The name of the gateway at this index, and what people call it; NULL: there are no more. */
-TROUPE_API const char *troupe_gateway_name(uint32_t index, const char **ret_title);
+struct troupe_gateway_about {
+	const char *name, *title; /* title: what people call it */
+	bool has_token;           /* it has the settings `token` and `require-token` */
+	bool can_be_joined;       /* barrier clients of a server can join through it */
+	bool address_opens;       /* an address that is given lets other hosts in, without a token or a cipher */
+};
+/* The gateway of this name; NULL: there is none. */
+TROUPE_API const struct troupe_gateway_about *troupe_gateway_find(const char *name);
 /* Starts a thread that serves until troupe_gateway_end(), which must come before troupe_server_destroy(). What def
  * points to is not used after the call, except for server and ctx. TROUPE_EINVAL: the name, the address or a setting is
  * not valid, or this build has no such gateway; TROUPE_EIO: the address cannot be had, or a file cannot be read;

@@ -293,6 +293,8 @@ TROUPE_API struct troupe_progress troupe_server_progress(const struct troupe_ser
 TROUPE_API uint32_t troupe_server_world_count(const struct troupe_server *server);
 /* NULL: there is no such world. */
 TROUPE_API const char *troupe_server_world_name(const struct troupe_server *server, uint32_t world);
+/* The seed of the run: that of the definition, or of the state that was resumed. */
+TROUPE_API uint64_t troupe_server_seed(const struct troupe_server *server);
 
 /* A program that the file names in a <plugin name="troupe::Program">. The library starts none: `troupe run --programs`
  * does (see PROGRAMS in troupe-sdf(5)). */

@@ -147,9 +147,8 @@ static troupe_status gateways_ask_served(
 				served.name);
 		if (gateways->count == GATEWAYS_MAX)
 			return fail(error, TROUPE_ELIMIT, "--serve: expected at most %d gateways", (int)GATEWAYS_MAX);
-		serve_add_flag(&served, "require-token",
-			settings->token && strcmp(served.name, "gz") && strcmp(served.name, "ros2") &&
-				strcmp(served.name, "ardupilot"));
+		const struct troupe_gateway_about *about = troupe_gateway_find(served.name);
+		serve_add_flag(&served, "require-token", settings->token && about && about->has_token);
 		gateways->asked[gateways->count++] = served;
 	}
 	return TROUPE_OK;
@@ -176,6 +175,8 @@ static troupe_status gateways_ask_all(
 	if (settings->foxglove)
 		gateways_ask_foxglove(gateways, settings);
 	troupe_status status = gateways_ask_served(gateways, settings, error);
+	if (!status && settings->no_gz && gateways_is_served(gateways, "gz"))
+		status = fail(error, TROUPE_EINVAL, "--no-gz: --serve gz asks for it: expected one of them");
 	if (!status && gateways_wants_gz(settings) && !gateways_is_served(gateways, "gz") &&
 		gateways->count < GATEWAYS_MAX)
 		(void)gateways_ask(gateways, settings->gz_address ? "--gz-address" : "", "gz", settings->gz_address);
@@ -203,11 +204,6 @@ static void gateways_say_quietly(void *ctx, const char *text)
 	gateways->say(gateways->ctx, false, text);
 }
 
-static bool gateways_is_one_of(const char *name, const char *one, const char *other)
-{
-	return !strcmp(name, one) || !strcmp(name, other);
-}
-
 /* A model may be created later, so a name that no model has is not refused. */
 static void gateways_check_robot(
 	const struct gateways *gateways, const struct serve *asked, const struct troupe_server *server)
@@ -227,22 +223,14 @@ static void gateways_check_robot(
 	text_fini(&line);
 }
 
-static const char *gateways_title_of(const char *name)
-{
-	const char *title = name, *found;
-	for (uint32_t i = 0; (found = troupe_gateway_name(i, &title)); i++)
-		if (!strcmp(found, name))
-			return title;
-	return name;
-}
-
 static void gateways_tell_where(const struct gateways *gateways, uint32_t at)
 {
 	const struct serve *asked = &gateways->asked[at];
-	bool open = asked->address && gateways_is_one_of(asked->name, "gz", "ros2");
+	const struct troupe_gateway_about *about = troupe_gateway_find(asked->name);
+	bool open = asked->address && about->address_opens;
 	char where[512], before[80];
 	troupe_gateway_describe(gateways->all[at], where, sizeof where);
-	(void)snprintf(before, sizeof before, "%s: ", gateways_title_of(asked->name));
+	(void)snprintf(before, sizeof before, "%s: ", about->title);
 	gateways_tell(gateways, *asked->option, before, where, open ? gateways_commands_open : "");
 }
 
@@ -488,8 +476,7 @@ void gateways_keep_places(const struct gateways *gateways, struct gateways_setti
 bool gateways_can_be_joined(const struct gateways *gateways)
 {
 	for (uint32_t i = 0; gateways && i < gateways->count; i++)
-		if (gateways->all[i] && (gateways_is_one_of(gateways->asked[i].name, "gz", "rosbridge") ||
-						gateways_is_one_of(gateways->asked[i].name, "ws", "ardupilot")))
+		if (gateways->all[i] && troupe_gateway_find(gateways->asked[i].name)->can_be_joined)
 			return true;
 	return false;
 }

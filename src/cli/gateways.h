@@ -68,8 +68,7 @@ struct gateways_addresses {
 struct gateways_addresses gateways_addresses(const struct gateways *gateways);
 /* Has a later start with these settings serve at the same ports, with the same tokens. Texts are in the arena. */
 void gateways_keep_places(const struct gateways *gateways, struct gateways_settings *settings, struct arena *arena);
-/* Whether barrier clients can join through a gateway that is on: only gz-transport and rosbridge have the services for
- * it. NULL: no. */
+/* Whether barrier clients can join through a gateway that is on. NULL: no. */
 bool gateways_can_be_joined(const struct gateways *gateways);
 /* Whether a program has commanded the run through a gateway. NULL: no. */
 bool gateways_commanded(const struct gateways *gateways);

@@ -245,7 +245,7 @@ static bool run_is_scripted(const struct run_settings *settings)
 {
 	const struct gateways_settings *ways = &settings->gateways;
 	bool open = !ways->no_gz || ways->view || ways->view_address || ways->watch.listen || ways->clients ||
-		    ways->foxglove || ways->rosbridge || ways->ros2;
+		    ways->foxglove || ways->rosbridge || ways->ros2 || ways->serve.count;
 	bool live = settings->commands && !strcmp(settings->commands, "-");
 	return !open && !live && !settings->lockstep.socket && !settings->lockstep.listen && !settings->programs;
 }

@@ -851,6 +851,11 @@ const char *troupe_server_world_name(const struct troupe_server *server, uint32_
 	return world < server->world_count ? server->worlds[world].scene->name : NULL;
 }
 
+uint64_t troupe_server_seed(const struct troupe_server *server)
+{
+	return server->def.seed;
+}
+
 uint32_t troupe_server_programs(const struct troupe_server *server, const struct troupe_program **ret_programs)
 {
 	*ret_programs = server->programs.at;

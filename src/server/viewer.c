@@ -499,7 +499,7 @@ static troupe_status viewer_add_polyline(
 	return status;
 }
 
-troupe_status viewer_triangles(
+static troupe_status viewer_triangles(
 	struct troupe_server *server, const Gz__Msgs__Geometry *geometry, struct text *out, struct troupe_error *error)
 {
 	struct troupe_scene_shape shape = {0};
@@ -520,6 +520,24 @@ troupe_status viewer_triangles(
 		return fail(error, TROUPE_ECOMMAND, "neither a mesh, a heightmap nor a polyline");
 	}
 	return viewer_read_triangles(server, &shape, out, error);
+}
+
+troupe_status troupe_geometry_triangles(struct troupe_server *server, const void *geometry, size_t count,
+	void (*take)(void *ctx, const void *mesh, size_t count), void *ctx, struct troupe_error *error)
+{
+	static const struct message_limits no_limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
+	ProtobufCMessage *message;
+	struct text mesh = {0};
+	troupe_status status =
+		message_of_bytes(&gz__msgs__geometry__descriptor, geometry, count, &no_limits, &message, error);
+	if (status)
+		return status;
+	status = viewer_triangles(server, (const Gz__Msgs__Geometry *)message, &mesh, error);
+	if (!status)
+		take(ctx, mesh.at, mesh.count);
+	text_fini(&mesh);
+	message_free(message);
+	return status;
 }
 
 static troupe_status viewer_add_known(

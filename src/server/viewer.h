@@ -31,10 +31,4 @@ extern const struct query_ops ask_sensor;
  * read. A file is read on the thread of the client that asks, which may take long. */
 extern const struct query_ops ask_mesh;
 
-/* Any thread. Appends the troupe.msgs.Mesh of a mesh, heightmap or polyline as a message of the server's own has it
- * (scene/info), whether a shape of the present scene has it or not. A file is read by its name, which may take long.
- * TROUPE_ECOMMAND: another geometry; TROUPE_EWORLD, TROUPE_ELIMIT: the file. */
-troupe_status viewer_triangles(
-	struct troupe_server *server, const Gz__Msgs__Geometry *geometry, struct text *out, struct troupe_error *error);
-
 #endif

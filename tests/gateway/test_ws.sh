@@ -23,6 +23,9 @@ done
 "$troupe" run w.sdf --iterations 1 --serve ws=0 --serve ws=0 >out 2>err
 [ $? = 2 ] && grep -q 'asked for twice' err
 report $? "the same gateway twice: $(cat err)"
+"$troupe" run w.sdf --iterations 1 --no-gz --serve gz >out 2>err
+[ $? = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q -e '--no-gz: --serve gz asks for it: expected one' err
+report $? "gz-transport, and none: $(cat err)"
 for same in '--foxglove 0' '--serve foxglove=0'; do
 	# shellcheck disable=SC2086 # an option and its value
 	"$troupe" run w.sdf --iterations 1 $same >out 2>err

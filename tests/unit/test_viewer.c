@@ -501,24 +501,24 @@ static void is_colour(const Gz__Msgs__Color *found, float r, float g, float b, c
 Test(viewer, the_look_of_shapes_and_lights)
 {
 	struct troupe_server *server = lib_server(
-		LIB_SDF(LIB_WORLD(
-			"w", "<light name='lamp' type='spot'><pose>1 2 3 0 0 0</pose><diffuse>1 0.5 0.25 "
-			     "1</diffuse><specular>0.125 0.25 0.5 "
-			     "1</specular><attenuation><range>30</range><constant>0.5</constant><linear>0.25</"
-			     "linear><quadratic>0.125</quadratic></attenuation><direction>0 0.6 "
-			     "-0.8</direction><cast_shadows>1</cast_shadows><spot><inner_angle>0.25</"
-			     "inner_angle><outer_angle>0.75</outer_angle><falloff>2</falloff></spot><intensity>1.5</"
-			     "intensity><light_on>0</light_on></light><model name='m'><static>true</static><link "
-			     "name='l'><visual "
-			     "name='all'><geometry><sphere><radius>1</radius></sphere></geometry><cast_shadows>0</"
-			     "cast_shadows><transparency>0.25</transparency><laser_retro>150</"
-			     "laser_retro><meta><layer>-2</layer></meta><material><ambient>0.5 0.25 0.125 "
-			     "1</ambient><diffuse>0.25 0.5 1 1</diffuse><specular>1 0.5 0 1</specular><emissive>0 "
-			     "0.125 0 1</emissive></material></visual><visual "
-			     "name='none'><geometry><sphere><radius>1</radius></sphere></geometry></visual><visual "
-			     "name='script'><geometry><sphere><radius>1</radius></sphere></"
-			     "geometry><material><script><uri>u</uri><name>Gazebo/BlueTransparent</name></script></"
-			     "material></visual></link></model>")),
+		LIB_SDF(LIB_WORLD("w",
+			"<light name='lamp' type='spot'><pose>1 2 3 0 0 0</pose><diffuse>1 0.5 0.25 "
+			"1</diffuse><specular>0.125 0.25 0.5 "
+			"1</specular><attenuation><range>30</range><constant>0.5</constant><linear>0.25</"
+			"linear><quadratic>0.125</quadratic></attenuation><direction>0 0.6 "
+			"-0.8</direction><cast_shadows>1</cast_shadows><spot><inner_angle>0.25</"
+			"inner_angle><outer_angle>0.75</outer_angle><falloff>2</falloff></spot><intensity>1.5</"
+			"intensity><light_on>0</light_on></light><model name='m'><static>true</static><link "
+			"name='l'><visual "
+			"name='all'><geometry><sphere><radius>1</radius></sphere></geometry><cast_shadows>0</"
+			"cast_shadows><transparency>0.25</transparency><laser_retro>150</"
+			"laser_retro><meta><layer>-2</layer></meta><material><ambient>0.5 0.25 0.125 "
+			"1</ambient><diffuse>0.25 0.5 1 1</diffuse><specular>1 0.5 0 1</specular><emissive>0 "
+			"0.125 0 1</emissive></material></visual><visual "
+			"name='none'><geometry><sphere><radius>1</radius></sphere></geometry></visual><visual "
+			"name='script'><geometry><sphere><radius>1</radius></sphere></"
+			"geometry><material><script><uri>u</uri><name>Gazebo/BlueTransparent</name></script></"
+			"material></visual></link></model>")),
 		1);
 	struct troupe_client *client = client_of(server, 256);
 	struct troupe_message message;
@@ -588,6 +588,31 @@ Test(viewer, the_shapes_of_an_actor)
 	"<point>0 0</point><point>2 0</point><point>2 1</point><point>1 1</point><point>1 2</point><point>0 2</point>"
 #define L_GEOMETRY(height) "<geometry><polyline><height>" height "</height>" L_POINTS "</polyline></geometry>"
 
+static void keep_mesh(void *ctx, const void *mesh, size_t count)
+{
+	text_add_bytes(ctx, mesh, count);
+}
+
+/* The server gives a program the triangles of a shape; not of a box, or of bytes that are no geometry. */
+static void check_triangles(struct troupe_server *server, const Gz__Msgs__Geometry *shape, double volume)
+{
+	struct text geometry = {0}, triangles = {0};
+	struct troupe_error error;
+	ProtobufCMessage *mesh;
+	message_add_bytes(&geometry, &shape->base);
+	troupe_status status =
+		troupe_geometry_triangles(server, geometry.at, geometry.count, keep_mesh, &triangles, &error);
+	cr_assert(!status, "%s", error.text);
+	cr_assert(!message_of_bytes(
+		&troupe__msgs__mesh__descriptor, triangles.at, triangles.count, &message_limits_usual, &mesh, &error));
+	cr_expect_float_eq(volume_of((const Troupe__Msgs__Mesh *)mesh), volume, 1e-5);
+	cr_assert_eq(troupe_geometry_triangles(server, "", 0, keep_mesh, &triangles, &error), TROUPE_ECOMMAND);
+	cr_assert_eq(troupe_geometry_triangles(server, "\xff", 1, keep_mesh, &triangles, &error), TROUPE_ECOMMAND);
+	message_free(mesh);
+	text_fini(&geometry);
+	text_fini(&triangles);
+}
+
 Test(viewer, triangles_of_a_polyline)
 {
 	struct troupe_server *server = lib_server(
@@ -620,6 +645,7 @@ Test(viewer, triangles_of_a_polyline)
 		message_free(&mesh->base);
 		text_fini(&text);
 	}
+	check_triangles(server, shapes[1], volumes[1]);
 	/* an outline that the world does not have */
 	cr_assert_null(ask(server, client, "/world/w/scene/mesh", "gz.msgs.Geometry",
 		"type: POLYLINE polyline {height: 0.5 point {x: 1} point {y: 1} point {x: 1 y: 1}}", &message));

@@ -267,8 +267,7 @@ static bool ardupilot_gateway_is_available(void)
 }
 
 const struct hub_kind kind_ardupilot = {
-	.name = "ardupilot",
-	.title = "ArduPilot",
+	.about = {.name = "ardupilot", .title = "ArduPilot", .can_be_joined = true},
 	.settings = (const char *const[]){"insecure", NULL},
 	.is_available = ardupilot_gateway_is_available,
 	.start = ardupilot_gateway_start,

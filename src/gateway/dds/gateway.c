@@ -268,9 +268,9 @@ static void dds_follow_readers(struct dds *gateway)
 	bool *fresh = mem_alloc(gateway->channels.count + 1);
 	for (uint32_t i = 0; i < gateway->channels.count; i++) {
 		struct dds_channel *channel = &gateway->channels.at[i];
-		uint32_t came;
+		uint32_t came, before = channel->peers;
 		channel->peers = gateway->glue->peers(channel->end, &came);
-		fresh[i] = channel->peers && came != channel->came;
+		fresh[i] = channel->peers && (came != channel->came || !before);
 		channel->came = came;
 	}
 	for (uint32_t i = 0; i < gateway->feeds.count; i++) {
@@ -281,7 +281,7 @@ static void dds_follow_readers(struct dds *gateway)
 			again |= fresh[feed->outputs.at[o].channel];
 		}
 		if (wanted && (again || !hub_is_subscribed(gateway->hub, feed->topic)))
-			(void)hub_subscribe(gateway->hub, feed->topic, 0, NULL);
+			(void)hub_subscribe(gateway->hub, feed->topic, 0, 0, NULL);
 		else if (!wanted)
 			hub_unsubscribe(gateway->hub, feed->topic);
 	}
@@ -542,8 +542,7 @@ static void dds_describe(const void *ctx, struct text *out)
 }
 
 const struct hub_kind kind_ros2 = {
-	.name = "ros2",
-	.title = "ROS 2",
+	.about = {.name = "ros2", .title = "ROS 2", .address_opens = true},
 	.settings = (const char *const[]){"domain", "robot", "distro", NULL},
 	.is_available = module_is_available,
 	.start = dds_start,

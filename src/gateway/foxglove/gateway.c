@@ -8,7 +8,6 @@
 #include "gateway/hub/convert.h"
 #include "gateway/hub/kinds.h"
 #include "gateway/ros/stage.h"
-#include "server/viewer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +142,7 @@ static bool foxglove_needs(const struct foxglove *gateway, const char *topic)
 static void foxglove_ask(struct foxglove *gateway, const char *topic, bool more)
 {
 	if (more)
-		(void)hub_subscribe(gateway->hub, topic, 0, NULL);
+		(void)hub_subscribe(gateway->hub, topic, 0, 0, NULL);
 	else if (!foxglove_needs(gateway, topic))
 		hub_unsubscribe(gateway->hub, topic);
 }
@@ -344,7 +343,7 @@ static troupe_status foxglove_read_mesh(
 	const struct foxglove *gateway = ctx;
 	if (!gateway->hub->place.server)
 		return fail(error, TROUPE_ECOMMAND, "the files of meshes are with the primary");
-	return viewer_triangles(gateway->hub->place.server, geometry, mesh, error);
+	return scenery_read_mesh(gateway->hub->place.server, geometry, mesh, error);
 }
 
 static troupe_status foxglove_start(struct hub *hub, const struct troupe_gateway_def *def, struct troupe_error *error)
@@ -388,8 +387,7 @@ static void foxglove_destroy(void *ctx)
 }
 
 const struct hub_kind kind_foxglove = {
-	.name = "foxglove",
-	.title = "Foxglove",
+	.about = {.name = "foxglove", .title = "Foxglove", .has_token = true},
 	.settings = (const char *const[]){"token", "require-token", "insecure", "cert", "key", "origin", NULL},
 	.shows_recordings = true,
 	.is_available = web_is_available,

@@ -104,7 +104,7 @@ static void gz_gateway_change_subscribers(struct gz *gateway, struct gz_offer *o
 	bool more = subscribers > offer->subscribers;
 	offer->subscribers = subscribers;
 	if (more)
-		(void)hub_subscribe(gateway->hub, offer->row->name, 0, NULL);
+		(void)hub_subscribe(gateway->hub, offer->row->name, 0, 0, NULL);
 	else if (!subscribers)
 		hub_unsubscribe(gateway->hub, offer->row->name);
 }
@@ -272,8 +272,7 @@ static void gz_gateway_describe(const void *ctx, struct text *out)
 }
 
 const struct hub_kind kind_gz = {
-	.name = "gz",
-	.title = "gz-transport",
+	.about = {.name = "gz", .title = "gz-transport", .can_be_joined = true, .address_opens = true},
 	.settings = (const char *const[]){"partition", NULL},
 	.is_available = node_is_available,
 	.start = gz_gateway_start,

@@ -15,8 +15,7 @@
 #include <time.h>
 
 static const struct hub_kind *const hub_gateway_kinds[] = {
-	&kind_gz, &kind_ros2, &kind_rosbridge, &kind_ws, &kind_view, &kind_foxglove,
-	&kind_ardupilot};
+	&kind_gz, &kind_ros2, &kind_rosbridge, &kind_ws, &kind_view, &kind_foxglove, &kind_ardupilot};
 
 struct troupe_gateway {
 	struct hub hub;
@@ -24,15 +23,16 @@ struct troupe_gateway {
 
 static bool hub_gateway_is_whole(const struct hub_kind *kind)
 {
-	return kind->name && kind->title && kind->settings && kind->is_available && kind->start && kind->topic_came &&
-	       kind->topic_gone && kind->topics_changed && kind->message && kind->reply && kind->refused &&
-	       kind->moved && kind->end && kind->stop && kind->destroy && kind->describe && kind->count;
+	return kind->about.name && kind->about.title && kind->settings && kind->is_available && kind->start &&
+	       kind->topic_came && kind->topic_gone && kind->topics_changed && kind->message && kind->reply &&
+	       kind->refused && kind->moved && kind->end && kind->stop && kind->destroy && kind->describe &&
+	       kind->count;
 }
 
 static const struct hub_kind *hub_gateway_find(const char *name)
 {
 	for (size_t i = 0; name && i < ARRAY_LEN(hub_gateway_kinds); i++)
-		if (!strcmp(hub_gateway_kinds[i]->name, name)) {
+		if (!strcmp(hub_gateway_kinds[i]->about.name, name)) {
 			assert(hub_gateway_is_whole(hub_gateway_kinds[i]));
 			return hub_gateway_kinds[i];
 		}
@@ -45,20 +45,17 @@ bool troupe_gateway_is_available(const char *name)
 	return kind && kind->is_available();
 }
 
-const char *troupe_gateway_name(uint32_t index, const char **ret_title)
+const struct troupe_gateway_about *troupe_gateway_find(const char *name)
 {
-	if (index >= ARRAY_LEN(hub_gateway_kinds))
-		return NULL;
-	if (ret_title)
-		*ret_title = hub_gateway_kinds[index]->title;
-	return hub_gateway_kinds[index]->name;
+	const struct hub_kind *kind = hub_gateway_find(name);
+	return kind ? &kind->about : NULL;
 }
 
 static troupe_status hub_gateway_refuse_name(const char *name, struct troupe_error *error)
 {
 	struct text list = {0};
 	for (size_t i = 0; i < ARRAY_LEN(hub_gateway_kinds); i++)
-		text_add(&list, "%s%s", i ? ", " : "", hub_gateway_kinds[i]->name);
+		text_add(&list, "%s%s", i ? ", " : "", hub_gateway_kinds[i]->about.name);
 	troupe_status status =
 		fail(error, TROUPE_EINVAL, "there is no gateway '%.40s': expected one of %s", name, list.at);
 	text_fini(&list);
@@ -71,9 +68,10 @@ static troupe_status hub_gateway_check(
 	if (!kind)
 		return hub_gateway_refuse_name(def->name ? def->name : "", error);
 	if (!!def->server + !!def->run + !!def->recording != 1)
-		return fail(error, TROUPE_EINVAL, "%s: expected one of server, run and recording", kind->name);
+		return fail(error, TROUPE_EINVAL, "%s: expected one of server, run and recording", kind->about.name);
 	if (def->recording && !kind->shows_recordings)
-		return fail(error, TROUPE_EINVAL, "%s shows no recordings: expected view or foxglove", kind->name);
+		return fail(
+			error, TROUPE_EINVAL, "%s shows no recordings: expected view or foxglove", kind->about.name);
 	return settings_check(def, kind->settings, error);
 }
 

@@ -21,8 +21,14 @@
 enum { HUB_BATCH = 256, HUB_LAST_BATCHES = 256 };
 #define HUB_CLOCK_HZ 60.0
 
+struct hub_subscriber {
+	uint64_t id;
+	double rate_hz;
+};
+
 struct hub_subscription {
 	char *topic;
+	VEC(struct hub_subscriber) subscribers; /* that have a rate of their own */
 	double rate_hz;
 	bool has_any;       /* a message has come, */
 	uint64_t last_step; /* of this step */
@@ -187,10 +193,22 @@ static void hub_note_clock(struct hub *hub, const char *topic)
 		hub->ticks = false; /* it is at the rate that it has now, or not subscribed to */
 }
 
-troupe_status hub_subscribe(struct hub *hub, const char *topic, double rate_hz, struct troupe_error *error)
+/* The highest rate of the subscribers; 0: all messages. */
+static double hub_rate_of(const struct hub_subscription *subscription, double rate_hz)
+{
+	for (uint32_t i = 0; i < subscription->subscribers.count && rate_hz > 0; i++) {
+		double other_hz = subscription->subscribers.at[i].rate_hz;
+		rate_hz = other_hz > 0 ? MAX(rate_hz, other_hz) : 0;
+	}
+	return rate_hz;
+}
+
+troupe_status hub_subscribe(
+	struct hub *hub, const char *topic, uint64_t subscriber, double rate_hz, struct troupe_error *error)
 {
 	struct hub_subscription *subscription = hub_find_subscription(hub, topic);
-	troupe_status status = hub->bus->ops->subscribe(hub->bus, topic, rate_hz, error);
+	double highest_hz = subscription ? hub_rate_of(subscription, rate_hz) : rate_hz;
+	troupe_status status = hub->bus->ops->subscribe(hub->bus, topic, highest_hz, error);
 	if (status)
 		return status;
 	if (!subscription) {
@@ -199,10 +217,34 @@ troupe_status hub_subscribe(struct hub *hub, const char *topic, double rate_hz, 
 		map_add(&hub->subscription_of, subscription->topic, hub->subscriptions.count);
 		vec_push(&hub->subscriptions, subscription);
 	}
+	if (subscriber)
+		vec_push(&subscription->subscribers, (struct hub_subscriber){subscriber, rate_hz});
 	subscription->again = subscription->has_any;
-	subscription->rate_hz = rate_hz;
+	subscription->rate_hz = highest_hz;
 	hub_note_clock(hub, topic);
 	return TROUPE_OK;
+}
+
+void hub_leave(struct hub *hub, const char *topic, uint64_t subscriber)
+{
+	struct hub_subscription *subscription = hub_find_subscription(hub, topic);
+	uint32_t at = 0;
+	while (subscription && at < subscription->subscribers.count &&
+		subscription->subscribers.at[at].id != subscriber)
+		at++;
+	if (!subscription || at == subscription->subscribers.count)
+		return;
+	subscription->subscribers.at[at] = subscription->subscribers.at[--subscription->subscribers.count];
+	if (!subscription->subscribers.count) {
+		hub_unsubscribe(hub, topic);
+		return;
+	}
+	double rate_hz = hub_rate_of(subscription, subscription->subscribers.at[0].rate_hz);
+	if (rate_hz == subscription->rate_hz || !hub->bus)
+		return;
+	subscription->rate_hz = rate_hz;
+	subscription->again = subscription->has_any;
+	(void)hub->bus->ops->subscribe(hub->bus, subscription->topic, rate_hz, NULL);
 }
 
 void hub_unsubscribe(struct hub *hub, const char *topic)
@@ -221,6 +263,7 @@ void hub_unsubscribe(struct hub *hub, const char *topic)
 	if (hub->bus)
 		hub->bus->ops->unsubscribe(hub->bus, gone->topic);
 	hub_note_clock(hub, gone->topic);
+	vec_free(&gone->subscribers);
 	free(gone->topic);
 	free(gone);
 }

@@ -39,8 +39,7 @@ struct hub_reply {
 
 /* Every slot is filled; hub_ignore_...() fill those that a protocol does not need. */
 struct hub_kind {
-	const char *name;            /* as in --serve NAME: "rosbridge" */
-	const char *title;           /* for people: "ROS 2" */
+	struct troupe_gateway_about about;
 	const char *const *settings; /* keys of settings that it has; NULL ends the list */
 	bool shows_recordings;
 	bool (*is_available)(void);
@@ -151,9 +150,14 @@ void hub_wake(struct hub *hub);
 /* A line for people. Any thread. */
 void hub_say(const struct hub *hub, const char *format, ...) TROUPE_PRINTF(2, 3);
 
-/* Subscribes to a topic of the run, which gives a message at once, also if it was subscribed to before. rate_hz: of
- * simulated time, at most; 0: all messages. The topic may come later. Errors as of troupe_client_subscribe(). */
-troupe_status hub_subscribe(struct hub *hub, const char *topic, double rate_hz, struct troupe_error *error);
+/* Subscribes to a topic of the run, which gives a message at once, also if it was subscribed to before. subscriber: of
+ * hub_join(), with the rate that it wants, of simulated time, at most (0: all messages): the run is asked for the
+ * highest rate of the subscribers of a topic. 0: the gateway counts its subscribers itself, and wants all messages. The
+ * topic may come later. Errors as of troupe_client_subscribe(). */
+troupe_status hub_subscribe(
+	struct hub *hub, const char *topic, uint64_t subscriber, double rate_hz, struct troupe_error *error);
+/* The subscriber wants the topic no more; with the last one the subscription ends. */
+void hub_leave(struct hub *hub, const char *topic, uint64_t subscriber);
 /* The number of a new subscriber among the gateway's clients, from 1 on: call it before hub_subscribe(), for the
  * message that this gives at once comes to all subscribers of the topic, and only the new one shall have it (hub->had).
  */

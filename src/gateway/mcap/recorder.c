@@ -17,12 +17,11 @@
 #include "gateway/mcap/bag.h"
 #include "gateway/ros/ros.h"
 #include "gateway/ros/scenery.h"
-#include "server/internal.h"
-#include "server/viewer.h"
 #include "topic/table.h"
 
 #include <troupe/client.h>
 #include <troupe/gateway.h>
+#include <troupe/server.h>
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -125,13 +124,6 @@ static bool recorder_is_chosen(void *ctx, const char *name, bool usual, double *
 	return !mcap->patterns.count && usual;
 }
 
-/* By the name that the scene's message gives: which shapes the present scene has depends on how far the step is. */
-static troupe_status recorder_read_mesh(
-	void *ctx, const Gz__Msgs__Geometry *geometry, struct text *mesh, struct troupe_error *error)
-{
-	return viewer_triangles(ctx, geometry, mesh, error);
-}
-
 static void recorder_say(void *ctx, const char *line)
 {
 	const struct troupe_mcap *mcap = ctx;
@@ -150,7 +142,7 @@ static void recorder_add_sceneries(struct troupe_mcap *mcap)
 		char *folder = mem_printf("/world/%s", world);
 		topic_name_clean(folder);
 		const char *named = strchr(folder + 1, '/'); /* NULL: no topic can have the name */
-		scenery->of = scenery_make(folder, named ? named + 1 : world, recorder_read_mesh, mcap->server);
+		scenery->of = scenery_make(folder, named ? named + 1 : world, scenery_read_mesh, mcap->server);
 		scenery->has_shapes = recorder_is_chosen(mcap, scenery->of.shapes, true, &rate_hz);
 		scenery->has_frames = recorder_is_chosen(mcap, scenery->of.frames, true, &scenery->frames_hz);
 		scenery->shapes_channel = scenery->frames_channel = -1;
@@ -486,7 +478,7 @@ static void recorder_add_metadata(struct troupe_mcap *mcap)
 	struct text worlds = {0}, seed = {0};
 	for (uint32_t i = 0; i < troupe_server_world_count(mcap->server); i++)
 		text_add(&worlds, "%s%s", i ? "\n" : "", troupe_server_world_name(mcap->server, i));
-	text_add(&seed, "%" PRIu64, mcap->server->def.seed);
+	text_add(&seed, "%" PRIu64, troupe_server_seed(mcap->server));
 	const char *const texts[] = {"version", troupe_version(), "world", worlds.at, "seed", seed.at, "names", "ros"};
 	mcap_file_metadata(mcap->file, "troupe", texts, ARRAY_LEN(texts) - (mcap->bag ? 0 : 2));
 	text_fini(&worlds);

@@ -1,6 +1,8 @@
 /* The names of the topics stand here, and what a topic is made of; who subscribes to what is the gateway's. */
 #include "gateway/ros/scenery.h"
 
+#include "topic/message.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +22,22 @@ void scenery_fini(struct scenery *scenery)
 	free(scenery->shapes);
 	free(scenery->frames);
 	stage_destroy(scenery->stage);
+}
+
+static void ros_scenery_take_mesh(void *ctx, const void *bytes, size_t count)
+{
+	text_add_bytes(ctx, bytes, count);
+}
+
+troupe_status scenery_read_mesh(
+	void *server, const Gz__Msgs__Geometry *geometry, struct text *mesh, struct troupe_error *error)
+{
+	struct text request = {0};
+	message_add_bytes(&request, &geometry->base);
+	troupe_status status = troupe_geometry_triangles(
+		server, request.at ? request.at : "", request.count, ros_scenery_take_mesh, mesh, error);
+	text_fini(&request);
+	return status;
 }
 
 troupe_status scenery_take(

@@ -17,6 +17,11 @@ struct scenery {
 struct scenery scenery_make(const char *folder, const char *world, stage_mesh_fn *fn, void *ctx);
 void scenery_fini(struct scenery *scenery);
 
+/* Reads the meshes of a server: a stage_mesh_fn whose ctx is the server. By the name that the scene's message gives:
+ * which shapes the present scene has depends on how far the step is. */
+troupe_status scenery_read_mesh(
+	void *server, const Gz__Msgs__Geometry *geometry, struct text *mesh, struct troupe_error *error);
+
 /* Takes a message of `scene` or `poses`: appends the message of `shapes`, or that of `frames`, or nothing. Errors as of
  * stage_take_scene(). */
 troupe_status scenery_take(

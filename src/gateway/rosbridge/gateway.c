@@ -192,8 +192,7 @@ static void rosbridge_destroy(void *ctx)
 }
 
 const struct hub_kind kind_rosbridge = {
-	.name = "rosbridge",
-	.title = "rosbridge",
+	.about = {.name = "rosbridge", .title = "rosbridge", .has_token = true, .can_be_joined = true},
 	.settings = (const char *const[]){"token", "require-token", "insecure", "cert", "key", "origin", "robot", NULL},
 	.is_available = web_is_available,
 	.start = rosbridge_start,

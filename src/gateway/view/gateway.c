@@ -370,8 +370,7 @@ static void view_gateway_destroy(void *ctx)
 }
 
 const struct hub_kind kind_view = {
-	.name = "view",
-	.title = "view",
+	.about = {.name = "view", .title = "view", .has_token = true},
 	.settings = (const char *const[]){"token", "require-token", "cert", "key", "any-port", NULL},
 	.shows_recordings = true,
 	.is_available = view_gateway_is_available,

@@ -1,6 +1,5 @@
-/* Pages share the subscriptions: the server is asked once for each topic, at the highest rate that a page wants, and a
- * message is made JSON once. A page that wants fewer messages does not get the others, but always the newest, a little
- * later: when the world pauses, no other comes. */
+/* Pages share the subscriptions (hub/hub.h), and a message is made JSON once. A page that wants fewer messages does not
+ * get the others, but always the newest, a little later: when the world pauses, no other comes. */
 #include "gateway/view/internal.h"
 
 #include "base/clock.h"
@@ -51,20 +50,7 @@ static void subscriptions_drop(struct gateway *gateway, struct page_feed *feed)
 		map_add(&gateway->feed_of, last->topic, at);
 		gateway->subscriptions.at[at] = last;
 	}
-	hub_unsubscribe(gateway->hub, feed->topic);
 	subscriptions_free(feed);
-}
-
-/* The highest rate that is wanted; 0: all messages. */
-static double subscriptions_rate_of(const struct page_feed *feed)
-{
-	double rate_hz = 0;
-	for (uint32_t i = 0; i < feed->listeners.count; i++) {
-		if (feed->listeners.at[i].rate_hz <= 0)
-			return 0;
-		rate_hz = MAX(rate_hz, feed->listeners.at[i].rate_hz);
-	}
-	return rate_hz;
 }
 
 static struct page_listener *subscriptions_find_listener(struct page_feed *feed, const struct page *page)
@@ -81,6 +67,7 @@ static void subscriptions_drop_listener(struct gateway *gateway, struct page_fee
 	if (!listener)
 		return;
 	listener->page->topics--;
+	hub_leave(gateway->hub, feed->topic, listener->join);
 	*listener = feed->listeners.at[--feed->listeners.count];
 	if (!feed->listeners.count)
 		subscriptions_drop(gateway, feed);
@@ -98,11 +85,13 @@ troupe_status subscriptions_subscribe(
 	if (!status && !listener) {
 		listener = vec_append(&feed->listeners, 1);
 		page->topics++;
+	} else if (!status) {
+		hub_leave(gateway->hub, topic, listener->join);
 	}
 	if (!status) {
 		*listener = (struct page_listener){
 			.page = page, .rate_hz = rate_hz, .join = hub_join(gateway->hub), .fresh = true};
-		status = hub_subscribe(gateway->hub, topic, subscriptions_rate_of(feed), error);
+		status = hub_subscribe(gateway->hub, topic, listener->join, rate_hz, error);
 		if (status)
 			subscriptions_drop_listener(gateway, feed, page);
 	} else if (!feed->listeners.count) {

@@ -87,7 +87,6 @@ static void ws_gateway_drop_channel(struct ws *gateway, struct ws_channel *chann
 		map_add(&gateway->channel_of, last->topic, at);
 		gateway->channels.at[at] = last;
 	}
-	hub_unsubscribe(gateway->hub, channel->topic);
 	vec_free(&channel->subscribers);
 	free(channel->topic);
 	free(channel);
@@ -108,22 +107,11 @@ static void ws_gateway_unsubscribe(struct ws *gateway, struct ws_channel *channe
 	struct ws_client *own = client->data;
 	if (!subscriber)
 		return;
+	hub_leave(gateway->hub, channel->topic, subscriber->join);
 	*subscriber = channel->subscribers.at[--channel->subscribers.count];
 	own->subscriptions--;
 	if (!channel->subscribers.count)
 		ws_gateway_drop_channel(gateway, channel);
-}
-
-/* The highest rate that a client wants; 0: all messages. */
-static double ws_gateway_rate_of(const struct ws_channel *channel)
-{
-	double rate_hz = 0;
-	for (uint32_t i = 0; i < channel->subscribers.count; i++) {
-		if (channel->subscribers.at[i].rate_hz <= 0)
-			return 0;
-		rate_hz = fmax(rate_hz, channel->subscribers.at[i].rate_hz);
-	}
-	return rate_hz;
 }
 
 /* Whether the client gets the message: it is the first, its time has come, or the time has jumped back. */
@@ -321,7 +309,9 @@ static troupe_status ws_gateway_obey_subscribe(
 	if (!subscriber && own->subscriptions == WS_SUBSCRIPTIONS_MAX)
 		return fail(error, TROUPE_ELIMIT, "subscribe: expected at most %d topics", (int)WS_SUBSCRIPTIONS_MAX);
 	channel = channel ? channel : ws_gateway_make_channel(gateway, topic);
-	if (!subscriber) {
+	if (subscriber) {
+		hub_leave(gateway->hub, topic, subscriber->join);
+	} else {
 		subscriber = vec_append(&channel->subscribers, 1);
 		own->subscriptions++;
 	}
@@ -329,7 +319,7 @@ static troupe_status ws_gateway_obey_subscribe(
 		.join = hub_join(gateway->hub),
 		.rate_hz = json_number_value(rate),
 		.protobuf = format && !strcmp(format, "protobuf")};
-	status = hub_subscribe(gateway->hub, topic, ws_gateway_rate_of(channel), error);
+	status = hub_subscribe(gateway->hub, topic, subscriber->join, subscriber->rate_hz, error);
 	if (status)
 		ws_gateway_unsubscribe(gateway, channel, client);
 	return status;
@@ -566,8 +556,7 @@ static void ws_gateway_destroy(void *ctx)
 }
 
 const struct hub_kind kind_ws = {
-	.name = "ws",
-	.title = "WebSocket",
+	.about = {.name = "ws", .title = "WebSocket", .has_token = true, .can_be_joined = true},
 	.settings = (const char *const[]){"token", "require-token", "insecure", "cert", "key", "origin", NULL},
 	.is_available = web_is_available,
 	.start = ws_gateway_start,
