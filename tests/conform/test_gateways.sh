@@ -14,7 +14,7 @@ command -v python3 >/dev/null || {
 	totals
 	exit
 }
-[ $# != 0 ] || set -- rosbridge foxglove view ws relay dds gz mcap bag
+[ $# != 0 ] || set -- rosbridge foxglove view ws relay lockstep dds gz mcap bag
 for gateway; do
 	mkdir "$gateway"
 	(cd "$gateway" && python3 -B "$suite" "$gateway" "$troupe") >"$gateway.said" 2>&1

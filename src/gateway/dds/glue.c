@@ -283,6 +283,7 @@ struct glue_node {
 struct glue_end {
 	struct glue_node *node;
 	dds_entity_t entity;
+	bool is_static;
 	_Atomic uint32_t peers, came;
 };
 
@@ -495,10 +496,25 @@ static void dds_glue_note_peers(struct glue_end *end, uint32_t now, int32_t chan
 	end->node->wake(end->node->ctx);
 }
 
+/* Whether the reader asks a writer of GLUE_STATIC for the last message. */
+static bool dds_glue_asks_for_last(dds_entity_t writer, dds_instance_handle_t reader)
+{
+	dds_builtintopic_endpoint_t *endpoint = dds_get_matched_subscription_data(writer, reader);
+	dds_durability_kind_t durability = DDS_DURABILITY_VOLATILE;
+	bool asks = endpoint && endpoint->qos && dds_qget_durability(endpoint->qos, &durability) &&
+		    durability != DDS_DURABILITY_VOLATILE;
+	if (endpoint)
+		dds_builtintopic_free_endpoint(endpoint);
+	return asks;
+}
+
 static void dds_glue_on_reader(dds_entity_t writer, const dds_publication_matched_status_t status, void *arg)
 {
-	(void)writer;
-	dds_glue_note_peers(arg, status.current_count, status.current_count_change);
+	const struct glue_end *end = arg;
+	int32_t change = status.current_count_change;
+	if (change == 1 && end->is_static && dds_glue_asks_for_last(writer, status.last_subscription_handle))
+		change = 0;
+	dds_glue_note_peers(arg, status.current_count, change);
 }
 
 static void dds_glue_on_writer(dds_entity_t reader, const dds_subscription_matched_status_t status, void *arg)
@@ -557,6 +573,7 @@ static bool dds_glue_make_end(struct glue_node *node, bool writes, const char *t
 		return dds_glue_fail_call(why, topic_name, DDS_RETCODE_OUT_OF_RESOURCES);
 	}
 	end->node = node;
+	end->is_static = keep == GLUE_STATIC;
 	dds_qos_t *qos = dds_glue_make_qos(keep, user_data);
 	dds_listener_t *listener = dds_create_listener(end);
 	if (writes) {

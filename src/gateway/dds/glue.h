@@ -65,7 +65,8 @@ struct glue {
 		const char *user_data, struct glue_end **ret_end, char *why);
 	void (*close_end)(struct glue_end *end);
 	void (*end_guid)(const struct glue_end *end, unsigned char ret_guid[GLUE_GUID_BYTES]);
-	/* Peers that the end is matched with now; *ret_came: how many have come so far. */
+	/* Peers that the end is matched with now; *ret_came: how many have come so far. Of a writer with GLUE_STATIC
+	 * only readers count as come that are volatile: to others the library gives the last message itself. */
 	uint32_t (*peers)(const struct glue_end *end, uint32_t *ret_came);
 	/* CDR with its header, count >= 4. Does not wait for readers. False: the message is lost. */
 	bool (*write)(struct glue_end *end, const void *bytes, size_t count);
