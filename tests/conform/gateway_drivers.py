@@ -1049,6 +1049,7 @@ class DdsClient(Client):
 
     def __init__(self, driver):
         Client.__init__(self)
+        self.driver = driver
         self.process = subprocess.Popen([driver.node, str(driver.domain)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         env=dict(os.environ, **driver.environment), preexec_fn=end_with_parent)
         os.set_blocking(self.process.stdout.fileno(), False)
@@ -1110,6 +1111,17 @@ class DdsClient(Client):
         self.tell("pub %s %g" % (topic, message["linear"]["x"]))
         self.wait("the publication", lambda: self.published > before)
 
+    def call(self, service, request):
+        """A model is created by SpawnEntity: nodes have simulation_interfaces in place of Gazebo's services."""
+        if not service.endswith("/create"):
+            raise Failed("%s: no service of simulation_interfaces does this" % service)
+        name = re.search('<model name="([^"]*)"', request["sdf"]).group(1)
+        with open("spawned.sdf", "w", encoding="utf-8") as file:
+            file.write(request["sdf"])
+        done = subprocess.run([self.driver.caller, "domain:%d" % self.driver.domain, "spawn:%s:0:%s" % (name, os.path.abspath("spawned.sdf"))],
+                              capture_output=True, text=True, timeout=2 * PATIENCE_S, env=dict(os.environ, **self.driver.environment))
+        return "result=1 " in done.stdout, done.stdout + done.stderr
+
     def read_slowly(self):
         pass
 
@@ -1132,7 +1144,7 @@ class Dds(RosNames, Driver):
              "refusal": "who publishes by DDS gets no answer: the run says it on standard error",
              "alone": "a writer of DDS writes to all readers that are matched, and readers of ROS 2 are volatile but for those of "
                       "/tf_static: the library gives them nothing that was written before they came",
-             "calls": "test_ros2_services.sh", "news": "a node lists the topics again", "rates": "a reader of ROS 2 has no rate",
+             "news": "a node lists the topics again", "rates": "a reader of ROS 2 has no rate",
              "demand": "no program sees when a run has noticed that a reader has gone", "two of one client": "a node has as many readers"}
     sensor_lag_ns = 10**7
     tells_garbage = False
@@ -1141,15 +1153,17 @@ class Dds(RosNames, Driver):
         Driver.__init__(self, place)
         self.domain = 10 + os.getpid() % 90  # ports below those that the system gives away
         self.options = ["--ros2", "--ros2-domain", str(self.domain)]
-        self.node = os.path.join(place, "gateway_dds")
+        self.node, self.caller = os.path.join(place, "gateway_dds"), os.path.join(place, "ros2_client")
 
     def missing(self, troupe):
         why = Driver.missing(self, troupe)
         if why:
             return why
-        here = os.path.dirname(os.path.abspath(__file__))
+        here, gateway = os.path.join(TESTS, "conform"), os.path.join(TESTS, "gateway")
         for words in (["idlc", "-l", "c", "-t", os.path.join(here, "gateway_dds.idl")],
-                      ["cc", "-O0", "-I.", os.path.join(here, "gateway_dds.c"), "gateway_dds.c", "-o", self.node, "-lddsc"]):
+                      ["cc", "-O0", "-I.", os.path.join(here, "gateway_dds.c"), "gateway_dds.c", "-o", self.node, "-lddsc"],
+                      ["idlc", "-l", "c", "-t", os.path.join(gateway, "ros2_services.idl")],
+                      ["cc", "-O0", "-I.", os.path.join(gateway, "ros2_client.c"), "ros2_services.c", "-o", self.caller, "-lddsc"]):
             try:
                 done = subprocess.run(words, capture_output=True, text=True)
             except OSError as error:
