@@ -82,6 +82,7 @@ void placement_use(struct placement *placement, uint32_t count)
 
 void placement_reset(struct placement *placement)
 {
+	placement->marked = true;
 	ghosts_mark_all(&placement->ghosts);
 	ownership_reset(&placement->ownership);
 	placement->pairs_dirty = true;
@@ -91,16 +92,19 @@ void placement_reset(struct placement *placement)
 
 void placement_mark(struct placement *placement, uint32_t model)
 {
+	placement->marked = true;
 	ownership_mark(&placement->ownership, model);
 }
 
 void placement_mark_level(struct placement *placement, uint32_t level)
 {
+	placement->marked = true;
 	ownership_mark_level(&placement->ownership, level);
 }
 
 void placement_crossed(struct placement *placement, uint32_t model, bool entered)
 {
+	placement->marked = true;
 	if (entered)
 		ownership_entered(&placement->ownership, model);
 	ghosts_mark(&placement->ghosts, model);
@@ -354,6 +358,8 @@ void placement_decide(struct placement *placement, const struct loading *loading
 		placement_ask_unasked(placement, loading, k);
 	if (placement->ownership.dirty)
 		placement_assign(placement, loading, k);
+	placement->epoch += placement->marked;
+	placement->marked = false;
 	placement_change_ghosts(placement);
 	if (placement->pairs_dirty)
 		placement_deal_pairs(placement);

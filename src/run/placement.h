@@ -61,12 +61,15 @@ struct placement {
 	bool shares_anew;        /* it changes in this step */
 	uint64_t meetings;       /* pairs that began between models whose first secondaries differ */
 	uint32_t *first;         /* [room] the first secondary of each model */
+	/* Steps in which a model or level came or went, or a performer crossed a border, so far. */
+	uint64_t epoch;
 
 	/* private */
 	uint32_t room;             /* of the arrays by model */
 	physics_pairs pairs, near; /* by secondary, then (a, b) */
 	uint32_t *counts, *places; /* [most] scratch: pairs of each secondary */
 	bool pairs_dirty;
+	bool marked; /* since the last step: see epoch */
 	uint32_t body_cost;    /* ns, from the bodies that have been measured */
 	uint64_t balance_from; /* from this step on costs alone are a reason to ask the policy */
 };

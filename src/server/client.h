@@ -22,7 +22,8 @@ struct client_group {
 	VEC(struct topic_row) rows; /* own copies of the texts */
 	/* step's thread */
 	int64_t next_ns; /* due at this simulated time; INT64_MIN: at once */
-	uint64_t seen;   /* PUBLISH_SCENE: epoch of the scene that was published last */
+	/* of what was published last: PUBLISH_SCENE: the epoch of the scene; PUBLISH_LEVELS: of the placement */
+	uint64_t seen;
 };
 
 struct delivery { /* of a step boundary: what a client takes from its queue */

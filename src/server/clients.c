@@ -380,9 +380,17 @@ static int64_t clients_due_after(const struct client_group *group, int64_t time_
 	return next < 9e18 ? MAX((int64_t)ceil(next), time_ns + 1) : INT64_MAX;
 }
 
-static bool clients_levels_changed(const struct server_world *world)
+/* Without an event a performer may be in another level, or have its first secondary. */
+static bool clients_levels_changed(const struct client_group *group, const struct server_world *world)
 {
-	return primary_plan(world->primary)->placement.events.count > 0;
+	const struct placement *placement = &primary_plan(world->primary)->placement;
+	return placement->events.count > 0 || placement->epoch != group->seen;
+}
+
+static uint64_t clients_epoch(const struct client_group *group, const struct server_world *world)
+{
+	return group->when == PUBLISH_LEVELS ? primary_plan(world->primary)->placement.epoch
+					     : primary_scene_epoch(world->primary);
 }
 
 static bool clients_has_reading(const struct client_group *group, const struct server_world *world)
@@ -416,7 +424,7 @@ static bool clients_is_due(
 	case PUBLISH_SCENE:
 		return group->seen != primary_scene_epoch(world->primary);
 	case PUBLISH_LEVELS:
-		return stepped && clients_levels_changed(world);
+		return stepped && clients_levels_changed(group, world);
 	case PUBLISH_REPLIES:
 		return false;
 	default:
@@ -505,7 +513,7 @@ static void clients_serve_groups(struct clients *clients, uint32_t index, int64_
 			continue;
 		clients_deliver(clients, group, capture);
 		group->next_ns = group->rate_hz > 0 ? clients_due_after(group, time_ns) : INT64_MAX;
-		group->seen = primary_scene_epoch(world->primary);
+		group->seen = clients_epoch(group, world);
 	}
 	if (capture)
 		capture_release(capture);
