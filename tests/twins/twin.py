@@ -331,6 +331,12 @@ def observed(thing):
     return (list(p[:3]), list(p[3:])), (list(t[:3]), list(t[3:]))
 
 
+def stamp_of(message):
+    """Simulated seconds of a message's header, from a dict."""
+    stamp = message['header'].get('stamp', {})
+    return int(stamp.get('sec', 0)) + int(stamp.get('nsec', 0)) * 1e-9
+
+
 # --- running cases --------------------------------------------------------------------------------------------------
 
 cases = []
