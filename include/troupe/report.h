@@ -104,6 +104,8 @@ struct troupe_report {
 	uint32_t observed; /* TROUPE_OBSERVE_...; without TROUPE_OBSERVE_EFFORTS, efforts of joints are 0 */
 	uint32_t world_count;
 	const struct troupe_report_world *worlds;
+	uint32_t textures;      /* that cameras see, each counted once, however many models have it */
+	uint64_t texture_bytes; /* of memory that they take, with their smaller copies */
 };
 
 /* Only while the server does not run. The caller calls troupe_report_free(); it may outlive the server. */

@@ -267,7 +267,8 @@ static void extrude_merge_pieces(struct filling *f)
 
 static void extrude_add_part(struct mesh *mesh, uint32_t first)
 {
-	vec_push(&mesh->parts, (struct mesh_part){"polyline", "polyline", first, mesh->corners.count / 3 - first});
+	vec_push(&mesh->parts,
+		(struct mesh_part){"polyline", "polyline", first, mesh->corners.count / 3 - first, MESH_NONE});
 }
 
 /* Points 2i and 2i + 1 are corner i at the bottom and at the top. */

@@ -3,6 +3,7 @@
 #include "mesh/import.h"
 
 #include "config.h"
+#include "mesh/texture.h"
 
 #ifdef HAVE_MESHES
 
@@ -19,7 +20,9 @@ struct image_reading {
 	FILE *file;
 	jmp_buf out;
 	char why[200];
-	struct image image;
+	struct image image; /* one of these two */
+	struct image_texels texels;
+	bool coloured;      /* the second */
 	unsigned char *row; /* png: all rows */
 	png_bytep *rows;
 	png_structp png;
@@ -28,8 +31,22 @@ struct image_reading {
 	struct jpeg_error_mgr jpeg_errors;
 };
 
+static bool image_fits_texels(struct image_reading *r, uint32_t columns, uint32_t rows)
+{
+	if (columns >= 1 && rows >= 1 && columns <= TEXTURE_SIDE_MAX && rows <= TEXTURE_SIDE_MAX &&
+		(uint64_t)columns * rows <= TEXTURE_PIXELS_MAX) {
+		r->texels = (struct image_texels){columns, rows, mem_alloc(4 * (size_t)columns * rows)};
+		return true;
+	}
+	snprintf(r->why, sizeof r->why, "the texture has %u x %u pixels: expected at most %d each way and %d in all",
+		columns, rows, TEXTURE_SIDE_MAX, TEXTURE_PIXELS_MAX);
+	return false;
+}
+
 static bool image_fits(struct image_reading *r, uint32_t columns, uint32_t rows)
 {
+	if (r->coloured)
+		return image_fits_texels(r, columns, rows);
 	if (columns >= 2 && rows >= 2 && columns <= IMAGE_SIDE_MAX && rows <= IMAGE_SIDE_MAX) {
 		r->image.columns = columns;
 		r->image.rows = rows;
@@ -68,26 +85,11 @@ static void image_png_release(png_structp png, png_voidp memory)
 	free(memory);
 }
 
-static bool image_read_png(struct image_reading *r)
+static void image_take_png_greys(struct image_reading *r)
 {
-	if (setjmp(r->out))
-		return false;
-	r->png = png_create_read_struct_2(
-		PNG_LIBPNG_VER_STRING, r, image_png_fails, image_png_warns, NULL, image_png_memory, image_png_release);
-	r->info = png_create_info_struct(r->png);
-	png_init_io(r->png, r->file);
-	png_set_user_limits(r->png, IMAGE_SIDE_MAX, IMAGE_SIDE_MAX);
-	png_read_info(r->png, r->info);
-	if (!image_fits(r, png_get_image_width(r->png, r->info), png_get_image_height(r->png, r->info)))
-		return false;
-	png_set_expand(r->png);
-	png_set_strip_alpha(r->png);
-	png_set_interlace_handling(r->png);
-	png_read_update_info(r->png, r->info);
 	size_t bytes = png_get_rowbytes(r->png, r->info), channels = png_get_channels(r->png, r->info);
 	bool wide = png_get_bit_depth(r->png, r->info) == 16;
 	r->row = mem_alloc(bytes * r->image.rows);
-	r->rows = mem_alloc(r->image.rows * sizeof *r->rows);
 	for (uint32_t i = 0; i < r->image.rows; i++)
 		r->rows[i] = r->row + bytes * i;
 	png_read_image(r->png, r->rows);
@@ -97,6 +99,47 @@ static bool image_read_png(struct image_reading *r)
 			double value = wide ? (at[0] * 256 + at[1]) / 65535.0 : at[0] / 255.0;
 			r->image.values[(size_t)i * r->image.columns + k] = (float)value;
 		}
+}
+
+static void image_take_png_texels(struct image_reading *r)
+{
+	size_t bytes = 4 * (size_t)r->texels.width;
+	if (png_get_rowbytes(r->png, r->info) != bytes)
+		png_error(r->png, "a row of another length");
+	for (uint32_t i = 0; i < r->texels.height; i++)
+		r->rows[i] = r->texels.rgba + bytes * i;
+	png_read_image(r->png, r->rows);
+}
+
+static bool image_read_png(struct image_reading *r)
+{
+	if (setjmp(r->out))
+		return false;
+	r->png = png_create_read_struct_2(
+		PNG_LIBPNG_VER_STRING, r, image_png_fails, image_png_warns, NULL, image_png_memory, image_png_release);
+	r->info = png_create_info_struct(r->png);
+	png_init_io(r->png, r->file);
+	png_set_user_limits(r->png, r->coloured ? TEXTURE_SIDE_MAX : IMAGE_SIDE_MAX,
+		r->coloured ? TEXTURE_SIDE_MAX : IMAGE_SIDE_MAX);
+	png_read_info(r->png, r->info);
+	uint32_t columns = png_get_image_width(r->png, r->info), rows = png_get_image_height(r->png, r->info);
+	if (!image_fits(r, columns, rows))
+		return false;
+	png_set_expand(r->png);
+	if (r->coloured) {
+		png_set_scale_16(r->png);
+		png_set_gray_to_rgb(r->png);
+		png_set_add_alpha(r->png, 0xff, PNG_FILLER_AFTER);
+	} else {
+		png_set_strip_alpha(r->png);
+	}
+	png_set_interlace_handling(r->png);
+	png_read_update_info(r->png, r->info);
+	r->rows = mem_alloc(rows * sizeof *r->rows);
+	if (r->coloured)
+		image_take_png_texels(r);
+	else
+		image_take_png_greys(r);
 	return true;
 }
 
@@ -118,6 +161,18 @@ static void image_jpeg_warns(j_common_ptr jpeg)
 	(void)jpeg;
 }
 
+static void image_take_jpeg_row(struct image_reading *r, uint32_t row)
+{
+	size_t columns = r->jpeg.output_width, channels = (size_t)r->jpeg.output_components;
+	unsigned char *rgba = r->texels.rgba + 4 * (size_t)row * r->texels.width;
+	for (size_t k = 0; k < columns && r->coloured; k++) {
+		memcpy(&rgba[4 * k], &r->row[3 * k], 3);
+		rgba[4 * k + 3] = 255;
+	}
+	for (size_t k = 0; k < columns && !r->coloured; k++)
+		r->image.values[(size_t)row * r->image.columns + k] = (float)(r->row[k * channels] / 255.0);
+}
+
 static bool image_read_jpeg(struct image_reading *r)
 {
 	r->jpeg.err = jpeg_std_error(&r->jpeg_errors);
@@ -129,18 +184,18 @@ static bool image_read_jpeg(struct image_reading *r)
 	jpeg_create_decompress(&r->jpeg);
 	jpeg_stdio_src(&r->jpeg, r->file);
 	jpeg_read_header(&r->jpeg, TRUE);
-	if (!image_fits(r, r->jpeg.image_width, r->jpeg.image_height))
+	uint32_t columns = r->jpeg.image_width, rows = r->jpeg.image_height;
+	if (!image_fits(r, columns, rows))
 		return false;
-	r->jpeg.out_color_space = r->jpeg.jpeg_color_space == JCS_GRAYSCALE ? JCS_GRAYSCALE : JCS_RGB;
+	bool grey = !r->coloured && r->jpeg.jpeg_color_space == JCS_GRAYSCALE;
+	r->jpeg.out_color_space = grey ? JCS_GRAYSCALE : JCS_RGB;
 	r->jpeg.dct_method = JDCT_ISLOW; /* the exact one: the same on any machine */
 	jpeg_start_decompress(&r->jpeg);
-	size_t channels = (size_t)r->jpeg.output_components;
-	r->row = mem_alloc(r->image.columns * channels);
-	for (uint32_t i = 0; i < r->image.rows; i++) {
+	r->row = mem_alloc(columns * (size_t)r->jpeg.output_components);
+	for (uint32_t i = 0; i < rows; i++) {
 		JSAMPROW row = r->row;
 		jpeg_read_scanlines(&r->jpeg, &row, 1);
-		for (uint32_t k = 0; k < r->image.columns; k++)
-			r->image.values[(size_t)i * r->image.columns + k] = (float)(r->row[k * channels] / 255.0);
+		image_take_jpeg_row(r, i);
 	}
 	return true;
 }
@@ -170,12 +225,14 @@ static bool image_read_any(struct image_reading *r)
 	return false;
 }
 
-troupe_status import_image(const char *bytes, size_t count, struct image *ret_image, struct troupe_error *error)
+/* *ret_reading: its file and its parts are freed already, and its result is the caller's. */
+static troupe_status image_read_bytes(
+	const char *bytes, size_t count, bool coloured, struct image_reading **ret_reading, struct troupe_error *error)
 {
-	troupe_status status = TROUPE_OK;
 	struct image_reading *r = mem_alloc(sizeof *r);
 	void *memory;
 	memcpy(&memory, &bytes, sizeof memory); /* the stream is opened for reading only */
+	r->coloured = coloured;
 	r->file = count ? fmemopen(memory, count, "rb") : NULL;
 	if (count && !r->file)
 		mem_run_out(0);
@@ -186,13 +243,37 @@ troupe_status import_image(const char *bytes, size_t count, struct image *ret_im
 	bool ok = image_read_any(r);
 	image_finish(r);
 	if (ok) {
-		*ret_image = r->image;
-	} else {
-		free(r->image.values);
-		status = fail(error, TROUPE_EWORLD, "%s", *r->why ? r->why : "not a readable image");
+		*ret_reading = r;
+		return TROUPE_OK;
 	}
+	free(r->image.values);
+	free(r->texels.rgba);
+	troupe_status status = fail(error, TROUPE_EWORLD, "%s", *r->why ? r->why : "not a readable image");
 	free(r);
 	return status;
+}
+
+troupe_status import_image(const char *bytes, size_t count, struct image *ret_image, struct troupe_error *error)
+{
+	struct image_reading *r;
+	troupe_status status = image_read_bytes(bytes, count, false, &r, error);
+	if (status)
+		return status;
+	*ret_image = r->image;
+	free(r);
+	return TROUPE_OK;
+}
+
+troupe_status import_texels(
+	const char *bytes, size_t count, struct image_texels *ret_texels, struct troupe_error *error)
+{
+	struct image_reading *r;
+	troupe_status status = image_read_bytes(bytes, count, true, &r, error);
+	if (status)
+		return status;
+	*ret_texels = r->texels;
+	free(r);
+	return TROUPE_OK;
 }
 
 #else
@@ -200,6 +281,13 @@ troupe_status import_image(const char *bytes, size_t count, struct image *ret_im
 troupe_status import_image(const char *bytes, size_t count, struct image *ret_image, struct troupe_error *error)
 {
 	(void)bytes, (void)count, (void)ret_image;
+	return fail(error, TROUPE_EWORLD, "this troupe was built without meshes");
+}
+
+troupe_status import_texels(
+	const char *bytes, size_t count, struct image_texels *ret_texels, struct troupe_error *error)
+{
+	(void)bytes, (void)count, (void)ret_texels;
 	return fail(error, TROUPE_EWORLD, "this troupe was built without meshes");
 }
 

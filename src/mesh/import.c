@@ -6,9 +6,7 @@
  *
  * Axes: coordinates are those in the file, as Gazebo shows them. The up axis of COLLADA and glTF is not turned;
  * COLLADA's unit is applied. The transform of a node applies to all nodes below it. */
-#include "mesh/import.h"
-
-#include "config.h"
+#include "mesh/import_internal.h"
 
 #ifdef HAVE_MESHES
 
@@ -82,9 +80,50 @@ static bool import_mirrors(const struct affine *a)
 	       0;
 }
 
-static troupe_status import_add_faces(
-	const struct aiMesh *from, uint32_t base, bool mirrored, struct mesh *mesh, struct troupe_error *error)
+/* A file that is being read. */
+struct importing {
+	const struct aiScene *scene;
+	struct mesh *mesh;
+	enum import_kind kind;
+	/* by material of the file: its texture coordinates; its place in the list of the mesh, or MESH_NONE */
+	unsigned channels[MESH_MATERIALS_MAX];
+	uint32_t as[MESH_MATERIALS_MAX];
+};
+
+static struct mesh_texcoord import_texcoord(const struct aiVector3D *from)
 {
+	struct mesh_texcoord to = {from ? (float)from->x : 0, from ? (float)from->y : 0};
+	bool good = fabsf(to.u) <= (float)MESH_TEXCOORD_MAX && fabsf(to.v) <= (float)MESH_TEXCOORD_MAX;
+	return good ? to : (struct mesh_texcoord){0, 0};
+}
+
+static const struct aiVector3D *import_texcoords_of(const struct importing *in, const struct aiMesh *from)
+{
+	unsigned channel = from->mMaterialIndex < MESH_MATERIALS_MAX ? in->channels[from->mMaterialIndex] : 0;
+	if (channel < AI_MAX_NUMBER_OF_TEXTURECOORDS && from->mTextureCoords[channel])
+		return from->mTextureCoords[channel];
+	return from->mTextureCoords[0];
+}
+
+/* A mesh has texture coordinates if one of its parts has: the corners of the others have 0 0. */
+static void import_add_texcoords(
+	const struct importing *in, const struct aiMesh *from, const struct aiFace *face, const int order[3])
+{
+	const struct aiVector3D *all = import_texcoords_of(in, from);
+	struct mesh *mesh = in->mesh;
+	if (!all && !mesh->texcoords.count)
+		return;
+	if (mesh->texcoords.count + 3 < mesh->corners.count)
+		(void)vec_append(&mesh->texcoords, mesh->corners.count - 3 - mesh->texcoords.count);
+	for (int k = 0; k < 3; k++)
+		vec_push(&mesh->texcoords, import_texcoord(all ? &all[face->mIndices[order[k]]] : NULL));
+}
+
+static troupe_status import_add_faces(
+	const struct importing *in, const struct aiMesh *from, uint32_t base, bool mirrored, struct troupe_error *error)
+{
+	const int order[3] = {0, mirrored ? 2 : 1, mirrored ? 1 : 2};
+	struct mesh *mesh = in->mesh;
 	for (unsigned f = 0; f < from->mNumFaces; f++) {
 		const struct aiFace *face = &from->mFaces[f];
 		if (face->mNumIndices != 3)
@@ -94,15 +133,17 @@ static troupe_status import_add_faces(
 				return fail(error, TROUPE_EWORLD, "a face has a vertex that does not exist");
 		if (mesh->corners.count / 3 >= MESH_TRIANGLES_MAX)
 			return fail(error, TROUPE_ELIMIT, "more than %d triangles", MESH_TRIANGLES_MAX);
-		mesh_add_triangle(mesh, base + face->mIndices[0], base + face->mIndices[mirrored ? 2 : 1],
-			base + face->mIndices[mirrored ? 1 : 2]);
+		mesh_add_triangle(mesh, base + face->mIndices[order[0]], base + face->mIndices[order[1]],
+			base + face->mIndices[order[2]]);
+		import_add_texcoords(in, from, face, order);
 	}
 	return TROUPE_OK;
 }
 
-static troupe_status import_add_part(const struct aiMesh *from, const struct aiNode *node, const struct affine *at,
-	struct mesh *mesh, struct troupe_error *error)
+static troupe_status import_add_part(const struct importing *in, const struct aiMesh *from, const struct aiNode *node,
+	const struct affine *at, struct troupe_error *error)
 {
+	struct mesh *mesh = in->mesh;
 	uint32_t base = mesh->points.count, first = mesh->corners.count / 3;
 	if (mesh->parts.count >= MESH_PARTS_MAX)
 		return fail(error, TROUPE_ELIMIT, "more than %d parts", MESH_PARTS_MAX);
@@ -115,7 +156,7 @@ static troupe_status import_add_part(const struct aiMesh *from, const struct aiN
 				p.y, p.z, (double)MESH_REACH_MAX);
 		mesh_add_point(mesh, p);
 	}
-	troupe_status status = import_add_faces(from, base, import_mirrors(at), mesh, error);
+	troupe_status status = import_add_faces(in, from, base, import_mirrors(at), error);
 	if (status)
 		return status;
 	if (mesh->corners.count / 3 > first)
@@ -123,23 +164,66 @@ static troupe_status import_add_part(const struct aiMesh *from, const struct aiN
 			(struct mesh_part){
 				arena_printf(&mesh->arena, "%.*s", (int)node->mName.length, node->mName.data),
 				arena_printf(&mesh->arena, "%.*s", (int)from->mName.length, from->mName.data), first,
-				mesh->corners.count / 3 - first});
+				mesh->corners.count / 3 - first,
+				from->mMaterialIndex < MESH_MATERIALS_MAX ? in->as[from->mMaterialIndex] : MESH_NONE});
 	return TROUPE_OK;
 }
 
-static troupe_status import_add_node(const struct aiScene *scene, const struct aiNode *node, const struct affine *above,
-	int depth, struct mesh *mesh, struct troupe_error *error)
+static troupe_status import_add_node(const struct importing *in, const struct aiNode *node, const struct affine *above,
+	int depth, struct troupe_error *error)
 {
+	const struct aiScene *scene = in->scene;
 	struct affine own = import_affine_of(&node->mTransformation), at = import_affine_mul(above, &own);
 	if (depth > MESH_DEPTH_MAX)
 		return fail(error, TROUPE_ELIMIT, "nodes nested more than %d deep", MESH_DEPTH_MAX);
 	troupe_status status = TROUPE_OK;
 	for (unsigned i = 0; !status && i < node->mNumMeshes; i++)
 		if (node->mMeshes[i] < scene->mNumMeshes && scene->mMeshes[node->mMeshes[i]]->mVertices)
-			status = import_add_part(scene->mMeshes[node->mMeshes[i]], node, &at, mesh, error);
+			status = import_add_part(in, scene->mMeshes[node->mMeshes[i]], node, &at, error);
 	for (unsigned i = 0; !status && i < node->mNumChildren; i++)
-		status = import_add_node(scene, node->mChildren[i], &at, depth + 1, mesh, error);
+		status = import_add_node(in, node->mChildren[i], &at, depth + 1, error);
 	return status;
+}
+
+/* --- materials ------------------------------------------------------------------------------------------------------
+ */
+
+/* The material that assimp makes up for parts that have none: grey, and of this name. */
+static bool import_is_made_up(const struct mesh_material *material)
+{
+	bool grey = true;
+	for (int i = 0; i < 3; i++)
+		grey = grey && fabs(material->diffuse[i] - 0.6) < 1e-6;
+	return grey && !material->maps[MESH_ALBEDO] && !strcmp(material->name, AI_DEFAULT_MATERIAL_NAME);
+}
+
+static void import_add_materials(struct importing *in)
+{
+	for (unsigned i = 0; i < in->scene->mNumMaterials && i < MESH_MATERIALS_MAX; i++) {
+		struct mesh_material material =
+			import_material(in->scene->mMaterials[i], in->kind, &in->mesh->arena, &in->channels[i]);
+		in->as[i] = import_is_made_up(&material) ? MESH_NONE : in->mesh->materials.count;
+		if (in->as[i] != MESH_NONE)
+			vec_push(&in->mesh->materials, material);
+	}
+}
+
+/* Only compressed images, as they stand in the file. */
+static troupe_status import_add_embedded(struct importing *in, struct troupe_error *error)
+{
+	size_t bytes = 0;
+	for (unsigned i = 0; i < in->scene->mNumTextures && i < MESH_EMBEDDED_MAX; i++) {
+		const struct aiTexture *from = in->scene->mTextures[i];
+		struct mesh_embedded image = {"", from->mHeight || !from->pcData ? 0 : from->mWidth};
+		bytes += image.count;
+		if (bytes > MESH_FILE_BYTES_MAX)
+			return fail(error, TROUPE_ELIMIT, "more than %d bytes of images", MESH_FILE_BYTES_MAX);
+		char *kept = arena_alloc(&in->mesh->arena, image.count + 1);
+		memcpy(kept, from->pcData, image.count);
+		image.bytes = kept;
+		vec_push(&in->mesh->embedded, image);
+	}
+	return TROUPE_OK;
 }
 
 /* --- what assimp reads from ----------------------------------------------------------------------------------------
@@ -223,6 +307,15 @@ static const struct aiScene *import(struct import_files *files, const char *path
 	return scene;
 }
 
+static enum import_kind import_kind_of(const char *suffix)
+{
+	return !suffix                          ? IMPORT_STL
+	       : !strcasecmp(suffix, ".obj")    ? IMPORT_OBJ
+	       : !strcasecmp(suffix, ".dae")    ? IMPORT_DAE
+	       : !strncasecmp(suffix, ".gl", 3) ? IMPORT_GLTF
+						: IMPORT_STL;
+}
+
 /* Failures of memory depend on the machine, so they are no reason to leave a mesh out. */
 static troupe_status import_say_why(struct troupe_error *error)
 {
@@ -242,12 +335,17 @@ troupe_status import_mesh(const struct import_files *files, const char *path, co
 		suffix && !strcasecmp(suffix, ".dae") ? import_check_lists(bytes, count, error) : TROUPE_OK;
 	if (status)
 		return status;
-	const struct aiScene *scene = import(&given, path);
-	if (!scene)
+	struct importing in = {.scene = import(&given, path), .mesh = ret_mesh, .kind = import_kind_of(suffix)};
+	if (!in.scene)
 		return import_say_why(error);
-	if (scene->mRootNode)
-		status = import_add_node(scene, scene->mRootNode, &identity, 0, ret_mesh, error);
-	aiReleaseImport(scene);
+	memset(in.as, 0xff, sizeof in.as);
+	import_add_materials(&in);
+	status = import_add_embedded(&in, error);
+	if (!status && in.scene->mRootNode)
+		status = import_add_node(&in, in.scene->mRootNode, &identity, 0, error);
+	if (!status && ret_mesh->texcoords.count)
+		(void)vec_append(&ret_mesh->texcoords, ret_mesh->corners.count - ret_mesh->texcoords.count);
+	aiReleaseImport(in.scene);
 	if (status)
 		mesh_fini(ret_mesh);
 	return status;

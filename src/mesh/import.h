@@ -19,5 +19,8 @@ troupe_status import_mesh(const struct import_files *files, const char *path, co
 	struct mesh *ret_mesh, struct troupe_error *error);
 /* The content selects the reader. */
 troupe_status import_image(const char *bytes, size_t count, struct image *ret_image, struct troupe_error *error);
+/* The same in colour, within the limits of mesh/texture.h. */
+troupe_status import_texels(
+	const char *bytes, size_t count, struct image_texels *ret_texels, struct troupe_error *error);
 
 #endif

@@ -16,6 +16,7 @@
  * shapes. */
 #include "mesh/importer.h"
 
+#include "base/hash.h"
 #include "base/parse.h"
 #include "base/sandbox.h"
 #include "config.h"
@@ -48,6 +49,7 @@ enum {
 enum what {
 	ASK_MESH,
 	ASK_IMAGE,
+	ASK_TEXELS,
 	GIVE_FILE,      /* status says whether it is there */
 	WANT_FILE,      /* its path follows */
 	ANSWER,         /* in the form of mesh/answer.h */
@@ -145,6 +147,15 @@ static troupe_status importer_read_into(
 		free(image.values);
 		return TROUPE_OK;
 	}
+	if (what == ASK_TEXELS) {
+		struct image_texels texels;
+		troupe_status status = import_texels(file->bytes, file->count, &texels, error);
+		if (status)
+			return status;
+		answer_pack_texels(&texels, out);
+		free(texels.rgba);
+		return TROUPE_OK;
+	}
 	/* welded here, because a file has up to six times as many points as its mesh */
 	struct mesh mesh = {0};
 	struct import_files files = {importer_read_named, child};
@@ -183,6 +194,13 @@ static void importer_serve(int stream, void *ctx)
 
 /* --- the parent ------------------------------------------------------------------------------------------------- */
 
+/* A texture that was read, and of which bytes. */
+struct importer_texture {
+	uint64_t hash[2];
+	size_t count;
+	struct texture *texture;
+};
+
 struct importer {
 	struct sandbox_limits limits;
 	struct troupe_error wrong; /* in the environment; status TROUPE_OK: nothing */
@@ -192,6 +210,8 @@ struct importer {
 	pthread_t thread;                 /* started for the first file */
 	sem_t asked, answered;            /* the request is there; it is answered */
 	struct importer_request *request; /* NULL when asked: the thread ends */
+	pthread_mutex_t textures_lock;
+	VEC(struct importer_texture) textures; /* under textures_lock */
 	/* the thread's */
 	struct sandbox *sandbox; /* NULL: none at the moment */
 	bool used;               /* the child has read a file */
@@ -241,6 +261,7 @@ struct importer *importer_create(void)
 		.still_s = IMPORTER_STILL_S,
 		.given_up = &importer->given_up};
 	pthread_mutex_init(&importer->lock, NULL);
+	pthread_mutex_init(&importer->textures_lock, NULL);
 	(void)sem_init(&importer->asked, 0, 0);
 	(void)sem_init(&importer->answered, 0, 0);
 	return importer;
@@ -258,6 +279,10 @@ void importer_destroy(struct importer *importer)
 	(void)sem_destroy(&importer->asked);
 	(void)sem_destroy(&importer->answered);
 	pthread_mutex_destroy(&importer->lock);
+	pthread_mutex_destroy(&importer->textures_lock);
+	for (uint32_t i = 0; i < importer->textures.count; i++)
+		texture_release(importer->textures.at[i].texture);
+	vec_free(&importer->textures);
 	free(importer);
 }
 
@@ -310,7 +335,8 @@ static troupe_status importer_send_file(
 	if (status)
 		return status;
 	bool there =
-		++request->named <= IMPORTER_ASKED_MAX && files_look(request->files, path) == FILES_FILE &&
+		request->files && ++request->named <= IMPORTER_ASKED_MAX &&
+		files_look(request->files, path) == FILES_FILE &&
 		!files_read(request->files, path, MESH_FILE_BYTES_MAX - request->named_bytes, &bytes, &count, NULL);
 	request->named_bytes += count;
 	struct head head = {.what = GIVE_FILE, .status = there ? TROUPE_OK : TROUPE_EIO, .bytes = count};
@@ -459,24 +485,28 @@ static troupe_status importer_submit(struct importer *importer, struct importer_
 	return status;
 }
 
-static troupe_status importer_read_file(struct importer *importer, struct importer_request *request, size_t bytes_max)
+static troupe_status importer_submit_bytes(struct importer *importer, struct importer_request *request)
 {
 	struct troupe_error *error = request->error;
 	struct text *out = request->out;
+	troupe_status status = BUILT_WITH_MESHES ? importer_submit(importer, request)
+						 : fail(error, TROUPE_EWORLD, "this troupe was built without meshes");
+	if (!status && request->head.what == ANSWER_REFUSED)
+		status = fail(error, request->head.status == TROUPE_ELIMIT ? TROUPE_ELIMIT : TROUPE_EWORLD, "%.300s",
+			out->at ? out->at : "no reason");
+	return status;
+}
+
+static troupe_status importer_read_file(struct importer *importer, struct importer_request *request, size_t bytes_max)
+{
+	struct troupe_error *error = request->error;
 	if (strlen(request->path) > PATH_BYTES_MAX)
 		return fail(error, TROUPE_ELIMIT, "a path of more than %d bytes", PATH_BYTES_MAX);
 	if (files_look(request->files, request->path) != FILES_FILE)
 		return fail(error, TROUPE_EIO, "not a plain file");
 	troupe_status status =
 		files_read(request->files, request->path, bytes_max, &request->bytes, &request->count, error);
-	if (!status && !BUILT_WITH_MESHES)
-		status = fail(error, TROUPE_EWORLD, "this troupe was built without meshes");
-	if (!status)
-		status = importer_submit(importer, request);
-	if (!status && request->head.what == ANSWER_REFUSED)
-		status = fail(error, request->head.status == TROUPE_ELIMIT ? TROUPE_ELIMIT : TROUPE_EWORLD, "%.300s",
-			out->at ? out->at : "no reason");
-	return status;
+	return status ? status : importer_submit_bytes(importer, request);
 }
 
 /* An inconsistent answer: the file has taken over the child. */
@@ -529,4 +559,81 @@ troupe_status importer_image(struct importer *importer, struct importer_losses *
 		status = importer_distrust(importer, &request, &why);
 	text_fini(&answer);
 	return status;
+}
+
+/* --- textures --------------------------------------------------------------------------------------------------- */
+
+/* Under the lock. Textures that only the importer has are dropped. NULL: these bytes have no texture yet. */
+static struct texture *importer_find_texture(struct importer *importer, const struct importer_texture *wanted)
+{
+	struct texture *found = NULL;
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < importer->textures.count; i++) {
+		struct importer_texture *at = &importer->textures.at[i];
+		if (at->count == wanted->count && !memcmp(at->hash, wanted->hash, sizeof at->hash))
+			found = texture_share(at->texture);
+		if (texture_users(at->texture) > 1)
+			importer->textures.at[kept++] = *at;
+		else
+			texture_release(at->texture);
+	}
+	importer->textures.count = kept;
+	return found;
+}
+
+static troupe_status importer_read_texture(struct importer *importer, struct importer_losses *losses, const char *bytes,
+	size_t count, struct texture **ret_texture, struct troupe_error *error)
+{
+	struct text answer = {0};
+	struct importer_request request = {.what = ASK_TEXELS,
+		.losses = losses,
+		.path = "texture",
+		.bytes = bytes,
+		.count = count,
+		.out = &answer,
+		.error = error};
+	struct image_texels texels;
+	struct troupe_error why;
+	if (count > TEXTURE_FILE_BYTES_MAX)
+		return fail(error, TROUPE_ELIMIT, "larger than %d bytes", TEXTURE_FILE_BYTES_MAX);
+	troupe_status status = importer_submit_bytes(importer, &request);
+	if (!status && answer_unpack_texels(answer.at, answer.count, &texels, &why))
+		status = importer_distrust(importer, &request, &why);
+	else if (!status)
+		*ret_texture = texture_create(texels.width, texels.height, texels.rgba);
+	text_fini(&answer);
+	return status;
+}
+
+troupe_status importer_texture(struct importer *importer, struct importer_losses *losses, const char *bytes,
+	size_t count, struct texture **ret_texture, struct troupe_error *error)
+{
+	struct importer_texture wanted = {{hash_bytes(1, bytes, count), hash_bytes(2, bytes, count)}, count, NULL};
+	pthread_mutex_lock(&importer->textures_lock);
+	*ret_texture = importer_find_texture(importer, &wanted);
+	pthread_mutex_unlock(&importer->textures_lock);
+	if (*ret_texture)
+		return TROUPE_OK;
+	troupe_status status = importer_read_texture(importer, losses, bytes, count, &wanted.texture, error);
+	if (status)
+		return status;
+	*ret_texture = texture_share(wanted.texture);
+	pthread_mutex_lock(&importer->textures_lock);
+	vec_push(&importer->textures, wanted);
+	pthread_mutex_unlock(&importer->textures_lock);
+	return TROUPE_OK;
+}
+
+uint32_t importer_count_textures(struct importer *importer, uint64_t *ret_bytes)
+{
+	uint32_t count = 0;
+	*ret_bytes = 0;
+	pthread_mutex_lock(&importer->textures_lock);
+	for (uint32_t i = 0; i < importer->textures.count; i++)
+		if (texture_users(importer->textures.at[i].texture) > 1) {
+			count++;
+			*ret_bytes += texture_bytes(importer->textures.at[i].texture);
+		}
+	pthread_mutex_unlock(&importer->textures_lock);
+	return count;
 }

@@ -10,9 +10,9 @@
  *
  * Pure except for its failures: the same files give the same mesh or image, number by number and in the same order.
  * Units: metres, after the unit and the node transforms of the file.
- * Thread: importer_mesh() and importer_image() any, with files, losses and results of its own; they block until the
- * file is read. Files are read one at a time: there is one child, however many threads ask. importer_destroy(): when
- * no thread asks.
+ * Thread: importer_mesh(), importer_image() and importer_texture() any, with files, losses and results of its own; they
+ * block until the file is read. Files are read one at a time: there is one child, however many threads ask.
+ * importer_destroy(): when no thread asks.
  *
  * Errors. Their texts name no file.
  *   TROUPE_EIO        no such file
@@ -27,6 +27,7 @@
 #include "base/files.h"
 #include "mesh/image.h"
 #include "mesh/mesh.h"
+#include "mesh/texture.h"
 
 /* Limits of the child, for each file, unless TROUPE_MESH_MEMORY_MIB or TROUPE_MESH_CPU_S in the environment of the
  * process has another number. A mesh of MESH_TRIANGLES_MAX needs a part of both. */
@@ -60,5 +61,11 @@ troupe_status importer_mesh(struct importer *importer, struct importer_losses *l
 /* The content selects the reader: PNG or JPEG. */
 troupe_status importer_image(struct importer *importer, struct importer_losses *losses, struct files *files,
 	const char *path, struct image *ret_image, struct troupe_error *error);
+/* The same in colour, of bytes: those of a file that the caller has read, or of an image inside a mesh file. The same
+ * bytes give the same texture while somebody uses it. The caller releases it. */
+troupe_status importer_texture(struct importer *importer, struct importer_losses *losses, const char *bytes,
+	size_t count, struct texture **ret_texture, struct troupe_error *error);
+/* How many textures of this importer are in use, and how many bytes they take. */
+uint32_t importer_count_textures(struct importer *importer, uint64_t *ret_bytes);
 
 #endif

@@ -10,6 +10,9 @@ void mesh_fini(struct mesh *mesh)
 	vec_free(&mesh->points);
 	vec_free(&mesh->corners);
 	vec_free(&mesh->parts);
+	vec_free(&mesh->texcoords);
+	vec_free(&mesh->materials);
+	vec_free(&mesh->embedded);
 	arena_fini(&mesh->arena);
 	*mesh = (struct mesh){0};
 }
@@ -25,6 +28,22 @@ void mesh_add_triangle(struct mesh *mesh, uint32_t a, uint32_t b, uint32_t c)
 {
 	uint32_t *corner = vec_append(&mesh->corners, 3);
 	corner[0] = a, corner[1] = b, corner[2] = c;
+}
+
+const struct mesh_part *mesh_part_of(const struct mesh *mesh, uint32_t triangle)
+{
+	uint32_t lo = 0, hi = mesh->parts.count;
+	while (lo < hi) {
+		uint32_t middle = lo + (hi - lo) / 2;
+		const struct mesh_part *part = &mesh->parts.at[middle];
+		if (triangle < part->first)
+			hi = middle;
+		else if (triangle - part->first >= part->count)
+			lo = middle + 1;
+		else
+			return part;
+	}
+	return NULL;
 }
 
 /* --- welding ---------------------------------------------------------------------------------------------------- */
@@ -93,6 +112,9 @@ void mesh_weld(struct mesh *mesh)
 				corner[k] = renamed[corner[k]];
 			}
 			mesh_add_triangle(&out, corner[0], corner[1], corner[2]);
+			if (mesh->texcoords.count)
+				memcpy(vec_append(&out.texcoords, 3), &mesh->texcoords.at[3 * (size_t)t],
+					3 * sizeof *out.texcoords.at);
 		}
 		p->first = begin;
 		p->count = out.corners.count / 3 - begin;
@@ -101,6 +123,9 @@ void mesh_weld(struct mesh *mesh)
 	free(renamed);
 	vec_free(&mesh->points);
 	vec_free(&mesh->corners);
+	vec_free(&mesh->texcoords);
+	mesh->texcoords.at = out.texcoords.at, mesh->texcoords.count = out.texcoords.count;
+	mesh->texcoords.room = out.texcoords.room;
 	mesh->points.at = out.points.at, mesh->points.count = out.points.count, mesh->points.room = out.points.room;
 	mesh->corners.at = out.corners.at, mesh->corners.count = out.corners.count;
 	mesh->corners.room = out.corners.room;
@@ -140,6 +165,39 @@ static struct vec3 mesh_middle_of(const struct mesh *mesh)
 	return mesh->corners.count ? vec3_scale(vec3_add(box.lo, box.hi), 0.5) : (struct vec3){0, 0, 0};
 }
 
+static const char *mesh_copy_name(struct mesh *to, const char *name)
+{
+	return name ? arena_strdup(&to->arena, name) : NULL;
+}
+
+static void mesh_copy_materials(const struct mesh *mesh, struct mesh *to)
+{
+	for (uint32_t i = 0; i < mesh->materials.count; i++) {
+		struct mesh_material material = mesh->materials.at[i];
+		material.name = mesh_copy_name(to, material.name);
+		for (int m = 0; m < MESH_MAPS; m++)
+			material.maps[m] = mesh_copy_name(to, material.maps[m]);
+		vec_push(&to->materials, material);
+	}
+}
+
+static void mesh_copy_part(const struct mesh *mesh, const struct mesh_part *from, bool mirrors, struct mesh *to)
+{
+	const uint32_t order[3] = {0, mirrors ? 2 : 1, mirrors ? 1 : 2};
+	struct mesh_part part = {.name = arena_strdup(&to->arena, from->name),
+		.other_name = arena_strdup(&to->arena, from->other_name),
+		.first = to->corners.count / 3,
+		.count = from->count,
+		.material = from->material};
+	for (uint32_t t = from->first; t < from->first + from->count; t++) {
+		const uint32_t *corner = &mesh->corners.at[3 * t];
+		mesh_add_triangle(to, corner[order[0]], corner[order[1]], corner[order[2]]);
+		for (int k = 0; mesh->texcoords.count && k < 3; k++)
+			vec_push(&to->texcoords, mesh->texcoords.at[3 * (size_t)t + order[k]]);
+	}
+	vec_push(&to->parts, part);
+}
+
 bool mesh_cut(const struct mesh *mesh, const char *part, bool centre, struct vec3 scale, struct mesh *ret_mesh)
 {
 	bool mirrors = scale.x * scale.y * scale.z < 0, known = mesh_has_part(mesh, part);
@@ -147,22 +205,14 @@ bool mesh_cut(const struct mesh *mesh, const char *part, bool centre, struct vec
 		mesh_add_point(ret_mesh, mesh->points.at[i]);
 	for (uint32_t i = 0; i < mesh->parts.count; i++) {
 		const struct mesh_part *from = &mesh->parts.at[i];
-		if (!(known ? mesh_is_named(from, part) : mesh_is_numbered(from, part)))
-			continue;
-		struct mesh_part to = {.name = arena_strdup(&ret_mesh->arena, from->name),
-			.other_name = arena_strdup(&ret_mesh->arena, from->other_name),
-			.first = ret_mesh->corners.count / 3,
-			.count = from->count};
-		for (uint32_t t = from->first; t < from->first + from->count; t++) {
-			const uint32_t *corner = &mesh->corners.at[3 * t];
-			mesh_add_triangle(ret_mesh, corner[0], corner[mirrors ? 2 : 1], corner[mirrors ? 1 : 2]);
-		}
-		vec_push(&ret_mesh->parts, to);
+		if (known ? mesh_is_named(from, part) : mesh_is_numbered(from, part))
+			mesh_copy_part(mesh, from, mirrors, ret_mesh);
 	}
 	if (!ret_mesh->parts.count) {
 		mesh_fini(ret_mesh);
 		return false;
 	}
+	mesh_copy_materials(mesh, ret_mesh);
 	struct vec3 shift = centre ? mesh_middle_of(ret_mesh) : (struct vec3){0, 0, 0};
 	for (uint32_t i = 0; i < ret_mesh->points.count; i++) {
 		struct vec3 p = vec3_sub(ret_mesh->points.at[i], shift);

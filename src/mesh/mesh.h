@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/files.h"
 #include "geom/geom.h"
+#include "mesh/material.h"
 
 enum {
 	MESH_FILE_BYTES_MAX = 256 << 20,
@@ -16,6 +17,7 @@ enum {
 	MESH_DEPTH_MAX = 256, /* of nested nodes */
 	MESH_POINTS_MAX = 3 * MESH_TRIANGLES_MAX,
 	MESH_REACH_MAX = 1000000000, /* m: largest absolute coordinate of a point */
+	MESH_TEXCOORD_MAX = 1000000, /* the same of a texture coordinate */
 };
 
 #define MESH_NONE UINT32_MAX
@@ -23,6 +25,16 @@ enum {
 struct mesh_part {                     /* the triangles that one node of the file has of one of its meshes */
 	const char *name, *other_name; /* names of the node and of the mesh in the file */
 	uint32_t first, count;         /* triangles */
+	uint32_t material;             /* in the mesh's list; beyond its end: none */
+};
+
+struct mesh_texcoord { /* of a corner, as in OBJ: v runs up from the lower edge of the texture */
+	float u, v;
+};
+
+struct mesh_embedded { /* the bytes of an image file inside the mesh file */
+	const char *bytes;
+	size_t count;
 };
 
 struct mesh {        /* zeroed is empty */
@@ -30,7 +42,10 @@ struct mesh {        /* zeroed is empty */
 	VEC(struct vec3) points;
 	VEC(uint32_t) corners; /* three for each triangle, counter-clockwise seen from outside */
 	VEC(struct mesh_part) parts;
-	struct arena arena; /* names */
+	VEC(struct mesh_texcoord) texcoords; /* one for each of `corners`, or none at all */
+	VEC(struct mesh_material) materials;
+	VEC(struct mesh_embedded) embedded;
+	struct arena arena; /* names, and the bytes of embedded images */
 };
 
 /* Mass properties of a solid with density 1. */
@@ -45,11 +60,15 @@ void mesh_fini(struct mesh *mesh);
 uint32_t mesh_add_point(struct mesh *mesh, struct vec3 point);
 void mesh_add_triangle(struct mesh *mesh, uint32_t a, uint32_t b, uint32_t c);
 
+/* The part to which a triangle belongs; NULL: none. */
+const struct mesh_part *mesh_part_of(const struct mesh *mesh, uint32_t triangle);
+
 /* Points at the same position become one; triangles without area are removed. Points are in the order of first use. */
 void mesh_weld(struct mesh *mesh);
 
 /* Copies the parts of that name, of a node or of a mesh of the file (NULL: all parts), centred on its box if `centre`,
- * then scaled; a mirroring scale reverses the triangles. False: no such part. *ret_mesh must be empty. */
+ * then scaled; a mirroring scale reverses the triangles. All materials are copied, and no embedded images. False: no
+ * such part. *ret_mesh must be empty. */
 bool mesh_cut(const struct mesh *mesh, const char *part, bool centre, struct vec3 scale, struct mesh *ret_mesh);
 
 /* True if every edge lies between two triangles that run along it in opposite directions. Welded meshes only. */

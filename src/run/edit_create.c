@@ -301,6 +301,8 @@ size_t edit_prepared_bytes(const struct edit_source *source)
 	for (uint32_t i = 0; source->sdf && i < source->sdf->images.count; i++)
 		bytes += (size_t)source->sdf->images.at[i]->columns * source->sdf->images.at[i]->rows *
 			 sizeof *source->sdf->images.at[i]->values;
+	for (uint32_t i = 0; source->sdf && i < source->sdf->textures.count; i++)
+		bytes += texture_bytes(source->sdf->textures.at[i]);
 	return bytes;
 }
 

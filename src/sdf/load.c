@@ -453,6 +453,9 @@ void load_fini(struct load *load)
 	places_fini(&load->places);
 	map_fini(&load->meshes);
 	map_fini(&load->images);
+	map_fini(&load->textures);
+	map_fini(&load->finish_names);
+	vec_free(&load->finishes);
 	importer_destroy(load->own_importer);
 	vec_free(&load->files);
 }

@@ -55,7 +55,12 @@ struct load {
 	struct importer_losses losses;
 	struct map meshes, images; /* files that were read, or failed: path, part and scale -> index in sdf, or
 				    * SDF_NONE */
-	bool poses_only;           /* shapes are not needed */
+	/* textures that were read, or failed: path, or path and number of an image in a mesh file -> index in sdf, or
+	 * SDF_NONE; mesh files whose materials are known -> index in finishes */
+	struct map textures, finish_names;
+	VEC(const struct load_finish *) finishes;
+	size_t texture_bytes;
+	bool poses_only; /* shapes are not needed */
 	const char *owner;         /* the model whose links are being read */
 	VEC(struct load_file) files;
 	uint32_t version; /* of the file that is being read */
@@ -176,7 +181,11 @@ void load_surroundings(struct load *load, const struct sdf_element *world, const
 struct sdf_shape load_shape(struct load *load, const struct sdf_element *geometry);
 /* Reads the data that a shape needs: a mesh, an image, a polyline (solid.c). collides: it is that of a collision. */
 void load_solid(struct load *load, bool collides, struct sdf_shape *shape);
-/* The same for all visuals of the world, if the options ask for it. */
+/* The importer that reads meshes and images for this load. */
+struct importer *load_importer(struct load *load);
+/* What the visual's shape is painted with: textures, and the materials of a mesh file. After load_solid(). */
+void load_finish(struct load *load, const struct sdf_visual *visual, struct sdf_shape *shape);
+/* Both for all visuals of the world, if the options ask for it. */
 void load_visual_solids(struct load *load);
 void load_solids_fini(struct sdf *sdf);
 struct sdf_surface load_surface(struct load *load, const struct sdf_element *collision, uint32_t *max_contacts);

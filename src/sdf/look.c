@@ -1,5 +1,5 @@
-/* Reads what can be seen: the materials of visuals, lights, and what a world says of its surroundings. Only the
- * numbers are read: textures stay names, and a script stands for the colours that Gazebo has under its name. */
+/* Reads what can be seen: the materials of visuals, lights, and what a world says of its surroundings. Textures
+ * stay names here (finish.c), and a script stands for the colours that Gazebo has under its name. */
 #include "base/parse.h"
 #include "sdf/load.h"
 #include "sdf/paint.h"
@@ -39,13 +39,14 @@ static const struct sdf_pbr *look_load_pbr(struct load *load, const struct sdf_e
 	return pbr;
 }
 
-/* Pictures and the viewer have no textures. Each is named once, because a world may have thousands of like visuals. */
+/* Of a texture that pictures do not have. Each is named once, because a world may have thousands of like visuals. */
 static void look_warn_of_texture(
 	struct load *load, const struct sdf_visual *visual, const struct sdf_element *at, const char *file)
 {
 	const char *kind = arena_printf(&load->sdf->arena, "texture %s", file);
 	load_warn_once(load, kind, at,
-		"visual \"%.80s\": the texture \"%.80s\" is not shown: pictures and the viewer have only colours",
+		"visual \"%.80s\": the texture \"%.80s\" is not shown: expected an albedo, normal, roughness, "
+		"metalness or emissive map of <pbr>, or a texture of a mesh file",
 		visual->name, file);
 }
 
@@ -54,8 +55,7 @@ static void look_warn_of_maps(struct load *load, const struct sdf_visual *visual
 {
 	if (!pbr)
 		return;
-	const char *maps[] = {pbr->albedo_map, pbr->emissive_map, pbr->light_map, pbr->normal_map, pbr->roughness_map,
-		pbr->metalness_map, pbr->specular_map, pbr->glossiness_map, pbr->ambient_occlusion_map,
+	const char *maps[] = {pbr->light_map, pbr->specular_map, pbr->glossiness_map, pbr->ambient_occlusion_map,
 		pbr->environment_map};
 	for (size_t i = 0; i < ARRAY_LEN(maps); i++)
 		if (maps[i] && *maps[i]) {

@@ -10,8 +10,10 @@
 
 #include "base/text.h"
 #include "geom/geom.h"
+#include "mesh/material.h"
 
 struct sdf_element;
+struct texture;
 
 struct sdf_colour {
 	double r, g, b, a; /* 0 .. 1; a, the opacity, is 1 if the file gives three numbers */
@@ -36,6 +38,15 @@ struct sdf_material {
 	const char *script_uri, *script_name; /* NULL: none */
 	const char *shader, *normal_map;      /* shader: "pixel" and so on; NULL: none */
 	const struct sdf_pbr *pbr;            /* NULL: none */
+};
+
+/* The textures of a material; a surface has those of which it has texture coordinates. */
+struct sdf_maps {
+	const struct texture *map[MESH_MAPS]; /* NULL: none */
+	unsigned char channel[MESH_MAPS];     /* of roughness and metalness: which of the texture's colours */
+	bool scaled; /* roughness and metalness of the material multiply the map; else the map takes their place */
+	enum mesh_alpha alpha;
+	double cutoff;
 };
 
 enum { SDF_LABEL_MAX = 255 }; /* messages have a byte for a label */

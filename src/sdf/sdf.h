@@ -18,6 +18,7 @@
 #include "geom/spatial.h"
 #include "mesh/image.h"
 #include "mesh/mesh.h"
+#include "mesh/texture.h"
 #include "sdf/look.h"
 #include "sdf/sensor.h"
 
@@ -29,6 +30,7 @@ enum {
 	SDF_WORLDS_MAX = 64,
 	SDF_ITERATIONS_MAX = 100000, /* of the solver, in one step */
 	SDF_IGNORED_MAX = 1000,      /* kinds of ignored elements that are listed */
+	SDF_TEXTURE_BYTES_MAX = 512 << 20, /* of the decoded textures of a file */
 	SDF_MESSAGES_MAX = 200,      /* number of warnings and errors that are kept; the others are only counted */
 };
 #define SDF_LENGTH_MAX 1e9  /* m: no coordinate or size beyond this */
@@ -116,6 +118,12 @@ struct sdf_shape {
 	const struct image *image; /* heightmap */
 	enum sdf_mesh_way way;
 	struct vec3 shift; /* heightmap: <pos> */
+	/* For visuals, when they are read. The materials of a mesh file, by the number that a part of the mesh has; 0:
+	 * the visual has a material of its own, or the file has none. And the textures: of the visual's own material,
+	 * or one for each of these; NULL: none. */
+	const struct sdf_material *materials;
+	uint32_t material_count;
+	const struct sdf_maps *maps;
 };
 
 /* <surface>; the comments name the element and the default. */
@@ -360,6 +368,7 @@ struct sdf {
 	uint32_t warning_count, error_count;
 	VEC(struct mesh *) meshes;  /* meshes that shapes point to; mesh.id is the index */
 	VEC(struct image *) images; /* likewise */
+	VEC(struct texture *) textures; /* of the visuals' materials */
 	struct arena arena;         /* owns all other data that the members above point to */
 	struct load *kept;          /* private, for sdf_edit(); NULL: it cannot be edited */
 	struct sdf_visual_shapes *visual_shapes; /* private, see sdf_put_visual_shapes() */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct importer *sdf_solid_importer_of(struct load *load)
+struct importer *load_importer(struct load *load)
 {
 	if (load->importer)
 		return load->importer;
@@ -59,7 +59,7 @@ static uint32_t sdf_solid_whole_file(struct load *load, const struct sdf_element
 	struct troupe_error error;
 	if (map_find(&load->meshes, path, &index))
 		return index;
-	bool ok = !importer_mesh(sdf_solid_importer_of(load), &load->losses, load->disk, path, &mesh, &error);
+	bool ok = !importer_mesh(load_importer(load), &load->losses, load->disk, path, &mesh, &error);
 	if (!ok)
 		sdf_solid_say_unread(load, element, "mesh", path, &error);
 	return sdf_solid_remember(load, &load->meshes, path, ok ? sdf_solid_keep(load, mesh) : SDF_NONE);
@@ -191,7 +191,7 @@ static void sdf_solid_load_heightmap(struct load *load, const struct sdf_element
 		struct image *image = mem_alloc(sizeof *image);
 		index = SDF_NONE;
 		if (importer_image(
-			    sdf_solid_importer_of(load), &load->losses, load->disk, shape->path, image, &error)) {
+			    load_importer(load), &load->losses, load->disk, shape->path, image, &error)) {
 			sdf_solid_say_unread(load, element, "heightmap", shape->path, &error);
 			free(image);
 		} else {
@@ -303,6 +303,7 @@ void load_visual_solids(struct load *load)
 		struct sdf_visual *visual = &world->visuals.at[i];
 		load->owner = world->models.at[world->links.at[visual->link].model].scoped;
 		load_solid(load, false, &visual->shape);
+		load_finish(load, visual, &visual->shape);
 	}
 	load->owner = NULL;
 }
@@ -317,6 +318,9 @@ void load_solids_fini(struct sdf *sdf)
 		free(sdf->images.at[i]->values);
 		free(sdf->images.at[i]);
 	}
+	for (uint32_t i = 0; i < sdf->textures.count; i++)
+		texture_release(sdf->textures.at[i]);
 	vec_free(&sdf->meshes);
 	vec_free(&sdf->images);
+	vec_free(&sdf->textures);
 }

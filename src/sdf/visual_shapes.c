@@ -22,6 +22,7 @@ struct sdf_visual_shapes *sdf_read_visual_shapes(const struct sdf_world *world, 
 		load.owner = world->models.at[world->links.at[visual->link].model].scoped;
 		read->shapes[i] = visual->shape;
 		load_solid(&load, false, &read->shapes[i]);
+		load_finish(&load, visual, &read->shapes[i]);
 	}
 	load_fini(&load);
 	return read;

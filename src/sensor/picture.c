@@ -5,26 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct vec3 picture_turned(const struct mat3 *m, struct vec3 d)
-{
-	return (struct vec3){m->m[0][0] * d.x + m->m[0][1] * d.y + m->m[0][2] * d.z,
-		m->m[1][0] * d.x + m->m[1][1] * d.y + m->m[1][2] * d.z,
-		m->m[2][0] * d.x + m->m[2][1] * d.y + m->m[2][2] * d.z};
-}
-
 /* Makes the rays of all pixels of the chunk that have a ray, from near to far along the camera's axis (for a ray that
  * does not go ahead, along the ray). Returns their number. */
 static uint32_t picture_aim(struct picture_chunk *c, const struct vec3 *directions, uint32_t count, struct pose pose,
 	double near, double far, uint32_t *pixels)
 {
-	struct mat3 m = quat_matrix(quat_unit(pose.q));
 	uint32_t rays = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		struct vec3 d = directions[i];
 		double slant = d.x > 0.01 ? d.x : 1;
 		if (d.x == 0 && d.y == 0 && d.z == 0)
 			continue;
-		c->cast[rays] = (struct ray){pose.p, picture_turned(&m, d), near / slant, far / slant};
+		c->cast[rays] = (struct ray){pose.p, picture_turned(&c->turn, d), near / slant, far / slant};
 		pixels[rays++] = i;
 	}
 	return rays;
@@ -68,17 +60,23 @@ void picture_take(const struct rays *rays, const struct lights *lights, const st
 {
 	struct picture_chunk *c = mem_alloc(sizeof *c);
 	uint32_t total = picture->count ? picture->count : camera->width * camera->height, pixels[PICTURE_CHUNK];
+	const struct vec3 *own = directions + picture->first;
 	c->rays = rays;
 	c->lights = lights;
 	c->scene = rays_surroundings(rays);
 	c->mask = camera->visibility_mask;
+	c->directions = directions;
+	c->width = camera->width;
+	c->total = camera->width * camera->height;
+	c->turn = quat_matrix(quat_unit(pose.q));
 	for (uint32_t first = 0; first < total; first += PICTURE_CHUNK) {
 		uint32_t count = MIN(total - first, (uint32_t)PICTURE_CHUNK);
+		c->first = picture->first + first;
 		if (picture->depth)
-			picture_measure_depth(c, camera, &directions[first], count, pose, &picture->depth[first]);
+			picture_measure_depth(c, camera, &own[first], count, pose, &picture->depth[first]);
 		if (!picture->colour && !picture->labels && !picture->instances)
 			continue;
-		uint32_t aimed = picture_aim(c, &directions[first], count, pose, camera->near_m, camera->far_m, pixels);
+		uint32_t aimed = picture_aim(c, &own[first], count, pose, camera->near_m, camera->far_m, pixels);
 		rays_cast(rays, c->cast, aimed, c->mask, c->hits);
 		picture_label(c, picture, first, count, pixels, aimed);
 		if (picture->colour)

@@ -1,10 +1,16 @@
 /* Pictures without noise: depth, colour and segments of what a camera sees. There is one ray for each pixel, which the
- * lens gives (lens.h): no anti-aliasing.
+ * lens gives (lens.h): no anti-aliasing of edges. Textures are filtered (mesh/texture.h).
  *
- * Colours: a material has its ambient, diffuse, specular and emissive colours, and no textures; a visual without a
- * material is grey. A light adds diffuse * N.L and specular * (N.H)^shininess (Blinn), divided by its attenuation; a
+ * Colours are numbers from 0 to 1 as files have them, without gamma. The material is that of the visual, else the one
+ * that the mesh file gives this part; else the visual is grey. An albedo map multiplies ambient and diffuse colour, an
+ * emissive map the emissive colour (of a material without one it takes its place), and a normal map turns the normal.
+ * A light adds, divided by its attenuation,
+ *   diffuse * N.L + specular * (N.H)^shininess                       (Blinn), or, with <pbr><metal> or glTF,
+ *   (1 - metalness) * diffuse * N.L + pi * D * V * F * N.L * its specular colour
+ * with D of GGX for alpha = roughness^2, V of Smith, and F of Schlick from 0.04, or from the diffuse colour of metal. A
  * light and a scene that cast shadows have hard ones. A visual is as opaque as (1 - transparency) * the alpha of its
- * diffuse colour; at most PICTURE_LAYERS visuals are seen one behind the other. Neither sky nor fog is shown.
+ * diffuse colour * that of its albedo map; at most PICTURE_LAYERS visuals are seen one behind the other. Neither sky
+ * nor fog is shown.
  *
  * Thread: as rays_cast(). Units: metres. */
 #ifndef SENSOR_PICTURE_H
@@ -15,7 +21,7 @@
 
 enum { PICTURE_LAYERS = 8 };
 
-/* One value for each pixel, of the whole picture or of `count` pixels in a row; NULL: not wanted. */
+/* One value for each pixel, of the whole picture or of `count` pixels in a row from `first` on; NULL: not wanted. */
 struct picture {
 	/* Along the axis of the camera: -INFINITY nearer than depth_near_m, INFINITY beyond depth_far_m. */
 	float *depth;
@@ -23,11 +29,11 @@ struct picture {
 	/* Of the first visual between near_m and far_m: the label (struct rays_label), and a number of its model among
 	 * the models of this label, from 1. 0: no label. */
 	uint32_t *labels, *instances;
-	uint32_t count; /* 0: all pixels */
+	uint32_t first, count; /* count 0: all pixels */
 };
 
-/* directions: of the first pixel and of those behind it, as lens_directions() gives them. What a pixel shows does
- * not depend on which pixels are taken together. */
+/* directions: of all pixels, as lens_directions() gives them. What a pixel shows does not depend on which pixels are
+ * taken together. */
 void picture_take(const struct rays *rays, const struct lights *lights, const struct sdf_camera *camera,
 	const struct vec3 *directions, struct pose pose, const struct picture *picture);
 

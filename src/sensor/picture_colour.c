@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-static struct picture_rgb picture_colour_of(struct sdf_colour c)
-{
-	return (struct picture_rgb){c.r, c.g, c.b};
-}
-
 static void picture_colour_add(struct picture_rgb *to, struct picture_rgb a, struct picture_rgb b, double scale)
 {
 	to->r += a.r * b.r * scale;
@@ -16,24 +11,39 @@ static void picture_colour_add(struct picture_rgb *to, struct picture_rgb a, str
 	to->b += a.b * b.b * scale;
 }
 
-static const struct sdf_material picture_colour_grey = {.ambient = {0.3, 0.3, 0.3, 1},
-	.diffuse = {0.7, 0.7, 0.7, 1},
-	.specular = {0.4, 0.4, 0.4, 1},
-	.emissive = {0, 0, 0, 1},
-	.lighting = true};
+static struct picture_rgb picture_colour_of(struct sdf_colour c)
+{
+	return (struct picture_rgb){c.r, c.g, c.b};
+}
+
+/* pi D V F N.L of GGX; steep: N.L */
+static struct picture_rgb picture_colour_reflected(
+	const struct picture_spot *spot, struct vec3 half, double cos_half, double steep)
+{
+	double facing = fmax(vec3_dot(spot->normal, spot->view), 1e-6), a2 = spot->alpha2;
+	double d = cos_half * cos_half * (a2 - 1) + 1;
+	double v = 0.5 / (steep * sqrt(facing * facing * (1 - a2) + a2) + facing * sqrt(steep * steep * (1 - a2) + a2));
+	double away = 1 - fmin(fmax(vec3_dot(spot->view, half), 0), 1), grazing = away * away * away * away * away;
+	double scale = a2 / (d * d) * v * steep;
+	return (struct picture_rgb){scale * (spot->specular.r + (1 - spot->specular.r) * grazing),
+		scale * (spot->specular.g + (1 - spot->specular.g) * grazing),
+		scale * (spot->specular.b + (1 - spot->specular.b) * grazing)};
+}
 
 static void picture_colour_shade(
 	struct picture_spot *spot, const struct lights_one *light, struct vec3 to, double strength)
 {
-	const struct sdf_material *m = spot->material;
 	double steep = vec3_dot(spot->normal, to);
-	picture_colour_add(&spot->colour, picture_colour_of(m->diffuse), picture_colour_of(light->shine.diffuse),
-		strength * steep);
-	double half = vec3_dot(spot->normal, vec3_unit(vec3_add(to, spot->view)));
-	if (half > 0) {
-		double shine = m->shininess > 0 ? math_exp(m->shininess * math_log(half)) : half;
-		picture_colour_add(&spot->colour, picture_colour_of(m->specular),
-			picture_colour_of(light->shine.specular), strength * shine);
+	picture_colour_add(&spot->colour, spot->diffuse, picture_colour_of(light->shine.diffuse), strength * steep);
+	struct vec3 half = vec3_unit(vec3_add(to, spot->view));
+	double cos_half = vec3_dot(spot->normal, half);
+	if (cos_half > 0 && spot->metallic) {
+		struct picture_rgb reflected = picture_colour_reflected(spot, half, cos_half, steep);
+		picture_colour_add(&spot->colour, reflected, picture_colour_of(light->shine.specular), strength);
+	} else if (cos_half > 0) {
+		double shine = spot->shininess > 0 ? math_exp(spot->shininess * math_log(cos_half)) : cos_half;
+		picture_colour_add(
+			&spot->colour, spot->specular, picture_colour_of(light->shine.specular), strength * shine);
 	}
 }
 
@@ -49,7 +59,7 @@ static void picture_colour_shine_on(struct picture_chunk *c, uint32_t count, con
 		struct picture_spot *spot = &c->spots[i];
 		struct vec3 to;
 		double far;
-		if (!spot->material->lighting)
+		if (!spot->lighting)
 			continue;
 		strength[rays] = lights_reach(light, spot->point, &to, &far);
 		if (!(strength[rays] > 0 && vec3_dot(spot->normal, to) > 0))
@@ -71,27 +81,9 @@ static uint32_t picture_colour_light_up(
 	struct picture_chunk *c, const uint32_t *pixels, const double *left, uint32_t count)
 {
 	uint32_t spots = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct ray_hit *hit = &c->hits[i];
-		if (hit->model == SCENE_NONE)
-			continue;
-		const struct sdf_visual *visual = rays_visual(c->rays, hit);
-		const struct sdf_material *material = visual->material ? visual->material : &picture_colour_grey;
-		struct picture_spot *spot = &c->spots[spots++];
-		*spot = (struct picture_spot){.pixel = pixels[i],
-			.material = material,
-			.point = ray_point(&c->cast[i], hit),
-			.normal = rays_normal(c->rays, &c->cast[i], hit),
-			.view = vec3_scale(c->cast[i].direction, -1),
-			.weight = left[i] * (1 - visual->transparency) * material->diffuse.a,
-			.colour = picture_colour_of(material->emissive)};
-		if (material->lighting)
-			picture_colour_add(&spot->colour, picture_colour_of(material->ambient),
-				picture_colour_of(c->scene->ambient), 1);
-		else
-			picture_colour_add(
-				&spot->colour, picture_colour_of(material->diffuse), (struct picture_rgb){1, 1, 1}, 1);
-	}
+	for (uint32_t i = 0; i < count; i++)
+		if (c->hits[i].model != SCENE_NONE)
+			picture_surface(c, i, pixels[i], left[i], &c->spots[spots++]);
 	for (uint32_t l = 0; l < c->lights->count; l++)
 		picture_colour_shine_on(c, spots, &c->lights->at[l]);
 	return spots;

@@ -242,6 +242,15 @@ static void rays_drop_model(struct rays *rays, struct known *known)
 	*known = (struct known){0};
 }
 
+/* Exporters write this flag for most materials; a mesh that has one part without it is culled as a whole. */
+static bool rays_has_both_sides(const struct sdf_visual *visual)
+{
+	bool both = visual->material ? visual->material->double_sided : visual->shape.material_count > 0;
+	for (uint32_t i = 0; i < visual->shape.material_count && !visual->material; i++)
+		both = both && visual->shape.materials[i].double_sided;
+	return both;
+}
+
 static void rays_add_visual(struct rays *rays, uint32_t model, uint32_t visual, uint32_t link, struct seen *seen)
 {
 	const struct scene_model *m = &rays->scene->models[model];
@@ -251,7 +260,7 @@ static void rays_add_visual(struct rays *rays, uint32_t model, uint32_t visual, 
 		.id = m->id,
 		.model = model,
 		.visual = visual,
-		.both_sides = from->material && from->material->double_sided,
+		.both_sides = rays_has_both_sides(from),
 		.shadow = from->cast_shadows && from->transparency < 1,
 		.body = rays->scene->links[link].body,
 		.link = link,

@@ -3,7 +3,8 @@
  * A visual is a box, sphere, cylinder, capsule, cone, ellipsoid, plane (of the size that the file gives), polyline,
  * mesh or heightmap. It is seen from its outside: a ray that begins inside a closed visual leaves it without a hit, as
  * in Gazebo, whose renderer culls the far side of surfaces; the outside of a triangle is where its corners run
- * counter-clockwise. A material that is double_sided is seen from both sides.
+ * counter-clockwise. A material that is double_sided is seen from both sides; so is a mesh whose file has only such
+ * materials.
  *
  * A hit is exact: the distance is computed in double precision from the shape's own formula. Of visuals at the same
  * distance the one of the lowest model id, then of the lowest index, is hit. So the hits of a ray are a function of the
@@ -18,6 +19,7 @@
 #ifndef SENSOR_RAYS_H
 #define SENSOR_RAYS_H
 
+#include "mesh/texture.h"
 #include "scene/state.h"
 
 struct ray {
@@ -97,6 +99,13 @@ struct vec3 rays_normal(const struct rays *rays, const struct ray *ray, const st
 struct ray rays_carried(const struct rays *rays, const struct ray *ray, const struct ray_hit *hit, double ago_s);
 /* The visual of a hit. */
 const struct sdf_visual *rays_visual(const struct rays *rays, const struct ray_hit *hit);
+
+/* The number of the material of the hit in its mesh file (sdf_shape.materials); beyond them: none. */
+uint32_t rays_material(const struct rays *rays, const struct ray_hit *hit);
+/* Where the textures of the visual lie at the point that is hit. beside: to the points of the surface, made flat, that
+ * the next pixel of the row and of the next row show. False: the visual has no texture coordinates. */
+bool rays_texture(const struct rays *rays, const struct ray_hit *hit, struct vec3 point, const struct vec3 beside[2],
+	struct texture_place *ret_place);
 
 /* Gazebo's Label plug-in: that of the visual, else of the innermost model around it that has one. */
 struct rays_label {

@@ -362,8 +362,9 @@ static void sampler_fill_picture(const struct sampler_sample *sample, double *nu
 		.colour = parts & SENSOR_COLOUR ? mem_alloc(3 * (size_t)count * sizeof(float)) : NULL,
 		.labels = labels,
 		.instances = labels ? labels + pixels : NULL,
+		.first = first,
 		.count = count};
-	picture_take(sensors->rays, sensors->lights, camera, sensors->lenses.at[sensor->scan].directions + first,
+	picture_take(sensors->rays, sensors->lights, camera, sensors->lenses.at[sensor->scan].directions,
 		pose_mul(sample->after.pose, camera->in_sensor), &picture);
 	struct sdf_signal signal = noise_open(camera->noise);
 	if (depth && noise_matters(&signal))

@@ -55,6 +55,48 @@ struct vec3 surface_normal(const struct surface *surface, uint32_t part)
 	return sensor_surface_normal_of(corners);
 }
 
+uint32_t surface_material(const struct surface *surface, uint32_t part)
+{
+	const struct mesh_part *of = surface->mesh ? mesh_part_of(surface->mesh, part) : NULL;
+	return of ? of->material : MESH_NONE;
+}
+
+/* The parts that the second and the third corner have in a vector of the triangle's plane. */
+struct sensor_surface_share {
+	double second, third;
+};
+
+static struct sensor_surface_share sensor_surface_shares(const struct vec3 corners[3], struct vec3 along)
+{
+	struct vec3 one = vec3_sub(corners[1], corners[0]), other = vec3_sub(corners[2], corners[0]);
+	struct vec3 normal = vec3_cross(one, other);
+	double square = vec3_dot(normal, normal);
+	return (struct sensor_surface_share){
+		vec3_dot(vec3_cross(along, other), normal) / square, vec3_dot(vec3_cross(one, along), normal) / square};
+}
+
+bool surface_texture(const struct surface *surface, uint32_t part, struct vec3 point, struct vec3 across,
+	struct vec3 down, struct texture_place *ret_place)
+{
+	struct vec3 corners[3];
+	if (!surface->mesh || !surface->mesh->texcoords.count)
+		return false;
+	sensor_surface_get_triangle(surface, part, corners);
+	const struct mesh_texcoord *at = &surface->mesh->texcoords.at[3 * (size_t)part];
+	double u = (double)at[0].u, v = (double)at[0].v, u2 = (double)at[1].u - u, u3 = (double)at[2].u - u,
+	       v2 = (double)at[1].v - v, v3 = (double)at[2].v - v;
+	struct sensor_surface_share here = sensor_surface_shares(corners, vec3_sub(point, corners[0])),
+				    right = sensor_surface_shares(corners, across),
+				    below = sensor_surface_shares(corners, down);
+	*ret_place = (struct texture_place){.u = u + here.second * u2 + here.third * u3,
+		.v = 1 - (v + here.second * v2 + here.third * v3),
+		.u_across = right.second * u2 + right.third * u3,
+		.v_across = -(right.second * v2 + right.third * v3),
+		.u_down = below.second * u2 + below.third * u3,
+		.v_down = -(below.second * v2 + below.third * v3)};
+	return true;
+}
+
 /* --- boxes -------------------------------------------------------------------------------------------------------- */
 
 /* The cells of a block: [first, end). */

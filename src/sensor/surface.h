@@ -4,6 +4,7 @@
 #ifndef SENSOR_SURFACE_H
 #define SENSOR_SURFACE_H
 
+#include "mesh/texture.h"
 #include "mesh/trimesh.h"
 #include "sensor/tree.h"
 
@@ -33,5 +34,11 @@ struct surface_rays {
 void surface_search(const struct surface *surface, struct surface_rays *rays);
 /* Not normalised; towards the outside. */
 struct vec3 surface_normal(const struct surface *surface, uint32_t part);
+/* The number of the material of a triangle (struct mesh_part); MESH_NONE: none. */
+uint32_t surface_material(const struct surface *surface, uint32_t part);
+/* Where the texture lies at a point of the triangle, and what that changes by along two vectors, in its plane. False:
+ * the surface has no texture coordinates. */
+bool surface_texture(const struct surface *surface, uint32_t part, struct vec3 point, struct vec3 across,
+	struct vec3 down, struct texture_place *ret_place);
 
 #endif

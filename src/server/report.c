@@ -1,6 +1,7 @@
 /* The report: first a struct of numbers that may outlive the server, then JSON made from it. JSON members have a
  * fixed order, and numbers have their shortest exact form. */
 #include "base/json_out.h"
+#include "mesh/importer.h"
 #include "server/network.h"
 #include "server/read.h"
 #include "server/scene_info.h"
@@ -185,6 +186,7 @@ struct troupe_report *troupe_server_report(struct troupe_server *server)
 		.observed = server->def.observe,
 		.world_count = server->world_count,
 		.worlds = worlds};
+	report->shown.textures = importer_count_textures(server->importer, &report->shown.texture_bytes);
 	return &report->shown;
 }
 
@@ -224,6 +226,8 @@ static void server_report_add_totals(
 	json_out_uint(out, "readings", world->readings);
 	json_out_hash(out, "readings_digest", world->readings_digest);
 	json_out_uint(out, "peak_memory_bytes", report->peak_memory_bytes);
+	json_out_uint(out, "textures", report->textures);
+	json_out_uint(out, "texture_bytes", report->texture_bytes);
 }
 
 static void server_report_add_odometry(const struct troupe_odometry *odometry, struct json_out *out)

@@ -43,18 +43,23 @@ sensors()
 	EOF3
 }
 shape='<geometry><box><size>0.5 0.6 0.7</size></box></geometry>'
+# what cameras see has textures: of a file beside the world, and inside a mesh file
+painted=${SOURCE_DIR:-.}/tests/data/mesh/painted
+cp "$painted.png" "$painted.glb" "$scratch"
+paint='<material><pbr><metal><albedo_map>painted.png</albedo_map><normal_map>painted.png</normal_map></metal></pbr></material>'
 # robot NAME X Z RATE LIDAR-RATE REACH
 robot()
 {
 	echo "<model name='$1'><pose>$2 0 $3 0.3 0.2 0.1</pose><link name='l'><inertial><mass>1</mass></inertial>
-		<collision name='c'>$shape</collision><visual name='v'>$shape</visual>$(sensors "$4" "$5" "$6")</link>
+		<collision name='c'>$shape</collision><visual name='v'>$shape$paint</visual>$(sensors "$4" "$5" "$6")</link>
 		<link name='h'><pose>0.5 0 0 0 0 0</pose><inertial><mass>0.5</mass></inertial></link>
 		<joint name='j' type='fixed'><parent>l</parent><child>h</child><sensor name='f' type='force_torque'>
 		<update_rate>$4</update_rate><force_torque><force><z>$(noise 0.1)</z></force></force_torque></sensor></joint></model>"
 }
 # large readings are divided between threads
 large="<model name='large'><pose>2 3 5 0.1 0.3 0</pose><link name='l'><inertial><mass>1</mass></inertial>
-	<collision name='c'>$shape</collision><visual name='v'>$shape</visual>
+	<collision name='c'>$shape</collision><visual name='v'><pose>0.6 -0.5 -0.5 0 0 3.1</pose><geometry><mesh><uri>painted.glb</uri></mesh>
+	</geometry></visual>
 	<sensor name='l' type='lidar'><update_rate>10</update_rate><lidar><scan><horizontal><samples>201</samples>
 		<min_angle>-3.1</min_angle><max_angle>3.1</max_angle></horizontal><vertical><samples>31</samples>
 		<min_angle>-0.9</min_angle><max_angle>0.4</max_angle></vertical></scan><range><min>0.1</min><max>30</max></range>
@@ -111,6 +116,8 @@ after() { awk -F, -v step="$1" 'NR > 1 && $1 + 0 > step' "$2"; }
 measure "$scratch/one" --sense-all --secondaries 0 --log "$scratch/one.csv" --log-what sensor
 [ "$(wc -l <"$scratch/one.csv")" -gt 1000 ]
 report $? "the log has samples of sensors: $(wc -l <"$scratch/one.csv") lines"
+[ "$(member "$scratch/report" textures)" = 1 ]
+report $? "one texture of one image, from two files: $(member "$scratch/report" textures)"
 [ "$(head -n 1 "$scratch/one")" -gt 1000 ]
 report $? "sensors measure: $(head -n 1 "$scratch/one") readings"
 # the ways in which the run is repeated

@@ -82,13 +82,28 @@ static bool take_image(const char *bytes, size_t count)
 	return true;
 }
 
+static bool take_texels(const char *bytes, size_t count)
+{
+	struct image_texels texels;
+	struct troupe_error error = {0};
+	if (answer_unpack_texels(bytes, count, &texels, &error)) {
+		must(error.status == TROUPE_EPROTOCOL && *error.text, "a refusal");
+		return false;
+	}
+	must(texels.width >= 1 && texels.height >= 1 && texels.width <= TEXTURE_SIDE_MAX, "the size of a texture");
+	struct texture *texture = texture_create(texels.width, texels.height, texels.rgba);
+	must(texture_bytes(texture) >= 4 * (size_t)texels.width * texels.height, "its bytes");
+	texture_release(texture);
+	return true;
+}
+
 /* The first byte says what the others are. They lie in memory of their own size, so that a sanitizer sees every look
  * beyond them. */
 static bool take(const char *bytes, size_t count)
 {
 	char *copy = mem_alloc(count - 1 + (count == 1));
 	memcpy(copy, bytes + 1, count - 1);
-	bool taken = (*bytes & 1 ? take_image : take_mesh)(copy, count - 1);
+	bool taken = (*bytes & 2 ? take_texels : *bytes & 1 ? take_image : take_mesh)(copy, count - 1);
 	free(copy);
 	return taken;
 }
@@ -104,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 
 /* --- sound ones --------------------------------------------------------------------------------------------------- */
 
-enum { SOUND = 4, ROUNDS = 20000 };
+enum { SOUND = 5, ROUNDS = 20000 };
 
 static void add_tetrahedron(struct mesh *mesh, double x, const char *name, const char *other_name)
 {
@@ -114,7 +129,7 @@ static void add_tetrahedron(struct mesh *mesh, double x, const char *name, const
 		mesh_add_point(mesh, (struct vec3){x + (i == 1), i == 2, i == 3});
 	for (int i = 0; i < 4; i++)
 		mesh_add_triangle(mesh, base + corners[i][0], base + corners[i][1], base + corners[i][2]);
-	vec_push(&mesh->parts, (struct mesh_part){name, other_name, first, 4});
+	vec_push(&mesh->parts, (struct mesh_part){name, other_name, first, 4, first ? 0 : MESH_NONE});
 }
 
 static struct text sound_one(int kind)
@@ -122,11 +137,21 @@ static struct text sound_one(int kind)
 	struct text out = {0};
 	float values[6] = {0, 0.25f, 0.5f, 0.75f, 1, 0};
 	struct mesh mesh = {0};
-	text_add_bytes(&out, kind == 3 ? "\1" : "\0", 1);
+	unsigned char rgba[24] = {1, 2, 3, 255};
+	text_add_bytes(&out, kind == 4 ? "\2" : kind == 3 ? "\1" : "\0", 1);
 	for (int i = 0; i < kind && kind < 3; i++)
 		add_tetrahedron(&mesh, i * 0.5, i ? "" : "node", "mesh");
+	if (kind == 2) {
+		vec_push(&mesh.materials,
+			((struct mesh_material){.name = "red", .diffuse = {1, 0, 0, 1}, .maps = {"red.png", "*0"}}));
+		vec_push(&mesh.embedded, ((struct mesh_embedded){"bytes", 5}));
+		for (uint32_t i = 0; i < mesh.corners.count; i++)
+			vec_push(&mesh.texcoords, ((struct mesh_texcoord){(float)i / 8, 0.5f}));
+	}
 	if (kind == 3)
 		answer_pack_image(&(struct image){3, 2, values}, &out);
+	else if (kind == 4)
+		answer_pack_texels(&(struct image_texels){3, 2, rgba}, &out);
 	else
 		answer_pack_mesh(&mesh, &out);
 	mesh_fini(&mesh);

@@ -44,7 +44,10 @@ static bool is_sound(const struct mesh *mesh)
 	for (uint32_t i = 0; i < mesh->corners.count; i++)
 		if (mesh->corners.at[i] >= mesh->points.count)
 			return false;
-	return true;
+	for (uint32_t i = 0; i < mesh->materials.count; i++)
+		if (!(mesh->materials.at[i].diffuse[0] >= 0 && mesh->materials.at[i].diffuse[0] <= 1))
+			return false;
+	return !mesh->texcoords.count || mesh->texcoords.count == mesh->corners.count;
 }
 
 /* What the scene makes of a mesh. */
@@ -63,6 +66,16 @@ static bool is_sound_image(const struct image *image)
 	bool sound = image->columns <= IMAGE_SIDE_MAX && image->rows <= IMAGE_SIDE_MAX;
 	for (size_t i = 0; i < (size_t)image->columns * image->rows; i++)
 		sound = sound && image->values[i] >= 0 && image->values[i] <= 1;
+	return sound;
+}
+
+/* What a camera makes of a texture; it becomes the texture's. */
+static bool is_sound_texture(struct texture *texture)
+{
+	float rgba[4];
+	texture_sample(texture, &(struct texture_place){0.3, 0.7, 0.4, 0.1, -0.1, 0.4}, rgba);
+	bool sound = rgba[0] >= 0 && rgba[0] <= 1 && rgba[3] >= 0 && rgba[3] <= 1;
+	texture_release(texture);
 	return sound;
 }
 
@@ -120,8 +133,18 @@ static void try_as_image(const char *bytes, size_t count)
 {
 	struct text packed = {0};
 	struct image image, taken;
-	if (import_image(bytes, count, &image, NULL))
+	struct image_texels texels, taken_texels;
+	if (!import_texels(bytes, count, &texels, NULL)) {
+		answer_pack_texels(&texels, &packed);
+		must(!answer_unpack_texels(packed.at, packed.count, &taken_texels, NULL));
+		must(is_sound_texture(texture_create(texels.width, texels.height, texels.rgba)));
+		free(taken_texels.rgba);
+		packed.count = 0;
+	}
+	if (import_image(bytes, count, &image, NULL)) {
+		text_fini(&packed);
 		return;
+	}
 	answer_pack_image(&image, &packed);
 	must(!answer_unpack_image(packed.at, packed.count, &taken, NULL) && is_sound_image(&taken));
 	free(image.values);
@@ -179,6 +202,15 @@ static bool is_line(const struct troupe_error *error)
 	return *error->text && !strchr(error->text, '\n');
 }
 
+/* True also for a refusal, in one line. */
+static bool read_texture(const char *bytes, size_t count)
+{
+	struct texture *texture = NULL;
+	struct troupe_error error = {0};
+	troupe_status status = importer_texture(importer, &losses, bytes, count, &texture, &error);
+	return status ? is_line(&error) : is_sound_texture(texture);
+}
+
 static troupe_status read_mesh(const char *path, bool *ret_sound, struct troupe_error *error)
 {
 	struct mesh mesh = {0};
@@ -186,6 +218,8 @@ static troupe_status read_mesh(const char *path, bool *ret_sound, struct troupe_
 	if (status)
 		return status;
 	*ret_sound = mesh.corners.count && is_sound(&mesh);
+	for (uint32_t i = 0; i < mesh.embedded.count && *ret_sound; i++)
+		*ret_sound = read_texture(mesh.embedded.at[i].bytes, mesh.embedded.at[i].count);
 	uint32_t count = mesh.corners.count;
 	mesh_weld(&mesh);
 	*ret_sound = *ret_sound && mesh.corners.count == count;
@@ -198,6 +232,10 @@ static troupe_status read_mesh(const char *path, bool *ret_sound, struct troupe_
 static troupe_status read_image(const char *path, bool *ret_sound, struct troupe_error *error)
 {
 	struct image image;
+	const char *bytes = NULL;
+	size_t count = 0;
+	if (files_read(&files, path, FILE_BYTES_MAX, &bytes, &count, NULL) || !read_texture(bytes, count))
+		return fail(error, TROUPE_EWORLD, "%s", ""); /* not one line: it is counted as a failure */
 	troupe_status status = importer_image(importer, &losses, &files, path, &image, error);
 	if (status)
 		return status;

@@ -499,7 +499,7 @@ Test(mesh, hull_of_nothing)
 
 /* --- convex pieces ------------------------------------------------------------------------------------------------ */
 
-static struct mesh mesh_part_of(const struct mesh *mesh, uint32_t index)
+static struct mesh only_part_of(const struct mesh *mesh, uint32_t index)
 {
 	struct mesh part = {0};
 	const struct mesh_part *from = &mesh->parts.at[index];
@@ -508,7 +508,7 @@ static struct mesh mesh_part_of(const struct mesh *mesh, uint32_t index)
 	for (uint32_t t = from->first; t < from->first + from->count; t++)
 		mesh_add_triangle(
 			&part, mesh->corners.at[3 * t], mesh->corners.at[3 * t + 1], mesh->corners.at[3 * t + 2]);
-	vec_push(&part.parts, ((struct mesh_part){"", "", 0, from->count}));
+	vec_push(&part.parts, ((struct mesh_part){"", "", 0, from->count, MESH_NONE}));
 	mesh_weld(&part);
 	return part;
 }
@@ -530,7 +530,7 @@ static bool some_holds(const struct mesh *pieces, struct vec3 point, double by)
 {
 	bool found = false;
 	for (uint32_t i = 0; i < pieces->parts.count; i++) {
-		struct mesh part = mesh_part_of(pieces, i);
+		struct mesh part = only_part_of(pieces, i);
 		found = found || mesh_holds(&part, point, by);
 		mesh_fini(&part);
 	}
@@ -553,7 +553,7 @@ static double decompose(const struct mesh *mesh, uint32_t hulls, uint32_t voxels
 	cr_assert_leq(ret_pieces->parts.count, hulls);
 	mesh_fini(&again);
 	for (uint32_t i = 0; i < ret_pieces->parts.count; i++) {
-		struct mesh part = mesh_part_of(ret_pieces, i);
+		struct mesh part = only_part_of(ret_pieces, i);
 		struct mesh_moments m = mesh_measure(&part);
 		cr_assert(mesh_is_closed(&part));
 		cr_assert(m.volume > 0 && mesh_holds(&part, m.centre, 0), "piece %u is not convex", i);
@@ -618,7 +618,7 @@ Test(mesh, a_ring_keeps_its_hole)
 			mesh_add_triangle(&ring, i * ACROSS + k, next * ACROSS + k, i * ACROSS + beside);
 			mesh_add_triangle(&ring, i * ACROSS + beside, next * ACROSS + k, next * ACROSS + beside);
 		}
-	vec_push(&ring.parts, ((struct mesh_part){"", "", 0, ring.corners.count / 3}));
+	vec_push(&ring.parts, ((struct mesh_part){"", "", 0, ring.corners.count / 3, MESH_NONE}));
 	double volume = decompose(&ring, 16, 200000, &pieces), own = mesh_measure(&ring).volume;
 	cr_assert(volume > own && volume < 1.2 * own, "%g of %g", volume, own);
 	cr_assert(
@@ -663,7 +663,7 @@ Test(mesh, pieces_of_surfaces)
 		mesh_add_point(&box, corners[i]);
 	for (size_t i = 0; i < ARRAY_LEN(triangles); i++)
 		mesh_add_triangle(&box, triangles[i][0], triangles[i][1], triangles[i][2]);
-	vec_push(&box.parts, ((struct mesh_part){"", "", 0, ARRAY_LEN(triangles)}));
+	vec_push(&box.parts, ((struct mesh_part){"", "", 0, ARRAY_LEN(triangles), MESH_NONE}));
 	double volume = decompose(&box, 16, 200000, &pieces);
 	cr_assert(volume > 0.03 && volume < 0.2, "%g", volume);
 	cr_assert(!some_holds(&pieces, (struct vec3){0.5, 0.5, 0.5}, 0));

@@ -338,8 +338,8 @@ Test(picture, lights_shadows_and_transparency)
 	picture_take(w.rays, &w.lights, &usual, directions, pose, &(struct picture){.colour = colour});
 	for (uint32_t i = 0; i + 5 <= W * H; i += 333) { /* a few pixels are those of the whole */
 		float some[15];
-		picture_take(
-			w.rays, &w.lights, &usual, directions + i, pose, &(struct picture){.colour = some, .count = 5});
+		picture_take(w.rays, &w.lights, &usual, directions, pose,
+			&(struct picture){.colour = some, .first = i, .count = 5});
 		cr_assert(!memcmp(some, &colour[3 * (size_t)i], sizeof some), "pixels from %u on", i);
 	}
 	for (uint32_t i = 0; i < W * H; i++) {

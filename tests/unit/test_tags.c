@@ -1,0 +1,214 @@
+/* AprilTags in pictures, found by the library that robots use: which tag, how far and how it is turned. How far away a
+ * tag can be found is compared with pictures of an ideal camera, each pixel of which is the mean over its area. */
+#include "picture_world.h"
+#include "sdf_help.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "config.h"
+
+#ifdef HAVE_APRILTAG
+
+#include <apriltag/apriltag.h>
+#include <apriltag/apriltag_pose.h>
+#include <apriltag/tag36h11.h>
+
+TestSuite(tags, .timeout = 300);
+
+enum { W = 640, H = 480, TAG = 7, CELLS = 10, TEXELS = 16 };
+#define FOCAL 554.0
+#define EDGE 0.2 /* m: of the black square, which has 8 of the 10 cells */
+#define BOARD (EDGE * CELLS / 8)
+
+struct finder {
+	apriltag_family_t *family;
+	apriltag_detector_t *detector;
+	unsigned char cells[CELLS * CELLS], *grey; /* of the tag: 1 is white; the picture */
+	struct texture *texture;
+	struct sdf_maps maps;
+	struct sdf_camera camera;
+	float *colour;
+};
+
+static struct finder begin(void)
+{
+	struct finder f = {.family = tag36h11_create(), .detector = apriltag_detector_create()};
+	image_u8_t *tag = apriltag_to_image(f.family, TAG);
+	apriltag_detector_add_family(f.detector, f.family);
+	f.detector->quad_decimate = 1;
+	cr_assert(tag->width == CELLS && tag->height == CELLS);
+	for (int i = 0; i < CELLS * CELLS; i++)
+		f.cells[i] = tag->buf[i / CELLS * tag->stride + i % CELLS] > 127;
+	free(tag->buf);
+	free(tag);
+	f.texture = picture_world_pattern(f.cells, CELLS, CELLS, TEXELS);
+	f.maps = (struct sdf_maps){.map = {[MESH_ALBEDO] = f.texture}};
+	f.camera = picture_world_camera(W, H, FOCAL);
+	f.colour = mem_alloc(3 * W * H * sizeof *f.colour);
+	f.grey = mem_alloc(W * H);
+	return f;
+}
+
+static void end(struct finder *f)
+{
+	free(f->grey);
+	apriltag_detector_destroy(f->detector);
+	tag36h11_destroy(f->family);
+	texture_release(f->texture);
+	free(f->colour);
+}
+
+/* The board is a box whose -x side has the tag; what is behind it is as white. */
+static void take(struct finder *f, struct pose pose)
+{
+	char *inside = mem_printf(
+		"<scene><ambient>0.8 0.8 0.8 1</ambient><background>0.8 0.8 0.8 1</background></scene><model name='m'>"
+		"<static>1</static><pose rotation_format='quat_xyzw'>%.17g %.17g %.17g %.17g %.17g %.17g "
+		"%.17g</pose><link name='l'><visual name='v'><geometry>"
+		"<box><size>0.01 %.17g %.17g</size></box></geometry><material><ambient>1 1 1 "
+		"1</ambient></material></visual>"
+		"</link></model>",
+		pose.p.x, pose.p.y, pose.p.z, pose.q.x, pose.q.y, pose.q.z, pose.q.w, BOARD, BOARD);
+	struct picture_world w = picture_world_load(inside);
+	picture_world_paint(&w, 0, &f->maps);
+	picture_world_take(&w, &f->camera, POSE_IDENTITY, f->colour);
+	for (int i = 0; i < W * H; i++)
+		f->grey[i] = (unsigned char)(fmin((double)f->colour[3 * i], 1) * 255 + 0.5);
+	picture_world_drop(&w);
+	free(inside);
+}
+
+/* The same picture by an ideal camera: each pixel is the mean of SAMPLES x SAMPLES points. */
+static void take_ideal(struct finder *f, struct pose pose)
+{
+	enum { SAMPLES = 12 };
+	struct vec3 x = quat_rotate(pose.q, (struct vec3){1, 0, 0}),
+		    origin = pose_point(pose, (struct vec3){-0.005, 0, 0});
+	struct pose back = pose_inverse(pose);
+	double half = FOCAL * BOARD / pose.p.x, middle_x = W / 2.0 - FOCAL * pose.p.y / pose.p.x,
+	       middle_y = H / 2.0 - FOCAL * pose.p.z / pose.p.x;
+	memset(f->grey, (int)(0.8 * 255 + 0.5), W * H);
+	for (int i = 0; i < W * H; i++) {
+		double sum = 0;
+		if (fabs(i % W - middle_x) > half || fabs(i / W - middle_y) > half)
+			continue;
+		for (int s = 0; s < SAMPLES * SAMPLES; s++) {
+			double column = i % W + (s % SAMPLES + 0.5) / SAMPLES,
+			       row = i / W + (s / SAMPLES + 0.5) / SAMPLES;
+			struct vec3 d = {1, -(column - W / 2.0) / FOCAL, -(row - H / 2.0) / FOCAL};
+			double t = vec3_dot(origin, x) / vec3_dot(d, x);
+			struct vec3 p = pose_point(back, vec3_scale(d, t));
+			double u = (0.5 - p.y / BOARD) * CELLS, v = (0.5 - p.z / BOARD) * CELLS;
+			bool on = t > 0 && u >= 0 && u < CELLS && v >= 0 && v < CELLS;
+			sum += on ? 0.8 * f->cells[(int)v * CELLS + (int)u] : 0.8;
+		}
+		f->grey[i] = (unsigned char)(sum / (SAMPLES * SAMPLES) * 255 + 0.5);
+	}
+}
+
+struct found {
+	struct vec3 p, axes[3]; /* of the board, in the frame of the camera (x ahead) */
+};
+
+/* The library has x to the right, y down and z ahead, also for the tag. */
+static struct vec3 from_library(const matd_t *m, unsigned column, double sign)
+{
+	return (struct vec3){
+		sign * MATD_EL(m, 2u, column), -sign * MATD_EL(m, 0u, column), -sign * MATD_EL(m, 1u, column)};
+}
+
+static bool find(struct finder *f, struct found *ret_found)
+{
+	image_u8_t picture = {.width = W, .height = H, .stride = W, .buf = f->grey};
+	zarray_t *all = apriltag_detector_detect(f->detector, &picture);
+	bool right = false;
+	for (int i = 0; i < zarray_size(all); i++) {
+		apriltag_detection_t *detection;
+		zarray_get(all, i, &detection);
+		if (detection->id != TAG || detection->hamming)
+			continue;
+		apriltag_detection_info_t info = {detection, EDGE, FOCAL, FOCAL, W / 2.0, H / 2.0};
+		apriltag_pose_t pose;
+		(void)estimate_tag_pose(&info, &pose);
+		*ret_found = (struct found){from_library(pose.t, 0, 1),
+			{from_library(pose.R, 2, 1), from_library(pose.R, 0, -1), from_library(pose.R, 1, -1)}};
+		free(pose.R); /* each is one block, and the library has no function for that */
+		free(pose.t);
+		right = true;
+	}
+	apriltag_detections_destroy(all);
+	return right;
+}
+
+/* In degrees: between the axes of the board and those that were found. */
+static double angle_of(const struct found *found, struct quat q)
+{
+	struct vec3 x = quat_rotate(q, (struct vec3){1, 0, 0}), y = quat_rotate(q, (struct vec3){0, 1, 0}),
+		    z = quat_rotate(q, (struct vec3){0, 0, 1});
+	double trace = vec3_dot(x, found->axes[0]) + vec3_dot(y, found->axes[1]) + vec3_dot(z, found->axes[2]);
+	return acos(fmin((trace - 1) / 2, 1)) * 180 / M_PI;
+}
+
+/* Within 1 % of the distance, and 1 degree. */
+Test(tags, poses)
+{
+	static const struct {
+		struct vec3 at;
+		double roll, pitch, yaw;
+	} boards[] = {{{0.5, 0, 0}, 0, 0, 0}, {{0.7, 0.1, -0.05}, 0.4, 0, 0.5}, {{1, -0.2, 0.1}, 0, 0.6, -0.4},
+		{{1.5, 0.3, 0.2}, 1.2, -0.5, 0.3}, {{2, -0.4, -0.3}, 0.2, 0.3, 0.7}};
+	struct finder f = begin();
+	for (size_t i = 0; i < ARRAY_LEN(boards); i++) {
+		struct pose pose = {boards[i].at, quat_from_rpy(boards[i].roll, boards[i].pitch, boards[i].yaw)};
+		struct found found;
+		take(&f, pose);
+		bool right = find(&f, &found);
+		cr_expect(right, "board %zu is not found", i);
+		if (!right)
+			continue;
+		struct vec3 face = pose_point(pose, (struct vec3){-0.005, 0, 0});
+		double off = vec3_length(vec3_sub(found.p, face)) / vec3_length(face);
+		double angle = angle_of(&found, pose.q);
+		printf("board %zu: off by %.2f %% and %.2f degrees\n", i, 100 * off, angle);
+		cr_expect_lt(off, 0.01, "board %zu: off by %g", i, off);
+		cr_expect_lt(angle, 1, "board %zu: off by %g degrees", i, angle);
+	}
+	end(&f);
+}
+
+/* At how many of growing distances the tag is found, each 2 % farther. */
+static int reach(struct finder *f, void (*taken)(struct finder *, struct pose), double yaw)
+{
+	int times = 0;
+	for (double far = 5; far < 16; far *= 1.02) {
+		struct found found;
+		taken(f, (struct pose){{far, 0.013 * far, 0.007 * far}, quat_from_rpy(0.1, 0, yaw)});
+		times += find(f, &found);
+	}
+	return times;
+}
+
+/* Within 10 % of the distance: five such steps. */
+Test(tags, are_found_as_far_as_by_an_ideal_camera)
+{
+	struct finder f = begin();
+	for (int i = 0; i < 2; i++) {
+		double yaw = i * 0.8;
+		int ours = reach(&f, take, yaw), ideal = reach(&f, take_ideal, yaw);
+		printf("turned by %.1f: found %d times, with an ideal camera %d times\n", yaw, ours, ideal);
+		cr_expect_geq(ours, ideal - 5, "turned by %g: found %d times, with an ideal camera %d times", yaw, ours,
+			ideal);
+		cr_expect_gt(ideal, 20);
+	}
+	end(&f);
+}
+
+#else
+
+Test(tags, are_not_searched)
+{
+	cr_skip_test("built without libapriltag");
+}
+
+#endif

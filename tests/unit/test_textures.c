@@ -1,0 +1,460 @@
+/* Textures and the materials of meshes in pictures: a chart of known colours through each format of meshes, the sides
+ * of shapes as Gazebo has them, the corners of a chessboard at their analytic pixels, filters, normals and reflections
+ * against formulas. A texture that is mirrored, off by half a texel, or of the wrong part would show. */
+#include "base/hash.h"
+#include "mesh/importer.h"
+#include "picture_world.h"
+#include "sdf_help.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "config.h"
+
+TestSuite(textures, .timeout = 120);
+
+#define DATA SOURCE_DIR "/tests/data/mesh/"
+#define BRIGHT "<scene><ambient>1 1 1 1</ambient><background>0 0 0 1</background></scene>"
+#define MODEL(name, pose, visual)                                                                                      \
+	"<model name='" name "'><static>1</static><pose>" pose "</pose><link name='l'><visual name='v'>" visual        \
+	"</visual></link></model>"
+#define WHITE "<material><ambient>1 1 1 1</ambient><diffuse>1 1 1 1</diffuse></material>"
+
+static const unsigned char chart[2][2][3] = {{{200, 30, 40}, {20, 180, 50}}, {{30, 60, 220}, {230, 220, 10}}};
+
+static void expect_colour(const float *colour, const double want[3], const char *what)
+{
+	for (int k = 0; k < 3; k++)
+		cr_expect(fabs((double)colour[k] - want[k]) < 1e-5, "%s: %g %g %g, expected %g %g %g", what,
+			(double)colour[0], (double)colour[1], (double)colour[2], want[0], want[1], want[2]);
+}
+
+static void expect_bytes(const float *colour, const unsigned char want[3], const char *what)
+{
+	const double numbers[3] = {want[0] / 255.0, want[1] / 255.0, want[2] / 255.0};
+	expect_colour(colour, numbers, what);
+}
+
+#ifdef HAVE_MESHES
+
+/* --- the chart ------------------------------------------------------------------------------------------------------
+ */
+
+/* Two squares of a mesh file; the camera, 1 m before them, sees the chart in its left half (tests/data/mesh). */
+Test(textures, chart_of_each_format)
+{
+	static const char *const files[] = {"painted.obj", "painted.dae", "painted.glb", "painted.gltf"};
+	enum { W = 80, H = 40 };
+	static float colour[3 * W * H];
+	static const double plain[3] = {0.2, 0.4, 0.6};
+	struct sdf_camera camera = picture_world_camera(W, H, 40);
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		char *inside = mem_printf(
+			BRIGHT MODEL("m", "0 0 0 0 0 0", "<geometry><mesh><uri>%s</uri></mesh></geometry>"), files[i]);
+		struct picture_world w = picture_world_load(inside);
+		picture_world_take(&w, &camera, (struct pose){{1, 1, 0.5}, quat_from_rpy(0, 0, M_PI)}, colour);
+		for (int r = 0; r < 2; r++)
+			for (int c = 0; c < 2; c++)
+				expect_bytes(&colour[3 * ((size_t)(10 + 20 * r) * W + (size_t)(10 + 20 * c))],
+					chart[r][c], files[i]);
+		expect_colour(&colour[3 * (20 * W + 60)], plain, files[i]);
+		cr_expect_eq(w.sdf->textures.count, 1u, "%s", files[i]);
+		cr_expect_eq(w.sdf->warning_count, 0u, "%s: %s", files[i],
+			w.sdf->warning_count ? w.sdf->messages.at[0].text : "");
+		picture_world_drop(&w);
+		free(inside);
+	}
+}
+
+/* The material of the visual takes the place of those of the file, also for its texture. */
+Test(textures, the_material_of_a_visual_comes_first)
+{
+	enum { W = 80, H = 40 };
+	static float colour[3 * W * H];
+	struct picture_world w = picture_world_load(BRIGHT MODEL("m", "0 0 0 0 0 0",
+		"<geometry><mesh><uri>painted.obj</uri></mesh></geometry><material><ambient>0.1 0.2 0.3 "
+		"1</ambient></material>"));
+	struct sdf_camera camera = picture_world_camera(W, H, 40);
+	picture_world_take(&w, &camera, (struct pose){{1, 1, 0.5}, quat_from_rpy(0, 0, M_PI)}, colour);
+	expect_colour(&colour[3 * (10 * W + 10)], (const double[]){0.1, 0.2, 0.3}, "the chart");
+	expect_colour(&colour[3 * (20 * W + 60)], (const double[]){0.1, 0.2, 0.3}, "beside it");
+	picture_world_drop(&w);
+}
+
+/* <albedo_map> of a box: each side upright and not mirrored, as on the box of gz-common's MeshManager: its top has the
+ * upper edge of the image at +x, and its foot at -x. */
+Test(textures, the_sides_of_a_box)
+{
+	static const struct {
+		const char *name;
+		struct vec3 from;
+		double roll, pitch, yaw;
+	} sides[] = {{"+x", {2, 0, 0}, 0, 0, M_PI}, {"-x", {-2, 0, 0}, 0, 0, 0}, {"+y", {0, 2, 0}, 0, 0, -M_PI / 2},
+		{"-y", {0, -2, 0}, 0, 0, M_PI / 2}, {"+z", {0, 0, 2}, 0, M_PI / 2, 0},
+		{"-z", {0, 0, -2}, 0, -M_PI / 2, 0}};
+	enum { W = 40 };
+	static float colour[3 * W * W];
+	struct picture_world w = picture_world_load(BRIGHT MODEL("m", "0 0 0 0 0 0",
+		"<geometry><box><size>2 2 "
+		"2</size></box></geometry><material><pbr><metal><albedo_map>painted.png</albedo_map>"
+		"</metal></pbr></material>"));
+	struct sdf_camera camera = picture_world_camera(W, W, 20);
+	for (size_t i = 0; i < ARRAY_LEN(sides); i++) {
+		picture_world_take(&w, &camera,
+			(struct pose){sides[i].from, quat_from_rpy(sides[i].roll, sides[i].pitch, sides[i].yaw)},
+			colour);
+		for (int r = 0; r < 2; r++)
+			for (int c = 0; c < 2; c++)
+				expect_bytes(&colour[3 * ((size_t)(10 + 20 * r) * W + (size_t)(10 + 20 * c))],
+					chart[r][c], sides[i].name);
+	}
+	picture_world_drop(&w);
+}
+
+/* A plane has the upper edge of the image at +y; a cylinder stands on its head, and begins at +y. */
+Test(textures, a_plane_and_a_cylinder)
+{
+	enum { W = 40 };
+	static float colour[3 * W * W];
+#define CHART "<material><pbr><metal><albedo_map>painted.png</albedo_map></metal></pbr></material>"
+	struct picture_world w = picture_world_load(BRIGHT MODEL(
+		"plane", "0 0 0 0 0 0", "<geometry><plane><size>2 2</size></plane></geometry>" CHART) MODEL("can",
+		"9 0 0 0 0 0", "<geometry><cylinder><radius>1</radius><length>2</length></cylinder></geometry>" CHART));
+	struct sdf_camera camera = picture_world_camera(W, W, 20);
+	/* from above, turned so that +y is up and +x to the right */
+	struct quat down = quat_mul(quat_from_rpy(0, 0, M_PI / 2), quat_from_rpy(0, M_PI / 2, 0));
+	picture_world_take(&w, &camera, (struct pose){{0, 0, 1}, down}, colour);
+	for (int r = 0; r < 2; r++)
+		for (int c = 0; c < 2; c++)
+			expect_bytes(
+				&colour[3 * ((size_t)(10 + 20 * r) * W + (size_t)(10 + 20 * c))], chart[r][c], "plane");
+	/* from +x: u grows from +y (0) by way of +x (1/4) to -y (1/2) and -x (3/4), v from the foot upwards; so +x
+	 * shows the left half of the image, its upper half below */
+	picture_world_take(&w, &camera, (struct pose){{11, 0, 0}, quat_from_rpy(0, 0, M_PI)}, colour);
+	expect_bytes(&colour[3 * (30 * W + 20)], chart[0][0], "the foot of the can");
+	expect_bytes(&colour[3 * (10 * W + 20)], chart[1][0], "the head of the can");
+	/* from -x: the right half */
+	picture_world_take(&w, &camera, (struct pose){{7, 0, 0}, quat_from_rpy(0, 0, 0)}, colour);
+	expect_bytes(&colour[3 * (30 * W + 20)], chart[0][1], "the foot of the can, from behind");
+	picture_world_drop(&w);
+}
+
+/* One line for each bad image, and the surface is plain; the same file is read once. */
+Test(textures, bad_images_are_named)
+{
+	static const char *const bad[] = {"broken_1.dae", "none.png"};
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		char *inside = mem_printf(BRIGHT MODEL("m", "0 0 0 0 0 0",
+						  "<geometry><sphere><radius>1</radius></sphere></"
+						  "geometry><material><pbr><metal>\n<albedo_map>%s</albedo_map>"
+						  "</metal></pbr></material>") MODEL("n", "0 0 0 0 0 0",
+						  "<geometry><sphere><radius>1</radius></sphere></"
+						  "geometry><material><pbr><metal>\n<albedo_map>%s</albedo_map>"
+						  "</metal></pbr></material>"),
+			bad[i], bad[i]);
+		struct picture_world w = picture_world_load(inside);
+		cr_assert_eq(w.sdf->warning_count, 1u, "%s: %u", bad[i], w.sdf->warning_count);
+		const char *text = w.sdf->messages.at[0].text;
+		cr_expect(!strncmp(text, "t.sdf:2: ", 9) && strstr(text, bad[i]) && !strchr(text, '\n'), "%s", text);
+		cr_expect_eq(w.sdf->textures.count, 0u);
+		cr_expect_null(w.sdf->worlds.at[0].visuals.at[0].shape.maps);
+		picture_world_drop(&w);
+		free(inside);
+	}
+}
+
+/* A header of 12 bytes that asks for 60000 x 60000 pixels, and files that end early. */
+Test(textures, limits)
+{
+	static const unsigned char huge[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n', 0, 0, 0, 13, 'I', 'H', 'D',
+		'R', 0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60, 8, 2, 0, 0, 0, 0xd4, 0xf6, 0xe3, 0xd2};
+	static const char *const wrong[] = {"GIF89a", "", "\x89PNG\r\n\x1a\n", "\xff\xd8\xff"};
+	struct importer *importer = importer_create();
+	struct importer_losses losses = {0};
+	struct texture *texture = NULL;
+	struct troupe_error error;
+	cr_expect_neq(
+		importer_texture(importer, &losses, (const char *)huge, sizeof huge, &texture, &error), TROUPE_OK);
+	cr_expect(*error.text && !strchr(error.text, '\n'), "%s", error.text);
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		cr_expect_eq(importer_texture(importer, &losses, wrong[i], strlen(wrong[i]), &texture, &error),
+			TROUPE_EWORLD);
+		cr_expect(*error.text && !strchr(error.text, '\n'), "%s", error.text);
+	}
+	cr_expect_eq(losses.deaths, 0u);
+	importer_destroy(importer);
+}
+
+/* Every kind of PNG and JPEG; the same bytes are one texture while somebody has it. */
+Test(textures, kinds_of_images)
+{
+	static const struct {
+		const char *name;
+		uint32_t width, height;
+		bool clear;
+	} rows[] = {{"sound_grey.png", 8, 8, false}, {"sound_grey_1.png", 8, 8, false},
+		{"sound_grey_16.png", 8, 8, false}, {"sound_colour.png", 8, 8, true}, {"sound_palette.png", 8, 8, true},
+		{"sound_grey.jpg", 9, 7, false}, {"sound_colour.jpg", 9, 7, false}};
+	struct importer *importer = importer_create();
+	struct importer_losses losses = {0};
+	struct files files = {0};
+	struct troupe_error error = {0};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char path[1000];
+		const char *bytes;
+		size_t count;
+		struct texture *one = NULL, *other = NULL;
+		snprintf(path, sizeof path, DATA "%s", rows[i].name);
+		cr_assert(!files_read(&files, path, 1 << 20, &bytes, &count, &error), "%s", error.text);
+		cr_assert(!importer_texture(importer, &losses, bytes, count, &one, &error), "%s: %s", path, error.text);
+		cr_expect(texture_width(one) == rows[i].width && texture_height(one) == rows[i].height, "%s", path);
+		cr_expect_eq(texture_is_clear(one), rows[i].clear, "%s", path);
+		cr_assert(
+			!importer_texture(importer, &losses, bytes, count, &other, &error), "%s: %s", path, error.text);
+		cr_expect_eq(one, other);
+		texture_release(one);
+		texture_release(other);
+	}
+	importer_destroy(importer);
+	files_fini(&files);
+}
+
+#endif
+
+/* --- filters --------------------------------------------------------------------------------------------------------
+ */
+
+static struct texture *ramp(uint32_t width, uint32_t height)
+{
+	unsigned char *rgba = mem_alloc(4 * (size_t)width * height);
+	for (uint32_t i = 0; i < width * height; i++) {
+		const unsigned char texel[4] = {(unsigned char)(i % width * 10), (unsigned char)(i / width * 10),
+			(unsigned char)(hash_mix(i, 1) & 0xff), 255};
+		memcpy(&rgba[4 * (size_t)i], texel, 4);
+	}
+	return texture_create(width, height, rgba);
+}
+
+/* Seen large: a texel in its middle, and straight between two of them; the texture repeats. */
+Test(textures, seen_large)
+{
+	struct texture *texture = ramp(16, 8);
+	float rgba[4];
+	for (int i = 0; i < 15; i++) {
+		struct texture_place place = {(i + 0.5) / 16 - 3, 4.5 / 8 + 2, 0.01, 0, 0, 0.01};
+		texture_sample(texture, &place, rgba);
+		cr_expect_float_eq((double)rgba[0] * 255, i * 10, 1e-3);
+		cr_expect_float_eq((double)rgba[1] * 255, 40, 1e-3);
+		place.u += 0.25 / 16;
+		texture_sample(texture, &place, rgba);
+		cr_expect_float_eq((double)rgba[0] * 255, i * 10 + 2.5, 1e-3);
+	}
+	struct texture_place seam = {0, 0.5 / 8, 0.01, 0, 0, 0.01};
+	texture_sample(texture, &seam, rgba);
+	cr_expect_float_eq((double)rgba[0] * 255, 75, 1e-3); /* between 150 and 0 */
+	texture_release(texture);
+}
+
+/* Seen small, each copy keeps the mean of all texels, of any size; and places that are no numbers do no harm. */
+Test(textures, seen_small)
+{
+	static const uint32_t sizes[][2] = {{16, 16}, {15, 7}, {1, 13}, {3, 1}, {25, 24}};
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		uint32_t width = sizes[i][0], height = sizes[i][1];
+		struct texture *texture = ramp(width, height);
+		double mean = 0;
+		float rgba[4];
+		for (uint32_t k = 0; k < width * height; k++)
+			mean += (double)(hash_mix(k, 1) & 0xff) / (width * height);
+		texture_sample(texture, &(struct texture_place){0.3, 0.7, 100, 0, 0, 100}, rgba);
+		cr_expect_float_eq((double)rgba[2] * 255, mean, 2.5, "%u x %u: %g, expected %g", width, height,
+			(double)rgba[2] * 255, mean);
+		texture_sample(texture, &(struct texture_place){NAN, INFINITY, 1, 0, 0, 1}, rgba);
+		cr_expect(rgba[2] >= 0 && rgba[2] <= 1);
+		cr_expect_gt(texture_bytes(texture), 4 * (size_t)width * height);
+		texture_release(texture);
+	}
+}
+
+/* --- corners of a chessboard ----------------------------------------------------------------------------------------
+ */
+
+enum { SQUARES = 8, BOARD_W = 640, BOARD_H = 480 };
+#define BOARD_FOCAL 600.0
+
+static double grey_at(const float *colour, double column, double row)
+{
+	int c = (int)floor(column - 0.5), r = (int)floor(row - 0.5);
+	double x = column - 0.5 - c, y = row - 0.5 - r, sum = 0;
+	for (int k = 0; k < 4; k++)
+		sum += (k & 1 ? x : 1 - x) * (k & 2 ? y : 1 - y) *
+		       (double)colour[3 * ((size_t)(r + (k >> 1)) * BOARD_W + (size_t)(c + (k & 1)))];
+	return sum;
+}
+
+/* The place to which the gradients around it are at right angles (Foerstner), as OpenCV refines corners. */
+static void refine_corner(const float *colour, double *column, double *row, int half)
+{
+	for (int round = 0; round < 20; round++) {
+		double xx = 0, xy = 0, yy = 0, bx = 0, by = 0;
+		for (int dy = -half; dy <= half; dy++)
+			for (int dx = -half; dx <= half; dx++) {
+				double c = *column + dx, r = *row + dy,
+				       weight = exp(-(double)(dx * dx + dy * dy) / (half * half));
+				double gx = (grey_at(colour, c + 1, r) - grey_at(colour, c - 1, r)) * weight,
+				       gy = (grey_at(colour, c, r + 1) - grey_at(colour, c, r - 1)) * weight;
+				xx += gx * gx, xy += gx * gy, yy += gy * gy;
+				bx += gx * gx * dx + gx * gy * dy, by += gx * gy * dx + gy * gy * dy;
+			}
+		double det = xx * yy - xy * xy, x = (yy * bx - xy * by) / det, y = (xx * by - xy * bx) / det;
+		*column += x, *row += y;
+		if (fabs(x) + fabs(y) < 1e-4)
+			return;
+	}
+}
+
+/* Frontal, tilted, turned, small and far away: the board is 0.8 m wide. */
+Test(textures, corners_of_a_chessboard)
+{
+	static const struct {
+		struct vec3 at;
+		double roll, pitch, yaw;
+		int half; /* of the window, pixels */
+	} boards[] = {{{1, 0, 0}, 0, 0, 0, 5}, {{1.2, 0.1, -0.05}, 0.3, 0, 0.9, 4}, {{1.5, -0.2, 0.1}, 0.1, 0.8, 0, 4},
+		{{2.5, 0.3, 0.1}, 0, 0.2, -0.7, 3}, {{4.01, 0.7, 0.3}, 0.5, 0, 0.3, 3}};
+	static unsigned char cells[SQUARES * SQUARES];
+	static float colour[3 * BOARD_W * BOARD_H];
+	for (int i = 0; i < SQUARES * SQUARES; i++)
+		cells[i] = (unsigned char)((i / SQUARES + i % SQUARES) % 2);
+	struct texture *texture = picture_world_pattern(cells, SQUARES, SQUARES, 32);
+	struct sdf_maps maps = {.map = {[MESH_ALBEDO] = texture}};
+	struct sdf_camera camera = picture_world_camera(BOARD_W, BOARD_H, BOARD_FOCAL);
+	double worst = 0;
+	for (size_t i = 0; i < ARRAY_LEN(boards); i++) {
+		char *inside = mem_printf(BRIGHT MODEL("board", "%.17g %.17g %.17g %.17g %.17g %.17g",
+						  "<geometry><box><size>0.01 0.8 0.8</size></box></geometry>" WHITE),
+			boards[i].at.x, boards[i].at.y, boards[i].at.z, boards[i].roll, boards[i].pitch, boards[i].yaw);
+		struct picture_world w = picture_world_load(inside);
+		picture_world_paint(&w, 0, &maps);
+		picture_world_take(&w, &camera, POSE_IDENTITY, colour);
+		struct pose pose = {boards[i].at, quat_from_rpy(boards[i].roll, boards[i].pitch, boards[i].yaw)};
+		for (int k = 0; k < (SQUARES - 1) * (SQUARES - 1); k++) {
+			struct vec3 p = pose_point(pose, (struct vec3){-0.005, -0.3 + k % 7 * 0.1, -0.3 + k / 7 * 0.1});
+			double x = BOARD_W / 2.0 - BOARD_FOCAL * p.y / p.x, y = BOARD_H / 2.0 - BOARD_FOCAL * p.z / p.x;
+			double column = round(x), row = round(y);
+			if (x < 12 || x > BOARD_W - 12 || y < 12 || y > BOARD_H - 12)
+				continue;
+			refine_corner(colour, &column, &row, boards[i].half);
+			double off = hypot(column - x, row - y);
+			worst = fmax(worst, off);
+			cr_expect_lt(off, 0.2, "board %zu, corner %d: found at %g %g, expected %g %g", i, k, column,
+				row, x, y);
+		}
+		picture_world_drop(&w);
+		free(inside);
+	}
+	printf("the worst corner is off by %.3f pixels\n", worst);
+	texture_release(texture);
+}
+
+/* --- normals and reflections ----------------------------------------------------------------------------------------
+ */
+
+static struct texture *of_one_colour(unsigned char r, unsigned char g, unsigned char b)
+{
+	unsigned char *rgba = mem_alloc(4);
+	const unsigned char texel[4] = {r, g, b, 255};
+	memcpy(rgba, texel, 4);
+	return texture_create(1, 1, rgba);
+}
+
+#define NIGHT "<scene><ambient>0 0 0 1</ambient><background>0 0 0 1</background><shadows>0</shadows></scene>"
+
+/* The top of a box under a low sun, with a normal that leans to the right and up in the image, which there is -y and
+ * +x: N.L of that. */
+Test(textures, a_normal_map)
+{
+	struct picture_world w = picture_world_load(
+		NIGHT "<light name='sun' type='directional'><diffuse>1 1 1 1</diffuse><specular>0 0 0 1</specular>"
+		      "<direction>-0.6 0.2 -0.5</direction></light>" MODEL("m", "0 0 0 0 0 0",
+			      "<geometry><box><size>2 2 2</size></box></geometry>"
+			      "<material><diffuse>0.8 0.8 0.8 1</diffuse></material>"));
+	float colour[3 * 9];
+	struct sdf_camera camera = picture_world_camera(3, 3, 9);
+	struct texture *leaning = of_one_colour(166, 204, 230);
+	struct sdf_maps maps = {.map = {[MESH_NORMAL] = leaning}};
+	struct vec3 in_map = {2 * 166 / 255.0 - 1, 2 * 204 / 255.0 - 1, 2 * 230 / 255.0 - 1};
+	struct vec3 normal = vec3_unit((struct vec3){in_map.y, -in_map.x, in_map.z}),
+		    to_sun = vec3_unit((struct vec3){0.6, -0.2, 0.5});
+	picture_world_paint(&w, 0, &maps);
+	picture_world_take(&w, &camera, (struct pose){{0.3, 0.3, 3}, quat_from_rpy(0, M_PI / 2, 0.4)}, colour);
+	double want = 0.8 * vec3_dot(normal, to_sun);
+	expect_colour(&colour[12], (const double[]){want, want, want}, "a leaning normal");
+	texture_release(leaning);
+	picture_world_drop(&w);
+}
+
+/* Roughness and metalness from maps, against the formula written out anew. */
+Test(textures, a_metal)
+{
+	struct picture_world w = picture_world_load(NIGHT
+		"<light name='sun' type='directional'><diffuse>1 1 1 1</diffuse><specular>0.5 0.5 0.5 1</specular>"
+		"<direction>-0.6 0 -0.8</direction></light>" MODEL("m", "0 0 -1 0 0 0",
+			"<geometry><box><size>2 2 2</size></box></geometry><material><diffuse>0.8 0.4 0.2 "
+			"1</diffuse><pbr><metal>"
+			"<roughness>0.1</roughness><metalness>0</metalness></metal></pbr></material>"));
+	float colour[3];
+	struct sdf_camera camera = picture_world_camera(1, 1, 9);
+	struct texture *rough = of_one_colour(102, 0, 0), *metal = of_one_colour(153, 0, 0);
+	struct sdf_maps maps = {.map = {[MESH_ROUGHNESS] = rough, [MESH_METALNESS] = metal}};
+	picture_world_paint(&w, 0, &maps);
+	/* the eye is 0.2 rad beside the mirrored sun */
+	double yaw = M_PI, tilt = atan2(0.6, 0.8) + 0.2;
+	struct vec3 eye = {-3 * sin(tilt), 0, 3 * cos(tilt)};
+	picture_world_take(&w, &camera, (struct pose){eye, quat_from_rpy(0, M_PI / 2 - tilt, yaw - M_PI)}, colour);
+	struct vec3 l = {0.6, 0, 0.8}, v = {-sin(tilt), 0, cos(tilt)}, h = vec3_unit(vec3_add(l, v));
+	double roughness = 102 / 255.0, m = 153 / 255.0, a = roughness * roughness, a2 = a * a;
+	double d = a2 / (M_PI * pow(h.z * h.z * (a2 - 1) + 1, 2));
+	double g = 0.5 / (l.z * sqrt(v.z * v.z * (1 - a2) + a2) + v.z * sqrt(l.z * l.z * (1 - a2) + a2));
+	double base[3] = {0.8, 0.4, 0.2}, want[3];
+	for (int k = 0; k < 3; k++) {
+		double f0 = 0.04 * (1 - m) + base[k] * m, f = f0 + (1 - f0) * pow(1 - vec3_dot(v, h), 5);
+		want[k] = fmin((1 - m) * base[k] * l.z + M_PI * d * g * f * l.z * 0.5, 1);
+	}
+	expect_colour(colour, want, "a metal");
+	texture_release(rough);
+	texture_release(metal);
+	picture_world_drop(&w);
+}
+
+/* An emissive map shines without lights; texels without opacity let the wall behind be seen. */
+Test(textures, glow_and_holes)
+{
+	struct picture_world w =
+		picture_world_load("<scene><ambient>0.5 0.5 0.5 1</ambient></scene>" MODEL("pane", "2 0 0 0 0 0",
+			"<geometry><box><size>0.1 4 4</size></box></geometry>" WHITE) MODEL("wall", "4 0 0 0 0 0",
+			"<geometry><box><size>0.1 9 9</size></box></geometry><material><ambient>0 0.5 1 "
+			"1</ambient></material>"));
+	float colour[3];
+	struct sdf_camera camera = picture_world_camera(1, 1, 1);
+	struct texture *red = of_one_colour(51, 0, 0);
+	unsigned char *half = mem_alloc(4);
+	half[0] = half[1] = half[2] = 255, half[3] = 102;
+	struct texture *pane = texture_create(1, 1, half);
+	struct sdf_maps maps = {.map = {[MESH_EMISSIVE] = red}};
+	picture_world_paint(&w, 0, &maps);
+	picture_world_take(&w, &camera, POSE_IDENTITY, colour);
+	expect_colour(colour, (const double[]){0.7, 0.5, 0.5}, "glow");
+	maps = (struct sdf_maps){.map = {[MESH_ALBEDO] = pane}};
+	picture_world_take(&w, &camera, POSE_IDENTITY, colour);
+	expect_colour(colour, (const double[]){0.2, 0.2 + 0.6 * 0.25, 0.2 + 0.6 * 0.5}, "a pane");
+	maps.alpha = MESH_ALPHA_CUT, maps.cutoff = 0.5;
+	picture_world_take(&w, &camera, POSE_IDENTITY, colour);
+	expect_colour(colour, (const double[]){0, 0.25, 0.5}, "a hole");
+	maps.alpha = MESH_ALPHA_IGNORED;
+	picture_world_take(&w, &camera, POSE_IDENTITY, colour);
+	expect_colour(colour, (const double[]){0.5, 0.5, 0.5}, "no hole");
+	texture_release(red);
+	texture_release(pane);
+	picture_world_drop(&w);
+}
