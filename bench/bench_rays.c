@@ -383,22 +383,90 @@ static void measure_moving(struct work *w, const struct bench_options *options, 
 	rays_follow(w->s.rays, w->s.state);
 }
 
-static void measure_pictures(struct work *w, const struct bench_options *options, bool colour)
+/* Every visual gets a texture, or none has one. Both look alike from afar. */
+static void paint(struct work *w, const struct sdf_maps *maps)
+{
+	static const struct sdf_material white = {
+		.ambient = {0.7, 0.7, 0.7, 1}, .diffuse = {0.7, 0.7, 0.7, 1}, .lighting = true};
+	struct sdf_world *world = &w->s.sdf->worlds.at[0];
+	for (uint32_t i = 0; i < world->visuals.count; i++) {
+		world->visuals.at[i].material = maps ? &white : NULL;
+		world->visuals.at[i].shape.maps = maps;
+	}
+}
+
+static struct texture *make_texture(void)
+{
+	enum { SIDE = 1024 };
+	unsigned char *texels = mem_alloc(4 * SIDE * SIDE);
+	for (uint32_t i = 0; i < SIDE * SIDE; i++) {
+		uint64_t grain = hash_mix(i, 7);
+		for (uint32_t k = 0; k < 3; k++)
+			texels[4 * i + k] = (unsigned char)((i / 64 + i / SIDE / 64) % 2 * 128 + (grain >> 8 * k) % 64);
+		texels[4 * i + 3] = 255;
+	}
+	return texture_create(SIDE, SIDE, texels);
+}
+
+static double pictures_per_s(struct work *w, const struct picture *picture)
+{
+	uint64_t start = bench_now_ns();
+	for (int i = 0; i < w->robots; i++)
+		picture_take(w->s.rays, &w->s.lights, &w->camera, w->pixels, eye_of(&w->s, i), picture);
+	return 1e9 * w->robots / (double)(bench_now_ns() - start);
+}
+
+static uint64_t hash_of_colours(const struct work *w)
+{
+	uint64_t hash = 1;
+	for (uint32_t i = 0; i < 3 * WIDTH * HEIGHT; i++)
+		hash = hash_mix(hash, (uint64_t)((double)w->colour[i] * 255 + 0.5));
+	return hash;
+}
+
+static void measure_depths(struct work *w, const struct bench_options *options)
 {
 	struct bench_samples ours = {0};
-	struct picture picture = {.depth = colour ? NULL : w->depth, .colour = colour ? w->colour : NULL};
 	for (int r = -1; r < options->repeats; r++) {
 		bench_progress(options, "pictures", r);
-		uint64_t start = bench_now_ns();
-		for (int i = 0; i < w->robots; i++)
-			picture_take(w->s.rays, &w->s.lights, &w->camera, w->pixels, eye_of(&w->s, i), &picture);
+		double rate = pictures_per_s(w, &(struct picture){.depth = w->depth});
 		if (r >= 0)
-			bench_add(&ours, 1e9 * w->robots / (double)(bench_now_ns() - start));
+			bench_add(&ours, rate);
 	}
-	bench_print(options,
-		&(struct bench_row){.subject = colour ? "colour 320 x 240, one sun with shadows" : "depth 320 x 240",
-			.unit = "1/s",
-			.values = &ours});
+	bench_print(options, &(struct bench_row){.subject = "depth 320 x 240", .unit = "1/s", .values = &ours});
+}
+
+/* Without textures and with them, in turns. The hash is that of the last picture. */
+static void measure_colours(struct work *w, const struct bench_options *options)
+{
+	struct texture *texture = make_texture();
+	const struct sdf_maps maps = {.map = {[MESH_ALBEDO] = texture}};
+	struct bench_samples plain = {0}, painted = {0};
+	uint64_t hashes[2] = {0};
+	for (int r = -1; r < options->repeats; r++) {
+		bench_progress(options, "pictures", r);
+		double rates[2];
+		for (int on = 0; on < 2; on++) {
+			paint(w, on ? &maps : NULL);
+			rates[on] = pictures_per_s(w, &(struct picture){.colour = w->colour});
+			hashes[on] = hash_of_colours(w);
+		}
+		if (r < 0)
+			continue;
+		bench_add(&plain, rates[0]);
+		bench_add(&painted, rates[1]);
+	}
+	paint(w, NULL);
+	texture_release(texture);
+	bench_print(options, &(struct bench_row){.subject = "colour 320 x 240, one sun with shadows",
+				     .unit = "1/s",
+				     .values = &plain,
+				     .hash = hashes[0]});
+	bench_print(options, &(struct bench_row){.subject = "the same, and a texture of 1024 x 1024 on every visual",
+				     .unit = "1/s",
+				     .values = &painted,
+				     .baselines = &plain,
+				     .hash = hashes[1]});
 }
 
 static void measure_follow(struct work *w, const struct bench_options *options, bool moves)
@@ -472,8 +540,8 @@ int main(int argc, char **argv)
 	measure_scans(&w, &options);
 	measure_moving(&w, &options, false);
 	measure_moving(&w, &options, true);
-	measure_pictures(&w, &options, false);
-	measure_pictures(&w, &options, true);
+	measure_depths(&w, &options);
+	measure_colours(&w, &options);
 	measure_follow(&w, &options, true);
 	measure_follow(&w, &options, false);
 	end(&w);

@@ -20,6 +20,7 @@ static void camera_load_image(struct load *load, const struct sdf_element *eleme
 	load_count(load, image, "width", 1, SDF_WIDTH_MAX, &camera->width);
 	load_count(load, image, "height", 1, SDF_WIDTH_MAX, &camera->height);
 	load_count(load, image, "anti_aliasing", 0, 64, &camera->anti_aliasing);
+	camera->smooth = sdf_child(image, "anti_aliasing", NULL) && camera->anti_aliasing >= 2;
 	if ((uint64_t)camera->width * camera->height > SDF_PIXELS_MAX)
 		load_error(load, image, "<image> is %u x %u: expected at most %d pixels", camera->width, camera->height,
 			SDF_PIXELS_MAX);

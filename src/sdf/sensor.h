@@ -139,7 +139,8 @@ struct sdf_camera {
 	uint32_t width, height;           /* 320, 240 */
 	const char *format;               /* "R8G8B8", or a name of a pixel format of SDF */
 	enum sdf_pixels pixels;           /* of SDF_CAMERA by format; of other kinds SDF_PIXELS_RGB */
-	uint32_t anti_aliasing;           /* 4 */
+	uint32_t anti_aliasing;           /* 4; it counts only if the next one is true */
+	bool smooth;                      /* the file gives anti_aliasing, of 2 or more */
 	double near_m, far_m;             /* 0.1, 100 */
 	double depth_near_m, depth_far_m; /* <depth_camera><clip>; those of the picture if not given */
 	const char *depth_output;         /* "depths" */

@@ -130,7 +130,7 @@ static const struct vocabulary_entry vocabulary_table[] = {
 			"depth_camera", "segmentation_type", "box_type", "noise", "distortion", "lens",
 			"visibility_mask", "optical_frame_id", "pose", "frame"),
 		NULL, NULL},
-	{"camera", "image", WORDS("width", "height", "format"), NULL, WORDS("anti_aliasing")},
+	{"camera", "image", WORDS("width", "height", "format", "anti_aliasing"), NULL, NULL},
 	{NULL, "clip", WORDS("near", "far"), NULL, NULL},
 	{"camera", "save", WORDS("path"), NULL, NULL},
 	{"camera", "depth_camera", WORDS("output", "clip"), NULL, NULL},

@@ -5,20 +5,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes the rays of all pixels of the chunk that have a ray, from near to far along the camera's axis (for a ray that
- * does not go ahead, along the ray). Returns their number. */
+void picture_aim_at(struct picture_chunk *c, uint32_t number, struct vec3 d, struct vec3 eye, double near, double far)
+{
+	double slant = d.x > 0.01 ? d.x : 1;
+	c->cast[number] = (struct ray){eye, picture_turned(&c->turn, d), near / slant, far / slant};
+}
+
+struct picture_neighbours picture_beside(const struct picture_chunk *c, uint32_t pixel)
+{
+	uint32_t column = pixel % c->width;
+	const struct {
+		uint32_t by;
+		bool ahead, behind;
+	} ways[2] = {
+		{1, column + 1 < c->width, column > 0}, {c->width, pixel + c->width < c->total, pixel >= c->width}};
+	struct picture_neighbours next = {{pixel, pixel}, {0, 0}};
+	for (int i = 0; i < 2; i++)
+		if (ways[i].ahead && picture_has_ray(c, pixel + ways[i].by))
+			next.pixel[i] = pixel + ways[i].by, next.sign[i] = 1;
+		else if (ways[i].behind && picture_has_ray(c, pixel - ways[i].by))
+			next.pixel[i] = pixel - ways[i].by, next.sign[i] = -1;
+	return next;
+}
+
+/* Makes the rays of all pixels of the chunk that have a ray. Returns their number. */
 static uint32_t picture_aim(struct picture_chunk *c, const struct vec3 *directions, uint32_t count, struct pose pose,
 	double near, double far, uint32_t *pixels)
 {
 	uint32_t rays = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		struct vec3 d = directions[i];
-		double slant = d.x > 0.01 ? d.x : 1;
-		if (d.x == 0 && d.y == 0 && d.z == 0)
-			continue;
-		c->cast[rays] = (struct ray){pose.p, picture_turned(&c->turn, d), near / slant, far / slant};
-		pixels[rays++] = i;
-	}
+	for (uint32_t i = 0; i < count; i++)
+		if (directions[i].x != 0 || directions[i].y != 0 || directions[i].z != 0) {
+			picture_aim_at(c, rays, directions[i], pose.p, near, far);
+			pixels[rays++] = i;
+		}
 	return rays;
 }
 
@@ -71,7 +90,8 @@ void picture_take(const struct rays *rays, const struct lights *lights, const st
 	c->turn = quat_matrix(quat_unit(pose.q));
 	for (uint32_t first = 0; first < total; first += PICTURE_CHUNK) {
 		uint32_t count = MIN(total - first, (uint32_t)PICTURE_CHUNK);
-		c->first = picture->first + first;
+		for (uint32_t i = 0; i < count; i++)
+			c->where[i] = picture->first + first + i;
 		if (picture->depth)
 			picture_measure_depth(c, camera, &own[first], count, pose, &picture->depth[first]);
 		if (!picture->colour && !picture->labels && !picture->instances)
@@ -81,6 +101,11 @@ void picture_take(const struct rays *rays, const struct lights *lights, const st
 		picture_label(c, picture, first, count, pixels, aimed);
 		if (picture->colour)
 			picture_paint(c, &picture->colour[3 * (size_t)first], count, pixels, aimed);
+	}
+	if (picture->colour && camera->smooth) {
+		bool *edges = picture_find_edges(c, camera, pose.p, picture->first, total);
+		picture_smooth_edges(c, camera, pose.p, picture->first, total, edges, picture->colour);
+		free(edges);
 	}
 	free(c);
 }

@@ -1,5 +1,6 @@
 /* Pictures without noise: depth, colour and segments of what a camera sees. There is one ray for each pixel, which the
- * lens gives (lens.h): no anti-aliasing of edges. Textures are filtered (mesh/texture.h).
+ * lens gives (lens.h). Textures are filtered (mesh/texture.h). Of a camera whose file asks for it, pixels at the edges
+ * of visuals and of their sides take the mean of 2, 4 or 8 rays (<anti_aliasing>).
  *
  * Colours are numbers from 0 to 1 as files have them, without gamma. The material is that of the visual, else the one
  * that the mesh file gives this part; else the visual is grey. An albedo map multiplies ambient and diffuse colour, an

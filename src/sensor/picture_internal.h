@@ -26,10 +26,12 @@ struct picture_chunk {
 	const struct lights *lights;
 	const struct sdf_scene *scene;
 	uint32_t mask;
-	/* the pixels: of the whole picture, and the number of the first one of the chunk */
+	/* the pixels of the whole picture, and those of the chunk */
 	const struct vec3 *directions;
-	uint32_t width, total, first;
-	struct mat3 turn; /* of the camera */
+	uint32_t width, total;
+	uint32_t where[PICTURE_CHUNK]; /* by number in the chunk: the number in the picture */
+	bool aside;                    /* the rays do not go through the middles of the pixels */
+	struct mat3 turn;              /* of the camera */
 	struct ray cast[PICTURE_CHUNK], shadow[PICTURE_CHUNK];
 	struct ray_hit hits[PICTURE_CHUNK];
 	struct picture_spot spots[PICTURE_CHUNK];
@@ -43,6 +45,33 @@ static inline struct vec3 picture_turned(const struct mat3 *m, struct vec3 d)
 		m->m[1][0] * d.x + m->m[1][1] * d.y + m->m[1][2] * d.z,
 		m->m[2][0] * d.x + m->m[2][1] * d.y + m->m[2][2] * d.z};
 }
+
+/* Whether the pixel shows anything. */
+static inline bool picture_has_ray(const struct picture_chunk *c, uint32_t pixel)
+{
+	const struct vec3 *d = &c->directions[pixel];
+	return d->x != 0 || d->y != 0 || d->z != 0;
+}
+
+/* A pixel beside one, in the row and in the column: the next one, or at the border and where that shows nothing the one
+ * before. */
+struct picture_neighbours {
+	uint32_t pixel[2];
+	double sign[2]; /* 1: the next one, -1: the one before, 0: there is none */
+};
+struct picture_neighbours picture_beside(const struct picture_chunk *c, uint32_t pixel);
+/* Makes ray `number` of the chunk. d: its direction in the camera's frame; near, far: along the camera's axis (for a
+ * ray that does not go ahead, along the ray). */
+void picture_aim_at(struct picture_chunk *c, uint32_t number, struct vec3 d, struct vec3 eye, double near, double far);
+
+/* picture_edges.c: which of `count` pixels from `first` on lie at an edge in the picture: they, or a pixel beside them,
+ * show another visual than the next pixel, or a side that looks elsewhere. free() it. */
+bool *picture_find_edges(
+	struct picture_chunk *c, const struct sdf_camera *camera, struct vec3 eye, uint32_t first, uint32_t count);
+/* Replaces the colours of those of the pixels that lie at an edge by the mean of several rays each. colour: of the
+ * pixel `first`. */
+void picture_smooth_edges(struct picture_chunk *c, const struct sdf_camera *camera, struct vec3 eye, uint32_t first,
+	uint32_t count, const bool *edges, float *colour);
 
 /* picture_surface.c: the point that a ray has hit, with what lights see of it, and its own light; left: the part of the
  * pixel that is still to be seen. */

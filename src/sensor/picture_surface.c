@@ -33,40 +33,35 @@ static struct picture_surface_paint picture_surface_plain(const struct sdf_mater
 
 /* --- where the pixel's neighbours look ---------------------------------------------------------------------------- */
 
-/* To the point of the flat surface around the hit that a pixel shows whose direction is `towards`. */
-static struct vec3 picture_surface_beside(
-	const struct picture_chunk *c, const struct ray *ray, const struct picture_spot *spot, struct vec3 towards)
+/* From the eye to the point of the flat surface around the hit that the direction shows. high, near: of the hit, its
+ * distances from the eye along the normal and along the ray. */
+static struct vec3 picture_surface_meet(
+	const struct picture_chunk *c, const struct picture_spot *spot, struct vec3 direction, double high, double near)
 {
-	struct vec3 to = picture_turned(&c->turn, towards), from = vec3_sub(spot->point, ray->origin);
-	double far = vec3_dot(from, spot->normal) / vec3_dot(to, spot->normal), near = vec3_length(from);
+	struct vec3 to = picture_turned(&c->turn, direction);
+	double far = high / vec3_dot(to, spot->normal);
 	if (!(far > 0 && far < 16 * near)) /* beyond the horizon of the surface */
 		far = 16 * near;
-	return vec3_sub(vec3_scale(to, far), from);
+	return vec3_scale(to, far);
 }
 
-static bool picture_surface_has_ray(const struct picture_chunk *c, uint32_t pixel)
-{
-	const struct vec3 *d = &c->directions[pixel];
-	return d->x != 0 || d->y != 0 || d->z != 0;
-}
-
-/* The neighbours across and down; at the border, and where these have no ray, the opposite ones. 0 0 0: none. */
+/* From the middle of what the pixel shows to those of the neighbours across and down. 0 0 0: there is none. */
 static void picture_surface_find_beside(
-	const struct picture_chunk *c, const struct ray *ray, const struct picture_spot *spot, struct vec3 beside[2])
+	const struct picture_chunk *c, uint32_t ray, const struct picture_spot *spot, struct vec3 beside[2])
 {
-	uint32_t pixel = c->first + spot->pixel, column = pixel % c->width;
-	const struct {
-		uint32_t by;
-		bool ahead, behind;
-	} ways[2] = {
-		{1, column + 1 < c->width, column > 0}, {c->width, pixel + c->width < c->total, pixel >= c->width}};
+	uint32_t pixel = c->where[spot->pixel];
+	struct picture_neighbours next = picture_beside(c, pixel);
+	struct vec3 middle = vec3_sub(spot->point, c->cast[ray].origin);
+	double high = vec3_dot(middle, spot->normal), near = c->hits[ray].distance;
+	if (c->aside)
+		middle = picture_surface_meet(c, spot, c->directions[pixel], high, near);
 	for (int i = 0; i < 2; i++) {
 		beside[i] = (struct vec3){0, 0, 0};
-		if (ways[i].ahead && picture_surface_has_ray(c, pixel + ways[i].by))
-			beside[i] = picture_surface_beside(c, ray, spot, c->directions[pixel + ways[i].by]);
-		else if (ways[i].behind && picture_surface_has_ray(c, pixel - ways[i].by))
-			beside[i] =
-				vec3_scale(picture_surface_beside(c, ray, spot, c->directions[pixel - ways[i].by]), -1);
+		if (next.sign[i] == 0)
+			continue;
+		beside[i] = vec3_sub(picture_surface_meet(c, spot, c->directions[next.pixel[i]], high, near), middle);
+		if (next.sign[i] < 0)
+			beside[i] = vec3_scale(beside[i], -1);
 	}
 }
 
@@ -136,7 +131,7 @@ static void picture_surface_paint_maps(const struct picture_chunk *c, uint32_t r
 	struct vec3 beside[2];
 	struct texture_place place;
 	float rgba[4];
-	picture_surface_find_beside(c, &c->cast[ray], spot, beside);
+	picture_surface_find_beside(c, ray, spot, beside);
 	if (!rays_texture(c->rays, &c->hits[ray], spot->point, beside, &place))
 		return;
 	if (maps->map[MESH_ALBEDO]) {

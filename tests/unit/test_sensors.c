@@ -411,7 +411,7 @@ Test(sensors, camera_by_default)
 	struct sdf *sdf = good(SENSOR("camera", "<camera/>"));
 	const struct sdf_camera *camera = &sensor_of(sdf)->settings->cameras[0];
 	near(camera->fov_rad, 1.047);
-	cr_assert(camera->width == 320 && camera->height == 240 && camera->anti_aliasing == 4);
+	cr_assert(camera->width == 320 && camera->height == 240 && camera->anti_aliasing == 4 && !camera->smooth);
 	cr_assert_str_eq(camera->format, "R8G8B8");
 	near(camera->near_m, 0.1);
 	near(camera->far_m, 100);
@@ -459,7 +459,8 @@ Test(sensors, camera_with_everything)
 	const struct sdf_camera *camera = &sensor_of(sdf)->settings->cameras[0];
 	cr_assert_str_eq(camera->name, "c");
 	near3(camera->in_sensor.p, 0, 0, 2);
-	cr_assert(camera->triggered && camera->width == 640 && camera->height == 480 && camera->anti_aliasing == 2);
+	cr_assert(camera->triggered && camera->width == 640 && camera->height == 480);
+	cr_assert(camera->anti_aliasing == 2 && camera->smooth);
 	cr_assert_str_eq(camera->trigger_topic, "/go");
 	cr_assert_str_eq(camera->info_topic, "/info");
 	cr_assert_str_eq(camera->optical_frame, "o");

@@ -357,6 +357,56 @@ Test(textures, corners_of_a_chessboard)
 	texture_release(texture);
 }
 
+/* --- edges ----------------------------------------------------------------------------------------------------------
+ */
+
+/* A white plate, turned by 0.3: how much of each pixel it covers, by counting points, and the brightness of the pixel.
+ */
+Test(textures, edges_are_smooth)
+{
+	enum { W = 60, POINTS = 32 };
+	static const struct {
+		uint32_t anti_aliasing;
+		double mean, worst;
+	} rows[] = {{1, 1, 1}, {2, 0.2, 0.5}, {4, 0.08, 0.27}, {8, 0.05, 0.17}};
+	static float colour[3 * W * W], some[3 * 100];
+	static double cover[W * W];
+	struct picture_world w = picture_world_load(BRIGHT MODEL(
+		"plate", "1 0 0 0.3 0 0", "<geometry><box><size>0.01 0.8 0.8</size></box></geometry>" WHITE));
+	struct sdf_camera camera = picture_world_camera(W, W, 50);
+	struct vec3 directions[W * W];
+	lens_directions(&camera, false, directions);
+	for (int i = 0; i < W * W * POINTS * POINTS; i++) {
+		int pixel = i / (POINTS * POINTS), x = i % POINTS, y = i / POINTS % POINTS;
+		double column = pixel % W + (x + 0.5) / POINTS, row = pixel / W + (y + 0.5) / POINTS;
+		double left = -(column - W / 2.0) / 50 * 0.995, up = -(row - W / 2.0) / 50 * 0.995;
+		bool on = fabs(left * cos(0.3) + up * sin(0.3)) < 0.4 && fabs(up * cos(0.3) - left * sin(0.3)) < 0.4;
+		cover[pixel] += on / (double)(POINTS * POINTS);
+	}
+	for (size_t r = 0; r < ARRAY_LEN(rows); r++) {
+		double sum = 0, worst = 0;
+		uint32_t cut = 0;
+		camera.anti_aliasing = rows[r].anti_aliasing;
+		camera.smooth = rows[r].anti_aliasing > 1;
+		picture_world_take(&w, &camera, POSE_IDENTITY, colour);
+		for (int i = 0; i < W * W; i++) {
+			double off = fabs((double)colour[3 * i] - cover[i]);
+			bool edge = cover[i] > 0 && cover[i] < 1;
+			cut += edge;
+			sum += edge ? off : 0;
+			worst = fmax(worst, off);
+		}
+		cr_expect(cut > 100 && sum / cut < rows[r].mean && worst < rows[r].worst,
+			"%u rays: off by %g, at most %g", rows[r].anti_aliasing, sum / cut, worst);
+		for (uint32_t i = 0; i + 100 <= W * W; i += 333) { /* a few pixels are those of the whole */
+			picture_take(w.rays, &w.lights, &camera, directions, POSE_IDENTITY,
+				&(struct picture){.colour = some, .first = i, .count = 100});
+			cr_assert(!memcmp(some, &colour[3 * (size_t)i], sizeof some), "pixels from %u on", i);
+		}
+	}
+	picture_world_drop(&w);
+}
+
 /* --- normals and reflections ----------------------------------------------------------------------------------------
  */
 
