@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "net/backend.h"
 #include "net/end.h"
-#include "server/followed.h"
 #include "server/standby.h"
 #include "server/waiters.h"
 
@@ -23,7 +22,6 @@ struct server_network_process {
 	unsigned char id[HELLO_ID_BYTES];
 };
 
-#define STANDBY_AGAIN_NS UINT64_C(500000000) /* after the loss of a standby; each one changes all welcomes */
 #define UNTIL_MAX_S 1e18                     /* no run gets there */
 enum { CHANGES_MAX = 10000 };
 
@@ -39,20 +37,13 @@ struct network {
 	pthread_mutex_t lock;
 	/* under the lock; written by the thread that runs the server, and waiters by any */
 	struct waiters waiters;
-	struct feed *came; /* a standby that came and is not in yet */
-	bool standby_lost; /* the one that is in */
-	uint64_t standby_lost_ns;
-	char standby_why[256];     /* why it was lost */
 	struct wire_counts counts; /* of the wires before this one; and the bytes of their transports */
 	struct transport_counts bytes;
 	VEC(struct troupe_report_member) changes; /* the texts are owned */
 	struct gather_members members;
 	bool has_begun;                /* the first gathering is over */
 	struct follow_term taken_over; /* of a primary that was lost; term 0: the run is this one's */
-	/* The standby. Secondaries know it from their last welcome. It knows of `told` of them, of which `left` were
-	 * not lost since; told is 0 when no secondary knows a standby. */
-	struct followed *followed; /* NULL: none */
-	uint32_t told, left;
+	struct standby_link *standby;
 	VEC(struct server_network_process)
 	processes;    /* of the secondaries; at first those of the run that is taken over */
 	bool gathers; /* the network is in gathering_run() */
@@ -74,17 +65,13 @@ static void server_network_on_note(void *ctx, const char *text)
 		def->on_note(def->ctx, text);
 }
 
-/* Whether the standby is lost, and so many secondaries that it may have taken over with them. */
+/* While the network gathers, the secondaries are counted that are there. */
 static bool server_network_may_be_replaced(struct network *network)
 {
-	pthread_mutex_lock(&network->lock);
-	bool lost = !network->followed || network->standby_lost;
-	pthread_mutex_unlock(&network->lock);
-	if (!lost || !network->told)
-		return false;
-	if (network->gathers)
-		network->left = MIN(network->left, network->backend->gather->gathering_known(network->gathering));
-	return follow_may_be_replaced(network->told, network->told - network->left);
+	return standby_link_may_be_replaced(
+		network->standby, network->gathers && network->members.again
+					  ? network->backend->gather->gathering_known(network->gathering)
+					  : UINT32_MAX);
 }
 
 static bool server_network_is_stopped(void *ctx)
@@ -145,10 +132,9 @@ bool network_tunes(const struct network *network)
 bool network_has_wishes(struct network *network)
 {
 	pthread_mutex_lock(&network->lock);
-	bool some = waiters_count_welcome(&network->waiters, server_network_free_places(network), clock_now_ns()) > 0 ||
-		    (network->has_begun && (network->came || network->standby_lost));
+	bool some = waiters_count_welcome(&network->waiters, server_network_free_places(network), clock_now_ns()) > 0;
 	pthread_mutex_unlock(&network->lock);
-	return some || robot_clients_wish(network->clients);
+	return some || robot_clients_wish(network->clients) || standby_link_changes(network->standby);
 }
 
 void network_offer(struct network *network, uint16_t port)
@@ -157,8 +143,9 @@ void network_offer(struct network *network, uint16_t port)
 }
 
 /* A change of members, for the report, which has the first CHANGES_MAX. The run is between two steps. */
-static void server_network_note_change(struct network *network, enum troupe_member_change kind, const char *who)
+static void server_network_note_change(void *ctx, enum troupe_member_change kind, const char *who)
 {
+	struct network *network = ctx;
 	const struct primary *primary = network->server->worlds[0].primary;
 	struct troupe_report_member change = {.change = kind,
 		.who = who,
@@ -177,7 +164,6 @@ static void server_network_count_down(struct network *network)
 	pthread_mutex_lock(&network->lock);
 	network->plain--;
 	pthread_mutex_unlock(&network->lock);
-	network->left -= network->left > 0;
 }
 
 /* Names the secondary as messages do: its number and its process. */
@@ -202,6 +188,7 @@ troupe_status network_lose(
 		return fail(error, reason.status, "%s", reason.text);
 	server_note(network->server, "%.500s: the run goes on from there", reason.text);
 	server_network_count_down(network);
+	standby_link_lose(network->standby, 1);
 	return TROUPE_OK;
 }
 
@@ -218,7 +205,7 @@ troupe_status network_let_leave(struct network *network, uint32_t secondary, str
 	server_note(network->server, "%s leaves at step %" PRIu64 ": the run goes on", who,
 		primary_steps(network->server->worlds[0].primary));
 	server_network_count_down(network);
-	network->told -= network->told > 0; /* it ends, and goes to no standby */
+	standby_link_leave(network->standby);
 	return TROUPE_OK;
 }
 
@@ -226,79 +213,14 @@ troupe_status network_let_leave(struct network *network, uint32_t secondary, str
 
 static const char *server_network_may_follow(void *ctx)
 {
-	struct network *network = ctx;
-	pthread_mutex_lock(&network->lock);
-	bool free_place = network->has_begun && !network->came && !network->followed &&
-			  clock_now_ns() - network->standby_lost_ns >= STANDBY_AGAIN_NS;
-	pthread_mutex_unlock(&network->lock);
-	return free_place ? NULL : "there is a standby already";
-}
-
-static void server_network_on_standby_lost(void *ctx, const char *why)
-{
-	struct network *network = ctx;
-	pthread_mutex_lock(&network->lock);
-	network->standby_lost = true;
-	network->standby_lost_ns = clock_now_ns();
-	(void)snprintf(network->standby_why, sizeof network->standby_why, "%s", why);
-	pthread_mutex_unlock(&network->lock);
-	server_interrupt(network->server);
+	const struct network *network = ctx;
+	return standby_link_may_come(network->standby);
 }
 
 static void server_network_on_followed(void *ctx, struct feed *feed)
 {
-	struct network *network = ctx;
-	pthread_mutex_lock(&network->lock);
-	network->came = feed;
-	pthread_mutex_unlock(&network->lock);
-	server_interrupt(network->server);
-}
-
-static void server_network_note_standby(struct network *network, enum troupe_member_change kind, const char *why)
-{
-	char who[HELLO_WHO_MAX + 1];
-	const char *where = followed_where(network->followed);
-	(void)snprintf(who, sizeof who, "the standby at %s%s", *where == ':' ? "port " : "", where + (*where == ':'));
-	server_network_note_change(network, kind, who);
-	if (kind == TROUPE_MEMBER_CAME)
-		server_note(network->server, "%s follows this primary", who);
-	else
-		server_note(network->server, "%s is lost: %s", who, why);
-}
-
-/* Before a gathering: the welcomes name the standby that is there. */
-static void server_network_change_standby(struct network *network)
-{
-	const struct feed_host host = {.lost = server_network_on_standby_lost, .ctx = network};
-	char why[sizeof network->standby_why];
-	pthread_mutex_lock(&network->lock);
-	bool lost = network->standby_lost;
-	struct feed *came = network->came;
-	memcpy(why, network->standby_why, sizeof why);
-	network->standby_lost = false;
-	network->came = NULL;
-	pthread_mutex_unlock(&network->lock);
-	if (lost) {
-		server_network_note_standby(network, TROUPE_MEMBER_LOST, why);
-		followed_end(network->followed, NULL);
-	}
-	pthread_mutex_lock(&network->lock);
-	if (lost)
-		network->followed = NULL;
-	if (came)
-		network->followed = followed_create(network->backend->follow, came);
-	pthread_mutex_unlock(&network->lock);
-	if (!came)
-		return;
-	network->backend->follow->feed_start(came, &host);
-	server_network_note_standby(network, TROUPE_MEMBER_CAME, NULL);
-}
-
-static troupe_status server_network_fail_replaced(const struct network *network, struct troupe_error *error)
-{
-	return fail(error, TROUPE_EPEER,
-		"the standby and %u of %u secondaries are lost: with them the standby may have taken over this run",
-		network->told - network->left, network->told);
+	const struct network *network = ctx;
+	standby_link_come(network->standby, feed);
 }
 
 static void server_network_list_processes(struct network *network)
@@ -321,53 +243,12 @@ static troupe_status server_network_tell_standby(struct network *network, struct
 		.goes_on = network->goes_on,
 		.iterations = network->iterations,
 		.until_s = network->until_s};
-	if (network->followed && followed_confirm(network->followed, &run)) {
-		network->told = network->left = network->plain;
-		return TROUPE_OK;
-	}
-	if (server_network_may_be_replaced(network))
-		return server_network_fail_replaced(network, error);
-	if (!network->followed)
-		network->told = network->left = 0;
-	return TROUPE_OK;
+	return standby_link_confirm(network->standby, &run, error);
 }
 
-void network_made(struct network *network, struct server_world *world, const struct command *command)
+struct standby_link *network_standby(const struct network *network)
 {
-	if (network->followed)
-		followed_made(network->followed, world, command);
-}
-
-void network_taken(struct network *network, struct server_world *world, uint64_t step, const struct command *command,
-	troupe_status status)
-{
-	if (network->followed)
-		followed_taken(network->followed, world, step, command, status);
-}
-
-void network_merged(struct network *network, uint64_t steps)
-{
-	if (network->followed && !primary_status(network->server->worlds[0].primary))
-		followed_merged(network->followed, network->server, steps);
-}
-
-/* At the end of the run. */
-static void server_network_end_standby(struct network *network)
-{
-	struct server_world *world = &network->server->worlds[0];
-	const struct primary *primary = network->server->world_count ? world->primary : NULL;
-	bool failed = primary && primary_status(primary), stopped = network->server->was_stopped;
-	struct stop stop = {.kind = failed    ? STOP_FAILED
-				    : stopped ? STOP_LEFT
-					      : STOP_DONE,
-		.next_step = primary ? primary_steps(primary) : 0};
-	(void)snprintf(stop.why, sizeof stop.why, "%s",
-		failed    ? primary_error(primary)->text
-		: stopped ? "it was told to stop"
-			  : "done");
-	followed_end(network->followed, &stop);
-	if (network->came)
-		network->backend->follow->feed_end(network->came, &stop);
+	return network->standby;
 }
 
 /* --- other members ------------------------------------------------------------------------------------------------ */
@@ -428,6 +309,7 @@ _Static_assert(sizeof(struct server_network_process) == HELLO_ID_BYTES, "ids are
 
 static void server_network_free(struct network *network)
 {
+	standby_link_destroy(network->standby);
 	robot_clients_destroy(network->clients);
 	waiters_fini(&network->waiters);
 	vec_free(&network->processes);
@@ -467,6 +349,7 @@ troupe_status network_create(struct troupe_server *server, struct network **ret_
 		.until_s = def->until_s > 0 && def->until_s < UNTIL_MAX_S ? def->until_s : 0,
 		.backend = backend};
 	pthread_mutex_init(&network->lock, NULL);
+	network->standby = standby_link_create(server, backend, server_network_note_change, network);
 	server_network_set_rights(server, def->client_rights);
 	if (def->takeover)
 		server_network_take_over(network, &self, &def->takeover->term);
@@ -495,7 +378,7 @@ void network_destroy(struct network *network)
 {
 	if (!network)
 		return;
-	server_network_end_standby(network);
+	standby_link_end(network->standby);
 	network->backend->gather->gathering_destroy(network->gathering);
 	wire_destroy(network->wire);
 	server_network_free(network);
@@ -552,7 +435,7 @@ static void server_network_list_members(struct network *network)
 			.least = network->has_begun ? 0 : network->taken_over.least,
 			.least_of = (const unsigned char(*)[HELLO_ID_BYTES])network->processes.at,
 			.least_of_count = network->has_begun ? 0 : network->processes.count,
-			.standby = network->followed ? followed_where(network->followed) : NULL,
+			.standby = standby_link_where(network->standby),
 			.clients = robot_clients_count(network->clients),
 			.names = robot_clients_names(network->clients),
 			.tickets = robot_clients_tickets(network->clients),
@@ -578,7 +461,7 @@ static troupe_status server_network_take_members(struct network *network, struct
 	if (known < before && !network->goes_on)
 		return fail(error, TROUPE_EPEER, "%u of %u secondaries did not join again when the members changed",
 			before - known, before);
-	network->left -= MIN(network->left, before - MIN(before, known));
+	standby_link_lose(network->standby, before - MIN(before, known));
 	for (uint32_t i = known; i < before; i++) {
 		server_network_note_change(network, TROUPE_MEMBER_LOST, "a secondary that was to join again");
 		server_note(network->server, "a secondary did not join again: the run goes on without it");
@@ -598,7 +481,7 @@ troupe_status network_gather(struct network *network, struct troupe_error *error
 	server_network_forget_wire(network);
 	robot_clients_place(network->clients, network->plain + 1);
 	server_pack_replica(network->server, &bytes);
-	server_network_change_standby(network);
+	standby_link_change(network->standby);
 	server_network_list_members(network);
 	struct gather_world world = {bytes.at, bytes.count, replica_hash_of(primary), primary_steps(primary),
 		gather->changes_members ? &network->members : NULL};
@@ -607,7 +490,7 @@ troupe_status network_gather(struct network *network, struct troupe_error *error
 	network->gathers = false;
 	text_fini(&bytes);
 	if (status && server_network_may_be_replaced(network))
-		status = server_network_fail_replaced(network, error);
+		status = standby_link_fail(network->standby, error);
 	if (status)
 		return status;
 	status = gather->gathering_link(network->gathering, &network->link, error);
@@ -620,6 +503,7 @@ troupe_status network_gather(struct network *network, struct troupe_error *error
 	pthread_mutex_lock(&network->lock);
 	network->has_begun = true;
 	pthread_mutex_unlock(&network->lock);
+	standby_link_open(network->standby);
 	network->wire = wire_create(primary);
 	network->codec = (struct transport_codec){.encode_step = wire_encode_step,
 		.decode_ack = wire_decode_ack,

@@ -7,6 +7,7 @@
 #include "run/wire.h"
 #include "server/internal.h"
 #include "server/robot_clients.h"
+#include "server/standby_link.h"
 
 #include <troupe/network.h>
 
@@ -49,11 +50,7 @@ bool network_gathers_again(struct network *network);
  * joined, have loaded the present world, and have the same state hash. TROUPE_EPEER when the primary of the world is
  * told to stop. */
 troupe_status network_gather(struct network *network, struct troupe_error *error);
-/* For the standby, if there is one: as record_made(), record_taken() and record_merged(). In the primary's thread. */
-void network_made(struct network *network, struct server_world *world, const struct command *command);
-void network_taken(struct network *network, struct server_world *world, uint64_t step, const struct command *command,
-	troupe_status status);
-void network_merged(struct network *network, uint64_t steps);
+struct standby_link *network_standby(const struct network *network);
 /* The run goes on, after it stood still for so long; changes_before: network_change_count() before. */
 void network_went_on(struct network *network, uint32_t changes_before, uint64_t stood_ns);
 /* The first steps can be taken. If a standby has taken over: the run goes on, after the loss of the primary. */

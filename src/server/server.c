@@ -299,7 +299,7 @@ static void server_on_merged(void *ctx, uint64_t steps)
 		def->on_step(def->ctx, server, steps);
 	record_merged(server, steps);
 	if (server->network)
-		network_merged(server->network, steps);
+		standby_link_merged(network_standby(server->network), steps);
 	costs_merged(server, steps);
 	clients_serve(server->clients, true);
 }

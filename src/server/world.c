@@ -194,7 +194,7 @@ static void server_world_on_taken(void *ctx, uint64_t step, const struct command
 	struct server_world *world = ctx;
 	record_taken(world, step, command, status);
 	if (world->server->network)
-		network_taken(world->server->network, world, step, command, status);
+		standby_link_taken(network_standby(world->server->network), world, step, command, status);
 	command_notice_send(ctx, step, command, status);
 }
 
@@ -265,7 +265,7 @@ static void server_world_on_made(void *ctx, const struct command *command)
 	struct server_world *world = ctx;
 	record_made(world, command);
 	if (world->server->network)
-		network_made(world->server->network, world, command);
+		standby_link_made(network_standby(world->server->network), world, command);
 }
 
 static void server_world_set_up_primary(struct server_world *world)
