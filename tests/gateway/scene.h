@@ -75,6 +75,16 @@ static inline void scene_end_run(struct scene *scene)
 	check(!scene->status, "%s", scene->error.text);
 }
 
+static inline void scene_close(struct scene *scene, bool gateway_first)
+{
+	if (gateway_first)
+		troupe_gateway_end(scene->gateway, NULL);
+	scene_end_run(scene);
+	if (!gateway_first)
+		troupe_gateway_end(scene->gateway, NULL);
+	troupe_server_destroy(scene->server);
+}
+
 /* A connection that has been upgraded; more: further headers. */
 static inline int client_join(uint16_t port, const char *path, const char *host, const char *more)
 {

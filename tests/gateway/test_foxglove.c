@@ -44,16 +44,6 @@ static void open_scene(struct scene *scene, double rtf)
 	scene_start(scene, scene_run, scene);
 }
 
-static void close_scene(struct scene *scene, bool gateway_first)
-{
-	if (gateway_first)
-		troupe_gateway_end(scene->gateway, NULL);
-	scene_end_run(scene);
-	if (!gateway_first)
-		troupe_gateway_end(scene->gateway, NULL);
-	troupe_server_destroy(scene->server);
-}
-
 /* --- a client ----------------------------------------------------------------------------------------------------- */
 
 struct client {
@@ -196,7 +186,7 @@ static void test_topics(void)
 	check(troupe_gateway_counts(scene.gateway).published <= published + 2,
 		"messages after a subscription has ended");
 	leave(&client);
-	close_scene(&scene, false);
+	scene_close(&scene, false);
 }
 
 /* Topics and services that come and go while a client is there, several at a time. */
@@ -221,7 +211,7 @@ static void test_news(void)
 		"%s", scene.error.text);
 	check(await(&client, "\"unadvertise\""), "they have gone");
 	leave(&client);
-	close_scene(&scene, true);
+	scene_close(&scene, true);
 }
 
 static unsigned count_of(const struct client *client, const char *text)
@@ -263,7 +253,7 @@ static void test_channels(void)
 	check(troupe_gateway_counts(scene.gateway).refused == 2, "%llu messages are refused",
 		(unsigned long long)troupe_gateway_counts(scene.gateway).refused);
 	leave(&client);
-	close_scene(&scene, true);
+	scene_close(&scene, true);
 }
 
 static void test_commands(void)
@@ -303,7 +293,7 @@ static void test_commands(void)
 	client = join(&scene);
 	call(&client, worlds, 1, "{}");
 	check(take(&client), "a client after another one that left in the middle");
-	close_scene(&scene, true);
+	scene_close(&scene, true);
 	while (take(&client))
 		;
 	check(client.frame.kind == 8 && number_at(client.frame.body.at, 2) == 0xe903, "the end is not told: %d",
@@ -335,7 +325,7 @@ static void test_slow(void)
 		last = next(&slow, 1);
 	check(last >= before, "the slow client does not come to the present");
 	leave(&slow);
-	close_scene(&scene, true);
+	scene_close(&scene, true);
 	leave(&quick);
 }
 

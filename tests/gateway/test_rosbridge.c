@@ -37,16 +37,6 @@ static void start(struct scene *scene)
 	scene_start(scene, scene_run, scene);
 }
 
-static void close_scene(struct scene *scene, bool gateway_first)
-{
-	if (gateway_first)
-		troupe_gateway_end(scene->gateway, NULL);
-	scene_end_run(scene);
-	if (!gateway_first)
-		troupe_gateway_end(scene->gateway, NULL);
-	troupe_server_destroy(scene->server);
-}
-
 /* --- a client ----------------------------------------------------------------------------------------------------- */
 
 struct client {
@@ -622,7 +612,7 @@ static void takes_part(void)
 		client.file, "{\"op\":\"call_service\",\"service\":\"/lockstep/step\",\"args\":{\"name\":\"c\"}}");
 	check(call(&client, "/rosapi/get_time", "{}"), "%s", shown(&client)); /* so it was heard */
 	leave(&other);
-	close_scene(&scene, false);
+	scene_close(&scene, false);
 	check(take(&client) && !strcmp(text_at(&client, "values.ended.text"), "the run has ended"), "%s",
 		shown(&client));
 	leave(&client);
@@ -705,7 +695,7 @@ int main(void)
 	struct client last = join(&scene); /* the end comes while it is connected and waits for replies */
 	(void)client_say(last.file, "{\"op\":\"subscribe\",\"topic\":\"/clock\"}");
 	(void)client_say(last.file, "{\"op\":\"call_service\",\"service\":\"/world/w/hash\"}");
-	close_scene(&scene, true);
+	scene_close(&scene, true);
 	leave(&last);
 	takes_part();
 	hears_end(NULL);
