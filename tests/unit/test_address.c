@@ -27,15 +27,15 @@ static void check_parse(parse_function *parse, const char *given, const char *te
 	char found[ADDRESS_TEXT_BYTES], host[ADDRESS_TEXT_BYTES];
 	troupe_status status = parse(given, 7, &address, &error);
 	if (strstr(text, "expected") || strstr(text, "cannot")) {
-		cr_expect_neq(status, TROUPE_OK, "'%s'", given);
-		cr_expect_not_null(strstr(error.text, text), "'%s': %s", given, error.text);
+		cr_assert_neq(status, TROUPE_OK, "'%s'", given);
+		cr_assert_not_null(strstr(error.text, text), "'%s': %s", given, error.text);
 		return;
 	}
 	cr_assert_eq(status, TROUPE_OK, "'%s': %s", given, error.text);
 	address_text(&address, found);
-	cr_expect_str_eq(found, text, "'%s' is %s: expected %s", given, found, text);
+	cr_assert_str_eq(found, text, "'%s' is %s: expected %s", given, found, text);
 	address_host_text(&address, host);
-	cr_expect_not_null(strstr(found, host), "'%s': host %s", given, host);
+	cr_assert_not_null(strstr(found, host), "'%s': host %s", given, host);
 }
 
 Test(address, every_form_is_read)
@@ -70,11 +70,11 @@ Test(address, no_address_answers_every_question)
 	struct address v4 = address_at("10.0.0.3"), set = {0};
 	char text[ADDRESS_TEXT_BYTES];
 	address_text(&none, text);
-	cr_expect_str_eq(text, "nowhere");
-	cr_expect(!address_is_wildcard(&none) && !address_is_loopback(&none) && address_port(&none) == 0);
-	cr_expect(!address_same_host(&none, &none) && !address_same_host(&none, &v4) && !address_same_host(&v4, &none));
+	cr_assert_str_eq(text, "nowhere");
+	cr_assert(!address_is_wildcard(&none) && !address_is_loopback(&none) && address_port(&none) == 0);
+	cr_assert(!address_same_host(&none, &none) && !address_same_host(&none, &v4) && !address_same_host(&v4, &none));
 	address_set_port(&set, 4);
-	cr_expect_eq(address_port(&set), 0);
+	cr_assert_eq(address_port(&set), 0);
 }
 
 Test(address, hosts_are_told_apart)
@@ -94,9 +94,9 @@ Test(address, hosts_are_told_apart)
 			struct address a = address_at(turned ? cases[i].b : cases[i].a),
 				       b = address_at(turned ? cases[i].a : cases[i].b);
 			struct sender one = address_sender(&a), other = address_sender(&b);
-			cr_expect_eq(address_same_host(&a, &b), cases[i].same_host, "%s", cases[i].a);
-			cr_expect_eq(one.host == other.host, cases[i].host, "%s %s", cases[i].a, cases[i].b);
-			cr_expect_eq(one.net == other.net, cases[i].net, "%s %s", cases[i].a, cases[i].b);
+			cr_assert_eq(address_same_host(&a, &b), cases[i].same_host, "%s", cases[i].a);
+			cr_assert_eq(one.host == other.host, cases[i].host, "%s %s", cases[i].a, cases[i].b);
+			cr_assert_eq(one.net == other.net, cases[i].net, "%s %s", cases[i].a, cases[i].b);
 		}
 }
 
@@ -110,10 +110,10 @@ Test(address, what_only_this_machine_reaches)
 		{"[::2]", false, false}};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct address address = address_at(cases[i].text);
-		cr_expect_eq(address_is_wildcard(&address), cases[i].wildcard, "%s", cases[i].text);
-		cr_expect_eq(address_is_loopback(&address), cases[i].loopback, "%s", cases[i].text);
+		cr_assert_eq(address_is_wildcard(&address), cases[i].wildcard, "%s", cases[i].text);
+		cr_assert_eq(address_is_loopback(&address), cases[i].loopback, "%s", cases[i].text);
 		address_set_port(&address, 513);
-		cr_expect_eq(address_port(&address), 513);
+		cr_assert_eq(address_port(&address), 513);
 	}
 }
 
@@ -131,12 +131,12 @@ Test(address, sockets_listen_and_accept)
 	cr_assert_neq(address_port(&at[0]), address_port(&at[1]));
 	int client = socket(AF_INET, SOCK_STREAM, 0);
 	cr_assert_eq(connect(client, (const struct sockaddr *)(const void *)at[1].raw, at[1].raw_bytes), 0);
-	cr_expect_eq(address_accept(listeners[0], &from), -1);
+	cr_assert_eq(address_accept(listeners[0], &from), -1);
 	int accepted = address_accept(listeners[1], &from);
 	cr_assert_geq(accepted, 0);
-	cr_expect(address_same_host(&from, &at[1]) && address_port(&from) != address_port(&at[1]));
+	cr_assert(address_same_host(&from, &at[1]) && address_port(&from) != address_port(&at[1]));
 	struct address taken = at[1];
-	cr_expect_eq(address_listen(&taken, 4), -1);
+	cr_assert_eq(address_listen(&taken, 4), -1);
 	close(accepted);
 	close(client);
 	close(listeners[0]);

@@ -233,8 +233,8 @@ Test(scene, worlds_that_are_refused)
 		struct troupe_error error = {0};
 		struct sdf *sdf = world_of(cases[i].inside);
 		struct scene *scene = NULL;
-		cr_expect_eq(scene_create(&sdf->worlds.at[0], &options, &scene, &error), TROUPE_EWORLD, "case %zu", i);
-		cr_expect_not_null(strstr(error.text, cases[i].expected), "case %zu: '%s'", i, error.text);
+		cr_assert_eq(scene_create(&sdf->worlds.at[0], &options, &scene, &error), TROUPE_EWORLD, "case %zu", i);
+		cr_assert_not_null(strstr(error.text, cases[i].expected), "case %zu: '%s'", i, error.text);
 		scene_destroy(scene);
 		sdf_free(sdf);
 	}
@@ -260,11 +260,11 @@ Test(scene, errors_of_all_models_are_told)
 							    "</model>\n<model name='b'><pose>0 9e8 0 0 0 0</pose>"
 							    "<link name='l'/></model>");
 	struct scene *scene = NULL;
-	cr_expect_eq(scene_create(&sdf->worlds.at[0], &options, &scene, &error), TROUPE_EWORLD);
+	cr_assert_eq(scene_create(&sdf->worlds.at[0], &options, &scene, &error), TROUPE_EWORLD);
 	cr_assert_eq(told, 2);
-	cr_expect_not_null(strstr(told_text[0], "t.sdf:2: "), "'%s'", told_text[0]);
-	cr_expect_not_null(strstr(told_text[1], "t.sdf:3: "), "'%s'", told_text[1]);
-	cr_expect_str_eq(error.text, told_text[0]);
+	cr_assert_not_null(strstr(told_text[0], "t.sdf:2: "), "'%s'", told_text[0]);
+	cr_assert_not_null(strstr(told_text[1], "t.sdf:3: "), "'%s'", told_text[1]);
+	cr_assert_str_eq(error.text, told_text[0]);
 	scene_destroy(scene);
 	sdf_free(sdf);
 }
@@ -302,8 +302,8 @@ Test(scene, what_is_left_out_is_told)
 		bool found = false;
 		for (uint32_t w = 0; w < scene->warnings.count; w++)
 			found = found || strstr(scene->warnings.at[w], cases[i].expected);
-		cr_expect(found, "case %zu: '%s'", i, scene->warnings.count ? scene->warnings.at[0] : "");
-		cr_expect_eq(scene->joint_count, 0);
+		cr_assert(found, "case %zu: '%s'", i, scene->warnings.count ? scene->warnings.at[0] : "");
+		cr_assert_eq(scene->joint_count, 0);
 		scene_destroy(scene);
 		sdf_free(sdf);
 	}
@@ -354,13 +354,13 @@ Test(scene, hulls_of_fine_meshes_are_thinned_out)
 	struct scene *scene = NULL;
 	cr_assert_eq(scene_create(&sdf->worlds.at[0], &options, &scene, &error), TROUPE_OK, "%s", error.text);
 	cr_assert_eq(scene->warnings.count, 2);
-	cr_expect_not_null(strstr(scene->warnings.at[0], "t.sdf:2: collision 'sheet' of model 'm' is left out: "), "%s",
+	cr_assert_not_null(strstr(scene->warnings.at[0], "t.sdf:2: collision 'sheet' of model 'm' is left out: "), "%s",
 		scene->warnings.at[0]);
-	cr_expect_not_null(strstr(scene->warnings.at[1], "t.sdf:3: collision 'fine' of model 'm': its hull has "), "%s",
+	cr_assert_not_null(strstr(scene->warnings.at[1], "t.sdf:3: collision 'fine' of model 'm': its hull has "), "%s",
 		scene->warnings.at[1]);
 	cr_assert_eq(scene->geom_count, 1);
 	const struct hull *hull = scene->geoms[0].hull;
-	cr_expect(hull->points.count <= HULL_CORNERS_MAX && hull->points.count > HULL_CORNERS_MAX / 2, "%u corners",
+	cr_assert(hull->points.count <= HULL_CORNERS_MAX && hull->points.count > HULL_CORNERS_MAX / 2, "%u corners",
 		hull->points.count);
 	struct aabb box = AABB_NONE;
 	double least = INFINITY;
@@ -376,8 +376,8 @@ Test(scene, hulls_of_fine_meshes_are_thinned_out)
 			reach = fmax(reach, vec3_dot(d, vec3_sub(hull->points.at[p], (struct vec3){5, -1, 0})));
 		least = fmin(least, reach / whole);
 	}
-	cr_expect(least > 0.96, "%g of the ellipsoid is left", least);
-	cr_expect(fabs(box.lo.x - 2) < 0.01 && fabs(box.hi.x - 8) < 0.01 && fabs(box.lo.y + 3) < 0.01 &&
+	cr_assert(least > 0.96, "%g of the ellipsoid is left", least);
+	cr_assert(fabs(box.lo.x - 2) < 0.01 && fabs(box.hi.x - 8) < 0.01 && fabs(box.lo.y + 3) < 0.01 &&
 		  fabs(box.hi.y - 1) < 0.01 && fabs(box.lo.z + 1) < 1e-6 && fabs(box.hi.z - 1) < 1e-6);
 	scene_destroy(scene);
 	sdf_free(sdf);

@@ -839,7 +839,7 @@ Test(services, a_created_light_is_that_of_its_message)
 		does(server, "/world/w/remove", "name: 'lamp' type: LIGHT");
 		does(server, "/world/w/create", "light {name: 'lamp'}");
 	}
-	cr_expect_eq(hashes[0], hashes[1]);
+	cr_assert_eq(hashes[0], hashes[1]);
 }
 
 Test(services, performers_that_are_refused)

@@ -204,7 +204,7 @@ Test(systems_event, a_trigger_compares_each_type_of_value)
 #undef CASE
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		cr_expect_eq(outputs(cases[i].world, cases[i].text), cases[i].expected, "%s, %s", cases[i].world,
+		cr_assert_eq(outputs(cases[i].world, cases[i].text), cases[i].expected, "%s, %s", cases[i].world,
 			cases[i].text);
 }
 
