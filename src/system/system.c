@@ -406,9 +406,8 @@ static troupe_status system_configure_world(struct configuring *c, struct troupe
 {
 	const struct sdf_world *world = c->systems->scene->sdf;
 	troupe_status status = TROUPE_OK;
-	for (uint32_t p = 0; p < world->plugins.count && !status; p++)
-		if (world->plugins.at[p].model == SDF_NONE)
-			status = system_configure_one(c, &world->plugins.at[p], true, error);
+	for (uint32_t i = 0; i < c->systems->of_world.count && !status; i++)
+		status = system_configure_one(c, &world->plugins.at[c->systems->of_world.at[i]], true, error);
 	return status;
 }
 
@@ -543,6 +542,9 @@ troupe_status systems_create_telling(struct scene *scene, struct plugins *plugin
 	systems->fault = mem_alloc(sizeof *systems->fault);
 	pthread_mutex_init(&systems->lock, NULL);
 	system_fit(systems);
+	for (uint32_t p = 0; p < scene->sdf->plugins.count; p++)
+		if (scene->sdf->plugins.at[p].model == SDF_NONE)
+			vec_push(&systems->of_world, p);
 	troupe_status status = system_create_all(systems, on_error, ctx, error);
 	if (status) {
 		systems_destroy(systems);
@@ -604,6 +606,7 @@ void systems_destroy(struct systems *systems)
 	free(systems->fault);
 	free(systems->sets);
 	vec_free(&systems->topics);
+	vec_free(&systems->of_world);
 	vec_free(&systems->free_topics);
 	vec_free(&systems->warnings);
 	map_fini(&systems->topic_by_name);

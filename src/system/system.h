@@ -125,6 +125,7 @@ struct systems {
 	struct system_set *sets;    /* [room] by model */
 	struct system_set world;    /* those of the world itself */
 	uint32_t room, count;       /* count: of systems */
+	VEC(uint32_t) of_world;     /* plug-ins of the world itself, among all plug-ins of scene->sdf */
 	uint32_t updating;          /* how many sets have update(), that of the world included */
 	uint32_t reading;           /* how many systems are TROUPE_READS_CONTACTS */
 	struct map topic_by_name;   /* value: index in topics */
