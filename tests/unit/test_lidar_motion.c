@@ -31,15 +31,21 @@ struct yard {
 	struct rays *rays;
 };
 
-static struct yard yard_of(const char *text)
+/* set: see rays_create(). */
+static struct yard yard_with(const char *text, const char *set)
 {
 	struct yard yard;
 	struct troupe_error error;
 	struct sdf *sdf = sdf_help_keep(sdf_help_good(text, NULL));
 	cr_assert(!scene_create(&sdf->worlds.at[0], NULL, &yard.scene, &error), "%s", error.text);
 	yard.state = state_create(yard.scene, NULL);
-	cr_assert(!rays_create(yard.scene, NULL, &yard.rays, &error), "%s", error.text);
+	cr_assert(!rays_create(yard.scene, set, &yard.rays, &error), "%s", error.text);
 	return yard;
+}
+
+static struct yard yard_of(const char *text)
+{
+	return yard_with(text, NULL);
 }
 
 static void yard_end(struct yard *yard)
@@ -259,6 +265,24 @@ Test(lidar_motion, things_that_move)
 	}
 	cr_assert(flown > 10 && turned > 10, "%u and %u rays", flown, turned);
 	yard_end(&yard);
+}
+
+/* The same bits with vectors of each width. */
+Test(lidar_motion, widths_of_vectors)
+{
+	if (!rays_available())
+		cr_skip_test("built without Embree");
+	make_pattern();
+	static double ranges[2][COUNT];
+	for (int narrow = 0; narrow < 2; narrow++) {
+		struct yard yard = yard_with(room, narrow ? "sse2" : NULL);
+		static struct drive drive;
+		drive = (struct drive){.v = 2, .w = -3, .in_body = {{0.1, 0, 0.2}, quat_from_rpy(0.1, -0.1, 1)}};
+		drive_to(&drive, &yard, 0.3);
+		drive_measure(&drive, &yard, 0.3, 0, COUNT, ranges[narrow]);
+		yard_end(&yard);
+	}
+	cr_assert(!memcmp(ranges[0], ranges[1], sizeof ranges[0]));
 }
 
 /* --- trails ------------------------------------------------------------------------------------------------------- */
