@@ -201,11 +201,38 @@ Test(systems_event, a_trigger_compares_each_type_of_value)
 		CASE("EntityFactory", "clone_name'>\"a\"", "sdf: 'a'", 0),
 		CASE("EntityFactory", "light.intensity'>2", "light {intensity: 2}", 1),
 		CASE("EntityFactory", "light.intensity'>2", "clone_name: 'a'", 0),
+		CASE("EntityFactory", "light.pose.position.x'>2", "light {pose {position {x: 2}}}", 1),
+		CASE("EntityFactory", "light.pose.position.x'>2", "clone_name: 'a'", 0),
+		CASE("EntityFactory", "pose.position.x'>2", "pose {position {x: 2}}", 1),
+		CASE("EntityFactory", "pose.position.x'>2", "pose {}", 0),
+		CASE("EntityFactory", "pose.position.x'>2", "", 0),
 #undef CASE
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		cr_assert_eq(outputs(cases[i].world, cases[i].text), cases[i].expected, "%s, %s", cases[i].world,
 			cases[i].text);
+}
+
+/* What a system of the world, not of a model, waits for is forgotten. */
+Test(systems_event, a_reset_takes_the_words_of_the_world_back)
+{
+	start(HEAD TRIGGER(IN("Empty", ""), "<delay_ms>50</delay_ms>" OUT) END);
+	uint64_t first = troupe_server_hash(server);
+	subscribe(client, "/out", 0);
+	for (int reset = 0; reset < 2; reset++) {
+		lib_text(server, 0, "/in", "");
+		lib_step(server, 20);
+		cr_assert_neq(troupe_server_hash(server), first, "it waits");
+		lib_text(server, 0, "/world/w/control", "reset {all: true} pause: true");
+		lib_step(server, 1);
+		cr_assert_eq(troupe_server_hash(server), first);
+		lib_text(server, 0, "/world/w/control", "pause: false");
+		lib_step(server, 100);
+		cr_assert_eq(take("/out", NULL, NULL), 0);
+	}
+	lib_text(server, 0, "/in", "");
+	lib_step(server, 100);
+	cr_assert_eq(take("/out", NULL, NULL), 1);
 }
 
 /* One trigger starts a robot, another, later, asks a service. Each takes a step for the message to come in. */
