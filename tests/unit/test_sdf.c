@@ -1271,6 +1271,33 @@ Test(sdf, flat_lines_are_sorted_and_rounded)
 	free(text);
 }
 
+/* Each kind of joint says how many axes it needs, and is told once when it has fewer; one with enough is not. */
+Test(sdf, joints_with_too_few_axes_are_told)
+{
+#define JOINT_AXIS "<axis><xyz>0 0 1</xyz></axis>"
+#define JOINT_AXES JOINT_AXIS "<axis2><xyz>1 0 0</xyz></axis2>"
+	static const struct {
+		const char *text, *expected; /* NULL: nothing is told */
+	} cases[] = {{JOINT("revolute", ""), "is revolute but has 0 of the 1 axes it needs"},
+		{JOINT("revolute", JOINT_AXIS), NULL},
+		{JOINT("continuous", ""), "is continuous but has 0 of the 1 axes it needs"},
+		{JOINT("prismatic", ""), "is prismatic but has 0 of the 1 axes it needs"},
+		{JOINT("screw", ""), "is screw but has 0 of the 1 axes it needs"}, {JOINT("screw", JOINT_AXIS), NULL},
+		{JOINT("universal", JOINT_AXIS), "is universal but has 1 of the 2 axes it needs"},
+		{JOINT("universal", JOINT_AXES), NULL},
+		{JOINT("revolute2", JOINT_AXIS), "is revolute2 but has 1 of the 2 axes it needs"},
+		{JOINT("revolute2", JOINT_AXES), NULL},
+		{JOINT("gearbox", JOINT_AXIS), "is gearbox but has 1 of the 2 axes it needs"},
+		{JOINT("gearbox", JOINT_AXES), NULL}, {JOINT("fixed", ""), NULL}, {JOINT("ball", ""), NULL}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		troupe_status status;
+		struct troupe_error error = {0};
+		struct sdf *sdf = load(cases[i].text, &status, &error);
+		cr_expect_eq(sdf_help_says(sdf, SDF_WARNING, cases[i].expected ? cases[i].expected : "axes it needs"),
+			cases[i].expected != NULL, "%s", cases[i].text);
+	}
+}
+
 Test(sdf, what_is_printed_reads_as_the_same)
 {
 	struct sdf *sdf = good(SDF("1.6",
