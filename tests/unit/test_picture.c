@@ -137,6 +137,30 @@ Test(picture, strong_distortions)
 	}
 }
 
+/* Lines are bent about the centre of the distortion, which need not be that of the picture, also with other intrinsics:
+ * the ray of a pixel, bent forwards, leads back to the pixel. */
+Test(picture, distortions_about_another_centre)
+{
+	static struct vec3 directions[W * H];
+	struct sdf_camera camera = usual;
+	camera.intrinsics_given = true;
+	camera.fx = 70, camera.fy = 60, camera.cx = 30, camera.cy = 25;
+	camera.k1 = -0.1, camera.k2 = 0.02, camera.k3 = 0.003, camera.p1 = 0.004, camera.p2 = -0.005;
+	camera.centre_x = 0.6, camera.centre_y = 0.3;
+	double off_x = 0.1 * W / 70, off_y = -0.2 * H / 60;
+	lens_directions(&camera, false, directions);
+	for (uint32_t r = 0; r < H; r++)
+		for (uint32_t c = 0; c < W; c++) {
+			struct vec3 d = directions[r * W + c];
+			double x = -d.y / d.x - off_x, y = -d.z / d.x - off_y, r2 = x * x + y * y;
+			double radial = 1 + camera.k1 * r2 + camera.k2 * r2 * r2 + camera.k3 * r2 * r2 * r2;
+			double to_x = x * radial + 2 * camera.p1 * x * y + camera.p2 * (r2 + 2 * x * x) + off_x;
+			double to_y = y * radial + camera.p1 * (r2 + 2 * y * y) + 2 * camera.p2 * x * y + off_y;
+			cr_assert_float_eq(70 * to_x + 30, c + 0.5, 1e-9, "%u %u", c, r);
+			cr_assert_float_eq(60 * to_y + 25, r + 0.5, 1e-9, "%u %u", c, r);
+		}
+}
+
 Test(picture, intrinsics_replace_the_field_of_view)
 {
 	static struct vec3 directions[W * H];
