@@ -3,6 +3,7 @@
 #include "../random.h"
 #include "mesh/hull.h"
 #include "scene/scene.h"
+#include "scene/sensor_name.h"
 #include "sdf_help.h"
 
 #include <criterion/criterion.h>
@@ -386,4 +387,37 @@ Test(scene, hulls_of_fine_meshes_are_thinned_out)
 		unlink(name);
 	}
 	rmdir(folder);
+}
+
+/* --- topics of triggers --------------------------------------------------------------------------------------------
+ */
+
+#define SCENE_TEST_CAMERA(name, topic, camera)                                                                         \
+	"<sensor name='" name "' type='camera'>" topic "<camera>" camera "</camera></sensor>"
+
+/* That of the camera, else one below the sensor's topic, else one below its path, here of a link of a nested model; a
+ * camera that is not triggered has none. */
+Test(scene, triggers_have_topics)
+{
+	static const char *const expected[] = {
+		NULL, "/snap", "/own/trigger", "/world/w/model/m/model/n/link/l/sensor/d/image/trigger"};
+	struct sdf *sdf = world_of("<model name='m'><link name='k'/><model name='n'><link name='l'>" SCENE_TEST_CAMERA(
+		"a", "", "") SCENE_TEST_CAMERA("b", "<topic>own</topic>",
+		"<triggered>true</triggered><trigger_topic>snap</trigger_topic>")
+			SCENE_TEST_CAMERA("c", "<topic>own</topic>", "<triggered>true</triggered>")
+				SCENE_TEST_CAMERA("d", "", "<triggered>true</triggered>") "</link></model></model>");
+	const struct scene_options options = {0};
+	struct troupe_error error = {0};
+	struct scene *scene = NULL;
+	struct arena arena = {0};
+	const struct sdf_world *world = &sdf->worlds.at[0];
+	cr_assert_eq(scene_create(world, &options, &scene, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(world->sensors.count, ARRAY_LEN(expected));
+	for (uint32_t i = 0; i < world->sensors.count; i++) {
+		const char *name = sensor_name_trigger(&arena, scene, world, &world->sensors.at[i]);
+		cr_expect(expected[i] ? name && !strcmp(name, expected[i]) : !name, "%u: %s", i, name ? name : "none");
+	}
+	arena_fini(&arena);
+	scene_destroy(scene);
+	sdf_free(sdf);
 }
