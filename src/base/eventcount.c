@@ -12,8 +12,15 @@
 
 enum {
 	SPINS = 100,
-	EVENTCOUNT_LOOKS = 50
-}; /* a spin is EVENTCOUNT_LOOKS checks, about 1-2 us; SPINS spins cost about as much as a sleep */
+	EVENTCOUNT_LOOKS = 50, /* a spin is so many checks, about 1-2 us; SPINS spins cost about as much as a sleep */
+	EVENTCOUNT_MISSES = 8,
+	EVENTCOUNT_TRY = 16,
+};
+
+/* Where other programs have the cores, or the other thread always takes longer, spinning is in vain. So a thread whose
+ * waits have outlasted their spins this many times in a row, EVENTCOUNT_MISSES or more, spins in one wait of
+ * EVENTCOUNT_TRY only, until that helps. */
+static _Thread_local uint32_t eventcount_misses;
 
 static void eventcount_futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
 {
@@ -31,14 +38,25 @@ void eventcount_advance(struct eventcount *eventcount)
 		eventcount_futex(&eventcount->count, FUTEX_WAKE, INT32_MAX, NULL);
 }
 
-uint32_t eventcount_await(struct eventcount *eventcount, uint32_t seen, uint32_t spins, uint64_t timeout_ns)
+/* Whether the count has changed; if not, the thread has spun in vain, or does not spin this time. */
+static bool eventcount_spin(struct eventcount *eventcount, uint32_t seen, uint32_t spins)
 {
-	for (uint32_t i = 0; i < spins * EVENTCOUNT_LOOKS; i++) {
-		uint32_t now = eventcount_read(eventcount);
-		if (now != seen)
-			return now;
+	bool in_vain = eventcount_misses >= EVENTCOUNT_MISSES && eventcount_misses % EVENTCOUNT_TRY;
+	for (uint32_t i = 0; i < (in_vain ? 1 : spins * EVENTCOUNT_LOOKS); i++) {
+		if (eventcount_read(eventcount) != seen) {
+			eventcount_misses = in_vain ? eventcount_misses : 0;
+			return true;
+		}
 		eventcount_relax();
 	}
+	eventcount_misses++;
+	return false;
+}
+
+uint32_t eventcount_await(struct eventcount *eventcount, uint32_t seen, uint32_t spins, uint64_t timeout_ns)
+{
+	if (spins && eventcount_spin(eventcount, seen, spins))
+		return eventcount_read(eventcount);
 	struct timespec timeout = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
 	atomic_fetch_add(&eventcount->sleepers, 1);
 	uint32_t now;
