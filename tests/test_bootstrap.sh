@@ -291,6 +291,9 @@ says "^bootstrap: once more, alone: ${unsteady%.log}$"
 says '^4 passed, 0 failed$'
 again 1 $unsteady $rubbish
 says "^bootstrap: once more, alone: ${unsteady%.log} ${rubbish%.log}$"
+says "^bootstrap: PASSED ONLY THE SECOND TIME, ALONE: ${unsteady%.log}$"
+! grep -q "ALONE: ${rubbish%.log}" "$scratch/out"
+report $? 'a test that fails again is not named so'
 says '^4 passed, 1 failed$'
 again 1 $steady
 ! grep -q 'once more' "$scratch/out"

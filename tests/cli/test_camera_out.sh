@@ -129,7 +129,7 @@ grep -q "topic '/shoot' carries gz.msgs.Twist for another plugin: expected gz.ms
 report $? "a trigger on a topic of another type: $(cat "$scratch/said")"
 
 : >"$scratch/file"
-timeout 20 "$troupe" run "$scratch/w.sdf" --iterations 5 --rtf 0 --camera-out "$scratch/file" >"$scratch/said" 2>&1
+timeout 60 "$troupe" run "$scratch/w.sdf" --iterations 5 --rtf 0 --camera-out "$scratch/file" >"$scratch/said" 2>&1
 [ $? = 1 ] && grep -q "^troupe run: $scratch/file: cannot make this folder for pictures: " "$scratch/said"
 report $? "a file for a folder: $(cat "$scratch/said")"
 if command -v python3 >/dev/null; then

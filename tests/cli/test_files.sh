@@ -114,7 +114,7 @@ ends 0 '' --save-at 5 by_link
 report $? 'a link was not followed'
 mkfifo pipe
 for option in '--save-at 20' --report --record --costs --log; do
-	timeout 20 cat pipe >came &
+	timeout 60 cat pipe >came &
 	# shellcheck disable=SC2086
 	ends 0 '' $option pipe
 	wait $!

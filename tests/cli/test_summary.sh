@@ -146,12 +146,12 @@ has 1 '^state [0-9a-f]{16}$'
 has 0 'robot|^work|moves|times as fast|to try next'
 sums 0 /dev/stdin --iterations 20 <w.sdf
 has 1 '^state [0-9a-f]{16}$'
-cat w.sdf | timeout 20 "$troupe" run /dev/stdin --rtf 0 --iterations 20 >out 2>err
+cat w.sdf | timeout 60 "$troupe" run /dev/stdin --rtf 0 --iterations 20 >out 2>err
 has 0 'the same hash again'
-timeout 20 "$troupe" run w.sdf --rtf 0 --iterations 20 -v 0 >out 2>err
+timeout 60 "$troupe" run w.sdf --rtf 0 --iterations 20 -v 0 >out 2>err
 [ ! -s out ] && [ ! -s err ]
 report $? '-v 0 says something'
-timeout 20 "$troupe" run w.sdf --rtf 0 --iterations 20 --report - >out 2>err
+timeout 60 "$troupe" run w.sdf --rtf 0 --iterations 20 --report - >out 2>err
 [ ! -s err ] && python3 -c 'import json; json.load(open("out"))' 2>err
 report $? '--report - is not the JSON alone'
 {

@@ -10,7 +10,7 @@ bad()
 {
 	want=$1 pattern=$2
 	shift 2
-	timeout 20 "$troupe" "$@" >out 2>err
+	timeout 60 "$troupe" "$@" >out 2>err
 	status=$?
 	[ $status = "$want" ] && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -qE -e "$pattern" err
 	report $? "status $status, not $want with one line /$pattern/: troupe $*"
@@ -21,7 +21,7 @@ good()
 {
 	pattern=$1
 	shift
-	timeout 20 "$troupe" "$@" >out 2>err
+	timeout 60 "$troupe" "$@" >out 2>err
 	status=$?
 	[ $status = 0 ] && cat out err | grep -qE -e "$pattern"
 	report $? "status $status, not 0 with /$pattern/: troupe $*"
@@ -134,7 +134,7 @@ gazebo='-g --gui -s -r -f --file -v --verbose -z --iterations --initial-sim-time
 	--render-engine-server --render-engine-api-backend --render-engine-gui-api-backend --render-engine-server-api-backend
 	--gui-config --version --versions --force-version --help --help-all -h'
 for flag in $gazebo; do
-	timeout 20 "$troupe" run "$flag" >out 2>err </dev/null
+	timeout 60 "$troupe" run "$flag" >out 2>err </dev/null
 	! grep -q 'no such option' out err
 	report $? "$flag of Gazebo is not known"
 done
@@ -160,7 +160,7 @@ for gateway in '' '--foxglove 0' '--view-address 0' '--watch-listen 127.0.0.1:0'
 	bad 2 '^troupe run: (--wait-for: no barrier client can join: expected|--[a-z0-9]*: .*build)' run -v 0 --no-gz --wait-for c \
 		--iterations 1 $gateway w.sdf
 done
-timeout 20 "$troupe" run -v 0 --no-gz --rosbridge 0 --wait-for c --wait-for-timeout 0.1 w.sdf >out 2>err
+timeout 60 "$troupe" run -v 0 --no-gz --rosbridge 0 --wait-for c --wait-for-timeout 0.1 w.sdf >out 2>err
 case "$? $(cat err)" in
 "3 troupe run: barrier client 'c' did not join within 0.1 s" | '2 '*build*) report 0 '' ;;
 *) report 1 "clients that join by rosbridge are not awaited: $(cat err)" ;;
@@ -256,7 +256,7 @@ bad 1 'none.sdf: no <world>' run none.sdf
 bad 1 'mass.sdf:[45]: ' run mass.sdf
 bad 1 'radius.sdf:[56]: .*abc' run radius.sdf
 for world in missing broken text empty robot none mass radius; do
-	timeout 20 "$troupe" check $world.sdf >out 2>err
+	timeout 60 "$troupe" check $world.sdf >out 2>err
 	status=$?
 	[ $status = 1 ] && grep -q "^error: .*$world.sdf" err && grep -q "^$world.sdf: cannot be run: errors: [1-9]" out
 	report $? "status $status: troupe check $world.sdf"
@@ -324,7 +324,7 @@ alone()
 	pattern=$1
 	shift
 	# shellcheck disable=SC2086
-	timeout 20 "$troupe" run w.sdf $short "$@" >out 2>err
+	timeout 60 "$troupe" run w.sdf $short "$@" >out 2>err
 	status=$?
 	[ $status = 0 ] && { [ -z "$pattern" ] && [ ! -s err ] || { [ "$(wc -l <err)" = 1 ] && grep -qE -e "$pattern" err; }; }
 	report $? "status $status, not 0 with /$pattern/ alone: troupe run $*"
@@ -351,21 +351,21 @@ for prefix in IGN_GAZEBO_NETWORK GZ_SIM_NETWORK; do
 	alone '' --network-role none
 	export ${prefix}_ROLE=Primary
 	alone '' --network-role none
-	timeout 20 "$troupe" run w.sdf --network-address 127.0.0.1 >out 2>err
+	timeout 60 "$troupe" run w.sdf --network-address 127.0.0.1 >out 2>err
 	[ $? = 2 ] && grep -q "^troupe run: --network-address: not with ${prefix}_ROLE=Primary in the environment;" err
 	report $? "what does not fit ${prefix}_ROLE"
 	# shellcheck disable=SC2086
-	timeout 20 "$troupe" run w.sdf $short --network-wait 0.1 --network-listen :0 >out 2>err
+	timeout 60 "$troupe" run w.sdf $short --network-wait 0.1 --network-listen :0 >out 2>err
 	[ $? = 3 ] && [ "$(wc -l <err)" = 3 ] && grep -q "^troupe run: ${prefix}_ROLE in the environment is deprecated" err &&
 		grep -q "^troupe run: ${prefix}_SECONDARIES in the environment is deprecated" err &&
 		grep -q 'waited 0.1 s for 2 secondaries' err
 	report $? "${prefix}_ROLE and ${prefix}_SECONDARIES"
 	# shellcheck disable=SC2086
-	timeout 20 "$troupe" run w.sdf $short --network-wait 0.1 --network-listen :0 --secondaries 1 >out 2>err
+	timeout 60 "$troupe" run w.sdf $short --network-wait 0.1 --network-listen :0 --secondaries 1 >out 2>err
 	[ $? = 3 ] && [ "$(wc -l <err)" = 2 ] && grep -q 'waited 0.1 s for 1 secondary' err
 	report $? "${prefix}_SECONDARIES and --secondaries"
 	export ${prefix}_SECONDARIES=x
-	timeout 20 "$troupe" run w.sdf >out 2>err
+	timeout 60 "$troupe" run w.sdf >out 2>err
 	[ $? = 2 ] && grep -q "number of secondaries 'x' in the environment: expected a whole number from 1 to 1024" err
 	report $? "${prefix}_SECONDARIES=x"
 	unset ${prefix}_ROLE ${prefix}_SECONDARIES
@@ -383,7 +383,7 @@ waits()
 	pattern=$1
 	shift
 	# shellcheck disable=SC2086
-	timeout 20 "$troupe" run w.sdf $short --network-role primary --network-secondaries 1 --network-wait 0.1 \
+	timeout 60 "$troupe" run w.sdf $short --network-role primary --network-secondaries 1 --network-wait 0.1 \
 		--network-listen :0 "$@" >out 2>err
 	[ $? = 3 ] && if [ -z "$pattern" ]; then ! grep -qi partition err; else [ "$(grep -cE "$pattern" err)" = 1 ]; fi
 	report $? "a primary's partition: /$pattern/ with $*"
@@ -400,7 +400,7 @@ GZ_PARTITION=here waits '' --config c.xml
 GZ_PARTITION=here waits "waiting for 1 secondary .*, partition 'here'" -v1
 GZ_PARTITION=here alone ''
 GZ_PARTITION=here alone '' --transport tcp --secondaries 1
-GZ_PARTITION=here timeout 20 "$troupe" run --network-role secondary --network-wait 0.1 --network-address 127.0.0.1:1 >out 2>err
+GZ_PARTITION=here timeout 60 "$troupe" run --network-role secondary --network-wait 0.1 --network-address 127.0.0.1:1 >out 2>err
 [ $? = 3 ] && grep -qE "$counts" err
 report $? "a secondary's partition"
 for variable in GZ_PARTITION IGN_PARTITION; do
@@ -508,7 +508,7 @@ fi
 [ $? = 1 ] && grep -q 'standard output: cannot write' err
 report $? 'run with standard output closed'
 # no limit: the run ends because its reader ends
-{ timeout 20 "$troupe" run --hash-every 1 w.sdf 2>err; echo $? >status; } | head -n 1 >out
+{ timeout 60 "$troupe" run --hash-every 1 w.sdf 2>err; echo $? >status; } | head -n 1 >out
 [ "$(cat status)" = 1 ] && grep -q 'standard output: cannot write' err
 report $? 'run into a pipe whose reader goes'
 
@@ -654,7 +654,7 @@ log_world odd.sdf LogRecord '<path>odd</path><record_topic>[ab]</record_topic><r
 good "<record_topic>: '\[ab\]': expected a topic" run --recordings --iterations 1 odd.sdf
 grep -q "<record_period>: 'soon': expected 0 to 1e+09 s: it is not used" err && [ ! -e odd/topics.mcap ]
 report $? 'a topic that is no pattern, and a period that is no number'
-timeout 20 "$troupe" run --strict --recordings odd.sdf >out 2>err
+timeout 60 "$troupe" run --strict --recordings odd.sdf >out 2>err
 [ $? = 1 ] && [ ! -e 'odd(1)' ]
 report $? 'a run that is refused leaves a folder, or --strict does not refuse it'
 log_world usual.sdf LogRecord ''
@@ -690,7 +690,7 @@ cat >several.sdf <<'END'
 <model name="d"><link name="l"><typo/></link><plugin name="p" filename="q"/></model>
 </world></sdf>
 END
-timeout 20 "$troupe" check several.sdf >out 2>err
+timeout 60 "$troupe" check several.sdf >out 2>err
 [ $? = 1 ]
 report $? 'check of several errors: status'
 for line in '^error: several.sdf:2: model .a. can move' '^error: several.sdf:3: model .b. can move' '^ignored: <population> in <world> x1 \(first at several.sdf:1\)$' \
@@ -731,7 +731,7 @@ says()
 {
 	want=$1
 	shift
-	timeout 20 "$troupe" check all.sdf >out 2>err
+	timeout 60 "$troupe" check all.sdf >out 2>err
 	status=$?
 	[ $status = "$want" ] && [ "$(wc -l <out)" = 1 ] && [ "$(wc -l <err)" = $# ]
 	report $? "check of all.sdf: status $status, not $want, or not one line and $#"
@@ -796,10 +796,10 @@ echo '<sdf version="1.9"><world name="w"><road/><gui/></world></sdf>' >pictures.
 good '^5 steps' run --strict --iterations 5 pictures.sdf
 good 'warnings: 0$' check --strict pictures.sdf
 for world in sensors all many; do
-	timeout 20 "$troupe" run --strict --iterations 5 $world.sdf >out 2>err
+	timeout 60 "$troupe" run --strict --iterations 5 $world.sdf >out 2>err
 	[ $? = 1 ] && [ ! -s out ] && ! grep -q ' steps' err && grep -qE '^troupe run: --strict: [0-9]+ warnings: see above$' err
 	report $? "run --strict $world.sdf"
-	timeout 20 "$troupe" check --strict $world.sdf >out 2>err
+	timeout 60 "$troupe" check --strict $world.sdf >out 2>err
 	[ $? = 1 ] && grep -q "^$world.sdf: can be run: .*warnings: [1-9]" out
 	report $? "check --strict $world.sdf"
 done
@@ -943,7 +943,7 @@ terminal()
 {
 	want=$1 pattern=$2 absent=$3
 	shift 3
-	TERM=xterm timeout 20 "$on_terminal" "$troupe" "$@" >err 2>&1
+	TERM=xterm timeout 60 "$on_terminal" "$troupe" "$@" >err 2>&1
 	status=$?
 	[ $status = "$want" ] && grep -q -e "$pattern" err && ! grep -q -e "$absent" err
 	report $? "on a terminal: status $status, not $want with /$pattern/ and without /$absent/: troupe $*"
@@ -1079,7 +1079,7 @@ good '^my_own  *[^ ]*/mine/my_own.sdf$' worlds --resource-path mine
 bad 1 'such as "my_own"' run my_onw --resource-path mine
 bad 2 'worlds: ' worlds there
 # files of one kind under the name of another
-timeout 20 "$troupe" run w.sdf --iterations 5 --rtf 0 --record a.rec >out 2>err
+timeout 60 "$troupe" run w.sdf --iterations 5 --rtf 0 --record a.rec >out 2>err
 bad 1 'a.rec: a recording of troupe, which troupe replay takes: expected a table' plot a.rec
 bad 1 'w.sdf: an XML file: expected a table' plot w.sdf
 bad 1 'a.csv: cannot write: --output makes an MCAP file: expected a name that ends in .mcap' mcap a.rec -o a.csv
@@ -1089,7 +1089,7 @@ bad 1 'a.csv: cannot write: --record makes a recording' run w.sdf --record a.csv
 report $? 'a file that was refused is there'
 # a topic with a slash behind it, as in comments of Gazebo's worlds
 printf '1 /world/w/control/ pause: true\n' >c.txt
-timeout 20 "$troupe" run w.sdf --iterations 5 --rtf 0 --commands c.txt --commands-out taken >out 2>err
+timeout 60 "$troupe" run w.sdf --iterations 5 --rtf 0 --commands c.txt --commands-out taken >out 2>err
 grep -q '^1 /world/w/control ' taken
 report $? "a topic that ends in a slash: $(cat err)"
 # the forms of gz topic and gz service
@@ -1109,14 +1109,14 @@ for option in --view-address --foxglove --rosbridge --lockstep-listen; do
 		bad $wrong "troupe run: $option: '.*': expected PORT, :PORT, HOST:PORT or \[IPv6\]:PORT" run w.sdf --iterations 1 $option "$address"
 	done
 	for address in 0 :0 localhost:0 127.0.0.1:0; do
-		timeout 20 "$troupe" run w.sdf --iterations 1 --rtf 0 -v 1 $option $address >out 2>err
+		timeout 60 "$troupe" run w.sdf --iterations 1 --rtf 0 -v 1 $option $address >out 2>err
 		status=$?
 		[ $status = 0 ] || grep -q 'this build has no' err
 		report $? "$option $address: status $status: $(cat err)"
 	done
 done
 for address in 0 localhost:0 :0; do
-	timeout 20 "$troupe" run w.sdf --iterations 1 --rtf 0 -v 1 --view $address >out 2>err
+	timeout 60 "$troupe" run w.sdf --iterations 1 --rtf 0 -v 1 --view $address >out 2>err
 	grep -qE 'view: http://127.0.0.1:[0-9]+/|this build has no' err
 	report $? "--view $address: $(cat err)"
 done
@@ -1227,7 +1227,7 @@ for page in "$pages"/*.[0-9]; do
 done
 # every service of a world is in its manual page and in src/doc/reference/gazebo.md
 echo '1 /world/w/fly x: 1' >c.txt
-timeout 20 "$troupe" run --iterations 5 --commands c.txt w.sdf >out 2>err
+timeout 60 "$troupe" run --iterations 5 --commands c.txt w.sdf >out 2>err
 services=$(sed -n "s/.*has no service 'fly': expected one of \(.*\)$/\1/p" err | tr -d ,)
 [ "$(echo "$services" | wc -w)" -ge 8 ]
 report $? 'the services of a world are not listed'

@@ -106,8 +106,8 @@ equal 'run_to_sim_time over a change of the step' "$(state 60 '0 /world/meeting/
 10 /world/meeting/set_physics max_step_size: 0.0005' | cut -d ' ' -f 2)" 0.02
 
 # Where the time of a run goes: the time between steps is part of a secondary's wait, the wait for real time is not.
-# time_of WHAT STEPS OPTION VALUE CONDITION: the condition on wall, serial, busy and waiting, in seconds
-time_of()
+# measure WHAT STEPS OPTION VALUE CONDITION: a run for time_of
+measure()
 {
 	run "$scratch/out" "$world" "$scratch/commands" "$2" "$3" "$4" --secondaries 1 --report "$scratch/report"
 	report $? "runs: $1"
@@ -115,6 +115,12 @@ time_of()
 		match($0, /"busy_time": [0-9.e-]+/) { busy = substr($0, RSTART + 13, RLENGTH - 13) }
 		match($0, /"waiting_time": [0-9.e-]+/) { waiting = substr($0, RSTART + 16, RLENGTH - 16) }
 		END { exit !(0 < serial && serial <= waiting && serial + busy <= wall && ('"$5"')) }' "$scratch/report"
+}
+# time_of WHAT STEPS OPTION VALUE CONDITION: the condition on wall, serial, busy and waiting, in seconds, holds in one of five
+# runs: other programs may take the processor away at any point of a run
+time_of()
+{
+	measure "$@" || measure "$@" || measure "$@" || measure "$@" || measure "$@"
 	report $? "$1: serial_time"
 }
 printf '%s\n' "$drive" >"$scratch/commands"

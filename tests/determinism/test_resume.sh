@@ -263,7 +263,7 @@ refused()
 {
 	file=$1 reason=$2
 	shift 2
-	timeout 20 "$troupe" run --resume "$file" --rtf 0 --iterations 400 "$@" >"$scratch/out" 2>"$scratch/err"
+	timeout 60 "$troupe" run --resume "$file" --rtf 0 --iterations 400 "$@" >"$scratch/out" 2>"$scratch/err"
 	[ $? = "${status:-1}" ] && grep -qF -e "$reason" "$scratch/err" && [ "$(wc -l <"$scratch/err")" = 1 ]
 	report $? "$reason: $(head -n 2 "$scratch/err")"
 }

@@ -423,7 +423,7 @@ static void record_drops(struct events *ret_events, uint64_t every, bool padded)
 	def.ctx = ret_events;
 	struct troupe_server *server = lib_create(&def);
 	text_add(&command, "sdf: \"<sdf version='1.9'><!--%*s--><model name='pad'><static>true</static><link name='l'/>"
-			   "</model></sdf>\"", padded ? 1 << 20 : 1, "");
+			   "</model></sdf>\"", padded ? 1 << 16 : 1, "");
 	lib_run(server, 2);
 	must(troupe_server_command(server, 3, "/world/w/create", command.at, &lib_error)); /* not in the first state */
 	text_fini(&command);

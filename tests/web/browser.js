@@ -9,6 +9,7 @@ const CHROMIUM = process.env.CHROMIUM || "/usr/bin/chromium";
 const WIDTH = 1280, HEIGHT = 760;
 const PATIENCE_MS = 60000;      // a machine without a graphics card, with other work to do, draws an image in a second
 const LIMIT_MS = 540000;        // of a script
+const IMAGE_MS = 80;           // from one image to the next
 
 const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
 	"--disable-component-update", "--disable-sync", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"];
@@ -181,6 +182,14 @@ async function compare(context, one, two, rows) {
 
 // --- a script ---------------------------------------------------------------------------------------------------------
 
+// Without a graphics card an image takes a processor a part of a second, and a page draws as many as it can while a part
+// waits for something else. So it is given fewer.
+function drawRarely(image_ms) {
+	const draw = window.requestAnimationFrame.bind(window);
+	window.requestAnimationFrame = body => setTimeout(draw, image_ms, body);
+	window.cancelAnimationFrame = clearTimeout.bind(window);
+}
+
 // Runs the parts, functions of the browser's context, and ends the process. where: a folder for what the browser writes,
 // and for pictures of what failed; more: options of the context.
 async function main(where, parts, more = {}) {
@@ -192,6 +201,7 @@ async function main(where, parts, more = {}) {
 	}, LIMIT_MS);
 	const context = await chromium.launchPersistentContext(path.join(folder, "profile"), {executablePath: CHROMIUM, headless: true,
 		viewport: {width: WIDTH, height: HEIGHT}, colorScheme: "light", args: flags, ...more});
+	await context.addInitScript(drawRarely, IMAGE_MS);
 	for (const each of parts)
 		await part(each.name, () => each(context));
 	check(complaints.length === 0, "the browser has no complaint", complaints.join("; "));
