@@ -142,6 +142,17 @@ struct span pierce_rectangle(struct line line, double half_x, double half_y)
 	return fabs(x) <= half_x && fabs(y) <= half_y ? (struct span){t, t} : SPAN_NONE;
 }
 
+/* Whether a point lies in the box of three corners, but for rounding: of a line in the plane of a triangle the quotient
+ * is any number, and a hit far from the triangle would count or not by the order in which a tree gives its items. */
+static bool pierce_is_near(struct vec3 point, struct vec3 a, struct vec3 b, struct vec3 c)
+{
+	struct vec3 lo = vec3_min(vec3_min(a, b), c), hi = vec3_max(vec3_max(a, b), c);
+	struct vec3 far = vec3_max(hi, vec3_scale(lo, -1));
+	double slack = 1e-9 * fmax(fmax(far.x, far.y), far.z);
+	return point.x >= lo.x - slack && point.y >= lo.y - slack && point.z >= lo.z - slack &&
+	       point.x <= hi.x + slack && point.y <= hi.y + slack && point.z <= hi.z + slack;
+}
+
 bool pierce_triangle(struct line line, const struct vec3 corners[3], double *ret_t)
 {
 	struct vec3 d = line.direction, a = vec3_sub(corners[0], line.origin), b = vec3_sub(corners[1], line.origin),
@@ -154,5 +165,5 @@ bool pierce_triangle(struct line line, const struct vec3 corners[3], double *ret
 	if (steep == 0)
 		return false;
 	*ret_t = vec3_dot(normal, a) / steep;
-	return true;
+	return pierce_is_near(vec3_scale(d, *ret_t), a, b, c);
 }

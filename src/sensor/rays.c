@@ -390,6 +390,10 @@ void rays_set_sweep(struct rays *rays, double sweep_s)
 	rays->sweep_s = sweep_s;
 }
 
+/* How near to a box a cone from a point still says where its rays lead: nearer, rounding turns the ways to its corners.
+ */
+#define RAYS_CONE_CLEAR 1e-3 /* m */
+
 /* A circular cone of less than a right angle is convex: it holds a box if it holds its corners. */
 static struct rays_cone rays_cone_of(const struct seen *seen, struct vec3 from)
 {
@@ -402,7 +406,10 @@ static struct rays_cone rays_cone_of(const struct seen *seen, struct vec3 from)
 		double length = vec3_length(way), along = vec3_dot(way, cone.axis);
 		cone.cosine = fmin(cone.cosine, length > 0 ? along / length - 1e-9 : -1);
 	}
-	if (!(cone.cosine > 0))
+	struct vec3 inside = seen_turned(seen, to), room = seen->reach;
+	bool touches = fabs(inside.x) <= room.x + RAYS_CONE_CLEAR && fabs(inside.y) <= room.y + RAYS_CONE_CLEAR &&
+		       fabs(inside.z) <= room.z + RAYS_CONE_CLEAR;
+	if (touches || !(cone.cosine > 0))
 		cone.cosine = -2;
 	return cone;
 }

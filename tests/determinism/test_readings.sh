@@ -59,7 +59,7 @@ robot()
 # large readings are divided between threads
 large="<model name='large'><pose>2 3 5 0.1 0.3 0</pose><link name='l'><inertial><mass>1</mass></inertial>
 	<collision name='c'>$shape</collision><visual name='v'><pose>0.6 -0.5 -0.5 0 0 3.1</pose><geometry><mesh><uri>painted.glb</uri></mesh>
-	</geometry></visual>
+	</geometry></visual><visual name='flat'><geometry><mesh><uri>painted.glb</uri></mesh></geometry></visual>
 	<sensor name='l' type='lidar'><update_rate>10</update_rate><lidar><scan><horizontal><samples>201</samples>
 		<min_angle>-3.1</min_angle><max_angle>3.1</max_angle></horizontal><vertical><samples>31</samples>
 		<min_angle>-0.9</min_angle><max_angle>0.4</max_angle></vertical></scan><range><min>0.1</min><max>30</max></range>

@@ -472,6 +472,35 @@ Test(rays, a_heightmap)
 	drop(&w);
 }
 
+/* A line in the plane of a triangle, as far as its numbers can say so, meets it near the triangle or not at all: a hit
+ * elsewhere would count or not by the order in which a tree gives its items. */
+Test(rays, lines_in_the_plane_of_a_triangle)
+{
+	uint64_t seed = 11;
+	uint32_t met = 0;
+	for (int i = 0; i < 200000; i++) {
+		struct vec3 corners[3] = {random_vec3(&seed, 2), random_vec3(&seed, 2), random_vec3(&seed, 2)};
+		struct vec3 a = vec3_sub(corners[1], corners[0]), b = vec3_sub(corners[2], corners[0]);
+		double by[4];
+		for (int k = 0; k < 4; k++)
+			by[k] = random_between(&seed, -3, 3);
+		struct line line = {vec3_add(corners[0], vec3_add(vec3_scale(a, by[0]), vec3_scale(b, by[1]))),
+			vec3_unit(vec3_add(vec3_scale(a, by[2]), vec3_scale(b, by[3])))};
+		double t;
+		if (!pierce_triangle(line, corners, &t))
+			continue;
+		struct vec3 at = vec3_add(line.origin, vec3_scale(line.direction, t));
+		struct aabb box = {vec3_min(vec3_min(corners[0], corners[1]), corners[2]),
+			vec3_max(vec3_max(corners[0], corners[1]), corners[2])};
+		box = aabb_grow(box, 1e-6);
+		cr_assert(at.x >= box.lo.x && at.x <= box.hi.x && at.y >= box.lo.y && at.y <= box.hi.y &&
+				  at.z >= box.lo.z && at.z <= box.hi.z,
+			"line %d: at %g", i, t);
+		met++;
+	}
+	cr_assert(met > 100, "%u", met);
+}
+
 #define CAMERA "<sensor name='c' type='camera'/>"
 #define MESH(file) VISUAL("<mesh><uri>" SOURCE_DIR "/worlds/models/shapes/" file "</uri></mesh>")
 #define ONE(inside) OPEN "<model name='m'><static>1</static><link name='l'>" inside "</link></model>" SHUT
