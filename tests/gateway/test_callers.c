@@ -20,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { STEPS = 20, REQUESTS_MAX = 4096, WAIT_S = 20 };
+enum { STEPS = 20, REQUESTS_MAX = 4096, WAIT_S = 60 };
 
 /* --- replies ------------------------------------------------------------------------------------------------------ */
 

@@ -771,7 +771,7 @@ static uint32_t crowd_join(struct crowd *crowd, struct joined *components, uint3
 	return joined_finish(components, crowd->loaded, crowd->level_held);
 }
 
-Test(assign, greatest_world_in_little_time, .timeout = 20)
+Test(assign, greatest_world_in_little_time, .timeout = 60)
 {
 	struct crowd crowd = crowd_create();
 	struct joined components = {0};

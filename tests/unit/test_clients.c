@@ -959,7 +959,7 @@ static void count_call(void *ctx)
 }
 
 /* A message wakes the thread that waits for it, and tells a client that has taken all that there was. */
-Test(clients, a_message_wakes_its_client, .timeout = 20)
+Test(clients, a_message_wakes_its_client, .timeout = 60)
 {
 	enum { ASLEEP_NS = 50000000 };
 	struct troupe_server *server = lib_server(lib_all, 1);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-TestSuite(scene, .timeout = 20);
+TestSuite(scene, .timeout = 60);
 
 static uint64_t dice = 1;
 
