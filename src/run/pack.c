@@ -38,7 +38,7 @@ static bool run_pack_has_systems(const struct pack *pack, uint32_t model)
 void pack_take(struct pack *pack, uint32_t model)
 {
 	physics_take(pack->physics, model);
-	pack_rouse(pack, model);
+	pack_call(pack, model);
 	if (run_pack_has_systems(pack, model)) {
 		indices_add(&pack->with_systems, model);
 		indices_add(&pack->called, model);
@@ -47,7 +47,7 @@ void pack_take(struct pack *pack, uint32_t model)
 
 void pack_release(struct pack *pack, uint32_t model)
 {
-	pack_rouse(pack, model);
+	pack_call(pack, model);
 	physics_release(pack->physics, model);
 	indices_remove(&pack->with_systems, model);
 	indices_remove(&pack->called, model);
@@ -55,7 +55,7 @@ void pack_release(struct pack *pack, uint32_t model)
 
 /* --- models that rest --------------------------------------------------------------------------------------------- */
 
-void pack_rouse_all(struct pack *pack)
+void pack_call_all(struct pack *pack)
 {
 	if (!pack->resting.count)
 		return;
@@ -72,7 +72,7 @@ static bool run_pack_rests(const struct pack *pack, uint32_t model)
 	return model < pack->room && pack->rests[model];
 }
 
-void pack_rouse(struct pack *pack, uint32_t model)
+void pack_call(struct pack *pack, uint32_t model)
 {
 	if (!run_pack_rests(pack, model))
 		return;
@@ -81,16 +81,16 @@ void pack_rouse(struct pack *pack, uint32_t model)
 }
 
 /* Commands, and changes of the world, have written the states of models that rested. */
-static void run_pack_rouse_touched(struct pack *pack, double dt)
+static void run_pack_call_touched(struct pack *pack, double dt)
 {
 	if (dt != pack->rest_dt)
-		pack_rouse_all(pack);
+		pack_call_all(pack);
 	pack->rest_dt = dt;
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < pack->resting.count; i++) {
 		const struct pack_resting resting = pack->resting.at[i];
 		if (pack->shared->state->models[resting.model].touches != resting.touches)
-			pack_rouse(pack, resting.model);
+			pack_call(pack, resting.model);
 		if (pack->rests[resting.model])
 			pack->resting.at[kept++] = resting;
 	}
@@ -159,7 +159,7 @@ static bool run_pack_drive(const struct pack *pack, uint32_t model, const struct
 void pack_pre_update(struct pack *pack, const struct system_step *step)
 {
 	run_pack_poison(pack);
-	run_pack_rouse_touched(pack, step->step.dt);
+	run_pack_call_touched(pack, step->step.dt);
 	for (uint32_t i = 0; i < pack->called.count; i++) {
 		uint32_t model = pack->called.at[i];
 		if (!physics_is_ahead(pack->physics, model) && run_pack_drive(pack, model, step))
@@ -168,12 +168,12 @@ void pack_pre_update(struct pack *pack, const struct system_step *step)
 }
 
 /* What the systems have asked for in earlier steps is still in force, and is what they ask for now. */
-void pack_rouse_awake(struct pack *pack, const struct system_step *step)
+void pack_call_awake(struct pack *pack, const struct system_step *step)
 {
 	const indices *awake = physics_awake(pack->physics);
 	for (uint32_t i = 0; pack->resting.count && i < awake->count; i++)
 		if (run_pack_rests(pack, awake->at[i])) {
-			pack_rouse(pack, awake->at[i]);
+			pack_call(pack, awake->at[i]);
 			(void)run_pack_drive(pack, awake->at[i], step);
 		}
 }
@@ -418,7 +418,7 @@ static troupe_status run_pack_step_physics(
 		physics, pairs, i > 1 ? pack->pairs.count : part->pair_count, pack->step->dt, &pack->error);
 	if (pack_take_fault(pack))
 		return pack->status;
-	pack_rouse_awake(pack, view);
+	pack_call_awake(pack, view);
 	if (i == 1)
 		run_pack_send_ahead(pack, part);
 	pack->status = pack->step_worlds(pack->ctx, &pack->error);

@@ -48,7 +48,7 @@ struct pack {
 	/* private */
 	VEC(struct pack_resting) resting;
 	VEC(uint32_t) still;          /* models that come to rest in the present step */
-	bool *rests;                  /* [room] by model; false of those in `resting` that were roused in this step */
+	bool *rests;                  /* [room] by model; false of those in `resting` that are called again */
 	uint32_t room;
 	double rest_dt;               /* of the steps in which the models came to rest */
 	const struct step *step;      /* of the window */
@@ -68,16 +68,16 @@ void pack_release(struct pack *pack, uint32_t model);
 /* Before the commands of a step. */
 void pack_begin(struct pack *pack);
 /* No model rests any more: the world or the state has changed, or goes back to an earlier one. */
-void pack_rouse_all(struct pack *pack);
+void pack_call_all(struct pack *pack);
 /* The same for one model, on which something acts from outside. */
-void pack_rouse(struct pack *pack, uint32_t model);
-/* A step, in this order: pack_pre_update(), physics_begin(), pack_rouse_awake(), then up to physics_end(),
+void pack_call(struct pack *pack, uint32_t model);
+/* A step, in this order: pack_pre_update(), physics_begin(), pack_call_awake(), then up to physics_end(),
  * pack_post_update(). */
 struct system_step pack_view(struct pack *pack, uint64_t number, double time_s, double dt);
 /* Systems decide what to do. */
 void pack_pre_update(struct pack *pack, const struct system_step *step);
 /* Models that rested and were woken by others. */
-void pack_rouse_awake(struct pack *pack, const struct system_step *step);
+void pack_call_awake(struct pack *pack, const struct system_step *step);
 /* Systems look at the next state; lists what has changed. */
 void pack_post_update(struct pack *pack, const struct system_step *step);
 /* What `doing` is set to; a step by itself uses the same words. */

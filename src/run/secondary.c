@@ -195,7 +195,7 @@ static void run_secondary_apply_changes(struct secondary *secondary, const struc
 	if (step->statics_changed || was_idle)
 		physics_set_statics(secondary->physics, step->statics);
 	if (was_idle || step->world_changed || step->repeated || step->state_changed)
-		pack_rouse_all(&secondary->pack);
+		pack_call_all(&secondary->pack);
 	if (step->repeated)
 		physics_repeat(secondary->physics);
 	if (step->state_changed)
@@ -516,7 +516,7 @@ static troupe_status run_secondary_step_physics(struct secondary *secondary, con
 	worker_begin(secondary->worker, &secondary->shared->physics);
 	ack->status = physics_begin(physics, part->pairs, part->pair_count, step->dt, &ack->error);
 	if (!run_secondary_take_fault(secondary))
-		pack_rouse_awake(&secondary->pack, view);
+		pack_call_awake(&secondary->pack, view);
 	uint32_t worlds = ack->status ? 0 : physics_ode_world_count(physics);
 	if (shares) {
 		atomic_store_explicit(&secondary->failed, false, memory_order_relaxed);
@@ -624,7 +624,7 @@ static troupe_status run_secondary_simulate(
 		run_secondary_sense(secondary, step, SENSOR_OF_WORLD);
 	run_secondary_set_doing(secondary, pack_doing_before);
 	for (uint32_t i = 0; i < part->wrench_count; i++)
-		pack_rouse(pack, secondary->shared->scene->bodies[part->wrenches[i].body].model);
+		pack_call(pack, secondary->shared->scene->bodies[part->wrenches[i].body].model);
 	pack_pre_update(pack, &system_step);
 	run_secondary_push(secondary, part);
 	secondary->round = 0;
