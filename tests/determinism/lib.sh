@@ -92,4 +92,4 @@ named_head() { sed '$d' "$named_worlds/$1.sdf"; }
 named() { named_head "$1" && printf '%s</world></sdf>\n' "${2:-}"; }
 
 # The value of this member in a report, if it is a number.
-member() { sed -n "s/^  \"$2\": \"*\([0-9a-fx.]*\)\"*,*\$/\1/p" "$1"; }
+member() { sed -n "s/^  \"$2\": \"*\([-0-9a-fx.]*\)\"*,*\$/\1/p" "$1"; }
