@@ -2,12 +2,13 @@
  * colours against the sum of the lights, labels and boxes against the shapes. A lens that is off by half a pixel, a
  * depth along the ray instead of the axis, a light or shadow of the wrong side would show. */
 #include "base/hash.h"
-#include "sdf_help.h"
+#include "picture_world.h"
 #include "sensor/boxes.h"
 #include "sensor/lens.h"
 #include "sensor/measure.h"
 #include "sensor/picture.h"
 
+#include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,39 +32,6 @@ static const struct sdf_camera usual = {.fov_rad = 1.2,
 	.c2 = 1,
 	.f = 1,
 	.visibility_mask = UINT32_MAX};
-
-struct world {
-	struct sdf *sdf;
-	struct scene *scene;
-	struct state *state;
-	struct rays *rays;
-	struct lights lights;
-};
-
-static struct world load(const char *inside)
-{
-	if (!rays_available())
-		cr_skip_test("built without Embree");
-	struct world w;
-	struct troupe_error error = {0};
-	char *text = mem_printf("<sdf version='1.9'><world name='w'>%s</world></sdf>", inside);
-	w.sdf = sdf_help_good(text, &(struct sdf_options){.visuals = SDF_VISUALS_READ});
-	free(text);
-	cr_assert(!scene_create(&w.sdf->worlds.at[0], NULL, &w.scene, &error), "%s", error.text);
-	w.state = state_create(w.scene, NULL);
-	cr_assert(!rays_create(w.scene, NULL, &w.rays, &error), "%s", error.text);
-	rays_follow(w.rays, w.state);
-	lights_find(w.state, &w.lights);
-	return w;
-}
-
-static void drop(struct world *w)
-{
-	rays_destroy(w->rays);
-	state_destroy(w->state);
-	scene_destroy(w->scene);
-	sdf_free(w->sdf);
-}
 
 #define MODEL(name, pose, visual)                                                                                      \
 	"<model name='" name "'><static>1</static><pose>" pose "</pose><link name='l'><visual name='v'>" visual        \
@@ -256,7 +224,8 @@ Test(picture, the_focal_length_of_wide_lenses)
 
 Test(picture, depth_of_a_wall_a_sphere_and_their_limits)
 {
-	struct world w = load(MODEL("wall", "8.05 0 0 0 0 0", SHAPE("<box><size>0.1 40 3</size></box>"))
+	struct picture_world w = picture_world_load(
+		MODEL("wall", "8.05 0 0 0 0 0", SHAPE("<box><size>0.1 40 3</size></box>"))
 			MODEL("ball", "3 1 0 0 0 0", SHAPE("<sphere><radius>0.5</radius></sphere>"))
 				MODEL("near", "0.4 -0.3 0.1 0 0 0", SHAPE("<box><size>0.1 0.2 0.1</size></box>")));
 	static struct vec3 directions[W * H];
@@ -282,13 +251,14 @@ Test(picture, depth_of_a_wall_a_sphere_and_their_limits)
 		near += close, balls += hit, walls += wall, none += isinf(want) && want > 0;
 	}
 	cr_assert(walls > 100 && balls > 50 && near > 10 && none > 50, "%u %u %u %u", walls, balls, near, none);
-	drop(&w);
+	picture_world_drop(&w);
 }
 
 /* The far end is a plane, not a sphere: a wall across the view is before it, or behind it, in all pixels. */
 Test(picture, the_far_end_is_a_plane)
 {
-	struct world w = load(MODEL("wall", "10.05 0 0 0 0 0", SHAPE("<box><size>0.1 99 99</size></box>")));
+	struct picture_world w =
+		picture_world_load(MODEL("wall", "10.05 0 0 0 0 0", SHAPE("<box><size>0.1 99 99</size></box>")));
 	static struct vec3 directions[W * H];
 	static float depth[W * H];
 	lens_directions(&usual, false, directions);
@@ -300,7 +270,7 @@ Test(picture, the_far_end_is_a_plane)
 			cr_assert(before ? fabs((double)depth[i] - 10) < 1e-5 : isinf((double)depth[i]) && depth[i] > 0,
 				"pixel %u, to %g m: %.9g", i, camera.depth_far_m, (double)depth[i]);
 	}
-	drop(&w);
+	picture_world_drop(&w);
 }
 
 /* --- colours --------------------------------------------------------------------------------------------------------
@@ -313,9 +283,10 @@ Test(picture, the_far_end_is_a_plane)
 /* A light of a link, as the file has it, as a command changed it, off, and as the file has it again. */
 Test(picture, a_light_of_a_link_is_as_commands_left_it)
 {
-	struct world w = load("<model name='m'><static>1</static><pose>1 0 0 0 0 0</pose><link name='l'><light "
-			      "name='a' type='point'><pose>0 2 0 0 0 0</pose></light><light name='b' "
-			      "type='point'><pose>0 0 3 0 0 0</pose></light></link></model>");
+	struct picture_world w =
+		picture_world_load("<model name='m'><static>1</static><pose>1 0 0 0 0 0</pose><link name='l'><light "
+				   "name='a' type='point'><pose>0 2 0 0 0 0</pose></light><light name='b' "
+				   "type='point'><pose>0 0 3 0 0 0</pose></light></link></model>");
 	cr_assert_eq(w.lights.count, 2u);
 	cr_assert(w.lights.at[0].p.x == 1 && w.lights.at[0].p.y == 2 && w.lights.at[1].p.z == 3);
 	uint32_t place = scene_add_link_light(w.scene, 0, 1);
@@ -332,13 +303,13 @@ Test(picture, a_light_of_a_link_is_as_commands_left_it)
 	scene_drop_light(w.scene, place);
 	lights_find(w.state, &w.lights);
 	cr_assert(w.lights.count == 2 && w.lights.at[1].p.z == 3 && w.lights.at[1].shine.intensity == 1);
-	drop(&w);
+	picture_world_drop(&w);
 }
 
 /* A floor under a lamp, with the shadow of a plate, and a window before the camera. */
 Test(picture, lights_shadows_and_transparency)
 {
-	struct world w = load(
+	struct picture_world w = picture_world_load(
 		"<scene><ambient>0.4 0.4 0.4 1</ambient><background>0.1 0.2 0.3 "
 		"1</background><shadows>1</shadows></scene><light name='sun' "
 		"type='directional'><cast_shadows>1</cast_shadows><diffuse>0.5 0.5 0.5 1</diffuse><specular>0 0 0 "
@@ -405,7 +376,7 @@ Test(picture, lights_shadows_and_transparency)
 			(double)at[2], r, g, b);
 	}
 	cr_assert(lit > 100 && dark > 20 && behind > 50 && empty > 0, "%u %u %u %u", lit, dark, behind, empty);
-	drop(&w);
+	picture_world_drop(&w);
 }
 
 /* --- labels and boxes -----------------------------------------------------------------------------------------------
@@ -419,7 +390,8 @@ Test(picture, lights_shadows_and_transparency)
 
 Test(picture, labels_instances_and_boxes)
 {
-	struct world w = load(LABELLED("a", "5 1 0 0 0 0", "7", "1 1 1") LABELLED("b", "5 -1 0 0 0 0", "7", "1 1 1")
+	struct picture_world w = picture_world_load(
+		LABELLED("a", "5 1 0 0 0 0", "7", "1 1 1") LABELLED("b", "5 -1 0 0 0 0", "7", "1 1 1")
 			LABELLED("c", "4 0 1 0 0 0", "3", "1 0.5 0.5") LABELLED("d", "8 0 0 0 0 0", "9", "1 0.4 0.4")
 				MODEL("none", "9 0 0 0 0 0", SHAPE("<box><size>0.1 9 9</size></box>")));
 	static struct vec3 directions[W * H];
@@ -448,13 +420,13 @@ Test(picture, labels_instances_and_boxes)
 		&(struct picture){.labels = labels, .instances = instances});
 	cr_assert_eq(boxes_find(labels, instances, W, H, boxes, 8), 3);
 	cr_assert(boxes[1].label == 7 && boxes[1].instance == 1 && boxes[1].left > W / 2);
-	drop(&w);
+	picture_world_drop(&w);
 }
 
 /* A ball behind a wall that hides its lower half, and a crate that the border of the picture cuts. */
 Test(picture, boxes_of_whole_models)
 {
-	struct world w = load(
+	struct picture_world w = picture_world_load(
 		"<model name='ball'><static>1</static><pose>6 1 0 0.3 0.2 0.1</pose><link name='l'><visual "
 		"name='v'><pose>0.5 0 0 0 0 0</pose>" SHAPE(
 			"<sphere><radius>0.75</radius></sphere>") "</visual></link><plugin "
@@ -501,7 +473,7 @@ Test(picture, boxes_of_whole_models)
 	struct vec3 x = {1, 0, 0};
 	cr_assert(vec3_length(vec3_sub(quat_rotate(quat_mul(eye.q, solids[1].pose.q), x), quat_rotate(crate.q, x))) <
 		  1e-12);
-	drop(&w);
+	picture_world_drop(&w);
 }
 
 Test(picture, the_frustum_of_a_logical_camera)
@@ -520,7 +492,7 @@ Test(picture, the_frustum_of_a_logical_camera)
 /* A picture that is kept: whatever changes a pixel must say why. */
 Test(picture, a_kept_picture)
 {
-	struct world w = load(
+	struct picture_world w = picture_world_load(
 		"<scene><ambient>0.3 0.3 0.35 1</ambient><background>0.6 0.8 1 1</background></scene><light name='sun' "
 		"type='directional'><cast_shadows>1</cast_shadows><direction>-0.4 0.3 -0.9</direction></light><light "
 		"name='lamp' type='spot'><pose>1 1 4 0 0 0</pose><diffuse>1 0.9 0.5 1</diffuse><direction>0.5 -0.2 "
@@ -555,5 +527,5 @@ Test(picture, a_kept_picture)
 		fclose(out);
 	}
 	cr_assert_eq(hash, UINT64_C(0xd0e06379e9319b2d), "%#llx", (unsigned long long)hash);
-	drop(&w);
+	picture_world_drop(&w);
 }
