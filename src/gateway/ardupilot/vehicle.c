@@ -4,6 +4,7 @@
 #include "gateway/ardupilot/vehicle.h"
 
 #include "base/arena.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "gateway/ardupilot/sitl.h"
 #include "topic/message.h"
@@ -126,14 +127,21 @@ static void vehicle_add_range(struct vehicle *vehicle, int at, const char *topic
 		vehicle_say(vehicle, "rangefinder %d: %s", at + 1, error.text);
 }
 
+static void vehicle_take_wind(struct vehicle *vehicle, const char *text)
+{
+	double wind[3];
+	vehicle->state.has_wind = parse_doubles(text, wind, ARRAY_LEN(wind)) == (int)ARRAY_LEN(wind);
+	if (vehicle->state.has_wind)
+		vehicle->state.wind = troupe_vec3_make(wind[0], wind[1], wind[2]);
+}
+
 static void vehicle_take_fact(struct vehicle *vehicle, const char *key, const char *value)
 {
 	int at;
 	if (!strcmp(key, "imu") && !vehicle->imu)
 		vehicle_name_imu(vehicle, value);
 	else if (!strcmp(key, "wind"))
-		vehicle->state.has_wind = sscanf(value, "%lf %lf %lf", &vehicle->state.wind.x, &vehicle->state.wind.y,
-						  &vehicle->state.wind.z) == 3;
+		vehicle_take_wind(vehicle, value);
 	else if (sscanf(key, "range %d", &at) == 1 && at >= 1 && at <= SITL_RANGES_MAX)
 		vehicle_add_range(vehicle, at - 1, value);
 }
