@@ -6,6 +6,7 @@
 #include "system/setup.h"
 
 #include "base/near.h"
+#include "base/text.h"
 #include "geom/geom.h"
 #include "mesh/trimesh.h"
 #include "topic/table.h"
@@ -118,17 +119,17 @@ void *setup_alloc(struct troupe_system *self, size_t bytes)
 	return arena_alloc(setup_of(self)->arena, bytes);
 }
 
+/* The locale of the process does not matter: other programs read topics and texts of messages. */
 const char *setup_print(struct troupe_system *self, const char *format, ...)
 {
+	struct text text = {0};
 	va_list args;
 	va_start(args, format);
-	int length = vsnprintf(NULL, 0, format, args);
+	text_add_v(&text, format, args);
 	va_end(args);
-	char *text = arena_alloc(setup_of(self)->arena, (size_t)MAX(length, 0) + 1);
-	va_start(args, format);
-	(void)vsnprintf(text, (size_t)MAX(length, 0) + 1, format, args);
-	va_end(args);
-	return text;
+	const char *kept = arena_strdup(setup_of(self)->arena, text.at);
+	text_fini(&text);
+	return kept;
 }
 
 const struct troupe_element *setup_child(
