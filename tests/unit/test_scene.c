@@ -110,7 +110,10 @@ Test(scene, boxes_of_planes)
 			normals[i].z);
 		geom.body = 0;
 		box = scene_shape_box(&geom, (struct pose){at, QUAT_IDENTITY});
-		cr_assert(vec3_within(box.lo, 2 * SCENE_POSITION_MAX) && vec3_within(box.hi, 2 * SCENE_POSITION_MAX));
+		const double sides[] = {box.hi.x, -box.lo.x, box.hi.y, -box.lo.y, box.hi.z, -box.lo.z};
+		for (size_t k = 0; k < ARRAY_LEN(sides); k++)
+			cr_assert(sides[k] == 2 * SCENE_POSITION_MAX || (k == i && fabs(sides[k]) <= 3),
+				"normal %zu, side %zu: %g", i, k, sides[k]);
 		if (i < ARRAY_LEN(bounds))
 			cr_assert(box.hi.x == expected.hi.x || box.lo.x == expected.lo.x || box.hi.y == expected.hi.y ||
 				  box.lo.y == expected.lo.y || box.hi.z == expected.hi.z || box.lo.z == expected.lo.z);
@@ -175,6 +178,103 @@ Test(scene, doubtful_levels_are_told_with_their_line)
 			  !memcmp(&scene->levels[1].outer, &outer, sizeof low),
 		"with a buffer");
 	cr_assert(scene->levels[0].pin == 0 && scene->levels[1].pin == 2, "pins");
+	scene_destroy(scene);
+	sdf_free(sdf);
+}
+
+struct scene_level_case {
+	const char *secondaries, *pin;  /* of the world, and of the second performer */
+	const char *secondary, *buffer; /* of the second level, which may be ignored */
+	bool good, good_without;        /* with levels, and when they are not wanted */
+};
+
+static char *levels_text(const struct scene_level_case *one)
+{
+	return mem_printf(
+		"<sdf version='1.9'><world name='w'><model name='a'><link name='l'/></model><model name='b'><link "
+		"name='l'/></model><plugin name='gz::sim' filename='x'><secondaries>%s</secondaries><performer "
+		"name='p'><ref>a</ref><geometry><box><size>1 1 1</size></box></geometry></performer><performer "
+		"name='q'><ref>b</ref><geometry><box><size>1 1 1</size></box></geometry><secondary>%s</secondary>"
+		"</performer><level name='one'><geometry><box><size>1 1 1</size></box></geometry></level><level "
+		"name='two'><geometry><box><size>2 2 2</size></box></geometry><buffer>%s</buffer><secondary>%s"
+		"</secondary></level></plugin></world></sdf>",
+		one->secondaries, one->pin, one->buffer, one->secondary);
+}
+
+static void check_levels(const struct scene *scene, const struct scene_level_case *one, bool with_levels)
+{
+	cr_assert_eq(scene->warnings.count, 0, "%s", scene->warnings.count ? scene->warnings.at[0] : "");
+	cr_assert(scene->secondaries == (uint32_t)atoi(one->secondaries) && scene->models[0].pin == 0 &&
+		  scene->models[1].pin == (uint32_t)atoi(one->pin) &&
+		  scene->models[1].home_pin == scene->models[1].pin);
+	cr_assert(scene->level_count == (with_levels ? 2u : 0u) && scene->has_levels == with_levels);
+	if (with_levels)
+		cr_assert(scene->levels[1].pin == (uint32_t)atoi(one->secondary) && scene->levels[0].pin == 0 &&
+			  scene->levels[1].outer.hi.y == 1 + atof(one->buffer));
+}
+
+/* Whole numbers within their limits, for the second of two; a message otherwise. Nothing is told of what is read, also
+ * when levels are not wanted. */
+Test(scene, numbers_of_levels_have_limits)
+{
+	static const struct scene_level_case cases[] = {{"0", "1", "1", "0", true, true},
+		{"1024", "1024", "1024", "1e9", true, true}, {"3", "9", "7", "2.5", true, true},
+		{"1025", "1", "1", "0", false, false}, {"-1", "1", "1", "0", false, false},
+		{"0.5", "1", "1", "0", false, false}, {"1", "0", "1", "0", false, false},
+		{"1", "1025", "1", "0", false, false}, {"1", "1.5", "1", "0", false, false},
+		{"1", "1", "0", "0", false, true}, {"1", "1", "1025", "0", false, true},
+		{"1", "1", "1", "1.0000001e9", false, true}};
+	for (size_t i = 0; i < 2 * ARRAY_LEN(cases); i++) {
+		const struct scene_options options = {.ignore_levels = i % 2};
+		struct troupe_error error = {0};
+		char *text = levels_text(&cases[i / 2]);
+		struct sdf *sdf = sdf_help_good(text, NULL);
+		struct scene *scene = NULL;
+		bool good = i % 2 ? cases[i / 2].good_without : cases[i / 2].good;
+		troupe_status status = scene_create(&sdf->worlds.at[0], &options, &scene, &error);
+		cr_assert_eq(status, good ? TROUPE_OK : TROUPE_EWORLD, "case %zu: '%s'", i, error.text);
+		if (good)
+			check_levels(scene, &cases[i / 2], i % 2 == 0);
+		scene_destroy(scene);
+		sdf_free(sdf);
+		free(text);
+	}
+}
+
+/* A model is of the one level that names it, however often; not of one of two, nor when it is static; a performer is of
+ * none, but has the level to which it returns. */
+Test(scene, models_are_of_the_one_level_that_names_them)
+{
+	static const struct {
+		const char *name;
+		uint32_t level, home;
+	} expected[] = {{"unnamed", SCENE_NONE, SCENE_NONE}, {"first", 0, 0}, {"both", SCENE_NONE, SCENE_NONE},
+		{"still", SCENE_NONE, SCENE_NONE}, {"second", 1, 1}, {"twice", 1, 1}, {"walker", SCENE_NONE, 1}};
+	static const char text[] =
+		"<sdf version='1.9'><world name='w'><model name='unnamed'><link name='l'/></model><model name='first'>"
+		"<link name='l'/></model><model name='both'><link name='l'/></model><model name='still'><static>1"
+		"</static><link name='l'/></model><model name='second'><link name='l'/></model><model "
+		"name='twice'><link "
+		"name='l'/></model><model name='walker'><link name='l'/></model><plugin name='gz::sim' filename='x'>"
+		"<level name='one'><ref>both</ref><ref>first</ref><geometry><box><size>1 1 1</size></box></geometry>"
+		"</level><level name='two'><ref>second</ref><ref>twice</ref><ref>both</ref><ref>still</ref><ref>twice"
+		"</ref><ref>walker</ref><geometry><box><size>1 1 1</size></box></geometry></level><performer name='p'>"
+		"<ref>walker</ref><geometry><box><size>1 1 "
+		"1</size></box></geometry></performer></plugin></world></sdf>";
+	const struct scene_options options = {0};
+	struct troupe_error error = {0};
+	struct sdf *sdf = sdf_help_good(text, NULL);
+	struct scene *scene = NULL;
+	cr_assert_eq(scene_create(&sdf->worlds.at[0], &options, &scene, &error), TROUPE_OK, "%s", error.text);
+	for (uint32_t m = 0; m < ARRAY_LEN(expected); m++)
+		cr_assert(!strcmp(scene->models[m].name, expected[m].name) &&
+				  scene->models[m].level == expected[m].level &&
+				  scene->models[m].home_level == expected[m].home,
+			"%s: level %u, home %u", scene->models[m].name, scene->models[m].level,
+			scene->models[m].home_level);
+	const uint32_t two[] = {4, 5, 2, 3, 5, 6};
+	cr_assert(scene->levels[1].model_count == ARRAY_LEN(two) && !memcmp(scene->levels[1].models, two, sizeof two) &&
+		  scene->levels[0].model_count == 2);
 	scene_destroy(scene);
 	sdf_free(sdf);
 }
