@@ -151,6 +151,7 @@ class Draws:
         self.equal = read_equal(tree.source)
         self.clean = tree.digest()
         self.fine, self.bad = set(), set()  # tests that pass, and that do not, with the sources as they are
+        self.first = collections.Counter()  # how often a test has noticed a change of a file: (file, test)
 
     def changed_object(self, mutation):
         """The digest of the object after the change; None: it does not compile."""
@@ -184,7 +185,7 @@ class Draws:
         return test in self.fine
 
     def limit_s(self, test):
-        return 40 + 5 * self.cover.seconds.get(test, 30)
+        return 20 + 4 * self.cover.seconds.get(test, 30)
 
     def notices(self, test, mutation, kept, text):
         if self.tests.passes(test, self.limit_s(test)):
@@ -210,6 +211,7 @@ class Draws:
     def try_tests(self, mutation, kept, text):
         covering = [test for test in self.cover.tests_of(mutation, text)
                     if test in self.tests.known and re.search(self.options.tests, test)]
+        covering.sort(key=lambda test: -self.first[mutation.file, test])  # those of one count stay in their order
         until = time.monotonic() + self.options.limit
         tried = 0
         for test in covering:
@@ -219,6 +221,7 @@ class Draws:
                 break
             tried += 1
             if self.notices(test, mutation, kept, text):
+                self.first[mutation.file, test] += 1
                 return Outcome('noticed', test, '')
         if not covering:
             return Outcome('NOT NOTICED', 'no test executes it', '')
