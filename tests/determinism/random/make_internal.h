@@ -37,6 +37,7 @@ struct maker {
 	struct dice sensor_dice;    /* of its own, so that the world is the same with and without sensors */
 	struct dice system_dice;    /* says which worlds have systems, so that the others stay as they are */
 	struct dice link_dice;      /* the same for ties across levels and conveyors */
+	struct dice sight_dice;     /* the same for what sensors see, and how */
 	uint32_t world;             /* the world that is being made */
 	double region_m;            /* most models are within this distance of the origin */
 	double speed_max;           /* m/s: such a model crosses the region a few times in the run */
@@ -99,7 +100,15 @@ void make_tied(struct maker *maker, struct part *world, struct part *levels);
 struct part *make_level(
 	struct maker *maker, struct part *levels, const char *name, struct vec3 at, struct vec3 size, double buffer_m);
 void make_performer(struct maker *maker, struct part *levels, const char *model, struct vec3 size);
-/* Adds a file that the scenario needs, once. Returns its name. */
+/* make_sight.c: where scenario.senses is true, else nothing. */
+void make_sight_visuals(struct maker *maker, struct part *link, double size);
+void make_sight_lights(struct maker *maker, struct part *world);
+void make_sight_lidar(struct maker *maker, struct part *lidar);
+void make_sight_camera(struct maker *maker, struct part *camera, struct part *image);
+/* Adds a file that the scenario needs, once: a copy of a file of the source folder, or (copy_of NULL) one whose text
+ * the caller adds to the part. NULL: the scenario has it already. */
+struct part *make_file(struct maker *maker, const char *name, const char *copy_of);
+/* The same with a name as result. */
 const char *make_mesh(struct maker *maker);
 const char *make_image(struct maker *maker);
 /* One of the images in worlds/models/shapes. */

@@ -48,7 +48,7 @@ static double some(struct dice *dice, double low, double high)
 
 /* --- files ------------------------------------------------------------------------------------------------------ */
 
-static struct part *add_file(struct maker *maker, const char *name, const char *copy_of)
+struct part *make_file(struct maker *maker, const char *name, const char *copy_of)
 {
 	for (uint32_t i = 0; i < maker->scenario->files.count; i++)
 		if (!strcmp(maker->scenario->files.at[i].name, name))
@@ -70,7 +70,7 @@ const char *make_mesh(struct maker *maker)
 		"f 1 4 3 2\nf 1 6 5 4\nf 7 8 9 10\nf 7 10 11 12\nf 1 2 8 7\nf 2 3 9 8\nf 3 4 10 9\nf 4 5 11 10\n"
 		"f 5 6 12 11\nf 6 1 7 12\n";
 	uint32_t which = dice_below(&maker->dice, (uint32_t)ARRAY_LEN(names));
-	struct part *file = add_file(maker, names[which], which == 2 ? "worlds/models/shapes/stool.obj" : NULL);
+	struct part *file = make_file(maker, names[which], which == 2 ? "worlds/models/shapes/stool.obj" : NULL);
 	if (file)
 		part_add(maker->arena, file, PART_NEEDED, NULL, "%s", which ? ell : pyramids);
 	return names[which];
@@ -83,7 +83,7 @@ const char *make_image(struct maker *maker)
 
 const char *make_image_named(struct maker *maker, const char *name)
 {
-	(void)add_file(maker, name, arena_printf(maker->arena, "worlds/models/shapes/%s", name));
+	(void)make_file(maker, name, arena_printf(maker->arena, "worlds/models/shapes/%s", name));
 	return name;
 }
 
@@ -246,6 +246,28 @@ static const char *noise_of(struct maker *maker)
 				       "<dynamic_bias_correlation_time>2</dynamic_bias_correlation_time></noise>";
 }
 
+static void add_camera(struct maker *maker, struct part *sensor)
+{
+	struct dice *dice = &maker->sensor_dice;
+	struct part *camera = make_element(maker, sensor, PART_OPTIONAL, "camera");
+	struct part *image = make_element(maker, camera, PART_NEEDED, "image");
+	part_add(maker->arena, image, PART_NEEDED, NULL, "<width>%u</width><height>3</height>", dice_from(dice, 1, 8));
+	part_add(maker->arena, camera, PART_NEEDED, NULL, "<clip><near>0.1</near><far>%g</far></clip>%s",
+		DICE_OF(dice, 1, 20), noise_of(maker));
+	make_sight_camera(maker, camera, image);
+}
+
+static void add_lidar(struct maker *maker, struct part *sensor)
+{
+	struct dice *dice = &maker->sensor_dice;
+	struct part *lidar = make_element(maker, sensor, PART_OPTIONAL, "lidar");
+	part_add(maker->arena, lidar, PART_NEEDED, NULL,
+		"<scan><horizontal><samples>%u</samples><min_angle>-3</min_angle><max_angle>3</max_angle></horizontal>"
+		"</scan><range><min>0.1</min><max>%g</max></range>%s",
+		dice_from(dice, 1, 30), DICE_OF(dice, 1, 5, 100), noise_of(maker));
+	make_sight_lidar(maker, lidar);
+}
+
 /* A sensor of any kind; those that see get small pictures and few rays. */
 static void add_sensor(struct maker *maker, struct part *link, const char *kind, uint32_t index)
 {
@@ -254,17 +276,9 @@ static void add_sensor(struct maker *maker, struct part *link, const char *kind,
 		"<sensor name='s%u' type='%s'><update_rate>%g</update_rate>", index, kind,
 		DICE_OF(dice, 0, 7, 10, 30, 100));
 	if (!strcmp(kind, "lidar"))
-		part_add(maker->arena, sensor, PART_OPTIONAL, NULL,
-			"<lidar><scan><horizontal><samples>%u</samples><min_angle>-3</min_angle><max_angle>3</"
-			"max_angle>"
-			"</horizontal></scan><range><min>0.1</min><max>%g</max></range>%s</lidar>",
-			dice_from(dice, 1, 30), DICE_OF(dice, 1, 5, 100), noise_of(maker));
+		add_lidar(maker, sensor);
 	else if (strstr(kind, "camera") && strcmp(kind, "logical_camera") != 0)
-		part_add(maker->arena, sensor, PART_OPTIONAL, NULL,
-			"<camera><image><width>%u</width><height>3</height></image><clip><near>0.1</near><far>%g</"
-			"far></clip>%s"
-			"</camera>",
-			dice_from(dice, 1, 8), DICE_OF(dice, 1, 20), noise_of(maker));
+		add_camera(maker, sensor);
 	else if (!strcmp(kind, "altimeter"))
 		part_add(maker->arena, sensor, PART_OPTIONAL, NULL,
 			"<altimeter><vertical_position>%s</vertical_position></altimeter>", noise_of(maker));
@@ -283,7 +297,8 @@ static void add_sensors(struct maker *maker, struct part *link, double size)
 	for (uint32_t i = dice_below(dice, 3); i > 0; i--)
 		add_sensor(maker, link,
 			DICE_WORD(dice, "imu", "altimeter", "magnetometer", "navsat", "air_pressure", "air_speed",
-				"lidar", "lidar", "rgbd_camera", "depth_camera", "camera", "logical_camera", "contact"),
+				"lidar", "lidar", "rgbd_camera", "depth_camera", "camera", "logical_camera", "contact",
+				"segmentation_camera", "boundingbox_camera", "wide_angle_camera"),
 			i);
 }
 
@@ -306,6 +321,7 @@ static struct part *add_link(
 		make_value(maker, decay, "linear", "%g", DICE_OF(dice, 0, 0.01, 0.5));
 		make_value(maker, decay, "angular", "%g", DICE_OF(dice, 0, 0.01, 0.5));
 	}
+	make_sight_visuals(maker, link, size);
 	add_sensors(maker, link, size);
 	return link;
 }

@@ -282,6 +282,7 @@ static void add_world(struct maker *maker, struct part *sdf)
 		make_tied(maker, world, levels);
 	else
 		add_content(maker, world, levels);
+	make_sight_lights(maker, world);
 	vec_push(&world->children, levels);
 }
 
@@ -338,7 +339,8 @@ void make_scenario(struct scenario *scenario, uint64_t seed, enum scenario_kind 
 		.dice = {hash_mix(seed, 1), 0},
 		.sensor_dice = {hash_mix(seed, 2), 0},
 		.system_dice = {hash_mix(seed, 3), 0},
-		.link_dice = {hash_mix(seed, 4), 0}};
+		.link_dice = {hash_mix(seed, 4), 0},
+		.sight_dice = {hash_mix(seed, 5), 0}};
 	*scenario = (struct scenario){.seed = seed, .kind = kind == KIND_END ? kind_of(seed) : kind};
 	scenario->senses = dice_chance(&maker.sensor_dice, 40);
 	bool own_layout = scenario->kind == KIND_FLOOR || scenario->kind == KIND_TIED;
@@ -351,7 +353,8 @@ void make_scenario(struct scenario *scenario, uint64_t seed, enum scenario_kind 
 	scenario->paused = scenario->kind != KIND_RESET && dice_chance(&maker.dice, 3);
 	scenario->initial_time_s = dice_chance(&maker.dice, 5) ? 12.3 : 0;
 	scenario->world = part_add(maker.arena, NULL, PART_NEEDED, "</sdf>\n", "%s",
-		"<?xml version='1.0'?>\n<sdf version='1.11' xmlns:gz='http://gazebosim.org/schema'>");
+		"<?xml version='1.0'?>\n<sdf version='1.11' xmlns:gz='http://gazebosim.org/schema' "
+		"xmlns:troupe='https://troupe.invalid'>");
 	scenario->commands = part_add(maker.arena, NULL, PART_NEEDED, NULL, "%s", "");
 	for (maker.world = 0; maker.world < scenario->world_count; maker.world++)
 		add_world(&maker, scenario->world);
