@@ -62,7 +62,8 @@ struct peers_options {
 	bool again;
 	uint32_t expected;
 	/* With again: of these processes, [least_of_count], so many must have come before any is admitted. At most
-	 * `expected`; 0: any one. Outlives peers. */
+	 * `expected`; 0: any one. Each of them has a place until all are admitted, which no other process takes.
+	 * Outlives peers. */
 	uint32_t least, least_of_count;
 	const unsigned char (*least_of)[HELLO_ID_BYTES];
 	uint64_t settle_ns, clients_ns;

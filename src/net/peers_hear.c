@@ -149,14 +149,20 @@ static const char *peers_hear_missing_client(const struct peers *peers)
 	return NULL;
 }
 
+static bool peers_hear_is_of_least(const struct peers *peers, const unsigned char *process)
+{
+	for (uint32_t i = 0; i < peers->options.least_of_count; i++)
+		if (!memcmp(process, peers->options.least_of[i], HELLO_ID_BYTES))
+			return true;
+	return false;
+}
+
 /* How many of options.least_of have come. */
 static uint32_t peers_hear_count_least(const struct peers *peers)
 {
 	uint32_t count = 0;
-	for (uint32_t i = 0; i < peers->options.least_of_count; i++)
-		for (uint32_t id = 0; id < peers->room; id++)
-			count += peers->all[id].hello &&
-				 !memcmp(peers->all[id].id, peers->options.least_of[i], HELLO_ID_BYTES);
+	for (uint32_t id = 0; id < peers->room; id++)
+		count += peers->all[id].hello && peers_hear_is_of_least(peers, peers->all[id].id);
 	return count;
 }
 
@@ -211,15 +217,22 @@ static troupe_status peers_hear_judge(
 			peers->present == 1 ? "secondary" : "secondaries");
 	if (twin)
 		return fail(why, TROUPE_EPEER, "the same process has joined already, as %s", twin->name);
-	uint32_t place = peers_hear_place_for(peers, hello->client);
-	if (again && !*hello->client)
-		place = peers_count_waiting(peers, false) < peers_hear_plain_count(peers);
+	uint32_t place = peers_hear_place_for(peers, hello->client), kept = 0;
+	if (again && !*hello->client) {
+		/* A new one that is quicker does not take the place of one that took part before. */
+		if (!peers_hear_is_of_least(peers, hello->id))
+			kept = peers->options.least_of_count - peers_hear_count_least(peers);
+		place = peers_count_waiting(peers, false) + kept < peers_hear_plain_count(peers);
+	}
 	if (*hello->client && place && peers->members[place] != PEERS_NONE)
 		return fail(why, TROUPE_EPEER, "client '%.80s' takes part already, as %s", hello->client,
 			peers->all[peers->members[place]].name);
 	if (*hello->client && !place)
 		return fail(why, TROUPE_EPEER, "client '%.80s' is not awaited%s", hello->client,
 			peers->options.more_clients ? "" : ", and no further client may join");
+	if (!place && kept)
+		return fail(why, TROUPE_EPEER, "%u %s kept for secondaries that took part before", kept,
+			kept == 1 ? "place is" : "places are");
 	if (!place)
 		return fail(why, TROUPE_EPEER, "one too many: the primary needs %u %s", peers_hear_plain_count(peers),
 			peers_hear_plain_count(peers) == 1 ? "secondary, and has it" : "secondaries, and has them");

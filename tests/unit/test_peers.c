@@ -1143,6 +1143,31 @@ Test(peers, fewer_than_the_least_are_not_admitted)
 	peers_destroy(peers);
 }
 
+/* Node 3 did not take part, and comes before one of the two that did. */
+Test(peers, a_new_one_does_not_take_the_place_of_one_that_took_part)
+{
+	struct peers *peers = make_taken_over(2, 1);
+	cr_assert_eq(peers_join(peers, "a", 0), 0);
+	cr_assert_eq(peers_join(peers, "b", 0), 1);
+	cr_assert_eq(peers_join(peers, "c", 0), 2);
+	hear_hello(peers, 1, MS);
+	hear_hello(peers, 2, 2 * MS);
+	cr_assert_eq(count_actions(peers, PEERS_ADMITTED, 0), 0);
+	hear_hello(peers, 0, 3 * MS);
+	cr_assert_eq(count_actions(peers, PEERS_ADMITTED, 0), 2);
+	cr_assert_eq(peers_secondaries(peers), 2);
+	peers_destroy(peers);
+	/* where there is a place for it, too, it has it */
+	peers = make_taken_over(3, 1);
+	for (uint32_t i = 0; i < 3; i++)
+		cr_assert_eq(peers_join(peers, "x", 0), i);
+	hear_hello(peers, 2, MS);
+	hear_hello(peers, 0, 2 * MS);
+	hear_hello(peers, 1, 3 * MS);
+	cr_assert_eq(peers_secondaries(peers), 3);
+	peers_destroy(peers);
+}
+
 /* A secondary in a run, whose welcome named a standby. */
 static struct peers *make_welcomed(void)
 {
