@@ -7,6 +7,9 @@ worlds=$(cd "$worlds" && pwd)
 protocol=$(sed -n 's/.*HELLO_PROTOCOL = \([0-9]*\),.*/\1/p' "$worlds/../src/net/hello.h")
 cd "$scratch" || exit 1
 
+# The last lines of each process, below a check that has failed.
+on_failure() { tail -n 6 "$scratch"/*.err 2>/dev/null | sed 's/^/    /'; }
+
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 # The time limit for an event that must come: a longer wait is a hang. Much longer than the event takes on an idle
 # machine.

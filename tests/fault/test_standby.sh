@@ -280,7 +280,9 @@ if command -v python3 >/dev/null; then
 	ends p 0
 	same 'a standby that lies' p
 	# A secondary without which the primary goes on has no vote, though one would be enough here.
+	pace=0.8
 	primary --network-secondaries 1 --on-loss continue
+	pace=2
 	timeout 60 python3 "$peers" secondary $port $((port + 1)) >voter.out 2>voter.err &
 	voter=$!
 	await voter.out ready
