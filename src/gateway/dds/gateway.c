@@ -281,7 +281,7 @@ static void dds_follow_readers(struct dds *gateway)
 			again |= fresh[feed->outputs.at[o].channel];
 		}
 		if (wanted && (again || !hub_is_subscribed(gateway->hub, feed->topic)))
-			(void)hub_subscribe(gateway->hub, feed->topic, 0, 0, NULL);
+			(void)hub_subscribe(gateway->hub, feed->topic, NULL, NULL);
 		else if (!wanted)
 			hub_unsubscribe(gateway->hub, feed->topic);
 	}

@@ -142,7 +142,7 @@ static bool foxglove_needs(const struct foxglove *gateway, const char *topic)
 static void foxglove_ask(struct foxglove *gateway, const char *topic, bool more)
 {
 	if (more)
-		(void)hub_subscribe(gateway->hub, topic, 0, 0, NULL);
+		(void)hub_subscribe(gateway->hub, topic, NULL, NULL);
 	else if (!foxglove_needs(gateway, topic))
 		hub_unsubscribe(gateway->hub, topic);
 }

@@ -104,7 +104,7 @@ static void gz_gateway_change_subscribers(struct gz *gateway, struct gz_offer *o
 	bool more = subscribers > offer->subscribers;
 	offer->subscribers = subscribers;
 	if (more)
-		(void)hub_subscribe(gateway->hub, offer->row->name, 0, 0, NULL);
+		(void)hub_subscribe(gateway->hub, offer->row->name, NULL, NULL);
 	else if (!subscribers)
 		hub_unsubscribe(gateway->hub, offer->row->name);
 }

@@ -21,21 +21,6 @@
 enum { HUB_BATCH = 256, HUB_LAST_BATCHES = 256 };
 #define HUB_CLOCK_HZ 60.0
 
-struct hub_subscriber {
-	uint64_t id;
-	double rate_hz;
-};
-
-struct hub_subscription {
-	char *topic;
-	VEC(struct hub_subscriber) subscribers; /* that have a rate of their own */
-	double rate_hz;
-	bool has_any;       /* a message has come, */
-	uint64_t last_step; /* of this step */
-	bool again;         /* the run gives a message once more, for a subscriber that has come since */
-	uint64_t had;       /* the last subscriber that has had the last message */
-};
-
 struct hub_call {
 	struct hub_call *next;
 	uint64_t tag;
@@ -169,136 +154,7 @@ void hub_look(struct hub *hub)
 	hub_release(hub, topics);
 }
 
-/* --- subscriptions ------------------------------------------------------------------------------------------------ */
-
-static struct hub_subscription *hub_find_subscription(const struct hub *hub, const char *topic)
-{
-	uint32_t at;
-	return map_find(&hub->subscription_of, topic, &at) ? hub->subscriptions.at[at] : NULL;
-}
-
-uint64_t hub_join(struct hub *hub)
-{
-	return ++hub->joins;
-}
-
-bool hub_is_subscribed(const struct hub *hub, const char *topic)
-{
-	return hub_find_subscription(hub, topic);
-}
-
-static void hub_note_clock(struct hub *hub, const char *topic)
-{
-	if (!strcmp(topic, hub->clock))
-		hub->ticks = false; /* it is at the rate that it has now, or not subscribed to */
-}
-
-/* The highest rate of the subscribers; 0: all messages. */
-static double hub_rate_of(const struct hub_subscription *subscription, double rate_hz)
-{
-	for (uint32_t i = 0; i < subscription->subscribers.count && rate_hz > 0; i++) {
-		double other_hz = subscription->subscribers.at[i].rate_hz;
-		rate_hz = other_hz > 0 ? MAX(rate_hz, other_hz) : 0;
-	}
-	return rate_hz;
-}
-
-troupe_status hub_subscribe(
-	struct hub *hub, const char *topic, uint64_t subscriber, double rate_hz, struct troupe_error *error)
-{
-	struct hub_subscription *subscription = hub_find_subscription(hub, topic);
-	double highest_hz = subscription ? hub_rate_of(subscription, rate_hz) : rate_hz;
-	troupe_status status = hub->bus->ops->subscribe(hub->bus, topic, highest_hz, error);
-	if (status)
-		return status;
-	if (!subscription) {
-		subscription = mem_alloc(sizeof *subscription);
-		subscription->topic = mem_strdup(topic);
-		map_add(&hub->subscription_of, subscription->topic, hub->subscriptions.count);
-		vec_push(&hub->subscriptions, subscription);
-	}
-	if (subscriber)
-		vec_push(&subscription->subscribers, (struct hub_subscriber){subscriber, rate_hz});
-	subscription->again = subscription->has_any;
-	subscription->rate_hz = highest_hz;
-	hub_note_clock(hub, topic);
-	return TROUPE_OK;
-}
-
-void hub_leave(struct hub *hub, const char *topic, uint64_t subscriber)
-{
-	struct hub_subscription *subscription = hub_find_subscription(hub, topic);
-	uint32_t at = 0;
-	while (subscription && at < subscription->subscribers.count &&
-		subscription->subscribers.at[at].id != subscriber)
-		at++;
-	if (!subscription || at == subscription->subscribers.count)
-		return;
-	subscription->subscribers.at[at] = subscription->subscribers.at[--subscription->subscribers.count];
-	if (!subscription->subscribers.count) {
-		hub_unsubscribe(hub, topic);
-		return;
-	}
-	double rate_hz = hub_rate_of(subscription, subscription->subscribers.at[0].rate_hz);
-	if (rate_hz == subscription->rate_hz || !hub->bus)
-		return;
-	subscription->rate_hz = rate_hz;
-	subscription->again = subscription->has_any;
-	(void)hub->bus->ops->subscribe(hub->bus, subscription->topic, rate_hz, NULL);
-}
-
-void hub_unsubscribe(struct hub *hub, const char *topic)
-{
-	uint32_t at;
-	if (!map_find(&hub->subscription_of, topic, &at))
-		return;
-	struct hub_subscription *gone = hub->subscriptions.at[at];
-	struct hub_subscription *last = hub->subscriptions.at[--hub->subscriptions.count];
-	map_remove(&hub->subscription_of, gone->topic);
-	if (last != gone) {
-		map_remove(&hub->subscription_of, last->topic);
-		map_add(&hub->subscription_of, last->topic, at);
-		hub->subscriptions.at[at] = last;
-	}
-	if (hub->bus)
-		hub->bus->ops->unsubscribe(hub->bus, gone->topic);
-	hub_note_clock(hub, gone->topic);
-	vec_free(&gone->subscribers);
-	free(gone->topic);
-	free(gone);
-}
-
-void hub_prune(struct hub *hub, bool (*is_needed)(const void *ctx, const char *topic), const void *ctx)
-{
-	for (uint32_t i = hub->subscriptions.count; i-- > 0;)
-		if (!is_needed(ctx, hub->subscriptions.at[i]->topic))
-			hub_unsubscribe(hub, hub->subscriptions.at[i]->topic);
-}
-
-static void hub_repeat_one(struct hub *hub, struct hub_subscription *subscription)
-{
-	subscription->again = false;
-	(void)hub->bus->ops->subscribe(hub->bus, subscription->topic, subscription->rate_hz, NULL);
-}
-
-void hub_repeat(struct hub *hub, const char *topic)
-{
-	struct hub_subscription *subscription = hub_find_subscription(hub, topic);
-	if (subscription)
-		hub_repeat_one(hub, subscription);
-}
-
-void hub_renew(struct hub *hub, bool all)
-{
-	const struct troupe_topics *topics = hub_topics(hub);
-	for (uint32_t i = 0; i < hub->subscriptions.count; i++) {
-		struct hub_subscription *subscription = hub->subscriptions.at[i];
-		const struct troupe_topic *topic = hub_find(topics, TROUPE_TOPIC_PUBLISHED, subscription->topic);
-		if (all || (topic && topic->rate_hz > 0))
-			hub_repeat_one(hub, subscription);
-	}
-	hub_release(hub, topics);
-}
+/* --- the clock ---------------------------------------------------------------------------------------------------- */
 
 /* Some protocols tell the time, also when nothing else is subscribed to. */
 static void hub_follow_clock(struct hub *hub)
@@ -478,21 +334,6 @@ static void hub_take_reply(struct hub *hub, const struct troupe_message *message
 			message->status, why, message->type, message->bytes, message->count, message->step});
 }
 
-/* The message that a new subscriber is given at once comes to all of them, for the bus does not tell them apart: which
- * subscribers have had it. */
-static uint64_t hub_who_had(const struct hub *hub, const struct troupe_message *message)
-{
-	struct hub_subscription *subscription = hub_find_subscription(hub, message->topic);
-	if (!subscription)
-		return 0;
-	subscription->again &= subscription->has_any && message->step <= subscription->last_step;
-	uint64_t had = subscription->again ? subscription->had : 0;
-	subscription->has_any = true;
-	subscription->last_step = message->step;
-	subscription->had = hub->joins;
-	return had;
-}
-
 /* Whether there may be more. */
 static bool hub_take_some(struct hub *hub)
 {
@@ -504,7 +345,7 @@ static bool hub_take_some(struct hub *hub)
 			hub_take_reply(hub, &message);
 		} else if (!hub->options.hides || !hub->options.hides(hub->gateway, &message)) {
 			hub->time_ns = (uint64_t)message.time_ns;
-			hub->had = hub_who_had(hub, &message);
+			hub_note_message(hub, &message);
 			hub->kind->message(hub->gateway, &message);
 		}
 	}

@@ -150,18 +150,50 @@ void hub_wake(struct hub *hub);
 /* A line for people. Any thread. */
 void hub_say(const struct hub *hub, const char *format, ...) TROUPE_PRINTF(2, 3);
 
-/* Subscribes to a topic of the run, which gives a message at once, also if it was subscribed to before. subscriber: of
- * hub_join(), with the rate that it wants, of simulated time, at most (0: all messages): the run is asked for the
- * highest rate of the subscribers of a topic. 0: the gateway counts its subscribers itself, and wants all messages. The
- * topic may come later. Errors as of troupe_client_subscribe(). */
+/* A client's subscription to one topic, with the rate that it wants, of simulated time, at most (0: all messages). It
+ * is the first member of a struct of the gateway, in memory of mem_alloc(), which is the gateway's again after
+ * hub_leave(). */
+struct hub_subscriber {
+	void *client;
+	double rate_hz;
+	uint64_t join; /* as of hub_join(); set by hub_subscribe() */
+};
+
+/* Of the gateway to a topic of the run. */
+struct hub_subscription {
+	char *topic;
+	VEC(struct hub_subscriber *) subscribers;
+	struct troupe_message kept; /* of hub_keep() */
+	/* the hub's own */
+	struct text kept_type, kept_bytes;
+	double rate_hz;
+	bool has_any;       /* a message has come, */
+	uint64_t last_step; /* of this step */
+	bool again;         /* the run gives a message once more, for a subscriber that has come since */
+	uint64_t had;       /* the last subscriber that has had the last message */
+};
+
+/* NULL: the topic is not subscribed to. */
+struct hub_subscription *hub_subscription(const struct hub *hub, const char *topic);
+/* NULL: the client has not subscribed to it. */
+struct hub_subscriber *hub_subscriber(const struct hub *hub, const char *topic, const void *client);
+
+/* Subscribes to a topic of the run, which gives a message at once, also if it was subscribed to before. subscriber: one
+ * that is not subscribed now; the run is asked for the highest rate of the subscribers of a topic. NULL: the gateway
+ * counts its subscribers itself, and wants all messages. The topic may come later. Errors as of
+ * troupe_client_subscribe(); the subscriber has not subscribed then. */
 troupe_status hub_subscribe(
-	struct hub *hub, const char *topic, uint64_t subscriber, double rate_hz, struct troupe_error *error);
+	struct hub *hub, const char *topic, struct hub_subscriber *subscriber, struct troupe_error *error);
 /* The subscriber wants the topic no more; with the last one the subscription ends. */
-void hub_leave(struct hub *hub, const char *topic, uint64_t subscriber);
-/* The number of a new subscriber among the gateway's clients, from 1 on: call it before hub_subscribe(), for the
- * message that this gives at once comes to all subscribers of the topic, and only the new one shall have it (hub->had).
- */
+void hub_leave(struct hub *hub, const char *topic, struct hub_subscriber *subscriber);
+/* The client wants no topic any more; frees its subscribers. */
+void hub_leave_all(struct hub *hub, const void *client);
+/* The number of a new subscriber among the gateway's clients, from 1 on, where the gateway counts them itself: call it
+ * before hub_subscribe(), for the message that this gives at once comes to all subscribers of the topic, and only the
+ * new one shall have it (hub->had). */
 uint64_t hub_join(struct hub *hub);
+/* Keeps a copy of a message as the newest one for subscribers that get it later; valid until the next call. */
+void hub_keep(struct hub_subscription *subscription, const struct troupe_message *message);
 /* Has a topic that is subscribed to give a message at once for all subscribers, also for those that have had it. */
 void hub_repeat(struct hub *hub, const char *topic);
 /* A topic that is not subscribed to is fine. */
@@ -196,5 +228,11 @@ void hub_forget(struct hub *hub, const void *client, uint64_t connection);
 /* --- for hub/gateway.c ------------------------------------------------------------------------------------------- */
 
 void hub_fini(struct hub *hub);
+
+/* --- for hub/hub.c -------------------------------------------------------------------------------------------------
+ */
+
+/* Sets hub->had: a message that is given for a new subscriber comes to all of them. */
+void hub_note_message(struct hub *hub, const struct troupe_message *message);
 
 #endif

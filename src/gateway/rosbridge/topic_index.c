@@ -79,7 +79,7 @@ void topic_index_hear(struct topic_index *topic_index, const char *name, struct 
 	vec_push(&channel->subscriptions, subscription);
 	for (uint32_t at = topic_index_first(topic_index, name); at != UINT32_MAX; at = topic_index->same_name[at])
 		if (topic_index->names.offers.at[at].kind == TROUPE_TOPIC_PUBLISHED)
-			(void)hub_subscribe(topic_index->hub, topic_index->names.offers.at[at].topic, 0, 0, NULL);
+			(void)hub_subscribe(topic_index->hub, topic_index->names.offers.at[at].topic, NULL, NULL);
 }
 
 static void topic_index_drop_channel(struct topic_index *topic_index, struct ros_channel *channel)
@@ -166,7 +166,7 @@ void topic_index_update(struct topic_index *topic_index, const struct troupe_top
 		const struct ros_offer *offer = &topic_index->names.offers.at[i];
 		if (offer->kind == TROUPE_TOPIC_PUBLISHED && topic_index_channel(topic_index, offer->name) &&
 			!hub_is_subscribed(topic_index->hub, offer->topic))
-			(void)hub_subscribe(topic_index->hub, offer->topic, 0, 0, NULL);
+			(void)hub_subscribe(topic_index->hub, offer->topic, NULL, NULL);
 	}
 }
 

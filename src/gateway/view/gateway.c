@@ -62,7 +62,7 @@ static void view_gateway_close(struct port_client *client)
 {
 	struct page *page = client->data;
 	motion_end(page);
-	subscriptions_drop_page(page->gateway, page);
+	hub_leave_all(page->gateway->hub, page);
 	free(page);
 }
 
@@ -359,7 +359,6 @@ static void view_gateway_destroy(void *ctx)
 {
 	struct gateway *gateway = ctx;
 	port_end(&gateway->port);
-	subscriptions_fini(gateway);
 	for (uint32_t i = 0; i < gateway->worlds.count; i++) {
 		free(gateway->worlds.at[i].prefix);
 		free(gateway->worlds.at[i].topic);

@@ -28,21 +28,11 @@ struct page { /* a browser that is connected */
 	uint64_t seen;              /* the picture that it was sent last */
 };
 
-struct page_listener { /* a page that has subscribed to a topic */
-	struct page *page;
-	double rate_hz;  /* 0: all messages */
-	uint64_t due_ns; /* real time at which its next message is due */
-	uint64_t join;   /* of hub_join() */
-	bool fresh;      /* it has had no message yet */
-	bool missed;     /* feed.kept came too early for it */
-};
-
-struct page_feed { /* a topic to which pages have subscribed */
-	char *topic;
-	VEC(struct page_listener) listeners;
-	/* the newest message, when some listener has missed it; its type and bytes lie in kept_type and kept_bytes */
-	struct troupe_message kept;
-	struct text kept_type, kept_bytes;
+struct page_listener {              /* a page that has subscribed to a topic */
+	struct hub_subscriber base; /* its client: struct page */
+	uint64_t due_ns;            /* real time at which its next message is due */
+	bool fresh;                 /* it has had no message yet */
+	bool missed;                /* the message that is kept came too early for it */
 };
 
 struct watched {              /* a world of which pages want pictures */
@@ -65,9 +55,7 @@ struct gateway {
 	struct meshes *meshes;
 	const struct troupe_topics *topics; /* as pages were told of them last, or later */
 	uint64_t told_epoch, told_ns;       /* of which pages were told */
-	VEC(struct page_feed *) subscriptions;
-	struct map feed_of;         /* topic -> index in feeds */
-	VEC(struct watched) worlds; /* does not change */
+	VEC(struct watched) worlds;         /* does not change */
 };
 
 /* gateway.c */
@@ -81,18 +69,16 @@ void page_hear(struct page *page, const char *json, size_t count);
 troupe_status subscriptions_subscribe(
 	struct gateway *gateway, struct page *page, const char *topic, double rate_hz, struct troupe_error *error);
 void subscriptions_unsubscribe(struct gateway *gateway, struct page *page, const char *topic);
-void subscriptions_drop_page(struct gateway *gateway, struct page *page);
 /* Gives a message to the pages that have subscribed. */
-void subscriptions_give(struct gateway *gateway, const struct troupe_message *message);
+void subscriptions_give(const struct gateway *gateway, const struct troupe_message *message);
 /* Whether the next message of a row may be given now; if so, *due_ns becomes the time at which the one after it is due.
  * On average at most one is given in a period, and one that is late does not delay the others. */
 bool subscriptions_is_due(uint64_t *due_ns, uint64_t period_ns, uint64_t now_ns);
 /* Gives a page the newest message that came too early for it. */
-void subscriptions_turn(struct gateway *gateway, uint64_t now_ns);
+void subscriptions_turn(const struct gateway *gateway, uint64_t now_ns);
 /* Each page gets the newest message of its topics: of all, because another server has them; or of those that have a
  * rate. The others come whenever something changes. */
 void subscriptions_renew(struct gateway *gateway, bool all);
-void subscriptions_fini(struct gateway *gateway);
 
 /* motion.c */
 struct watched *motion_find(struct gateway *gateway, const char *prefix); /* NULL: there is no such world */

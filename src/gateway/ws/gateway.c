@@ -25,22 +25,13 @@ enum {
 struct ws {
 	struct port port; /* first: see port_stop() */
 	struct hub *hub;
-	struct map channel_of; /* topic -> index in channels */
-	VEC(struct ws_channel *) channels;
 };
 
 struct ws_subscriber {
-	struct port_client *client;
-	uint64_t join;   /* of hub_join() */
-	double rate_hz;  /* of simulated time; 0: all messages */
-	bool has_any;    /* it has had a message */
-	int64_t last_ns; /* simulated time of the last one */
+	struct hub_subscriber base; /* its client: struct port_client */
+	bool has_any;               /* it has had a message */
+	int64_t last_ns;            /* simulated time of the last one */
 	bool protobuf;
-};
-
-struct ws_channel { /* a topic that clients have subscribed to, whether there is one now or not */
-	char *topic;
-	VEC(struct ws_subscriber) subscribers;
 };
 
 struct ws_client {
@@ -61,63 +52,10 @@ static void ws_gateway_error(struct port_client *client, const struct troupe_err
 
 /* --- subscriptions ------------------------------------------------------------------------------------------------ */
 
-static struct ws_channel *ws_gateway_find_channel(const struct ws *gateway, const char *topic)
-{
-	uint32_t at;
-	return map_find(&gateway->channel_of, topic, &at) ? gateway->channels.at[at] : NULL;
-}
-
-static struct ws_channel *ws_gateway_make_channel(struct ws *gateway, const char *topic)
-{
-	struct ws_channel *channel = mem_alloc(sizeof *channel);
-	channel->topic = mem_strdup(topic);
-	map_add(&gateway->channel_of, channel->topic, gateway->channels.count);
-	vec_push(&gateway->channels, channel);
-	return channel;
-}
-
-static void ws_gateway_drop_channel(struct ws *gateway, struct ws_channel *channel)
-{
-	uint32_t at = 0;
-	(void)map_find(&gateway->channel_of, channel->topic, &at);
-	map_remove(&gateway->channel_of, channel->topic);
-	struct ws_channel *last = gateway->channels.at[--gateway->channels.count];
-	if (last != channel) {
-		map_remove(&gateway->channel_of, last->topic);
-		map_add(&gateway->channel_of, last->topic, at);
-		gateway->channels.at[at] = last;
-	}
-	vec_free(&channel->subscribers);
-	free(channel->topic);
-	free(channel);
-}
-
-static struct ws_subscriber *ws_gateway_find_subscriber(
-	const struct ws_channel *channel, const struct port_client *client)
-{
-	for (uint32_t i = 0; i < channel->subscribers.count; i++)
-		if (channel->subscribers.at[i].client == client)
-			return &channel->subscribers.at[i];
-	return NULL;
-}
-
-static void ws_gateway_unsubscribe(struct ws *gateway, struct ws_channel *channel, struct port_client *client)
-{
-	struct ws_subscriber *subscriber = ws_gateway_find_subscriber(channel, client);
-	struct ws_client *own = client->data;
-	if (!subscriber)
-		return;
-	hub_leave(gateway->hub, channel->topic, subscriber->join);
-	*subscriber = channel->subscribers.at[--channel->subscribers.count];
-	own->subscriptions--;
-	if (!channel->subscribers.count)
-		ws_gateway_drop_channel(gateway, channel);
-}
-
 /* Whether the client gets the message: it is the first, its time has come, or the time has jumped back. */
 static bool ws_gateway_is_due(struct ws_subscriber *subscriber, int64_t time_ns)
 {
-	int64_t period_ns = subscriber->rate_hz > 0 ? llround(1e9 / subscriber->rate_hz) : 0;
+	int64_t period_ns = subscriber->base.rate_hz > 0 ? llround(1e9 / subscriber->base.rate_hz) : 0;
 	bool due = !subscriber->has_any || time_ns < subscriber->last_ns || time_ns - subscriber->last_ns >= period_ns;
 	if (!due)
 		return false;
@@ -153,23 +91,23 @@ static void ws_gateway_add_protobuf(const struct troupe_message *message, struct
 static void ws_gateway_message(void *ctx, const struct troupe_message *message)
 {
 	const struct ws *gateway = ctx;
-	const struct ws_channel *channel = ws_gateway_find_channel(gateway, message->topic);
+	const struct hub_subscription *subscription = hub_subscription(gateway->hub, message->topic);
 	struct text forms[2] = {{0}, {0}};
 	struct troupe_error error;
-	for (uint32_t i = 0; channel && i < channel->subscribers.count; i++) {
-		struct ws_subscriber *subscriber = &channel->subscribers.at[i];
+	for (uint32_t i = 0; subscription && i < subscription->subscribers.count; i++) {
+		struct ws_subscriber *subscriber = (struct ws_subscriber *)subscription->subscribers.at[i];
 		struct text *form = &forms[subscriber->protobuf];
 		troupe_status status = TROUPE_OK;
-		if (subscriber->join <= gateway->hub->had || !ws_gateway_is_due(subscriber, message->time_ns))
+		if (subscriber->base.join <= gateway->hub->had || !ws_gateway_is_due(subscriber, message->time_ns))
 			continue;
 		if (!form->count && subscriber->protobuf)
 			ws_gateway_add_protobuf(message, form);
 		else if (!form->count)
 			status = ws_gateway_add_json(message, form, &error);
 		if (status)
-			ws_gateway_error(subscriber->client, &error);
+			ws_gateway_error(subscriber->base.client, &error);
 		else
-			port_publish(subscriber->client, subscriber->protobuf, form->at, form->count);
+			port_publish(subscriber->base.client, subscriber->protobuf, form->at, form->count);
 	}
 	text_fini(&forms[0]);
 	text_fini(&forms[1]);
@@ -289,6 +227,15 @@ static troupe_status ws_gateway_text(
 	return *ret_text && **ret_text ? TROUPE_OK : fail(error, TROUPE_ECOMMAND, "\"%s\": expected a name", name);
 }
 
+static void ws_gateway_unsubscribe(struct port_client *client, const char *topic, struct hub_subscriber *subscriber)
+{
+	const struct ws *gateway = client->gateway;
+	struct ws_client *own = client->data;
+	hub_leave(gateway->hub, topic, subscriber);
+	own->subscriptions--;
+	free(subscriber);
+}
+
 static troupe_status ws_gateway_obey_subscribe(
 	struct port_client *client, const json_t *json, struct troupe_error *error)
 {
@@ -304,24 +251,19 @@ static troupe_status ws_gateway_obey_subscribe(
 		return fail(error, TROUPE_ECOMMAND, "\"rate\": expected a number from 0 to %g", WS_RATE_HZ_MAX);
 	if (format && strcmp(format, "json") && strcmp(format, "protobuf"))
 		return fail(error, TROUPE_ECOMMAND, "\"format\": '%.40s': expected \"json\" or \"protobuf\"", format);
-	struct ws_channel *channel = ws_gateway_find_channel(gateway, topic);
-	struct ws_subscriber *subscriber = channel ? ws_gateway_find_subscriber(channel, client) : NULL;
-	if (!subscriber && own->subscriptions == WS_SUBSCRIPTIONS_MAX)
+	struct hub_subscriber *former = hub_subscriber(gateway->hub, topic, client);
+	if (!former && own->subscriptions == WS_SUBSCRIPTIONS_MAX)
 		return fail(error, TROUPE_ELIMIT, "subscribe: expected at most %d topics", (int)WS_SUBSCRIPTIONS_MAX);
-	channel = channel ? channel : ws_gateway_make_channel(gateway, topic);
-	if (subscriber) {
-		hub_leave(gateway->hub, topic, subscriber->join);
-	} else {
-		subscriber = vec_append(&channel->subscribers, 1);
-		own->subscriptions++;
-	}
-	*subscriber = (struct ws_subscriber){.client = client,
-		.join = hub_join(gateway->hub),
-		.rate_hz = json_number_value(rate),
-		.protobuf = format && !strcmp(format, "protobuf")};
-	status = hub_subscribe(gateway->hub, topic, subscriber->join, subscriber->rate_hz, error);
+	if (former)
+		ws_gateway_unsubscribe(client, topic, former);
+	struct ws_subscriber *subscriber = mem_alloc(sizeof *subscriber);
+	subscriber->base = (struct hub_subscriber){.client = client, .rate_hz = json_number_value(rate)};
+	subscriber->protobuf = format && !strcmp(format, "protobuf");
+	status = hub_subscribe(gateway->hub, topic, &subscriber->base, error);
 	if (status)
-		ws_gateway_unsubscribe(gateway, channel, client);
+		free(subscriber);
+	else
+		own->subscriptions++;
 	return status;
 }
 
@@ -332,10 +274,11 @@ static troupe_status ws_gateway_obey_unsubscribe(
 	troupe_status status = ws_gateway_text(json, "topic", &topic, error);
 	if (status)
 		return status;
-	struct ws_channel *channel = ws_gateway_find_channel(client->gateway, topic);
-	if (!channel || !ws_gateway_find_subscriber(channel, client))
+	const struct ws *gateway = client->gateway;
+	struct hub_subscriber *subscriber = hub_subscriber(gateway->hub, topic, client);
+	if (!subscriber)
 		return fail(error, TROUPE_ECOMMAND, "unsubscribe: '%.150s' is not subscribed to", topic);
-	ws_gateway_unsubscribe(client->gateway, channel, client);
+	ws_gateway_unsubscribe(client, topic, subscriber);
 	return TROUPE_OK;
 }
 
@@ -504,9 +447,8 @@ static void *ws_gateway_open(void *gateway, struct port_client *client)
 
 static void ws_gateway_close(struct port_client *client)
 {
-	struct ws *gateway = client->gateway;
-	for (uint32_t i = gateway->channels.count; i-- > 0;)
-		ws_gateway_unsubscribe(gateway, gateway->channels.at[i], client);
+	const struct ws *gateway = client->gateway;
+	hub_leave_all(gateway->hub, client);
 	free(client->data);
 }
 
@@ -548,10 +490,6 @@ static void ws_gateway_destroy(void *ctx)
 {
 	struct ws *gateway = ctx;
 	port_end(&gateway->port);
-	while (gateway->channels.count)
-		ws_gateway_drop_channel(gateway, gateway->channels.at[0]);
-	vec_free(&gateway->channels);
-	map_fini(&gateway->channel_of);
 	free(gateway);
 }
 
