@@ -9,6 +9,7 @@ import json
 import os
 import random
 import re
+import resource
 import time
 
 import mutation_rules
@@ -16,6 +17,8 @@ import mutations
 
 # Sources of these modules are drawn this many times as often as their size says: they had the fewest tests.
 WEIGHTS = {'scene': 3, 'level': 5, 'sdf': 2, 'system': 3, 'sensor': 3, 'gateway': 1.5, 'assign': 3, 'collide': 2}
+UNKNOWN_S = 30  # a test that was not measured may take so long
+WAIT = 5  # by the clock, a draw may take so many times its limit of processor time
 TRIES = 60  # of one draw, until something compiles and makes a difference
 # What gives a pointer of another type, or an integer for one, is no mistake that gets as far as a test.
 STRICT = 'CFLAGS=-O1 -fvisibility=default -Werror=incompatible-pointer-types -Werror=int-conversion -Werror=return-type'
@@ -24,6 +27,12 @@ EQUAL_LIST = 'tests/mutate.equal'
 MODULES_ALONE = ('src/gateway/dds/', 'src/net/mpi/')  # loaded when a run needs them; not in the shared library
 
 Outcome = collections.namedtuple('Outcome', 'what by tried')
+
+
+def cpu_s():
+    """Of the processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def bits_of(lines):
@@ -47,25 +56,31 @@ class Cover:
     """Which tests execute a line: as tests/coverage has found or, without that, which tests look at the source."""
 
     def __init__(self, source, path):
-        self.seconds, self.by_line, self.digests, self.counted, self.by_name = {}, {}, {}, {}, {}
+        self.seconds, self.by_line, self.digests, self.counted = {}, {}, {}, {}
+        self.source, self.by_name = source, None
         if path and os.path.exists(path):
             with open(path, encoding='ascii') as file:
                 found = json.load(file)
             self.seconds, self.by_line, self.digests = found['tests'], found['lines'], found['digests']
             self.counted = found['counted']
-        else:
-            names = load_map_of_names(source)
-            tests, callers = names.find(names.read_tree(names.Path(source)))
-            for file, of_file in tests.items():
-                near = set(of_file).union(*(tests[caller] for caller in callers[file]))
-                self.by_name[file] = [test for test in near if not test.startswith('tests/fuzz')]
+
+    def named(self, file):
+        """The tests that look at a source, as tests/map says."""
+        if self.by_name is None:
+            names = load_map_of_names(self.source)
+            tests, callers = names.find(names.read_tree(names.Path(self.source)))
+            self.by_name = {name: set(of_file).union(*(tests[caller] for caller in callers[name]))
+                            for name, of_file in tests.items()}
+        found = [test for test in self.by_name.get(file, ()) if not test.startswith('tests/fuzz')]
+        return sorted(found, key=lambda test: (self.seconds.get(test, UNKNOWN_S), test))
 
     def tests_of(self, mutation, text):
         """The tests of its lines, those that take the least time first; of lines that are not counted, such as those of a
-        table, the tests of the function. In a file that has changed since lines were counted, those of the whole file."""
+        table, the tests of the function. In a file that has changed since lines were counted, those of the whole file. Of a
+        file that is executed in processes that write no counts (imports of meshes), those that look at it."""
         file = mutation.file
-        if self.by_name:
-            return sorted(self.by_name.get(file, ()))
+        if not self.by_line.get(file):
+            return self.named(file)
         wanted = bits_of(mutation.lines)
         if not wanted & int(self.counted.get(file, '0'), 16):
             wanted = bits_of(mutation.around)
@@ -185,7 +200,7 @@ class Draws:
         return test in self.fine
 
     def limit_s(self, test):
-        return 20 + 4 * self.cover.seconds.get(test, 30)
+        return 20 + 4 * self.cover.seconds.get(test, UNKNOWN_S)
 
     def notices(self, test, mutation, kept, text):
         if self.tests.passes(test, self.limit_s(test)):
@@ -212,12 +227,12 @@ class Draws:
         covering = [test for test in self.cover.tests_of(mutation, text)
                     if test in self.tests.known and re.search(self.options.tests, test)]
         covering.sort(key=lambda test: -self.first[mutation.file, test])  # those of one count stay in their order
-        until = time.monotonic() + self.options.limit
+        until_cpu, until = cpu_s() + self.options.limit, time.monotonic() + WAIT * self.options.limit
         tried = 0
         for test in covering:
             if test in self.bad:
                 continue
-            if time.monotonic() > until:
+            if cpu_s() > until_cpu or time.monotonic() > until:
                 break
             tried += 1
             if self.notices(test, mutation, kept, text):

@@ -673,3 +673,40 @@ Test(host, frames_and_solids_are_those_of_the_file)
 	host_near_pose(system_host.link_solid(self, still, 1).in_link, world->collisions.at[3].in_link, 1e-12, "of it");
 	host_stop(h);
 }
+
+/* What belongs to configure() has no effect afterwards: nothing is added, and nothing is found wrong. */
+Test(host, afterwards_nothing_is_set_up)
+{
+	struct host *h = host_start();
+	struct troupe_system *self = &h->system.self;
+	const struct troupe_output output = {.name = "t", .type = "gz.msgs.Double", .gives = TROUPE_GIVES_PUBLISHED};
+	uint32_t number = 77;
+	for (int round = 0; round < 2; round++) {
+		h->system.setup = round ? NULL : &h->setup;
+		bool during = !round;
+		cr_assert_eq(system_host.take(self, NULL, "t", "gz.msgs.Double", 3, TROUPE_NOTHING), during);
+		cr_assert_eq(system_host.take(self, NULL, "u", NULL, 4, 9), during);
+		cr_assert_eq(system_host.serve(self, NULL, "s", "gz.msgs.Double", "gz.msgs.Boolean", 5), during);
+		cr_assert_eq(system_host.give(self, NULL, &output, &number), during);
+		cr_assert_eq(system_host.give(self, NULL, &output, &number), during);
+		cr_assert_eq(number, 1, "the second output");
+		cr_assert_eq(system_host.add_words(self, "first", TROUPE_WORD_DOUBLE, 2), 0);
+		cr_assert_eq(system_host.add_words(self, "second", TROUPE_WORD_INTEGER, 3), during ? 2u : 0u);
+		cr_assert_eq(system_host.field(self, "gz.msgs.Double", "data") != NULL, during);
+		cr_assert(h->system.topics.count == 3 && h->system.outputs.count == 2 && h->system.words == 5 &&
+			  h->system.names.count == 2 && h->setup.status == TROUPE_OK);
+	}
+	const struct system_topic *topics = h->system.topics.at;
+	cr_assert(!strcmp(topics[0].name, "/t") && topics[0].tag == 3 && !topics[0].any && !topics[0].reply &&
+		  topics[0].joint == TROUPE_NOTHING);
+	cr_assert(topics[1].any && topics[1].joint == 9 && topics[1].tag == 4 &&
+		  topics[1].type == type_find("gz.msgs.StringMsg"));
+	cr_assert(topics[2].reply == type_find("gz.msgs.Boolean") && topics[2].type == type_find("gz.msgs.Double") &&
+		  topics[2].tag == 5);
+	cr_assert(!strcmp(h->system.outputs.at[1].def.name, "/t") &&
+		  h->system.outputs.at[1].type == type_find("gz.msgs.Double"));
+	vec_free(&h->system.topics);
+	vec_free(&h->system.outputs);
+	vec_free(&h->system.names);
+	host_stop(h);
+}
