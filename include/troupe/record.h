@@ -85,6 +85,8 @@ TROUPE_API void troupe_player_stop(struct troupe_player *player);
 /* Any thread: the step that was simulated last, which is not shown yet while troupe_player_go() is on its way. */
 TROUPE_API uint64_t troupe_player_reached(const struct troupe_player *player);
 TROUPE_API uint64_t troupe_player_step(const struct troupe_player *player);
+/* Whether models may have been made during the recorded run, by commands or by plug-ins. */
+TROUPE_API bool troupe_player_creates(const struct troupe_player *player);
 /* The step of the recorded state from which a jump back to `step` begins: the last one that is not after it. */
 TROUPE_API uint64_t troupe_player_start(const struct troupe_player *player, uint64_t step);
 /* Answers the clients of the server while no steps are taken: call it some ten times a second. */

@@ -24,6 +24,10 @@ struct player_start { /* a RECORD_STATE */
 	struct recording_mark mark;
 };
 
+struct player_world {      /* only while the index is read */
+	VEC(uint64_t) ids; /* of models, by place; 0: there was none */
+};
+
 struct troupe_player {
 	struct troupe_server_def def;
 	char *path;
@@ -31,6 +35,8 @@ struct troupe_player {
 	void *ctx;
 	struct troupe_player_info info;
 	VEC(struct player_start) starts; /* by step */
+	VEC(struct player_world) worlds;
+	bool creates;
 	struct replay replay;
 	uint64_t chunk; /* steps between two looks at `stop` */
 	_Atomic bool stop;
@@ -38,6 +44,44 @@ struct troupe_player {
 };
 
 /* --- the index ---------------------------------------------------------------------------------------------------- */
+
+/* A model of a place that none had, or with another id than the one before it had, was made during the run. */
+static void player_note_model(struct troupe_player *player, uint32_t world, uint32_t place, uint64_t id)
+{
+	uint32_t more = world + 1 - MIN(player->worlds.count, world + 1);
+	(void)vec_append(&player->worlds, more);
+	struct player_world *noted = &player->worlds.at[world];
+	more = place + 1 - MIN(noted->ids.count, place + 1);
+	(void)vec_append(&noted->ids, more);
+	player->creates |= player->info.hashes && id && id != noted->ids.at[place];
+	if (id)
+		noted->ids.at[place] = id;
+}
+
+/* The rest of a RECORD_HASH: `in` stands behind the hash of all worlds. */
+static void player_note_models(struct troupe_player *player, struct unpack *in)
+{
+	for (uint32_t world = 0; in->at < in->end && !in->bad; world++) {
+		for (int i = 0; i < 3; i++)
+			(void)unpack_u64(in);
+		in->at += 8 * (size_t)unpack_count(in, (uint64_t)(in->end - in->at) / 8);
+		for (uint32_t place; (place = unpack_count(in, RECORD_PLACES_MAX));) {
+			uint64_t id = unpack_u64(in);
+			free(unpack_string(in));
+			in->at += 8 * (size_t)unpack_count(in, (uint64_t)(in->end - in->at) / 8);
+			player_note_model(player, world, place - 1, id);
+		}
+	}
+}
+
+static void player_note_command(struct troupe_player *player, struct unpack *in)
+{
+	for (int i = 0; i < 3; i++)
+		(void)unpack_u64(in);
+	char *topic = unpack_string(in);
+	player->creates |= strstr(topic, "/create") || strstr(topic, "/resume");
+	free(topic);
+}
 
 static void player_note_chunk(
 	struct troupe_player *player, uint64_t kind, struct unpack *in, struct recording_mark mark)
@@ -48,8 +92,13 @@ static void player_note_chunk(
 	if (kind == RECORD_STATE && !in->bad) {
 		vec_push(&player->starts, ((struct player_start){step, mark}));
 	} else if (hash && !in->bad) {
+		(void)unpack_u64(in);
+		if (kind == RECORD_HASH)
+			player_note_models(player, in);
 		info->begin = info->hashes++ ? info->begin : step;
 		info->end = step;
+	} else if (kind == RECORD_COMMAND) {
+		player_note_command(player, in);
 	} else if (kind == RECORD_END) {
 		(void)unpack_u64(in);
 		info->failed = unpack_count(in, 1);
@@ -75,6 +124,9 @@ static troupe_status player_read_index(struct troupe_player *player, struct trou
 			player_note_chunk(player, kind, &in, mark);
 	}
 	recording_close(&recording);
+	for (uint32_t i = 0; i < player->worlds.count; i++)
+		vec_free(&player->worlds.at[i].ids);
+	vec_free(&player->worlds);
 	player->info.states = player->starts.count + 1;
 	if (!status && !player->info.hashes)
 		status = fail(error, TROUPE_EWORLD, "%s: %s before its first state: expected a state to show",
@@ -236,6 +288,11 @@ struct troupe_server *troupe_player_server(const struct troupe_player *player)
 uint64_t troupe_player_step(const struct troupe_player *player)
 {
 	return replay_step(&player->replay);
+}
+
+bool troupe_player_creates(const struct troupe_player *player)
+{
+	return player->creates;
 }
 
 uint64_t troupe_player_start(const struct troupe_player *player, uint64_t step)

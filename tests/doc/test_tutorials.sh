@@ -5,4 +5,5 @@ exec python3 "$SOURCE_DIR/tests/doc/run_blocks.py" src/doc/tutorial/first-robot.
 	src/doc/tutorial/fifty-robots-python.md \
 	src/doc/tutorial/plugin.md \
 	src/doc/tutorial/bag-to-picture.md \
+	src/doc/tutorial/what-went-wrong.md \
 	src/doc/tutorial/planner.md
