@@ -30,6 +30,9 @@
  *              joins as a barrier client under the model's name (src/doc/reference/programs.md). Address: of an
  *              interface; not of this machine only: with the setting insecure. Shows a server only.
  *
+ *   px4        PX4's SITL by its simulator interface (MAVLink over TCP), unchanged: each model with a
+ *              libgazebo_mavlink_interface.so has a TCP port. The rest is as for ardupilot.
+ *
  * Settings of all ports: token (at least 16 letters, digits, - and _; not given: a random one, where other hosts can
  * connect), require-token (true: also where only this machine can connect), cert and key (PEM files: TLS; both or
  * none); insecure (true: no token: any program that reaches the port can see and command everything); origin (of

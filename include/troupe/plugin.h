@@ -285,6 +285,14 @@ struct troupe_performer {
 		size; /* edges of its box, which has the axes of the world and the model's origin in its middle */
 };
 
+/* Where on earth a point of the world is, and what is there. */
+struct troupe_site {
+	double latitude_deg, longitude_deg, altitude_m;   /* altitude: above the ellipsoid */
+	struct troupe_quat axes;                          /* east, north, up; in the world */
+	struct troupe_vec3 magnetic_field;                /* T, in the world's axes */
+	double temperature_K, pressure_Pa, density_kg_m3; /* of the air; 0: there is none */
+};
+
 /* The functions of the host. Functions for [setup] have no lasting effect if they are called elsewhere. A later troupe
  * may have more of them, at the end: `size` tells. The texts that they return live as long as the system. */
 struct troupe_host {
@@ -553,6 +561,9 @@ struct troupe_host {
 	 * positive definite. A link that forces do not move has none: true. */
 	bool (*link_add_mass)(
 		struct troupe_system *self, const struct troupe_element *at, uint32_t link, const double matrix[36]);
+	/* [setup], and where a state is read. By <spherical_coordinates>, as it is now, <magnetic_field> and
+	 * <atmosphere> of the world; point: in the world. */
+	struct troupe_site (*site)(const struct troupe_system *self, struct troupe_vec3 point);
 };
 
 #ifdef __cplusplus

@@ -23,14 +23,11 @@ enum {
 	ARDUPILOT_STATE_FIELDS = 10,
 };
 
-enum ardupilot_drive { ARDUPILOT_VELOCITY, ARDUPILOT_POSITION, ARDUPILOT_EFFORT, ARDUPILOT_COMMAND };
-
 struct ardupilot_control {
-	enum ardupilot_drive drive;
-	bool by_force;
-	uint32_t channel, joint, output; /* output: of ARDUPILOT_COMMAND */
+	struct builtin_servo servo;
+	bool drives; /* the joint; else the command goes to the output */
+	uint32_t channel, output;
 	double multiplier, offset, least_us, most_us, slowdown;
-	struct builtin_pid pid;
 };
 
 struct ardupilot_config {
@@ -77,16 +74,18 @@ static const struct troupe_parameter ardupilot_parameters[] = {
 static bool ardupilot_read_type(
 	struct troupe_system *self, const struct troupe_element *at, struct ardupilot_control *control)
 {
-	static const char *const types[] = {[ARDUPILOT_VELOCITY] = "VELOCITY",
-		[ARDUPILOT_POSITION] = "POSITION",
-		[ARDUPILOT_EFFORT] = "EFFORT",
-		[ARDUPILOT_COMMAND] = "COMMAND"};
+	static const char *const types[] = {[BUILTIN_SERVO_VELOCITY] = "VELOCITY",
+		[BUILTIN_SERVO_POSITION] = "POSITION",
+		[BUILTIN_SERVO_EFFORT] = "EFFORT"};
 	const char *type = self->host->text(at, "type", "VELOCITY");
+	control->drives = strcmp(type, "COMMAND") != 0;
 	for (uint32_t i = 0; i < sizeof types / sizeof *types; i++)
 		if (!strcmp(type, types[i])) {
-			control->drive = (enum ardupilot_drive)i;
+			control->servo.drive = (enum builtin_servo_drive)i;
 			return true;
 		}
+	if (!control->drives)
+		return true;
 	return self->host->refuse(self, at, "<type> is '%.40s': expected VELOCITY, POSITION, EFFORT or COMMAND", type);
 }
 
@@ -115,10 +114,10 @@ static bool ardupilot_read_numbers(
 	control->least_us = host->number(self, at, "servo_min", 1000);
 	control->most_us = host->number(self, at, "servo_max", 2000);
 	control->slowdown = host->number(self, at, "rotorVelocitySlowdownSim", 1);
-	control->by_force = host->boolean(self, at, "useForce", true);
-	control->pid = (struct builtin_pid){0.1, 0, 0, 0, 0, 1, -1, 0};
-	builtin_read_pid(self, at, "vel_", &control->pid);
-	builtin_read_pid(self, at, "", &control->pid);
+	control->servo.by_force = host->boolean(self, at, "useForce", true);
+	control->servo.pid = (struct builtin_pid){0.1, 0, 0, 0, 0, 1, -1, 0};
+	builtin_read_pid(self, at, "vel_", &control->servo.pid);
+	builtin_read_pid(self, at, "", &control->servo.pid);
 	if (control->slowdown == 0)
 		control->slowdown = 1;
 	return control->least_us != control->most_us ||
@@ -144,8 +143,8 @@ static bool ardupilot_read_control(
 	if (!ardupilot_read_type(self, at, control) || !ardupilot_read_channel(self, at, order, control) ||
 		!ardupilot_read_numbers(self, at, control) || !builtin_find_joints(self, at, "jointName", &joints))
 		return false;
-	control->joint = joints.at[0];
-	return control->drive != ARDUPILOT_COMMAND || ardupilot_give_command(self, at, joints.first_name, control);
+	control->servo.joint = joints.at[0];
+	return control->drives || ardupilot_give_command(self, at, joints.first_name, control);
 }
 
 static const struct troupe_element *ardupilot_next_control(
@@ -298,31 +297,18 @@ static void ardupilot_command(
 	}
 }
 
-static void ardupilot_drive_joint(const struct troupe_system *self, const struct troupe_step *step,
-	const struct ardupilot_control *control, struct ardupilot_control_words *w)
-{
-	const struct troupe_host *host = self->host;
-	double is = control->drive == ARDUPILOT_POSITION ? host->joint_position(step, control->joint, 0, TROUPE_NOW)
-							 : host->joint_velocity(step, control->joint, 0, TROUPE_NOW);
-	double target = control->drive == ARDUPILOT_VELOCITY ? w->command / control->slowdown : w->command;
-	if (control->drive == ARDUPILOT_EFFORT)
-		host->joint_force(step, control->joint, w->command);
-	else if (control->by_force)
-		host->joint_force(
-			step, control->joint, builtin_pid_update(&control->pid, &w->pid, is - target, step->dt));
-	else if (control->drive == ARDUPILOT_VELOCITY)
-		host->joint_drive(step, control->joint, target);
-	else
-		host->joint_drive(step, control->joint, builtin_velocity_to(target - is, 0, step->dt));
-}
-
 static void ardupilot_pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct ardupilot_config *config = self->config;
 	struct ardupilot_words *w = words;
-	for (uint32_t i = 0; i < config->control_count && w->is_driven; i++)
-		if (config->controls[i].drive != ARDUPILOT_COMMAND)
-			ardupilot_drive_joint(self, step, &config->controls[i], &w->controls[i]);
+	for (uint32_t i = 0; i < config->control_count && w->is_driven; i++) {
+		const struct ardupilot_control *control = &config->controls[i];
+		struct ardupilot_control_words *of = &w->controls[i];
+		bool slows = control->servo.drive == BUILTIN_SERVO_VELOCITY;
+		if (control->drives)
+			builtin_drive_servo(self, step, &control->servo, &of->pid,
+				slows ? of->command / control->slowdown : of->command);
+	}
 }
 
 /* --- the state ---------------------------------------------------------------------------------------------------- */

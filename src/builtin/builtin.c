@@ -9,6 +9,8 @@ static const struct troupe_kind *const builtin_kinds[] = {
 	&builtin_lift_drag,
 	&builtin_advanced_lift_drag,
 	&builtin_ardupilot,
+	&builtin_px4,
+	&builtin_px4_sensor,
 	&builtin_buoyancy,
 	&builtin_thruster,
 	&builtin_hydrodynamics,

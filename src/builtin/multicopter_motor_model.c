@@ -173,7 +173,9 @@ static void motor_model_pre_update(const struct troupe_system *self, const struc
 const struct troupe_kind builtin_multicopter_motor_model = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
-	.names = BUILTIN_NAMES("MulticopterMotorModel"),
+	.names = (const char *const[]){"gz::sim::systems::MulticopterMotorModel",
+		"ignition::gazebo::systems::MulticopterMotorModel", "troupe::MulticopterMotorModel",
+		"libgazebo_motor_model.so", NULL},
 	.parameters = motor_model_parameters,
 	.words = motor_model_words_of,
 	.configure = motor_model_configure,

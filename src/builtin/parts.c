@@ -292,8 +292,8 @@ struct troupe_pose builtin_axle(
 
 /* --- PID ---------------------------------------------------------------------------------------------------------- */
 
-void builtin_read_pid(struct troupe_system *self, const struct troupe_element *plugin, const char *before,
-	struct builtin_pid *pid)
+void builtin_read_pid(
+	struct troupe_system *self, const struct troupe_element *plugin, const char *before, struct builtin_pid *pid)
 {
 	const struct {
 		const char *name;
@@ -332,6 +332,24 @@ double builtin_pid_update(const struct builtin_pid *pid, struct builtin_pid_word
 double builtin_velocity_to(double distance, double gain, double dt)
 {
 	return gain > 0 && gain * dt < 1 ? gain * distance : distance / dt;
+}
+
+/* --- servos ------------------------------------------------------------------------------------------------------- */
+
+void builtin_drive_servo(const struct troupe_system *self, const struct troupe_step *step,
+	const struct builtin_servo *servo, struct builtin_pid_words *words, double target)
+{
+	const struct troupe_host *host = self->host;
+	double is = servo->drive == BUILTIN_SERVO_POSITION ? host->joint_position(step, servo->joint, 0, TROUPE_NOW)
+							   : host->joint_velocity(step, servo->joint, 0, TROUPE_NOW);
+	if (servo->drive == BUILTIN_SERVO_EFFORT)
+		host->joint_force(step, servo->joint, target);
+	else if (servo->by_force)
+		host->joint_force(step, servo->joint, builtin_pid_update(&servo->pid, words, is - target, step->dt));
+	else if (servo->drive == BUILTIN_SERVO_VELOCITY)
+		host->joint_drive(step, servo->joint, target);
+	else
+		host->joint_drive(step, servo->joint, builtin_velocity_to(target - is, 0, step->dt));
 }
 
 /* --- controllers of joints ---------------------------------------------------------------------------------------- */

@@ -19,8 +19,8 @@ extern const struct troupe_kind builtin_lift_drag, builtin_buoyancy, builtin_thr
 	builtin_wind_effects, builtin_multicopter_motor_model, builtin_apply_link_wrench, builtin_buoyancy_engine,
 	builtin_multicopter_velocity_control, builtin_advanced_lift_drag;
 
-extern const struct troupe_kind builtin_ardupilot, builtin_detachable_joint, builtin_wheel_slip,
-	builtin_track_controller, builtin_tracked_vehicle, builtin_follow_actor;
+extern const struct troupe_kind builtin_ardupilot, builtin_px4, builtin_px4_sensor, builtin_detachable_joint,
+	builtin_wheel_slip, builtin_track_controller, builtin_tracked_vehicle, builtin_follow_actor;
 
 extern const struct troupe_kind builtin_comms_endpoint, builtin_perfect_comms, builtin_rf_comms, builtin_acoustic_comms;
 
@@ -268,6 +268,19 @@ double builtin_pid_update(const struct builtin_pid *pid, struct builtin_pid_word
 		"1/s: the velocity for an error of 1; default 0: the velocity that removes the error in a step")
 /* The velocity that removes a distance with this gain, but in no less than a step. */
 double builtin_velocity_to(double distance, double gain, double dt);
+
+/* --- servos ------------------------------------------------------------------------------------------------------- */
+
+/* What an autopilot's channel drives: axis 0 of a joint. */
+struct builtin_servo {
+	enum builtin_servo_drive { BUILTIN_SERVO_VELOCITY, BUILTIN_SERVO_POSITION, BUILTIN_SERVO_EFFORT } drive;
+	bool by_force; /* velocity and position are controlled by the PID; else the joint follows as it can */
+	uint32_t joint;
+	struct builtin_pid pid;
+};
+/* In pre_update(). target: rad/s or m/s, rad or m, N or N m. */
+void builtin_drive_servo(const struct troupe_system *self, const struct troupe_step *step,
+	const struct builtin_servo *servo, struct builtin_pid_words *words, double target);
 
 /* --- controllers of joints ---------------------------------------------------------------------------------------- */
 

@@ -287,7 +287,8 @@ static const struct option_spec run_settings_specs[] = {
 	{OPTION_LIST, .name = "serve", .tags = SERVING | RUN_PLAYED, .argument = "NAME[=ADDRESS][,KEY=VALUE]...",
 		.offset = RUN_SETTINGS_AT(gateways.serve),
 		.help = "serve a protocol: gz, view, foxglove, rosbridge, ros2, ws (JSON and protobuf through a "
-			"plain WebSocket), or ardupilot; ADDRESS: [ADDRESS:]PORT; may be repeated. The other options "
+			"plain WebSocket), ardupilot, or px4; ADDRESS: [ADDRESS:]PORT; may be repeated. The other "
+			"options "
 			"here are other ways to write this one"},
 	{OPTION_FLAG, .name = "no-gz", .tags = SERVING | RUN_NOT_PLAYED, .excludes = "gz-address",
 		.offset = RUN_SETTINGS_AT(gateways.no_gz),

@@ -4,7 +4,7 @@
 #include "run/edit_internal.h"
 
 #include "base/hash.h"
-#include "sensor/earth.h"
+#include "scene/earth.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #define SENSOR_MEASURE_H
 
 #include "scene/state.h"
-#include "sensor/earth.h"
+#include "scene/earth.h"
 #include "sensor/noise.h"
 
 #include <troupe/reading.h>

@@ -6,6 +6,7 @@
 #include "base/math.h"
 #include "scene/actor.h"
 #include "scene/axis.h"
+#include "scene/earth.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -582,6 +583,17 @@ static void system_host_log_line(const struct troupe_system *self, const char *f
 	all->on_log(all->ctx, line.text);
 }
 
+static struct troupe_site system_host_site(const struct troupe_system *self, struct troupe_vec3 point)
+{
+	const struct scene *scene = system_of(self)->scene;
+	const struct sdf_surroundings *surroundings = &scene->sdf->surroundings;
+	struct earth earth = earth_of(&scene->earth);
+	struct earth_place place = earth_place(&earth, point);
+	struct earth_air air = earth_air(&surroundings->air, place.altitude_m);
+	return (struct troupe_site){place.latitude_deg, place.longitude_deg, place.altitude_m, earth_axes(&earth),
+		surroundings->magnetic_field, air.temperature_K, air.pressure_Pa, air.density_kg_m3};
+}
+
 const struct troupe_host system_host = {
 	.size = sizeof(struct troupe_host),
 	.abi = TROUPE_PLUGIN_ABI,
@@ -637,4 +649,5 @@ const struct troupe_host system_host = {
 	.random_normal = system_host_random_normal,
 	.log_line = system_host_log_line,
 	.joint_released = system_host_joint_released,
+	.site = system_host_site,
 };

@@ -88,6 +88,21 @@ static troupe_status system_find_in_library(const struct plugin_library *library
 	return TROUPE_OK;
 }
 
+/* troupe's own kind that stands for a library of that name, "libdoor.so", "door" or "/opt/libdoor.so": the <plugin>s of
+ * some simulators have any name. */
+static const struct troupe_kind *system_kind_of_file(const char *filename)
+{
+	const char *slash = strrchr(filename, '/'), *stem = slash ? slash + 1 : filename;
+	char name[128];
+	stem += !strncmp(stem, "lib", 3) ? 3 : 0;
+	size_t length = strlen(stem);
+	length -= length > 3 && !strcmp(stem + length - 3, ".so") ? 3 : 0;
+	if (length >= sizeof name - 6)
+		return NULL;
+	(void)snprintf(name, sizeof name, "lib%.*s.so", (int)length, stem);
+	return plugin_kind(builtin_plugin.kinds, name);
+}
+
 /* *ret_kind: NULL: the plug-in is no system here. *ret_library: NULL: the kind is troupe's own. */
 static troupe_status system_kind_of(struct plugins *plugins, const struct sdf_plugin *plugin,
 	const struct troupe_kind **ret_kind, const struct plugin_library **ret_library, struct troupe_error *error)
@@ -98,7 +113,13 @@ static troupe_status system_kind_of(struct plugins *plugins, const struct sdf_pl
 	if (own || system_is_own(plugin))
 		return TROUPE_OK;
 	troupe_status status = plugins_find(plugins, plugin, ret_library, error);
-	return status || !*ret_library ? status : system_find_in_library(*ret_library, plugin, ret_kind, error);
+	if (status)
+		return status;
+	if (*ret_library)
+		return system_find_in_library(*ret_library, plugin, ret_kind, error);
+	own = system_kind_of_file(plugin->filename);
+	*ret_kind = own && system_may_stand(own, plugin) ? own : NULL;
+	return TROUPE_OK;
 }
 
 bool systems_ignore(struct plugins *plugins, const struct sdf_plugin *plugin)

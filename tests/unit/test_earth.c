@@ -2,7 +2,7 @@
  * sphere, the table of the standard atmosphere, and the two directions of the conversion against each other. A sign of
  * the heading, a mixed-up axis, or an altitude that is only right near the ground fails here. */
 #include "base/hash.h"
-#include "sensor/earth.h"
+#include "scene/earth.h"
 
 #include <criterion/criterion.h>
 

@@ -11,13 +11,9 @@
 #include "topic/motion.pb-c.h"
 #include "topic/sensor.pb-c.h"
 
-#include <troupe/barrier.h>
-
-#include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,16 +23,13 @@
 #define VEHICLE_G 9.80665 /* m/s2: what an IMU at rest measures */
 
 struct vehicle {
-	struct vehicle_def def;
-	char *model, *name, *state_topic, *servos_topic; /* name: of the barrier client */
+	struct seat seat;
+	char *state_topic, *servos_topic;
 	int file;
-	_Atomic bool is_joined;
-	struct troupe_client *client; /* NULL: ArduPilot has never come */
-	struct sockaddr_in peer;
+	struct address peer;
 	bool has_frame, has_servos; /* servos: not yet given to the run */
 	struct sitl_servos servos;
 	uint32_t refused; /* packets */
-	bool told;        /* why it cannot join */
 	/* What the run has said last. */
 	struct sitl_state state;
 	bool has_state, has_imu;
@@ -46,45 +39,32 @@ struct vehicle {
 	struct text line;              /* as sent last */
 };
 
-static void vehicle_say(const struct vehicle *vehicle, const char *format, ...) TROUPE_PRINTF(2, 3);
-
-static void vehicle_say(const struct vehicle *vehicle, const char *format, ...)
-{
-	struct text text = {0};
-	va_list args;
-	text_add(&text, "ArduPilot of '%s': ", vehicle->model);
-	va_start(args, format);
-	text_add_v(&text, format, args);
-	va_end(args);
-	vehicle->def.say(vehicle->def.ctx, text.at);
-	text_fini(&text);
-}
-
 /* --- the port ----------------------------------------------------------------------------------------------------- */
 
 static void vehicle_send(struct vehicle *vehicle)
 {
 	if (vehicle->line.count)
 		(void)AGAIN(sendto(vehicle->file, vehicle->line.at, vehicle->line.count, MSG_DONTWAIT | MSG_NOSIGNAL,
-			(const struct sockaddr *)&vehicle->peer, sizeof vehicle->peer));
+			(const struct sockaddr *)(const void *)vehicle->peer.raw, vehicle->peer.raw_bytes));
 }
 
 /* Takes packets until one has new servo outputs. Of what is no such packet, the first is told. */
 static bool vehicle_take_servos(struct vehicle *vehicle)
 {
 	unsigned char bytes[SITL_SERVOS_BYTES_MAX + 1];
-	struct sockaddr_in from;
+	struct address from;
 	struct sitl_servos servos;
 	struct troupe_error error;
 	for (;;) {
-		socklen_t room = sizeof from;
-		ssize_t count = AGAIN(
-			recvfrom(vehicle->file, bytes, sizeof bytes, MSG_DONTWAIT, (struct sockaddr *)&from, &room));
+		socklen_t room = sizeof from.raw;
+		ssize_t count = AGAIN(recvfrom(
+			vehicle->file, bytes, sizeof bytes, MSG_DONTWAIT, (struct sockaddr *)(void *)from.raw, &room));
 		if (count < 0)
 			return false;
+		from.raw_bytes = (uint32_t)room;
 		if (sitl_read_servos(bytes, (size_t)count, &servos, &error)) {
 			if (!vehicle->refused++)
-				vehicle_say(vehicle, "%s", error.text);
+				seat_say(&vehicle->seat, "%s", error.text);
 			continue;
 		}
 		vehicle->peer = from;
@@ -111,7 +91,7 @@ static void vehicle_name_imu(struct vehicle *vehicle, const char *name)
 		name = at += 2;
 	vehicle->imu = mem_printf("/sensor/%s/", name);
 	if (!vehicle->imu_count)
-		vehicle_say(vehicle,
+		seat_say(&vehicle->seat,
 			"it has no IMU: expected a sensor '%s' of type imu; it is told that nothing turns "
 			"and nothing accelerates",
 			name);
@@ -123,8 +103,8 @@ static void vehicle_add_range(struct vehicle *vehicle, int at, const char *topic
 	if (vehicle->ranges[at])
 		return;
 	vehicle->ranges[at] = mem_strdup(topic);
-	if (troupe_client_subscribe(vehicle->client, topic, 0, &error))
-		vehicle_say(vehicle, "rangefinder %d: %s", at + 1, error.text);
+	if (troupe_client_subscribe(vehicle->seat.client, topic, 0, &error))
+		seat_say(&vehicle->seat, "rangefinder %d: %s", at + 1, error.text);
 }
 
 static void vehicle_take_wind(struct vehicle *vehicle, const char *text)
@@ -219,7 +199,7 @@ static void vehicle_begin(void *ctx, const struct troupe_barrier *barrier)
 {
 	struct vehicle *vehicle = ctx;
 	struct troupe_message message;
-	while (troupe_client_take(vehicle->client, 0, &message))
+	while (troupe_client_take(vehicle->seat.client, 0, &message))
 		vehicle_take_message(vehicle, &message);
 	if (!vehicle->has_servos) /* those with which it came are still to be taken */
 		vehicle_answer(vehicle, barrier);
@@ -235,8 +215,8 @@ static troupe_status vehicle_give_servos(struct vehicle *vehicle, struct troupe_
 	actuators.n_position = vehicle->servos.channel_count;
 	actuators.position = us;
 	message_add_bytes(&bytes, &actuators.base);
-	troupe_status status = troupe_client_publish(
-		vehicle->client, NULL, vehicle->servos_topic, "gz.msgs.Actuators", bytes.at, bytes.count, NULL, error);
+	troupe_status status = troupe_client_publish(vehicle->seat.client, NULL, vehicle->servos_topic,
+		"gz.msgs.Actuators", bytes.at, bytes.count, NULL, error);
 	text_fini(&bytes);
 	return status;
 }
@@ -261,8 +241,7 @@ static void vehicle_out(void *ctx, const struct troupe_error *why)
 	struct vehicle *vehicle = ctx;
 	(void)why; /* the run warns */
 	vehicle->has_servos = vehicle->has_frame = false;
-	atomic_store(&vehicle->is_joined, false);
-	vehicle->def.wake(vehicle->def.ctx);
+	seat_out(&vehicle->seat);
 }
 
 static const struct troupe_barrier_ops vehicle_ops = {.begin = vehicle_begin, .poll = vehicle_poll, .out = vehicle_out};
@@ -272,80 +251,60 @@ static const struct troupe_barrier_ops vehicle_ops = {.begin = vehicle_begin, .p
 /* The state, and all IMUs of the model: which of them counts is said by the first state. */
 static troupe_status vehicle_subscribe(struct vehicle *vehicle, struct troupe_error *error)
 {
-	troupe_status status = troupe_client_subscribe(vehicle->client, vehicle->state_topic, 0, error);
-	const struct troupe_topics *topics = troupe_topics_list(vehicle->def.server);
+	troupe_status status = troupe_client_subscribe(vehicle->seat.client, vehicle->state_topic, 0, error);
+	const struct troupe_topics *topics = troupe_topics_list(vehicle->seat.def.server);
 	vehicle->imu_count = 0;
 	for (uint32_t i = 0; i < topics->count && !status; i++) {
 		const struct troupe_topic *topic = &topics->at[i];
 		if (topic->kind != TROUPE_TOPIC_PUBLISHED || strcmp(topic->type, "gz.msgs.IMU") != 0 || !topic->model ||
-			strcmp(topic->model, vehicle->model) != 0)
+			strcmp(topic->model, vehicle->seat.model) != 0)
 			continue;
 		vehicle->imu_count++;
-		status = troupe_client_subscribe(vehicle->client, topic->name, 0, error);
+		status = troupe_client_subscribe(vehicle->seat.client, topic->name, 0, error);
 	}
 	troupe_topics_release(topics);
 	return status;
 }
 
-static troupe_status vehicle_join(struct vehicle *vehicle, struct troupe_error *error)
+bool vehicle_hear(struct seat *seat)
 {
-	const struct troupe_join join = {
-		.name = vehicle->name, .failure = TROUPE_FAILURE_DROPS, .ops = &vehicle_ops, .ctx = vehicle};
-	troupe_status status = TROUPE_OK;
-	if (!vehicle->client)
-		status = troupe_client_create(
-			vehicle->def.server, &(struct troupe_client_def){.never_waits = true}, &vehicle->client, error);
-	if (status || (status = vehicle_subscribe(vehicle, error)))
-		return status;
-	troupe_client_leave(vehicle->client);    /* it may have been out before */
-	atomic_store(&vehicle->is_joined, true); /* before the first barrier, which may end it */
-	status = troupe_client_join(vehicle->client, &join, error);
-	if (status)
-		atomic_store(&vehicle->is_joined, false);
-	return status;
-}
-
-bool vehicle_hear(struct vehicle *vehicle)
-{
+	struct vehicle *vehicle = (struct vehicle *)seat;
 	struct troupe_error error;
-	char host[INET_ADDRSTRLEN];
+	char where[ADDRESS_TEXT_BYTES];
 	if (!vehicle_take_servos(vehicle))
 		return false;
-	(void)inet_ntop(AF_INET, &vehicle->peer.sin_addr, host, sizeof host);
-	uint16_t port = ntohs(vehicle->peer.sin_port);
-	if (!vehicle_join(vehicle, &error)) {
-		vehicle_say(vehicle, "joined from %s:%u", host, port);
-		vehicle->told = false;
+	address_text(&vehicle->peer, where);
+	if (seat_open(seat, &error) || vehicle_subscribe(vehicle, &error))
+		seat_refuse(seat, where, &error);
+	else if (seat_join(seat, &vehicle_ops, vehicle, 0, where))
 		return true;
-	}
 	vehicle->has_frame = vehicle->has_servos = false;
-	if (!vehicle->told)
-		vehicle_say(vehicle, "%s:%u cannot join: %s", host, port, error.text);
-	vehicle->told = true;
 	return false;
+}
+
+void vehicle_files(const struct seat *seat, int ret_files[FLEET_FILES_MAX])
+{
+	ret_files[0] = seat_is_joined(seat) ? -1 : ((const struct vehicle *)seat)->file;
+	ret_files[1] = -1;
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
 static troupe_status vehicle_open(struct vehicle *vehicle, struct troupe_error *error)
 {
-	const struct sockaddr_in at = {.sin_family = AF_INET,
-		.sin_port = htons((uint16_t)vehicle->def.number),
-		.sin_addr = vehicle->def.address};
-	vehicle->file = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (vehicle->file < 0 || bind(vehicle->file, (const struct sockaddr *)&at, sizeof at))
-		return fail(error, TROUPE_EIO, "ArduPilot of '%s': UDP port %u: %s", vehicle->model,
-			vehicle->def.number, strerror(errno));
+	const struct address *at = &vehicle->seat.def.address;
+	const struct sockaddr *bound = (const struct sockaddr *)(const void *)at->raw;
+	vehicle->file = socket(bound->sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (vehicle->file < 0 || bind(vehicle->file, bound, at->raw_bytes))
+		return fail(error, TROUPE_EIO, "ArduPilot of '%s': UDP port %u: %s", vehicle->seat.model,
+			vehicle->seat.def.number, strerror(errno));
 	return TROUPE_OK;
 }
 
-troupe_status vehicle_create(const struct vehicle_def *def, struct vehicle **ret_vehicle, struct troupe_error *error)
+troupe_status vehicle_create(const struct seat_def *def, struct seat **ret_vehicle, struct troupe_error *error)
 {
 	struct vehicle *vehicle = mem_alloc(sizeof *vehicle);
-	vehicle->def = *def;
-	vehicle->model = mem_strdup(def->model);
-	vehicle->name = troupe_barrier_name_is_valid(def->model) ? mem_strdup(def->model)
-								 : mem_printf("ardupilot-%u", def->number);
+	seat_init(&vehicle->seat, def, "ardupilot");
 	vehicle->state_topic = mem_printf("/ardupilot/%u/state", def->number);
 	vehicle->servos_topic = mem_printf("/ardupilot/%u/servos", def->number);
 	vehicle->state.attitude.w = 1;
@@ -353,19 +312,18 @@ troupe_status vehicle_create(const struct vehicle_def *def, struct vehicle **ret
 		vehicle->state.ranges[i] = NAN;
 	troupe_status status = vehicle_open(vehicle, error);
 	if (status)
-		vehicle_destroy(vehicle);
+		vehicle_destroy(&vehicle->seat);
 	else
-		*ret_vehicle = vehicle;
+		*ret_vehicle = &vehicle->seat;
 	return status;
 }
 
-void vehicle_destroy(struct vehicle *vehicle)
+void vehicle_destroy(struct seat *seat)
 {
+	struct vehicle *vehicle = (struct vehicle *)seat;
 	if (!vehicle)
 		return;
-	if (vehicle->client)
-		troupe_client_leave(vehicle->client);
-	troupe_client_destroy(vehicle->client);
+	seat_fini(seat);
 	if (vehicle->file >= 0)
 		close(vehicle->file);
 	for (int i = 0; i < SITL_RANGES_MAX; i++)
@@ -374,27 +332,5 @@ void vehicle_destroy(struct vehicle *vehicle)
 	text_fini(&vehicle->line);
 	free(vehicle->servos_topic);
 	free(vehicle->state_topic);
-	free(vehicle->name);
-	free(vehicle->model);
 	free(vehicle);
-}
-
-uint32_t vehicle_number(const struct vehicle *vehicle)
-{
-	return vehicle->def.number;
-}
-
-const char *vehicle_model(const struct vehicle *vehicle)
-{
-	return vehicle->model;
-}
-
-bool vehicle_is_joined(const struct vehicle *vehicle)
-{
-	return atomic_load(&vehicle->is_joined);
-}
-
-int vehicle_file(const struct vehicle *vehicle)
-{
-	return vehicle->file;
 }

@@ -15,7 +15,7 @@
 #include <time.h>
 
 static const struct hub_kind *const hub_gateway_kinds[] = {
-	&kind_gz, &kind_ros2, &kind_rosbridge, &kind_ws, &kind_view, &kind_foxglove, &kind_ardupilot};
+	&kind_gz, &kind_ros2, &kind_rosbridge, &kind_ws, &kind_view, &kind_foxglove, &kind_ardupilot, &kind_px4};
 
 struct troupe_gateway {
 	struct hub hub;

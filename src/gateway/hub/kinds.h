@@ -4,6 +4,7 @@
 
 #include "gateway/hub/hub.h"
 
-extern const struct hub_kind kind_ardupilot, kind_gz, kind_ros2, kind_rosbridge, kind_ws, kind_view, kind_foxglove;
+extern const struct hub_kind kind_ardupilot, kind_px4, kind_gz, kind_ros2, kind_rosbridge, kind_ws, kind_view,
+	kind_foxglove;
 
 #endif

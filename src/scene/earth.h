@@ -11,8 +11,8 @@
  *
  * The magnetic field is the vector of <magnetic_field> in the axes of the world, everywhere, as sdf_surroundings has
  * it. There are no tables of the earth's field by latitude and longitude. */
-#ifndef SENSOR_EARTH_H
-#define SENSOR_EARTH_H
+#ifndef SCENE_EARTH_H
+#define SCENE_EARTH_H
 
 #include "sdf/look.h"
 

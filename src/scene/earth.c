@@ -4,7 +4,7 @@
  * a fixed number. Sine and cosine are carried instead of the tangent, because then nothing is divided by zero at a pole
  * or in the centre. The altitude comes from both coordinates (p cos + z sin - a sqrt(1 - e^2 sin^2)): p / cos - N,
  * which Gazebo takes, loses its digits near a pole. */
-#include "sensor/earth.h"
+#include "scene/earth.h"
 
 #define PI 3.14159265358979323846
 #define DEGREE (PI / 180)

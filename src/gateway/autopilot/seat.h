@@ -1,0 +1,54 @@
+/* A vehicle's place in the lockstep, for an autopilot outside: its client at the run, which joins as a barrier client
+ * (troupe/barrier.h) when the autopilot comes, and leaves with it. The first member of the vehicles of all gateways of
+ * autopilots (fleet.h).
+ *
+ * Thread: the gateway's, except that the thread of the step has the vehicle while the autopilot is joined. */
+#ifndef GATEWAY_AUTOPILOT_SEAT_H
+#define GATEWAY_AUTOPILOT_SEAT_H
+
+#include "net/address.h"
+
+#include <troupe/barrier.h>
+
+#include <stdatomic.h>
+
+struct seat_def {
+	struct troupe_server *server; /* outlives the vehicle */
+	const char *title;            /* of the autopilot: "ArduPilot" */
+	const char *model;
+	uint32_t number;        /* its port, and in the names of its topics */
+	struct address address; /* where its port is */
+	/* A line for people. Any thread. */
+	void (*say)(void *ctx, const char *text);
+	void (*wake)(void *ctx); /* has the gateway's thread look again. Any thread */
+	void *ctx;
+};
+
+struct seat {
+	struct seat_def def;
+	char *model, *name;           /* name: of the barrier client */
+	struct troupe_client *client; /* NULL: the autopilot has never come */
+	_Atomic bool is_joined;
+	bool told; /* why it cannot join */
+};
+
+/* Copies the texts. prefix: of the name of the client, if the model's is none that a client can have. */
+void seat_init(struct seat *seat, const struct seat_def *def, const char *prefix);
+/* The autopilot leaves the lockstep. */
+void seat_fini(struct seat *seat);
+/* "ArduPilot of 'iris': ..." */
+void seat_say(const struct seat *seat, const char *format, ...) TROUPE_PRINTF(2, 3);
+
+/* Makes the client, if there is none. Errors as of troupe_client_create(). */
+troupe_status seat_open(struct seat *seat, struct troupe_error *error);
+/* Joins; period_ns: as in troupe_join. The first barrier may come, and end it, before the function returns. The
+ * autopilot, which is `where`, is told of; a failure once. */
+bool seat_join(
+	struct seat *seat, const struct troupe_barrier_ops *ops, void *ctx, uint64_t period_ns, const char *where);
+/* Tells once that the autopilot cannot join. */
+void seat_refuse(struct seat *seat, const char *where, const struct troupe_error *why);
+/* For barrier_ops.out(): the autopilot is not joined any more. */
+void seat_out(struct seat *seat);
+bool seat_is_joined(const struct seat *seat);
+
+#endif

@@ -1,0 +1,21 @@
+#!/bin/sh
+# test limit: 120
+# MAVLink code of another project (node-mavlink) decodes what --serve px4 sends, and encodes what it takes: without it both
+# sides of tests/gateway/test_px4.sh could have the same error.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+. "$SOURCE_DIR/tests/web/lib.sh"
+. "$SOURCE_DIR/tests/gateway/px4_world.sh"
+web_needs 'MAVLink of another project' node-mavlink mavlink-mappings
+web_begin px4.js
+port=$((20000 + $$ % 10000))
+px4_world 0.004 "$(px4_post "$port" 0 position)" >w.sdf
+"$troupe" run w.sdf --serve px4 --wait-for post >out 2>err &
+run=$!
+until grep -q 'PX4: TCP' err || ! web_runs; do sleep 0.05; done
+web_node "$script" "$port" 500 >said 2>&1
+web_tell said
+kill -TERM "$run"
+wait "$run"
+run=
+report 0 'the run has ended'
+totals
