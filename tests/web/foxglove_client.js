@@ -4,27 +4,7 @@ const { FoxgloveClient } = require("@foxglove/ws-protocol");
 const { WebSocket } = require("ws");
 const { parse } = require("@foxglove/rosmsg");
 const { MessageReader } = require("@foxglove/rosmsg2-serialization");
-
-const counts = { passed: 0, failed: 0 };
-let last = "none";
-const check = (good, what) => {
-  good ? counts.passed++ : counts.failed++;
-  last = what;
-  if (!good) console.log(`FAILED: ${what}`);
-};
-const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
-const PATIENCE_MS = 60000, LIMIT_MS = 600000; // for one event, and for all of a script: what takes longer hangs, on a busy machine, too
-
-// Calls `done` until it gives something, for at most PATIENCE_MS.
-async function until(done) {
-  const end_ms = Date.now() + PATIENCE_MS;
-  for (;;) {
-    const result = done();
-    if (result) return result;
-    if (Date.now() > end_ms) return undefined;
-    await sleep(20);
-  }
-}
+const { check, finish, sleep, until } = require("./checks.js");
 
 class Client {
   constructor(url, protocols = [FoxgloveClient.SUPPORTED_SUBPROTOCOL], options = {}) {
@@ -81,19 +61,6 @@ class Client {
     this.client.sendMessage(id, new Uint8Array(typeof text === "string" ? Buffer.from(text) : text));
     return id;
   }
-}
-
-// Runs all checks, prints the totals, and ends the process.
-function finish(main) {
-  setTimeout(() => {
-    console.log(`FAILED: ${LIMIT_MS / 1000} s are over; the last check was: ${last}`);
-    console.log(`${counts.passed} passed, ${counts.failed + 1} failed`);
-    process.exit(1);
-  }, LIMIT_MS).unref();
-  main().catch((error) => check(false, error.stack)).then(() => {
-    console.log(`${counts.passed} passed, ${counts.failed} failed`);
-    process.exit(counts.failed ? 1 : 0);
-  });
 }
 
 module.exports = { Client, WebSocket, check, finish, sleep, until };

@@ -1,24 +1,7 @@
 // The services of simulation_interfaces, as a program of ROS calls them by roslibjs: node simulation.js PORT
 "use strict";
 const { WebSocket } = require("ws");
-const counts = { passed: 0, failed: 0 };
-let last = "none";
-const check = (good, what) => {
-  good ? counts.passed++ : counts.failed++;
-  last = what;
-  if (!good) console.log(`FAILED: ${what}`);
-};
-const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
-const PATIENCE_MS = 60000, LIMIT_MS = 600000; // for one event, and for all: what takes longer hangs, on a busy machine, too
-async function until(done) {
-  const end_ms = Date.now() + PATIENCE_MS;
-  for (;;) {
-    const result = await done();
-    if (result || Date.now() > end_ms) return result;
-    await sleep(20);
-  }
-}
-process.on("unhandledRejection", (error) => (console.log(`FAILED: ${error.stack || error}; the last check was: ${last}`), process.exit(1)));
+const { check, connected, finish, roslib, until } = require("./checks.js");
 const url = `ws://127.0.0.1:${process.argv[2]}`;
 const OK = 1, UNSUPPORTED = 0, NOT_FOUND = 2, INCORRECT_STATE = 3, FAILED = 4;
 const camel = (name) => name.replace(/(^|_)([a-z])/g, (all, _, letter) => letter.toUpperCase());
@@ -200,9 +183,9 @@ async function rude(p) {
   check(await until(async () => (await p.call("step_simulation", { steps: 1 })).result.result === OK), "steps after the other client has gone");
 }
 
-import(`${process.env.NODE_PATH}/roslib/dist/RosLib.js`).then(async (ROSLIB) => {
-  const ros = new ROSLIB.Ros({ url });
-  await new Promise((done) => (ros.on("connection", done), ros.on("error", () => (console.log("FAILED: no connection"), process.exit(1)))));
+finish(async () => {
+  const ROSLIB = await roslib();
+  const ros = await connected(ROSLIB, url);
   const p = new Program(ROSLIB, ros);
   await names(p);
   await run(p);
@@ -210,7 +193,4 @@ import(`${process.env.NODE_PATH}/roslib/dist/RosLib.js`).then(async (ROSLIB) => 
   await own(p);
   await rude(p);
   await p.expect(OK, "set_simulation_state", { state: { state: 3 } });
-  console.log(`${counts.passed} passed, ${counts.failed} failed`);
-  process.exit(0);
 });
-setTimeout(() => (console.log(`FAILED: ${LIMIT_MS / 1000} s are over; the last check was: ${last}`), process.exit(1)), LIMIT_MS);
