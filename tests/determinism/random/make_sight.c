@@ -1,6 +1,7 @@
 /* What sensors see, and how they see it: visuals of all shapes with materials and textures, lights, lidars as they are
  * built, cameras of all kinds. It has dice of its own, so that the rest of a world is the same with and without it.
- * Nothing here is a word of the state, but for the poses that a moving lidar keeps. */
+ * Nothing here is a word of the state, but for the poses that a moving lidar keeps, with the simulated times of these.
+ */
 #include "make_internal.h"
 
 #include <string.h>
@@ -135,8 +136,10 @@ static const char *make_sight_table(struct maker *maker)
 void make_sight_lidar(struct maker *maker, struct part *lidar)
 {
 	struct dice *dice = &maker->sight_dice;
-	if (dice_chance(dice, 60))
+	if (dice_chance(dice, 60)) {
 		make_value(maker, lidar, "troupe:motion", "true");
+		maker->scenario->actors = true; /* the poses that it keeps have simulated times */
+	}
 	if (dice_chance(dice, 40))
 		make_value(maker, lidar, "troupe:table", "%s", make_sight_table(maker));
 	if (dice_chance(dice, 40))

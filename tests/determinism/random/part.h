@@ -73,7 +73,7 @@ struct scenario {
 	VEC(const char *) performers; /* names that --pin takes */
 	uint64_t steps;
 	double step_s[2]; /* as the file has it, by world */
-	bool actors;      /* the state depends on simulated time, because of actors or systems */
+	bool actors;      /* the state depends on simulated time, because of actors, systems or moving lidars */
 	/* options of each run */
 	bool sleepless, paused;
 	bool senses;      /* models have sensors, and all of them measure */
