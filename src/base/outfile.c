@@ -266,6 +266,17 @@ int outfile_write(struct outfile *out, const char *bytes, size_t count)
 	return code;
 }
 
+int outfile_write_at(struct outfile *out, uint64_t offset, const char *bytes, size_t count)
+{
+	if (out->special)
+		return ESPIPE;
+	if (offset > INT64_MAX)
+		return EFBIG;
+	if (lseek(out->file - 1, (off_t)offset, SEEK_SET) < 0)
+		return errno;
+	return outfile_write(out, bytes, count);
+}
+
 int outfile_close(struct outfile *out)
 {
 	int code = 0, closed;

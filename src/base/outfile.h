@@ -86,6 +86,9 @@ static inline bool outfile_is_open(const struct outfile *out)
 }
 /* 0, or an errno: see outfile_why(). */
 int outfile_write(struct outfile *out, const char *bytes, size_t count);
+/* Writes over what stands at `offset` of the file, and beyond its end; the next outfile_write() goes on behind that.
+ * Of a device or pipe: ESPIPE. */
+int outfile_write_at(struct outfile *out, uint64_t offset, const char *bytes, size_t count);
 /* Writes the file to the disk and closes it in any case. 0, or an errno. Closing a closed one does nothing. */
 int outfile_close(struct outfile *out);
 /* The same for a descriptor that the caller opened and closes. */

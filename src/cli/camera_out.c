@@ -1,4 +1,5 @@
-/* A client like others, which subscribes to all topics of images; new ones are found when the table of topics changes.
+/* A client like others, which subscribes to all topics of images, and for a data set of boxes; new ones are found when
+ * the table of topics changes.
  */
 #include "cli/camera_out.h"
 
@@ -20,13 +21,15 @@ static void camera_out_subscribe(struct camera_out *out, struct troupe_server *s
 	const struct troupe_topics *topics = troupe_topics_list(server);
 	out->epoch = topics->epoch;
 	for (uint32_t i = 0; i < topics->count; i++)
-		if (topics->at[i].kind == TROUPE_TOPIC_PUBLISHED && !strcmp(topics->at[i].type, camera_out_image_type))
+		if ((topics->at[i].kind == TROUPE_TOPIC_PUBLISHED &&
+			    !strcmp(topics->at[i].type, camera_out_image_type)) ||
+			annotate_wants(&out->annotate, &topics->at[i]))
 			(void)troupe_client_subscribe(out->client, topics->at[i].name, 0, NULL);
 	troupe_topics_release(topics);
 }
 
-troupe_status camera_out_begin(struct camera_out *out, const char *folder, struct troupe_server *server,
-	void (*warn)(void *ctx, const char *text), void *ctx, struct troupe_error *error)
+troupe_status camera_out_begin(struct camera_out *out, const char *folder, const char *format,
+	struct troupe_server *server, void (*warn)(void *ctx, const char *text), void *ctx, struct troupe_error *error)
 {
 	struct stat info;
 	*out = (struct camera_out){.folder = folder, .warn = warn, .ctx = ctx};
@@ -35,7 +38,8 @@ troupe_status camera_out_begin(struct camera_out *out, const char *folder, struc
 	if (mkdir(folder, 0777) && (errno != EEXIST || stat(folder, &info) || !S_ISDIR(info.st_mode)))
 		return fail(error, TROUPE_EIO, "%s: cannot make this folder for pictures: %s", folder,
 			strerror(errno == EEXIST ? ENOTDIR : errno));
-	if (outfile_claim_folder(&out->claim, folder, error))
+	if (outfile_claim_folder(&out->claim, folder, error) ||
+		annotate_begin(&out->annotate, folder, dataset_format_of(format), error))
 		return TROUPE_EIO;
 	/* messages of a step wait until on_step of the next one */
 	struct troupe_client_def def = {.depth = 1024};
@@ -47,7 +51,7 @@ troupe_status camera_out_begin(struct camera_out *out, const char *folder, struc
 
 /* The time of a picture is that of its stamp: it is sent after the step in which it was taken. */
 static char *camera_out_path_of(
-	const struct camera_out *out, const struct troupe_message *message, const Gz__Msgs__Image *image)
+	struct camera_out *out, const struct troupe_message *message, const Gz__Msgs__Image *image)
 {
 	const Gz__Msgs__Time *stamp = image->header ? image->header->stamp : NULL;
 	int64_t time_us = stamp ? stamp->sec * 1000000 + stamp->nsec / 1000 : message->time_ns / 1000;
@@ -55,7 +59,11 @@ static char *camera_out_path_of(
 	for (char *at = name; *at; at++)
 		if (*at == '/')
 			*at = '_';
-	char *path = mem_printf("%s/%s-%012" PRId64 ".png", out->folder, name, time_us);
+	char *usual = mem_printf("%s-%012" PRId64 ".png", name, time_us);
+	char *file = annotate_picture(&out->annotate, message->topic, time_us, image->width, image->height, usual);
+	char *path = mem_printf("%s/%s", out->folder, file);
+	free(file);
+	free(usual);
 	free(name);
 	return path;
 }
@@ -131,12 +139,12 @@ static troupe_status camera_out_write_image(const char *path, const Gz__Msgs__Im
 		return camera_out_write_depth(path, image, error);
 	if (format == GZ__MSGS__PIXEL_FORMAT_TYPE__BGR_INT8 || format == GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT16)
 		return camera_out_write_swapped(path, image, error);
-	return png_out_write(path, bytes == 1 ? PNG_OUT_GREY8 : PNG_OUT_RGB8, image->width, image->height,
-		image->data.data, error);
+	return png_out_write(
+		path, bytes == 1 ? PNG_OUT_GREY8 : PNG_OUT_RGB8, image->width, image->height, image->data.data, error);
 }
 
 static troupe_status camera_out_write_message(
-	const struct camera_out *out, const struct troupe_message *message, struct troupe_error *error)
+	struct camera_out *out, const struct troupe_message *message, struct troupe_error *error)
 {
 	static const struct message_limits no_limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
 	ProtobufCMessage *decoded;
@@ -168,11 +176,17 @@ static void camera_out_drain(struct camera_out *out)
 	while (!status && troupe_client_take(out->client, 0, &message)) {
 		if (message.is_reply)
 			continue;
+		if (strcmp(message.type, camera_out_image_type) != 0) {
+			status = annotate_take(&out->annotate, &message, &error);
+			continue;
+		}
 		status = out->files++ < CAMERA_OUT_FILES_MAX
 				 ? camera_out_write_message(out, &message, &error)
 				 : fail(&error, TROUPE_ELIMIT, "%s: %d pictures are written: no more", out->folder,
 					   CAMERA_OUT_FILES_MAX);
 	}
+	if (!status)
+		status = annotate_step(&out->annotate, &error);
 	if (status)
 		camera_out_give_up(out, &error);
 }
@@ -192,6 +206,7 @@ troupe_status camera_out_end(struct camera_out *out, struct troupe_error *error)
 		camera_out_drain(out);
 	troupe_client_destroy(out->client);
 	out->client = NULL;
+	annotate_end(&out->annotate);
 	outfile_release(&out->claim);
 	troupe_status status = out->why.status;
 	if (status && error)

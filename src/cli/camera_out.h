@@ -1,6 +1,7 @@
-/* The pictures of --camera-out: one PNG file for each message on a topic of images, in one folder. Colours have 8 bits;
- * depths are written in mm, with 16 bits, and 0 where there is none. The name of a file is that of the topic with '_'
- * for '/', and the simulated time in us: "world_w_model_m_link_l_sensor_s_image-000000100000.png".
+/* The pictures of --camera-out, with --camera-format with annotations of what they show (annotate.h): one PNG file for
+ * each message on a topic of images, in one folder. Colours have 8 bits; depths are written in mm, with 16 bits, and 0
+ * where there is none. The name of a file is that of the topic with '_' for '/', and the simulated time in us:
+ * "world_w_model_m_link_l_sensor_s_image-000000100000.png".
  *
  * The run waits until a picture is written, so that none is lost: which pictures there are, and their pixels, depend on
  * the world and the seed only.
@@ -9,7 +10,7 @@
 #ifndef CLI_CAMERA_OUT_H
 #define CLI_CAMERA_OUT_H
 
-#include "base/outfile.h"
+#include "cli/annotate.h"
 
 #include <troupe/client.h>
 #include <troupe/server.h>
@@ -24,12 +25,14 @@ struct camera_out { /* zeroed: nothing is written */
 	struct troupe_client *client;
 	uint64_t epoch; /* of the topics to which it has subscribed */
 	uint64_t files;
+	struct annotate annotate;
 	struct troupe_error why; /* the error that ended it */
 };
 
-/* The folder must live as long as the run; it is made if it does not exist. */
-troupe_status camera_out_begin(struct camera_out *out, const char *folder, struct troupe_server *server,
-	void (*warn)(void *ctx, const char *text), void *ctx, struct troupe_error *error);
+/* The folder must live as long as the run; it is made if it does not exist. format: that of a data set, as in
+ * dataset_format_of(). */
+troupe_status camera_out_begin(struct camera_out *out, const char *folder, const char *format,
+	struct troupe_server *server, void (*warn)(void *ctx, const char *text), void *ctx, struct troupe_error *error);
 /* After each step. An error ends the writing, but not the run. */
 void camera_out_step(struct camera_out *out, struct troupe_server *server);
 /* Before the server is destroyed. The error that ended the writing is returned once. */

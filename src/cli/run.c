@@ -560,8 +560,8 @@ static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troup
 	signals_name_stuck(run_steps_of, run->server);
 	log_begin(&run->log, run->server, signals_urgency);
 	commands_out_begin(&run->commands_out, signals_urgency);
-	troupe_status status =
-		camera_out_begin(&run->camera_out, run->settings.camera_out, run->server, run_on_warning, run, error);
+	troupe_status status = camera_out_begin(&run->camera_out, run->settings.camera_out, run->settings.camera_format,
+		run->server, run_on_warning, run, error);
 	if (!status)
 		status = mcap_out_begin(&run->mcap_out, run->server, error);
 	if (!status)

@@ -194,6 +194,11 @@ static const struct option_spec run_settings_specs[] = {
 			"(default: model,joint,odometry)"},
 	{OPTION_TEXT, .name = "camera-out", .tags = RUN_BOUND, .argument = "DIR", .offset = RUN_SETTINGS_AT(camera_out),
 		.help = "write the pictures of all cameras into this folder, as PNG files; the run waits for them"},
+	{OPTION_CHOICE, .name = "camera-format", .tags = RUN_BOUND, .needs = "camera-out", .argument = "FORMAT",
+		.offset = RUN_SETTINGS_AT(camera_format), .choices = "coco kitti",
+		.help = "with --camera-out: the pictures of each boundingbox_camera become a data set with the boxes "
+			"of "
+			"what they show: coco, instances.json; kitti, folders image_2, label_2 and calib"},
 	{OPTION_TEXT, .name = "costs", .tags = RUN_BOUND, .argument = "FILE", .offset = RUN_SETTINGS_AT(costs),
 		.help = "write the measured cost of a step of each model as a table"},
 	{OPTION_WHOLE, .name = "costs-every", .needs = "costs", .argument = "N", .offset = RUN_SETTINGS_AT(costs_every),

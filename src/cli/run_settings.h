@@ -14,7 +14,8 @@
 struct run_settings {
 	const char *world_text; /* the world itself, and `world` is only its name; NULL: it is in a file */
 	const char *world, *resume, *save_dir, *distribution, *commands, *commands_out, *report, *config, *break_rule,
-		*record, *costs, *solver, *lanes, *log, *log_what, *camera_out, *mcap, *mcap_names, *mcap_robot;
+		*record, *costs, *solver, *lanes, *log, *log_what, *camera_out, *camera_format, *mcap, *mcap_names,
+		*mcap_robot;
 	struct option_list resource_paths, plugin_paths, pins, save_at, save_every, topics;
 	int64_t secondaries, iterations, seed, chaos, chaos_moves, window, hash_every, verbosity, record_every,
 		costs_every, log_every;

@@ -39,7 +39,7 @@ static struct boxes_flat *boxes_make(
 		return NULL;
 	memmove(&boxes[at + 1], &boxes[at], (*count - at) * sizeof *boxes);
 	(*count)++;
-	boxes[at] = (struct boxes_flat){label, instance, UINT32_MAX, UINT32_MAX, 0, 0};
+	boxes[at] = (struct boxes_flat){.label = label, .instance = instance, .left = UINT32_MAX, .top = UINT32_MAX};
 	return &boxes[at];
 }
 
@@ -58,6 +58,7 @@ uint32_t boxes_find(const uint32_t *labels, const uint32_t *instances, uint32_t 
 			box->top = MIN(box->top, r);
 			box->right = MAX(box->right, c);
 			box->bottom = MAX(box->bottom, r);
+			box->pixels++;
 		}
 	return count;
 }
@@ -123,6 +124,90 @@ void boxes_full(const struct rays *rays, const struct sdf_camera *camera, struct
 		boxes[i].bottom = boxes_pixel_at(around->hi.y, camera->height);
 	}
 	free(fit.around);
+}
+
+/* The part of the box that lies beyond the picture. */
+static double boxes_beyond(const struct aabb *around, const struct sdf_camera *camera)
+{
+	double w = camera->width, h = camera->height,
+	       all = (around->hi.x - around->lo.x) * (around->hi.y - around->lo.y);
+	double wide = fmin(around->hi.x, w) - fmax(around->lo.x, 0),
+	       high = fmin(around->hi.y, h) - fmax(around->lo.y, 0);
+	return all > 0 ? 1 - fmax(wide, 0) * fmax(high, 0) / all : 0;
+}
+
+enum { BOXES_CHUNK = 256 };
+
+struct boxes_depths { /* rays that look through what they hit */
+	const struct rays *rays;
+	uint32_t mask;
+	struct boxes_flat *boxes;
+	uint32_t count;
+	uint32_t found[BOXES_CHUNK][BOXES_LAYERS]; /* by ray: the boxes of the models that it has hit so far */
+	uint32_t found_count[BOXES_CHUNK];
+	struct ray cast[BOXES_CHUNK];
+	struct ray_hit hits[BOXES_CHUNK];
+};
+
+/* A model counts once for each ray. */
+static void boxes_count_hit(struct boxes_depths *d, uint32_t ray, const struct ray_hit *hit)
+{
+	struct rays_label label = rays_label(d->rays, hit);
+	bool found;
+	uint32_t at = boxes_place(d->boxes, d->count, label.label, label.instance, &found);
+	for (uint32_t i = 0; i < d->found_count[ray]; i++)
+		found &= d->found[ray][i] != at;
+	if (!found)
+		return;
+	d->found[ray][d->found_count[ray]++] = at;
+	d->boxes[at].pixels_alone++;
+}
+
+static void boxes_look_through(struct boxes_depths *d, uint32_t rays)
+{
+	memset(d->found_count, 0, sizeof d->found_count);
+	for (uint32_t layer = 0; layer < BOXES_LAYERS && rays; layer++) {
+		uint32_t on = 0;
+		rays_cast(d->rays, d->cast, rays, d->mask, d->hits);
+		for (uint32_t i = 0; i < rays; i++) {
+			if (d->hits[i].model == SCENE_NONE)
+				continue;
+			boxes_count_hit(d, i, &d->hits[i]);
+			memmove(d->found[on], d->found[i], sizeof d->found[i]);
+			d->found_count[on] = d->found_count[i];
+			d->cast[on] = d->cast[i];
+			d->cast[on++].min = nextafter(d->hits[i].distance, INFINITY);
+		}
+		rays = on;
+	}
+}
+
+void boxes_measure(const struct rays *rays, const struct sdf_camera *camera, const struct vec3 *directions,
+	struct pose pose, struct boxes_flat *boxes, uint32_t count)
+{
+	struct boxes_fit fit = {
+		.boxes = boxes, .count = count, .from_world = pose_inverse(pose), .hole = lens_pinhole_of(camera)};
+	struct boxes_depths *d = mem_alloc(sizeof *d);
+	uint32_t total = camera->width * camera->height, rays_count = 0;
+	*d = (struct boxes_depths){.rays = rays, .mask = camera->visibility_mask, .boxes = boxes, .count = count};
+	boxes_fit_all(&fit, rays);
+	for (uint32_t i = 0; i < count; i++) {
+		boxes[i].truncated = aabb_is_empty(&fit.around[i]) ? 0 : boxes_beyond(&fit.around[i], camera);
+		boxes[i].pixels_alone = 0;
+	}
+	for (uint32_t i = 0; i < total && count; i++) {
+		const struct vec3 *way = &directions[i];
+		double slant = way->x > 0.01 ? way->x : 1;
+		if (way->x != 0 || way->y != 0 || way->z != 0)
+			d->cast[rays_count++] = (struct ray){pose.p, quat_rotate(quat_unit(pose.q), *way),
+				camera->near_m / slant, camera->far_m / slant};
+		if (rays_count == BOXES_CHUNK || i == total - 1) {
+			boxes_look_through(d, rays_count);
+			rays_count = 0;
+		}
+	}
+	free(fit.around);
+	free(d);
 }
 
 void boxes_solid(const struct rays *rays, struct pose pose, const struct boxes_flat *boxes, uint32_t count,

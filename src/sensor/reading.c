@@ -38,6 +38,14 @@ void readings_append(struct readings *to, const struct readings *from)
 	}
 }
 
+const struct reading_box *readings_boxes(const struct reading *reading, const double *numbers, uint32_t *ret_count)
+{
+	const struct reading_picture *head = READINGS_AS(reading_picture, numbers);
+	size_t bytes = sizeof *head + ((size_t)head->width * (size_t)head->height * 3 + 7) / 8 * 8;
+	*ret_count = (uint32_t)((reading->count - bytes) / sizeof(struct reading_box));
+	return READINGS_AS(reading_box, (const char *)numbers + bytes);
+}
+
 static int reading_compare_places(uint32_t model_a, uint32_t index_a, uint32_t model_b, uint32_t index_b)
 {
 	return model_a != model_b ? (model_a > model_b) - (model_a < model_b)

@@ -4,7 +4,8 @@
  *   SDF_IMU ... SDF_LIDAR   that of the kind in troupe/reading.h
  *   SDF_CONTACT             a struct reading_contact for each contact of its collisions
  *   SDF_LOGICAL_CAMERA      struct pose of the camera in the world, then a struct reading_model for each model
- *   SDF_BOUNDINGBOX_CAMERA  struct reading_picture, then a struct reading_box for each model
+ *   SDF_BOUNDINGBOX_CAMERA  struct reading_picture, then the colour of each pixel (3 bytes), rounded up to whole
+ *                           doubles, then a struct reading_box for each model
  *   other cameras           struct reading_picture, then the depth of each pixel (floats), its colour (3 bytes), its
  *                           label and its instance (32 bits each), as far as the kind has these; see picture.h
  *
@@ -27,9 +28,11 @@ struct reading_picture {
 };
 
 struct reading_box { /* of a model that has a label */
-	double label;
-	double left, top, right, bottom; /* pixels; 0 of a box in space */
-	struct pose pose;                /* of a box in space, in the camera: of its middle */
+	double label, instance;
+	double left, top, right, bottom; /* pixels; of a box in space, those around its visible part */
+	double visible;                  /* of the pixels that would show it if nothing were before it, 0 to 1 */
+	double truncated; /* the part of the box of the whole model that is beyond the picture's border */
+	struct pose pose; /* of a box in space, in the camera: of its middle */
 	struct vec3 size;
 };
 
@@ -72,6 +75,9 @@ static inline const double *readings_numbers(const struct readings *readings, co
 {
 	return readings->numbers.at + reading->first;
 }
+
+/* The boxes of a reading of SDF_BOUNDINGBOX_CAMERA. */
+const struct reading_box *readings_boxes(const struct reading *reading, const double *numbers, uint32_t *ret_count);
 
 /* The same as the struct of the reading's kind. */
 #define READINGS_AS(type, numbers) ((const struct type *)(const void *)(numbers))

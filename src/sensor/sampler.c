@@ -374,7 +374,45 @@ static void sampler_fill_picture(const struct sampler_sample *sample, double *nu
 	free(picture.colour);
 }
 
+struct sampler_boxes {
+	uint32_t count;
+	struct boxes_flat flat[BOXES_MAX];
+	struct boxes_solid solid[BOXES_MAX];
+};
+
+static void sampler_store_boxes(const struct sampler_boxes *from, bool solid, struct reading_box *to)
+{
+	for (uint32_t i = 0; i < from->count; i++) {
+		const struct boxes_flat *box = &from->flat[i];
+		to[i] = (struct reading_box){.label = box->label,
+			.instance = box->instance,
+			.left = box->left,
+			.top = box->top,
+			.right = box->right,
+			.bottom = box->bottom,
+			.visible = box->pixels < box->pixels_alone ? (double)box->pixels / box->pixels_alone : 1,
+			.truncated = box->truncated};
+		if (solid)
+			to[i].pose = from->solid[i].pose, to[i].size = from->solid[i].size;
+	}
+}
+
 /* A box for each model with a label of which some part is visible. */
+static void sampler_find_boxes(const struct sampler_sample *sample, const uint32_t *labels, const uint32_t *instances,
+	struct pose eye, struct sampler_boxes *ret_boxes)
+{
+	const struct sensors *sensors = sample->from->sensors;
+	const struct sdf_camera *camera = sample->sensor->sdf->settings->cameras;
+	struct boxes_flat *flat = ret_boxes->flat;
+	uint32_t count = boxes_find(labels, instances, camera->width, camera->height, flat, BOXES_MAX);
+	boxes_measure(sensors->rays, camera, sensors->lenses.at[sample->sensor->scan].directions, eye, flat, count);
+	if (camera->boxes == SDF_BOX_FULL_2D)
+		boxes_full(sensors->rays, camera, eye, flat, count);
+	if (camera->boxes == SDF_BOX_3D)
+		boxes_solid(sensors->rays, eye, flat, count, ret_boxes->solid);
+	ret_boxes->count = count;
+}
+
 static void sampler_read_boxes(const struct sampler_sample *sample)
 {
 	const struct sensor *sensor = sample->sensor;
@@ -382,31 +420,20 @@ static void sampler_read_boxes(const struct sampler_sample *sample)
 	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
 	struct pose eye = pose_mul(sample->after.pose, camera->in_sensor);
 	struct reading_picture head = sampler_picture_head(sensor);
-	size_t pixels = (size_t)camera->width * camera->height;
+	size_t pixels = (size_t)camera->width * camera->height, bytes = sampler_picture_bytes(SENSOR_COLOUR, pixels);
 	uint32_t *labels = mem_alloc(2 * pixels * sizeof *labels);
-	struct boxes_flat *boxes = mem_alloc(BOXES_MAX * sizeof *boxes);
-	struct boxes_solid *solids = mem_alloc(BOXES_MAX * sizeof *solids);
+	float *colour = mem_alloc(3 * pixels * sizeof *colour);
+	struct sampler_boxes *boxes = mem_alloc(sizeof *boxes);
 	picture_take(sensors->rays, sensors->lights, camera, sensors->lenses.at[sensor->scan].directions, eye,
-		&(struct picture){.labels = labels, .instances = labels + pixels});
-	uint32_t count = boxes_find(labels, labels + pixels, camera->width, camera->height, boxes, BOXES_MAX);
-	if (camera->boxes == SDF_BOX_FULL_2D)
-		boxes_full(sensors->rays, camera, eye, boxes, count);
-	if (camera->boxes == SDF_BOX_3D)
-		boxes_solid(sensors->rays, eye, boxes, count, solids);
-	struct reading_picture *first = sampler_add(sample, sizeof head + count * sizeof(struct reading_box));
-	*first = head;
-	struct reading_box *to = (struct reading_box *)(void *)(first + 1);
-	for (uint32_t i = 0; i < count; i++) {
-		to[i] = (struct reading_box){.label = boxes[i].label};
-		if (head.solid != 0)
-			to[i].pose = solids[i].pose, to[i].size = solids[i].size;
-		else
-			to[i].left = boxes[i].left, to[i].top = boxes[i].top, to[i].right = boxes[i].right,
-			to[i].bottom = boxes[i].bottom;
-	}
+		&(struct picture){.labels = labels, .instances = labels + pixels, .colour = colour});
+	sampler_find_boxes(sample, labels, labels + pixels, eye, boxes);
+	char *to = sampler_add(sample, bytes + boxes->count * sizeof(struct reading_box));
+	memcpy(to, &head, sizeof head);
+	sampler_fill_colour(sample, colour, 0, (uint32_t)pixels, (unsigned char *)to + sizeof head);
+	sampler_store_boxes(boxes, head.solid != 0, (struct reading_box *)(void *)(to + bytes));
 	free(labels);
+	free(colour);
 	free(boxes);
-	free(solids);
 }
 
 static void sampler_read_logical_camera(const struct sampler_sample *sample)
@@ -512,7 +539,10 @@ bool sampler_may_have(const struct sensor *sensor, size_t bytes)
 	if (kind == SDF_LOGICAL_CAMERA)
 		return sampler_is_list(bytes, sizeof(struct pose), sizeof(struct reading_model), MODELS_SEEN_MAX);
 	if (kind == SDF_BOUNDINGBOX_CAMERA)
-		return sampler_is_list(bytes, sizeof(struct reading_picture), sizeof(struct reading_box), BOXES_MAX);
+		return sampler_is_list(bytes,
+			sampler_picture_bytes(
+				SENSOR_COLOUR, (size_t)settings->cameras->width * settings->cameras->height),
+			sizeof(struct reading_box), BOXES_MAX);
 	if (sampler_is_lidar(sensor)) {
 		struct scan_layout layout = scan_layout(settings->lidar);
 		expected = sampler_scan_bytes(settings->lidar, &layout);

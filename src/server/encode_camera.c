@@ -160,22 +160,42 @@ static uint32_t encode_camera_label_of(const struct reading_box *box)
 	return box->label >= 0 && box->label <= UINT32_MAX ? (uint32_t)box->label : 0;
 }
 
-static size_t encode_camera_boxes_of(const struct sensor_source *source, const struct reading_box **ret_boxes)
+static void encode_camera_add_numbers(const struct sensor_source *source, Gz__Msgs__Header *header, const char *key,
+	const double *numbers, size_t count)
 {
-	*ret_boxes = (const struct reading_box *)(const void *)(encode_camera_picture_of(source) + 1);
-	return (source->reading->count - sizeof(struct reading_picture)) / sizeof **ret_boxes;
+	struct text text = {0};
+	for (size_t i = 0; i < count; i++) {
+		text_add(&text, i ? " " : "");
+		text_add_double(&text, numbers[i]);
+	}
+	encode_header_add(source->arena, header, key, arena_strdup(source->arena, text.at));
+	text_fini(&text);
+}
+
+/* What Gazebo's messages have no field for, as data of the header of a box: "instance" (the number of the model among
+ * those of its label), "visible" and "truncated" (struct reading_box), and "box", the corners around its visible part.
+ */
+static Gz__Msgs__Header *encode_camera_box_header(const struct sensor_source *source, const struct reading_box *box)
+{
+	Gz__Msgs__Header *out = ENCODE_NEW(source->arena, Gz__Msgs__Header, gz__msgs__header__init);
+	encode_camera_add_numbers(source, out, "instance", &box->instance, 1);
+	encode_camera_add_numbers(source, out, "visible", &box->visible, 1);
+	encode_camera_add_numbers(source, out, "truncated", &box->truncated, 1);
+	encode_camera_add_numbers(source, out, "box", &box->left, 4);
+	return out;
 }
 
 bool encode_sensor_flat_boxes(const struct sensor_source *source, struct text *out)
 {
-	const struct reading_box *boxes;
-	size_t count = encode_camera_boxes_of(source, &boxes);
+	uint32_t count;
+	const struct reading_box *boxes = readings_boxes(source->reading, source->numbers, &count);
 	Gz__Msgs__AnnotatedAxisAligned2DBoxV message = GZ__MSGS__ANNOTATED_AXIS_ALIGNED2_DBOX__V__INIT;
 	message.header = encode_sensor_header(source);
 	message.annotated_box = arena_array(source->arena, Gz__Msgs__AnnotatedAxisAligned2DBox *, count);
 	for (size_t i = 0; i < count; i++) {
 		Gz__Msgs__AnnotatedAxisAligned2DBox *to = ENCODE_NEW(source->arena, Gz__Msgs__AnnotatedAxisAligned2DBox,
 			gz__msgs__annotated_axis_aligned2_dbox__init);
+		to->header = encode_camera_box_header(source, &boxes[i]);
 		to->label = encode_camera_label_of(&boxes[i]);
 		to->box = ENCODE_NEW(source->arena, Gz__Msgs__AxisAligned2DBox, gz__msgs__axis_aligned2_dbox__init);
 		to->box->min_corner = encode_camera_corner(source, boxes[i].left, boxes[i].top);
@@ -190,8 +210,8 @@ static const struct pose encode_camera_in_renderer = {{0, 0, 0}, {0.5, -0.5, 0.5
 
 bool encode_sensor_solid_boxes(const struct sensor_source *source, struct text *out)
 {
-	const struct reading_box *boxes;
-	size_t count = encode_camera_boxes_of(source, &boxes);
+	uint32_t count;
+	const struct reading_box *boxes = readings_boxes(source->reading, source->numbers, &count);
 	Gz__Msgs__AnnotatedOriented3DBoxV message = GZ__MSGS__ANNOTATED_ORIENTED3_DBOX__V__INIT;
 	message.header = encode_sensor_header(source);
 	message.annotated_box = arena_array(source->arena, Gz__Msgs__AnnotatedOriented3DBox *, count);
@@ -200,6 +220,7 @@ bool encode_sensor_solid_boxes(const struct sensor_source *source, struct text *
 		Gz__Msgs__AnnotatedOriented3DBox *to = ENCODE_NEW(
 			source->arena, Gz__Msgs__AnnotatedOriented3DBox, gz__msgs__annotated_oriented3_dbox__init);
 		const Gz__Msgs__Pose *at = encode_pose(source->arena, &pose, NULL, 0);
+		to->header = encode_camera_box_header(source, &boxes[i]);
 		to->label = encode_camera_label_of(&boxes[i]);
 		to->box = ENCODE_NEW(source->arena, Gz__Msgs__Oriented3DBox, gz__msgs__oriented3_dbox__init);
 		to->box->center = at->position;

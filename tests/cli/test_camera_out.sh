@@ -128,6 +128,109 @@ timeout "$run_limit_s" "$troupe" run "$scratch/two_types.sdf" --iterations 1 >"$
 grep -q "topic '/shoot' carries gz.msgs.Twist for another plugin: expected gz.msgs.Boolean" "$scratch/said"
 report $? "a trigger on a topic of another type: $(cat "$scratch/said")"
 
+# --- data sets -----------------------------------------------------------------------------------------------------
+# A crate turned by 0.3 rad, of which a wall hides a part, and a ball that the border of the picture cuts and that falls.
+label='<plugin name="gz::sim::systems::Label" filename="gz-sim-label-system"><label>'
+boxes='type="boundingbox_camera"><update_rate>10</update_rate>'
+cat >"$scratch/s.sdf" <<-EOF2
+	<sdf version="1.9"><world name="w"><light name="sun" type="directional"><direction>1 0 -1</direction></light>
+	<model name="crate"><static>1</static><pose>5 0 0 0 0 0.3</pose><link name="l"><visual name="v"><geometry><box><size>2 1 1
+	</size></box></geometry></visual></link>${label}7</label></plugin></model>
+	<model name="wall"><static>1</static><pose>3 1 0 0 0 0</pose><link name="l"><visual name="v"><geometry><box><size>0.1 2 4
+	</size></box></geometry></visual></link></model>
+	<model name="ball"><pose>6 -3.4 0 0 0 0</pose><link name="l"><inertial><mass>1</mass></inertial><visual name="v"><geometry>
+	<sphere><radius>0.5</radius></sphere></geometry></visual></link>${label}9</label></plugin></model>
+	<model name="eye"><pose>0 0 0 0 0 0</pose><link name="l"><gravity>0</gravity><inertial><mass>1</mass></inertial>
+	<sensor name="s" $boxes<topic>solid</topic><camera><box_type>3d</box_type></camera></sensor>
+	<sensor name="f" $boxes<topic>flat</topic><camera></camera></sensor></link></model></world></sdf>
+EOF2
+for format in coco kitti; do
+	run "$scratch/said" "$scratch/s.sdf" - 250 --camera-out "$scratch/$format" --camera-format $format --secondaries 0
+	report $? "writes a data set, $format: $(cat "$scratch/said")"
+	run "$scratch/said" "$scratch/s.sdf" - 250 --camera-out "$scratch/$format.tcp" --camera-format $format --secondaries 2 \
+		--transport tcp --network-stale-ms 60000
+	diff -r "$scratch/$format" "$scratch/$format.tcp" >"$scratch/diff"
+	report $? "the same data set with two processes, $format: $(cat "$scratch/diff")"
+done
+[ "$(cd "$scratch/kitti" && echo ./*/* | wc -w)" = 18 ]
+report $? "files: $(cd "$scratch/kitti" && echo ./*/*)"
+timeout "$run_limit_s" "$troupe" run "$scratch/s.sdf" --camera-format coco --iterations 1 >"$scratch/said" 2>&1
+[ $? = 2 ] && grep -q 'camera-out' "$scratch/said"
+report $? "a format without a folder: $(cat "$scratch/said")"
+# a run that is killed
+"$troupe" run "$scratch/s.sdf" --rtf 0 --iterations 20000 --camera-out "$scratch/killed" --camera-format coco >"$scratch/said" 2>&1 &
+victim=$!
+until [ "$(find "$scratch/killed" -name 'solid_image*' 2>"$scratch/said.find" | wc -l)" -gt 20 ] || ! kill -0 $victim 2>"$scratch/said.kill"; do
+	sleep 0.05
+done
+kill -9 $victim 2>"$scratch/said.kill"
+wait $victim
+if command -v python3 >/dev/null; then
+	python3 - "$scratch/coco" "$scratch/kitti" "$scratch/killed" <<-'EOF2'
+		import json, math, os, sys
+
+		coco, kitti, killed = sys.argv[1:]
+		data, focal = json.load(open(coco + "/instances.json")), 160 / math.tan(1.047 / 2)
+
+		def near(value, expected, tolerance, what):
+		    if abs(value - expected) > tolerance:
+		        sys.exit("%s is %r: expected %r" % (what, value, expected))
+
+		names = ["%s_image-%012d.png" % (name, time) for time in (0, 100000, 200000) for name in ("flat", "solid")]
+		if sorted(names) != sorted(image["file_name"] for image in data["images"]):
+		    sys.exit("pictures: %r" % data["images"])
+		for image in data["images"]:
+		    if not os.path.exists(coco + "/" + image["file_name"]) or (image["width"], image["height"]) != (320, 240):
+		        sys.exit("picture: %r" % image)
+		if [(entry["id"], entry["name"]) for entry in data["categories"]] != [(7, "7"), (9, "9")]:
+		    sys.exit("categories: %r" % data["categories"])
+		if [entry["id"] for entry in data["annotations"]] != list(range(1, 13)):
+		    sys.exit("annotations: %r" % data["annotations"])
+		solid = [image["id"] for image in data["images"] if image["file_name"].startswith("solid_image-000000000000")][0]
+		crate, ball = [entry for entry in data["annotations"] if entry["image_id"] == solid]
+		# the crate's corners in the picture; what lies left of the middle is behind the wall
+		corners = [(5 + x * math.cos(0.3) - y * math.sin(0.3), x * math.sin(0.3) + y * math.cos(0.3)) for x in (-1, 1) for y in (-0.5, 0.5)]
+		right = max(160 - focal * y / x for x, y in corners)
+		top = min(120 - focal * 0.5 / x for x, y in corners)
+		near(crate["bbox"][0], 160, 0, "left of the crate")
+		near(crate["bbox"][0] + crate["bbox"][2], right, 1, "right of the crate")
+		near(crate["bbox"][1], top, 1, "top of the crate")
+		near(crate["truncated"], 0, 0, "truncated of the crate")
+		whole = right - min(160 - focal * y / x for x, y in corners)
+		near(crate["visible"], (right - 160) / whole, 0.06, "visible of the crate")
+		for value, expected in zip(crate["center"] + crate["size"], (0, 0, 5, 2, 1, 1)):
+		    near(value, expected, 1e-9, "the crate's box")
+		# the ball's silhouette, from its tangents
+		angle, spread = math.atan2(3.4, 6), math.asin(0.5 / math.hypot(3.4, 6))
+		left, right = (160 + focal * math.tan(angle + side * spread) for side in (-1, 1))
+		near(ball["truncated"], (right - 320) / (right - left), 0.01, "truncated of the ball")
+		near(ball["bbox"][0], left, 1, "left of the ball")
+		near(ball["bbox"][0] + ball["bbox"][2], 320, 0, "right of the ball")
+		near(ball["visible"], 1, 0, "visible of the ball")
+
+		number = [i for i in range(6) if " 5 " in open(kitti + "/label_2/%06d.txt" % i).readline()][0]
+		lines = [line.split() for line in open(kitti + "/label_2/%06d.txt" % number)]
+		near(len(lines), 2, 0, "lines")
+		turn, at = -math.pi / 2 - 0.3, [float(word) for word in lines[0][1:]]
+		# truncated occluded alpha, left top right bottom, height width length, x y z of the lower side's middle, turn
+		expected = [0, 1 if crate["visible"] >= 0.5 else 2, turn] + at[3:7] + [1, 1, 2, 0, 0.5, 5, turn]
+		for value, right in zip(at, expected):
+		    near(value, right, 0.006, "label of the crate %r" % lines[0])
+		near(float(lines[1][3]), -math.pi / 2 - math.atan2(3.4, 6), 0.006, "alpha of the ball")
+		calib = dict(line.split(":") for line in open(kitti + "/calib/%06d.txt" % number))
+		p2 = [float(word) for word in calib["P2"].split()]
+		near(p2[0], focal, 1e-6, "focal length")
+		x, y, z = at[10:13]
+		near(p2[0] * x / z + p2[2], 160, 1e-6, "column of the crate's lower side")
+
+		half = json.load(open(killed + "/instances.json"))
+		last = max(entry["image_id"] for entry in half["annotations"])
+		if len(half["images"]) < 20 or last > len(half["images"]) or len(half["images"]) - last > 1:
+		    sys.exit("a killed run: %d pictures, the last with boxes is %d" % (len(half["images"]), last))
+	EOF2
+	report $? 'the data sets have the boxes of theory, and that of a killed run is whole'
+fi
+
 : >"$scratch/file"
 timeout 60 "$troupe" run "$scratch/w.sdf" --iterations 5 --rtf 0 --camera-out "$scratch/file" >"$scratch/said" 2>&1
 [ $? = 1 ] && grep -q "^troupe run: $scratch/file: cannot make this folder for pictures: " "$scratch/said"

@@ -435,6 +435,18 @@ CASE(two_names_of_one_file)
 	cr_assert(!outfile_same("no/a", "no/a"));
 }
 
+CASE(a_stream_is_written_over)
+{
+	struct outfile out = {0};
+	cr_assert(!outfile_open(&out, "a", NULL, &error) && !outfile_write(&out, "abcdef", 6));
+	cr_assert(!outfile_write_at(&out, 2, "XY", 2) && holds("a", "abXYef"));
+	cr_assert(!outfile_write(&out, "Z", 1) && holds("a", "abXYZf"));
+	cr_assert(!outfile_write_at(&out, 5, "gh", 2) && !outfile_close(&out) && holds("a", "abXYZgh"));
+	cr_assert(!outfile_open(&out, "/dev/null", NULL, &error));
+	cr_assert_eq(outfile_write_at(&out, 0, "x", 1), ESPIPE);
+	cr_assert_eq(outfile_close(&out), 0);
+}
+
 /* --- two writers -------------------------------------------------------------------------------------------------- */
 
 static const char other_run[] = "another run writes it: expected another name, or wait for the end of that run";

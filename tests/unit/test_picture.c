@@ -476,6 +476,45 @@ Test(picture, boxes_of_whole_models)
 	picture_world_drop(&w);
 }
 
+/* A wall hides exactly one half of a crate, one crate the middle of another, and the border of the picture cuts a ball
+ * off. A crate behind all others is looked through to. */
+Test(picture, how_much_of_a_model_is_visible)
+{
+	struct picture_world w = picture_world_load(LABELLED("half", "5 0 0 0 0 0", "1", "1 1 1") MODEL(
+		"wall", "3 1 0 0 0 0", SHAPE("<box><size>0.1 2 4</size></box>")) LABELLED("behind", "9 0 0 0 0 0", "2",
+		"1 3 1") LABELLED("whole", "4 -0.9 0.5 0 0 0", "3",
+		"0.2 0.2 0.2") "<model name='ball'><static>1</static><pose>6 -4.2 0 0 0 0</pose><link name='l'><visual "
+			       "name='v'>" SHAPE("<sphere><radius>0.75</radius></sphere>") "</visual></link><plugin "
+											   "name='gz::sim::systems::"
+											   "Label' "
+											   "filename='l'><label>4</"
+											   "label></plugin></model>");
+	static struct vec3 directions[W * H];
+	static uint32_t labels[W * H], instances[W * H];
+	struct boxes_flat boxes[4];
+	lens_directions(&usual, false, directions);
+	picture_take(w.rays, &w.lights, &usual, directions, POSE_IDENTITY,
+		&(struct picture){.labels = labels, .instances = instances});
+	cr_assert_eq(boxes_find(labels, instances, W, H, boxes, 4), 4);
+	boxes_measure(w.rays, &usual, directions, POSE_IDENTITY, boxes, 4);
+	cr_assert_eq(2 * boxes[0].pixels, boxes[0].pixels_alone);
+	cr_assert_eq(boxes[2].pixels, boxes[2].pixels_alone);
+	/* pixels whose middles lie on the front of what is behind: y within 1.5 and z within 0.5 in 8.5 m */
+	double f = W / 2.0 / tan(0.6);
+	uint32_t wide = 2 * (uint32_t)floor(f * 1.5 / 8.5 + 0.5), high = 2 * (uint32_t)floor(f * 0.5 / 8.5 + 0.5);
+	cr_assert_eq(boxes[1].pixels_alone, wide * high, "%u, not %u", boxes[1].pixels_alone, wide * high);
+	/* seen to the right of the wall and of the first crate, which is y < -0.5 in 4.5 m */
+	uint32_t hidden = (uint32_t)floor(f * 0.5 / 4.5 + 0.5);
+	cr_assert_eq(boxes[1].pixels, (wide / 2 - hidden) * high, "%u", boxes[1].pixels);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(boxes[i].truncated, 0);
+	double at = atan2(4.2, 6), radius = asin(0.75 / hypot(4.2, 6)), left = f * tan(at - radius),
+	       right = f * tan(at + radius), beyond = (right - W / 2.0) / (right - left);
+	cr_assert(beyond > 0.2 && beyond < 0.9);
+	cr_assert_float_eq(boxes[3].truncated, beyond, 0.005, "%g, not %g", boxes[3].truncated, beyond);
+	picture_world_drop(&w);
+}
+
 Test(picture, the_frustum_of_a_logical_camera)
 {
 	struct sdf_logical_camera camera = {1, 10, 2, M_PI / 2};
