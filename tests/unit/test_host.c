@@ -710,3 +710,115 @@ Test(host, afterwards_nothing_is_set_up)
 	vec_free(&h->system.names);
 	host_stop(h);
 }
+
+/* A prism with a triangle as its base, turned and shifted in its link: volume and centre as in a book, and triangles
+ * that enclose this volume, seen from outside. */
+Test(host, the_solid_of_a_mesh_has_its_volume_and_centre)
+{
+	struct host *h = host_start();
+	struct troupe_system *self = &h->system.self;
+	struct sdf *sdf = sdf_help_good(
+		"<sdf version='1.11'><world name='w'><model name='first'><link name='l'/></model>"
+		"<model name='m'><pose>1 2 3 1 0 2</pose><link name='k'/><link name='l'><pose>4 5 6 0 1 0</pose>"
+		"<collision name='c'><geometry><sphere><radius>2</radius></sphere></geometry></collision><collision "
+		"name='d'>"
+		"<pose>1 0 2 0.5 0 0.25</pose><geometry><polyline><point>0 0</point><point>3 0</point><point>0 "
+		"3</point>"
+		"<height>2</height></polyline></geometry></collision></link></model></world></sdf>",
+		NULL);
+	struct scene *scene = NULL;
+	struct troupe_error error = {0};
+	const struct scene_options options = {0};
+	cr_assert_eq(scene_create(&sdf->worlds.at[0], &options, &scene, &error), TROUPE_OK, "%s", error.text);
+	h->system.scene = scene;
+	h->system.self.model = 1;
+	uint32_t link = scene_find_link(scene, 1, "l"), count = 0;
+	struct troupe_solid ball = system_host.link_solid(self, link, 0), prism = system_host.link_solid(self, link, 1);
+	cr_assert(ball.kind == TROUPE_SOLID_SPHERE && fabs(ball.volume - 32 * M_PI / 3) < 1e-12);
+	cr_assert(prism.kind == TROUPE_SOLID_CONVEX || prism.kind == TROUPE_SOLID_MESH);
+	struct pose in_link = sdf->worlds.at[0].collisions.at[1].in_link;
+	struct vec3 inside = pose_point(pose_inverse(in_link), prism.centre);
+	cr_assert(fabs(prism.volume - 9) < 1e-9 && fabs(inside.x - 1) < 1e-9 && fabs(inside.y - 1) < 1e-9 &&
+			  (fabs(inside.z) < 1e-9 || fabs(inside.z - 1) < 1e-9),
+		"%g at %g %g %g", prism.volume, inside.x, inside.y, inside.z);
+	struct troupe_vec3 *corners = system_host.link_triangles(self, link, 1, &count);
+	double volume = 0;
+	cr_assert(count >= 24 && count % 3 == 0, "%u corners", count);
+	for (uint32_t i = 0; i < count; i += 3)
+		volume += vec3_dot(corners[i], vec3_cross(corners[i + 1], corners[i + 2])) / 6;
+	cr_assert(fabs(volume - 9) < 1e-9, "%g", volume);
+	cr_assert(system_host.link_triangles(self, link, 0, &count) == NULL && count == 0);
+	cr_assert(system_host.link_triangles(self, link, 2, &count) == NULL && count == 0);
+	scene_destroy(scene);
+	sdf_free(sdf);
+	host_stop(h);
+}
+
+static char host_said[600];
+
+static void host_hear(void *ctx, const char *text)
+{
+	cr_assert_eq(ctx, host_said);
+	snprintf(host_said, sizeof host_said, "%s", text);
+}
+
+/* At most 199 bytes of a line, with the plug-in and its model before it; nobody may listen. */
+Test(host, lines_of_the_log_say_whose_they_are)
+{
+	struct host *h = host_start();
+	const struct troupe_kind kind = {.names = (const char *const[]){"first::name", "other", NULL}};
+	struct systems all = {.scene = h->scene, .on_log = host_hear, .ctx = host_said};
+	char longer[300];
+	h->system.self.kind = &kind;
+	h->system.all = &all;
+	system_host.log_line(&h->system.self, "%d of %s", 3, "four");
+	cr_assert_str_eq(host_said, "first::name of b: 3 of four");
+	h->system.self.model = TROUPE_NOTHING;
+	system_host.log_line(&h->system.self, "x");
+	cr_assert_str_eq(host_said, "first::name of the world: x");
+	memset(longer, 'y', sizeof longer - 1);
+	longer[sizeof longer - 1] = '\0';
+	system_host.log_line(&h->system.self, "%s", longer);
+	cr_assert_eq(strlen(host_said), strlen("first::name of the world: ") + 199);
+	all.on_log = NULL;
+	host_said[0] = '\0';
+	system_host.log_line(&h->system.self, "x");
+	cr_assert_str_eq(host_said, "");
+	host_stop(h);
+}
+
+/* Random numbers are those of a system, its sequence, the seed and the index; in [0, 1), and normal. */
+Test(host, random_numbers_differ_by_all_that_they_belong_to)
+{
+	enum { COUNT = 4000 };
+	struct host *h = host_start();
+	struct systems all = {.scene = h->scene, .seed = 5};
+	struct system other = h->system;
+	double sum = 0, squares = 0, normal = 0, spread = 0;
+	h->system.all = other.all = &all;
+	for (uint64_t i = 0; i < COUNT; i++) {
+		double u = system_host.random(&h->system.self, 2, i),
+		       n = system_host.random_normal(&h->system.self, 2, i);
+		cr_assert(u >= 0 && u < 1);
+		sum += u / COUNT;
+		squares += u * u / COUNT;
+		normal += n / COUNT;
+		spread += n * n / COUNT;
+	}
+	cr_assert(fabs(sum - 0.5) < 0.02 && fabs(squares - 1.0 / 3) < 0.02, "%g, %g", sum, squares);
+	cr_assert(fabs(normal) < 0.06 && fabs(spread - 1) < 0.08, "%g, %g", normal, spread);
+	double is = system_host.random(&h->system.self, 2, 7);
+	cr_assert_eq(system_host.random(&other.self, 2, 7), is, "the same call");
+	cr_assert_neq(system_host.random(&h->system.self, 3, 7), is);
+	cr_assert_neq(system_host.random(&h->system.self, 2, 8), is);
+	other.index = 1;
+	cr_assert_neq(system_host.random(&other.self, 2, 7), is);
+	other.index = 0;
+	other.self.model = HOST_FIRST;
+	cr_assert_neq(system_host.random(&other.self, 2, 7), is);
+	all.seed = 6;
+	cr_assert_neq(system_host.random(&h->system.self, 2, 7), is);
+	cr_assert(system_host.pow(2, 10) > 1023.999 && system_host.pow(0, 0) == 1 && system_host.pow(0, 2) == 0 &&
+		  isnan(system_host.pow(-1, 2)) && isnan(system_host.pow(0, -1)) && system_host.pow(-3, 0) == 1);
+	host_stop(h);
+}

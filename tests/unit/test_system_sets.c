@@ -1,0 +1,281 @@
+/* The systems of models that come, leave the topics, return and go: after each event the listeners of every topic are
+ * those of a plain list, in its order, and so are the counts and the words of each model, which have names, and places
+ * of their own beside those of other models. Always two systems of a model, two models with the same topic, two worlds.
+ */
+#include "../random.h"
+#include "sdf_help.h"
+#include "system/system.h"
+#include "topic/motion.pb-c.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+TestSuite(system_sets, .timeout = 60);
+
+#define SETS_LINK(name) "<link name='" name "'/>"
+#define SETS_JOINT(name, child)                                                                                        \
+	"<joint name='" name "' type='revolute'><parent>base</parent><child>" child "</child><axis><xyz>0 0 1</xyz>"   \
+	"</axis></joint>"
+#define SETS_PLUGIN(kind, inside) "<plugin name='gz::sim::systems::" kind "' filename='x'>" inside "</plugin>"
+/* Words: 7 of VelocityControl, and one each of the two joints. A touch is not told of in steps, but in update(). */
+#define SETS_MODEL(name)                                                                                               \
+	"<model name='" name "'>" SETS_LINK("base") SETS_LINK("one") SETS_LINK("two") SETS_JOINT("j1", "one")          \
+		SETS_JOINT("j2", "two") SETS_PLUGIN("VelocityControl", "<topic>shared</topic>")                        \
+			SETS_PLUGIN("ApplyJointForce", "<joint_name>j1</joint_name>")                                  \
+				SETS_PLUGIN("ApplyJointForce", "<joint_name>j2</joint_name>") SETS_PLUGIN(             \
+					"TouchPlugin", "<target>none</target><namespace>" name                         \
+						       "</namespace><time>1</time><enabled>1</enabled>") "</model>"
+
+enum { SETS_MAX = 24, SETS_TOPICS = 3 };
+
+struct sets_model {
+	char name[8];
+	bool present, hears;
+	uint32_t place, order; /* order: of its last subscription */
+};
+
+struct sets {
+	uint64_t dice;
+	struct sdf *file;
+	struct scene *scene;
+	struct systems *systems;
+	struct sets_model models[SETS_MAX];
+	uint32_t count, orders, base_words;
+};
+
+static void sets_start(struct sets *sets, uint64_t seed)
+{
+	static const char text[] = "<sdf version='1.11'><world name='w'>" SETS_MODEL(
+		"m0") "<model name='quiet'><static>1</static>" SETS_LINK("l") "</model>" SETS_MODEL("m1") "</world></"
+													  "sdf>";
+	const struct scene_options options = {0};
+	struct troupe_error error = {0};
+	*sets = (struct sets){.dice = seed, .count = 2, .orders = 2};
+	sets->file = sdf_help_good(text, NULL);
+	cr_assert_eq(
+		scene_create(&sets->file->worlds.at[0], &options, &sets->scene, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(systems_create(sets->scene, NULL, &sets->systems, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(sets->systems->warnings.count, 0, "%s",
+		sets->systems->warnings.count ? sets->systems->warnings.at[0] : "");
+	sets->models[0] = (struct sets_model){"m0", true, true, 0, 0};
+	sets->models[1] = (struct sets_model){"m1", true, true, 2, 1};
+	sets->base_words = sets->systems->sets[0].words;
+}
+
+static void sets_stop(struct sets *sets)
+{
+	systems_destroy(sets->systems);
+	scene_destroy(sets->scene);
+	sdf_free(sets->file);
+}
+
+/* --- what is expected ----------------------------------------------------------------------------------------------
+ */
+
+/* The listeners of the shared topic, in the order in which they came to it. */
+static uint32_t sets_hearing(const struct sets *sets, const struct sets_model **at)
+{
+	uint32_t count = 0;
+	for (uint32_t order = 0; order < sets->orders; order++)
+		for (uint32_t m = 0; m < sets->count; m++)
+			if (sets->models[m].present && sets->models[m].hears && sets->models[m].order == order)
+				at[count++] = &sets->models[m];
+	return count;
+}
+
+static void sets_check_own(const struct sets *sets, const struct sets_model *m)
+{
+	for (uint32_t i = 0; i < SETS_TOPICS; i++) {
+		char name[64];
+		snprintf(name, sizeof name,
+			i == 0   ? "/model/%s/joint/j1/cmd_force"
+			: i == 1 ? "/model/%s/joint/j2/cmd_force"
+				 : "/%s/enable",
+			m->name);
+		const struct system_listeners *listeners = systems_find_listeners(sets->systems, name);
+		bool heard = m->present && m->hears;
+		cr_assert_eq(listeners != NULL, heard, "%s", name);
+		cr_assert_eq(systems_topic_type(sets->systems, name) != NULL, heard, "%s", name);
+		if (!heard)
+			continue;
+		cr_assert(listeners->listeners.count == 1 && listeners->listeners.at[0].model == m->place &&
+				  listeners->listeners.at[0].system == i + 1 && !strcmp(listeners->name, name),
+			"%s: of model %u, system %u", name, listeners->listeners.at[0].model,
+			listeners->listeners.at[0].system);
+	}
+	if (!m->present)
+		return;
+	const struct system_set *set = &sets->systems->sets[m->place];
+	uint32_t words = 0;
+	cr_assert(set->count == 4 && set->updates && set->words == sets->base_words);
+	for (uint32_t i = 0; i < set->count; i++) {
+		cr_assert(set->at[i].self.model == m->place && set->at[i].index == i && set->at[i].word_first == words);
+		words += set->at[i].words;
+	}
+	cr_assert_eq(words, set->words);
+}
+
+static void sets_check(const struct sets *sets)
+{
+	const struct sets_model *hearing[SETS_MAX];
+	uint32_t count = sets_hearing(sets, hearing), present = 0;
+	const struct system_listeners *shared = systems_find_listeners(sets->systems, "/shared");
+	cr_assert_eq(shared ? shared->listeners.count : 0, count);
+	for (uint32_t i = 0; i < count; i++)
+		cr_assert(shared->listeners.at[i].model == hearing[i]->place && shared->listeners.at[i].system == 0,
+			"the listener %u of the shared topic is model %u: expected %s", i,
+			shared->listeners.at[i].model, hearing[i]->name);
+	for (uint32_t m = 0; m < sets->count; m++) {
+		present += sets->models[m].present;
+		sets_check_own(sets, &sets->models[m]);
+	}
+	cr_assert(sets->systems->count == 4 * present && sets->systems->updating == present &&
+			  sets->systems->reading == present && sets->systems->sets[1].count == 0,
+		"%u systems, %u update", sets->systems->count, sets->systems->updating);
+	uint32_t topics = sets->systems->topics.count - sets->systems->free_topics.count;
+	cr_assert_eq(topics, SETS_TOPICS * sets_hearing(sets, hearing) + (count != 0), "%u topics", topics);
+}
+
+/* --- events --------------------------------------------------------------------------------------------------------
+ */
+
+static void sets_add(struct sets *sets)
+{
+	struct sets_model *m = &sets->models[sets->count];
+	const struct sdf_options options = {.bare = true};
+	struct troupe_error error = {0};
+	struct scene_parts *parts = NULL;
+	const char *warning = NULL;
+	snprintf(m->name, sizeof m->name, "m%u", sets->count);
+	char *text = mem_printf("<sdf version='1.11'>" SETS_MODEL("%s") "</sdf>", m->name, m->name);
+	struct sdf *sdf = sdf_help_good(text, &options);
+	free(text);
+	cr_assert_eq(scene_compile(sdf, NULL, &parts, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(
+		scene_add(sets->scene, parts, sdf, NULL, &m->place, &warning, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(systems_add(sets->systems, m->place, &warning, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_null(warning);
+	m->present = m->hears = true;
+	m->order = sets->orders++;
+	sets->count++;
+}
+
+static void sets_happen(struct sets *sets)
+{
+	struct sets_model *m = &sets->models[random_below(&sets->dice, sets->count)];
+	uint32_t what = random_below(&sets->dice, 6);
+	if (what < 2 && sets->count < SETS_MAX) {
+		sets_add(sets);
+	} else if (!m->present) {
+		return;
+	} else if (what < 4 && m->hears) {
+		systems_unsubscribe(sets->systems, m->place);
+		m->hears = false;
+	} else if (!m->hears && what < 5) {
+		systems_subscribe(sets->systems, m->place);
+		m->hears = true;
+		m->order = sets->orders++;
+	} else if (m > &sets->models[1]) { /* those of the file keep their places */
+		scene_set_absent(sets->scene, m->place, true);
+		if (m->hears)
+			systems_unsubscribe(sets->systems, m->place);
+		systems_remove(sets->systems, m->place);
+		scene_free(sets->scene, m->place);
+		m->present = false;
+	}
+}
+
+Test(system_sets, listeners_are_those_that_are_there)
+{
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		struct sets sets;
+		sets_start(&sets, seed);
+		sets_check(&sets);
+		for (int i = 0; i < 80; i++) {
+			sets_happen(&sets);
+			sets_check(&sets);
+		}
+		sets_stop(&sets);
+	}
+}
+
+/* --- words ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Each word has a name of its system and of its own, and its kind; words that no system has are told as that. */
+Test(system_sets, words_have_names_and_kinds)
+{
+	struct sets sets;
+	sets_start(&sets, 1);
+	struct text names[64] = {0};
+	uint32_t doubles = 0, words = sets.systems->sets[2].words;
+	cr_assert(words > 8 && words < ARRAY_LEN(names));
+	for (uint32_t w = 0; w <= words; w++) {
+		enum troupe_word_kind kind = TROUPE_WORD_DOUBLE;
+		systems_name_word(sets.systems, 2, w, &names[w], &kind);
+		if (w == words)
+			break;
+		cr_assert(!strncmp(names[w].at, "system '", 8), "%s", names[w].at);
+		cr_assert(!strstr(names[w].at, ": word "), "word %u has no name: %s", w, names[w].at);
+		doubles += kind == TROUPE_WORD_DOUBLE;
+		bool is_velocity =
+			strstr(names[w].at, "linear") || strstr(names[w].at, "angular") || strstr(names[w].at, "force");
+		cr_assert(strstr(names[w].at, "in force") ? kind == TROUPE_WORD_INTEGER
+							  : !is_velocity || kind == TROUPE_WORD_DOUBLE,
+			"%s: kind %d", names[w].at, (int)kind);
+		for (uint32_t v = 0; v < w; v++)
+			cr_assert(strcmp(names[v].at, names[w].at) != 0 || strstr(names[w].at, "ApplyJointForce"),
+				"words %u and %u are both %s", v, w, names[w].at);
+	}
+	cr_assert_str_eq(names[0].at, "system 'gz::sim::systems::VelocityControl': the model in force");
+	char last[32];
+	snprintf(last, sizeof last, "systems: word %u", words);
+	cr_assert_str_eq(names[words].at, last);
+	cr_assert(doubles >= 8, "%u", doubles);
+	for (uint32_t w = 0; w <= words; w++)
+		text_fini(&names[w]);
+	sets_stop(&sets);
+}
+
+/* A command reaches the words of its system alone; a model that begins again has those of its beginning. */
+Test(system_sets, a_command_writes_the_words_of_its_system)
+{
+	struct sets sets;
+	struct system_fault fault = {0};
+	sets_start(&sets, 1);
+	struct state *state = systems_create_state(sets.systems);
+	Gz__Msgs__Twist twist = GZ__MSGS__TWIST__INIT;
+	Gz__Msgs__Vector3d linear = GZ__MSGS__VECTOR3D__INIT;
+	linear.y = 5;
+	twist.linear = &linear;
+	uint64_t hash = state_hash(state), first = state_hash_of(state, 0), second = state_hash_of(state, 2);
+	const struct system_listeners *shared = systems_find_listeners(sets.systems, "/shared");
+	cr_assert_eq(systems_check(sets.systems, &shared->listeners.at[1], &twist.base, NULL), TROUPE_OK);
+	systems_command(sets.systems, &shared->listeners.at[1], &twist.base, state, &fault);
+	cr_assert(state_hash_of(state, 2) != second && state_hash_of(state, 0) == first && !fault.error.status);
+	cr_assert_neq(state_hash(state), hash, "the hash of before is old");
+	const struct system *control = &sets.systems->sets[2].at[0];
+	for (uint32_t w = control->words; w < sets.systems->sets[2].words; w++)
+		cr_assert(state_systems(state, 2, false)[w] == state_systems(state, 0, false)[w], "word %u", w);
+	state_reset(state);
+	cr_assert_eq(state_hash(state), hash);
+	state_destroy(state);
+	sets_stop(&sets);
+}
+
+/* The names that are near are offered, and no others; a text that is too short is cut. */
+Test(system_sets, topics_that_are_near_are_offered)
+{
+	struct sets sets;
+	char text[200], little[8];
+	sets_start(&sets, 1);
+	systems_near_topics(sets.systems, "/model/m1/joint/j2/cmd_forc", text, sizeof text);
+	cr_assert(!strncmp(text, "/model/m1/joint/j2/cmd_force", 28), "%s", text);
+	systems_near_topics(sets.systems, "/model/m1/joint/j2/cmd_forc", little, sizeof little);
+	cr_assert_str_eq(little, "/model/");
+	systems_unsubscribe(sets.systems, 2);
+	systems_near_topics(sets.systems, "/model/m1/joint/j2/cmd_forc", text, sizeof text);
+	cr_assert(!strstr(text, "m1"), "%s", text);
+	sets_stop(&sets);
+}
