@@ -17,6 +17,7 @@ import mutations
 
 # Sources of these modules are drawn this many times as often as their size says: they had the fewest tests.
 WEIGHTS = {'scene': 3, 'level': 5, 'sdf': 2, 'system': 3, 'sensor': 3, 'gateway': 1.5, 'assign': 3, 'collide': 2}
+NAMED_MAX = 12  # of tests that look at a file: more of them say little
 UNKNOWN_S = 30  # a test that was not measured may take so long
 WAIT = 5  # by the clock, a draw may take so many times its limit of processor time
 TRIES = 60  # of one draw, until something compiles and makes a difference
@@ -75,7 +76,7 @@ class Cover:
         return sorted(found, key=lambda test: (self.seconds.get(test, UNKNOWN_S), test))
 
     def tests_of(self, mutation, text):
-        """The tests of its lines, those that take the least time first; of lines that are not counted, such as those of a
+        """The tests of its lines: those that look at the file first, then those that take the least time. Of lines that are not counted, such as those of a
         table, the tests of the function. In a file that has changed since lines were counted, those of the whole file. Of a
         file that is executed in processes that write no counts (imports of meshes), those that look at it."""
         file = mutation.file
@@ -87,7 +88,9 @@ class Cover:
         if self.digests.get(file) != hashlib.sha256(text.encode()).hexdigest()[:16]:
             wanted = -1
         found = [test for test, bits in self.by_line.get(file, {}).items() if int(bits, 16) & wanted]
-        return sorted(found, key=lambda test: self.seconds[test])
+        named = self.named(file)
+        named = named if len(named) <= NAMED_MAX else ()
+        return sorted(found, key=lambda test: (test not in named, self.seconds[test]))
 
 
 def headers_of(tree, text):
