@@ -233,7 +233,7 @@ class Draws:
         until_cpu, until = cpu_s() + self.options.limit, time.monotonic() + WAIT * self.options.limit
         tried = 0
         for test in covering:
-            if test in self.bad:
+            if test in self.bad or (tried and self.cover.seconds.get(test, 0) > WAIT * self.options.limit):
                 continue
             if cpu_s() > until_cpu or time.monotonic() > until:
                 break
