@@ -20,7 +20,10 @@
 
 #include <libxml/parser.h>
 
-enum { ATTRIBUTES_MAX = 1000 }; /* of one element */
+enum {
+	ATTRIBUTES_MAX = 1000, /* of one element */
+	SHORT_BYTES_MAX = 100, /* texts up to this length are stored once, those of many robots being the same */
+};
 
 struct level {
 	struct sdf_element *element, *last_child;
@@ -32,8 +35,11 @@ struct xml_source {
 	const char *file;
 	xmlParserCtxtPtr ctxt;
 	uint32_t lines_skipped;
-	struct map names; /* element and attribute names repeat: each is stored once */
-	VEC(const char *) name_texts;
+	struct map known; /* names, short texts and values repeat: each is stored once */
+	VEC(const char *) texts;
+	struct map known_lists; /* the same for attributes of an element, by the addresses of names and values */
+	VEC(const struct sdf_attribute *) lists;
+	struct arena list_keys;
 	struct text scratch;
 	struct level levels[SDF_DEPTH_MAX];
 	uint32_t depth;
@@ -101,6 +107,18 @@ static xmlEntityPtr xml_on_entity(void *user, const xmlChar *name)
 	return xmlGetPredefinedEntity(name);
 }
 
+/* The one copy of a text. */
+static const char *xml_keep(struct xml_source *source, const char *text, size_t count)
+{
+	uint32_t index;
+	if (map_find(&source->known, text, &index))
+		return source->texts.at[index];
+	const char *copy = arena_text(source->arena, text, count);
+	map_add(&source->known, copy, source->texts.count);
+	vec_push(&source->texts, copy);
+	return copy;
+}
+
 static const char *xml_intern(struct xml_source *source, const xmlChar *prefix, const xmlChar *name)
 {
 	struct text *scratch = &source->scratch;
@@ -110,19 +128,19 @@ static const char *xml_intern(struct xml_source *source, const xmlChar *prefix, 
 		text_add_bytes(scratch, ":", 1);
 	}
 	text_add_bytes(scratch, (const char *)name, strlen((const char *)name));
-	uint32_t index;
-	if (map_find(&source->names, scratch->at, &index))
-		return source->name_texts.at[index];
-	const char *copy = arena_strdup(source->arena, scratch->at);
-	map_add(&source->names, copy, source->name_texts.count);
-	vec_push(&source->name_texts, copy);
-	return copy;
+	return xml_keep(source, scratch->at, scratch->count);
 }
 
 static const char *xml_copy_text(struct xml_source *source, const char *at, size_t count)
 {
-	char *copy = arena_alloc(source->arena, count + 1);
-	return count ? memcpy(copy, at, count) : copy;
+	struct text *scratch = &source->scratch;
+	if (!count)
+		return "";
+	if (count > SHORT_BYTES_MAX)
+		return arena_text(source->arena, at, count);
+	scratch->count = 0;
+	text_add_bytes(scratch, at, count);
+	return xml_keep(source, scratch->at, count);
 }
 
 static const char *xml_trimmed(struct xml_source *source, const char *at, size_t count)
@@ -131,7 +149,25 @@ static const char *xml_trimmed(struct xml_source *source, const char *at, size_t
 		at++, count--;
 	while (count && isspace((unsigned char)at[count - 1]))
 		count--;
-	return count ? xml_copy_text(source, at, count) : "";
+	return xml_copy_text(source, at, count);
+}
+
+/* The one copy of attributes. Texts that are equal have one address, and so have no others. */
+static const struct sdf_attribute *xml_keep_list(
+	struct xml_source *source, const struct sdf_attribute *list, uint32_t count)
+{
+	struct text *key = &source->scratch;
+	uint32_t index;
+	key->count = 0;
+	for (uint32_t i = 0; i < count; i++)
+		text_add(key, "%p=%p ", (const void *)list[i].name, (const void *)list[i].value);
+	if (map_find(&source->known_lists, key->at, &index))
+		return source->lists.at[index];
+	struct sdf_attribute *copy = arena_array(source->arena, struct sdf_attribute, count);
+	memcpy(copy, list, count * sizeof *copy);
+	map_add(&source->known_lists, arena_text(&source->list_keys, key->at, key->count), source->lists.count);
+	vec_push(&source->lists, copy);
+	return copy;
 }
 
 /* Declarations of prefixes count as attributes, so that an element can be printed again. libxml2 gives them in pairs
@@ -139,21 +175,22 @@ static const char *xml_trimmed(struct xml_source *source, const char *at, size_t
 static void xml_add_attributes(struct xml_source *source, struct sdf_element *element, int ns_count, const xmlChar **ns,
 	int attribute_count, const xmlChar **attributes)
 {
+	struct sdf_attribute list[ATTRIBUTES_MAX], *out = list;
 	element->attribute_count = (uint32_t)(ns_count + attribute_count);
 	if (!element->attribute_count)
 		return;
-	struct sdf_attribute *out = arena_array(source->arena, struct sdf_attribute, element->attribute_count);
-	element->attributes = out;
 	for (; ns_count > 0; ns_count--, ns += 2, out++) {
 		const xmlChar *xmlns = (const xmlChar *)"xmlns";
 		out->name = ns[0] ? xml_intern(source, xmlns, ns[0]) : xml_intern(source, NULL, xmlns);
-		out->value = ns[1] ? arena_strdup(source->arena, (const char *)ns[1]) : "";
+		out->value = xml_copy_text(
+			source, ns[1] ? (const char *)ns[1] : "", ns[1] ? strlen((const char *)ns[1]) : 0);
 	}
 	for (; attribute_count > 0; attribute_count--, attributes += 5, out++) {
 		out->name = xml_intern(source, attributes[1], attributes[0]);
 		out->value =
 			xml_copy_text(source, (const char *)attributes[3], (size_t)(attributes[4] - attributes[3]));
 	}
+	element->attributes = xml_keep_list(source, list, element->attribute_count);
 }
 
 static void xml_on_start(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int ns_count,
@@ -403,8 +440,11 @@ static troupe_status xml_parse_text(
 	if (!source->status)
 		xml_read_document(source, text + skip, bytes - skip);
 	text_fini(&escaped);
-	map_fini(&source->names);
-	vec_free(&source->name_texts);
+	map_fini(&source->known);
+	vec_free(&source->texts);
+	map_fini(&source->known_lists);
+	vec_free(&source->lists);
+	arena_fini(&source->list_keys);
 	text_fini(&source->scratch);
 	for (size_t i = 0; i < ARRAY_LEN(source->levels); i++)
 		text_fini(&source->levels[i].text);
