@@ -36,7 +36,7 @@ static void ahead_mark(struct physics *physics, uint32_t index, bool ahead)
 	for (uint32_t i = 0; i < ode_world->groups.count; i++) {
 		const struct group *group = &physics->groups.at[ode_world->groups.at[i]];
 		for (uint32_t m = 0; m < group->members.count; m++) {
-			physics->instances[group->members.at[m]]->ahead = ahead;
+			physics->goes_ahead[group->members.at[m]] = ahead;
 			if (ahead)
 				vec_push(&physics->ahead_models, group->members.at[m]);
 		}
@@ -71,7 +71,7 @@ const uint32_t *physics_ahead_models(const struct physics *physics, uint32_t at,
 
 bool physics_is_ahead(const struct physics *physics, uint32_t model)
 {
-	return physics->instances[model] && physics->instances[model]->ahead;
+	return physics->goes_ahead[model];
 }
 
 void physics_disturb_ahead(struct physics *physics, uint32_t model)

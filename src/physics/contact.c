@@ -235,7 +235,7 @@ static struct quat contact_turn_of_link(const struct worker *worker, uint32_t in
 	const struct scene_link *link = &worker->scene->links[index];
 	if (link->body == SCENE_NONE)
 		return link->in_body.q;
-	return quat_mul(worker->hand[link->body].q, link->in_body.q);
+	return quat_mul(worker_hand(worker, link->body)->q, link->in_body.q);
 }
 
 /* fdir1 in world axes; zero when the surface has none. ODE knows no rotation of a plane, so that of a static geom comes
@@ -411,29 +411,30 @@ static void contact_add(
 	const struct geom_pair *pair, const struct contact_meeting *m, const dContactGeom *found, contact_rows *to)
 {
 	const dSurfaceParameters *surface = &m->mix->surface;
-	struct contact_row row = {
-		.geoms = {pair->a, pair->b},
-		.bodies = {m->bodies[0], m->bodies[1]},
-		.at = {found->pos[0], found->pos[1], found->pos[2]},
-		.normal = {found->normal[0], found->normal[1], found->normal[2]},
-		.depth = found->depth,
-		.overlap = found->depth,
-		.push = MAX(m->mix->push, 0.0),
-		.spring = m->mix->spring,
-		.softness = surface->soft_cfm,
-		.mu = {surface->mu, surface->mu2},
-		.slip = {surface->slip1, surface->slip2},
-		.slips = surface->mode & dContactSlip1,
-		.bounces = surface->mode & dContactBounce,
-		.bounce = surface->bounce,
-		.bounce_rate = surface->bounce_vel,
-		.resists = surface->mode & dContactRolling,
-		.rolling = surface->rho,
-		.spinning = surface->rhoN,
-	};
-	contact_set_direction(m, &row);
-	contact_set_depth(m, &row);
-	vec_push(to, row);
+	struct contact_row *row = vec_append(to, 1); /* in place: a copy waits until all of it is stored */
+	row->geoms[0] = pair->a;
+	row->geoms[1] = pair->b;
+	row->bodies[0] = m->bodies[0];
+	row->bodies[1] = m->bodies[1];
+	row->at = (struct vec3){found->pos[0], found->pos[1], found->pos[2]};
+	row->normal = (struct vec3){found->normal[0], found->normal[1], found->normal[2]};
+	row->depth = row->overlap = found->depth;
+	row->push = MAX(m->mix->push, 0.0);
+	row->spring = m->mix->spring;
+	row->softness = surface->soft_cfm;
+	row->mu[0] = surface->mu;
+	row->mu[1] = surface->mu2;
+	row->slip[0] = surface->slip1;
+	row->slip[1] = surface->slip2;
+	row->slips = surface->mode & dContactSlip1;
+	row->bounces = surface->mode & dContactBounce;
+	row->bounce = surface->bounce;
+	row->bounce_rate = surface->bounce_vel;
+	row->resists = surface->mode & dContactRolling;
+	row->rolling = surface->rho;
+	row->spinning = surface->rhoN;
+	contact_set_direction(m, row);
+	contact_set_depth(m, row);
 }
 
 void contact_make_joint(struct worker *worker, const struct contact_row *row)
@@ -492,8 +493,8 @@ static void contact_begin_meeting(const struct worker *worker, const struct geom
 	}
 	for (uint32_t i = 0; i < 2; i++)
 		ret->bodies[i] = worker->scene->geoms[i ? pair->b : pair->a].body;
-	ret->a = ret->bodies[0] == SCENE_NONE ? NULL : &worker->hand[ret->bodies[0]];
-	ret->b = ret->bodies[1] == SCENE_NONE ? NULL : &worker->hand[ret->bodies[1]];
+	ret->a = ret->bodies[0] == SCENE_NONE ? NULL : worker_hand(worker, ret->bodies[0]);
+	ret->b = ret->bodies[1] == SCENE_NONE ? NULL : worker_hand(worker, ret->bodies[1]);
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct surface_control *asked = contact_surface_asked(worker, i ? pair->b : pair->a);
 		ret->belt[i] = asked && asked->runs ? asked : NULL;

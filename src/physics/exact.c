@@ -104,11 +104,9 @@ static void exact_add_part(struct worker *worker, const struct assembly *assembl
 		exact->part[assembly->bodies[i]] = index;
 		exact->place[assembly->bodies[i]] = i;
 	}
-	for (uint32_t i = 0; i < assembly->axes.count; i++) {
-		struct axis_law law;
-		joint_law(worker->owner, assembly->axes.at[i].joint, assembly->axes.at[i].axis, dt, &law);
-		vec_push(&exact->laws, law);
-	}
+	struct axis_law *laws = vec_append(&exact->laws, assembly->axes.count);
+	for (uint32_t i = 0; i < assembly->axes.count; i++)
+		joint_law(worker->owner, assembly->axes.at[i].joint, assembly->axes.at[i].axis, dt, &laws[i]);
 	part.link_row_first = exact->link_rows;
 	for (uint32_t i = 0; i < assembly->links.count; i++)
 		exact->link_rows += assembly->links.at[i].key.equal_rows;

@@ -41,7 +41,7 @@ static void exact_fill_put3(const struct exact_lane *lane, uint32_t field, struc
 static void exact_fill_ground(
 	const struct worker *worker, const struct exact_lane *lane, const struct assembly_edge *edge, uint32_t field)
 {
-	const struct body_at_hand *ground = &worker->hand[edge->ground];
+	const struct body_at_hand *ground = worker_hand(worker, edge->ground);
 	const double *f = edge->fields;
 	struct vec3 arm =
 		quat_rotate(ground->q, (struct vec3){f[LANES_ANCHOR], f[LANES_ANCHOR + 1], f[LANES_ANCHOR + 2]});
@@ -80,7 +80,7 @@ static void exact_fill_edge(const struct worker *worker, const struct exact_lane
 static void exact_fill_torque_of_added(const struct worker *worker, const struct exact_lane *lane, uint32_t body,
 	const double *solid, uint32_t field, double dt)
 {
-	const struct body_at_hand *hand = &worker->hand[body];
+	const struct body_at_hand *hand = worker_hand(worker, body);
 	struct vec3 lost = vec3_sub(hand->w, exact_turned_spin(solid, hand->q, hand->w, dt));
 	exact_fill_put3(lane, field + LANES_TORQUE,
 		vec3_add(hand->torque, vec3_scale(exact_times_inertia(solid, hand->q, lost), 1 / dt)));
@@ -92,7 +92,7 @@ static void exact_fill_bodies(
 	const struct assembly *assembly = part->assembly;
 	for (uint32_t i = 0; i < assembly->count; i++) {
 		uint32_t place = part->body_first + i, field = place * LANES_BODY_FIELDS;
-		exact_fill_put(lane, field, (const double *)&worker->hand[assembly->bodies[i]], HAND_FIELDS);
+		exact_fill_put(lane, field, (const double *)worker_hand(worker, assembly->bodies[i]), HAND_FIELDS);
 		exact_fill_put(lane, field + LANES_MASS, assembly->solid[i], 7);
 		if (worker->scene->bodies[assembly->bodies[i]].added)
 			exact_fill_torque_of_added(worker, lane, assembly->bodies[i], assembly->solid[i], field, dt);
@@ -206,7 +206,7 @@ static struct vec3 exact_fill_velocity(const struct worker *worker, uint32_t bod
 {
 	if (body == SCENE_NONE)
 		return (struct vec3){0, 0, 0};
-	const struct body_at_hand *hand = &worker->hand[body];
+	const struct body_at_hand *hand = worker_hand(worker, body);
 	return vec3_add(hand->v, vec3_cross(hand->w, vec3_sub(at, hand->p)));
 }
 

@@ -106,7 +106,7 @@ static void exact_notes_gain(const struct worker *worker, uint32_t body, const d
 	double dt, struct exact_wrench *to)
 {
 	const struct scene_body *from = &worker->scene->bodies[body];
-	const struct body_at_hand *hand = &worker->hand[body];
+	const struct body_at_hand *hand = worker_hand(worker, body);
 	const struct body_state *next = state_body(worker->owner->state, body, true);
 	struct vec3 v = next->v, w = next->w;
 	if (from->linear_damping > 0 && from->linear_damping < 1)
@@ -148,7 +148,8 @@ static void exact_notes_subtract_contacts(const struct worker *worker, const str
 static void exact_notes_push_row(const struct worker *worker, const struct assembly_link *link,
 	const struct link_row *row, uint32_t body, double impulse, struct vec3 about, struct exact_wrench *to)
 {
-	exact_notes_push(to, about, vec3_scale(row->linear[body], impulse), worker->hand[link->bodies[body]].p, 1);
+	exact_notes_push(
+		to, about, vec3_scale(row->linear[body], impulse), worker_hand(worker, link->bodies[body])->p, 1);
 	to->angular = vec3_add(to->angular, vec3_scale(row->angular[body], impulse));
 }
 

@@ -32,7 +32,7 @@ static bool exact_store_body(
 	memcpy(next, fields, sizeof *next);
 	double spin2 = vec3_dot(next->w, next->w);
 	if (spin2 * dt * dt > PHYSICS_TURN_FAR * PHYSICS_TURN_FAR && isfinite(spin2))
-		next->q = quat_unit(instance_far_turn(worker->hand[body].q, next->w, sqrt(spin2), dt));
+		next->q = quat_unit(instance_far_turn(worker_hand(worker, body)->q, next->w, sqrt(spin2), dt));
 	exact_damp(from, next);
 	return body_state_sane(next);
 }

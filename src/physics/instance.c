@@ -72,13 +72,14 @@ static struct instance *instance_lay_out(const struct scene_model *m, uint32_t r
 	size_t for_geoms = geoms * ode.geom;
 	size_t for_bodies = with_bodies ? bodies * ode.body + (joints + rows) * ode.joint : 0;
 	struct instance *instance;
-	size_t arrays = sizeof *instance + joints * sizeof *instance->settings + geoms * sizeof *instance->boxes +
+	size_t settings = with_bodies ? joints : 0; /* else with the joints, if ODE ever gets any */
+	size_t arrays = sizeof *instance + settings * sizeof *instance->settings + geoms * sizeof *instance->boxes +
 			bodies * sizeof *instance->bodies + geoms * sizeof *instance->geoms +
 			(joints + rows) * sizeof *instance->joints + 2 * geoms * sizeof *instance->centred;
 	arrays = ode_aligned(arrays);
 	instance = mem_alloc_lines(arrays + for_geoms + for_bodies);
-	instance->settings = (struct joint_setting *)(instance + 1);
-	instance->boxes = (struct aabb *)(instance->settings + joints);
+	instance->settings = with_bodies ? (struct joint_setting *)(instance + 1) : NULL;
+	instance->boxes = (struct aabb *)((struct joint_setting *)(instance + 1) + settings);
 	instance->bodies = (dBodyID *)(instance->boxes + geoms);
 	instance->geoms = (dGeomID *)(instance->bodies + bodies);
 	instance->joints = (dJointID *)(instance->geoms + geoms);
@@ -200,13 +201,14 @@ void instance_destroy(struct physics *physics, struct instance *instance)
 	vec_free(&instance->statics);
 	vec_free(&instance->joined);
 	free(instance->feedback);
+	free(instance->own_settings);
 	free(instance);
 }
 
 void instance_place_geom(struct worker *worker, struct instance *instance, uint32_t i)
 {
 	const struct scene_geom *geom = &worker->scene->geoms[worker->scene->models[instance->model].geom_first + i];
-	const struct body_at_hand *body = &worker->hand[geom->body];
+	const struct body_at_hand *body = worker_hand(worker, geom->body);
 	struct pose at = {body->p, body->q};
 	dQuaternion q;
 	if (!instance->centred[i])
@@ -300,6 +302,8 @@ void instance_make_joints(struct physics *physics, struct instance *instance, dW
 {
 	const struct scene_model *m = &physics->scene->models[instance->model];
 	instance_place_for_joints(physics, instance);
+	if (!instance->settings)
+		instance->settings = instance->own_settings = mem_alloc(m->joint_count * sizeof *instance->settings);
 	ode_block_open(&instance->for_bodies);
 	for (uint32_t i = 0; i < m->joint_count; i++) {
 		instance->joints[i] = joint_make(physics, m->joint_first + i, ode_world);
@@ -372,6 +376,12 @@ static void instance_add_control(
 	hand->torque = vec3_add(hand->torque, control->torque);
 }
 
+static struct body_at_hand *instance_take_hand(struct worker *worker, uint32_t body)
+{
+	worker->hand_at[body] = worker->hand_count;
+	return &worker->hand[worker->hand_count++];
+}
+
 void instance_hand(struct worker *worker, const struct instance *instance)
 {
 	const struct physics *physics = worker->owner;
@@ -380,7 +390,7 @@ void instance_hand(struct worker *worker, const struct instance *instance)
 	bool asked = physics->control->models[instance->model].bodies;
 	for (uint32_t i = 0; i < m->body_count; i++) {
 		const struct scene_body *from = &physics->scene->bodies[m->body_first + i];
-		struct body_at_hand *hand = &worker->hand[m->body_first + i];
+		struct body_at_hand *hand = instance_take_hand(worker, m->body_first + i);
 		*hand = (struct body_at_hand){now[i].p, now[i].q, now[i].v, now[i].w, {0, 0, 0}, {0, 0, 0}};
 		if (from->gravity && !from->kinematic && !from->added)
 			hand->force = vec3_scale(physics->gravity, from->mass);
@@ -396,7 +406,7 @@ void instance_hand_of_ode(struct worker *worker, const struct instance *instance
 {
 	uint32_t first = worker->scene->models[instance->model].body_first;
 	for (uint32_t i = 0; i < worker->scene->models[instance->model].body_count; i++) {
-		struct body_at_hand *hand = &worker->hand[first + i];
+		struct body_at_hand *hand = instance_take_hand(worker, first + i);
 		*hand = (struct body_at_hand){.p = vec3_from(dBodyGetPosition(instance->bodies[i])),
 			.q = quat_from(dBodyGetQuaternion(instance->bodies[i])),
 			.v = vec3_from(dBodyGetLinearVel(instance->bodies[i])),
@@ -505,7 +515,7 @@ static struct vec3 instance_spin(const struct worker *worker, const struct insta
 {
 	uint32_t body = worker->scene->models[instance->model].body_first + place;
 	if (worker->exact && !exact_moves(worker, body))
-		return worker->hand[body].w;
+		return worker_hand(worker, body)->w;
 	if (worker->exact && !exact_is_left(worker, body))
 		return state_body(worker->owner->state, body, true)->w;
 	return vec3_from(dBodyGetAngularVel(instance->bodies[place]));
@@ -543,7 +553,8 @@ bool instance_store_without_ode(struct worker *worker, struct instance *instance
 			instance_move_commanded(
 				instance_command_of(physics, instance, i), &now[i], physics->dt, &next[i]);
 		} else if (from->kinematic) {
-			const struct body_control moved = {.v = worker->hand[body].v, .w = worker->hand[body].w};
+			const struct body_control moved = {
+				.v = worker_hand(worker, body)->v, .w = worker_hand(worker, body)->w};
 			instance_move_commanded(&moved, &now[i], physics->dt, &next[i]);
 			instance_place_exactly(from, &physics->control->bodies[body], &next[i]);
 		}

@@ -2,6 +2,11 @@
 #ifndef PHYSICS_INTERNAL_H
 #define PHYSICS_INTERNAL_H
 
+/* Most of a step's time is in this folder; see bench/NOTES.md. */
+#ifdef __OPTIMIZE__
+#pragma GCC optimize("O3")
+#endif
+
 #include "config.h"
 
 #include "collide/collide.h"
@@ -19,9 +24,9 @@ struct exact;
 #include <stdatomic.h>
 
 enum {
-	PHYSICS_EXACT_ROWS = 96,        /* islands of up to this many rows are solved exactly; bench/NOTES.md */
-	PHYSICS_EXACT_ROWS_MOST = 1000, /* the same in a world that names the exact solver */
-	PHYSICS_KEEP_STEPS = 500,       /* steps for which a group is kept after its models came apart */
+	PHYSICS_EXACT_ROWS = 96,               /* islands of up to this many rows are solved exactly; bench/NOTES.md */
+	PHYSICS_EXACT_ROWS_MOST = 1000,        /* the same in a world that names the exact solver */
+	PHYSICS_KEEP_STEPS = 500,              /* steps for which a group is kept after its models came apart */
 	PHYSICS_CONTACTS_MAX = NOTES_PAIR_MAX, /* between two geoms */
 };
 #define PHYSICS_CFM_MIN 1e-10 /* 0 would leave redundant constraints singular */
@@ -114,17 +119,18 @@ struct ode_block {
  * live as long as the instance; bodies and joints are made anew whenever its group is. */
 struct instance {
 	uint32_t model;
-	uint32_t group;                 /* SCENE_NONE until the next step */
-	dBodyID *bodies;                /* [model's body_count] */
-	dGeomID *geoms;                 /* [model's geom_count] */
-	dJointID *joints;               /* [model's joint_count]; 0: ODE has no such joint */
-	struct joint_setting *settings; /* [model's joint_count] */
-	dJointFeedback *feedback;       /* [model's joint_count] ODE writes it; NULL: no joints are observed */
-	struct aabb *boxes;             /* [model's geom_count] of state k */
-	bool *centred;                  /* [model's geom_count] at their body's origin */
-	bool *placed;                   /* [model's geom_count] the geom is at its pose in state k */
-	struct aabb box;                /* of the model in state k */
-	double inverse_mass;            /* 1 / kg, of all its bodies together; 0: some body is kinematic */
+	uint32_t group;                     /* SCENE_NONE until the next step */
+	dBodyID *bodies;                    /* [model's body_count] */
+	dGeomID *geoms;                     /* [model's geom_count] */
+	dJointID *joints;                   /* [model's joint_count]; 0: ODE has no such joint */
+	struct joint_setting *settings;     /* [model's joint_count] NULL until ODE has joints */
+	struct joint_setting *own_settings; /* the same, if they are a piece of memory of their own */
+	dJointFeedback *feedback;           /* [model's joint_count] ODE writes it; NULL: no joints are observed */
+	struct aabb *boxes;                 /* [model's geom_count] of state k */
+	bool *centred;                      /* [model's geom_count] at their body's origin */
+	bool *placed;                       /* [model's geom_count] the geom is at its pose in state k */
+	struct aabb box;                    /* of the model in state k */
+	double inverse_mass;                /* 1 / kg, of all its bodies together; 0: some body is kinematic */
 	bool boxes_known;
 	uint32_t measured_ns; /* see physics_measured_ns() */
 	struct aabb near;     /* `statics` lists all present static geoms that overlap this box */
@@ -144,7 +150,7 @@ struct instance {
 	bool disturbed;     /* in this step: see physics_disturb() */
 	bool spins;         /* some body turned far in this step: PHYSICS_TURN_FAR */
 	bool asleep;
-	bool ahead, is_near;                    /* the first: its ODE world is; is_near: scratch of ahead.c */
+	bool is_near;                           /* scratch of ahead.c */
 	uint32_t set;                           /* in physics.touching */
 	struct ode_block for_geoms, for_bodies; /* the latter for joints as well */
 };
@@ -295,6 +301,7 @@ struct physics {
 
 	uint32_t room;       /* of the arrays by model */
 	uint32_t *present;   /* [room] see physics_set_statics() */
+	bool *goes_ahead;    /* [room] its ODE world is ahead; asked for all models in each window */
 	struct vec3 gravity; /* gravity that the ODE worlds have now */
 };
 
@@ -339,10 +346,12 @@ struct worker {
 	struct exact *exact;            /* NULL: ODE solves all islands */
 	bool sane;                      /* no model of the ODE world at hand left all bounds in lanes */
 	bool collects;                  /* couplings are being listed: the first try of a step */
-	struct body_at_hand *hand;      /* [room.bodies] of the ODE world at hand */
-	const struct group *making;     /* the group whose contacts are made */
-	double near;                    /* m: geoms that are no farther apart are pairs */
-	contact_rows rows_of_contacts;  /* of the ODE world at hand, group by group */
+	struct body_at_hand *hand;      /* [hand_count] the bodies of the ODE world at hand */
+	uint32_t hand_count, hand_room;
+	uint32_t *hand_at;             /* [room.bodies] index in hand */
+	const struct group *making;    /* the group whose contacts are made */
+	double near;                   /* m: geoms that are no farther apart are pairs */
+	contact_rows rows_of_contacts; /* of the ODE world at hand, group by group */
 	VEC(struct geom_pair) geom_pairs;
 	VEC(struct geom_pair) sort_space;
 
@@ -351,6 +360,12 @@ struct worker {
 	VEC(struct observed_contact) observed; /* of the ODE world at hand: see observe_contact_joint() */
 	VEC(dJointFeedback) feedback;          /* [observed.count] ODE writes it */
 };
+
+/* A body of the ODE world at hand. */
+static inline struct body_at_hand *worker_hand(const struct worker *worker, uint32_t body)
+{
+	return &worker->hand[worker->hand_at[body]];
+}
 
 /* The groups of the ODE world at hand. */
 static inline struct group *group_at_hand(const struct worker *worker, uint32_t i)

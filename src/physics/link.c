@@ -31,7 +31,7 @@ static void physics_link_add(
 			row->angular[i] = vec3_add(row->angular[i], angular);
 			return;
 		}
-	const struct body_at_hand *ground = &work->worker->hand[body]; /* it is kinematic */
+	const struct body_at_hand *ground = worker_hand(work->worker, body); /* it is kinematic */
 	row->target -= vec3_dot(linear, ground->v) + vec3_dot(angular, ground->w);
 }
 
@@ -57,7 +57,7 @@ static struct link_end physics_link_end_of(const struct worker *worker, uint32_t
 	struct link_end end = {.body = body, .pose = POSE_IDENTITY, .reference = POSE_IDENTITY, .anchor = anchor};
 	if (body == SCENE_NONE)
 		return end;
-	end.pose = (struct pose){worker->hand[body].p, worker->hand[body].q};
+	end.pose = (struct pose){worker_hand(worker, body)->p, worker_hand(worker, body)->q};
 	end.reference = worker->scene->bodies[body].reference;
 	struct vec3 arm = quat_rotate(quat_conj(end.reference.q), vec3_sub(anchor, end.reference.p));
 	end.anchor = pose_point(end.pose, arm);
@@ -341,7 +341,7 @@ static void physics_link_mimic(const struct link_work *work)
 static void physics_link_added(const struct link_work *work)
 {
 	uint32_t body = work->link->joint.index;
-	const struct body_at_hand *hand = &work->worker->hand[body];
+	const struct body_at_hand *hand = worker_hand(work->worker, body);
 	const struct scene_added *added = work->worker->scene->bodies[body].added;
 	for (uint32_t i = 0; i < work->link->key.equal_rows; i++) {
 		const struct scene_added_row *from = &added->rows[work->link->which + i];

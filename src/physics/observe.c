@@ -238,7 +238,8 @@ static void observe_note_group(struct worker *worker, const struct group *group)
 		for (uint32_t j = 0; j < m->joint_count; j++)
 			if (!worker->exact || !exact_has_joint(worker, m->joint_first + j))
 				observe_note_joint(worker, m->joint_first + j,
-					instance->joints[j] ? &instance->feedback[j] : NULL, &instance->settings[j]);
+					instance->joints[j] ? &instance->feedback[j] : NULL,
+					instance->settings ? &instance->settings[j] : NULL);
 	}
 	for (uint32_t i = 0; i < group->world_joints.count; i++) {
 		const struct world_joint *own = &group->world_joints.at[i];

@@ -11,6 +11,7 @@ static void physics_fit(struct physics *physics)
 	uint32_t now = physics->scene->room.models;
 	MEM_FIT(physics->instances, physics->room, now);
 	MEM_FIT(physics->present, physics->room, now);
+	MEM_FIT(physics->goes_ahead, physics->room, now);
 	physics->room = now;
 }
 
@@ -77,6 +78,7 @@ void physics_destroy(struct physics *physics)
 	sets_fini(&physics->grouping);
 	free(physics->instances);
 	free(physics->present);
+	free(physics->goes_ahead);
 	free(physics);
 }
 

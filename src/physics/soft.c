@@ -224,8 +224,8 @@ static void soft_add_movers(struct worker *worker, const struct assembly *assemb
 {
 	struct soft *soft = worker->exact->soft;
 	for (uint32_t i = 0; i < assembly->count; i++) {
-		uint32_t body = assembly->bodies[i], number = soft_add_body(soft, body, &worker->hand[body]);
-		const struct body_at_hand *hand = &worker->hand[body];
+		uint32_t body = assembly->bodies[i], number = soft_add_body(soft, body, worker_hand(worker, body));
+		const struct body_at_hand *hand = worker_hand(worker, body);
 		double *inverse = soft->bodies.at[number].inverse;
 		soft_invert(assembly->solid[i], hand->q, inverse);
 		vec_push(&soft->movers, (struct soft_mover){.body = body,
@@ -247,7 +247,7 @@ static void soft_list_bodies(struct worker *worker)
 		for (uint32_t end = 0; end < 2; end++) {
 			uint32_t body = soft->rows.at[r].bodies[end];
 			if (body != SCENE_NONE && !exact_moves(worker, body) && !soft->number[body])
-				(void)soft_add_body(soft, body, &worker->hand[body]);
+				(void)soft_add_body(soft, body, worker_hand(worker, body));
 		}
 	soft->fixed = soft->bodies.count;
 	for (uint32_t i = 0; i < soft->islands.count; i++) {
@@ -448,7 +448,7 @@ static bool soft_store_body(struct worker *worker, const struct soft_island *isl
 	const struct soft_mover *from = &soft->movers.at[mover];
 	const struct lanes_soft_body *body = &soft->bodies.at[soft->fixed + mover];
 	struct body_state *next = state_body(worker->owner->state, from->body, true);
-	next->p = soft_unsigned(vec3_add(worker->hand[from->body].p, from->moved));
+	next->p = soft_unsigned(vec3_add(worker_hand(worker, from->body)->p, from->moved));
 	next->q = (struct quat){from->q.w + 0.0, from->q.x + 0.0, from->q.y + 0.0, from->q.z + 0.0};
 	next->v = soft_unsigned(vec3_from(body->v));
 	next->w = soft_unsigned(vec3_from(body->w));

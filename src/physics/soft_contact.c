@@ -181,7 +181,7 @@ struct soft_memory { /* of a pair in the step before */
 /* In the axes of the first body that moves, from its centre of mass. */
 static struct vec3 soft_contact_place(const struct worker *worker, const struct contact_row *row)
 {
-	const struct body_at_hand *hand = &worker->hand[row->bodies[exact_moves(worker, row->bodies[0]) ? 0 : 1]];
+	const struct body_at_hand *hand = worker_hand(worker, row->bodies[exact_moves(worker, row->bodies[0]) ? 0 : 1]);
 	return quat_rotate(quat_conj(hand->q), vec3_sub(row->at, hand->p));
 }
 
@@ -257,9 +257,9 @@ static void soft_contact_fill_point(struct worker *worker, const struct soft_pai
 	soft_set3(point, LANES_SOFT_NORMAL, row->normal);
 	soft_set3(point, LANES_SOFT_FIRST, first);
 	if (pair->bodies[0])
-		soft_set3(point, LANES_SOFT_ARM_A, vec3_sub(row->at, worker->hand[row->bodies[0]].p));
+		soft_set3(point, LANES_SOFT_ARM_A, vec3_sub(row->at, worker_hand(worker, row->bodies[0])->p));
 	if (pair->bodies[1])
-		soft_set3(point, LANES_SOFT_ARM_B, vec3_sub(row->at, worker->hand[row->bodies[1]].p));
+		soft_set3(point, LANES_SOFT_ARM_B, vec3_sub(row->at, worker_hand(worker, row->bodies[1])->p));
 	struct vec3 impulse = soft_contact_recall(memory, soft_contact_place(worker, row));
 	soft_set(point, LANES_SOFT_IMPULSE, fmax(vec3_dot(impulse, row->normal), 0));
 	soft_set(point, LANES_SOFT_IMPULSE + 1, vec3_dot(impulse, first));

@@ -18,7 +18,7 @@ static void worker_fit(struct worker *worker)
 	MEM_FIT(worker->island, before->bodies, now->bodies);
 	MEM_FIT(worker->island_rows, before->bodies, now->bodies);
 	MEM_FIT(worker->island_lost, before->bodies, now->bodies);
-	MEM_FIT(worker->hand, before->bodies, now->bodies);
+	MEM_FIT(worker->hand_at, before->bodies, now->bodies);
 	worker->room = *now;
 }
 
@@ -61,6 +61,7 @@ void worker_destroy(struct worker *worker)
 	surfaces_fini(&worker->surfaces);
 	free(worker->statics);
 	free(worker->hand);
+	free(worker->hand_at);
 	free(worker->island);
 	free(worker->island_rows);
 	free(worker->island_lost);
@@ -109,6 +110,18 @@ static void worker_measure(struct worker *worker, const struct group *group)
 		if (!instance->boxes_known)
 			instance_measure(worker->owner, instance, false);
 	}
+}
+
+/* Makes room for the bodies of the ODE world at hand. */
+static void worker_clear_hand(struct worker *worker)
+{
+	const uint32_t bodies = worker->ode_world->bodies;
+	worker->hand_count = 0;
+	if (bodies <= worker->hand_room)
+		return;
+	free(worker->hand);
+	worker->hand_room = 2 * bodies;
+	worker->hand = mem_alloc_lines(worker->hand_room * sizeof *worker->hand);
 }
 
 /* Puts the bodies of a group at hand, for contacts and, without ODE, for lanes. */
@@ -193,6 +206,7 @@ static void worker_begin_ode_world(struct worker *worker, double dt, struct solv
 	} else {
 		observe_begin_again(worker);
 		worker->rows_of_contacts.count = 0;
+		worker_clear_hand(worker);
 	}
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++) {
 		struct group *group = group_at_hand(worker, i);
@@ -407,6 +421,7 @@ static void worker_try_lanes_under_guard(void *ctx)
 	struct worker *worker = ctx;
 	observe_begin_again(worker);
 	worker->rows_of_contacts.count = 0;
+	worker_clear_hand(worker);
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++) {
 		struct group *group = group_at_hand(worker, i);
 		if (group->alone)
