@@ -154,9 +154,13 @@ char *mem_printf(const char *format, ...)
 	return text;
 }
 
+enum { VEC_BYTES_LEAST = 32 };
+
 void vec_grow_(void **at, uint32_t *room, size_t item_bytes, uint32_t need)
 {
-	uint32_t wanted = *room < 8 ? 8 : *room;
+	/* many arrays of a model have one large item */
+	uint32_t least = item_bytes < VEC_BYTES_LEAST ? (uint32_t)(VEC_BYTES_LEAST / item_bytes) : 1;
+	uint32_t wanted = MAX(*room, least);
 	while (wanted < need) {
 		if (wanted > UINT32_MAX / 2)
 			mem_run_out(SIZE_MAX);

@@ -239,9 +239,10 @@ static void scene_add_link_geoms(struct compile *c, uint32_t model, uint32_t sdf
 			.model = model,
 			.link = c->link_index[sdf_link],
 			.body = body,
-			.surface = &from->surface,
-			.friction_link = from->surface.fdir1_link == SDF_NONE ? SCENE_NONE
-									      : c->link_index[from->surface.fdir1_link],
+			.surface = from->surface,
+			.friction_link = from->surface->fdir1_link == SDF_NONE
+						 ? SCENE_NONE
+						 : c->link_index[from->surface->fdir1_link],
 			.max_contacts = from->max_contacts,
 		};
 		geom.in_body =

@@ -456,6 +456,7 @@ void load_fini(struct load *load)
 	map_fini(&load->textures);
 	map_fini(&load->finish_names);
 	vec_free(&load->finishes);
+	vec_free(&load->surfaces);
 	importer_destroy(load->own_importer);
 	vec_free(&load->files);
 }

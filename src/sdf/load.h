@@ -53,6 +53,7 @@ struct load {
 	struct importer *importer; /* that of the options, or own_importer; NULL until a mesh or image is read */
 	struct importer *own_importer;
 	struct importer_losses losses;
+	VEC(const struct sdf_surface *) surfaces; /* that collisions may share */
 	struct map meshes, images; /* files that were read, or failed: path, part and scale -> index in sdf, or
 				    * SDF_NONE */
 	/* textures that were read, or failed: path, or path and number of an image in a mesh file -> index in sdf, or
@@ -60,8 +61,8 @@ struct load {
 	struct map textures, finish_names;
 	VEC(const struct load_finish *) finishes;
 	size_t texture_bytes;
-	bool poses_only; /* shapes are not needed */
-	const char *owner;         /* the model whose links are being read */
+	bool poses_only;   /* shapes are not needed */
+	const char *owner; /* the model whose links are being read */
 	VEC(struct load_file) files;
 	uint32_t version; /* of the file that is being read */
 	uint32_t depth;   /* of models and includes */
@@ -188,7 +189,7 @@ void load_finish(struct load *load, const struct sdf_visual *visual, struct sdf_
 /* Both for all visuals of the world, if the options ask for it. */
 void load_visual_solids(struct load *load);
 void load_solids_fini(struct sdf *sdf);
-struct sdf_surface load_surface(struct load *load, const struct sdf_element *collision, uint32_t *max_contacts);
+const struct sdf_surface *load_surface(struct load *load, const struct sdf_element *collision, uint32_t *max_contacts);
 struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *link, bool is_static);
 /* Mass properties of an auto="true" link, from its collisions. Called after the collisions were placed. */
 void load_inertial_auto(struct load *load, struct sdf_link *link);

@@ -368,9 +368,12 @@ static void model_place_friction(struct load *load)
 			continue;
 		}
 		struct quat in_world = load_world_pose(load, frame).q;
-		collision->surface.fdir1 = quat_rotate(
-			quat_mul(quat_conj(world->links.at[link].in_world.q), in_world), collision->surface.fdir1);
-		collision->surface.fdir1_link = link;
+		struct sdf_surface *surface = arena_new(&load->sdf->arena, struct sdf_surface);
+		*surface = *collision->surface;
+		surface->fdir1 =
+			quat_rotate(quat_mul(quat_conj(world->links.at[link].in_world.q), in_world), surface->fdir1);
+		surface->fdir1_link = link;
+		collision->surface = surface;
 	}
 }
 

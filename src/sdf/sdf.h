@@ -28,16 +28,16 @@ enum {
 	SDF_MODELS_MAX = 1000000, /* including nested models; the same limit for links, joints, collisions and
 				   * visuals, each */
 	SDF_WORLDS_MAX = 64,
-	SDF_ITERATIONS_MAX = 100000, /* of the solver, in one step */
-	SDF_IGNORED_MAX = 1000,      /* kinds of ignored elements that are listed */
+	SDF_ITERATIONS_MAX = 100000,       /* of the solver, in one step */
+	SDF_IGNORED_MAX = 1000,            /* kinds of ignored elements that are listed */
 	SDF_TEXTURE_BYTES_MAX = 512 << 20, /* of the decoded textures of a file */
-	SDF_MESSAGES_MAX = 200,      /* number of warnings and errors that are kept; the others are only counted */
+	SDF_MESSAGES_MAX = 200, /* number of warnings and errors that are kept; the others are only counted */
 };
-#define SDF_LENGTH_MAX 1e9  /* m: no coordinate or size beyond this */
+#define SDF_LENGTH_MAX 1e9       /* m: no coordinate or size beyond this */
 #define SDF_SURFACE_MAX_VEL 0.01 /* m/s: the default of max_vel */
-#define SDF_SURFACE_KP 1e12 /* N/m: the stiffness of a surface whose file gives none; such surfaces are rigid */
-#define SDF_LENGTH_MIN 1e-9 /* m: no size below this */
-#define SDF_MASS_MAX 1e30   /* kg; inertias to 1e48 kg m2 */
+#define SDF_SURFACE_KP 1e12      /* N/m: the stiffness of a surface whose file gives none; such surfaces are rigid */
+#define SDF_LENGTH_MIN 1e-9      /* m: no size below this */
+#define SDF_MASS_MAX 1e30        /* kg; inertias to 1e48 kg m2 */
 #define SDF_MASS_MIN 1e-12
 #define SDF_STEP_MIN 1e-9 /* s */
 #define SDF_BEGIN_MAX 1e6 /* rad or m, of <initial_position> */
@@ -154,8 +154,8 @@ struct sdf_collision {
 	uint32_t line;
 	struct pose in_link, in_world;
 	struct sdf_shape shape;
-	struct sdf_surface surface;
-	uint32_t max_contacts; /* 10 */
+	const struct sdf_surface *surface; /* collisions with equal ones share it */
+	uint32_t max_contacts;             /* 10 */
 	double laser_retro;
 	const struct sdf_element *element;
 };
@@ -366,11 +366,11 @@ struct sdf {
 	const struct sdf_element *root;   /* <sdf>; NULL when the file could not be read */
 	VEC(struct sdf_message) messages; /* in the order found */
 	uint32_t warning_count, error_count;
-	VEC(struct mesh *) meshes;  /* meshes that shapes point to; mesh.id is the index */
-	VEC(struct image *) images; /* likewise */
-	VEC(struct texture *) textures; /* of the visuals' materials */
-	struct arena arena;         /* owns all other data that the members above point to */
-	struct load *kept;          /* private, for sdf_edit(); NULL: it cannot be edited */
+	VEC(struct mesh *) meshes;               /* meshes that shapes point to; mesh.id is the index */
+	VEC(struct image *) images;              /* likewise */
+	VEC(struct texture *) textures;          /* of the visuals' materials */
+	struct arena arena;                      /* owns all other data that the members above point to */
+	struct load *kept;                       /* private, for sdf_edit(); NULL: it cannot be edited */
 	struct sdf_visual_shapes *visual_shapes; /* private, see sdf_put_visual_shapes() */
 };
 

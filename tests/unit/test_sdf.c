@@ -374,11 +374,11 @@ Test(sdf, defaults_are_the_specification_s)
 	near(link->inertial.ixx, 1);
 	const struct sdf_collision *collision = &world->collisions.at[0];
 	near3(collision->shape.size, 1, 1, 1);
-	near(collision->surface.mu, 1);
-	near(collision->surface.kp, 1e12);
+	near(collision->surface->mu, 1);
+	near(collision->surface->kp, 1e12);
 	cr_assert_eq(collision->max_contacts, 10);
-	cr_assert_eq(collision->surface.collide_bitmask, 0xffff);
-	cr_assert_eq(collision->surface.fdir1_link, SDF_NONE);
+	cr_assert_eq(collision->surface->collide_bitmask, 0xffff);
+	cr_assert_eq(collision->surface->fdir1_link, SDF_NONE);
 	cr_assert(world->models.at[0].allow_auto_disable && !world->models.at[0].is_static);
 }
 
@@ -394,7 +394,7 @@ Test(sdf, physics_and_surface_are_read)
 		  "category_bitmask><ode><soft_erp>0.1</soft_erp></ode></contact></surface></collision></link><link "
 		  "name='b'/></model>"));
 	const struct sdf_world *world = &sdf->worlds.at[0];
-	const struct sdf_surface *surface = &world->collisions.at[0].surface;
+	const struct sdf_surface *surface = world->collisions.at[0].surface;
 	near(world->physics.max_step_size, 0.25);
 	cr_assert_str_eq(world->physics.solver, "world");
 	cr_assert_eq(world->physics.iterations, 7);

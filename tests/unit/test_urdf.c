@@ -136,8 +136,8 @@ Test(urdf, extensions_with_attributes)
 									      "value='1'/></gazebo><gazebo><static "
 									      "value='true'/></gazebo>"));
 	const struct sdf_world *world = &sdf->worlds.at[0];
-	cr_assert_eq(world->collisions.at[0].surface.mu, 0.3);
-	cr_assert_eq(world->collisions.at[0].surface.kp, 100);
+	cr_assert_eq(world->collisions.at[0].surface->mu, 0.3);
+	cr_assert_eq(world->collisions.at[0].surface->kp, 100);
 	cr_assert(world->visuals.at[0].material && world->visuals.at[0].material->diffuse.r == 1);
 	cr_assert(world->links.at[0].self_collide && !world->links.at[0].gravity && world->models.at[0].is_static);
 }
@@ -238,7 +238,7 @@ Test(urdf, the_last_of_several_extensions_counts)
 								"selfCollide><gravity>0</gravity></gazebo><gazebo "
 								"reference='a'><mu1>0.4</mu1><selfCollide>1</"
 								"selfCollide><gravity>1</gravity></gazebo>"));
-	near(sdf->worlds.at[0].collisions.at[0].surface.mu, 0.4);
+	near(sdf->worlds.at[0].collisions.at[0].surface->mu, 0.4);
 	cr_assert(link_of(sdf, "a")->self_collide);
 	cr_assert_not(link_of(sdf, "a")->gravity);
 }
@@ -345,7 +345,7 @@ Test(urdf, gazebo_says_more)
 					 "0</pose></sensor></gazebo><gazebo><plugin filename='f' "
 					 "name='n'><x>1</x></plugin></gazebo>"));
 	const struct sdf_world *world = &sdf->worlds.at[0];
-	const struct sdf_surface *surface = &world->collisions.at[0].surface;
+	const struct sdf_surface *surface = world->collisions.at[0].surface;
 	near(surface->mu, 0.3);
 	near(surface->mu2, 0.4);
 	near(surface->kp, 1e5);
