@@ -18,6 +18,8 @@ struct troupe_pbr {    /* <pbr> */
 	double roughness, metalness, glossiness;
 	const char *albedo_map, *roughness_map, *metalness_map, *environment_map, *ambient_occlusion_map, *normal_map,
 		*emissive_map, *light_map, *specular_map, *glossiness_map;
+	/* the local files that they mean; NULL: none was found */
+	const char *albedo_path, *normal_path, *roughness_path, *metalness_path, *emissive_path;
 };
 
 struct troupe_material {

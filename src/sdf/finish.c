@@ -3,6 +3,7 @@
  * an error if the process that reads it dies, because on another machine it might not. */
 #include "sdf/include.h"
 #include "sdf/load.h"
+#include "sdf/texture_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,33 +114,16 @@ static const struct sdf_maps *finish_maps_of_visual(struct load *load, const str
 
 /* --- mesh files --------------------------------------------------------------------------------------------------- */
 
-/* The name of a texture as its mesh file has it, as a path or URI: exporters write blanks of URLs and the separators of
- * other systems. */
-static char *finish_clean(const char *name)
-{
-	char *clean = mem_strdup(!strncmp(name, "file://", 7) ? name + 7 : name), *to = clean;
-	for (const char *at = clean; *at; at++) {
-		bool blank = !strncmp(at, "%20", 3);
-		*to++ = blank ? ' ' : *at == '\\' ? '/' : *at;
-		at += blank ? 2 : 0;
-	}
-	*to = '\0';
-	return clean;
-}
-
 /* Beside the mesh file, or where the models of Gazebo Classic have it. NULL: nowhere. */
 static const char *finish_find(struct load *load, const char *mesh_path, const char *name)
 {
-	static const char *const folders[] = {"../materials/textures/", "../textures/", ""};
-	char *clean = finish_clean(name);
-	const char *slash = strrchr(clean, '/'), *last = slash ? slash + 1 : clean, *path = NULL;
-	bool found = places_find(load, mesh_path, clean, &path) == FILES_FILE;
-	for (size_t i = 0; i < ARRAY_LEN(folders) && !found && *last; i++) {
-		char *other = mem_printf("%s%s", folders[i], last);
-		found = places_find(load, mesh_path, other, &path) == FILES_FILE;
-		free(other);
+	const char *path = NULL;
+	bool found = false;
+	char *place;
+	for (uint32_t i = 0; !found && (place = texture_name_place(name, i)); i++) {
+		found = places_find(load, mesh_path, place, &path) == FILES_FILE;
+		free(place);
 	}
-	free(clean);
 	return found ? path : NULL;
 }
 

@@ -12,6 +12,17 @@
 
 /* --- materials ---------------------------------------------------------------------------------------------------- */
 
+/* Silently: a map that is not found is told once something sees it (finish.c). */
+static void look_find_maps(struct load *load, const struct sdf_element *workflow, struct sdf_pbr *pbr)
+{
+	const char *const names[MESH_MAPS] = {
+		pbr->albedo_map, pbr->normal_map, pbr->roughness_map, pbr->metalness_map, pbr->emissive_map};
+	for (int m = 0; m < MESH_MAPS; m++)
+		if (names[m] && (!pbr->specular || (m != MESH_ROUGHNESS && m != MESH_METALNESS)) &&
+			places_find(load, workflow->file, names[m], &pbr->paths[m]) != FILES_FILE)
+			pbr->paths[m] = NULL;
+}
+
 static const struct sdf_pbr *look_load_pbr(struct load *load, const struct sdf_element *element)
 {
 	const struct sdf_element *metal = sdf_child(element, "metal", NULL),
@@ -33,6 +44,7 @@ static const struct sdf_pbr *look_load_pbr(struct load *load, const struct sdf_e
 		.light_map = load_text(at, "light_map"),
 		.specular_map = load_text(at, "specular_map"),
 		.glossiness_map = load_text(at, "glossiness_map")};
+	look_find_maps(load, at, pbr);
 	load_double(load, at, "roughness", 0, 1, &pbr->roughness);
 	load_double(load, at, "metalness", 0, 1, &pbr->metalness);
 	load_double(load, at, "glossiness", 0, 1, &pbr->glossiness);

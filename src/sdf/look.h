@@ -26,6 +26,7 @@ struct sdf_pbr {
 	double glossiness;           /* specular, 0 */
 	const char *albedo_map, *roughness_map, *metalness_map, *environment_map, *ambient_occlusion_map, *normal_map,
 		*emissive_map, *light_map, *specular_map, *glossiness_map;
+	const char *paths[MESH_MAPS]; /* the local files that the maps mean; NULL: none was found */
 };
 
 struct sdf_material {

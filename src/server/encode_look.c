@@ -21,6 +21,12 @@ static char *encode_look_or_empty(const char *text)
 	return encode_text(text ? text : "");
 }
 
+/* As in Gazebo, the local file, so that a viewer on this machine can have it. */
+static char *encode_look_map(const char *path, const char *name)
+{
+	return encode_look_or_empty(path ? path : name);
+}
+
 /* --- materials ---------------------------------------------------------------------------------------------------- */
 
 static Gz__Msgs__Material__PBR *encode_look_pbr(struct arena *arena, const struct troupe_pbr *from)
@@ -31,15 +37,15 @@ static Gz__Msgs__Material__PBR *encode_look_pbr(struct arena *arena, const struc
 	out->roughness = from->roughness;
 	out->metalness = from->metalness;
 	out->glossiness = from->glossiness;
-	out->albedo_map = encode_look_or_empty(from->albedo_map);
-	out->normal_map = encode_look_or_empty(from->normal_map);
-	out->metalness_map = encode_look_or_empty(from->metalness_map);
-	out->roughness_map = encode_look_or_empty(from->roughness_map);
+	out->albedo_map = encode_look_map(from->albedo_path, from->albedo_map);
+	out->normal_map = encode_look_map(from->normal_path, from->normal_map);
+	out->metalness_map = encode_look_map(from->metalness_path, from->metalness_map);
+	out->roughness_map = encode_look_map(from->roughness_path, from->roughness_map);
 	out->glossiness_map = encode_look_or_empty(from->glossiness_map);
 	out->specular_map = encode_look_or_empty(from->specular_map);
 	out->environment_map = encode_look_or_empty(from->environment_map);
 	out->ambient_occlusion_map = encode_look_or_empty(from->ambient_occlusion_map);
-	out->emissive_map = encode_look_or_empty(from->emissive_map);
+	out->emissive_map = encode_look_map(from->emissive_path, from->emissive_map);
 	out->light_map = encode_look_or_empty(from->light_map);
 	return out;
 }

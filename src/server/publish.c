@@ -14,6 +14,7 @@
 #include "server/resources.h"
 #include "server/scene_info.h"
 #include "server/viewer.h"
+#include "server/viewer_look.h"
 #include "topic/message.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
@@ -393,6 +394,7 @@ static const struct topic_row publish_rows[] = {
 	ASKED("/world/*/model/sensors", "gz.msgs.UInt32", "troupe.msgs.ModelSensors", &ask_model_sensors),
 	ASKED("/world/*/sensor", "gz.msgs.StringMsg", "troupe.msgs.ModelSensors", &ask_sensor),
 	ASKED("/world/*/scene/mesh", "gz.msgs.Geometry", "troupe.msgs.Mesh", &ask_mesh),
+	ASKED("/world/*/scene/image", "gz.msgs.StringMsg", "troupe.msgs.ImageFile", &ask_image),
 	ASKED("/world/*/gui/info", "gz.msgs.Empty", "gz.msgs.GUI", &ask_gui),
 	ASKED("/world/*/save", "gz.msgs.StringMsg", "gz.msgs.Boolean", &run_control_save_ops),
 	PUBLISH_PUBLISHED("/clock", "gz.msgs.Clock", 0, &publish_clock_ops),

@@ -33,7 +33,12 @@ static const struct troupe_pbr *scene_info_look_copy_pbr(struct arena *arena, co
 		.emissive_map = scene_info_look_copy(arena, pbr->emissive_map),
 		.light_map = scene_info_look_copy(arena, pbr->light_map),
 		.specular_map = scene_info_look_copy(arena, pbr->specular_map),
-		.glossiness_map = scene_info_look_copy(arena, pbr->glossiness_map)};
+		.glossiness_map = scene_info_look_copy(arena, pbr->glossiness_map),
+		.albedo_path = scene_info_look_copy(arena, pbr->paths[MESH_ALBEDO]),
+		.normal_path = scene_info_look_copy(arena, pbr->paths[MESH_NORMAL]),
+		.roughness_path = scene_info_look_copy(arena, pbr->paths[MESH_ROUGHNESS]),
+		.metalness_path = scene_info_look_copy(arena, pbr->paths[MESH_METALNESS]),
+		.emissive_path = scene_info_look_copy(arena, pbr->paths[MESH_EMISSIVE])};
 	return to;
 }
 

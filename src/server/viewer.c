@@ -8,6 +8,7 @@
 #include "server/encode.h"
 #include "server/encode_fast.h"
 #include "server/sensor_topics.h"
+#include "server/viewer_look.h"
 #include "server/scene_info.h"
 #include "topic/message.h"
 #include "topic/scene.pb-c.h"
@@ -392,7 +393,7 @@ static troupe_status viewer_check_triangles(uint32_t count, struct troupe_error 
 }
 
 static troupe_status viewer_add_mesh(struct importer *importer, struct files *files,
-	const struct troupe_scene_shape *shape, struct text *out, struct troupe_error *error)
+	const struct troupe_scene_shape *shape, bool look, struct text *out, struct troupe_error *error)
 {
 	struct importer_losses losses = {0};
 	struct mesh whole = {0}, cut = {0};
@@ -405,6 +406,8 @@ static troupe_status viewer_add_mesh(struct importer *importer, struct files *fi
 		_Static_assert(sizeof(struct vec3) == 3 * sizeof(double), "an array of points is one of numbers");
 		encode_fast_mesh(out, (const double *)(const void *)cut.points.at, cut.points.count, cut.corners.at,
 			cut.corners.count / 3);
+		if (look)
+			viewer_look_add(&whole, &cut, shape->path, files, out);
 	}
 	mesh_fini(&whole);
 	mesh_fini(&cut);
@@ -460,16 +463,16 @@ static troupe_status viewer_add_heightmap(struct importer *importer, struct file
 	return status;
 }
 
-/* Errors name no file: a shape of which the file was not found has none. */
+/* look: with materials and images. Errors name no file: a shape of which the file was not found has none. */
 static troupe_status viewer_read_triangles(struct troupe_server *server, const struct troupe_scene_shape *shape,
-	struct text *out, struct troupe_error *error)
+	bool look, struct text *out, struct troupe_error *error)
 {
 	struct files files = {.before = &server->files, .places = &server->shown_places};
 	struct troupe_error why;
 	if (!shape->path)
 		return fail(error, TROUPE_EWORLD, "'%.200s': the file was not found", shape->uri ? shape->uri : "");
 	troupe_status status = shape->kind == TROUPE_SHAPE_MESH
-				       ? viewer_add_mesh(server->importer, &files, shape, out, &why)
+				       ? viewer_add_mesh(server->importer, &files, shape, look, out, &why)
 				       : viewer_add_heightmap(server->importer, &files, shape, out, &why);
 	files_fini(&files);
 	return status ? fail(error, status, "'%.200s': %s", shape->path, why.text) : TROUPE_OK;
@@ -519,7 +522,7 @@ static troupe_status viewer_triangles(
 	} else {
 		return fail(error, TROUPE_ECOMMAND, "neither a mesh, a heightmap nor a polyline");
 	}
-	return viewer_read_triangles(server, &shape, out, error);
+	return viewer_read_triangles(server, &shape, false, out, error);
 }
 
 troupe_status troupe_geometry_triangles(struct troupe_server *server, const void *geometry, size_t count,
@@ -549,6 +552,20 @@ static troupe_status viewer_add_known(
 	return status;
 }
 
+/* A mesh is read again although its triangles are known: its look is not. */
+static troupe_status viewer_add_shape(struct troupe_server *server, const struct troupe_scene_shape *shape,
+	struct text *out, struct troupe_error *error)
+{
+	if (shape->points && (shape->kind != TROUPE_SHAPE_MESH || !shape->path))
+		return viewer_add_known(shape, out, error);
+	size_t begin = out->count;
+	troupe_status status = viewer_read_triangles(server, shape, true, out, error);
+	if (!status || !shape->points)
+		return status;
+	out->count = begin;
+	return viewer_add_known(shape, out, error);
+}
+
 static troupe_status viewer_answer_mesh(const struct capture *capture, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {
@@ -564,10 +581,8 @@ static troupe_status viewer_answer_mesh(const struct capture *capture, const str
 		status = fail(error, TROUPE_ECOMMAND, "no shape of the world has this mesh, heightmap or polyline");
 	else if (!shape->points && shape->kind == TROUPE_SHAPE_POLYLINE)
 		status = viewer_add_polyline(geometry, out, error);
-	else if (!shape->points)
-		status = viewer_read_triangles(capture->server, shape, out, error);
 	else
-		status = viewer_add_known(shape, out, error);
+		status = viewer_add_shape(capture->server, shape, out, error);
 	message_free(asked);
 	return status;
 }

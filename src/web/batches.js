@@ -1,39 +1,24 @@
 // Thousands of equal shapes as few draw calls: a batch is one InstancedMesh for one geometry and one way to draw it,
 // which grows when needed. Each instance has a matrix and a colour; three.js r111 has no colours of instances, but takes
 // a vertex colour from any attribute, also from one that steps with the instances.
-import {
-	DoubleSide, DynamicDrawUsage, FrontSide, InstancedBufferAttribute, InstancedMesh, MeshLambertMaterial, MeshPhongMaterial,
-	VertexColors,
-} from "./three/build/three.module.js";
+import {DynamicDrawUsage, InstancedBufferAttribute, InstancedMesh} from "./three/build/three.module.js";
+import {materialOf} from "./paint.js";
 
 const FIRST_CAPACITY = 4;
 
-// lamps: light is computed for each pixel and not for each corner: a lamp near a large face lights none of its corners.
-// That takes longer, and the sun alone does not need it.
-function materialOf(look, lamps) {
-	const settings = {
-		vertexColors: VertexColors,
-		side: look.double ? DoubleSide : FrontSide,
-		shadowSide: look.double ? DoubleSide : FrontSide,   // a shadow begins where the body that casts it stands
-		transparent: look.opacity < 1, opacity: look.opacity, depthWrite: look.opacity >= 1,
-		polygonOffset: Boolean(look.plane), polygonOffsetFactor: look.plane ? 1 : 0, polygonOffsetUnits: look.plane ? 2 : 0,
-	};
-	return lamps ? new MeshPhongMaterial({...settings, specular: 0, shininess: 0}) : new MeshLambertMaterial(settings);
-}
-
 class Batch {
-	constructor(parent, geometry, look, lamps) {
+	constructor(parent, geometry, look, dressed) {
 		this.parent = parent;
 		this.look = look;
 		this.source = geometry;
 		this.instances = [];
-		this.material = materialOf(look, lamps);
+		this.material = dressed(look);
 		this.grow(FIRST_CAPACITY);
 	}
 
-	light(lamps) {
+	dress(dressed) {
 		this.material.dispose();
-		this.material = this.mesh.material = materialOf(this.look, lamps);
+		this.material = this.mesh.material = dressed(this.look);
 	}
 
 	grow(capacity) {
@@ -101,26 +86,34 @@ class Batch {
 }
 
 export class Batches {
-	constructor(parent) {
+	// dress(material, paint): has its textures laid on it
+	constructor(parent, dress) {
 		this.parent = parent;
 		this.all = new Map();
 		this.lamps = false;
+		this.environment = null;
+		this.dressed = look => {
+			const material = materialOf(look, this.lamps, this.environment);
+			dress(material, look.paint);
+			return material;
+		};
 	}
 
-	// lamps: whether the world has lights other than suns
-	light(lamps) {
-		if (lamps !== this.lamps)
+	// lamps: whether the world has lights other than suns; environment: a cube texture that metal reflects, or null
+	light(lamps, environment) {
+		const changed = lamps !== this.lamps || environment !== this.environment;
+		Object.assign(this, {lamps, environment});
+		if (changed)
 			for (const batch of this.all.values())
-				batch.light(lamps);
-		this.lamps = lamps;
+				batch.dress(this.dressed);
 	}
 
-	// shape: of shapes.js, with its geometry known; look: {opacity, shadow, double, plane}
+	// shape: of shapes.js, with its geometry known; look: {opacity, shadow, double, plane, paint}, paint of paint.js
 	add(instance, shape, look) {
-		const key = `${shape.key}|${look.opacity}|${look.shadow}|${look.double}`;
+		const key = `${shape.key}|${look.opacity}|${look.shadow}|${look.double}|${look.paint ? JSON.stringify(look.paint) : ""}`;
 		let batch = this.all.get(key);
 		if (!batch) {
-			batch = new Batch(this.parent, shape.geometry, look, this.lamps);
+			batch = new Batch(this.parent, shape.geometry, look, this.dressed);
 			this.all.set(key, batch);
 		}
 		batch.add(instance);

@@ -174,9 +174,14 @@ export class Connection {
 		return this.ask({op: "call", service, request});
 	}
 
-	// Promise of {points, triangles}
+	// Promise of {points, triangles, texcoords, parts, materials}
 	mesh(world, geometry) {
 		return this.ask({op: "mesh", world, geometry});
+	}
+
+	// path: of a map of a material. Promise of the address of the image, relative to the page
+	async image(world, path) {
+		return (await this.ask({op: "image", world, image: {data: path}})).path || "";
 	}
 
 	publish(topic, message) {

@@ -35,16 +35,20 @@ function message(bytes) {
 }
 
 function mesh(bytes) {
-	if (bytes.byteLength < 16)
+	if (bytes.byteLength < 20)
 		throw short("mesh");
-	const view = new DataView(bytes), points = view.getUint32(8, true), triangles = view.getUint32(12, true);
-	if (bytes.byteLength < 16 + 12 * points + 12 * triangles)
+	const view = new DataView(bytes), points = view.getUint32(8, true), triangles = view.getUint32(12, true), places = view.getUint32(16, true);
+	const tail = 20 + 12 * points + 12 * triangles + 8 * places;
+	if (bytes.byteLength < tail)
 		throw short("mesh");
-	const corners = new Uint32Array(bytes, 16 + 12 * points, 3 * triangles);
+	const corners = new Uint32Array(bytes, 20 + 12 * points, 3 * triangles);
 	for (const corner of corners)
 		if (corner >= points)
 			throw new Error("a mesh frame names a point that it does not have");
-	return {kind: "mesh", id: view.getUint32(4, true), points: new Float32Array(bytes, 16, 3 * points), triangles: corners};
+	const look = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, tail)));
+	return {kind: "mesh", id: view.getUint32(4, true), points: new Float32Array(bytes, 20, 3 * points), triangles: corners,
+		texcoords: places === 3 * triangles ? new Float32Array(bytes, 20 + 12 * points + 12 * triangles, 2 * places) : null,
+		parts: look.parts || [], materials: look.materials || []};
 }
 
 const kinds = {1: picture, 2: message, 3: mesh};

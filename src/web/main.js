@@ -60,7 +60,7 @@ function panels() {
 }
 
 const camera = new Camera($("view"), panels);
-const world = new World(view.three, options, geometry => connection.mesh(worldName, geometry));
+const world = new World(view.three, options, geometry => connection.mesh(worldName, geometry), path => connection.image(worldName, path));
 const motion = new Motion(world);
 const levels = new Levels(view.three, world);
 const pace = new Pace();
@@ -86,6 +86,7 @@ pace.changed = () => {
 	time.showPace();
 	work.draw();
 };
+world.changed = redraw;
 world.failed = text => notice(text, "bad");
 world.meshed = () => camera.keeps && show(camera.keeps);
 levels.onEvent = event => work.addEvent(event);

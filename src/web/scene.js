@@ -9,9 +9,11 @@ import {
 } from "./three/build/three.module.js";
 import {Batches} from "./batches.js";
 import {extentOf, together} from "./framing.js";
+import {dress, light, paintOfMaterial, paintOfMesh} from "./paint.js";
 import {isDark, secondaryLight} from "./palette.js";
 import {castShadow} from "./shadow.js";
 import {shapeOf, shapeOfTriangles} from "./shapes.js";
+import {Textures} from "./textures.js";
 
 // Visuals without material: what stands is grey, and so are parts of a model that has materials. Other models that can
 // move have soft colours by their names, so that one can tell neighbours apart.
@@ -57,28 +59,31 @@ function plainColour(name) {
 }
 
 function colourOf(from, otherwise) {
-	if (!from)
-		return new Color(otherwise.r, otherwise.g, otherwise.b).convertSRGBToLinear();
-	return new Color(from.r || 0, from.g || 0, from.b || 0).convertSRGBToLinear();
+	return light(from || otherwise);
 }
 
 export class World {
 	// three: the scene of three.js; options: {colour, sleep, collisions}, which the caller may change and then call
-	// repaint() or remake(); askMesh(geometry) -> Promise of {points, triangles}
-	constructor(three, options, askMesh) {
+	// repaint() or remake(); askMesh(geometry) -> Promise of a mesh frame (frames.js); askImage(path) -> Promise of the address
+	// of the image that a material names
+	constructor(three, options, askMesh, askImage) {
 		this.options = options;
 		this.askMesh = askMesh;
 		this.root = new Group();
 		this.lights = new Group();
 		three.add(this.root, this.lights);
-		this.batches = new Batches(this.root);
+		this.textures = new Textures(askImage);
+		this.batches = new Batches(this.root, (material, paint) => dress(material, paint, this.textures, () => this.changed(),
+			(name, error) => this.tellTexture(name, error)));
 		this.models = new Map();      // id -> model
 		this.links = new Map();       // id -> link
 		this.meshes = new Map();      // key -> Promise of a geometry
 		this.poses = new Map();       // id of a link -> its pose in the newest picture: Float32Array(7)
 		this.status = new Map();      // id of a model -> word of the newest picture
 		this.selected = null;
-		this.failed = () => {};       // called with text when a mesh cannot be had
+		this.failed = () => {};       // called with text when a mesh or a texture cannot be had
+		this.changed = () => {};      // called when something looks different that is not of a scene or a picture
+		this.told = new Set();        // textures that cannot be had
 		this.meshed = () => {};       // called when all meshes that were asked for are there
 		this.asked = 0;               // meshes that are not there yet
 		this.scratch = {matrix: new Matrix4(), position: new Vector3(), rotation: new Quaternion(), colour: new Color()};
@@ -110,6 +115,12 @@ export class World {
 		this.setLights(message);
 		this.grid = message.grid !== false;
 		return first ? {came: [], went: []} : {came, went};
+	}
+
+	tellTexture(name, error) {
+		if (!this.told.has(name))
+			this.failed(`texture ${name}: ${error.message}`);
+		this.told.add(name);
 	}
 
 	clear() {
@@ -174,37 +185,57 @@ export class World {
 	}
 
 	addVisual(link, from, collision) {
-		const shape = shapeOf(from.geometry || {});
+		const material = collision ? null : from.material, paint = paintOfMaterial(material);
+		const shape = shapeOf(from.geometry || {}, Boolean(paint && Object.keys(paint.maps).length));
 		if (!shape || from.visible === false && !collision)
 			return;
-		const material = collision ? null : from.material;
 		const plain = shape.plane ? FLOORS[isDark() ? "dark" : "light"] : link.model.plain;
 		const alpha = material && material.diffuse ? material.diffuse.a || 0 : 1;
 		const opacity = Math.max(.08, (1 - (from.transparency || 0)) * (alpha || 1));
 		const instance = {link, from, shape, local: matrixOf(from.pose, shape.scale), batch: null,
 			floor: shape.plane && !(material && material.diffuse), colour: colourOf(material && material.diffuse, plain)};
-		if (material && material.emissive)
-			instance.colour.add(colourOf(material.emissive, plain));
+		if (paint && paint.unlit)
+			instance.colour.add(light(paint.emissive));
 		const look = {opacity: Math.round(opacity * 50) / 50, shadow: !shape.plane && opacity > .5 && from.castShadows !== false,
-			double: Boolean(shape.ask || shape.plane), plane: shape.plane};
+			double: Boolean(shape.ask || shape.plane || material && material.doubleSided), plane: shape.plane, paint};
 		link.instances.push(instance);
 		if (!shape.ask) {
 			this.batches.add(instance, shape, look);
 			return;
 		}
 		this.asked++;
-		this.meshOf(shape).then(geometry => {
+		this.meshOf(shape).then(mesh => {
 			if (link.gone || !link.instances.includes(instance))
 				return;
-			this.batches.add(instance, {key: shape.key, geometry}, look);
+			if (material || collision)
+				this.batches.add(instance, {key: shape.key, geometry: mesh.whole}, look);
+			else
+				this.addParts(instance, mesh.parts, look);
 			this.placeLink(link);
 			this.paintModel(link.model);
 		}, error => this.failed(`${link.model.name}: ${error.message}`)).then(() => --this.asked || this.meshed());
 	}
 
+	// The parts of a mesh in the place of the instance, each with the material of the mesh file
+	addParts(instance, parts, look) {
+		const {link} = instance;
+		link.instances.splice(link.instances.indexOf(instance), 1, ...parts.map(({key, geometry, material}) => {
+			const part = {...instance};
+			if (!material) {
+				this.batches.add(part, {key, geometry}, look);
+				return part;
+			}
+			const [r, g, b, a = 1] = material.diffuse, opacity = Math.max(.02, look.opacity * a);
+			part.colour = light({r, g, b});
+			this.batches.add(part, {key, geometry}, {...look, opacity: Math.round(opacity * 50) / 50, shadow: look.shadow && opacity > .5,
+				paint: paintOfMesh(material)});
+			return part;
+		}));
+	}
+
 	meshOf(shape) {
 		if (!this.meshes.has(shape.key)) {
-			const asked = this.askMesh(shape.ask).then(({points, triangles}) => shapeOfTriangles(shape.key, points, triangles));
+			const asked = this.askMesh(shape.ask).then(mesh => shapeOfTriangles(shape.key, mesh));
 			asked.catch(() => this.meshes.delete(shape.key));
 			this.meshes.set(shape.key, asked);
 		}
@@ -364,10 +395,10 @@ export class World {
 		this.sun = null;
 		const ambient = colourOf(message.ambient, {r: .4, g: .4, b: .4});
 		this.lights.add(new HemisphereLight(0xffffff, 0xa8a49c, .5), new AmbientLight(ambient, .4));
-		const lights = (message.light || []).filter(light => !light.isLightOff).slice(0, LIGHTS_MAX);
-		for (const light of lights)
-			this.addLight(light);
-		this.batches.light(lights.some(light => light.type !== "DIRECTIONAL"));
+		const lights = (message.light || []).filter(from => !from.isLightOff).slice(0, LIGHTS_MAX);
+		for (const from of lights)
+			this.addLight(from);
+		this.batches.light(lights.some(({type}) => type !== "DIRECTIONAL"), null);
 		if (!this.sun)
 			this.addLight({type: "DIRECTIONAL", direction: {x: -.5, y: .35, z: -.9}, castShadows: lights.length === 0});
 	}
@@ -381,25 +412,25 @@ export class World {
 			direction.set(0, 0, -1);
 		direction.applyQuaternion(rotation(from.pose)).normalize();
 		if (from.type === "DIRECTIONAL") {
-			const light = new DirectionalLight(colour, this.sun ? .3 * strength : .62 * strength);
-			light.userData.direction = direction;
-			light.position.copy(direction).multiplyScalar(-50);
+			const sun = new DirectionalLight(colour, this.sun ? .3 * strength : .62 * strength);
+			sun.userData.direction = direction;
+			sun.position.copy(direction).multiplyScalar(-50);
 			if (!this.sun) {
-				this.sun = light;
-				castShadow(light);
+				this.sun = sun;
+				castShadow(sun);
 			}
-			this.lights.add(light, light.target);
+			this.lights.add(sun, sun.target);
 			return;
 		}
 		const range = Math.min(1000, from.range || 10);
-		const light = from.type === "SPOT" ?
+		const lamp = from.type === "SPOT" ?
 			new SpotLight(colour, strength, range, Math.min(1.5, (from.spotOuterAngle || 1) / 2), .4) :
 			new PointLight(colour, strength, range);
-		light.position.copy(at);
-		this.lights.add(light);
-		if (light.target) {
-			light.target.position.copy(at).add(direction);
-			this.lights.add(light.target);
+		lamp.position.copy(at);
+		this.lights.add(lamp);
+		if (lamp.target) {
+			lamp.target.position.copy(at).add(direction);
+			this.lights.add(lamp.target);
 		}
 	}
 }

@@ -5,8 +5,9 @@
 // does not correct them: boxes, spheres, and cylinders. The others are made for their size.
 import {
 	BoxBufferGeometry, BufferAttribute, BufferGeometry, CircleBufferGeometry, CylinderBufferGeometry, Matrix4,
-	PlaneBufferGeometry, SphereBufferGeometry, Vector3,
+	PlaneBufferGeometry, Quaternion, SphereBufferGeometry, Vector3,
 } from "./three/build/three.module.js";
+import {layTexture} from "./painting.js";
 
 const UNBOUNDED_M = 200;      // edge of a plane that is drawn for one without limits
 const UPRIGHT = new Matrix4().makeRotationX(Math.PI / 2); // three's cylinders stand along y
@@ -53,54 +54,59 @@ function vector(from, otherwise) {
 	return new Vector3(from && from.x || otherwise, from && from.y || otherwise, from && from.z || otherwise);
 }
 
-// The geometry, its scale, and whether it is a plane (which pictures of the whole world leave out). null: nothing to
-// draw. A mesh, heightmap or polyline is not known here: its triangles must be asked for, and shape.ask is what to ask.
-export function shapeOf(geometry) {
-	const one = new Vector3(1, 1, 1);
-	if (geometry.box)
-		return {key: "box", scale: vector(geometry.box.size, 0),
-			geometry: once("box", () => new BoxBufferGeometry(1, 1, 1))};
-	if (geometry.sphere) {
-		const radius = geometry.sphere.radius || 0;
-		return {key: "sphere", scale: new Vector3(radius, radius, radius),
-			geometry: once("sphere", () => new SphereBufferGeometry(1, 28, 18).applyMatrix(UPRIGHT))};
-	}
-	if (geometry.cylinder) {
-		const {radius = 0, length = 0} = geometry.cylinder;
-		return {key: "cylinder", scale: new Vector3(radius, radius, length),
-			geometry: once("cylinder", () => new CylinderBufferGeometry(1, 1, 1, 28).applyMatrix(UPRIGHT))};
-	}
-	if (geometry.cone) {
-		const {radius = 0, length = 0} = geometry.cone, key = `cone ${radius} ${length}`;
-		return {key, scale: one,
-			geometry: once(key, () => new CylinderBufferGeometry(0, radius, length, 28).applyMatrix(UPRIGHT))};
-	}
-	if (geometry.capsule) {
-		const {radius = 0, length = 0} = geometry.capsule, key = `capsule ${radius} ${length}`;
-		return {key, scale: one, geometry: once(key, () => capsule(radius, length))};
-	}
-	if (geometry.ellipsoid) {
-		const radii = vector(geometry.ellipsoid.radii, 0), key = `ellipsoid ${radii.toArray()}`;
-		return {key, scale: one, geometry: once(key, () => new SphereBufferGeometry(1, 28, 18).scale(radii.x, radii.y, radii.z))};
-	}
-	if (geometry.plane) {
-		const size = geometry.plane.size || {}, normal = vector(geometry.plane.normal, 0);
-		if (normal.lengthSq() === 0)
-			normal.z = 1;
-		const x = size.x || UNBOUNDED_M, y = size.y || UNBOUNDED_M, key = `plane ${x} ${y} ${normal.toArray()}`;
-		return {key, scale: one, plane: true, geometry: once(key, () => {
-			const flat = new PlaneBufferGeometry(x, y);
-			flat.lookAt(normal.normalize());
-			return flat;
-		})};
-	}
+// A shape that a texture lies on has triangles of its own: they share no corners.
+function shape(key, scale, painted, make, kind, half, turned) {
+	const name = painted ? `${key} painted` : key;
+	return {key: name, scale, geometry: once(name, () => {
+		const geometry = painted ? layTexture(make(), kind, half) : make();
+		return turned ? geometry.applyMatrix(turned) : geometry;
+	})};
+}
+
+function planeOf(plane, painted) {
+	const size = plane.size || {}, normal = vector(plane.normal, 0);
+	if (normal.lengthSq() === 0)
+		normal.z = 1;
+	const x = size.x || UNBOUNDED_M, y = size.y || UNBOUNDED_M;
+	const turned = new Matrix4().makeRotationFromQuaternion(new Quaternion().setFromUnitVectors(new Vector3(0, 0, 1), normal.clone().normalize()));
+	return {plane: true, ...shape(`plane ${x} ${y} ${normal.toArray()}`, new Vector3(1, 1, 1), painted,
+		() => new PlaneBufferGeometry(x, y), "plane", new Vector3(x / 2, y / 2, 1), turned)};
+}
+
+const HALF = new Vector3(.5, .5, .5), UNIT = new Vector3(1, 1, 1), LONG = new Vector3(1, 1, .5);
+
+const makers = {
+	box: (from, painted) => shape("box", vector(from.size, 0), painted, () => new BoxBufferGeometry(1, 1, 1), "box", HALF),
+	// the poles of a texture are on the y axis
+	sphere: ({radius = 0}, painted) => shape("sphere", new Vector3(radius, radius, radius), painted,
+		() => painted ? new SphereBufferGeometry(1, 28, 18) : new SphereBufferGeometry(1, 28, 18).applyMatrix(UPRIGHT), "ball", UNIT),
+	cylinder: ({radius = 0, length = 0}, painted) => shape("cylinder", new Vector3(radius, radius, length), painted,
+		() => new CylinderBufferGeometry(1, 1, 1, 28).applyMatrix(UPRIGHT), "column", LONG),
+	cone: ({radius = 0, length = 0}, painted) => shape(`cone ${radius} ${length}`, UNIT, painted,
+		() => new CylinderBufferGeometry(0, radius, length, 28).applyMatrix(UPRIGHT), "column", new Vector3(radius, radius, length / 2)),
+	capsule: ({radius = 0, length = 0}, painted) => shape(`capsule ${radius} ${length}`, UNIT, painted,
+		() => capsule(radius, length), "capsule", new Vector3(radius, radius, length / 2)),
+	ellipsoid: (from, painted) => {
+		const radii = vector(from.radii, 0);
+		return shape(`ellipsoid ${radii.toArray()}`, UNIT, painted, () => new SphereBufferGeometry(1, 28, 18).scale(radii.x, radii.y, radii.z), "ball", radii);
+	},
+	plane: planeOf,
+};
+
+// painted: a texture lies on it. The geometry, its scale, and whether it is a plane (which pictures of the whole world
+// leave out). null: nothing to draw. A mesh, heightmap or polyline is not known here: its triangles must be asked for, and
+// shape.ask is what to ask.
+export function shapeOf(geometry, painted = false) {
+	for (const [kind, make] of Object.entries(makers))
+		if (geometry[kind])
+			return make(geometry[kind], painted);
 	if (geometry.mesh || geometry.heightmap || geometry.polyline)
-		return {key: JSON.stringify(geometry), scale: one, ask: geometry};
+		return {key: JSON.stringify(geometry), scale: new Vector3(1, 1, 1), ask: geometry};
 	return null;
 }
 
 // What came for shape.ask. Triangles do not share corners, so that edges are sharp where surfaces meet at an angle.
-export function shapeOfTriangles(key, points, triangles) {
+function whole(key, {points, triangles, texcoords}) {
 	return once(key, () => {
 		const flat = new Float32Array(triangles.length * 3);
 		for (let i = 0; i < triangles.length; i++)
@@ -110,8 +116,45 @@ export function shapeOfTriangles(key, points, triangles) {
 		geometry.setAttribute("position", new BufferAttribute(flat, 3));
 		geometry.computeVertexNormals();
 		smooth(geometry, points, triangles);
+		if (texcoords)
+			geometry.setAttribute("uv", new BufferAttribute(texcoords, 2));
 		return geometry;
 	});
+}
+
+// The triangles of some parts of a geometry
+function some(key, from, parts) {
+	return once(key, () => {
+		const geometry = new BufferGeometry();
+		for (const [name, {array, itemSize}] of Object.entries(from.attributes)) {
+			const pieces = parts.map(({first, count}) => array.subarray(3 * itemSize * first, 3 * itemSize * (first + count)));
+			const out = new Float32Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+			pieces.reduce((at, piece) => {
+				out.set(piece, at);
+				return at + piece.length;
+			}, 0);
+			geometry.setAttribute(name, new BufferAttribute(out, itemSize));
+		}
+		return geometry;
+	});
+}
+
+// mesh: as it came for shape.ask. {whole, parts}: the geometry, and those of its triangles that have a material of the
+// mesh file: [{key, geometry, material}], and what is left, whose material is null
+export function shapeOfTriangles(key, mesh) {
+	const geometry = whole(key, mesh), count = mesh.triangles.length / 3, groups = new Map();
+	let end = 0;
+	const add = (material, first, number) => number > 0 && groups.set(material, [...groups.get(material) || [], {first, count: number}]);
+	for (const {first = 0, count: number = 0, material = 0} of [...mesh.parts].sort((a, b) => (a.first || 0) - (b.first || 0))) {
+		if (first < end || first + number > count || !mesh.materials[material])
+			continue;
+		add(null, end, first - end);
+		add(material, first, number);
+		end = first + number;
+	}
+	add(null, end, count - end);
+	return {whole: geometry, parts: [...groups].map(([number, parts]) => ({key: `${key}#${number}`,
+		geometry: some(`${key}#${number}`, geometry, parts), material: number === null ? null : mesh.materials[number]}))};
 }
 
 // Gives a corner the mean of the normals of those triangles at its point that lean less than 40 degrees away.

@@ -46,7 +46,7 @@ static void start(void)
 	static const char *const names[] = {"echo", NULL};
 	static const struct web_service service = {
 		.names = names, .hear_bytes_max = HEAR_MAX, .open = open_peer, .hear = hear, .close = close_peer};
-	static const struct web_file file = {"/", "text/plain", "hello", 5};
+	static const struct web_file file = {.path = "/", .type = "text/plain", .bytes = "hello", .count = 5};
 	static const struct web_def def = {.files = &file, .file_count = 1, .services = &service, .service_count = 1};
 	struct troupe_error error;
 	if (web || !web_is_available())

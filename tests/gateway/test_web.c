@@ -106,8 +106,19 @@ static const char *const names[] = {"echo.v1", "echo.v2", NULL};
 static const char *const strict_names[] = {"strict", NULL};
 static const char *const long_names[] = {"long", NULL};
 static const char *const friends[] = {"https://friend.example", NULL};
-static const struct web_file files[] = {{"/", "text/html; charset=utf-8", "<p>hello", 8},
-	{"/style.css", "text/css; charset=utf-8", "p {}", 4}, {"/empty", "text/plain", "", 0}};
+static const struct web_file files[] = {
+	{.path = "/", .type = "text/html; charset=utf-8", .bytes = "<p>hello", .count = 8},
+	{.path = "/style.css", .type = "text/css; charset=utf-8", .bytes = "p {}", .count = 4},
+	{.path = "/empty", .type = "text/plain", .bytes = "", .count = 0}};
+
+static bool find(void *ctx, const char *path, struct web_file *ret_file)
+{
+	(void)ctx;
+	if (strcmp(path, "/found") != 0)
+		return false;
+	*ret_file = (struct web_file){.path = "/found", .type = "image/png", .bytes = "png", .count = 3, .lasts = true};
+	return true;
+}
 
 static struct web *start(struct echo *echo, const char *with_token, struct web_def def)
 {
@@ -242,6 +253,25 @@ static void test_pages(void)
 	web_end(web);
 }
 
+/* Files that come later; a browser may keep them, and needs the token for them. */
+static void test_found_files(void)
+{
+	static const char request[] = "GET /found HTTP/1.1\r\nHost: localhost" END;
+	struct echo echo = {0};
+	struct text answer = {0};
+	struct web *web = start(&echo, NULL, (struct web_def){.find = find});
+	ask(web_port(web), request, &answer);
+	check(strstr(answer.at, "cache-control: private, max-age=31536000, immutable\r\n") &&
+			strstr(answer.at, "\r\n\r\npng"),
+		"a file that is found: %s", answer.at);
+	expect(web_port(web), "GET /missing HTTP/1.1\r\nHost: localhost" END, "404", NULL);
+	web_end(web);
+	web = start(&echo, "0123456789abcdef", (struct web_def){.find = find});
+	expect(web_port(web), request, "401", NULL);
+	web_end(web);
+	text_fini(&answer);
+}
+
 /* A long file comes whole, and several requests come by one connection. */
 static void test_long_file(void)
 {
@@ -250,7 +280,7 @@ static void test_long_file(void)
 	char *bytes = mem_alloc(LONG);
 	for (size_t i = 0; i < LONG; i++)
 		bytes[i] = (char)('a' + i % 23);
-	const struct web_file file = {"/long", "text/plain", bytes, LONG};
+	const struct web_file file = {.path = "/long", .type = "text/plain", .bytes = bytes, .count = LONG};
 	const struct web_def def = {.files = &file, .file_count = 1};
 	struct web *web = NULL;
 	check(!web_start(&def, &web, NULL), "no server with one file");
@@ -798,6 +828,7 @@ int main(void)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	test_settings();
 	test_pages();
+	test_found_files();
 	test_long_file();
 	test_token();
 	test_sockets();

@@ -3,6 +3,7 @@
  * levels; triangles of meshes and heightmaps, of files that the world names and of no others. */
 #include "clients.h"
 
+#include "mesh/image_head.h"
 #include "sensor/rays.h"
 #include "server/viewer.h"
 #include "topic/scene.pb-c.h"
@@ -686,4 +687,113 @@ Test(viewer, triangles_of_a_mesh)
 	client_destroy(client);
 	lib_destroy(server);
 	remove_files((const char *const[]){"pyramid.obj", "other.obj", "broken.obj"}, 3);
+}
+
+/* --- images ------------------------------------------------------------------------------------------------------- */
+
+/* What a viewer looks at of a PNG: the rest is the browser's. */
+static void write_png(const char *name, uint32_t width, uint32_t height)
+{
+	char bytes[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR________";
+	for (int i = 0; i < 4; i++) {
+		bytes[16 + i] = (char)(width >> (24 - 8 * i));
+		bytes[20 + i] = (char)(height >> (24 - 8 * i));
+	}
+	(void)write_file(name, bytes, sizeof bytes - 1);
+}
+
+static struct troupe_server *painted(void)
+{
+	static const char obj[] = "mtllib p.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 1 0.5\nvt 0 1\n"
+				  "usemtl one\nf 1/1 2/2 3/3\nusemtl other\nf 1/1 3/3 4/4\n";
+	static const char mtl[] = "newmtl one\nKd 0.5 0.25 0.125\nmap_Kd chart.png\n"
+				  "newmtl other\nKd 1 1 1\nmap_Kd secret.txt\n";
+	char sdf[3000];
+	(void)snprintf(folder, sizeof folder, "/tmp/test_viewer.XXXXXX");
+	cr_assert(mkdtemp(folder));
+	(void)write_file("p.obj", obj, sizeof obj - 1);
+	(void)write_file("p.mtl", mtl, sizeof mtl - 1);
+	(void)write_file("secret.txt", "secret", 6);
+	write_png("chart.png", 4, 2);
+	write_png("huge.png", 16384, 16384);
+#define MAPPED(name)                                                                                                   \
+	"<visual name='" name "'><geometry><box><size>1 1 1</size></box></geometry><material><pbr><metal><albedo_map>" \
+	"%s/" name "</albedo_map></metal></pbr></material></visual>"
+	(void)snprintf(sdf, sizeof sdf,
+		LIB_SDF(LIB_WORLD("w",
+			"<model name='m'><static>true</static><link name='l'><visual name='v'><geometry><mesh>"
+			"<uri>%s/p.obj</uri></mesh></geometry></visual>" MAPPED("chart.png") MAPPED("huge.png")
+				MAPPED("secret.txt") MAPPED("none.png") "</link></model>")),
+		folder, folder, folder, folder, folder);
+	static const char *const folders[] = {folder, NULL};
+	struct troupe_server_def def = lib_def(sdf, 1);
+	def.resource_paths = folders;
+	return lib_create(&def);
+}
+
+Test(viewer, the_look_of_a_mesh)
+{
+	struct troupe_server *server = painted();
+	struct troupe_client *client = client_of(server, 1000);
+	struct troupe_message message;
+	char text[200];
+	(void)snprintf(text, sizeof text, "type: MESH mesh {filename: '%s/p.obj' scale {x: 1 y: 1 z: 1}}", folder);
+	Troupe__Msgs__Mesh *mesh = ask(server, client, "/world/w/scene/mesh", "gz.msgs.Geometry", text, &message);
+	cr_assert(mesh, "%s", message.text);
+	cr_assert(mesh->n_corner == 6 && mesh->n_texcoord == 12 && mesh->n_part == 2, "%zu %zu %zu", mesh->n_corner,
+		mesh->n_texcoord, mesh->n_part);
+	for (size_t i = 0; i < mesh->n_corner; i++) { /* u is x; v is y, but on the corner at 1 1 */
+		const float *at = mesh->point + 3 * (size_t)mesh->corner[i];
+		cr_assert_eq(mesh->texcoord[2 * i], at[0]);
+		cr_assert_eq(mesh->texcoord[2 * i + 1], at[0] == 1 && at[1] == 1 ? 0.5F : at[1]);
+	}
+	const Troupe__Msgs__Mesh__Material *one = mesh->material[mesh->part[0]->material],
+					   *other = mesh->material[mesh->part[1]->material];
+	cr_assert(one->n_diffuse == 4 && one->diffuse[0] == 0.5F && one->diffuse[1] == 0.25F && one->diffuse[3] == 1);
+	cr_assert(mesh->n_image == 1 && one->albedo_map == 1 && !strcmp(mesh->image[0]->type, "image/png"));
+	cr_assert_eq(mesh->image[0]->data.len, 24u);
+	cr_assert_eq(other->albedo_map, 0u, "a file that is no image");
+	message_free(&mesh->base);
+	client_destroy(client);
+	lib_destroy(server);
+	remove_files((const char *const[]){"p.obj", "p.mtl", "chart.png", "huge.png", "secret.txt"}, 5);
+}
+
+Test(viewer, images_of_materials)
+{
+	static const struct {
+		const char *name, *why; /* NULL: it is given */
+	} cases[] = {{"chart.png", NULL}, {"secret.txt", "neither PNG nor JPEG"}, {"huge.png", "16384 by 16384"},
+		{"none.png", "no material of the world"}, {"p.mtl", "no material of the world"}};
+	struct troupe_server *server = painted();
+	struct troupe_client *client = client_of(server, 1000);
+	struct troupe_message message;
+	char text[200];
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		(void)snprintf(text, sizeof text, "data: '%s/%s'", folder, cases[i].name);
+		Troupe__Msgs__ImageFile *image =
+			ask(server, client, "/world/w/scene/image", "gz.msgs.StringMsg", text, &message);
+		cr_assert_eq(!image, cases[i].why != NULL, "%s: %s", text, message.text);
+		cr_assert(image || strstr(message.text, cases[i].why), "%s: %s", text, message.text);
+		cr_assert(!image || (image->data.len == 24 && !strcmp(image->type, "image/png")));
+		if (image)
+			message_free(&image->base);
+	}
+	client_destroy(client);
+	lib_destroy(server);
+	remove_files((const char *const[]){"p.obj", "p.mtl", "chart.png", "huge.png", "secret.txt"}, 5);
+}
+
+Test(viewer, heads_of_images)
+{
+	/* a comment, a byte that fills, a frame of 3 rows and 5 columns */
+	static const unsigned char jpeg[] = {
+		0xff, 0xd8, 0xff, 0xfe, 0, 4, 'h', 'i', 0xff, 0xff, 0xc2, 0, 17, 8, 0, 3, 0, 5, 3, 0};
+	struct image_head head;
+	cr_assert(image_head(jpeg, sizeof jpeg, &head));
+	cr_assert(head.width == 5 && head.height == 3 && !strcmp(head.type, "image/jpeg"), "%u %u", head.width,
+		head.height);
+	for (size_t count = 0; count < sizeof jpeg - 2; count++)
+		cr_assert_not(image_head(jpeg, count, &head), "%zu bytes", count);
+	cr_assert_not(image_head("GIF89a__________________", 24, &head));
 }

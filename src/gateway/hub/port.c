@@ -188,6 +188,8 @@ troupe_status port_start(struct port *port, struct hub *hub, const struct port_p
 		.policy = protocol->policy,
 		.files = files,
 		.file_count = protocol->files ? protocol->files(files) : 0,
+		.find = protocol->find,
+		.find_ctx = port,
 		.services = &service,
 		.service_count = 1,
 		.peers_max = protocol->clients_max,

@@ -41,6 +41,8 @@ struct port_protocol {
 	const char *slow_text;
 	const char *policy;                                           /* as in web_def */
 	uint32_t (*files)(struct web_file ret_files[PORT_FILES_MAX]); /* the files that it serves; NULL: none */
+	/* Another file, as in web_def; NULL: there are no others. */
+	bool (*find)(void *gateway, const char *path, struct web_file *ret_file);
 	/* A client has come; its data is set afterwards. The mirror is up to date. */
 	void *(*open)(void *gateway, struct port_client *client);
 	void (*hear)(struct port_client *client, bool binary, const void *bytes, size_t count);

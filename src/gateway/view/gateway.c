@@ -181,6 +181,12 @@ static void view_gateway_give_mesh(const struct gateway *gateway, const struct m
 		return;
 	struct page *page = client->data;
 	page->calls--;
+	if (result->is_path) {
+		page_out_image(result->id, result->bytes.at, &text);
+		port_say_text(client, &text);
+		text_fini(&text);
+		return;
+	}
 	if (result->good) {
 		port_say(client, true, result->bytes.at, result->bytes.count);
 		return;
@@ -241,7 +247,10 @@ static troupe_status view_gateway_begin_clients(
 {
 	troupe_status status =
 		bus_open(place, VIEW_PICTURES_DEPTH, port_wake, &gateway->port, &gateway->pictures, error);
-	return status ? status : meshes_create(place, port_wake, &gateway->port, &gateway->meshes, error);
+	if (!status)
+		status = meshes_create(
+			place, gateway->images, port_wake, &gateway->port, &gateway->meshes, error);
+	return status;
 }
 
 static void view_gateway_end_clients(struct gateway *gateway)
@@ -300,6 +309,11 @@ static void view_gateway_end(void *ctx, const char *why, bool failed)
 	view_gateway_say_goodbye(ctx, why);
 }
 
+static bool view_gateway_find(void *ctx, const char *path, struct web_file *ret_file)
+{
+	return images_find(((struct gateway *)ctx)->images, path, ret_file);
+}
+
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
 static const struct port_protocol view_gateway_protocol = {
@@ -313,6 +327,7 @@ static const struct port_protocol view_gateway_protocol = {
 	.slow_text = "the connection is too slow",
 	.policy = view_gateway_policy,
 	.files = page_files,
+	.find = view_gateway_find,
 	.open = view_gateway_open,
 	.hear = view_gateway_hear,
 	.room = view_gateway_room,
@@ -336,6 +351,7 @@ static troupe_status view_gateway_start(
 			"this build has no viewer: expected three.js, and no --without-web, when it was configured");
 	struct gateway *gateway = hub->gateway = mem_alloc(sizeof *gateway);
 	gateway->hub = hub;
+	gateway->images = images_create();
 	troupe_status status = hub_open(
 		hub, def, &(struct hub_options){.wake = port_wake, .ctx = &gateway->port, .for_clients = true}, error);
 	const struct bus_place place = {.server = hub->place.server, .run = def->run};
@@ -359,6 +375,7 @@ static void view_gateway_destroy(void *ctx)
 {
 	struct gateway *gateway = ctx;
 	port_end(&gateway->port);
+	images_destroy(gateway->images);
 	for (uint32_t i = 0; i < gateway->worlds.count; i++) {
 		free(gateway->worlds.at[i].prefix);
 		free(gateway->worlds.at[i].topic);

@@ -53,6 +53,7 @@ struct gateway {
 	uint64_t told_play_ns;
 	struct bus *pictures; /* a bus of its own for pictures, of which only the newest count */
 	struct meshes *meshes;
+	struct images *images;
 	const struct troupe_topics *topics; /* as pages were told of them last, or later */
 	uint64_t told_epoch, told_ns;       /* of which pages were told */
 	VEC(struct watched) worlds;         /* does not change */
@@ -98,6 +99,7 @@ void page_out_timeline(const struct play_state *state, struct text *text);
 void page_out_error(const char *why, struct text *text);
 void page_out_refusal(uint64_t id, const char *why, struct text *text);
 void page_out_reply(uint64_t id, const struct hub_reply *reply, struct text *text);
+void page_out_image(uint64_t id, const char *path, struct text *text);
 /* False: a text; true: a binary frame of kind 2. */
 bool page_out_message(const struct troupe_message *message, struct text *out);
 

@@ -5,10 +5,12 @@
  * geometry; when there are too many, all are dropped. */
 #include "gateway/view/meshes.h"
 
+#include "base/json_out.h"
 #include "base/map.h"
 #include "topic/message.h"
 #include "topic/troupe.pb-c.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,16 +21,18 @@ struct meshes_wish {
 	struct meshes_wish *next;
 	uint64_t page, id;
 	char *service;
-	struct text geometry;
+	bool image;
+	struct text request;
 };
 
 struct meshes_kept {
-	char *key;         /* service and geometry, in hexadecimal */
+	char *key;         /* service and request, in hexadecimal */
 	struct text frame; /* without the id */
 };
 
 struct meshes {
 	struct bus *client; /* the thread's */
+	struct images *images;
 	void (*on_done)(void *ctx);
 	void *ctx;
 	pthread_t thread;
@@ -54,7 +58,7 @@ void meshes_result_free(struct meshes_result *result)
 static void meshes_free_wish(struct meshes_wish *wish)
 {
 	free(wish->service);
-	text_fini(&wish->geometry);
+	text_fini(&wish->request);
 	free(wish);
 }
 
@@ -73,27 +77,119 @@ static void meshes_add_float(struct text *out, float value)
 	meshes_add_32(out, bits);
 }
 
-/* The frame from the number of points on. */
-static troupe_status meshes_make_frame(
-	const struct troupe_message *message, struct text *out, struct troupe_error *error)
+static troupe_status meshes_decode(const struct troupe_message *message, message_type type,
+	ProtobufCMessage **ret_decoded, struct troupe_error *error)
 {
 	static const struct message_limits limits = {.bytes_max = MESSAGE_MEMORY_MAX, .items_max = UINT32_MAX};
+	return message_of_bytes(type, message->bytes, message->count, &limits, ret_decoded, error);
+}
+
+static void meshes_add_map(
+	struct meshes *meshes, const Troupe__Msgs__Mesh *mesh, uint32_t number, const char *key, struct json_out *out)
+{
+	char path[IMAGES_PATH_BYTES];
+	if (!number || number > mesh->n_image)
+		return;
+	const Troupe__Msgs__ImageFile *image = mesh->image[number - 1];
+	if (images_put(meshes->images, image->type, image->data.data, image->data.len, path))
+		json_out_string(out, key, path);
+}
+
+static void meshes_add_floats(struct json_out *out, const char *key, const float *numbers, size_t count)
+{
+	json_out_array(out, key);
+	for (size_t i = 0; i < count; i++)
+		json_out_double(out, NULL, isfinite(numbers[i]) ? (double)numbers[i] : 0);
+	json_out_end(out);
+}
+
+static void meshes_add_material(struct meshes *meshes, const Troupe__Msgs__Mesh *mesh,
+	const Troupe__Msgs__Mesh__Material *from, struct json_out *out)
+{
+	json_out_object(out, NULL);
+	meshes_add_floats(out, "diffuse", from->diffuse, from->n_diffuse);
+	meshes_add_floats(out, "specular", from->specular, from->n_specular);
+	meshes_add_floats(out, "emissive", from->emissive, from->n_emissive);
+	json_out_double(out, "shininess", (double)from->shininess);
+	json_out_bool(out, "metallic", from->metallic);
+	json_out_double(out, "roughness", (double)from->roughness);
+	json_out_double(out, "metalness", (double)from->metalness);
+	json_out_bool(out, "doubleSided", from->double_sided);
+	json_out_string(out, "alpha", from->cut ? "cut" : from->opaque ? "opaque" : "blended");
+	json_out_double(out, "cutoff", (double)from->cutoff);
+	meshes_add_map(meshes, mesh, from->albedo_map, "albedoMap", out);
+	meshes_add_map(meshes, mesh, from->normal_map, "normalMap", out);
+	meshes_add_map(meshes, mesh, from->roughness_map, "roughnessMap", out);
+	meshes_add_map(meshes, mesh, from->metalness_map, "metalnessMap", out);
+	meshes_add_map(meshes, mesh, from->emissive_map, "emissiveMap", out);
+	json_out_end(out);
+}
+
+static void meshes_add_look(struct meshes *meshes, const Troupe__Msgs__Mesh *mesh, struct text *out)
+{
+	struct text text = {0};
+	struct json_out json = {.text = &text};
+	json_out_object(&json, NULL);
+	json_out_array(&json, "parts");
+	for (size_t i = 0; i < mesh->n_part; i++) {
+		json_out_object(&json, NULL);
+		json_out_uint(&json, "first", mesh->part[i]->first);
+		json_out_uint(&json, "count", mesh->part[i]->count);
+		json_out_uint(&json, "material", mesh->part[i]->material);
+		json_out_end(&json);
+	}
+	json_out_end(&json);
+	json_out_array(&json, "materials");
+	for (size_t i = 0; i < mesh->n_material; i++)
+		meshes_add_material(meshes, mesh, mesh->material[i], &json);
+	json_out_end(&json);
+	json_out_end(&json);
+	text_add_bytes(out, text.at, text.count);
+	text_fini(&text);
+}
+
+/* The frame from the number of points on. */
+static troupe_status meshes_make_frame(
+	struct meshes *meshes, const struct troupe_message *message, struct text *out, struct troupe_error *error)
+{
 	ProtobufCMessage *decoded;
-	troupe_status status = message_of_bytes(
-		&troupe__msgs__mesh__descriptor, message->bytes, message->count, &limits, &decoded, error);
+	troupe_status status = meshes_decode(message, &troupe__msgs__mesh__descriptor, &decoded, error);
 	if (status)
 		return status;
 	const Troupe__Msgs__Mesh *mesh = (const Troupe__Msgs__Mesh *)(const void *)decoded;
 	uint32_t points = (uint32_t)(mesh->n_point / 3), triangles = (uint32_t)(mesh->n_corner / 3);
-	text_reserve(out, 8 + 12 * ((size_t)points + triangles));
+	uint32_t texcoords = mesh->n_texcoord / 6 == triangles ? 3 * triangles : 0;
+	text_reserve(out, 16 + 12 * ((size_t)points + triangles) + 8 * (size_t)texcoords);
 	meshes_add_32(out, points);
 	meshes_add_32(out, triangles);
+	meshes_add_32(out, texcoords);
 	for (size_t i = 0; i < 3 * (size_t)points; i++)
 		meshes_add_float(out, mesh->point[i]);
 	for (size_t i = 0; i < 3 * (size_t)triangles; i++)
 		meshes_add_32(out, mesh->corner[i]);
+	for (size_t i = 0; i < 2 * (size_t)texcoords; i++)
+		meshes_add_float(out, mesh->texcoord[i]);
+	meshes_add_look(meshes, mesh, out);
 	message_free(decoded);
 	return TROUPE_OK;
+}
+
+static troupe_status meshes_make_path(
+	struct meshes *meshes, const struct troupe_message *message, struct text *out, struct troupe_error *error)
+{
+	ProtobufCMessage *decoded;
+	char path[IMAGES_PATH_BYTES];
+	troupe_status status = meshes_decode(message, &troupe__msgs__image_file__descriptor, &decoded, error);
+	if (status)
+		return status;
+	const Troupe__Msgs__ImageFile *image = (const Troupe__Msgs__ImageFile *)(const void *)decoded;
+	if (images_put(meshes->images, image->type, image->data.data, image->data.len, path))
+		text_add(out, "%s", path);
+	else
+		status = fail(error, TROUPE_ELIMIT, "the images of the world have more than %d MiB, or this is none",
+			IMAGES_BYTES_MAX >> 20);
+	message_free(decoded);
+	return status;
 }
 
 static bool meshes_is_stopping(struct meshes *meshes)
@@ -109,7 +205,7 @@ static troupe_status meshes_fetch(
 {
 	struct troupe_message message;
 	troupe_status status = meshes->client->ops->call(
-		meshes->client, wish->service, NULL, wish->geometry.at, wish->geometry.count, 0, error);
+		meshes->client, wish->service, NULL, wish->request.at, wish->request.count, 0, error);
 	if (status)
 		return status;
 	while (!meshes->client->ops->take(meshes->client, WAIT_NS, &message))
@@ -117,7 +213,8 @@ static troupe_status meshes_fetch(
 			return fail(error, TROUPE_EIO, "the run has ended");
 	if (message.status)
 		return fail(error, message.status, "%s", message.text);
-	return meshes_make_frame(&message, ret_frame, error);
+	return wish->image ? meshes_make_path(meshes, &message, ret_frame, error)
+			   : meshes_make_frame(meshes, &message, ret_frame, error);
 }
 
 /* --- what is kept ------------------------------------------------------------------------------------------------- */
@@ -137,8 +234,8 @@ static char *meshes_key_of(const struct meshes_wish *wish)
 {
 	struct text key = {0};
 	text_add(&key, "%s ", wish->service);
-	for (size_t i = 0; i < wish->geometry.count; i++)
-		text_add(&key, "%02x", (unsigned char)wish->geometry.at[i]);
+	for (size_t i = 0; i < wish->request.count; i++)
+		text_add(&key, "%02x", (unsigned char)wish->request.at[i]);
 	return key.at;
 }
 
@@ -175,9 +272,14 @@ static struct meshes_result *meshes_answer(struct meshes *meshes, const struct m
 	struct meshes_result *result = mem_alloc(sizeof *result);
 	struct troupe_error error;
 	const struct text *frame = meshes_find(meshes, wish, &error);
-	*result = (struct meshes_result){.page = wish->page, .id = wish->id, .good = frame};
+	*result = (struct meshes_result){
+		.page = wish->page, .id = wish->id, .good = frame, .is_path = frame && wish->image};
 	if (!frame) {
 		text_add(&result->bytes, "%s", error.text);
+		return result;
+	}
+	if (wish->image) {
+		text_add_bytes(&result->bytes, frame->at, frame->count);
 		return result;
 	}
 	text_reserve(&result->bytes, 8 + frame->count);
@@ -219,8 +321,7 @@ static void *meshes_work(void *arg)
 	return NULL;
 }
 
-troupe_status meshes_ask(struct meshes *meshes, uint64_t page, uint64_t id, const char *world, const void *bytes,
-	size_t count, struct troupe_error *error)
+troupe_status meshes_ask(struct meshes *meshes, const struct meshes_question *question, struct troupe_error *error)
 {
 	pthread_mutex_lock(&meshes->lock);
 	bool full = meshes->waiting >= MESHES_WAITING_MAX;
@@ -228,8 +329,11 @@ troupe_status meshes_ask(struct meshes *meshes, uint64_t page, uint64_t id, cons
 	if (full)
 		return fail(error, TROUPE_ELIMIT, "%d meshes wait to be read: expected no more", MESHES_WAITING_MAX);
 	struct meshes_wish *wish = mem_alloc(sizeof *wish);
-	*wish = (struct meshes_wish){.page = page, .id = id, .service = mem_printf("%s/scene/mesh", world)};
-	text_add_bytes(&wish->geometry, bytes, count);
+	*wish = (struct meshes_wish){.page = question->page,
+		.id = question->id,
+		.service = mem_printf("%s/scene/%s", question->world, question->image ? "image" : "mesh"),
+		.image = question->image};
+	text_add_bytes(&wish->request, question->bytes, question->count);
 	pthread_mutex_lock(&meshes->lock);
 	if (meshes->last)
 		meshes->last->next = wish;
@@ -255,11 +359,11 @@ struct meshes_result *meshes_take(struct meshes *meshes)
 	return result;
 }
 
-troupe_status meshes_create(const struct bus_place *place, void (*on_done)(void *ctx), void *ctx,
+troupe_status meshes_create(const struct bus_place *place, struct images *images, void (*on_done)(void *ctx), void *ctx,
 	struct meshes **ret_meshes, struct troupe_error *error)
 {
 	struct meshes *meshes = mem_alloc(sizeof *meshes);
-	*meshes = (struct meshes){.on_done = on_done, .ctx = ctx};
+	*meshes = (struct meshes){.images = images, .on_done = on_done, .ctx = ctx};
 	pthread_mutex_init(&meshes->lock, NULL);
 	pthread_cond_init(&meshes->more, NULL);
 	troupe_status status = bus_open(place, MESHES_DEPTH, NULL, NULL, &meshes->client, error);

@@ -30,7 +30,9 @@ _Static_assert(ARRAY_LEN(page_files_all) <= PAGE_FILES_MAX, "all files fit");
 uint32_t page_files(struct web_file ret_files[PAGE_FILES_MAX])
 {
 	for (size_t i = 0; i < ARRAY_LEN(page_files_all); i++)
-		ret_files[i] = (struct web_file){page_files_all[i].path, page_files_all[i].type,
-			page_files_all[i].begin, (size_t)(page_files_all[i].end - page_files_all[i].begin)};
+		ret_files[i] = (struct web_file){.path = page_files_all[i].path,
+			.type = page_files_all[i].type,
+			.bytes = page_files_all[i].begin,
+			.count = (size_t)(page_files_all[i].end - page_files_all[i].begin)};
 	return ARRAY_LEN(page_files_all);
 }

@@ -197,7 +197,9 @@ static troupe_status page_in_ask_motion(struct page_in_request *request, struct 
 	return status;
 }
 
-static troupe_status page_in_ask_mesh(struct page_in_request *request, struct troupe_error *error)
+/* Has a mesh or an image read. name: of the member with what is asked for. */
+static troupe_status page_in_ask_file(
+	struct page_in_request *request, const char *name, const char *type, bool image, struct troupe_error *error)
 {
 	struct page *page = request->page;
 	struct watched *world;
@@ -206,13 +208,25 @@ static troupe_status page_in_ask_mesh(struct page_in_request *request, struct tr
 	if (!status)
 		status = page_in_get_world(request, &world, error);
 	if (!status)
-		status = page_in_get_message(request, "geometry", type_find("gz.msgs.Geometry"), &bytes, error);
+		status = page_in_get_message(request, name, type_find(type), &bytes, error);
 	if (!status)
-		status = meshes_ask(page->gateway->meshes, page->client->connection, request->id, world->prefix,
-			bytes.at, bytes.count, error);
+		status = meshes_ask(page->gateway->meshes,
+			&(struct meshes_question){
+				page->client->connection, request->id, world->prefix, image, bytes.at, bytes.count},
+			error);
 	text_fini(&bytes);
 	page->calls += !status;
 	return status;
+}
+
+static troupe_status page_in_ask_mesh(struct page_in_request *request, struct troupe_error *error)
+{
+	return page_in_ask_file(request, "geometry", "gz.msgs.Geometry", false, error);
+}
+
+static troupe_status page_in_ask_image(struct page_in_request *request, struct troupe_error *error)
+{
+	return page_in_ask_file(request, "image", "gz.msgs.StringMsg", true, error);
 }
 
 static troupe_status page_in_get_play(
@@ -268,8 +282,8 @@ static const struct {
 	troupe_status (*ask)(struct page_in_request *request, struct troupe_error *error);
 } page_in_ops[] = {{"topics", page_in_ask_topics}, {"subscribe", page_in_ask_subscribe},
 	{"unsubscribe", page_in_ask_unsubscribe}, {"call", page_in_ask_call}, {"publish", page_in_ask_publish},
-	{"motion", page_in_ask_motion}, {"mesh", page_in_ask_mesh}, {"seek", page_in_ask_seek},
-	{"find", page_in_ask_find}, {"play", page_in_ask_play}};
+	{"motion", page_in_ask_motion}, {"mesh", page_in_ask_mesh}, {"image", page_in_ask_image},
+	{"seek", page_in_ask_seek}, {"find", page_in_ask_find}, {"play", page_in_ask_play}};
 
 static troupe_status page_in_ask(struct page_in_request *request, struct troupe_error *error)
 {

@@ -108,6 +108,15 @@ void page_out_refusal(uint64_t id, const char *why, struct text *text)
 	json_out_end(&out);
 }
 
+void page_out_image(uint64_t id, const char *path, struct text *text)
+{
+	struct json_out out = page_out_begin(text, "reply");
+	json_out_uint(&out, "id", id);
+	json_out_bool(&out, "ok", true);
+	json_out_string(&out, "path", path);
+	json_out_end(&out);
+}
+
 /* Messages come from this process: they are large at most, and have infinite numbers. */
 static ProtobufCMessage *page_out_decode(const struct troupe_message *message)
 {

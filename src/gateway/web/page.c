@@ -15,18 +15,18 @@ enum { PIECE_BYTES = 32 << 10, VALUE_BYTES = 2048 };
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
-static void page_add_head(struct web_peer *peer, const char *status, const char *type, size_t count)
+static void page_add_head(struct web_peer *peer, const char *status, const char *type, size_t count, bool lasts)
 {
 	peer->answers = true;
 	peer->deadline_ns = clock_now_ns() + WEB_ANSWER_MS * MS_NS;
-	text_add(&peer->answer, "HTTP/1.1 %s\r\ncontent-type: %s\r\ncontent-length: %zu\r\n%s", status, type, count,
-		peer->web->common);
+	text_add(&peer->answer, "HTTP/1.1 %s\r\ncontent-type: %s\r\ncontent-length: %zu\r\ncache-control: %s\r\n%s",
+		status, type, count, lasts ? "private, max-age=31536000, immutable" : "no-store", peer->web->common);
 }
 
 /* A refusal: one line of text; the connection ends. */
 static void page_refuse(struct web_peer *peer, const char *status, const char *more, const char *text)
 {
-	page_add_head(peer, status, "text/plain; charset=utf-8", strlen(text) + 1);
+	page_add_head(peer, status, "text/plain; charset=utf-8", strlen(text) + 1, false);
 	text_add(&peer->answer, "%sconnection: close\r\n\r\n%s\n", more, text);
 	peer->ends = true;
 }
@@ -34,7 +34,7 @@ static void page_refuse(struct web_peer *peer, const char *status, const char *m
 static void page_answer_file(struct web_peer *peer, const struct web_file *file, bool only_head, bool new_cookie)
 {
 	const struct web *web = peer->web;
-	page_add_head(peer, "200 OK", file->type, file->count);
+	page_add_head(peer, "200 OK", file->type, file->count, file->lasts);
 	if (new_cookie)
 		text_add(&peer->answer, "set-cookie: %s=%s; Path=/; HttpOnly; SameSite=Strict%s\r\n", web->cookie,
 			web->token, web->tls ? "; Secure" : "");
@@ -147,12 +147,16 @@ static void page_refuse_access(struct web_peer *peer, enum admit why, const stru
 	page_refuse(peer, "403 Forbidden", "", what);
 }
 
-static const struct web_file *page_find_file(const struct web *web, struct web_piece path)
+static bool page_find_file(const struct web *web, struct web_piece path, struct web_file *ret_file)
 {
+	char text[VALUE_BYTES];
 	for (uint32_t i = 0; i < web->file_count; i++)
-		if (strlen(web->files[i].path) == path.count && !memcmp(web->files[i].path, path.at, path.count))
-			return &web->files[i];
-	return NULL;
+		if (strlen(web->files[i].path) == path.count && !memcmp(web->files[i].path, path.at, path.count)) {
+			*ret_file = web->files[i];
+			return true;
+		}
+	request_copy(path, text, sizeof text);
+	return web->find && web->find(web->find_ctx, text, ret_file);
 }
 
 static bool page_has_body(const struct web_request *request)
@@ -167,17 +171,17 @@ static void page_take_request(struct web_peer *peer, const struct web_request *r
 	struct access access;
 	enum admit why = page_judge(peer, request, NULL, &access);
 	bool is_get = request_is_exactly(request->method, "GET"), is_head = request_is_exactly(request->method, "HEAD");
-	const struct web_file *file = page_find_file(peer->web, request->path);
+	struct web_file file;
 	if (why)
 		page_refuse_access(peer, why, &access);
 	else if (!is_get && !is_head)
 		page_refuse(peer, "405 Method Not Allowed", "allow: GET, HEAD\r\n", "expected GET or HEAD");
 	else if (page_has_body(request))
 		page_refuse(peer, "413 Content Too Large", "", "expected a request without a body");
-	else if (!file)
+	else if (!page_find_file(peer->web, request->path, &file))
 		page_refuse(peer, "404 Not Found", "", "there is no such page");
 	else
-		page_answer_file(peer, file, is_head, peer->web->token && access.by_address);
+		page_answer_file(peer, &file, is_head, peer->web->token && access.by_address);
 }
 
 /* --- WebSockets --------------------------------------------------------------------------------------------------- */

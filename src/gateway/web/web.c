@@ -431,7 +431,7 @@ static void web_copy_rules(struct web *web, const struct web_def *def)
 		web->rules.token = web->token;
 	}
 	text_add(&common,
-		"x-content-type-options: nosniff\r\nreferrer-policy: no-referrer\r\ncache-control: no-store\r\n"
+		"x-content-type-options: nosniff\r\nreferrer-policy: no-referrer\r\n"
 		"x-frame-options: DENY\r\ncross-origin-resource-policy: same-origin\r\n"
 		"content-security-policy: %s\r\n",
 		def->policy ? def->policy : "default-src 'none'");
@@ -440,6 +440,8 @@ static void web_copy_rules(struct web *web, const struct web_def *def)
 	web->queue_bytes_max = def->queue_bytes_max ? def->queue_bytes_max : WEB_QUEUE_BYTES_USUAL;
 	web->say = def->say;
 	web->say_ctx = def->say_ctx;
+	web->find = def->find;
+	web->find_ctx = def->find_ctx;
 	web->file_count = def->file_count;
 	web->files = mem_alloc(def->file_count * sizeof *web->files);
 	for (uint32_t i = 0; i < def->file_count; i++) {

@@ -66,6 +66,7 @@ struct web_file {
 	const char *path, *type; /* "/style.css", "text/css; charset=utf-8" */
 	const void *bytes;
 	size_t count;
+	bool lasts; /* what is at this path never changes: a browser may keep it */
 };
 
 struct web_def {                          /* all that it points to is copied, except for the bytes of files */
@@ -79,6 +80,9 @@ struct web_def {                          /* all that it points to is copied, ex
 	const char *policy;               /* Content-Security-Policy of each answer; NULL: default-src 'none' */
 	const struct web_file *files;
 	uint32_t file_count;
+	/* A file that is not among these; path: terminated. On the loop's thread. NULL: there are no others. */
+	bool (*find)(void *ctx, const char *path, struct web_file *ret_file);
+	void *find_ctx;
 	const struct web_service *services;
 	uint32_t service_count;
 	uint32_t peers_max;     /* WebSockets, up to WEB_PEERS_MAX; 0: 64 */

@@ -78,6 +78,8 @@ struct web {
 	const struct web_name *unnamed; /* for clients that ask for no subprotocol; NULL: none */
 	struct web_file *files;
 	uint32_t file_count;
+	bool (*find)(void *ctx, const char *path, struct web_file *ret_file);
+	void *find_ctx;
 	struct admit_rules rules;
 	struct address address; /* on which it listens */
 	char host[ADDRESS_TEXT_BYTES];

@@ -1,0 +1,227 @@
+// Opens the viewer's page in a real browser while troupe runs a world with a camera, and compares what both see. Prints
+// TAP.
+//
+//   node looks.js TROUPE FOLDER
+//
+// FOLDER: for worlds, for what the browser writes, and for pictures of what failed.
+const {check, main, open, part, settled, start, until} = require("./browser.js");
+const fs = require("fs");
+const path = require("path");
+const zlib = require("zlib");
+
+const [troupe, folder] = process.argv.slice(2);
+const WIDE = 320, HIGH = 240, ANGLE = 1;
+const DIFFER_MAX = .03;         // of the pixels: both draw edges smoothly, but not alike
+const CELLS = 8, CELL = 16;     // of the chart; texels of a cell
+
+// --- files --------------------------------------------------------------------------------------------------------------
+
+function chunk(type, data) {
+	const body = Buffer.concat([Buffer.from(type), data]), out = Buffer.alloc(8 + data.length + 4);
+	out.writeUInt32BE(data.length, 0);
+	body.copy(out, 4);
+	out.writeUInt32BE(zlib.crc32(body), 8 + data.length);
+	return out;
+}
+
+// colour(x, y) -> [r, g, b, a] of a texel
+function png(side, colour) {
+	const rows = [];
+	for (let y = 0; y < side; y++) {
+		rows.push(Buffer.from([0]));
+		for (let x = 0; x < side; x++)
+			rows.push(Buffer.from(colour(x, y)));
+	}
+	const head = Buffer.alloc(13);
+	head.writeUInt32BE(side, 0);
+	head.writeUInt32BE(side, 4);
+	head.set([8, 6, 0, 0, 0], 8);
+	return Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]), chunk("IHDR", head), chunk("IDAT", zlib.deflateSync(Buffer.concat(rows))),
+		chunk("IEND", Buffer.alloc(0))]);
+}
+
+// A checkerboard that has no symmetry: three of its corners are red, green and blue.
+function chart(x, y) {
+	const column = Math.floor(x / CELL), row = Math.floor(y / CELL), last = CELLS - 1;
+	if (row < 2 && column < 2)
+		return [255, 0, 0, 255];
+	if (row < 2 && column > last - 2)
+		return [0, 255, 0, 255];
+	if (row > last - 2 && column < 2)
+		return [0, 0, 255, 255];
+	const shade = (row + column) % 2 ? 255 : 0;
+	return [shade, shade, shade, 255];
+}
+
+const CHART = png(CELLS * CELL, chart);
+// the same with holes
+const FENCE = png(CELLS * CELL, (x, y) => (Math.floor(x / CELL) + Math.floor(y / CELL)) % 2 ? [255, 255, 255, 255] : [255, 0, 0, 0]);
+
+// A quad in the plane x = 0, seen from -x; u to its right, v up
+const CORNERS = [[0, .5, -.5, 0, 0], [0, -.5, -.5, 1, 0], [0, -.5, .5, 1, 1], [0, .5, .5, 0, 1]];
+const OBJ = `mtllib quad.mtl\n${CORNERS.map(([x, y, z]) => `v ${x} ${y} ${z}\n`).join("")}${CORNERS.map(([, , , u, v]) => `vt ${u} ${v}\n`).join("")}` +
+	"usemtl paint\nf 1/1 2/2 3/3\nf 1/1 3/3 4/4\n";
+const MTL = "newmtl paint\nKa 1 1 1\nKd 1 1 1\nmap_Kd chart.png\n";
+
+function glb(image) {
+	const numbers = list => Buffer.from(new Float32Array(list).buffer);
+	// glTF has y up and v down
+	const points = numbers(CORNERS.flatMap(([x, y, z]) => [x, z, -y])), places = numbers(CORNERS.flatMap(([, , , u, v]) => [u, 1 - v]));
+	const corners = Buffer.from(new Uint16Array([0, 1, 2, 0, 2, 3]).buffer), pad = (buffer, fill) => Buffer.concat([buffer, Buffer.alloc(-buffer.length & 3, fill)]);
+	const pieces = [points, places, corners, image].map(piece => pad(piece, 0)), views = [];
+	let at = 0;
+	for (const [i, piece] of pieces.entries()) {
+		views.push({buffer: 0, byteOffset: at, byteLength: [points, places, corners, image][i].length});
+		at += piece.length;
+	}
+	const json = pad(Buffer.from(JSON.stringify({
+		asset: {version: "2.0"}, scene: 0, scenes: [{nodes: [0]}], nodes: [{mesh: 0}], buffers: [{byteLength: at}], bufferViews: views,
+		accessors: [{bufferView: 0, componentType: 5126, count: 4, type: "VEC3", min: [0, -.5, -.5], max: [0, .5, .5]},
+			{bufferView: 1, componentType: 5126, count: 4, type: "VEC2"}, {bufferView: 2, componentType: 5123, count: 6, type: "SCALAR"}],
+		images: [{bufferView: 3, mimeType: "image/png"}], textures: [{source: 0}],
+		materials: [{doubleSided: true, pbrMetallicRoughness: {baseColorTexture: {index: 0}, metallicFactor: 0, roughnessFactor: 1}}],
+		meshes: [{primitives: [{attributes: {POSITION: 0, TEXCOORD_0: 1}, indices: 2, material: 0}]}],
+	})), 0x20);
+	const head = Buffer.alloc(12), piece = (type, data) => {
+		const begin = Buffer.alloc(8);
+		begin.writeUInt32LE(data.length, 0);
+		begin.writeUInt32LE(type, 4);
+		return Buffer.concat([begin, data]);
+	};
+	const body = Buffer.concat([piece(0x4e4f534a, json), piece(0x004e4942, Buffer.concat(pieces))]);
+	head.write("glTF", 0);
+	head.writeUInt32LE(2, 4);
+	head.writeUInt32LE(12 + body.length, 8);
+	return Buffer.concat([head, body]);
+}
+
+for (const [name, bytes] of [["chart.png", CHART], ["fence.png", FENCE], ["quad.obj", OBJ], ["quad.mtl", MTL], ["quad.glb", glb(CHART)], ["secret.png", png(4, () => [1, 2, 3, 255])]])
+	fs.writeFileSync(path.join(folder, name), bytes);
+
+// --- the world ------------------------------------------------------------------------------------------------------------
+
+const still = (name, pose, geometry, look) => `<model name="${name}"><static>true</static><pose>${pose}</pose><link name="l"><visual name="v">` +
+	`<geometry>${geometry}</geometry>${look}</visual></link></model>`;
+const metal = maps => `<material><ambient>1 1 1 1</ambient><diffuse>1 1 1 1</diffuse><pbr><metal>${maps}<roughness>1</roughness><metalness>0</metalness></metal></pbr></material>`;
+const painted = metal("<albedo_map>chart.png</albedo_map>");
+const BLACK = "<material><ambient>0 0 0 1</ambient><diffuse>0 0 0 1</diffuse></material>";
+const box = size => `<box><size>${size}</size></box>`;
+
+// What stands before the camera, and a white wall behind what has holes
+const sights = {
+	box: still("box", "3 0 0 0.3 0.4 0.5", box("1 1.4 1.2"), painted),
+	sphere: still("sphere", "3 0 0 0.4 0.5 0.3", "<sphere><radius>0.8</radius></sphere>", painted),
+	cylinder: still("cylinder", "3 0 0 0.4 0.7 0.3", "<cylinder><radius>0.5</radius><length>1.2</length></cylinder>", painted),
+	cone: still("cone", "3 0 0 0.4 0.5 0.3", "<cone><radius>0.7</radius><length>1.4</length></cone>", painted),
+	capsule: still("capsule", "3 0 0 0.4 0.5 0.3", "<capsule><radius>0.4</radius><length>0.9</length></capsule>", painted),
+	ellipsoid: still("ellipsoid", "3 0 0 0.4 0.5 0.3", "<ellipsoid><radii>0.4 0.8 0.6</radii></ellipsoid>", painted),
+	plane: still("plane", "3 0 0 0 -1.2 0", "<plane><normal>0 0 1</normal><size>2 1.6</size></plane>", painted),
+	wall: still("wall", "3 0 0 0 0 0.2", "<plane><normal>-1 0 0</normal><size>1.8 1.8</size></plane>", painted),
+	mesh: still("mesh", "3 0 0 0 0 0.3", "<mesh><uri>quad.obj</uri><scale>1 1.8 1.8</scale></mesh>", ""),
+	embedded: still("embedded", "3 0 0 0 0 -0.3", "<mesh><uri>quad.glb</uri><scale>1 1.8 1.8</scale></mesh>", ""),
+	overlaid: still("overlaid", "3 0 0 0 0 0", "<mesh><uri>quad.glb</uri><scale>1 1.8 1.8</scale></mesh>", metal("<albedo_map>fence.png</albedo_map>")),
+	glowing: still("glowing", "3 0 0 0 0 0.2", box("0.1 1.8 1.8"), "<material><ambient>0 0 0 1</ambient><diffuse>0 0 0 1</diffuse><pbr><metal><emissive_map>chart.png</emissive_map>" +
+		"<roughness>1</roughness><metalness>0</metalness></metal></pbr></material>"),
+};
+
+function world(name, sight) {
+	return `<world name="${name}"><physics type="ode"><max_step_size>0.01</max_step_size></physics><scene><ambient>1 1 1 1</ambient><shadows>0</shadows></scene>` +
+		"<light type='directional' name='sun'><direction>1 0 -0.2</direction><diffuse>0.6 0.6 0.6 1</diffuse></light>" +
+		still("back", "6 0 0 0 0 0", box("0.1 20 20"), BLACK) + sight +
+		`<model name="eye"><static>true</static><link name="l"><sensor name="camera" type="camera"><update_rate>10</update_rate><topic>/${name}/seen</topic><camera>` +
+		`<horizontal_fov>${ANGLE}</horizontal_fov><image><width>${WIDE}</width><height>${HIGH}</height></image><clip><near>0.1</near><far>30</far></clip></camera></sensor></link></model></world>`;
+}
+
+// The picture of the page from where the camera stands, and that of the camera, as PNG in base64, and how they differ: in
+// each colour a pixel is bright or dark, because the page lights its world in its own way.
+function compare(page, name) {
+	return page.evaluate(async ({name, WIDE, HIGH, ANGLE}) => {
+		const seen = await new Promise(resolve => {
+			const end = viewer.connection.subscribe(`/${name}/seen`, 0, (message, {data}) => data && resolve({message, data, end}));
+		});
+		seen.end();
+		const camera = viewer.camera.three.clone(), {renderer, three} = viewer.view;
+		camera.fov = 2 * Math.atan(Math.tan(ANGLE / 2) * HIGH / WIDE) * 180 / Math.PI;
+		Object.assign(camera, {aspect: WIDE / HIGH, near: .1, far: 30});
+		camera.clearViewOffset();
+		camera.position.set(0, 0, 0);
+		camera.up.set(0, 0, 1);
+		camera.lookAt(1, 0, 0);
+		camera.updateProjectionMatrix();
+		camera.updateMatrixWorld();
+		viewer.view.showGrid(false);
+		renderer.setSize(WIDE, HIGH, false);
+		renderer.render(three, camera);
+		const canvas = document.createElement("canvas"), context = canvas.getContext("2d", {willReadFrequently: true});
+		Object.assign(canvas, {width: WIDE, height: HIGH});
+		context.drawImage(renderer.domElement, 0, 0);
+		const drawn = context.getImageData(0, 0, WIDE, HIGH).data, page = canvas.toDataURL();
+		viewer.view.resize();
+		const taken = context.createImageData(WIDE, HIGH);
+		for (let i = 0; i < WIDE * HIGH; i++)
+			taken.data.set([seen.data[3 * i], seen.data[3 * i + 1], seen.data[3 * i + 2], 255], 4 * i);
+		context.putImageData(taken, 0, 0);
+		const bright = data => {
+			let most = 0;
+			for (let i = 0; i < data.length; i += 4)
+				most = Math.max(most, data[i], data[i + 1], data[i + 2]);
+			return most;
+		};
+		const a = .35 * bright(drawn), b = .35 * bright(taken.data);
+		let differ = 0, lit = 0;
+		for (let i = 0; i < drawn.length; i += 4) {
+			const sides = [0, 1, 2].map(c => [drawn[i + c] > a, taken.data[i + c] > b]);
+			differ += sides.some(([one, other]) => one !== other);
+			lit += sides.some(([, other]) => other);
+		}
+		return {differ: differ / (WIDE * HIGH), lit: lit / (WIDE * HIGH), page, camera: canvas.toDataURL()};
+	}, {name, WIDE, HIGH, ANGLE});
+}
+
+const keep = (name, url) => fs.writeFileSync(path.join(folder, name), Buffer.from(url.split(",")[1], "base64"));
+
+async function looks(context) {
+	const names = Object.keys(sights), at = path.join(folder, "looks.sdf");
+	fs.writeFileSync(at, `<?xml version="1.0"?><sdf version="1.9">${names.map(name => world(name, sights[name])).join("")}</sdf>`);
+	const run = await start(troupe, ["run", at, "--view-address", "0", "--no-gz", "--rtf", "1", "--secondaries", "1"]);
+	if (/built without Embree|without meshes/.test(run.said())) {
+		console.log("skipped: textures: this troupe was built without Embree or without meshes");
+		await run.end();
+		return;
+	}
+	const asked = [];
+	context.on("request", request => asked.push(request.url()));
+	const page = await open(context, run.address);
+	for (const name of names)
+		await part(`the page shows what the camera sees: ${name}`, async () => {
+			await page.selectOption("#world", `/world/${name}`);
+			await until(name => [...viewer.world.models.values()].some(model => model.name === name && model.links[0].instances.length &&
+				model.links[0].instances.every(({batch}) => batch && (batch.material.map || batch.material.emissiveMap))), name);
+			await settled();
+			const found = await compare(page, name);
+			if (found.differ > DIFFER_MAX || process.env.LOOKS_KEEP) {
+				keep(`${name}-page.png`, found.page);
+				keep(`${name}-camera.png`, found.camera);
+			}
+			check(found.differ <= DIFFER_MAX && found.lit > .05, `the page shows what the camera sees: ${name}`, JSON.stringify({differ: found.differ, lit: found.lit}));
+		});
+	await part("images come from the run, once", async () => {
+		const images = asked.filter(url => /\/images\//.test(url));
+		check(images.length === 2 && images.every(url => url.startsWith(run.address)), "two images were asked for, once each", images.join(" "));
+		check(asked.every(url => url.startsWith(run.address) || /^(data|blob):/.test(url)), "and nothing of another host");
+		const answers = await page.evaluate(async address => {
+			const answer = await fetch(address);
+			return {type: answer.headers.get("content-type"), cache: answer.headers.get("cache-control")};
+		}, images[0]);
+		const none = await context.request.get(`${run.address}images/0000000000000000`);
+		check(answers.type === "image/png" && /immutable/.test(answers.cache), "a browser may keep them", JSON.stringify(answers));
+		check(none.status() === 404, "there is no other", none.status());
+		const refused = await page.evaluate(secret => Promise.all([secret, "/etc/passwd", "../secret.png", "secret.png"].map(name =>
+			viewer.connection.image("/world/box", name).then(() => "given", error => error.message))), path.join(folder, "secret.png"));
+		check(refused.every(text => /no material of the world has this map/.test(text)), "files that no material names are not sent", JSON.stringify(refused));
+	});
+	await run.end();
+	await page.close();
+}
+
+main(folder, [looks]);
