@@ -17,7 +17,8 @@ export class Camera {
 			screenSpacePanning: false, maxPolarAngle: Math.PI * .995, minDistance: .1, maxDistance: 3000, enableKeys: false,
 		});
 		this.following = null;         // function that gives the position to follow
-		this.last = new Vector3();
+		this.how = {};                 // of follow()
+		this.last = {position: new Vector3(), yaw: 0};
 		this.moved = true;
 		this.keeps = null;             // the view of main.js that is shown, if nobody has turned it since
 		this.controls.addEventListener("start", () => { this.keeps = null; });
@@ -144,24 +145,48 @@ export class Camera {
 		this.controls.update();
 	}
 
-	follow(position) {
+	// Where the eye is and what it looks at
+	view(eye, target) {
+		const distance = eye.distanceTo(target);
+		this.controls.target.copy(target);
+		this.three.position.copy(eye);
+		this.three.near = Math.max(.02, distance / 2000);
+		this.three.far = Math.max(500, 20 * distance);
+		this.three.updateProjectionMatrix();
+		this.controls.update();
+	}
+
+	// position(): what the camera follows; null: nothing. how: {still: the eye stays where it is; yaw(): it turns with the
+	// model; least, most: bounds of its distance, m; 0: none}
+	follow(position, how = {}) {
 		this.following = position;
+		this.how = how;
 		this.keeps = position ? null : this.keeps;
 		if (position)
-			this.last.copy(position());
+			this.last = {position: position().clone(), yaw: how.yaw ? how.yaw() : 0};
+	}
+
+	// What follows from where the model is now. Returns whether it has moved.
+	chase() {
+		const {still, yaw, least, most} = this.how, now = this.following(), turn = yaw ? yaw() - this.last.yaw : 0;
+		const shift = now.clone().sub(this.last.position), offset = this.three.position.clone().sub(this.controls.target);
+		if (shift.lengthSq() === 0 && turn === 0)
+			return false;
+		this.controls.target.add(shift);
+		offset.applyAxisAngle(this.three.up, turn);
+		if (still)
+			offset.copy(this.three.position).sub(this.controls.target);
+		else if (least || most)
+			offset.clampLength(least || 0, most || Infinity);
+		this.three.position.copy(this.controls.target).add(offset);
+		this.last = {position: now.clone(), yaw: yaw ? yaw() : 0};
+		return true;
 	}
 
 	// Once for each image. Returns true when the picture changes.
 	update() {
-		if (this.following) {
-			const now = this.following(), shift = now.clone().sub(this.last);
-			if (shift.lengthSq() > 0) {
-				this.controls.target.add(shift);
-				this.three.position.add(shift);
-				this.last.copy(now);
-				this.moved = true;
-			}
-		}
+		if (this.following)
+			this.moved = this.chase() || this.moved;
 		this.controls.update();
 		const moved = this.moved;
 		this.moved = false;

@@ -1,15 +1,17 @@
 // Puts the parts of the page together: the connection feeds the world, panels show it, keys and buttons act on it.
+import {Vector3} from "./three/build/three.module.js";
 import {Camera} from "./camera.js";
 import {Connection} from "./connection.js";
 import {Drive} from "./drive.js";
 import {lookFrom, subjectOf} from "./framing.js";
+import {Gui} from "./gui.js";
 import {Handling} from "./handling.js";
 import {Inspector} from "./inspector.js";
 import {Levels} from "./levels.js";
 import {Motion} from "./motion.js";
 import {Pace} from "./pace.js";
 import {$, element, name, notice} from "./page.js";
-import {World, matrixOf} from "./scene.js";
+import {World, anglesOf, matrixOf} from "./scene.js";
 import {Sight} from "./sight.js";
 import {TimeBar} from "./time.js";
 import {Timeline} from "./timeline.js";
@@ -80,6 +82,12 @@ const touching = new Touching(view.three, world, (rate, listener) => connection.
 const inspector = new Inspector(world, levels, {
 	follow: toggleFollow, move: model => handling.moveModel(model), drive: toggleDrive, remove, close: () => select(null, false),
 	topic: topic => topics.toggle(topic),
+});
+
+const gui = new Gui({
+	panel: openPanel, show: showTopic, drive: driveTopic, publish: (topic, message) => connection.publish(topic, message),
+	topics: () => topics.taken.map(topic => topic.name), images: () => topics.published.filter(({type}) => type === "gz.msgs.Image").map(topic => topic.name),
+	track: trackModel, look: ({background}) => view.setBackground(background), notice: text => notice(text), box: $("shown"),
 });
 
 pace.changed = () => {
@@ -163,6 +171,8 @@ function showWorld(path, frame) {
 	pace.clear();
 	work.clear();
 	time.clear();
+	gui.clear();
+	view.setBackground(null);
 	whole = frame;
 	moved = true;
 	ends = [
@@ -177,6 +187,17 @@ function showWorld(path, frame) {
 	connection.showWorld(path);
 	touching.restart();
 	askLevels(path);
+	askGui(path, !frame);
+}
+
+// quiet: the world was shown before
+async function askGui(path, quiet) {
+	const {reply} = await connection.call(`${path}/gui/info`, {}).catch(() => ({}));
+	if (path !== worldName || !reply)
+		return;
+	gui.take(reply, quiet);
+	if ((gui.camera || gui.track) && camera.keeps === "first")
+		show("first");
 }
 
 async function askLevels(path) {
@@ -205,7 +226,9 @@ function onScene(message) {
 		const again = world.models.get(selected);
 		select(again || null, false);
 	}
+	view.setScene(message);
 	view.layGrid(world.extent());
+	gui.proceed();
 	if (whole) {
 		whole = moved = false;
 		show("first");
@@ -218,6 +241,7 @@ function onScene(message) {
 
 function onTopics(message) {
 	topics.set(message);
+	gui.proceed();
 	inspector.renew();
 }
 
@@ -299,6 +323,12 @@ function showEvent(event) {
 
 // What shows something of any world: what moves, from where one sees it
 function showFirst() {
+	if (gui.track && trackModel(gui.track))
+		return;
+	if (gui.camera) {
+		camera.view(gui.camera.eye, gui.camera.target);
+		return;
+	}
 	const subject = subjectOf(world.items()), fit = (direction, nearer) => {
 		camera.place(subject.box, direction, nearer);
 		return camera.three.position.clone();
@@ -343,6 +373,52 @@ async function remove(model) {
 	await handling.remove(model);
 }
 
+// --- what <gui> asks for --------------------------------------------------------------------------------------------------------
+
+// id: of a panel, or of a group of the bar. The choice of the user, who may open and close it, stays what it is.
+function openPanel(id, on) {
+	if ($(`look-${id}`))
+		$(`look-${id}`).checked = on;
+	if (id === "time" || id === "figures")
+		$(id).hidden = !on;
+	else if ($(id).hidden === on)
+		togglePanel(id, [], false);
+	layout();
+}
+
+// as: plot, text, or as the type wants. Returns whether the topic is there.
+function showTopic(topic, as, title) {
+	const found = topics.published.find(({name: one}) => one === topic);
+	if (found)
+		topics.show(found, as, title);
+	return Boolean(found);
+}
+
+function driveTopic(topic) {
+	const found = topics.taken.find(({name: one, type}) => one === topic && type === "gz.msgs.Twist");
+	if (found && commands)
+		drive.begin({name: topic}, topic);
+	return Boolean(found);
+}
+
+// track: of gui.js. Returns whether the model is there.
+function trackModel(track) {
+	const model = [...world.models.values()].find(({name: one}) => one === track.name);
+	if (!model)
+		return false;
+	const at = () => world.poseOf(world.models.get(model.id) || model), now = at(), yaw = () => anglesOf(at().rotation).yaw;
+	const offset = new Vector3(track.at.x || 0, track.at.y || 0, track.at.z || 0);
+	if (track.still)
+		camera.view(track.inModel ? offset.applyAxisAngle(camera.three.up, track.turns ? yaw() : 0).add(now.position) : offset, now.position);
+	else if (gui.camera)
+		camera.view(gui.camera.eye, now.position);
+	else
+		camera.lookAt(now.position, 2);
+	camera.follow(() => at().position, {still: track.still && !track.inModel, yaw: track.still && track.inModel && track.turns ? yaw : null,
+		least: track.least, most: track.most});
+	return true;
+}
+
 // --- panels and menus -------------------------------------------------------------------------------------------------------
 
 // Height of what lies along the lower edge
@@ -365,7 +441,8 @@ function layout() {
 	redraw();
 }
 
-function togglePanel(id, others = []) {
+// kept: the next page that this browser opens has it so, too
+function togglePanel(id, others = [], kept = true) {
 	const panel = $(id), on = panel.hidden;
 	for (const other of on ? NARROW.matches ? SHEETS.filter(sheet => sheet !== id) : others : [])
 		closePanel(other);
@@ -376,7 +453,8 @@ function togglePanel(id, others = []) {
 	layout();
 	if (id === "work" && on)
 		work.shown();
-	localStorage.setItem(`open-${id}`, on ? "1" : "");
+	if (kept)
+		localStorage.setItem(`open-${id}`, on ? "1" : "");
 }
 
 function closePanel(id) {
@@ -443,8 +521,10 @@ const looks = {
 	ghosts: value => { levels.ghosts.visible = value; },
 	contacts: value => touching.want("contacts", value),
 	components: value => touching.want("components", value),
-	shadows: value => { view.renderer.shadowMap.enabled = value; if (world.sun) world.sun.castShadow = value; },
+	shadows: value => view.showShadows(value),
 	grid: value => view.showGrid(value),
+	time: value => { $("time").hidden = !value; layout(); },
+	figures: value => { $("figures").hidden = !value; layout(); },
 	collisions: value => { options.collisions = value; world.remake(); },
 	theme: value => {
 		if (value)
@@ -531,7 +611,7 @@ addEventListener("keydown", event => {
 	// space and enter press the button that has the focus
 	if ((event.key === " " || event.key === "Enter") && event.target.closest("button"))
 		return;
-	if (drive.key(event, true)) {
+	if (gui.key(event) || drive.key(event, true)) {
 		event.preventDefault();
 		return;
 	}
@@ -579,4 +659,4 @@ requestAnimationFrame(image);
 connection.open();
 
 // For the console of the browser, and for tests/web
-globalThis.viewer = {camera, connection, lastStep: 0, lastTime: 0, levels, motion, pace, show, timeline, topics, touching, view, work, world};
+globalThis.viewer = {camera, connection, gui, lastStep: 0, lastTime: 0, levels, motion, pace, show, timeline, topics, touching, view, work, world};

@@ -113,7 +113,6 @@ export class World {
 		for (const [from, text] of fresh)
 			this.addModel(from, text);
 		this.setLights(message);
-		this.grid = message.grid !== false;
 		return first ? {came: [], went: []} : {came, went};
 	}
 

@@ -13,6 +13,7 @@ const SAMPLES_MAX = 600;
 const FIELDS_MAX = 200;
 const LIDAR_HZ = 15;
 const POINTS_MAX = 400000;
+const ECHO_CHARACTERS = 4000;
 const PLOT_COLOURS = ["#3d7bf0", "#f08a24", "#22a878"];
 
 const short = type => type.replace(/^gz\.msgs\.|^troupe\.msgs\./, "");
@@ -173,6 +174,23 @@ class Picture {
 	end() {}
 }
 
+// --- texts -----------------------------------------------------------------------------------------------------------
+
+class Echo {
+	constructor(box) {
+		this.text = element("pre", {class: "echo"}, "waiting for a message …");
+		box.append(this.text);
+	}
+
+	take(message, envelope) {
+		const {header, ...rest} = message, bytes = envelope.data ? `\n(and ${envelope.data.length} bytes)` : "";
+		const text = JSON.stringify(rest, null, 1).replace(/[{}",]/g, "").replace(/^\s*\n/gm, "").slice(0, ECHO_CHARACTERS);
+		this.text.textContent = `${number(envelope.time || 0, 2)} s\n${text.split("\n").map(name).join("\n")}${bytes}`;
+	}
+
+	end() {}
+}
+
 // --- plots -----------------------------------------------------------------------------------------------------------
 
 // The numbers of a message: path -> number
@@ -280,7 +298,9 @@ export class Topics {
 		$("topic-list").replaceChildren(...found.slice(0, LIST_MAX).map(topic => element("li", {},
 			element("span", {class: "name"}, name(topic.name)), element("span", {class: "type"}, name(short(topic.type))),
 			element("button", {"aria-pressed": String(this.shown.has(topic.name)), click: () => this.toggle(topic)},
-				this.shown.has(topic.name) ? "Hide" : "Show"))),
+				this.shown.has(topic.name) ? "Hide" : "Show"),
+			element("button", {"aria-pressed": String(this.shown.has(this.key(topic, "text"))), title: "The messages as text",
+				click: () => this.toggle(topic, "text")}, "Text"))),
 		...found.length > LIST_MAX ? [element("li", {class: "quiet"}, `and ${found.length - LIST_MAX} more`)] : []);
 	}
 
@@ -297,27 +317,43 @@ export class Topics {
 		return found ? found.name : null;
 	}
 
-	toggle(topic) {
-		if (this.shown.has(topic.name))
-			this.hide(topic.name);
+	// A topic is shown twice at most: as its type wants, and as text.
+	key(topic, as) {
+		return as === "text" ? `${topic.name} text` : topic.name;
+	}
+
+	toggle(topic, as = "") {
+		if (this.shown.has(this.key(topic, as)))
+			this.hide(this.key(topic, as));
 		else
-			this.show(topic);
+			this.show(topic, as);
 		this.fill();
 	}
 
-	show(topic) {
-		if (this.shown.has(topic.name))
+	partFor(topic, as, box) {
+		const type = short(topic.type);
+		if (as === "text")
+			return new Echo(box);
+		if (as === "plot")
+			return new Plot(box);
+		return type === "LaserScan" ? new Scan(this.group) : type === "PointCloudPacked" ? new Cloud(this.group, this.place(topic.name)) :
+			type === "Image" ? new Picture(box) : new Plot(box);
+	}
+
+	// as: text, plot, or as the type wants; title: in place of the topic's name
+	show(topic, as = "", title = "") {
+		const key = this.key(topic, as);
+		if (this.shown.has(key))
 			return;
 		if (this.shown.size >= SHOWN_MAX) {
 			notice(`At most ${SHOWN_MAX} topics are shown at a time.`);
 			return;
 		}
-		const type = short(topic.type), inWorld = type === "LaserScan" || type === "PointCloudPacked";
+		const type = short(topic.type), inWorld = !as && (type === "LaserScan" || type === "PointCloudPacked");
 		const box = element("section", {class: inWorld ? "panel shown small" : "panel shown", "aria-label": name(topic.name)},
-			element("div", {class: "head"}, element("span", {title: name(topic.name)}, element("bdi", {}, name(topic.name))),
-				element("button", {class: "icon close", "aria-label": "Hide", click: () => this.toggle(topic)}, icon("close"))));
-		const part = type === "LaserScan" ? new Scan(this.group) : type === "PointCloudPacked" ? new Cloud(this.group, this.place(topic.name)) :
-			type === "Image" ? new Picture(box) : new Plot(box);
+			element("div", {class: "head"}, element("span", {title: name(topic.name)}, element("bdi", {}, name(title || topic.name))),
+				element("button", {class: "icon close", "aria-label": "Hide", click: () => this.toggle(topic, as)}, icon("close"))));
+		const part = this.partFor(topic, as, box);
 		if (inWorld)
 			box.append(element("span", {class: "quiet"}, "shown in the world"));
 		$("shown").append(box);
@@ -325,7 +361,7 @@ export class Topics {
 			part.take(message, envelope);
 			this.redraw();
 		});
-		this.shown.set(topic.name, {end: () => {
+		this.shown.set(key, {end: () => {
 			stop();
 			part.end();
 			box.remove();

@@ -45,6 +45,8 @@ export class View {
 		this.grid = null;
 		this.gridSize = 0;
 		this.gridOn = true;
+		this.shadowsOn = true;
+		this.scene = {grid: true, shadows: true, background: null};   // what the world wants
 		this.three.add(this.frame, this.axes);
 		this.box = new Box3();
 		this.dirty = true;
@@ -57,11 +59,35 @@ export class View {
 
 	theme() {
 		const dark = isDark();
+		const {background} = this.scene;
 		// three.js r111 converts neither of the two from linear light
-		this.three.background = new Color(dark ? "#171b22" : "#e9edf3");
+		this.three.background = background ? new Color(background.r || 0, background.g || 0, background.b || 0) : new Color(dark ? "#171b22" : "#e9edf3");
 		this.three.fog = new Fog(this.three.background.getHex(), 1, 10);
 		this.frame.material.color.set(style("--accent")).convertSRGBToLinear();
 		this.gridSize = 0;
+		this.dirty = true;
+	}
+
+	// colour: of <gui>, in place of the scene's; null: none
+	setBackground(colour) {
+		this.wanted = colour;
+		this.scene.background = colour;
+		this.theme();
+	}
+
+	// message: gz.msgs.Scene. A background that is not SDF's default is the world's; otherwise it is the theme's.
+	setScene({background: from = {}, grid, shadows}) {
+		const usual = ["r", "g", "b"].every(part => Math.abs((from[part] || 0) - .7) < 1e-3);
+		const background = this.wanted || (usual ? null : {r: from.r || 0, g: from.g || 0, b: from.b || 0});
+		const same = JSON.stringify(background) === JSON.stringify(this.scene.background);
+		this.scene = {grid: Boolean(grid), shadows: Boolean(shadows), background};
+		if (!same)
+			this.theme();
+		this.showGrid(this.gridOn);
+	}
+
+	showShadows(on) {
+		this.shadowsOn = on;
 		this.dirty = true;
 	}
 
@@ -91,7 +117,7 @@ export class View {
 		this.grid = new LineSegments(geometry, new LineBasicMaterial({vertexColors: true, transparent: true, opacity: .16, depthWrite: false}));
 		const centre = extent.getCenter(new Vector3());
 		this.grid.position.set(Math.round(centre.x / (10 * apart)) * 10 * apart, Math.round(centre.y / (10 * apart)) * 10 * apart, .004);
-		this.grid.visible = this.gridOn;
+		this.grid.visible = this.gridOn && this.scene.grid;
 		this.three.add(this.grid);
 		this.dirty = true;
 	}
@@ -99,7 +125,7 @@ export class View {
 	showGrid(on) {
 		this.gridOn = on;
 		if (this.grid)
-			this.grid.visible = on;
+			this.grid.visible = on && this.scene.grid;
 		this.dirty = true;
 	}
 
@@ -140,7 +166,9 @@ export class View {
 		const distance = camera.distance;
 		this.three.fog.near = Math.max(60, 3.5 * distance);
 		this.three.fog.far = Math.max(240, 11 * distance);
-		if (world.sun && this.renderer.shadowMap.enabled)
+		if (world.sun)
+			world.sun.castShadow = this.shadowsOn && this.scene.shadows;
+		if (world.sun && world.sun.castShadow)
 			aimShadow(world.sun, camera.three, this.extentOf(world));
 		this.renderer.render(this.three, camera.three);
 	}

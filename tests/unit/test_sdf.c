@@ -318,7 +318,7 @@ Test(sdf, ignored_elements_are_listed)
 		"<extra/><world name='w'><road/><population/><gui><plugin name='p' filename='f'/></gui><physics "
 		"type='ode'><real_time_update_rate>1</real_time_update_rate><ode><solver><type>quick</"
 		"type><precon_iters>1</precon_iters></solver></ode><dart/></physics></world>"));
-	assert_ignored(sdf, "sdf/extra 1?, world/road 1*, world/population 1, world/gui 1*, "
+	assert_ignored(sdf, "sdf/extra 1?, world/road 1*, world/population 1, "
 			    "physics/real_time_update_rate 1*, solver/precon_iters 1, physics/dart 1");
 }
 

@@ -1,0 +1,130 @@
+// Opens the viewer's page in a real browser while troupe runs worlds with <gui>. Prints TAP.
+//
+//   node gui.js TROUPE FOLDER
+const {check, main, model, open, part, settled, start, until} = require("./browser.js");
+const fs = require("fs");
+const path = require("path");
+
+const [troupe, folder] = process.argv.slice(2);
+
+const panel = (kind, inside = "") => `<plugin filename="${kind}" name="${kind}"><gz-gui><title>${kind} of the world</title><property type="string" key="state">docked</property></gz-gui>${inside}</plugin>`;
+const CART = `<model name="cart"><pose>1 2 0.2 0 0 0</pose><link name="l"><collision name="c"><geometry><box><size>0.6 0.4 0.2</size></box></geometry></collision>
+	<visual name="v"><geometry><box><size>0.6 0.4 0.2</size></box></geometry></visual></link>
+	<plugin filename="gz-sim-velocity-control-system" name="gz::sim::systems::VelocityControl"/>
+	<plugin filename="gz-sim-triggered-publisher-system" name="gz::sim::systems::TriggeredPublisher"><input type="gz.msgs.Int32" topic="/keyboard/keypress">
+	<match field="data">87</match></input><output type="gz.msgs.Twist" topic="/model/cart/cmd_vel">linear: {x: 0.5}</output></plugin></model>`;
+const FLOOR = "<model name='floor'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 1</normal></plane></geometry></collision></link></model>";
+
+function world(name, inside, scene = "") {
+	const at = path.join(folder, `${name}.sdf`);
+	fs.writeFileSync(at, `<?xml version="1.0"?><sdf version="1.9"><world name="${name}"><physics type="ode"><max_step_size>0.001</max_step_size></physics>${scene}${inside}${FLOOR}${CART}</world></sdf>`);
+	return at;
+}
+
+const run = (at, ...options) => start(troupe, ["run", at, "--view-address", "0", "--no-gz", ...options]);
+const shown = page => page.evaluate(() => Object.fromEntries(["time", "figures", "tree", "topics", "work", "drive"].map(id => [id, !document.getElementById(id).hidden])));
+const near = (one, other, by = .02) => one.every((value, i) => Math.abs(value - other[i]) < by);
+
+async function camera(context) {
+	const {address, end} = await run(world("eye", "<gui><camera name='user'><pose>4 -3 5 0 0.6 2.2</pose></camera></gui>"), "--paused");
+	const page = await open(context, address);
+	await part("<gui><camera> is the first view", async () => {
+		await until(() => viewer.gui.camera);
+		await settled();
+		const found = await page.evaluate(() => [viewer.camera.three.position.toArray(), viewer.camera.target.clone().sub(viewer.camera.three.position).normalize().toArray()]);
+		const direction = [Math.cos(.6) * Math.cos(2.2), Math.cos(.6) * Math.sin(2.2), -Math.sin(.6)];
+		check(near(found[0], [4, -3, 5]) && near(found[1], direction), "the eye is at its pose, and looks along its x axis", JSON.stringify(found));
+		await page.setViewportSize({width: 1000, height: 700});
+		await settled();
+		check(near(await page.evaluate(() => viewer.camera.three.position.toArray()), [4, -3, 5]), "also when the window changes");
+		await page.keyboard.press("h");
+		await settled();
+		check(!near(await page.evaluate(() => viewer.camera.three.position.toArray()), [4, -3, 5], .5), "until another view is chosen");
+	});
+	await end();
+	await page.close();
+}
+
+async function tracking(context) {
+	const track = "<track_visual><name>cart</name><static>true</static><use_model_frame>true</use_model_frame><inherit_yaw>true</inherit_yaw><xyz>-3 0 2</xyz></track_visual>";
+	const {address, end} = await run(world("track", `<gui><camera name="user">${track}</camera></gui>`), "--rtf", "1");
+	const page = await open(context, address);
+	await part("<track_visual> follows its model", async () => {
+		await until(() => viewer.camera.following);
+		const offset = () => page.evaluate(() => {
+			const model = [...viewer.world.models.values()].find(({name}) => name === "cart");
+			return viewer.camera.three.position.clone().sub(viewer.world.poseOf(model).position).toArray();
+		});
+		await settled();
+		const first = await offset();
+		check(near(first, [-3, 0, 2], .1), "the eye is where <xyz> says", JSON.stringify(first));
+		await page.evaluate(() => viewer.connection.publish("/model/cart/cmd_vel", {linear: {x: .5}}));
+		await until(() => [...viewer.world.models.values()].some(model => model.name === "cart" && viewer.world.poseOf(model).position.x > 1.5));
+		const later = await offset();
+		check(near(later, first, .15), "and goes with it", JSON.stringify([first, later]));
+	});
+	await end();
+	await page.close();
+}
+
+const PANELS = ["<gui fullscreen='0'>", panel("MinimalScene", "<background_color>0.2 0.4 0.6</background_color><camera_pose>-6 0 6 0 0.5 0</camera_pose>"),
+	panel("WorldStats"), panel("EntityTree"), panel("GzSceneManager"), panel("Teleop", "<topic>/model/cart/cmd_vel</topic>"),
+	panel("TopicEcho", "<topic>/world/panels/stats</topic>"), panel("Plotting", "<topic>/clock</topic>"), panel("KeyPublisher"), panel("Lights"), panel("libVideoRecorder.so"),
+	"</gui>"].join("");
+
+async function panels(context) {
+	const {address, end} = await run(world("panels", PANELS), "--rtf", "1");
+	const page = await open(context, address);
+	await part("<gui><plugin> opens and closes panels", async () => {
+		await until(() => document.querySelector("#shown .echo") && document.querySelector("#shown canvas.plot") && !document.getElementById("drive").hidden && viewer.gui.keyTopic);
+		const found = await shown(page);
+		check(JSON.stringify(found) === JSON.stringify({time: false, figures: true, tree: true, topics: false, work: false, drive: true}), "those that are named are there, the others are not", JSON.stringify(found));
+		const notices = await page.$$eval("#notices .notice", all => all.map(one => one.dataset.text));
+		check(notices.some(text => /no panel for Lights, VideoRecorder, which/.test(text)), "what the page does not have is named once", JSON.stringify(notices));
+		const position = await page.evaluate(() => viewer.camera.three.position.toArray());
+		check(near(position, [-6, 0, 6]), "the scene's camera is the first view", JSON.stringify(position));
+		const background = await page.evaluate(() => viewer.view.scene.background);
+		check(background && background.b === .6, "and its background is that of the page", JSON.stringify(background));
+		await until(() => /simTime/.test(document.querySelector("#shown .echo").textContent));
+		check(true, "a topic is shown as text");
+		check(await page.$("#shown .panel span:has-text('TopicEcho of the world')"), "with the title of its panel");
+	});
+	await part("KeyPublisher publishes keys", async () => {
+		await page.focus("#view");
+		await page.keyboard.press("w");
+		await until(() => [...viewer.world.models.values()].some(model => model.name === "cart" && viewer.world.poseOf(model).position.x > 1.2));
+		check((await model("cart")).x > 1.2, "a triggered publisher of the world hears the key");
+		await page.click("[aria-label='Publish no keys']");
+		check(await page.evaluate(() => viewer.gui.keyTopic === null), "and it can be ended");
+	});
+	await part("the user can open what is closed", async () => {
+		await page.keyboard.press("v");
+		await page.check("#look-time");
+		check((await shown(page)).time, "the time control is there again");
+	});
+	await end();
+	await page.close();
+}
+
+async function scene(context) {
+	const plain = await run(world("plain", ""), "--paused"), page = await open(context, plain.address);
+	await part("without <gui> and <scene>", async () => {
+		await settled();
+		const found = await shown(page), look = await page.evaluate(() => ({grid: viewer.view.grid.visible, sun: viewer.world.sun.castShadow, background: viewer.view.scene.background}));
+		check(found.time && found.figures, "the page has its usual panels", JSON.stringify(found));
+		check(look.grid && look.sun && look.background === null, "a grid, shadows, and the background of the theme", JSON.stringify(look));
+	});
+	await plain.end();
+	await page.close();
+	const dark = await run(world("dark", "", "<scene><background>0 0.1 0 1</background><grid>false</grid><shadows>false</shadows></scene>"), "--paused");
+	const other = await open(context, dark.address);
+	await part("<scene> decides", async () => {
+		await settled();
+		const look = await other.evaluate(() => ({grid: viewer.view.grid.visible, sun: viewer.world.sun.castShadow, colour: viewer.view.three.background.getHexString()}));
+		check(!look.grid && !look.sun && /^00(19|1a)00$/.test(look.colour), "no grid, no shadows, its background", JSON.stringify(look));
+	});
+	await dark.end();
+	await other.close();
+}
+
+main(folder, [camera, tracking, panels, scene]);
