@@ -96,11 +96,12 @@ static void server_client_end_serving(struct troupe_client *client)
 	atomic_fetch_sub(&client->serving, 1);
 }
 
+/* Both sides exchange `idle`, and none only reads it: of two exchanges the later one sees all that was done before the
+ * earlier one. So either this thread sees that the client is idle, or the client sees what has come. */
 static void server_client_tell(struct troupe_client *client)
 {
 	eventcount_advance(&client->ready);
-	if (client->def.on_ready && atomic_load_explicit(&client->idle, memory_order_relaxed) &&
-		atomic_exchange(&client->idle, false))
+	if (client->def.on_ready && atomic_exchange(&client->idle, false))
 		client->def.on_ready(client->def.ctx);
 }
 

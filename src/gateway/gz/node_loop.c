@@ -89,12 +89,14 @@ static void node_loop_receive(struct node *node, uint32_t ready)
 	node->looked = false;
 }
 
-/* `awake` is cleared before anything is looked at: a thread that wakes this one after that writes again. */
+/* `awake` is cleared before anything is looked at: a thread that wakes this one after that writes again. By an
+ * exchange, which reads what a thread that did not write has left there, and so sees all that this thread did before.
+ */
 static void node_loop_calm(struct node *node)
 {
 	uint64_t number;
 	(void)!read(node->wake_fd, &number, sizeof number);
-	atomic_store_explicit(&node->awake, false, memory_order_seq_cst);
+	(void)atomic_exchange_explicit(&node->awake, false, memory_order_acq_rel); /* pairs with node_wake() */
 }
 
 static void node_loop_work(struct node *node, const struct pollfd waits[WAIT_ALL])
