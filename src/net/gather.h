@@ -16,7 +16,7 @@
 /* The description that a process gives of itself. */
 struct gather_self {
 	const struct troupe_network *network; /* checked; used by the creation only */
-	uint64_t fingerprint;                 /* of its floating-point arithmetic */
+	struct fingerprint fingerprint;       /* of its floating-point arithmetic */
 	struct follow_term term;              /* primary; term 0: a run begins */
 };
 

@@ -74,7 +74,9 @@ void hello_encode(const struct hello *hello, struct text *out)
 	hello_pack_text(out, hello->name, HELLO_TEXT_MAX);
 	pack_u64(out, hello->role);
 	text_add_bytes(out, (const char *)hello->id, HELLO_ID_BYTES);
-	pack_u64(out, hello->fingerprint);
+	pack_u64(out, hello->fingerprint.all);
+	for (int i = 0; i < FINGERPRINT_PARTS; i++)
+		pack_u64(out, hello->fingerprint.of[i]);
 	pack_u64(out, hello->world);
 	pack_u64(out, hello->secondaries);
 	hello_pack_text(out, hello->build, HELLO_TEXT_MAX);
@@ -90,7 +92,9 @@ static bool hello_decode_rest(struct unpack *in, struct hello *hello)
 {
 	uint64_t role = unpack_u64(in);
 	hello_unpack_id(in, hello->id);
-	hello->fingerprint = unpack_u64(in);
+	hello->fingerprint.all = unpack_u64(in);
+	for (int i = 0; i < FINGERPRINT_PARTS; i++)
+		hello->fingerprint.of[i] = unpack_u64(in);
 	hello->world = unpack_u64(in);
 	hello->secondaries = unpack_count(in, TROUPE_SECONDARIES_MAX);
 	hello_unpack_text(in, hello->build, HELLO_TEXT_MAX);
@@ -155,6 +159,29 @@ static troupe_status hello_match_term(const struct hello *ours, const struct hel
 	return TROUPE_OK;
 }
 
+/* Names the parts that differ. */
+static troupe_status hello_match_arithmetic(
+	const struct fingerprint *ours, const struct fingerprint *theirs, struct troupe_error *error)
+{
+	static const char *const names[] = {[FINGERPRINT_ARITHMETIC] = "its sums and products",
+		[FINGERPRINT_FUNCTIONS] = "its functions of mathematics",
+		[FINGERPRINT_LIBM] = "libm's functions of single precision",
+		[FINGERPRINT_ODE] = "ODE, which was compiled for another processor or with other options",
+		[FINGERPRINT_SOLVER] = "its own solver"};
+	struct text parts = {0};
+	if (ours->all == theirs->all)
+		return TROUPE_OK;
+	for (int i = 0; i < FINGERPRINT_PARTS; i++)
+		if (ours->of[i] != theirs->of[i])
+			text_add(&parts, "%s %s", parts.count ? " and" : ", in", names[i]);
+	troupe_status status = fail(error, TROUPE_EPROTOCOL,
+		"its floating-point arithmetic has fingerprint %016llx: expected %016llx, because it would compute "
+		"other bits%s",
+		(unsigned long long)theirs->all, (unsigned long long)ours->all, parts.count ? parts.at : "");
+	text_fini(&parts);
+	return status;
+}
+
 troupe_status hello_match(const struct hello *ours, const struct hello *theirs, struct troupe_error *error)
 {
 	if (ours->protocol != theirs->protocol)
@@ -173,11 +200,9 @@ troupe_status hello_match(const struct hello *ours, const struct hello *theirs, 
 			"--watch-listen)");
 	if (strcmp(ours->build, theirs->build))
 		return fail(error, TROUPE_EPROTOCOL, "its build is '%s': expected '%s'", theirs->build, ours->build);
-	if (ours->fingerprint != theirs->fingerprint)
-		return fail(error, TROUPE_EPROTOCOL,
-			"its floating-point arithmetic has fingerprint %016llx: expected %016llx, because it would "
-			"compute other bits",
-			(unsigned long long)theirs->fingerprint, (unsigned long long)ours->fingerprint);
+	troupe_status status = hello_match_arithmetic(&ours->fingerprint, &theirs->fingerprint, error);
+	if (status)
+		return status;
 	if (ours->world && theirs->world && ours->world != theirs->world)
 		return fail(error, TROUPE_EPROTOCOL, "its world has hash %016llx: expected %016llx",
 			(unsigned long long)theirs->world, (unsigned long long)ours->world);

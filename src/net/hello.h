@@ -5,10 +5,11 @@
 #ifndef NET_HELLO_H
 #define NET_HELLO_H
 
+#include "base/fingerprint.h"
 #include "base/text.h"
 
 enum {
-	HELLO_PROTOCOL = 13, /* raised by each change that an older peer would misunderstand */
+	HELLO_PROTOCOL = 14, /* raised by each change that an older peer would misunderstand */
 	HELLO_ID_BYTES = 16,
 	HELLO_TICKET_BYTES = 16,
 	HELLO_RUN_BYTES = 16,
@@ -28,7 +29,7 @@ struct hello {
 	uint32_t protocol; /* HELLO_PROTOCOL */
 	enum hello_role role;
 	unsigned char id[HELLO_ID_BYTES];   /* of this process: random */
-	uint64_t fingerprint;               /* computed, of its floating-point arithmetic */
+	struct fingerprint fingerprint;     /* computed, of its floating-point arithmetic */
 	uint64_t world;                     /* hash of the world; 0: accepts any world */
 	uint32_t secondaries;               /* primary: how many it wants; else 0 */
 	char build[HELLO_TEXT_MAX + 1];     /* version, and all else that must be the same */

@@ -3,7 +3,7 @@
  *
  * Versions do not suffice: one glibc file chooses its functions by the CPU (with FMA or without). So the number is
  * computed from everything outside troupe on which the bits of a run depend: rounding, subnormal numbers,
- * contraction, the functions of base/math.h (and libm's of single precision, which assimp calls for some files),,
+ * contraction, the functions of base/math.h (and libm's of single precision, which assimp calls for some files),
  * ODE's colliders and solvers, and troupe's own solver in each width that this processor has. Two machines with
  * different numbers may still have the same bits for a while. Two with the same number agree in samples dense enough
  * that a function of which glibc has two versions differs in hundreds of them. */
@@ -66,21 +66,38 @@ typedef double (*binary_fn)(double x, double y);
 static const struct {
 	volatile unary_fn fn;
 	double range;
-} fingerprint_unary[] = {{math_sin, 3.2}, {math_cos, 3.2}, {math_sin, 1e4}, {math_cos, 1e4},
-	{fingerprint_sine_of_both, 7}, {math_asin, 1}, {math_acos, 1}, {floor, 1e3}, {fingerprint_single_of_both, 7},
-	{fingerprint_single_acos, 1}, {math_tan, 1.5}, {math_exp, 50}, {math_expm1, 2},
-	{fingerprint_log_of_positive, 1}, {fingerprint_log_of_positive, 0x1p-40}};
+	bool single; /* of libm, in single precision */
+} fingerprint_unary[] = {{math_sin, 3.2, false}, {math_cos, 3.2, false}, {math_sin, 1e4, false}, {math_cos, 1e4, false},
+	{fingerprint_sine_of_both, 7, false}, {math_asin, 1, false}, {math_acos, 1, false}, {floor, 1e3, false},
+	{fingerprint_single_of_both, 7, true}, {fingerprint_single_acos, 1, true}, {math_tan, 1.5, false},
+	{math_exp, 50, false}, {math_expm1, 2, false}, {fingerprint_log_of_positive, 1, false},
+	{fingerprint_log_of_positive, 0x1p-40, false}};
 static const struct {
 	volatile binary_fn fn;
 	double range_x, range_y;
 } fingerprint_binary[] = {{math_atan2, 1, 1}, {math_atan2, 1e-3, 1}, {fmod, 1e3, 7}, {remainder, 1e3, 7}};
 
-static uint64_t fingerprint_functions(uint64_t hash)
+/* f: index in the table */
+static uint64_t fingerprint_function(uint64_t hash, uint32_t f)
+{
+	for (uint32_t i = 0; i < SAMPLES; i++)
+		hash = fingerprint_add(
+			hash, fingerprint_unary[f].fn(fingerprint_argument(f, i) * fingerprint_unary[f].range));
+	return hash;
+}
+
+static uint64_t fingerprint_single_functions(uint64_t hash)
 {
 	for (uint32_t f = 0; f < ARRAY_LEN(fingerprint_unary); f++)
-		for (uint32_t i = 0; i < SAMPLES; i++)
-			hash = fingerprint_add(
-				hash, fingerprint_unary[f].fn(fingerprint_argument(f, i) * fingerprint_unary[f].range));
+		hash = fingerprint_unary[f].single ? fingerprint_function(hash, f) : hash;
+	return hash;
+}
+
+/* singles: with those of single precision */
+static uint64_t fingerprint_functions(uint64_t hash, bool singles)
+{
+	for (uint32_t f = 0; f < ARRAY_LEN(fingerprint_unary); f++)
+		hash = singles || !fingerprint_unary[f].single ? fingerprint_function(hash, f) : hash;
 	for (uint32_t f = 0; f < ARRAY_LEN(fingerprint_binary); f++)
 		for (uint32_t i = 0; i < SAMPLES; i++)
 			hash = fingerprint_add(
@@ -403,14 +420,37 @@ static uint64_t fingerprint_lanes(uint64_t hash)
 /* --- in all ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t fingerprint;
+static struct fingerprint fingerprint_with_parts;
 
-static void fingerprint_compute(void)
+static uint64_t fingerprint_run_ode(uint64_t hash)
 {
 	physics_thread_begin();
 	ode_set_random(0, false); /* each step of a runner on this thread sets it again */
-	fingerprint = fingerprint_lanes(fingerprint_simulate(
-		fingerprint_functions(fingerprint_arithmetic(hash_bytes(1, math_name(), strlen(math_name()))))));
+	hash = fingerprint_simulate(hash);
 	(void)ode_take_lost();
+	return hash;
+}
+
+static uint64_t fingerprint_name(void)
+{
+	return hash_bytes(1, math_name(), strlen(math_name()));
+}
+
+static void fingerprint_compute(void)
+{
+	fingerprint = fingerprint_lanes(
+		fingerprint_run_ode(fingerprint_functions(fingerprint_arithmetic(fingerprint_name()), true)));
+}
+
+static void fingerprint_compute_parts(void)
+{
+	uint64_t all = physics_fingerprint(); /* first, because it prepares the process */
+	fingerprint_with_parts = (struct fingerprint){.all = all,
+		.of = {[FINGERPRINT_ARITHMETIC] = fingerprint_arithmetic(0),
+			[FINGERPRINT_FUNCTIONS] = fingerprint_functions(fingerprint_name(), false),
+			[FINGERPRINT_LIBM] = fingerprint_single_functions(0),
+			[FINGERPRINT_ODE] = fingerprint_run_ode(0),
+			[FINGERPRINT_SOLVER] = fingerprint_lanes(0)}};
 }
 
 uint64_t physics_fingerprint(void)
@@ -419,4 +459,11 @@ uint64_t physics_fingerprint(void)
 	(void)physics_init_process(NULL);
 	pthread_once(&once, fingerprint_compute);
 	return fingerprint;
+}
+
+const struct fingerprint *physics_fingerprint_parts(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, fingerprint_compute_parts);
+	return &fingerprint_with_parts;
 }

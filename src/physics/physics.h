@@ -19,6 +19,7 @@
 #ifndef PHYSICS_PHYSICS_H
 #define PHYSICS_PHYSICS_H
 
+#include "base/fingerprint.h"
 #include "physics/notes.h"
 #include "scene/control.h"
 #include "scene/state.h"
@@ -106,6 +107,8 @@ troupe_status physics_init_process(struct troupe_error *error);
  * in every build of troupe (except a build that fuses products, which is not allowed). Any thread may call it, but not
  * during a step; the first call takes a few milliseconds. */
 uint64_t physics_fingerprint(void);
+/* The same with its parts, each computed by itself: a few milliseconds more. */
+const struct fingerprint *physics_fingerprint_parts(void);
 /* To be called once on every thread that steps; physics_create() calls it for its own thread. */
 void physics_thread_begin(void);
 

@@ -342,7 +342,7 @@ troupe_status network_create(struct troupe_server *server, struct network **ret_
 		return status;
 	}
 	struct network *network = mem_alloc(sizeof *network);
-	struct gather_self self = {.network = def, .fingerprint = physics_fingerprint()};
+	struct gather_self self = {.network = def, .fingerprint = *physics_fingerprint_parts()};
 	*network = (struct network){.server = server,
 		.plain = def->secondaries,
 		.iterations = def->iterations,

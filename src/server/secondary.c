@@ -419,9 +419,10 @@ troupe_status troupe_secondary_create(
 		status = physics_init_process(error);
 	if (status)
 		server_secondary_refuse(def->network);
-	self.fingerprint = status ? 0 : physics_fingerprint();
-	if (!status)
+	if (!status) {
+		self.fingerprint = *physics_fingerprint_parts();
 		status = s->backend->gather->joining_create(&self, &s->host, &s->joining, error);
+	}
 	if (status) {
 		troupe_secondary_destroy(s);
 		return status;

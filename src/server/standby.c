@@ -245,9 +245,10 @@ troupe_status troupe_standby_create(
 		status = fail(error, TROUPE_EINVAL, "this transport has no standbys");
 	if (!status)
 		status = physics_init_process(error);
-	self.fingerprint = status ? 0 : physics_fingerprint();
-	if (!status)
+	if (!status) {
+		self.fingerprint = *physics_fingerprint_parts();
 		status = standby->backend->follow->following_create(&self, &standby->host, &standby->following, error);
+	}
 	if (status) {
 		troupe_standby_destroy(standby);
 		return status;

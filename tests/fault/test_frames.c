@@ -1268,7 +1268,7 @@ static void send_world(struct channel *channel, enum lie lie)
 static troupe_status own_hello(enum hello_role role, struct hello *ret_hello)
 {
 	struct gather_self self = {
-		.network = &(struct troupe_network){.secondaries = 1}, .fingerprint = physics_fingerprint()};
+		.network = &(struct troupe_network){.secondaries = 1}, .fingerprint = *physics_fingerprint_parts()};
 	return gather_hello(&self, role, ret_hello, NULL);
 }
 

@@ -18,8 +18,19 @@
 
 TestSuite(fingerprint, .timeout = 60);
 
-/* The fingerprint that a process of its own computes when numbers are rounded in this way. */
-static uint64_t computed(int rounding)
+static uint64_t whole(int unused)
+{
+	(void)unused;
+	return physics_fingerprint();
+}
+
+static uint64_t part_of(int part)
+{
+	return physics_fingerprint_parts()->of[part];
+}
+
+/* What a process of its own computes when numbers are rounded in this way. */
+static uint64_t computed_by(int rounding, uint64_t (*compute)(int part), int part)
 {
 	int ends[2];
 	uint64_t result = 0;
@@ -27,7 +38,7 @@ static uint64_t computed(int rounding)
 	pid_t child = fork();
 	if (child == 0) {
 		fesetround(rounding);
-		result = physics_fingerprint();
+		result = compute(part);
 		_exit(write(ends[1], &result, sizeof result) != sizeof result);
 	}
 	cr_assert_eq(read(ends[0], &result, sizeof result), (ssize_t)sizeof result);
@@ -35,6 +46,16 @@ static uint64_t computed(int rounding)
 	close(ends[0]);
 	close(ends[1]);
 	return result;
+}
+
+static uint64_t computed(int rounding)
+{
+	return computed_by(rounding, whole, 0);
+}
+
+static uint64_t part_computed(int rounding, enum fingerprint_part part)
+{
+	return computed_by(rounding, part_of, (int)part);
 }
 
 Test(fingerprint, is_computed_from_what_numbers_come_to)
@@ -60,6 +81,22 @@ Test(fingerprint, is_that_of_the_process_on_whichever_thread)
 	pthread_join(thread, NULL);
 	cr_assert_eq(other, third);
 	cr_assert_eq(troupe_fingerprint(), third);
+}
+
+Test(fingerprint, has_parts_that_are_computed_by_themselves)
+{
+	/* before this process has computed its own */
+	uint64_t ode = part_computed(FE_TONEAREST, FINGERPRINT_ODE),
+		 ode_upward = part_computed(FE_UPWARD, FINGERPRINT_ODE);
+	uint64_t sums_upward = part_computed(FE_UPWARD, FINGERPRINT_ARITHMETIC);
+	const struct fingerprint *own = physics_fingerprint_parts();
+	cr_assert_eq(own->all, physics_fingerprint());
+	cr_assert_eq(ode, own->of[FINGERPRINT_ODE]);
+	cr_assert_neq(ode_upward, ode);
+	cr_assert_neq(sums_upward, own->of[FINGERPRINT_ARITHMETIC]);
+	for (int i = 0; i < FINGERPRINT_PARTS; i++)
+		for (int k = 0; k < i; k++)
+			cr_assert_neq(own->of[i], own->of[k], "parts %d and %d", i, k);
 }
 
 /* --- what carries it ---------------------------------------------------------------------------------------------- */

@@ -72,7 +72,7 @@ struct net {
 static struct hello hello_of(enum hello_role role, uint32_t node)
 {
 	struct hello hello = {
-		.protocol = HELLO_PROTOCOL, .role = role, .fingerprint = 5, .build = "b", .partition = "p"};
+		.protocol = HELLO_PROTOCOL, .role = role, .fingerprint = {.all = 5}, .build = "b", .partition = "p"};
 	hello.id[0] = (unsigned char)(node + 1);
 	strcpy(hello.name, role == HELLO_PRIMARY ? "host:1" : "host:2");
 	hello.secondaries = 0;
@@ -462,8 +462,13 @@ Test(peers, the_build_names_the_libraries_on_which_bits_depend)
 Test(peers, a_difference_is_named)
 {
 	struct hello hello = hello_of(HELLO_SECONDARY, 1);
-	hello.fingerprint = 6;
+	hello.fingerprint.all = 6;
 	differs(hello, "its floating-point arithmetic has fingerprint 0000000000000005: expected 0000000000000006");
+	hello.fingerprint.of[FINGERPRINT_ODE] = 7;
+	differs(hello, "because it would compute other bits, in ODE, which was compiled for another processor or with "
+		       "other options");
+	hello.fingerprint.of[FINGERPRINT_LIBM] = 8;
+	differs(hello, "bits, in libm's functions of single precision and ODE, which was compiled for another");
 	hello = hello_of(HELLO_SECONDARY, 1);
 	strcpy(hello.build, "c");
 	differs(hello, "its build is 'b': expected 'c'");
