@@ -11,6 +11,7 @@ static const struct troupe_kind *const builtin_kinds[] = {
 	&builtin_ardupilot,
 	&builtin_px4,
 	&builtin_px4_sensor,
+	&builtin_rmf_door,
 	&builtin_buoyancy,
 	&builtin_thruster,
 	&builtin_hydrodynamics,

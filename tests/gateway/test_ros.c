@@ -546,6 +546,11 @@ static void check_robot_tf(void)
 	free(found);
 }
 
+static bool is_message(const char *line)
+{
+	return !strncmp(line, "gz.", 3) || !strncmp(line, "troupe.", 7);
+}
+
 int main(int argc, char **argv)
 {
 	const char *source = getenv("SOURCE_DIR");
@@ -563,11 +568,11 @@ int main(int argc, char **argv)
 	}
 	char *last = NULL;
 	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		if (!strncmp(line, "gz.", 3) && argc > 2)
+		if (is_message(line) && argc > 2)
 			print(line);
 		else if (!strncmp(line, "cdr ", 4) && argc <= 2 && last)
 			check_case(last, line + 4);
-		last = strncmp(line, "gz.", 3) ? NULL : line;
+		last = is_message(line) ? line : NULL;
 	}
 	if (argc <= 2) {
 		check_refusals();

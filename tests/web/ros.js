@@ -45,7 +45,7 @@ let last;
 for (const line of fs.readFileSync(0, "utf8").split("\n")) {
 	const [word] = line.split(" ", 1);
 	const rest = line.slice(word.length + 1);
-	if (line.startsWith("gz.")) last = { line };
+	if (/^(gz|troupe)[.]/.test(line)) last = { line };
 	else if (word === "name") last.name = rest;
 	else if (word === "schema") last.schema = JSON.parse(rest);
 	else if (word === "cdr") {
@@ -71,7 +71,7 @@ const out = [];
 let asked;
 for (const line of fs.readFileSync(process.argv[2], "utf8").split("\n")) {
 	const [word] = line.split(" ", 1);
-	if (line.startsWith("gz.")) {
+	if (/^(gz|troupe)[.]/.test(line)) {
 		asked = found.get(line);
 		check(asked !== undefined, `${line}: not converted`);
 		out.push(line);

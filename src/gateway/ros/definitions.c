@@ -43,6 +43,19 @@ static const struct {
 	{"std_msgs/UInt32", "uint32 data\n"},
 	{"std_msgs/UInt64", "uint64 data\n"},
 	{"std_msgs/String", "string data\n"},
+	{"rmf_door_msgs/DoorMode", "uint32 value\n"
+				   "uint32 MODE_CLOSED=0\n"
+				   "uint32 MODE_MOVING=1\n"
+				   "uint32 MODE_OPEN=2\n"
+				   "uint32 MODE_OFFLINE=3\n"
+				   "uint32 MODE_UNKNOWN=4\n"},
+	{"rmf_door_msgs/DoorState", "builtin_interfaces/Time door_time\n"
+				    "string door_name\n"
+				    "rmf_door_msgs/DoorMode current_mode\n"},
+	{"rmf_door_msgs/DoorRequest", "builtin_interfaces/Time request_time\n"
+				      "string requester_id\n"
+				      "string door_name\n"
+				      "rmf_door_msgs/DoorMode requested_mode\n"},
 	{"rosgraph_msgs/Clock", "builtin_interfaces/Time clock\n"},
 	{"geometry_msgs/Vector3", "float64 x\n"
 				  "float64 y\n"

@@ -10,6 +10,7 @@
 #include "topic/message.h"
 #include "topic/motion.pb-c.h"
 #include "topic/plain.pb-c.h"
+#include "topic/rmf.pb-c.h"
 #include "topic/scene.pb-c.h"
 #include "topic/sensor.pb-c.h"
 #include "topic/world.pb-c.h"
@@ -18,6 +19,7 @@
 #include <string.h>
 
 #define GZ(name) &gz__msgs__##name##__descriptor
+#define TROUPE(name) &troupe__msgs__##name##__descriptor
 
 /* A type that stands twice: the first row is for topics of frames. */
 static const struct ros_type ros_types[] = {
@@ -29,6 +31,8 @@ static const struct ros_type ros_types[] = {
 	{GZ(camera_info), "sensor_msgs/msg/CameraInfo", write_camera_info, NULL},
 	{GZ(clock), "rosgraph_msgs/msg/Clock", write_clock, NULL},
 	{GZ(contacts), "ros_gz_interfaces/msg/Contacts", write_contacts, NULL},
+	{TROUPE(door_request), "rmf_door_msgs/msg/DoorRequest", write_door_request, read_door_request},
+	{TROUPE(door_state), "rmf_door_msgs/msg/DoorState", write_door_state, NULL},
 	{GZ(double), "std_msgs/msg/Float64", write_double, read_double},
 	{GZ(empty), "std_msgs/msg/Empty", write_empty, read_empty},
 	{GZ(entity), "ros_gz_interfaces/msg/Entity", write_entity, read_entity},

@@ -15,6 +15,8 @@ WRITE(boxes);
 WRITE(camera_info);
 WRITE(clock);
 WRITE(contacts);
+WRITE(door_request);
+WRITE(door_state);
 WRITE(double);
 WRITE(empty);
 WRITE(entity);
@@ -53,6 +55,7 @@ WRITE_OF_ROBOT(tf);
 #define READ(name) void read_##name(struct cdr_in *in, struct text *bytes)
 READ(actuators);
 READ(boolean);
+READ(door_request);
 READ(double);
 READ(empty);
 READ(entity);

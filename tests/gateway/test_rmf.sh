@@ -1,0 +1,93 @@
+#!/bin/sh
+# test limit: 240
+# Open-RMF's doors, with its plug-ins, types and topics: a client of rosbridge does what its door adapters do. Without it
+# a building of Open-RMF would load, and nothing in it would move.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+. "$SOURCE_DIR/tests/web/lib.sh"
+command -v python3 >/dev/null || {
+	skip 'Open-RMF' 'no python3'
+	totals
+	exit
+}
+client=$(cd "$SOURCE_DIR" && pwd)/tests/gateway/rmf_client.py
+web_begin rosbridge.js
+
+inertia='<inertial><mass>20</mass><inertia><ixx>2</ixx><iyy>2</iyy><izz>2</izz></inertia></inertial>'
+# panel NAME X TYPE AXIS LOWER UPPER: a part of a door, and its joint
+panel()
+{
+	cat <<-END
+		<link name="$1"><pose>$2 0 1.1 0 0 0</pose>$inertia<collision name="c"><geometry><box><size>0.9 0.1 2</size></box>
+		</geometry></collision></link>
+		<joint name="$1_joint" type="$3"><parent>world</parent><child>$1</child><axis><xyz>$4</xyz><limit><lower>$5</lower>
+		<upper>$6</upper></limit></axis></joint>
+	END
+}
+
+params='<v_max_door>0.5</v_max_door><a_max_door>0.3</a_max_door><a_nom_door>0.15</a_nom_door><dx_min_door>0.01</dx_min_door>
+	<f_max_door>500.0</f_max_door>'
+# doors: as building_map_tools writes them, one of each form
+doors()
+{
+	cat <<-END
+		<model name="main_door">$(panel right 0.5 prismatic '1 0 0' 0 0.9)$(panel left -0.5 prismatic '1 0 0' -0.9 0)
+		<plugin name="door" filename="libdoor.so">$params<door name="left_right" type="DoubleSlidingDoor"
+		left_joint_name="left_joint" right_joint_name="right_joint"/></plugin></model>
+		<model name="swing"><pose>5 0 0 0 0 0</pose>$(panel left 0 revolute '0 0 1' -1.57 0)
+		<plugin name="door" filename="libdoor.so">$params<door name="d" type="SwingDoor" left_joint_name="left_joint"
+		right_joint_name="empty_joint"/></plugin></model>
+		<model name="new_door"><pose>0 5 0 0 0 0</pose>$(panel right 0 prismatic '1 0 0' 0 0.9)
+		<plugin name="register_component" filename="libregister_component.so"><component name="Door">$params
+		<ros_interface>true</ros_interface><door name="d" type="SlidingDoor" left_joint_name="empty_joint"
+		right_joint_name="right_joint"/></component></plugin></model>
+		<plugin name="door" filename="libdoor.so"/>
+	END
+}
+
+# building MODELS
+building()
+{
+	cat <<-END
+		<sdf version="1.9"><world name="building"><physics name="p" type="ode"><max_step_size>0.01</max_step_size>
+		<real_time_factor>10</real_time_factor></physics><model name="ground"><static>true</static><link name="l">
+		<collision name="c"><geometry><plane/></geometry></collision></link></model>$1</world></sdf>
+	END
+}
+
+# played TEST OPTION...: the test of rmf_client.py, on w.sdf; the recording of the run has the same bits
+played()
+{
+	test=$1
+	shift
+	rm -rf run.rec
+	"$troupe" run w.sdf --rosbridge 0 --record run.rec -v 1 "$@" >out 2>err &
+	run=$!
+	web_port rosbridge
+	PYTHONDONTWRITEBYTECODE=1 timeout 100 python3 "$client" "$port" "$test" >said 2>&1
+	web_tell said
+	kill -INT "$run"
+	wait "$run"
+	report $? "$test: the run ends well: $(cat err)"
+	run=
+	timeout 100 "$troupe" replay run.rec --secondaries 0 -v 0 >out 2>err
+	report $? "$test: the recording has the same bits: $(cat out err)"
+}
+
+building "$(doors)" >w.sdf
+"$troupe" check w.sdf >out 2>&1
+grep -q 'ignored: 0.*warnings: 0' out
+report $? "doors: the world has no warnings: $(cat out)"
+played doors --secondaries 2
+
+# Each of these is left out, or refused, with a word.
+while read -r from to what; do
+	sed "s|$from|$to|" w.sdf >wrong.sdf
+	"$troupe" check wrong.sdf >out 2>&1
+	grep -q "wrong.sdf:[0-9]*: .*$what" out
+	report $? "$to: $(cat out)"
+done <<-END
+	left_joint_name="left_joint" left_joint_name="no_joint" no_joint
+	<v_max_door>0.5 <v_max_door>x v_max_door
+	name="Door" name="Window" component
+END
+totals
