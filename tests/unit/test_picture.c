@@ -476,6 +476,88 @@ Test(picture, boxes_of_whole_models)
 	picture_world_drop(&w);
 }
 
+/* --- outlines ------------------------------------------------------------------------------------------------------
+ */
+
+#define OUTLINED(label, shape)                                                                                         \
+	"<model name='m" label "'><static>1</static><pose>3 -2 1 0.5 0.6 0.7</pose><link name='l'><pose>1 0 2 0 1 0"   \
+	"</pose><visual name='v'><pose>0.5 -1 0 1 0 0.5</pose>" SHAPE(                                                 \
+		shape) "</visual></link><plugin "                                                                      \
+		       "name='gz::sim::systems::Label' filename='x'><label>" label "</label></plugin></model>"
+
+/* How far each shape reaches in a direction of its own frame, by its definition: the number is its label. */
+static double outline_reach(uint32_t label, struct vec3 d)
+{
+	double across = hypot(d.x, d.y);
+	switch (label) {
+	case 1:
+		return fabs(d.x) * 0.5 + fabs(d.y) + fabs(d.z) * 1.5;
+	case 2:
+		return 0.75;
+	case 3:
+		return sqrt(d.x * d.x * 0.25 + d.y * d.y + d.z * d.z * 2.25);
+	case 4:
+		return 0.5 * across + fabs(d.z) * 1.5;
+	case 5:
+		return 0.5 + fabs(d.z) * 1.5;
+	case 6:
+		return fmax(d.z * 1.5, 0.5 * across - d.z * 1.5);
+	default:
+		return -INFINITY;
+	}
+}
+
+struct outlines {
+	uint32_t seen[8];
+	struct pose shape, model;
+};
+
+static void check_outline(
+	void *ctx, struct rays_label label, struct pose model, const struct vec3 *points, uint32_t count)
+{
+	struct outlines *outlines = ctx;
+	uint64_t dice = label.label;
+	cr_assert(label.label >= 1 && label.label <= 6 && label.instance == 1);
+	outlines->seen[label.label]++;
+	cr_assert(vec3_length(vec3_sub(model.p, outlines->model.p)) < 1e-12 &&
+		  fabs(model.q.w) == fabs(outlines->model.q.w));
+	for (int i = 0; i < 200; i++) {
+		double part[3];
+		for (int k = 0; k < 3; k++)
+			part[k] = (double)(hash_mix(dice, (uint64_t)(3 * i + k)) % 2001) / 1000 - 1;
+		struct vec3 d = i < 6 ? (struct vec3){(i / 2 == 0) * (1 - i % 2 * 2), (i / 2 == 1) * (1 - i % 2 * 2),
+						(i / 2 == 2) * (1 - i % 2 * 2)}
+				      : vec3_from(part);
+		d = vec3_scale(d, 1 / vec3_length(d));
+		struct vec3 in_world = quat_rotate(outlines->shape.q, d);
+		double reach = -INFINITY, wanted = outline_reach(label.label, d);
+		for (uint32_t k = 0; k < count; k++)
+			reach = fmax(reach, vec3_dot(in_world, vec3_sub(points[k], outlines->shape.p)));
+		cr_assert(reach < wanted + 1e-9 && reach > wanted - 0.0076, "%u reaches %g along %g %g %g: expected %g",
+			label.label, reach, d.x, d.y, d.z, wanted);
+	}
+}
+
+/* Of one shape of each kind, turned and shifted three times: the points reach as far as the shape, in each direction.
+ */
+Test(picture, outlines_reach_as_far_as_their_shapes)
+{
+	struct picture_world w = picture_world_load(
+		OUTLINED("1", "<box><size>1 2 3</size></box>") OUTLINED("2", "<sphere><radius>0.75</radius></sphere>")
+			OUTLINED("3", "<ellipsoid><radii>0.5 1 1.5</radii></ellipsoid>")
+				OUTLINED("4", "<cylinder><radius>0.5</radius><length>3</length></cylinder>") OUTLINED(
+					"5", "<capsule><radius>0.5</radius><length>3</length></capsule>")
+					OUTLINED("6", "<cone><radius>0.5</radius><length>3</length></cone>") MODEL(
+						"none", "0 0 0 0 0 0", SHAPE("<sphere><radius>1</radius></sphere>")));
+	struct pose link = {{1, 0, 2}, quat_from_rpy(0, 1, 0)}, visual = {{0.5, -1, 0}, quat_from_rpy(1, 0, 0.5)};
+	struct outlines outlines = {.model = {{3, -2, 1}, quat_from_rpy(0.5, 0.6, 0.7)}};
+	outlines.shape = pose_mul(pose_mul(outlines.model, link), visual);
+	rays_outlines(w.rays, check_outline, &outlines);
+	for (int i = 1; i <= 6; i++)
+		cr_assert_eq(outlines.seen[i], 1, "%d", i);
+	picture_world_drop(&w);
+}
+
 /* A wall hides exactly one half of a crate, one crate the middle of another, and the border of the picture cuts a ball
  * off. A crate behind all others is looked through to. */
 Test(picture, how_much_of_a_model_is_visible)
