@@ -47,6 +47,39 @@ struct troupe_replay {
 TROUPE_API troupe_status troupe_replay_run(const struct troupe_server_def *def, uint64_t until,
 	struct troupe_replay *ret_replay, struct troupe_error *error);
 
+/* --- two recordings ----------------------------------------------------------------------------------------------- */
+
+struct troupe_difference {
+	bool differs;       /* a state differs */
+	bool same_start;    /* both begin with the same world, files, seed and settings */
+	uint64_t begin;     /* the first step that both have */
+	uint64_t ends[2];   /* the last state of each; only states that both have are compared */
+	uint64_t step;      /* of the first state that differs; otherwise the last one that was compared */
+	uint64_t same;      /* of the last state before it that is equal; if there is none, `begin` */
+	uint64_t hashes[2]; /* of the states of `step`; 0: recorded hashes and commands alone were compared */
+	char what[TROUPE_ERROR_TEXT_BYTES]; /* "world 'w': model 'm', link 'l': position x" */
+	bool has_words;                     /* it is one word of a model's state, which both have */
+	bool is_real;                       /* the word is the bits of a double; otherwise a whole number */
+	uint64_t words[2];
+};
+
+struct troupe_diff_def {
+	/* Each as for troupe_replay_run(), but without a network; on_taken is called with the commands from the last
+	 * recorded state on which may be a part of the difference. */
+	const struct troupe_server_def *sides[2];
+	/* NULL, or called with the word that differs: in `before` states before the one that differs, in it, and in
+	 * `after` states after it, as far as both recordings have them. there: whether each has the model. */
+	void (*on_sample)(void *ctx, uint64_t step, const uint64_t words[2], const bool there[2]);
+	uint64_t before, after;
+	void *ctx;
+};
+
+/* Finds the first state that differs. Recorded hashes and commands say from which state on both have to be simulated,
+ * so equal recordings are not simulated at all. That they differ is no error. TROUPE_EIO; TROUPE_EWORLD: not a
+ * recording, no common step, or a state is not the recorded one here. Blocks. */
+TROUPE_API troupe_status troupe_diff(
+	const struct troupe_diff_def *def, struct troupe_difference *ret_difference, struct troupe_error *error);
+
 /* --- showing any step of a recording ------------------------------------------------------------------------------ */
 
 /* A player makes the state of any step of a recording: it takes the nearest recorded state before it and simulates the

@@ -21,6 +21,7 @@ _Static_assert((int)CLI_BROKEN == (int)MEM_EXIT_STATUS, "running out of memory e
 int cli_run(int argc, char **argv);
 int cli_replay(int argc, char **argv);
 int cli_bisect(int argc, char **argv);
+int cli_diff(int argc, char **argv);
 int cli_mcap(int argc, char **argv);
 int cli_plot(int argc, char **argv);
 int cli_check(int argc, char **argv);

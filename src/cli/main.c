@@ -26,6 +26,7 @@ static const struct subcommand main_subcommands[] = {
 	{"run", cli_run, "run a world"},
 	{"replay", cli_replay, "run a recording again, and compare the states"},
 	{"bisect", cli_bisect, "find the first step at which something is true"},
+	{"diff", cli_diff, "find the first difference of two recordings"},
 	{"mcap", cli_mcap, "make an MCAP file from a recording"},
 	{"view", cli_view, "show a recording in a browser"},
 	{"plot", cli_plot, "draw a log of a run as a chart"},

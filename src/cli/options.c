@@ -316,18 +316,26 @@ static troupe_status options_take_letters(struct options_parse *parse, int argc,
 
 static troupe_status options_take_operand(struct options_parse *parse, const char *word)
 {
+	const struct option_spec *taken = NULL;
+	uint32_t count = 0;
 	for (uint32_t i = 0; i < parse->command->spec_count; i++) {
 		const struct option_spec *spec = &parse->command->specs[i];
 		if (spec->kind != OPTION_OPERAND)
 			continue;
-		if (parse->on_line[i])
-			return options_usage(
-				parse, "'%s': a second argument: expected only one %s", word, spec->argument);
+		if (parse->on_line[i]) {
+			taken = spec;
+			count++;
+			continue;
+		}
 		if (!*word)
 			return options_usage(parse, "'': expected %s", spec->argument);
 		parse->on_line[i] = true;
 		return options_store(parse, spec, (union option_value){.text = word});
 	}
+	if (count > 1)
+		return options_usage(parse, "'%s': one argument too many: expected %u", word, count);
+	if (taken)
+		return options_usage(parse, "'%s': a second argument: expected only one %s", word, taken->argument);
 	return options_usage(parse, "'%s': expected no argument", word);
 }
 

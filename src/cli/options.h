@@ -14,7 +14,7 @@ enum { OPTIONS_MAX = 192, OPTION_LIST_MAX = 64 };
 
 enum option_kind {
 	OPTION_HEADING, /* heads the options that follow, in --help */
-	OPTION_OPERAND, /* const char *; the argument without an option */
+	OPTION_OPERAND, /* const char *; the argument without an option; several take theirs in turn */
 	OPTION_FLAG,    /* bool: set */
 	OPTION_UNFLAG,  /* bool: cleared */
 	OPTION_WHOLE,   /* int64_t in [lo, hi] */

@@ -282,3 +282,51 @@ bool record_compare_worlds(const struct server_world *a, const struct server_wor
 			return true;
 	return false;
 }
+
+static bool compare_find_in_model(const struct server_world *a, const struct server_world *b, uint32_t m,
+	struct record_word *ret_word, struct text *out)
+{
+	const struct state *one = a->shared.state, *two = b->shared.state;
+	const struct scene_model *first = m < a->scene->model_count ? &a->scene->models[m] : NULL;
+	const struct scene_model *second = m < b->scene->model_count ? &b->scene->models[m] : NULL;
+	bool in_a = first && !first->absent && one->models[m].words,
+	     in_b = second && !second->absent && two->models[m].words;
+	uint64_t id = in_a ? first->id : 0;
+	if (id != (in_b ? second->id : 0)) {
+		text_add(out, in_a && in_b ? "model '%s' is another one in the second" : "model '%s' is only in the %s",
+			in_a ? first->name : second->name, in_a ? "first" : "second");
+		return true;
+	}
+	uint32_t count = id ? MIN(state_count_all(one, m), state_count_all(two, m)) : 0;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t x = state_word_of_all(one, m, i), y = state_word_of_all(two, m, i);
+		if (x == y)
+			continue;
+		text_add(out, "model '%s', ", first->name);
+		bool real = compare_name_word(a, m, i, out) == WORD_REAL;
+		*ret_word = (struct record_word){0, m, id, i, real, {x, y}};
+		return true;
+	}
+	if (id && state_count_all(one, m) != state_count_all(two, m))
+		text_add(out, "model '%s': %u and %u words of state", first->name, state_count_all(one, m),
+			state_count_all(two, m));
+	return id && state_count_all(one, m) != state_count_all(two, m);
+}
+
+bool record_find_word(
+	const struct server_world *a, const struct server_world *b, struct record_word *ret_word, struct text *out)
+{
+	const struct state *one = a->shared.state, *two = b->shared.state;
+	*ret_word = (struct record_word){.model = SCENE_NONE};
+	for (uint32_t m = 0; m < MAX(a->scene->model_count, b->scene->model_count); m++)
+		if (compare_find_in_model(a, b, m, ret_word, out))
+			return true;
+	for (uint32_t i = 0; i < MIN(one->world.count, two->world.count); i++)
+		if (one->world.words[i] != two->world.words[i]) {
+			enum troupe_word_kind kind;
+			systems_name_word(a->systems, SCENE_NONE, i, out, &kind);
+			text_add(out, " of the world");
+			return true;
+		}
+	return false;
+}

@@ -83,9 +83,9 @@ static void player_note_command(struct troupe_player *player, struct unpack *in)
 	free(topic);
 }
 
-static void player_note_chunk(
-	struct troupe_player *player, uint64_t kind, struct unpack *in, struct recording_mark mark)
+static void player_note_chunk(void *ctx, uint64_t kind, struct unpack *in, struct recording_mark mark)
 {
+	struct troupe_player *player = ctx;
 	struct troupe_player_info *info = &player->info;
 	bool hash = kind == RECORD_HASH || kind == RECORD_FAILED;
 	uint64_t step = hash || kind == RECORD_STATE ? unpack_u64(in) : 0;
@@ -108,22 +108,10 @@ static void player_note_chunk(
 
 static troupe_status player_read_index(struct troupe_player *player, struct troupe_error *error)
 {
-	struct recording recording = {0};
-	troupe_status status = recording_open(&recording, player->path, error);
-	enum recording_read read = RECORDING_CHUNK;
-	while (!status && read == RECORDING_CHUNK) {
-		uint64_t kind;
-		struct unpack in;
-		struct recording_mark mark = recording_mark(&recording);
-		read = recording_next(&recording, &kind, &in);
-		if (read == RECORDING_FAILED)
-			status = fail(error, TROUPE_EIO, "%s: cannot read: %s", player->path, strerror(recording.code));
-		else if (read == RECORDING_DAMAGED)
-			player->info.how = TROUPE_REPLAY_DAMAGED;
-		else if (read == RECORDING_CHUNK)
-			player_note_chunk(player, kind, &in, mark);
-	}
-	recording_close(&recording);
+	bool damaged;
+	troupe_status status = recording_read_all(player->path, player_note_chunk, player, &damaged, error);
+	if (damaged)
+		player->info.how = TROUPE_REPLAY_DAMAGED;
 	for (uint32_t i = 0; i < player->worlds.count; i++)
 		vec_free(&player->worlds.at[i].ids);
 	vec_free(&player->worlds);

@@ -122,6 +122,11 @@ struct recording_mark {
 struct recording_mark recording_mark(const struct recording *recording);
 /* Goes to a place of the same file. 0, or errno. */
 int recording_go(struct recording *recording, const struct recording_mark *mark);
+/* Opens a recording and calls `chunk` with each chunk that is whole, and the place where it begins. *ret_damaged: other
+ * data than was written follows them. Errors as those of recording_open(). */
+troupe_status recording_read_all(const char *path,
+	void (*chunk)(void *ctx, uint64_t kind, struct unpack *in, struct recording_mark mark), void *ctx,
+	bool *ret_damaged, struct troupe_error *error);
 
 /* --- comparing (compare.c) -------------------------------------------------------------------------------------- */
 
@@ -146,5 +151,17 @@ void record_world_fini(struct record_world *recorded);
 bool record_compare(const struct record_world *recorded, const struct server_world *found, struct text *out);
 /* The same for two servers of one world, between steps: "model 'm', link 'l': position x: 1 and 2". */
 bool record_compare_worlds(const struct server_world *a, const struct server_world *b, struct text *out);
+
+struct record_word { /* a word of the state that differs */
+	uint32_t world;
+	uint32_t model; /* its place; SCENE_NONE: it is no word of a model that both have */
+	uint64_t id;    /* of the model */
+	uint32_t word;
+	bool is_real;
+	uint64_t words[2];
+};
+/* Appends what differs first, without the values: "model 'm', link 'l': position x". False: there is no difference. */
+bool record_find_word(
+	const struct server_world *a, const struct server_world *b, struct record_word *ret_word, struct text *out);
 
 #endif

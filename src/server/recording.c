@@ -105,6 +105,28 @@ int recording_go(struct recording *recording, const struct recording_mark *mark)
 	return 0;
 }
 
+troupe_status recording_read_all(const char *path,
+	void (*chunk)(void *ctx, uint64_t kind, struct unpack *in, struct recording_mark mark), void *ctx,
+	bool *ret_damaged, struct troupe_error *error)
+{
+	struct recording recording = {0};
+	troupe_status status = recording_open(&recording, path, error);
+	enum recording_read read = status ? RECORDING_CUT : RECORDING_CHUNK;
+	while (read == RECORDING_CHUNK) {
+		uint64_t kind;
+		struct unpack in;
+		struct recording_mark mark = recording_mark(&recording);
+		read = recording_next(&recording, &kind, &in);
+		if (read == RECORDING_FAILED)
+			status = fail(error, TROUPE_EIO, "%s: cannot read: %s", path, strerror(recording.code));
+		else if (read == RECORDING_CHUNK)
+			chunk(ctx, kind, &in, mark);
+	}
+	*ret_damaged = read == RECORDING_DAMAGED;
+	recording_close(&recording);
+	return status;
+}
+
 void recording_close(struct recording *recording)
 {
 	if (recording->path && recording->file >= 0)

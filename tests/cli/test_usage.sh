@@ -54,8 +54,8 @@ sed 's|<mass>1</mass>|<mass>-1</mass>|' w.sdf >mass.sdf
 sed 's|<radius>0.1</radius>|<radius>abc</radius>|' w.sdf >radius.sdf
 
 # --- wrong usage ---------------------------------------------------------------------------------------------------
-bad 2 'no command given: expected run, replay, bisect, mcap, view, plot, check, print, worlds, topics, keygen, topic or service; see troupe --help'
-bad 2 "'fly': no such command: expected run, replay, bisect, mcap, view, plot, check, print, worlds, topics, keygen, topic or service" fly
+bad 2 'no command given: expected run, replay, bisect, diff, mcap, view, plot, check, print, worlds, topics, keygen, topic or service; see troupe --help'
+bad 2 "'fly': no such command: expected run, replay, bisect, diff, mcap, view, plot, check, print, worlds, topics, keygen, topic or service" fly
 bad 2 "'--fly': no such option" --fly
 bad 2 "'': no such command" ''
 bad 2 'troupe topic: no action given: expected list, info, echo, hz or pub; see troupe topic --help' topic
@@ -1141,7 +1141,7 @@ plain() { sed -E 's/\\f[IR]//g; s/\\-/-/g; s/"//g; s/^\.[BIR]+ //; s/ +/ /g; s/\
 [ "$("$troupe" --help | sed -n '/^Commands$/,/^$/s/^  \([a-z]*\) .*/\1/p')" = "$(section COMMANDS "$pages/troupe.1" |
 	sed -n 's/^\.BR troupe\\-\([a-z]*\) (1)$/\1/p')" ]
 report $? 'commands in --help and in the manual page'
-for command in run replay bisect mcap view plot check print worlds topics keygen topic service; do
+for command in run replay bisect diff mcap view plot check print worlds topics keygen topic service; do
 	page=$pages/troupe-$command.1
 	help_of $command >help
 	sed -nE '/^(usage:|      ) (troupe .*)$/{ s//\2/; s/ \| (--connect)/\ntroupe '$command' [OPTIONS] \1/; p; }' help | sort >in_help
@@ -1165,7 +1165,7 @@ for command in run replay bisect mcap view plot check print worlds topics keygen
 	tail -n 1 help | grep -qx "The manual page (man troupe-$command) says more\."
 	report $? "$command --help does not name its manual page"
 done
-for command in '' run replay bisect mcap view plot check print worlds topics keygen topic service 'topic list' 'topic info' 'topic echo' 'topic hz' \
+for command in '' run replay bisect diff mcap view plot check print worlds topics keygen topic service 'topic list' 'topic info' 'topic echo' 'topic hz' \
 	'topic pub' 'service list' 'service info' 'service call'; do
 	# word splitting is meant
 	# shellcheck disable=SC2086

@@ -49,7 +49,7 @@ SERVED_S = 3  # a run without an end is ended after that long
 Block = namedtuple("Block", "page line kind text notes")
 
 # What begins a line of a shell: none of these may stand in a block that is not run.
-COMMAND = re.compile(r"(\$ )?(\./bootstrap|\./configure|(build/)?troupe (run|replay|bisect|mcap|view|plot|check|print|worlds|topics|keygen|topic|service)|"
+COMMAND = re.compile(r"(\$ )?(\./bootstrap|\./configure|(build/)?troupe (run|replay|bisect|diff|mcap|view|plot|check|print|worlds|topics|keygen|topic|service)|"
                      r"python3?|make|cc|gcc|mpirun|srun|ros2|gz|ign-\w+|sudo|apt-get|git|cd|export)\b(?! *:)")
 NOTE = re.compile(r"<!-- (file|then|needs|not run): (.*?) -->", re.S)
 # the two commands, which take too long, and install packages: tests/bare_root runs them
