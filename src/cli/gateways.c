@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPENING_GRACE_MS = 500 };
+enum { OPENING_GRACE_MS = 500, GATEWAYS_PANELS_MAX = 4 };
 
 struct gateways {
 	struct troupe_watch *watch;
@@ -95,6 +95,8 @@ static void gateways_ask_view(struct gateways *gateways, const struct gateways_s
 	struct serve *asked = gateways_ask(gateways, "--view", "view", settings->view_address);
 	gateways_add_common(asked, settings->view_cert, settings->view_key, settings->view_token, settings->token);
 	serve_add_flag(asked, "any-port", !settings->view_address);
+	for (uint32_t i = 0; i < settings->view_panels.count && i <= GATEWAYS_PANELS_MAX; i++)
+		serve_add(asked, "panel", settings->view_panels.at[i]);
 }
 
 static void gateways_ask_foxglove(struct gateways *gateways, const struct gateways_settings *settings)
@@ -170,7 +172,7 @@ static troupe_status gateways_ask_all(
 		gateways_ask_ros2(gateways, settings);
 	if (settings->rosbridge)
 		gateways_ask_rosbridge(gateways, settings);
-	if (settings->view || settings->view_address)
+	if (settings->view || settings->view_address || settings->view_panels.count)
 		gateways_ask_view(gateways, settings);
 	if (settings->foxglove)
 		gateways_ask_foxglove(gateways, settings);

@@ -317,6 +317,10 @@ static const struct option_spec run_settings_specs[] = {
 		.help = "serve the page with TLS: the certificate, a PEM file"},
 	{OPTION_TEXT, .name = "view-key", .tags = SERVING | RUN_PLAYED, .needs = "view-cert", .argument = "FILE",
 		.offset = RUN_SETTINGS_AT(gateways.view_key), .help = "the key of the certificate, a PEM file"},
+	{OPTION_LIST, .name = "view-panel", .tags = SERVING | RUN_PLAYED, .argument = "DIR",
+		.offset = RUN_SETTINGS_AT(gateways.view_panels),
+		.help = "show this folder of files, with index.html, as a panel of the page (as --view does); may be "
+			"repeated"},
 	{OPTION_FLAG, .name = "token", .tags = SERVING, .excludes = "foxglove-insecure",
 		.offset = RUN_SETTINGS_AT(gateways.token),
 		.help = "all gateways with a port ask for a token also at an address of this machine only: "

@@ -41,6 +41,8 @@ static const struct option_spec view_specs[] = {
 		.offset = CLI_VIEW_AT(gateways.view_cert), .help = "as for troupe run"},
 	{OPTION_TEXT, .name = "view-key", .needs = "view-cert", .argument = "FILE",
 		.offset = CLI_VIEW_AT(gateways.view_key), .help = "as for troupe run"},
+	{OPTION_LIST, .name = "view-panel", .argument = "DIR", .offset = CLI_VIEW_AT(gateways.view_panels),
+		.help = "as for troupe run; may be repeated"},
 	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = CLI_VIEW_AT(secondaries),
 		.hi = TROUPE_SECONDARIES_MAX, .help = "as for troupe run: steps between recorded states are simulated"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = CLI_VIEW_AT(resource_paths),

@@ -43,7 +43,7 @@ function viewOf(eye, direction) {
 export class Gui {
 	// page: {panel(id, on), show(topic, as, title) -> whether it is there, drive(topic) -> the same, publish(topic, message),
 	//   topics() -> names that are taken, images() -> topics of pictures, view({eye, target}), track(name, track),
-	//   look({background}), notice(text), box: where small panels stand, changed()}
+	//   look({background}), ownPanel(name) -> whether the user has such a panel, which is opened, notice(text), box: where small panels stand, changed()}
 	constructor(page) {
 		this.page = page;
 		this.clear();
@@ -66,7 +66,7 @@ export class Gui {
 		for (const plugin of plugins)
 			if (this.kinds[plugin.kind])
 				this.kinds[plugin.kind].call(this, plugin, quiet);
-			else if (!SILENT.has(plugin.kind))
+			else if (!this.page.ownPanel(plugin.kind) && !SILENT.has(plugin.kind))
 				missing.add(plugin.kind);
 		if (missing.size)
 			this.page.notice(`The page has no panel for ${[...missing].slice(0, NAMED_MAX).map(name).join(", ")}${missing.size > NAMED_MAX ? ` and ${missing.size - NAMED_MAX} more` : ""}, which <gui> names.`);

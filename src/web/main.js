@@ -9,8 +9,10 @@ import {Handling} from "./handling.js";
 import {Inspector} from "./inspector.js";
 import {Levels} from "./levels.js";
 import {Motion} from "./motion.js";
+import {OwnPanels} from "./own.js";
 import {Pace} from "./pace.js";
 import {$, element, name, notice} from "./page.js";
+import {isDark} from "./palette.js";
 import {World, anglesOf, matrixOf} from "./scene.js";
 import {Sight} from "./sight.js";
 import {TimeBar} from "./time.js";
@@ -87,7 +89,13 @@ const inspector = new Inspector(world, levels, {
 const gui = new Gui({
 	panel: openPanel, show: showTopic, drive: driveTopic, publish: (topic, message) => connection.publish(topic, message),
 	topics: () => topics.taken.map(topic => topic.name), images: () => topics.published.filter(({type}) => type === "gz.msgs.Image").map(topic => topic.name),
-	track: trackModel, look: ({background}) => view.setBackground(background), notice: text => notice(text), box: $("shown"),
+	ownPanel: kind => own.showNamed(kind, true), track: trackModel, look: ({background}) => view.setBackground(background), notice: text => notice(text), box: $("shown"),
+});
+
+const own = new OwnPanels({
+	state: () => ({world: worldName, commands, dark: isDark()}), topics: () => topics.all(), selection: () => world.selected ? world.selected.name : null,
+	scene: sceneForPanels, subscribe: (topic, rate, listener) => connection.subscribe(topic, rate, listener),
+	call: (service, message) => connection.call(service, message), publish: (topic, message) => connection.publish(topic, message), select: selectNamed,
 });
 
 pace.changed = () => {
@@ -152,6 +160,7 @@ function onHello(message) {
 	$("world").replaceChildren(...worlds.map(path => element("option", {value: path}, name(path.replace(/^\/world\//, "")))));
 	$("world").disabled = worlds.length < 2;
 	connection.askTopics();
+	own.set(message.panels || []);
 	// another run may be at this address by now: everything is taken anew, but the camera stays where the world is the same
 	showWorld(worlds.includes(worldName) ? worldName : worlds[0] || "", first || !same);
 	if (!first)
@@ -185,6 +194,7 @@ function showWorld(path, frame) {
 		connection.subscribe(`${path}/levels`, 0, onLevels),
 	];
 	connection.showWorld(path);
+	own.restart();
 	touching.restart();
 	askLevels(path);
 	askGui(path, !frame);
@@ -233,6 +243,7 @@ function onScene(message) {
 		whole = moved = false;
 		show("first");
 	}
+	own.tell({op: "scene", models: sceneForPanels()});
 	levels.makeGhosts();
 	tree.fill();
 	inspector.renew();
@@ -241,6 +252,7 @@ function onScene(message) {
 
 function onTopics(message) {
 	topics.set(message);
+	own.tell({op: "topics", ...topics.all()});
 	gui.proceed();
 	inspector.renew();
 }
@@ -298,6 +310,7 @@ function select(model, look) {
 		camera.follow(null);
 		world.select(model);
 		inspector.show(model);
+		own.tell({op: "selection", name: model ? model.name : null});
 		inspector.press("drive", Boolean(drive.topic));
 		if (model && NARROW.matches)
 			SHEETS.forEach(closePanel);
@@ -309,6 +322,22 @@ function select(model, look) {
 	}
 	tree.reveal(model);
 	redraw();
+}
+
+// name: null: none. Returns whether it is there.
+function selectNamed(wanted) {
+	const model = [...world.models.values()].find(({name: one}) => one === wanted) || null;
+	if (model || wanted === null)
+		select(model, false);
+	return Boolean(model) || wanted === null;
+}
+
+// What panels of the user are told of the models: where they are now
+function sceneForPanels() {
+	return [...world.models.values()].map(model => {
+		const {position, rotation} = world.poseOf(model);
+		return {id: model.id, name: model.name, isStatic: model.isStatic, position: position.toArray(), rotation: rotation.toArray()};
+	});
 }
 
 function showEvent(event) {
@@ -659,4 +688,4 @@ requestAnimationFrame(image);
 connection.open();
 
 // For the console of the browser, and for tests/web
-globalThis.viewer = {camera, connection, gui, lastStep: 0, lastTime: 0, levels, motion, pace, show, timeline, topics, touching, view, work, world};
+globalThis.viewer = {camera, connection, gui, lastStep: 0, lastTime: 0, levels, motion, own, pace, show, timeline, topics, touching, view, work, world};

@@ -274,6 +274,7 @@ export class Topics {
 		three.add(this.group);
 		this.published = [];
 		this.taken = [];
+		this.services = [];
 		this.shown = new Map();       // topic -> {end}
 		this.changed = () => {};      // called when a topic is shown or hidden
 		$("topic-search").addEventListener("input", () => this.fill());
@@ -282,6 +283,7 @@ export class Topics {
 	set(message) {
 		this.published = message.published || [];
 		this.taken = message.taken || [];
+		this.services = message.services || [];
 		this.fill();
 	}
 
@@ -302,6 +304,10 @@ export class Topics {
 			element("button", {"aria-pressed": String(this.shown.has(this.key(topic, "text"))), title: "The messages as text",
 				click: () => this.toggle(topic, "text")}, "Text"))),
 		...found.length > LIST_MAX ? [element("li", {class: "quiet"}, `and ${found.length - LIST_MAX} more`)] : []);
+	}
+
+	all() {
+		return {published: this.published, taken: this.taken, services: this.services};
 	}
 
 	// The topics of a model that a person may want to see

@@ -114,8 +114,15 @@ static const struct web_file files[] = {
 static bool find(void *ctx, const char *path, struct web_file *ret_file)
 {
 	(void)ctx;
+	if (!strcmp(path, "/secret/page"))
+		*ret_file = (struct web_file){.path = "/secret/page",
+			.type = "text/html",
+			.bytes = "panel",
+			.count = 5,
+			.framed = true,
+			.policy = "sandbox allow-scripts"};
 	if (strcmp(path, "/found") != 0)
-		return false;
+		return !strcmp(path, "/secret/page");
 	*ret_file = (struct web_file){.path = "/found", .type = "image/png", .bytes = "png", .count = 3, .lasts = true};
 	return true;
 }
@@ -268,6 +275,26 @@ static void test_found_files(void)
 	web_end(web);
 	web = start(&echo, "0123456789abcdef", (struct web_def){.find = find});
 	expect(web_port(web), request, "401", NULL);
+	web_end(web);
+	text_fini(&answer);
+}
+
+/* A frame without an origin gets the files below its secret path, with a policy of their own, and no others. */
+static void test_framed_files(void)
+{
+	static const char request[] = "GET /secret/page HTTP/1.1\r\nHost: localhost\r\nOrigin: null" END,
+			  foreign[] = "GET /secret/page HTTP/1.1\r\nHost: evil.example" END;
+	struct echo echo = {0};
+	struct text answer = {0};
+	struct web *web = start(&echo, "0123456789abcdef", (struct web_def){.find = find});
+	ask(web_port(web), request, &answer);
+	check(strstr(answer.at, "content-security-policy: sandbox allow-scripts\r\n") &&
+			strstr(answer.at, "access-control-allow-origin: *\r\n") && strstr(answer.at, "\r\n\r\npanel") &&
+			!strstr(answer.at, "set-cookie") && !strstr(answer.at, "default-src 'none'"),
+		"a framed file: %s", answer.at);
+	expect(web_port(web), foreign, "403", NULL);
+	expect(web_port(web), "GET /found?token=0123456789abcdef HTTP/1.1\r\nHost: localhost\r\nOrigin: null" END,
+		"403", NULL);
 	web_end(web);
 	text_fini(&answer);
 }
@@ -829,6 +856,7 @@ int main(void)
 	test_settings();
 	test_pages();
 	test_found_files();
+	test_framed_files();
 	test_long_file();
 	test_token();
 	test_sockets();

@@ -23,7 +23,7 @@ enum {
 
 static const char view_gateway_policy[] =
 	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+	"frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /* --- pages -------------------------------------------------------------------------------------------------------- */
 
@@ -311,7 +311,8 @@ static void view_gateway_end(void *ctx, const char *why, bool failed)
 
 static bool view_gateway_find(void *ctx, const char *path, struct web_file *ret_file)
 {
-	return images_find(((struct gateway *)ctx)->images, path, ret_file);
+	const struct gateway *gateway = ctx;
+	return images_find(gateway->images, path, ret_file) || panels_file(gateway->panels, path, ret_file);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -352,7 +353,10 @@ static troupe_status view_gateway_start(
 	struct gateway *gateway = hub->gateway = mem_alloc(sizeof *gateway);
 	gateway->hub = hub;
 	gateway->images = images_create();
-	troupe_status status = hub_open(
+	troupe_status status = panels_create(def, &gateway->panels, error);
+	if (status)
+		return status;
+	status = hub_open(
 		hub, def, &(struct hub_options){.wake = port_wake, .ctx = &gateway->port, .for_clients = true}, error);
 	const struct bus_place place = {.server = hub->place.server, .run = def->run};
 	if (!status)
@@ -376,6 +380,7 @@ static void view_gateway_destroy(void *ctx)
 	struct gateway *gateway = ctx;
 	port_end(&gateway->port);
 	images_destroy(gateway->images);
+	panels_destroy(gateway->panels);
 	for (uint32_t i = 0; i < gateway->worlds.count; i++) {
 		free(gateway->worlds.at[i].prefix);
 		free(gateway->worlds.at[i].topic);
@@ -387,7 +392,7 @@ static void view_gateway_destroy(void *ctx)
 
 const struct hub_kind kind_view = {
 	.about = {.name = "view", .title = "view", .has_token = true},
-	.settings = (const char *const[]){"token", "require-token", "cert", "key", "any-port", NULL},
+	.settings = (const char *const[]){"token", "require-token", "cert", "key", "any-port", "panel", NULL},
 	.shows_recordings = true,
 	.is_available = view_gateway_is_available,
 	.start = view_gateway_start,

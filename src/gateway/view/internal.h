@@ -8,6 +8,7 @@
 #include "gateway/play.h"
 #include "gateway/view/picture_cache.h"
 #include "gateway/view/meshes.h"
+#include "gateway/view/panels.h"
 
 enum {
 	VIEW_PICTURES_HZ = 30,  /* of real time, for each page */
@@ -54,6 +55,7 @@ struct gateway {
 	struct bus *pictures; /* a bus of its own for pictures, of which only the newest count */
 	struct meshes *meshes;
 	struct images *images;
+	struct panels *panels;
 	const struct troupe_topics *topics; /* as pages were told of them last, or later */
 	uint64_t told_epoch, told_ns;       /* of which pages were told */
 	VEC(struct watched) worlds;         /* does not change */

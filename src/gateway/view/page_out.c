@@ -29,6 +29,14 @@ void page_out_hello(const struct gateway *gateway, struct text *text)
 	json_out_bool(&out, "recording", gateway->hub->play);
 	json_out_bool(&out, "commands", !gateway->hub->play && !bus_only_watches(gateway->hub->bus));
 	json_out_int(&out, "rate", VIEW_PICTURES_HZ);
+	json_out_array(&out, "panels");
+	for (uint32_t i = 0; i < panels_count(gateway->panels); i++) {
+		json_out_object(&out, NULL);
+		json_out_string(&out, "name", panels_name(gateway->panels, i));
+		json_out_string(&out, "path", panels_path(gateway->panels, i));
+		json_out_end(&out);
+	}
+	json_out_end(&out);
 	json_out_end(&out);
 }
 

@@ -15,18 +15,29 @@ enum { PIECE_BYTES = 32 << 10, VALUE_BYTES = 2048 };
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
-static void page_add_head(struct web_peer *peer, const char *status, const char *type, size_t count, bool lasts)
+/* file: NULL: of another answer */
+static void page_add_head(
+	struct web_peer *peer, const char *status, const char *type, size_t count, const struct web_file *file)
 {
 	peer->answers = true;
 	peer->deadline_ns = clock_now_ns() + WEB_ANSWER_MS * MS_NS;
-	text_add(&peer->answer, "HTTP/1.1 %s\r\ncontent-type: %s\r\ncontent-length: %zu\r\ncache-control: %s\r\n%s",
-		status, type, count, lasts ? "private, max-age=31536000, immutable" : "no-store", peer->web->common);
+	text_add(&peer->answer,
+		"HTTP/1.1 %s\r\ncontent-type: %s\r\ncontent-length: %zu\r\ncache-control: %s\r\n"
+		"x-content-type-options: nosniff\r\nreferrer-policy: no-referrer\r\n",
+		status, type, count, file && file->lasts ? "private, max-age=31536000, immutable" : "no-store");
+	if (file && file->framed)
+		text_add(&peer->answer,
+			"access-control-allow-origin: *\r\ncross-origin-resource-policy: cross-origin\r\n"
+			"content-security-policy: %s\r\n",
+			file->policy);
+	else
+		text_add(&peer->answer, "%s", peer->web->common);
 }
 
 /* A refusal: one line of text; the connection ends. */
 static void page_refuse(struct web_peer *peer, const char *status, const char *more, const char *text)
 {
-	page_add_head(peer, status, "text/plain; charset=utf-8", strlen(text) + 1, false);
+	page_add_head(peer, status, "text/plain; charset=utf-8", strlen(text) + 1, NULL);
 	text_add(&peer->answer, "%sconnection: close\r\n\r\n%s\n", more, text);
 	peer->ends = true;
 }
@@ -34,7 +45,7 @@ static void page_refuse(struct web_peer *peer, const char *status, const char *m
 static void page_answer_file(struct web_peer *peer, const struct web_file *file, bool only_head, bool new_cookie)
 {
 	const struct web *web = peer->web;
-	page_add_head(peer, "200 OK", file->type, file->count, file->lasts);
+	page_add_head(peer, "200 OK", file->type, file->count, file);
 	if (new_cookie)
 		text_add(&peer->answer, "set-cookie: %s=%s; Path=/; HttpOnly; SameSite=Strict%s\r\n", web->cookie,
 			web->token, web->tls ? "; Secure" : "");
@@ -108,10 +119,12 @@ static const char *page_value(const struct web_request *request, const char *nam
 	return once || twice ? ret_value : NULL;
 }
 
+/* is_framed: a framed file is asked for */
 static enum admit page_judge(struct web_peer *peer, const struct web_request *request,
-	const struct web_service *service, struct access *access)
+	const struct web_service *service, bool is_framed, struct access *access)
 {
 	const struct web *web = peer->web;
+	struct admit_rules rules = web->rules;
 	struct admit_request asked = {.host = page_value(request, "host", access->host),
 		.origin = page_value(request, "origin", access->origin),
 		.cookie = web->cookie ? request_cookie(request, web->cookie, access->cookie, VALUE_BYTES) : NULL,
@@ -119,7 +132,11 @@ static enum admit page_judge(struct web_peer *peer, const struct web_request *re
 		.origins = service ? service->origins : NULL,
 		.local_origins = service && service->local_origins};
 	access->by_address = asked.token;
-	enum admit result = admit(&web->rules, &asked);
+	if (is_framed) {
+		rules.token = NULL;
+		asked.origin = NULL;
+	}
+	enum admit result = admit(&rules, &asked);
 	peer->is_admitted |= !result;
 	return result;
 }
@@ -169,16 +186,17 @@ static bool page_has_body(const struct web_request *request)
 static void page_take_request(struct web_peer *peer, const struct web_request *request)
 {
 	struct access access;
-	enum admit why = page_judge(peer, request, NULL, &access);
+	struct web_file file = {0};
+	bool found = page_find_file(peer->web, request->path, &file);
+	enum admit why = page_judge(peer, request, NULL, found && file.framed, &access);
 	bool is_get = request_is_exactly(request->method, "GET"), is_head = request_is_exactly(request->method, "HEAD");
-	struct web_file file;
 	if (why)
 		page_refuse_access(peer, why, &access);
 	else if (!is_get && !is_head)
 		page_refuse(peer, "405 Method Not Allowed", "allow: GET, HEAD\r\n", "expected GET or HEAD");
 	else if (page_has_body(request))
 		page_refuse(peer, "413 Content Too Large", "", "expected a request without a body");
-	else if (!page_find_file(peer->web, request->path, &file))
+	else if (!found)
 		page_refuse(peer, "404 Not Found", "", "there is no such page");
 	else
 		page_answer_file(peer, &file, is_head, peer->web->token && access.by_address);
@@ -230,7 +248,7 @@ static void page_take_upgrade(struct web_peer *peer, const struct web_request *r
 	struct access access;
 	struct web_piece version, key;
 	char accept[WS_ACCEPT_BYTES + 1];
-	enum admit why = page_judge(peer, request, name ? name->service : NULL, &access);
+	enum admit why = page_judge(peer, request, name ? name->service : NULL, false, &access);
 	if (why) {
 		page_refuse_access(peer, why, &access);
 	} else if (!request_lists(request, "upgrade", "websocket") || !request_is_exactly(request->method, "GET") ||

@@ -431,7 +431,6 @@ static void web_copy_rules(struct web *web, const struct web_def *def)
 		web->rules.token = web->token;
 	}
 	text_add(&common,
-		"x-content-type-options: nosniff\r\nreferrer-policy: no-referrer\r\n"
 		"x-frame-options: DENY\r\ncross-origin-resource-policy: same-origin\r\n"
 		"content-security-policy: %s\r\n",
 		def->policy ? def->policy : "default-src 'none'");

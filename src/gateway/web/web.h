@@ -66,7 +66,9 @@ struct web_file {
 	const char *path, *type; /* "/style.css", "text/css; charset=utf-8" */
 	const void *bytes;
 	size_t count;
-	bool lasts; /* what is at this path never changes: a browser may keep it */
+	bool lasts;         /* what is at this path never changes: a browser may keep it */
+	bool framed;        /* for frames without an origin: any Origin may ask, and the path, a secret, is the token */
+	const char *policy; /* Content-Security-Policy of a framed one */
 };
 
 struct web_def {                          /* all that it points to is copied, except for the bytes of files */
@@ -77,7 +79,7 @@ struct web_def {                          /* all that it points to is copied, ex
 	bool needs_token;                 /* a random one, if token is NULL and other hosts can connect, */
 	bool needs_token_here;            /* or also if only this machine can */
 	const char *cert_path, *key_path; /* PEM; both NULL: no TLS */
-	const char *policy;               /* Content-Security-Policy of each answer; NULL: default-src 'none' */
+	const char *policy; /* Content-Security-Policy of answers but framed files; NULL: default-src 'none' */
 	const struct web_file *files;
 	uint32_t file_count;
 	/* A file that is not among these; path: terminated. On the loop's thread. NULL: there are no others. */
