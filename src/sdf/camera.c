@@ -188,6 +188,16 @@ static void camera_load_save(struct load *load, const struct sdf_element *elemen
 	camera->save_path = enabled ? path : NULL;
 }
 
+/* What image_transport's parameters say in ROS 2. */
+static void camera_load_packed(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
+{
+	static const struct load_word formats[] = {{"jpeg", false}, {"png", true}};
+	const struct sdf_element *packed = sdf_child(element, "troupe:compressed", NULL);
+	camera->packed_png = CAMERA_WORD_OF(load, packed, "format", formats, false);
+	load_count(load, packed, "quality", 1, 100, &camera->packed_quality);
+	load_double(load, packed, "rate", 0, 1e6, &camera->packed_hz);
+}
+
 static void camera_load(struct load *load, const struct sdf_element *element, enum sdf_sensor_kind kind, uint32_t scope,
 	struct sdf_camera *camera)
 {
@@ -218,6 +228,7 @@ static void camera_load(struct load *load, const struct sdf_element *element, en
 		.p_cx = 160,
 		.p_cy = 120,
 		.visibility_mask = UINT32_MAX,
+		.packed_quality = 80,
 		.element = element};
 	if (element)
 		camera->in_sensor = load_pose(load, element, &relative_to);
@@ -232,6 +243,7 @@ static void camera_load(struct load *load, const struct sdf_element *element, en
 	load_noise(load, element, SDF_NOISE_GAUSSIAN, &camera->noise);
 	camera_load_distortion(load, element, camera);
 	camera_load_lens(load, element, camera);
+	camera_load_packed(load, element, camera);
 	camera_check_angle(load, element, kind, camera);
 	load_mask(load, element, "visibility_mask", &camera->visibility_mask);
 }

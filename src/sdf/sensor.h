@@ -163,7 +163,10 @@ struct sdf_camera {
 	bool projection_given;                     /* the next six, in pixels, replace those of the intrinsics in P */
 	double p_fx, p_fy, p_cx, p_cy, p_tx, p_ty; /* 277 277 160 120 0 0 */
 	uint32_t visibility_mask;                  /* 0xffffffff */
-	const struct sdf_element *element;         /* NULL: the file has no <camera>, and all is default */
+	bool packed_png;                   /* <troupe:compressed>: its compressed pictures are PNG; false: JPEG */
+	uint32_t packed_quality;           /* 80, of JPEG */
+	double packed_hz;                  /* compressed pictures in a second, at most; 0: all */
+	const struct sdf_element *element; /* NULL: the file has no <camera>, and all is default */
 };
 
 enum sdf_imu_frame { SDF_IMU_CUSTOM, SDF_IMU_NED, SDF_IMU_ENU, SDF_IMU_NWU, SDF_IMU_GRAVITY_UP, SDF_IMU_GRAVITY_DOWN };

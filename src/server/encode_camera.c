@@ -45,6 +45,8 @@ static bool encode_camera_image(const struct sensor_source *source, Gz__Msgs__Pi
 {
 	const struct reading_picture *picture = encode_camera_picture_of(source);
 	Gz__Msgs__Image message = GZ__MSGS__IMAGE__INIT;
+	if (sensor_topics_packing(source->row).quality)
+		return encode_packed(source, format, data, out);
 	message.header = encode_sensor_header(source);
 	message.width = (uint32_t)picture->width;
 	message.height = (uint32_t)picture->height;

@@ -47,6 +47,10 @@ bool encode_sensor_depth_points(const struct sensor_source *source, struct text 
 bool encode_sensor_flat_boxes(const struct sensor_source *source, struct text *out);
 bool encode_sensor_labels(const struct sensor_source *source, struct text *out);
 bool encode_sensor_solid_boxes(const struct sensor_source *source, struct text *out);
+/* encode_packed.c: the message of a topic of compressed pictures, of the picture that the source's other topic has;
+ * false: this one is not published, or it cannot be made. data: in the byte order of messages. */
+bool encode_packed(
+	const struct sensor_source *source, Gz__Msgs__PixelFormatType format, const uint8_t *data, struct text *out);
 /* encode_found.c: lists of contacts and of models */
 bool encode_sensor_contacts(const struct sensor_source *source, struct text *out);
 bool encode_sensor_logical_camera(const struct sensor_source *source, struct text *out);

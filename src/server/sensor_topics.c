@@ -2,9 +2,11 @@
  * and a reading has all numbers. */
 #include "server/sensor_topics.h"
 
+#include "mesh/png_out.h"
 #include "server/encode_sensor.h"
 #include "server/scene_info.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,10 +23,24 @@ enum sdf_pixels sensor_topics_pixels(const struct topic_row *row)
 	return (enum sdf_pixels)(row->part >> PIXELS_SHIFT);
 }
 
+/* row->how of a topic of compressed pictures */
+enum { PACKED_QUALITY = 0x7f, PACKED_PNG = 0x80, PACKED_EVERY_SHIFT = 8 };
+
+struct sensor_topics_packing sensor_topics_packing(const struct topic_row *row)
+{
+	return (struct sensor_topics_packing){
+		row->how & PACKED_QUALITY, row->how & PACKED_PNG, row->how >> PACKED_EVERY_SHIFT};
+}
+
 #define METRICS_TYPE "gz.msgs.PerformanceSensorMetrics"
 
-enum { SENSOR_TOPICS_METRICS = SENSOR_KIND_TOPICS_MAX }; /* the topic beside all others */
-_Static_assert(SENSOR_TOPICS_METRICS < 1 << (PIXELS_SHIFT - ROLE_SHIFT), "a role has room in row->part");
+enum {
+	SENSOR_TOPICS_METRICS = SENSOR_KIND_TOPICS_MAX, /* the topic beside all others */
+	SENSOR_TOPICS_PACKED = 1 << 4,                  /* with the role of the pictures: these, compressed */
+};
+_Static_assert(
+	SENSOR_TOPICS_METRICS < SENSOR_TOPICS_PACKED && 2 * SENSOR_TOPICS_PACKED <= 1 << (PIXELS_SHIFT - ROLE_SHIFT),
+	"a role has room in row->part");
 
 /* For each topic of a kind what makes its messages. */
 static encode_sensor_fn *const sensor_topics_encoders[][SENSOR_KIND_TOPICS_MAX] = {
@@ -59,7 +75,7 @@ static bool sensor_topics_encode_reading(const struct capture *capture, const st
 	if (!reading || (uint32_t)reading->id != born)
 		return false;
 	struct sensor_source source = {reading, readings_numbers(&capture->readings, reading), row, capture, &arena};
-	uint32_t role = row->part >> ROLE_SHIFT & ((1u << (PIXELS_SHIFT - ROLE_SHIFT)) - 1);
+	uint32_t role = row->part >> ROLE_SHIFT & (SENSOR_TOPICS_PACKED - 1);
 	encode_sensor_fn *encode =
 		role == SENSOR_TOPICS_METRICS ? encode_sensor_metrics : sensor_topics_encoders[reading->kind][role];
 	return encode(&source, out);
@@ -101,26 +117,29 @@ struct adding {
 static const char *sensor_topics_frame_of(const struct sensor *sensor, const char *type)
 {
 	const struct scene_info_sensor_frames named = scene_info_frames_of(sensor->sdf);
-	bool picture = !strcmp(type, "gz.msgs.Image") || !strcmp(type, "gz.msgs.CameraInfo");
+	bool picture = !strcmp(type, "gz.msgs.Image") || !strcmp(type, "troupe.msgs.CompressedImage") ||
+		       !strcmp(type, "gz.msgs.CameraInfo");
 	const char *frame = picture ? named.picture : named.frame;
 	return frame ? frame : sensor->name;
 }
 
-/* name: becomes the function's. */
-static void sensor_topics_add(const struct adding *adding, char *name, const char *type, uint32_t role)
+/* name: becomes the function's. how: of compressed pictures, else 0. */
+static void sensor_topics_add(const struct adding *adding, char *name, const char *type, uint32_t role, uint32_t how)
 {
 	const struct sensor *sensor = adding->sensor;
 	uint32_t pixels = sensor->sdf->settings->camera_count ? sensor->sdf->settings->cameras->pixels : 0;
+	uint32_t every = MAX(how >> PACKED_EVERY_SHIFT, 1u);
 	bool names = sensor->sdf->kind == SDF_LOGICAL_CAMERA || sensor->sdf->kind == SDF_CONTACT;
 	topic_name_clean(name);
 	adding->fn(adding->ctx, &(struct topic_row){.kind = TOPIC_PUBLISHED,
 					.name = name,
 					.type = type,
-					.rate_hz = sensor->waits ? 0 : sensor->sdf->update_rate,
+					.rate_hz = sensor->waits ? 0 : sensor->sdf->update_rate / every,
 					.ops = names && role != SENSOR_TOPICS_METRICS ? &sensor_topics_names_ops
 										      : &sensor_topics_reading_ops,
 					.frame = sensor_topics_frame_of(sensor, type),
 					.only = sensor->name,
+					.how = how,
 					.part = sensor->index | role << ROLE_SHIFT | pixels << PIXELS_SHIFT});
 	free(name);
 }
@@ -135,7 +154,25 @@ static void sensor_topics_add_metrics(const struct adding *adding)
 		bytes = 0;
 	sensor_topics_add(adding,
 		mem_printf("%s%s%.*s/performance_metrics", sensor->topic, bytes ? "/" : "", bytes, stem), METRICS_TYPE,
-		SENSOR_TOPICS_METRICS);
+		SENSOR_TOPICS_METRICS, 0);
+}
+
+/* name: of the pictures; becomes the function's. Compressed ones have the topics of ROS 2's image_transport. Segments
+ * are never JPEG, which changes numbers. */
+static void sensor_topics_add_packed(const struct adding *adding, char *name, uint32_t role)
+{
+	const struct sensor *sensor = adding->sensor;
+	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
+	encode_sensor_fn *fn = sensor_topics_encoders[sensor->sdf->kind][role];
+	bool exact = camera->packed_png || camera->pixels == SDF_PIXELS_GREY16 || fn != encode_sensor_colour;
+	double every =
+		camera->packed_hz > 0 && !sensor->waits ? ceil(sensor->sdf->update_rate / camera->packed_hz - 1e-9) : 1;
+	uint32_t how = camera->packed_quality | (exact ? PACKED_PNG : 0) |
+		       (uint32_t)fmin(fmax(every, 1), 1 << 20) << PACKED_EVERY_SHIFT;
+	sensor_topics_add(adding,
+		mem_printf("%s/%s", name, fn == encode_sensor_depth ? "compressedDepth" : "compressed"),
+		"troupe.msgs.CompressedImage", role | SENSOR_TOPICS_PACKED, how);
+	free(name);
 }
 
 void sensor_topics_each(const struct sensor *sensor, void (*fn)(void *ctx, const struct topic_row *row), void *ctx)
@@ -143,10 +180,13 @@ void sensor_topics_each(const struct sensor *sensor, void (*fn)(void *ctx, const
 	const struct adding adding = {sensor, fn, ctx};
 	const struct sensor_kind *kind = sensor_kind_of(sensor->sdf->kind);
 	uint32_t count = sensor->group == SENSOR_SILENT ? 0 : sensor_kind_topic_count(sensor->sdf->kind);
-	for (uint32_t i = 0; i < count; i++)
-		if (!sensor_topics_is_other_box(sensor, i))
-			sensor_topics_add(
-				&adding, sensor_topics_name_of(sensor, &kind->topics[i]), kind->topics[i].type, i);
+	for (uint32_t i = 0; i < count; i++) {
+		if (sensor_topics_is_other_box(sensor, i))
+			continue;
+		sensor_topics_add(&adding, sensor_topics_name_of(sensor, &kind->topics[i]), kind->topics[i].type, i, 0);
+		if (!strcmp(kind->topics[i].type, "gz.msgs.Image") && png_out_is_available())
+			sensor_topics_add_packed(&adding, sensor_topics_name_of(sensor, &kind->topics[i]), i);
+	}
 	/* a camera that waits for triggers has no rate */
 	if (count && sensor->sdf->settings->enable_metrics && !sensor->waits)
 		sensor_topics_add_metrics(&adding);

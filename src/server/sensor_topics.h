@@ -16,4 +16,12 @@ uint32_t sensor_topics_index(const struct topic_row *row);
 /* The format of the pictures, from the row of a topic of pictures in colour. */
 enum sdf_pixels sensor_topics_pixels(const struct topic_row *row);
 
+/* How the pictures of a topic are compressed (<troupe:compressed>), from the row. quality 0: they are not. */
+struct sensor_topics_packing {
+	uint32_t quality; /* 1 to 100 */
+	bool png;
+	uint32_t every; /* of so many samples one is published */
+};
+struct sensor_topics_packing sensor_topics_packing(const struct topic_row *row);
+
 #endif

@@ -38,6 +38,7 @@ struct topic_row {
 	 * because its model belongs to it. */
 	const char *client;
 	uint32_t part;  /* the owner's: what of the object */
+	uint32_t how;   /* the owner's: how that is encoded; the same for all rows of one part */
 	uint32_t world; /* of the run's worlds */
 	bool is_twin;   /* set by topic_add(): see twins.h */
 };

@@ -1040,7 +1040,15 @@ sensors='imu altimeter magnetometer navsat air_pressure air_speed contact lidar 
 		<sensor name='force_torque' type='force_torque'/></joint></model></world></sdf>"
 } >sensors.sdf
 sed -n '/^sensor  *topic  *message$/,/^```$/p' "$source/src/doc/reference/gazebo.md" | awk 'NR > 1 && NF > 1 { print $1, $2, $3 }' | sort >page.table
-"$troupe" topics sensors.sdf 2>/dev/null |
+"$troupe" topics sensors.sdf 2>/dev/null >all.topics
+# each picture has a topic of compressed pictures beside it
+awk '$3 == "gz.msgs.Image" { print $2 }' all.topics | sort >plain.topics
+sed -nE 's,^out +(.*)/compressed(Depth)? +troupe.msgs.CompressedImage .*,\1,p' all.topics | sort >packed.topics
+if grep -q 'define HAVE_MESHES' "${BUILD_DIR:-.}/config.h"; then
+	diff plain.topics packed.topics >table.diff
+	report $? "compressed pictures: $(cat table.diff)"
+fi
+grep -v troupe.msgs.CompressedImage all.topics |
 	sed -nE 's,^out +/world/W/model/M/(link/K|joint/J)/sensor/([a-z_]*)/([^ ]*) +([^ ]*).*,\2 \3 \4,p' |
 	sed 's/^solid /boundingbox_camera /' | sort -u >run.table
 # without Embree lidars and cameras have no topics, except logical cameras

@@ -117,6 +117,31 @@ static void check_case(const char *line, const char *hex)
 	drop(&one);
 }
 
+/* The text from which image_transport's plug-ins know how to decode a picture. */
+static void check_compressed(void)
+{
+	static const struct {
+		const char *message, *format;
+	} rows[] = {{"\x10\x03\x1a\x04jpeg\x22\x02xy", "rgb8; jpeg compressed bgr8"},
+		{"\x10\x08\x1a\x03png\x22\x02xy", "bgr8; png compressed bgr8"},
+		{"\x10\x01\x1a\x04jpeg\x22\x02xy", "mono8; jpeg compressed "},
+		{"\x10\x0d\x1a\x03png\x22\x02xy", "32FC1; compressedDepth png"}};
+	const struct ros_type *type = ros_type_find("troupe.msgs.CompressedImage", NULL);
+	check(type && !strcmp(type->name, "sensor_msgs/msg/CompressedImage"), "the type of compressed pictures");
+	for (size_t i = 0; i < ARRAY_LEN(rows) && type; i++) {
+		struct text out = {0};
+		struct troupe_error error;
+		size_t length = strlen(rows[i].format) + 1;
+		troupe_status status = ros_of_bytes(type, rows[i].message, strlen(rows[i].message), &out, &error);
+		/* at the end: the length, the text, the length of the data on a multiple of 4, the data */
+		size_t at = out.count - 6 - (length + 3) / 4 * 4;
+		check(!status && out.count > at && !memcmp(out.at + at, rows[i].format, length) &&
+				!memcmp(out.at + out.count - 6, "\2\0\0\0xy", 6),
+			"a compressed picture, %s", rows[i].format);
+		text_fini(&out);
+	}
+}
+
 static void check_refusals(void)
 {
 	struct text out = {0};
@@ -496,10 +521,10 @@ static void check_robot_frames(void)
 				"header {" VALUE("odometry_frame", "base_footprint", "0 0 0 0 0 0 1") "}") "}",
 			"base_footprint m/a 0 0 0.1\nbase_footprint n/a 0 0 0\n"},
 		{"frames of sensors that the world names", "m",
-			"model {name: 'm' " LINK(
-				"a", "sensor {name: 's' type: 'imu' pose {position {x: 1}} header {data {key: "
-				     "'frame_id' value: 'laser'}}} sensor {name: 't' type: 'imu' pose {position {x: "
-				     "2}} header {data {key: 'frame_id' value: 'm/range'}}}") "}",
+			"model {name: 'm' " LINK("a",
+				"sensor {name: 's' type: 'imu' pose {position {x: 1}} header {data {key: "
+				"'frame_id' value: 'laser'}}} sensor {name: 't' type: 'imu' pose {position {x: "
+				"2}} header {data {key: 'frame_id' value: 'm/range'}}}") "}",
 			"a a/s 1 0 0\na laser 1 0 0\na/s m/a/s 0 0 0\na a/t 2 0 0\na range 2 0 0\nrange m/range 0 0 0\n"
 			"a/t m/a/t 0 0 0\n"},
 		{"a name that topics have cleaned", "my_robot",
@@ -575,6 +600,7 @@ int main(int argc, char **argv)
 		last = is_message(line) ? line : NULL;
 	}
 	if (argc <= 2) {
+		check_compressed();
 		check_refusals();
 		check_json_errors();
 		check_fixed_frames();

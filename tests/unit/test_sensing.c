@@ -2,9 +2,13 @@
  * of models that come, go and sleep. */
 #include "clients.h"
 
+#include "base/outfile.h"
+#include "mesh/importer.h"
+#include "mesh/png_out.h"
 #include "sensor/rays.h"
 #include "topic/motion.pb-c.h"
 #include "topic/sensor.pb-c.h"
+#include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
 
 #include <math.h>
@@ -438,19 +442,8 @@ Test(sensing, pictures_in_each_format)
 	}
 }
 
-/* --- labels ------------------------------------------------------------------------------------------------------- */
-
-#define LABELLED(name, pose, label)                                                                                    \
-	"<model name='" name "'><static>1</static><pose>" pose                                                         \
-	"</pose><link name='l'><visual name='v'><geometry><box>"                                                       \
-	"<size>1 1 1</size></box></geometry></visual></link><plugin name='gz::sim::systems::Label' filename='l'>"      \
-	"<label>" label "</label></plugin></model>"
-#define EYE(name, type, inside)                                                                                        \
-	"<sensor name='" name "' type='" type "'><update_rate>100</update_rate><camera><horizontal_fov>1.57"           \
-	"</horizontal_fov><image><width>8</width><height>4</height></image>" inside "</camera></sensor>"
-#define WORLD_OF_EYES(eyes, models)                                                                                    \
-	"<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'>" eyes                    \
-	"</link></model>" models "</world></sdf>"
+/* --- compressed pictures -------------------------------------------------------------------------------------------
+ */
 
 /* The caller frees the message. */
 static struct seen look(const char *text, const char *topic)
@@ -469,6 +462,153 @@ static struct seen look(const char *text, const char *topic)
 	cr_assert(seen.message, "%s: no message", topic);
 	return seen;
 }
+
+/* A picture of bytes, as texels; the caller releases it. */
+static struct texture *unpacked(struct importer *importer, const ProtobufCBinaryData *data)
+{
+	struct importer_losses losses = {0};
+	struct texture *texture;
+	struct troupe_error error;
+	cr_assert_eq(importer_texture(importer, &losses, (const char *)data->data, data->len, &texture, &error),
+		TROUPE_OK, "%s", error.text);
+	return texture;
+}
+
+/* The largest and the mean difference of the texels from the pixels of red, green and blue. */
+static double difference(const struct texture *texture, const uint8_t *rgb, double *ret_mean)
+{
+	uint32_t width = texture_width(texture), height = texture_height(texture);
+	double most = 0, sum = 0;
+	for (uint32_t i = 0; i < width * height; i++) {
+		float rgba[4];
+		struct texture_place place = {
+			.u = (i % width + 0.5) / width, .v = ((double)(i / width) + 0.5) / height};
+		texture_sample(texture, &place, rgba);
+		for (uint32_t c = 0; c < 3; c++) {
+			double off = fabs((double)rgba[c] * 255 - rgb[3 * i + c]);
+			most = fmax(most, off);
+			sum += off;
+		}
+	}
+	*ret_mean = sum / (3.0 * width * height);
+	return most;
+}
+
+#define PACKED(name, type, format, inside)                                                                             \
+	"<sensor name='" name "' type='" type "'><update_rate>100</update_rate><camera><image><width>64</width>"       \
+	"<height>48</height><format>" format "</format></image><troupe:compressed>" inside                             \
+	"</troupe:compressed></camera></sensor>"
+#define PACKED_WORLD                                                                                                   \
+	"<sdf version='1.9'><world name='w'><light name='sun' type='directional'><direction>1 0.5 -1</direction>"      \
+	"</light><model name='ball'><static>1</static><pose>3 0 0 0 0 0</pose><link name='l'><visual name='v'>"        \
+	"<geometry><sphere><radius>1</radius></sphere></geometry><material><diffuse>1 0.5 0.2</diffuse></material>"    \
+	"</visual></link></model><model name='m'><static>1</static><link name='l'>" PACKED(                            \
+		"raw", "camera", "R8G8B8", "") PACKED("fine", "camera", "R8G8B8", "<quality>95</quality>")             \
+		PACKED("coarse", "camera", "R8G8B8", "<quality>10</quality>") PACKED("png", "camera", "R8G8B8",        \
+			"<format>png</format>") PACKED("swapped", "camera", "B8G8R8", "<format>png</format>")          \
+			PACKED("slow", "camera", "R8G8B8", "<rate>30</rate>")                                          \
+				PACKED("depth", "depth_camera", "R8G8B8", "") "</link></model></world></sdf>"
+
+/* PNG has the same pixels, also of a picture in blue, green and red; JPEG nearly, and the nearer the higher the
+ * quality. 100 pictures a second are 25 where 30 are asked for: each fourth. */
+Test(sensing, compressed_pictures)
+{
+	static const struct {
+		const char *topic, *format;
+		double most, mean;
+	} rows[] = {{TOPIC("m", "raw", "image/compressed"), "jpeg", 100, 5},
+		{TOPIC("m", "fine", "image/compressed"), "jpeg", 70, 3},
+		{TOPIC("m", "coarse", "image/compressed"), "jpeg", 200, 20},
+		{TOPIC("m", "png", "image/compressed"), "png", 0.01, 0.01},
+		{TOPIC("m", "swapped", "image/compressed"), "png", 0.01, 0.01},
+		{TOPIC("m", "slow", "image/compressed"), "jpeg", 100, 5}};
+	if (!rays_available() || !png_out_is_available())
+		cr_skip_test("built without Embree or libpng");
+	struct importer *importer = importer_create();
+	struct seen raw = look(PACKED_WORLD, TOPIC("m", "raw", "image"));
+	const uint8_t *rgb = ((Gz__Msgs__Image *)raw.message)->data.data;
+	size_t bytes[ARRAY_LEN(rows)];
+	double means[ARRAY_LEN(rows)];
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		client_destroy(client);
+		client = client_of(server, 256);
+		subscribe(client, rows[i].topic, 0);
+		take_steps(200);
+		struct seen seen = drain(rows[i].topic);
+		cr_assert(seen.message, "%s: no message", rows[i].topic);
+		cr_assert_eq(seen.count, i == 5 ? 5u : 20u, "%s: %u messages", rows[i].topic, seen.count);
+		const Troupe__Msgs__CompressedImage *image = seen.message;
+		cr_assert_str_eq(image->format, rows[i].format);
+		struct texture *texture = unpacked(importer, &image->data);
+		cr_assert(texture_width(texture) == 64 && texture_height(texture) == 48);
+		double most = difference(texture, rgb, &means[i]);
+		cr_expect(most <= rows[i].most && means[i] <= rows[i].mean, "%s: %g, mean %g", rows[i].topic, most,
+			means[i]);
+		bytes[i] = image->data.len;
+		texture_release(texture);
+		message_free(seen.message);
+	}
+	cr_expect(means[1] < means[0] && means[0] < means[2] && bytes[1] > bytes[0] && bytes[0] > bytes[2]);
+	message_free(raw.message);
+	importer_destroy(importer);
+}
+
+/* As image_transport's compressedDepth decodes it: within half a step of the inverse depth. */
+Test(sensing, compressed_depths)
+{
+	const char *path = "depth.png";
+	struct importer_losses losses = {0};
+	struct files files = {0};
+	struct image image;
+	struct troupe_error error;
+	int32_t kind;
+	float ab[2];
+	if (!rays_available() || !png_out_is_available())
+		cr_skip_test("built without Embree or libpng");
+	struct importer *importer = importer_create();
+	struct seen raw = look(PACKED_WORLD, TOPIC("m", "depth", "depth_image"));
+	struct seen packed = look(PACKED_WORLD, TOPIC("m", "depth", "depth_image/compressedDepth"));
+	const Troupe__Msgs__CompressedImage *message = packed.message;
+	memcpy(&kind, message->data.data, 4);
+	memcpy(ab, message->data.data + 4, 8);
+	cr_assert(kind == 0 && message->data.len > 12);
+	cr_assert(!outfile_replace(path, (const char *)message->data.data + 12, message->data.len - 12, NULL, &error));
+	cr_assert_eq(importer_image(importer, &losses, &files, path, &image, &error), TROUPE_OK, "%s", error.text);
+	cr_assert(image.columns == 64 && image.rows == 48);
+	uint32_t given = 0;
+	for (uint32_t i = 0; i < 64 * 48; i++) {
+		float depth;
+		double value = round((double)image.values[i] * 65535), a = (double)ab[0], b = (double)ab[1];
+		memcpy(&depth, &((Gz__Msgs__Image *)raw.message)->data.data[4 * i], 4);
+		cr_assert_eq(value == 0, !isfinite(depth), "pixel %u", i);
+		if (value == 0)
+			continue;
+		double found = a / (value - b);
+		cr_assert(fabs(found - (double)depth) <= 0.51 * found * found / a, "%g, not %g", found, (double)depth);
+		given++;
+	}
+	cr_assert_gt(given, 100);
+	free(image.values);
+	remove(path);
+	files_fini(&files);
+	message_free(raw.message);
+	message_free(packed.message);
+	importer_destroy(importer);
+}
+
+/* --- labels ------------------------------------------------------------------------------------------------------- */
+
+#define LABELLED(name, pose, label)                                                                                    \
+	"<model name='" name "'><static>1</static><pose>" pose                                                         \
+	"</pose><link name='l'><visual name='v'><geometry><box>"                                                       \
+	"<size>1 1 1</size></box></geometry></visual></link><plugin name='gz::sim::systems::Label' filename='l'>"      \
+	"<label>" label "</label></plugin></model>"
+#define EYE(name, type, inside)                                                                                        \
+	"<sensor name='" name "' type='" type "'><update_rate>100</update_rate><camera><horizontal_fov>1.57"           \
+	"</horizontal_fov><image><width>8</width><height>4</height></image>" inside "</camera></sensor>"
+#define WORLD_OF_EYES(eyes, models)                                                                                    \
+	"<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'>" eyes                    \
+	"</link></model>" models "</world></sdf>"
 
 /* Gazebo's tutorial reads the label from the last channel, and the instance from the first two. */
 Test(sensing, channels_of_a_map_of_labels)

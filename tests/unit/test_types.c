@@ -956,7 +956,9 @@ Test(types, file_sets_have_the_files_that_a_type_needs)
 		{"Time", {"topic/plain.proto"}},
 		{"Discovery.Publisher", {"topic/plain.proto", "topic/transport.proto"}},
 		{"Twist", {"topic/plain.proto", "topic/motion.proto"}},
-		{"troupe.msgs.SetJoint", {"topic/plain.proto", "topic/troupe.proto"}},
+		{"troupe.msgs.SetJoint",
+			{"topic/plain.proto", "topic/motion.proto", "topic/device.proto", "topic/scene.proto",
+				"topic/world.proto", "topic/sensor.proto", "topic/troupe.proto"}},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(some); i++) {
 		struct text set = {0};

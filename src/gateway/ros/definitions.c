@@ -150,6 +150,9 @@ static const struct {
 			      "uint8 is_bigendian\n"
 			      "uint32 step\n"
 			      "uint8[] data\n"},
+	{"sensor_msgs/CompressedImage", "std_msgs/Header header\n"
+					"string format\n"
+					"uint8[] data\n"},
 	{"sensor_msgs/RegionOfInterest", "uint32 x_offset\n"
 					 "uint32 y_offset\n"
 					 "uint32 height\n"

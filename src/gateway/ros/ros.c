@@ -13,6 +13,7 @@
 #include "topic/rmf.pb-c.h"
 #include "topic/scene.pb-c.h"
 #include "topic/sensor.pb-c.h"
+#include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
 
 #include <stdlib.h>
@@ -30,6 +31,7 @@ static const struct ros_type ros_types[] = {
 	{GZ(boolean), "std_msgs/msg/Bool", write_boolean, read_boolean},
 	{GZ(camera_info), "sensor_msgs/msg/CameraInfo", write_camera_info, NULL},
 	{GZ(clock), "rosgraph_msgs/msg/Clock", write_clock, NULL},
+	{&troupe__msgs__compressed_image__descriptor, "sensor_msgs/msg/CompressedImage", write_compressed_image, NULL},
 	{GZ(contacts), "ros_gz_interfaces/msg/Contacts", write_contacts, NULL},
 	{TROUPE(door_request), "rmf_door_msgs/msg/DoorRequest", write_door_request, read_door_request},
 	{TROUPE(door_state), "rmf_door_msgs/msg/DoorState", write_door_state, NULL},

@@ -6,6 +6,7 @@
 #include "gateway/ros/parts.h"
 #include "topic/scene.pb-c.h"
 #include "topic/sensor.pb-c.h"
+#include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
 
 #define WRITE_MESSAGE(Type) const Gz__Msgs__##Type *m = (const Gz__Msgs__##Type *)(const void *)base
@@ -301,6 +302,28 @@ WRITE(image)
 	cdr_u8(out, 0); /* not big-endian */
 	cdr_u32(out, m->step);
 	cdr_bytes(out, m->data.data, m->data.len);
+	return TROUPE_OK;
+}
+
+/* The text of `format` is that of image_transport's plug-ins: the encoding of the picture, the format, and the encoding
+ * that OpenCV gives of what it decodes; Bayer patterns have none. */
+WRITE(compressed_image)
+{
+	const Troupe__Msgs__CompressedImage *m = (const void *)base;
+	const char *encoding = write_encoding_of(m->pixel_format_type);
+	bool depth = m->pixel_format_type == GZ__MSGS__PIXEL_FORMAT_TYPE__R_FLOAT32;
+	bool colour = m->pixel_format_type == GZ__MSGS__PIXEL_FORMAT_TYPE__RGB_INT8 ||
+		      m->pixel_format_type == GZ__MSGS__PIXEL_FORMAT_TYPE__BGR_INT8;
+	struct text format = {0};
+	if (!encoding)
+		return fail(error, TROUPE_EINVAL, "pixel_format_type %d: expected a format that ROS 2 has",
+			(int)m->pixel_format_type);
+	text_add(&format, depth ? "%s; compressedDepth %s" : "%s; %s compressed %s", encoding, m->format,
+		colour ? "bgr8" : "");
+	part_picture_header(out, m->header);
+	cdr_string(out, format.at);
+	cdr_bytes(out, m->data.data, m->data.len);
+	text_fini(&format);
 	return TROUPE_OK;
 }
 

@@ -13,6 +13,7 @@ WRITE(actuators);
 WRITE(boolean);
 WRITE(boxes);
 WRITE(camera_info);
+WRITE(compressed_image);
 WRITE(clock);
 WRITE(contacts);
 WRITE(door_request);
