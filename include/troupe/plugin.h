@@ -564,6 +564,8 @@ struct troupe_host {
 	/* [setup], and where a state is read. By <spherical_coordinates>, as it is now, <magnetic_field> and
 	 * <atmosphere> of the world; point: in the world. */
 	struct troupe_site (*site)(const struct troupe_system *self, struct troupe_vec3 point);
+	/* [setup] The <world>, for elements of other simulators in it. */
+	const struct troupe_element *(*world)(const struct troupe_system *self);
 };
 
 #ifdef __cplusplus

@@ -12,6 +12,7 @@ static const struct troupe_kind *const builtin_kinds[] = {
 	&builtin_px4,
 	&builtin_px4_sensor,
 	&builtin_rmf_door,
+	&builtin_rmf_slotcar,
 	&builtin_buoyancy,
 	&builtin_thruster,
 	&builtin_hydrodynamics,

@@ -24,8 +24,9 @@ struct vocabulary_entry {
 static const struct vocabulary_entry vocabulary_table[] = {
 	{NULL, "sdf", WORDS("world", "model", "light", "actor"), NULL, NULL},
 	{NULL, "world",
-		WORDS("include", "gravity", "physics", "light", "frame", "model", "actor", "joint", "plugin", "pose",
-			"wind", "magnetic_field", "atmosphere", "scene", "spherical_coordinates", "gui"),
+		WORDS("rmf_charger_waypoints", "include", "gravity", "physics", "light", "frame", "model", "actor",
+			"joint", "plugin", "pose", "wind", "magnetic_field", "atmosphere", "scene",
+			"spherical_coordinates", "gui"),
 		WORDS("state", "population"), WORDS("audio", "road")},
 	{"world", "atmosphere", WORDS("temperature", "temperature_gradient", "pressure"), NULL, NULL},
 	{"world", "scene", WORDS("ambient", "background", "shadows", "grid"), NULL,

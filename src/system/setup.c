@@ -285,6 +285,11 @@ static const struct scene_model *setup_model_of(const struct troupe_system *self
 	return self->model == TROUPE_NOTHING ? NULL : &system_of(self)->scene->models[self->model];
 }
 
+const struct troupe_element *setup_world(const struct troupe_system *self)
+{
+	return (const struct troupe_element *)(const void *)system_of(self)->scene->sdf->element;
+}
+
 const char *setup_world_name(const struct troupe_system *self)
 {
 	return system_of(self)->scene->name;

@@ -35,7 +35,7 @@ troupe_status setup_check(struct system *system, const struct sdf_element *plugi
 	.wind = setup_wind, .link_triangles = setup_link_triangles, .link_own_inertia = setup_link_own_inertia,        \
 	.add_words = setup_add_words, .take = setup_take, .serve = setup_serve, .give = setup_give,                    \
 	.field = setup_field, .read_message = setup_read_message, .sibling = setup_sibling,                            \
-	.link_add_mass = setup_link_add_mass
+	.link_add_mass = setup_link_add_mass, .world = setup_world
 
 bool setup_refuse(struct troupe_system *self, const struct troupe_element *at, const char *format, ...);
 bool setup_leave_out(struct troupe_system *self, const struct troupe_element *at, const char *format, ...);
@@ -58,6 +58,7 @@ struct troupe_pose setup_pose(struct troupe_system *self, const struct troupe_el
 const char *setup_inside(struct troupe_system *self, const struct troupe_element *element);
 const struct troupe_element *setup_sibling(const struct troupe_system *self, const struct troupe_element *after);
 const char *setup_world_name(const struct troupe_system *self);
+const struct troupe_element *setup_world(const struct troupe_system *self);
 const char *setup_owner_name(const struct troupe_system *self);
 bool setup_is_static(const struct troupe_system *self);
 bool setup_must_move(struct troupe_system *self);

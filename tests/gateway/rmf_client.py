@@ -3,6 +3,8 @@
 
 usage: rmf_client.py PORT TEST       the functions below whose names begin with test_
 
+A client may lose messages when the machine is busy, so nothing counts them.
+
 It prints a line for each check that fails, and the totals.
 """
 import sys
@@ -74,11 +76,11 @@ def test_doors(rmf):
     begun = rmf.until("it begins to open", is_so("main_door", MOVING))[-1][1]
     heard = rmf.until("it is open", is_so("main_door", OPEN))
     took = seconds(heard[-1][1]["door_time"]) - seconds(begun["door_time"])
-    rmf.check(2.5 < took < 12, "it took %.1f s" % took)
+    rmf.check(took < 6, "it took %.1f s" % took)
     others = [state for _, state in heard if state["door_name"] != "main_door"]
-    rmf.check(others and all(state["current_mode"]["value"] == CLOSED for state in others), "only this one: %s" % others)
+    rmf.check(all(state["current_mode"]["value"] == CLOSED for state in others), "only this one: %s" % others)
     times = [seconds(state["door_time"]) for _, state in heard if state["door_name"] == "swing"]
-    rmf.check(all(abs(b - a - 1) < 0.01 for a, b in zip(times, times[1:])), "once a second: %s" % times)
+    rmf.check(all(at == int(at) for at in times), "at whole seconds: %s" % times)
     ask("swing", OPEN)
     ask("new_door", OPEN)
     rmf.until("a door with one joint opens", is_so("swing", OPEN))
@@ -88,6 +90,87 @@ def test_doors(rmf):
     ask("nobody", OPEN)
     ask("swing", CLOSED)
     rmf.until("after a request for another door, it obeys", is_so("swing", CLOSED))
+
+
+IDLE, CHARGING, MOVING, PAUSED, WAITING, DOCKING, ERROR = 0, 1, 2, 3, 4, 7, 8
+
+
+def place(x, y, yaw, index=0, t=0.0, limit=0.0, level="L1"):
+    return {"t": {"sec": int(t), "nanosec": int(t % 1 * 1e9)}, "x": x, "y": y, "yaw": yaw, "index": index, "level_name": level,
+            "obey_approach_speed_limit": limit > 0, "approach_speed_limit": limit}
+
+
+def test_slotcars(rmf):
+    rmf.listen("/robot_state", "rmf_fleet_msgs/RobotState")
+    for what in "path", "mode", "pause":
+        rmf.offer("/robot_%s_requests" % what, "rmf_fleet_msgs/%sRequest" % what.capitalize())
+
+    def send(robot, task, *path):
+        rmf.say("/robot_path_requests", {"fleet_name": "f", "robot_name": robot, "task_id": task, "path": path})
+
+    def pause(kind, request, checkpoint=0):
+        rmf.say("/robot_pause_requests", {"fleet_name": "f", "robot_name": "car", "mode_request_id": request, "type": kind,
+                                          "at_checkpoint": checkpoint})
+
+    def state(robot, good):
+        return lambda topic, message: message["name"] == robot and good(message)
+
+    def at(x, y, yaw):
+        def good(message):
+            here = message["location"]
+            turned = (here["yaw"] - yaw + 3.14159265) % 6.2831853 - 3.14159265
+            return abs(here["x"] - x) < 0.05 and abs(here["y"] - y) < 0.05 and abs(turned) < 0.03
+        return good
+
+    def mode(*modes):
+        return lambda message: message["mode"]["mode"] in modes
+
+    first = rmf.until("it charges where it stands", state("car", mode(CHARGING)))[-1][1]
+    rmf.check(first["battery_percent"] == 100 and first["location"]["level_name"] == "L1", first)
+    rmf.until("the other one does not", state("other", mode(IDLE)))
+    send("car", "one", place(0, 0, 0), place(2, 0, 0, 1, limit=0.3), place(2, 2, 1.5708, 2, level="L2"), place(2, 2, 0, 3, level="L2"))
+    heard = rmf.until("it has turned at the end of its path", state("car", lambda m: not m["path"] and at(2, 2, 0)(m)))
+    mine = [m for _, m in heard if m["name"] == "car" and m["task_id"] == "one"]
+    rmf.check(any(mode(MOVING)(m) for m in mine), "it was moving")
+    lefts = [len(m["path"]) for m in mine]
+    rmf.check(lefts == sorted(lefts, reverse=True) and {3, 2} <= set(lefts), "places that were left: %s" % lefts)
+    rmf.check([p["index"] for p in mine[0]["path"]] == [1, 2, 3] and mine[0]["path"][1]["level_name"] == "L2" and
+              mine[0]["path"][0]["obey_approach_speed_limit"], mine[0]["path"])
+    rmf.check(max(abs(m["location"]["y"]) for m in mine if len(m["path"]) == 3) < 0.05, "straight on the first way")
+    speeds = [(b["location"]["x"] - a["location"]["x"]) / (seconds(b["location"]["t"]) - seconds(a["location"]["t"]))
+              for a, b in zip(mine, mine[1:]) if len(b["path"]) == 3]
+    rmf.check(0.25 < max(speeds) < 0.32, "its limit was 0.3 m/s: %s" % max(speeds))
+    rmf.check(all(abs(seconds(b["location"]["t"]) - seconds(a["location"]["t"]) - (b["seq"] - a["seq"]) / 2) < 0.02
+                  for a, b in zip(mine, mine[1:])), "two states a second, each with the next number")
+    rmf.check(mine[-1]["battery_percent"] < 100 and mine[-1]["location"]["level_name"] == "L2", mine[-1])
+
+    send("car", "two", place(2, 2, 0), place(0, 2, 0, 1))
+    heard = rmf.until("it drives back", state("car", lambda m: not m["path"] and at(0, 2, 0)(m)))
+    rmf.check(all(abs(m["location"]["yaw"]) < 0.05 for _, m in heard if m["name"] == "car"), "backwards, without turning")
+    now = seconds(heard[-1][1]["location"]["t"])
+    send("car", "three", place(0, 2, 0), place(1, 2, 0, 1, t=now + 15), place(2, 2, 0, 2))
+    heard = rmf.until("it stays until its time has come", state("car", mode(PAUSED)))
+    heard = rmf.until("and goes on", state("car", lambda m: m["location"]["x"] > 1.1))
+    rmf.check(seconds(heard[-1][1]["location"]["t"]) > now + 15, "not before")
+    pause(0, 7)
+    heard = rmf.until("it pauses", state("car", lambda m: mode(PAUSED)(m) and m["mode"]["mode_request_id"] == 7))
+    stood = heard[-1][1]["location"]["x"]
+    for _ in range(6):
+        heard = rmf.until("a state", state("car", lambda m: True))
+    rmf.check(heard[-1][1]["location"]["x"] - stood < 0.6 and at(2, 2, 0)(heard[-1][1]) is False, "it stands")
+    pause(2, 8)
+    rmf.until("it goes on to the end", state("car", lambda m: not m["path"] and at(2, 2, 0)(m)))
+    send("car", "four", place(9, 9, 0), place(1, 2, 0, 1))
+    rmf.until("a path that begins elsewhere is an error", state("car", mode(ERROR)))
+    rmf.say("/robot_mode_requests", {"fleet_name": "f", "robot_name": "other", "task_id": "", "parameters": [],
+                                     "mode": {"mode": DOCKING, "mode_request_id": 5, "performing_action": ""}})
+    rmf.until("a mode is taken", state("other", lambda m: mode(DOCKING)(m) and m["mode"]["mode_request_id"] == 5))
+    send("other", "five", place(6, 2, 3.14159), place(3.5, 2, 3.14159, 1), place(0, 2, 3.14159, 2))
+    heard = rmf.until("it waits before another robot", state("other", mode(WAITING)))
+    rmf.check(heard[-1][1]["location"]["x"] > 2.5, heard[-1][1]["location"])
+    send("car", "six", place(2, 2, 0), place(2, 0, -1.5708, 1), place(0, 0, 0, 2))
+    rmf.until("the first one makes way, and charges", state("car", lambda m: mode(CHARGING)(m) and at(0, 0, 0)(m)))
+    rmf.until("and the other one comes through", state("other", lambda m: not m["path"] and at(0, 2, 3.14159)(m)))
 
 
 def main():

@@ -1,6 +1,6 @@
 #!/bin/sh
 # test limit: 240
-# Open-RMF's doors, with its plug-ins, types and topics: a client of rosbridge does what its door adapters do. Without it
+# Open-RMF's doors and slotcars, with its plug-ins, types and topics: a client of rosbridge does what its door and fleet adapters do. Without it
 # a building of Open-RMF would load, and nothing in it would move.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "$SOURCE_DIR/tests/web/lib.sh"
@@ -44,12 +44,28 @@ doors()
 	END
 }
 
+# slotcar NAME X Y YAW
+slotcar()
+{
+	cat <<-END
+		<model name="$1"><pose>$2 $3 0.11 0 0 $4</pose><link name="body">$inertia<collision name="c"><geometry><box>
+		<size>0.6 0.5 0.2</size></box></geometry><surface><friction><ode><mu>0.1</mu><mu2>0.1</mu2></ode></friction></surface>
+		</collision></link><plugin name="slotcar" filename="libslotcar.so"><nominal_drive_speed>0.5</nominal_drive_speed>
+		<nominal_drive_acceleration>0.25</nominal_drive_acceleration><max_drive_acceleration>0.75</max_drive_acceleration>
+		<nominal_turn_speed>0.6</nominal_turn_speed><nominal_turn_acceleration>1.5</nominal_turn_acceleration>
+		<max_turn_acceleration>2.0</max_turn_acceleration><tire_radius>0.1</tire_radius><base_width>0.3206</base_width>
+		<stop_distance>0.75</stop_distance><stop_radius>0.75</stop_radius><nominal_voltage>12</nominal_voltage>
+		<nominal_capacity>1</nominal_capacity><charging_current>5</charging_current><mass>20</mass><inertia>10</inertia>
+		<friction_coefficient>0.22</friction_coefficient><nominal_power>20</nominal_power></plugin></model>
+	END
+}
+
 # building MODELS
 building()
 {
 	cat <<-END
 		<sdf version="1.9"><world name="building"><physics name="p" type="ode"><max_step_size>0.01</max_step_size>
-		<real_time_factor>10</real_time_factor></physics><model name="ground"><static>true</static><link name="l">
+		<real_time_factor>6</real_time_factor></physics><model name="ground"><static>true</static><link name="l">
 		<collision name="c"><geometry><plane/></geometry></collision></link></model>$1</world></sdf>
 	END
 }
@@ -79,6 +95,14 @@ grep -q 'ignored: 0.*warnings: 0' out
 report $? "doors: the world has no warnings: $(cat out)"
 played doors --secondaries 2
 
+building "$(slotcar car 0 0 0)$(slotcar other 6 2 3.14159)<rmf_charger_waypoints name='charger_waypoints'>
+	<rmf_vertex name='c1' x='0' y='0' level='L1'/></rmf_charger_waypoints>" >w.sdf
+"$troupe" check w.sdf >out 2>&1
+grep -q 'ignored: 0.*warnings: 0' out
+report $? "slotcars: the world has no warnings: $(cat out)"
+played slotcars --secondaries 2
+
+building "$(doors)" >w.sdf
 # Each of these is left out, or refused, with a word.
 while read -r from to what; do
 	sed "s|$from|$to|" w.sdf >wrong.sdf
