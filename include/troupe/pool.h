@@ -35,6 +35,49 @@ TROUPE_API uint32_t troupe_pool_threads(const struct troupe_pool *pool);
 TROUPE_API troupe_status troupe_pool_step(struct troupe_pool *pool, struct troupe_server *const *servers,
 	uint32_t count, uint64_t n, struct troupe_error *ret_errors, struct troupe_error *error);
 
+/* --- commands, steps and observations of many servers in one call --------------------------------------------------
+ */
+
+/* What a number of a row commands or observes. Servers of one world, with the same models, have the same handles. */
+typedef enum troupe_part_kind {
+	TROUPE_PART_TWIST,      /* vx vy vz wx wy wz of a model: as a command, for the system that drives it */
+	TROUPE_PART_POSE,       /* x y z qw qx qy qz of a model; observed only */
+	TROUPE_PART_LINK_TWIST, /* the same of a link; observed only */
+	TROUPE_PART_LINK_POSE,
+	TROUPE_PART_WRENCH, /* fx fy fz tx ty tz on a link, in each step of the turn; commanded only */
+	TROUPE_PART_JOINT,  /* position velocity effort, and the same of the second axis; as a command one number: that
+			     * of  troupe_command_joint() */
+	TROUPE_PART_SENSOR, /* the numbers of its last sample; it must be held; observed only */
+} troupe_part_kind;
+
+#define TROUPE_PART_NUMBERS 10
+
+struct troupe_part {
+	troupe_part_kind kind;
+	troupe_sensor handle;               /* that of a model, link or joint without its last member */
+	uint32_t count;                     /* numbers of the row that belong to it */
+	uint8_t which[TROUPE_PART_NUMBERS]; /* which of its own each is; commands that are not among them are 0 */
+};
+
+struct troupe_turn {
+	struct troupe_server *const *servers;
+	uint32_t count; /* of servers */
+	uint64_t steps;
+	/* What a row of `commands` is for, and of `ret_observed`: the numbers of all parts, one after the other. */
+	const struct troupe_part *actions, *observations;
+	uint32_t action_count, observation_count;
+	const double *commands; /* [count] rows; NULL: no commands */
+	const uint32_t *delays; /* NULL, or [count]: steps between the turn and its commands */
+	const bool *rests;      /* NULL, or [count]: takes no command and no step, and is observed only */
+	double *ret_observed;   /* [count] rows; NAN: a handle is stale, or a sensor has not measured */
+};
+
+/* Gives each server its commands, takes its steps and reads what is observed, by the threads of the pool; otherwise as
+ * troupe_pool_step(). A server whose command is refused takes no step. TROUPE_EINVAL, and nothing is done: a part
+ * whose kind, count or `which` is not one of those above. */
+TROUPE_API troupe_status troupe_pool_turn(struct troupe_pool *pool, const struct troupe_turn *turn,
+	struct troupe_error *ret_errors, struct troupe_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,8 +8,10 @@
 #include "base/base.h"
 #include "base/eventcount.h"
 
+#include <troupe/command.h>
 #include <troupe/pool.h>
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,9 @@ struct troupe_pool {
 	struct troupe_server *const *servers;
 	uint32_t count;
 	uint64_t n;
-	struct troupe_error *errors; /* [count], of the caller or `own` */
+	const struct troupe_turn *turn; /* NULL: the servers are only stepped */
+	uint32_t commanded, observed;   /* numbers of a row of the turn */
+	struct troupe_error *errors;    /* [count], of the caller or `own` */
 	struct troupe_error *own;
 	uint32_t own_room;
 	bool ends;
@@ -30,6 +34,118 @@ struct troupe_pool {
 	pthread_t at[];
 };
 
+/* --- a turn of one server ----------------------------------------------------------------------------------------- */
+
+static troupe_status pool_command_part(struct troupe_server *server, const struct troupe_when *when,
+	const struct troupe_part *part, const double *row, struct troupe_error *error)
+{
+	const troupe_model model = {part->handle.at, part->handle.born, part->handle.world};
+	const troupe_link link = {model.at, model.born, model.world};
+	const troupe_joint joint = {model.at, model.born, model.world};
+	double numbers[TROUPE_PART_NUMBERS] = {0};
+	for (uint32_t i = 0; i < part->count; i++)
+		numbers[part->which[i]] = row[i];
+	const struct troupe_vec3 first = {numbers[0], numbers[1], numbers[2]},
+				 second = {numbers[3], numbers[4], numbers[5]};
+	if (part->kind == TROUPE_PART_TWIST)
+		return troupe_command_twist(server, when, model, &(struct troupe_twist){first, second}, NULL, error);
+	if (part->kind == TROUPE_PART_WRENCH)
+		return troupe_command_wrench(server, when, link, &(struct troupe_wrench){first, second}, NULL, error);
+	return troupe_command_joint(server, when, joint, numbers[0], NULL, error);
+}
+
+/* A wrench lasts for one step, so it is given for each step of the turn. */
+static troupe_status pool_command(struct troupe_pool *pool, uint32_t i, struct troupe_error *error)
+{
+	const struct troupe_turn *turn = pool->turn;
+	const double *row = turn->commands + (size_t)i * pool->commanded;
+	uint64_t begin = troupe_server_progress(turn->servers[i]).steps + (turn->delays ? turn->delays[i] : 0);
+	troupe_status status = TROUPE_OK;
+	for (uint32_t k = 0; k < turn->action_count && !status; row += turn->actions[k++].count) {
+		uint64_t steps = turn->actions[k].kind == TROUPE_PART_WRENCH ? turn->steps : 1;
+		for (uint64_t step = 0; step < steps && !status; step++)
+			status = pool_command_part(turn->servers[i],
+				&(struct troupe_when){begin + step, TROUPE_LATE_NEXT}, &turn->actions[k], row, error);
+	}
+	return status;
+}
+
+/* False: there is nothing to read. numbers: [TROUPE_PART_NUMBERS]. */
+static bool pool_read_part(const struct troupe_server *server, const struct troupe_part *part, double *numbers)
+{
+	const troupe_model model = {part->handle.at, part->handle.born, part->handle.world};
+	struct troupe_model_state model_state;
+	struct troupe_link_state link_state;
+	struct troupe_joint_state joint;
+	struct troupe_reading reading;
+	switch (part->kind) {
+	case TROUPE_PART_TWIST:
+	case TROUPE_PART_POSE:
+		if (!troupe_get_model(server, model, &model_state))
+			return false;
+		if (part->kind == TROUPE_PART_POSE)
+			memcpy(numbers, &model_state.pose, sizeof model_state.pose);
+		else
+			memcpy(numbers, &model_state.twist, sizeof model_state.twist);
+		return true;
+	case TROUPE_PART_LINK_TWIST:
+	case TROUPE_PART_LINK_POSE:
+		if (!troupe_get_link(server, (troupe_link){model.at, model.born, model.world}, &link_state))
+			return false;
+		if (part->kind == TROUPE_PART_LINK_POSE)
+			memcpy(numbers, &link_state.pose, sizeof link_state.pose);
+		else
+			memcpy(numbers, &link_state.twist, sizeof link_state.twist);
+		return true;
+	case TROUPE_PART_JOINT:
+		if (!troupe_get_joint(server, (troupe_joint){model.at, model.born, model.world}, &joint))
+			return false;
+		for (int axis = 0; axis < 2; axis++) {
+			numbers[3 * axis] = joint.position[axis];
+			numbers[3 * axis + 1] = joint.velocity[axis];
+			numbers[3 * axis + 2] = joint.effort[axis];
+		}
+		return true;
+	case TROUPE_PART_SENSOR:
+		if (!troupe_get_sensor(server, part->handle, &reading))
+			return false;
+		memcpy(numbers, reading.numbers, sizeof reading.numbers);
+		return true;
+	case TROUPE_PART_WRENCH:
+		break;
+	}
+	return false;
+}
+
+static void pool_observe(const struct troupe_pool *pool, uint32_t i)
+{
+	const struct troupe_turn *turn = pool->turn;
+	double *row = turn->ret_observed + (size_t)i * pool->observed;
+	for (uint32_t k = 0; k < turn->observation_count; k++) {
+		const struct troupe_part *part = &turn->observations[k];
+		double numbers[TROUPE_PART_NUMBERS];
+		bool there = pool_read_part(turn->servers[i], part, numbers);
+		for (uint32_t m = 0; m < part->count; m++)
+			*row++ = there ? numbers[part->which[m]] : (double)NAN;
+	}
+}
+
+static troupe_status pool_turn_one(struct troupe_pool *pool, uint32_t i, struct troupe_error *error)
+{
+	const struct troupe_turn *turn = pool->turn;
+	troupe_status status = TROUPE_OK;
+	bool rests = turn->rests && turn->rests[i];
+	if (!rests && turn->commands)
+		status = pool_command(pool, i, error);
+	if (!rests && !status && turn->steps)
+		status = troupe_server_step(turn->servers[i], turn->steps, error);
+	if (turn->ret_observed)
+		pool_observe(pool, i);
+	return status;
+}
+
+/* --- rounds ------------------------------------------------------------------------------------------------------- */
+
 static void pool_step_some(struct troupe_pool *pool)
 {
 	uint32_t i;
@@ -37,7 +153,8 @@ static void pool_step_some(struct troupe_pool *pool)
 		struct troupe_error *error = &pool->errors[i];
 		error->status = TROUPE_OK;
 		error->text[0] = '\0';
-		error->status = troupe_server_step(pool->servers[i], pool->n, error);
+		error->status = pool->turn ? pool_turn_one(pool, i, error)
+					   : troupe_server_step(pool->servers[i], pool->n, error);
 	}
 }
 
@@ -108,7 +225,7 @@ static void pool_wait_for_all(struct troupe_pool *pool, uint32_t seen)
 		now = eventcount_await(&pool->left, now, pool->spins, 0);
 }
 
-troupe_status troupe_pool_step(struct troupe_pool *pool, struct troupe_server *const *servers, uint32_t count,
+static troupe_status pool_go_round(struct troupe_pool *pool, struct troupe_server *const *servers, uint32_t count,
 	uint64_t n, struct troupe_error *ret_errors, struct troupe_error *error)
 {
 	if (count > TROUPE_POOL_SERVERS_MAX)
@@ -127,4 +244,60 @@ troupe_status troupe_pool_step(struct troupe_pool *pool, struct troupe_server *c
 		if (pool->errors[i].status)
 			return fail(error, pool->errors[i].status, "%s", pool->errors[i].text);
 	return TROUPE_OK;
+}
+
+troupe_status troupe_pool_step(struct troupe_pool *pool, struct troupe_server *const *servers, uint32_t count,
+	uint64_t n, struct troupe_error *ret_errors, struct troupe_error *error)
+{
+	pool->turn = NULL;
+	return pool_go_round(pool, servers, count, n, ret_errors, error);
+}
+
+/* --- turns -------------------------------------------------------------------------------------------------------- */
+
+/* How many numbers of its own a part has; 0: it cannot be commanded, or observed. */
+static uint32_t pool_numbers_of(troupe_part_kind kind, bool commanded)
+{
+	static const struct {
+		uint32_t observed, commanded;
+	} numbers[] = {[TROUPE_PART_TWIST] = {6, 6},
+		[TROUPE_PART_POSE] = {7, 0},
+		[TROUPE_PART_LINK_TWIST] = {6, 0},
+		[TROUPE_PART_LINK_POSE] = {7, 0},
+		[TROUPE_PART_WRENCH] = {0, 6},
+		[TROUPE_PART_JOINT] = {6, 1},
+		[TROUPE_PART_SENSOR] = {TROUPE_READING_NUMBERS, 0}};
+	_Static_assert(TROUPE_READING_NUMBERS <= TROUPE_PART_NUMBERS, "a part holds a reading");
+	if ((uint32_t)kind >= ARRAY_LEN(numbers))
+		return 0;
+	return commanded ? numbers[kind].commanded : numbers[kind].observed;
+}
+
+static troupe_status pool_count_row(
+	const struct troupe_part *parts, uint32_t count, bool commanded, uint32_t *ret_row, struct troupe_error *error)
+{
+	*ret_row = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t numbers = pool_numbers_of(parts[i].kind, commanded);
+		bool fits = parts[i].count <= TROUPE_PART_NUMBERS;
+		for (uint32_t k = 0; fits && k < parts[i].count; k++)
+			fits = parts[i].which[k] < numbers;
+		if (!fits || !numbers)
+			return fail(error, TROUPE_EINVAL, "%s %u of a turn: expected numbers that its kind has",
+				commanded ? "action" : "observation", i);
+		*ret_row += parts[i].count;
+	}
+	return TROUPE_OK;
+}
+
+troupe_status troupe_pool_turn(struct troupe_pool *pool, const struct troupe_turn *turn,
+	struct troupe_error *ret_errors, struct troupe_error *error)
+{
+	troupe_status status = pool_count_row(turn->actions, turn->action_count, true, &pool->commanded, error);
+	if (!status)
+		status = pool_count_row(turn->observations, turn->observation_count, false, &pool->observed, error);
+	if (status)
+		return status;
+	pool->turn = turn;
+	return pool_go_round(pool, turn->servers, turn->count, turn->steps, ret_errors, error);
 }

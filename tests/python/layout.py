@@ -22,14 +22,16 @@ STRUCTS = {"_Error": "struct troupe_error", "_Model": "troupe_model", "_Link": "
            "_Def": "struct troupe_server_def", "_Topic": "struct troupe_topic", "_Topics": "struct troupe_topics",
            "_ClientDef": "struct troupe_client_def", "_Message": "struct troupe_message",
            "_Numbers": "struct troupe_numbers", "_McapTopic": "struct troupe_mcap_topic",
-           "_McapDef": "struct troupe_mcap_def", "_LogDef": "struct troupe_log_def"}
+           "_McapDef": "struct troupe_mcap_def", "_LogDef": "struct troupe_log_def", "_Part": "struct troupe_part",
+           "_Turn": "struct troupe_turn"}
 PARTIAL = {"_Scene"}  # the module leaves out the last members
 PLAIN = {"_Pose": "struct troupe_pose", "_Twist": "struct troupe_twist", "_Vec3": "struct troupe_vec3"}
 NUMBERS = {"_ERROR_TEXT_BYTES": "TROUPE_ERROR_TEXT_BYTES", "_SECONDARIES_AUTO": "TROUPE_SECONDARIES_AUTO",
            "_PACE_WORLD": "TROUPE_PACE_WORLD", "_PACE_FACTOR": "TROUPE_PACE_FACTOR",
            "_OBSERVE_CONTACTS": "TROUPE_OBSERVE_CONTACTS", "_OBSERVE_EFFORTS": "TROUPE_OBSERVE_EFFORTS",
-           "_LATE_REFUSE": "TROUPE_LATE_REFUSE", "_NONE": "TROUPE_NONE", "_READING_NUMBERS": "TROUPE_READING_NUMBERS"}
-LISTS = {"_STATUS": "TROUPE_%s", "_TOPIC_KINDS": "TROUPE_TOPIC_%s", "_JOINT_KINDS": "TROUPE_JOINT_%s"}
+           "_LATE_REFUSE": "TROUPE_LATE_REFUSE", "_NONE": "TROUPE_NONE", "_READING_NUMBERS": "TROUPE_READING_NUMBERS",
+           "_PART_NUMBERS": "TROUPE_PART_NUMBERS"}
+LISTS = {"_STATUS": "TROUPE_%s", "_TOPIC_KINDS": "TROUPE_TOPIC_%s", "_JOINT_KINDS": "TROUPE_JOINT_%s", "_PART_KINDS": "TROUPE_PART_%s"}
 KINDS = ["BYTE", "FLOAT", "DOUBLE", "UINT32", "INT32", "UINT64", "INT64"]
 
 
@@ -49,7 +51,7 @@ def checks():
         yield c, c, getattr(troupe, name)
     for name, pattern in LISTS.items():
         for i, item in enumerate(getattr(troupe, name)):
-            c = pattern % item.upper()
+            c = pattern % item.upper().replace(" ", "_")
             yield c, c, i
     for i, kind in enumerate(KINDS):
         yield "TROUPE_NUMBER_" + kind, "TROUPE_NUMBER_" + kind, i
