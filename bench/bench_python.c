@@ -53,7 +53,8 @@ static struct python start(const char *world, int controlled, int action_steps)
 		(void)close(from[0]);
 		(void)setenv("PYTHONPATH", BENCH_PYTHONPATH, 1);
 		(void)setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
-		(void)execl(BENCH_PYTHON, BENCH_PYTHON, BENCH_SCRIPT, length, count, action_steps ? steps : NULL, (char *)NULL);
+		(void)execl(BENCH_PYTHON, BENCH_PYTHON, BENCH_SCRIPT, length, count, action_steps ? steps : NULL,
+			(char *)NULL);
 		_exit(127);
 	}
 	(void)close(to[0]);
@@ -199,8 +200,8 @@ static void measure_environments(const struct bench_options *options, uint64_t a
 	for (uint32_t i = 0; i < ENVIRONMENTS; i++)
 		expected += troupe_server_hash(all.servers[i]);
 	must(hash == expected, "Python and C have different states");
-	(void)snprintf(subject, sizeof subject, "VectorEnv, %d worlds, actions of %d steps; in C", ENVIRONMENTS,
-		ACTION_STEPS);
+	(void)snprintf(
+		subject, sizeof subject, "VectorEnv, %d worlds, actions of %d steps; in C", ENVIRONMENTS, ACTION_STEPS);
 	struct bench_row row = {subject, "steps/s", &of_python, &of_c, .at_least = 0.8, .hash = hash};
 	bench_print(options, &row);
 	end(&python);

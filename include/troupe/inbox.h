@@ -37,6 +37,8 @@ TROUPE_API bool troupe_inbox_take_warning(struct troupe_inbox *inbox, const char
 /* The reply to the first command that failed since the last call. Commands of clients do not count, because their
  * clients get the reply. The replies contain it, too; but here it is not lost when there are many replies. */
 TROUPE_API bool troupe_inbox_take_failure(struct troupe_inbox *inbox, struct troupe_reply *ret_reply);
+/* Whether troupe_inbox_take_failure() of one of these would take a reply: one call for many servers. */
+TROUPE_API bool troupe_inbox_any_failure(struct troupe_inbox *const *inboxes, uint32_t count);
 
 #ifdef __cplusplus
 }

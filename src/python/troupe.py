@@ -26,6 +26,7 @@ import atexit
 import collections
 import ctypes
 import difflib
+import functools
 import itertools
 import json
 import math
@@ -283,6 +284,7 @@ _FUNCTIONS = {
     "troupe_inbox_take_reply": (c_bool, [_inbox, POINTER(_Reply)]),
     "troupe_inbox_take_warning": (c_bool, [_inbox, POINTER(c_char_p)]),
     "troupe_inbox_take_failure": (c_bool, [_inbox, POINTER(_Reply)]),
+    "troupe_inbox_any_failure": (c_bool, [POINTER(_inbox), c_uint32]),
     "troupe_server_create": (c_int, [POINTER(_Def), POINTER(_server), _error]),
     "troupe_server_destroy": (None, [_server]),
     "troupe_server_run": (c_int, [_server, POINTER(_Limits), _error]),
@@ -526,6 +528,7 @@ _SCALARS = {"B": "uint8", "H": "uint16", "f": "float32", "d": "float64", "I": "u
             "q": "int64"}
 
 
+@functools.lru_cache(None)  # a search that finds nothing takes 0.1 ms
 def _numpy():
     """The module, or None where it is not installed; imported when the first array is made."""
     try:
@@ -1984,6 +1987,17 @@ class Client:
 # --- many worlds -------------------------------------------------------------------------------------------------------
 
 
+class _Crew:
+    """What a pool needs of worlds, made once for many calls."""
+
+    def __init__(self, worlds):
+        self.worlds = worlds
+        self.servers = (c_void_p * len(worlds))(*(world._any() for world in worlds))
+        self.inboxes = (c_void_p * len(worlds))(*(world._owned.inbox for world in worlds))
+        self.locks = [world._taking for world in worlds]
+        self.errors, self.error = (_Error * len(worlds))(), _Error()
+
+
 class Pool:
     """Threads that step many worlds at once. threads: how many; 0: one for each core. Make the worlds with
     secondaries=0. Which thread steps a world makes no difference to its bits."""
@@ -2024,31 +2038,33 @@ class Pool:
         worlds, n = list(worlds), _whole("n", n)
         if len(set(map(id, worlds))) != len(worlds):
             raise ValueError("a world is in the list twice")
-        self._round(worlds, lambda *about: self._step_all(*about[:3], n, *about[3:]))
+        self._round(_Crew(worlds), lambda *about: self._step_all(*about[:3], n, *about[3:]))
 
-    def _round(self, worlds, call):
+    def _round(self, crew, call):
         """One call of the library that steps these worlds."""
         with self._lock:
             pool = self._use()
-            errors, error = (_Error * len(worlds))(), _Error()
-            locks, taken = [world._taking for world in worlds], []
+            errors, error, taken = crew.errors, crew.error, []
             # Each is one call of C, so that no handler of signals comes in between.
-            acquire = map(operator.methodcaller("acquire", False), locks)
-            release = map(operator.methodcaller("release"), itertools.compress(locks, taken))
+            acquire = map(operator.methodcaller("acquire", False), crew.locks)
+            release = map(operator.methodcaller("release"), itertools.compress(crew.locks, taken))
             nothing = collections.deque(maxlen=0)
             try:
                 taken.extend(acquire)
                 if not all(taken):
                     raise _taking_steps()
-                servers = (c_void_p * len(worlds))(*(world._any() for world in worlds))
-                status = call(pool, worlds, servers, errors, error)
-                failures = [world._owned.failure() for world in worlds]
+                for world in crew.worlds:
+                    if world._owned.ends or not world._owned.server:
+                        world._any()
+                status = call(pool, crew.worlds, crew.servers, errors, error)
+                failed = _lib.troupe_inbox_any_failure(crew.inboxes, len(crew.worlds))
+                failures = [world._owned.failure() for world in crew.worlds] if failed else [None] * bool(status) * len(errors)
             finally:
                 nothing.extend(release)
         if status and not any(each.status for each in errors):
             _check(status, error)
-        if status or any(failed is not None for failed in failures):
-            _raise_of(worlds, errors, failures)
+        if status or failed:
+            _raise_of(crew.worlds, errors, failures)
 
     @staticmethod
     def _step_all(pool, worlds, servers, n, errors, error):
@@ -2214,8 +2230,10 @@ class VectorEnv:
         self._path, self._texts = path, self._texts_of(path, text, parameters or {})
         self._pool = Pool(threads)
         self.worlds, self.seeds = [None] * num_envs, [0] * num_envs
-        self._randoms, self._episodes, self._taken = [None] * num_envs, [0] * num_envs, [0] * num_envs
-        self._over = [False] * num_envs
+        self._randoms, self._episodes = [None] * num_envs, [0] * num_envs
+        self._count, self._began = 0, [0] * num_envs  # actions so far, and when each episode began
+        self._crew = None
+        self._over, self._nobody = [False] * num_envs, [False] * num_envs
         self._tables = [_Table(num_envs, len(self.action_columns))] + [
             _Table(num_envs, len(self.observation_columns)) for _ in range(2)]
         self.actions, self.observations, self.previous = (table.view for table in self._tables)
@@ -2288,7 +2306,7 @@ class VectorEnv:
             raise Error("EINVAL", "world %d has other models than world 0: expected the same" % i)
         self.worlds[i] = world
         self._episodes[i] += 1
-        self._taken[i], self._over[i] = 0, False
+        self._began[i], self._over[i], self._crew = self._count, False, None
         if self._begin is not None:
             self._begin(world, random.Random(self.seeds[i]))
 
@@ -2316,17 +2334,19 @@ class VectorEnv:
     # steps
 
     def _turn(self, rests):
-        """Commands, steps and observations in one call; worlds that rest are observed only."""
-        self._rests[:] = rests
-        actions, observed, _ = self._tables
+        """Commands, steps and observations in one call; worlds that rest are observed only. rests None: none does."""
+        if self._crew is None:
+            self._crew = _Crew(list(self.worlds))
+            actions, observed, _ = self._tables
+            self._about = _Turn(self._crew.servers, self.num_envs, self.steps, self._parts[0], self._parts[1],
+                                len(self._parts[0]), len(self._parts[1]), ctypes.cast(actions.at, c_void_p), self._delays,
+                                self._rests, ctypes.cast(observed.at, c_void_p))
+        self._about.steps = self.steps
+        self._rests[:] = rests if rests is not None else self._nobody
+        self._pool._round(self._crew, self._call)
 
-        def call(pool, worlds, servers, errors, error):
-            turn = _Turn(servers, len(worlds), self.steps, self._parts[0], self._parts[1], len(self._parts[0]),
-                         len(self._parts[1]), ctypes.cast(actions.at, c_void_p), self._delays, self._rests,
-                         ctypes.cast(observed.at, c_void_p))
-            return _lib.troupe_pool_turn(pool, byref(turn), errors, byref(error))
-
-        self._pool._round(self.worlds, call)
+    def _call(self, pool, worlds, servers, errors, error):
+        return _lib.troupe_pool_turn(pool, byref(self._about), errors, byref(error))
 
     def step(self, actions=None):
         """One action of each world: rows of numbers, or what was written to the view `actions`. Returns observations,
@@ -2336,17 +2356,18 @@ class VectorEnv:
         if actions is not None:
             self._tables[0].take(actions)
         memoryview(self._tables[2].memory)[:] = self._tables[1].memory
-        begins = list(self._over) if self.autoreset == "next_step" else [False] * self.num_envs
-        if self.autoreset == "disabled" and any(self._over):
+        over = any(self._over)
+        if over and self.autoreset == "disabled":
             raise Error("EINVAL", "an episode is over: expected reset() with a reset_mask")
-        for i in range(self.num_envs):
+        self._count += 1
+        begins = list(self._over) if over and self.autoreset == "next_step" else None
+        for i in range(self.num_envs) if begins else ():
             if begins[i]:
                 self._new_episode(i)
-            self._taken[i] += not begins[i]
         self._turn(begins)
-        rewards, terminated, truncated = self._judge(begins)
+        rewards, terminated, truncated = self._judge(begins or self._nobody)
         infos = {}
-        self._over = [a or b for a, b in zip(terminated, truncated)]
+        self._over = list(map(operator.or_, terminated, truncated))
         if self.autoreset == "same_step" and any(self._over):
             infos = {"final_obs": self._rows_of(self._over), "_final_obs": _bools(self._over)}
             for i in range(self.num_envs):
@@ -2372,23 +2393,21 @@ class VectorEnv:
         rewards = _Table(self.num_envs)
         if self._reward is not None:
             rewards.take(self._reward(self))
-        ended = list(self._ended(self)) if self._ended is not None else [False] * self.num_envs
+        ended = list(map(bool, self._ended(self))) if self._ended is not None else list(self._nobody)
         if len(ended) != self.num_envs:
             raise ValueError("ended(): %d values: expected %d" % (len(ended), self.num_envs))
-        terminated, truncated = [False] * self.num_envs, [False] * self.num_envs
-        for i in range(self.num_envs):
-            if begins[i]:
-                rewards.at[i] = 0.0
-                continue
-            terminated[i] = bool(ended[i])
-            truncated[i] = bool(self.episode_actions) and self._taken[i] >= self.episode_actions
-        return rewards.view, terminated, truncated
+        limit = self._count - self.episode_actions
+        truncated = [began <= limit for began in self._began] if self.episode_actions else list(self._nobody)
+        for i in itertools.compress(range(self.num_envs), begins):
+            rewards.at[i] = 0.0
+            ended[i] = truncated[i] = False
+        return rewards.view, ended, truncated
 
     def close(self):
         for world in self.worlds:
             if world is not None:
                 world.close()
-        self.worlds = [None] * self.num_envs
+        self.worlds, self._crew = [None] * self.num_envs, None
         self._pool.close()
 
     def __enter__(self):

@@ -148,3 +148,11 @@ bool troupe_inbox_take_failure(struct troupe_inbox *inbox, struct troupe_reply *
 	*ret_reply = inbox->failure_taken;
 	return true;
 }
+
+bool troupe_inbox_any_failure(struct troupe_inbox *const *inboxes, uint32_t count)
+{
+	bool any = false;
+	for (uint32_t i = 0; i < count; i++)
+		any |= atomic_load_explicit(&inboxes[i]->failed, memory_order_acquire);
+	return any;
+}
