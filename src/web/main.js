@@ -105,6 +105,10 @@ pace.changed = () => {
 world.changed = redraw;
 world.failed = text => notice(text, "bad");
 world.meshed = () => camera.keeps && show(camera.keeps);
+world.asking = count => {
+	$("coming").hidden = count === 0;
+	$("coming").textContent = count === 1 ? "1 mesh is coming …" : `${count} meshes are coming …`;
+};
 levels.onEvent = event => work.addEvent(event);
 inspector.topics = model => topics.of(model, worldName);
 inspector.isShown = topic => topics.shown.has(topic);
@@ -231,12 +235,12 @@ function onLevels(message) {
 
 function onScene(message) {
 	const selected = world.selected && world.selected.id;
-	world.setScene(message);
+	view.setScene(message);
+	world.setScene(message, view.sky.environment);
 	if (selected !== null && selected !== undefined && !world.selected) {
 		const again = world.models.get(selected);
 		select(again || null, false);
 	}
-	view.setScene(message);
 	view.layGrid(world.extent());
 	gui.proceed();
 	if (whole) {

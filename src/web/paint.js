@@ -8,6 +8,7 @@ import {
 } from "./three/build/three.module.js";
 
 const SHININESS = 30;         // of gz.msgs.Material, which has none
+const ENVIRONMENT = .6;       // beside the light that comes from everywhere
 const KINDS = {normal: "number", roughness: "number", metalness: "number", emissive: "opaque"};
 const SLOTS = {albedo: "map", normal: "normalMap", roughness: "roughnessMap", metalness: "metalnessMap", emissive: "emissiveMap"};
 
@@ -68,7 +69,7 @@ function paintedMaterial(paint, settings, environment) {
 	const emissive = light(paint.emissive);
 	if (paint.metallic || paint.maps.normal)
 		return new MeshStandardMaterial({...settings, emissive, roughness: paint.metallic ? Math.max(.03, paint.roughness) : .8,
-			metalness: paint.metallic ? paint.metalness : 0, envMap: environment});
+			metalness: paint.metallic ? paint.metalness : 0, envMap: environment, envMapIntensity: ENVIRONMENT});
 	const {r, g, b} = paint.specular;
 	return r || g || b ? new MeshPhongMaterial({...settings, emissive, specular: light(paint.specular), shininess: Math.max(1, paint.shininess)}) :
 		new MeshLambertMaterial({...settings, emissive});

@@ -85,12 +85,14 @@ export class World {
 		this.changed = () => {};      // called when something looks different that is not of a scene or a picture
 		this.told = new Set();        // textures that cannot be had
 		this.meshed = () => {};       // called when all meshes that were asked for are there
+		this.asking = () => {};       // called with how many are not
 		this.asked = 0;               // meshes that are not there yet
 		this.scratch = {matrix: new Matrix4(), position: new Vector3(), rotation: new Quaternion(), colour: new Color()};
 	}
 
-	// Returns {came, went}: names of models, when this is not the first scene.
-	setScene(message) {
+	// environment: a cube texture that metal reflects. Returns {came, went}: names of models, when this is not the first
+	// scene.
+	setScene(message, environment) {
 		const first = this.models.size === 0, came = [], went = [], fresh = [], seen = new Set();
 		for (const from of message.model || []) {
 			const text = JSON.stringify(from), old = this.models.get(from.id || 0);
@@ -112,7 +114,7 @@ export class World {
 			}
 		for (const [from, text] of fresh)
 			this.addModel(from, text);
-		this.setLights(message);
+		this.setLights(message, environment);
 		return first ? {came: [], went: []} : {came, went};
 	}
 
@@ -202,7 +204,7 @@ export class World {
 			this.batches.add(instance, shape, look);
 			return;
 		}
-		this.asked++;
+		this.asking(++this.asked);
 		this.meshOf(shape).then(mesh => {
 			if (link.gone || !link.instances.includes(instance))
 				return;
@@ -212,7 +214,10 @@ export class World {
 				this.addParts(instance, mesh.parts, look);
 			this.placeLink(link);
 			this.paintModel(link.model);
-		}, error => this.failed(`${link.model.name}: ${error.message}`)).then(() => --this.asked || this.meshed());
+		}, error => this.failed(`${link.model.name}: ${error.message}`)).then(() => {
+			this.asking(--this.asked);
+			return this.asked || this.meshed();
+		});
 	}
 
 	// The parts of a mesh in the place of the instance, each with the material of the mesh file
@@ -381,8 +386,9 @@ export class World {
 
 	// --- lights -----------------------------------------------------------------------------------------------------
 
-	setLights(message) {
-		const text = JSON.stringify([message.light, message.ambient]);
+	// environment: what metal reflects
+	setLights(message, environment) {
+		const text = JSON.stringify([message.light, message.ambient]) + environment.uuid;
 		if (this.lightText === text)
 			return;
 		this.lightText = text;
@@ -397,7 +403,7 @@ export class World {
 		const lights = (message.light || []).filter(from => !from.isLightOff).slice(0, LIGHTS_MAX);
 		for (const from of lights)
 			this.addLight(from);
-		this.batches.light(lights.some(({type}) => type !== "DIRECTIONAL"), null);
+		this.batches.light(lights.some(({type}) => type !== "DIRECTIONAL"), environment);
 		if (!this.sun)
 			this.addLight({type: "DIRECTIONAL", direction: {x: -.5, y: .35, z: -.9}, castShadows: lights.length === 0});
 	}

@@ -7,6 +7,7 @@ import {
 import {style} from "./page.js";
 import {isDark} from "./palette.js";
 import {aimShadow} from "./shadow.js";
+import {Sky} from "./sky.js";
 
 const EXTENT_MS = 500;
 
@@ -48,6 +49,7 @@ export class View {
 		this.shadowsOn = true;
 		this.scene = {grid: true, shadows: true, background: null};   // what the world wants
 		this.three.add(this.frame, this.axes);
+		this.sky = new Sky(this.three);
 		this.box = new Box3();
 		this.dirty = true;
 	}
@@ -62,7 +64,8 @@ export class View {
 		const {background} = this.scene;
 		// three.js r111 converts neither of the two from linear light
 		this.three.background = background ? new Color(background.r || 0, background.g || 0, background.b || 0) : new Color(dark ? "#171b22" : "#e9edf3");
-		this.three.fog = new Fog(this.three.background.getHex(), 1, 10);
+		// what is far fades into the horizon
+		this.three.fog = new Fog(this.sky.low ? new Color(this.sky.low) : this.three.background.getHex(), 1, 10);
 		this.frame.material.color.set(style("--accent")).convertSRGBToLinear();
 		this.gridSize = 0;
 		this.dirty = true;
@@ -76,10 +79,11 @@ export class View {
 	}
 
 	// message: gz.msgs.Scene. A background that is not SDF's default is the world's; otherwise it is the theme's.
-	setScene({background: from = {}, grid, shadows}) {
+	setScene({background: from = {}, grid, shadows, sky}) {
 		const usual = ["r", "g", "b"].every(part => Math.abs((from[part] || 0) - .7) < 1e-3);
 		const background = this.wanted || (usual ? null : {r: from.r || 0, g: from.g || 0, b: from.b || 0});
-		const same = JSON.stringify(background) === JSON.stringify(this.scene.background);
+		const other = this.sky.set(sky);
+		const same = !other && JSON.stringify(background) === JSON.stringify(this.scene.background);
 		this.scene = {grid: Boolean(grid), shadows: Boolean(shadows), background};
 		if (!same)
 			this.theme();
@@ -170,6 +174,7 @@ export class View {
 			world.sun.castShadow = this.shadowsOn && this.scene.shadows;
 		if (world.sun && world.sun.castShadow)
 			aimShadow(world.sun, camera.three, this.extentOf(world));
+		this.sky.follow(camera.three);
 		this.renderer.render(this.three, camera.three);
 	}
 }

@@ -125,6 +125,27 @@ async function scene(context) {
 	});
 	await dark.end();
 	await other.close();
+	const open_air = await run(world("air", "", "<scene><sky><time>12</time></sky></scene>"), "--paused");
+	const third = await open(context, open_air.address);
+	await part("<sky>", async () => {
+		const colours = await third.evaluate(() => {
+			const {view} = viewer, camera = viewer.camera.three.clone(), pixels = new Uint8Array(4), context = view.renderer.getContext();
+			const look = (x, y, z) => {
+				camera.up.set(0, 1, 0);
+				camera.position.set(0, 0, 50);
+				camera.lookAt(x, y, 50 + z);
+				camera.updateMatrixWorld();
+				view.sky.follow(camera);
+				view.renderer.render(view.three, camera);
+				context.readPixels(view.renderer.domElement.width >> 1, view.renderer.domElement.height >> 1, 1, 1, context.RGBA, context.UNSIGNED_BYTE, pixels);
+				return [...pixels].slice(0, 3);
+			};
+			return {up: look(0, .01, 1), level: look(1, 0, .02)};
+		});
+		check(colours.up[2] > 1.5 * colours.up[0] && colours.up[0] < colours.level[0] - 40, "is blue above and bright at the horizon", JSON.stringify(colours));
+	});
+	await open_air.end();
+	await third.close();
 }
 
 main(folder, [camera, tracking, panels, scene]);
