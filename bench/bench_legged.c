@@ -1,7 +1,9 @@
 /* Measures a step of an arm, of a quadruped that stands and that walks on the spot, and of a humanoid that stands, for
  * each robot: one alone, and sixteen side by side. The same robots with --solver ode are the baseline of the second
- * rows. Position controllers hold the joints; a robot that has fallen ends the bench. */
+ * rows, and those that MuJoCo steps, of the third. Position controllers hold the joints; a robot that has fallen ends
+ * the bench. */
 #include "bench.h"
+#include "mujoco.h"
 
 #include "base/text.h"
 
@@ -51,8 +53,34 @@ struct drive {
 	const char *follows;
 };
 
+/* The parts of a robot, for MJCF; their names are copies. */
+struct noted {
+	struct part part;
+	struct drive drive;
+};
+
+static VEC(struct noted) noted_parts;
+
+static void note(const struct part *part, const struct drive *drive)
+{
+	struct noted noted = {*part, *drive};
+	noted.part.name = mem_strdup(part->name);
+	noted.part.parent = part->parent ? mem_strdup(part->parent) : NULL;
+	vec_push(&noted_parts, noted);
+}
+
+static void forget_noted(void)
+{
+	for (uint32_t i = 0; i < noted_parts.count; i++) {
+		free((void *)(uintptr_t)noted_parts.at[i].part.name);
+		free((void *)(uintptr_t)noted_parts.at[i].part.parent);
+	}
+	vec_free(&noted_parts);
+}
+
 static void add_driven(struct text *out, const struct part *part, const struct drive *drive)
 {
+	note(part, drive);
 	text_add(out, "<link name='%s'><pose>%.9g %.9g %.9g 0 0 0</pose>", part->name, part->at[0], part->at[1],
 		part->at[2]);
 	add_box(out, part);
@@ -249,6 +277,79 @@ static const struct machine machines[] = {
 	{.name = "humanoid of 44, standing", .base = "pelvis", .add = add_humanoid, .least_m = 0.85, .at_most_us = 100},
 };
 
+/* --- the same in MJCF -----------------------------------------------------------------------------------------------
+ */
+
+static void add_mjcf_joint(struct text *out, const struct part *part)
+{
+	if (!part->parent)
+		text_add(out, "<freejoint/>");
+	else if (part->axis)
+		text_add(out, "<joint name='%s' axis='%d %d %d' range='-2.5 2.5' damping='%.9g'/>", part->name,
+			part->axis == 'x', part->axis == 'y', part->axis == 'z', part->stiff / 100);
+}
+
+static void add_mjcf_body(struct text *out, const struct noted *noted, const double *origin)
+{
+	const struct part *part = &noted->part;
+	const double *s = part->size, *c = part->centre, *at = part->at, m = part->mass / 12;
+	text_add(out, "<body name='%s' pos='%.9g %.9g %.9g'>", part->name, at[0] - origin[0], at[1] - origin[1],
+		at[2] - origin[2]);
+	add_mjcf_joint(out, part);
+	text_add(out, "<inertial pos='%.9g %.9g %.9g' mass='%.9g' diaginertia='%.9g %.9g %.9g'/>", c[0], c[1], c[2],
+		part->mass, m * (s[1] * s[1] + s[2] * s[2]), m * (s[0] * s[0] + s[2] * s[2]),
+		m * (s[0] * s[0] + s[1] * s[1]));
+	if (part->touches)
+		text_add(out, "<geom type='box' pos='%.9g %.9g %.9g' size='%.9g %.9g %.9g' contype='2'/>", c[0], c[1],
+			c[2], s[0] / 2, s[1] / 2, s[2] / 2);
+	for (uint32_t i = 0; i < noted_parts.count; i++)
+		if (noted_parts.at[i].part.parent && !strcmp(noted_parts.at[i].part.parent, part->name))
+			add_mjcf_body(out, &noted_parts.at[i], at);
+	text_add(out, "</body>");
+}
+
+static void add_mjcf_drives(struct text *out)
+{
+	text_add(out, "<actuator>");
+	for (uint32_t i = 0; i < noted_parts.count; i++) {
+		const struct noted *noted = &noted_parts.at[i];
+		if (noted->part.axis && !noted->drive.hangs && !noted->drive.follows)
+			text_add(out,
+				"<position name='%s' joint='%s' kp='%.9g' forcelimited='true' forcerange='-400 400'/>",
+				noted->part.name, noted->part.name, noted->part.stiff);
+	}
+	text_add(out, "</actuator><equality>");
+	for (uint32_t i = 0; i < noted_parts.count; i++)
+		if (noted_parts.at[i].drive.follows)
+			text_add(out, "<joint joint1='%s' joint2='%s' polycoef='0 1 0 0 0'/>",
+				noted_parts.at[i].part.name, noted_parts.at[i].drive.follows);
+	text_add(out, "</equality>");
+}
+
+/* One robot, whose parts touch the ground alone, as in SDF. */
+static char *make_mjcf(void (*add)(struct text *out))
+{
+	struct text out = {0}, unused = {0};
+	forget_noted();
+	add(&unused);
+	text_fini(&unused);
+	text_add(&out, "<mujoco><compiler angle='radian'/><option timestep='0.001' gravity='0 0 -9.8'/><default><joint "
+		       "limited='true'/><geom contype='1' conaffinity='1'/></default><worldbody><geom type='plane' "
+		       "size='50 50 1' "
+		       "conaffinity='2'/>");
+	for (uint32_t i = 0; i < noted_parts.count; i++)
+		if (!noted_parts.at[i].part.parent || !strcmp(noted_parts.at[i].part.parent, "world"))
+			add_mjcf_body(&out, &noted_parts.at[i], (const double[3]){0, 0, 0});
+	text_add(&out, "</worldbody>");
+	add_mjcf_drives(&out);
+	text_add(&out, "</mujoco>");
+	forget_noted();
+	return out.at;
+}
+
+/* --- running them ---------------------------------------------------------------------------------------------------
+ */
+
 static char *make_world(void (*add)(struct text *out), int robots)
 {
 	struct text out = {0};
@@ -262,6 +363,7 @@ static char *make_world(void (*add)(struct text *out), int robots)
 		text_add(&out, "</model>");
 	}
 	text_add(&out, "</world></sdf>");
+	forget_noted();
 	return out.at;
 }
 
@@ -308,6 +410,36 @@ static double run_beats(
 	return ns / 1e3 / beats / BEAT_STEPS / robots;
 }
 
+/* As move(). */
+static void move_mujoco(struct mujoco *mujoco, const struct machine *machine, uint64_t beat)
+{
+	for (int back = 1; back >= 0; back--) {
+		const char *joints = machine->beats[(beat - (uint64_t)back) % 4];
+		while (joints && *joints) {
+			size_t length = strcspn(joints, " ");
+			char name[40];
+			snprintf(name, sizeof name, "%.*s", (int)length, joints);
+			mujoco_set(mujoco, name, back ? 0 : machine->bend_rad);
+			joints += length + (joints[length] == ' ');
+		}
+	}
+}
+
+/* As run_beats(). */
+static double run_mujoco(struct mujoco *mujoco, const struct machine *machine, int robots, int beats, uint64_t *beat)
+{
+	double ns = 0;
+	for (int i = 0; i < beats; i++) {
+		++*beat;
+		if (machine->beats[0])
+			move_mujoco(mujoco, machine, *beat);
+		double begin = bench_processor_ns();
+		mujoco_run(mujoco, BEAT_STEPS);
+		ns += bench_processor_ns() - begin;
+	}
+	return ns / 1e3 / beats / BEAT_STEPS / robots;
+}
+
 struct upright {
 	const struct machine *machine;
 	int fallen;
@@ -332,13 +464,35 @@ static void expect_upright(struct troupe_server *server, const struct machine *m
 	}
 }
 
+static struct mujoco *create_mujoco(const struct machine *machine, int robots)
+{
+	if (!mujoco_name())
+		return NULL;
+	char *mjcf = make_mjcf(machine->add);
+	struct mujoco *mujoco = mujoco_create(mjcf, robots);
+	free(mjcf);
+	return mujoco;
+}
+
+static void print_mujoco(const struct bench_options *options, const struct machine *machine, struct mujoco *mujoco,
+	const struct bench_samples *samples, const struct bench_samples *theirs)
+{
+	char name[80];
+	bool fallen = !(mujoco_height(mujoco, machine->base) > machine->least_m);
+	snprintf(name, sizeof name, "  the same, to %s%s", mujoco_name(), fallen ? ", fallen" : "");
+	bench_print(options,
+		&(struct bench_row){.subject = name, .unit = "us/robot-step", .values = samples, .baselines = theirs});
+	mujoco_destroy(mujoco);
+}
+
 static void measure(const struct bench_options *options, const struct machine *machine, int robots)
 {
 	void (*other)(struct text *) = machine->add_without ? machine->add_without : machine->add;
 	char *worlds[2] = {make_world(machine->add, robots), make_world(other, robots)}, name[80];
-	struct bench_samples samples[2] = {0};
+	struct bench_samples samples[2] = {0}, theirs = {0};
 	struct troupe_server *servers[2];
-	uint64_t beats[2] = {0};
+	uint64_t beats[2] = {0}, their_beat = 0;
+	struct mujoco *mujoco = create_mujoco(machine, robots);
 	for (int i = 0; i < 2; i++) {
 		struct troupe_server_def def = bench_def(worlds[i], 0);
 		def.by_ode = i == 1 && !machine->add_without;
@@ -346,11 +500,15 @@ static void measure(const struct bench_options *options, const struct machine *m
 		servers[i] = bench_create(&def);
 		(void)run_beats(servers[i], machine, robots, options->smoke ? 1 : SETTLE_STEPS / BEAT_STEPS, &beats[i]);
 	}
+	if (mujoco)
+		(void)run_mujoco(mujoco, machine, robots, options->smoke ? 1 : SETTLE_STEPS / BEAT_STEPS, &their_beat);
 	int turn = options->smoke ? 1 : robots == 1 ? 20 : 4;
 	for (int r = 0; r < options->repeats; r++) {
 		bench_progress(options, machine->name, r);
 		for (int i = 0; i < 2; i++)
 			bench_add(&samples[i], run_beats(servers[i], machine, robots, turn, &beats[i]));
+		if (mujoco)
+			bench_add(&theirs, run_mujoco(mujoco, machine, robots, turn, &their_beat));
 	}
 	expect_upright(servers[0], machine);
 	snprintf(name, sizeof name, "%s, %s", machine->name, robots == 1 ? "alone" : "of 16");
@@ -365,6 +523,8 @@ static void measure(const struct bench_options *options, const struct machine *m
 				     .values = &samples[0],
 				     .baselines = &samples[1],
 				     .at_most = machine->at_most});
+	if (mujoco)
+		print_mujoco(options, machine, mujoco, &samples[0], &theirs);
 	for (int i = 0; i < 2; i++) {
 		troupe_server_destroy(servers[i]);
 		free(worlds[i]);
@@ -373,8 +533,10 @@ static void measure(const struct bench_options *options, const struct machine *m
 
 int main(int argc, char **argv)
 {
-	struct bench_options options = bench_parse(
-		argc, argv, "bench_legged: arms, quadrupeds, humanoids, for each robot; beside --solver ode");
+	struct bench_options options = bench_parse(argc, argv,
+		"bench_legged: arms, quadrupeds, humanoids, for each robot; beside --solver ode and MuJoCo");
+	if (!mujoco_name())
+		fprintf(stderr, "bench_legged: built without MuJoCo (on Debian: libmujoco-dev): no rows beside it\n");
 	for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
 		for (int robots = 1; robots <= ROBOTS_MAX; robots *= ROBOTS_MAX)
 			measure(&options, &machines[i], robots);

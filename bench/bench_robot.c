@@ -1,7 +1,8 @@
 /* Measures the whole cost of a robot-step, and the memory of a robot. The robots are performers in levels, the state is
  * hashed every 100 steps, and snapshots are requested about ten times a second. The baseline is the fastest of several
- * bare ODE loops with the same robots. */
+ * bare ODE loops with the same robots; MuJoCo beside it steps each robot in a state of its own. */
 #include "bench.h"
+#include "mujoco.h"
 #include "robots.h"
 
 #include <stdio.h>
@@ -114,15 +115,46 @@ static void print_solvers(
 				     .baselines = by_ode});
 }
 
+static struct mujoco *create_mujoco(int robots)
+{
+	if (!mujoco_name())
+		return NULL;
+	struct mujoco *mujoco = mujoco_create(robots_mjcf(), robots);
+	mujoco_set(mujoco, "left", robots_wheel_rate(false));
+	mujoco_set(mujoco, "right", robots_wheel_rate(true));
+	return mujoco;
+}
+
+static void print_mujoco(const struct bench_options *options, struct mujoco *mujoco, const struct bench_samples *mine,
+	const struct bench_samples *theirs)
+{
+	char name[60];
+	double height_m = mujoco_height(mujoco, "chassis");
+	snprintf(name, sizeof name, "  the same, to %s%s", mujoco_name(), height_m > 0.2 ? "" : ", fallen");
+	bench_print(options, &(struct bench_row){.subject = name, .unit = "us", .values = mine, .baselines = theirs});
+	mujoco_destroy(mujoco);
+}
+
+/* 0 if there is none. */
+static double time_mujoco(struct mujoco *mujoco, int steps)
+{
+	uint64_t begin = bench_now_ns();
+	if (!mujoco)
+		return 0;
+	mujoco_run(mujoco, steps);
+	return (double)(bench_now_ns() - begin);
+}
+
 /* steps: the number of steps of a turn */
 static void measure(const struct bench_options *options, int robots, int steps, int secondaries)
 {
 	static struct baselines theirs;
-	struct bench_samples mine = {0}, by_ode = {0};
+	struct bench_samples mine = {0}, by_ode = {0}, by_mujoco = {0};
 	struct watch watch, watch_ode;
 	char *world = robots_world_in_levels(robots, SPACING), subject[64];
 	struct troupe_server *server = create(world, secondaries, false, &watch);
 	struct troupe_server *other = create(world, secondaries, true, &watch_ode);
+	struct mujoco *mujoco = create_mujoco(robots);
 	double per = (double)robots * steps * BENCH_TURNS * 1000;
 	uint64_t until = 0;
 	theirs = (struct baselines){0};
@@ -131,7 +163,7 @@ static void measure(const struct bench_options *options, int robots, int steps, 
 	for (enum bare_kind k = 0; k < BARE_KINDS; k++)
 		theirs.bare[k] = bare_create(k, robots, SPACING);
 	for (int r = -1; r < options->repeats; r++) {
-		double ns = 0, ode_ns = 0;
+		double ns = 0, ode_ns = 0, mujoco_ns = 0;
 		bench_progress(options, subject, r);
 		memset(theirs.ns, 0, sizeof theirs.ns);
 		for (int turn = 0; turn < BENCH_TURNS; turn++) {
@@ -139,6 +171,7 @@ static void measure(const struct bench_options *options, int robots, int steps, 
 			ask(&watch_ode);
 			ns += bench_run(server, until += (uint64_t)steps);
 			ode_ns += bench_run(other, until);
+			mujoco_ns += time_mujoco(mujoco, steps);
 			for (enum bare_kind k = 0; k < BARE_KINDS; k++)
 				theirs.ns[k] += time_bare(theirs.bare[k], robots, steps);
 		}
@@ -146,6 +179,7 @@ static void measure(const struct bench_options *options, int robots, int steps, 
 			continue;
 		bench_add(&mine, ns / per);
 		bench_add(&by_ode, ode_ns / per);
+		bench_add(&by_mujoco, mujoco_ns / per);
 		for (enum bare_kind k = 0; k < BARE_KINDS; k++)
 			bench_add(&theirs.us[k], theirs.ns[k] / per);
 	}
@@ -155,6 +189,8 @@ static void measure(const struct bench_options *options, int robots, int steps, 
 	for (enum bare_kind k = 0; k < BARE_KINDS; k++)
 		bare_destroy(theirs.bare[k]);
 	print_solvers(options, &mine, &by_ode);
+	if (mujoco)
+		print_mujoco(options, mujoco, &mine, &by_mujoco);
 	troupe_server_destroy(server);
 	troupe_server_destroy(other);
 	free(world);
@@ -235,6 +271,8 @@ int main(int argc, char **argv)
 	struct bench_options options = bench_parse(argc, argv,
 		"bench_robot: a robot-step, with levels, hashes and snapshots; baseline: bare ODE loops, same robots");
 	static const int counts[] = {1, 8, 64, 512};
+	if (!mujoco_name())
+		fprintf(stderr, "bench_robot: built without MuJoCo (on Debian: libmujoco-dev): no rows beside it\n");
 	measure_memory(&options, options.smoke ? 16 : 512, options.smoke ? 32 : 2560);
 	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
 		measure(&options, counts[i], options.smoke ? 10 : 10000 / counts[i] + 1, 1);

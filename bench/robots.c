@@ -41,6 +41,11 @@ static void add_wheel(struct text *out, const char *name, double y)
 		name, y, name, name);
 }
 
+double robots_wheel_rate(bool right)
+{
+	return (LINEAR + (right ? 1 : -1) * ANGULAR * SEPARATION / 2) / RADIUS;
+}
+
 static void add_robot(struct text *out, int index, double x, double y)
 {
 	text_add(out,
@@ -61,8 +66,25 @@ static void add_robot(struct text *out, int index, double x, double y)
 		text_add(out,
 			"<plugin filename='gz-sim-joint-controller-system' name='gz::sim::systems::JointController'>"
 			"<joint_name>%s_joint</joint_name><initial_velocity>%.17g</initial_velocity></plugin>",
-			i ? "right" : "left", (LINEAR + (i ? 1 : -1) * ANGULAR * SEPARATION / 2) / RADIUS);
+			i ? "right" : "left", robots_wheel_rate(i));
 	text_add(out, "</model>");
+}
+
+const char *robots_mjcf(void)
+{
+	return "<mujoco><option timestep='0.001' gravity='0 0 -9.8'/><default><geom contype='2'/></default><worldbody>"
+	       "<geom type='plane' size='500 500 1' contype='1' conaffinity='2'/><body name='chassis' pos='0 0 0.25'>"
+	       "<freejoint/><inertial pos='0 0 0' mass='10' diaginertia='0.16666667 0.33333333 0.43333333'/>"
+	       "<geom type='box' size='0.3 0.2 0.1'/><body pos='0.22 0 -0.15'><joint type='ball'/>"
+	       "<inertial pos='0 0 0' mass='1' diaginertia='0.004 0.004 0.004'/><geom type='sphere' size='0.1'/></body>"
+	       "<body pos='-0.15 0.25 -0.1' quat='0.70710678 -0.70710678 0 0'><joint name='left' axis='0 0 1'/>"
+	       "<inertial pos='0 0 0' mass='2' diaginertia='0.01166667 0.01166667 0.0225'/>"
+	       "<geom type='cylinder' size='0.15 0.025'/></body>"
+	       "<body pos='-0.15 -0.25 -0.1' quat='0.70710678 -0.70710678 0 0'><joint name='right' axis='0 0 1'/>"
+	       "<inertial pos='0 0 0' mass='2' diaginertia='0.01166667 0.01166667 0.0225'/>"
+	       "<geom type='cylinder' size='0.15 0.025'/></body></body></worldbody><actuator>"
+	       "<velocity name='left' joint='left' kv='10'/><velocity name='right' joint='right' kv='10'/>"
+	       "</actuator></mujoco>";
 }
 
 static void add_lamp(struct text *out, int level, double x, double y)

@@ -5,6 +5,7 @@
 #ifndef BENCH_ROBOTS_H
 #define BENCH_ROBOTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* An SDF world of robots on a square grid, spacing metres apart; free() it. Its robots drive by themselves. */
@@ -15,6 +16,11 @@ char *robots_world_in_levels(int count, double spacing);
 
 /* The same, where every robot is a performer, with only one level, in which the first half of the robots begin. */
 char *robots_world_half_in_a_level(int count, double spacing);
+
+/* One such robot in MJCF: actuators of the velocity of its wheels, "left" and "right", are to be set to what
+ * robots_wheel_rate() says. */
+const char *robots_mjcf(void);
+double robots_wheel_rate(bool right); /* rad/s */
 
 /* Carts cart_0, cart_1, ... like these robots, in world 'w', with DiffDrive; and commands all of them to drive
  * ahead. */

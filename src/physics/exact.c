@@ -497,5 +497,6 @@ uint32_t exact_left_count(const struct exact *exact)
 
 bool exact_is_left(const struct worker *worker, uint32_t body)
 {
-	return exact_moves(worker, body) && worker->exact->parts.at[worker->exact->part[body]].left;
+	return worker->exact->left && exact_moves(worker, body) &&
+	       worker->exact->parts.at[worker->exact->part[body]].left;
 }
