@@ -87,6 +87,7 @@ void picture_take(const struct rays *rays, const struct lights *lights, const st
 	c->directions = directions;
 	c->width = camera->width;
 	c->total = camera->width * camera->height;
+	c->eye = pose.p;
 	c->turn = quat_matrix(quat_unit(pose.q));
 	for (uint32_t first = 0; first < total; first += PICTURE_CHUNK) {
 		uint32_t count = MIN(total - first, (uint32_t)PICTURE_CHUNK);

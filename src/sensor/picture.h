@@ -10,8 +10,14 @@
  *   (1 - metalness) * diffuse * N.L + pi * D * V * F * N.L * its specular colour
  * with D of GGX for alpha = roughness^2, V of Smith, and F of Schlick from 0.04, or from the diffuse colour of metal. A
  * light and a scene that cast shadows have hard ones. A visual is as opaque as (1 - transparency) * the alpha of its
- * diffuse colour * that of its albedo map; at most PICTURE_LAYERS visuals are seen one behind the other. Neither sky
- * nor fog is shown.
+ * diffuse colour * that of its albedo map; at most PICTURE_LAYERS visuals are seen one behind the other.
+ *
+ * Behind them is the sky, or else the background. The sky is a gradient from the horizon (0.75 0.85 0.95) to the zenith
+ * (0.25 0.45 0.85), by the sine of the elevation, times 0.05 at night and 0.05 + 0.95 min(4 sin(pi (time - sunrise) /
+ * (sunset - sunrise)), 1) by day. Fog takes a part of the colour of a visual in the distance r from the camera:
+ *   density * t^n, at most 1, with t = (r - start) / (end - start) in 0 .. 1 and n = 1 (linear) or 2 (quadratic), or
+ *   density from start on (constant);
+ * of the background, too, but not of the sky.
  *
  * Thread: as rays_cast(). Units: metres. */
 #ifndef SENSOR_PICTURE_H

@@ -103,7 +103,10 @@ static void picture_colour_add_layer(
 	for (uint32_t s = 0; s < spots; s++) {
 		const struct picture_spot *spot = &c->spots[s];
 		double weight = last ? rest[spot->pixel] : spot->weight;
-		picture_colour_mix(&colour[3 * spot->pixel], spot->colour, weight);
+		struct picture_rgb seen = spot->colour;
+		if (c->scene->fog)
+			seen = picture_in_fog(c->scene->fog, vec3_length(vec3_sub(spot->point, c->eye)), seen);
+		picture_colour_mix(&colour[3 * spot->pixel], seen, weight);
 		rest[spot->pixel] -= weight;
 	}
 }
@@ -126,6 +129,25 @@ static uint32_t picture_colour_go_on(struct picture_chunk *c, const double rest[
 	return on;
 }
 
+/* What is behind all visuals: the sky, or the background, which lies in the fog. */
+static void picture_colour_add_background(
+	const struct picture_chunk *c, float *colour, uint32_t pixel_count, const double rest[PICTURE_CHUNK])
+{
+	const struct sdf_scene *scene = c->scene;
+	struct picture_rgb plain = picture_colour_of(scene->background);
+	struct picture_sky sky = {plain, plain};
+	if (scene->sky)
+		sky = picture_sky_of(scene->sky);
+	else if (scene->fog)
+		plain = picture_in_fog(scene->fog, INFINITY, plain);
+	for (uint32_t i = 0; i < pixel_count; i++) {
+		bool up = scene->sky && picture_has_ray(c, c->where[i]);
+		struct picture_rgb behind =
+			up ? picture_sky_at(&sky, picture_turned(&c->turn, c->directions[c->where[i]]).z) : plain;
+		picture_colour_mix(&colour[3 * i], behind, rest[i]);
+	}
+}
+
 void picture_paint(struct picture_chunk *c, float *colour, uint32_t pixel_count, uint32_t *pixels, uint32_t count)
 {
 	double left[PICTURE_CHUNK], rest[PICTURE_CHUNK]; /* by ray and by pixel: the part that is still to be seen */
@@ -139,6 +161,5 @@ void picture_paint(struct picture_chunk *c, float *colour, uint32_t pixel_count,
 		picture_colour_add_layer(c, spots, layer == PICTURE_LAYERS, colour, rest);
 		count = picture_colour_go_on(c, rest, left, pixels, count);
 	}
-	for (uint32_t i = 0; i < pixel_count; i++)
-		picture_colour_mix(&colour[3 * i], picture_colour_of(c->scene->background), rest[i]);
+	picture_colour_add_background(c, colour, pixel_count, rest);
 }

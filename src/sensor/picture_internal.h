@@ -32,6 +32,7 @@ struct picture_chunk {
 	uint32_t where[PICTURE_CHUNK]; /* by number in the chunk: the number in the picture */
 	bool aside;                    /* the rays do not go through the middles of the pixels */
 	struct mat3 turn;              /* of the camera */
+	struct vec3 eye;
 	struct ray cast[PICTURE_CHUNK], shadow[PICTURE_CHUNK];
 	struct ray_hit hits[PICTURE_CHUNK];
 	struct picture_spot spots[PICTURE_CHUNK];
@@ -80,5 +81,14 @@ void picture_surface(
 /* picture_colour.c: the colours of the pixels of the chunk, 3 numbers each, into `colour`. c->cast, c->hits: `count`
  * rays and what they hit; pixels: of each ray, its pixel in the chunk. Changes these. */
 void picture_paint(struct picture_chunk *c, float *colour, uint32_t pixel_count, uint32_t *pixels, uint32_t count);
+
+/* picture_air.c: the colour of a point in this distance, with the fog before it. */
+struct picture_rgb picture_in_fog(const struct sdf_fog *fog, double distance, struct picture_rgb colour);
+struct picture_sky { /* by daylight */
+	struct picture_rgb horizon, zenith;
+};
+struct picture_sky picture_sky_of(const struct sdf_sky *sky);
+/* up: the z of a unit vector to that part of the sky */
+struct picture_rgb picture_sky_at(const struct picture_sky *sky, double up);
 
 #endif

@@ -379,6 +379,82 @@ Test(picture, lights_shadows_and_transparency)
 	picture_world_drop(&w);
 }
 
+/* --- sky and fog ----------------------------------------------------------------------------------------------------
+ */
+
+/* Of a wall in 12 m, before a background, the colour of the pixel in the middle, or of the first one. */
+static void look_at_wall(const char *scene, struct pose pose, float wall[3], float first[3])
+{
+	char *inside =
+		mem_printf("<scene><ambient>1 1 1 1</ambient><background>0.2 0.2 0.2</background>%s</scene>"
+			   "<model name='wall'><static>1</static><pose>12.5 0 0 0 0 0</pose><link name='l'><visual "
+			   "name='v'><geometry><box><size>1 2 2</size></box></geometry><material><ambient>0.8 0.4 0"
+			   "</ambient></material></visual></link></model>",
+			scene);
+	struct picture_world w = picture_world_load(inside);
+	static float colour[3 * W * H];
+	picture_world_take(&w, &usual, pose, colour);
+	memcpy(wall, &colour[3 * (W * (H / 2) + W / 2)], 3 * sizeof *wall);
+	memcpy(first, colour, 3 * sizeof *first);
+	picture_world_drop(&w);
+	free(inside);
+}
+
+static void assert_mix(const float found[3], double part, const double of[3], const double fog[3], const char *what)
+{
+	for (int i = 0; i < 3; i++)
+		cr_assert_float_eq(
+			(double)found[i], of[i] + part * (fog[i] - of[i]), 1e-4, "%s: %g", what, (double)found[i]);
+}
+
+/* The middle of the wall is 12 m away, but for the half pixel beside the axis: fog begins at 2 m and ends at 22 m. */
+Test(picture, fog)
+{
+	static const double wall[3] = {0.8, 0.4, 0}, fog[3] = {0.1, 0.9, 0.5}, behind[3] = {0.2, 0.2, 0.2};
+	const struct {
+		const char *type;
+		double near, far;
+	} rows[] = {{"linear", 0.8 * 0.5, 0.8}, {"quadratic", 0.8 * 0.25, 0.8}, {"constant", 0.8, 0.8}, {"none", 0, 0}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char *scene = mem_printf("<fog><type>%s</type><color>0.1 0.9 0.5</color><start>2</start><end>22</end>"
+					 "<density>0.8</density></fog>",
+			rows[i].type);
+		float found[3], first[3];
+		look_at_wall(scene, POSE_IDENTITY, found, first);
+		double f = W / 2.0 / tan(0.6), far = 12 * sqrt(1 + 0.5 / (f * f)), way = (far - 2) / 20;
+		double part = i == 0 ? 0.8 * way : i == 1 ? 0.8 * way * way : rows[i].near;
+		cr_assert_float_eq(part, rows[i].near, 0.001);
+		assert_mix(found, part, wall, fog, rows[i].type);
+		assert_mix(first, rows[i].far, behind, fog, "background");
+		free(scene);
+	}
+}
+
+Test(picture, sky)
+{
+	static const double dark[3] = {0}, horizon[3] = {0.75, 0.85, 0.95}, zenith[3] = {0.25, 0.45, 0.85},
+			    wall[3] = {0.8, 0.4, 0};
+	const struct {
+		const char *sky;
+		double pitch, light;
+	} rows[] = {{"<sky/>", 0, 1}, {"<sky/>", -1, 1}, {"<sky/>", 1, 1},
+		{"<sky><time>23</time></sky><fog><type>linear</type></fog>", -1, 0.05},
+		{"<sky><time>6.1</time></sky>", -1, 0.05 + 0.95 * 4 * sin(M_PI * 0.1 / 14)}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		float found[3], first[3];
+		double f = W / 2.0 / tan(0.6), mixed[3];
+		struct pose pose = {{0, 0, 0}, quat_from_rpy(0, rows[i].pitch, 0)};
+		struct vec3 up =
+			quat_rotate(pose.q, vec3_unit((struct vec3){1, (W / 2.0 - 0.5) / f, (H / 2.0 - 0.5) / f}));
+		look_at_wall(rows[i].sky, pose, found, first);
+		for (int k = 0; k < 3; k++)
+			mixed[k] = horizon[k] + fmin(fmax(up.z, 0), 1) * (zenith[k] - horizon[k]);
+		assert_mix(first, 1 - rows[i].light, mixed, dark, rows[i].sky);
+		if (i == 0)
+			assert_mix(found, 0, wall, dark, "wall");
+	}
+}
+
 /* --- labels and boxes -----------------------------------------------------------------------------------------------
  */
 
