@@ -4,6 +4,7 @@
 
 #include "base/math.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -158,7 +159,8 @@ static void mavlink_put(struct mavlink_payload *to, uint64_t value, int bytes)
 
 static void mavlink_put_float(struct mavlink_payload *to, double value)
 {
-	float narrow = isfinite(value) ? (float)value : 0;
+	const double most = (double)FLT_MAX;
+	float narrow = isnan(value) ? 0 : value < -most ? -FLT_MAX : value > most ? FLT_MAX : (float)value;
 	uint32_t bits;
 	memcpy(&bits, &narrow, sizeof bits);
 	mavlink_put(to, bits, 4);
@@ -267,7 +269,7 @@ void mavlink_add_gps(struct mavlink_out *out, const struct mavlink_place *place)
 {
 	struct mavlink_payload payload = {.count = 0};
 	const double *v = place->velocity;
-	double course = math_atan2(v[1], v[0]) * (180 / M_PI) * MAVLINK_CM;
+	double course = floor(math_atan2(v[1], v[0]) * (180 / M_PI) * MAVLINK_CM + 0.5); /* below 360 degrees */
 	mavlink_put(&payload, place->time_us, 8);
 	mavlink_put_place(&payload, place);
 	mavlink_put_u16(&payload, MAVLINK_CM); /* how exact it is, across and up: 1 */
