@@ -1,17 +1,8 @@
-/* One tree holds the boxes of all visuals, static and moving. A ray is searched through two trees only where it meets
- * the box of a mesh. The tree is built anew when anything moved: for a thousand visuals this costs less than a thousand
- * rays, and a second tree for what does not move would double the cost of every ray.
- *
- * The tree's numbers are of single precision, relative to the middle of the world as it was first. Its boxes are larger
- * than the visuals by the error that a ray of single precision can have anywhere in the box of them all; a ray is cut,
- * in double precision, to this box. So the tree finds every visual that the exact ray meets. A visual that would make
- * this error large, because it is huge or far away, is not put into the tree. */
+/* Following: the visuals of models that come, move and go, and where they are. */
 #include "sensor/rays_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define RAYS_REACH_MAX 8192.0 /* m from the middle */
 
 bool rays_available(void)
 {
@@ -32,25 +23,16 @@ void rays_destroy(struct rays *rays)
 		return;
 	for (uint32_t i = 0; i < rays->surfaces.count; i++)
 		surface_destroy(rays->surfaces.at[i].surface);
-	tree_destroy(rays->tree);
+	rays_tree_fini(rays);
 	tree_maker_destroy(rays->maker);
 	free(rays->seen);
+	free(rays->stands);
 	ranges_fini(&rays->places);
 	vec_free(&rays->known);
 	vec_free(&rays->poses);
 	vec_free(&rays->twists);
 	vec_free(&rays->surfaces);
-	vec_free(&rays->items);
-	vec_free(&rays->loose);
-	vec_free(&rays->boxes);
 	free(rays);
-}
-
-uint32_t rays_count(const struct rays *rays, uint32_t *ret_loose)
-{
-	if (ret_loose)
-		*ret_loose = rays->loose.count;
-	return rays->items.count + rays->loose.count;
 }
 
 /* --- shapes ------------------------------------------------------------------------------------------------------- */
@@ -212,6 +194,7 @@ const struct sdf_scene *rays_surroundings(const struct rays *rays)
 static void rays_place(struct rays *rays, struct seen *seen)
 {
 	struct pose link = rays->scene->links[seen->link].in_body;
+	rays_tree_take_out(rays, (uint32_t)(seen - rays->seen));
 	if (seen->body != SCENE_NONE) {
 		const struct rays_twist *twist = &rays->twists.at[seen->body];
 		link = pose_mul(rays->poses.at[seen->body], link);
@@ -236,6 +219,7 @@ static void rays_drop_model(struct rays *rays, struct known *known)
 {
 	for (uint32_t i = known->first; i < known->first + known->count; i++) {
 		rays_give_surface(rays, rays->seen[i].surface);
+		rays_tree_take_out(rays, i);
 		rays->seen[i] = (struct seen){0};
 	}
 	ranges_give(&rays->places, known->first, known->count);
@@ -285,6 +269,7 @@ static void rays_add_model(struct rays *rays, uint32_t model, struct known *know
 	if (rays->places.end > rays->room) {
 		uint32_t room = MAX(rays->places.end, rays->room + rays->room / 2);
 		MEM_FIT(rays->seen, rays->room, room);
+		MEM_FIT(rays->stands, rays->room, room);
 		rays->room = room;
 	}
 	struct seen *seen = &rays->seen[known->first];
@@ -355,35 +340,7 @@ static bool rays_follow_model(struct rays *rays, const struct state *state, uint
 	return moved && known->count;
 }
 
-/* --- the tree ----------------------------------------------------------------------------------------------------- */
-
-static struct aabb rays_box_of(const struct seen *seen)
-{
-	double reach[3], middle[3];
-	for (int k = 0; k < 3; k++) {
-		reach[k] = fabs(seen->turn[0][k]) * seen->reach.x + fabs(seen->turn[1][k]) * seen->reach.y +
-			   fabs(seen->turn[2][k]) * seen->reach.z;
-		middle[k] = seen->turn[0][k] * seen->middle.x + seen->turn[1][k] * seen->middle.y +
-			    seen->turn[2][k] * seen->middle.z;
-	}
-	struct vec3 at = vec3_add(seen->at, vec3_from(middle));
-	struct vec3 half = vec3_from(reach);
-	return (struct aabb){vec3_sub(at, half), vec3_add(at, half)};
-}
-
-/* The box of a visual from the beginning of a sweep to its end. A point of the body turns by a chord of at most
- * min(|w| t, 2) times its distance from the centre. */
-static struct aabb rays_swept_box(const struct rays *rays, const struct seen *seen)
-{
-	struct aabb box = rays_box_of(seen);
-	if (!seen->moves || !(rays->sweep_s > 0))
-		return box;
-	struct vec3 far = vec3_max(vec3_sub(box.hi, seen->centre), vec3_sub(seen->centre, box.lo));
-	struct vec3 back = vec3_scale(seen->v, -rays->sweep_s);
-	double turn = fmin(vec3_length(seen->w) * rays->sweep_s, 2) * vec3_length(far);
-	box = aabb_grow(box, turn);
-	return aabb_join(box, (struct aabb){vec3_add(box.lo, back), vec3_add(box.hi, back)});
-}
+/* --- boxes and cones ---------------------------------------------------------------------------------------------- */
 
 void rays_set_sweep(struct rays *rays, double sweep_s)
 {
@@ -454,82 +411,6 @@ void rays_hide(struct rays *rays, const bool *hidden)
 	rays->hidden = hidden;
 }
 
-static int rays_by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-/* The median of all places along each axis: a few that lie far away have no effect. */
-static void rays_find_middle(struct rays *rays)
-{
-	double *values = mem_alloc((rays->places.end + 1) * sizeof *values), middle[3];
-	for (int k = 0; k < 3; k++) {
-		uint32_t count = 0;
-		for (uint32_t i = 0; i < rays->places.end; i++) {
-			const struct seen *seen = &rays->seen[i];
-			double at[3] = {seen->at.x, seen->at.y, seen->at.z};
-			if (seen->kind != SDF_EMPTY && vec3_finite(seen->at))
-				values[count++] = at[k];
-		}
-		qsort(values, count, sizeof *values, rays_by_value);
-		middle[k] = count ? values[count / 2] : 0;
-		rays->has_middle |= count > 0;
-	}
-	free(values);
-	rays->middle = vec3_from(middle);
-}
-
-static double rays_reach_of(const struct aabb *box)
-{
-	struct vec3 far = vec3_max(vec3_scale(box->lo, -1), box->hi);
-	return fmax(fmax(far.x, far.y), far.z);
-}
-
-/* Sorts the visuals into the tree and the loose ones. Returns the box of the tree's, relative to the middle. */
-static struct aabb rays_sort_out(struct rays *rays)
-{
-	struct aabb all = AABB_NONE;
-	rays->items.count = rays->loose.count = rays->moving = 0;
-	for (uint32_t i = 0; i < rays->places.end; i++) {
-		const struct seen *seen = &rays->seen[i];
-		if (seen->kind == SDF_EMPTY || !vec3_finite(seen->at))
-			continue;
-		struct aabb box = rays_swept_box(rays, seen);
-		rays->moving += seen->moves;
-		box = (struct aabb){vec3_sub(box.lo, rays->middle), vec3_sub(box.hi, rays->middle)};
-		if (rays_reach_of(&box) <= RAYS_REACH_MAX) {
-			all = aabb_join(all, box);
-			vec_push(&rays->items, i);
-		} else {
-			vec_push(&rays->loose, i);
-		}
-	}
-	return all;
-}
-
-static void rays_build(struct rays *rays)
-{
-	if (!rays->has_middle)
-		rays_find_middle(rays);
-	struct aabb all = rays_sort_out(rays);
-	uint32_t count = rays->items.count;
-	double margin = count ? tree_margin(rays_reach_of(&all)) : 0;
-	rays->boxes.count = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		struct aabb box = aabb_grow(rays_swept_box(rays, &rays->seen[rays->items.at[i]]), margin);
-		struct vec3 lo = vec3_sub(box.lo, rays->middle), hi = vec3_sub(box.hi, rays->middle);
-		vec_push(&rays->boxes, (struct tree_box){{(float)lo.x, (float)lo.y, (float)lo.z},
-					       {(float)hi.x, (float)hi.y, (float)hi.z}});
-	}
-	if (count) {
-		all = aabb_grow(all, margin);
-		rays->half = vec3_scale(vec3_sub(all.hi, all.lo), 0.5);
-		rays->hub = vec3_add(rays->middle, vec3_add(all.lo, rays->half));
-	}
-	tree_build(rays->tree, rays->boxes.at, count, false);
-}
-
 static void rays_fit(struct rays *rays)
 {
 	const struct scene *scene = rays->scene;
@@ -557,7 +438,7 @@ void rays_follow(struct rays *rays, const struct state *state)
 	if (came)
 		rays_number_instances(rays);
 	if (changed)
-		rays_build(rays);
+		rays_tree_build(rays);
 }
 
 troupe_status rays_create(
@@ -571,7 +452,7 @@ troupe_status rays_create(
 	rays->scene = scene;
 	rays->maker = maker;
 	rays_choose(rays, tree_maker_has_avx(maker));
-	rays->tree = tree_create(maker);
+	rays_tree_init(rays);
 	*ret_rays = rays;
 	return TROUPE_OK;
 }

@@ -47,8 +47,8 @@ troupe_status rays_create(
 void rays_destroy(struct rays *rays); /* NULL is fine */
 
 /* Puts the visuals at their poses in state `now`. Must be called after every change of the scene or the state, and
- * before the next cast. Costs little when nothing moved (it compares poses), about 0.3 us for each visual of the world
- * otherwise. */
+ * before the next cast. Costs little when nothing moved (it compares poses), otherwise about 0.3 us for each visual
+ * that has moved in the last few calls; for all of them where many rays follow each call (rays_tree.c). */
 void rays_follow(struct rays *rays, const struct state *state);
 /* From the next rays_follow() on, models m with hidden[m] are not seen. The array has room for all models of the scene,
  * and is the caller's; NULL: no model is hidden. */

@@ -7,6 +7,7 @@
 
 #include "sensor/pierce.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* Four numbers of four rays. The compiler makes of them what the CPU has; each is computed as a number alone would be,
@@ -280,7 +281,15 @@ static void rays_cast_try_place(struct packet *p, uint32_t place, const int32_t 
 static void rays_cast_meet(void *ctx, uint32_t item, const int32_t *valid, float *far)
 {
 	struct packet *p = ctx;
-	rays_cast_try_place(p, p->rays->items.at[item], valid, far);
+	rays_cast_try_place(p, p->rays->moving_tree.items.at[item], valid, far);
+}
+
+static void rays_cast_meet_standing(void *ctx, uint32_t item, const int32_t *valid, float *far)
+{
+	struct packet *p = ctx;
+	uint32_t place = p->rays->standing_tree.items.at[item];
+	if (p->rays->stands[place])
+		rays_cast_try_place(p, place, valid, far);
 }
 
 /* Cuts the rays to the box of all items. */
@@ -366,10 +375,13 @@ static void rays_cast_search(struct packet *p, const struct ray *cast, uint32_t 
 	float far[TREE_LANES] = {0};
 	for (uint32_t i = 0; i < p->rays->loose.count; i++)
 		rays_cast_try_place(p, p->rays->loose.at[i], valid, far);
-	if (!p->rays->items.count)
-		return;
-	p->rays->cut(p, valid, &in);
-	tree_search(p->rays->tree, &in, rays_cast_meet, p);
+	const struct rays_tree *moving = &p->rays->moving_tree, *standing = &p->rays->standing_tree;
+	if (moving->items.count || standing->items.count)
+		p->rays->cut(p, valid, &in);
+	if (standing->items.count)
+		tree_search(standing->tree, &in, rays_cast_meet_standing, p);
+	if (moving->items.count)
+		tree_search(moving->tree, &in, rays_cast_meet, p);
 }
 
 struct ray rays_carried(const struct rays *rays, const struct ray *ray, const struct ray_hit *hit, double ago_s)
@@ -390,9 +402,17 @@ static struct ray_hit rays_cast_hit_of(const struct packet *p, uint32_t lane)
 	return (struct ray_hit){p->best[lane], seen->model, seen->visual, at, p->part[lane]};
 }
 
+/* For the choice of trees. */
+static void rays_cast_note(const struct rays *rays, uint32_t count)
+{
+	if (rays->counts)
+		atomic_fetch_add_explicit(rays->cast, count, memory_order_relaxed);
+}
+
 void rays_cast(const struct rays *rays, const struct ray *cast, uint32_t count, uint32_t mask, struct ray_hit *hits)
 {
 	struct packet p = {.rays = rays, .mask = mask};
+	rays_cast_note(rays, count);
 	for (uint32_t i = 0; i < count; i += TREE_LANES) {
 		uint32_t some = MIN(count - i, (uint32_t)TREE_LANES);
 		rays_cast_search(&p, &cast[i], some);
@@ -424,6 +444,7 @@ void rays_cast_swept(const struct rays *rays, const struct ray *cast, const stru
 	uint32_t mask, struct ray_hit *hits)
 {
 	struct packet p = {.rays = rays, .mask = mask};
+	rays_cast_note(rays, count);
 	const struct known *own = swept->own < rays->known.count ? &rays->known.at[swept->own] : NULL;
 	for (uint32_t i = 0; i < count; i += TREE_LANES) {
 		uint32_t some = MIN(count - i, (uint32_t)TREE_LANES);
@@ -445,6 +466,7 @@ void rays_cast_swept(const struct rays *rays, const struct ray *cast, const stru
 void rays_blocked(const struct rays *rays, const struct ray *cast, uint32_t count, uint32_t mask, bool *blocked)
 {
 	struct packet p = {.rays = rays, .mask = mask, .any = true};
+	rays_cast_note(rays, count);
 	for (uint32_t i = 0; i < count; i += TREE_LANES) {
 		uint32_t some = MIN(count - i, (uint32_t)TREE_LANES);
 		rays_cast_search(&p, &cast[i], some);

@@ -1,5 +1,6 @@
-/* What the files of rays share: the visuals as rays see them. rays.c keeps them, rays_cast.c casts rays at them, and
- * rays_shape.c computes their normals and outlines. Thread: as rays.h says for each function. */
+/* What the files of rays share: the visuals as rays see them. rays.c keeps them, rays_tree.c puts them into trees,
+ * rays_cast.c casts rays at them, and rays_shape.c computes their normals and outlines. Thread: as rays.h says for each
+ * function. */
 #ifndef SENSOR_RAYS_INTERNAL_H
 #define SENSOR_RAYS_INTERNAL_H
 
@@ -29,6 +30,7 @@ struct seen {
 	struct pose in_link;
 	struct vec3 reach; /* half edges of its box, in its own frame, about `middle` */
 	struct vec3 middle;
+	uint32_t rested; /* for how many builds of the trees it has been where it is */
 };
 
 struct rays_twist { /* of a body, m/s and rad/s */
@@ -48,6 +50,13 @@ struct kept_surface {
 	uint32_t users;
 };
 
+/* A tree, of boxes relative to the middle. */
+struct rays_tree {
+	struct tree *tree;
+	VEC(uint32_t) items; /* of the tree -> place in seen */
+	struct aabb all;     /* of the boxes, without their margin */
+};
+
 struct packet;
 
 struct rays {
@@ -57,7 +66,6 @@ struct rays {
 	void (*cut)(struct packet *p, const int32_t *valid, struct tree_rays *to);
 	const bool *hidden; /* by model; NULL: none is */
 	struct tree_maker *maker;
-	struct tree *tree;
 	struct seen *seen;
 	struct ranges places;
 	uint32_t room, count;
@@ -67,12 +75,20 @@ struct rays {
 	double sweep_s, built_sweep_s; /* built_sweep_s: for which the tree was built */
 	uint32_t moving;               /* visuals that move during a sweep */
 	VEC(struct kept_surface) surfaces;
-	VEC(uint32_t) items; /* of the tree -> place in seen */
-	VEC(uint32_t) loose; /* places */
+	/* rays_tree.c: what moves, and what stands */
+	struct rays_tree moving_tree, standing_tree;
+	bool *stands;           /* by place: it is in the tree of what stands */
+	uint32_t gone;          /* items of that tree that are no more in it */
+	uint32_t rested;        /* of the other tree: visuals that could stand there */
+	uint32_t paid;          /* of the last builds: how often two trees were the cheaper way */
+	double reach;           /* for which the boxes of that tree have their margin */
+	bool counts;            /* rays are counted: the world is large enough for two trees */
+	_Atomic uint64_t *cast; /* rays since the last build */
+	VEC(uint32_t) loose;    /* places */
 	VEC(struct tree_box) boxes;
 	struct vec3 middle;
 	bool has_middle;
-	struct vec3 half; /* of the box of all items, about `hub` */
+	struct vec3 half; /* of the box of all items of both trees, about `hub` */
 	struct vec3 hub;
 };
 
@@ -90,6 +106,21 @@ static inline struct vec3 seen_turned_back(const struct seen *seen, struct vec3 
 		seen->turn[0][1] * v.x + seen->turn[1][1] * v.y + seen->turn[2][1] * v.z,
 		seen->turn[0][2] * v.x + seen->turn[1][2] * v.y + seen->turn[2][2] * v.z};
 }
+
+/* The box of a visual, in the world. */
+struct aabb rays_box_of(const struct seen *seen);
+/* The same from the beginning of a sweep to its end. */
+struct aabb rays_swept_box(const struct rays *rays, const struct seen *seen);
+
+/* --- rays_tree.c ----------------------------------------------------------------------------------------------------
+ */
+
+void rays_tree_init(struct rays *rays);
+void rays_tree_fini(struct rays *rays);
+/* The visual at this place is set to another place, or goes: it is not among those that stand. */
+void rays_tree_take_out(struct rays *rays, uint32_t place);
+/* Builds the trees of the visuals where they are now. */
+void rays_tree_build(struct rays *rays);
 
 /* Chooses the functions for this CPU. avx: it has AVX2, and the tree uses it. */
 void rays_choose(struct rays *rays, bool avx);

@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "sdf_help.h"
 #include "sensor/pierce.h"
-#include "sensor/rays.h"
+#include "sensor/rays_internal.h"
 
 #include <fenv.h>
 #include <malloc.h>
@@ -618,6 +618,82 @@ Test(rays, models_that_move_come_and_go)
 	}
 	at(cast(&w, o, x), 5.5, 1);
 	cr_assert_eq(rays_count(w.rays, NULL), 2);
+	drop(&w);
+}
+
+static void same_as_anew(const struct world *w, const bool *hidden, uint64_t *seed)
+{
+	enum { RAYS = 64 };
+	struct ray rays[RAYS];
+	struct ray_hit hits[RAYS], anew[RAYS];
+	struct world other = *w;
+	struct troupe_error error;
+	cr_assert(!rays_create(w->scene, NULL, &other.rays, &error), "%s", error.text);
+	rays_hide(other.rays, hidden);
+	rays_follow(other.rays, w->state);
+	for (uint32_t i = 0; i < RAYS; i++)
+		rays[i] = (struct ray){random_vec3(seed, 12), random_direction(seed), 0, INFINITY};
+	rays_cast(w->rays, rays, RAYS, UINT32_MAX, hits);
+	rays_cast(other.rays, rays, RAYS, UINT32_MAX, anew);
+	for (uint32_t i = 0; i < RAYS; i++) {
+		cr_assert_eq(hits[i].model, anew[i].model);
+		cr_assert_eq(hits[i].visual, anew[i].visual);
+		cr_assert(hits[i].distance == anew[i].distance);
+	}
+	cr_assert_eq(rays_count(w->rays, NULL), rays_count(other.rays, NULL));
+	rays_destroy(other.rays);
+}
+
+static void cast_many(const struct world *w, uint64_t *seed)
+{
+	enum { BATCH = 1000, BATCHES = 70 };
+	static struct ray rays[BATCH];
+	static struct ray_hit hits[BATCH];
+	for (uint32_t i = 0; i < BATCH; i++)
+		rays[i] = (struct ray){random_vec3(seed, 12), random_direction(seed), 0, INFINITY};
+	for (int i = 0; i < BATCHES; i++)
+		rays_cast(w->rays, rays, BATCH, UINT32_MAX, hits);
+}
+
+/* What stands for some steps goes to a tree of its own, and comes back when it is moved, hidden or taken away, when the
+ * world becomes larger, and when many rays are cast. Each hit is that of rays that see the world for the first time. */
+Test(rays, what_stands_is_seen_where_it_is)
+{
+	enum { STANDING = 400, MOVING = 5, STEPS = 120 };
+	struct text text = {0};
+	uint64_t seed = 77;
+	uint32_t most = 0, least = UINT32_MAX;
+	bool hidden[STANDING + MOVING] = {false};
+	text_add(&text, OPEN);
+	for (uint32_t i = 0; i < STANDING + MOVING; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "m%u", i);
+		add_model(&text, name, i < STANDING, random_vec3(&seed, 10),
+			i % 3 ? BOX("0.5 0.3 0.4") : VISUAL("<sphere><radius>0.4</radius></sphere>"));
+	}
+	text_add(&text, SHUT);
+	struct world w = load(text.at, NULL);
+	text_fini(&text);
+	rays_hide(w.rays, hidden);
+	for (uint32_t step = 0; step < STEPS; step++) {
+		for (uint32_t i = 0; i < MOVING; i++)
+			state_body(w.state, i, false)->p = random_vec3(&seed, step == 60 ? 400 : 10);
+		uint32_t some = random_below(&seed, STANDING);
+		if (step % 5 == 3 && !w.scene->models[some].absent)
+			scene_place_static(w.scene, some, (struct pose){random_vec3(&seed, 10), {1, 0, 0, 0}});
+		if (step % 7 == 2)
+			scene_set_absent(w.scene, some, !w.scene->models[some].absent);
+		hidden[random_below(&seed, STANDING)] = step % 11 == 4;
+		rays_follow(w.rays, w.state);
+		if (step >= 80 && step < 100)
+			cast_many(&w, &seed);
+		least = step > 20 && step < 80 ? MIN(least, w.rays->standing_tree.items.count) : least;
+		most = step >= 90 && step < 100 ? MAX(most, w.rays->standing_tree.items.count) : most;
+		same_as_anew(&w, hidden, &seed);
+	}
+	cr_assert_gt(least, STANDING / 2, "the tree of what stands has %u visuals", least);
+	cr_assert_eq(most, 0, "with many rays there is one tree, not two with %u visuals", most);
+	cr_assert_gt(w.rays->standing_tree.items.count, 0, "with few rays there are two again");
 	drop(&w);
 }
 
