@@ -172,7 +172,7 @@ static struct troupe_pose pose_of_rpy(double x, double y, double z, double roll,
 struct craft {
 	const char *model, *imu_link, *imu_topic;
 	uint32_t port;
-	struct seat *vehicle;
+	struct autopilot_client *vehicle;
 	int file; /* of the one that stands in for ArduPilot */
 	uint32_t frame;
 	int said, woken;
@@ -194,16 +194,16 @@ static void craft_wake(void *ctx)
 	((struct craft *)ctx)->woken++;
 }
 
-static struct seat_def craft_def(const char *model, uint32_t port, struct craft *craft)
+static struct autopilot_client_def craft_def(struct craft *craft, const char *model, uint32_t port)
 {
-	struct seat_def def = {.server = craft_server,
+	struct autopilot_client_def def = {.server = craft_server,
 		.title = "ArduPilot",
 		.model = model,
 		.number = port,
 		.say = craft_say,
 		.wake = craft_wake,
 		.ctx = craft};
-	must(address_parse_local(NULL, (uint16_t)port, &def.address, &lib_error));
+	must(address_parse_local("127.0.0.1", (uint16_t)port, &def.address, &lib_error));
 	return def;
 }
 
@@ -221,7 +221,7 @@ static void craft_start(void)
 	free(world);
 	for (uint32_t i = 0; i < 2; i++) {
 		struct craft *craft = &crafts[i];
-		const struct seat_def def = craft_def(names[i], base + i, craft);
+		const struct autopilot_client_def def = craft_def(craft, names[i], base + i);
 		*craft = (struct craft){.model = names[i], .imu_link = i ? "arm" : "base", .port = base + i};
 		must(vehicle_create(&def, &craft->vehicle, &lib_error));
 		cr_assert(craft->vehicle->def.number == base + i && !strcmp(craft->vehicle->model, names[i]));
@@ -301,12 +301,12 @@ Test(ardupilot, two_vehicles_are_answered_in_their_own_frames)
 	size_t count;
 	craft_start();
 	for (uint32_t i = 0; i < 2; i++)
-		cr_assert(!vehicle_hear(crafts[i].vehicle) && !seat_is_joined(crafts[i].vehicle));
+		cr_assert(!vehicle_hear(crafts[i].vehicle) && !autopilot_client_is_joined(crafts[i].vehicle));
 	lib_step(craft_server, 3); /* alone: nobody waits */
 	craft_send(&crafts[1], 1, 1500, 1500);
 	cr_assert(!vehicle_hear(crafts[0].vehicle), "that was for the other one");
-	cr_assert(vehicle_hear(crafts[1].vehicle) && seat_is_joined(crafts[1].vehicle) &&
-		  !seat_is_joined(crafts[0].vehicle));
+	cr_assert(vehicle_hear(crafts[1].vehicle) && autopilot_client_is_joined(crafts[1].vehicle) &&
+		  !autopilot_client_is_joined(crafts[0].vehicle));
 	cr_assert(strstr(crafts[1].line, "ArduPilot of 'b': joined from 127.0.0.1:") && crafts[0].said == 0);
 	craft_send(&crafts[0], 1, 1500, 1500);
 	cr_assert(vehicle_hear(crafts[0].vehicle));
@@ -386,8 +386,8 @@ Test(ardupilot, rubbish_is_told_once_and_a_port_is_taken_once)
 	cr_assert(crafts[1].said == 1 && crafts[0].said == 0 &&
 			  strstr(crafts[1].line, "ArduPilot of 'b': a packet of 7 bytes"),
 		"%s", crafts[1].line);
-	const struct seat_def def = craft_def("b", crafts[0].port, &crafts[1]);
-	struct seat *none = NULL;
+	const struct autopilot_client_def def = craft_def(&crafts[1], "b", crafts[0].port);
+	struct autopilot_client *none = NULL;
 	refused(TROUPE_EIO, vehicle_create(&def, &none, &lib_error));
 	cr_assert(none == NULL && strstr(lib_error.text, "'b'"));
 	craft_stop();

@@ -23,7 +23,7 @@
 #define VEHICLE_G 9.80665 /* m/s2: what an IMU at rest measures */
 
 struct vehicle {
-	struct seat seat;
+	struct autopilot_client base;
 	char *state_topic, *servos_topic;
 	int file;
 	struct address peer;
@@ -64,7 +64,7 @@ static bool vehicle_take_servos(struct vehicle *vehicle)
 		from.raw_bytes = (uint32_t)room;
 		if (sitl_read_servos(bytes, (size_t)count, &servos, &error)) {
 			if (!vehicle->refused++)
-				seat_say(&vehicle->seat, "%s", error.text);
+				autopilot_client_say(&vehicle->base, "%s", error.text);
 			continue;
 		}
 		vehicle->peer = from;
@@ -91,7 +91,7 @@ static void vehicle_name_imu(struct vehicle *vehicle, const char *name)
 		name = at += 2;
 	vehicle->imu = mem_printf("/sensor/%s/", name);
 	if (!vehicle->imu_count)
-		seat_say(&vehicle->seat,
+		autopilot_client_say(&vehicle->base,
 			"it has no IMU: expected a sensor '%s' of type imu; it is told that nothing turns "
 			"and nothing accelerates",
 			name);
@@ -103,8 +103,8 @@ static void vehicle_add_range(struct vehicle *vehicle, int at, const char *topic
 	if (vehicle->ranges[at])
 		return;
 	vehicle->ranges[at] = mem_strdup(topic);
-	if (troupe_client_subscribe(vehicle->seat.client, topic, 0, &error))
-		seat_say(&vehicle->seat, "rangefinder %d: %s", at + 1, error.text);
+	if (troupe_client_subscribe(vehicle->base.client, topic, 0, &error))
+		autopilot_client_say(&vehicle->base, "rangefinder %d: %s", at + 1, error.text);
 }
 
 static void vehicle_take_wind(struct vehicle *vehicle, const char *text)
@@ -199,7 +199,7 @@ static void vehicle_begin(void *ctx, const struct troupe_barrier *barrier)
 {
 	struct vehicle *vehicle = ctx;
 	struct troupe_message message;
-	while (troupe_client_take(vehicle->seat.client, 0, &message))
+	while (troupe_client_take(vehicle->base.client, 0, &message))
 		vehicle_take_message(vehicle, &message);
 	if (!vehicle->has_servos) /* those with which it came are still to be taken */
 		vehicle_answer(vehicle, barrier);
@@ -215,7 +215,7 @@ static troupe_status vehicle_give_servos(struct vehicle *vehicle, struct troupe_
 	actuators.n_position = vehicle->servos.channel_count;
 	actuators.position = us;
 	message_add_bytes(&bytes, &actuators.base);
-	troupe_status status = troupe_client_publish(vehicle->seat.client, NULL, vehicle->servos_topic,
+	troupe_status status = troupe_client_publish(vehicle->base.client, NULL, vehicle->servos_topic,
 		"gz.msgs.Actuators", bytes.at, bytes.count, NULL, error);
 	text_fini(&bytes);
 	return status;
@@ -241,7 +241,7 @@ static void vehicle_out(void *ctx, const struct troupe_error *why)
 	struct vehicle *vehicle = ctx;
 	(void)why; /* the run warns */
 	vehicle->has_servos = vehicle->has_frame = false;
-	seat_out(&vehicle->seat);
+	autopilot_client_out(&vehicle->base);
 }
 
 static const struct troupe_barrier_ops vehicle_ops = {.begin = vehicle_begin, .poll = vehicle_poll, .out = vehicle_out};
@@ -251,40 +251,40 @@ static const struct troupe_barrier_ops vehicle_ops = {.begin = vehicle_begin, .p
 /* The state, and all IMUs of the model: which of them counts is said by the first state. */
 static troupe_status vehicle_subscribe(struct vehicle *vehicle, struct troupe_error *error)
 {
-	troupe_status status = troupe_client_subscribe(vehicle->seat.client, vehicle->state_topic, 0, error);
-	const struct troupe_topics *topics = troupe_topics_list(vehicle->seat.def.server);
+	troupe_status status = troupe_client_subscribe(vehicle->base.client, vehicle->state_topic, 0, error);
+	const struct troupe_topics *topics = troupe_topics_list(vehicle->base.def.server);
 	vehicle->imu_count = 0;
 	for (uint32_t i = 0; i < topics->count && !status; i++) {
 		const struct troupe_topic *topic = &topics->at[i];
 		if (topic->kind != TROUPE_TOPIC_PUBLISHED || strcmp(topic->type, "gz.msgs.IMU") != 0 || !topic->model ||
-			strcmp(topic->model, vehicle->seat.model) != 0)
+			strcmp(topic->model, vehicle->base.model) != 0)
 			continue;
 		vehicle->imu_count++;
-		status = troupe_client_subscribe(vehicle->seat.client, topic->name, 0, error);
+		status = troupe_client_subscribe(vehicle->base.client, topic->name, 0, error);
 	}
 	troupe_topics_release(topics);
 	return status;
 }
 
-bool vehicle_hear(struct seat *seat)
+bool vehicle_hear(struct autopilot_client *base)
 {
-	struct vehicle *vehicle = (struct vehicle *)seat;
+	struct vehicle *vehicle = (struct vehicle *)base;
 	struct troupe_error error;
 	char where[ADDRESS_TEXT_BYTES];
 	if (!vehicle_take_servos(vehicle))
 		return false;
 	address_text(&vehicle->peer, where);
-	if (seat_open(seat, &error) || vehicle_subscribe(vehicle, &error))
-		seat_refuse(seat, where, &error);
-	else if (seat_join(seat, &vehicle_ops, vehicle, 0, where))
+	if (autopilot_client_open(base, &error) || vehicle_subscribe(vehicle, &error))
+		autopilot_client_refuse(base, where, &error);
+	else if (autopilot_client_join(base, &vehicle_ops, vehicle, 0, where))
 		return true;
 	vehicle->has_frame = vehicle->has_servos = false;
 	return false;
 }
 
-void vehicle_files(const struct seat *seat, int ret_files[FLEET_FILES_MAX])
+void vehicle_files(const struct autopilot_client *base, int ret_files[FLEET_FILES_MAX])
 {
-	ret_files[0] = seat_is_joined(seat) ? -1 : ((const struct vehicle *)seat)->file;
+	ret_files[0] = autopilot_client_is_joined(base) ? -1 : ((const struct vehicle *)base)->file;
 	ret_files[1] = -1;
 }
 
@@ -292,19 +292,20 @@ void vehicle_files(const struct seat *seat, int ret_files[FLEET_FILES_MAX])
 
 static troupe_status vehicle_open(struct vehicle *vehicle, struct troupe_error *error)
 {
-	const struct address *at = &vehicle->seat.def.address;
+	const struct address *at = &vehicle->base.def.address;
 	const struct sockaddr *bound = (const struct sockaddr *)(const void *)at->raw;
 	vehicle->file = socket(bound->sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (vehicle->file < 0 || bind(vehicle->file, bound, at->raw_bytes))
-		return fail(error, TROUPE_EIO, "ArduPilot of '%s': UDP port %u: %s", vehicle->seat.model,
-			vehicle->seat.def.number, strerror(errno));
+		return fail(error, TROUPE_EIO, "ArduPilot of '%s': UDP port %u: %s", vehicle->base.model,
+			vehicle->base.def.number, strerror(errno));
 	return TROUPE_OK;
 }
 
-troupe_status vehicle_create(const struct seat_def *def, struct seat **ret_vehicle, struct troupe_error *error)
+troupe_status vehicle_create(
+	const struct autopilot_client_def *def, struct autopilot_client **ret_vehicle, struct troupe_error *error)
 {
 	struct vehicle *vehicle = mem_alloc(sizeof *vehicle);
-	seat_init(&vehicle->seat, def, "ardupilot");
+	autopilot_client_init(&vehicle->base, def, "ardupilot");
 	vehicle->state_topic = mem_printf("/ardupilot/%u/state", def->number);
 	vehicle->servos_topic = mem_printf("/ardupilot/%u/servos", def->number);
 	vehicle->state.attitude.w = 1;
@@ -312,18 +313,18 @@ troupe_status vehicle_create(const struct seat_def *def, struct seat **ret_vehic
 		vehicle->state.ranges[i] = NAN;
 	troupe_status status = vehicle_open(vehicle, error);
 	if (status)
-		vehicle_destroy(&vehicle->seat);
+		vehicle_destroy(&vehicle->base);
 	else
-		*ret_vehicle = &vehicle->seat;
+		*ret_vehicle = &vehicle->base;
 	return status;
 }
 
-void vehicle_destroy(struct seat *seat)
+void vehicle_destroy(struct autopilot_client *base)
 {
-	struct vehicle *vehicle = (struct vehicle *)seat;
+	struct vehicle *vehicle = (struct vehicle *)base;
 	if (!vehicle)
 		return;
-	seat_fini(seat);
+	autopilot_client_fini(base);
 	if (vehicle->file >= 0)
 		close(vehicle->file);
 	for (int i = 0; i < SITL_RANGES_MAX; i++)

@@ -2,16 +2,17 @@
  * barrier client (troupe/barrier.h): from then on each step waits for the servo outputs that it is to be taken with,
  * and ArduPilot gets the state after the step. So a flight has the same bits whenever it is flown.
  *
- * Thread: as a seat (autopilot/seat.h); the functions are those of a fleet_kind. */
+ * Thread: as an autopilot_client (autopilot/autopilot_client.h); the functions are those of a fleet_kind. */
 #ifndef GATEWAY_ARDUPILOT_VEHICLE_H
 #define GATEWAY_ARDUPILOT_VEHICLE_H
 
 #include "gateway/autopilot/fleet.h"
 
-troupe_status vehicle_create(const struct seat_def *def, struct seat **ret_vehicle, struct troupe_error *error);
+troupe_status vehicle_create(
+	const struct autopilot_client_def *def, struct autopilot_client **ret_vehicle, struct troupe_error *error);
 /* NULL is fine. */
-void vehicle_destroy(struct seat *vehicle);
-void vehicle_files(const struct seat *vehicle, int ret_files[FLEET_FILES_MAX]);
-bool vehicle_hear(struct seat *vehicle);
+void vehicle_destroy(struct autopilot_client *vehicle);
+void vehicle_files(const struct autopilot_client *vehicle, int ret_files[FLEET_FILES_MAX]);
+bool vehicle_hear(struct autopilot_client *vehicle);
 
 #endif

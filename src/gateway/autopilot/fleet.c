@@ -27,7 +27,7 @@ struct fleet {
 	_Atomic bool stop;
 	pthread_mutex_t *guard;  /* of the list, which the gateway's thread changes */
 	_Atomic uint64_t joined; /* how often so far */
-	VEC(struct seat *) vehicles;
+	VEC(struct autopilot_client *) vehicles;
 };
 
 static void fleet_wake(void *ctx)
@@ -73,10 +73,10 @@ static void fleet_check_port(
 static void fleet_open(struct fleet *fleet, const struct mirror_row *row, uint32_t port)
 {
 	struct troupe_error error;
-	struct seat *vehicle;
+	struct autopilot_client *vehicle;
 	const struct troupe_topics *topics = hub_topics(fleet->hub);
 	const struct troupe_topic *topic = hub_find(topics, row->kind, row->name);
-	struct seat_def def = {.server = fleet->hub->place.server,
+	struct autopilot_client_def def = {.server = fleet->hub->place.server,
 		.title = fleet->kind->title,
 		.model = topic && topic->model ? topic->model : "",
 		.number = port,
@@ -114,7 +114,7 @@ void fleet_topic_gone(void *ctx, struct mirror_row *row)
 	uint32_t port = fleet_port_of(fleet, row->kind, row->name);
 	for (uint32_t i = 0; port && i < fleet->vehicles.count; i++)
 		if (fleet->vehicles.at[i]->def.number == port) {
-			struct seat *vehicle = fleet->vehicles.at[i];
+			struct autopilot_client *vehicle = fleet->vehicles.at[i];
 			pthread_mutex_lock(fleet->guard);
 			fleet->vehicles.at[i] = fleet->vehicles.at[--fleet->vehicles.count];
 			pthread_mutex_unlock(fleet->guard);
@@ -128,13 +128,13 @@ void fleet_topic_gone(void *ctx, struct mirror_row *row)
 static void fleet_await(struct fleet *fleet, int timeout_ms)
 {
 	struct pollfd files[FLEET_POLLED_MAX] = {{.fd = fleet->woken, .events = POLLIN}};
-	struct seat *of[FLEET_POLLED_MAX];
+	struct autopilot_client *of[FLEET_POLLED_MAX];
 	uint32_t count = 1, joined = 0;
 	uint64_t rung;
 	for (uint32_t i = 0; i < fleet->vehicles.count; i++) {
 		int now[FLEET_FILES_MAX];
 		fleet->kind->files(fleet->vehicles.at[i], now);
-		joined += seat_is_joined(fleet->vehicles.at[i]);
+		joined += autopilot_client_is_joined(fleet->vehicles.at[i]);
 		for (int f = 0; f < FLEET_FILES_MAX; f++) {
 			of[count] = fleet->vehicles.at[i];
 			files[count] = (struct pollfd){.fd = now[f], .events = POLLIN};

@@ -4,7 +4,7 @@
 #ifndef GATEWAY_AUTOPILOT_FLEET_H
 #define GATEWAY_AUTOPILOT_FLEET_H
 
-#include "gateway/autopilot/seat.h"
+#include "gateway/autopilot/autopilot_client.h"
 #include "gateway/hub/hub.h"
 
 enum { FLEET_FILES_MAX = 2 };
@@ -15,13 +15,14 @@ struct fleet_kind {
 	const char *plugin;  /* of the models: "an ArduPilotPlugin" */
 	const char *element; /* of the plug-in, with the port: "<fdm_port_in>" */
 	const char *transport; /* "UDP" */
-	/* Opens the vehicle's port. A vehicle begins with its struct seat. TROUPE_EIO. */
-	troupe_status (*create)(const struct seat_def *def, struct seat **ret_vehicle, struct troupe_error *error);
-	void (*destroy)(struct seat *vehicle);
+	/* Opens the vehicle's port. A vehicle begins with its struct autopilot_client. TROUPE_EIO. */
+	troupe_status (*create)(const struct autopilot_client_def *def, struct autopilot_client **ret_vehicle,
+		struct troupe_error *error);
+	void (*destroy)(struct autopilot_client *vehicle);
 	/* What is to be polled for input now; -1 in place of a file that is not. */
-	void (*files)(const struct seat *vehicle, int ret_files[FLEET_FILES_MAX]);
+	void (*files)(const struct autopilot_client *vehicle, int ret_files[FLEET_FILES_MAX]);
 	/* One of them has input. True: its autopilot has joined. */
-	bool (*hear)(struct seat *vehicle);
+	bool (*hear)(struct autopilot_client *vehicle);
 };
 
 /* As hub_kind.start. */

@@ -36,7 +36,7 @@ enum {
 enum px4_vehicle_pace { PX4_VEHICLE_BOOTS, PX4_VEHICLE_LOCKSTEP, PX4_VEHICLE_FREE };
 
 struct px4_vehicle {
-	struct seat seat;
+	struct autopilot_client base;
 	char *state_topic, *controls_topic, *range_topic; /* range: NULL: there is none */
 	int listener, file;                               /* file: the connection; -1: there is none */
 	unsigned char in[PX4_VEHICLE_IN_BYTES];
@@ -109,7 +109,7 @@ static bool px4_vehicle_next(struct px4_vehicle *vehicle, struct mavlink_frame *
 		found = mavlink_find(vehicle->in + before, vehicle->in_count - before, &used, ret_frame);
 		before += used;
 		if (found == MAVLINK_RUBBISH && !vehicle->refused++)
-			seat_say(&vehicle->seat,
+			autopilot_client_say(&vehicle->base,
 				"%zu bytes that are no MAVLink message, or have a wrong checksum: expected MAVLink 2",
 				used);
 	} while (found == MAVLINK_OTHER || found == MAVLINK_RUBBISH);
@@ -254,8 +254,8 @@ static void px4_vehicle_open_range(struct px4_vehicle *vehicle, const Gz__Msgs__
 		if (strcmp(header->data[i]->key, "range") != 0 || !header->data[i]->n_value)
 			continue;
 		vehicle->range_topic = mem_strdup(header->data[i]->value[0]);
-		if (troupe_client_subscribe(vehicle->seat.client, vehicle->range_topic, 0, &error))
-			seat_say(&vehicle->seat, "rangefinder: %s", error.text);
+		if (troupe_client_subscribe(vehicle->base.client, vehicle->range_topic, 0, &error))
+			autopilot_client_say(&vehicle->base, "rangefinder: %s", error.text);
 	}
 }
 
@@ -303,7 +303,7 @@ static void px4_vehicle_begin(void *ctx, const struct troupe_barrier *barrier)
 	struct troupe_message message;
 	struct arena arena = {0};
 	const Troupe__Msgs__VehicleState *state = NULL;
-	while (troupe_client_take(vehicle->seat.client, 0, &message))
+	while (troupe_client_take(vehicle->base.client, 0, &message))
 		px4_vehicle_take_message(vehicle, &message, &arena, &state);
 	vehicle->has_sent = vehicle->is_answered = false;
 	if (state)
@@ -342,7 +342,7 @@ static troupe_status px4_vehicle_give(struct px4_vehicle *vehicle, struct troupe
 	controls.control = values;
 	controls.armed = vehicle->controls.armed;
 	message_add_bytes(&bytes, &controls.base);
-	troupe_status status = troupe_client_publish(vehicle->seat.client, NULL, vehicle->controls_topic,
+	troupe_status status = troupe_client_publish(vehicle->base.client, NULL, vehicle->controls_topic,
 		"troupe.msgs.VehicleControls", bytes.at, bytes.count, NULL, error);
 	text_fini(&bytes);
 	return status;
@@ -390,7 +390,7 @@ static void px4_vehicle_out(void *ctx, const struct troupe_error *why)
 	struct px4_vehicle *vehicle = ctx;
 	(void)why; /* the run warns */
 	px4_vehicle_close(vehicle);
-	seat_out(&vehicle->seat);
+	autopilot_client_out(&vehicle->base);
 }
 
 static const struct troupe_barrier_ops px4_vehicle_ops = {
@@ -406,14 +406,14 @@ static void px4_vehicle_accept(struct px4_vehicle *vehicle)
 	int file = address_accept(vehicle->listener, &from);
 	if (file < 0)
 		return;
-	if (!seat_is_joined(&vehicle->seat)) {
+	if (!autopilot_client_is_joined(&vehicle->base)) {
 		px4_vehicle_close(vehicle);
 		vehicle->file = file;
 		return;
 	}
 	address_text(&from, where);
 	if (!vehicle->second_told)
-		seat_say(&vehicle->seat, "%s is turned away: a program has joined already", where);
+		autopilot_client_say(&vehicle->base, "%s is turned away: a program has joined already", where);
 	vehicle->second_told = true;
 	close(file);
 }
@@ -421,7 +421,7 @@ static void px4_vehicle_accept(struct px4_vehicle *vehicle)
 /* Every 4 ms, unless that is no multiple of the step: then in each step. */
 static uint64_t px4_vehicle_period_ns(const struct px4_vehicle *vehicle)
 {
-	uint64_t step_ns = (uint64_t)(troupe_server_step_s(vehicle->seat.def.server, 0) * 1e9 + 0.5);
+	uint64_t step_ns = (uint64_t)(troupe_server_step_s(vehicle->base.def.server, 0) * 1e9 + 0.5);
 	return step_ns && PX4_VEHICLE_PERIOD_NS % step_ns == 0 ? (uint64_t)PX4_VEHICLE_PERIOD_NS : 0;
 }
 
@@ -434,14 +434,14 @@ static void px4_vehicle_where(const struct px4_vehicle *vehicle, char ret_text[A
 	address_text(&peer, ret_text);
 }
 
-bool px4_vehicle_hear(struct seat *seat)
+bool px4_vehicle_hear(struct autopilot_client *base)
 {
-	struct px4_vehicle *vehicle = (struct px4_vehicle *)seat;
+	struct px4_vehicle *vehicle = (struct px4_vehicle *)base;
 	struct mavlink_frame frame;
 	struct troupe_error error;
 	char where[ADDRESS_TEXT_BYTES];
 	px4_vehicle_accept(vehicle);
-	if (seat_is_joined(seat) || vehicle->file < 0)
+	if (autopilot_client_is_joined(base) || vehicle->file < 0)
 		return false;
 	if (px4_vehicle_read(vehicle) == PX4_VEHICLE_LOST) {
 		px4_vehicle_close(vehicle);
@@ -454,48 +454,50 @@ bool px4_vehicle_hear(struct seat *seat)
 		vehicle->pace = PX4_VEHICLE_LOCKSTEP;
 	else
 		px4_vehicle_take(vehicle, &frame);
-	if (seat_open(seat, &error) || troupe_client_subscribe(seat->client, vehicle->state_topic, 0, &error))
-		seat_refuse(seat, where, &error);
-	else if (seat_join(seat, &px4_vehicle_ops, vehicle, px4_vehicle_period_ns(vehicle), where))
+	if (autopilot_client_open(base, &error) ||
+		troupe_client_subscribe(base->client, vehicle->state_topic, 0, &error))
+		autopilot_client_refuse(base, where, &error);
+	else if (autopilot_client_join(base, &px4_vehicle_ops, vehicle, px4_vehicle_period_ns(vehicle), where))
 		return true;
 	px4_vehicle_close(vehicle);
 	return false;
 }
 
-void px4_vehicle_files(const struct seat *seat, int ret_files[FLEET_FILES_MAX])
+void px4_vehicle_files(const struct autopilot_client *base, int ret_files[FLEET_FILES_MAX])
 {
-	const struct px4_vehicle *vehicle = (const struct px4_vehicle *)seat;
+	const struct px4_vehicle *vehicle = (const struct px4_vehicle *)base;
 	ret_files[0] = vehicle->listener;
-	ret_files[1] = seat_is_joined(seat) ? -1 : vehicle->file;
+	ret_files[1] = autopilot_client_is_joined(base) ? -1 : vehicle->file;
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-troupe_status px4_vehicle_create(const struct seat_def *def, struct seat **ret_vehicle, struct troupe_error *error)
+troupe_status px4_vehicle_create(
+	const struct autopilot_client_def *def, struct autopilot_client **ret_vehicle, struct troupe_error *error)
 {
 	struct px4_vehicle *vehicle = mem_alloc(sizeof *vehicle);
-	seat_init(&vehicle->seat, def, "px4");
+	autopilot_client_init(&vehicle->base, def, "px4");
 	vehicle->out.text = &vehicle->bytes;
 	vehicle->file = -1;
 	vehicle->state_topic = mem_printf("/px4/%u/state", def->number);
 	vehicle->controls_topic = mem_printf("/px4/%u/controls", def->number);
-	vehicle->listener = address_listen(&vehicle->seat.def.address, 8);
+	vehicle->listener = address_listen(&vehicle->base.def.address, 8);
 	if (vehicle->listener < 0) {
-		troupe_status status = fail(error, TROUPE_EIO, "PX4 of '%s': TCP port %u: %s", vehicle->seat.model,
+		troupe_status status = fail(error, TROUPE_EIO, "PX4 of '%s': TCP port %u: %s", vehicle->base.model,
 			def->number, strerror(errno));
-		px4_vehicle_destroy(&vehicle->seat);
+		px4_vehicle_destroy(&vehicle->base);
 		return status;
 	}
-	*ret_vehicle = &vehicle->seat;
+	*ret_vehicle = &vehicle->base;
 	return TROUPE_OK;
 }
 
-void px4_vehicle_destroy(struct seat *seat)
+void px4_vehicle_destroy(struct autopilot_client *base)
 {
-	struct px4_vehicle *vehicle = (struct px4_vehicle *)seat;
+	struct px4_vehicle *vehicle = (struct px4_vehicle *)base;
 	if (!vehicle)
 		return;
-	seat_fini(seat);
+	autopilot_client_fini(base);
 	px4_vehicle_close(vehicle);
 	if (vehicle->listener >= 0)
 		close(vehicle->listener);

@@ -6,16 +6,17 @@
  * at the pace of real time at most; a program whose first message are controls is waited for from the beginning, so
  * that its flights have the same bits. Controls that say that they are not in lockstep are taken as they come.
  *
- * Thread: as a seat (autopilot/seat.h); the functions are those of a fleet_kind. */
+ * Thread: as an autopilot_client (autopilot/autopilot_client.h); the functions are those of a fleet_kind. */
 #ifndef GATEWAY_PX4_PX4_VEHICLE_H
 #define GATEWAY_PX4_PX4_VEHICLE_H
 
 #include "gateway/autopilot/fleet.h"
 
-troupe_status px4_vehicle_create(const struct seat_def *def, struct seat **ret_vehicle, struct troupe_error *error);
+troupe_status px4_vehicle_create(
+	const struct autopilot_client_def *def, struct autopilot_client **ret_vehicle, struct troupe_error *error);
 /* NULL is fine. */
-void px4_vehicle_destroy(struct seat *vehicle);
-void px4_vehicle_files(const struct seat *vehicle, int ret_files[FLEET_FILES_MAX]);
-bool px4_vehicle_hear(struct seat *vehicle);
+void px4_vehicle_destroy(struct autopilot_client *vehicle);
+void px4_vehicle_files(const struct autopilot_client *vehicle, int ret_files[FLEET_FILES_MAX]);
+bool px4_vehicle_hear(struct autopilot_client *vehicle);
 
 #endif

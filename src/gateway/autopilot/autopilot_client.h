@@ -3,8 +3,8 @@
  * autopilots (fleet.h).
  *
  * Thread: the gateway's, except that the thread of the step has the vehicle while the autopilot is joined. */
-#ifndef GATEWAY_AUTOPILOT_SEAT_H
-#define GATEWAY_AUTOPILOT_SEAT_H
+#ifndef GATEWAY_AUTOPILOT_AUTOPILOT_CLIENT_H
+#define GATEWAY_AUTOPILOT_AUTOPILOT_CLIENT_H
 
 #include "net/address.h"
 
@@ -12,7 +12,7 @@
 
 #include <stdatomic.h>
 
-struct seat_def {
+struct autopilot_client_def {
 	struct troupe_server *server; /* outlives the vehicle */
 	const char *title;            /* of the autopilot: "ArduPilot" */
 	const char *model;
@@ -24,8 +24,8 @@ struct seat_def {
 	void *ctx;
 };
 
-struct seat {
-	struct seat_def def;
+struct autopilot_client {
+	struct autopilot_client_def def;
 	char *model, *name;           /* name: of the barrier client */
 	struct troupe_client *client; /* NULL: the autopilot has never come */
 	_Atomic bool is_joined;
@@ -33,22 +33,22 @@ struct seat {
 };
 
 /* Copies the texts. prefix: of the name of the client, if the model's is none that a client can have. */
-void seat_init(struct seat *seat, const struct seat_def *def, const char *prefix);
+void autopilot_client_init(struct autopilot_client *base, const struct autopilot_client_def *def, const char *prefix);
 /* The autopilot leaves the lockstep. */
-void seat_fini(struct seat *seat);
+void autopilot_client_fini(struct autopilot_client *base);
 /* "ArduPilot of 'iris': ..." */
-void seat_say(const struct seat *seat, const char *format, ...) TROUPE_PRINTF(2, 3);
+void autopilot_client_say(const struct autopilot_client *base, const char *format, ...) TROUPE_PRINTF(2, 3);
 
 /* Makes the client, if there is none. Errors as of troupe_client_create(). */
-troupe_status seat_open(struct seat *seat, struct troupe_error *error);
+troupe_status autopilot_client_open(struct autopilot_client *base, struct troupe_error *error);
 /* Joins; period_ns: as in troupe_join. The first barrier may come, and end it, before the function returns. The
  * autopilot, which is `where`, is told of; a failure once. */
-bool seat_join(
-	struct seat *seat, const struct troupe_barrier_ops *ops, void *ctx, uint64_t period_ns, const char *where);
+bool autopilot_client_join(struct autopilot_client *base, const struct troupe_barrier_ops *ops, void *ctx,
+	uint64_t period_ns, const char *where);
 /* Tells once that the autopilot cannot join. */
-void seat_refuse(struct seat *seat, const char *where, const struct troupe_error *why);
+void autopilot_client_refuse(struct autopilot_client *base, const char *where, const struct troupe_error *why);
 /* For barrier_ops.out(): the autopilot is not joined any more. */
-void seat_out(struct seat *seat);
-bool seat_is_joined(const struct seat *seat);
+void autopilot_client_out(struct autopilot_client *base);
+bool autopilot_client_is_joined(const struct autopilot_client *base);
 
 #endif
