@@ -68,6 +68,15 @@ holds_here()
 	[ "$(grep -cE "^($1|$fingerprint) " "$source_dir/tests/determinism/fingerprints")" = 2 ]
 }
 
+# On arm64, where Debian's ODE has other bits than that of x86-64: hashes of its own, of the first steps, because they
+# are computed under qemu. The 18th byte of a program names its processor.
+golden_steps=
+if [ "$(od -An -tx1 -j18 -N1 "$troupe" 2>&1)" = ' b7' ] &&
+	! holds_here "$(sed -n '1s/^# fingerprint //p' "$golden/heap")"; then
+	golden=${golden}_arm64
+	golden_steps=200
+fi
+
 # golden_verdict FILE FOUND: 0: the hashes found are those in the file; 1: they are not; 2: the file is of a fingerprint
 # that says nothing here. A run that is shorter is compared as far as it went.
 golden_verdict()
@@ -78,7 +87,8 @@ golden_verdict()
 
 compare_golden()
 {
-	golden_verdict "$golden/$name" "$reference"
+	head -n $((${golden_steps:-$steps} / 100)) "$reference" >"$scratch/first"
+	golden_verdict "$golden/$name" "$scratch/first"
 	case $? in
 	2) skip "$name: golden hashes" "they are of another fingerprint than $fingerprint" ;;
 	0) report 0 "$name: golden" ;;
@@ -157,6 +167,8 @@ check_table()
 	report $? 'no two cases of one name'
 	[ "$names" = "$(ls "$golden" | sort)" ]
 	report $? "each case has a golden file, each golden file a case: $(ls "$golden" | sort | tr '\n' ' ')"
+	[ "$names" = "$(ls "${golden%_arm64}_arm64" | sort)" ]
+	report $? "the same for arm64: $(ls "${golden%_arm64}_arm64" | sort | tr '\n' ' ')"
 	for file in "$source_dir"/worlds/*.sdf "$source_dir"/worlds/*.commands; do
 		echo "$cases" | awk -v file="worlds/${file##*/}" '$2 == file || $3 == file { found = 1 } END { exit !found }'
 		report $? "${file##*/} is in the table"

@@ -4,6 +4,7 @@
 # have another fingerprint and, in some case, other hashes: so these comparisons can fail.
 #
 # And no code on which states depend chooses by the CPU: neither libtroupe, of which ODE is a part, nor SLEEF's functions.
+# On arm64, whose processors all have FMA, ODE may have been compiled with it; troupe and SLEEF's functions must not be.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "${SOURCE_DIR:-.}/tests/determinism/matrix.sh"
 
@@ -59,31 +60,44 @@ no_choice()
 {
 	[ "$(grep -c '^ ' "$2")" -gt 20 ]
 	report $? "$1: is code"
-	! grep -E '[[:space:]](vfn?m(add|sub)|cpuid|xgetbv)' "$2"
+	! grep -E "[[:space:]]($choosing)" "$2"
 	report $? "$1: no FMA and no choice by the CPU"
 }
 
 check_code()
 {
 	library=${BUILD_DIR:-.}/.libs/libtroupe.so
-	need objdump && need nm && need readelf || return
-	machine=$(readelf -h "$library" | sed -n 's/^ *Machine: *//p')
-	case $machine in *X86-64) ;; *) skip 'the code' "it is for $machine" && return ;; esac
-	# troupe's own solver asks how many lanes there are instructions for, by way of two functions of the compiler's library
-	objdump -d --no-show-raw-insn "$library" | awk '/^[0-9a-f]+ </ { chooses = /<(lanes_kernel_of|__cpu_indicator_init|get_available_features.*)>:$/ } !chooses' \
-		>"$scratch/code"
+	objdump=${OBJDUMP:-objdump} nm=${NM:-nm} readelf=${READELF:-readelf}
+	need "$objdump" && need "${nm%% *}" && need "$readelf" || return
+	machine=$("$readelf" -h "$library" | sed -n 's/^ *Machine: *//p')
+	case $machine in
+	*X86-64)
+		choosing='vfn?m(add|sub)|cpuid|xgetbv'
+		# troupe's own solver asks how many lanes there are instructions for, by way of two functions of the compiler's library
+		"$objdump" -d --no-show-raw-insn "$library" | awk '/^[0-9a-f]+ </ { chooses = /<(lanes_kernel_of|__cpu_indicator_init|get_available_features.*)>:$/ } !chooses' \
+			>"$scratch/code"
+		;;
+	AArch64)
+		choosing='fn?m(add|sub)|fml[as]|fcmla|mrs.*id_aa64'
+		find "${BUILD_DIR:-.}/src" -name '*.o' -path '*/.libs/*' -exec "$objdump" -d --no-show-raw-insn {} + >"$scratch/code"
+		;;
+	*) skip 'the code' "it is for $machine" && return ;;
+	esac
 	no_choice libtroupe "$scratch/code"
-	! readelf -r "$library" | grep IRELATIV
+	! "$readelf" -r "$library" | grep IRELATIV
 	report $? 'libtroupe: no function that is chosen when it is loaded'
 	[ "$math" = SLEEF ] || return
-	sleef=$(ldd "$library" | awk '$1 ~ /^libsleef\.so/ { print $3 }')
-	functions=$(nm -D --undefined-only "$library" | awk '$2 ~ /^Sleef_/ { print $2 }')
+	sleef=$("$readelf" -d "$library" | sed -n 's/.*(NEEDED).*\[\(libsleef\.so.*\)\]/\1/p')
+	# word splitting is meant: a command line
+	# shellcheck disable=SC2086
+	sleef=$(${TEST_CC:-cc} -print-file-name="$sleef")
+	functions=$($nm -D --undefined-only "$library" | awk '$2 ~ /^Sleef_/ { print $2 }')
 	[ "$(echo "$functions" | grep -c Sleef_cinz_)" -ge 6 ] && ! echo "$functions" | grep -v Sleef_cinz_
 	report $? "libtroupe calls SLEEF's functions without FMA, and no others: $functions"
 	for function in $functions; do
-		objdump -d --no-show-raw-insn --disassemble="$function" "$sleef" >"$scratch/code"
+		"$objdump" -d --no-show-raw-insn --disassemble="$function" "$sleef" >"$scratch/code"
 		no_choice "$function" "$scratch/code"
-		! grep -E '[[:space:]](call|jmp +\*)' "$scratch/code"
+		! grep -E '[[:space:]](call|jmp +\*|blr?[[:space:]]|br[[:space:]])' "$scratch/code"
 		report $? "$function calls nothing"
 	done
 }
