@@ -15,6 +15,7 @@
 enum { RMF_DOOR_JOINTS = 2 };
 
 struct rmf_door_config {
+	struct rmf_part part;
 	const char *name;
 	bool is_public; /* clients may ask for it, and hear its state; else lifts only */
 	uint32_t joint_count, output, lift_output;
@@ -29,17 +30,6 @@ struct rmf_door_config {
 struct rmf_door_words {
 	uint64_t opens;        /* it is wanted open */
 	uint64_t told, second; /* mode + 1, and the second in which it was told */
-};
-
-static const struct troupe_words rmf_door_words_of[] = {{"is wanted open", TROUPE_WORD_INTEGER},
-	{"mode that was told", TROUPE_WORD_INTEGER}, {"second in which it was told", TROUPE_WORD_INTEGER},
-	{NULL, TROUPE_WORD_DOUBLE}};
-
-static const struct troupe_parameter rmf_door_parameters[] = {
-	BUILTIN_PARTS("door", "its joints: left_joint_name and right_joint_name"),
-	BUILTIN_PARTS("component", "of libregister_component.so: <door> and the rest"),
-	RMF_MOTION("door"),
-	BUILTIN_END,
 };
 
 /* --- setup -------------------------------------------------------------------------------------------------------- */
@@ -86,41 +76,6 @@ static bool rmf_door_open_topics(
 	       host->give(self, at, &to_lifts, &config->lift_output);
 }
 
-static bool rmf_door_read(struct troupe_system *self, const struct troupe_element *at, bool is_public)
-{
-	const struct troupe_host *host = self->host;
-	struct rmf_door_config *config = self->config = host->alloc(self, sizeof *config);
-	const struct troupe_element *door = host->child(at, "door", NULL);
-	config->name = host->owner_name(self);
-	config->is_public = is_public;
-	config->motion = rmf_read_motion(self, at, "door");
-	if (!door)
-		return host->leave_out(self, at, "expected <door>");
-	if (!rmf_door_add_joint(self, door, "left_joint_name", true) ||
-		!rmf_door_add_joint(self, door, "right_joint_name", false))
-		return false;
-	if (!config->joint_count)
-		return host->leave_out(self, door, "expected left_joint_name or right_joint_name");
-	return rmf_door_find_fields(self, config) && rmf_door_open_topics(self, at, config);
-}
-
-static bool rmf_door_configure(struct troupe_system *self, const struct troupe_element *plugin)
-{
-	const struct troupe_host *host = self->host;
-	const struct troupe_element *at = NULL;
-	if (self->model == TROUPE_NOTHING) /* the manager of newer worlds has nothing to do: doors take requests */
-		return true;
-	if (host->child(plugin, "door", NULL))
-		return host->must_move(self) && rmf_door_read(self, plugin, true);
-	while ((at = host->child(plugin, "component", at))) {
-		const char *name = host->attribute(at, "name");
-		if (name && !strcmp(name, "Door"))
-			return host->must_move(self) &&
-			       rmf_door_read(self, at, host->boolean(self, at, "ros_interface", false));
-	}
-	return host->leave_out(self, plugin, "expected <door>, or <component name=\"Door\">");
-}
-
 /* --- a step ------------------------------------------------------------------------------------------------------- */
 
 static bool rmf_door_check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
@@ -164,7 +119,7 @@ static void rmf_door_pre_update(const struct troupe_system *self, const struct t
 {
 	const struct rmf_door_config *config = self->config;
 	const struct rmf_door_words *w = words;
-	for (uint32_t i = 0; config && i < config->joint_count; i++) {
+	for (uint32_t i = 0; i < config->joint_count; i++) {
 		uint32_t joint = config->joints[i].joint;
 		double speed = self->host->joint_velocity(step, joint, 0, TROUPE_NOW);
 		double distance = rmf_door_distance(self, step, i, w->opens);
@@ -197,8 +152,6 @@ static void rmf_door_update(const struct troupe_system *self, const struct troup
 {
 	const struct rmf_door_config *config = self->config;
 	struct rmf_door_words *w = words;
-	if (!config)
-		return;
 	uint64_t second = (uint64_t)(step->time_s + 1e-9), told = (uint64_t)rmf_door_mode(self, step) + 1;
 	if (w->told == told && w->second == second)
 		return;
@@ -209,15 +162,23 @@ static void rmf_door_update(const struct troupe_system *self, const struct troup
 	rmf_door_tell(self, step, config->lift_output, (enum rmf_mode)(told - 1));
 }
 
-const struct troupe_kind builtin_rmf_door = {
-	.size = sizeof(struct troupe_kind),
-	.flags = TROUPE_IN_MODEL | TROUPE_IN_WORLD | TROUPE_LENIENT | TROUPE_RESTS,
-	.names = (const char *const[]){"troupe::RmfDoor", "libdoor.so", "libregister_component.so", NULL},
-	.parameters = rmf_door_parameters,
-	.words = rmf_door_words_of,
-	.configure = rmf_door_configure,
-	.check = rmf_door_check,
-	.command = rmf_door_command,
-	.update = rmf_door_update,
-	.pre_update = rmf_door_pre_update,
-};
+bool rmf_door_configure(struct troupe_system *self, const struct troupe_element *at, bool is_public)
+{
+	const struct troupe_host *host = self->host;
+	struct rmf_door_config *config = self->config = host->alloc(self, sizeof *config);
+	const struct troupe_element *door = host->child(at, "door", NULL);
+	config->part = (struct rmf_part){rmf_door_check, rmf_door_command, rmf_door_update, rmf_door_pre_update};
+	config->name = host->owner_name(self);
+	config->is_public = is_public;
+	config->motion = rmf_read_motion(self, at, "door");
+	if (!door)
+		return host->leave_out(self, at, "expected <door>");
+	if (!rmf_door_add_joint(self, door, "left_joint_name", true) ||
+		!rmf_door_add_joint(self, door, "right_joint_name", false))
+		return false;
+	if (!config->joint_count)
+		return host->leave_out(self, door, "expected left_joint_name or right_joint_name");
+	host->add_words(
+		self, "is wanted open, mode that was told, second in which it was told", TROUPE_WORD_INTEGER, 3);
+	return rmf_door_find_fields(self, config) && rmf_door_open_topics(self, at, config);
+}

@@ -5,6 +5,19 @@
 
 #include "builtin/parts.h"
 
+/* What a <plugin> or a <component> is: a door or a lift. The first member of its config. */
+struct rmf_part {
+	bool (*check)(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
+		char why[TROUPE_WHY_BYTES]);
+	void (*command)(
+		const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words);
+	void (*update)(const struct troupe_system *self, const struct troupe_step *step, void *words);
+	void (*pre_update)(const struct troupe_system *self, const struct troupe_step *step, void *words);
+};
+/* at: the <plugin> or <component>. is_public: clients may ask for the door, and hear its state; else lifts only. */
+bool rmf_door_configure(struct troupe_system *self, const struct troupe_element *at, bool is_public);
+bool rmf_lift_configure(struct troupe_system *self, const struct troupe_element *at);
+
 enum rmf_mode { RMF_CLOSED, RMF_MOVING, RMF_OPEN }; /* of doors, as in rmf_door_msgs/DoorMode */
 
 #define RMF_DOOR_REQUESTS "/door_requests"

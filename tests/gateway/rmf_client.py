@@ -92,6 +92,49 @@ def test_doors(rmf):
     rmf.until("after a request for another door, it obeys", is_so("swing", CLOSED))
 
 
+def test_lifts(rmf):
+    rmf.listen("/lift_states", "rmf_lift_msgs/LiftState")
+    rmf.listen("/door_states", "rmf_door_msgs/DoorState")
+    rmf.listen("/box/odom", "nav_msgs/Odometry")
+    rmf.offer("/lift_requests", "rmf_lift_msgs/LiftRequest")
+    doors, box = {}, {}
+
+    def ask(floor, door, session="s1", kind=1):
+        rmf.say("/lift_requests", {"lift_name": "Lift1", "request_time": {"sec": 0, "nanosec": 0}, "session_id": session,
+                                   "request_type": kind, "destination_floor": floor, "door_state": door})
+
+    def good(floor, door, motion=0, session="s1"):
+        def check(topic, message):
+            if topic == "/door_states":
+                doors[message["door_name"]] = message["current_mode"]["value"]
+            if topic == "/box/odom":
+                box.update(message["pose"]["pose"]["position"])
+            return topic == "/lift_states" and message["current_floor"] == floor and message["door_state"] == door and \
+                message["motion_state"] == motion and message["session_id"] == session
+        return check
+
+    heard = rmf.until("it waits at its first floor", good("L1", CLOSED, session=""))
+    first = [m for t, m in heard if t == "/lift_states"][-1]
+    rmf.check(first["lift_name"] == "Lift1" and first["available_floors"] == ["L1", "L2"] and first["current_mode"] == 2, first)
+    ask("L1", OPEN)
+    rmf.until("its doors open", good("L1", OPEN), 20000)
+    ask("L2", OPEN)
+    heard = rmf.until("it goes up", good("L1", CLOSED, 1), 20000)
+    rmf.check([m for t, m in heard if t == "/lift_states"][-1]["destination_floor"] == "L2", "its destination is told")
+    ask("L1", CLOSED, "s2")
+    heard = rmf.until("it is there, and open, whatever else was asked meanwhile", good("L2", OPEN), 20000)
+    moving = [m for t, m in heard if t == "/lift_states" and m["motion_state"]]
+    rmf.check(all(m["door_state"] == CLOSED for m in moving), "with closed doors")
+    rmf.until("a box in the cabin is carried", lambda t, m: good("L2", OPEN)(t, m) and abs(box["z"] - 3.2) < 0.1, 20000)
+    rmf.until("the shaft's door of this floor is open", lambda t, m: good("L2", OPEN)(t, m) and
+              doors.get("shaft_L2") == OPEN and doors.get("shaft_L1") == CLOSED, 20000)
+    ask("L1", CLOSED, "s1", 0)
+    rmf.until("the end of the session takes it back", good("L1", CLOSED, session=""), 20000)
+    ask("L7", OPEN)
+    ask("L1", OPEN)
+    rmf.until("a floor that is not there is no request", good("L1", OPEN), 20000)
+
+
 IDLE, CHARGING, MOVING, PAUSED, WAITING, DOCKING, ERROR = 0, 1, 2, 3, 4, 7, 8
 
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # test limit: 240
-# Open-RMF's doors and slotcars, with its plug-ins, types and topics: a client of rosbridge does what its door and fleet adapters do. Without it
+# Open-RMF's doors, lifts and slotcars, with its plug-ins, types and topics: a client of rosbridge does what its adapters do. Without it
 # a building of Open-RMF would load, and nothing in it would move.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "$SOURCE_DIR/tests/web/lib.sh"
@@ -60,6 +60,37 @@ slotcar()
 	END
 }
 
+# sliding NAME X Z PUBLIC: a door of a lift; shaft doors tell their state, so that the test sees them
+sliding()
+{
+	cat <<-END
+		<model name="$1"><pose>$2 0 $3 0 0 0</pose>$(panel right 0 prismatic '1 0 0' 0 0.9)
+		<plugin name="register_component" filename="libregister_component.so"><component name="Door">$params
+		<ros_interface>$4</ros_interface><door name="d" type="SlidingDoor" left_joint_name="empty_joint"
+		right_joint_name="right_joint"/></component></plugin></model>
+	END
+}
+
+floors='<floor name="L1" elevation="0.0"><door_pair cabin_door="cabin_door" shaft_door="shaft_L1"/></floor>
+		<floor name="L2" elevation="3.0"><door_pair cabin_door="cabin_door" shaft_door="shaft_L2"/></floor>'
+motion='<v_max_cabin>2.0</v_max_cabin><a_max_cabin>1.2</a_max_cabin><a_nom_cabin>1.0</a_nom_cabin>
+		<dx_min_cabin>0.01</dx_min_cabin><f_max_cabin>25323.0</f_max_cabin>'
+# lift PLUGIN: a cabin for two floors, 3 m apart, with a box in it
+lift()
+{
+	cat <<-END
+		<model name="Lift1"><pose>0 3 0 0 0 0</pose><link name="platform"><inertial><mass>800</mass><inertia><ixx>100</ixx>
+		<iyy>100</iyy><izz>100</izz></inertia></inertial><collision name="c"><pose>0 0 0.05 0 0 0</pose><geometry><box>
+		<size>2 2 0.1</size></box></geometry></collision></link><joint name="cabin_joint" type="prismatic">
+		<parent>world</parent><child>platform</child><axis><xyz>0 0 1</xyz></axis></joint>$1</model>
+		<model name="box"><pose>0 3 0.2 0 0 0</pose><link name="l"><inertial><mass>30</mass></inertial><collision name="c">
+		<geometry><box><size>0.2 0.2 0.2</size></box></geometry></collision></link>
+		<plugin name="gz::sim::systems::OdometryPublisher" filename="x"><dimensions>3</dimensions>
+		<odom_publish_frequency>2</odom_publish_frequency></plugin></model>
+		$(sliding cabin_door 3 0 false)$(sliding shaft_L1 6 0 true)$(sliding shaft_L2 9 3 true)
+	END
+}
+
 # building MODELS
 building()
 {
@@ -101,6 +132,18 @@ building "$(slotcar car 0 0 0)$(slotcar other 6 2 3.14159)<rmf_charger_waypoints
 grep -q 'ignored: 0.*warnings: 0' out
 report $? "slotcars: the world has no warnings: $(cat out)"
 played slotcars --secondaries 2
+
+lift_plugin='<plugin name="lift" filename="liblift.so"><lift_name>Lift1</lift_name>'
+old_lift="$lift_plugin$floors$motion<cabin_joint_name>cabin_joint</cabin_joint_name><initial_floor>L1</initial_floor></plugin>"
+building "$(lift "$old_lift")" >w.sdf
+"$troupe" check w.sdf >out 2>&1
+grep -q 'ignored: 0.*warnings: 0' out
+report $? "lifts: the world has no warnings: $(cat out)"
+played lifts --secondaries 2
+building "$(lift "<plugin name='register_component' filename='libregister_component.so'><component name='Lift'>$floors$motion
+	<cabin_joint_name>cabin_joint</cabin_joint_name><initial_floor>L1</initial_floor></component></plugin>")
+	<plugin name='lift' filename='liblift.so'/><plugin name='door' filename='libdoor.so'/>" >w.sdf
+played lifts --secondaries 1
 
 building "$(doors)" >w.sdf
 # Each of these is left out, or refused, with a word.

@@ -52,6 +52,54 @@ READ(door_request)
 	message_add_bytes(bytes, &message.base);
 }
 
+/* --- lifts -------------------------------------------------------------------------------------------------------- */
+
+WRITE(lift_state)
+{
+	RMF_MESSAGE(LiftState);
+	(void)error;
+	rmf_put_stamp(out, m->header);
+	cdr_string(out, m->lift_name);
+	cdr_count(out, m->n_available_floors);
+	for (size_t i = 0; i < m->n_available_floors; i++)
+		cdr_string(out, m->available_floors[i]);
+	cdr_string(out, m->current_floor);
+	cdr_string(out, m->destination_floor);
+	cdr_u8(out, (uint8_t)m->door_state);
+	cdr_u8(out, (uint8_t)m->motion_state);
+	cdr_count(out, m->n_available_modes);
+	for (size_t i = 0; i < m->n_available_modes; i++)
+		cdr_u8(out, (uint8_t)m->available_modes[i]);
+	cdr_u8(out, (uint8_t)m->current_mode);
+	cdr_string(out, m->session_id);
+	return TROUPE_OK;
+}
+
+WRITE(lift_request)
+{
+	RMF_MESSAGE(LiftRequest);
+	(void)error;
+	cdr_string(out, m->lift_name);
+	rmf_put_stamp(out, m->header);
+	cdr_string(out, m->session_id);
+	cdr_u8(out, (uint8_t)m->request_type);
+	cdr_string(out, m->destination_floor);
+	cdr_u8(out, (uint8_t)m->door_state);
+	return TROUPE_OK;
+}
+
+READ(lift_request)
+{
+	Troupe__Msgs__LiftRequest message = TROUPE__MSGS__LIFT_REQUEST__INIT;
+	message.lift_name = message_string(cdr_get_string(in));
+	rmf_skip_stamp(in);
+	message.session_id = message_string(cdr_get_string(in));
+	message.request_type = (uint32_t)cdr_get(in, 1);
+	message.destination_floor = message_string(cdr_get_string(in));
+	message.door_state = (uint32_t)cdr_get(in, 1);
+	message_add_bytes(bytes, &message.base);
+}
+
 /* --- robots ------------------------------------------------------------------------------------------------------- */
 
 static void rmf_put_location(struct cdr_out *out, const Troupe__Msgs__RobotLocation *location)

@@ -47,6 +47,8 @@ static const struct ros_type ros_types[] = {
 	{GZ(int64), "std_msgs/msg/Int64", write_int64, read_int64},
 	{GZ(joint_trajectory), "trajectory_msgs/msg/JointTrajectory", write_joint_trajectory, read_joint_trajectory},
 	{GZ(laser_scan), "sensor_msgs/msg/LaserScan", write_scan, NULL},
+	{TROUPE(lift_request), "rmf_lift_msgs/msg/LiftRequest", write_lift_request, read_lift_request},
+	{TROUPE(lift_state), "rmf_lift_msgs/msg/LiftState", write_lift_state, NULL},
 	{GZ(magnetometer), "sensor_msgs/msg/MagneticField", write_magnetic_field, NULL},
 	{GZ(model), "sensor_msgs/msg/JointState", write_joint_state, NULL},
 	{GZ(nav_sat), "sensor_msgs/msg/NavSatFix", write_navsat, NULL},
