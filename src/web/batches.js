@@ -1,10 +1,14 @@
 // Thousands of equal shapes as few draw calls: a batch is one InstancedMesh for one geometry and one way to draw it,
 // which grows when needed. Each instance has a matrix and a colour; three.js r111 has no colours of instances, but takes
 // a vertex colour from any attribute, also from one that steps with the instances.
-import {DynamicDrawUsage, InstancedBufferAttribute, InstancedMesh} from "./three/build/three.module.js";
+import {Color, DynamicDrawUsage, InstancedBufferAttribute, InstancedMesh, Matrix4, Vector3} from "./three/build/three.module.js";
 import {materialOf} from "./paint.js";
+import {coarseOf} from "./shapes.js";
 
 const FIRST_CAPACITY = 4;
+const DETAILED_TRIANGLES = 1500;   // a geometry with more has a coarse one, too
+const COARSE_PX = 24;              // radius on the screen below which it is drawn
+const SLACK = 1.25;                // and above so many times of which it is not drawn any more
 
 class Batch {
 	constructor(parent, geometry, look, dressed) {
@@ -92,6 +96,7 @@ export class Batches {
 		this.all = new Map();
 		this.lamps = false;
 		this.environment = null;
+		this.detailed = new Set();    // instances that have a coarse geometry
 		this.dressed = look => {
 			const material = materialOf(look, this.lamps, this.environment);
 			dress(material, look.paint);
@@ -110,13 +115,55 @@ export class Batches {
 
 	// shape: of shapes.js, with its geometry known; look: {opacity, shadow, double, plane, paint}, paint of paint.js
 	add(instance, shape, look) {
+		this.batchOf(shape, look).add(instance);
+		instance.detail = this.detailOf(shape, look);
+		if (instance.detail)
+			this.detailed.add(instance);
+	}
+
+	batchOf(shape, look) {
 		const key = `${shape.key}|${look.opacity}|${look.shadow}|${look.double}|${look.paint ? JSON.stringify(look.paint) : ""}`;
 		let batch = this.all.get(key);
 		if (!batch) {
 			batch = new Batch(this.parent, shape.geometry, look, this.dressed);
 			this.all.set(key, batch);
 		}
-		batch.add(instance);
+		return batch;
+	}
+
+	// The batches of a geometry with many triangles, {fine, coarse}; null: it has few
+	detailOf(shape, look) {
+		const fine = this.batchOf(shape, look), {index, attributes} = shape.geometry;
+		if (index || attributes.position.count < 3 * DETAILED_TRIANGLES)
+			return null;
+		if (fine.coarse === undefined) {
+			const coarse = coarseOf(shape.key, shape.geometry);
+			fine.coarse = coarse && this.batchOf(coarse, look);
+		}
+		return fine.coarse && {fine, coarse: fine.coarse};
+	}
+
+	// Draws what is small on the screen with fewer triangles. camera: of three.js; height: of the picture, pixels
+	refine(camera, height) {
+		const matrix = new Matrix4(), at = new Vector3(), colour = new Color(), pixels = height / 2 / Math.tan(camera.fov * Math.PI / 360);
+		for (const instance of this.detailed) {
+			const {batch, index, detail} = instance;
+			if (!batch) {
+				this.detailed.delete(instance);
+				continue;
+			}
+			const {center, radius} = detail.fine.source.boundingSphere;
+			matrix.fromArray(batch.matrices.array, 16 * index);
+			const far = at.copy(center).applyMatrix4(matrix).distanceTo(camera.position), seen = pixels * radius * matrix.getMaxScaleOnAxis() / Math.max(1e-6, far);
+			const wanted = seen < COARSE_PX ? detail.coarse : seen > SLACK * COARSE_PX ? detail.fine : batch;
+			if (wanted === batch)
+				continue;
+			colour.fromArray(batch.colours.array, 3 * index);
+			batch.remove(instance);
+			wanted.add(instance);
+			wanted.place(instance, matrix);
+			wanted.paint(instance, colour);
+		}
 	}
 
 	// The instance that the ray hits first, and where; null: none

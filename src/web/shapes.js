@@ -187,6 +187,26 @@ function smooth(geometry, points, triangles) {
 	geometry.attributes.normal.array.set(out);
 }
 
+const COARSE_CELLS = 20;      // along the longest edge of the box
+const COARSE_PART = .5;       // of the triangles: if more are left, it is not worth while
+
+// The geometry with fewer triangles, for where it is small: corners go to the middles of cells, and triangles that have no
+// area then are left out. null: it would not have much less.
+export function coarseOf(key, fine) {
+	const {position} = fine.attributes, size = fine.boundingBox.getSize(new Vector3()), cell = Math.max(size.x, size.y, size.z, 1e-9) / COARSE_CELLS;
+	const at = (corner, axis) => Math.round(position.array[3 * corner + axis] / cell), same = (one, other) => [0, 1, 2].every(axis => at(one, axis) === at(other, axis));
+	const left = [];
+	for (let first = 0; first < position.count; first += 3)
+		if (!same(first, first + 1) && !same(first + 1, first + 2) && !same(first, first + 2))
+			left.push({first: first / 3, count: 1});
+	if (left.length > COARSE_PART * position.count / 3)
+		return null;
+	const coarse = some(`${key} coarse`, fine, left), moved = coarse.attributes.position.array;
+	for (let i = 0; i < moved.length; i++)
+		moved[i] = Math.round(moved[i] / cell) * cell;
+	return {key: `${key} coarse`, geometry: coarse};
+}
+
 export const marker = {
 	box: () => once("box", () => new BoxBufferGeometry(1, 1, 1)),
 	disc: () => once("disc", () => new CircleBufferGeometry(1, 40)),

@@ -174,6 +174,7 @@ export class View {
 			world.sun.castShadow = this.shadowsOn && this.scene.shadows;
 		if (world.sun && world.sun.castShadow)
 			aimShadow(world.sun, camera.three, this.extentOf(world));
+		world.batches.refine(camera.three, this.canvas.clientHeight);
 		this.sky.follow(camera.three);
 		this.renderer.render(this.three, camera.three);
 	}

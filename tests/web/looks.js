@@ -96,6 +96,53 @@ function compare(page, name) {
 	}, {name, WIDE, HIGH, ANGLE});
 }
 
+// A ball of many triangles
+function ball(rings) {
+	const lines = [], points = [], at = (ring, step) => ring * rings + step % rings + 1;
+	for (let ring = 0; ring <= rings; ring++)
+		for (let step = 0; step < rings; step++) {
+			const down = Math.PI * ring / rings, round = 2 * Math.PI * step / rings;
+			points.push(`v ${Math.sin(down) * Math.cos(round)} ${Math.sin(down) * Math.sin(round)} ${Math.cos(down)}`);
+		}
+	for (let ring = 0; ring < rings; ring++)
+		for (let step = 0; step < rings; step++)
+			lines.push(`f ${at(ring, step)} ${at(ring + 1, step)} ${at(ring + 1, step + 1)}`, `f ${at(ring, step)} ${at(ring + 1, step + 1)} ${at(ring, step + 1)}`);
+	return [...points, ...lines].join("\n");
+}
+
+async function detail(context) {
+	const BALLS = 40, at = path.join(folder, "balls.sdf"), mesh = "<mesh><uri>ball.obj</uri></mesh>", red = "<material><diffuse>0.8 0.1 0.1 1</diffuse></material>";
+	fs.writeFileSync(path.join(folder, "ball.obj"), ball(100));
+	fs.writeFileSync(at, `<?xml version="1.0"?><sdf version="1.9"><world name="balls">${Array.from({length: BALLS}, (_, i) => still(`b${i}`, `${6 * i} 0 1 0 0 0`, mesh, red)).join("")}</world></sdf>`);
+	const run = await start(troupe, ["run", at, "--view-address", "0", "--no-gz", "--paused"]);
+	if (/without meshes/.test(run.said())) {
+		await run.end();
+		return;
+	}
+	const page = await open(context, run.address);
+	await part("what is small has fewer triangles", async () => {
+		await until(balls => viewer.world.asked === 0 && [...viewer.world.batches.all.values()].reduce((sum, batch) => sum + batch.instances.length, 0) === balls, BALLS);
+		const drawn = x => page.evaluate(x => {
+			const {camera, view, world} = viewer;
+			camera.view(world.root.position.clone().set(x, -6, 2), world.root.position.clone().set(x + 6, 0, 1));
+			camera.three.updateMatrixWorld();
+			view.draw(camera, world);
+			const parts = [...world.batches.all.values()].map(batch => [batch.instances.length, batch.source.attributes.position.count / 3]);
+			return {whole: parts.reduce((most, [, triangles]) => Math.max(most, triangles), 0), all: parts.reduce((sum, [count, triangles]) => sum + count * triangles, 0),
+				count: parts.reduce((sum, [count]) => sum + count, 0)};
+		}, x);
+		const near = await drawn(0), far = await drawn(-2000);
+		check(near.count === BALLS && far.count === BALLS, "each is drawn once", JSON.stringify({near, far}));
+		check(near.all > near.whole && near.all < BALLS / 2 * near.whole, "from near, some have all of them", JSON.stringify(near));
+		check(far.all < BALLS * far.whole / 4, "from far, none has", JSON.stringify(far));
+		const again = await drawn(0);
+		// what is near the limit stays as it is, so that it does not flicker
+		check(again.all > again.whole && again.all > near.all / 2 && again.all <= near.all, "and it comes back", JSON.stringify({near, again}));
+	});
+	await run.end();
+	await page.close();
+}
+
 const keep = (name, url) => fs.writeFileSync(path.join(folder, name), Buffer.from(url.split(",")[1], "base64"));
 
 async function looks(context) {
@@ -142,4 +189,4 @@ async function looks(context) {
 	await page.close();
 }
 
-main(folder, [looks]);
+main(folder, [looks, detail]);
