@@ -412,6 +412,8 @@ static void calls(const struct scene *scene)
 		"%s", shown(&client));
 	check(call(&client, "/rosapi/services", "") && has(&client, "values.services", "/world/w/hash") &&
 			has(&client, "values.services", "/rosapi/topics") &&
+			has(&client, "values.services", "/rosapi/action_feedback_details") && /* the first */
+			has(&client, "values.services", "/rosapi/topics_for_type") &&         /* the last */
 			has(&client, "values.services", "/get_entities") &&
 			has(&client, "values.services", "/lockstep/join"),
 		"%s", shown(&client));

@@ -29,6 +29,7 @@ static const char world[] =
 	"<real_time_factor>1</real_time_factor></physics><gravity>0 0 0</gravity>" CART STONE("a", "3")
 		STONE("b", "6") "<model name='m'><static>true</static><link name='l'><visual "
 				"name='v'><geometry><mesh><uri>%s/p.obj</uri>"
+				"</mesh></geometry></visual><visual name='q'><geometry><mesh><uri>%s/q.obj</uri>"
 				"</mesh></geometry></visual></link></model></world></sdf>";
 static const char pyramid[] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
 
@@ -46,15 +47,38 @@ static void write_pyramid(void)
 	check(file && fputs(pyramid, file) >= 0 && !fclose(file), "%s", path);
 }
 
+static void write_file(const char *name, const char *bytes, size_t count)
+{
+	char path[64];
+	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *file = fopen(path, "w");
+	check(file && fwrite(bytes, 1, count, file) == count && !fclose(file), "%s", path);
+}
+
+/* Two triangles of two materials, each with an image of its own, of other sizes. */
+static void write_painted(void)
+{
+	static const char obj[] = "mtllib q.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n"
+				  "usemtl one\nf 1/1 2/2 3/3\nusemtl other\nf 1/1 3/3 4/4\n";
+	static const char mtl[] = "newmtl one\nKd 0.5 0.25 0.125\nmap_Kd a.png\nnewmtl other\nKd 1 1 1\nmap_Kd b.png\n";
+	char png[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1";
+	write_file("q.obj", obj, sizeof obj - 1);
+	write_file("q.mtl", mtl, sizeof mtl - 1);
+	write_file("a.png", png, sizeof png - 1);
+	png[19] = 2;
+	write_file("b.png", png, sizeof png - 1);
+}
+
 static void open_scene(struct scene *scene, double rtf)
 {
-	char sdf[sizeof world + 64];
+	char sdf[sizeof world + 128];
 	struct troupe_server_def def = troupe_server_def_default();
 	(void)snprintf(folder, sizeof folder, "/tmp/test_view.XXXXXX");
 	check(mkdtemp(folder), "a folder");
 	write_pyramid();
+	write_painted();
 	(void)snprintf(recording, sizeof recording, "%s/record", folder);
-	(void)snprintf(sdf, sizeof sdf, world, folder);
+	(void)snprintf(sdf, sizeof sdf, world, folder, folder);
 	def.world_path = "view.sdf";
 	def.world_text = sdf;
 	static const char *const folders[] = {folder, NULL}; /* of the mesh */
@@ -72,8 +96,12 @@ static void close_scene(struct scene *scene)
 {
 	char path[64];
 	troupe_server_destroy(scene->server);
-	(void)snprintf(path, sizeof path, "%s/p.obj", folder);
-	check(!unlink(path) && !unlink(recording) && !rmdir(folder), "%s", folder);
+	static const char *const files[] = {"p.obj", "q.obj", "q.mtl", "a.png", "b.png"};
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		(void)snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+		check(!unlink(path), "%s", path);
+	}
+	check(!unlink(recording) && !rmdir(folder), "%s", folder);
 }
 
 /* --- a page ------------------------------------------------------------------------------------------------------- */
@@ -335,6 +363,43 @@ static void ask_for_mesh(const struct scene *scene)
 	close_page(&page);
 }
 
+static const char *map_of(const json_t *look, size_t material, const char *key)
+{
+	const json_t *one = json_array_get(json_object_get(look, "materials"), material);
+	const char *path = json_string_value(json_object_get(one, key));
+	return path ? path : "";
+}
+
+/* Each part names its material, and each material the image that is its own, under the key of its kind. */
+static void ask_for_painted(const struct scene *scene)
+{
+	struct page_client page;
+	connect_page(scene, &page);
+	say(&page,
+		"{\"op\":\"mesh\",\"id\":7,\"world\":\"" PREFIX "\",\"geometry\":{\"type\":\"MESH\",\"mesh\":{"
+		"\"filename\":\"%s/q.obj\",\"scale\":{\"x\":1,\"y\":1,\"z\":1}}}}",
+		folder);
+	check(take_binary(&page, 3) && number_at(&page, 4) == 7, "a mesh");
+	uint32_t points = number_at(&page, 8), triangles = number_at(&page, 12), texcoords = number_at(&page, 16);
+	size_t at = 20 + 12 * ((size_t)points + triangles) + 8 * (size_t)texcoords;
+	check(triangles == 2 && texcoords == 6 && at < page.frame.body.count, "%u triangles, %u", triangles, texcoords);
+	json_t *look = json_loadb(page.frame.body.at + at, page.frame.body.count - at, 0, NULL);
+	const json_t *parts = json_object_get(look, "parts");
+	check(json_array_size(parts) == 2, "two parts");
+	size_t of[2] = {0, 0};
+	for (size_t i = 0; i < 2; i++) {
+		of[i] = (size_t)json_integer_value(json_object_get(json_array_get(parts, i), "material"));
+		check(*map_of(look, of[i], "albedoMap") && !*map_of(look, of[i], "normalMap") &&
+				!*map_of(look, of[i], "emissiveMap") && !*map_of(look, of[i], "roughnessMap"),
+			"part %zu has the image of its colours alone", i);
+	}
+	check(strcmp(map_of(look, of[0], "albedoMap"), map_of(look, of[1], "albedoMap")) != 0, "two images");
+	const json_t *first = json_array_get(json_object_get(look, "materials"), of[0]);
+	check(json_number_value(json_array_get(json_object_get(first, "diffuse"), 1)) == 0.25, "the colour");
+	json_decref(look);
+	close_page(&page);
+}
+
 static void send_nonsense(const struct scene *scene)
 {
 	struct page_client page;
@@ -560,6 +625,7 @@ int main(void)
 	ask_for_all(&scene);
 	share_a_topic(&scene);
 	ask_for_mesh(&scene);
+	ask_for_painted(&scene);
 	send_nonsense(&scene);
 	read_slowly(&scene);
 	see_new_topics(&scene);
