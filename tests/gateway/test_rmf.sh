@@ -1,9 +1,10 @@
 #!/bin/sh
 # test limit: 240
-# Open-RMF's doors, lifts and slotcars, with its plug-ins, types and topics: a client of rosbridge does what its adapters do. Without it
-# a building of Open-RMF would load, and nothing in it would move.
+# Open-RMF's doors, lifts and slotcars, with its plug-ins, types and topics: a client of rosbridge does what its adapters
+# do. Without it a building of Open-RMF would load, and nothing in it would move. tests/web/test_ros2.sh has DDS.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "$SOURCE_DIR/tests/web/lib.sh"
+. "$SOURCE_DIR/tests/gateway/rmf_world.sh"
 command -v python3 >/dev/null || {
 	skip 'Open-RMF' 'no python3'
 	totals
@@ -11,95 +12,6 @@ command -v python3 >/dev/null || {
 }
 client=$(cd "$SOURCE_DIR" && pwd)/tests/gateway/rmf_client.py
 web_begin rosbridge.js
-
-inertia='<inertial><mass>20</mass><inertia><ixx>2</ixx><iyy>2</iyy><izz>2</izz></inertia></inertial>'
-# panel NAME X TYPE AXIS LOWER UPPER: a part of a door, and its joint
-panel()
-{
-	cat <<-END
-		<link name="$1"><pose>$2 0 1.1 0 0 0</pose>$inertia<collision name="c"><geometry><box><size>0.9 0.1 2</size></box>
-		</geometry></collision></link>
-		<joint name="$1_joint" type="$3"><parent>world</parent><child>$1</child><axis><xyz>$4</xyz><limit><lower>$5</lower>
-		<upper>$6</upper></limit></axis></joint>
-	END
-}
-
-params='<v_max_door>0.5</v_max_door><a_max_door>0.3</a_max_door><a_nom_door>0.15</a_nom_door><dx_min_door>0.01</dx_min_door>
-	<f_max_door>500.0</f_max_door>'
-# doors: as building_map_tools writes them, one of each form
-doors()
-{
-	cat <<-END
-		<model name="main_door">$(panel right 0.5 prismatic '1 0 0' 0 0.9)$(panel left -0.5 prismatic '1 0 0' -0.9 0)
-		<plugin name="door" filename="libdoor.so">$params<door name="left_right" type="DoubleSlidingDoor"
-		left_joint_name="left_joint" right_joint_name="right_joint"/></plugin></model>
-		<model name="swing"><pose>5 0 0 0 0 0</pose>$(panel left 0 revolute '0 0 1' -1.57 0)
-		<plugin name="door" filename="libdoor.so">$params<door name="d" type="SwingDoor" left_joint_name="left_joint"
-		right_joint_name="empty_joint"/></plugin></model>
-		<model name="new_door"><pose>0 5 0 0 0 0</pose>$(panel right 0 prismatic '1 0 0' 0 0.9)
-		<plugin name="register_component" filename="libregister_component.so"><component name="Door">$params
-		<ros_interface>true</ros_interface><door name="d" type="SlidingDoor" left_joint_name="empty_joint"
-		right_joint_name="right_joint"/></component></plugin></model>
-		<plugin name="door" filename="libdoor.so"/>
-	END
-}
-
-# slotcar NAME X Y YAW
-slotcar()
-{
-	cat <<-END
-		<model name="$1"><pose>$2 $3 0.11 0 0 $4</pose><link name="body">$inertia<collision name="c"><geometry><box>
-		<size>0.6 0.5 0.2</size></box></geometry><surface><friction><ode><mu>0.1</mu><mu2>0.1</mu2></ode></friction></surface>
-		</collision></link><plugin name="slotcar" filename="libslotcar.so"><nominal_drive_speed>0.5</nominal_drive_speed>
-		<nominal_drive_acceleration>0.25</nominal_drive_acceleration><max_drive_acceleration>0.75</max_drive_acceleration>
-		<nominal_turn_speed>0.6</nominal_turn_speed><nominal_turn_acceleration>1.5</nominal_turn_acceleration>
-		<max_turn_acceleration>2.0</max_turn_acceleration><tire_radius>0.1</tire_radius><base_width>0.3206</base_width>
-		<stop_distance>0.75</stop_distance><stop_radius>0.75</stop_radius><nominal_voltage>12</nominal_voltage>
-		<nominal_capacity>1</nominal_capacity><charging_current>5</charging_current><mass>20</mass><inertia>10</inertia>
-		<friction_coefficient>0.22</friction_coefficient><nominal_power>20</nominal_power></plugin></model>
-	END
-}
-
-# sliding NAME X Z PUBLIC: a door of a lift; shaft doors tell their state, so that the test sees them
-sliding()
-{
-	cat <<-END
-		<model name="$1"><pose>$2 0 $3 0 0 0</pose>$(panel right 0 prismatic '1 0 0' 0 0.9)
-		<plugin name="register_component" filename="libregister_component.so"><component name="Door">$params
-		<ros_interface>$4</ros_interface><door name="d" type="SlidingDoor" left_joint_name="empty_joint"
-		right_joint_name="right_joint"/></component></plugin></model>
-	END
-}
-
-floors='<floor name="L1" elevation="0.0"><door_pair cabin_door="cabin_door" shaft_door="shaft_L1"/></floor>
-		<floor name="L2" elevation="3.0"><door_pair cabin_door="cabin_door" shaft_door="shaft_L2"/></floor>'
-motion='<v_max_cabin>2.0</v_max_cabin><a_max_cabin>1.2</a_max_cabin><a_nom_cabin>1.0</a_nom_cabin>
-		<dx_min_cabin>0.01</dx_min_cabin><f_max_cabin>25323.0</f_max_cabin>'
-# lift PLUGIN: a cabin for two floors, 3 m apart, with a box in it
-lift()
-{
-	cat <<-END
-		<model name="Lift1"><pose>0 3 0 0 0 0</pose><link name="platform"><inertial><mass>800</mass><inertia><ixx>100</ixx>
-		<iyy>100</iyy><izz>100</izz></inertia></inertial><collision name="c"><pose>0 0 0.05 0 0 0</pose><geometry><box>
-		<size>2 2 0.1</size></box></geometry></collision></link><joint name="cabin_joint" type="prismatic">
-		<parent>world</parent><child>platform</child><axis><xyz>0 0 1</xyz></axis></joint>$1</model>
-		<model name="box"><pose>0 3 0.2 0 0 0</pose><link name="l"><inertial><mass>30</mass></inertial><collision name="c">
-		<geometry><box><size>0.2 0.2 0.2</size></box></geometry></collision></link>
-		<plugin name="gz::sim::systems::OdometryPublisher" filename="x"><dimensions>3</dimensions>
-		<odom_publish_frequency>2</odom_publish_frequency></plugin></model>
-		$(sliding cabin_door 3 0 false)$(sliding shaft_L1 6 0 true)$(sliding shaft_L2 9 3 true)
-	END
-}
-
-# building MODELS
-building()
-{
-	cat <<-END
-		<sdf version="1.9"><world name="building"><physics name="p" type="ode"><max_step_size>0.01</max_step_size>
-		<real_time_factor>6</real_time_factor></physics><model name="ground"><static>true</static><link name="l">
-		<collision name="c"><geometry><plane/></geometry></collision></link></model>$1</world></sdf>
-	END
-}
 
 # played TEST OPTION...: the test of rmf_client.py, on w.sdf; the recording of the run has the same bits
 played()
@@ -133,9 +45,7 @@ grep -q 'ignored: 0.*warnings: 0' out
 report $? "slotcars: the world has no warnings: $(cat out)"
 played slotcars --secondaries 2
 
-lift_plugin='<plugin name="lift" filename="liblift.so"><lift_name>Lift1</lift_name>'
-old_lift="$lift_plugin$floors$motion<cabin_joint_name>cabin_joint</cabin_joint_name><initial_floor>L1</initial_floor></plugin>"
-building "$(lift "$old_lift")" >w.sdf
+building "$(lift "$lift_plugin")" >w.sdf
 "$troupe" check w.sdf >out 2>&1
 grep -q 'ignored: 0.*warnings: 0' out
 report $? "lifts: the world has no warnings: $(cat out)"
