@@ -47,13 +47,14 @@ end()
 	return $ended
 }
 
-# compile_peer: ./peer, the program on Fast DDS; false: it cannot be compiled, which counts as skipped
+# compile_peer [NAME]: ./peer, or ./NAME, a program on Fast DDS; false: it cannot be compiled, which counts as skipped
 compile_peer()
 {
+	name=${1:-peer}
 	cxx=$(command -v c++ || command -v g++) || cxx=
 	library=fastdds # since version 3
 	[ -n "$cxx" ] && "$cxx" -E -include fastrtps/config.h -x c++ /dev/null >/dev/null 2>&1 && library=fastrtps
-	[ -n "$cxx" ] && "$cxx" -std=c++17 -O0 "$source/tests/gateway/ros2_peer.cpp" -o peer -l$library -lfastcdr 2>compiled && return
+	[ -n "$cxx" ] && "$cxx" -std=c++17 -O0 "$source/tests/gateway/ros2_$name.cpp" -o "$name" -l$library -lfastcdr 2>compiled && return
 	skip 'programs with Fast DDS' "no C++ compiler, or neither libfastdds-dev nor libfastrtps-dev: $(head -n 1 compiled 2>/dev/null)"
 	return 1
 }
