@@ -4,6 +4,7 @@ import {decodeFrame} from "./frames.js";
 
 const AGAIN_MS = [500, 1000, 2000, 4000];
 const ANSWER_MS = 30000;
+const FILES_MAX = 8;          // meshes and images that are asked for at a time: they are read one after the other
 
 export class Connection {
 	// address: ws://... ; events: {state, hello, topics, epoch, timeline, picture, error}, functions of one argument each.
@@ -13,6 +14,8 @@ export class Connection {
 		this.events = events;
 		this.subscriptions = new Map();       // topic -> {rate, listeners, newest}
 		this.waiting = new Map();             // id -> {resolve, reject, timer}
+		this.files = [];                      // what is asked for later: {message, resolve, reject}
+		this.filesAsked = 0;
 		this.next = 1;
 		this.tries = 0;
 		this.parting = "";
@@ -174,14 +177,33 @@ export class Connection {
 		return this.ask({op: "call", service, request});
 	}
 
+	// The same, a few at a time: troupe keeps only so many requests of a page, and the last of many would wait for too long.
+	askFile(message) {
+		return new Promise((resolve, reject) => {
+			this.files.push({message, resolve, reject});
+			this.askFiles();
+		});
+	}
+
+	askFiles() {
+		while (this.filesAsked < FILES_MAX && this.files.length) {
+			const {message, resolve, reject} = this.files.shift();
+			this.filesAsked++;
+			this.ask(message).then(resolve, reject).then(() => {
+				this.filesAsked--;
+				this.askFiles();
+			});
+		}
+	}
+
 	// Promise of {points, triangles, texcoords, parts, materials}
 	mesh(world, geometry) {
-		return this.ask({op: "mesh", world, geometry});
+		return this.askFile({op: "mesh", world, geometry});
 	}
 
 	// path: of a map of a material. Promise of the address of the image, relative to the page
 	async image(world, path) {
-		return (await this.ask({op: "image", world, image: {data: path}})).path || "";
+		return (await this.askFile({op: "image", world, image: {data: path}})).path || "";
 	}
 
 	publish(topic, message) {

@@ -96,6 +96,26 @@ function compare(page, name) {
 	}, {name, WIDE, HIGH, ANGLE});
 }
 
+// More images than requests of a page may wait
+async function many(context) {
+	const IMAGES = 300, at = path.join(folder, "many.sdf"), names = Array.from({length: IMAGES}, (_, i) => `copy${i}.png`);
+	names.forEach(name => fs.writeFileSync(path.join(folder, name), png(4, () => [200, 100, 50, 255])));
+	fs.writeFileSync(at, `<?xml version="1.0"?><sdf version="1.9"><world name="many">${names.map((name, i) => still(`b${i}`, `${i % 20} ${Math.floor(i / 20)} 0.5 0 0 0`, box("0.5 0.5 0.5"),
+		metal(`<albedo_map>${name}</albedo_map>`))).join("")}</world></sdf>`);
+	const run = await start(troupe, ["run", at, "--view-address", "0", "--no-gz", "--paused"]), asked = [];
+	const hear = request => /\/images\//.test(request.url()) && asked.push(request.url());
+	context.on("request", hear);
+	const page = await open(context, run.address);
+	await part("many images", async () => {
+		await until(images => [...viewer.world.batches.all.values()].filter(({material}) => material.map).length === images, IMAGES);
+		check(await page.evaluate(() => viewer.world.told.size === 0), "all of them are there");
+		check(asked.length === 1, "equal ones are asked for once", asked.length);
+	});
+	context.off("request", hear);
+	await run.end();
+	await page.close();
+}
+
 // A ball of many triangles
 function ball(rings) {
 	const lines = [], points = [], at = (ring, step) => ring * rings + step % rings + 1;
@@ -189,4 +209,4 @@ async function looks(context) {
 	await page.close();
 }
 
-main(folder, [looks, detail]);
+main(folder, [looks, detail, many]);
