@@ -198,6 +198,32 @@ static void camera_load_packed(struct load *load, const struct sdf_element *elem
 	load_double(load, packed, "rate", 0, 1e6, &camera->packed_hz);
 }
 
+/* 0.01 K, or of 8 bits 3 K, from 0 K to what the pixels can hold. */
+static void camera_load_heat(struct load *load, const struct sdf_element *sensor, struct sdf_camera *camera)
+{
+	bool bytes = !strcmp(camera->format, "L8") || !strcmp(camera->format, "L_INT8");
+	const struct sdf_element *plugin = NULL;
+	uint32_t errors = load->sdf->error_count;
+	camera->pixels = bytes ? SDF_PIXELS_GREY8 : SDF_PIXELS_GREY16;
+	camera->heat_step_K = bytes ? 3 : 0.01;
+	while ((plugin = sdf_child(sensor, "plugin", plugin))) {
+		const char *file = sdf_attribute(plugin, "filename"), *name = sdf_attribute(plugin, "name");
+		if (!(file && strstr(file, "thermal-sensor-system")) &&
+			!(name && strstr(name, "systems::ThermalSensor")))
+			continue;
+		load_double(load, plugin, "resolution", 1e-6, 1e6, &camera->heat_step_K);
+		camera->heat_max_K = (bytes ? UINT8_MAX : UINT16_MAX) * camera->heat_step_K;
+		load_double(load, plugin, "min_temp", 0, 1e9, &camera->heat_min_K);
+		load_double(load, plugin, "max_temp", 0, 1e9, &camera->heat_max_K);
+	}
+	if (camera->heat_max_K <= 0)
+		camera->heat_max_K = (bytes ? UINT8_MAX : UINT16_MAX) * camera->heat_step_K;
+	if (load->sdf->error_count == errors && !(camera->heat_max_K > camera->heat_min_K))
+		load_error(load, sensor,
+			"temperatures from <min_temp> %g to <max_temp> %g: expected <max_temp> above <min_temp>",
+			camera->heat_min_K, camera->heat_max_K);
+}
+
 static void camera_load(struct load *load, const struct sdf_element *element, enum sdf_sensor_kind kind, uint32_t scope,
 	struct sdf_camera *camera)
 {
@@ -269,6 +295,8 @@ void load_cameras(struct load *load, const struct sdf_element *sensor, enum sdf_
 	for (uint32_t i = 0; i < count; i++, at = at ? sdf_child(sensor, "camera", at) : NULL) {
 		camera_load(load, at, kind, scope, &cameras[i]);
 		camera_load_pixels_of(load, at, kind, &cameras[i]);
+		if (kind == SDF_THERMAL_CAMERA)
+			camera_load_heat(load, sensor, &cameras[i]);
 	}
 	settings->cameras = cameras;
 	settings->camera_count = count;

@@ -172,6 +172,8 @@ void load_check_contact(struct load *load, const struct sdf_sensor *sensor);
 void load_check_topics(struct load *load);
 /* Warns of a Label with a wrong label; other plug-ins are left alone. */
 void load_check_label(struct load *load, const struct sdf_element *plugin);
+/* The same of Thermal and its temperature. */
+void load_check_temperature(struct load *load, const struct sdf_element *plugin);
 /* Everything of a visual but its place and shape. */
 void load_looks(struct load *load, struct sdf_visual *visual);
 /* physics: the chosen profile. Both elements may be NULL: defaults. */

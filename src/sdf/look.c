@@ -187,6 +187,35 @@ void load_check_label(struct load *load, const struct sdf_element *plugin)
 			element ? element->text : "", SDF_LABEL_MAX);
 }
 
+/* --- temperatures ------------------------------------------------------------------------------------------------- */
+
+bool sdf_is_thermal(const char *name, const char *filename)
+{
+	return (name && (!strcmp(name, "gz::sim::systems::Thermal") ||
+				!strcmp(name, "ignition::gazebo::systems::Thermal"))) ||
+	       (filename && strstr(filename, "thermal-system"));
+}
+
+double sdf_temperature_K(const struct sdf_element *plugin)
+{
+	const char *text = sdf_child_text(plugin, "temperature");
+	double kelvin;
+	return text && parse_doubles(text, &kelvin, 1) == 1 && kelvin >= 0 && kelvin <= SDF_TEMPERATURE_MAX ? kelvin
+													    : 0;
+}
+
+void load_check_temperature(struct load *load, const struct sdf_element *plugin)
+{
+	const struct sdf_element *element = sdf_child(plugin, "temperature", NULL);
+	if (sdf_is_thermal(sdf_attribute(plugin, "name"), sdf_attribute(plugin, "filename")) &&
+		!(sdf_temperature_K(plugin) > 0))
+		load_warn(load, element ? element : plugin,
+			"<temperature> is \"%.40s\": expected a number of kelvins up to %g; the temperature of the air "
+			"is "
+			"used",
+			element ? element->text : "", SDF_TEMPERATURE_MAX);
+}
+
 /* --- visuals ------------------------------------------------------------------------------------------------------ */
 
 void load_looks(struct load *load, struct sdf_visual *visual)
@@ -202,8 +231,10 @@ void load_looks(struct load *load, struct sdf_visual *visual)
 	load_double(load, sdf_child(visual->element, "meta", NULL), "layer", INT32_MIN, INT32_MAX, &layer);
 	visual->layer = (int32_t)layer;
 	look_warn_of_ground(load, visual);
-	for (const struct sdf_element *at = NULL; (at = sdf_child(visual->element, "plugin", at));)
+	for (const struct sdf_element *at = NULL; (at = sdf_child(visual->element, "plugin", at));) {
 		load_check_label(load, at);
+		load_check_temperature(load, at);
+	}
 }
 
 /* A factor that is out of its range is taken as the end of the range, as in Gazebo. */

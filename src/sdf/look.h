@@ -57,6 +57,13 @@ bool sdf_is_label(const char *name, const char *filename);
 /* The label that such a <plugin> gives; 0: none, or a wrong one. */
 uint32_t sdf_label(const struct sdf_element *plugin);
 
+#define SDF_TEMPERATURE_MAX 1e5
+
+/* Whether a plug-in is Gazebo's Thermal; NULL: not given. */
+bool sdf_is_thermal(const char *name, const char *filename);
+/* The temperature that such a <plugin> gives, in K; 0: none. */
+double sdf_temperature_K(const struct sdf_element *plugin);
+
 enum sdf_light_kind { SDF_POINT_LIGHT, SDF_DIRECTIONAL_LIGHT, SDF_SPOT_LIGHT };
 
 struct sdf_shine { /* the parameters of a <light> */

@@ -163,6 +163,8 @@ struct sdf_camera {
 	bool projection_given;                     /* the next six, in pixels, replace those of the intrinsics in P */
 	double p_fx, p_fy, p_cx, p_cy, p_tx, p_ty; /* 277 277 160 120 0 0 */
 	uint32_t visibility_mask;                  /* 0xffffffff */
+	/* Of a thermal camera: the plug-in ThermalSensor; a pixel counts steps of heat_step_K from 0 K on. */
+	double heat_min_K, heat_max_K, heat_step_K;
 	bool packed_png;                   /* <troupe:compressed>: its compressed pictures are PNG; false: JPEG */
 	uint32_t packed_quality;           /* 80, of JPEG */
 	double packed_hz;                  /* compressed pictures in a second, at most; 0: all */

@@ -57,7 +57,12 @@ enum sensor_kind_sense {
 	SENSOR_KIND_MODELS,   /* by their places */
 };
 
-enum { SENSOR_DEPTH = 1, SENSOR_COLOUR = 2, SENSOR_LABELS = 4 }; /* bits: what the pictures of a camera hold */
+enum {
+	SENSOR_DEPTH = 1,
+	SENSOR_COLOUR = 2,
+	SENSOR_LABELS = 4,
+	SENSOR_HEAT = 8
+}; /* bits: what the pictures of a camera hold */
 
 /* Where the settings have the noise and the range of a signal. */
 struct sensor_kind_signal {

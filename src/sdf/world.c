@@ -45,6 +45,7 @@ static void sdf_world_load_actor(struct load *load, const struct sdf_element *el
 void load_plugin(struct load *load, const struct sdf_element *element, uint32_t model, uint32_t link)
 {
 	load_check_label(load, element);
+	load_check_temperature(load, element);
 	if (load_room(load, element, load->world->plugins.count))
 		vec_push(&load->world->plugins, sdf_world_plugin_of(element, model, link));
 }

@@ -74,6 +74,26 @@ static void picture_label(struct picture_chunk *c, const struct picture *picture
 	}
 }
 
+/* In whole steps, rounded, within the camera's limits. */
+static uint16_t picture_heat_value(const struct sdf_camera *camera, double kelvin)
+{
+	double most = camera->pixels == SDF_PIXELS_GREY8 ? UINT8_MAX : UINT16_MAX;
+	double steps = fmin(fmax(kelvin, camera->heat_min_K), camera->heat_max_K) / camera->heat_step_K;
+	return (uint16_t)(fmin(steps, most) + 0.5);
+}
+
+static void picture_heat(struct picture_chunk *c, const struct sdf_camera *camera, const struct picture *picture,
+	uint32_t first, uint32_t count, const uint32_t *pixels, uint32_t rays)
+{
+	for (uint32_t i = 0; i < count; i++)
+		picture->heat[first + i] = picture_heat_value(camera, picture->air_K);
+	for (uint32_t i = 0; i < rays; i++) {
+		double kelvin = c->hits[i].model == SCENE_NONE ? 0 : rays_temperature_K(c->rays, &c->hits[i]);
+		if (kelvin > 0)
+			picture->heat[first + pixels[i]] = picture_heat_value(camera, kelvin);
+	}
+}
+
 void picture_take(const struct rays *rays, const struct lights *lights, const struct sdf_camera *camera,
 	const struct vec3 *directions, struct pose pose, const struct picture *picture)
 {
@@ -95,11 +115,13 @@ void picture_take(const struct rays *rays, const struct lights *lights, const st
 			c->where[i] = picture->first + first + i;
 		if (picture->depth)
 			picture_measure_depth(c, camera, &own[first], count, pose, &picture->depth[first]);
-		if (!picture->colour && !picture->labels && !picture->instances)
+		if (!picture->colour && !picture->labels && !picture->instances && !picture->heat)
 			continue;
 		uint32_t aimed = picture_aim(c, &own[first], count, pose, camera->near_m, camera->far_m, pixels);
 		rays_cast(rays, c->cast, aimed, c->mask, c->hits);
 		picture_label(c, picture, first, count, pixels, aimed);
+		if (picture->heat)
+			picture_heat(c, camera, picture, first, count, pixels, aimed);
 		if (picture->colour)
 			picture_paint(c, &picture->colour[3 * (size_t)first], count, pixels, aimed);
 	}

@@ -36,6 +36,8 @@ struct picture {
 	/* Of the first visual between near_m and far_m: the label (struct rays_label), and a number of its model among
 	 * the models of this label, from 1. 0: no label. */
 	uint32_t *labels, *instances;
+	uint16_t *heat; /* the temperature of the first visual between near_m and far_m, in heat_step_K of the camera */
+	double air_K;   /* heat: of visuals that have none, and of what lies behind all of them */
 	uint32_t first, count; /* count 0: all pixels */
 };
 

@@ -136,19 +136,33 @@ static void rays_set_shape(struct rays *rays, struct seen *seen, const struct sd
 
 /* --- labels ------------------------------------------------------------------------------------------------------- */
 
-static uint32_t rays_label_of(const struct sdf_world *from, const struct sdf_visual *visual)
+/* The <plugin> of a visual, or else of the innermost model around it, that is of a kind; NULL: none. */
+static const struct sdf_element *rays_plugin_of(const struct sdf_world *from, const struct sdf_visual *visual,
+	bool (*is)(const char *name, const char *filename))
 {
 	for (const struct sdf_element *at = NULL; (at = sdf_child(visual->element, "plugin", at));)
-		if (sdf_is_label(sdf_attribute(at, "name"), sdf_attribute(at, "filename")))
-			return sdf_label(at);
+		if (is(sdf_attribute(at, "name"), sdf_attribute(at, "filename")))
+			return at;
 	for (uint32_t m = from->links.at[visual->link].model; m != SDF_NONE; m = from->models.at[m].parent) {
 		const struct sdf_model *model = &from->models.at[m];
 		for (uint32_t p = model->plugin_first; p < model->plugin_first + model->plugin_count; p++)
 			if (from->plugins.at[p].model == m &&
-				sdf_is_label(from->plugins.at[p].name, from->plugins.at[p].filename))
-				return sdf_label(from->plugins.at[p].element);
+				is(from->plugins.at[p].name, from->plugins.at[p].filename))
+				return from->plugins.at[p].element;
 	}
-	return 0;
+	return NULL;
+}
+
+static uint32_t rays_label_of(const struct sdf_world *from, const struct sdf_visual *visual)
+{
+	const struct sdf_element *plugin = rays_plugin_of(from, visual, sdf_is_label);
+	return plugin ? sdf_label(plugin) : 0;
+}
+
+static double rays_heat_of(const struct sdf_world *from, const struct sdf_visual *visual)
+{
+	const struct sdf_element *plugin = rays_plugin_of(from, visual, sdf_is_thermal);
+	return plugin ? sdf_temperature_K(plugin) : 0;
 }
 
 static int rays_by_label(const void *a, const void *b)
@@ -182,6 +196,11 @@ static void rays_number_instances(struct rays *rays)
 struct rays_label rays_label(const struct rays *rays, const struct ray_hit *hit)
 {
 	return rays->seen[hit->place].label;
+}
+
+double rays_temperature_K(const struct rays *rays, const struct ray_hit *hit)
+{
+	return rays->seen[hit->place].heat_K;
 }
 
 const struct sdf_scene *rays_surroundings(const struct rays *rays)
@@ -250,6 +269,7 @@ static void rays_add_visual(struct rays *rays, uint32_t model, uint32_t visual, 
 		.link = link,
 		.in_link = from->in_link,
 		.label = {rays_label_of(m->from, from), 0},
+		.heat_K = rays_heat_of(m->from, from),
 	};
 	rays_set_shape(rays, seen, &from->shape);
 }

@@ -113,6 +113,9 @@ struct rays_label {
 	uint32_t instance; /* number of the top-level model among those with this label, by id, from 1; 0: no label */
 };
 struct rays_label rays_label(const struct rays *rays, const struct ray_hit *hit);
+/* Gazebo's Thermal plug-in: the temperature of the visual, or of the innermost model around it that has one, in K; 0:
+ * none is given. */
+double rays_temperature_K(const struct rays *rays, const struct ray_hit *hit);
 /* Calls outline for each visual that has a label, with points of its surface in the world: their hull is that of the
  * visual; of a curved shape it lies inside by up to 0.5 % of the radius, and of a heightmap or a mesh of more than
  * RAYS_OUTLINE_MAX points it is that of its box. model: the pose of the top-level model. */

@@ -23,6 +23,7 @@ struct seen {
 	bool moves; /* during a sweep: with these velocities of its body, about the centre of this */
 	struct vec3 v, w, centre;
 	struct rays_label label;
+	double heat_K;
 
 	/* for rays_follow() */
 	uint32_t body; /* SCENE_NONE: static */

@@ -7,7 +7,8 @@
  *   SDF_BOUNDINGBOX_CAMERA  struct reading_picture, then the colour of each pixel (3 bytes), rounded up to whole
  *                           doubles, then a struct reading_box for each model
  *   other cameras           struct reading_picture, then the depth of each pixel (floats), its colour (3 bytes), its
- *                           label and its instance (32 bits each), as far as the kind has these; see picture.h
+ *                           label and its instance (32 bits each), or its temperature (16 bits), as far as the kind
+ *                           has these; see picture.h
  *
  * The digest of a list is the sum, mod 2^64, of a hash of each reading: it does not depend on their order, so it is the
  * same however sensors are distributed, and digests of parts of a run add up to that of the run. */

@@ -317,7 +317,8 @@ static struct reading_picture sampler_picture_head(const struct sensor *sensor)
 static size_t sampler_picture_bytes(uint32_t parts, size_t pixels)
 {
 	size_t bytes = sizeof(struct reading_picture) + (parts & SENSOR_DEPTH ? 4 * pixels : 0) +
-		       (parts & SENSOR_COLOUR ? 3 * pixels : 0) + (parts & SENSOR_LABELS ? 8 * pixels : 0);
+		       (parts & SENSOR_COLOUR ? 3 * pixels : 0) + (parts & SENSOR_LABELS ? 8 * pixels : 0) +
+		       (parts & SENSOR_HEAT ? 2 * pixels : 0);
 	return (bytes + 7) / 8 * 8;
 }
 
@@ -362,6 +363,8 @@ static void sampler_fill_picture(const struct sampler_sample *sample, double *nu
 		.colour = parts & SENSOR_COLOUR ? mem_alloc(3 * (size_t)count * sizeof(float)) : NULL,
 		.labels = labels,
 		.instances = labels ? labels + pixels : NULL,
+		.heat = parts & SENSOR_HEAT ? (uint16_t *)(void *)at + first : NULL,
+		.air_K = sensor->surroundings->air.temperature_K,
 		.first = first,
 		.count = count};
 	picture_take(sensors->rays, sensors->lights, camera, sensors->lenses.at[sensor->scan].directions,
@@ -508,6 +511,7 @@ static const struct {
 	[SDF_WIDE_ANGLE_CAMERA] = {.begin = sampler_begin_picture, .fill = sampler_fill_picture},
 	[SDF_DEPTH_CAMERA] = {.begin = sampler_begin_picture, .fill = sampler_fill_picture},
 	[SDF_RGBD_CAMERA] = {.begin = sampler_begin_picture, .fill = sampler_fill_picture},
+	[SDF_THERMAL_CAMERA] = {.begin = sampler_begin_picture, .fill = sampler_fill_picture},
 	[SDF_SEGMENTATION_CAMERA] = {.begin = sampler_begin_picture, .fill = sampler_fill_picture},
 	[SDF_BOUNDINGBOX_CAMERA] = {sampler_read_boxes, 0},
 	[SDF_LOGICAL_CAMERA] = {sampler_read_logical_camera, 0},

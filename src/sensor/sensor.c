@@ -98,6 +98,7 @@ static uint32_t sensor_lens_of(struct sensors *sensors, const struct sdf_camera 
 	lens.camera.trigger_topic = lens.camera.info_topic = lens.camera.optical_frame = NULL;
 	lens.camera.in_sensor = POSE_IDENTITY;
 	lens.camera.element = NULL;
+	lens.camera.heat_min_K = lens.camera.heat_max_K = lens.camera.heat_step_K = 0;
 	lens.camera.packed_png = false, lens.camera.packed_quality = 0, lens.camera.packed_hz = 0;
 	for (uint32_t i = 0; i < sensors->lenses.count; i++)
 		if (sensors->lenses.at[i].wide == wide &&

@@ -115,6 +115,23 @@ bool encode_sensor_depth(const struct sensor_source *source, struct text *out)
 		(uint8_t *)(uintptr_t)encode_camera_depth_of(source), out);
 }
 
+/* 16 bits, little-endian, or 8. */
+bool encode_sensor_heat(const struct sensor_source *source, struct text *out)
+{
+	size_t pixels = encode_camera_pixels_of(encode_camera_picture_of(source));
+	const uint16_t *heat = (const uint16_t *)(const void *)(encode_camera_picture_of(source) + 1);
+	bool bytes = sensor_topics_pixels(source->row) == SDF_PIXELS_GREY8;
+	uint8_t *data = arena_alloc(source->arena, (bytes ? 1 : 2) * pixels);
+	for (size_t i = 0; i < pixels; i++)
+		if (bytes)
+			data[i] = (uint8_t)heat[i];
+		else
+			data[2 * i] = (uint8_t)heat[i], data[2 * i + 1] = (uint8_t)(heat[i] >> 8);
+	return encode_camera_image(source,
+		bytes ? GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT8 : GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT16, bytes ? 1 : 2, data,
+		out);
+}
+
 /* Pixels of a picture of segments, as Gazebo's: of a map of labels, the number of the model among those of its label
  * (low byte, high byte) and then the label, or the label three times; of a coloured map, a colour of its own for each.
  */

@@ -62,6 +62,7 @@ static encode_sensor_fn *const sensor_topics_encoders[][SENSOR_KIND_TOPICS_MAX] 
 	[SDF_RGBD_CAMERA] = {encode_sensor_colour, encode_sensor_depth, encode_sensor_depth_points,
 		encode_sensor_camera_info},
 	[SDF_SEGMENTATION_CAMERA] = {encode_sensor_labels, encode_sensor_coloured, encode_sensor_camera_info},
+	[SDF_THERMAL_CAMERA] = {encode_sensor_heat, encode_sensor_camera_info},
 	[SDF_WIDE_ANGLE_CAMERA] = {encode_sensor_colour, encode_sensor_camera_info},
 	[SENSOR_KINDS - 1] = {NULL},
 };

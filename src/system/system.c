@@ -29,10 +29,10 @@
  * for the scene (SceneBroadcaster), or the plug-in only serves sensors of the world. Sensors are warned of by their
  * types (ignored.h). */
 static const char *const *const system_inherent[] = {SYSTEM_NAMES("Physics"), SYSTEM_NAMES("UserCommands"),
-	SYSTEM_NAMES("SceneBroadcaster"), SYSTEM_NAMES("Sensors"), SYSTEM_NAMES("Label"), SYSTEM_NAMES("AirPressure"),
-	SYSTEM_NAMES("AirSpeed"), SYSTEM_NAMES("Altimeter"), SYSTEM_NAMES("Contact"), SYSTEM_NAMES("CpuLidar"),
-	SYSTEM_NAMES("DopplerVelocityLogSystem"), SYSTEM_NAMES("ForceTorque"), SYSTEM_NAMES("Imu"),
-	SYSTEM_NAMES("LogicalCamera"), SYSTEM_NAMES("Magnetometer"), SYSTEM_NAMES("NavSat")};
+	SYSTEM_NAMES("SceneBroadcaster"), SYSTEM_NAMES("Sensors"), SYSTEM_NAMES("Label"), SYSTEM_NAMES("Thermal"),
+	SYSTEM_NAMES("AirPressure"), SYSTEM_NAMES("AirSpeed"), SYSTEM_NAMES("Altimeter"), SYSTEM_NAMES("Contact"),
+	SYSTEM_NAMES("CpuLidar"), SYSTEM_NAMES("DopplerVelocityLogSystem"), SYSTEM_NAMES("ForceTorque"),
+	SYSTEM_NAMES("Imu"), SYSTEM_NAMES("LogicalCamera"), SYSTEM_NAMES("Magnetometer"), SYSTEM_NAMES("NavSat")};
 
 static bool system_is_inherent(const char *name)
 {

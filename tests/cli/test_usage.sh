@@ -1021,7 +1021,7 @@ report $? "tables of topics and services in src/doc/reference/gazebo.md: $(cat t
 
 # Its table of sensors has the topics that a sensor of each type has.
 sensors='imu altimeter magnetometer navsat air_pressure air_speed contact lidar gpu_lidar camera wide_angle_camera depth_camera rgbd_camera
-	segmentation_camera boundingbox_camera logical_camera'
+	segmentation_camera boundingbox_camera thermal_camera logical_camera'
 {
 	echo "<sdf version='1.9'><world name='W'><model name='M'><link name='L'/><link name='K'>
 		<collision name='c'><geometry><sphere><radius>1</radius></sphere></geometry></collision>

@@ -635,6 +635,56 @@ Test(sensing, channels_of_a_map_of_labels)
 	}
 }
 
+/* --- heat --------------------------------------------------------------------------------------------------------- */
+
+#define HOT(name, pose, of_visual, of_model)                                                                           \
+	"<model name='" name "'><static>1</static><pose>" pose                                                         \
+	"</pose><link name='l'><visual name='v'><geometry><box><size>1 1 1</size></box></geometry>" of_visual          \
+	"</visual></link>" of_model "</model>"
+#define KELVIN(value)                                                                                                  \
+	"<plugin name='gz::sim::systems::Thermal' filename='gz-sim-thermal-system'><temperature>" value                \
+	"</temperature></plugin>"
+#define THERMAL(name, format, limits)                                                                                  \
+	"<sensor name='" name "' type='thermal_camera'><update_rate>100</update_rate><camera><horizontal_fov>1.57"     \
+	"</horizontal_fov><image><width>8</width><height>4</height><format>" format                                    \
+	"</format></image></camera>" limits "</sensor>"
+#define LIMITS(inside)                                                                                                 \
+	"<plugin name='gz::sim::systems::ThermalSensor' filename='gz-sim-thermal-sensor-system'>" inside "</plugin>"
+
+/* A box at 320.5 K to the left, one at 271 K, of its model, to the right, air of 290 K between them. */
+Test(sensing, temperatures)
+{
+	static const char text[] =
+		"<sdf version='1.9'><world name='w'><atmosphere type='adiabatic'><temperature>290</temperature>"
+		"</atmosphere><model name='m'><static>1</static><link name='l'>" THERMAL("fine", "L16", "")
+			THERMAL("coarse", "L8", "") THERMAL("limited", "L16",
+				LIMITS("<min_temp>280</min_temp><max_temp>300</max_temp><resolution>0.5</"
+				       "resolution>")) "</link></model>" HOT("hot", "2 1 0 0 0 0", KELVIN("320.5"),
+				KELVIN("999")) HOT("cold", "2 -1 0 0 0 0", "", KELVIN("271")) "</world></sdf>";
+	static const struct {
+		const char *topic;
+		uint32_t bytes, hot, air, cold;
+	} rows[] = {{TOPIC("m", "fine", "image"), 2, 32050, 29000, 27100},
+		{TOPIC("m", "coarse", "image"), 1, 107, 97, 90}, {TOPIC("m", "limited", "image"), 2, 600, 580, 560}};
+	if (!rays_available())
+		cr_skip_test("built without Embree");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct seen seen = look(text, rows[i].topic);
+		const Gz__Msgs__Image *image = seen.message;
+		const uint32_t expected[3] = {rows[i].hot, rows[i].air, rows[i].cold};
+		cr_assert_eq(image->pixel_format_type, rows[i].bytes == 2 ? GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT16
+									  : GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT8);
+		cr_assert_eq(image->data.len, (size_t)8 * 4 * rows[i].bytes);
+		for (uint32_t k = 0; k < 3; k++) { /* the pixels 1, 4 and 6 of the second row */
+			static const size_t pixels[3] = {9, 12, 14};
+			const uint8_t *at = &image->data.data[rows[i].bytes * pixels[k]];
+			uint32_t found = at[0] + (rows[i].bytes == 2 ? 256u * at[1] : 0);
+			cr_assert_eq(found, expected[k], "%s, %u: %u, not %u", rows[i].topic, k, found, expected[k]);
+		}
+		message_free(seen.message);
+	}
+}
+
 /* The numbers are those of gz-sensors' test of the same box, boundingbox_camera. */
 Test(sensing, a_box_in_space_is_in_the_frame_of_the_renderer)
 {
