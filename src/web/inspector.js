@@ -9,7 +9,7 @@ const EACH_MS = 200;
 const JOINTS_MAX = 60;
 const SENSORS_MAX = 60;
 // What the button of a sensor's topic says; "Plot" for any other type
-const SHOWN_AS = {LaserScan: "Scan", PointCloudPacked: "Points", Image: "Picture", CameraInfo: "Info", PerformanceSensorMetrics: "Rate"};
+const SHOWN_AS = {LaserScan: "Scan", PointCloudPacked: "Points", Image: "Picture", CompressedImage: "Compressed", CameraInfo: "Info", PerformanceSensorMetrics: "Rate"};
 
 const degrees = radians => number(radians * 180 / Math.PI, 1);
 
@@ -119,7 +119,7 @@ export class Inspector {
 				element("span", {class: "quiet"}, `${name(sensor.type || "")}, ${rate}`),
 				...topics.length ? [element("span", {class: "quiet topic", title: name(topics[0].name)}, element("bdi", {}, name(topics[0].name))),
 					element("div", {class: "ways"}, ...topics.map(topic => this.topicButton(topic,
-						SHOWN_AS[(topic.type || "").replace(/^gz\.msgs\./, "")] || "Plot")))] : []);
+						SHOWN_AS[(topic.type || "").replace(/^(gz|troupe)\.msgs\./, "")] || "Plot")))] : []);
 		};
 		const more = this.found.length - SENSORS_MAX;
 		return [element("h2", {}, this.found.length === 1 ? "1 sensor" : `${this.found.length} sensors`),

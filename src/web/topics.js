@@ -174,6 +174,29 @@ class Picture {
 	end() {}
 }
 
+// A picture as a file, which the browser decodes
+class Packed {
+	constructor(box) {
+		this.canvas = element("canvas", {role: "img", "aria-label": "camera"});
+		this.text = element("span", {class: "quiet"}, "waiting for a picture …");
+		box.append(this.canvas, element("div", {class: "foot"}, this.text));
+	}
+
+	async take(message, envelope) {
+		const bytes = envelope.data || new Uint8Array(0);
+		try {
+			const image = await createImageBitmap(new Blob([bytes]));
+			Object.assign(this.canvas, {width: image.width, height: image.height});
+			this.canvas.getContext("2d").drawImage(image, 0, 0);
+			this.text.textContent = `${image.width} × ${image.height}, ${name(message.format || "")}, ${Math.ceil(bytes.length / 1024)} KiB, ${number(envelope.time || 0, 2)} s`;
+		} catch (error) {
+			this.text.textContent = `${name(message.format || "unknown format")}: cannot be shown`;
+		}
+	}
+
+	end() {}
+}
+
 // --- texts -----------------------------------------------------------------------------------------------------------
 
 class Echo {
@@ -343,7 +366,7 @@ export class Topics {
 		if (as === "plot")
 			return new Plot(box);
 		return type === "LaserScan" ? new Scan(this.group) : type === "PointCloudPacked" ? new Cloud(this.group, this.place(topic.name)) :
-			type === "Image" ? new Picture(box) : new Plot(box);
+			type === "Image" ? new Picture(box) : type === "CompressedImage" ? new Packed(box) : new Plot(box);
 	}
 
 	// as: text, plot, or as the type wants; title: in place of the topic's name
@@ -363,7 +386,7 @@ export class Topics {
 		if (inWorld)
 			box.append(element("span", {class: "quiet"}, "shown in the world"));
 		$("shown").append(box);
-		const stop = this.connection.subscribe(topic.name, type === "Image" ? 10 : LIDAR_HZ, (message, envelope) => {
+		const stop = this.connection.subscribe(topic.name, /Image$/.test(type) ? 10 : LIDAR_HZ, (message, envelope) => {
 			part.take(message, envelope);
 			this.redraw();
 		});

@@ -79,7 +79,7 @@ async function sensors(context) {
 		const rows = await page.$$eval("#inspector .sensor", rows => rows.map(row => [...row.querySelectorAll("span, button")].map(part => part.textContent)));
 		const text = name => (rows.find(row => row[0] === name) || []).join("|");
 		check(rows.length === 5, "all sensors of the model are listed", JSON.stringify(rows));
-		check(/\|camera, 20 Hz\|.*\|Picture\|Info$/.test(text("head::colour")), "with type, rate, and what can be shown", text("head::colour"));
+		check(/\|camera, 20 Hz\|.*\|Picture\|Info\|Compressed$/.test(text("head::colour")), "with type, rate, and what can be shown", text("head::colour"));
 		check(/\|gpu_lidar, 12.50 Hz\|\/beams\|Scan\|Points$/.test(text("head::beams")), "with the topic that the file names", text("head::beams"));
 		check(/camera, when triggered/.test(text("head::still")), "a camera that waits for a trigger says so", text("head::still"));
 		check(/sonar, not simulated$/.test(text("head::ping")), "a sensor that is not simulated says so", text("head::ping"));
@@ -98,6 +98,12 @@ async function sensors(context) {
 		await page.click(`${rowOf("head::colour")} button:text-is("Picture")`);
 		await until(() => !document.querySelector("#shown canvas[aria-label=camera]"));
 		check(true, "the button hides it again");
+		await page.click(`${rowOf("head::colour")} button:text-is("Compressed")`);
+		await until(() => { const canvas = document.querySelector("#shown canvas[aria-label=camera]"); return canvas && canvas.width === 64; });
+		const packed = await page.evaluate(() => [...document.querySelector("#shown canvas[aria-label=camera]").getContext("2d").getImageData(32, 24, 1, 1).data]);
+		check(packed[0] > 60 && packed[0] > 2 * packed[1] && packed[0] > 2 * packed[2], "so is it in the compressed picture", JSON.stringify(packed));
+		await page.click(`${rowOf("head::colour")} button:text-is("Compressed")`);
+		await until(() => !document.querySelector("#shown canvas[aria-label=camera]"));
 		await page.click(`${rowOf("head::depth")} button:text-is("Picture")`);
 		await until(() => { const canvas = document.querySelector("#shown canvas[aria-label=camera]"); return canvas && canvas.width === 64; });
 		const depth = await page.evaluate(() => [...document.querySelector("#shown canvas[aria-label=camera]").getContext("2d").getImageData(32, 24, 1, 1).data]);
