@@ -696,6 +696,12 @@ Test(host, afterwards_nothing_is_set_up)
 		cr_assert(h->system.topics.count == 3 && h->system.outputs.count == 2 && h->system.words == 5 &&
 			  h->system.names.count == 2 && h->setup.status == TROUPE_OK);
 	}
+	const struct troupe_element *at = (const void *)h->sdf->worlds.at[0].links.at[0].element;
+	h->system.setup = &h->setup;
+	cr_assert(!system_host.take(self, at, "", "gz.msgs.Double", 3, TROUPE_NOTHING) &&
+		  !system_host.take(self, at, "t", "none", 3, TROUPE_NOTHING) &&
+		  !system_host.serve(self, at, "t", "gz.msgs.Double", "none", 3) && h->setup.status == TROUPE_EWORLD);
+	cr_assert_eq(h->system.topics.count, 3, "what is wrong is not added");
 	const struct system_topic *topics = h->system.topics.at;
 	cr_assert(!strcmp(topics[0].name, "/t") && topics[0].tag == 3 && !topics[0].any && !topics[0].reply &&
 		  topics[0].joint == TROUPE_NOTHING);

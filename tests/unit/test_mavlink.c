@@ -288,12 +288,16 @@ Test(mavlink, plain_messages_are_those_of_a_simulator)
 	peer_read(&text, 2, 255, got);
 	expect_values(got, (const double[]){1234567890123, 1234567890}, 2, 0, "system time");
 	text.count = 0;
+	mavlink_add_system_time(&out, 0); /* all zeros: one byte is sent */
+	peer_read(&text, 2, 256, got);
+	cr_assert(text.at[1] == 1 && got[0] == 0 && got[1] == 0);
+	text.count = 0;
 	mavlink_add_ack(&out, 511, 3);
-	peer_read(&text, 77, 256, got);
+	peer_read(&text, 77, 257, got);
 	expect_values(got, (const double[]){511, 3}, 2, 0, "ack");
 	text.count = 0;
 	mavlink_add_distance(&out, 5000999, 0.105, 655.36, 7.123);
-	peer_read(&text, 132, 257, got);
+	peer_read(&text, 132, 258, got);
 	expect_values(got, (const double[]){5000, 11, 65535, 712, 0, 0, 25, 255}, 8, 0, "distance");
 	text_fini(&text);
 }
