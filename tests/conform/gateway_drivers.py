@@ -666,8 +666,8 @@ class RelayClient(Client):
         self.bytes, self.table, self.replies, self.calls = b"", None, {}, 0
         self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
         text = lambda value: numbers(len(value)) + value
-        self.send(self.HELLO, b"troupe T" + numbers(13) + text(b"suite") + numbers(3) + os.urandom(16) +
-                  numbers(0, 0, 0) + text(build.encode()) + text(b"") + text(b"") + bytes(16) + bytes(16) +
+        self.send(self.HELLO, b"troupe T" + numbers(14) + text(b"suite") + numbers(3) + os.urandom(16) +
+                  numbers(*[0] * 8) + text(build.encode()) + text(b"") + text(b"") + bytes(16) + bytes(16) +
                   numbers(0) + text(b""))
         self.worlds = None
         self.wait("the welcome", lambda: self.worlds is not None)

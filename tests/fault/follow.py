@@ -16,6 +16,7 @@ import time
 HELLO, REFUSE, HEARTBEAT, STOP, STEP, FOLLOW = 1, 3, 4, 5, 11, 15
 BEGIN, BYTES, COMMIT, RUN = 1, 2, 3, 4
 ROLE_PRIMARY, ROLE_SECONDARY, ROLE_STANDBY = 1, 2, 4
+FINGERPRINT_BYTES = 6 * 8  # with its five parts
 
 
 def numbers(*values):
@@ -46,8 +47,9 @@ def receive(s):
 def with_role(hello, role, **changes):
     """The hello of the other side, as that of another process in that role."""
     at = 16 + 8 + struct.unpack('<Q', hello[16:24])[0]  # behind magic, protocol and name
-    out = hello[:at] + numbers(role) + os.urandom(16) + hello[at + 24:at + 32] + numbers(0, changes.get('secondaries', 0))  # any world
-    rest = hello[at + 48:]
+    end = at + 24 + FINGERPRINT_BYTES
+    out = hello[:at] + numbers(role) + os.urandom(16) + hello[at + 24:end] + numbers(0, changes.get('secondaries', 0))  # any world
+    rest = hello[end + 16:]
     texts = []
     for _ in range(3):
         count = struct.unpack('<Q', rest[:8])[0]

@@ -1079,7 +1079,7 @@ static void test_small(void)
 	refuses_number("a hello", decode_hello, &out, 16, out.count);  /* bytes of the name */
 	refuses_number("a hello", decode_hello, &out, 25, 0);          /* role */
 	refuses_number("a hello", decode_hello, &out, 25, 5);          /* role */
-	refuses_number("a hello", decode_hello, &out, 65, TROUPE_SECONDARIES_MAX + 1);
+	refuses_number("a hello", decode_hello, &out, 65 + 8 * FINGERPRINT_PARTS, TROUPE_SECONDARIES_MAX + 1);
 	out.at[24] = '\n';
 	check(decode_hello(out.at, out.count, NULL) == TROUPE_EPROTOCOL, "a name with a line end is accepted");
 	struct hello viewer = hello, primary = hello;

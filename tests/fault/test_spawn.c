@@ -95,9 +95,9 @@ int main(void)
 	def.pace = TROUPE_PACE_FACTOR;
 	def.on_reply = on_reply;
 	or_die(troupe_server_create(&def, &server, &error), &error);
-	spawn(server, 0, models / 5);
+	spawn(server, 0, models / 2); /* small arrays have grown to their sizes by then */
 	size_t before = mallinfo2().uordblks;
-	spawn(server, models / 5, models);
+	spawn(server, models / 2, models);
 	size_t after = mallinfo2().uordblks;
 	troupe_server_snapshot(server, count, &shown);
 	printf("%d models created, %d removed; memory in use %zu bytes before, %zu after\n", models, models - ALIVE,

@@ -121,9 +121,12 @@ fi
 # Each example of a service in the manual page troupe-commands(5), in a world that has what they name. The last one ends
 # the run.
 cp "$worlds/models/shapes/ramp.dae" cart.dae
+cp "$source/tests/data/mesh/painted.png" chart.png
 cat >w.sdf <<'END'
 <sdf version="1.9"><world name="w"><model name="ball"><link name="l">
   <collision name="c"><geometry><mesh><uri>cart.dae</uri></mesh></geometry></collision><sensor name="imu" type="imu"/>
+  <visual name="v"><geometry><sphere><radius>0.1</radius></sphere></geometry>
+    <material><pbr><metal><albedo_map>chart.png</albedo_map></metal></pbr></material></visual>
 </link></model></world></sdf>
 END
 "$troupe" run w.sdf --paused --save-dir . -v 0 >run.out 2>&1 &
@@ -139,11 +142,11 @@ while read -r _ _ _ service _ request; do
 	report $? "refused: $service $request"
 	count=$((count + 1))
 done <examples
-[ $count = 17 ]
-report $? "$count examples of services, not 17"
+[ $count = 18 ]
+report $? "$count examples of services, not 18"
 wait $run
 report $? "the run of the examples: $(cat run.out)"
-rm w.sdf cart.dae before.state
+rm w.sdf cart.dae chart.png before.state
 
 # complete WORDS... EXPECTED: what bash offers for the last of the words
 complete()
@@ -155,7 +158,7 @@ complete()
 	report $? "completion of $*: $(cat out)"
 }
 touch a.sdf b.csv c.txt
-complete '' 'run replay mcap view plot check print worlds topics keygen topic service --help --version'
+complete '' 'run replay bisect diff mcap view plot check print worlds topics keygen topic service --help --version'
 complete ke keygen
 complete topic '' 'list info echo hz pub --help'
 complete topic echo --t '--topic --timeout'

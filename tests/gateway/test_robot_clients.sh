@@ -105,7 +105,8 @@ def text(word):
 
 def answer(client, ticket):
     hello = b"troupe T" + struct.pack("<Q", int(sys.argv[3])) + text("viewer") + struct.pack("<Q", 3) + os.urandom(16)
-    hello += struct.pack("<QQQ", 0, 0, 0) + text(sys.argv[2]) + text("") + text(client) + ticket
+    hello += struct.pack("<8Q", *[0] * 8)  # fingerprint and its five parts, world, secondaries
+    hello += text(sys.argv[2]) + text("") + text(client) + ticket
     hello += b"\0" * 16 + struct.pack("<Q", 0) + text("")  # no run, no term, listens nowhere
     with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 10) as s:
         s.sendall(struct.pack("<IB", len(hello), 1) + hello)
