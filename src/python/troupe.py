@@ -1987,7 +1987,7 @@ class Client:
 # --- many worlds -------------------------------------------------------------------------------------------------------
 
 
-class _Crew:
+class _Batch:
     """What a pool needs of worlds, made once for many calls."""
 
     def __init__(self, worlds):
@@ -2038,33 +2038,33 @@ class Pool:
         worlds, n = list(worlds), _whole("n", n)
         if len(set(map(id, worlds))) != len(worlds):
             raise ValueError("a world is in the list twice")
-        self._round(_Crew(worlds), lambda *about: self._step_all(*about[:3], n, *about[3:]))
+        self._round(_Batch(worlds), lambda *about: self._step_all(*about[:3], n, *about[3:]))
 
-    def _round(self, crew, call):
+    def _round(self, batch, call):
         """One call of the library that steps these worlds."""
         with self._lock:
             pool = self._use()
-            errors, error, taken = crew.errors, crew.error, []
+            errors, error, taken = batch.errors, batch.error, []
             # Each is one call of C, so that no handler of signals comes in between.
-            acquire = map(operator.methodcaller("acquire", False), crew.locks)
-            release = map(operator.methodcaller("release"), itertools.compress(crew.locks, taken))
+            acquire = map(operator.methodcaller("acquire", False), batch.locks)
+            release = map(operator.methodcaller("release"), itertools.compress(batch.locks, taken))
             nothing = collections.deque(maxlen=0)
             try:
                 taken.extend(acquire)
                 if not all(taken):
                     raise _taking_steps()
-                for world in crew.worlds:
+                for world in batch.worlds:
                     if world._owned.ends or not world._owned.server:
                         world._any()
-                status = call(pool, crew.worlds, crew.servers, errors, error)
-                failed = _lib.troupe_inbox_any_failure(crew.inboxes, len(crew.worlds))
-                failures = [world._owned.failure() for world in crew.worlds] if failed else [None] * bool(status) * len(errors)
+                status = call(pool, batch.worlds, batch.servers, errors, error)
+                failed = _lib.troupe_inbox_any_failure(batch.inboxes, len(batch.worlds))
+                failures = [world._owned.failure() for world in batch.worlds] if failed else [None] * bool(status) * len(errors)
             finally:
                 nothing.extend(release)
         if status and not any(each.status for each in errors):
             _check(status, error)
         if status or failed:
-            _raise_of(crew.worlds, errors, failures)
+            _raise_of(batch.worlds, errors, failures)
 
     @staticmethod
     def _step_all(pool, worlds, servers, n, errors, error):
@@ -2232,7 +2232,7 @@ class VectorEnv:
         self.worlds, self.seeds = [None] * num_envs, [0] * num_envs
         self._randoms, self._episodes = [None] * num_envs, [0] * num_envs
         self._count, self._began = 0, [0] * num_envs  # actions so far, and when each episode began
-        self._crew = None
+        self._batch = None
         self._over, self._nobody = [False] * num_envs, [False] * num_envs
         self._tables = [_Table(num_envs, len(self.action_columns))] + [
             _Table(num_envs, len(self.observation_columns)) for _ in range(2)]
@@ -2306,7 +2306,7 @@ class VectorEnv:
             raise Error("EINVAL", "world %d has other models than world 0: expected the same" % i)
         self.worlds[i] = world
         self._episodes[i] += 1
-        self._began[i], self._over[i], self._crew = self._count, False, None
+        self._began[i], self._over[i], self._batch = self._count, False, None
         if self._begin is not None:
             self._begin(world, random.Random(self.seeds[i]))
 
@@ -2335,15 +2335,15 @@ class VectorEnv:
 
     def _turn(self, rests):
         """Commands, steps and observations in one call; worlds that rest are observed only. rests None: none does."""
-        if self._crew is None:
-            self._crew = _Crew(list(self.worlds))
+        if self._batch is None:
+            self._batch = _Batch(list(self.worlds))
             actions, observed, _ = self._tables
-            self._about = _Turn(self._crew.servers, self.num_envs, self.steps, self._parts[0], self._parts[1],
+            self._about = _Turn(self._batch.servers, self.num_envs, self.steps, self._parts[0], self._parts[1],
                                 len(self._parts[0]), len(self._parts[1]), ctypes.cast(actions.at, c_void_p), self._delays,
                                 self._rests, ctypes.cast(observed.at, c_void_p))
         self._about.steps = self.steps
         self._rests[:] = rests if rests is not None else self._nobody
-        self._pool._round(self._crew, self._call)
+        self._pool._round(self._batch, self._call)
 
     def _call(self, pool, worlds, servers, errors, error):
         return _lib.troupe_pool_turn(pool, byref(self._about), errors, byref(error))
@@ -2407,7 +2407,7 @@ class VectorEnv:
         for world in self.worlds:
             if world is not None:
                 world.close()
-        self.worlds, self._crew = [None] * self.num_envs, None
+        self.worlds, self._batch = [None] * self.num_envs, None
         self._pool.close()
 
     def __enter__(self):
