@@ -48,6 +48,12 @@ says()
 	grep -q -e "$2" "$1.err"
 	report $? "$1 says '$2': $(cat "$1.err")"
 }
+# b follows p, and the secondaries know where it is: a primary that is killed before has no standby
+followed()
+{
+	says b 'follows the primary'
+	await p.err 'the run goes on with'
+}
 # ends NAME STATUS
 ends()
 {
@@ -97,7 +103,7 @@ secondary s1
 secondary s2
 secondary s3
 standby b --on-loss continue
-says b 'follows the primary'
+followed
 await p.out '^hash [6-9][0-9][0-9] '
 kill -STOP "$(cat p.pid)"
 says b 'takes over as primary of term 2'
@@ -115,7 +121,7 @@ secondary s1
 secondary s2
 secondary s3
 standby b --on-loss continue --report b.report
-says b 'follows the primary'
+followed
 await p.out '^hash [6-9][0-9][0-9] '
 kill -KILL "$(cat p.pid)" "$(cat s2.pid)"
 says b 'takes over as primary of term 2'
@@ -131,7 +137,7 @@ secondary s1
 secondary s2
 secondary s3
 standby b --network-wait 2
-says b 'follows the primary'
+followed
 kill -KILL "$(cat p.pid)" "$(cat s2.pid)" "$(cat s3.pid)"
 ends b 3
 says b 'the primary was lost, and 1 of 3 secondaries came to this standby: expected 2'
@@ -141,7 +147,7 @@ primary --network-secondaries 2
 secondary s1
 secondary s2
 standby b --network-wait 2
-says b 'follows the primary'
+followed
 kill -KILL "$(cat p.pid)" "$(cat s2.pid)"
 ends b 3
 says b 'the primary was lost, and 1 of 2 secondaries came to this standby: expected 2'
@@ -153,7 +159,7 @@ pace=2
 secondary s1
 secondary s2
 standby b --network-wait 1
-says b 'follows the primary'
+followed
 kill -STOP "$(cat b.pid)"
 says p 'the standby at port [0-9]* is lost'
 says p 'the run goes on with 2 secondaries'
@@ -185,7 +191,7 @@ report $? 'the standby beside a secondary ends with it'
 primary --network-secondaries 1 --clients 1
 secondary s1
 standby b --clients 1
-says b 'follows the primary'
+followed
 start c --network-role client --name tb3 --network-address 127.0.0.1:$followed --network-threads 1
 await p.err "client 'tb3' joined"
 kill -KILL "$(cat p.pid)"
@@ -198,7 +204,7 @@ ends s1 0
 primary --network-secondaries 1
 secondary s1
 standby b
-says b 'follows the primary'
+followed
 kill -TERM "$(cat b.pid)"
 ends b 0
 says p 'is lost: it left'
@@ -214,7 +220,7 @@ primary --network-secondaries 2 --network-max 3 --on-loss continue --save-every 
 secondary s1
 secondary s2
 standby b
-says b 'follows the primary'
+followed
 primary_port=$followed
 start s3 --network-role secondary --network-address 127.0.0.1:$primary_port --network-threads 1
 await p.err 'secondary 3 of 3 joined from'
@@ -229,7 +235,7 @@ if [ -s every ]; then
 	secondary s1
 	secondary s2
 	standby b
-	says b 'follows the primary'
+	followed
 	kill -KILL "$(cat p.pid)"
 	ends b 0
 	grep -qx "$(tail -n 1 calm.out)" b.out
@@ -247,7 +253,7 @@ if [ -s key ]; then
 	port=$followed
 	ends x 3
 	standby b --network-key-file key
-	says b 'follows the primary'
+	followed
 	kill -KILL "$(cat p.pid)"
 	ends b 0
 	same 'with a key' p b
