@@ -80,8 +80,10 @@ static bool wire_sense_is_seen(const struct wire_view *view, uint32_t model)
 	if (!m->id || m->absent || !m->body_count || view->owner[model] == view->secondary)
 		return false;
 	if (!view->shared->sensors->rays || !rays_box(view->shared->sensors->rays, model, &box))
-		box = wire_sense_swept(
-			view, model, view->shared->boxes[model].box); /* a logical camera finds it by its place */
+		box = wire_sense_swept(view, model, view->shared->boxes[model].box);
+	/* a logical camera finds it by its place, which may be outside of all its shapes */
+	struct vec3 at = state_model_pose(view->shared->state, model, false).p;
+	box = aabb_join(box, (struct aabb){at, at});
 	for (uint32_t i = 0; i < view->eyes->count && !seen; i++)
 		seen = wire_sense_is_near(box, view->eyes->at[i].at, view->eyes->at[i].reach);
 	return seen;

@@ -442,12 +442,13 @@ static void sampler_read_boxes(const struct sampler_sample *sample)
 static void sampler_read_logical_camera(const struct sampler_sample *sample)
 {
 	const struct scene *scene = sample->from->scene;
+	const bool *hidden = sample->from->sensors->hidden;
 	const struct sdf_logical_camera *camera = sample->sensor->sdf->settings->logical_camera;
 	struct pose eye = sample->after.pose;
 	VEC(struct reading_model) seen = {0};
 	for (uint32_t m = 0; m < scene->model_count && seen.count < MODELS_SEEN_MAX; m++) {
 		const struct scene_model *model = &scene->models[m];
-		if (!model->id || model->absent || m == sample->sensor->model)
+		if (!model->id || model->absent || m == sample->sensor->model || (hidden && hidden[m]))
 			continue;
 		struct pose pose = model->body_count ? state_model_pose(sample->from->state, m, false) : model->in_body;
 		if (measure_frustum_holds(camera, eye, pose.p))

@@ -492,12 +492,16 @@ double sensor_period_s(const struct sensors *sensors, const struct sensor *senso
 	return micro_hz ? 1e6 / (double)micro_hz : sensor_step_s(sensors);
 }
 
-/* The rays are made when a sensor that sees first measures, because most runs have no subscriber for one. */
+/* The rays are made when a sensor that casts them first measures: most runs have no subscriber for one. Not for a logical
+ * camera alone: visuals are not read for it, and rays that were made before a lidar is created would never see them. */
 void sensors_look(struct sensors *sensors, const struct state *state, const bool *hidden)
 {
 	struct troupe_error error;
+	bool casts = sensors->rays != NULL;
+	sensors->hidden = hidden;
 	for (uint32_t i = 0; i < sensors->scans.count; i++) {
 		struct sensor_scan *scan = &sensors->scans.at[i];
+		casts |= scan->needed;
 		if (scan->directions || !scan->needed)
 			continue;
 		size_t scans = scan->lidar.pattern ? scan->pattern.scans : 1;
@@ -509,13 +513,14 @@ void sensors_look(struct sensors *sensors, const struct state *state, const bool
 	}
 	for (uint32_t i = 0; i < sensors->lenses.count; i++) {
 		struct sensor_lens *lens = &sensors->lenses.at[i];
+		casts |= lens->needed;
 		if (lens->directions || !lens->needed)
 			continue;
 		size_t pixels = (size_t)lens->camera.width * lens->camera.height;
 		lens->directions = mem_alloc(pixels * sizeof *lens->directions);
 		lens_directions(&lens->camera, lens->wide, lens->directions);
 	}
-	if (!rays_available())
+	if (!casts || !rays_available())
 		return;
 	if (!sensors->lights)
 		sensors->lights = mem_alloc(sizeof *sensors->lights);

@@ -136,6 +136,7 @@ struct sensors {
 	double sweep_s;        /* the longest scan of a lidar that measures while things move, of those wanted so far */
 	struct lights *lights; /* in state k, when some camera shows colours; NULL: not needed yet */
 	struct rays *rays; /* in state k when a step begins in which SENSOR_OF_WORLD measures; NULL: not needed yet */
+	const bool *hidden; /* as of sensors_look() */
 	struct sensor_times times; /* of the step */
 	bool due_self, due_world;  /* in this step some sensor measures */
 	uint32_t slices_due; /* slices of the readings of SENSOR_OF_WORLD in this step: how much can be shared out */
@@ -169,7 +170,8 @@ void sensors_begin(struct sensors *sensors, const struct sensor_times *times);
 int64_t sensors_next_ns(const struct sensors *sensors, int64_t after_ns);
 /* Then, for each camera that was triggered for this step; it measures if it is wanted. */
 void sensors_fire(struct sensors *sensors, uint32_t model, uint32_t index);
-/* Then, if sensors measure that see: puts what they see where it is in state `now`. hidden: see rays_hide(). */
+/* Then, if sensors measure that see: puts what they see where it is in state `now`. hidden: as of rays_hide(), for
+ * logical cameras, too; it must live until the next call. */
 void sensors_look(struct sensors *sensors, const struct state *state, const bool *hidden);
 static inline bool sensor_is_due(const struct sensors *sensors, const struct sensor *sensor, enum sensor_group group)
 {
