@@ -492,8 +492,8 @@ double sensor_period_s(const struct sensors *sensors, const struct sensor *senso
 	return micro_hz ? 1e6 / (double)micro_hz : sensor_step_s(sensors);
 }
 
-/* The rays are made when a sensor that casts them first measures: most runs have no subscriber for one. Not for a logical
- * camera alone: visuals are not read for it, and rays that were made before a lidar is created would never see them. */
+/* The rays are made when a sensor that casts them first measures: most runs have no subscriber for one. Not for a
+ * logical camera alone: visuals are not read for it, and rays that were made before they are read never see meshes. */
 void sensors_look(struct sensors *sensors, const struct state *state, const bool *hidden)
 {
 	struct troupe_error error;
