@@ -281,4 +281,25 @@ count 0 500 500
 count 1000 500 500
 count 100000 500 500
 count 0.5 10000 5
+
+# A lidar that is created after a logical camera has measured sees meshes, which nothing had to read before: the seat of
+# the stool begins 1.7 m away.
+cp "$worlds/models/shapes/stool.obj" "$scratch"
+cat >"$scratch/late.sdf" <<'END'
+<sdf version="1.9"><world name="w"><physics name="p" type="ode"><max_step_size>0.01</max_step_size></physics>
+<model name="stool"><static>1</static><pose>2 0 0 0 0 0</pose><link name="l"><visual name="v"><geometry><mesh>
+  <uri>stool.obj</uri></mesh></geometry></visual></link></model>
+<model name="eye"><static>1</static><link name="l"><sensor name="s" type="logical_camera"><update_rate>50</update_rate>
+  </sensor></link></model></world></sdf>
+END
+cat >"$scratch/late.commands" <<'END'
+10 /world/w/create name: "late" pose {position {z: 0.43}} sdf: "<sdf version='1.9'><model name='m'><static>1</static><link name='l'><sensor name='s' type='gpu_lidar'><update_rate>50</update_rate><lidar><scan><horizontal><samples>3</samples><min_angle>-0.1</min_angle><max_angle>0.1</max_angle></horizontal></scan><range><min>0.1</min><max>9</max></range></lidar></sensor></link></model></sdf>"
+END
+for options in '0' '2' '2 --transport tcp --network-stale-ms 60000'; do
+	# shellcheck disable=SC2086 # options are words
+	run "$scratch/said" "$scratch/late.sdf" "$scratch/late.commands" 30 --sense-all --secondaries $options \
+		--log "$scratch/late.csv" --log-what sensor
+	awk -F, '/late/ { far = $NF } END { exit !(far > 1.69 && far < 1.71) }' "$scratch/late.csv"
+	report $? "a lidar that came later, secondaries $options: $(grep late "$scratch/late.csv" | tail -n 1)"
+done
 totals
