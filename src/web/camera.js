@@ -83,6 +83,7 @@ export class Camera {
 
 	// Looks at a box from one of VIEWS of framing.js, so that the whole of it is in the picture.
 	show(box, view) {
+		this.keeps = null;
 		this.place(box, VIEWS[view].clone().normalize());
 	}
 
@@ -147,6 +148,7 @@ export class Camera {
 
 	// Where the eye is and what it looks at
 	view(eye, target) {
+		this.keeps = null;
 		const distance = eye.distanceTo(target);
 		this.controls.target.copy(target);
 		this.three.position.copy(eye);

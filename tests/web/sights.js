@@ -193,10 +193,15 @@ async function lights(context) {
 			const [r, g, b] = await colourAt(page, 4 + x, -9 + y, z);
 			return r > 2 * g && r > 2 * b;
 		};
-		await until(() => [...viewer.world.meshes.keys()].some(key => /polyline/.test(key)));
+		await until(() => [...viewer.world.meshes.keys()].some(key => /polyline/.test(key)) && !viewer.world.asked);
 		await settled();
 		check(await red(.5, .5, .5) && await red(1.5, .5, .5) && await red(.5, 1.5, .5), "it is drawn");
 		check(!await red(1.5, 1.5, 0), "its inner corner is empty");
+		check(await page.evaluate(() => {
+			const {position} = viewer.camera.three, before = position.toArray().join();
+			viewer.world.meshed();
+			return position.toArray().join() === before;
+		}), "a mesh that comes late does not move a camera that was placed");
 	});
 	await part("a texture that is not there", async () => {
 		const [red, green, blue] = await colourAt(page, 0, -8, 1);
