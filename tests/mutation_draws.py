@@ -27,7 +27,8 @@ AS_BUILT = 'CFLAGS=-O2 -w -g0'
 EQUAL_LIST = 'tests/mutate.equal'
 MODULES_ALONE = ('src/gateway/dds/', 'src/net/mpi/')  # loaded when a run needs them; not in the shared library
 
-Outcome = collections.namedtuple('Outcome', 'what by tried')
+COUNTED = ('noticed', 'NOT NOTICED', 'not decided')  # equal ones are no changes
+Outcome = collections.namedtuple('Outcome', 'what by')
 
 
 def cpu_s():
@@ -231,19 +232,20 @@ class Draws:
                     if test in self.tests.known and re.search(self.options.tests, test)]
         covering.sort(key=lambda test: -self.first[mutation.file, test])  # those of one count stay in their order
         until_cpu, until = cpu_s() + self.options.limit, time.monotonic() + WAIT * self.options.limit
-        tried = 0
-        for test in covering:
-            if test in self.bad or (tried and self.cover.seconds.get(test, 0) > WAIT * self.options.limit):
+        tried, wanted = 0, [test for test in covering if test not in self.bad]
+        for test in wanted:
+            if self.cover.seconds.get(test, 0) > WAIT * self.options.limit:
                 continue
             if cpu_s() > until_cpu or time.monotonic() > until:
                 break
             tried += 1
             if self.notices(test, mutation, kept, text):
                 self.first[mutation.file, test] += 1
-                return Outcome('noticed', test, '')
+                return Outcome('noticed', test)
         if not covering:
-            return Outcome('NOT NOTICED', 'no test executes it', '')
-        return Outcome('NOT NOTICED', f'{tried} of {len(covering)} tests', '')
+            return Outcome('NOT NOTICED', 'no test executes it')
+        whole = tried >= len([test for test in wanted if test not in self.bad])
+        return Outcome('NOT NOTICED' if whole else 'not decided', f'{tried} of {len(covering)} tests')
 
     def one(self, number):
         """Prints a line; (module, what came of it)."""
@@ -259,7 +261,7 @@ class Draws:
             self.tree.tidy_up()
             self.tree.restore(mutation.file, kept)
         if outcome.what != 'noticed' and self.is_equal(mutation, kept, text):
-            outcome = Outcome('equal', 'the same object code', '')
+            outcome = Outcome('equal', 'the same object code')
         place, change = f'{mutation.file}:{mutation.lines[0]}', str(mutation).partition(': ')[2]
         print(f'{number}: {outcome.what} ({outcome.by}, {time.monotonic() - began:.1f} s): {rule}: {place}: {change}',
               flush=True)
@@ -272,12 +274,16 @@ def print_totals(counts):
     for module in sorted(counts):
         of_module = counts[module]
         whole.update(of_module)
-        drawn = of_module['noticed'] + of_module['NOT NOTICED']
-        print(f'    {module:10} {of_module["noticed"]:4} of {drawn:4} noticed')
-    drawn = whole['noticed'] + whole['NOT NOTICED']
+        print(f'    {module:10} {shares_of(of_module)}')
+    drawn = sum(whole[what] for what in COUNTED)
     share = 100 * whole['noticed'] / drawn if drawn else 0
-    print(f'    all        {whole["noticed"]:4} of {drawn:4} noticed, {share:.1f} %')
+    print(f'    all        {shares_of(whole)}; {share:.1f} % noticed')
     return share
+
+
+def shares_of(counts):
+    drawn = sum(counts[what] for what in COUNTED)
+    return f'{counts["noticed"]:4} of {drawn:4} noticed, {counts["not decided"]:4} not decided, {counts["equal"]:4} equal'
 
 
 def run(tree, tests, source, options):
@@ -293,7 +299,7 @@ def run(tree, tests, source, options):
         found = draws.one(number)
         if found:
             counts[found[0]][found[1]] += 1
-        if found and found[1] == 'NOT NOTICED':
+        if found and found[1] in COUNTED[1:]:
             print(f'    again: tests/mutate --seed {options.seed} --first {number} --count 1{modules}', flush=True)
     if draws.bad:
         print(f'    not used, they fail with the sources as they are: {" ".join(sorted(draws.bad))}')

@@ -16,6 +16,8 @@ fails is printed with the command that repeats it, reduced: draws are replaced b
 kind, as long as the case still fails. The last line is "N passed, N failed"; a test is a seed.
 
 Cases run in a child process, so that the end of a process by a signal is a failure that names its seed, too."""
+import importlib.machinery
+import importlib.util
 import json
 import math
 import os
@@ -347,6 +349,16 @@ def case(quick, full):
         cases.append((function, quick, full))
         return function
     return add
+
+
+def other(name):
+    """The module of another twin, for its shapes and formulas. Its cases do not run here."""
+    loader = importlib.machinery.SourceFileLoader(name, os.path.join(os.path.dirname(os.path.realpath(__file__)), name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    own = list(cases)
+    loader.exec_module(module)
+    cases[:] = own
+    return module
 
 
 def tried(function, seed, draws=None):
