@@ -20,7 +20,7 @@ uint32_t trail_link(const struct scene *scene, uint32_t model, const struct sdf_
 bool trail_is_of(const struct scene *scene, uint32_t model, const struct sdf_sensor *sensor)
 {
 	uint32_t link = trail_link(scene, model, sensor);
-	return link != SCENE_NONE && sensor_kind_is_lidar(sensor->kind) && sensor->settings->lidar->motion &&
+	return link != SCENE_NONE && sdf_sensor_span_s(sensor->kind, sensor->settings) > 0 &&
 	       scene->links[link].body != SCENE_NONE;
 }
 

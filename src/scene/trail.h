@@ -1,12 +1,13 @@
-/* Where the body of a lidar was in the last moments: a lidar with <troupe:motion> measures while it moves, and a
- * reading at state k needs the poses of the steps before. They are words of the model's state, so they move, are saved,
+/* Where the body of a lidar or a camera was in the last moments: a lidar with <troupe:motion>, and a camera with
+ * <troupe:readout_time> or <troupe:exposure_time>, measures while it moves, and a reading at state k needs the poses of
+ * the steps before. They are words of the model's state, so they move, are saved,
  * reset and resumed with the model, and a reading is a function of state k. They are written in each step, whether the
  * sensor measures or not, because states do not depend on subscribers.
  *
- * The trails of a model are the first words of its systems, one for each lidar with motion on a link that has a body,
- * in file order. A knot is a pose of the body at one time; between two knots poses are
+ * The trails of a model are the first words of its systems, one for each such sensor on a link that has a body, in
+ * file order. A knot is a pose of the body at one time; between two knots poses are
  * interpolated (sensor/scan.h). Before the first knot it stood, and since the last knot it stands. Knots are as close
- * as steps, or a sixtieth of a scan apart if steps are closer; so TRAIL_KNOTS knots are longer than a scan.
+ * as steps, or a sixtieth of a reading apart if steps are closer; so TRAIL_KNOTS knots are longer than a reading.
  *
  * Pure. Thread: that which may read or write the words. */
 #ifndef SCENE_TRAIL_H
@@ -34,7 +35,7 @@ bool trail_is_of(const struct scene *scene, uint32_t model, const struct sdf_sen
 /* The link of the scene on which the sensor is; SCENE_NONE: none. */
 uint32_t trail_link(const struct scene *scene, uint32_t model, const struct sdf_sensor *sensor);
 
-/* Adds a step of the body, from `before` at before_s to `after` at after_s. scan_s: duration of a scan. */
+/* Adds a step of the body, from `before` at before_s to `after` at after_s. scan_s: duration of a reading. */
 void trail_add(
 	struct trail *trail, double scan_s, double before_s, struct pose before, double after_s, struct pose after);
 

@@ -198,6 +198,48 @@ static void camera_load_packed(struct load *load, const struct sdf_element *elem
 	load_double(load, packed, "rate", 0, 1e6, &camera->packed_hz);
 }
 
+/* Elements that SDF does not have. A name that is not known is an error, so that a misspelt one is found. */
+static const char *const camera_own_words[] = {
+	"compressed", "readout_time", "exposure_time", "exposure_samples", "gain"};
+
+static void camera_check_names(struct load *load, const struct sdf_element *element)
+{
+	static const char own[] = "troupe:";
+	for (const struct sdf_element *at = element ? element->child : NULL; at; at = at->next) {
+		bool known = strncmp(at->name, own, strlen(own)) != 0;
+		for (size_t i = 0; i < ARRAY_LEN(camera_own_words) && !known; i++)
+			known = !strcmp(at->name + strlen(own), camera_own_words[i]);
+		if (!known)
+			load_error(load, at,
+				"<%.80s> is no element of a camera: expected <troupe:compressed>, "
+				"<troupe:readout_time>, <troupe:exposure_time>, <troupe:exposure_samples> or "
+				"<troupe:gain>",
+				at->name);
+	}
+}
+
+static void camera_load_shutter(
+	struct load *load, const struct sdf_element *element, enum sdf_sensor_kind kind, struct sdf_camera *camera)
+{
+	load_double(load, element, "troupe:readout_time", 0, SDF_SHUTTER_MAX, &camera->readout_s);
+	load_double(load, element, "troupe:exposure_time", 0, SDF_SHUTTER_MAX, &camera->exposure_s);
+	load_count(load, element, "troupe:exposure_samples", 1, SDF_EXPOSURES_MAX, &camera->exposure_samples);
+	load_double(load, element, "troupe:gain", 0, 1e6, &camera->gain);
+	if (kind == SDF_BOUNDINGBOX_CAMERA && camera->readout_s + camera->exposure_s > 0) {
+		load_warn(load, element,
+			"<troupe:readout_time> and <troupe:exposure_time> of a boundingbox_camera have no effect: "
+			"expected another type of camera");
+		camera->readout_s = camera->exposure_s = 0;
+	}
+}
+
+double sdf_sensor_span_s(enum sdf_sensor_kind kind, const struct sdf_settings *settings)
+{
+	if (sensor_kind_is_lidar(kind))
+		return settings->lidar->motion ? settings->lidar->pattern->scan_s : 0;
+	return settings->camera_count == 1 ? settings->cameras->readout_s + settings->cameras->exposure_s : 0;
+}
+
 /* 0.01 K, or of 8 bits 3 K, from 0 K to what the pixels can hold. */
 static void camera_load_heat(struct load *load, const struct sdf_element *sensor, struct sdf_camera *camera)
 {
@@ -255,6 +297,7 @@ static void camera_load(struct load *load, const struct sdf_element *element, en
 		.p_cy = 120,
 		.visibility_mask = UINT32_MAX,
 		.packed_quality = 80,
+		.gain = 1,
 		.element = element};
 	if (element)
 		camera->in_sensor = load_pose(load, element, &relative_to);
@@ -270,6 +313,8 @@ static void camera_load(struct load *load, const struct sdf_element *element, en
 	camera_load_distortion(load, element, camera);
 	camera_load_lens(load, element, camera);
 	camera_load_packed(load, element, camera);
+	camera_check_names(load, element);
+	camera_load_shutter(load, element, kind, camera);
 	camera_check_angle(load, element, kind, camera);
 	load_mask(load, element, "visibility_mask", &camera->visibility_mask);
 }

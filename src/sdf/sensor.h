@@ -29,6 +29,7 @@ enum {
 };
 
 struct sdf_element;
+struct sdf_settings;
 
 enum sdf_noise_kind { SDF_NOISE_NONE, SDF_NOISE_GAUSSIAN, SDF_NOISE_QUANTIZED }; /* "gaussian_quantized" */
 
@@ -165,11 +166,20 @@ struct sdf_camera {
 	uint32_t visibility_mask;                  /* 0xffffffff */
 	/* Of a thermal camera: the plug-in ThermalSensor; a pixel counts steps of heat_step_K from 0 K on. */
 	double heat_min_K, heat_max_K, heat_step_K;
-	bool packed_png;                   /* <troupe:compressed>: its compressed pictures are PNG; false: JPEG */
-	uint32_t packed_quality;           /* 80, of JPEG */
-	double packed_hz;                  /* compressed pictures in a second, at most; 0: all */
+	bool packed_png;              /* <troupe:compressed>: its compressed pictures are PNG; false: JPEG */
+	uint32_t packed_quality;      /* 80, of JPEG */
+	double packed_hz;             /* compressed pictures in a second, at most; 0: all */
+	double readout_s, exposure_s; /* <troupe:readout_time>, <troupe:exposure_time>; 0, at most SDF_SHUTTER_MAX */
+	uint32_t exposure_samples;    /* <troupe:exposure_samples>, 0: by the motion (sensor/picture.h) */
+	double gain;                  /* <troupe:gain>, 1: of colours, before the noise */
 	const struct sdf_element *element; /* NULL: the file has no <camera>, and all is default */
 };
+#define SDF_SHUTTER_MAX 10 /* s */
+enum { SDF_EXPOSURES_MAX = 256 };
+
+/* How long before its end a reading begins of a lidar or a camera that measures while things move; 0: it measures at
+ * once. */
+double sdf_sensor_span_s(enum sdf_sensor_kind kind, const struct sdf_settings *settings);
 
 enum sdf_imu_frame { SDF_IMU_CUSTOM, SDF_IMU_NED, SDF_IMU_ENU, SDF_IMU_NWU, SDF_IMU_GRAVITY_UP, SDF_IMU_GRAVITY_DOWN };
 

@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-void picture_aim_at(struct picture_chunk *c, uint32_t number, struct vec3 d, struct vec3 eye, double near, double far)
+void picture_aim_at(struct picture_chunk *c, uint32_t number, struct vec3 d, double near, double far)
 {
-	double slant = d.x > 0.01 ? d.x : 1;
-	c->cast[number] = (struct ray){eye, picture_turned(&c->turn, d), near / slant, far / slant};
+	double slant = d.x > 0.01 ? d.x : 1, from = near / slant, to = far / slant;
+	struct picture_moving *m = &c->moving;
+	c->cast[number] = (struct ray){c->eye, picture_turned(&c->turn, d), from, to};
+	if (m->turns)
+		m->own[number] = (struct ray){m->eye, picture_turned(&m->turn, d), from, to};
 }
 
 struct picture_neighbours picture_beside(const struct picture_chunk *c, uint32_t pixel)
@@ -29,24 +32,24 @@ struct picture_neighbours picture_beside(const struct picture_chunk *c, uint32_t
 }
 
 /* Makes the rays of all pixels of the chunk that have a ray. Returns their number. */
-static uint32_t picture_aim(struct picture_chunk *c, const struct vec3 *directions, uint32_t count, struct pose pose,
-	double near, double far, uint32_t *pixels)
+static uint32_t picture_aim(struct picture_chunk *c, const struct vec3 *directions, uint32_t count, double near,
+	double far, uint32_t *pixels)
 {
 	uint32_t rays = 0;
 	for (uint32_t i = 0; i < count; i++)
 		if (directions[i].x != 0 || directions[i].y != 0 || directions[i].z != 0) {
-			picture_aim_at(c, rays, directions[i], pose.p, near, far);
+			picture_aim_at(c, rays, directions[i], near, far);
 			pixels[rays++] = i;
 		}
 	return rays;
 }
 
 static void picture_measure_depth(struct picture_chunk *c, const struct sdf_camera *camera,
-	const struct vec3 *directions, uint32_t count, struct pose pose, float *depth)
+	const struct vec3 *directions, uint32_t count, float *depth)
 {
 	uint32_t pixels[PICTURE_CHUNK];
-	uint32_t rays = picture_aim(c, directions, count, pose, 0, camera->depth_far_m, pixels);
-	rays_cast(c->rays, c->cast, rays, c->mask, c->hits);
+	uint32_t rays = picture_aim(c, directions, count, 0, camera->depth_far_m, pixels);
+	picture_cast(c, rays);
 	for (uint32_t i = 0; i < count; i++)
 		depth[i] = INFINITY;
 	for (uint32_t i = 0; i < rays; i++) {
@@ -94,12 +97,60 @@ static void picture_heat(struct picture_chunk *c, const struct sdf_camera *camer
 	}
 }
 
+/* All that is wanted, at one time of the exposure. */
+static void picture_expose(struct picture_chunk *c, const struct sdf_camera *camera, const struct picture *picture)
+{
+	uint32_t total = picture->count ? picture->count : c->total, pixels[PICTURE_CHUNK];
+	const struct vec3 *own = c->directions + picture->first;
+	c->aside = false;
+	for (uint32_t first = 0, count; first < total; first += count) {
+		count = picture_chunk_of(c, picture->first + first, total - first);
+		picture_move_to(c, picture->first + first);
+		for (uint32_t i = 0; i < count; i++)
+			c->where[i] = picture->first + first + i;
+		if (picture->depth)
+			picture_measure_depth(c, camera, &own[first], count, &picture->depth[first]);
+		if (!picture->colour && !picture->labels && !picture->instances && !picture->heat)
+			continue;
+		uint32_t aimed = picture_aim(c, &own[first], count, camera->near_m, camera->far_m, pixels);
+		picture_cast(c, aimed);
+		picture_label(c, picture, first, count, pixels, aimed);
+		if (picture->heat)
+			picture_heat(c, camera, picture, first, count, pixels, aimed);
+		if (picture->colour)
+			picture_paint(c, &picture->colour[3 * (size_t)first], count, pixels, aimed);
+	}
+	if (picture->colour && camera->smooth) {
+		bool *edges = picture_find_edges(c, camera, picture->first, total);
+		picture_smooth_edges(c, camera, picture->first, total, edges, picture->colour);
+		free(edges);
+	}
+}
+
+/* The mean of the colour at several times of the exposure. */
+static void picture_blur(
+	struct picture_chunk *c, const struct sdf_camera *camera, const struct picture *picture, uint32_t times)
+{
+	size_t numbers = 3 * (size_t)(picture->count ? picture->count : c->total);
+	struct picture once = {
+		.colour = mem_alloc(numbers * sizeof *once.colour), .first = picture->first, .count = picture->count};
+	memset(picture->colour, 0, numbers * sizeof *picture->colour);
+	for (uint32_t time = 0; time < times; time++) {
+		c->moving.lag_s = c->moving.how->exposure_s * (time + 0.5) / times;
+		picture_expose(c, camera, &once);
+		for (size_t i = 0; i < numbers; i++)
+			picture->colour[i] += once.colour[i];
+	}
+	for (size_t i = 0; i < numbers; i++)
+		picture->colour[i] /= (float)times;
+	free(once.colour);
+}
+
 void picture_take(const struct rays *rays, const struct lights *lights, const struct sdf_camera *camera,
 	const struct vec3 *directions, struct pose pose, const struct picture *picture)
 {
 	struct picture_chunk *c = mem_alloc(sizeof *c);
-	uint32_t total = picture->count ? picture->count : camera->width * camera->height, pixels[PICTURE_CHUNK];
-	const struct vec3 *own = directions + picture->first;
+	struct picture now = *picture;
 	c->rays = rays;
 	c->lights = lights;
 	c->scene = rays_surroundings(rays);
@@ -109,26 +160,13 @@ void picture_take(const struct rays *rays, const struct lights *lights, const st
 	c->total = camera->width * camera->height;
 	c->eye = pose.p;
 	c->turn = quat_matrix(quat_unit(pose.q));
-	for (uint32_t first = 0; first < total; first += PICTURE_CHUNK) {
-		uint32_t count = MIN(total - first, (uint32_t)PICTURE_CHUNK);
-		for (uint32_t i = 0; i < count; i++)
-			c->where[i] = picture->first + first + i;
-		if (picture->depth)
-			picture_measure_depth(c, camera, &own[first], count, pose, &picture->depth[first]);
-		if (!picture->colour && !picture->labels && !picture->instances && !picture->heat)
-			continue;
-		uint32_t aimed = picture_aim(c, &own[first], count, pose, camera->near_m, camera->far_m, pixels);
-		rays_cast(rays, c->cast, aimed, c->mask, c->hits);
-		picture_label(c, picture, first, count, pixels, aimed);
-		if (picture->heat)
-			picture_heat(c, camera, picture, first, count, pixels, aimed);
-		if (picture->colour)
-			picture_paint(c, &picture->colour[3 * (size_t)first], count, pixels, aimed);
+	uint32_t times = picture_move_begin(c, camera, pose, picture->motion);
+	if (picture->colour && times > 1) {
+		picture_blur(c, camera, picture, times);
+		now.colour = NULL;
 	}
-	if (picture->colour && camera->smooth) {
-		bool *edges = picture_find_edges(c, camera, pose.p, picture->first, total);
-		picture_smooth_edges(c, camera, pose.p, picture->first, total, edges, picture->colour);
-		free(edges);
-	}
+	c->moving.lag_s = c->moving.how ? c->moving.how->exposure_s / 2 : 0;
+	if (now.colour || now.depth || now.labels || now.instances || now.heat)
+		picture_expose(c, camera, &now);
 	free(c);
 }

@@ -25,8 +25,25 @@
 
 #include "sensor/lights.h"
 #include "sensor/rays.h"
+#include "sensor/scan.h"
 
 enum { PICTURE_LAYERS = 8 };
+
+/* How a picture is taken while things move. It ends at state k: the row r of H is read (H - 1 - r) / H * readout_s
+ * before, and what it shows is from exposure_s before that until then. The camera was where its path says, all of a row
+ * at one place; what it sees is where rays_cast_swept() says, and its own model moves as one with it. Light and shadow
+ * are those of state k. The colour is the mean of several times, in the middle of equal parts of the exposure: of
+ * `samples`, or, if that is 0, of f (turn + way / 2 m), at least 4 and at most 16, where f is the width in pixels by
+ * the field of view, and turn (rad) and way (m) are those of the camera in the exposure that ends the picture. All else
+ * is from the middle of the exposure. Where neither the camera nor any visual moves the bits are those of a picture
+ * without motion. */
+struct picture_motion {
+	const struct scan_path *path; /* of the camera, for readout_s + exposure_s */
+	uint32_t model;               /* that of the camera */
+	double readout_s, exposure_s;
+	uint32_t samples;
+};
+enum { PICTURE_TIMES_MIN = 4, PICTURE_TIMES_MAX = 16 };
 
 /* One value for each pixel, of the whole picture or of `count` pixels in a row from `first` on; NULL: not wanted. */
 struct picture {
@@ -38,7 +55,8 @@ struct picture {
 	uint32_t *labels, *instances;
 	uint16_t *heat; /* the temperature of the first visual between near_m and far_m, in heat_step_K of the camera */
 	double air_K;   /* heat: of visuals that have none, and of what lies behind all of them */
-	uint32_t first, count; /* count 0: all pixels */
+	uint32_t first, count;               /* count 0: all pixels */
+	const struct picture_motion *motion; /* NULL: all is taken at once, in state k */
 };
 
 /* directions: of all pixels, as lens_directions() gives them. What a pixel shows does not depend on which pixels are

@@ -105,7 +105,7 @@ static void picture_colour_add_layer(
 		double weight = last ? rest[spot->pixel] : spot->weight;
 		struct picture_rgb seen = spot->colour;
 		if (c->scene->fog)
-			seen = picture_in_fog(c->scene->fog, vec3_length(vec3_sub(spot->point, c->eye)), seen);
+			seen = picture_in_fog(c->scene->fog, vec3_length(vec3_sub(spot->point, spot->from)), seen);
 		picture_colour_mix(&colour[3 * spot->pixel], seen, weight);
 		rest[spot->pixel] -= weight;
 	}
@@ -122,10 +122,14 @@ static uint32_t picture_colour_go_on(struct picture_chunk *c, const double rest[
 			continue;
 		c->cast[on] = c->cast[i];
 		c->cast[on].min = nextafter(c->hits[i].distance, INFINITY);
+		if (c->moving.turns) {
+			c->moving.own[on] = c->moving.own[i];
+			c->moving.own[on].min = c->cast[on].min;
+		}
 		left[on] = rest[pixels[i]];
 		pixels[on++] = pixels[i];
 	}
-	rays_cast(c->rays, c->cast, on, c->mask, c->hits);
+	picture_cast(c, on);
 	return on;
 }
 

@@ -16,22 +16,26 @@ struct picture_edges_mark { /* what the middle of a pixel shows */
 	struct vec3 normal;
 };
 
-static void picture_edges_mark(struct picture_chunk *c, const struct sdf_camera *camera, struct vec3 eye,
-	uint32_t first, uint32_t count, struct picture_edges_mark *marks)
+static void picture_edges_mark(struct picture_chunk *c, const struct sdf_camera *camera, uint32_t first, uint32_t count,
+	struct picture_edges_mark *marks)
 {
 	uint32_t pixels[PICTURE_CHUNK], rays = 0;
+	picture_move_to(c, first);
 	for (uint32_t i = 0; i < count; i++) {
 		marks[i] = (struct picture_edges_mark){SCENE_NONE, {0, 0, 0}};
 		if (!picture_has_ray(c, first + i))
 			continue;
-		picture_aim_at(c, rays, c->directions[first + i], eye, camera->near_m, camera->far_m);
+		picture_aim_at(c, rays, c->directions[first + i], camera->near_m, camera->far_m);
 		pixels[rays++] = i;
 	}
-	rays_cast(c->rays, c->cast, rays, c->mask, c->hits);
-	for (uint32_t i = 0; i < rays; i++)
-		if (c->hits[i].model != SCENE_NONE)
-			marks[pixels[i]] = (struct picture_edges_mark){
-				c->hits[i].place, rays_normal(c->rays, &c->cast[i], &c->hits[i])};
+	picture_cast(c, rays);
+	for (uint32_t i = 0; i < rays; i++) {
+		if (c->hits[i].model == SCENE_NONE)
+			continue;
+		struct ray ray = picture_ray(c, i);
+		marks[pixels[i]] =
+			(struct picture_edges_mark){c->hits[i].place, rays_normal(c->rays, &ray, &c->hits[i])};
+	}
 }
 
 static bool picture_edges_differ(const struct picture_edges_mark *a, const struct picture_edges_mark *b)
@@ -39,14 +43,15 @@ static bool picture_edges_differ(const struct picture_edges_mark *a, const struc
 	return a->place != b->place || (a->place != SCENE_NONE && vec3_dot(a->normal, b->normal) < PICTURE_EDGES_LIKE);
 }
 
-bool *picture_find_edges(
-	struct picture_chunk *c, const struct sdf_camera *camera, struct vec3 eye, uint32_t first, uint32_t count)
+bool *picture_find_edges(struct picture_chunk *c, const struct sdf_camera *camera, uint32_t first, uint32_t count)
 {
 	uint32_t lo = first - MIN(first, c->width), hi = MIN(first + count + c->width, c->total);
 	struct picture_edges_mark *marks = mem_alloc((hi - lo) * sizeof *marks);
 	bool *edges = mem_alloc(count * sizeof *edges);
-	for (uint32_t at = lo; at < hi; at += PICTURE_CHUNK)
-		picture_edges_mark(c, camera, eye, at, MIN(hi - at, (uint32_t)PICTURE_CHUNK), &marks[at - lo]);
+	for (uint32_t at = lo, some; at < hi; at += some) {
+		some = picture_chunk_of(c, at, hi - at);
+		picture_edges_mark(c, camera, at, some, &marks[at - lo]);
+	}
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t pixel = first + i, column = pixel % c->width;
 		const struct picture_edges_mark *own = &marks[pixel - lo];
@@ -82,22 +87,23 @@ static struct vec3 picture_edges_direction(const struct picture_chunk *c, uint32
 	return vec3_unit(to);
 }
 
-/* Up to PICTURE_CHUNK / samples pixels. */
-static void picture_edges_smooth(struct picture_chunk *c, const struct sdf_camera *camera, struct vec3 eye,
-	const uint32_t *which, uint32_t count, float *const *colours)
+/* Up to PICTURE_CHUNK / samples pixels, where something moves of one row. */
+static void picture_edges_smooth(struct picture_chunk *c, const struct sdf_camera *camera, const uint32_t *which,
+	uint32_t count, float *const *colours)
 {
 	uint32_t samples, rays = 0, pixels[PICTURE_CHUNK];
 	float mixed[3 * PICTURE_CHUNK];
 	const double(*places)[2] = picture_edges_places(camera->anti_aliasing, &samples);
+	picture_move_to(c, which[0]);
 	for (uint32_t i = 0; i < count; i++)
 		for (uint32_t s = 0; s < samples; s++) {
 			struct vec3 d = picture_edges_direction(c, which[i], places[s]);
 			c->where[rays] = which[i];
-			picture_aim_at(c, rays, d, eye, camera->near_m, camera->far_m);
+			picture_aim_at(c, rays, d, camera->near_m, camera->far_m);
 			pixels[rays] = rays;
 			rays++;
 		}
-	rays_cast(c->rays, c->cast, rays, c->mask, c->hits);
+	picture_cast(c, rays);
 	c->aside = true;
 	picture_paint(c, mixed, rays, pixels, rays);
 	for (uint32_t i = 0; i < count; i++)
@@ -109,8 +115,8 @@ static void picture_edges_smooth(struct picture_chunk *c, const struct sdf_camer
 		}
 }
 
-void picture_smooth_edges(struct picture_chunk *c, const struct sdf_camera *camera, struct vec3 eye, uint32_t first,
-	uint32_t count, const bool *edges, float *colour)
+void picture_smooth_edges(struct picture_chunk *c, const struct sdf_camera *camera, uint32_t first, uint32_t count,
+	const bool *edges, float *colour)
 {
 	enum { TOGETHER = PICTURE_CHUNK / PICTURE_EDGES_SAMPLES_MAX };
 	uint32_t which[TOGETHER], waiting = 0;
@@ -120,8 +126,9 @@ void picture_smooth_edges(struct picture_chunk *c, const struct sdf_camera *came
 			which[waiting] = first + i;
 			colours[waiting++] = &colour[3 * (size_t)i];
 		}
-		if (waiting && (waiting == TOGETHER || i + 1 == count)) {
-			picture_edges_smooth(c, camera, eye, which, waiting, colours);
+		bool row_ends = c->moving.how && (first + i + 1) % c->width == 0;
+		if (waiting && (waiting == TOGETHER || i + 1 == count || row_ends)) {
+			picture_edges_smooth(c, camera, which, waiting, colours);
 			waiting = 0;
 		}
 	}

@@ -5,13 +5,30 @@
 #include "sensor/picture.h"
 
 enum { PICTURE_CHUNK = 256 };
+enum { PICTURE_CONES_MAX = 64 }; /* visuals of an own model that are told apart */
 
 struct picture_rgb {
 	double r, g, b;
 };
 
+/* Of a picture in which something moves. What a ray has met at its time is then taken to where it is in state k, with
+ * the ray: so surfaces, textures and shadows are computed as in a picture that is taken at once. */
+struct picture_moving {
+	const struct picture_motion *how; /* NULL: nothing moves */
+	bool turns;                       /* the camera moves */
+	double lag_s;                     /* of the exposure: the time of a row before it is read */
+	double ago_s[PICTURE_CHUNK];      /* of the rays of a chunk, all the same */
+	struct mat3 turn;                 /* the camera in state k */
+	struct vec3 eye;
+	struct ray own[PICTURE_CHUNK]; /* beside the rays of the chunk: for the own model */
+	bool near[PICTURE_CHUNK];      /* by eight rays */
+	uint32_t cone_count;           /* of the own model; SCENE_NONE: all rays may meet it */
+	struct rays_cone cones[PICTURE_CONES_MAX];
+};
+
 struct picture_spot { /* a point of a visual that a pixel shows */
 	uint32_t pixel;
+	struct vec3 from;                /* where the ray began */
 	struct vec3 point, normal, view; /* view: to the camera */
 	double weight;                   /* of this layer in the pixel */
 	struct picture_rgb colour;
@@ -31,8 +48,9 @@ struct picture_chunk {
 	uint32_t width, total;
 	uint32_t where[PICTURE_CHUNK]; /* by number in the chunk: the number in the picture */
 	bool aside;                    /* the rays do not go through the middles of the pixels */
-	struct mat3 turn;              /* of the camera */
+	struct mat3 turn;              /* of the camera, when the chunk is taken */
 	struct vec3 eye;
+	struct picture_moving moving;
 	struct ray cast[PICTURE_CHUNK], shadow[PICTURE_CHUNK];
 	struct ray_hit hits[PICTURE_CHUNK];
 	struct picture_spot spots[PICTURE_CHUNK];
@@ -63,16 +81,52 @@ struct picture_neighbours {
 struct picture_neighbours picture_beside(const struct picture_chunk *c, uint32_t pixel);
 /* Makes ray `number` of the chunk. d: its direction in the camera's frame; near, far: along the camera's axis (for a
  * ray that does not go ahead, along the ray). */
-void picture_aim_at(struct picture_chunk *c, uint32_t number, struct vec3 d, struct vec3 eye, double near, double far);
+void picture_aim_at(struct picture_chunk *c, uint32_t number, struct vec3 d, double near, double far);
+/* How many of the next `rest` pixels are taken as one chunk; where something moves they are of one row. */
+static inline uint32_t picture_chunk_of(const struct picture_chunk *c, uint32_t pixel, uint32_t rest)
+{
+	uint32_t most = c->moving.how ? MIN(c->width - pixel % c->width, (uint32_t)PICTURE_CHUNK) : PICTURE_CHUNK;
+	return MIN(rest, most);
+}
+
+/* picture_motion.c: finds out whether something moves. At how many times the colour is taken. */
+uint32_t picture_move_begin(struct picture_chunk *c, const struct sdf_camera *camera, struct pose pose,
+	const struct picture_motion *motion);
+/* Puts the camera where it was when it took the row of the pixel. */
+void picture_move_to_row(struct picture_chunk *c, uint32_t pixel);
+static inline void picture_move_to(struct picture_chunk *c, uint32_t pixel)
+{
+	if (c->moving.how)
+		picture_move_to_row(c, pixel);
+}
+/* Fills in c->hits of the first `count` rays of the chunk. */
+void picture_cast_moving(struct picture_chunk *c, uint32_t count);
+static inline void picture_cast(struct picture_chunk *c, uint32_t count)
+{
+	if (c->moving.how)
+		picture_cast_moving(c, count);
+	else
+		rays_cast(c->rays, c->cast, count, c->mask, c->hits);
+}
+/* The ray of a hit, and a direction in the camera's frame, as they are where the visual is in state k. */
+struct ray picture_moved_ray(const struct picture_chunk *c, uint32_t ray);
+static inline struct ray picture_ray(const struct picture_chunk *c, uint32_t ray)
+{
+	return c->moving.how ? picture_moved_ray(c, ray) : c->cast[ray];
+}
+struct vec3 picture_moved_ahead(const struct picture_chunk *c, uint32_t ray, struct vec3 direction);
+static inline struct vec3 picture_ahead(const struct picture_chunk *c, uint32_t ray, struct vec3 direction)
+{
+	return c->moving.how ? picture_moved_ahead(c, ray, direction) : picture_turned(&c->turn, direction);
+}
 
 /* picture_edges.c: which of `count` pixels from `first` on lie at an edge in the picture: they, or a pixel beside them,
  * show another visual than the next pixel, or a side that looks elsewhere. free() it. */
-bool *picture_find_edges(
-	struct picture_chunk *c, const struct sdf_camera *camera, struct vec3 eye, uint32_t first, uint32_t count);
+bool *picture_find_edges(struct picture_chunk *c, const struct sdf_camera *camera, uint32_t first, uint32_t count);
 /* Replaces the colours of those of the pixels that lie at an edge by the mean of several rays each. colour: of the
  * pixel `first`. */
-void picture_smooth_edges(struct picture_chunk *c, const struct sdf_camera *camera, struct vec3 eye, uint32_t first,
-	uint32_t count, const bool *edges, float *colour);
+void picture_smooth_edges(struct picture_chunk *c, const struct sdf_camera *camera, uint32_t first, uint32_t count,
+	const bool *edges, float *colour);
 
 /* picture_surface.c: the point that a ray has hit, with what lights see of it, and its own light; left: the part of the
  * pixel that is still to be seen. */

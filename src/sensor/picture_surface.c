@@ -35,10 +35,8 @@ static struct picture_surface_paint picture_surface_plain(const struct sdf_mater
 
 /* From the eye to the point of the flat surface around the hit that the direction shows. high, near: of the hit, its
  * distances from the eye along the normal and along the ray. */
-static struct vec3 picture_surface_meet(
-	const struct picture_chunk *c, const struct picture_spot *spot, struct vec3 direction, double high, double near)
+static struct vec3 picture_surface_meet(const struct picture_spot *spot, struct vec3 to, double high, double near)
 {
-	struct vec3 to = picture_turned(&c->turn, direction);
 	double far = high / vec3_dot(to, spot->normal);
 	if (!(far > 0 && far < 16 * near)) /* beyond the horizon of the surface */
 		far = 16 * near;
@@ -51,15 +49,16 @@ static void picture_surface_find_beside(
 {
 	uint32_t pixel = c->where[spot->pixel];
 	struct picture_neighbours next = picture_beside(c, pixel);
-	struct vec3 middle = vec3_sub(spot->point, c->cast[ray].origin);
+	struct vec3 middle = vec3_sub(spot->point, spot->from);
 	double high = vec3_dot(middle, spot->normal), near = c->hits[ray].distance;
 	if (c->aside)
-		middle = picture_surface_meet(c, spot, c->directions[pixel], high, near);
+		middle = picture_surface_meet(spot, picture_ahead(c, ray, c->directions[pixel]), high, near);
 	for (int i = 0; i < 2; i++) {
 		beside[i] = (struct vec3){0, 0, 0};
 		if (next.sign[i] == 0)
 			continue;
-		beside[i] = vec3_sub(picture_surface_meet(c, spot, c->directions[next.pixel[i]], high, near), middle);
+		struct vec3 ahead = picture_ahead(c, ray, c->directions[next.pixel[i]]);
+		beside[i] = vec3_sub(picture_surface_meet(spot, ahead, high, near), middle);
 		if (next.sign[i] < 0)
 			beside[i] = vec3_scale(beside[i], -1);
 	}
@@ -198,10 +197,12 @@ void picture_surface(
 	const struct sdf_maps *maps;
 	const struct sdf_material *material = picture_surface_material(c, hit, &maps);
 	struct picture_surface_paint paint = picture_surface_plain(material);
+	const struct ray along = picture_ray(c, ray);
 	*ret_spot = (struct picture_spot){.pixel = pixel,
-		.point = ray_point(&c->cast[ray], hit),
-		.normal = rays_normal(c->rays, &c->cast[ray], hit),
-		.view = vec3_scale(c->cast[ray].direction, -1)};
+		.from = along.origin,
+		.point = ray_point(&along, hit),
+		.normal = rays_normal(c->rays, &along, hit),
+		.view = vec3_scale(along.direction, -1)};
 	if (maps)
 		picture_surface_paint_maps(c, ray, maps, ret_spot, &paint);
 	ret_spot->weight = left * (1 - rays_visual(c->rays, hit)->transparency) * paint.opacity;

@@ -214,16 +214,19 @@ static double *sampler_begin_scan(const struct sampler_sample *sample)
 	return &out->columns;
 }
 
-static struct scan_path sampler_path(const struct sampler_sample *sample)
+/* Of the sensor, or of a part that has this pose in it. now: of that part. */
+static struct scan_path sampler_path(const struct sampler_sample *sample, const struct pose *in_sensor, struct pose now)
 {
 	const struct sensor *sensor = sample->sensor;
 	const struct scene_link *link = &sample->from->scene->links[sensor->link];
-	double scan_s = sensor->sdf->settings->lidar->pattern->scan_s;
+	double span_s = sdf_sensor_span_s(sensor->sdf->kind, sensor->sdf->settings);
 	if (sensor->trail == SCENE_NONE) /* without motion, or on a static model */
-		return scan_path_of(NULL, scan_s, 0, POSE_IDENTITY, POSE_IDENTITY, sample->after.pose);
-	return scan_path_of(sensor_trail(sample->from->state, sensor), scan_s, (double)sample->from->time_ns * 1e-9,
-		body_pose(state_body(sample->from->state, link->body, false)),
-		pose_mul(link->in_body, sensor->sdf->in_parent), sample->after.pose);
+		return scan_path_of(NULL, span_s, 0, POSE_IDENTITY, POSE_IDENTITY, now);
+	struct pose in_body = pose_mul(link->in_body, sensor->sdf->in_parent);
+	if (in_sensor)
+		in_body = pose_mul(in_body, *in_sensor);
+	return scan_path_of(sensor_trail(sample->from->state, sensor), span_s, (double)sample->from->time_ns * 1e-9,
+		body_pose(state_body(sample->from->state, link->body, false)), in_body, now);
 }
 
 static struct scan_job sampler_scan_job(
@@ -275,7 +278,7 @@ static void sampler_fill_scan(const struct sampler_sample *sample, double *numbe
 		scan->directions + (size_t)sampler_scan_number(sample) * scan_count(&scan->layout) + first;
 	if (lidar->motion || lidar->beam) {
 		struct scan_job job = sampler_scan_job(sample, directions, first, count);
-		struct scan_path path = sampler_path(sample);
+		struct scan_path path = sampler_path(sample, NULL, sample->after.pose);
 		if (lidar->beam) {
 			sampler_scan_beams(sample, &job, &path, ranges);
 			return;
@@ -340,8 +343,11 @@ static double *sampler_begin_picture(const struct sampler_sample *sample)
 static void sampler_fill_colour(
 	const struct sampler_sample *sample, float *colour, uint32_t first, uint32_t count, unsigned char *to)
 {
-	struct sdf_signal signal = noise_open(sample->sensor->sdf->settings->cameras->noise);
+	const struct sdf_camera *camera = sample->sensor->sdf->settings->cameras;
+	struct sdf_signal signal = noise_open(camera->noise);
 	signal.min = 0, signal.max = 1;
+	for (size_t i = 0; camera->gain != 1 && i < 3 * (size_t)count; i++)
+		colour[i] *= (float)camera->gain;
 	if (signal.noise.kind != SDF_NOISE_NONE)
 		noise_apply_floats(&signal, sampler_key_of(sample, 1), &sample->noise, NULL, 3 * (uint64_t)first,
 			colour, 3 * (uint64_t)count);
@@ -367,8 +373,16 @@ static void sampler_fill_picture(const struct sampler_sample *sample, double *nu
 		.air_K = sensor->surroundings->air.temperature_K,
 		.first = first,
 		.count = count};
-	picture_take(sensors->rays, sensors->lights, camera, sensors->lenses.at[sensor->scan].directions,
-		pose_mul(sample->after.pose, camera->in_sensor), &picture);
+	struct pose eye = pose_mul(sample->after.pose, camera->in_sensor);
+	struct scan_path path;
+	struct picture_motion motion = {
+		&path, sensor->model, camera->readout_s, camera->exposure_s, camera->exposure_samples};
+	if (sdf_sensor_span_s(sensor->sdf->kind, sensor->sdf->settings) > 0) {
+		path = sampler_path(sample, &camera->in_sensor, eye);
+		picture.motion = &motion;
+	}
+	picture_take(
+		sensors->rays, sensors->lights, camera, sensors->lenses.at[sensor->scan].directions, eye, &picture);
 	struct sdf_signal signal = noise_open(camera->noise);
 	if (depth && noise_matters(&signal))
 		noise_apply_floats(&signal, sampler_key_of(sample, 0), &sample->noise, NULL, first, depth, count);

@@ -100,6 +100,7 @@ static uint32_t sensor_lens_of(struct sensors *sensors, const struct sdf_camera 
 	lens.camera.element = NULL;
 	lens.camera.heat_min_K = lens.camera.heat_max_K = lens.camera.heat_step_K = 0;
 	lens.camera.packed_png = false, lens.camera.packed_quality = 0, lens.camera.packed_hz = 0;
+	lens.camera.readout_s = lens.camera.exposure_s = lens.camera.gain = 0, lens.camera.exposure_samples = 0;
 	for (uint32_t i = 0; i < sensors->lenses.count; i++)
 		if (sensors->lenses.at[i].wide == wide &&
 			!memcmp(&sensors->lenses.at[i].camera, &lens.camera, sizeof lens.camera))
@@ -406,12 +407,12 @@ void sensors_want(struct sensors *sensors, struct sensor *sensor)
 	sensor->wanted = true;
 	sensors->epoch++;
 	sensors->wanted++;
-	if (sensor_kind_is_lidar(sensor->sdf->kind)) {
-		const struct sdf_lidar *lidar = sensor->sdf->settings->lidar;
+	if (sensor_kind_is_lidar(sensor->sdf->kind))
 		sensors->scans.at[sensor->scan].needed = true;
-		sensors->sweep_s = lidar->motion ? fmax(sensors->sweep_s, lidar->pattern->scan_s) : sensors->sweep_s;
-	} else if (sensor_kind_of(sensor->sdf->kind)->picture)
+	else if (sensor_kind_of(sensor->sdf->kind)->picture)
 		sensors->lenses.at[sensor->scan].needed = true;
+	if (sdf_sees(sensor->sdf->kind))
+		sensors->sweep_s = fmax(sensors->sweep_s, sdf_sensor_span_s(sensor->sdf->kind, sensor->sdf->settings));
 	sensors->rates.at[sensor->rate].wanted += !sensor->waits;
 	if (!sensor->waits && sensor->group == SENSOR_OF_WORLD)
 		sensors->rates.at[sensor->rate].wanted_world += sensor_slices(sensors, sensor);

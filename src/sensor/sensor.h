@@ -133,9 +133,9 @@ struct sensors {
 	VEC(struct sensor_rate) rates;
 	VEC(struct sensor_scan) scans;
 	VEC(struct sensor_lens) lenses;
-	double sweep_s;        /* the longest scan of a lidar that measures while things move, of those wanted so far */
+	double sweep_s; /* the longest reading of a sensor that measures while things move, of those wanted so far */
 	struct lights *lights; /* in state k, when some camera shows colours; NULL: not needed yet */
-	struct rays *rays; /* in state k when a step begins in which SENSOR_OF_WORLD measures; NULL: not needed yet */
+	struct rays *rays;  /* in state k when a step begins in which SENSOR_OF_WORLD measures; NULL: not needed yet */
 	const bool *hidden; /* as of sensors_look() */
 	struct sensor_times times; /* of the step */
 	bool due_self, due_world;  /* in this step some sensor measures */

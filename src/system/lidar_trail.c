@@ -18,7 +18,7 @@ static void lidar_trail_post_update(const struct troupe_system *self, const stru
 
 const struct troupe_kind lidar_trail_kind = {
 	.size = sizeof(struct troupe_kind),
-	.names = (const char *const[]){"the trail of a lidar", NULL},
+	.names = (const char *const[]){"the trail of a sensor", NULL},
 	.post_update = lidar_trail_post_update,
 };
 
@@ -27,7 +27,7 @@ void lidar_trail_configure(struct system *system, const struct sdf_sensor *senso
 	struct lidar_trail *own = arena_new(arena, struct lidar_trail);
 	uint32_t link = trail_link(system->scene, system->self.model, sensor);
 	own->body = system->scene->links[link].body;
-	own->scan_s = sensor->settings->lidar->pattern->scan_s;
+	own->scan_s = sdf_sensor_span_s(sensor->kind, sensor->settings);
 	system->self.config = own;
 	system->words = TRAIL_WORDS;
 	vec_push(&system->names, (struct system_words){"knots", TROUPE_WORD_INTEGER, 1});

@@ -1,4 +1,5 @@
-/* The system that keeps the trail of a lidar with motion (scene/trail.h). It has no plug-in in the file. */
+/* The system that keeps the trail of a lidar or a camera that measures while it moves (scene/trail.h). It has no
+ * plug-in in the file. */
 #ifndef SYSTEM_LIDAR_TRAIL_H
 #define SYSTEM_LIDAR_TRAIL_H
 

@@ -39,6 +39,9 @@ sensors()
 		<sensor name='t' type='contact'><update_rate>$1</update_rate><contact><collision>c</collision></contact></sensor>
 		<sensor name='d' type='rgbd_camera'><update_rate>$2</update_rate><camera><image><width>16</width><height>12</height>
 			</image>$(noise 0.01)</camera></sensor>
+		<sensor name='r' type='camera'><update_rate>$2</update_rate><camera><image><width>16</width><height>12</height>
+			<anti_aliasing>4</anti_aliasing></image><troupe:readout_time>0.03</troupe:readout_time>
+			<troupe:exposure_time>0.01</troupe:exposure_time><troupe:gain>1.5</troupe:gain>$(noise 0.01)</camera></sensor>
 		<sensor name='o' type='logical_camera'><update_rate>$2</update_rate><logical_camera><far>9</far></logical_camera></sensor>
 	EOF3
 }
@@ -68,6 +71,8 @@ large="<model name='large'><pose>2 3 5 0.1 0.3 0</pose><link name='l'><inertial>
 		<troupe:motion>true</troupe:motion></lidar></sensor>
 	<sensor name='d' type='rgbd_camera'><update_rate>10</update_rate><camera><image><width>81</width><height>77</height>
 		</image>$(noise 0.01)</camera></sensor>
+	<sensor name='r' type='rgbd_camera'><update_rate>10</update_rate><camera><image><width>81</width><height>77</height>
+		</image><troupe:readout_time>0.02</troupe:readout_time><troupe:exposure_time>0.02</troupe:exposure_time></camera></sensor>
 	<sensor name='s' type='segmentation_camera'><update_rate>10</update_rate><camera><image><width>81</width>
 		<height>77</height></image></camera></sensor></link></model>"
 {

@@ -635,6 +635,51 @@ Test(sensing, channels_of_a_map_of_labels)
 	}
 }
 
+/* --- cameras in motion ---------------------------------------------------------------------------------------------
+ */
+
+#define SPINS "2"  /* rad/s */
+#define READS 0.02 /* s */
+
+/* A wall whose edge the camera sees as it turns; its colour is a fifth of white, and the gain is 3. */
+static const char spinning[] =
+	"<sdf version='1.9'><world name='w'><gravity>0 0 0</gravity><scene><ambient>0 0 0 1</ambient><background>0 0 0 "
+	"1"
+	"</background></scene><model name='m'><link name='l'><sensor name='s' "
+	"type='camera'><update_rate>100</update_rate>"
+	"<camera><horizontal_fov>0.8</horizontal_fov><image><width>96</width><height>60</height></image>"
+	"<troupe:readout_time>0.02</troupe:readout_time><troupe:gain>3</troupe:gain></camera></sensor></link>"
+	"<plugin filename='gz-sim-velocity-control-system' name='gz::sim::systems::VelocityControl'><initial_angular>0 "
+	"0 " SPINS "</initial_angular></plugin></model><model name='wall'><static>1</static><pose>5 -50 0 0 0 "
+		   "0</pose><link name='l'>"
+	"<visual name='v'><geometry><box><size>0.001 100 100</size></box></geometry><material><emissive>0.2 0.2 0.2 1"
+	"</emissive></material></visual></link></model></world></sdf>";
+
+/* In row r, seen (59 - r) / 60 of the readout before the end, the edge is where the camera had turned by then. */
+Test(sensing, a_rolling_shutter)
+{
+	if (!rays_available())
+		cr_skip_test("built without Embree");
+	struct seen seen = look(spinning, TOPIC("m", "s", "image"));
+	const Gz__Msgs__Image *image = seen.message;
+	double end = (double)image->header->stamp->sec + (double)image->header->stamp->nsec * 1e-9;
+	double focal = 48 / tan(0.4), least = 96, most = 0;
+	near(end, 0.02, 1e-9, "time of the picture");
+	for (uint32_t row = 0; row < 60; row++) {
+		double turned = 2 * (end - READS * (59 - row) / 60), edge = 48 + focal * tan(turned);
+		uint32_t dark = 0;
+		for (uint32_t column = 0; column < 96; column++) {
+			uint8_t value = image->data.data[3 * (96 * row + column)];
+			cr_assert(value == 0 || value == 153, "row %u: %u", row, value);
+			dark += !value;
+		}
+		near(dark, edge, 0.6, "edge");
+		least = fmin(least, edge), most = fmax(most, edge);
+	}
+	cr_assert(most - least > 4);
+	message_free(seen.message);
+}
+
 /* --- heat --------------------------------------------------------------------------------------------------------- */
 
 #define HOT(name, pose, of_visual, of_model)                                                                           \

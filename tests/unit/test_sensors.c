@@ -426,6 +426,27 @@ Test(sensors, camera_by_default)
 	near(camera->fx, 277);
 	near(camera->cutoff_rad, 1.5707);
 	cr_assert(camera->environment_size == 256 && camera->visibility_mask == UINT32_MAX);
+	cr_assert(camera->readout_s == 0 && camera->exposure_s == 0 && camera->exposure_samples == 0);
+	near(camera->gain, 1);
+}
+
+#define SHUTTER                                                                                                        \
+	"<camera><troupe:readout_time>0.02</troupe:readout_time><troupe:exposure_time>0.01</troupe:exposure_time>"     \
+	"<troupe:exposure_samples>7</troupe:exposure_samples><troupe:gain>2.5</troupe:gain></camera>"
+
+Test(sensors, shutter_of_a_camera)
+{
+	struct sdf *sdf = good(SENSOR("camera", SHUTTER));
+	const struct sdf_camera *camera = &sensor_of(sdf)->settings->cameras[0];
+	troupe_status status;
+	near(camera->readout_s, 0.02);
+	near(camera->exposure_s, 0.01);
+	cr_assert_eq(camera->exposure_samples, 7);
+	near(camera->gain, 2.5);
+	near(sdf_sensor_span_s(SDF_CAMERA, sensor_of(sdf)->settings), 0.03);
+	sdf = load(SENSOR("boundingbox_camera", SHUTTER), &status);
+	cr_assert(!status && sdf->warning_count == 1 && strstr(sdf->messages.at[0].text, "have no effect"));
+	near(sdf_sensor_span_s(SDF_BOUNDINGBOX_CAMERA, sensor_of(sdf)->settings), 0);
 }
 
 /* Half a turn and more needs a lens that is no plane, or focal lengths instead of the angle. */
@@ -717,6 +738,13 @@ static const struct {
 		"t.sdf:4: <visibility_mask> is \"1.5\": expected a whole number from 0 to 4294967295"},
 	{CAMERA("<horizontal_fov>3.1416</horizontal_fov>"),
 		"t.sdf:4: <horizontal_fov> is 3.1416: expected less than pi in a sensor that is no wide_angle_camera"},
+	{CAMERA("<troupe:readout>1</troupe:readout>"),
+		"t.sdf:4: <troupe:readout> is no element of a camera: expected <troupe:compressed>, "
+		"<troupe:readout_time>"},
+	{CAMERA("<troupe:exposure_time>11</troupe:exposure_time>"), "t.sdf:4: <troupe:exposure_time> is \"11\""},
+	{CAMERA("<troupe:exposure_samples>0</troupe:exposure_samples>"),
+		"t.sdf:4: <troupe:exposure_samples> is \"0\""},
+	{CAMERA("<troupe:gain>-1</troupe:gain>"), "t.sdf:4: <troupe:gain> is \"-1\""},
 	{CAMERA("<horizontal_fov>0</horizontal_fov>"), "t.sdf:4: <horizontal_fov> is \"0\""},
 	{CAMERA("<horizontal_fov>nan</horizontal_fov>"), "t.sdf:4: <horizontal_fov> is \"nan\""},
 	{CAMERA("<clip><near>5</near><far>1</far></clip>"), "t.sdf:4: <clip> is from <near> 5 to <far> 1"},

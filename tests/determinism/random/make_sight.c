@@ -1,6 +1,7 @@
 /* What sensors see, and how they see it: visuals of all shapes with materials and textures, lights, lidars as they are
  * built, cameras of all kinds. It has dice of its own, so that the rest of a world is the same with and without it.
- * Nothing here is a word of the state, but for the poses that a moving lidar keeps, with the simulated times of these.
+ * Nothing here is a word of the state, but for the poses that a sensor keeps which measures while it moves, with the
+ * simulated times of these.
  */
 #include "make_internal.h"
 
@@ -159,6 +160,22 @@ void make_sight_lidar(struct maker *maker, struct part *lidar)
 		make_value(maker, lidar, "troupe:stamp", "start");
 }
 
+/* Rolling shutter, exposure and gain. */
+static void make_sight_shutter(struct maker *maker, struct part *camera)
+{
+	struct dice *dice = &maker->sight_dice;
+	bool rolls = dice_chance(dice, 30), exposes = dice_chance(dice, 30);
+	maker->scenario->actors |= rolls || exposes; /* as with lidars */
+	if (rolls)
+		make_value(maker, camera, "troupe:readout_time", "%g", DICE_OF(dice, 0.001, 0.02, 0.3));
+	if (exposes)
+		make_value(maker, camera, "troupe:exposure_time", "%g", DICE_OF(dice, 0.0005, 0.01, 0.1));
+	if (exposes && dice_chance(dice, 30))
+		make_value(maker, camera, "troupe:exposure_samples", "%u", dice_from(dice, 1, 20));
+	if (dice_chance(dice, 20))
+		make_value(maker, camera, "troupe:gain", "%g", DICE_OF(dice, 0, 0.7, 4));
+}
+
 /* What any camera may have, as elements of <camera>; image: its <image>. */
 void make_sight_camera(struct maker *maker, struct part *camera, struct part *image)
 {
@@ -170,4 +187,5 @@ void make_sight_camera(struct maker *maker, struct part *camera, struct part *im
 	if (dice_chance(dice, 20))
 		part_add(maker->arena, camera, PART_OPTIONAL, NULL,
 			"<distortion><k1>-0.2</k1><k2>0.05</k2><p1>0.001</p1><center>0.5 0.4</center></distortion>");
+	make_sight_shutter(maker, camera);
 }
