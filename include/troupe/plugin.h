@@ -285,6 +285,10 @@ struct troupe_performer {
 		size; /* edges of its box, which has the axes of the world and the model's origin in its middle */
 };
 
+struct troupe_box { /* closed, along the axes of the world */
+	struct troupe_vec3 low, high;
+};
+
 /* Where on earth a point of the world is, and what is there. */
 struct troupe_site {
 	double latitude_deg, longitude_deg, altitude_m;   /* altitude: above the ellipsoid */
@@ -566,6 +570,9 @@ struct troupe_host {
 	struct troupe_site (*site)(const struct troupe_system *self, struct troupe_vec3 point);
 	/* [setup] The <world>, for elements of other simulators in it. */
 	const struct troupe_element *(*world)(const struct troupe_system *self);
+	/* Where a state is read: the box around all collisions of the model; at its origin, if it has none. A plane
+	 * has no bounds. */
+	struct troupe_box (*model_box)(const struct troupe_step *step, uint32_t model, enum troupe_time when);
 };
 
 #ifdef __cplusplus

@@ -118,6 +118,14 @@ static struct troupe_pose system_host_model_pose(const struct troupe_step *step,
 	return pose_flat(state_model_pose(system_host_inner(step)->state, model, system_host_is_next(step, when)));
 }
 
+static struct troupe_box system_host_model_box(const struct troupe_step *step, uint32_t model, enum troupe_time when)
+{
+	struct aabb box = {{0, 0, 0}, {0, 0, 0}};
+	if (system_host_may_read(step, model))
+		box = state_model_box(system_host_inner(step)->state, model, system_host_is_next(step, when));
+	return (struct troupe_box){box.lo, box.hi};
+}
+
 static struct troupe_pose system_host_link_pose(const struct troupe_step *step, uint32_t link, enum troupe_time when)
 {
 	if (!system_host_may_read_link(step, link))
@@ -650,4 +658,5 @@ const struct troupe_host system_host = {
 	.log_line = system_host_log_line,
 	.joint_released = system_host_joint_released,
 	.site = system_host_site,
+	.model_box = system_host_model_box,
 };

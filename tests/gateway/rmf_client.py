@@ -216,6 +216,109 @@ def test_slotcars(rmf):
     rmf.until("and the other one comes through", state("other", lambda m: not m["path"] and at(0, 2, 3.14159)(m)))
 
 
+ACKNOWLEDGED, SUCCESS, FAILED = 0, 1, 2
+BUSY = 1
+
+
+def test_workcells(rmf):
+    for kind in "dispenser", "ingestor":
+        rmf.listen("/%s_states" % kind, "rmf_%s_msgs/%sState" % (kind, kind.capitalize()))
+        rmf.listen("/%s_results" % kind, "rmf_%s_msgs/%sResult" % (kind, kind.capitalize()))
+        rmf.offer("/%s_requests" % kind, "rmf_%s_msgs/%sRequest" % (kind, kind.capitalize()))
+    rmf.listen("/robot_state", "rmf_fleet_msgs/RobotState")
+    rmf.listen("/coke/odom", "nav_msgs/Odometry")
+    rmf.offer("/fleet_states", "rmf_fleet_msgs/FleetState")
+    rmf.offer("/robot_path_requests", "rmf_fleet_msgs/PathRequest")
+    robots, coke = {}, {}
+
+    def tell_fleet(*names):
+        rmf.say("/fleet_states", {"name": "tiny", "robots": [robots[name] for name in names]})
+
+    def ask(kind, target, request, fleet="tiny"):
+        rmf.say("/%s_requests" % kind, {"time": {"sec": 0, "nanosec": 0}, "request_guid": request, "target_guid": target,
+                                        "transporter_type": fleet, "items": [{"type_guid": "coke", "quantity": 1,
+                                                                             "compartment_name": ""}]})
+
+    def until(what, good):
+        def check(topic, message):
+            if topic == "/robot_state":
+                robots[message["name"]] = message
+            if topic == "/coke/odom":
+                coke.update(message["pose"]["pose"]["position"])
+            return good(topic, message)
+        return rmf.until(what, check, 20000)
+
+    def result(kind, request, status, source="pantry"):
+        return lambda topic, m: topic == "/%s_results" % kind and m["request_guid"] == request and \
+            m["status"] == status and m["source_guid"] == source
+
+    def coke_at(x, y, z):
+        return lambda topic, m: coke and abs(coke["x"] - x) < 0.1 and abs(coke["y"] - y) < 0.1 and abs(coke["z"] - z) < 0.02
+
+    def drive(task, *xs):
+        rmf.say("/robot_path_requests", {"fleet_name": "tiny", "robot_name": "car", "task_id": task,
+                                         "path": [place(x, 0, 0, i) for i, x in enumerate(xs)]})
+
+    heard = until("a dispenser tells its state", lambda t, m: t == "/dispenser_states" and m["guid"] == "pantry")
+    rmf.check(heard[-1][1]["mode"] == IDLE and heard[-1][1]["request_guid_queue"] == [], heard[-1])
+    until("so does an ingestor", lambda t, m: t == "/ingestor_states" and m["guid"] == "hardware")
+    until("there are robots", lambda t, m: len(robots) == 2)
+    ask("dispenser", "pantry", "unknown")
+    heard = until("a fleet that is not known is a failure", result("dispenser", "unknown", FAILED))
+    mine = [m for t, m in heard if t.startswith("/dispenser") and "unknown" in str(m)]
+    rmf.check(any(m.get("mode") == BUSY for m in mine) and any(m.get("status") == ACKNOWLEDGED for m in mine), mine)
+    tell_fleet("car")
+    ask("dispenser", "pantry", "one", "other")
+    until("another fleet is one, too", result("dispenser", "one", FAILED))
+    ask("dispenser", "nobody", "two")
+    ask("dispenser", "pantry", "three")
+    until("it dispenses", result("dispenser", "three", SUCCESS))
+    until("the item is on the nearest robot of the fleet", coke_at(0.3, 0, 0.21))
+    ask("dispenser", "pantry", "three")
+    heard = until("the same request again is answered", result("dispenser", "three", SUCCESS))
+    ask("dispenser", "pantry", "four")
+    until("there is no second item", result("dispenser", "four", FAILED))
+    ask("ingestor", "hardware", "five", "other")
+    until("an ingestor needs the fleet, too", result("ingestor", "five", FAILED, "hardware"))
+    drive("go", 0.3, 4)
+    until("the robot carries it", coke_at(4, 0, 0.21))
+    ask("ingestor", "hardware", "six")
+    heard = until("it is taken", result("ingestor", "six", SUCCESS, "hardware"))
+    begun = seconds(heard[-1][1]["time"])
+    until("and is on the ingestor", coke_at(4, 1, 0.5))
+    heard = until("it goes back to the dispenser", coke_at(0, 1, 0.5))
+    rmf.check(5 <= seconds(heard[-1][1]["header"]["stamp"]) - begun < 6, "5 s later: %s %s" % (begun, heard[-1][1]["header"]))
+    ask("ingestor", "hardware", "seven")
+    until("the robot has nothing more", result("ingestor", "seven", FAILED, "hardware"))
+    drive("back", 4, 0.3)
+    until("the robot goes back", lambda t, m: t == "/robot_state" and m["name"] == "car" and m["location"]["x"] < 0.4)
+    ask("dispenser", "pantry", "eight")
+    until("it dispenses again", result("dispenser", "eight", SUCCESS))
+    until("on the same robot", coke_at(0.35, 0, 0.21))
+
+
+def test_readonly(rmf):
+    rmf.listen("/robot_state", "rmf_fleet_msgs/RobotState")
+    rmf.offer("/caddy/cmd_vel", "geometry_msgs/Twist")
+
+    def caddy(good):
+        return lambda topic, m: m["name"] == "caddy" and good(m)
+
+    first = rmf.until("it tells where it is", caddy(lambda m: True))[-1][1]
+    here = first["location"]
+    rmf.check(abs(here["x"] - 7) < 0.01 and abs(here["y"] + 3) < 0.01 and abs(here["yaw"] - 0.5) < 0.01 and
+              here["level_name"] == "B1", here)
+    rmf.check(first["mode"]["mode"] == MOVING and first["battery_percent"] == 98 and first["task_id"] == "demo" and
+              first["path"] == [], first)
+    second = rmf.until("and again", caddy(lambda m: True))[-1][1]
+    third = rmf.until("and again", caddy(lambda m: True))[-1][1]
+    steps = (seconds(third["location"]["t"]) - seconds(second["location"]["t"])) / 0.25
+    rmf.check(steps >= 1 and abs(steps - round(steps)) < 1e-6, "four times a second: %s" % steps)
+    rmf.say("/caddy/cmd_vel", {"linear": {"x": 1, "y": 0, "z": 0}, "angular": {"x": 0, "y": 0, "z": 0}})
+    rmf.until("it is driven", caddy(lambda m: m["location"]["x"] > 8))
+    rmf.until("the slotcar tells its own", lambda topic, m: m["name"] == "car")
+
+
 def main():
     rmf = Rmf(sys.argv[1])
     globals()["test_" + sys.argv[2]](rmf)

@@ -81,6 +81,47 @@ lift()
 	END
 }
 
+# workcell NAME KIND X: a counter, and on it a dispenser or an ingestor, as rmf_demos has them
+workcell()
+{
+	cat <<-END
+		<model name="$1_counter"><static>true</static><pose>$3 1 0.25 0 0 0</pose><link name="l"><collision name="c">
+		<geometry><box><size>0.4 0.4 0.5</size></box></geometry></collision></link></model>
+		<model name="$1"><static>true</static><pose>$3 1 0.5 0 0 0</pose><link name="body"/>
+		<plugin name="teleport_$2" filename="libteleport_$2.so"/></model>
+	END
+}
+
+# can NAME X: what stands on a dispenser; its origin is its bottom
+can()
+{
+	cat <<-END
+		<model name="$1"><pose>$2 1 0.5 0 0 0</pose><link name="l"><pose>0 0 0.06 0 0 0</pose><inertial><mass>0.39</mass>
+		<inertia><ixx>0.0006</ixx><iyy>0.0006</iyy><izz>0.0002</izz></inertia></inertial><collision name="c"><geometry>
+		<cylinder><radius>0.03</radius><length>0.12</length></cylinder></geometry></collision></link>
+		<plugin name="gz::sim::systems::OdometryPublisher" filename="x"><dimensions>3</dimensions>
+		<odom_publish_frequency>2</odom_publish_frequency></plugin></model>
+	END
+}
+
+# readonly_robot NAME X: a robot that something else drives
+readonly_robot()
+{
+	cat <<-END
+		<model name="$1"><pose>$2 -3 0.11 0 0 0.5</pose><link name="body">$inertia<collision name="c"><geometry><box>
+		<size>0.6 0.5 0.2</size></box></geometry></collision></link><plugin name="readonly" filename="libreadonly.so">
+		<level_name>B1</level_name><graph_index>2</graph_index><spawn_waypoint>junction</spawn_waypoint>
+		<look_ahead>3</look_ahead><update_rate>4</update_rate><waypoint_threshold>2</waypoint_threshold>
+		<merge_lane>false</merge_lane><lane_threshold>0.2</lane_threshold></plugin>
+		<plugin name="gz::sim::systems::VelocityControl" filename="x"/></model>
+	END
+}
+
+crowd='<plugin name="crowd_simulation" filename="libcrowd_simulation.so"><behavior_file>behavior_file.xml</behavior_file>
+	<scene_file>scene.xml</scene_file><update_time_step>0.1</update_time_step><model_type><typename>male</typename>
+	<filename>model://MaleVisitorWalk</filename><animation>walk</animation><animation_speed>0.2</animation_speed>
+	<initial_pose>0 0 0 1.5707963 0 0</initial_pose></model_type><external_agent>car</external_agent></plugin>'
+
 # building MODELS
 building()
 {

@@ -55,6 +55,29 @@ building "$(lift "<plugin name='register_component' filename='libregister_compon
 	<plugin name='lift' filename='liblift.so'/><plugin name='door' filename='libdoor.so'/>" >w.sdf
 played lifts --secondaries 1
 
+building "$(workcell pantry dispenser 0)$(can coke 0)$(workcell hardware ingestor 4)$(slotcar car 0.3 0 0)$(slotcar other 0 -1 0)" >w.sdf
+"$troupe" check w.sdf >out 2>&1
+grep -q 'ignored: 0.*warnings: 0' out
+report $? "dispensers and ingestors: the world has no warnings: $(cat out)"
+played workcells --secondaries 2
+# refused TOPIC MESSAGE WHY: one line says why
+refused()
+{
+	echo "3 $1 $2" >wrong.cmd
+	timeout 100 "$troupe" run w.sdf --commands wrong.cmd --iterations 9 --rtf 0 -v 0 >out 2>err
+	[ $? = 1 ] && grep -q "step 3: $1: $3" err && [ "$(wc -l <err)" = 1 ]
+	report $? "$1, '$3': $(cat err)"
+}
+refused /dispenser_requests "target_guid: 'pantry' request_guid: '$(printf %064d 0)'" 'request_guid has more than 63 bytes'
+refused /ingestor_requests "target_guid: 'hardware'" 'request_guid is empty'
+refused /fleet_states "name: 'f' $(printf "robots {name: 'r'} %.0s" $(seq 257))" 'the fleet has more than 256 robots'
+
+building "$(readonly_robot caddy 7)$(slotcar car 0 0 0)$crowd" >w.sdf
+"$troupe" check w.sdf >out 2>&1
+grep -q 'ignored: 0.*warnings: 1' out && grep -q 'w.sdf:[0-9]*: .*crowds are not simulated' out
+report $? "readonly robots, and a crowd, which is named: $(cat out)"
+played readonly --secondaries 2
+
 building "$(doors)" >w.sdf
 # Each of these is left out, or refused, with a word.
 while read -r from to what; do

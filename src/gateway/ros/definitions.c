@@ -87,6 +87,54 @@ static const struct {
 				      "float32 battery_percent\n"
 				      "rmf_fleet_msgs/Location location\n"
 				      "rmf_fleet_msgs/Location[] path\n"},
+	{"rmf_fleet_msgs/FleetState", "string name\n"
+				      "rmf_fleet_msgs/RobotState[] robots\n"},
+	{"rmf_dispenser_msgs/DispenserState", "builtin_interfaces/Time time\n"
+					      "string guid\n"
+					      "int32 mode\n"
+					      "int32 IDLE=0\n"
+					      "int32 BUSY=1\n"
+					      "int32 OFFLINE=2\n"
+					      "string[] request_guid_queue\n"
+					      "float32 seconds_remaining\n"},
+	{"rmf_dispenser_msgs/DispenserRequestItem", "string type_guid\n"
+						    "int32 quantity\n"
+						    "string compartment_name\n"},
+	{"rmf_dispenser_msgs/DispenserRequest", "builtin_interfaces/Time time\n"
+						"string request_guid\n"
+						"string target_guid\n"
+						"string transporter_type\n"
+						"rmf_dispenser_msgs/DispenserRequestItem[] items\n"},
+	{"rmf_dispenser_msgs/DispenserResult", "builtin_interfaces/Time time\n"
+					       "string request_guid\n"
+					       "string source_guid\n"
+					       "uint8 status\n"
+					       "uint8 ACKNOWLEDGED=0\n"
+					       "uint8 SUCCESS=1\n"
+					       "uint8 FAILED=2\n"},
+	{"rmf_ingestor_msgs/IngestorState", "builtin_interfaces/Time time\n"
+					    "string guid\n"
+					    "int32 mode\n"
+					    "int32 IDLE=0\n"
+					    "int32 BUSY=1\n"
+					    "int32 OFFLINE=2\n"
+					    "string[] request_guid_queue\n"
+					    "float32 seconds_remaining\n"},
+	{"rmf_ingestor_msgs/IngestorRequestItem", "string type_guid\n"
+						  "int32 quantity\n"
+						  "string compartment_name\n"},
+	{"rmf_ingestor_msgs/IngestorRequest", "builtin_interfaces/Time time\n"
+					      "string request_guid\n"
+					      "string target_guid\n"
+					      "string transporter_type\n"
+					      "rmf_ingestor_msgs/IngestorRequestItem[] items\n"},
+	{"rmf_ingestor_msgs/IngestorResult", "builtin_interfaces/Time time\n"
+					     "string request_guid\n"
+					     "string source_guid\n"
+					     "uint8 status\n"
+					     "uint8 ACKNOWLEDGED=0\n"
+					     "uint8 SUCCESS=1\n"
+					     "uint8 FAILED=2\n"},
 	{"rmf_fleet_msgs/PathRequest", "string fleet_name\n"
 				       "string robot_name\n"
 				       "rmf_fleet_msgs/Location[] path\n"

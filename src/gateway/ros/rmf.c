@@ -100,6 +100,84 @@ READ(lift_request)
 	message_add_bytes(bytes, &message.base);
 }
 
+/* --- dispensers and ingestors: their messages are alike ----------------------------------------------------------- */
+
+#define RMF_WORKCELL_STATE(type, Type)                                                                                 \
+	WRITE(type##_state)                                                                                            \
+	{                                                                                                              \
+		RMF_MESSAGE(Type##State);                                                                              \
+		(void)error;                                                                                           \
+		rmf_put_stamp(out, m->header);                                                                         \
+		cdr_string(out, m->guid);                                                                              \
+		cdr_u32(out, (uint32_t)m->mode);                                                                       \
+		cdr_count(out, m->n_request_guid_queue);                                                               \
+		for (size_t i = 0; i < m->n_request_guid_queue; i++)                                                   \
+			cdr_string(out, m->request_guid_queue[i]);                                                     \
+		cdr_f32(out, m->seconds_remaining);                                                                    \
+		return TROUPE_OK;                                                                                      \
+	}
+RMF_WORKCELL_STATE(dispenser, Dispenser)
+RMF_WORKCELL_STATE(ingestor, Ingestor)
+
+#define RMF_WORKCELL_RESULT(type, Type)                                                                                \
+	WRITE(type##_result)                                                                                           \
+	{                                                                                                              \
+		RMF_MESSAGE(Type##Result);                                                                             \
+		(void)error;                                                                                           \
+		rmf_put_stamp(out, m->header);                                                                         \
+		cdr_string(out, m->request_guid);                                                                      \
+		cdr_string(out, m->source_guid);                                                                       \
+		cdr_u8(out, (uint8_t)m->status);                                                                       \
+		return TROUPE_OK;                                                                                      \
+	}
+RMF_WORKCELL_RESULT(dispenser, Dispenser)
+RMF_WORKCELL_RESULT(ingestor, Ingestor)
+
+#define RMF_WORKCELL_REQUEST(type, Type)                                                                               \
+	WRITE(type##_request)                                                                                          \
+	{                                                                                                              \
+		RMF_MESSAGE(Type##Request);                                                                            \
+		(void)error;                                                                                           \
+		rmf_put_stamp(out, m->header);                                                                         \
+		cdr_string(out, m->request_guid);                                                                      \
+		cdr_string(out, m->target_guid);                                                                       \
+		cdr_string(out, m->transporter_type);                                                                  \
+		cdr_count(out, m->n_items);                                                                            \
+		for (size_t i = 0; i < m->n_items; i++) {                                                              \
+			cdr_string(out, m->items[i]->type_guid);                                                       \
+			cdr_u32(out, (uint32_t)m->items[i]->quantity);                                                 \
+			cdr_string(out, m->items[i]->compartment_name);                                                \
+		}                                                                                                      \
+		return TROUPE_OK;                                                                                      \
+	}
+RMF_WORKCELL_REQUEST(dispenser, Dispenser)
+RMF_WORKCELL_REQUEST(ingestor, Ingestor)
+
+#define RMF_READ_WORKCELL_REQUEST(type, TYPE, Type)                                                                    \
+	READ(type##_request)                                                                                           \
+	{                                                                                                              \
+		enum { ITEM_BYTES = 14 }; /* at least */                                                               \
+		Troupe__Msgs__##Type##Request message = TROUPE__MSGS__##TYPE##_REQUEST__INIT;                          \
+		struct arena arena = {0};                                                                              \
+		rmf_skip_stamp(in);                                                                                    \
+		message.request_guid = message_string(cdr_get_string(in));                                             \
+		message.target_guid = message_string(cdr_get_string(in));                                              \
+		message.transporter_type = message_string(cdr_get_string(in));                                         \
+		message.n_items = cdr_get_count(in, ITEM_BYTES);                                                       \
+		message.items = arena_array(&arena, Troupe__Msgs__##Type##Request__Item *, message.n_items);           \
+		for (size_t i = 0; i < message.n_items; i++) {                                                         \
+			message.items[i] = arena_new(&arena, Troupe__Msgs__##Type##Request__Item);                     \
+			troupe__msgs__##type##_request__item__init(message.items[i]);                                  \
+			message.items[i]->type_guid = message_string(cdr_get_string(in));                              \
+			message.items[i]->quantity = (int32_t)cdr_get(in, 4);                                          \
+			message.items[i]->compartment_name = message_string(cdr_get_string(in));                       \
+		}                                                                                                      \
+		message_add_bytes(bytes, &message.base);                                                               \
+		arena_fini(&arena);                                                                                    \
+	}
+RMF_READ_WORKCELL_REQUEST(dispenser, DISPENSER, Dispenser)
+RMF_READ_WORKCELL_REQUEST(ingestor, INGESTOR, Ingestor)
+
 /* --- robots ------------------------------------------------------------------------------------------------------- */
 
 static void rmf_put_location(struct cdr_out *out, const Troupe__Msgs__RobotLocation *location)
@@ -130,10 +208,8 @@ static void rmf_put_mode(struct cdr_out *out, const Troupe__Msgs__RobotMode *mod
 	cdr_string(out, mode ? mode->performing_action : "");
 }
 
-WRITE(robot_state)
+static void rmf_put_robot(struct cdr_out *out, const Troupe__Msgs__RobotState *m)
 {
-	RMF_MESSAGE(RobotState);
-	(void)error;
 	cdr_string(out, m->name);
 	cdr_string(out, m->model);
 	cdr_string(out, m->task_id);
@@ -142,6 +218,24 @@ WRITE(robot_state)
 	cdr_f32(out, m->battery_percent);
 	rmf_put_location(out, m->location);
 	rmf_put_path(out, m->path, m->n_path);
+}
+
+WRITE(robot_state)
+{
+	RMF_MESSAGE(RobotState);
+	(void)error;
+	rmf_put_robot(out, m);
+	return TROUPE_OK;
+}
+
+WRITE(fleet_state)
+{
+	RMF_MESSAGE(FleetState);
+	(void)error;
+	cdr_string(out, m->name);
+	cdr_count(out, m->n_robots);
+	for (size_t i = 0; i < m->n_robots; i++)
+		rmf_put_robot(out, m->robots[i]);
 	return TROUPE_OK;
 }
 
@@ -202,17 +296,30 @@ static Troupe__Msgs__RobotLocation *rmf_get_location(struct cdr_in *in, struct a
 	return location;
 }
 
-READ(robot_path_request)
+static void rmf_get_mode(struct cdr_in *in, Troupe__Msgs__RobotMode *mode)
+{
+	mode->mode = (uint32_t)cdr_get(in, 4);
+	mode->mode_request_id = cdr_get(in, 8);
+	mode->performing_action = message_string(cdr_get_string(in));
+}
+
+static Troupe__Msgs__RobotLocation **rmf_get_path(struct cdr_in *in, struct arena *arena, size_t *ret_count)
 {
 	enum { LOCATION_BYTES = 24 }; /* at least */
+	size_t count = *ret_count = cdr_get_count(in, LOCATION_BYTES);
+	Troupe__Msgs__RobotLocation **path = arena_array(arena, Troupe__Msgs__RobotLocation *, count);
+	for (size_t i = 0; i < count; i++)
+		path[i] = rmf_get_location(in, arena);
+	return path;
+}
+
+READ(robot_path_request)
+{
 	Troupe__Msgs__RobotPathRequest message = TROUPE__MSGS__ROBOT_PATH_REQUEST__INIT;
 	struct arena arena = {0};
 	message.fleet_name = message_string(cdr_get_string(in));
 	message.robot_name = message_string(cdr_get_string(in));
-	message.n_path = cdr_get_count(in, LOCATION_BYTES);
-	message.path = arena_array(&arena, Troupe__Msgs__RobotLocation *, message.n_path);
-	for (size_t i = 0; i < message.n_path; i++)
-		message.path[i] = rmf_get_location(in, &arena);
+	message.path = rmf_get_path(in, &arena, &message.n_path);
 	message.task_id = message_string(cdr_get_string(in));
 	message_add_bytes(bytes, &message.base);
 	arena_fini(&arena);
@@ -226,9 +333,7 @@ READ(robot_mode_request)
 	struct arena arena = {0};
 	message.fleet_name = message_string(cdr_get_string(in));
 	message.robot_name = message_string(cdr_get_string(in));
-	mode.mode = (uint32_t)cdr_get(in, 4);
-	mode.mode_request_id = cdr_get(in, 8);
-	mode.performing_action = message_string(cdr_get_string(in));
+	rmf_get_mode(in, &mode);
 	message.mode = &mode;
 	message.task_id = message_string(cdr_get_string(in));
 	message.n_parameters = cdr_get_count(in, PARAMETER_BYTES);
@@ -252,4 +357,35 @@ READ(robot_pause_request)
 	message.type = (uint32_t)cdr_get(in, 4);
 	message.at_checkpoint = (uint32_t)cdr_get(in, 4);
 	message_add_bytes(bytes, &message.base);
+}
+
+static Troupe__Msgs__RobotState *rmf_get_robot(struct cdr_in *in, struct arena *arena)
+{
+	Troupe__Msgs__RobotState *robot = arena_new(arena, Troupe__Msgs__RobotState);
+	troupe__msgs__robot_state__init(robot);
+	robot->name = message_string(cdr_get_string(in));
+	robot->model = message_string(cdr_get_string(in));
+	robot->task_id = message_string(cdr_get_string(in));
+	robot->seq = cdr_get(in, 8);
+	robot->mode = arena_new(arena, Troupe__Msgs__RobotMode);
+	troupe__msgs__robot_mode__init(robot->mode);
+	rmf_get_mode(in, robot->mode);
+	robot->battery_percent = cdr_get_f32(in);
+	robot->location = rmf_get_location(in, arena);
+	robot->path = rmf_get_path(in, arena, &robot->n_path);
+	return robot;
+}
+
+READ(fleet_state)
+{
+	enum { ROBOT_BYTES = 60 }; /* at least */
+	Troupe__Msgs__FleetState message = TROUPE__MSGS__FLEET_STATE__INIT;
+	struct arena arena = {0};
+	message.name = message_string(cdr_get_string(in));
+	message.n_robots = cdr_get_count(in, ROBOT_BYTES);
+	message.robots = arena_array(&arena, Troupe__Msgs__RobotState *, message.n_robots);
+	for (size_t i = 0; i < message.n_robots; i++)
+		message.robots[i] = rmf_get_robot(in, &arena);
+	message_add_bytes(bytes, &message.base);
+	arena_fini(&arena);
 }
