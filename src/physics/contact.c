@@ -240,8 +240,9 @@ static struct quat contact_turn_of_link(const struct worker *worker, uint32_t in
 
 /* fdir1 in world axes; zero when the surface has none. ODE knows no rotation of a plane, so that of a static geom comes
  * from the scene. */
-static struct vec3 contact_given_direction(const struct worker *worker, const struct scene_geom *geom, dGeomID id)
+static struct vec3 contact_given_direction(struct worker *worker, uint32_t index)
 {
+	const struct scene_geom *geom = &worker->scene->geoms[index];
 	struct vec3 d = geom->surface->fdir1;
 	if (d.x == 0 && d.y == 0 && d.z == 0)
 		return d;
@@ -250,7 +251,7 @@ static struct vec3 contact_given_direction(const struct worker *worker, const st
 	if (geom->kind == SCENE_PLANE && geom->body == SCENE_NONE)
 		return quat_rotate(geom->in_body.q, d);
 	dQuaternion q;
-	dGeomGetQuaternion(id, q);
+	dGeomGetQuaternion(contact_geom_id(worker, index), q);
 	return quat_rotate(quat_from(q), d);
 }
 
@@ -481,15 +482,15 @@ static double contact_mobility(const struct worker *worker, uint32_t geom)
 	return g->body == SCENE_NONE ? 0 : worker->instances[g->model]->inverse_mass;
 }
 
-static void contact_begin_meeting(const struct worker *worker, const struct geom_pair *pair, dGeomID ga, dGeomID gb,
-	const struct surface_mix *mix, struct contact_meeting *ret)
+static void contact_begin_meeting(
+	struct worker *worker, const struct geom_pair *pair, const struct surface_mix *mix, struct contact_meeting *ret)
 {
 	ret->mix = mix;
 	ret->direction = (struct vec3){0, 0, 0};
 	if (mix->directed) {
-		ret->direction = contact_given_direction(worker, &worker->scene->geoms[pair->a], ga);
+		ret->direction = contact_given_direction(worker, pair->a);
 		if (vec3_dot(ret->direction, ret->direction) == 0)
-			ret->direction = contact_given_direction(worker, &worker->scene->geoms[pair->b], gb);
+			ret->direction = contact_given_direction(worker, pair->b);
 	}
 	for (uint32_t i = 0; i < 2; i++)
 		ret->bodies[i] = worker->scene->geoms[i ? pair->b : pair->a].body;
@@ -505,13 +506,18 @@ static void contact_begin_meeting(const struct worker *worker, const struct geom
 	ret->mobility = contact_mobility(worker, pair->a) + contact_mobility(worker, pair->b);
 }
 
-static int contact_find_points(
-	struct worker *worker, const struct geom_pair *pair, dGeomID ga, dGeomID gb, dContactGeom *ret)
+static int contact_find_points(struct worker *worker, const struct geom_pair *pair, dContactGeom *ret)
 {
 	const struct scene_geom *a = &worker->scene->geoms[pair->a], *b = &worker->scene->geoms[pair->b];
-	uint32_t most = MIN(MIN(a->max_contacts, b->max_contacts), (uint32_t)PHYSICS_CONTACTS_MAX);
-	int count = most ? shape_collide(worker, pair->a, pair->b, ga, gb, worker->near, (int)most, ret) : 0;
-	int kept = 0;
+	int most = (int)MIN(MIN(a->max_contacts, b->max_contacts), (uint32_t)PHYSICS_CONTACTS_MAX), kept = 0,
+	    count = -1;
+	if (!most)
+		return 0;
+	if (worker->near == 0 && !worker->owner->options.ode)
+		count = shape_collide_simply(worker, pair->a, pair->b, most, ret);
+	if (count < 0)
+		count = shape_collide(worker, pair->a, pair->b, contact_geom_id(worker, pair->a),
+			contact_geom_id(worker, pair->b), worker->near, most, ret);
 	for (int i = 0; i < count; i++)
 		if (contact_usable(&ret[i]))
 			ret[kept++] = ret[i];
@@ -527,9 +533,7 @@ static const struct surface_mix *contact_mix_of(struct worker *worker, const str
 
 int contact_find(struct worker *worker, const struct geom_pair *pair, dContactGeom *ret)
 {
-	return contact_mix_of(worker, pair)->apart ? 0
-						   : contact_find_points(worker, pair, contact_geom_id(worker, pair->a),
-							     contact_geom_id(worker, pair->b), ret);
+	return contact_mix_of(worker, pair)->apart ? 0 : contact_find_points(worker, pair, ret);
 }
 
 /* Keeps the deepest contact only. */
@@ -547,14 +551,13 @@ static int contact_meet_pair(struct worker *worker, const struct geom_pair *pair
 	const struct surface_mix *mix = contact_mix_of(worker, pair);
 	if (mix->apart)
 		return 0;
-	dGeomID ga = contact_geom_id(worker, pair->a), gb = contact_geom_id(worker, pair->b);
-	int count = contact_find_points(worker, pair, ga, gb, ret);
+	int count = contact_find_points(worker, pair, ret);
 	if (pair->part == CONTACT_DEEPEST)
 		count = contact_keep_deepest(ret, count);
 	if (!count)
 		return 0;
 	struct contact_meeting m;
-	contact_begin_meeting(worker, pair, ga, gb, mix, &m);
+	contact_begin_meeting(worker, pair, mix, &m);
 	m.count = count;
 	for (int i = 0; i < count; i++)
 		contact_add(pair, &m, &ret[i], to);

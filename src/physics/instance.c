@@ -69,7 +69,7 @@ static struct instance *instance_lay_out(const struct scene_model *m, uint32_t r
 {
 	const struct ode_block_bytes ode = ode_block_bytes();
 	size_t bodies = m->body_count, geoms = m->geom_count, joints = m->joint_count;
-	size_t for_geoms = geoms * ode.geom;
+	size_t for_geoms = with_bodies ? geoms * ode.geom : 0; /* else few are ever made */
 	size_t for_bodies = with_bodies ? bodies * ode.body + (joints + rows) * ode.joint : 0;
 	struct instance *instance;
 	size_t settings = with_bodies ? joints : 0; /* else with the joints, if ODE ever gets any */
@@ -91,12 +91,11 @@ static struct instance *instance_lay_out(const struct scene_model *m, uint32_t r
 	return instance;
 }
 
-static void instance_make_geom(struct physics *physics, struct instance *instance, uint32_t i)
+static void instance_make_geom(const struct scene *scene, struct instance *instance, uint32_t i)
 {
-	uint32_t index = physics->scene->models[instance->model].geom_first + i;
-	const struct scene_geom *geom = &physics->scene->geoms[index];
+	uint32_t index = scene->models[instance->model].geom_first + i;
+	const struct scene_geom *geom = &scene->geoms[index];
 	instance->geoms[i] = shape_make(geom);
-	instance->centred[i] = pose_is_identity(geom->in_body);
 	dGeomSetData(instance->geoms[i], (void *)(uintptr_t)index);
 }
 
@@ -145,9 +144,11 @@ struct instance *instance_create(struct physics *physics, uint32_t model)
 	instance->self_collides = m->body_count > 1 && instance_model_self_collides(physics->scene, m);
 	if (instance->self_collides)
 		instance_list_joined(physics, instance);
+	for (uint32_t i = 0; i < m->geom_count; i++)
+		instance->centred[i] = pose_is_identity(physics->scene->geoms[m->geom_first + i].in_body);
 	ode_block_open(&instance->for_geoms);
-	for (uint32_t i = 0; m->body_count && i < m->geom_count; i++)
-		instance_make_geom(physics, instance, i);
+	for (uint32_t i = 0; physics->options.ode && m->body_count && i < m->geom_count; i++)
+		instance_make_geom(physics->scene, instance, i);
 	ode_block_close();
 	for (uint32_t i = 0; i < m->joint_count; i++) {
 		const struct scene_joint *joint = &physics->scene->joints[m->joint_first + i];
@@ -205,15 +206,21 @@ void instance_destroy(struct physics *physics, struct instance *instance)
 	free(instance);
 }
 
-void instance_place_geom(struct worker *worker, struct instance *instance, uint32_t i)
+struct pose instance_geom_pose(const struct worker *worker, const struct instance *instance, uint32_t i)
 {
 	const struct scene_geom *geom = &worker->scene->geoms[worker->scene->models[instance->model].geom_first + i];
 	const struct body_at_hand *body = worker_hand(worker, geom->body);
-	struct pose at = {body->p, body->q};
+	const struct pose at = {body->p, body->q};
+	return instance->centred[i] ? at : pose_mul(at, geom->in_body);
+}
+
+void instance_place_geom(struct worker *worker, struct instance *instance, uint32_t i)
+{
+	const struct pose at = instance_geom_pose(worker, instance, i);
 	dQuaternion q;
-	if (!instance->centred[i])
-		at = pose_mul(at, geom->in_body);
 	quat_store(at.q, q);
+	if (!instance->geoms[i])
+		instance_make_geom(worker->scene, instance, i);
 	dGeomSetPosition(instance->geoms[i], at.p.x, at.p.y, at.p.z);
 	dGeomSetQuaternion(instance->geoms[i], q);
 	instance->placed[i] = true;

@@ -115,13 +115,14 @@ struct ode_block {
 	uint32_t live; /* objects in it */
 };
 
-/* The ODE objects of one model that this runner simulates. The struct and its arrays are one piece of memory. Geoms
- * live as long as the instance; bodies and joints are made anew whenever its group is. */
+/* The ODE objects of one model that this runner simulates. The struct and its arrays are one piece of memory. A geom is
+ * made when it is first placed, with --solver ode at once, and lives as long as the instance; bodies and joints are
+ * made anew whenever its group is. */
 struct instance {
 	uint32_t model;
 	uint32_t group;                     /* SCENE_NONE until the next step */
 	dBodyID *bodies;                    /* [model's body_count] */
-	dGeomID *geoms;                     /* [model's geom_count] */
+	dGeomID *geoms;                     /* [model's geom_count] 0: not made yet */
 	dJointID *joints;                   /* [model's joint_count]; 0: ODE has no such joint */
 	struct joint_setting *settings;     /* [model's joint_count] NULL until ODE has joints */
 	struct joint_setting *own_settings; /* the same, if they are a piece of memory of their own */
@@ -207,6 +208,7 @@ struct static_geom {        /* of one worker: two threads must not use one ODE g
 	uint32_t placed;    /* physics.present of its model when it was made; 0: not made yet */
 	struct vec3 normal; /* planes */
 	double offset;
+	dVector4 plane; /* the same as ODE has it, with a normal that it has made a unit vector */
 };
 
 /* A body at the beginning of a step: its state k with the velocity that commands set, and the forces that act on it in
@@ -427,6 +429,17 @@ dGeomID shape_make(const struct scene_geom *geom);
 int shape_collide(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, double near, int most,
 	dContactGeom *ret);
 
+/* The same for near = 0, without geoms of ODE; -1: it does not know this pair. */
+int shape_collide_simply(const struct worker *worker, uint32_t a, uint32_t b, int most, dContactGeom *ret);
+
+/* roll.c */
+bool roll_knows(enum scene_shape_kind kind);
+/* Contacts of a shape of that kind with a plane (a unit normal, and the distance along it), as dCollide() finds them;
+ * at most `most`, which is at least 1. size: as in struct scene_geom. Normals are those of the plane; the geoms of *ret
+ * are not set. -1: ODE has to find them. */
+int roll_on_plane(
+	enum scene_shape_kind kind, struct pose at, struct vec3 size, const double *plane, int most, dContactGeom *ret);
+
 /* ODE worlds of any threads may use one memory, one of them at a time. An ODE world that has used a shared memory must
  * be destroyed by ode_destroy_world(), because ODE's reference counts of memories are not thread-safe. */
 struct ode_memory *ode_memory_create(void);
@@ -446,7 +459,9 @@ struct instance *instance_replace(struct physics *physics, const struct instance
 void instance_make_bodies(struct physics *physics, struct instance *instance, dWorldID ode_world);
 /* Whether a joint of the model connects the two bodies. */
 bool instance_joins(const struct instance *instance, uint32_t body_a, uint32_t body_b);
-/* Puts a geom at the pose of its body in worker.hand. */
+/* The pose of a geom, by its body in worker.hand. */
+struct pose instance_geom_pose(const struct worker *worker, const struct instance *instance, uint32_t geom);
+/* Puts ODE's geom there; makes it first, if it is not made yet. */
 void instance_place_geom(struct worker *worker, struct instance *instance, uint32_t geom);
 /* Fills worker.hand for the bodies of the model: from state k and control; from ODE's bodies. */
 void instance_hand(struct worker *worker, const struct instance *instance);

@@ -252,3 +252,22 @@ int shape_collide(
 		ret[i].depth -= near;
 	return count;
 }
+
+int shape_collide_simply(const struct worker *worker, uint32_t a, uint32_t b, int most, dContactGeom *ret)
+{
+	const struct scene_geom *geoms = worker->scene->geoms;
+	const bool swap = geoms[a].kind == SCENE_PLANE;
+	const struct scene_geom *plane = &geoms[swap ? a : b], *geom = &geoms[swap ? b : a];
+	if (plane->kind != SCENE_PLANE || plane->body != SCENE_NONE || geom->body == SCENE_NONE ||
+		!roll_knows(geom->kind))
+		return -1;
+	const struct instance *instance = worker->instances[geom->model];
+	const struct pose at =
+		instance_geom_pose(worker, instance, (swap ? b : a) - worker->scene->models[geom->model].geom_first);
+	const double *params = worker->statics[swap ? a : b].plane;
+	int count = roll_on_plane(geom->kind, at, geom->size, params, most, ret);
+	for (int i = 0; i < count && swap; i++)
+		for (int k = 0; k < 3; k++)
+			ret[i].normal[k] = -ret[i].normal[k];
+	return count;
+}

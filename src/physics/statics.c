@@ -10,6 +10,8 @@ static void statics_place(struct static_geom *entry, const struct scene_geom *ge
 	if (geom->kind == SCENE_PLANE) {
 		entry->normal = quat_rotate(geom->in_body.q, geom->size);
 		entry->offset = vec3_dot(entry->normal, geom->in_body.p);
+		if (geom->body == SCENE_NONE)
+			dGeomPlaneGetParams(entry->geom, entry->plane);
 		return;
 	}
 	dQuaternion q;
