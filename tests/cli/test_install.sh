@@ -111,8 +111,8 @@ python_folder=$(sed -n 's/^pythondir = //p' "$BUILD_DIR/Makefile")
 case $python_folder,$TEST_CC in
 no,* | *sanitize=*) ;;
 *)
-	present "${python_folder##*/}/troupe.py"
-	said=$(cd / && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$(dirname "$(installed "${python_folder##*/}/troupe.py")") timeout 60 \
+	present "${python_folder##*/}/troupe/__init__.py"
+	said=$(cd / && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$(dirname "$(dirname "$(installed "${python_folder##*/}/troupe/__init__.py")")") timeout 60 \
 		python3 -c 'import troupe; w = troupe.World("shapes"); w.step(); print(troupe.version(), w.steps)' 2>&1)
 	[ "$said" = "$version 1" ]
 	report $? "the installed Python module says '$said'"

@@ -6,7 +6,7 @@ differs, and ends with "N passed, N failed".
 import ctypes
 import sys
 
-import troupe
+import troupe._library as library
 
 HEADERS = ["client", "command", "gateway", "log", "message", "pool", "record", "report", "server", "world"]
 STRUCTS = {"_Error": "struct troupe_error", "_Model": "troupe_model", "_Link": "troupe_link", "_Joint": "troupe_joint",
@@ -38,7 +38,7 @@ KINDS = ["BYTE", "FLOAT", "DOUBLE", "UINT32", "INT32", "UINT64", "INT64"]
 def checks():
     """(what, expression in C, number)"""
     for name, c in STRUCTS.items():
-        struct = getattr(troupe, name)
+        struct = getattr(library, name)
         if name not in PARTIAL:
             yield "sizeof " + c, "sizeof(%s)" % c, ctypes.sizeof(struct)
         for member, _ in struct._fields_:
@@ -46,11 +46,11 @@ def checks():
             yield "offset of %s.%s" % (c, member), "offsetof(%s, %s)" % (c, member), field.offset
             yield "size of %s.%s" % (c, member), "sizeof(((%s *)0)->%s)" % (c, member), field.size
     for name, c in PLAIN.items():
-        yield "sizeof " + c, "sizeof(%s)" % c, ctypes.sizeof(getattr(troupe, name))
+        yield "sizeof " + c, "sizeof(%s)" % c, ctypes.sizeof(getattr(library, name))
     for name, c in NUMBERS.items():
-        yield c, c, getattr(troupe, name)
+        yield c, c, getattr(library, name)
     for name, pattern in LISTS.items():
-        for i, item in enumerate(getattr(troupe, name)):
+        for i, item in enumerate(getattr(library, name)):
             c = pattern % item.upper().replace(" ", "_")
             yield c, c, i
     for i, kind in enumerate(KINDS):
@@ -58,10 +58,10 @@ def checks():
 
 
 def main():
-    structs = {value for value in vars(troupe).values()
+    structs = {value for value in vars(library).values()
                if isinstance(value, type) and issubclass(value, ctypes.Structure) and value is not ctypes.Structure}
     missing = sorted(value.__name__ for value in structs if value.__name__ not in STRUCTS)
-    if missing or len(KINDS) != len(troupe._NUMBER_KINDS):
+    if missing or len(KINDS) != len(library._NUMBER_KINDS):
         sys.exit("layout.py: expected a row for each struct and kind: %s" % missing)
     print("".join("#include <troupe/%s.h>\n" % name for name in HEADERS) + "#include <stddef.h>\n#include <stdio.h>\n")
     print("int main(void)\n{\n\tint passed = 0, failed = 0;")
