@@ -50,7 +50,8 @@
  *
  *           bound = max(all costs / N, the greatest component, the greatest load by pins alone)
  *
- * Rules: "pins", "merge" and "levels" as above; then
+ * Rules: "pins", "merge" and "levels" as above (what follows a model is placed when all others are, and is balanced
+ * from the next call on); then
  *  new      The components that had no secondary, greatest first, each to the secondary with the least load.
  *  balance  When the makespan is more than 1/32 above the bound, a few fill limits are tried (the bound, and up to an
  *           eighth more). For each limit, components, greatest first, stay while the load there stays within the limit;

@@ -270,6 +270,10 @@ static void test_twins(void)
 	check(twins_is(&twins, twin), "a twin stays one when the first goes");
 	third = twins_add(&twins, "/model/a#1/odometry");
 	check(!twins_is(&twins, third), "the plain name is free");
+	static const char *const others[] = {"/model/b-1/o", "/model/A-1/o", "/model/Z-1/o", "/model/z-1/o",
+		"/model/a-2/o", "/model/a-0/o", "/model/a-9/o"};
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		check(!twins_is(&twins, twins_add(&twins, others[i])), "%s has its plain name", others[i]);
 	twins_fini(&twins);
 }
 

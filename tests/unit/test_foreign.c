@@ -126,6 +126,8 @@ Test(foreign, left_and_right_of_ros_1)
 #define CROSSED(legacy)                                                                                                \
 	MODEL(PLUGIN("gazebo_ros_diff_drive", "<leftJoint>jr</leftJoint><rightJoint>jl</rightJoint>" legacy))
 	check_values(CROSSED(""), "::DiffDrive", "left_joint", "jl");
+	check_values(CROSSED(""), "::DiffDrive", "max_linear_acceleration", "-"); /* it has no limit */
+	check_values(CROSSED(""), "::DiffDrive", "min_angular_acceleration", "-");
 	check_values(CROSSED("<legacyMode>true</legacyMode>"), "::DiffDrive", "left_joint", "jl");
 	check_values(CROSSED("<legacyMode>false</legacyMode>"), "::DiffDrive", "left_joint", "jr");
 	check_values(MODEL(PLUGIN("gazebo_ros_diff_drive", CAMEL)), "::DiffDrive", "left_joint", "jl");

@@ -235,11 +235,11 @@ Test(level, a_proof_holds_wherever_the_performers_were)
 		for (int round = 0; round < 4000; round++) {
 			struct moves moves = make_moves(&tracker, &dice);
 			bool proof = true, all = true, none_crosses = true;
-			for (uint32_t m = 0; m < PERFORMERS && proof; m++) {
-				none_crosses &= tracker_holds(&tracker, tracker.performer_of[m], &moves.there[m]);
+			for (uint32_t m = 0; m < PERFORMERS && proof; m++)
 				proof = tracker_proof_add(&tracker, tracker.performer_of[m], &moves.there[m]);
-			}
 			proof = tracker_proof_end(&tracker) && proof;
+			for (uint32_t m = 0; m < PERFORMERS; m++)
+				none_crosses &= tracker_holds(&tracker, tracker.performer_of[m], &moves.there[m]);
 			for (int i = 0; i < 30; i++) {
 				struct vec3 at[PERFORMERS];
 				for (uint32_t m = 0; m < PERFORMERS; m++) {

@@ -150,6 +150,8 @@ Test(lidar, tables)
 	static const char rays[] = "rays\n1 2 3\n4 5 100000 6";
 	cr_assert(!lidar_table_read("t", rays, strlen(rays), 0.1, &arena, &p, &error), "%s", error.text);
 	cr_assert(p.columns == 2 && p.rows == 1 && p.by_column[1].ring == 6 && p.by_row[0].elevation_rad == 0);
+	cr_assert_float_eq(p.by_column[0].time_s, 3e-6, 1e-18);
+	cr_assert_float_eq(p.by_column[1].time_s, 0.1, 1e-15);
 }
 
 Test(lidar, bad_tables)

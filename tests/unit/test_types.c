@@ -947,6 +947,72 @@ Test(types, json_schemas_define_what_they_refer_to)
 	text_fini(&schema);
 }
 
+/* The words of the schema of a value, in order, and that of "type". */
+static const char *words_of_kind(const ProtobufCFieldDescriptor *field)
+{
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_MESSAGE:
+		return "$ref";
+	case PROTOBUF_C_TYPE_STRING:
+		return "type=string";
+	case PROTOBUF_C_TYPE_BYTES:
+		return "type=string contentEncoding";
+	case PROTOBUF_C_TYPE_BOOL:
+		return "type=boolean";
+	case PROTOBUF_C_TYPE_ENUM:
+		return "enum";
+	case PROTOBUF_C_TYPE_DOUBLE:
+	case PROTOBUF_C_TYPE_FLOAT:
+		return "anyOf";
+	case PROTOBUF_C_TYPE_INT64:
+	case PROTOBUF_C_TYPE_UINT64:
+	case PROTOBUF_C_TYPE_SINT64:
+	case PROTOBUF_C_TYPE_FIXED64:
+	case PROTOBUF_C_TYPE_SFIXED64:
+		return "type=string pattern";
+	default:
+		return "type=integer";
+	}
+}
+
+static void check_schema_of(const ProtobufCFieldDescriptor *field, json_t *schema)
+{
+	struct text words = {0};
+	const char *key;
+	json_t *value;
+	if (field->label == PROTOBUF_C_LABEL_REPEATED) {
+		cr_assert_str_eq(json_string_value(json_object_get(schema, "type")), "array", "%s", field->name);
+		cr_assert_eq(json_object_size(schema), 2, "%s", field->name);
+		schema = json_object_get(schema, "items");
+	}
+	json_object_foreach(schema, key, value)
+	{
+		bool is_type = !strcmp(key, "type");
+		text_add(&words, "%s%s%s%s", words.count ? " " : "", key, is_type ? "=" : "",
+			is_type ? json_string_value(value) : "");
+	}
+	cr_assert_str_eq(words.at, words_of_kind(field), "%s", field->name);
+	text_fini(&words);
+}
+
+Test(types, json_schemas_say_of_each_field_what_it_is)
+{
+	for (uint32_t i = 0; i < type_count(); i++) {
+		struct text schema = {0};
+		message_type type = type_at(i);
+		type_add_json_schema(type, &schema);
+		json_t *whole = json_loads(schema.at, 0, NULL);
+		json_t *about = json_object_get(json_object_get(whole, "$defs"), type->name);
+		json_t *fields = json_object_get(about, "properties");
+		cr_assert_eq(json_object_size(fields), type->n_fields, "%s", type->name);
+		void *place = json_object_iter(fields);
+		for (unsigned f = 0; f < type->n_fields; f++, place = json_object_iter_next(fields, place))
+			check_schema_of(&type->fields[f], json_object_iter_value(place));
+		json_decref(whole);
+		text_fini(&schema);
+	}
+}
+
 /* A set has whole files, each after the files that it imports, and no others: checked by the bytes of their names. */
 Test(types, file_sets_have_the_files_that_a_type_needs)
 {
