@@ -1,11 +1,12 @@
 // What a person does to models in the view: select, move, turn, add, remove. Each is one request to troupe, so a recording
-// repeats it; while a model is dragged, a request goes out when the one before has been answered.
+// repeats it; while a model is moved, a request goes out when the one before has been answered, and has what was done since.
 import {Plane, Quaternion, Vector3} from "./three/build/three.module.js";
 import {$, name, notice} from "./page.js";
 
 const CLICK_PX = 5;
 const TURN_RAD = Math.PI / 12;
 const NUDGE_M = .1;
+const HELD_MS = 500;          // so long a model counts as where it was put: the picture comes after the answer
 const UP = new Vector3(0, 0, 1);
 const FILE_BYTES_MAX = 8 << 20;
 
@@ -35,7 +36,7 @@ function ofFile(text, file) {
 export class Handling {
 	// act: {select(model, look), call(service, request) -> Promise, commands() -> bool, changed()}
 	constructor(view, camera, world, act) {
-		Object.assign(this, {view, camera, world, act, moving: null, nudging: false, placing: null, drag: null, press: null});
+		Object.assign(this, {view, camera, world, act, moving: null, placing: null, drag: null, press: null, held: null, busy: false});
 		const canvas = view.canvas;
 		canvas.addEventListener("pointerdown", event => this.down(event));
 		canvas.addEventListener("pointermove", event => this.move(event));
@@ -65,7 +66,7 @@ export class Handling {
 		if (!hit || hit.instance.link.model !== this.moving)
 			return;
 		const pose = this.world.poseOf(this.moving);
-		this.drag = {from: hit.point.clone(), pose, now: pose.position.clone(), rise: 0, y: event.clientY, busy: false, next: false};
+		this.drag = {from: hit.point.clone(), pose, now: pose.position.clone(), rise: 0, y: event.clientY};
 		this.camera.controls.enabled = false;
 		this.view.canvas.setPointerCapture(event.pointerId);
 	}
@@ -83,7 +84,7 @@ export class Handling {
 			drag.now.y = drag.pose.position.y + at.y - drag.from.y;
 		}
 		drag.now.z = drag.pose.position.z + drag.rise;
-		this.put(drag);
+		this.put(drag.now, drag.pose.rotation);
 	}
 
 	up(event) {
@@ -91,7 +92,7 @@ export class Handling {
 		this.press = null;
 		if (this.drag) {
 			this.camera.controls.enabled = true;
-			this.put(this.drag);
+			this.put(this.drag.now, this.drag.pose.rotation);
 			this.drag = null;
 			return;
 		}
@@ -127,41 +128,45 @@ export class Handling {
 		this.act.changed();
 	}
 
-	async put(drag) {
-		if (drag.busy) {
-			drag.next = true;
+	// Where the model that is being moved was put just now, or where it is
+	pose() {
+		const {held, moving} = this;
+		return held && held.model === moving && (this.busy || performance.now() - held.ms < HELD_MS) ?
+			{position: held.position.clone(), rotation: held.rotation.clone()} : this.world.poseOf(moving);
+	}
+
+	// One request at a time; the newest pose is asked for when the one before has been answered.
+	async put(position, rotation) {
+		this.held = {model: this.moving, position: position.clone(), rotation: rotation.clone(), ms: performance.now()};
+		if (this.busy || !this.moving)
 			return;
+		this.busy = true;
+		for (let sent = null; sent !== this.held;) {
+			sent = this.held;
+			await this.setPose(sent.model, sent.position, sent.rotation);
+			sent.ms = performance.now();
 		}
-		drag.busy = true;
-		do {
-			drag.next = false;
-			await this.setPose(this.moving, drag.now, drag.pose.rotation);
-		} while (drag.next && this.moving);
-		drag.busy = false;
+		this.busy = false;
 	}
 
 	// One key: right and up in the picture, or higher
-	async nudge(right, up, higher) {
-		if (!this.moving || this.nudging)
+	nudge(right, up, higher) {
+		if (!this.moving)
 			return;
-		const {position, rotation} = this.world.poseOf(this.moving), [x, y] = this.camera.alongFloor(right, up);
+		const {position, rotation} = this.pose(), [x, y] = this.camera.alongFloor(right, up);
 		const along = Math.abs(x) > Math.abs(y) ? new Vector3(Math.sign(x), 0, higher) : new Vector3(0, Math.sign(y), higher);
-		this.nudging = true;
-		await this.setPose(this.moving, position.addScaledVector(along, NUDGE_M), rotation);
-		this.nudging = false;
+		this.put(position.addScaledVector(along, NUDGE_M), rotation);
 	}
 
 	turnModel(direction) {
 		if (!this.moving)
 			return false;
-		const {position, rotation} = this.world.poseOf(this.moving);
-		this.setPose(this.moving, position, rotation.premultiply(new Quaternion().setFromAxisAngle(UP, direction * TURN_RAD)));
+		const {position, rotation} = this.pose();
+		this.put(position, rotation.premultiply(new Quaternion().setFromAxisAngle(UP, direction * TURN_RAD)));
 		return true;
 	}
 
 	async setPose(model, position, rotation) {
-		if (!model)
-			return;
 		const {x, y, z, w} = rotation;
 		await this.request("set_pose", {name: model.name, position: {x: position.x, y: position.y, z: position.z}, orientation: {x, y, z, w}});
 	}

@@ -10,12 +10,45 @@ const fs = require("fs");
 const path = require("path");
 
 const [troupe, worlds, kept, folder, update] = process.argv.slice(2);
+let page = null;                // of the demo
 const TIME_S = 20;              // of the kept picture
 const HOSTILE = "<img src=x onerror=globalThis.hacked=1>\u202e\"'`";
 
 // port: 0: any
 function run(world, port, ...options) {
 	return start(troupe, ["run", path.join(worlds, world), "--view-address", String(port), "--no-gz", ...options]);
+}
+
+// Drags the box that is being moved while troupe is slow to answer: nothing that is done meanwhile is lost.
+async function answersLate() {
+	const grip = await lookAt("box"), before = await model("box");
+	await page.evaluate(() => {
+		const {connection} = viewer, call = connection.call;
+		globalThis.late = {poses: [], held: []};
+		connection.call = async function(service, message) {
+			const reply = await call.call(this, service, message);
+			if (/\/set_pose$/.test(service) && late.poses.push(message.position) && late.held)
+				await new Promise(go => late.held.push(go));
+			return reply;
+		};
+	});
+	await page.mouse.move(grip.x, grip.y);
+	await page.mouse.down();
+	await page.mouse.move(grip.x - 60, grip.y, {steps: 4});
+	await page.mouse.up();
+	await page.keyboard.press("PageUp");
+	await page.keyboard.press("PageUp");
+	await until(() => late.held.length > 0);
+	await page.evaluate(() => {
+		const {held} = late;
+		late.held = null;
+		held.forEach(go => go());
+	});
+	await until(before => {
+		const box = [...viewer.world.models.values()].find(({name}) => name === "box"), shown = viewer.world.poseOf(box).position, {x, z} = late.poses[late.poses.length - 1];
+		return Math.abs(x - before.x) > .2 && Math.abs(z - before.z - .2) < .02 && Math.hypot(shown.x - x, shown.z - z) < .01;
+	}, before);
+	check(true, "what is done before troupe has answered is not lost");
 }
 
 // --- the demo -----------------------------------------------------------------------------------------------------------
@@ -29,7 +62,7 @@ async function demo(context) {
 	commands.splice(at, Infinity, ...[...carts].map(topic => `${TIME_S} ${topic} linear: {x: 0}`), `${TIME_S} /world/warehouse/control pause: true`);
 	fs.writeFileSync(path.join(folder, "demo.commands"), commands.join("\n"));
 	const world = await run("warehouse.sdf", 0, "--commands", path.join(folder, "demo.commands"), "--secondaries", "3", "--rtf", "1");
-	const page = await open(context, world.address);
+	page = await open(context, world.address);
 
 	await part("the world of the demo is there", async () => {
 		check(await page.title() === "warehouse – troupe", "the title names the world");
@@ -121,6 +154,7 @@ async function demo(context) {
 			return viewer.world.poseOf(model).position.z > z + .05;
 		}, dragged.z);
 		check(true, "and moved by a key");
+		await answersLate();
 		await page.keyboard.press("Escape");
 		await page.keyboard.press("Delete");
 		await until(() => ![...viewer.world.models.values()].some(model => model.name === "box"));
