@@ -11,7 +11,8 @@
  *              taken, or it would command this one.
  *   view       a page for browsers that shows the worlds and commands them. The page is a part of the library; no other
  *              host is asked for anything. src/gateway/view/PROTOCOL.md has the protocol between page and library.
- *              Shows recordings. Port 8686. Settings: any-port, and those of all ports (below).
+ *              Shows recordings. Port 8686. Settings: any-port, panel (a folder), mark (of a recording: STEP or
+ *              STEP:TEXT, on the time line), and those of all ports (below).
  *   foxglove   Foxglove, Lichtblick and other clients of their WebSocket protocol; src/doc/reference/ros2.md has the
  *              types. Shows recordings: clients choose with the protocol's playback control whether it plays, how
  *              fast, and which step is shown. Port 8765. Settings: insecure, origin, and those of all ports.

@@ -99,9 +99,11 @@ struct troupe_player_info {
 };
 
 /* Opens the recording def->resume_path, reads all of it once, and shows its first state. The same members of def count
- * as for troupe_replay_run(), but there is no network. on_server, which may be NULL, is called when another server has
- * taken the place of the former one, also during this call: the former one is destroyed after on_server has returned,
- * so its clients must be destroyed then. Errors as of troupe_replay_run(); TROUPE_EWORLD: no state at all. */
+ * as for troupe_replay_run(), but there is no network, and on_taken, if it is not NULL, is called during this call with
+ * each command of the recorded run, without its text, which is then "". on_server, which may be NULL, is called when
+ * another server has taken the place of the former one, also during this call: the former one is destroyed after
+ * on_server has returned, so its clients must be destroyed then. Errors as of troupe_replay_run(); TROUPE_EWORLD: no
+ * state at all. */
 TROUPE_API troupe_status troupe_player_open(const struct troupe_server_def *def,
 	void (*on_server)(void *ctx, struct troupe_server *server), void *ctx, struct troupe_player **ret_player,
 	struct troupe_error *error);

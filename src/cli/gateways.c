@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPENING_GRACE_MS = 500, GATEWAYS_PANELS_MAX = 4 };
+enum { OPENING_GRACE_MS = 500, GATEWAYS_PANELS_MAX = 4, GATEWAYS_MARKS_MAX = 16 };
 
 struct gateways {
 	struct troupe_watch *watch;
@@ -97,6 +97,8 @@ static void gateways_ask_view(struct gateways *gateways, const struct gateways_s
 	serve_add_flag(asked, "any-port", !settings->view_address);
 	for (uint32_t i = 0; i < settings->view_panels.count && i <= GATEWAYS_PANELS_MAX; i++)
 		serve_add(asked, "panel", settings->view_panels.at[i]);
+	for (uint32_t i = 0; i < settings->view_marks.count && i <= GATEWAYS_MARKS_MAX; i++)
+		serve_add(asked, "mark", settings->view_marks.at[i]);
 }
 
 static void gateways_ask_foxglove(struct gateways *gateways, const struct gateways_settings *settings)

@@ -19,6 +19,7 @@ struct gateways_settings {
 	const char *view_address; /* "[ADDRESS:]PORT": the page at this address; NULL: not given */
 	const char *view_cert, *view_key; /* PEM files: the page with TLS; NULL: without */
 	struct option_list view_panels;   /* folders, each a panel of the page; they ask for the page, too */
+	struct option_list view_marks;    /* "STEP[:TEXT]", of the time line of a recording */
 	struct troupe_watch_def watch;    /* listen: NULL: no viewers of other processes */
 	bool clients;               /* robot clients are served, also when `watch` listens nowhere; its key counts */
 	const char *clients_listen; /* "[HOST][:PORT]": then at this HOST, at any free port; NULL: not given */

@@ -6,7 +6,7 @@
 
 #include <troupe/gateway.h>
 
-enum { SERVE_SETTINGS_MAX = 16 };
+enum { SERVE_SETTINGS_MAX = 32 };
 
 struct serve {
 	const char *option; /* by which it is asked for: "--rosbridge"; for messages */

@@ -31,6 +31,12 @@ static int contacts_compare(const void *a, const void *b)
 	return (x->b > y->b) - (x->b < y->b);
 }
 
+static const struct troupe_scene_model *contacts_model_of(
+	const struct troupe_scene *scene, const struct troupe_contact *contact, uint32_t side)
+{
+	return &scene->models[scene->links[scene->shapes[contact->shapes[side]].link].model];
+}
+
 /* The pair of a contact; a model with itself, or an actor, is none. */
 static bool contacts_pair_of(
 	const struct troupe_scene *scene, const struct troupe_contact *contact, struct contacts_pair *ret_pair)
@@ -39,7 +45,7 @@ static bool contacts_pair_of(
 	for (uint32_t i = 0; i < 2; i++) {
 		if (contact->shapes[i] == TROUPE_NONE)
 			return false;
-		ids[i] = scene->models[scene->links[scene->shapes[contact->shapes[i]].link].model].id;
+		ids[i] = contacts_model_of(scene, contact, i)->id;
 	}
 	*ret_pair = (struct contacts_pair){.a = MIN(ids[0], ids[1]), .b = MAX(ids[0], ids[1])};
 	return ids[0] != ids[1];
@@ -82,7 +88,12 @@ bool contacts_take(struct contacts *contacts, const struct troupe_snapshot *snap
 		if (!contacts_pair_of(snapshot->scene, &snapshot->contacts[i], &pair))
 			continue;
 		pair.last = snapshot->step;
-		begins |= contacts_note(contacts, &pair, apart_steps, sorted);
+		bool here = contacts_note(contacts, &pair, apart_steps, sorted);
+		if (here && contacts->known && contacts->on_begin)
+			contacts->on_begin(contacts->ctx,
+				contacts_model_of(snapshot->scene, &snapshot->contacts[i], 0)->name,
+				contacts_model_of(snapshot->scene, &snapshot->contacts[i], 1)->name);
+		begins |= here;
 	}
 	if (contacts->pairs.count > sorted)
 		contacts_put_in_order(contacts);

@@ -19,6 +19,10 @@ struct contacts_pair {
 struct contacts {                        /* of one world; zeroed knows nothing */
 	VEC(struct contacts_pair) pairs; /* by a and b */
 	bool known;                      /* a state was taken */
+	/* NULL, or called with the names of the models of each contact that begins; for several places of one contact,
+	 * too */
+	void (*on_begin)(void *ctx, const char *a, const char *b);
+	void *ctx;
 };
 
 /* The number of steps without a touch after which a contact begins. step_s: what a step takes. */

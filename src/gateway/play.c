@@ -32,13 +32,16 @@ enum {
 	PLAY_NAP_NS = 4000000, /* the shortest wait while it plays */
 	LATE_NS = 200000000,   /* a simulation that is so late plays slower */
 };
+enum { PLAY_NAME_MAX = 256 };
 #define CHUNK_S 0.02 /* steps of so much real time are simulated at a time */
 
 struct play_wish {
 	bool finds; /* an event: `event`, `back` */
+	bool marks; /* contacts, of `model`; "": of all models */
 	enum play_event event;
 	bool back;
-	uint64_t step; /* without `finds` */
+	uint64_t step; /* without `finds` and `marks` */
+	char model[PLAY_NAME_MAX];
 };
 
 struct play {
@@ -56,11 +59,15 @@ struct play {
 	struct play_state state;
 	bool wants; /* a step, or an event */
 	struct play_wish wish;
+	struct play_marks marks;
+	uint64_t marks_version;
 	/* the thread's, for searches */
 	uint32_t world_count;
 	struct contacts *contacts; /* [world_count] */
 	uint64_t looked;           /* the state that `contacts` took last; UINT64_MAX: none */
 	bool moved, touched;       /* in the last step */
+	bool marking;              /* contacts of `marked` become marks */
+	char marked[PLAY_NAME_MAX];
 	/* the thread's: the step that was shown at this time when it began to play at this speed */
 	uint64_t anchor_ns, anchor_step;
 	double anchor_speed;
@@ -73,7 +80,7 @@ static void play_want(struct play *play, struct play_wish wish)
 	pthread_mutex_lock(&play->lock);
 	play->wish = wish;
 	play->wants = true;
-	play->state.playing &= !wish.finds;
+	play->state.playing &= !wish.finds && !wish.marks;
 	if (play->state.seeking)
 		troupe_player_stop(play->player);
 	pthread_cond_signal(&play->more);
@@ -88,6 +95,24 @@ void play_seek(struct play *play, uint64_t step)
 void play_find(struct play *play, enum play_event event, bool back)
 {
 	play_want(play, (struct play_wish){.finds = true, .event = event, .back = back});
+}
+
+void play_mark(struct play *play, const char *model)
+{
+	struct play_wish wish = {.marks = true};
+	(void)snprintf(wish.model, sizeof wish.model, "%s", model ? model : "");
+	play_want(play, wish);
+}
+
+uint64_t play_marks(
+	struct play *play, uint64_t told, void (*each)(void *ctx, const struct play_marks *marks), void *ctx)
+{
+	pthread_mutex_lock(&play->lock);
+	uint64_t version = play->marks_version;
+	if (version != told)
+		each(ctx, &play->marks);
+	pthread_mutex_unlock(&play->lock);
+	return version;
 }
 
 static void play_set(struct play *play, bool playing, double speed)
@@ -198,6 +223,7 @@ static bool play_take_wish(struct play *play, struct play_wish *ret_wish)
 	play->wants = false;
 	if (wants) {
 		play->state.seeking = true;
+		play->state.wishes++;
 		play->state.text[0] = '\0';
 	}
 	pthread_mutex_unlock(&play->lock);
@@ -377,6 +403,43 @@ static void play_find_event(struct play *play, enum play_event event, bool back)
 	play_note(play, false, found ? TROUPE_OK : TROUPE_ECOMMAND, &none);
 }
 
+/* --- marks -------------------------------------------------------------------------------------------------------- */
+
+/* Of the recorded run, while the player is opened. */
+static void play_on_taken(void *ctx, const struct troupe_taken *taken)
+{
+	struct play *play = ctx;
+	if (!taken->refused)
+		marks_add(&play->marks.commands, taken->step, taken->topic);
+}
+
+static void play_on_contact(void *ctx, const char *a, const char *b)
+{
+	struct play *play = ctx;
+	if (!play->marking || (*play->marked && strcmp(play->marked, a) != 0 && strcmp(play->marked, b) != 0))
+		return;
+	char *text = mem_printf("%s, %s", a, b);
+	pthread_mutex_lock(&play->lock);
+	marks_add(&play->marks.contacts, troupe_player_step(play->player), text);
+	play->marks_version++;
+	pthread_mutex_unlock(&play->lock);
+	free(text);
+}
+
+static void play_mark_contacts(struct play *play, const struct play_wish *wish)
+{
+	uint64_t now = troupe_player_step(play->player);
+	pthread_mutex_lock(&play->lock);
+	marks_clear(&play->marks.contacts);
+	play->marks_version++;
+	pthread_mutex_unlock(&play->lock);
+	memcpy(play->marked, wish->model, sizeof play->marked);
+	play->marking = true;
+	(void)play_learn(play, PLAY_CONTACT, play->state.begin, play->state.end); /* both are constant */
+	play->marking = false;
+	play_jump(play, now);
+}
+
 /* --- the turn ----------------------------------------------------------------------------------------------------- */
 
 void play_run(struct play *play)
@@ -388,7 +451,9 @@ void play_run(struct play *play)
 		play_state(play, &state);
 		if (wants) {
 			play->anchor_speed = 0;
-			if (wish.finds)
+			if (wish.marks)
+				play_mark_contacts(play, &wish);
+			else if (wish.finds)
 				play_find_event(play, wish.event, wish.back);
 			else
 				play_jump(play, wish.step);
@@ -444,10 +509,12 @@ troupe_status play_open(const struct troupe_server_def *def, void (*on_server)(v
 {
 	struct play *play = mem_alloc(sizeof *play);
 	struct troupe_server_def watched = *def;
-	*play = (struct play){.on_server = on_server, .ctx = ctx, .state.speed = 1, .looked = UINT64_MAX};
+	*play = (struct play){
+		.on_server = on_server, .ctx = ctx, .state.speed = 1, .looked = UINT64_MAX, .marks_version = 1};
 	play_init(play);
 	watched.observe |= TROUPE_OBSERVE_CONTACTS;
 	watched.on_event = play_on_event;
+	watched.on_taken = play_on_taken;
 	watched.ctx = play;
 	troupe_status status = troupe_player_open(&watched, play_change_server, play, &play->player, error);
 	if (status) {
@@ -463,7 +530,8 @@ troupe_status play_open(const struct troupe_server_def *def, void (*on_server)(v
 	troupe_server_look(play->server, play_take_begin, play);
 	play->world_count = troupe_server_world_count(play->server);
 	play->contacts = mem_alloc(play->world_count * sizeof *play->contacts);
-	memset(play->contacts, 0, play->world_count * sizeof *play->contacts);
+	for (uint32_t i = 0; i < play->world_count; i++)
+		play->contacts[i] = (struct contacts){.on_begin = play_on_contact, .ctx = play};
 	play->is_open = true;
 	*ret_play = play;
 	return TROUPE_OK;

@@ -5,6 +5,7 @@
 #define GATEWAY_PLAY_H
 
 #include "base/base.h"
+#include "gateway/marks.h"
 
 struct troupe_server;
 struct troupe_server_def;
@@ -23,6 +24,7 @@ struct play_state {
 	uint64_t hash;                      /* of the state `step` */
 	bool has_hash;                      /* false while it plays or seeks */
 	double speed;                       /* the real-time factor at which it plays, or will */
+	uint64_t wishes;                    /* steps, events and marks that were asked for so far, and begun */
 	bool playing, seeking;              /* seeking: another step is asked for, and not shown yet */
 	char text[TROUPE_ERROR_TEXT_BYTES]; /* why it stopped; "": no reason */
 };
@@ -44,6 +46,19 @@ void play_seek(struct play *play, uint64_t step);
  * one the present step stays, and state.text says so. The steps in between are simulated one by one, which can take as
  * long as playing them at full speed does; another wish ends the search. */
 void play_find(struct play *play, enum play_event event, bool back);
+/* Marks where contacts begin in the whole recording, which is simulated once for that, and comes back to the present
+ * step; another wish ends it, with the marks up to there. model: NULL: of all models; else of this one. */
+void play_mark(struct play *play, const char *model);
+
+struct play_marks {
+	struct marks commands; /* of the recorded run, which were obeyed; text: the topic */
+	struct marks contacts; /* that play_mark() has found; text: the two models */
+};
+
+/* If the marks are other ones than those of the version `told` (0: none yet), calls `each` with them, under a lock.
+ * Returns their version. */
+uint64_t play_marks(
+	struct play *play, uint64_t told, void (*each)(void *ctx, const struct play_marks *marks), void *ctx);
 /* 0 .. PLAY_SPEED_MAX; 0 stops. */
 void play_set_speed(struct play *play, double speed);
 /* The same, and sets the speed (more than 0, up to PLAY_SPEED_MAX) also if it stops. */

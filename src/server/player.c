@@ -76,10 +76,15 @@ static void player_note_models(struct troupe_player *player, struct unpack *in)
 
 static void player_note_command(struct troupe_player *player, struct unpack *in)
 {
-	for (int i = 0; i < 3; i++)
-		(void)unpack_u64(in);
+	struct troupe_taken taken = {.text = ""};
+	taken.step = unpack_u64(in);
+	taken.world = unpack_count(in, UINT32_MAX);
+	taken.refused = unpack_count(in, RECORD_COMMAND_HEARD | RECORD_COMMAND_FAILED) & RECORD_COMMAND_FAILED;
 	char *topic = unpack_string(in);
+	taken.topic = topic;
 	player->creates |= strstr(topic, "/create") || strstr(topic, "/resume");
+	if (player->def.on_taken && !in->bad)
+		player->def.on_taken(player->def.ctx, &taken);
 	free(topic);
 }
 
@@ -248,6 +253,7 @@ troupe_status troupe_player_open(const struct troupe_server_def *def,
 		.info.how = TROUPE_REPLAY_CUT};
 	player->def.resume_path = player->path;
 	troupe_status status = player_read_index(player, error);
+	player->def.on_taken = NULL;
 	if (!status)
 		status = player_jump(player, NULL, player->info.begin, error);
 	if (status) {

@@ -7,7 +7,7 @@ const ANSWER_MS = 30000;
 const FILES_MAX = 8;          // meshes and images that are asked for at a time: they are read one after the other
 
 export class Connection {
-	// address: ws://... ; events: {state, hello, topics, epoch, timeline, picture, error}, functions of one argument each.
+	// address: ws://... ; events: {state, hello, topics, epoch, timeline, marks, picture, error}, functions of one argument each.
 	// state gets {state: "open" | "lost", text, again_ms}.
 	constructor(address, events) {
 		this.address = address;
@@ -98,6 +98,7 @@ export class Connection {
 		case "topics":
 		case "epoch":
 		case "timeline":
+		case "marks":
 			this.events[message.op](message);
 			break;
 		case "message":

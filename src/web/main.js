@@ -8,6 +8,7 @@ import {Gui} from "./gui.js";
 import {Handling} from "./handling.js";
 import {Inspector} from "./inspector.js";
 import {Levels} from "./levels.js";
+import {Marks} from "./marks.js";
 import {Motion} from "./motion.js";
 import {OwnPanels} from "./own.js";
 import {Pace} from "./pace.js";
@@ -43,7 +44,7 @@ try {
 	throw error;
 }
 
-let worlds = [], worldName = "", whole = true, commands = false, recording = false, moved = true, ends = [], topicsAt = 0, topicsTimer = 0, timelineHidden = true;
+let worlds = [], worldName = "", whole = true, commands = false, recording = false, moved = true, ends = [], topicsAt = 0, topicsTimer = 0, timelineHidden = true, liveFrom = null;
 
 // --- the parts -----------------------------------------------------------------------------------------------------------
 
@@ -69,10 +70,11 @@ const motion = new Motion(world);
 const levels = new Levels(view.three, world);
 const pace = new Pace();
 const work = new Work(showEvent, pace);
-const timeline = new Timeline(message => connection.send(message));
+const timeline = new Timeline(message => connection.send(message), () => world.selected ? world.selected.name : null);
+const liveMarks = new Marks($("live-marks"), (mark, text) => notice(text));
 const tree = new Tree(world, select);
 const connection = new Connection(address(), {state: onState, hello: onHello, topics: onTopics, epoch: askTopics,
-	timeline: onTimeline, picture: onPicture,
+	timeline: onTimeline, marks: message => timeline.takeMarks(message), picture: onPicture,
 	error: text => notice(text, "bad")});
 const time = new TimeBar(request, timeline, pace);
 const drive = new Drive((topic, message) => connection.publish(topic, message));
@@ -109,7 +111,11 @@ world.asking = count => {
 	$("coming").hidden = count === 0;
 	$("coming").textContent = count === 1 ? "1 mesh is coming …" : `${count} meshes are coming …`;
 };
-levels.onEvent = event => work.addEvent(event);
+levels.onEvent = event => {
+	work.addEvent(event);
+	if (event.kind === "loss" || event.kind === "member")
+		markLive(event.kind === "loss" ? "loss" : "join", event.step, event.text);
+};
 inspector.topics = model => topics.of(model, worldName);
 inspector.isShown = topic => topics.shown.has(topic);
 topics.changed = () => inspector.buildLists();
@@ -184,6 +190,8 @@ function showWorld(path, frame) {
 	pace.clear();
 	work.clear();
 	time.clear();
+	liveMarks.clear();
+	liveFrom = null;
 	gui.clear();
 	view.setBackground(null);
 	whole = frame;
@@ -196,6 +204,7 @@ function showWorld(path, frame) {
 			time.setWanted(message.pace || 0);
 		}),
 		connection.subscribe(`${path}/levels`, 0, onLevels),
+		connection.subscribe(`${path}/replies`, 0, ({service = "", step = 0, ok}) => ok && markLive("command", Number(step), service)),
 	];
 	connection.showWorld(path);
 	own.restart();
@@ -270,6 +279,19 @@ function onTimeline(message) {
 	}
 }
 
+// A run has no end yet: its line goes from the first step that this page has seen to the present one.
+function markLive(kind, step, text) {
+	if (!recording)
+		liveMarks.add(kind, {step, text});
+}
+
+function showLive() {
+	if (liveFrom === null || viewer.lastStep < liveFrom)
+		liveFrom = viewer.lastStep;
+	liveMarks.range(liveFrom, viewer.lastStep);
+	$("live-marks").hidden = recording || liveMarks.count === 0;
+}
+
 function askTopics() {
 	const now = performance.now();
 	clearTimeout(topicsTimer);
@@ -297,6 +319,7 @@ function onPicture(picture) {
 
 let treeChanged = false;
 setInterval(() => {
+	showLive();
 	if (treeChanged)
 		tree.draw();
 	treeChanged = false;
@@ -692,4 +715,4 @@ requestAnimationFrame(image);
 connection.open();
 
 // For the console of the browser, and for tests/web
-globalThis.viewer = {camera, connection, gui, lastStep: 0, lastTime: 0, levels, motion, own, pace, show, timeline, topics, touching, view, work, world};
+globalThis.viewer = {camera, connection, gui, lastStep: 0, lastTime: 0, levels, liveMarks, motion, own, pace, show, timeline, topics, touching, view, work, world};

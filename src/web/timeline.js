@@ -1,6 +1,7 @@
 // The time line of a recording: any step can be shown. While a person drags the handle, the newest step that is asked for
 // is sent when the one before is there, so that each of them is seen; after WAIT_MS it is sent anyway, and ends a jump
 // that takes long.
+import {Marks} from "./marks.js";
 import {$, countText, name, notice} from "./page.js";
 
 export const FASTEST = 1000;     // as fast as possible: no browser shows more than this
@@ -8,9 +9,10 @@ const WAIT_MS = 1000;
 const STEP_KEYS = {ArrowLeft: -100, ArrowRight: 100, PageUp: -1000, PageDown: 1000};
 
 export class Timeline {
-	// send(message): to troupe
-	constructor(send) {
+	// send(message): to troupe; selected(): the name of the selected model, or null
+	constructor(send, selected) {
 		this.send = send;
+		this.marks = new Marks($("seek-marks"), mark => this.seek(mark.step));
 		this.state = null;
 		this.wanted = null;      // a step that was not sent yet
 		this.sent = null;        // the step that was sent last; null: an event was
@@ -24,6 +26,7 @@ export class Timeline {
 		});
 		$("seek-back").addEventListener("click", () => this.find(true));
 		$("seek-on").addEventListener("click", () => this.find(false));
+		$("seek-mark").addEventListener("click", () => this.mark(selected()));
 	}
 
 	get active() {
@@ -33,6 +36,7 @@ export class Timeline {
 	clear() {
 		this.state = this.wanted = this.sent = null;
 		$("timeline").hidden = true;
+		this.marks.clear();
 	}
 
 	// The message "timeline" of troupe
@@ -48,6 +52,7 @@ export class Timeline {
 		$("timeline").hidden = false;
 		$("seek").min = state.begin;
 		$("seek").max = state.end;
+		this.marks.range(state.begin, state.end);
 		if (this.wanted !== null && !this.waits()) {
 			const wanted = this.wanted;
 			this.wanted = null;
@@ -57,6 +62,13 @@ export class Timeline {
 		if (this.wanted === null && !state.seeking)
 			$("seek").value = state.step;
 		this.describe();
+	}
+
+	// The message "marks" of troupe
+	takeMarks({found = [], commands = [], contacts = []}) {
+		this.marks.set("found", found);
+		this.marks.set("command", commands);
+		this.marks.set("contact", contacts);
 	}
 
 	// Another page may have chosen it.
@@ -122,6 +134,15 @@ export class Timeline {
 		this.note(null);
 		this.state.text = "";       // the same answer is told again
 		this.send({op: "find", event: $("seek-event").value, back});
+	}
+
+	// Has troupe mark where contacts begin; model: its name, or null: of all models
+	mark(model) {
+		if (!this.state)
+			return;
+		this.wanted = null;
+		this.note(null);
+		this.send({op: "mark", ...model === null ? {} : {model}});
 	}
 
 	// speed: 0: stops

@@ -1,7 +1,7 @@
 /* Playing a recording for clients: the time line of a recording that does not begin at 0; jumps; playing at a pace that
  * neither a jump nor a rest changes; the end; a recording that is not what was simulated; moves and contacts are found,
- * the same ones forward and back. Times are only compared with the least that they can be, so a busy machine makes
- * nothing fail. */
+ * the same ones forward and back, and marked. Times are only compared with the least that they can be, so a busy
+ * machine makes nothing fail. */
 #include "clients.h"
 
 #include "base/clock.h"
@@ -594,4 +594,100 @@ Test(play, the_hash_is_told)
 	play_set_speed(scene.play, 1e-5);
 	cr_assert(!state_of(&scene).has_hash, "none while it plays");
 	close_tape(&scene, true);
+}
+
+/* --- marks -------------------------------------------------------------------------------------------------------- */
+
+struct seen {
+	uint32_t commands, contacts;
+	uint64_t steps[MARKS_MAX];
+	char texts[MARKS_MAX][64], topic[64];
+	uint64_t step; /* of the first command */
+};
+
+static void see_marks(void *ctx, const struct play_marks *marks)
+{
+	struct seen *seen = ctx;
+	*seen = (struct seen){.commands = marks->commands.at.count, .contacts = marks->contacts.at.count};
+	for (uint32_t i = 0; i < seen->contacts; i++) {
+		seen->steps[i] = marks->contacts.at.at[i].step;
+		(void)snprintf(seen->texts[i], sizeof seen->texts[i], "%s", marks->contacts.at.at[i].text);
+	}
+	if (seen->commands) {
+		seen->step = marks->commands.at.at[0].step;
+		(void)snprintf(seen->topic, sizeof seen->topic, "%s", marks->commands.at.at[0].text);
+	}
+}
+
+static struct seen mark_all(struct scene *scene, const char *model)
+{
+	struct seen seen;
+	play_mark(scene->play, model);
+	(void)arrive(scene);
+	(void)play_marks(scene->play, 0, see_marks, &seen);
+	return seen;
+}
+
+/* text: "A, B" */
+static bool names(const char *text, const char *model)
+{
+	const char *comma = strchr(text, ',');
+	size_t count = strlen(model);
+	return comma && (!strcmp(comma + 2, model) || ((size_t)(comma - text) == count && !memcmp(text, model, count)));
+}
+
+/* Commands are marked from the start, contacts when they are asked for: those that a search finds. */
+Test(play, marks)
+{
+	struct scene scene;
+	struct events events;
+	struct seen seen = {0};
+	open_drops(&scene, &events);
+	uint64_t version = play_marks(scene.play, 0, see_marks, &seen);
+	cr_assert(seen.commands == 1 && seen.contacts == 0 && seen.step == 3 && !strcmp(seen.topic, "/world/w/create"),
+		"%u commands, step %lu: %s", seen.commands, (unsigned long)seen.step, seen.topic);
+	seen.commands = 77;
+	cr_assert(play_marks(scene.play, version, see_marks, &seen) == version && seen.commands == 77);
+	play_seek(scene.play, 100);
+	(void)arrive(&scene);
+	seen = mark_all(&scene, NULL);
+	cr_assert_eq(state_of(&scene).step, 100u, "it comes back");
+	cr_assert_eq(seen.contacts, events.contact_count, "%u marks: %lu: %s; %u contacts", seen.contacts,
+		(unsigned long)seen.steps[0], seen.texts[0], events.contact_count);
+	for (uint32_t i = 0; i < seen.contacts; i++)
+		cr_assert_eq(seen.steps[i], events.contacts[i], "mark %u: step %lu", i, (unsigned long)seen.steps[i]);
+	uint32_t named = 0;
+	char first[64];
+	(void)snprintf(first, sizeof first, "%.*s", (int)strcspn(seen.texts[0], ","), seen.texts[0]);
+	for (uint32_t i = 0; i < seen.contacts; i++)
+		named += names(seen.texts[i], first);
+	cr_assert(named && named < seen.contacts);
+	cr_assert_eq(mark_all(&scene, first).contacts, named, "those of %s", first);
+	cr_assert_eq(mark_all(&scene, "nobody").contacts, 0u);
+	cr_assert_gt(play_marks(scene.play, version, see_marks, &seen), version);
+	/* another wish ends it */
+	play_mark(scene.play, NULL);
+	play_seek(scene.play, 7);
+	cr_assert_eq(arrive(&scene).step, 7u);
+	close_tape(&scene, true);
+}
+
+Test(play, marks_are_bounded)
+{
+	struct marks marks = {0};
+	for (uint64_t step = 0; step < 100000; step += 10)
+		for (int i = 0; i < 2; i++)
+			marks_add(&marks, step, i || step ? "again" : "first");
+	uint64_t count = 0, end = 0;
+	cr_assert(marks.at.count > MARKS_MAX / 3 && marks.at.count <= MARKS_MAX, "%u", marks.at.count);
+	for (uint32_t i = 0; i < marks.at.count; i++) {
+		const struct mark *at = &marks.at.at[i];
+		cr_assert(at->step <= at->last && (!i || at->step > end), "mark %u", i);
+		count += at->count;
+		end = at->last;
+	}
+	/* the same text at the same step is one event */
+	cr_assert(count == 10001 && end == 99990 && !strcmp(marks.at.at[0].text, "first"), "%lu", (unsigned long)count);
+	marks_clear(&marks);
+	cr_assert_eq(marks.at.count, 0u);
 }

@@ -343,9 +343,11 @@ async function recording(context) {
 // Boxes that fall upon one another
 async function events(context) {
 	const file = path.join(folder, "heap.recording");
-	spawnSync(troupe, ["run", path.join(worlds, "heap.sdf"), "--iterations", "300", "--record", file, "--record-every", "100", "--no-gz", "--secondaries", "2"]);
+	const create = "sdf: \"<sdf version='1.9'><model name='late'><static>true</static><pose>50 50 0 0 0 0</pose><link name='l'/></model></sdf>\"";
+	fs.writeFileSync(path.join(folder, "heap.commands"), `40 /world/heap/create ${create}\n`);
+	spawnSync(troupe, ["run", path.join(worlds, "heap.sdf"), "--commands", path.join(folder, "heap.commands"), "--iterations", "300", "--record", file, "--record-every", "100", "--no-gz", "--secondaries", "2"]);
 	const hashes = spawnSync(troupe, ["replay", file, "-v", "3"]).stdout.toString();
-	const shown = await start(troupe, ["view", file, "--view-address", "0", "--secondaries", "2"]);
+	const shown = await start(troupe, ["view", file, "--view-address", "0", "--secondaries", "2", "--mark", `150:${HOSTILE}`, "--mark", "200"]);
 	const page = await open(context, shown.address);
 	const rest = async act => {
 		await act();
@@ -374,8 +376,59 @@ async function events(context) {
 		await page.waitForSelector(".notice:has-text('before step 0 no contact begins')");
 		check(true, "the page says that there is none");
 	});
+	await part("the time line has marks", async () => {
+		const marks = kind => page.$$eval(`#seek-marks .mark.${kind}`, all => all.map(({title, dataset}) => ({title, step: Number(dataset.step)})));
+		const found = await marks("found");
+		check(JSON.stringify(found.map(({step}) => step)) === "[150,200]" && /^step 150: found: <img src=x/.test(found[0].title) && found[1].title === "step 200: found",
+			"of what was found, with its text", JSON.stringify(found));
+		const commands = await marks("command");
+		check(commands.length === 1 && commands[0].step === 40 && /^step 40: command: .*\/create$/.test(commands[0].title), "of commands", JSON.stringify(commands));
+		check((await marks("contact")).length === 0, "of no contacts, until they are asked for");
+		await page.click("#seek-mark");
+		await until(() => document.querySelector("#seek-marks .mark.contact") && !viewer.timeline.state.seeking);
+		const contacts = await marks("contact");
+		await rest(() => page.evaluate(() => viewer.timeline.seek(0)));
+		await page.selectOption("#seek-event", "contact");
+		const first = await rest(() => page.click("#seek-on"));
+		check(contacts[0].step === first && /^step \d+: .*contact/.test(contacts[0].title), "then the first is where a search finds it", `${first} ${JSON.stringify(contacts)}`);
+		await rest(() => page.click("#seek-marks .mark.found >> nth=0"));
+		check(await page.evaluate(() => viewer.timeline.state.step) === 150, "a click goes there");
+		check(await page.evaluate(() => globalThis.hacked === undefined), "and a text is only text");
+		await select("late");
+		await page.click("#seek-mark");
+		await until(() => !document.querySelector("#seek-marks .mark.contact") && !viewer.timeline.state.seeking);
+		check(true, "with a model selected they are those of the model");
+	});
 	await shown.end();
+	const bad = spawnSync(troupe, ["view", file, "--mark", "x"]).stderr.toString();
+	check(/mark 'x': expected STEP or STEP:TEXT/.test(bad), "a mark that is none is refused", bad);
 	await page.close();
 }
 
-main(folder, [demo, sensors, recording, events]);
+// Requests of a run have marks, too; so have secondaries that are lost or come.
+async function live(context) {
+	const world = await run("warehouse.sdf", 0, "--paused"), page = await open(context, world.address);
+	await part("a run has marks", async () => {
+		await page.evaluate(() => viewer.connection.call("/world/warehouse/control", {multiStep: 300, pause: true}));
+		await until(() => viewer.lastStep >= 300);
+		await page.evaluate(() => viewer.connection.call("/world/warehouse/set_pose", {name: "cart_5", position: {z: 3}}));
+		await page.waitForSelector("#live-marks .mark.command[title*='set_pose']");
+		check(true, "of requests");
+		const change = {what: "lost", who: "secondary 2 (here)", step: 290};
+		await page.evaluate(change => viewer.levels.take({step: 300, change: [change, {...change, what: "came", step: 295}]}), change);
+		await page.waitForSelector("#live-marks:not([hidden]) .mark.loss[title^='step 290: lost secondary: secondary 2 (here) lost']");
+		await page.waitForSelector("#live-marks .mark.join[title^='step 295']");
+		await page.click("#live-marks .mark.loss");
+		await page.waitForSelector(".notice:has-text('secondary 2 (here) lost')");
+		check(true, "and of losses and joins, with what they are");
+		await page.evaluate(() => {
+			for (let step = 1; step < 2000; step++)
+				viewer.liveMarks.add("contact", {step: 10 * step, text: "x"});
+		});
+		check(await page.evaluate(() => viewer.liveMarks.count) < 300, "but not too many", await page.evaluate(() => viewer.liveMarks.count));
+	});
+	await world.end();
+	await page.close();
+}
+
+main(folder, [demo, sensors, recording, events, live]);

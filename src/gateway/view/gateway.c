@@ -19,7 +19,6 @@ enum {
 	VIEW_TOO_SLOW = 1013, /* RFC 6455: try again later */
 };
 #define VIEW_TELL_EPOCH_NS UINT64_C(1000000000)
-#define VIEW_TELL_TIMELINE_NS UINT64_C(100000000)
 
 static const char view_gateway_policy[] =
 	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -36,7 +35,7 @@ static void *view_gateway_open(void *ctx, struct port_client *client)
 	page_out_hello(gateway, &hello);
 	port_say_text(client, &hello);
 	text_fini(&hello);
-	gateway->told_play_ns = 0; /* it is told of the time line, too */
+	timeline_renew(&gateway->timeline);
 	return page;
 }
 
@@ -66,7 +65,7 @@ static void view_gateway_close(struct port_client *client)
 	free(page);
 }
 
-static void view_gateway_tell_all(const struct gateway *gateway, const struct text *text)
+void gateway_tell_all(const struct gateway *gateway, const struct text *text)
 {
 	for (struct port_client *client = gateway->port.clients; client; client = client->after)
 		port_say_text(client, text);
@@ -123,7 +122,7 @@ static void view_gateway_tell_epoch(struct gateway *gateway, uint64_t now_ns)
 		return;
 	struct text text = {0};
 	text_add(&text, "{\"op\":\"epoch\",\"epoch\":%" PRIu64 "}", epoch);
-	view_gateway_tell_all(gateway, &text);
+	gateway_tell_all(gateway, &text);
 	text_fini(&text);
 	gateway->told_epoch = epoch;
 	gateway->told_ns = now_ns;
@@ -160,7 +159,7 @@ static void view_gateway_refused(void *ctx, const char *topic, const char *why)
 	struct text text = {0}, line = {0};
 	text_add(&line, "topic '%.150s': %s", topic, why);
 	page_out_error(line.at, &text);
-	view_gateway_tell_all(ctx, &text);
+	gateway_tell_all(ctx, &text);
 	text_fini(&line);
 	text_fini(&text);
 }
@@ -211,36 +210,11 @@ static void view_gateway_say_goodbye(const struct gateway *gateway, const char *
 	text_add(&text, "{\"op\":\"bye\",\"text\":");
 	text_add_json(&text, why);
 	text_add(&text, "}");
-	view_gateway_tell_all(gateway, &text);
+	gateway_tell_all(gateway, &text);
 	text_fini(&text);
 }
 
-/* --- recordings --------------------------------------------------------------------------------------------------- */
-
-/* Told at most ten times a second, and when a page has come. */
-static void view_gateway_tell_timeline(struct gateway *gateway, uint64_t now_ns)
-{
-	struct play_state now;
-	struct text text = {0};
-	if (!gateway->hub->play || now_ns - gateway->told_play_ns < VIEW_TELL_TIMELINE_NS)
-		return;
-	play_state(gateway->hub->play, &now);
-	const struct play_state *told = &gateway->told_play;
-	if (gateway->told_play_ns && now.step == told->step && now.has_hash == told->has_hash &&
-		now.speed == told->speed && now.playing == told->playing && now.seeking == told->seeking &&
-		now.reached == told->reached && !strcmp(now.text, told->text))
-		return;
-	page_out_timeline(&now, &text);
-	view_gateway_tell_all(gateway, &text);
-	text_fini(&text);
-	/* the step at which it came to rest is shown, whatever the rates are */
-	if (!now.playing && !now.seeking && (now.step != told->step || told->playing || told->seeking)) {
-		subscriptions_renew(gateway, false);
-		motion_renew(gateway);
-	}
-	gateway->told_play = now;
-	gateway->told_play_ns = now_ns;
-}
+/* --- the server that has the worlds ------------------------------------------------------------------------------- */
 
 static troupe_status view_gateway_begin_clients(
 	struct gateway *gateway, const struct bus_place *place, struct troupe_error *error)
@@ -296,7 +270,7 @@ static void view_gateway_turn(void *ctx, bool more)
 	uint64_t now_ns = clock_now_ns();
 	view_gateway_tell_epoch(gateway, now_ns);
 	subscriptions_turn(gateway, now_ns);
-	view_gateway_tell_timeline(gateway, now_ns);
+	timeline_tell(gateway, now_ns);
 	for (struct port_client *client = gateway->port.clients; client; client = client->after)
 		motion_send(client->data, now_ns);
 }
@@ -354,6 +328,8 @@ static troupe_status view_gateway_start(
 	gateway->hub = hub;
 	gateway->images = images_create();
 	troupe_status status = panels_create(def, &gateway->panels, error);
+	if (!status)
+		status = timeline_init(&gateway->timeline, def, error);
 	if (status)
 		return status;
 	status = hub_open(
@@ -381,6 +357,7 @@ static void view_gateway_destroy(void *ctx)
 	port_end(&gateway->port);
 	images_destroy(gateway->images);
 	panels_destroy(gateway->panels);
+	timeline_fini(&gateway->timeline);
 	for (uint32_t i = 0; i < gateway->worlds.count; i++) {
 		free(gateway->worlds.at[i].prefix);
 		free(gateway->worlds.at[i].topic);
@@ -392,7 +369,7 @@ static void view_gateway_destroy(void *ctx)
 
 const struct hub_kind kind_view = {
 	.about = {.name = "view", .title = "view", .has_token = true},
-	.settings = (const char *const[]){"token", "require-token", "cert", "key", "any-port", "panel", NULL},
+	.settings = (const char *const[]){"token", "require-token", "cert", "key", "any-port", "panel", "mark", NULL},
 	.shows_recordings = true,
 	.is_available = view_gateway_is_available,
 	.start = view_gateway_start,

@@ -47,11 +47,18 @@ struct watched {              /* a world of which pages want pictures */
 	bool rests;       /* no page can: there is no subscription now */
 };
 
+enum { TIMELINE_FOUND_MAX = 16 };
+
+struct timeline {               /* of a recording; zeroed */
+	VEC(struct mark) found; /* the settings `mark` */
+	struct play_state told;
+	uint64_t told_ns, told_marks_ns, told_version; /* real times; the version of the marks */
+};
+
 struct gateway {
 	struct port port; /* first: see port_stop() */
 	struct hub *hub;
-	struct play_state told_play;
-	uint64_t told_play_ns;
+	struct timeline timeline;
 	struct bus *pictures; /* a bus of its own for pictures, of which only the newest count */
 	struct meshes *meshes;
 	struct images *images;
@@ -64,6 +71,18 @@ struct gateway {
 /* gateway.c */
 /* A row of the present table; NULL: there is none. Valid until the next call. */
 const struct troupe_topic *gateway_find_topic(struct gateway *gateway, troupe_topic_kind kind, const char *name);
+
+void gateway_tell_all(const struct gateway *gateway, const struct text *text);
+
+/* timeline.c */
+/* Reads the settings `mark`. TROUPE_EINVAL, TROUPE_ELIMIT. Call timeline_fini() in any case. */
+troupe_status timeline_init(
+	struct timeline *timeline, const struct troupe_gateway_def *def, struct troupe_error *error);
+void timeline_fini(struct timeline *timeline);
+/* A page has come: it is to be told all. */
+void timeline_renew(struct timeline *timeline);
+/* Tells all pages what has changed: at most ten times a second, marks twice. */
+void timeline_tell(struct gateway *gateway, uint64_t now_ns);
 
 /* page_in.c: takes a message of a page. */
 void page_hear(struct page *page, const char *json, size_t count);
@@ -98,6 +117,7 @@ void motion_send(struct page *page, uint64_t now_ns);
 void page_out_hello(const struct gateway *gateway, struct text *text);
 void page_out_topics(const struct troupe_topics *topics, const char *begin, struct text *text);
 void page_out_timeline(const struct play_state *state, struct text *text);
+void page_out_marks(const struct timeline *timeline, const struct play_marks *marks, struct text *text);
 void page_out_error(const char *why, struct text *text);
 void page_out_refusal(uint64_t id, const char *why, struct text *text);
 void page_out_reply(uint64_t id, const struct hub_reply *reply, struct text *text);

@@ -264,6 +264,18 @@ static troupe_status page_in_ask_find(struct page_in_request *request, struct tr
 	return status;
 }
 
+static troupe_status page_in_ask_mark(struct page_in_request *request, struct troupe_error *error)
+{
+	const json_t *member = json_object_get(request->json, "model");
+	struct play *play;
+	troupe_status status = page_in_get_play(request, &play, error);
+	if (!status && member && !json_is_string(member))
+		status = fail(error, TROUPE_ECOMMAND, "\"model\": expected a string");
+	if (!status)
+		play_mark(play, json_string_value(member));
+	return status;
+}
+
 static troupe_status page_in_ask_play(struct page_in_request *request, struct troupe_error *error)
 {
 	const json_t *member = json_object_get(request->json, "speed");
@@ -283,7 +295,7 @@ static const struct {
 } page_in_ops[] = {{"topics", page_in_ask_topics}, {"subscribe", page_in_ask_subscribe},
 	{"unsubscribe", page_in_ask_unsubscribe}, {"call", page_in_ask_call}, {"publish", page_in_ask_publish},
 	{"motion", page_in_ask_motion}, {"mesh", page_in_ask_mesh}, {"image", page_in_ask_image},
-	{"seek", page_in_ask_seek}, {"find", page_in_ask_find}, {"play", page_in_ask_play}};
+	{"seek", page_in_ask_seek}, {"find", page_in_ask_find}, {"mark", page_in_ask_mark}, {"play", page_in_ask_play}};
 
 static troupe_status page_in_ask(struct page_in_request *request, struct troupe_error *error)
 {
