@@ -4,6 +4,8 @@
 
 #include "topic/table.h"
 
+#include <string.h>
+
 /* "/world/w/model/a/model/b": the model may be nested in others. */
 static const char *sensor_name_path_of_model(
 	struct arena *arena, const struct scene *scene, const struct sdf_world *world, uint32_t model)
@@ -14,13 +16,20 @@ static const char *sensor_name_path_of_model(
 	return arena_printf(arena, "%s/model/%s", sensor_name_path_of_model(arena, scene, world, m->parent), m->name);
 }
 
+/* The cameras of a multicamera are a part of the path: "stereo::left" is "stereo/left". */
+static const char *sensor_name_in_path(struct arena *arena, const struct sdf_sensor *sensor)
+{
+	const char *last = strstr(sensor->name, "::");
+	return last ? arena_printf(arena, "%.*s/%s", (int)(last - sensor->name), sensor->name, last + 2) : sensor->name;
+}
+
 const char *sensor_name_path(
 	struct arena *arena, const struct scene *scene, const struct sdf_world *world, const struct sdf_sensor *sensor)
 {
 	if (sensor->link != SDF_NONE)
 		return arena_printf(arena, "%s/link/%s/sensor/%s",
 			sensor_name_path_of_model(arena, scene, world, world->links.at[sensor->link].model),
-			world->links.at[sensor->link].name, sensor->name);
+			world->links.at[sensor->link].name, sensor_name_in_path(arena, sensor));
 	return arena_printf(arena, "%s/joint/%s/sensor/%s",
 		sensor_name_path_of_model(arena, scene, world, world->joints.at[sensor->joint].model),
 		world->joints.at[sensor->joint].name, sensor->name);

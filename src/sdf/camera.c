@@ -200,7 +200,7 @@ static void camera_load_packed(struct load *load, const struct sdf_element *elem
 
 /* Elements that SDF does not have. A name that is not known is an error, so that a misspelt one is found. */
 static const char *const camera_own_words[] = {
-	"compressed", "readout_time", "exposure_time", "exposure_samples", "gain"};
+	"compressed", "readout_time", "exposure_time", "exposure_samples", "gain", "baseline", "topic"};
 
 static void camera_check_names(struct load *load, const struct sdf_element *element)
 {
@@ -212,8 +212,8 @@ static void camera_check_names(struct load *load, const struct sdf_element *elem
 		if (!known)
 			load_error(load, at,
 				"<%.80s> is no element of a camera: expected <troupe:compressed>, "
-				"<troupe:readout_time>, <troupe:exposure_time>, <troupe:exposure_samples> or "
-				"<troupe:gain>",
+				"<troupe:readout_time>, <troupe:exposure_time>, <troupe:exposure_samples>, "
+				"<troupe:gain>, <troupe:baseline> or <troupe:topic>",
 				at->name);
 	}
 }
@@ -225,6 +225,8 @@ static void camera_load_shutter(
 	load_double(load, element, "troupe:exposure_time", 0, SDF_SHUTTER_MAX, &camera->exposure_s);
 	load_count(load, element, "troupe:exposure_samples", 1, SDF_EXPOSURES_MAX, &camera->exposure_samples);
 	load_double(load, element, "troupe:gain", 0, 1e6, &camera->gain);
+	load_double(load, element, "troupe:baseline", -SDF_LENGTH_MAX, SDF_LENGTH_MAX, &camera->baseline_m);
+	camera->topic = load_text(element, "troupe:topic");
 	if (kind == SDF_BOUNDINGBOX_CAMERA && camera->readout_s + camera->exposure_s > 0) {
 		load_warn(load, element,
 			"<troupe:readout_time> and <troupe:exposure_time> of a boundingbox_camera have no effect: "

@@ -145,11 +145,13 @@ static void flat_add_parts(const struct sdf_world *world, struct text *out)
 	}
 	for (uint32_t i = 0; i < world->sensors.count; i++) {
 		const struct sdf_sensor *sensor = &world->sensors.at[i];
-		if (sensor->link == SDF_NONE)
+		if (sensor->link == SDF_NONE || sensor->part)
 			continue;
-		flat_add_part(out, "sensor", &world->links.at[sensor->link], sensor->name);
+		bool divided = sensor_kind_find(sdf_attribute(sensor->element, "type")) == SDF_MULTICAMERA;
+		flat_add_part(out, "sensor", &world->links.at[sensor->link],
+			divided ? sdf_attribute(sensor->element, "name") : sensor->name);
 		flat_add_pose(out, sensor->in_world);
-		text_add(out, " %s rate", sensor->type);
+		text_add(out, " %s rate", divided ? sensor_kind_of(SDF_MULTICAMERA)->names[0] : sensor->type);
 		flat_add_number(out, sensor->update_rate);
 		text_add(out, "\n");
 	}

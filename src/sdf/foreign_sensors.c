@@ -23,6 +23,7 @@ static const struct foreign_output {
 	{"gazebo_ros_bumper", "bumper_states", "bumper_states"},
 	{"gazebo_ros_ft_sensor", "wrench", "wrench"},
 	{"gazebo_ros_camera", NULL, NULL},
+	{"gazebo_ros_multicamera", NULL, NULL},
 	{"gazebo_ros_depth_camera", NULL, NULL},
 	{"gazebo_ros_openni_kinect", NULL, NULL},
 };
@@ -39,6 +40,12 @@ static const struct foreign_output *foreign_sensors_output_of(const struct sdf_e
 static bool foreign_sensors_is_camera(const struct sdf_element *sensor)
 {
 	return sdf_child(sensor, "camera", NULL) != NULL;
+}
+
+static bool foreign_sensors_is_multicamera(const struct sdf_element *sensor)
+{
+	const char *type = sdf_attribute(sensor, "type");
+	return type && !strcmp(type, "multicamera");
 }
 
 static void foreign_sensors_set(struct foreign *foreign, const struct sdf_element **sensor, const char *path,
@@ -82,12 +89,60 @@ static void foreign_sensors_name(
 	foreign_sensors_set(foreign, sensor, "topic", foreign->plugin, topic);
 }
 
+/* hackBaseline, in m. */
+static const char *foreign_sensors_baseline(struct foreign *foreign)
+{
+	const struct sdf_element *at = foreign_child(foreign, "hack_baseline", NULL);
+	double baseline_m;
+	return at && parse_double(at->text, &baseline_m) && baseline_m != 0 ? at->text : NULL;
+}
+
+static const char *foreign_sensors_camera_name(struct foreign *foreign, const struct sdf_element *sensor)
+{
+	const char *own = sdf_attribute(sensor, "name");
+	return foreign_text(foreign, "camera_name", foreign->camel ? "" : own ? own : "");
+}
+
+/* The name of a topic of a camera of a multicamera: CAMERA/left/image_raw. */
+static const char *foreign_sensors_part_topic(
+	struct foreign *foreign, const struct sdf_element *sensor, const char *part, const char *last)
+{
+	const char *all = foreign_sensors_camera_name(foreign, sensor), *slash = *all ? "/" : "";
+	return foreign_topic(foreign, arena_printf(&foreign->load->sdf->arena, "%s%s%s/%s", all, slash, part, last));
+}
+
+/* The left camera of a pair has no baseline. */
+static void foreign_sensors_stereo(struct foreign *foreign, const struct sdf_element **sensor)
+{
+	const char *image = foreign_text(foreign, "image_topic_name", "image_raw");
+	const char *info = foreign_text(foreign, "camera_info_topic_name", "camera_info");
+	const char *baseline = foreign_sensors_baseline(foreign);
+	const struct sdf_element *frame = foreign_child(foreign, "frame_name", NULL);
+	struct load_builder copy = load_build(foreign->load, *sensor);
+	for (const struct sdf_element *at = (*sensor)->child; at; at = at->next) {
+		const struct sdf_element *camera = at;
+		const char *name = xml_is(at, "camera") ? sdf_attribute(at, "name") : NULL;
+		if (name) {
+			foreign_sensors_set(foreign, &camera, "troupe:topic", foreign->plugin,
+				foreign_sensors_part_topic(foreign, *sensor, name, image));
+			foreign_sensors_set(foreign, &camera, "camera_info_topic", foreign->plugin,
+				foreign_sensors_part_topic(foreign, *sensor, name, info));
+		}
+		if (name && baseline && !strstr(name, "left"))
+			foreign_sensors_set(foreign, &camera, "troupe:baseline", foreign->plugin, baseline);
+		if (name && frame && *frame->text)
+			foreign_sensors_set(foreign, &camera, "optical_frame_id", frame, frame->text);
+		load_build_add(foreign->load, &copy, camera);
+	}
+	*sensor = copy.element;
+}
+
 /* Pictures have the name of the camera before theirs, as ROS has it: CAMERA/image_raw, CAMERA/camera_info. */
 static void foreign_sensors_name_pictures(struct foreign *foreign, const struct sdf_element **sensor)
 {
 	struct arena *arena = &foreign->load->sdf->arena;
-	const char *own = sdf_attribute(*sensor, "name"), *type = sdf_attribute(*sensor, "type");
-	const char *camera = foreign_text(foreign, "camera_name", foreign->camel ? "" : own ? own : "");
+	const char *type = sdf_attribute(*sensor, "type"), *baseline = foreign_sensors_baseline(foreign);
+	const char *camera = foreign_sensors_camera_name(foreign, *sensor);
 	const char *slash = *camera ? "/" : "";
 	bool depth = type && !strcmp(type, "depth");
 	const char *image = foreign_text(foreign, depth ? "depth_image_topic_name" : "image_topic_name",
@@ -97,6 +152,8 @@ static void foreign_sensors_name_pictures(struct foreign *foreign, const struct 
 		foreign_topic(foreign, *image == '/' ? image : arena_printf(arena, "%s%s%s", camera, slash, image)));
 	foreign_sensors_set(foreign, sensor, "camera/camera_info_topic", foreign->plugin,
 		foreign_topic(foreign, *info == '/' ? info : arena_printf(arena, "%s%s%s", camera, slash, info)));
+	if (baseline)
+		foreign_sensors_set(foreign, sensor, "camera/troupe:baseline", foreign->plugin, baseline);
 }
 
 /* Messages of ROS name the link if the plug-in names no frame; but pictures lie in an optical frame. */
@@ -107,7 +164,7 @@ static void foreign_sensors_frame(struct foreign *foreign, const struct sdf_elem
 	if (!frame)
 		return;
 	foreign_sensors_set(foreign, sensor, "gz_frame_id", at ? at : foreign->plugin, frame);
-	if (foreign_sensors_is_camera(*sensor))
+	if (foreign_sensors_is_camera(*sensor) && !foreign_sensors_is_multicamera(*sensor))
 		foreign_sensors_set(foreign, sensor, "camera/optical_frame_id", at ? at : foreign->plugin, frame);
 }
 
@@ -134,7 +191,9 @@ const struct sdf_element *foreign_sensor(struct foreign *foreign, const struct s
 		foreign, "camera_name image_topic_name camera_info_topic_name depth_image_topic_name hack_baseline");
 	foreign_skip(foreign, "hokuyo_min_intensity min_intensity min_range max_range radiation fov output_type");
 	foreign_skip(foreign, "initial_orientation_as_reference body_name service_name");
-	if (foreign_sensors_is_camera(sensor))
+	if (foreign_sensors_is_multicamera(sensor))
+		foreign_sensors_stereo(foreign, &sensor);
+	else if (foreign_sensors_is_camera(sensor))
 		foreign_sensors_name_pictures(foreign, &sensor);
 	else
 		foreign_sensors_name(foreign, &sensor, output);

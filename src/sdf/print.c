@@ -182,6 +182,8 @@ static void sdf_print_add_sensor(struct print *print, const struct sdf_element *
 	const struct sdf_world *world = print->world;
 	if (print->sensor < world->sensors.count && world->sensors.at[print->sensor].element == element)
 		sdf_print_add_posed(print, element, world->sensors.at[print->sensor++].in_parent, NULL);
+	while (print->sensor < world->sensors.count && world->sensors.at[print->sensor].part)
+		print->sensor++;
 }
 
 static void sdf_print_add_shine(struct print *print, const char *name, struct pose pose, const struct sdf_shine *shine);

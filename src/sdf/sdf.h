@@ -179,6 +179,9 @@ struct sdf_sensor {
 	const char *name, *type; /* type by its current name: "lidar" for "ray", "depth_camera" for "depth" */
 	enum sdf_sensor_kind kind;
 	uint32_t link, joint; /* one of them is SDF_NONE */
+	/* A multicamera is as many sensors of SDF_CAMERA as it has cameras: "SENSOR::CAMERA", with one element, rate
+	 * and pose. part: which of them, from 0. */
+	uint32_t part;
 	uint32_t line;
 	struct pose in_parent, in_world;
 	double update_rate;                  /* Hz, 0: every step */

@@ -332,9 +332,11 @@ static void sdf_sensor_load_settings(
 	if (sensor->kind == SDF_SENSOR_UNKNOWN)
 		return;
 	const struct sdf_element *found = sdf_sensor_find_settings(load, element, sensor->kind);
-	if (sdf_is_camera(sensor->kind))
+	if (sdf_is_camera(sensor->kind)) {
 		load_cameras(load, element, sensor->kind, scope, settings);
-	else
+		if (!settings->topic && sensor->kind != SDF_MULTICAMERA)
+			settings->topic = settings->cameras->topic;
+	} else
 		sdf_sensor_load_kind(load, sensor, found, settings);
 }
 
@@ -347,6 +349,53 @@ static void sdf_sensor_check_rate(struct load *load, const struct sdf_sensor *se
 			"<update_rate> of sensor \"%.80s\" is %g Hz, and the world has %g steps per second: expected "
 			"no more",
 			sensor->name, sensor->update_rate, 1 / step_s);
+}
+
+/* The name of a camera among those of its sensor. */
+static const char *sdf_sensor_camera_name(struct load *load, const struct sdf_sensor *sensor, uint32_t part)
+{
+	const struct sdf_camera *camera = &sensor->settings->cameras[part];
+	const char *name = camera->name;
+	if (!name || !*name || !strcmp(name, "__default__"))
+		return arena_printf(&load->sdf->arena, "camera_%u", part);
+	if (strstr(name, "::"))
+		load_error(load, camera->element,
+			"the name \"%.80s\" of <camera> contains \"::\": expected a name without it", name);
+	for (uint32_t i = 0; i < part; i++)
+		if (sensor->settings->cameras[i].name && !strcmp(sensor->settings->cameras[i].name, name))
+			load_error(load, camera->element,
+				"two <camera> of sensor \"%.80s\" have the name \"%.80s\": expected different names",
+				sensor->name, name);
+	return name;
+}
+
+/* Adds a sensor for each camera of a multicamera. `all` has been placed for the first one. */
+static void sdf_sensor_divide(struct load *load, const struct sdf_sensor *all, uint32_t scope, const char *relative_to)
+{
+	struct arena *arena = &load->sdf->arena;
+	for (uint32_t part = 0; part < all->settings->camera_count; part++) {
+		struct sdf_sensor sensor = *all;
+		struct sdf_settings *settings = arena_new(arena, struct sdf_settings);
+		const char *name = sdf_sensor_camera_name(load, all, part);
+		*settings = *all->settings;
+		settings->cameras += part;
+		settings->camera_count = 1;
+		if (settings->topic)
+			settings->topic = arena_printf(arena, "%s/%s/image", settings->topic, name);
+		if (settings->cameras->topic)
+			settings->topic = settings->cameras->topic;
+		sensor.kind = SDF_CAMERA;
+		sensor.type = sensor_kind_of(SDF_CAMERA)->names[0];
+		sensor.name = arena_printf(arena, "%s::%s", all->name, name);
+		sensor.settings = settings;
+		sensor.part = part;
+		if (part && !load_room(load, all->element, load->world->sensors.count))
+			return;
+		if (part)
+			load_defer(load, (struct load_placing){LOAD_SENSOR, load->world->sensors.count, scope,
+						 relative_to, all->element, NULL});
+		vec_push(&load->world->sensors, sensor);
+	}
 }
 
 void load_sensor(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t joint, uint32_t scope)
@@ -370,7 +419,10 @@ void load_sensor(struct load *load, const struct sdf_element *element, uint32_t 
 	load_defer(load,
 		(struct load_placing){LOAD_SENSOR, load->world->sensors.count, scope, relative_to, element, NULL});
 	sdf_sensor_load_settings(load, element, &sensor, scope);
-	vec_push(&load->world->sensors, sensor);
+	if (sensor.kind == SDF_MULTICAMERA)
+		sdf_sensor_divide(load, &sensor, scope, relative_to);
+	else
+		vec_push(&load->world->sensors, sensor);
 }
 
 bool sdf_names_collision(const char *given, const char *link, const char *collision)

@@ -172,6 +172,8 @@ struct sdf_camera {
 	double readout_s, exposure_s; /* <troupe:readout_time>, <troupe:exposure_time>; 0, at most SDF_SHUTTER_MAX */
 	uint32_t exposure_samples;    /* <troupe:exposure_samples>, 0: by the motion (sensor/picture.h) */
 	double gain;                  /* <troupe:gain>, 1: of colours, before the noise */
+	double baseline_m;            /* <troupe:baseline>, 0: the first number of P's last column is -p_fx times it */
+	const char *topic;            /* <troupe:topic>: of its pictures; NULL: none given */
 	const struct sdf_element *element; /* NULL: the file has no <camera>, and all is default */
 };
 #define SDF_SHUTTER_MAX 10 /* s */
@@ -232,8 +234,8 @@ struct sdf_settings {
 	const char *topic, *frame_id;              /* NULL: none given */
 	const struct sdf_signal *signals;
 	uint32_t signal_count;
-	const struct sdf_camera *cameras; /* of the kinds *_CAMERA (but for the logical one) and multicamera */
-	uint32_t camera_count;
+	const struct sdf_camera *cameras;      /* of the kinds *_CAMERA (but for the logical one) */
+	uint32_t camera_count;                 /* 1, or 0 of other kinds */
 	union {                                /* by kind; NULL for a kind without settings */
 		const struct sdf_lidar *lidar; /* SDF_LIDAR, SDF_GPU_LIDAR */
 		const struct sdf_imu *imu;

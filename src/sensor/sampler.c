@@ -314,6 +314,8 @@ static struct reading_picture sampler_picture_head(const struct sensor *sensor)
 		head.p_cx = camera->p_cx, head.p_cy = camera->p_cy;
 		head.tx = camera->p_tx, head.ty = camera->p_ty;
 	}
+	if (camera->baseline_m != 0)
+		head.tx = -head.p_fx * camera->baseline_m;
 	return head;
 }
 

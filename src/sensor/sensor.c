@@ -95,12 +95,13 @@ static uint32_t sensor_lens_of(struct sensors *sensors, const struct sdf_camera 
 	struct sensor_lens lens = {.wide = wide};
 	lens.camera = *camera;
 	lens.camera.name = lens.camera.format = lens.camera.depth_output = lens.camera.save_path = NULL;
-	lens.camera.trigger_topic = lens.camera.info_topic = lens.camera.optical_frame = NULL;
+	lens.camera.trigger_topic = lens.camera.info_topic = lens.camera.optical_frame = lens.camera.topic = NULL;
 	lens.camera.in_sensor = POSE_IDENTITY;
 	lens.camera.element = NULL;
 	lens.camera.heat_min_K = lens.camera.heat_max_K = lens.camera.heat_step_K = 0;
 	lens.camera.packed_png = false, lens.camera.packed_quality = 0, lens.camera.packed_hz = 0;
 	lens.camera.readout_s = lens.camera.exposure_s = lens.camera.gain = 0, lens.camera.exposure_samples = 0;
+	lens.camera.baseline_m = 0;
 	for (uint32_t i = 0; i < sensors->lenses.count; i++)
 		if (sensors->lenses.at[i].wide == wide &&
 			!memcmp(&sensors->lenses.at[i].camera, &lens.camera, sizeof lens.camera))

@@ -73,6 +73,9 @@ large="<model name='large'><pose>2 3 5 0.1 0.3 0</pose><link name='l'><inertial>
 		</image>$(noise 0.01)</camera></sensor>
 	<sensor name='r' type='rgbd_camera'><update_rate>10</update_rate><camera><image><width>81</width><height>77</height>
 		</image><troupe:readout_time>0.02</troupe:readout_time><troupe:exposure_time>0.02</troupe:exposure_time></camera></sensor>
+	<sensor name='m' type='multicamera'><update_rate>10</update_rate><camera name='left'><image><width>40</width>
+		<height>30</height></image></camera><camera name='right'><pose>0 -0.1 0 0 0 0.2</pose><image><width>81</width>
+		<height>77</height></image>$(noise 0.01)<troupe:readout_time>0.02</troupe:readout_time></camera></sensor>
 	<sensor name='s' type='segmentation_camera'><update_rate>10</update_rate><camera><image><width>81</width>
 		<height>77</height></image></camera></sensor></link></model>"
 {

@@ -235,6 +235,37 @@ Test(foreign, sensors_have_the_topics_and_frames_of_their_plugins)
 		"sensor_msgs/Range is not offered");
 }
 
+/* The plug-ins of stereo cameras: names of topics as in ROS, and the baseline of the right one. */
+Test(foreign, pairs_of_cameras)
+{
+	static const char inside[] = "<cameraName>rig</cameraName><frameName>lens</frameName><hackBaseline>0.12</hackBaseline>";
+	static const char *const files[] = {"gazebo_ros_multicamera", "gazebo_ros_camera"};
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		char *text = mem_printf("<sdf version='1.9'><model name='m'><link name='base'><sensor name='s' "
+					"type='multicamera'><camera name='left'/><camera name='right'><pose>0 -0.12 0 0 0 0"
+					"</pose></camera><plugin name='p' filename='lib%s.so'>%s</plugin></sensor></link>"
+					"</model></sdf>",
+			files[i], inside);
+		struct sdf *sdf = foreign_load(text);
+		const char *const sides[] = {"left", "right"};
+		cr_assert_eq(sdf->worlds.at[0].sensors.count, 2);
+		for (size_t k = 0; k < 2; k++) {
+			const struct sdf_settings *settings = sdf->worlds.at[0].sensors.at[k].settings;
+			char *image = mem_printf("/model/m/rig/%s/image_raw", sides[k]),
+			     *info = mem_printf("/model/m/rig/%s/camera_info", sides[k]);
+			cr_assert_str_eq(settings->topic, image);
+			cr_assert_str_eq(settings->cameras->info_topic, info);
+			cr_assert_str_eq(settings->cameras->optical_frame, "lens");
+			cr_assert_float_eq(settings->cameras->baseline_m, k ? 0.12 : 0, 1e-12);
+			free(image);
+			free(info);
+		}
+		free(text);
+	}
+	struct sdf *sdf = foreign_load(SENSOR("camera", CAMERA PLUGIN("gazebo_ros_camera", "<hackBaseline>0.07</hackBaseline>")));
+	cr_assert_float_eq(foreign_sensor_of(sdf)->settings->cameras->baseline_m, 0.07, 1e-12);
+}
+
 Test(foreign, plugins_of_the_model_that_are_sensors)
 {
 	struct sdf *sdf = foreign_load(MODEL(PLUGIN("hector_gazebo_ros_imu",

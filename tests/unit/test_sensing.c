@@ -651,7 +651,7 @@ static const char spinning[] =
 	"<troupe:readout_time>0.02</troupe:readout_time><troupe:gain>3</troupe:gain></camera></sensor></link>"
 	"<plugin filename='gz-sim-velocity-control-system' name='gz::sim::systems::VelocityControl'><initial_angular>0 "
 	"0 " SPINS "</initial_angular></plugin></model><model name='wall'><static>1</static><pose>5 -50 0 0 0 "
-		   "0</pose><link name='l'>"
+	"0</pose><link name='l'>"
 	"<visual name='v'><geometry><box><size>0.001 100 100</size></box></geometry><material><emissive>0.2 0.2 0.2 1"
 	"</emissive></material></visual></link></model></world></sdf>";
 
@@ -678,6 +678,53 @@ Test(sensing, a_rolling_shutter)
 	}
 	cr_assert(most - least > 4);
 	message_free(seen.message);
+}
+
+/* --- pairs of cameras ----------------------------------------------------------------------------------------------
+ */
+
+#define STEREO_EYE(side, pose, more)                                                                                   \
+	"<camera name='" side "'><pose>" pose "</pose><horizontal_fov>1</horizontal_fov><image><width>200</width>"     \
+	"<height>4</height></image>" more "</camera>"
+
+/* What is 3 m ahead is f b / 3 pixels farther left in the right picture than in the left one. */
+Test(sensing, a_pair_of_cameras)
+{
+	static const char text[] =
+		"<sdf version='1.9'><world name='w'><scene><ambient>0 0 0 1</ambient><background>0 0 0 1</background>"
+		"</scene><model name='m'><static>1</static><link name='l'><sensor name='eyes' type='multicamera'>"
+		"<update_rate>100</update_rate><pose>0 0 1 0 0 0</pose>" STEREO_EYE("left", "0 0.1 0 0 0 0", "")
+			STEREO_EYE("right", "0 -0.1 0 0 0 0", "<troupe:baseline>0.2</troupe:baseline>")
+				STEREO_EYE("back", "0 0 0 0 0 3.14159265",
+					"") "</sensor></link></model><model name='wall'><static>1</static><pose>3 -50 "
+					    "0 0 0 0</pose><link name='l'>"
+					    "<visual name='v'><geometry><box><size>0.001 100 "
+					    "100</size></box></geometry><material><emissive>1 1 1 1"
+					    "</emissive></material></visual></link></model></world></sdf>";
+	static const char *const sides[] = {"left", "right", "back"};
+	if (!rays_available())
+		cr_skip_test("built without Embree");
+	double focal = 100 / tan(0.5), expected[3] = {100 + focal * 0.1 / 3, 100 - focal * 0.1 / 3, 200};
+	int32_t stamps[3];
+	for (size_t i = 0; i < 3; i++) {
+		char *topic = mem_printf(TOPIC("m", "eyes/%s", "image"), sides[i]),
+		     *info = mem_printf(TOPIC("m", "eyes/%s", "camera_info"), sides[i]);
+		struct seen seen = look(text, topic);
+		const Gz__Msgs__Image *image = seen.message;
+		uint32_t dark = 0;
+		for (uint32_t column = 0; column < 200; column++)
+			dark += !image->data.data[3 * column];
+		near(dark, expected[i], 0.51, sides[i]);
+		stamps[i] = image->header->stamp->nsec;
+		message_free(seen.message);
+		seen = look(text, info);
+		near(((const Gz__Msgs__CameraInfo *)seen.message)->projection->p[3], i == 1 ? -0.2 * focal : 0, 1e-9,
+			info);
+		message_free(seen.message);
+		free(topic);
+		free(info);
+	}
+	cr_assert(stamps[0] == stamps[1] && stamps[1] == stamps[2]);
 }
 
 /* --- heat --------------------------------------------------------------------------------------------------------- */

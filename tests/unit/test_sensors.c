@@ -122,6 +122,10 @@ Test(sensors, documents_have_the_kinds_and_the_topics_of_the_table)
 	for (int i = SDF_SENSOR_UNKNOWN + 1; i < SENSOR_KINDS; i++) {
 		enum sdf_sensor_kind kind = (enum sdf_sensor_kind)i;
 		const char *name = sensor_kind_of(kind)->names[0];
+		if (kind == SDF_MULTICAMERA) { /* it is several sensors of another kind */
+			cr_assert(!count_word(silent, name) && count_word(measuring, name) == 1);
+			continue;
+		}
 		char *own = make_rows(kind);
 		cr_assert_not_null(strstr(rows, own), "src/doc/reference/gazebo.md has not:%s", own);
 		cr_assert_eq(count_word(silent, name), !*own, "src/doc/reference/gazebo.md, not simulated: %s", name);
@@ -161,7 +165,7 @@ Test(sensors, every_type_by_each_of_its_names)
 		{"lidar", "lidar", SDF_LIDAR, 1, 0},
 		{"logical_camera", "logical_camera", SDF_LOGICAL_CAMERA, 0, 0},
 		{"magnetometer", "magnetometer", SDF_MAGNETOMETER, 3, 0},
-		{"multicamera", "multicamera", SDF_MULTICAMERA, 0, 1},
+		{"multicamera", "camera", SDF_CAMERA, 0, 1},
 		{"navsat", "navsat", SDF_NAVSAT, 4, 0},
 		{"ray", "lidar", SDF_LIDAR, 1, 0},
 		{"rfid", "rfid", SDF_RFID, 0, 0},
@@ -531,10 +535,47 @@ Test(sensors, poses_of_cameras_may_name_a_frame)
 				"name='a'><pose>0 0 1 0 0 0</pose><sensor name='s' type='multicamera'><pose>0 1 0 0 0 "
 				"0</pose><camera name='l'><pose relative_to='f'>1 0 0 0 0 0</pose></camera><camera "
 				"name='r'><pose>2 0 0 0 0 0</pose></camera></sensor></link></model>"));
-	const struct sdf_settings *settings = sensor_of(sdf)->settings;
-	cr_assert_eq(settings->camera_count, 2);
-	near3(settings->cameras[0].in_sensor.p, 1, -1, 4);
-	near3(settings->cameras[1].in_sensor.p, 2, 0, 0);
+	const struct sdf_world *world = &sdf->worlds.at[0];
+	cr_assert_eq(world->sensors.count, 2);
+	near3(world->sensors.at[0].settings->cameras->in_sensor.p, 1, -1, 4);
+	near3(world->sensors.at[1].settings->cameras->in_sensor.p, 2, 0, 0);
+}
+
+/* A multicamera is as many sensors as it has cameras. */
+Test(sensors, cameras_of_a_multicamera)
+{
+	static const char *const topics[] = {"", "<topic>/eyes</topic>"};
+	for (size_t i = 0; i < ARRAY_LEN(topics); i++) {
+		struct text text = {0};
+		text_add(&text,
+			IN_LINK("<sensor name='s' type='multicamera'><pose>0 1 0 0 0 0</pose><update_rate>7</update_rate>%s"
+				"<camera name='l'/><camera name='r'><image><width>9</width></image><troupe:baseline>0.2"
+				"</troupe:baseline></camera><camera><troupe:topic>third</troupe:topic></camera></sensor>"
+				"<sensor name='t' type='imu'><pose>0 0 3 0 0 0</pose></sensor>"),
+			topics[i]);
+		const struct sdf *sdf = good(text.at);
+		const struct sdf_sensor *at = sdf->worlds.at[0].sensors.at;
+		const char *const names[] = {"s::l", "s::r", "s::camera_2"},
+				  *const given[2][3] = {{"", "", "third"}, {"/eyes/l/image", "/eyes/r/image", "third"}};
+		cr_assert_eq(sdf->worlds.at[0].sensors.count, 4);
+		for (uint32_t k = 0; k < 3; k++) {
+			const char *topic = sdf_sensor_topic(&at[k]);
+			cr_assert_str_eq(at[k].name, names[k]);
+			cr_assert_str_eq(topic ? topic : "", given[i][k]);
+			cr_assert(at[k].kind == SDF_CAMERA && at[k].part == k && at[k].settings->camera_count == 1);
+			near(at[k].update_rate, 7);
+			near(at[k].settings->cameras->baseline_m, k == 1 ? 0.2 : 0);
+			near3(at[k].in_world.p, 0, 1, 0);
+		}
+		cr_assert_eq(at[1].settings->cameras->width, 9);
+		near3(at[3].in_world.p, 0, 0, 3);
+		text.count = 0;
+		sdf_print(sdf, &text);
+		cr_assert(strstr(text.at, "<camera name=\"r\"") && !strstr(text.at, "s::r"), "%s", text.at);
+		const char *last = strstr(text.at, "<sensor name=\"t\"");
+		cr_assert(last && strstr(last, "0 0 3 0 0 0"), "%s", text.at);
+		text_fini(&text);
+	}
 }
 
 /* --- looks -------------------------------------------------------------------------------------------------------- */
@@ -745,6 +786,9 @@ static const struct {
 	{CAMERA("<troupe:exposure_samples>0</troupe:exposure_samples>"),
 		"t.sdf:4: <troupe:exposure_samples> is \"0\""},
 	{CAMERA("<troupe:gain>-1</troupe:gain>"), "t.sdf:4: <troupe:gain> is \"-1\""},
+	{SENSOR("multicamera", "<camera name='a'/>\n<camera name='a'/>"),
+		"t.sdf:4: two <camera> of sensor \"s\" have the name \"a\": expected different names"},
+	{SENSOR("multicamera", "<camera name='a::b'/>"), "t.sdf:3: the name \"a::b\" of <camera> contains"},
 	{CAMERA("<horizontal_fov>0</horizontal_fov>"), "t.sdf:4: <horizontal_fov> is \"0\""},
 	{CAMERA("<horizontal_fov>nan</horizontal_fov>"), "t.sdf:4: <horizontal_fov> is \"nan\""},
 	{CAMERA("<clip><near>5</near><far>1</far></clip>"), "t.sdf:4: <clip> is from <near> 5 to <far> 1"},

@@ -246,10 +246,13 @@ static const char *noise_of(struct maker *maker)
 				       "<dynamic_bias_correlation_time>2</dynamic_bias_correlation_time></noise>";
 }
 
-static void add_camera(struct maker *maker, struct part *sensor)
+static void add_camera(struct maker *maker, struct part *sensor, uint32_t number)
 {
 	struct dice *dice = &maker->sensor_dice;
-	struct part *camera = make_element(maker, sensor, PART_OPTIONAL, "camera");
+	struct part *camera = part_add(maker->arena, sensor, PART_OPTIONAL, "</camera>", "<camera name='c%u'>", number);
+	if (number)
+		part_add(
+			maker->arena, camera, PART_OPTIONAL, NULL, "<pose>0 -0.1 0 0 0 %g</pose>", DICE_OF(dice, 0, 2));
 	struct part *image = make_element(maker, camera, PART_NEEDED, "image");
 	part_add(maker->arena, image, PART_NEEDED, NULL, "<width>%u</width><height>3</height>", dice_from(dice, 1, 8));
 	part_add(maker->arena, camera, PART_NEEDED, NULL, "<clip><near>0.1</near><far>%g</far></clip>%s",
@@ -278,7 +281,8 @@ static void add_sensor(struct maker *maker, struct part *link, const char *kind,
 	if (!strcmp(kind, "lidar"))
 		add_lidar(maker, sensor);
 	else if (strstr(kind, "camera") && strcmp(kind, "logical_camera") != 0)
-		add_camera(maker, sensor);
+		for (uint32_t i = 0; i < (strcmp(kind, "multicamera") ? 1 : 2); i++)
+			add_camera(maker, sensor, i);
 	else if (!strcmp(kind, "altimeter"))
 		part_add(maker->arena, sensor, PART_OPTIONAL, NULL,
 			"<altimeter><vertical_position>%s</vertical_position></altimeter>", noise_of(maker));
@@ -298,7 +302,8 @@ static void add_sensors(struct maker *maker, struct part *link, double size)
 		add_sensor(maker, link,
 			DICE_WORD(dice, "imu", "altimeter", "magnetometer", "navsat", "air_pressure", "air_speed",
 				"lidar", "lidar", "rgbd_camera", "depth_camera", "camera", "logical_camera", "contact",
-				"segmentation_camera", "boundingbox_camera", "wide_angle_camera"),
+				"segmentation_camera", "boundingbox_camera", "wide_angle_camera", "multicamera",
+				"thermal_camera"),
 			i);
 }
 
