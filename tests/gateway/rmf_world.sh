@@ -131,3 +131,20 @@ building()
 		<collision name="c"><geometry><plane/></geometry></collision></link></model>$1</world></sdf>
 	END
 }
+
+# demo_building: all of it, as a world of rmf_demos has it
+demo_building()
+{
+	building "<scene><ambient>1 1 1</ambient><background>0.8 0.8 0.8</background><grid>false</grid></scene>
+		<gui fullscreen='0'><plugin name='World control' filename='WorldControl'/>
+		<plugin name='toggle_charging' filename='toggle_charging'/><plugin name='toggle_floors' filename='toggle_floors'/></gui>
+		<light type='directional' name='sun'><pose>0 0 10 0 0 0</pose><direction>-0.5 0.1 -0.9</direction></light>
+		<plugin name='gz::sim::systems::Physics' filename='libgz-sim-physics-system.so'/>
+		<plugin name='gz::sim::systems::UserCommands' filename='libgz-sim-user-commands-system.so'/>
+		<plugin name='gz::sim::systems::SceneBroadcaster' filename='libgz-sim-scene-broadcaster-system.so'/>
+		<plugin name='lift' filename='liblift.so'/>$crowd$(doors | sed 's/<pose>0 5 0/<pose>-9 5 0/; s/<pose>5 0 0/<pose>-9 0 0/
+		s/<model name="main_door">/&<pose>-9 -5 0 0 0 0<\/pose>/')$(lift "$lift_plugin" | sed 's/<pose>0 3 0/<pose>-3 6 0/
+		s/<pose>\([369]\) 0 /<pose>-\1 9 /')$(workcell pantry dispenser 0)$(can coke 0)$(workcell hardware ingestor 4)$(
+		slotcar car 0.3 0 0)$(readonly_robot caddy 7)
+		<rmf_charger_waypoints name='charger_waypoints'><rmf_vertex name='c1' x='0.3' y='0' level='L1'/></rmf_charger_waypoints>"
+}
