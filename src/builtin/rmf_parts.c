@@ -20,6 +20,23 @@ double rmf_speed(const struct rmf_motion *motion, double distance, double speed,
 	return speed + rmf_parts_limited(target - speed, motion->acceleration_usual * dt);
 }
 
+struct troupe_vec3 rmf_pursued(struct troupe_vec3 a, struct troupe_vec3 b, struct troupe_vec3 at, double ahead)
+{
+	double dx = b.x - a.x, dy = b.y - a.y, fx = at.x - a.x, fy = at.y - a.y;
+	double square = dx * dx + dy * dy, along = fx * dx + fy * dy;
+	if (!(square > 1e-7))
+		return b;
+	double nearest = along / square; /* as a part of the line */
+	double half = (ahead * ahead - (fx * fx + fy * fy - along * nearest)) / square;
+	double part = half > 0 ? sqrt(half) : 0, there = nearest;
+	if (nearest + part >= 0 && nearest + part <= 1)
+		there = nearest + part;
+	else if (nearest - part >= 0 && nearest - part <= 1)
+		there = nearest - part;
+	there = builtin_clamp(there, 0, 1);
+	return troupe_vec3_make(a.x + there * dx, a.y + there * dy, 0);
+}
+
 uint32_t rmf_joint(struct troupe_system *self, const char *name)
 {
 	const struct troupe_host *host = self->host;

@@ -36,6 +36,10 @@ struct rmf_motion {
  * ends. */
 double rmf_speed(const struct rmf_motion *motion, double distance, double speed, double speed_there, double dt);
 
+/* The point of the line from a to b that is `ahead` m away from `at`; of two, the one nearer to b; where there is none,
+ * the point nearest to `at`. In a plane: z has no effect. */
+struct troupe_vec3 rmf_pursued(struct troupe_vec3 a, struct troupe_vec3 b, struct troupe_vec3 at, double ahead);
+
 /* A joint that can be driven, of the model of the <plugin> or, by its own name, of a model around it; TROUPE_NOTHING:
  * there is none. */
 uint32_t rmf_joint(struct troupe_system *self, const char *name);

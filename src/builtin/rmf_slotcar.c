@@ -10,7 +10,13 @@
  *     power = m a v + inertia alpha w + friction m g v + nominal_power,  charge -= power dt / (voltage capacity 3600)
  *
  * and at rest within 0.3 m of a charger (<rmf_charger_waypoints> of the world) it gains charging_current dt / (capacity
- * 3600). Its level is that of the last place on its path, before that of the nearest charger. */
+ * 3600). Its level is that of the last place on its path, before that of the nearest charger. On /charge_state a
+ * gz.msgs.Selection named _enable_drain, _enable_charge or _enable_instant_charge switches that on or off, as the panel
+ * toggle_charging does.
+ *
+ * With ackermann steering it does not turn on the spot, stay at places or drive backwards: it steers towards the point
+ * of its path that is <lookahead_distance> away, on an arc with the curvature 2 sin(angle) / distance, as tight as
+ * <min_turning_radius> at most, slower the larger the angle, and stops within 1 m of the last place. */
 #include "builtin/rmf_parts.h"
 
 #include <stdio.h>
@@ -24,7 +30,7 @@ enum {
 	RMF_SLOTCAR_CHARGERS_MAX = 256,
 };
 
-enum rmf_slotcar_input { RMF_SLOTCAR_PATH, RMF_SLOTCAR_MODE, RMF_SLOTCAR_PAUSE };
+enum rmf_slotcar_input { RMF_SLOTCAR_PATH, RMF_SLOTCAR_MODE, RMF_SLOTCAR_PAUSE, RMF_SLOTCAR_CHARGE };
 enum rmf_slotcar_pause { RMF_SLOTCAR_PAUSE_NOW, RMF_SLOTCAR_PAUSE_AT, RMF_SLOTCAR_RESUME };
 enum rmf_slotcar_mode { /* as in rmf_fleet_msgs/RobotMode */
 	RMF_SLOTCAR_IDLE,
@@ -38,7 +44,8 @@ enum rmf_slotcar_mode { /* as in rmf_fleet_msgs/RobotMode */
 
 static const double rmf_slotcar_error_m = 1, rmf_slotcar_there_m = 0.02, rmf_slotcar_still_there_m = 0.04,
 		    rmf_slotcar_turned_rad = 0.087266462599716474, rmf_slotcar_charger_m = 0.3,
-		    rmf_slotcar_at_rest = 0.01, rmf_slotcar_g = 9.81;
+		    rmf_slotcar_at_rest = 0.01, rmf_slotcar_g = 9.81, rmf_slotcar_end_m = 1, rmf_slotcar_slower = 0.8,
+		    rmf_slotcar_half_turn_rad = 3.1415926535897931;
 
 struct rmf_slotcar_charger {
 	double x, y;
@@ -49,14 +56,14 @@ struct rmf_slotcar_config {
 	const char *name, *level; /* level: before the first path */
 	uint32_t link, output, charger_count;
 	struct rmf_motion drive, turn;
-	double stop_distance, stop_radius;
-	bool reverses;
+	double stop_distance, stop_radius, ahead, radius; /* ahead, radius: of ackermann */
+	bool reverses, steers;                            /* steers: ackermann */
 	double voltage, capacity_Ah, charging_A, mass, inertia, friction, power_W;
 	struct rmf_slotcar_charger *chargers;
 	struct rmf_slotcar_fields {
 		const struct troupe_field *robot[3], *path, *task, *mode, *mode_request, *pause, *checkpoint,
 			*pause_request, *t_s, *t_ns, *x, *y, *yaw, *obeys, *limit, *level, *index, *name, *state_task,
-			*sequence, *state_mode, *state_request, *battery, *location, *left;
+			*sequence, *state_mode, *state_request, *battery, *location, *left, *switch_name, *switch_on;
 	} field;
 };
 
@@ -69,6 +76,7 @@ struct rmf_slotcar_words {
 	uint64_t task[RMF_SLOTCAR_TASK_WORDS], levels[RMF_SLOTCAR_LEVELS_MAX][RMF_SLOTCAR_NAME_WORDS];
 	uint64_t has_path, is_new, count, next, level_count, level; /* level: + 1; 0: none yet */
 	uint64_t docks, mode_request, pause, checkpoint;
+	uint64_t drains, charges, charges_at_once;
 	uint64_t failed, is_stopped, is_backwards, waits, mode, told, sequence;
 	double charge, speed, rate;    /* speed, rate: as commanded */
 	double old_x, old_y, old_rate; /* velocity in the last step */
@@ -76,7 +84,7 @@ struct rmf_slotcar_words {
 };
 
 static const struct troupe_parameter rmf_slotcar_parameters[] = {
-	BUILTIN_TEXT("steering", "diff_drive; ackermann is left out"),
+	BUILTIN_TEXT("steering", "diff_drive or ackermann, default diff_drive"),
 	BUILTIN_BETWEEN("nominal_drive_speed", 0, BUILTIN_NUMBER_MAX, "m/s, default 0.5"),
 	BUILTIN_BETWEEN("nominal_drive_acceleration", 0, BUILTIN_NUMBER_MAX, "m/s2, default 0.05"),
 	BUILTIN_BETWEEN("max_drive_acceleration", 0, BUILTIN_NUMBER_MAX, "m/s2, default 0.1"),
@@ -95,9 +103,9 @@ static const struct troupe_parameter rmf_slotcar_parameters[] = {
 	BUILTIN_BETWEEN("nominal_power", 0, BUILTIN_NUMBER_MAX, "W, default 10"),
 	BUILTIN_NUMBER("tire_radius", "has no effect"),
 	BUILTIN_NUMBER("base_width", "has no effect"),
-	BUILTIN_NUMBER("min_turning_radius", "has no effect: of ackermann"),
-	BUILTIN_NUMBER("turning_right_angle_mul_offset", "has no effect: of ackermann"),
-	BUILTIN_NUMBER("lookahead_distance", "has no effect: of ackermann"),
+	BUILTIN_NUMBER("min_turning_radius", "of ackermann, m; default 0: none"),
+	BUILTIN_NUMBER("turning_right_angle_mul_offset", "has no effect"),
+	BUILTIN_BETWEEN("lookahead_distance", 1e-3, BUILTIN_NUMBER_MAX, "of ackermann, m, default 8"),
 	BUILTIN_BOOL("display_markers", "has no effect"),
 	BUILTIN_END,
 };
@@ -119,6 +127,8 @@ static void rmf_slotcar_read_numbers(
 		{"max_turn_acceleration", &config->turn.acceleration_max, 3.1415926535897931},
 		{"stop_distance", &config->stop_distance, 1},
 		{"stop_radius", &config->stop_radius, 1},
+		{"lookahead_distance", &config->ahead, 8},
+		{"min_turning_radius", &config->radius, 0},
 		{"nominal_voltage", &config->voltage, 12},
 		{"nominal_capacity", &config->capacity_Ah, 24},
 		{"charging_current", &config->charging_A, 2},
@@ -194,7 +204,9 @@ static bool rmf_slotcar_find_fields(struct troupe_system *self, struct rmf_slotc
 		if (!(*wanted[i].field = self->host->field(
 			      self, self->host->print(self, "troupe.msgs.%s", wanted[i].type), wanted[i].path)))
 			return false;
-	return true;
+	f->switch_name = self->host->field(self, "gz.msgs.Selection", "name");
+	f->switch_on = self->host->field(self, "gz.msgs.Selection", "selected");
+	return f->switch_name && f->switch_on;
 }
 
 static bool rmf_slotcar_open_topics(struct troupe_system *self, const struct troupe_element *plugin)
@@ -209,6 +221,7 @@ static bool rmf_slotcar_open_topics(struct troupe_system *self, const struct tro
 		       TROUPE_NOTHING) &&
 	       host->take(self, plugin, "/robot_pause_requests", "troupe.msgs.RobotPauseRequest", RMF_SLOTCAR_PAUSE,
 		       TROUPE_NOTHING) &&
+	       host->take(self, plugin, "/charge_state", "gz.msgs.Selection", RMF_SLOTCAR_CHARGE, TROUPE_NOTHING) &&
 	       host->give(self, plugin, &state, &config->output);
 }
 
@@ -219,6 +232,7 @@ static void rmf_slotcar_name_words(struct troupe_system *self)
 	host->add_words(self, "names of levels", TROUPE_WORD_INTEGER, RMF_SLOTCAR_LEVELS_MAX * RMF_SLOTCAR_NAME_WORDS);
 	host->add_words(self, "has path, is new, places, next place, levels, level", TROUPE_WORD_INTEGER, 6);
 	host->add_words(self, "docks, mode request, pause, checkpoint", TROUPE_WORD_INTEGER, 4);
+	host->add_words(self, "drains, charges, at once", TROUPE_WORD_INTEGER, 3);
 	host->add_words(self, "failed, stopped, backwards, waits, mode, told, sequence", TROUPE_WORD_INTEGER, 7);
 	host->add_words(self, "charge, speed and rate, velocity before", TROUPE_WORD_DOUBLE, 6);
 	for (int i = 0; i < RMF_SLOTCAR_PLACES_MAX; i++) {
@@ -235,9 +249,11 @@ static bool rmf_slotcar_configure(struct troupe_system *self, const struct troup
 	config->link = host->frame_link(self);
 	if (!host->must_move(self))
 		return false;
-	if (!strcmp(host->text(plugin, "steering", "diff_drive"), "ackermann"))
-		return host->leave_out(self, host->child(plugin, "steering", NULL),
-			"<steering> is ackermann: expected diff_drive; the other is not there yet");
+	const char *steering = host->text(plugin, "steering", "diff_drive");
+	config->steers = !strcmp(steering, "ackermann");
+	if (!config->steers && strcmp(steering, "diff_drive") != 0)
+		return host->refuse(self, host->child(plugin, "steering", NULL),
+			"<steering> is '%.40s': expected diff_drive or ackermann", steering);
 	rmf_slotcar_read_numbers(self, plugin, config);
 	rmf_slotcar_read_chargers(self, config);
 	rmf_slotcar_name_words(self);
@@ -249,6 +265,7 @@ static void rmf_slotcar_init(const struct troupe_system *self, void *words)
 	struct rmf_slotcar_words *w = words;
 	(void)self;
 	w->charge = 1;
+	w->drains = w->charges = 1;
 	w->pause = RMF_SLOTCAR_RESUME;
 	w->mode = RMF_SLOTCAR_MOVING;
 }
@@ -350,6 +367,20 @@ static void rmf_slotcar_take_path(
 	w->failed = w->waits = 0;
 }
 
+static void rmf_slotcar_switch(
+	const struct troupe_system *self, const struct troupe_message *message, struct rmf_slotcar_words *w)
+{
+	const struct rmf_slotcar_fields *field = &((const struct rmf_slotcar_config *)self->config)->field;
+	const char *name = self->host->get_text(message, field->switch_name, 0);
+	uint64_t on = self->host->get(message, field->switch_on, 0) != 0;
+	if (!strcmp(name, "_enable_drain"))
+		w->drains = on;
+	else if (!strcmp(name, "_enable_charge"))
+		w->charges = on;
+	else if (!strcmp(name, "_enable_instant_charge"))
+		w->charges_at_once = on;
+}
+
 static void rmf_slotcar_command(
 	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
@@ -357,7 +388,9 @@ static void rmf_slotcar_command(
 	const struct rmf_slotcar_fields *field = &config->field;
 	const struct troupe_host *host = self->host;
 	struct rmf_slotcar_words *w = words;
-	if (!rmf_slotcar_is_for(self, input, message))
+	if (input == RMF_SLOTCAR_CHARGE)
+		rmf_slotcar_switch(self, message, w);
+	if (input == RMF_SLOTCAR_CHARGE || !rmf_slotcar_is_for(self, input, message))
 		return;
 	if (input == RMF_SLOTCAR_PATH) {
 		rmf_slotcar_take_path(self, message, w);
@@ -464,14 +497,15 @@ static struct rmf_slotcar_way rmf_slotcar_follow(const struct rmf_slotcar_view *
 /* A path that does not begin where it is, is an error of its sender: it stays. */
 static void rmf_slotcar_begin(const struct rmf_slotcar_view *view, struct rmf_slotcar_words *w)
 {
+	const struct rmf_slotcar_config *config = view->self->config;
 	double dx = w->places[0].x - view->x, dy = w->places[0].y - view->y;
 	w->is_new = 0;
-	w->failed = sqrt(dx * dx + dy * dy) > rmf_slotcar_error_m;
+	w->failed = !config->steers && sqrt(dx * dx + dy * dy) > rmf_slotcar_error_m;
 	if (w->failed)
 		w->count = w->next = 0;
 }
 
-static void rmf_slotcar_drive(const struct rmf_slotcar_view *view, struct rmf_slotcar_words *w)
+static void rmf_slotcar_turn_and_drive(const struct rmf_slotcar_view *view, struct rmf_slotcar_words *w)
 {
 	const struct rmf_slotcar_config *config = view->self->config;
 	struct rmf_slotcar_way way = {.limit = -1};
@@ -486,6 +520,74 @@ static void rmf_slotcar_drive(const struct rmf_slotcar_view *view, struct rmf_sl
 		drive.speed_max = way.limit;
 	w->speed = rmf_speed(&drive, way.distance, w->speed, 0, view->step->dt);
 	w->rate = rmf_speed(&config->turn, way.angle, w->rate, 0, view->step->dt);
+}
+
+/* Ackermann steering goes on to the next place when this one is near. */
+static void rmf_slotcar_pass(const struct rmf_slotcar_view *view, struct rmf_slotcar_words *w)
+{
+	const struct rmf_slotcar_config *config = view->self->config;
+	const struct rmf_slotcar_place *place = &w->places[w->next];
+	double dx = place->x - view->x, dy = place->y - view->y;
+	double near = w->next + 1 == w->count ? rmf_slotcar_end_m : config->ahead;
+	if (sqrt(dx * dx + dy * dy) >= near)
+		return;
+	w->level = place->level + 1;
+	w->next++;
+}
+
+struct rmf_slotcar_arc {
+	double distance, curvature, speed, speed_there; /* to the point at which it aims */
+};
+
+static struct rmf_slotcar_arc rmf_slotcar_arc(const struct rmf_slotcar_view *view, const struct rmf_slotcar_words *w)
+{
+	const struct rmf_slotcar_config *config = view->self->config;
+	const struct rmf_slotcar_place *from = &w->places[w->next - 1], *to = &w->places[w->next];
+	struct troupe_vec3 aim = troupe_vec3_make(to->x, to->y, 0), at = troupe_vec3_make(view->x, view->y, 0);
+	struct troupe_vec3 left = troupe_vec3_sub(aim, at);
+	bool ends = w->next + 1 == w->count && sqrt(troupe_vec3_dot(left, left)) < config->ahead;
+	if (!ends)
+		aim = rmf_pursued(troupe_vec3_make(from->x, from->y, 0), aim, at, config->ahead);
+	left = troupe_vec3_sub(aim, at);
+	struct rmf_slotcar_arc arc = {.distance = sqrt(troupe_vec3_dot(left, left)), .speed = config->drive.speed_max};
+	double angle = rmf_slotcar_angle(view, left.x, left.y, false);
+	bool behind = fabs(angle) > rmf_slotcar_half_turn_rad / 2; /* as tight as possible */
+	if (to->limit >= 0)
+		arc.speed = fmin(arc.speed, to->limit);
+	arc.speed *= 1 - fmin(rmf_slotcar_slower, fabs(angle) / rmf_slotcar_half_turn_rad);
+	arc.speed_there = ends ? 0 : arc.speed;
+	arc.curvature = 2 * (behind ? copysign(1, angle) : view->self->host->sin(angle)) / fmax(arc.distance, 1e-3);
+	if (config->radius > 0)
+		arc.curvature = builtin_clamp(arc.curvature, -1 / config->radius, 1 / config->radius);
+	return arc;
+}
+
+static void rmf_slotcar_steer(const struct rmf_slotcar_view *view, struct rmf_slotcar_words *w)
+{
+	const struct rmf_slotcar_config *config = view->self->config;
+	struct rmf_motion drive = config->drive;
+	struct rmf_slotcar_arc arc = {0};
+	double dt = view->step->dt, most = config->turn.acceleration_max * dt;
+	if (w->next && w->next < w->count)
+		rmf_slotcar_pass(view, w);
+	if (w->next && w->next < w->count) {
+		arc = rmf_slotcar_arc(view, w);
+		drive.speed_max = arc.speed;
+	}
+	if (w->is_stopped || w->pause == RMF_SLOTCAR_PAUSE_NOW)
+		arc.distance = 0;
+	w->speed = rmf_speed(&drive, arc.distance, w->speed, arc.speed_there, dt);
+	double rate = builtin_clamp(arc.curvature * w->speed, -config->turn.speed_max, config->turn.speed_max);
+	w->rate += builtin_clamp(rate - w->rate, -most, most);
+}
+
+static void rmf_slotcar_drive(const struct rmf_slotcar_view *view, struct rmf_slotcar_words *w)
+{
+	const struct rmf_slotcar_config *config = view->self->config;
+	if (config->steers)
+		rmf_slotcar_steer(view, w);
+	else
+		rmf_slotcar_turn_and_drive(view, w);
 	view->self->host->model_drive(view->step, view->self->model,
 		(struct troupe_twist){
 			.linear = troupe_vec3_make(view->heading_x * w->speed, view->heading_y * w->speed, view->vz),
@@ -531,14 +633,15 @@ static void rmf_slotcar_use_battery(const struct rmf_slotcar_view *view, struct 
 	bool at_rest = sqrt(view->vx * view->vx + view->vy * view->vy) < rmf_slotcar_at_rest &&
 		       fabs(view->rate) < rmf_slotcar_at_rest;
 	bool at_charger = rmf_slotcar_is_at_charger(view, w);
-	if (at_charger && at_rest)
-		w->charge = fmin(1, w->charge + config->charging_A * dt / as);
-	else if (!at_charger)
+	bool charges = at_charger && at_rest && (w->charges || w->charges_at_once);
+	if (charges)
+		w->charge = w->charges_at_once ? 1 : fmin(1, w->charge + config->charging_A * dt / as);
+	else if (!at_charger && w->drains)
 		w->charge = fmax(0, w->charge - rmf_slotcar_power(view, w) * dt / (config->voltage * as));
-	w->mode = at_charger && at_rest ? RMF_SLOTCAR_CHARGING
-		  : w->docks            ? RMF_SLOTCAR_DOCKING
-		  : at_rest             ? RMF_SLOTCAR_IDLE
-					: RMF_SLOTCAR_MOVING;
+	w->mode = charges    ? RMF_SLOTCAR_CHARGING
+		  : w->docks ? RMF_SLOTCAR_DOCKING
+		  : at_rest  ? RMF_SLOTCAR_IDLE
+			     : RMF_SLOTCAR_MOVING;
 	w->old_x = view->vx;
 	w->old_y = view->vy;
 	w->old_rate = view->rate;
@@ -565,12 +668,12 @@ static void rmf_slotcar_pre_update(const struct troupe_system *self, const struc
 
 /* --- what is ahead, and the state --------------------------------------------------------------------------------- */
 
-/* Doors and lifts are no obstacles, as in Open-RMF's plug-in, by their names. */
+/* Doors, lifts and what is dispensed are no obstacles, as in Open-RMF's plug-in, by their names. */
 static bool rmf_slotcar_is_obstacle(const struct troupe_system *self, const struct troupe_step *step, uint32_t model)
 {
 	const char *name = self->host->model_name(step, model);
 	return name && model != self->model && self->host->model_moves(step, model) && !strstr(name, "door") &&
-	       !strstr(name, "lift");
+	       !strstr(name, "lift") && !strstr(name, "dispensable");
 }
 
 static bool rmf_slotcar_is_blocked(

@@ -216,6 +216,34 @@ def test_slotcars(rmf):
     rmf.until("and the other one comes through", state("other", lambda m: not m["path"] and at(0, 2, 3.14159)(m)))
 
 
+def test_charging(rmf):
+    """Until 40 s nothing drains and nothing charges."""
+    rmf.listen("/robot_state", "rmf_fleet_msgs/RobotState")
+    heard = rmf.until("it charges when that is switched on", lambda t, m: m["name"] == "car" and m["mode"]["mode"] == CHARGING)
+    rmf.check(40 <= seconds(heard[-1][1]["location"]["t"]) < 42, heard[-1])
+    heard = rmf.until("the other one drains then", lambda t, m: m["name"] == "other" and m["battery_percent"] < 100)
+    rmf.check(40 + 21 < seconds(heard[-1][1]["location"]["t"]) < 40 + 23, heard[-1]) # 1 % of 12 Wh with 20 W
+
+
+def test_tractor(rmf):
+    """Lookahead 2 m, radius 1.5 m."""
+    rmf.listen("/robot_state", "rmf_fleet_msgs/RobotState")
+    rmf.offer("/robot_path_requests", "rmf_fleet_msgs/PathRequest")
+    rmf.until("it is there", lambda t, m: m["mode"]["mode"] == IDLE)
+    rmf.say("/robot_path_requests", {"fleet_name": "f", "robot_name": "tractor", "task_id": "t", "path": [
+        place(-6, 0, 0), place(8, 0, 0, 1), place(8, 8, 1.5708, 2, limit=0.5)]})
+    heard = rmf.until("it is at the end", lambda t, m: m["mode"]["mode"] == IDLE and not m["path"] and m["task_id"] == "t")
+    mine = [m["location"] for _, m in heard if m["mode"]["mode"] == MOVING]
+    turns = [((b["yaw"] - a["yaw"]), ((b["x"] - a["x"]) ** 2 + (b["y"] - a["y"]) ** 2) ** 0.5) for a, b in zip(mine, mine[1:])]
+    rmf.check(max(turn for turn, _ in turns) > 0.1 and all(abs(turn) <= way / 1.5 * 1.1 + 0.01 for turn, way in turns),
+              "no tighter than its radius: %s" % turns)
+    last = heard[-1][1]["location"]
+    rmf.check(abs(last["x"] - 8) < 0.5 and 7 < last["y"] < 8.3 and abs(last["yaw"] - 1.5708) < 0.3, last)
+    rmf.check(min(at["y"] for at in mine) > -0.1 and max(at["x"] for at in mine) < 9, "near its path")
+    speeds = [(b["y"] - a["y"]) / (seconds(b["t"]) - seconds(a["t"])) for a, b in zip(mine, mine[1:]) if a["y"] > 3]
+    rmf.check(0.4 < max(speeds) < 0.51, "its limit is 0.5 m/s: %s" % max(speeds))
+
+
 ACKNOWLEDGED, SUCCESS, FAILED = 0, 1, 2
 BUSY = 1
 

@@ -45,6 +45,22 @@ grep -q 'ignored: 0.*warnings: 0' out
 report $? "slotcars: the world has no warnings: $(cat out)"
 played slotcars --secondaries 2
 
+for name in drain charge; do
+	echo "1 /charge_state name: '_enable_$name'
+4000 /charge_state name: '_enable_$name' selected: true"
+done | sort -n >charge.cmd
+played charging --commands charge.cmd
+
+building "$(slotcar tractor -4 0 0 | sed 's|<stop_distance>|<steering>ackermann</steering><lookahead_distance>2</lookahead_distance><min_turning_radius>1.5</min_turning_radius>&|; s|speed>0.[56]|speed>1|')" >w.sdf
+"$troupe" check w.sdf >out 2>&1
+grep -q 'ignored: 0.*warnings: 0' out
+report $? "ackermann: the world has no warnings: $(cat out)"
+played tractor --secondaries 1
+sed 's/ackermann/skid/' w.sdf >wrong.sdf
+"$troupe" check wrong.sdf >out 2>&1
+grep -q "wrong.sdf:[0-9]*: .*'skid': expected diff_drive or ackermann" out
+report $? "an unknown steering: $(cat out)"
+
 building "$(lift "$lift_plugin")" >w.sdf
 "$troupe" check w.sdf >out 2>&1
 grep -q 'ignored: 0.*warnings: 0' out
