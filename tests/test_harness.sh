@@ -90,7 +90,7 @@ limit: took 75 s
 expect 'how long it took is shown' '1 passed 0 failed 75 s 62.8' \
 	"$(totals slow.log >last; sed -n 's/^ *slow *//p' out | tr -s ' ')"
 # shellcheck disable=SC2016
-printf '#!/bin/sh\nlast=$(($(date +%%s) + 2)); while [ "$(date +%%s)" -lt $last ]; do :; done; echo "1 passed, 0 failed"\n' >busy
+printf '#!/bin/sh\ni=0; while [ $i -lt 1000000 ]; do i=$((i + 1)); done; echo "1 passed, 0 failed"\n' >busy
 chmod +x busy
 "$tests/limit" ./busy >busy.log
 echo ':test-result: PASS' >busy.trs

@@ -44,7 +44,7 @@ static troupe_status open_end(struct stage *stage, const struct transport_option
 		.names = secondary ? primary : names,
 		.name = "a rank",
 		.secondary = secondary,
-		.stale_ms = 1000,
+		.stale_ms = 2000,
 		.pollers = job->job.size};
 	linked.link = &link_of_all;
 	return stage->ops->create(&linked, ret_transport, error);
