@@ -43,7 +43,8 @@ void lanes_key_add_body(struct lanes_key *key, const struct lanes_key_body *body
 	lanes_shape_key_push(key, body->parent);
 	lanes_shape_key_push(key, (int)body->joint | (int)body->law << 8);
 	key->dofs += lanes_shape_dofs_of_joint[body->joint];
-	key->rows += (uint32_t)__builtin_popcount(body->law);
+	for (uint32_t law = body->law; law; law &= law - 1)
+		key->rows++;
 }
 
 void lanes_key_add_link(struct lanes_key *key, const struct lanes_key_link *link)
