@@ -564,11 +564,13 @@ bool instance_store_without_ode(struct worker *worker, struct instance *instance
 				.v = worker_hand(worker, body)->v, .w = worker_hand(worker, body)->w};
 			instance_move_commanded(&moved, &now[i], physics->dt, &next[i]);
 			instance_place_exactly(from, &physics->control->bodies[body], &next[i]);
+		} else {
+			continue; /* lanes have looked at what they stored */
 		}
 		sane = sane && body_state_sane(&next[i]);
 	}
 	if (sane)
-		joint_store_poses(physics, instance);
+		joint_store_poses(worker, instance);
 	return sane;
 }
 
