@@ -138,3 +138,44 @@ float math_acosf(float x)
 {
 	return (float)math_acos(x);
 }
+
+/* --- many at once ------------------------------------------------------------------------------------------------- */
+
+#if defined(HAVE_SLEEF) && defined(HAVE_SLEEF_AVX) && defined(__x86_64__)
+
+#include <immintrin.h>
+
+/* SLEEF's header declares it only where all code may use AVX. */
+extern __m256d Sleef_cinz_atan2d4_u10avx(__m256d y, __m256d x);
+
+/* SLEEF's functions of this kind have the same bits whatever the instructions (tests/unit/test_math). Returns how many
+ * are done. */
+__attribute__((target("avx"))) static size_t math_atan2_by_four(
+	const double *y, const double *x, size_t count, double *ret)
+{
+	size_t i = 0;
+	for (; i + 4 <= count; i += 4)
+		_mm256_storeu_pd(ret + i, Sleef_cinz_atan2d4_u10avx(_mm256_loadu_pd(y + i), _mm256_loadu_pd(x + i)));
+	return i;
+}
+
+static size_t math_atan2_some(const double *y, const double *x, size_t count, double *ret)
+{
+	return __builtin_cpu_supports("avx") ? math_atan2_by_four(y, x, count, ret) : 0;
+}
+
+#else
+
+static size_t math_atan2_some(const double *y, const double *x, size_t count, double *ret)
+{
+	(void)y, (void)x, (void)count, (void)ret;
+	return 0;
+}
+
+#endif
+
+void math_atan2_many(const double *y, const double *x, size_t count, double *ret)
+{
+	for (size_t i = math_atan2_some(y, x, count, ret); i < count; i++)
+		ret[i] = math_atan2(y[i], x[i]);
+}

@@ -6,6 +6,8 @@
 #ifndef BASE_MATH_H
 #define BASE_MATH_H
 
+#include <stddef.h>
+
 /* "SLEEF", or "libm" where troupe was built without SLEEF: then the bits may depend on the CPU. */
 const char *math_name(void);
 
@@ -16,6 +18,8 @@ void math_sincos(double x, double *ret_sin, double *ret_cos);
 double math_asin(double x);
 double math_acos(double x);
 double math_atan2(double y, double x);
+/* ret[i] = math_atan2(y[i], x[i]), to the bit. */
+void math_atan2_many(const double *y, const double *x, size_t count, double *ret);
 double math_tan(double x);
 double math_exp(double x);
 double math_expm1(double x); /* exp(x) - 1 */

@@ -313,6 +313,11 @@ struct observed_contact {
 	uint32_t note; /* of the ODE world at hand */
 };
 
+struct joint_turns { /* hinges and screws whose angles are still to be stored: twice atan2(y, x) */
+	VEC(uint32_t) joint;
+	VEC(double) y, x;
+};
+
 /* The working memory with which a thread steps ODE worlds, of any owner: one at a time, the ODE world at hand. */
 struct worker {
 	const struct scene *scene;
@@ -356,6 +361,7 @@ struct worker {
 	contact_rows rows_of_contacts; /* of the ODE world at hand, group by group */
 	VEC(struct geom_pair) geom_pairs;
 	VEC(struct geom_pair) sort_space;
+	struct joint_turns turns; /* of the ODE world at hand */
 
 	struct notes notes, notes_scratch; /* of the ODE worlds that this worker stepped in the step */
 	uint32_t contacts_before, efforts_before, reactions_before; /* counts before the ODE world at hand */
@@ -495,8 +501,11 @@ void joint_control(struct worker *worker, uint32_t joint, dJointID id, struct jo
 void joint_store(struct physics *physics, uint32_t joint, dJointID id);
 /* Stores the model's own joints. */
 void joint_store_all(struct physics *physics, const struct instance *instance);
-/* The same from the poses of state k+1, without ODE. */
-void joint_store_poses(struct physics *physics, const struct instance *instance);
+/* The same from the poses of state k+1, without ODE. The angles of hinges and screws are not stored yet, but by
+ * joint_store_turns(), for many at once. */
+void joint_store_poses(struct worker *worker, const struct instance *instance);
+void joint_store_turns(struct worker *worker);
+void joint_forget_turns(struct joint_turns *turns);
 void joint_store_pose(struct physics *physics, uint32_t joint);
 uint32_t joint_rows(const struct scene *scene, uint32_t joint);
 

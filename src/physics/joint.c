@@ -873,10 +873,20 @@ static struct quat physics_joint_turn_in(const struct physics *physics, uint32_t
 	return quat_mul(quat_conj(physics_joint_turn_of(physics, first)), physics_joint_turn_of(physics, second));
 }
 
+static double physics_joint_along(struct quat turn, struct vec3 axis)
+{
+	return vec3_dot((struct vec3){turn.x, turn.y, turn.z}, axis);
+}
+
+static double physics_joint_whole(double half)
+{
+	double angle = 2 * half;
+	return angle > M_PI ? angle - 2 * M_PI : angle < -M_PI ? angle + 2 * M_PI : angle;
+}
+
 static double physics_joint_twist(struct quat turn, struct vec3 axis)
 {
-	double angle = 2 * math_atan2(vec3_dot((struct vec3){turn.x, turn.y, turn.z}, axis), turn.w);
-	return angle > M_PI ? angle - 2 * M_PI : angle < -M_PI ? angle + 2 * M_PI : angle;
+	return physics_joint_whole(math_atan2(physics_joint_along(turn, axis), turn.w));
 }
 
 /* The turn is one about the first axis, then one about the second, which the first turns along:
@@ -967,11 +977,43 @@ void joint_store_pose(struct physics *physics, uint32_t index)
 	}
 }
 
-void joint_store_poses(struct physics *physics, const struct instance *instance)
+void joint_store_poses(struct worker *worker, const struct instance *instance)
 {
+	struct physics *physics = worker->owner;
 	const struct scene_model *m = &physics->scene->models[instance->model];
-	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
-		joint_store_pose(physics, j);
+	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++) {
+		const struct scene_joint *joint = &physics->scene->joints[j];
+		if (joint->kind != SDF_REVOLUTE && joint->kind != SDF_SCREW) {
+			joint_store_pose(physics, j);
+			continue;
+		}
+		struct quat turn = physics_joint_turn_in(physics, joint->parent, joint->child);
+		vec_push(&worker->turns.joint, j);
+		vec_push(&worker->turns.y, physics_joint_along(turn, joint->axis[0].xyz_world));
+		vec_push(&worker->turns.x, turn.w);
+	}
+}
+
+void joint_store_turns(struct worker *worker)
+{
+	struct physics *physics = worker->owner;
+	struct joint_turns *turns = &worker->turns;
+	const uint32_t count = turns->joint.count;
+	math_atan2_many(turns->y.at, turns->x.at, count, turns->y.at);
+	for (uint32_t i = 0; i < count; i++) {
+		const uint32_t j = turns->joint.at[i];
+		struct joint_state *next = state_joint(physics->state, j, true);
+		const double before = state_joint(physics->state, j, false)->position[0],
+			     turned = physics_joint_far_turn(physics, &physics->scene->joints[j], 0);
+		next->position[0] = physics_joint_unwrap(before + turned, physics_joint_whole(turns->y.at[i]));
+		next->position[1] = 0;
+	}
+	joint_forget_turns(turns);
+}
+
+void joint_forget_turns(struct joint_turns *turns)
+{
+	turns->joint.count = turns->y.count = turns->x.count = 0;
 }
 
 /* Rows that the joint adds to its island. Motors and stops count as if they were always active, so that the choice of

@@ -51,6 +51,9 @@ void worker_destroy(struct worker *worker)
 	vec_free(&worker->rows_of_contacts);
 	vec_free(&worker->geom_pairs);
 	vec_free(&worker->sort_space);
+	vec_free(&worker->turns.joint);
+	vec_free(&worker->turns.y);
+	vec_free(&worker->turns.x);
 	vec_free(&worker->joins);
 	vec_free(&worker->bodies);
 	vec_free(&worker->observed);
@@ -396,9 +399,11 @@ static bool worker_store_group(struct worker *worker, struct group *group)
 static bool worker_store_ode_world(struct worker *worker)
 {
 	bool sane = true;
+	joint_forget_turns(&worker->turns); /* left over where ODE gave up */
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
 		sane &= group_at_hand(worker, i)->alone ? worker_store_alone(worker->owner, group_at_hand(worker, i))
 							: worker_store_group(worker, group_at_hand(worker, i));
+	joint_store_turns(worker);
 	couple_store(worker, worker->owner->dt);
 	observe_result(worker, worker->owner->dt);
 	return sane;
