@@ -23,7 +23,8 @@ extern "C" {
 enum {
 	TROUPE_SECONDARIES_AUTO = -1, /* the number that the world asks for; else as many as make steps faster, at most
 				       * one per core: found while the server runs, from how long its steps take; none
-				       * if there is nothing to share. No bit depends on it. */
+				       * if there is nothing to share: further threads then help with large
+				       * readings of sensors only. No bit depends on it. */
 };
 
 enum { /* bits of troupe_server_def.observe */

@@ -94,6 +94,7 @@ void primary_destroy(struct primary *primary)
 void primary_go_remote(struct primary *primary, const struct primary_remote *remote)
 {
 	primary->remote = *remote;
+	primary->shared->sensors->elsewhere = true;
 	primary->edit.log.count = primary->shared->state->written.count = 0; /* the copies have this already */
 }
 
@@ -1059,6 +1060,19 @@ void primary_begin_alone(struct primary *primary)
 	primary->ended = true;
 }
 
+/* Steps that are measured are not shared: the cost must be measured where the model is. Steps in which little moves,
+ * and at most one slice of a reading is measured, are not shared either: they are not worth it. */
+static bool primary_shares(const struct primary *primary)
+{
+	const struct step *step = &primary->step;
+	const struct sensors *sensors = primary->shared->sensors;
+	if (step->measure || step->window > 1)
+		return false;
+	if (step->secondaries == 1)
+		return primary->options.helpers && !step->paused && sensors_call_for_help(sensors);
+	return primary->changed > step->secondaries || (!step->paused && sensors->slices_due > 1);
+}
+
 static const struct step *primary_decide_step(struct primary *primary)
 {
 	uint64_t k = primary->lockstep.number;
@@ -1077,12 +1091,8 @@ static const struct step *primary_decide_step(struct primary *primary)
 	step->dt = primary->edit.step_s;
 	step->world_changed = primary->edit.world_changed;
 	step->measure = placement_measures(&primary->plan.placement, k, step->window);
-	/* Steps that are measured are not shared: the cost must be measured where the model is. Steps in which little
-	 * moves, and at most one slice of a reading is measured, are not shared either: they are not worth it. */
 	step->secondaries = primary->lockstep.secondaries;
-	step->share =
-		!step->measure && step->secondaries > 1 && step->window == 1 &&
-		(primary->changed > step->secondaries || (!step->paused && primary->shared->sensors->slices_due > 1));
+	step->share = primary_shares(primary);
 	primary->share_rounds += step->share;
 	step->share_round = (uint32_t)primary->share_rounds;
 	step->help_first = primary->options.chaos && !primary->options.chaos_moves;

@@ -28,6 +28,7 @@ struct primary_options {
 	bool replays;         /* all commands are posted that are to be taken, also those that waited in saved states */
 	double initial_time_s;
 	bool paused;
+	bool helpers; /* a single secondary may have threads that help it, which have to be woken */
 	const struct assign_policy *policy; /* NULL: the default */
 	bool measure;                       /* measure costs even if the policy does not ask */
 	bool chaos;

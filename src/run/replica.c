@@ -790,7 +790,7 @@ static const struct step *replica_make_step(struct replica *replica, uint32_t sh
 	replica->step.change_count = replica->changes.count;
 	replica->step.parts = replica->parts;
 	/* as in primary_decide(): not in steps in which costs are measured, nor in steps in which few models move */
-	bool sees = share_over != UINT32_MAX && !replica->step.paused && replica->shared.sensors->slices_due > 1;
+	bool sees = share_over != UINT32_MAX && !replica->step.paused && sensors_call_for_help(replica->shared.sensors);
 	replica->step.share = !replica->step.measure && (sees || replica->changed_before.count > share_over);
 	replica->share_rounds += replica->step.share;
 	replica->step.share_round = replica->share_rounds;

@@ -44,7 +44,8 @@ struct runner_set { /* of one world */
 	struct secondary **peers; /* [count] the members' secondaries, by number */
 	uint32_t spins;
 	struct ack **acks;
-	bool out; /* a step is out; written between steps */
+	bool out;         /* a step is out; written between steps */
+	bool has_helpers; /* of a single runner */
 };
 
 struct runners {
@@ -404,6 +405,17 @@ troupe_status runners_create(const struct runners_world *worlds, uint32_t world_
 	return TROUPE_OK;
 }
 
+/* A single runner. If no thread can be started it does all by itself. */
+static struct ack *runners_step_alone(struct runner_set *set, const struct step *step)
+{
+	struct secondary *secondary = set->members[0].secondary;
+	struct troupe_error error;
+	if (step->share && set->world.helpers && !set->has_helpers)
+		(void)secondary_start_helpers(secondary, set->world.helpers, 0, &error);
+	set->has_helpers |= step->share;
+	return secondary_step(secondary, step);
+}
+
 static void runners_run_alone(struct runners *runners)
 {
 	const struct step *steps[SDF_WORLDS_MAX];
@@ -412,8 +424,7 @@ static void runners_run_alone(struct runners *runners)
 		turn_set(&runners->turn, TURN_STEPS);
 		for (uint32_t i = 0; i < runners->set_count; i++)
 			if (steps[i])
-				runners->sets[i].acks[0] =
-					secondary_step(runners->sets[i].members[0].secondary, steps[i]);
+				runners->sets[i].acks[0] = runners_step_alone(&runners->sets[i], steps[i]);
 		turn_set(&runners->turn, TURN_BUSY);
 		if (runners->callbacks.on_acked)
 			runners->callbacks.on_acked(runners->callbacks.ctx);
@@ -625,6 +636,11 @@ const struct tune *runners_tune(const struct runners *runners)
 uint64_t runners_serial_ns(const struct runners *runners)
 {
 	return runners->serial_ns;
+}
+
+struct secondary_slices runners_slices(const struct runners *runners, uint32_t world, uint32_t secondary)
+{
+	return secondary_slices(runners->sets[world].members[secondary].secondary);
 }
 
 struct physics_stats runners_physics_stats(const struct runners *runners, uint32_t world, uint32_t secondary)

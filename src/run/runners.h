@@ -17,6 +17,7 @@ struct runners_world { /* primary and shared outlive the runners */
 	struct primary *primary;
 	struct shared *shared;
 	uint32_t threads; /* 0 for a single runner; else primary->options.secondaries */
+	uint32_t helpers; /* of a single runner: further threads for large readings; started when there is one */
 	uint32_t first;   /* how many of these work at first; then tuned (a single world only). 0: all, not tuned */
 	/* For a remote transport only: see transport_options. They outlive the runners. */
 	const struct transport_codec *codec;
@@ -72,6 +73,7 @@ const struct tune *runners_tune(const struct runners *runners);
 /* Real time so far in which no secondary simulated: merging and deciding, hand-over, work for observers. Sleep is not
  * counted. */
 uint64_t runners_serial_ns(const struct runners *runners);
+struct secondary_slices runners_slices(const struct runners *runners, uint32_t world, uint32_t secondary);
 struct physics_stats runners_physics_stats(const struct runners *runners, uint32_t world, uint32_t secondary);
 
 #endif

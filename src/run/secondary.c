@@ -66,7 +66,8 @@ struct secondary {
 	/* in this round: parts of the physics, before them slices, and before these the sensors of `sensing` */
 	uint32_t parts, sense_parts;
 	sense_slices slices;
-	indices sensing; /* models */
+	struct secondary_slices sliced; /* so far */
+	indices sensing;                /* models */
 	const struct step *step;
 	struct sense_part *sensed;                 /* [RUN_SECONDARY_PARTS_MAX] */
 	uint64_t took_ns[RUN_SECONDARY_PARTS_MAX]; /* by part of `sensing` */
@@ -157,6 +158,11 @@ struct physics_stats secondary_physics_stats(const struct secondary *secondary)
 	for (uint32_t i = 0; i < secondary->helper_count; i++)
 		worker_add_stats(secondary->helpers[i].worker, &stats);
 	return stats;
+}
+
+struct secondary_slices secondary_slices(const struct secondary *secondary)
+{
+	return secondary->sliced;
 }
 
 /* --- apply ------------------------------------------------------------------------------------------------------ */
@@ -260,6 +266,13 @@ static void run_secondary_physics_part(struct worker *worker, struct secondary *
 		run_secondary_fail_step(owner, status, &error);
 }
 
+static void run_secondary_slice(const struct worker *worker, struct secondary *owner, uint32_t number)
+{
+	struct sense_slice *slice = &owner->slices.at[number];
+	sense_slice(owner->shared, owner->step, &owner->readings, slice);
+	slice->by_other = worker != owner->worker;
+}
+
 static void run_secondary_work_on(struct worker *worker, struct secondary *owner, uint32_t number)
 {
 	uint32_t slices_end = owner->sense_parts + owner->slices.count;
@@ -268,8 +281,7 @@ static void run_secondary_work_on(struct worker *worker, struct secondary *owner
 	else if (number < owner->sense_parts)
 		run_secondary_sense_part(owner, number);
 	else if (number < slices_end)
-		sense_slice(
-			owner->shared, owner->step, &owner->readings, &owner->slices.at[number - owner->sense_parts]);
+		run_secondary_slice(worker, owner, number - owner->sense_parts);
 	else
 		run_secondary_physics_part(worker, owner, number - slices_end);
 	work_queue_done(&owner->share);
@@ -503,6 +515,9 @@ static void run_secondary_gather_readings(struct secondary *secondary)
 {
 	for (uint32_t i = 0; i < secondary->sense_parts; i++)
 		readings_append(&secondary->readings, &secondary->sensed[i].readings);
+	secondary->sliced.all += secondary->slices.count;
+	for (uint32_t i = 0; i < secondary->slices.count; i++)
+		secondary->sliced.by_others += secondary->slices.at[i].by_other;
 	sense_join(secondary->shared, secondary->step, secondary->took_ns, &secondary->slices);
 	if (secondary->sense_parts)
 		secondary->ack.readings = &secondary->readings;

@@ -17,7 +17,7 @@ void secondary_destroy(struct secondary *secondary);
 void secondary_set_peers(struct secondary *secondary, struct secondary *const *peers, uint32_t spins);
 
 /* For a secondary without peers: `count` further threads of this process, without models of their own, take parts of
- * its steps. Call it before the first step, on the secondary's thread. spins: as above. TROUPE_ELIMIT: no thread is
+ * its steps. Call it once, between steps, on the secondary's thread. spins: as above. TROUPE_ELIMIT: no thread is
  * left; then the threads that could be started help. */
 troupe_status secondary_start_helpers(
 	struct secondary *secondary, uint32_t count, uint32_t spins, struct troupe_error *error);
@@ -33,6 +33,12 @@ bool secondary_has_begun(const struct secondary *secondary, uint64_t step);
 
 /* Between steps. */
 struct physics_stats secondary_physics_stats(const struct secondary *secondary);
+
+/* Slices of readings that were measured so far, and how many of them by a thread that is not its own. Between steps. */
+struct secondary_slices {
+	uint64_t all, by_others;
+};
+struct secondary_slices secondary_slices(const struct secondary *secondary);
 
 /* When its last step ended, by clock_now_ns(). */
 uint64_t secondary_ended_ns(const struct secondary *secondary);

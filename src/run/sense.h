@@ -34,6 +34,7 @@ struct sense_slice {
 	uint32_t reading;      /* in the list of readings */
 	uint32_t number, of;
 	uint64_t took_ns; /* by the thread that filled it in */
+	bool by_other;    /* than the thread of the secondary that has the model */
 };
 enum { SENSE_SLICES_MAX = 1024 };
 typedef VEC(struct sense_slice) sense_slices;

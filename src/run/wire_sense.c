@@ -36,13 +36,6 @@ static bool wire_sense_measures(const struct wire_view *view, const struct step 
 	       (m->body_count ? view->owner[model] : sense_statics_by(model, step->secondaries)) == view->secondary;
 }
 
-static bool wire_sense_is_near(struct aabb box, struct vec3 at, double reach)
-{
-	struct vec3 off = {MAX(MAX(box.lo.x - at.x, at.x - box.hi.x), 0.0),
-		MAX(MAX(box.lo.y - at.y, at.y - box.hi.y), 0.0), MAX(MAX(box.lo.z - at.z, at.z - box.hi.z), 0.0)};
-	return vec3_dot(off, off) <= reach * reach;
-}
-
 /* Where the model may have been in the scan of a lidar that measures while things move, by its velocities: see
  * rays_box(). */
 static struct aabb wire_sense_swept(const struct wire_view *view, uint32_t model, struct aabb box)
@@ -66,9 +59,9 @@ static void wire_sense_find_eyes(const struct wire_view *view, const struct step
 			const struct sensor *sensor = &sensors->sets[m].at[i];
 			if (!sensor_is_due(sensors, sensor, SENSOR_OF_WORLD))
 				continue;
-			struct pose pose = sensor_pose(view->shared->scene, view->shared->state, sensor, false);
-			double swept_m = sensor_swept_m(view->shared->scene, view->shared->state, sensor);
-			vec_push(view->eyes, (struct wire_eye){pose.p, sensor_reach(sensor) + swept_m});
+			struct sight sight;
+			sight_of(sensors, view->shared->state, sensor, &sight);
+			vec_push(view->eyes, sight);
 		}
 }
 
@@ -84,8 +77,9 @@ static bool wire_sense_is_seen(const struct wire_view *view, uint32_t model)
 	/* a logical camera finds it by its place, which may be outside of all its shapes */
 	struct vec3 at = state_model_pose(view->shared->state, model, false).p;
 	box = aabb_join(box, (struct aabb){at, at});
+	bool shines = lights_are_on(view->shared->scene, model);
 	for (uint32_t i = 0; i < view->eyes->count && !seen; i++)
-		seen = wire_sense_is_near(box, view->eyes->at[i].at, view->eyes->at[i].reach);
+		seen = (shines && view->eyes->at[i].colours) || sight_may_meet(&view->eyes->at[i], &box);
 	return seen;
 }
 

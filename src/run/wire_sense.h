@@ -9,13 +9,8 @@ struct wire_sight { /* of the models that a peer has seen */
 	uint64_t hash; /* of the words of its bodies */
 };
 
-struct wire_eye { /* a sensor that sees */
-	struct vec3 at;
-	double reach; /* m */
-};
-
 typedef VEC(struct wire_sight) wire_sights;
-typedef VEC(struct wire_eye) wire_eyes;
+typedef VEC(struct sight) wire_eyes; /* of sensors that see */
 
 struct wire_view { /* for wire_put_sense(): of one secondary */
 	const struct shared *shared;

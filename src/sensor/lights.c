@@ -27,6 +27,18 @@ static void lights_add_links(const struct state *state, uint32_t model, struct l
 	}
 }
 
+bool lights_are_on(const struct scene *scene, uint32_t model)
+{
+	const struct scene_model *m = &scene->models[model];
+	bool some = false;
+	if (m->sdf == SDF_NONE || !m->from->lights.count)
+		return false;
+	uint32_t first = m->from->models.at[m->sdf].link_first;
+	for (uint32_t l = 0; l < m->link_count; l++)
+		some |= m->from->links.at[first + l].light_count > 0;
+	return some;
+}
+
 void lights_find(const struct state *state, struct lights *lights)
 {
 	const struct scene *scene = state->scene;

@@ -19,6 +19,9 @@ struct lights {
  * out. */
 void lights_find(const struct state *state, struct lights *ret_lights);
 
+/* Whether links of the model have lights. */
+bool lights_are_on(const struct scene *scene, uint32_t model);
+
 /* How much of the light comes to the point; *ret_to and *ret_far: its direction and distance from there. */
 double lights_reach(const struct lights_one *light, struct vec3 point, struct vec3 *ret_to, double *ret_far);
 

@@ -301,6 +301,14 @@ static void rays_add_model(struct rays *rays, uint32_t model, struct known *know
 	rays_place_all(rays, known);
 }
 
+/* A model that comes into sight again and again costs little. */
+static void rays_hide_model(struct rays *rays, struct known *known)
+{
+	known->hidden = true;
+	for (uint32_t i = known->first; i < known->first + known->count; i++)
+		rays_tree_take_out(rays, i);
+}
+
 /* Keeps the poses of the model's bodies. True: some of them changed. */
 static bool rays_keep_poses(struct rays *rays, const struct state *state, uint32_t model)
 {
@@ -321,10 +329,10 @@ static bool rays_keep_poses(struct rays *rays, const struct state *state, uint32
 	return moved;
 }
 
-static bool rays_stands(const struct rays *rays, uint32_t model)
+static bool rays_exists(const struct rays *rays, uint32_t model)
 {
 	const struct scene_model *m = &rays->scene->models[model];
-	return m->id && !m->absent && !(rays->hidden && rays->hidden[model]);
+	return m->id && !m->absent;
 }
 
 static bool rays_drop_models(struct rays *rays)
@@ -333,11 +341,15 @@ static bool rays_drop_models(struct rays *rays)
 	bool changed = false;
 	for (uint32_t m = 0; m < rays->known.count; m++) {
 		struct known *known = &rays->known.at[m];
-		bool same = m < scene->model_count && rays_stands(rays, m) && scene->models[m].serial == known->serial;
-		if (known->serial && !same) {
+		bool same = m < scene->model_count && rays_exists(rays, m) && scene->models[m].serial == known->serial;
+		bool hide = same && known->serial && !known->hidden && rays->hidden && rays->hidden[m];
+		if (!hide && (same || !known->serial))
+			continue;
+		if (hide)
+			rays_hide_model(rays, known);
+		else
 			rays_drop_model(rays, known);
-			changed = true;
-		}
+		changed = true;
 	}
 	return changed;
 }
@@ -346,7 +358,8 @@ static bool rays_follow_model(struct rays *rays, const struct state *state, uint
 {
 	const struct scene_model *m = &rays->scene->models[model];
 	struct known *known = &rays->known.at[model];
-	bool moved = rays_keep_poses(rays, state, model);
+	bool moved = rays_keep_poses(rays, state, model), back = known->hidden;
+	known->hidden = false;
 	if (!known->serial) {
 		rays_add_model(rays, model, known);
 		return known->count > 0;
@@ -357,7 +370,7 @@ static bool rays_follow_model(struct rays *rays, const struct state *state, uint
 	}
 	if (moved)
 		rays_place_all(rays, known);
-	return moved && known->count;
+	return (moved || back) && known->count;
 }
 
 /* --- boxes and cones ---------------------------------------------------------------------------------------------- */
@@ -397,7 +410,7 @@ uint32_t rays_cones(const struct rays *rays, uint32_t model, struct vec3 from, s
 	uint32_t count = 0;
 	for (uint32_t i = 0; known && i < known->count; i++) {
 		const struct seen *seen = &rays->seen[known->first + i];
-		if (seen->kind == SDF_EMPTY)
+		if (seen->kind == SDF_EMPTY || known->hidden)
 			continue;
 		if (count == max)
 			return SCENE_NONE;
@@ -418,12 +431,17 @@ bool rays_box(const struct rays *rays, uint32_t model, struct aabb *ret_box)
 	*ret_box = AABB_NONE;
 	for (uint32_t i = 0; known && i < known->count; i++) {
 		const struct seen *seen = &rays->seen[known->first + i];
-		if (seen->kind == SDF_EMPTY || !vec3_finite(seen->at))
+		if (seen->kind == SDF_EMPTY || known->hidden || !vec3_finite(seen->at))
 			continue;
 		*ret_box = aabb_join(*ret_box, rays_swept_box(rays, seen));
 		found = true;
 	}
 	return found;
+}
+
+void rays_make_boxes_only(struct rays *rays)
+{
+	rays->boxes_only = true;
 }
 
 void rays_hide(struct rays *rays, const bool *hidden)
@@ -451,13 +469,13 @@ void rays_follow(struct rays *rays, const struct state *state)
 	rays->built_sweep_s = rays->sweep_s;
 	rays_fit(rays);
 	for (uint32_t m = 0; m < scene->model_count; m++)
-		if (rays_stands(rays, m)) {
+		if (rays_exists(rays, m) && !(rays->hidden && rays->hidden[m])) {
 			came |= !rays->known.at[m].serial;
 			changed |= rays_follow_model(rays, state, m);
 		}
 	if (came)
 		rays_number_instances(rays);
-	if (changed)
+	if (changed && !rays->boxes_only)
 		rays_tree_build(rays);
 }
 

@@ -53,6 +53,8 @@ void rays_follow(struct rays *rays, const struct state *state);
 /* From the next rays_follow() on, models m with hidden[m] are not seen. The array has room for all models of the scene,
  * and is the caller's; NULL: no model is hidden. */
 void rays_hide(struct rays *rays, const bool *hidden);
+/* No ray will be cast: only rays_box() is asked for. */
+void rays_make_boxes_only(struct rays *rays);
 /* From the next rays_follow() on, rays may be cast at times up to sweep_s before state `now` (rays_cast_swept()). */
 void rays_set_sweep(struct rays *rays, double sweep_s);
 /* A cone from a point that holds a visual: rays whose direction d from there has d axis < cosine miss it. */

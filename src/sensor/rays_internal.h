@@ -42,6 +42,7 @@ struct known {           /* the model at a place of the scene */
 	uint64_t serial; /* 0: none */
 	uint32_t first, count;
 	struct pose at; /* of a static model */
+	bool hidden;    /* it stays as it was until it is seen again */
 };
 
 struct kept_surface {
@@ -66,6 +67,7 @@ struct rays {
 	void (*meet_box)(struct packet *p, uint32_t place, const int32_t *valid, float *far);
 	void (*cut)(struct packet *p, const int32_t *valid, struct tree_rays *to);
 	const bool *hidden; /* by model; NULL: none is */
+	bool boxes_only;    /* no ray is cast: the trees are not built */
 	struct tree_maker *maker;
 	struct seen *seen;
 	struct ranges places;

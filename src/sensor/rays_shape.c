@@ -160,7 +160,7 @@ void rays_outlines(const struct rays *rays, rays_outline_fn *outline, void *ctx)
 	struct vec3 *points = NULL;
 	for (uint32_t i = 0; i < rays->places.end; i++) {
 		const struct seen *seen = &rays->seen[i];
-		if (!seen->label.label || seen->kind == SDF_EMPTY)
+		if (!seen->label.label || seen->kind == SDF_EMPTY || rays->known.at[seen->model].hidden)
 			continue;
 		if (!points)
 			points = mem_alloc(RAYS_OUTLINE_MAX * sizeof *points);

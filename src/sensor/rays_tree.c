@@ -109,7 +109,8 @@ static void rays_tree_sort(struct rays *rays)
 	to->items.count = rays->loose.count = rays->moving = rays->rested = 0;
 	for (uint32_t i = 0; i < rays->places.end; i++) {
 		struct seen *seen = &rays->seen[i];
-		if (rays->stands[i] || seen->kind == SDF_EMPTY || !vec3_finite(seen->at))
+		if (rays->stands[i] || seen->kind == SDF_EMPTY || rays->known.at[seen->model].hidden ||
+			!vec3_finite(seen->at))
 			continue;
 		struct aabb box = rays_tree_box(rays, seen);
 		rays->moving += seen->moves;

@@ -237,8 +237,10 @@ static void sensor_unwant(struct sensors *sensors, struct sensor *sensor)
 	sensors->epoch += sensor->wanted;
 	sensors->wanted -= sensor->wanted;
 	sensors->rates.at[sensor->rate].wanted -= sensor->wanted && !sensor->waits;
-	if (sensor->wanted && !sensor->waits && sensor->group == SENSOR_OF_WORLD)
+	if (sensor->wanted && !sensor->waits && sensor->group == SENSOR_OF_WORLD) {
 		sensors->rates.at[sensor->rate].wanted_world -= sensor_slices(sensors, sensor);
+		sensors->rates.at[sensor->rate].wanted_samples -= sensor_samples(sensors, sensor);
+	}
 	sensor->wanted = false;
 }
 
@@ -364,22 +366,6 @@ double sensor_swept_m(const struct scene *scene, const struct state *state, cons
 	return most + 2 * vec3_length(pose_mul(link->in_body, sensor->sdf->in_parent).p);
 }
 
-double sensor_reach(const struct sensor *sensor)
-{
-	const struct sdf_settings *settings = sensor->sdf->settings;
-	if (sensor_kind_is_lidar(sensor->sdf->kind))
-		return settings->signal_count ? settings->signals[0].max : (double)INFINITY;
-	if (sensor->sdf->kind != SDF_DEPTH_CAMERA)
-		return (double)INFINITY; /* lights and shadows may come from anywhere */
-	const struct sdf_camera *camera = settings->cameras;
-	double tan = math_tan(camera->fov_rad / 2), aspect = (double)camera->height / camera->width;
-	bool plain = !camera->intrinsics_given && camera->fov_rad < 3 && camera->k1 == 0 && camera->k2 == 0 &&
-		     camera->k3 == 0 && camera->p1 == 0 && camera->p2 == 0;
-	double reach =
-		camera->depth_far_m * sqrt(1 + tan * tan * (1 + aspect * aspect)) + vec3_length(camera->in_sensor.p);
-	return plain ? reach : (double)INFINITY;
-}
-
 /* The boxes of a bounding box camera need all of its pixels at once. */
 uint32_t sensor_samples(const struct sensors *sensors, const struct sensor *sensor)
 {
@@ -415,8 +401,10 @@ void sensors_want(struct sensors *sensors, struct sensor *sensor)
 	if (sdf_sees(sensor->sdf->kind))
 		sensors->sweep_s = fmax(sensors->sweep_s, sdf_sensor_span_s(sensor->sdf->kind, sensor->sdf->settings));
 	sensors->rates.at[sensor->rate].wanted += !sensor->waits;
-	if (!sensor->waits && sensor->group == SENSOR_OF_WORLD)
+	if (!sensor->waits && sensor->group == SENSOR_OF_WORLD) {
 		sensors->rates.at[sensor->rate].wanted_world += sensor_slices(sensors, sensor);
+		sensors->rates.at[sensor->rate].wanted_samples += sensor_samples(sensors, sensor);
+	}
 }
 
 void sensors_want_none(struct sensors *sensors)
@@ -496,6 +484,37 @@ double sensor_period_s(const struct sensors *sensors, const struct sensor *senso
 
 /* The rays are made when a sensor that casts them first measures: most runs have no subscriber for one. Not for a
  * logical camera alone: visuals are not read for it, and rays that were made before they are read never see meshes. */
+/* elsewhere: only the cone is needed. */
+static void sensor_aim_scan(struct sensor_scan *scan, bool elsewhere)
+{
+	size_t count = (scan->lidar.pattern ? scan->pattern.scans : 1) * (size_t)scan_count(&scan->layout);
+	double spread_rad = scan->lidar.beam ? scan->lidar.beam->divergence_rad : 0;
+	if (scan->aimed)
+		return;
+	scan->aimed = true;
+	scan->directions = mem_alloc(count * sizeof *scan->directions);
+	if (scan->lidar.pattern)
+		scan_pattern_directions(&scan->pattern, scan->directions);
+	else
+		scan_directions(&scan->layout, scan->directions);
+	scan->cone = sight_cone_of(scan->directions, count, scan->layout.columns.count, false, spread_rad);
+	if (elsewhere)
+		free(scan->directions), scan->directions = NULL;
+}
+
+static void sensor_aim_lens(struct sensor_lens *lens, bool elsewhere)
+{
+	size_t pixels = (size_t)lens->camera.width * lens->camera.height;
+	if (lens->aimed)
+		return;
+	lens->aimed = true;
+	lens->directions = mem_alloc(pixels * sizeof *lens->directions);
+	lens_directions(&lens->camera, lens->wide, lens->directions);
+	lens->cone = sight_cone_of(lens->directions, pixels, lens->camera.width, true, 0);
+	if (elsewhere)
+		free(lens->directions), lens->directions = NULL;
+}
+
 void sensors_look(struct sensors *sensors, const struct state *state, const bool *hidden)
 {
 	struct troupe_error error;
@@ -504,23 +523,14 @@ void sensors_look(struct sensors *sensors, const struct state *state, const bool
 	for (uint32_t i = 0; i < sensors->scans.count; i++) {
 		struct sensor_scan *scan = &sensors->scans.at[i];
 		casts |= scan->needed;
-		if (scan->directions || !scan->needed)
-			continue;
-		size_t scans = scan->lidar.pattern ? scan->pattern.scans : 1;
-		scan->directions = mem_alloc(scans * scan_count(&scan->layout) * sizeof *scan->directions);
-		if (scan->lidar.pattern)
-			scan_pattern_directions(&scan->pattern, scan->directions);
-		else
-			scan_directions(&scan->layout, scan->directions);
+		if (scan->needed)
+			sensor_aim_scan(scan, sensors->elsewhere);
 	}
 	for (uint32_t i = 0; i < sensors->lenses.count; i++) {
 		struct sensor_lens *lens = &sensors->lenses.at[i];
 		casts |= lens->needed;
-		if (lens->directions || !lens->needed)
-			continue;
-		size_t pixels = (size_t)lens->camera.width * lens->camera.height;
-		lens->directions = mem_alloc(pixels * sizeof *lens->directions);
-		lens_directions(&lens->camera, lens->wide, lens->directions);
+		if (lens->needed)
+			sensor_aim_lens(lens, sensors->elsewhere);
 	}
 	if (!casts || !rays_available())
 		return;
@@ -529,6 +539,8 @@ void sensors_look(struct sensors *sensors, const struct state *state, const bool
 	lights_find(state, sensors->lights);
 	if (!sensors->rays && rays_create(sensors->scene, NULL, &sensors->rays, &error))
 		abort(); /* rays_available(), or no such sensor would be wanted */
+	if (sensors->elsewhere)
+		rays_make_boxes_only(sensors->rays);
 	rays_hide(sensors->rays, hidden);
 	rays_set_sweep(sensors->rays, sensors->sweep_s);
 	rays_follow(sensors->rays, state);
@@ -538,6 +550,7 @@ void sensors_begin(struct sensors *sensors, const struct sensor_times *times)
 {
 	sensors->due_self = sensors->due_world = false;
 	sensors->slices_due = 0;
+	sensors->samples_due = 0;
 	for (uint32_t i = 0; i < sensors->fired.count; i++) {
 		struct sensor *sensor = sensors_find(sensors, sensors->fired.at[i].model, sensors->fired.at[i].index);
 		if (sensor)
@@ -554,6 +567,7 @@ void sensors_begin(struct sensors *sensors, const struct sensor_times *times)
 		sensors->due_self |= rate->due_self;
 		sensors->due_world |= rate->due_world && rate->wanted_world;
 		sensors->slices_due += rate->due_world ? rate->wanted_world : 0;
+		sensors->samples_due += rate->due_world ? rate->wanted_samples : 0;
 	}
 }
 
@@ -564,5 +578,6 @@ void sensors_fire(struct sensors *sensors, uint32_t model, uint32_t index)
 		return;
 	sensor->fired = sensors->due_world = true;
 	sensors->slices_due += sensor_slices(sensors, sensor);
+	sensors->samples_due += sensor_samples(sensors, sensor);
 	vec_push(&sensors->fired, (struct sensor_place){model, index});
 }

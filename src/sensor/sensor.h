@@ -30,6 +30,7 @@
 #include "sensor/noise.h"
 #include "sensor/rays.h"
 #include "sensor/scan.h"
+#include "sensor/sight.h"
 
 enum { SENSORS_MAX = 1 << 20 }; /* of a world; the others do not measure */
 
@@ -86,9 +87,10 @@ struct sensor_set { /* of one model */
 };
 
 struct sensor_rate {
-	uint64_t micro_hz;     /* 0: in each state */
-	uint32_t wanted;       /* sensors of this rate that are wanted */
-	uint32_t wanted_world; /* slices of the readings of those that measure the world (sensor_slices()) */
+	uint64_t micro_hz;       /* 0: in each state */
+	uint32_t wanted;         /* sensors of this rate that are wanted */
+	uint32_t wanted_world;   /* slices of the readings of those that measure the world (sensor_slices()) */
+	uint64_t wanted_samples; /* rays and pixels of these readings (sensor_samples()) */
 	bool due_self, due_world;
 };
 
@@ -108,14 +110,18 @@ struct sensor_scan { /* the rays of all lidars that are alike */
 	struct scan_layout layout;
 	bool needed;
 	/* [scan_count()], or of a pattern with several scans so many times that; in the sensor's frame; NULL before the
-	 * first scan */
+	 * first scan, and where the secondaries are elsewhere */
 	struct vec3 *directions;
+	bool aimed; /* the first scan has come */
+	struct sight_cone cone;
 };
 
 struct sensor_lens {              /* the rays of all cameras that are alike */
 	struct sdf_camera camera; /* without names and place */
 	bool wide, needed;
-	struct vec3 *directions; /* [pixels] in the camera's frame; NULL before the first picture */
+	struct vec3 *directions; /* [pixels] in the camera's frame; NULL as of a scan */
+	bool aimed;
+	struct sight_cone cone;
 };
 
 struct sensors {
@@ -137,9 +143,11 @@ struct sensors {
 	struct lights *lights; /* in state k, when some camera shows colours; NULL: not needed yet */
 	struct rays *rays;  /* in state k when a step begins in which SENSOR_OF_WORLD measures; NULL: not needed yet */
 	const bool *hidden; /* as of sensors_look() */
+	bool elsewhere;     /* all of them are measured in other processes: only sight_of() is asked for here */
 	struct sensor_times times; /* of the step */
 	bool due_self, due_world;  /* in this step some sensor measures */
-	uint32_t slices_due; /* slices of the readings of SENSOR_OF_WORLD in this step: how much can be shared out */
+	uint32_t slices_due;  /* slices of the readings of SENSOR_OF_WORLD in this step: how much can be shared out */
+	uint64_t samples_due; /* rays and pixels of these readings */
 };
 
 struct sensors *sensors_create(const struct scene *scene);
@@ -197,13 +205,16 @@ struct pose sensor_pose(const struct scene *scene, const struct state *state, co
 const struct trail *sensor_trail(const struct state *state, const struct sensor *sensor);
 /* How far from its place in state `now` the sensor was during its scan, at most. */
 double sensor_swept_m(const struct scene *scene, const struct state *state, const struct sensor *sensor);
-/* How far the sensor sees, in m: no visual that is farther from its origin has an effect on a reading. */
-double sensor_reach(const struct sensor *sensor);
 
 /* In how many slices a reading of the sensor may be taken by several threads: 1, unless it has very many rays or
  * pixels. A slice is long compared with the cost of handing it to another thread. */
 enum { SENSOR_SLICE = 2048, SENSOR_SLICES_MAX = 64 }; /* SENSOR_SLICE: the rays or pixels of a slice, or more */
 uint32_t sensor_slices(const struct sensors *sensors, const struct sensor *sensor);
+/* Whether the readings of this step are worth waking a thread for, which takes tens of us. */
+static inline bool sensors_call_for_help(const struct sensors *sensors)
+{
+	return sensors->slices_due > 1 && sensors->samples_due >= 2 * SENSOR_SLICE;
+}
 /* The rays or pixels of a reading that can be divided; 0: it cannot. */
 uint32_t sensor_samples(const struct sensors *sensors, const struct sensor *sensor);
 

@@ -153,6 +153,11 @@ void world_regroup(struct server_world *world, uint32_t secondaries);
 void world_fini(struct server_world *world);
 /* The number of models that can move, and of other performers: these can be distributed over secondaries. */
 uint32_t world_mobile_count(const struct server_world *world);
+/* The cores that are the world's part. */
+uint32_t world_cores(const struct server_world *world);
+/* How many further threads may help a single runner with large readings of sensors: none where the user has asked for
+ * so many secondaries. */
+uint32_t world_helpers(const struct server_world *world);
 /* Reports the outcome of a command or of another request at a step: to def.on_reply, if it was refused or has a text,
  * and on the topic `replies`. called: a client waits for the reply. Between steps. */
 void world_tell_reply(struct server_world *world, uint64_t step, const char *topic, troupe_status status,

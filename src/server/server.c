@@ -220,7 +220,7 @@ static troupe_status server_load_sdf(struct troupe_server *server, struct troupe
 static uint32_t server_threads_of(const struct server_world *world)
 {
 	const struct troupe_server *server = world->server;
-	uint32_t mobile = world_mobile_count(world), share = MAX(eventcount_cores() / server->world_count, 1u);
+	uint32_t mobile = world_mobile_count(world), share = world_cores(world);
 	if (server->network)
 		return network_secondaries(server->network);
 	if (server->def.secondaries >= 0)
@@ -405,6 +405,7 @@ static troupe_status server_set_up_runners(struct troupe_server *server, struct 
 		worlds[i] = (struct runners_world){.primary = server->worlds[i].primary,
 			.shared = &server->worlds[i].shared,
 			.threads = server->worlds[i].threads,
+			.helpers = world_helpers(&server->worlds[i]),
 			.first = server_first_of(&server->worlds[i]),
 			.codec = server->network ? network_codec(server->network) : NULL,
 			.link = server->network ? network_link(server->network) : NULL};

@@ -51,6 +51,18 @@ uint32_t world_mobile_count(const struct server_world *world)
 	return movers;
 }
 
+uint32_t world_cores(const struct server_world *world)
+{
+	return MAX(eventcount_cores() / world->server->world_count, 1u);
+}
+
+uint32_t world_helpers(const struct server_world *world)
+{
+	const struct troupe_server *server = world->server;
+	bool given = server->network || server->def.secondaries >= 0 || world->scene->secondaries != SCENE_NONE;
+	return given || world->threads ? 0 : MIN(world_cores(world), (uint32_t)TROUPE_SECONDARIES_MAX) - 1;
+}
+
 static void server_world_warn_of_pins(const struct server_world *world)
 {
 	const struct scene *scene = world->scene;
@@ -279,6 +291,7 @@ static void server_world_set_up_primary(struct server_world *world)
 		.resume_pace = def->pace == TROUPE_PACE_WORLD,
 		.initial_time_s = def->initial_time_s,
 		.paused = def->paused,
+		.helpers = world_helpers(world) > 0,
 		.policy = world->server->policy,
 		.measure = def->costs_path != NULL,
 		.observe = def->observe,

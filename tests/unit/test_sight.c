@@ -1,0 +1,231 @@
+/* What a sensor may see: with all other models hidden, it measures the same bits. In random worlds, because a wrong
+ * bound shows only where something stands at the border of a picture, or throws its shadow into it. */
+#include "sdf_help.h"
+#include "../amount.h"
+#include "../random.h"
+
+#include "sensor/sampler.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+TestSuite(sight, .timeout = 120, .fini = sdf_help_end);
+
+enum { MODELS = 30, EYES = 7, WORLDS_QUICK = 12, WORLDS = 60 };
+
+static uint64_t dice;
+
+static double between(double low, double high)
+{
+	return random_between(&dice, low, high);
+}
+
+static void add_pose(struct text *out, double wide, double high)
+{
+	text_add(out, "<pose>%.3f %.3f %.3f %.3f %.3f %.3f</pose>", between(-wide, wide), between(-wide, wide),
+		between(0, high), between(-3, 3), between(-1.5, 1.5), between(-3, 3));
+}
+
+static void add_thing(struct text *out, uint32_t number)
+{
+	text_add(out, "<model name='m%" PRIu32 "'>", number);
+	add_pose(out, 12, 4);
+	text_add(out, "<link name='l'><visual name='v'><geometry>");
+	if (random_below(&dice, 2))
+		text_add(out, "<sphere><radius>%.3f</radius></sphere>", between(0.1, 0.8));
+	else
+		text_add(out, "<box><size>%.3f %.3f %.3f</size></box>", between(0.05, 2), between(0.05, 2),
+			between(0.05, 2));
+	text_add(out, "</geometry><material><diffuse>%.2f 0.5 0.7 1</diffuse></material>", between(0, 1));
+	if (!random_below(&dice, 4))
+		text_add(out, "<transparency>0.6</transparency>");
+	text_add(out, "</visual>");
+	if (!random_below(&dice, 12))
+		text_add(out, "<light name='lamp' type='spot'><pose>0 0 1 0 1 0</pose><cast_shadows>true</cast_shadows>"
+			      "<attenuation><range>6</range></attenuation><spot><inner_angle>0.5</inner_angle>"
+			      "<outer_angle>1.4</outer_angle><falloff>1</falloff></spot></light>");
+	text_add(out, "</link></model>");
+}
+
+static void add_camera(struct text *out, const char *kind, const char *name, double widest)
+{
+	text_add(out, "<sensor name='%s' type='%s'>", name, kind);
+	add_pose(out, 0.3, 0.3);
+	text_add(out,
+		"<camera><horizontal_fov>%.3f</horizontal_fov><image><width>%u</width><height>%u</height>"
+		"<anti_aliasing>%u</anti_aliasing></image><clip><near>0.05</near><far>%.3f</far></clip>",
+		between(0.2, widest), 8 + random_below(&dice, 24), 6 + random_below(&dice, 20),
+		4 * random_below(&dice, 2), between(2, 25));
+	if (!random_below(&dice, 3) && !strcmp(kind, "camera"))
+		text_add(out,
+			"<distortion><k1>-0.2</k1><k2>0.03</k2><p1>0.01</p1><center>0.5 0.4</center></distortion>");
+	text_add(out, "</camera></sensor>");
+}
+
+static void add_eyes(struct text *out)
+{
+	double from = between(-3, 2), low = between(-1.2, 0.5);
+	text_add(out, "<model name='eyes'>");
+	add_pose(out, 4, 3);
+	text_add(out, "<link name='l'>");
+	add_camera(out, "camera", "a", 2.6);
+	add_camera(out, "rgbd_camera", "b", 1.5);
+	add_camera(out, "depth_camera", "c", 1.5);
+	add_camera(out, "wideanglecamera", "d", 3);
+	add_camera(out, "thermal_camera", "e", 1.5);
+	text_add(out,
+		"<sensor name='f' type='gpu_lidar'><lidar><scan><horizontal><samples>60</samples><min_angle>%.3f"
+		"</min_angle><max_angle>%.3f</max_angle></horizontal><vertical><samples>5</samples><min_angle>%.3f"
+		"</min_angle><max_angle>%.3f</max_angle></vertical></scan><range><min>0.1</min><max>%.3f</max></range>"
+		"<troupe:divergence>0.05</troupe:divergence><troupe:returns>2</troupe:returns></lidar></sensor>",
+		from, between(from, 3.1), low, between(low, 1.3), between(2, 20));
+	text_add(out,
+		"<sensor name='g' type='logical_camera'><logical_camera><near>0.1</near><far>%.3f</far>"
+		"<horizontal_fov>%.3f</horizontal_fov><aspect_ratio>1.3</aspect_ratio></logical_camera></sensor>",
+		between(2, 20), between(0.3, 2.8));
+	text_add(out, "</link></model>");
+}
+
+static void add_lights(struct text *out)
+{
+	static const char *const kinds[] = {"directional", "point", "spot"};
+	for (uint32_t i = random_below(&dice, 4); i > 0; i--) {
+		text_add(out, "<light name='light%u' type='%s'>", i, kinds[i - 1]);
+		add_pose(out, 8, 9);
+		text_add(out,
+			"<cast_shadows>true</cast_shadows><direction>%.2f %.2f -1</direction><attenuation><range>%.2f"
+			"</range></attenuation>%s</light>",
+			between(-2, 2), between(-2, 2), between(3, 20),
+			i == 3 ? "<spot><inner_angle>0.8</inner_angle><outer_angle>2</outer_angle><falloff>1</falloff>"
+				 "</spot>"
+			       : "");
+	}
+}
+
+struct world {
+	struct scene *scene;
+	struct state *state;
+	struct sensors *sensors;
+};
+
+static struct world make_world(void)
+{
+	struct text text = {0};
+	struct world world;
+	struct troupe_error error;
+	text_add(&text, "<sdf version='1.9'><world name='w'><scene><shadows>true</shadows></scene><model name='floor'>"
+			"<static>1</static><link name='l'><visual name='v'><geometry><plane><size>60 60</size></plane>"
+			"</geometry></visual></link></model>");
+	add_lights(&text);
+	add_eyes(&text);
+	for (uint32_t i = 0; i < MODELS; i++)
+		add_thing(&text, i);
+	text_add(&text, "</world></sdf>");
+	struct sdf *sdf = sdf_help_keep(sdf_help_good(text.at, &(struct sdf_options){.visuals = SDF_VISUALS_READ}));
+	cr_assert(!scene_create(&sdf->worlds.at[0], NULL, &world.scene, &error), "%s", error.text);
+	world.state = state_create(world.scene, NULL);
+	world.sensors = sensors_create(world.scene);
+	sensors_want_all(world.sensors);
+	text_fini(&text);
+	return world;
+}
+
+static void drop_world(struct world *world)
+{
+	sensors_destroy(world->sensors);
+	state_destroy(world->state);
+	scene_destroy(world->scene);
+}
+
+static uint64_t digest_of(const struct world *world, struct sensor *sensor, const bool *hidden)
+{
+	struct readings readings = {0};
+	const struct sampler sampler = {
+		.scene = world->scene, .state = world->state, .sensors = world->sensors, .seed = 7, .dt = 0.001};
+	sensors_look(world->sensors, world->state, hidden);
+	sampler_read(&sampler, sensor, &readings);
+	uint64_t digest = readings_digest(&readings);
+	readings_fini(&readings);
+	return digest;
+}
+
+struct seen {
+	uint32_t hidden[EYES], mattered;
+};
+
+/* Then one more model is hidden, so that it is clear that what is seen matters. */
+static void look_with(const struct world *world, struct sensor *sensor, struct seen *seen)
+{
+	const struct scene *scene = world->scene;
+	bool *hidden = mem_alloc(scene->model_count * sizeof *hidden);
+	uint64_t digest = digest_of(world, sensor, NULL);
+	uint32_t some = SCENE_NONE;
+	struct sight sight;
+	sight_of(world->sensors, world->state, sensor, &sight);
+	for (uint32_t m = 0; m < scene->model_count; m++) {
+		struct aabb box;
+		if (!scene->models[m].body_count || m == sensor->model)
+			continue;
+		struct vec3 at = state_model_pose(world->state, m, false).p;
+		cr_assert(rays_box(world->sensors->rays, m, &box));
+		box = aabb_join(box, (struct aabb){at, at});
+		hidden[m] = !sight_may_meet(&sight, &box) && !(sight.colours && lights_are_on(scene, m));
+		seen->hidden[sensor->index] += hidden[m];
+		some = hidden[m] || random_below(&dice, 3) ? some : m;
+	}
+	cr_assert_eq(digest_of(world, sensor, hidden), digest, "sensor %s sees more than it may", sensor->name);
+	if (some != SCENE_NONE) {
+		hidden[some] = true;
+		seen->mattered += digest_of(world, sensor, hidden) != digest;
+	}
+	free(hidden);
+}
+
+Test(sight, what_is_not_in_it_changes_no_bit)
+{
+	const uint32_t worlds = (uint32_t)amount(WORLDS_QUICK, WORLDS, 10 * WORLDS);
+	struct seen seen = {{0}, 0};
+	if (!rays_available())
+		cr_skip("there is no Embree");
+	for (uint32_t i = 0; i < worlds; i++) {
+		dice = 1000 + i;
+		struct world world = make_world();
+		struct sensor_set *set = NULL;
+		for (uint32_t m = 0; m < world.scene->model_count && !set; m++)
+			if (world.sensors->sets[m].count)
+				set = &world.sensors->sets[m];
+		cr_assert_eq(set->count, EYES);
+		for (uint32_t e = 0; e < EYES; e++)
+			look_with(&world, &set->at[e], &seen);
+		drop_world(&world);
+	}
+	for (uint32_t e = 0; e < EYES; e++)
+		cr_assert_gt(seen.hidden[e], worlds * MODELS / 10, "sensor %u: only %u models were left out", e,
+			seen.hidden[e]);
+	cr_assert_gt(seen.mattered, worlds, "what is seen does not matter");
+}
+
+/* A ball of which only the shadow is in the picture: of a light high above, and of a lamp. */
+Test(sight, shadows_come_from_outside)
+{
+	struct lights lights = {.count = 1, .at = {{.direction = {0, 0, -1}, .shine.kind = SDF_DIRECTIONAL_LIGHT}}};
+	struct sight sight = {.reach = 10,
+		.axis = {1, 0, 0},
+		.cosine = 0.9,
+		.sine = sqrt(1 - 0.81),
+		.colours = true,
+		.pieces = {{{5, 0, 0}, 5}},
+		.piece_count = 1,
+		.lights = &lights,
+		.light_count = 1};
+	const struct aabb above = {{4.5, -0.5, 49}, {5.5, 0.5, 50}}, below = {{4.5, -0.5, -50}, {5.5, 0.5, -49}};
+	cr_assert(sight_may_meet(&sight, &above));
+	cr_assert(!sight_may_meet(&sight, &below), "it throws its shadow away from the picture");
+	lights.at[0] = (struct lights_one){.p = {5, 0, 60}, .shine = {.kind = SDF_POINT_LIGHT, .range_m = 100}};
+	cr_assert(sight_may_meet(&sight, &above));
+	cr_assert(!sight_may_meet(&sight, &below));
+	lights.at[0].shine.range_m = 9;
+	cr_assert(!sight_may_meet(&sight, &above), "its light does not come so far");
+	sight.light_count = 0;
+	cr_assert(!sight_may_meet(&sight, &above));
+}
