@@ -26,6 +26,7 @@ struct lidar_table {
 struct lidar_table_words {
 	char at[LIDAR_TABLE_WORDS_MAX][LIDAR_TABLE_WORD_BYTES];
 	uint32_t count; /* LIDAR_TABLE_WORDS_MAX: that many or more */
+	bool odd;       /* one of them is too long, or has a NUL */
 };
 
 static struct lidar_table_words lidar_table_split(const char *line, size_t bytes)
@@ -38,6 +39,7 @@ static struct lidar_table_words lidar_table_split(const char *line, size_t bytes
 		while (end < bytes && line[end] != '#' && (!line[end] || !strchr(between, line[end])))
 			end++;
 		size_t length = MIN(end - at, (size_t)LIDAR_TABLE_WORD_BYTES - 1);
+		words.odd |= length < end - at || memchr(line + at, '\0', length);
 		if (end > at)
 			memcpy(words.at[words.count++], line + at, length);
 		at = end + (end < bytes && line[end] != '#');
@@ -53,6 +55,26 @@ static struct lidar_table_words lidar_table_split(const char *line, size_t bytes
 		free(why_);                                                                                            \
 		status_;                                                                                               \
 	})
+
+/* The next line that has words. False: there is none, or *status says that it is not valid, or said so before. */
+static bool lidar_table_next(struct lidar_table *table, const char *text, size_t bytes, size_t *at,
+	struct lidar_table_words *ret_words, troupe_status *status)
+{
+	while (*at < bytes && !*status) {
+		const char *found = memchr(text + *at, '\n', bytes - *at);
+		size_t end = found ? (size_t)(found - text) : bytes;
+		*ret_words = lidar_table_split(text + *at, end - *at);
+		*at = end + 1;
+		table->line++;
+		if (ret_words->odd)
+			*status =
+				LIDAR_TABLE_FAIL(table, "a word with a NUL, or of more than %d bytes: expected numbers",
+					LIDAR_TABLE_WORD_BYTES - 1);
+		if (ret_words->count && !*status)
+			return true;
+	}
+	return false;
+}
 
 static troupe_status lidar_table_begin(struct lidar_table *table, const struct lidar_table_words *words)
 {
@@ -103,14 +125,9 @@ static troupe_status lidar_table_add(struct lidar_table *table, const struct lid
 static troupe_status lidar_table_read_lines(struct lidar_table *table, const char *text, size_t bytes)
 {
 	troupe_status status = TROUPE_OK;
-	for (size_t at = 0, end; at < bytes && !status; at = end + 1) {
-		const char *found = memchr(text + at, '\n', bytes - at);
-		end = found ? (size_t)(found - text) : bytes;
-		struct lidar_table_words words = lidar_table_split(text + at, end - at);
-		table->line++;
-		if (words.count)
-			status = table->begun ? lidar_table_add(table, &words) : lidar_table_begin(table, &words);
-	}
+	struct lidar_table_words words;
+	for (size_t at = 0; lidar_table_next(table, text, bytes, &at, &words, &status);)
+		status = table->begun ? lidar_table_add(table, &words) : lidar_table_begin(table, &words);
 	if (!status && !table->lines.count)
 		return LIDAR_TABLE_FAIL(table, "no line with angles: expected at least one");
 	double rays = (double)table->lines.count * MAX(table->columns, 1u);
@@ -175,14 +192,9 @@ troupe_status lidar_table_read_intensities(const char *path, const char *text, s
 	troupe_status status = TROUPE_OK;
 	*ret_values = values;
 	*ret_count = 0;
-	for (size_t at = 0, end; at < bytes && !status; at = end + 1) {
-		const char *found = memchr(text + at, '\n', bytes - at);
-		end = found ? (size_t)(found - text) : bytes;
-		struct lidar_table_words words = lidar_table_split(text + at, end - at);
-		table.line++;
-		if (words.count)
-			status = lidar_table_add_intensity(&table, &words, values, ret_count);
-	}
+	struct lidar_table_words words;
+	for (size_t at = 0; lidar_table_next(&table, text, bytes, &at, &words, &status);)
+		status = lidar_table_add_intensity(&table, &words, values, ret_count);
 	if (!status && *ret_count < 2)
 		return LIDAR_TABLE_FAIL(&table, "%u lines of intensities: expected at least two", *ret_count);
 	return status;
