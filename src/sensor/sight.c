@@ -164,7 +164,10 @@ void sight_of(const struct sensors *sensors, const struct state *state, const st
 	ret->at = pose.p;
 	ret->axis = quat_rotate(quat_unit(pose.q), ret->axis);
 	if (sensor->trail != SCENE_NONE) { /* it was elsewhere, and looked elsewhere, during its scan */
-		ret->reach += sensor_swept_m(sensors->scene, state, sensor);
+		double arm = sensor->sdf->settings->camera_count
+				     ? vec3_length(sensor->sdf->settings->cameras->in_sensor.p)
+				     : 0;
+		ret->reach += sensor_swept_m(sensors->scene, state, sensor) + 2 * arm;
 		ret->cosine = -1;
 		ret->sine = 0;
 	}
