@@ -1,7 +1,10 @@
-/* Contacts of balls and wheels with a plane have the bits of those of ODE, for random poses near the plane. */
+/* Contacts of balls and wheels with a plane have the bits of those of ODE, for random poses near the plane. They are
+ * only near these where ODE was compiled with fused products and sums, as Debian's is for arm64: on x86-64 it never is.
+ */
 #include "physics/internal.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <string.h>
 
 TestSuite(roll, .timeout = 60);
@@ -26,10 +29,21 @@ static struct quat any_turn(void)
 	return quat_unit((struct quat){between(-1, 1), between(-1, 1), between(-1, 1), between(-1, 1)});
 }
 
+static bool same_numbers(const dReal *a, const dReal *b, int count)
+{
+#ifdef __x86_64__
+	return !memcmp(a, b, (size_t)count * sizeof *a);
+#else
+	while (count > 0 && fabs(a[count - 1] - b[count - 1]) < 1e-12)
+		count--;
+	return count == 0;
+#endif
+}
+
 static bool same(const dContactGeom *a, const dContactGeom *b)
 {
-	return !memcmp(a->pos, b->pos, 3 * sizeof *a->pos) && !memcmp(a->normal, b->normal, 3 * sizeof *a->normal) &&
-	       !memcmp(&a->depth, &b->depth, sizeof a->depth);
+	return same_numbers(a->pos, b->pos, 3) && same_numbers(a->normal, b->normal, 3) &&
+	       same_numbers(&a->depth, &b->depth, 1);
 }
 
 struct counts {
