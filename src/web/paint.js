@@ -6,6 +6,7 @@
 import {
 	Color, DoubleSide, FrontSide, MeshBasicMaterial, MeshLambertMaterial, MeshPhongMaterial, MeshStandardMaterial, VertexColors,
 } from "./three/build/three.module.js";
+import {throughFog} from "./fog.js";
 
 const SHININESS = 30;         // of gz.msgs.Material, which has none
 const ENVIRONMENT = .6;       // beside the light that comes from everywhere
@@ -82,6 +83,7 @@ export function materialOf(look, lamps, environment) {
 	let material = look.paint ? paintedMaterial(look.paint, settings, environment) : new MeshLambertMaterial(settings);
 	if (lamps && material.isMeshLambertMaterial)
 		material = new MeshPhongMaterial({...settings, emissive: material.emissive, specular: 0, shininess: 0});
+	throughFog(material);
 	material.shadowSide = settings.side;    // a shadow begins where the body that casts it stands
 	return material;
 }

@@ -1,9 +1,10 @@
 // The canvas: renderer, grid, frame around the selected model, and the turn of each image. An image is only drawn when
 // something has changed, so that a paused world costs no power.
 import {
-	AxesHelper, BasicShadowMap, Box3, BoxBufferGeometry, BufferGeometry, Color, EdgesGeometry, Float32BufferAttribute, Fog, LineBasicMaterial,
+	AxesHelper, BasicShadowMap, Box3, BoxBufferGeometry, BufferGeometry, Color, EdgesGeometry, Float32BufferAttribute, LineBasicMaterial,
 	LineSegments, PCFSoftShadowMap, Raycaster, Scene, Vector2, Vector3, WebGLRenderer,
 } from "./three/build/three.module.js";
+import {behindFog, fogOf, makeFog} from "./fog.js";
 import {style} from "./page.js";
 import {isDark} from "./palette.js";
 import {aimShadow} from "./shadow.js";
@@ -47,7 +48,7 @@ export class View {
 		this.gridSize = 0;
 		this.gridOn = true;
 		this.shadowsOn = true;
-		this.scene = {grid: true, shadows: true, background: null};   // what the world wants
+		this.scene = {grid: true, shadows: true, background: null, fog: null};   // what the world wants
 		this.three.add(this.frame, this.axes);
 		this.sky = new Sky(this.three);
 		this.box = new Box3();
@@ -61,11 +62,11 @@ export class View {
 
 	theme() {
 		const dark = isDark();
-		const {background} = this.scene;
+		const {background, fog} = this.scene;
 		// three.js r111 converts neither of the two from linear light
-		this.three.background = background ? new Color(background.r || 0, background.g || 0, background.b || 0) : new Color(dark ? "#171b22" : "#e9edf3");
-		// what is far fades into the horizon
-		this.three.fog = new Fog(this.sky.low ? new Color(this.sky.low) : this.three.background.getHex(), 1, 10);
+		const plain = background ? new Color(background.r || 0, background.g || 0, background.b || 0) : new Color(dark ? "#171b22" : "#e9edf3");
+		this.three.background = behindFog(fog, plain);
+		this.three.fog = makeFog(fog, this.sky.low ? new Color(this.sky.low) : plain.getHex());
 		this.frame.material.color.set(style("--accent")).convertSRGBToLinear();
 		this.gridSize = 0;
 		this.dirty = true;
@@ -79,12 +80,13 @@ export class View {
 	}
 
 	// message: gz.msgs.Scene. A background that is not SDF's default is the world's; otherwise it is the theme's.
-	setScene({background: from = {}, grid, shadows, sky}) {
+	setScene({background: from = {}, grid, shadows, sky, fog: fogFrom}) {
 		const usual = ["r", "g", "b"].every(part => Math.abs((from[part] || 0) - .7) < 1e-3);
 		const background = this.wanted || (usual ? null : {r: from.r || 0, g: from.g || 0, b: from.b || 0});
 		const other = this.sky.set(sky);
-		const same = !other && JSON.stringify(background) === JSON.stringify(this.scene.background);
-		this.scene = {grid: Boolean(grid), shadows: Boolean(shadows), background};
+		const fog = fogOf(fogFrom);
+		const same = !other && JSON.stringify([background, fog]) === JSON.stringify([this.scene.background, this.scene.fog]);
+		this.scene = {grid: Boolean(grid), shadows: Boolean(shadows), background, fog};
 		if (!same)
 			this.theme();
 		this.showGrid(this.gridOn);
@@ -168,8 +170,10 @@ export class View {
 
 	draw(camera, world) {
 		const distance = camera.distance;
-		this.three.fog.near = Math.max(60, 3.5 * distance);
-		this.three.fog.far = Math.max(240, 11 * distance);
+		if (!this.scene.fog) {
+			this.three.fog.near = Math.max(60, 3.5 * distance);
+			this.three.fog.far = Math.max(240, 11 * distance);
+		}
 		if (world.sun)
 			world.sun.castShadow = this.shadowsOn && this.scene.shadows;
 		if (world.sun && world.sun.castShadow)

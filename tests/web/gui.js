@@ -148,4 +148,44 @@ async function scene(context) {
 	await third.close();
 }
 
-main(folder, [camera, tracking, panels, scene]);
+// Black boxes in a ring, seen from its middle: what is seen of them is the fog
+async function fog(context) {
+	const AT = [2, 5, 8, 12], COLOUR = [.8, .6, .2];
+	const black = "<material><ambient>0 0 0 1</ambient><diffuse>0 0 0 1</diffuse></material>";
+	const boxes = AT.map((at, i) => `<model name="b${i}"><static>true</static><pose>${[at, 0, -at, 0][i]} ${[0, at, 0, -at][i]} 50 0 0 0</pose><link name="l"><visual name="v">
+		<geometry><box><size>0.02 0.02 0.02</size></box></geometry>${black}</visual></link></model>`).join("");
+	for (const [kind, power, most] of [["linear", 1, .9], ["quadratic", 2, .7], ["none", 0, .9]]) {
+		const inside = `<fog><color>${COLOUR.join(" ")} 1</color><type>${kind}</type><start>2</start><end>10</end><density>${most}</density></fog>`;
+		const {address, end} = await run(world(`fog_${kind}`, boxes, `<scene><background>0 0 0 1</background><grid>false</grid>${inside}</scene>`), "--paused");
+		const page = await open(context, address);
+		await part(`fog: ${kind}`, async () => {
+			await settled();
+			const seen = await page.evaluate(AT => {
+				const {view} = viewer, camera = viewer.camera.three.clone(), pixels = new Uint8Array(4), context = view.renderer.getContext();
+				const look = (x, y, z) => {
+					camera.near = .1;
+					camera.far = 1000;
+					camera.fov = .02;
+					camera.clearViewOffset();
+					camera.up.set(0, 0, 1);
+					camera.position.set(0, 0, 50);
+					camera.lookAt(x, y, 50 + z);
+					camera.updateProjectionMatrix();
+					camera.updateMatrixWorld();
+					view.renderer.render(view.three, camera);
+					context.readPixels(view.renderer.domElement.width >> 1, view.renderer.domElement.height >> 1, 1, 1, context.RGBA, context.UNSIGNED_BYTE, pixels);
+					return [...pixels].slice(0, 3);
+				};
+				return [...AT.map((at, i) => look([at, 0, -at, 0][i], [0, at, 0, -at][i], 0)), look(1, 1, 1)];
+			}, AT);
+			// the nearer side of a box; then the background
+			const parts = [...AT.map(at => most * Math.min(1, Math.max(0, at - .01 - 2) / 8) ** power), most].map(part => power ? part : 0);
+			const wanted = parts.map(part => COLOUR.map(value => 255 * value * part));
+			check(seen.every((pixel, i) => pixel.every((value, c) => Math.abs(value - wanted[i][c]) < 2.5)), `fog: ${kind}, as cameras see it`, JSON.stringify({seen, wanted}));
+		});
+		await end();
+		await page.close();
+	}
+}
+
+main(folder, [camera, tracking, panels, scene, fog]);
