@@ -19,7 +19,6 @@ import mutations
 WEIGHTS = {'scene': 3, 'level': 5, 'sdf': 2, 'system': 3, 'sensor': 3, 'gateway': 1.5, 'assign': 3, 'collide': 2}
 NAMED_MAX = 12  # of tests that look at a file: more of them say little
 UNKNOWN_S = 30  # a test that was not measured may take so long
-LONG = 2  # a test that takes so many times the limit of a draw is left out
 WAIT = 5  # by the clock, a draw may take so many times its limit of processor time
 TRIES = 60  # of one draw, until something compiles and makes a difference
 # What gives a pointer of another type, or an integer for one, is no mistake that gets as far as a test.
@@ -234,8 +233,9 @@ class Draws:
         covering.sort(key=lambda test: -self.first[mutation.file, test])  # those of one count stay in their order
         until_cpu, until = cpu_s() + self.options.limit, time.monotonic() + WAIT * self.options.limit
         tried, wanted = 0, [test for test in covering if test not in self.bad]
+        named = self.cover.named(mutation.file)
         for test in wanted:
-            if self.cover.seconds.get(test, 0) > LONG * self.options.limit:
+            if self.cover.seconds.get(test, 0) > (WAIT if test in named else 2) * self.options.limit:
                 continue
             if cpu_s() > until_cpu or time.monotonic() > until:
                 break

@@ -66,6 +66,7 @@ static const struct {
 	{"Twist", "linear {x: 1e-999}", "linear {}"},
 	{"Double", "data: -3.25", "data: -3.25"},
 	{"Double", "data:7;", "data: 7"},
+	{"Double", "data: 2.5F", "data: 2.5"},
 	{"Boolean", "data: true", "data: true"},
 	{"Boolean", "data: f", ""},
 	{"Boolean", "data: 1", "data: true"},
