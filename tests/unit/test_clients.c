@@ -63,7 +63,8 @@ Test(clients, rates_are_of_simulated_time)
 		double rate_hz;
 		uint32_t expected; /* messages in a second; the first one comes at once */
 	} cases[] = {{"/world/w/pose/info", 0, 61}, {"/world/w/dynamic_pose/info", 10, 11}, {"/stats", 0, 6},
-		{"/model/cart/odometry", 0, 51}, {"/clock", 20, 21}, {"/world/w/scene/info", 0, 1}};
+		{"/model/cart/odometry", 0, 51}, {"/clock", 20, 21}, {"/world/w/scene/info", 0, 1},
+		{"/model/cart/tf", 1, 2}, {"/world/w/secondaries", 0.5, 1}};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		subscribe(client, cases[i].topic, cases[i].rate_hz);
 	lib_step(server, 1000);
