@@ -160,6 +160,14 @@ static void run_wire_acked(void *ctx, const struct step *step, bool counts)
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
+/* Calls are counted anew in each wire, and the sensors are those of the one before. */
+static void run_wire_forget_readings(const struct sensors *sensors)
+{
+	for (uint32_t m = 0; m < sensors->room; m++)
+		for (uint32_t i = 0; i < sensors->sets[m].count; i++)
+			sensors->sets[m].at[i].read_in = 0;
+}
+
 struct wire *wire_create(struct primary *primary)
 {
 	struct wire *wire = mem_alloc(sizeof *wire);
@@ -167,6 +175,7 @@ struct wire *wire_create(struct primary *primary)
 	wire->peer_count = primary->options.secondaries;
 	wire->peers = mem_alloc_lines(wire->peer_count * sizeof *wire->peers);
 	run_wire_fit(wire);
+	run_wire_forget_readings(primary->shared->sensors);
 	primary_go_remote(primary, &(struct primary_remote){run_wire_acked, wire});
 	return wire;
 }

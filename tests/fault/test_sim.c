@@ -5,6 +5,8 @@
  * time, and with the same last step reported. Then the primary has the state of that step, and a run in one process
  * that goes on from this state must have the same state at its end.
  *
+ * The readings of sensors, which its secondaries measure, are those of one process, too.
+ *
  * In other runs the run goes on when secondaries are lost or leave, also while it changes its members, and others come:
  * it must end like the same run in one process, each step merged once.
  *
@@ -41,10 +43,27 @@ struct tale {
 	uint64_t hashes[STEPS + 1]; /* [k] of state k */
 	uint64_t held[STEPS];       /* [k] of state k, with the decisions and commands of step k */
 	uint64_t notes[STEPS + 1];  /* [k] the observations after step k - 1 */
+	uint64_t sights[STEPS + 1]; /* [k] all that was measured before state k */
 	uint64_t steps;             /* taken before the end */
 	troupe_status status;       /* at the end: in some tales a model diverges */
 	struct troupe_server *server;
 };
+
+/* Robots that fly past the others, and a post. They see each other, and where the others are. */
+#define EYES                                                                                                           \
+	"<sensor name='o' type='logical_camera'><update_rate>25</update_rate><logical_camera><far>9</far>"             \
+	"<horizontal_fov>2</horizontal_fov></logical_camera></sensor><sensor name='s' type='gpu_lidar'><update_rate>"  \
+	"20</update_rate><lidar><scan><horizontal><samples>24</samples><min_angle>-1</min_angle><max_angle>1"          \
+	"</max_angle></horizontal></scan><range><min>0.1</min><max>4</max></range></lidar></sensor><sensor name='p' "  \
+	"type='camera'><update_rate>15</update_rate><camera><image><width>12</width><height>8</height></image>"        \
+	"</camera></sensor>"
+#define FLIER(name, pose, speed)                                                                                       \
+	"<model name='" name "'><pose>" pose "</pose><link name='l'><gravity>0</gravity><collision name='c'>"          \
+	"<geometry><sphere><radius>0.1</radius></sphere></geometry></collision><visual name='v'><geometry><box><size>" \
+	"0.5 0.3 0.4</size></box></geometry></visual>" EYES "</link><plugin name='gz::sim::systems::VelocityControl' " \
+	"filename='x'><initial_linear>" speed " 0 0</initial_linear></plugin></model>"
+static const char seeing[] = FLIER("flier_1", "0 1.5 1 0 0 0", "3") FLIER("flier_2", "4 1.6 1.1 0 0 3.1",
+	"4") "<model name='post'><static>1</static><pose>2 3 1 0 0 -1.5</pose><link name='l'>" EYES "</link></model>";
 
 static struct troupe_server *create_world(void)
 {
@@ -52,8 +71,9 @@ static struct troupe_server *create_world(void)
 	struct troupe_server *server;
 	struct troupe_error error;
 	def.world_path = "w.sdf";
-	def.world_text = named_world("levels", NULL);
+	def.world_text = named_world("levels", seeing);
 	def.secondaries = 0;
+	def.sense_all = true;
 	def.pace = TROUPE_PACE_FACTOR;
 	copies_must(troupe_server_create(&def, &server, &error), "the world", &error);
 	return server;
@@ -137,6 +157,7 @@ static void on_tale_merged(void *ctx, uint64_t steps)
 	struct tale *tale = ctx;
 	tale->hashes[steps] = troupe_server_hash(tale->server);
 	tale->notes[steps] = copies_observed(tale->server->worlds[0].primary);
+	tale->sights[steps] = primary_counts(tale->server->worlds[0].primary).readings_digest;
 	tale->steps = steps;
 	if (steps == LATER)
 		server_pack(tale->server, &tale->states[1]);
@@ -199,6 +220,7 @@ struct run {
 	uint32_t outdated; /* the first secondary that had another state than the primary; 0: none */
 	uint64_t other;    /* the first step after which the state was not that of one process; 0: none */
 	uint64_t noted;    /* the same for observations */
+	uint64_t sensed;   /* the same for readings */
 	bool alarmed;      /* the stop flag was raised, or the primary itself failed */
 	/* runs that go on with other members */
 	bool goes_on;
@@ -285,6 +307,8 @@ static void on_merged(void *ctx, uint64_t steps)
 		run->other = steps;
 	if (!run->noted && !run->windows && copies_observed(primary_of(run)) != run->tale->notes[steps])
 		run->noted = steps;
+	if (!run->sensed && primary_counts(primary_of(run)).readings_digest != run->tale->sights[steps])
+		run->sensed = steps;
 }
 
 /* Acts as the process of a secondary. */
@@ -499,6 +523,7 @@ static void check_state(const struct run *run)
 	const struct tale *tale = run->tale;
 	check(!run->outdated, "secondary %u had another state than the primary", run->outdated);
 	check(!run->other, "another state after step %" PRIu64, run->other);
+	check(!run->sensed, "other readings before state %" PRIu64, run->sensed);
 	check(!run->noted, "other contacts or efforts after step %" PRIu64, run->noted);
 	check(run->hash == (run->steps < STEPS ? tale->held[run->steps] : tale->hashes[STEPS]),
 		"after %" PRIu64 " steps another state", run->steps);
