@@ -573,6 +573,9 @@ struct troupe_host {
 	/* Where a state is read: the box around all collisions of the model; at its origin, if it has none. A plane
 	 * has no bounds. */
 	struct troupe_box (*model_box)(const struct troupe_step *step, uint32_t model, enum troupe_time when);
+	/* [setup], and where a state is read. The earth's magnetic field at the place of the point, by the World
+	 * Magnetic Model of 2025, whatever <magnetic_field> says; in the world's axes, T. */
+	struct troupe_vec3 (*earth_field)(const struct troupe_system *self, struct troupe_vec3 point);
 };
 
 #ifdef __cplusplus

@@ -15,8 +15,13 @@
  *
  *     b(n+1) = exp(-dt/T) b(n) + N(0, d),  d^2 = -(R^2 T / 2) (exp(-2 dt / T) - 1)
  *
- * and that of the place by R sqrt(dt) dt N(0, 1), back to 0 in 60 s. Parameters, defaults and formulas are those of
- * PX4's plug-ins for Gazebo (github.com/PX4/PX4-SITL_gazebo-classic). */
+ * and that of the place by R sqrt(dt) dt N(0, 1), back to 0 in 60 s. With the GPS's plug-in the place comes 0.12 s
+ * after it was measured, with the time of that; with the magnetometer's, the field is that of the earth at the place
+ * and not <magnetic_field>. Parameters, defaults and formulas are those of PX4's plug-ins for Gazebo
+ * (github.com/PX4/PX4-SITL_gazebo-classic).
+ *
+ * /px4/PORT/rc: troupe.msgs.VehicleRc, the channels of a remote control, which are in each state from then on; without
+ * channels its signal is lost. */
 #include "builtin/parts.h"
 
 #include <stdio.h>
@@ -27,13 +32,21 @@ enum {
 	PX4_CHANNELS_MAX = 16,
 	PX4_PORT = 4560,
 	PX4_VECTOR = 3,
-	PX4_AXES = 9, /* gyro, accelerometer and magnetometer */
+	PX4_PLACE = 6, /* latitude, longitude, altitude, velocity east, north, up */
+	PX4_AXES = 9,  /* gyro, accelerometer and magnetometer */
 	PX4_GAUSS_PER_TESLA = 10000,
 	PX4_SEQUENCE_WALK = 100, /* random sequences of biases; those of white noise begin at 0 */
 	PX4_SEQUENCE_PLACE = 200,
 	PX4_SEQUENCE_AIR = 300,
 	PX4_SEQUENCE_START = 400,
+	PX4_RC_MAX = 18,
+	PX4_RC_US_MAX = 3000,
+	PX4_DELAYED_MAX = 8, /* places that wait: the GPS's rate is at most 50 Hz */
 };
+
+enum px4_input { PX4_CONTROL, PX4_RC };
+
+static const double px4_place_delay_s = 0.12;
 
 struct px4_channel {
 	uint32_t input;
@@ -53,15 +66,16 @@ struct px4_config {
 	double pressure_deviation, pressure_drift, magnetic_rate, pressure_rate, place_rate;
 	struct {
 		double walk, density, velocity_density;
-	} across, up; /* of the place */
+	} across, up;                 /* of the place */
+	bool delays, has_earth_field; /* the place comes late; the magnetometer measures the earth's field */
 	struct troupe_vec3 wind;
 	const char *range; /* topic; NULL: none */
-	const struct troupe_field *control, *armed, *speed, *header, *key, *value;
+	const struct troupe_field *control, *armed, *speed, *header, *key, *value, *rc_channel, *rc_rssi;
 	struct px4_fields {
 		const struct troupe_field *acceleration[PX4_VECTOR], *rates[PX4_VECTOR], *magnetic[PX4_VECTOR],
 			*true_acceleration[PX4_VECTOR], *true_rates[PX4_VECTOR], *attitude[4], *place[6],
 			*true_place[6], *magnetic_sample, *pressure, *dynamic, *temperature, *pressure_sample,
-			*place_sample, *airspeed;
+			*place_sample, *airspeed, *place_time, *rc, *rssi;
 	} field;
 };
 
@@ -71,6 +85,11 @@ struct px4_words {
 	uint64_t begun;
 	double acceleration[PX4_VECTOR], bias[PX4_AXES], place_bias[PX4_VECTOR];
 	struct builtin_pid_words pids[PX4_CHANNELS_MAX];
+	uint64_t rc_count, rc_rssi, rc[PX4_RC_MAX];
+	uint64_t place_count; /* samples until now; the n-th is at n mod PX4_DELAYED_MAX */
+	struct px4_delayed {
+		double time_s, numbers[PX4_PLACE];
+	} places[PX4_DELAYED_MAX];
 };
 
 static const struct troupe_parameter px4_parameters[] = {
@@ -196,7 +215,7 @@ static const struct troupe_parameter px4_sensor_parameters[] = {
 	BUILTIN_BETWEEN(
 		"pubRate", 1e-3, BUILTIN_NUMBER_MAX, "Hz, of magnetometer (default 100) and barometer (default 50)"),
 	BUILTIN_NUMBER("baroDriftPaPerSec", "Pa/s, default 0"),
-	BUILTIN_BETWEEN("update_rate", 1e-3, BUILTIN_NUMBER_MAX, "of the GPS, Hz, default 5"),
+	BUILTIN_BETWEEN("update_rate", 1e-3, 50, "of the GPS, Hz, default 5"),
 	BUILTIN_BOOL("gpsNoise", "default false"),
 	BUILTIN_NUMBER("gpsXYRandomWalk", "m/s/sqrt(Hz), default 2"),
 	BUILTIN_NUMBER("gpsZRandomWalk", "m/s/sqrt(Hz), default 4"),
@@ -279,6 +298,7 @@ static void px4_read_surroundings(struct troupe_system *self)
 	config->magnetic_rate = 100;
 	config->pressure_rate = 50;
 	config->wind = host->wind(self);
+	config->has_earth_field = magnetic != NULL;
 	if (magnetic) {
 		px4_read_noise(self, magnetic, &magnetometer, 1.0 / PX4_GAUSS_PER_TESLA, config->axes + 2 * PX4_VECTOR);
 		config->magnetic_rate = host->number(self, magnetic, "pubRate", config->magnetic_rate);
@@ -295,6 +315,7 @@ static void px4_read_place(struct troupe_system *self)
 	struct px4_config *config = self->config;
 	const struct troupe_host *host = self->host;
 	const struct troupe_element *gps = px4_sensor_of(self, "gazebo_gps_plugin");
+	config->delays = gps != NULL;
 	config->place_rate = gps ? host->number(self, gps, "update_rate", 5) : 5;
 	if (!gps || !host->boolean(self, gps, "gpsNoise", false))
 		return;
@@ -347,6 +368,9 @@ static bool px4_find_fields(struct troupe_system *self, struct px4_config *confi
 	       px4_find_vector(self, "temperature", whole, 1, &field->temperature) &&
 	       px4_find_vector(self, "pressure_sample", whole, 1, &field->pressure_sample) &&
 	       px4_find_vector(self, "place_sample", whole, 1, &field->place_sample) &&
+	       px4_find_vector(self, "place_time", whole, 1, &field->place_time) &&
+	       px4_find_vector(self, "rc", whole, 1, &field->rc) &&
+	       px4_find_vector(self, "rc_rssi", whole, 1, &field->rssi) &&
 	       px4_find_vector(self, "airspeed", whole, 1, &field->airspeed);
 }
 
@@ -360,6 +384,8 @@ static bool px4_open_topics(struct troupe_system *self, const struct troupe_elem
 	config->header = host->field(self, "troupe.msgs.VehicleState", "header.data");
 	config->key = host->field(self, "gz.msgs.Header.Map", "key");
 	config->value = host->field(self, "gz.msgs.Header.Map", "value");
+	config->rc_channel = host->field(self, "troupe.msgs.VehicleRc", "channel");
+	config->rc_rssi = host->field(self, "troupe.msgs.VehicleRc", "rssi");
 	const char *range = host->text(plugin, "lidarSubTopic", "");
 	if (*range)
 		config->range = host->print(self, "%s%s", *range == '/' ? "" : "/", range);
@@ -369,8 +395,10 @@ static bool px4_open_topics(struct troupe_system *self, const struct troupe_elem
 	const struct troupe_output motors = {
 		.name = builtin_motor_topic(self), .type = "gz.msgs.Actuators", .gives = TROUPE_GIVES_PUBLISHED};
 	return config->control && config->armed && config->speed && config->header && config->key && config->value &&
-	       px4_find_fields(self, config) &&
-	       host->take(self, plugin, host->print(self, "/px4/%.0f/controls", port), "troupe.msgs.VehicleControls", 0,
+	       config->rc_channel && config->rc_rssi && px4_find_fields(self, config) &&
+	       host->take(self, plugin, host->print(self, "/px4/%.0f/controls", port), "troupe.msgs.VehicleControls",
+		       PX4_CONTROL, TROUPE_NOTHING) &&
+	       host->take(self, plugin, host->print(self, "/px4/%.0f/rc", port), "troupe.msgs.VehicleRc", PX4_RC,
 		       TROUPE_NOTHING) &&
 	       host->give(self, plugin, &state, &config->state) && host->give(self, plugin, &motors, &config->motors);
 }
@@ -385,6 +413,9 @@ static void px4_name_words(struct troupe_system *self)
 	host->add_words(self, "bias of gyro, accelerometer and magnetometer", TROUPE_WORD_DOUBLE, PX4_AXES);
 	host->add_words(self, "bias of the place", TROUPE_WORD_DOUBLE, PX4_VECTOR);
 	host->add_words(self, "integral and last error of each channel", TROUPE_WORD_DOUBLE, 2 * PX4_CHANNELS_MAX);
+	host->add_words(self, "remote control", TROUPE_WORD_INTEGER, 2 + PX4_RC_MAX);
+	host->add_words(self, "places measured", TROUPE_WORD_INTEGER, 1);
+	host->add_words(self, "places that wait", TROUPE_WORD_DOUBLE, PX4_DELAYED_MAX * (1 + PX4_PLACE));
 }
 
 static bool px4_configure(struct troupe_system *self, const struct troupe_element *plugin)
@@ -405,16 +436,46 @@ static bool px4_configure(struct troupe_system *self, const struct troupe_elemen
 
 /* --- driving ------------------------------------------------------------------------------------------------------ */
 
+static bool px4_check_rc(
+	const struct troupe_system *self, const struct troupe_message *message, char why[TROUPE_WHY_BYTES])
+{
+	const struct px4_config *config = self->config;
+	uint32_t count = self->host->count(message, config->rc_channel);
+	bool good = count <= PX4_RC_MAX && self->host->get(message, config->rc_rssi, 0) <= UINT8_MAX;
+	if (!good)
+		(void)snprintf(why, TROUPE_WHY_BYTES, "expected at most %d channels, and an rssi of at most %d",
+			PX4_RC_MAX, UINT8_MAX);
+	for (uint32_t i = 0; good && i < count; i++) {
+		double us = self->host->get(message, config->rc_channel, i);
+		good = us <= PX4_RC_US_MAX;
+		if (!good)
+			(void)snprintf(why, TROUPE_WHY_BYTES, "channel %u is %.0f us: expected at most %d", i + 1, us,
+				PX4_RC_US_MAX);
+	}
+	return good;
+}
+
 static bool px4_check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
 	char why[TROUPE_WHY_BYTES])
 {
 	const struct px4_config *config = self->config;
+	if (input == PX4_RC)
+		return px4_check_rc(self, message, why);
 	uint32_t count = self->host->count(message, config->control);
-	(void)input;
 	if (count == PX4_CONTROLS)
 		return true;
 	(void)snprintf(why, TROUPE_WHY_BYTES, "control has %u values: expected %d", count, PX4_CONTROLS);
 	return false;
+}
+
+static void px4_take_rc(const struct troupe_system *self, const struct troupe_message *message, struct px4_words *w)
+{
+	const struct px4_config *config = self->config;
+	memset(w->rc, 0, sizeof w->rc);
+	w->rc_count = self->host->count(message, config->rc_channel);
+	w->rc_rssi = (uint64_t)self->host->get(message, config->rc_rssi, 0);
+	for (uint32_t i = 0; i < w->rc_count && i < PX4_RC_MAX; i++)
+		w->rc[i] = (uint64_t)self->host->get(message, config->rc_channel, i);
 }
 
 static void px4_command(
@@ -422,7 +483,10 @@ static void px4_command(
 {
 	const struct px4_config *config = self->config;
 	struct px4_words *w = words;
-	(void)input;
+	if (input == PX4_RC) {
+		px4_take_rc(self, message, w);
+		return;
+	}
 	w->is_driven = w->is_new = 1;
 	w->is_armed = self->host->get(message, config->armed, 0) != 0;
 	for (uint32_t i = 0; i < PX4_CONTROLS; i++)
@@ -486,23 +550,6 @@ static void px4_walk(const struct troupe_system *self, const struct troupe_step 
 	w->begun = 1;
 }
 
-static void px4_post_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
-{
-	const struct px4_config *config = self->config;
-	const struct troupe_host *host = self->host;
-	struct px4_words *w = words;
-	struct troupe_vec3 before = host->link_twist(step, config->link, TROUPE_NOW).linear;
-	struct troupe_vec3 after = host->link_twist(step, config->link, TROUPE_NEXT).linear;
-	struct troupe_vec3 felt =
-		troupe_vec3_sub(troupe_vec3_scale(troupe_vec3_sub(after, before), 1 / step->dt), host->gravity(self));
-	struct troupe_quat turn = troupe_pose_turn(host->link_pose(step, config->link, TROUPE_NEXT));
-	felt = troupe_quat_rotate(troupe_quat_inverse(turn), felt);
-	w->acceleration[0] = felt.x;
-	w->acceleration[1] = felt.y;
-	w->acceleration[2] = felt.z;
-	px4_walk(self, step, w);
-}
-
 /* --- the state ---------------------------------------------------------------------------------------------------- */
 
 struct px4_view { /* of a vehicle, in a report */
@@ -513,6 +560,7 @@ struct px4_view { /* of a vehicle, in a report */
 	struct troupe_pose pose; /* of the link */
 	struct troupe_twist twist;
 	struct troupe_site site;
+	struct troupe_vec3 field; /* the magnetic one */
 };
 
 static double px4_white(const struct px4_view *view, uint32_t sequence, double density)
@@ -555,7 +603,7 @@ static void px4_put_motion(const struct px4_view *view)
 		acceleration = troupe_quat_rotate(back, troupe_vec3_scale(view->self->host->gravity(view->self), -1));
 	px4_put_vector(view, field->rates, rates, 0);
 	px4_put_vector(view, field->acceleration, acceleration, PX4_VECTOR);
-	px4_put_vector(view, field->magnetic, troupe_quat_rotate(back, view->site.magnetic_field), 2 * PX4_VECTOR);
+	px4_put_vector(view, field->magnetic, troupe_quat_rotate(back, view->field), 2 * PX4_VECTOR);
 	px4_put_vector(view, field->true_rates, rates, PX4_AXES);
 	px4_put_vector(view, field->true_acceleration, acceleration, PX4_AXES);
 }
@@ -578,25 +626,32 @@ static void px4_put_air(const struct px4_view *view)
 	host->put(view->message, field->airspeed, speed);
 	host->put(view->message, field->pressure_sample, px4_samples(view, config->pressure_rate));
 	host->put(view->message, field->magnetic_sample, px4_samples(view, config->magnetic_rate));
-	host->put(view->message, field->place_sample, px4_samples(view, config->place_rate));
 }
 
-static void px4_put_site(const struct px4_view *view, const struct troupe_field *const fields[6],
-	const struct troupe_site *site, struct troupe_vec3 velocity)
+static void px4_put_numbers(const struct px4_view *view, const struct troupe_field *const fields[PX4_PLACE],
+	const double numbers[PX4_PLACE])
 {
-	const double values[] = {
-		site->latitude_deg, site->longitude_deg, site->altitude_m, velocity.x, velocity.y, velocity.z};
-	for (int i = 0; i < 6; i++)
-		view->self->host->put(view->message, fields[i], values[i]);
+	for (int i = 0; i < PX4_PLACE; i++)
+		view->self->host->put(view->message, fields[i], numbers[i]);
 }
 
-static void px4_put_place(const struct px4_view *view)
+static void px4_place_numbers(const struct troupe_site *site, const double velocity[PX4_VECTOR], double ret[PX4_PLACE])
+{
+	ret[0] = site->latitude_deg;
+	ret[1] = site->longitude_deg;
+	ret[2] = site->altitude_m;
+	for (int i = 0; i < PX4_VECTOR; i++)
+		ret[PX4_VECTOR + i] = velocity[i];
+}
+
+/* What the GPS measures, and what is true. */
+static void px4_measure_place(const struct px4_view *view, double ret_seen[PX4_PLACE], double ret_true[PX4_PLACE])
 {
 	const struct px4_config *config = view->self->config;
 	const struct troupe_host *host = view->self->host;
 	struct troupe_vec3 velocity = troupe_quat_rotate(troupe_quat_inverse(view->site.axes), view->twist.linear);
 	double off[PX4_VECTOR], speeds[PX4_VECTOR] = {velocity.x, velocity.y, velocity.z};
-	px4_put_site(view, config->field.true_place, &view->site, velocity);
+	px4_place_numbers(&view->site, speeds, ret_true);
 	for (uint32_t i = 0; i < PX4_VECTOR; i++) {
 		off[i] = view->w->place_bias[i] + px4_white(view, PX4_SEQUENCE_PLACE + 10 + i,
 							  i < 2 ? config->across.density : config->up.density);
@@ -605,7 +660,48 @@ static void px4_put_place(const struct px4_view *view)
 	}
 	struct troupe_vec3 beside = troupe_quat_rotate(view->site.axes, troupe_vec3_make(off[0], off[1], off[2]));
 	struct troupe_site seen = host->site(view->self, troupe_vec3_add(troupe_pose_place(view->pose), beside));
-	px4_put_site(view, config->field.place, &seen, troupe_vec3_make(speeds[0], speeds[1], speeds[2]));
+	px4_place_numbers(&seen, speeds, ret_seen);
+}
+
+/* The last place that was measured long enough ago; NULL: none was. ret_sample: its number, from 1. */
+static const struct px4_delayed *px4_late_place(const struct px4_view *view, uint64_t *ret_sample)
+{
+	const struct px4_words *w = view->w;
+	for (uint64_t i = w->place_count; i > 0 && i + PX4_DELAYED_MAX > w->place_count; i--) {
+		const struct px4_delayed *place = &w->places[i % PX4_DELAYED_MAX];
+		*ret_sample = i;
+		if (place->time_s <= view->step->time_s - px4_place_delay_s + 1e-9)
+			return place;
+	}
+	*ret_sample = 0;
+	return NULL;
+}
+
+static void px4_put_place(const struct px4_view *view)
+{
+	const struct px4_config *config = view->self->config;
+	const struct troupe_host *host = view->self->host;
+	double seen[PX4_PLACE], true_place[PX4_PLACE], time_s = view->step->time_s;
+	uint64_t sample = (uint64_t)px4_samples(view, config->place_rate);
+	px4_measure_place(view, seen, true_place);
+	if (config->delays) {
+		const struct px4_delayed *late = px4_late_place(view, &sample);
+		if (late)
+			memcpy(seen, late->numbers, sizeof seen);
+		time_s = late ? late->time_s : 0;
+	}
+	px4_put_numbers(view, config->field.true_place, true_place);
+	px4_put_numbers(view, config->field.place, seen);
+	host->put(view->message, config->field.place_time, time_s);
+	host->put(view->message, config->field.place_sample, (double)sample);
+}
+
+static void px4_put_rc(const struct px4_view *view)
+{
+	const struct px4_fields *field = &((const struct px4_config *)view->self->config)->field;
+	for (uint64_t i = 0; i < view->w->rc_count && i < PX4_RC_MAX; i++)
+		view->self->host->put(view->message, field->rc, (double)view->w->rc[i]);
+	view->self->host->put(view->message, field->rssi, (double)view->w->rc_rssi);
 }
 
 /* Of x forward, y right, z down in north, east, down: of the link in east, north, up, with both axes turned. */
@@ -620,6 +716,46 @@ static void px4_put_attitude(const struct px4_view *view)
 	const double values[] = {q.w * sign, q.x * sign, q.y * sign, q.z * sign};
 	for (int i = 0; i < 4; i++)
 		view->self->host->put(view->message, field->attitude[i], values[i]);
+}
+
+/* --- measuring in a step --------------------------------------------------------------------------------------------
+ */
+
+/* The place of the next state, if a sample is due there. */
+static void px4_sample_place(const struct troupe_system *self, const struct troupe_step *step, struct px4_words *w)
+{
+	const struct px4_config *config = self->config;
+	double truth[PX4_PLACE], next_s = step->time_s + step->dt;
+	double due = floor(next_s * config->place_rate + 1e-6), last = floor(step->time_s * config->place_rate + 1e-6);
+	if (!config->delays || due <= last)
+		return;
+	struct px4_view view = {.self = self,
+		.step = step,
+		.w = w,
+		.pose = self->host->link_pose(step, config->link, TROUPE_NEXT),
+		.twist = self->host->link_twist(step, config->link, TROUPE_NEXT)};
+	view.site = self->host->site(self, troupe_pose_place(view.pose));
+	struct px4_delayed *place = &w->places[++w->place_count % PX4_DELAYED_MAX];
+	place->time_s = next_s;
+	px4_measure_place(&view, place->numbers, truth);
+}
+
+static void px4_post_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+{
+	const struct px4_config *config = self->config;
+	const struct troupe_host *host = self->host;
+	struct px4_words *w = words;
+	struct troupe_vec3 before = host->link_twist(step, config->link, TROUPE_NOW).linear;
+	struct troupe_vec3 after = host->link_twist(step, config->link, TROUPE_NEXT).linear;
+	struct troupe_vec3 felt =
+		troupe_vec3_sub(troupe_vec3_scale(troupe_vec3_sub(after, before), 1 / step->dt), host->gravity(self));
+	struct troupe_quat turn = troupe_pose_turn(host->link_pose(step, config->link, TROUPE_NEXT));
+	felt = troupe_quat_rotate(troupe_quat_inverse(turn), felt);
+	w->acceleration[0] = felt.x;
+	w->acceleration[1] = felt.y;
+	w->acceleration[2] = felt.z;
+	px4_walk(self, step, w);
+	px4_sample_place(self, step, w);
 }
 
 static bool px4_report(const struct troupe_system *self, const struct troupe_step *step, const void *words,
@@ -640,10 +776,13 @@ static bool px4_report(const struct troupe_system *self, const struct troupe_ste
 		host->put_text(row, config->value, config->range);
 	}
 	view.site = host->site(self, troupe_pose_place(view.pose));
+	view.field = config->has_earth_field ? host->earth_field(self, troupe_pose_place(view.pose))
+					     : view.site.magnetic_field;
 	px4_put_motion(&view);
 	px4_put_air(&view);
 	px4_put_place(&view);
 	px4_put_attitude(&view);
+	px4_put_rc(&view);
 	return true;
 }
 

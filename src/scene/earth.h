@@ -10,7 +10,7 @@
  * Bowring's method, whose altitude is 0.1 mm off at 100 km and 8 mm at 1000 km).
  *
  * The magnetic field is the vector of <magnetic_field> in the axes of the world, everywhere, as sdf_surroundings has
- * it. There are no tables of the earth's field by latitude and longitude. */
+ * it. The earth's own field by place is in scene/magnetic.h; PX4's magnetometers measure it. */
 #ifndef SCENE_EARTH_H
 #define SCENE_EARTH_H
 

@@ -7,6 +7,7 @@
 #include "scene/actor.h"
 #include "scene/axis.h"
 #include "scene/earth.h"
+#include "scene/magnetic.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -602,6 +603,12 @@ static struct troupe_site system_host_site(const struct troupe_system *self, str
 		surroundings->magnetic_field, air.temperature_K, air.pressure_Pa, air.density_kg_m3};
 }
 
+static struct troupe_vec3 system_host_earth_field(const struct troupe_system *self, struct troupe_vec3 point)
+{
+	struct earth earth = earth_of(&system_of(self)->scene->earth);
+	return quat_rotate(earth_axes(&earth), magnetic_field(earth_place(&earth, point)));
+}
+
 const struct troupe_host system_host = {
 	.size = sizeof(struct troupe_host),
 	.abi = TROUPE_PLUGIN_ABI,
@@ -659,4 +666,5 @@ const struct troupe_host system_host = {
 	.joint_released = system_host_joint_released,
 	.site = system_host_site,
 	.model_box = system_host_model_box,
+	.earth_field = system_host_earth_field,
 };

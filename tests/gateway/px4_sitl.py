@@ -21,8 +21,8 @@ import socket
 import struct
 import sys
 
-EXTRA = {0: 50, 2: 137, 76: 152, 77: 143, 93: 47, 107: 108, 113: 124, 115: 4, 132: 85}
-LAYOUT = {0: "<IBBBBB", 2: "<QI", 77: "<HB", 107: "<Q13fI", 113: "<QiiiHHHhhhHBB", 115: "<Q4f3fiiihhhHHhhh",
+EXTRA = {0: 50, 2: 137, 65: 118, 76: 152, 77: 143, 93: 47, 107: 108, 113: 124, 115: 4, 132: 85}
+LAYOUT = {0: "<IBBBBB", 2: "<QI", 65: "<I18HBB", 77: "<HB", 107: "<Q13fI", 113: "<QiiiHHHhhhHBB", 115: "<Q4f3fiiihhhHHhhh",
           132: "<IHHHBBBB"}
 MASS, THRUST, ARMS, MOMENT = 1.52, 5.84e-06, (0.21, 0.13), 0.06  # of copter() in test_px4.sh
 INERTIA = (0.0175, 0.0125, 0.025)
@@ -53,10 +53,17 @@ def angles(q):
             math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
 
 
+def apart(a, b):
+    """m; places are in 1e-7 degrees and mm."""
+    return math.dist((0, 0, 0), (math.radians((a[0] - b[0]) / 1e7) * EARTH_M, (a[2] - b[2]) / 1e3,
+                                 math.radians((a[1] - b[1]) / 1e7) * EARTH_M * math.cos(math.radians(a[0] / 1e7))))
+
+
 class Vehicle:
     def __init__(self, port, options):
         self.options, self.port, self.sequence, self.buffer = options, port, 0, b""
         self.last, self.count, self.home, self.values = {}, 0, None, [0.0] * 16
+        self.truths, self.lags, self.errors, self.offs, self.rcs = {}, [], [], [], []
         self.socket = socket.create_connection((options.host, port), 20)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.settimeout(20)
@@ -101,12 +108,29 @@ class Vehicle:
                 raise SystemExit("port %d: the connection was lost after %d HIL_SENSOR" % (self.port, self.count))
             self.buffer += more
 
+    def note(self, number, values):
+        """What has come beside HIL_SENSOR: when, and how it fits to the truth at its time and now."""
+        now = self.last[107][0]
+        if number == 65:
+            self.rcs.append(now)
+        elif values[0] in self.truths:
+            self.lags.append(now - values[0])
+            self.errors.append(apart(values[1:4], self.truths[values[0]]))
+            self.offs.append(apart(values[1:4], self.truths[now]))
+
     def step(self):
+        came = []
         while True:
             number, values = self.message()
             self.last[number] = values
+            if number == 115:
+                self.truths[values[0]] = values[8:11]
             if number == 107:
                 break
+            if number in (65, 113):
+                came.append((number, values))
+        for message in came:
+            self.note(*message)
         self.count += 1
         if self.options.kind == "copter" and 115 in self.last:
             self.fly(values[0])
@@ -141,8 +165,11 @@ class Vehicle:
             self.values[i] = min(1, max(0, (math.sqrt(max(force, 0) / THRUST) - 100) / 1000))
 
     def report(self):
-        names = {107: "sensor", 113: "gps", 115: "truth", 132: "distance", 0: "heartbeat", 2: "time", 77: "ack"}
+        names = {107: "sensor", 113: "gps", 115: "truth", 132: "distance", 0: "heartbeat", 2: "time", 77: "ack", 65: "rc"}
         out = {names[n]: v for n, v in self.last.items()}
+        out["rcs"] = self.rcs
+        if self.lags:
+            out["late"] = {"lags": sorted(set(self.lags)), "error": max(self.errors), "off": max(self.offs)}
         if self.options.kind == "copter":
             out["there"], out["back"] = self.there, self.place()
         return out

@@ -3,6 +3,7 @@
  * the heading, a mixed-up axis, or an altitude that is only right near the ground fails here. */
 #include "base/hash.h"
 #include "scene/earth.h"
+#include "scene/magnetic.h"
 
 #include <criterion/criterion.h>
 
@@ -171,4 +172,40 @@ Test(earth, other_air_and_no_air)
 	cr_assert_eq(earth_air(&air, 50000).density_kg_m3, 0);
 	cr_assert_eq(earth_air(&air, -1e9).pressure_Pa, 0);
 	cr_assert(isfinite(earth_air(&air, 1e9).pressure_Pa));
+}
+
+/* The test values that NOAA publishes with the model (WMM2025_TEST_VALUES.txt), of its epoch. */
+Test(earth, the_magnetic_field_is_that_of_the_world_magnetic_model)
+{
+	static const struct {
+		double altitude_km, latitude, longitude, north, east, down; /* nT */
+	} cases[] = {
+		{0, 80, 0, 6521.6, 145.9, 54791.5},
+		{0, 0, 120, 39677.8, -109.6, -10580.2},
+		{0, -80, 240, 6117.5, 15751.9, -52022.5},
+		{100, 80, 0, 6216.0, 92.4, 52598.8},
+		{100, 0, 120, 37688.6, -96.2, -10152.1},
+		{100, -80, 240, 5907.6, 14780.3, -49540.7},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct vec3 field = magnetic_field(
+			(struct earth_place){cases[i].latitude, cases[i].longitude, cases[i].altitude_km * 1000});
+		near(field.x * 1e9, cases[i].east, 0.06);
+		near(field.y * 1e9, cases[i].north, 0.06);
+		near(-field.z * 1e9, cases[i].down, 0.06);
+	}
+}
+
+/* At a pole the direction of north is that of the longitude, and the field does not jump. */
+Test(earth, the_magnetic_field_has_no_hole)
+{
+	for (double sign = -1; sign <= 1; sign += 2) {
+		struct vec3 at = magnetic_field((struct earth_place){90 * sign, 30, 0});
+		struct vec3 near_it = magnetic_field((struct earth_place){89.9999 * sign, 30, 0});
+		near(at.x * 1e9, near_it.x * 1e9, 1);
+		near(at.y * 1e9, near_it.y * 1e9, 1);
+		near(at.z * 1e9, near_it.z * 1e9, 1);
+	}
+	near(magnetic_field((struct earth_place){0, 0, -2e6}).z, 0, 0);
+	near(magnetic_field((struct earth_place){(double)NAN, 0, 0}).z, 0, 0);
 }

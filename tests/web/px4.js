@@ -43,6 +43,8 @@ function finish() {
 	near(truth.zacc, -1000, 30, "zacc of the truth, in mG");
 	near(range.currentDistance, 150, 2, "current_distance, of an arm that channel 0 has lifted");
 	check(range.orientation === common.MavSensorOrientation.PITCH_270, "the rangefinder looks down");
+	const rc = last.RcChannels;
+	check(rc && rc.chan1Raw === 1500 && rc.chan2Raw === 2000 && rc.chan3Raw === 65535 && rc.chan18Raw === 65535 && rc.chancount === 2 && rc.rssi === 99, "a remote control");
 	console.log(`${count - failed} passed, ${failed} failed`);
 	process.exit(failed ? 1 : 0);
 }

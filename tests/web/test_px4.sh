@@ -9,7 +9,8 @@ web_needs 'MAVLink of another project' node-mavlink mavlink-mappings
 web_begin px4.js
 port=$((20000 + $$ % 10000))
 px4_world 0.004 "$(px4_post "$port" 0 position)" >w.sdf
-"$troupe" run w.sdf --serve px4 --wait-for post >out 2>err &
+echo "100 /px4/$port/rc channel: 1500 channel: 2000 rssi: 99" >rc.cmd
+"$troupe" run w.sdf --serve px4 --wait-for post --commands rc.cmd >out 2>err &
 run=$!
 until grep -q 'PX4: TCP' err || ! web_runs; do sleep 0.05; done
 web_node "$script" "$port" 500 >said 2>&1

@@ -34,6 +34,7 @@ static const struct mavlink_layout {
 } mavlink_layouts[] = {
 	{MAVLINK_HEARTBEAT, 9, 50},
 	{MAVLINK_SYSTEM_TIME, 12, 137},
+	{MAVLINK_RC_CHANNELS, 42, 118},
 	{MAVLINK_COMMAND_LONG, 33, 152},
 	{MAVLINK_COMMAND_ACK, 3, 143},
 	{MAVLINK_HIL_ACTUATOR_CONTROLS, 81, 47},
@@ -297,6 +298,17 @@ void mavlink_add_truth(struct mavlink_out *out, const struct mavlink_truth *trut
 	for (int i = 0; i < 3; i++)
 		mavlink_put_i16(&payload, truth->acceleration[i] / 9.80665 * 1e3);
 	mavlink_add(out, MAVLINK_HIL_STATE_QUATERNION, &payload);
+}
+
+void mavlink_add_rc(struct mavlink_out *out, uint64_t time_us, const uint32_t *channels, size_t count, uint32_t rssi)
+{
+	struct mavlink_payload payload = {.count = 0};
+	mavlink_put(&payload, time_us / 1000, 4);
+	for (size_t i = 0; i < MAVLINK_RC_MAX; i++)
+		mavlink_put_u16(&payload, i < count ? channels[i] : UINT16_MAX);
+	mavlink_put(&payload, count, 1);
+	mavlink_put(&payload, rssi, 1);
+	mavlink_add(out, MAVLINK_RC_CHANNELS, &payload);
 }
 
 void mavlink_add_distance(struct mavlink_out *out, uint64_t time_us, double least, double most, double distance)

@@ -13,6 +13,7 @@
 enum mavlink_message {
 	MAVLINK_HEARTBEAT = 0,
 	MAVLINK_SYSTEM_TIME = 2,
+	MAVLINK_RC_CHANNELS = 65,
 	MAVLINK_COMMAND_LONG = 76,
 	MAVLINK_COMMAND_ACK = 77,
 	MAVLINK_HIL_ACTUATOR_CONTROLS = 93,
@@ -92,6 +93,11 @@ struct mavlink_truth {
 	double rates[3], acceleration[3], airspeed;
 };
 void mavlink_add_truth(struct mavlink_out *out, const struct mavlink_truth *truth);
+
+enum { MAVLINK_RC_MAX = 18 };
+
+/* The channels of a remote control, in us; those that are not given are marked as such. rssi: 255: not known. */
+void mavlink_add_rc(struct mavlink_out *out, uint64_t time_us, const uint32_t *channels, size_t count, uint32_t rssi);
 
 /* A lidar that looks down. Metres. */
 void mavlink_add_distance(struct mavlink_out *out, uint64_t time_us, double least, double most, double distance);

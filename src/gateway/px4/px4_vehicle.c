@@ -28,6 +28,7 @@ enum {
 	PX4_VEHICLE_OUT_BYTES_MAX = 1 << 20,  /* that PX4 has not read */
 	PX4_VEHICLE_TURN_BYTES_MAX = 1 << 16, /* that are read at once, before the run has its turn */
 	PX4_VEHICLE_SECOND_US = 1000000,
+	PX4_VEHICLE_RC_US = 20000,      /* between two messages of the remote control */
 	PX4_VEHICLE_SET_INTERVAL = 511, /* MAV_CMD_SET_MESSAGE_INTERVAL */
 	PX4_VEHICLE_ACCEPTED = 0,
 	PX4_VEHICLE_UNSUPPORTED = 3,
@@ -50,7 +51,7 @@ struct px4_vehicle {
 	bool has_sent, is_answered;
 	struct mavlink_controls controls;
 	/* when they are due, or the number of the last sample */
-	uint64_t greet_us, truth_us, truth_every_us;
+	uint64_t greet_us, truth_us, truth_every_us, rc_us;
 	bool truth_is_off;
 	uint32_t magnetic_sample, pressure_sample, place_sample;
 	double range_m, range_least_m, range_most_m;
@@ -69,7 +70,7 @@ static void px4_vehicle_close(struct px4_vehicle *vehicle)
 	vehicle->refused = 0;
 	vehicle->pace = PX4_VEHICLE_BOOTS;
 	vehicle->has_sent = vehicle->is_answered = vehicle->has_range = vehicle->truth_is_off = false;
-	vehicle->greet_us = vehicle->truth_us = vehicle->truth_every_us = 0;
+	vehicle->greet_us = vehicle->truth_us = vehicle->truth_every_us = vehicle->rc_us = 0;
 	vehicle->magnetic_sample = vehicle->pressure_sample = vehicle->place_sample = 0;
 }
 
@@ -224,6 +225,14 @@ static void px4_vehicle_add_truth(
 	mavlink_add_truth(&vehicle->out, &truth);
 }
 
+static void px4_vehicle_add_rc(struct px4_vehicle *vehicle, uint64_t time_us, const Troupe__Msgs__VehicleState *state)
+{
+	if (!state->n_rc || state->n_rc > MAVLINK_RC_MAX || time_us < vehicle->rc_us)
+		return;
+	vehicle->rc_us = time_us + PX4_VEHICLE_RC_US;
+	mavlink_add_rc(&vehicle->out, time_us, state->rc, state->n_rc, state->rc_rssi);
+}
+
 static void px4_vehicle_add_state(
 	struct px4_vehicle *vehicle, uint64_t time_us, const Troupe__Msgs__VehicleState *state)
 {
@@ -233,9 +242,11 @@ static void px4_vehicle_add_state(
 		vehicle->greet_us = time_us + PX4_VEHICLE_SECOND_US;
 	}
 	if (px4_vehicle_is_new(&vehicle->place_sample, state->place_sample)) {
-		struct mavlink_place place = px4_vehicle_place(time_us, state->place);
+		uint64_t measured_us = (uint64_t)(fmin(fmax(state->place_time, 0), 1e12) * 1e6 + 0.5);
+		struct mavlink_place place = px4_vehicle_place(measured_us, state->place);
 		mavlink_add_gps(&vehicle->out, &place);
 	}
+	px4_vehicle_add_rc(vehicle, time_us, state);
 	px4_vehicle_add_truth(vehicle, time_us, state);
 	if (vehicle->has_range)
 		mavlink_add_distance(
