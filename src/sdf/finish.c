@@ -112,6 +112,25 @@ static const struct sdf_maps *finish_maps_of_visual(struct load *load, const str
 	return kept;
 }
 
+/* --- heat ---------------------------------------------------------------------------------------------------------
+ */
+
+static const struct sdf_heat *finish_heat_of(struct load *load, const struct sdf_visual *visual)
+{
+	const struct sdf_element *plugin = NULL;
+	while ((plugin = sdf_child(visual->element, "plugin", plugin)) != NULL)
+		if (sdf_is_thermal(sdf_attribute(plugin, "name"), sdf_attribute(plugin, "filename")))
+			break;
+	const struct texture *texture = plugin ? finish_map_of(load, plugin, "heat_signature") : NULL;
+	if (!texture)
+		return NULL;
+	struct sdf_heat *heat = arena_new(&load->sdf->arena, struct sdf_heat);
+	*heat = (struct sdf_heat){texture, (double)NAN, (double)NAN};
+	load_double(load, plugin, "min_temp", 0, SDF_TEMPERATURE_MAX, &heat->min_K);
+	load_double(load, plugin, "max_temp", 0, SDF_TEMPERATURE_MAX, &heat->max_K);
+	return heat;
+}
+
 /* --- mesh files --------------------------------------------------------------------------------------------------- */
 
 /* Beside the mesh file, or where the models of Gazebo Classic have it. NULL: nowhere. */
@@ -219,6 +238,7 @@ static const struct load_finish *finish_of_mesh(
 void load_finish(struct load *load, const struct sdf_visual *visual, struct sdf_shape *shape)
 {
 	uint32_t whole;
+	shape->heat = finish_heat_of(load, visual);
 	if (visual->material)
 		shape->maps = visual->material->pbr ? finish_maps_of_visual(load, visual) : NULL;
 	if (visual->material || shape->kind != SDF_MESH || !shape->mesh ||

@@ -233,7 +233,8 @@ void load_looks(struct load *load, struct sdf_visual *visual)
 	look_warn_of_ground(load, visual);
 	for (const struct sdf_element *at = NULL; (at = sdf_child(visual->element, "plugin", at));) {
 		load_check_label(load, at);
-		load_check_temperature(load, at);
+		if (!sdf_child(at, "heat_signature", NULL))
+			load_check_temperature(load, at);
 	}
 }
 

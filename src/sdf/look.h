@@ -59,6 +59,13 @@ uint32_t sdf_label(const struct sdf_element *plugin);
 
 #define SDF_TEMPERATURE_MAX 1e5
 
+/* <heat_signature> of the plug-in Thermal of a visual: red of the picture is from min_K (0) to max_K (1), the lower and
+ * the higher of the two that are given. */
+struct sdf_heat {
+	const struct texture *texture;
+	double min_K, max_K; /* NAN: the temperature of the air */
+};
+
 /* Whether a plug-in is Gazebo's Thermal; NULL: not given. */
 bool sdf_is_thermal(const char *name, const char *filename);
 /* The temperature that such a <plugin> gives, in K; 0: none. */

@@ -124,6 +124,7 @@ struct sdf_shape {
 	const struct sdf_material *materials;
 	uint32_t material_count;
 	const struct sdf_maps *maps;
+	const struct sdf_heat *heat; /* NULL: none */
 };
 
 /* <surface>; the comments name the element and the default. */

@@ -91,7 +91,11 @@ static void picture_heat(struct picture_chunk *c, const struct sdf_camera *camer
 	for (uint32_t i = 0; i < count; i++)
 		picture->heat[first + i] = picture_heat_value(camera, picture->air_K);
 	for (uint32_t i = 0; i < rays; i++) {
-		double kelvin = c->hits[i].model == SCENE_NONE ? 0 : rays_temperature_K(c->rays, &c->hits[i]);
+		if (c->hits[i].model == SCENE_NONE)
+			continue;
+		const struct sdf_heat *heat = rays_visual(c->rays, &c->hits[i])->shape.heat;
+		double kelvin = heat ? picture_signature(c, i, pixels[i], heat, picture->air_K)
+				     : rays_temperature_K(c->rays, &c->hits[i]);
 		if (kelvin > 0)
 			picture->heat[first + pixels[i]] = picture_heat_value(camera, kelvin);
 	}

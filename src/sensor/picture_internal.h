@@ -132,6 +132,9 @@ void picture_smooth_edges(struct picture_chunk *c, const struct sdf_camera *came
  * pixel that is still to be seen. */
 void picture_surface(
 	const struct picture_chunk *c, uint32_t ray, uint32_t pixel, double left, struct picture_spot *ret_spot);
+/* The temperature of the point that a ray has hit, by the picture of its visual. */
+double picture_signature(
+	const struct picture_chunk *c, uint32_t ray, uint32_t pixel, const struct sdf_heat *heat, double air_K);
 /* picture_colour.c: the colours of the pixels of the chunk, 3 numbers each, into `colour`. c->cast, c->hits: `count`
  * rays and what they hit; pixels: of each ray, its pixel in the chunk. Changes these. */
 void picture_paint(struct picture_chunk *c, float *colour, uint32_t pixel_count, uint32_t *pixels, uint32_t count);

@@ -49,7 +49,9 @@ shape='<geometry><box><size>0.5 0.6 0.7</size></box></geometry>'
 # what cameras see has textures: of a file beside the world, and inside a mesh file
 painted=${SOURCE_DIR:-.}/tests/data/mesh/painted
 cp "$painted.png" "$painted.glb" "$scratch"
-paint='<material><pbr><metal><albedo_map>painted.png</albedo_map><normal_map>painted.png</normal_map></metal></pbr></material>'
+paint='<material><pbr><metal><albedo_map>painted.png</albedo_map><normal_map>painted.png</normal_map></metal></pbr></material>
+	<plugin name="gz::sim::systems::Thermal" filename="gz-sim-thermal-system"><heat_signature>painted.png</heat_signature>
+	<max_temp>400</max_temp></plugin>'
 # robot NAME X Z RATE LIDAR-RATE REACH
 robot()
 {
@@ -73,6 +75,8 @@ large="<model name='large'><pose>2 3 5 0.1 0.3 0</pose><link name='l'><inertial>
 		</image>$(noise 0.01)</camera></sensor>
 	<sensor name='r' type='rgbd_camera'><update_rate>10</update_rate><camera><image><width>81</width><height>77</height>
 		</image><troupe:readout_time>0.02</troupe:readout_time><troupe:exposure_time>0.02</troupe:exposure_time></camera></sensor>
+	<sensor name='h' type='thermal_camera'><update_rate>10</update_rate><camera><image><width>81</width><height>77</height>
+		</image><troupe:exposure_time>0.01</troupe:exposure_time></camera></sensor>
 	<sensor name='m' type='multicamera'><update_rate>10</update_rate><camera name='left'><image><width>40</width>
 		<height>30</height></image></camera><camera name='right'><pose>0 -0.1 0 0 0 0.2</pose><image><width>81</width>
 		<height>77</height></image>$(noise 0.01)<troupe:readout_time>0.02</troupe:readout_time></camera></sensor>

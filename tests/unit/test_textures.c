@@ -81,6 +81,47 @@ Test(textures, the_material_of_a_visual_comes_first)
 	picture_world_drop(&w);
 }
 
+#define SIGNATURE(limits)                                                                                              \
+	MODEL("m", "0 0 0 0 0 0",                                                                                      \
+		"<geometry><box><size>2 2 2</size></box></geometry><plugin name='gz::sim::systems::Thermal' "          \
+		"filename='gz-sim-thermal-system'><temperature>77</temperature><heat_signature>painted.png"            \
+		"</heat_signature>" limits "</plugin>")
+
+/* <heat_signature> lies on a visual as an albedo map does: red 0 is the lower and 255 the higher temperature. One that
+ * is not given is that of the air, 290 K. */
+Test(textures, a_heat_signature)
+{
+	enum { W = 40 };
+	static const struct {
+		const char *model;
+		double min, max;
+	} rows[] = {{SIGNATURE("<min_temp>200</min_temp><max_temp>455</max_temp>"), 200, 455},
+		{SIGNATURE("<min_temp>455</min_temp><max_temp>200</max_temp>"), 200, 455},
+		{SIGNATURE("<max_temp>392</max_temp>"), 290, 392}, {SIGNATURE("<min_temp>341</min_temp>"), 290, 341},
+		{SIGNATURE(""), 290, 290}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		static uint16_t heat[W * W];
+		static struct vec3 directions[W * W];
+		struct picture_world w = picture_world_load(rows[i].model);
+		struct sdf_camera camera = picture_world_camera(W, W, 20);
+		camera.heat_max_K = 600;
+		camera.heat_step_K = 0.01;
+		camera.pixels = SDF_PIXELS_GREY16;
+		lens_directions(&camera, false, directions);
+		picture_take(w.rays, &w.lights, &camera, directions,
+			(struct pose){{2, 0, 0}, quat_from_rpy(0, 0, M_PI)},
+			&(struct picture){.heat = heat, .air_K = 290});
+		for (int r = 0; r < 2; r++)
+			for (int c = 0; c < 2; c++) {
+				double want = rows[i].min + chart[r][c][0] / 255.0 * (rows[i].max - rows[i].min);
+				double found = heat[(10 + 20 * r) * W + (10 + 20 * c)] * 0.01;
+				cr_expect(
+					fabs(found - want) < 0.0051, "%zu: %d %d: %g K, not %g", i, r, c, found, want);
+			}
+		picture_world_drop(&w);
+	}
+}
+
 /* <albedo_map> of a box: each side upright and not mirrored, as on the box of gz-common's MeshManager: its top has the
  * upper edge of the image at +x, and its foot at -x. */
 Test(textures, the_sides_of_a_box)

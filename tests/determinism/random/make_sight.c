@@ -90,6 +90,14 @@ void make_sight_visuals(struct maker *maker, struct part *link, double size)
 		make_sight_shape(maker, visual, size);
 		if (dice_chance(dice, 70))
 			make_sight_material(maker, visual);
+		if (dice_chance(dice, 30)) {
+			make_sight_file(maker, "painted.png");
+			part_add(maker->arena, visual, PART_OPTIONAL, NULL,
+				"<plugin name='gz::sim::systems::Thermal' "
+				"filename='gz-sim-thermal-system'><%s</plugin>",
+				DICE_WORD(dice, "temperature>320</temperature>",
+					"heat_signature>painted.png</heat_signature><max_temp>400</max_temp>"));
+		}
 	}
 }
 
