@@ -3,6 +3,7 @@ import {Vector3} from "./three/build/three.module.js";
 import {Camera} from "./camera.js";
 import {Connection} from "./connection.js";
 import {Drive} from "./drive.js";
+import {Feet} from "./feet.js";
 import {lookFrom, subjectOf} from "./framing.js";
 import {Gui} from "./gui.js";
 import {Handling} from "./handling.js";
@@ -66,6 +67,7 @@ function panels() {
 
 const camera = new Camera($("view"), panels);
 const world = new World(view.three, options, geometry => connection.mesh(worldName, geometry), path => connection.image(worldName, path));
+const feet = new Feet(view.three, world);
 const motion = new Motion(world);
 const levels = new Levels(view.three, world);
 const pace = new Pace();
@@ -689,6 +691,8 @@ function image(now_ms) {
 		levels.moveGhosts();
 		touching.move();
 	}
+	if (moved || view.dirty)
+		feet.lay(view.shadowsOn && view.scene.shadows);
 	if (camera.update() || moved || view.dirty) {
 		view.dirty = false;
 		view.frameModel(world);
@@ -715,4 +719,4 @@ requestAnimationFrame(image);
 connection.open();
 
 // For the console of the browser, and for tests/web
-globalThis.viewer = {camera, connection, gui, lastStep: 0, lastTime: 0, levels, liveMarks, motion, own, pace, show, timeline, topics, touching, view, work, world};
+globalThis.viewer = {camera, connection, feet, gui, lastStep: 0, lastTime: 0, levels, liveMarks, motion, own, pace, show, timeline, topics, touching, view, work, world};

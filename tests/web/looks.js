@@ -209,4 +209,63 @@ async function looks(context) {
 	await page.close();
 }
 
-main(folder, [looks, detail, many]);
+// Where a box stands on a floor, the floor around its foot is darker, by the formula of src/web/feet.js.
+async function feet(context) {
+	const at = path.join(folder, "feet.sdf"), white = "<material><ambient>1 1 1 1</ambient><diffuse>0.9 0.9 0.9 1</diffuse></material>";
+	const REACH_M = .4, STRENGTH = .38, HALF = .5;
+	fs.writeFileSync(at, `<?xml version="1.0"?><sdf version="1.9"><world name="feet"><scene><grid>false</grid></scene><light type="directional" name="sun"><direction>0 0 -1</direction></light>
+		${still("floor", "0 0 0 0 0 0", "<plane><normal>0 0 1</normal><size>40 40</size></plane>", white)}${still("stands", "0 0 0.5 0 0 0", box("1 1 1"), white)}
+		${still("hangs", "6 0 3 0 0 0", box("1 1 1"), white)}${still("rolls", "-6 0 0.5 0 0 0", "<sphere><radius>0.5</radius></sphere>", white)}
+		<model name="moves"><pose>0 6 0.5 0 0 0</pose><link name="l"><visual name="v"><geometry>${box("1 1 1")}</geometry>${white}</visual></link></model></world></sdf>`);
+	const run = await start(troupe, ["run", at, "--view-address", "0", "--no-gz", "--paused"]), page = await open(context, run.address);
+	// the part of the light that is taken, as drawn, at places of the floor
+	const taken = places => page.evaluate(places => {
+		const {feet, view, camera: {three}, world} = viewer, eye = three.clone(), context = view.renderer.getContext(), WIDE = 400, pixel = new Uint8Array(4);
+		Object.assign(eye, {aspect: 1, fov: 4, near: .1, far: 200});
+		eye.clearViewOffset();
+		eye.up.set(0, 1, 0);
+		world.sun.castShadow = false;
+		view.renderer.setSize(WIDE, WIDE, false);
+		const look = (x, y) => {
+			eye.position.set(x, y, 60);
+			eye.lookAt(x, y, 0);
+			eye.updateProjectionMatrix();
+			eye.updateMatrixWorld();
+			view.renderer.render(view.three, eye);
+			context.readPixels(WIDE / 2, WIDE / 2, 1, 1, context.RGBA, context.UNSIGNED_BYTE, pixel);
+			return pixel[1];
+		};
+		feet.lay(true);
+		const dark = places.map(place => look(...place));
+		feet.lay(false);
+		const plain = places.map(place => look(...place));
+		view.resize();
+		return places.map((place, i) => 1 - dark[i] / plain[i]);
+	}, places);
+	const formula = distance => STRENGTH * Math.max(0, 1 - distance / REACH_M) ** 2, near = (a, b) => Math.abs(a - b) < .02;
+	await part("the floor is darker around feet", async () => {
+		await settled();
+		const far = [.05, .15, .3, .5], found = await taken([...far.map(d => [HALF + d, 0]), [HALF + .1, HALF + .1]]);
+		check(far.every((d, i) => near(found[i], formula(d))) && found[0] > .2, "beside a box that stands there", JSON.stringify(found));
+		check(near(found[4], formula(Math.hypot(.1, .1))), "and at its corner", found[4]);
+		check((await taken([[6 + HALF + .1, 0]]))[0] === 0, "not below what hangs");
+		const round = await taken([[-6 + HALF + .1, 0], [-6 + (HALF + .1) / Math.SQRT2, (HALF + .1) / Math.SQRT2]]);
+		check(round.every(part => near(part, formula(.1))), "round where a sphere is", JSON.stringify(round));
+		await page.evaluate(() => viewer.connection.call("/world/feet/set_pose", {name: "moves", position: {x: 0, y: -6, z: .5}, orientation: {w: 1}}));
+		await until(() => [...viewer.world.models.values()].some(model => model.name === "moves" && viewer.world.poseOf(model).position.y === -6));
+		const moved = await taken([[HALF + .1, 6], [HALF + .1, -6]]);
+		check(moved[0] === 0 && near(moved[1], formula(.1)), "and it goes with what moves", JSON.stringify(moved));
+		const shown = on => page.evaluate(async on => {
+			const box = document.getElementById("look-shadows");
+			box.checked = on;
+			box.dispatchEvent(new Event("change"));
+			await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))));
+			return viewer.feet.mesh.count;
+		}, on);
+		check(await shown(false) === 0 && await shown(true) === 3, "the user can switch it off, with shadows");
+	});
+	await run.end();
+	await page.close();
+}
+
+main(folder, [looks, feet, detail, many]);
