@@ -518,9 +518,13 @@ static int contact_find_points(struct worker *worker, const struct geom_pair *pa
 	if (count < 0)
 		count = shape_collide(worker, pair->a, pair->b, contact_geom_id(worker, pair->a),
 			contact_geom_id(worker, pair->b), worker->near, most, ret);
-	for (int i = 0; i < count; i++)
-		if (contact_usable(&ret[i]))
-			ret[kept++] = ret[i];
+	for (int i = 0; i < count; i++) {
+		if (!contact_usable(&ret[i]))
+			continue;
+		if (kept < i) /* a copy onto itself waits until all of it is stored */
+			ret[kept] = ret[i];
+		kept++;
+	}
 	return kept;
 }
 

@@ -536,8 +536,7 @@ void instance_turn(struct worker *worker, struct instance *instance, double dt)
 	for (uint32_t i = 0; i < worker->scene->models[instance->model].body_count; i++) {
 		struct vec3 w = instance_spin(worker, instance, i);
 		double spin2 = w.x * w.x + w.y * w.y + w.z * w.z;
-		bool by_ode = !worker->exact || exact_is_left(worker, first + i);
-		if (by_ode && spin2 > far2 && isfinite(spin2))
+		if (spin2 > far2 && isfinite(spin2) && (!worker->exact || exact_is_left(worker, first + i)))
 			instance_set_turn(instance->bodies[i], instance_far_turn(now[i].q, w, sqrt(spin2), dt));
 		most2 = fmax(most2, spin2);
 	}

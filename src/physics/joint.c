@@ -948,14 +948,13 @@ static double physics_joint_far_turn(const struct physics *physics, const struct
 	const uint32_t bodies[2] = {
 		gears && !axis ? joint->parent : joint->child, gears ? joint->reference : joint->parent};
 	struct vec3 spin[2] = {{0, 0, 0}, {0, 0, 0}};
-	for (uint32_t i = 0; i < 2; i++) {
-		if (bodies[i] == SCENE_NONE)
-			continue;
-		far = far || physics->instances[physics->scene->bodies[bodies[i]].model]->spins;
-		spin[i] = state_body(physics->state, bodies[i], true)->w;
-	}
+	for (uint32_t i = 0; i < 2 && !far; i++)
+		far = bodies[i] != SCENE_NONE && physics->instances[physics->scene->bodies[bodies[i]].model]->spins;
 	if (!far)
 		return 0;
+	for (uint32_t i = 0; i < 2; i++)
+		if (bodies[i] != SCENE_NONE)
+			spin[i] = state_body(physics->state, bodies[i], true)->w;
 	struct vec3 direction = scene_axis_direction(physics->state, joint, axis, false);
 	double turn = vec3_dot(direction, vec3_sub(spin[0], spin[1])) * physics->dt;
 	return isfinite(turn) ? turn : 0;

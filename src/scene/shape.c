@@ -109,6 +109,8 @@ static struct aabb scene_shape_bounded(struct aabb box)
 
 struct aabb scene_geom_box(const struct scene_geom *geom, struct pose body)
 {
+	if (geom->kind == SCENE_SPHERE) /* needs no rotation */
+		return scene_shape_box(geom, (struct pose){pose_point(body, geom->in_body.p), QUAT_IDENTITY});
 	return scene_shape_box(geom, pose_mul(body, geom->in_body));
 }
 
