@@ -1,6 +1,8 @@
 /* Following: the visuals of models that come, move and go, and where they are. */
 #include "sensor/rays_internal.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,32 +167,77 @@ static double rays_heat_of(const struct sdf_world *from, const struct sdf_visual
 	return plugin ? sdf_temperature_K(plugin) : 0;
 }
 
+struct rays_labelled { /* a visual */
+	uint32_t label;
+	uint64_t id;            /* of the model */
+	uint32_t *ret_instance; /* NULL: the model has not been seen here yet, and counts all the same */
+};
+typedef VEC(struct rays_labelled) rays_labelled_list;
+
 static int rays_by_label(const void *a, const void *b)
 {
-	const struct seen *x = *(const struct seen *const *)a, *y = *(const struct seen *const *)b;
-	if (x->label.label != y->label.label)
-		return x->label.label < y->label.label ? -1 : 1;
+	const struct rays_labelled *x = a, *y = b;
+	if (x->label != y->label)
+		return x->label < y->label ? -1 : 1;
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Numbers the models of each label. */
+static void rays_list_labels(struct rays *rays, uint32_t model, rays_labelled_list *list)
+{
+	const struct scene_model *m = &rays->scene->models[model];
+	const struct known *known = &rays->known.at[model];
+	for (uint32_t i = 0; i < known->count; i++) {
+		struct seen *seen = &rays->seen[known->first + i];
+		if (seen->label.label)
+			vec_push(list, (struct rays_labelled){seen->label.label, m->id, &seen->label.instance});
+	}
+	if (known->serial || m->sdf == SDF_NONE)
+		return;
+	const struct sdf_link *links = &m->from->links.at[m->from->models.at[m->sdf].link_first];
+	for (uint32_t l = 0; l < m->link_count; l++)
+		for (uint32_t v = 0; v < links[l].visual_count; v++) {
+			uint32_t label = rays_label_of(m->from, &m->from->visuals.at[links[l].visual_first + v]);
+			if (label)
+				vec_push(list, (struct rays_labelled){label, m->id, NULL});
+		}
+}
+
+static bool rays_exists(const struct rays *rays, uint32_t model)
+{
+	const struct scene_model *m = &rays->scene->models[model];
+	return m->id && !m->absent;
+}
+
+/* Numbers the models of each label: all that exist, so that what is hidden makes no difference. */
 static void rays_number_instances(struct rays *rays)
 {
-	struct seen **all = mem_alloc((rays->places.end + 1) * sizeof *all);
-	uint32_t count = 0, number = 0;
-	for (uint32_t i = 0; i < rays->places.end; i++)
-		if (rays->seen[i].label.label)
-			all[count++] = &rays->seen[i];
-	qsort(all, count, sizeof *all, rays_by_label);
-	for (uint32_t i = 0; i < count; i++) {
-		bool same = i > 0 && all[i]->label.label == all[i - 1]->label.label;
-		if (!same)
+	rays_labelled_list list = {0};
+	uint32_t number = 0;
+	for (uint32_t m = 0; m < rays->scene->model_count; m++)
+		if (rays_exists(rays, m))
+			rays_list_labels(rays, m, &list);
+	rays->labels = list.count > 0;
+	if (list.count)
+		qsort(list.at, list.count, sizeof *list.at, rays_by_label);
+	for (uint32_t i = 0; i < list.count; i++) {
+		const struct rays_labelled *one = &list.at[i];
+		if (!i || one->label != one[-1].label)
 			number = 1;
-		else if (all[i]->id != all[i - 1]->id)
+		else if (one->id != one[-1].id)
 			number++;
-		all[i]->label.instance = number;
+		if (one->ret_instance)
+			*one->ret_instance = number;
 	}
-	free(all);
+	vec_free(&list);
+}
+
+static uint64_t rays_census(const struct rays *rays)
+{
+	uint64_t census = 1;
+	for (uint32_t m = 0; m < rays->scene->model_count; m++)
+		if (rays_exists(rays, m))
+			census += hash_mix(rays->scene->models[m].serial, m);
+	return census;
 }
 
 struct rays_label rays_label(const struct rays *rays, const struct ray_hit *hit)
@@ -329,12 +376,6 @@ static bool rays_keep_poses(struct rays *rays, const struct state *state, uint32
 	return moved;
 }
 
-static bool rays_exists(const struct rays *rays, uint32_t model)
-{
-	const struct scene_model *m = &rays->scene->models[model];
-	return m->id && !m->absent;
-}
-
 static bool rays_drop_models(struct rays *rays)
 {
 	const struct scene *scene = rays->scene;
@@ -464,17 +505,19 @@ static void rays_fit(struct rays *rays)
 void rays_follow(struct rays *rays, const struct state *state)
 {
 	const struct scene *scene = rays->scene;
-	bool changed = rays_drop_models(rays), came = changed;
+	const uint64_t census = rays_census(rays);
+	bool changed = rays_drop_models(rays), came = census != rays->census;
 	changed |= rays->sweep_s != rays->built_sweep_s;
 	rays->built_sweep_s = rays->sweep_s;
 	rays_fit(rays);
 	for (uint32_t m = 0; m < scene->model_count; m++)
 		if (rays_exists(rays, m) && !(rays->hidden && rays->hidden[m])) {
-			came |= !rays->known.at[m].serial;
+			came |= rays->labels && !rays->known.at[m].serial;
 			changed |= rays_follow_model(rays, state, m);
 		}
 	if (came)
 		rays_number_instances(rays);
+	rays->census = census;
 	if (changed && !rays->boxes_only)
 		rays_tree_build(rays);
 }

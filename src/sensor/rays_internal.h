@@ -73,6 +73,8 @@ struct rays {
 	struct ranges places;
 	uint32_t room, count;
 	VEC(struct known) known;
+	uint64_t census;               /* of the models that exist, when they were numbered last */
+	bool labels;                   /* some of these models has one */
 	VEC(struct pose) poses;        /* by body */
 	VEC(struct rays_twist) twists; /* the same; 0 while sweep_s is 0 */
 	double sweep_s, built_sweep_s; /* built_sweep_s: for which the tree was built */

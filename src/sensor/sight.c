@@ -95,8 +95,7 @@ static void sight_of_picture(const struct sensors *sensors, const struct sensor 
 	if (parts & ~(uint32_t)SENSOR_DEPTH)
 		far = fmax(far, camera->far_m);
 	sight->colours = parts & SENSOR_COLOUR;
-	/* instances are numbered among all models with their label */
-	sight->whole = sensor->sdf->settings->camera_count != 1 || parts & SENSOR_LABELS;
+	sight->whole = sensor->sdf->settings->camera_count != 1;
 	sight->reach = far / cone->slant;
 	sight->axis = cone->axis;
 	sight->cosine = cone->cosine;

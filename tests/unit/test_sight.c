@@ -11,7 +11,7 @@
 
 TestSuite(sight, .timeout = 120, .fini = sdf_help_end);
 
-enum { MODELS = 30, EYES = 7, WORLDS_QUICK = 12, WORLDS = 60 };
+enum { MODELS = 30, EYES = 9, WORLDS_QUICK = 12, WORLDS = 60 };
 
 static uint64_t dice;
 
@@ -30,6 +30,9 @@ static void add_thing(struct text *out, uint32_t number)
 {
 	text_add(out, "<model name='m%" PRIu32 "'>", number);
 	add_pose(out, 12, 4);
+	if (random_below(&dice, 2))
+		text_add(out, "<plugin name='gz::sim::systems::Label' filename='x'><label>%u</label></plugin>",
+			1 + random_below(&dice, 2));
 	text_add(out, "<link name='l'><visual name='v'><geometry>");
 	if (random_below(&dice, 2))
 		text_add(out, "<sphere><radius>%.3f</radius></sphere>", between(0.1, 0.8));
@@ -59,6 +62,8 @@ static void add_camera(struct text *out, const char *kind, const char *name, dou
 	if (!random_below(&dice, 3) && !strcmp(kind, "camera"))
 		text_add(out,
 			"<distortion><k1>-0.2</k1><k2>0.03</k2><p1>0.01</p1><center>0.5 0.4</center></distortion>");
+	if (!strcmp(kind, "segmentation_camera"))
+		text_add(out, "<segmentation_type>instance</segmentation_type>");
 	text_add(out, "</camera></sensor>");
 }
 
@@ -73,6 +78,8 @@ static void add_eyes(struct text *out)
 	add_camera(out, "depth_camera", "c", 1.5);
 	add_camera(out, "wideanglecamera", "d", 3);
 	add_camera(out, "thermal_camera", "e", 1.5);
+	add_camera(out, "segmentation_camera", "h", 1.5);
+	add_camera(out, "boundingbox_camera", "i", 1.5);
 	text_add(out,
 		"<sensor name='f' type='gpu_lidar'><lidar><scan><horizontal><samples>60</samples><min_angle>%.3f"
 		"</min_angle><max_angle>%.3f</max_angle></horizontal><vertical><samples>5</samples><min_angle>%.3f"
@@ -137,15 +144,20 @@ static void drop_world(struct world *world)
 	scene_destroy(world->scene);
 }
 
-static uint64_t digest_of(const struct world *world, struct sensor *sensor, const bool *hidden)
+/* hidden: they have never been seen. */
+static uint64_t digest_of(const struct world *world, const struct sensor *as, const bool *hidden)
 {
+	struct sensors *sensors = sensors_create(world->scene);
+	struct sensor *sensor = sensors_find(sensors, as->model, as->index);
 	struct readings readings = {0};
 	const struct sampler sampler = {
-		.scene = world->scene, .state = world->state, .sensors = world->sensors, .seed = 7, .dt = 0.001};
-	sensors_look(world->sensors, world->state, hidden);
+		.scene = world->scene, .state = world->state, .sensors = sensors, .seed = 7, .dt = 0.001};
+	sensors_want(sensors, sensor);
+	sensors_look(sensors, world->state, hidden);
 	sampler_read(&sampler, sensor, &readings);
 	uint64_t digest = readings_digest(&readings);
 	readings_fini(&readings);
+	sensors_destroy(sensors);
 	return digest;
 }
 
@@ -161,6 +173,7 @@ static void look_with(const struct world *world, struct sensor *sensor, struct s
 	uint64_t digest = digest_of(world, sensor, NULL);
 	uint32_t some = SCENE_NONE;
 	struct sight sight;
+	sensors_look(world->sensors, world->state, NULL);
 	sight_of(world->sensors, world->state, sensor, &sight);
 	for (uint32_t m = 0; m < scene->model_count; m++) {
 		struct aabb box;
