@@ -3,16 +3,9 @@
 # ArduPilot's SITL finds the vehicles of a run by its JSON interface (`--serve ardupilot`), flies and drives them in
 # lockstep, and each flight has the same bits: without it a frame would be wrong (north, east, down), a step would be taken
 # without servo outputs, or a lost packet would change the flight. tests/gateway/sitl.py stands in for ArduPilot.
-. "${SOURCE_DIR:-.}/tests/gateway/lib.sh"
-TROUPE_NO_GZ=1
-export TROUPE_NO_GZ
-sitl="$SOURCE_DIR/tests/gateway/sitl.py"
-command -v python3 >/dev/null || {
-	skip 'ardupilot' 'no python3'
-	totals
-	exit
-}
-base=$((20000 + $$ % 10000)) # below the ports that the system gives away
+SERVER=ardupilot
+SITL=sitl.py
+. "${SOURCE_DIR:-.}/tests/gateway/autopilot.sh"
 
 # world STEP MODELS
 world()
@@ -217,22 +210,11 @@ report $? "a run whose ArduPilot has gone ends well: $(cat late.err)"
 report $? "what is no packet is told once: $(cat late.err)"
 
 # What cannot be served is refused, or said.
-for wrong in 'ardupilot=*' ardupilot=nowhere ardupilot=0.0.0.0 ardupilot,token=abcdefghijklmnop; do
-	"$troupe" run rover.sdf --iterations 1 --serve "$wrong" >out 2>err
-	[ $? = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'expected' err
-	report $? "--serve $wrong is refused: $(cat err)"
-done
+serves_nowhere rover.sdf
 world 0.01 "$(rover a "$base" 0 0 '')$(rover b "$base" 3 0 '')" >twice.sdf
-"$troupe" run twice.sdf --iterations 1 --serve ardupilot >out 2>err
-grep -q "port $base .*'a' and 'b'.*expected" err
-report $? "two vehicles with one port: $(cat err)"
+twice twice.sdf
 # Each of these worlds is wrong in one element.
-while read -r from to what; do
-	sed "s|$from|$to|" rover.sdf >wrong.sdf
-	"$troupe" check wrong.sdf >out 2>&1
-	[ $? != 0 ] && grep -q "wrong.sdf:[0-9]*: .*$what" out
-	report $? "$to: $(cat out)"
-done <<-END
+wrong_in rover.sdf <<-END
 	<fdm_port_in>$base <fdm_port_in>70000 fdm_port_in
 	channel="0" channel="32" channel
 	<type>VELOCITY <type>SPEED VELOCITY
