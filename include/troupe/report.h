@@ -78,6 +78,10 @@ struct troupe_report_world {
 	uint64_t hash;
 	uint64_t moves, meetings;
 	uint64_t loads; /* loads of levels that were not loaded before */
+	/* Mesh files and heightmaps that were left unread when the world was loaded (troupe_server_def.load_all): all;
+	 * how often one was read in this process, and given up; those that it holds now, and the memory that they
+	 * take. */
+	uint64_t unread_meshes, meshes_read, meshes_given_up, meshes_held, mesh_bytes;
 	uint64_t created, removed, refused_commands, waiting_commands;
 	/* Windows of steps that the secondaries took between two exchanges, and the steps of windows that were taken
 	 * again because a guess about them had been wrong. */

@@ -122,6 +122,10 @@ struct troupe_server_def {
 	bool by_ode;              /* ODE solves all contacts and joints; gives other bits than troupe's own solver */
 	bool sense_all;           /* all sensors measure, not only those that a client has subscribed to */
 	bool ignore_levels;       /* all levels are loaded all the time */
+	/* The meshes and heightmaps of all levels are read at once. Otherwise those of the collisions of static models
+	 * that levels name are read when a performer comes near. No bit depends on it, except that a file that cannot
+	 * be read is found out later. */
+	bool load_all;
 	troupe_pace pace;
 	double rtf, rate_hz;
 	bool paused; /* begin paused */

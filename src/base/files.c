@@ -6,8 +6,8 @@
  *
  * Where a file is, is judged by the open file: a name may lead elsewhere by the time at which it is opened. */
 #include "base/files.h"
+#include "base/hash.h"
 #include "base/infile.h"
-
 #include "base/text.h"
 
 #include <dirent.h>
@@ -184,7 +184,7 @@ void files_add(struct files *files, const char *path, const char *bytes, size_t 
 	struct files_entry *entry = files_find(files, path);
 	if (!entry)
 		entry = files_new(files, path, false);
-	if (bytes && !entry->bytes && !entry->absent)
+	if (bytes && !entry->bytes && !entry->absent && !entry->left)
 		files_set_bytes(entry, bytes, count);
 }
 
@@ -217,7 +217,7 @@ static bool files_entry_differs(const struct files_entry *a, const struct files_
 bool files_holds(const struct files *files, const struct files_entry *entry)
 {
 	const struct files_entry *own = files_find(files, entry->path);
-	return own && !files_entry_differs(own, entry) && (own->bytes || !entry->bytes);
+	return own && !files_entry_differs(own, entry) && (own->bytes || own->left || !entry->bytes);
 }
 
 bool files_differ(const struct files *files, const struct files *more)
@@ -333,6 +333,40 @@ static troupe_status files_read_disk(const struct files *files, const char *path
 	return status;
 }
 
+static void files_hash(const char *bytes, size_t count, uint64_t ret_hash[2])
+{
+	for (uint64_t i = 0; i < 2; i++)
+		ret_hash[i] = hash_bytes(hash_mix(UINT64_C(0x66696c6573), i), bytes, count); /* "files" */
+}
+
+/* Reads a file that was left. */
+static troupe_status files_read_left(const struct files *files, const struct files_entry *left, char **ret_bytes,
+	size_t *ret_count, struct troupe_error *error)
+{
+	uint64_t hash[2];
+	troupe_status status = files_read_disk(files, left->path, left->count, ret_bytes, ret_count, error);
+	if (status == TROUPE_OK)
+		files_hash(*ret_bytes, *ret_count, hash);
+	if (status == TROUPE_OK && *ret_count == left->count && !memcmp(hash, left->hash, sizeof hash))
+		return TROUPE_OK;
+	if (status == TROUPE_OK)
+		free(*ret_bytes);
+	if (status == TROUPE_EIO)
+		return status;
+	return fail(
+		error, TROUPE_EIO, "%s: it has changed since the world was loaded: expected the same file", left->path);
+}
+
+/* The set owns the bytes from then on. */
+static troupe_status files_keep(struct files *files, const char *path, char *bytes, size_t count)
+{
+	files_add(files, path, NULL, 0);
+	struct files_entry *entry = files_find(files, path);
+	entry->bytes = bytes;
+	entry->count = count;
+	return TROUPE_OK;
+}
+
 /* Reads what is not kept. given: the user has named the file. */
 static troupe_status files_fetch(
 	struct files *files, const char *path, size_t bytes_max, bool given, struct troupe_error *error)
@@ -345,18 +379,20 @@ static troupe_status files_fetch(
 		files_add(files, path, known->bytes, known->count);
 		return TROUPE_OK;
 	}
+	const struct files *of = known ? files->before : files;
+	const struct files_entry *left = known ? known : entry;
+	if (left && left->left) {
+		troupe_status status = left->count > bytes_max ? fail(error, TROUPE_ELIMIT, "%s: larger than %zu bytes",
+									 path, bytes_max)
+							       : files_read_left(of, left, &bytes, &count, error);
+		return status ? status : files_keep(files, path, bytes, count);
+	}
 	if (files->closed || (known && known->absent) || (entry && entry->absent))
 		return fail(error, TROUPE_EIO,
 			"%s: not among the kept files: expected a file that the state or recording holds", path);
 	troupe_status status = given ? infile_read(path, bytes_max, &bytes, &count, error)
 				     : files_read_disk(files, path, bytes_max, &bytes, &count, error);
-	if (status)
-		return status;
-	files_add(files, path, NULL, 0);
-	entry = files_find(files, path);
-	entry->bytes = bytes;
-	entry->count = count;
-	return TROUPE_OK;
+	return status ? status : files_keep(files, path, bytes, count);
 }
 
 static troupe_status files_read_any(struct files *files, const char *path, size_t bytes_max, bool given,
@@ -386,6 +422,31 @@ troupe_status files_read_given(struct files *files, const char *path, size_t byt
 	return files_read_any(files, path, bytes_max, true, ret_bytes, ret_count, error);
 }
 
+void files_leave(struct files *files, const char *path)
+{
+	struct files_entry *entry = files_find(files, path);
+	if (!entry || !entry->bytes || files->closed || files->before)
+		return;
+	if (!entry->left)
+		files_hash(entry->bytes, entry->count, entry->hash);
+	entry->left = true;
+	free(entry->bytes);
+	entry->bytes = NULL;
+}
+
+troupe_status files_recall(struct files *files, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	for (uint32_t i = 0; i < files->before->all.count && !status; i++) {
+		const struct files_entry *entry = &files->before->all.at[i];
+		const char *bytes;
+		size_t count;
+		if (entry->left && !entry->bytes)
+			status = files_read(files, entry->path, entry->count, &bytes, &count, error);
+	}
+	return status;
+}
+
 /* --- packed ------------------------------------------------------------------------------------------------------- */
 
 enum { PACKED_FOUND, PACKED_READ, PACKED_ABSENT };
@@ -394,7 +455,7 @@ static void files_pack_entry(const struct files_entry *entry, struct text *out)
 {
 	pack_string(out, entry->path);
 	pack_u64(out, entry->absent ? PACKED_ABSENT : entry->bytes ? PACKED_READ : PACKED_FOUND);
-	pack_bytes(out, entry->bytes, entry->count);
+	pack_bytes(out, entry->bytes, entry->bytes ? entry->count : 0);
 }
 
 void files_pack(const struct files *files, struct text *out)

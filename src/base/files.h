@@ -30,6 +30,8 @@ struct files_entry {
 	char *bytes; /* terminated; NULL: the file was found but not read, or is absent */
 	size_t count;
 	bool absent; /* it was looked for, and could not be read */
+	bool left;   /* files_leave(): the bytes are read again when they are needed, and must have this hash */
+	uint64_t hash[2];
 };
 
 /* The folders below which files may be read. Zeroed has none, and allows none. */
@@ -67,6 +69,12 @@ troupe_status files_read(struct files *files, const char *path, size_t bytes_max
 /* The same for a file that the user has named, which may be anywhere, and also a pipe. */
 troupe_status files_read_given(struct files *files, const char *path, size_t bytes_max, const char **ret_bytes,
 	size_t *ret_count, struct troupe_error *error);
+/* Frees the bytes of a file that an open set without `before` has read. They are read from the file system again by
+ * files_read(), also through sets of which this one is the `before`; TROUPE_EIO if they are others then. Nothing in
+ * other sets. */
+void files_leave(struct files *files, const char *path);
+/* Reads into a set all files that its `before` has left, so that both can be packed. */
+troupe_status files_recall(struct files *files, struct troupe_error *error);
 /* The names in a folder, in the order of their bytes, at most FILES_LISTED_MAX: those on the file system, unless the
  * set is closed, and those that the set has. A folder that cannot be read, or is outside of the places, has none. List
  * and names live in the arena. */

@@ -167,6 +167,17 @@ static void cli_report_add_moves(const struct troupe_report_world *world, struct
 		cli_report_plural(world->loads, "load", "loads"));
 }
 
+/* Adds a line only if meshes were left unread at first. */
+static void cli_report_add_meshes(const struct troupe_report_world *world, struct text *out)
+{
+	if (world->unread_meshes)
+		text_add(out,
+			"%" PRIu64 " %s of levels were not read at first; %" PRIu64 " read later, %" PRIu64
+			" of them given up again\n",
+			world->unread_meshes, cli_report_plural(world->unread_meshes, "mesh", "meshes"),
+			world->meshes_read, world->meshes_given_up);
+}
+
 /* Adds a line only if steps were taken together. */
 static void cli_report_add_windows(const struct troupe_report_world *world, struct text *out)
 {
@@ -225,6 +236,7 @@ static void cli_report_add_world(const struct troupe_report_world *world, struct
 	text_add(out, "%.6g s simulated in %.3f s: %.3g times real time, %.0f steps/s\n", world->passed_s,
 		MAX(world->wall_s - world->paused_s, 0.0), world->rtf, world->steps_per_s);
 	cli_report_add_moves(world, out);
+	cli_report_add_meshes(world, out);
 	if (world->readings)
 		text_add(out, "%" PRIu64 " %s of sensors, digest %016" PRIx64 "\n", world->readings,
 			cli_report_plural(world->readings, "reading", "readings"), world->readings_digest);

@@ -262,6 +262,7 @@ static struct troupe_server_def run_definition(struct run *run)
 	def.plugin_paths = settings->plugin_paths.at;
 	def.secondaries = (int32_t)settings->secondaries;
 	def.ignore_levels = settings->no_levels;
+	def.load_all = settings->load_all || settings->strict;
 	def.distribution = settings->distribution;
 	def.pins = settings->pins.at;
 	def.sleepless = settings->no_sleep;

@@ -99,6 +99,11 @@ static const struct option_spec run_settings_specs[] = {
 		.help = "use the levels of the world (the default); cancels --no-levels"},
 	{OPTION_FLAG, .name = "no-levels", .offset = RUN_SETTINGS_AT(no_levels),
 		.help = "ignore the levels of the world: all models are always loaded"},
+	{OPTION_FLAG, .name = "load-all", .offset = RUN_SETTINGS_AT(load_all),
+		.help = "read the meshes and heightmaps of all levels before the first step, as --strict does; "
+			"otherwise "
+			"those of levels that no performer is near are read when one comes. The state does not depend "
+			"on it"},
 	{OPTION_FLAG, .name = "no-sleep", .offset = RUN_SETTINGS_AT(no_sleep),
 		.help = "step models at rest, too; <allow_auto_disable>false does this for one model; with --resume, "
 			"from there on"},

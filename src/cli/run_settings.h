@@ -22,7 +22,7 @@ struct run_settings {
 	double until_s, initial_time_s;
 	double rate_hz; /* 0: not given */
 	double rtf;     /* negative: not given */
-	bool paused, no_levels, no_sleep, sense_all, trace, anew, strict, programs, recordings;
+	bool paused, no_levels, load_all, no_sleep, sense_all, trace, anew, strict, programs, recordings;
 	struct xacro_settings xacro;
 	struct network_settings network;
 	struct gateways_settings gateways;

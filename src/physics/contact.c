@@ -93,6 +93,9 @@ static void contact_list_statics(struct worker *worker, struct instance *instanc
 		contact_make_static(worker, g);
 		if (fixed->kind == SCENE_PLANE && !contact_below_plane(&worker->statics[g], &instance->near))
 			continue;
+		const struct aabb box = scene_exact_box(fixed);
+		if (fixed->unread && !aabb_overlap(&box, &instance->near))
+			continue;
 		instance->statics.at[kept++] = g;
 	}
 	instance->statics.count = kept;
@@ -124,9 +127,10 @@ static void contact_pair_with_statics(struct worker *worker, struct instance *in
 	for (uint32_t i = 0; i < instance->statics.count; i++) {
 		uint32_t s = instance->statics.at[i];
 		const struct scene_geom *fixed = &scene->geoms[s];
+		const struct aabb fixed_box = scene_exact_box(fixed);
 		for (uint32_t g = 0; g < m->geom_count; g++) {
 			const struct aabb box = contact_box(worker, &instance->boxes[g]);
-			if (!aabb_overlap(&box, &fixed->box) ||
+			if (!aabb_overlap(&box, &fixed_box) ||
 				(instance->kinematic && scene->bodies[scene->geoms[m->geom_first + g].body].kinematic))
 				continue;
 			if (fixed->kind != SCENE_PLANE || contact_below_plane(&worker->statics[s], &box))

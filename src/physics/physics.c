@@ -231,6 +231,9 @@ troupe_status physics_end(struct physics *physics, struct aabb_line *ret_boxes, 
 		return diverged_in_state(physics, model, error);
 	if (physics_abandoned(physics))
 		return TROUPE_OK;
+	troupe_status status = physics->scene->unread ? unread_error(physics->scene->unread, error) : TROUPE_OK;
+	if (status)
+		return status;
 	for (uint32_t i = 0; i < physics->awake.count; i++)
 		ret_boxes[physics->awake.at[i]].box = physics->instances[physics->awake.at[i]]->box;
 	return TROUPE_OK;

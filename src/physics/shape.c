@@ -131,8 +131,11 @@ static uint32_t physics_shape_on_trimesh(struct worker *worker, const struct sce
 		struct collide_shape held = physics_shape_of(fixed, id);
 		p = held.p, r = held.r;
 	}
+	const struct trimesh *triangles = scene_trimesh(fixed);
+	if (!triangles)
+		return 0;
 	struct collide_shape seen = physics_shape_seen_from(shape, p, &r);
-	uint32_t count = collide_trimesh(&seen, fixed->trimesh, most, &worker->collide, ret);
+	uint32_t count = collide_trimesh(&seen, triangles, most, &worker->collide, ret);
 	for (uint32_t i = 0; i < count; i++) {
 		ret[i].at = vec3_add(p, physics_shape_forth(&r, ret[i].at));
 		ret[i].normal = physics_shape_forth(&r, ret[i].normal);

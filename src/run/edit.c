@@ -80,10 +80,17 @@ void edit_give_up_places(struct edit *edit)
 	edit->leaving.count = 0;
 }
 
+void edit_settle(struct edit *edit, uint32_t model)
+{
+	if (scene_settle(edit->shared->scene, model))
+		edit->shared->boxes[model].box = state_model_box(edit->shared->state, model, false);
+}
+
 /* A model of the file keeps its place: a reset brings it back. */
 static void edit_leave(struct edit *edit, uint32_t model)
 {
 	struct scene *scene = edit->shared->scene;
+	edit_settle(edit, model);
 	edit_detach_model(edit, model);
 	scene_set_absent(scene, model, true);
 	systems_unsubscribe(edit->shared->systems, model);
@@ -224,6 +231,7 @@ void edit_place(struct edit *edit, uint32_t model, struct pose pose)
 		edit_move_bodies(&scene->models[model], state_bodies(edit->shared->state, model, false), pose);
 		state_wrote(edit->shared->state, model);
 	} else {
+		edit_settle(edit, model);
 		edit_place_static(edit, model, pose);
 		indices_add(&edit->edited, model);
 	}
@@ -346,6 +354,7 @@ troupe_status edit_set_performer(struct edit *edit, const Troupe__Msgs__SetPerfo
 		return fail(error, TROUPE_ECOMMAND, "model '%.100s' is no performer", model->name);
 	const struct vec3 gazebo = {PERFORMER_SIZE, PERFORMER_SIZE, PERFORMER_SIZE};
 	const struct vec3 before = model->performer ? model->volume : gazebo;
+	edit_settle(edit, index);
 	model->performer = !remove;
 	model->level = remove ? model->home_level : SCENE_NONE;
 	if (!remove)

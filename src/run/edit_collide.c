@@ -118,6 +118,7 @@ static troupe_status edit_collide_switch_part(struct edit *edit, const Gz__Msgs_
 	troupe_status status = edit_collide_find_part(edit, entity, &part, error);
 	if (status)
 		return status;
+	edit_settle(edit, part.model);
 	const struct scene_model *m = &scene->models[part.model];
 	const char *name = part.link == SCENE_NONE ? m->name : scene->links[part.link].scoped;
 	if (!edit_collide_count_geoms(scene, &part))

@@ -71,6 +71,8 @@ uint32_t edit_places_max(const struct scene *scene, size_t bytes);
 void edit_pack_pose(struct text *out, const struct pose *pose);
 struct pose edit_unpack_pose(struct unpack *in);
 
+/* Before a model is changed in any way: reads its meshes that were left unread (scene_settle()). */
+void edit_settle(struct edit *edit, uint32_t model);
 troupe_status edit_find(const struct edit *edit, const char *name, uint32_t *ret_model, struct troupe_error *error);
 /* edit_light.c: lights. Whether the entity is a light: without a type a name means a model before it means
  * a light. */

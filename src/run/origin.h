@@ -8,7 +8,7 @@
 
 struct origin {
 	uint64_t seed;
-	bool ignore_levels, sleepless, sense_all, by_ode;
+	bool ignore_levels, load_all, sleepless, sense_all, by_ode;
 	char *path;           /* of the world file */
 	VEC(char *) folders;  /* where files were searched, without NULL at the end */
 	plugin_marks plugins; /* the libraries of plug-ins, and those that were not found */

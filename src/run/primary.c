@@ -1078,6 +1078,8 @@ static const struct step *primary_decide_step(struct primary *primary)
 	uint64_t k = primary->lockstep.number;
 	struct step *step = &primary->step;
 	bool first = !primary->plan.begun;
+	if (primary->shared->scene->unread)
+		unread_free_old(primary->shared->scene->unread, primary_time_s(primary));
 	if (!primary_begin_step(primary, k, false))
 		return NULL;
 	wrenches_deal(&primary->wrenches, primary->shared->state, step->paused,

@@ -131,8 +131,10 @@ static troupe_status replica_load_sdf(struct replica *replica, const char *name,
 	struct sdf_options options = {.resource_paths = (const char *const *)origin->folders.at,
 		.files = &origin->files,
 		.importer = replica->importer,
-		.visuals = SDF_VISUALS_IF_SEEN};
-	struct scene_options how = {.ignore_levels = origin->ignore_levels};
+		.visuals = SDF_VISUALS_IF_SEEN,
+		.leave_far = !origin->load_all && !origin->ignore_levels};
+	struct scene_options how = {
+		.ignore_levels = origin->ignore_levels, .unread = {replica->importer, &origin->files}};
 	troupe_status status = sdf_load_file(origin->path, &options, &replica->sdf, error);
 	if (status)
 		return status;
@@ -810,6 +812,8 @@ troupe_status replica_follow(struct replica *replica, struct replica_step *messa
 		if (parts[i](replica, message, &why))
 			return fail(error, TROUPE_EPROTOCOL, "its step: %s", why.text);
 	*ret_step = replica_make_step(replica, share_over);
+	if (replica->scene->unread)
+		unread_free_old(replica->scene->unread, (*ret_step)->time_s);
 	return TROUPE_OK;
 }
 
@@ -819,6 +823,11 @@ void replica_stepped(struct replica *replica, const struct ack *ack, const struc
 {
 	replica->ack = ack;
 	replica->stats = *stats;
+}
+
+char *replica_take_warning(struct replica *replica)
+{
+	return replica->scene->unread ? unread_take_warning(replica->scene->unread) : NULL;
 }
 
 struct replica_report replica_report(const struct replica *replica)

@@ -181,9 +181,9 @@ static void run_secondary_release(struct secondary *secondary, uint32_t model)
 	indices_remove(&secondary->with_sensors, model);
 }
 
-/* LOAD, UNLOAD and GHOST need no work here. To load a level, its static models become present (to all secondaries)
- * and its dynamic models are taken. In one process a ghost is the performer's own state, which all secondaries can
- * read. */
+/* To load a level, its static models become present (to all secondaries) and its dynamic models are taken. Of LOAD and
+ * UNLOAD follows only which meshes are wanted. GHOST needs no work: in one process a ghost is the performer's own
+ * state, which all secondaries can read. */
 static void run_secondary_apply_changes(struct secondary *secondary, const struct step *step)
 {
 	bool was_idle = step->parts[secondary->number - 1].was_idle;
@@ -197,6 +197,8 @@ static void run_secondary_apply_changes(struct secondary *secondary, const struc
 			run_secondary_release(secondary, change->id);
 		else if (change->kind == CHANGE_TAKE)
 			run_secondary_take(secondary, change->id);
+		else if (change->kind == CHANGE_LOAD || change->kind == CHANGE_UNLOAD)
+			scene_want_level(secondary->shared->scene, change->id, change->kind == CHANGE_LOAD);
 	}
 	if (step->statics_changed || was_idle)
 		physics_set_statics(secondary->physics, step->statics);

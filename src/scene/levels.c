@@ -9,11 +9,7 @@
 
 bool scene_knows_plugin(const char *name)
 {
-	static const char *const keys[] = {"gz::sim", "ignition::gazebo", "troupe"};
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (!strcmp(name, keys[i]))
-			return true;
-	return false;
+	return sdf_declares_levels(name);
 }
 
 static const char *levels_name_of(const struct sdf_element *element)

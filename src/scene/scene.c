@@ -552,6 +552,14 @@ static void scene_keep_warning(void *ctx, const char *text)
 	scene_warn(ctx, NULL, "%s", text);
 }
 
+static bool scene_has_far(const struct sdf_world *world)
+{
+	bool has = false;
+	for (uint32_t i = 0; i < world->collisions.count && !has; i++)
+		has = world->collisions.at[i].shape.far != NULL;
+	return has;
+}
+
 troupe_status scene_create(const struct sdf_world *world, const struct scene_options *options, struct scene **ret_scene,
 	struct troupe_error *error)
 {
@@ -566,6 +574,8 @@ troupe_status scene_create(const struct sdf_world *world, const struct scene_opt
 	scene->secondaries = SCENE_NONE;
 	scene_add_lights(scene, world);
 	struct compile c;
+	if (scene_has_far(world))
+		scene->unread = unread_create(&options->unread);
 	scene->own = mem_alloc(sizeof *scene->own);
 	scene_compile_init(&c, world, scene, scene->own);
 	struct troupe_error unwanted;
@@ -688,6 +698,7 @@ void scene_destroy(struct scene *scene)
 	bvh_fini(&scene->static_tree);
 	map_fini(&scene->model_by_name);
 	vec_free(&scene->warnings);
+	unread_destroy(scene->unread);
 	scene_free_owned(scene->own);
 	free(scene);
 }

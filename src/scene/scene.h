@@ -24,6 +24,7 @@
 #include "mesh/hull.h"
 #include "mesh/trimesh.h"
 #include "scene/added.h"
+#include "scene/unread.h"
 #include "sdf/sdf.h"
 
 #define SCENE_NONE UINT32_MAX
@@ -55,6 +56,8 @@ struct scene_geom { /* members that every step reads come first */
 	bool off;                      /* switched off: its box is AABB_NONE, so nothing meets it */
 	const struct hull *hull;       /* of a convex geom */
 	const struct trimesh *trimesh; /* of a mesh or heightmap */
+	struct unread_mesh *unread;    /* of a static mesh or heightmap that has no trimesh here; its `box` may be too
+					* large: scene_exact_box() */
 	struct aabb box;               /* of a static geom: in the world; of a plane: box of its half space, often all
 					* space */
 	struct pose in_body;           /* of a static geom: in the world */
@@ -86,7 +89,7 @@ struct scene_link {
 	struct pose reference;     /* in_body as it was at first */
 	bool self_collide;
 	bool is_static; /* of a static model, perhaps nested in one that moves, whose other parts it collides with */
-	bool wind; /* <enable_wind>: systems that make wind act on the link */
+	bool wind;      /* <enable_wind>: systems that make wind act on the link */
 };
 
 /* An axis that follows another axis (the leader) of the same model: position = multiplier * (leader's position -
@@ -223,7 +226,7 @@ struct scene {
 	uint32_t light_count;
 	/* The different surfaces of the geoms, each once. The array only grows, up to SCENE_SURFACES_MAX. */
 	VEC(struct sdf_surface) surfaces;
-	indices world_joints;       /* joints of the world itself, which may connect different models */
+	indices world_joints;                     /* joints of the world itself, which may connect different models */
 	VEC(struct scene_attachment) attachments; /* in the order in which they were made */
 	uint64_t attachments_epoch;               /* grows when `attachments` changes */
 	/* Boxes of static geoms; value: geom index. Which static geoms are present changes from step to step. */
@@ -231,6 +234,7 @@ struct scene {
 	struct map model_by_name;   /* models that are not absent */
 	VEC(const char *) warnings; /* "file:line: ...": elements that are ignored, one warning for each kind */
 	struct scene_owned *own;
+	struct unread *unread; /* of geoms; NULL: there are none */
 
 	/* private */
 	struct ranges model_ranges, body_ranges, geom_ranges, joint_ranges, link_ranges;
@@ -241,6 +245,7 @@ struct scene {
 
 struct scene_options {
 	bool ignore_levels;
+	struct unread_options unread; /* for worlds that were loaded with sdf_options.leave_far */
 	/* If not NULL, called with the error of each model: scene_create() then goes on with the other models, but
 	 * still fails with the first error. */
 	void (*on_error)(void *ctx, const char *text);
@@ -311,6 +316,21 @@ void scene_place_static(struct scene *scene, uint32_t model, struct pose pose);
 struct aabb scene_geom_box(const struct scene_geom *geom, struct pose body);
 /* The same for a geom that is at `pose` itself. */
 struct aabb scene_shape_box(const struct scene_geom *geom, struct pose pose);
+
+/* --- geoms with unread meshes ------------------------------------------------------------------------------------- */
+
+/* The triangles of a mesh or heightmap; NULL: there are none, and unread_error() may have the reason. As unread_get().
+ */
+const struct trimesh *scene_trimesh(const struct scene_geom *geom);
+/* The box that the static geom would have if its mesh had been read at once. As unread_exact_box(). */
+struct aabb scene_exact_box(const struct scene_geom *geom);
+/* A level was loaded, or unloaded: the meshes of its models are wanted, or not any more. Any thread. */
+void scene_want_level(struct scene *scene, uint32_t level, bool loaded);
+/* The geoms of the model are from now on as if their meshes had been read at once; before the model is changed in any
+ * way. The primary, between steps. False: no geom has changed. */
+bool scene_settle(struct scene *scene, uint32_t model);
+/* Reads the meshes of the levels that are near a performer at first. */
+troupe_status scene_read_near(struct scene *scene, struct troupe_error *error);
 
 /* The heights of a heightmap that has an image. As in Gazebo: the height of the brightest pixel is size.z, each pixel
  * is a point of the grid, the top of the image is at +y, its centre above the origin; a negative size.z exchanges

@@ -78,9 +78,8 @@ static struct aabb scene_shape_box_of_points(struct pose pose, const struct vec3
 }
 
 /* Encloses the turned box that the surface has in its own frame. */
-static struct aabb scene_shape_box_of_trimesh(struct pose pose, const struct trimesh *trimesh)
+static struct aabb scene_shape_turned_box(struct pose pose, const struct aabb *b)
 {
-	const struct aabb *b = &trimesh->box;
 	struct vec3 corners[8];
 	for (int i = 0; i < 8; i++)
 		corners[i] =
@@ -105,6 +104,14 @@ static struct aabb scene_shape_bounded(struct aabb box)
 {
 	const struct vec3 far = {2 * SCENE_POSITION_MAX, 2 * SCENE_POSITION_MAX, 2 * SCENE_POSITION_MAX};
 	return (struct aabb){vec3_max(box.lo, vec3_scale(far, -1)), vec3_min(box.hi, far)};
+}
+
+struct aabb scene_exact_box(const struct scene_geom *geom)
+{
+	if (!geom->unread || geom->off)
+		return geom->box;
+	const struct aabb box = unread_exact_box(geom->unread);
+	return aabb_is_empty(&box) ? box : scene_shape_turned_box(geom->in_body, &box);
 }
 
 struct aabb scene_geom_box(const struct scene_geom *geom, struct pose body)
@@ -141,7 +148,11 @@ struct aabb scene_shape_box(const struct scene_geom *geom, struct pose pose)
 		return scene_shape_box_of_points(pose, geom->hull->points.at, geom->hull->points.count);
 	case SCENE_MESH:
 	case SCENE_HEIGHTMAP:
-		return scene_shape_box_of_trimesh(pose, geom->trimesh);
+		if (geom->unread) {
+			const struct aabb box = unread_box(geom->unread);
+			return scene_shape_turned_box(pose, &box);
+		}
+		return scene_shape_turned_box(pose, &geom->trimesh->box);
 	case SCENE_PLANE: {
 		struct aabb box = scene_shape_half_space(quat_rotate(pose.q, geom->size), pose.p);
 		return geom->body == SCENE_NONE ? box : scene_shape_bounded(box);

@@ -182,7 +182,11 @@ static void scene_solid_add_file(
 	struct compile *c, const struct sdf_collision *from, bool stands, struct scene_geom geom, scene_geoms *out)
 {
 	const struct sdf_shape *shape = &from->shape;
-	if (shape->kind == SDF_MESH && shape->mesh) {
+	if (shape->far) {
+		geom.kind = shape->kind == SDF_HEIGHTMAP ? SCENE_HEIGHTMAP : SCENE_MESH;
+		geom.unread = unread_add(c->scene->unread, shape);
+		vec_push(out, geom);
+	} else if (shape->kind == SDF_MESH && shape->mesh) {
 		enum compile_solid kind = stands ? SOLID_TRIMESH : SOLID_PARTS;
 		if (shape->way != SDF_MESH_AS_FITS)
 			kind = shape->way == SDF_MESH_ONE_HULL ? SOLID_WHOLE : SOLID_PARTS;

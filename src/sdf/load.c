@@ -451,6 +451,9 @@ void load_fini(struct load *load)
 	files_places_fini(&load->own_places);
 	map_fini(&load->file_names);
 	places_fini(&load->places);
+	map_fini(&load->far_models);
+	map_fini(&load->far_files);
+	vec_free(&load->fars);
 	map_fini(&load->meshes);
 	map_fini(&load->images);
 	map_fini(&load->textures);

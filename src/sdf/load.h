@@ -54,6 +54,10 @@ struct load {
 	struct importer *own_importer;
 	struct importer_losses losses;
 	VEC(const struct sdf_surface *) surfaces; /* that collisions may share */
+	struct map far_models; /* static models that levels name, and no performer: candidates for struct sdf_far */
+	bool far;              /* the model that is being read is one */
+	VEC(struct sdf_far *) fars;
+	struct map far_files;      /* path and scale -> index in fars, or SDF_NONE: it must be read */
 	struct map meshes, images; /* files that were read, or failed: path, part and scale -> index in sdf, or
 				    * SDF_NONE */
 	/* textures that were read, or failed: path, or path and number of an image in a mesh file -> index in sdf, or
@@ -182,6 +186,13 @@ void load_surroundings(struct load *load, const struct sdf_element *world, const
 
 /* parts of links */
 struct sdf_shape load_shape(struct load *load, const struct sdf_element *geometry);
+/* Finds the models of the world whose meshes may be left unread (far.c). */
+void load_find_far(struct load *load, const struct sdf_element *world);
+/* Whether the meshes of this model, which stands in the world, may be left unread. */
+bool load_is_far(struct load *load, const struct sdf_element *model, const char *name, bool is_static);
+/* Leaves the mesh or heightmap of a collision unread, if that is possible. */
+const struct sdf_far *load_leave_far(
+	struct load *load, const struct sdf_element *element, const struct sdf_shape *shape);
 /* Reads the data that a shape needs: a mesh, an image, a polyline (solid.c). collides: it is that of a collision. */
 void load_solid(struct load *load, bool collides, struct sdf_shape *shape);
 /* The importer that reads meshes and images for this load. */

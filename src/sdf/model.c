@@ -99,6 +99,9 @@ static void model_read(
 	if (!load->poses_only)
 		element = foreign_model(load, element);
 	uint32_t index = model_declare(load, element, parent, scope, is_static);
+	if (parent == SDF_NONE)
+		load->far = load_is_far(
+			load, element, load->world->models.at[index].name, load->world->models.at[index].is_static);
 	model_load_children(load, element, index, load_scope_of(index));
 	struct sdf_world *world = load->world;
 	struct sdf_model *model = &world->models.at[index];

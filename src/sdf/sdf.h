@@ -101,6 +101,15 @@ enum sdf_mesh_way {
 	SDF_MESH_PIECES,   /* "convex_decomposition": its convex pieces */
 };
 
+/* A mesh or heightmap that is not read, because only levels name its model. Shapes with the same file and scale share
+ * it. */
+struct sdf_far {
+	const char *path, *model;
+	uint32_t id;                       /* from 0, in the file */
+	const struct sdf_element *element; /* that names the file */
+	struct aabb box; /* of the mesh, scaled, or of the heightmap: holds all of it, in the shape's frame */
+};
+
 struct sdf_shape {
 	enum sdf_shape_kind kind;
 	struct vec3 size;                  /* box: edges; ellipsoid: radii; mesh: scale; heightmap: size */
@@ -116,6 +125,9 @@ struct sdf_shape {
 				    * the shape's frame, welded; the same address for the same file, part and scale. */
 	const struct mesh *pieces; /* as convex parts: a polyline; the mesh of a collision if it is SDF_MESH_PIECES */
 	const struct image *image; /* heightmap */
+	/* collision of a static model: mesh and image are NULL, and are to be read when a body comes near; NULL: they
+	 * were read */
+	const struct sdf_far *far;
 	enum sdf_mesh_way way;
 	struct vec3 shift; /* heightmap: <pos> */
 	/* For visuals, when they are read. The materials of a mesh file, by the number that a part of the mesh has; 0:
@@ -372,6 +384,7 @@ struct sdf {
 	uint32_t warning_count, error_count;
 	VEC(struct mesh *) meshes;               /* meshes that shapes point to; mesh.id is the index */
 	VEC(struct image *) images;              /* likewise */
+	uint32_t far_count;                      /* of struct sdf_far */
 	VEC(struct texture *) textures;          /* of the visuals' materials */
 	struct arena arena;                      /* owns all other data that the members above point to */
 	struct load *kept;                       /* private, for sdf_edit(); NULL: it cannot be edited */
@@ -405,7 +418,11 @@ struct sdf_options {
 	struct files *files;
 	struct importer *importer; /* reads meshes and images (mesh/importer.h); NULL: an importer for this load only */
 	enum sdf_visuals visuals;
-	bool find; /* sdf_load_file() searches for a world of that name with sdf_find_file() */
+	/* Meshes and heightmaps of collisions of static models that levels name are not read (struct sdf_far), if a box
+	 * that holds them can be found in less time. `files` must be set. */
+	bool leave_far;
+	bool forget_far; /* and their bytes are not kept: files_leave() */
+	bool find;       /* sdf_load_file() searches for a world of that name with sdf_find_file() */
 	/* To add one entity to a running world. If any of the next three is set (NULL: not set), the text must hold
 	 * exactly one model, light or actor: in <sdf>, as the root element itself (read as SDF 1.12, with a warning),
 	 * or, for a model, as the only model of a <world>, whose other elements are ignored. The name and pose below
@@ -417,6 +434,9 @@ struct sdf_options {
 	const char *bare_name;
 	const struct pose *bare_pose; /* in the world */
 };
+
+/* Whether this is the name of the world plug-in that declares performers and levels. */
+bool sdf_declares_levels(const char *plugin_name);
 
 /* Adds the places of which the files of a world may be read: its own folder (files_allow_around()), the resource paths,
  * the folders of the environment if the options use them, and those of the worlds that come with troupe. path: of the

@@ -168,13 +168,16 @@ static void sdf_solid_load_mesh(
 			"the optimization \"%.40s\" of <mesh> is not known: expected convex_hull or "
 			"convex_decomposition",
 			way);
-	if (shape->path)
+	if (collides && shape->path)
+		shape->far = load_leave_far(load, element, shape);
+	if (shape->path && !shape->far)
 		shape->mesh = sdf_solid_mesh_at(load, sdf_solid_part_of(load, element, shape));
 	if (collides && shape->mesh && shape->way == SDF_MESH_PIECES)
 		shape->pieces = sdf_solid_pieces(load, element, shape->mesh);
 }
 
-static void sdf_solid_load_heightmap(struct load *load, const struct sdf_element *element, struct sdf_shape *shape)
+static void sdf_solid_load_heightmap(
+	struct load *load, const struct sdf_element *element, bool collides, struct sdf_shape *shape)
 {
 	uint32_t index;
 	struct troupe_error error;
@@ -185,7 +188,8 @@ static void sdf_solid_load_heightmap(struct load *load, const struct sdf_element
 			shape->size.y, shape->size.z);
 		return;
 	}
-	if (!shape->path)
+	shape->far = collides && shape->path ? load_leave_far(load, element, shape) : NULL;
+	if (!shape->path || shape->far)
 		return;
 	if (!map_find(&load->images, shape->path, &index)) {
 		struct image *image = mem_alloc(sizeof *image);
@@ -280,7 +284,7 @@ void load_solid(struct load *load, bool collides, struct sdf_shape *shape)
 	if (shape->kind == SDF_MESH)
 		sdf_solid_load_mesh(load, element, collides, shape);
 	else if (shape->kind == SDF_HEIGHTMAP)
-		sdf_solid_load_heightmap(load, element, shape);
+		sdf_solid_load_heightmap(load, element, collides, shape);
 	else if (shape->kind == SDF_POLYLINE)
 		sdf_solid_load_polyline(load, element, shape);
 }

@@ -170,7 +170,9 @@ void load_world(struct load *load, const struct sdf_element *element)
 	element = foreign_world(load, include_expand(load, element));
 	world.element = element;
 	sdf_world_load_values(load, element, &world);
+	load_find_far(load, element);
 	sdf_world_load_children(load, element);
+	load->far = false;
 	sdf_world_finish(load, &world);
 }
 

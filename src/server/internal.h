@@ -102,9 +102,10 @@ void server_refuse(const struct troupe_server_def *def);
 troupe_status server_run_to(struct troupe_server *server, const uint64_t *steps, struct troupe_error *error);
 
 /* save.c. Appends the bytes of a saved state. */
-void server_pack(struct troupe_server *server, struct text *out);
+troupe_status server_pack(struct troupe_server *server, struct text *out, struct troupe_error *error);
 /* The same with other commands that wait, [server->world_count]. */
-void server_pack_with(struct troupe_server *server, struct schedule *waiting, struct text *out);
+troupe_status server_pack_with(
+	struct troupe_server *server, struct schedule *waiting, struct text *out, struct troupe_error *error);
 /* Appends the bytes from which a replica of the only world is made: see run/replica.h. */
 void server_pack_replica(struct troupe_server *server, struct text *out);
 /* Writes the head of a state (magic, version, checksum of the rest) over its first SAVE_HEAD_BYTES. server_pack()
@@ -150,6 +151,8 @@ void world_set_up(struct server_world *world, uint32_t threads, enum physics_bre
 void world_note_windows(const struct server_world *world);
 /* The run goes on with so many secondaries, of which none has anything: see primary_regroup(). */
 void world_regroup(struct server_world *world, uint32_t secondaries);
+/* Gives the warnings about mesh files that were read while the world runs. */
+void world_warn_of_unread(struct server_world *world);
 void world_fini(struct server_world *world);
 /* The number of models that can move, and of other performers: these can be distributed over secondaries. */
 uint32_t world_mobile_count(const struct server_world *world);

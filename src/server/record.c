@@ -84,7 +84,7 @@ void record_put_start(struct record_writer *writer, struct troupe_server *server
 	pack_u64(&writer->out, RECORD_VERSION);
 	writer->body.count = 0;
 	record_pack_paths(server, &writer->body);
-	server_pack(server, &writer->body);
+	(void)server_pack(server, &writer->body, NULL); /* no file was left: see server_load_sdf() */
 	record_put_chunk(writer, RECORD_START);
 }
 
@@ -280,7 +280,7 @@ static void record_add_state(struct troupe_server *server, uint64_t step)
 	struct recorder *recorder = server->recorder;
 	recorder->to.body.count = 0;
 	pack_u64(&recorder->to.body, step);
-	server_pack(server, &recorder->to.body);
+	(void)server_pack(server, &recorder->to.body, NULL);
 	recorder->state_bytes = recorder->to.body.count;
 	record_add_chunk(server, RECORD_STATE);
 	recorder->since = 0;

@@ -224,10 +224,15 @@ static void server_replay_take_files(struct replay *replay, struct unpack *in)
 		if (changed)
 			preparer_finish(primary_schedule(replay->server->worlds[i].primary)->preparer);
 		preparer_rest(primary_schedule(replay->server->worlds[i].primary)->preparer, true);
+		if (replay->server->worlds[i].scene->unread)
+			unread_rest(replay->server->worlds[i].scene->unread, true);
 	}
 	files_replace_all(&replay->server->files, &files);
-	for (uint32_t i = 0; i < replay->server->world_count; i++)
+	for (uint32_t i = 0; i < replay->server->world_count; i++) {
 		preparer_rest(primary_schedule(replay->server->worlds[i].primary)->preparer, false);
+		if (replay->server->worlds[i].scene->unread)
+			unread_rest(replay->server->worlds[i].scene->unread, false);
+	}
 	files_fini(&files);
 }
 
@@ -412,7 +417,7 @@ static troupe_status server_replay_pack_waiting(struct replay *replay, struct te
 		status = schedule_unpack(&waiting[i], server->worlds[i].scene->name, &broadcasts, &part, error);
 	}
 	if (!status)
-		server_pack_with(server, waiting, out);
+		status = server_pack_with(server, waiting, out, error);
 	vec_free(&broadcasts);
 	for (uint32_t i = 0; i < server->world_count; i++)
 		schedule_fini(&waiting[i]);

@@ -120,6 +120,8 @@ static void server_report_fill_totals(
 	double wall_s = (double)counts.wall_ns * 1e-9, paused_s = (double)counts.paused_ns * 1e-9;
 	double run_s = MAX(wall_s - paused_s, 0.0);
 	uint64_t steps = primary_steps(primary) - counts.first_step;
+	struct unread *unread = world->scene->unread;
+	const struct unread_counts meshes = unread ? unread_counts(unread) : (struct unread_counts){0};
 	*to = (struct troupe_report_world){.name = arena_strdup(arena, world->scene->name),
 		.steps = primary_steps(primary),
 		.simulated_s = primary_time_s(primary),
@@ -137,6 +139,11 @@ static void server_report_fill_totals(
 		.moves = counts.moves,
 		.meetings = counts.meetings,
 		.loads = counts.loads,
+		.unread_meshes = meshes.meshes,
+		.meshes_read = meshes.reads,
+		.meshes_given_up = meshes.given_up,
+		.meshes_held = meshes.read,
+		.mesh_bytes = meshes.bytes,
 		.created = counts.created,
 		.removed = counts.removed,
 		.refused_commands = counts.refused,
@@ -219,6 +226,11 @@ static void server_report_add_totals(
 	json_out_uint(out, "moves", world->moves);
 	json_out_uint(out, "meetings", world->meetings);
 	json_out_uint(out, "loads", world->loads);
+	json_out_uint(out, "unread_meshes", world->unread_meshes);
+	json_out_uint(out, "meshes_read", world->meshes_read);
+	json_out_uint(out, "meshes_given_up", world->meshes_given_up);
+	json_out_uint(out, "meshes_held", world->meshes_held);
+	json_out_uint(out, "mesh_bytes", world->mesh_bytes);
 	json_out_uint(out, "created", world->created);
 	json_out_uint(out, "removed", world->removed);
 	json_out_uint(out, "refused_commands", world->refused_commands);

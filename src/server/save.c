@@ -53,6 +53,7 @@ static void save_pack_origin(const struct troupe_server *server, const struct fi
 {
 	struct origin origin = {.seed = server->def.seed,
 		.ignore_levels = server->def.ignore_levels,
+		.load_all = server->def.load_all,
 		.sleepless = server->def.sleepless,
 		.by_ode = server->def.by_ode,
 		.sense_all = server->def.sense_all,
@@ -77,18 +78,20 @@ static void save_pack_saver(struct text *out)
 	text_fini(&saver);
 }
 
-void server_pack(struct troupe_server *server, struct text *out)
+troupe_status server_pack(struct troupe_server *server, struct text *out, struct troupe_error *error)
 {
-	server_pack_with(server, NULL, out);
+	return server_pack_with(server, NULL, out, error);
 }
 
-void server_pack_with(struct troupe_server *server, struct schedule *waiting, struct text *out)
+troupe_status server_pack_with(
+	struct troupe_server *server, struct schedule *waiting, struct text *out, struct troupe_error *error)
 {
 	struct text body = {0}, world = {0};
 	save_pack_saver(&body);
 	struct files named = {.before = &server->files}; /* named by waiting commands */
 	for (uint32_t i = 0; i < server->world_count; i++)
 		schedule_collect(waiting ? &waiting[i] : primary_schedule(server->worlds[i].primary), &named);
+	troupe_status status = files_recall(&named, error);
 	save_pack_origin(server, &named, &body);
 	files_fini(&named);
 	pack_u64(&body, server->world_count);
@@ -106,6 +109,7 @@ void server_pack_with(struct troupe_server *server, struct schedule *waiting, st
 	server_seal(out->at + begin, out->count - begin);
 	text_fini(&world);
 	text_fini(&body);
+	return status;
 }
 
 void server_pack_replica(struct troupe_server *server, struct text *out)
@@ -135,8 +139,9 @@ troupe_status troupe_server_save(struct troupe_server *server, const char *path,
 {
 	struct text out = {0};
 	struct outfile_options options = server_options(server);
-	server_pack(server, &out);
-	troupe_status status = outfile_replace(path, out.at, out.count, &options, error);
+	troupe_status status = server_pack(server, &out, error);
+	if (!status)
+		status = outfile_replace(path, out.at, out.count, &options, error);
 	text_fini(&out);
 	return status;
 }
@@ -145,8 +150,11 @@ troupe_status troupe_server_pack(
 	struct troupe_server *server, void **ret_bytes, size_t *ret_count, struct troupe_error *error)
 {
 	struct text out = {0};
-	(void)error;
-	server_pack(server, &out);
+	troupe_status status = server_pack(server, &out, error);
+	if (status) {
+		text_fini(&out);
+		return status;
+	}
 	*ret_bytes = out.at;
 	*ret_count = out.count;
 	return TROUPE_OK;
@@ -177,6 +185,7 @@ static void save_take_origin(struct troupe_server *server, struct origin *origin
 	struct troupe_server_def *def = &server->def;
 	def->seed = origin->seed;
 	def->ignore_levels = origin->ignore_levels;
+	def->load_all = origin->load_all;
 	def->sleepless |= origin->sleepless;
 	def->by_ode |= origin->by_ode;
 	def->sense_all |= origin->sense_all;

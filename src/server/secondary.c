@@ -214,6 +214,8 @@ static troupe_status server_secondary_decode_step(void *ctx, uint32_t number, co
 		status = replica_follow(s->replica, &s->message, server_secondary_share_over(s), &step, error);
 	if (status)
 		return status;
+	for (char *text; (text = replica_take_warning(s->replica)); free(text))
+		server_secondary_on_note(s, text);
 	*ret_step = (struct transport_message){.number = step->number, .more = step->window - 1};
 	memcpy(&ret_step->payload, &step, sizeof step); /* the transport has no const: it only carries the pointer */
 	return TROUPE_OK;

@@ -200,6 +200,9 @@ static troupe_status server_load_sdf(struct troupe_server *server, struct troupe
 		.files = &server->files,
 		.importer = server->importer,
 		.visuals = SDF_VISUALS_IF_SEEN,
+		.leave_far = !def->load_all && !def->ignore_levels,
+		/* recordings, and the peers of a run, get all files */
+		.forget_far = !def->record_path && !def->network,
 		.find = !def->resume_path && !def->world_text};
 	if (def->world_text)
 		files_add(&server->files, def->world_path, def->world_text, strlen(def->world_text));
@@ -289,6 +292,12 @@ static void server_tell_hashes(struct troupe_server *server, uint64_t steps)
 		def->on_hash(def->ctx, steps, troupe_server_hash(server));
 }
 
+static void server_warn_of_unread(struct troupe_server *server)
+{
+	for (uint32_t i = 0; i < server->world_count; i++)
+		world_warn_of_unread(&server->worlds[i]);
+}
+
 static void server_on_merged(void *ctx, uint64_t steps)
 {
 	struct troupe_server *server = ctx;
@@ -298,6 +307,7 @@ static void server_on_merged(void *ctx, uint64_t steps)
 	if (def->on_step && def->step_every && steps && steps % def->step_every == 0)
 		def->on_step(def->ctx, server, steps);
 	record_merged(server, steps);
+	server_warn_of_unread(server);
 	if (server->network)
 		standby_link_merged(network_standby(server->network), steps);
 	costs_merged(server, steps);

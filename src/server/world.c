@@ -27,11 +27,23 @@ void server_warn(struct troupe_server *server, const char *text)
 	pthread_mutex_unlock(&server->warn_lock);
 }
 
+void world_warn_of_unread(struct server_world *world)
+{
+	char *text = NULL;
+	while (world->scene->unread && (text = unread_take_warning(world->scene->unread))) {
+		server_warn(world->server, text);
+		free(text);
+	}
+}
+
 static troupe_status server_world_compile(
 	struct server_world *world, const struct sdf_world *sdf, struct troupe_error *error)
 {
-	struct scene_options options = {.ignore_levels = world->server->def.ignore_levels};
+	struct scene_options options = {.ignore_levels = world->server->def.ignore_levels,
+		.unread = {world->server->importer, &world->server->files}};
 	troupe_status status = scene_create(sdf, &options, &world->scene, error);
+	if (!status)
+		status = scene_read_near(world->scene, error);
 	if (!status)
 		status = systems_create(world->scene, world->server->plugins, &world->systems, error);
 	if (status)
@@ -40,6 +52,7 @@ static troupe_status server_world_compile(
 		server_warn(world->server, world->scene->warnings.at[i]);
 	for (uint32_t i = 0; i < world->systems->warnings.count; i++)
 		server_warn(world->server, world->systems->warnings.at[i]);
+	world_warn_of_unread(world);
 	return TROUPE_OK;
 }
 

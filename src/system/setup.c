@@ -639,7 +639,7 @@ static uint32_t setup_corners_of(const struct scene_geom *geom, struct vec3 *out
 {
 	uint32_t count = 0;
 	const struct hull *hull = geom->kind == SCENE_CONVEX ? geom->hull : NULL;
-	const struct trimesh *mesh = geom->kind == SCENE_MESH ? geom->trimesh : NULL;
+	const struct trimesh *mesh = geom->kind == SCENE_MESH ? scene_trimesh(geom) : NULL;
 	for (uint32_t f = 0; hull && f < hull->faces.count; f++) {
 		const uint32_t *corners = hull->corners.at + hull->faces.at[f].first;
 		for (uint32_t i = 2; i < hull->faces.at[f].count; i++, count += 3)

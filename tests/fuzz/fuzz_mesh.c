@@ -13,6 +13,7 @@
 #include "base/infile.h"
 #include "base/text.h"
 #include "mesh/answer.h"
+#include "mesh/bounds.h"
 #include "mesh/hull.h"
 #include "mesh/import.h"
 #include "mesh/importer.h"
@@ -48,6 +49,20 @@ static bool is_sound(const struct mesh *mesh)
 		if (!(mesh->materials.at[i].diffuse[0] >= 0 && mesh->materials.at[i].diffuse[0] <= 1))
 			return false;
 	return !mesh->texcoords.count || mesh->texcoords.count == mesh->corners.count;
+}
+
+/* A box that is found without the reader holds all that the reader finds. */
+static bool is_within_bounds(const char *path, const char *bytes, size_t count, const struct mesh *mesh)
+{
+	struct mesh_bounds bounds;
+	bool within = true;
+	if (!bounds_find(path, bytes, count, &bounds))
+		return true;
+	for (uint32_t i = 0; i < mesh->points.count; i++) {
+		const struct aabb point = {mesh->points.at[i], mesh->points.at[i]};
+		within = within && aabb_within(&point, &bounds.box);
+	}
+	return within;
 }
 
 /* What the scene makes of a mesh. */
@@ -124,8 +139,10 @@ static void try_as(const char *path, const char *bytes, size_t count)
 	struct only_file file = {path, bytes, count};
 	struct import_files files = {read_only_file, &file};
 	struct mesh mesh = {0};
-	if (!import_mesh(&files, path, bytes, count, &mesh, NULL))
+	if (!import_mesh(&files, path, bytes, count, &mesh, NULL)) {
+		must(is_within_bounds(path, bytes, count, &mesh));
 		hand_over_mesh(&mesh);
+	}
 	mesh_fini(&mesh);
 }
 
@@ -217,7 +234,11 @@ static troupe_status read_mesh(const char *path, bool *ret_sound, struct troupe_
 	troupe_status status = importer_mesh(importer, &losses, &files, path, &mesh, error);
 	if (status)
 		return status;
-	*ret_sound = mesh.corners.count && is_sound(&mesh);
+	const char *bytes = NULL;
+	size_t file_bytes = 0;
+	*ret_sound = mesh.corners.count && is_sound(&mesh) &&
+		     !files_read(&files, path, FILE_BYTES_MAX, &bytes, &file_bytes, NULL) &&
+		     is_within_bounds(path, bytes, file_bytes, &mesh);
 	for (uint32_t i = 0; i < mesh.embedded.count && *ret_sound; i++)
 		*ret_sound = read_texture(mesh.embedded.at[i].bytes, mesh.embedded.at[i].count);
 	uint32_t count = mesh.corners.count;

@@ -179,6 +179,59 @@ Test(files, a_set_keeps_what_it_read_and_what_it_found, .init = set_up, .fini = 
 	free(c);
 }
 
+/* A file whose bytes are left to the file system is read again, also through another set, as long as it is the same. */
+Test(files, a_file_that_is_left_must_stay_the_same, .init = set_up, .fini = tear_down)
+{
+	struct files files = {0}, packed = {0}, closed = {0};
+	struct troupe_error error;
+	struct text out = {0};
+	const char *bytes;
+	size_t count;
+	char *a = in_folder("a"), *b = in_folder("b");
+	put(a, "first");
+	put(b, "second");
+	cr_assert_eq(files_read(&files, a, 100, &bytes, &count, &error), TROUPE_OK);
+	cr_assert_eq(files_read(&files, b, 100, &bytes, &count, &error), TROUPE_OK);
+	files_leave(&files, a);
+	cr_assert_null(files.all.at[0].bytes);
+	cr_assert_eq(files_look(&files, a), FILES_FILE);
+	struct files later = {.before = &files, .closed = true};
+	cr_assert_eq(files_read(&later, a, 4, &bytes, &count, &error), TROUPE_ELIMIT);
+	cr_assert_eq(files_read(&later, a, 100, &bytes, &count, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_str_eq(bytes, "first");
+	cr_assert(files_holds(&files, &later.all.at[0]) && !files_differ(&files, &later));
+	cr_assert_null(files.all.at[0].bytes, "the set itself has changed");
+	packed.before = &files;
+	cr_assert_eq(files_recall(&packed, &error), TROUPE_OK);
+	files_pack_both(&files, &packed, &out);
+	struct unpack in = reading(&out);
+	files_unpack(&closed, &in);
+	cr_assert(!in.bad);
+	cr_assert_eq(files_read(&closed, a, 100, &bytes, &count, &error), TROUPE_OK);
+	cr_assert_str_eq(bytes, "first");
+	files_leave(&closed, a);
+	cr_assert_eq(files_read(&closed, a, 100, &bytes, &count, &error), TROUPE_OK, "a closed set has nothing else");
+	files_fini(&later);
+	files_fini(&packed);
+	put(a, "fresh");
+	struct files changed = {.before = &files, .closed = true};
+	cr_assert_eq(files_read(&changed, a, 100, &bytes, &count, &error), TROUPE_EIO);
+	cr_assert(strstr(error.text, a) && strstr(error.text, "changed"), "%s", error.text);
+	cr_assert_eq(files_recall(&changed, &error), TROUPE_EIO);
+	put(a, "longer than it was");
+	cr_assert_eq(files_read(&files, a, 100, &bytes, &count, &error), TROUPE_EIO);
+	unlink(a);
+	cr_assert_eq(files_read(&files, a, 100, &bytes, &count, &error), TROUPE_EIO);
+	put(a, "first");
+	cr_assert_eq(files_read(&files, a, 100, &bytes, &count, &error), TROUPE_OK);
+	files_fini(&changed);
+	files_fini(&closed);
+	files_fini(&files);
+	text_fini(&out);
+	free(a);
+	free(b);
+}
+
 /* The names in a folder are sorted; a closed set knows only those that it has. */
 Test(files, names_in_a_folder, .init = set_up, .fini = tear_down)
 {

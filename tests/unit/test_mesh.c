@@ -1,5 +1,6 @@
 /* Reads, cuts and measures meshes, hulls, outlines and images. */
 #include "../random.h"
+#include "mesh/bounds.h"
 #include "mesh/decompose.h"
 #include "mesh/hull.h"
 #include "mesh/importer.h"
@@ -69,6 +70,73 @@ Test(mesh, files)
 		near(mesh_measure(&mesh).volume, cases[i].volume, path);
 		mesh_fini(&mesh);
 	}
+}
+
+/* The box of a file that is found without reading it as a mesh holds the mesh, and is hardly larger. */
+Test(mesh, bounds)
+{
+	static const struct {
+		const char *path;
+		bool known;
+	} cases[] = {{FILES "block.obj", true}, {FILES "stool.obj", true}, {FILES "tiles.obj", true},
+		{FILES "gem.stl", false}, {FILES "ramp.dae", false}, {DATA "sound.obj", true},
+		{DATA "sound_binary.stl", true}, {DATA "sound_text.stl", false}, {DATA "painted.obj", true},
+		{DATA "named.obj", true}, {DATA "sound.glb", false}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const char *path = cases[i].path, *bytes;
+		size_t count;
+		struct files files = {0};
+		struct mesh_bounds bounds;
+		cr_assert_eq(files_read(&files, path, 1 << 20, &bytes, &count, NULL), TROUPE_OK, "%s", path);
+		cr_assert_eq(bounds_find(path, bytes, count, &bounds), cases[i].known, "%s", path);
+		files_fini(&files);
+		if (!cases[i].known)
+			continue;
+		struct mesh mesh = read_mesh(path);
+		struct aabb box = AABB_NONE;
+		for (uint32_t p = 0; p < mesh.points.count; p++)
+			box = aabb_join(box, (struct aabb){mesh.points.at[p], mesh.points.at[p]});
+		cr_assert(aabb_within(&box, &bounds.box), "%s: the mesh is not within", path);
+		box = aabb_grow(box, 1e-3);
+		cr_assert(aabb_within(&bounds.box, &box), "%s: too large", path);
+		mesh_fini(&mesh);
+	}
+}
+
+/* Texts of OBJ files of which a box is known, and texts of which it is not certain what a reader makes of them. */
+Test(mesh, bounds_of_texts)
+{
+	static const struct {
+		const char *text;
+		double x; /* the greatest; 0: no box is known */
+	} cases[] = {
+		{"v 1 2 3\nf 1 1 1\n", 1},
+		{"v 1 2 3\r\nv 4.5e0 -2 3\r\nf 1 1 1", 4.5},
+		{"  v\t1 2 3 \nvn 9 9 9\nvt 9 9\nf 1 1 1\n", 1},
+		{"v .5 2. +3 1 1 1\nf 1 1 1\n", 0.5},
+		{"# v 9 9 9\nv 1e1 2 3e-2\ng v 9 9 9\nf 1 1 1\n", 10},
+		{"v 1 2 3\n", 0},              /* no face */
+		{"v 1 2\nf 1 1 1\n", 0},       /* too few numbers */
+		{"v 1 2 3 0.5\nf 1 1 1\n", 0}, /* a weight */
+		{"v 1 2 3x\nf 1 1 1\n", 0},
+		{"v nan 2 3\nf 1 1 1\n", 0},
+		{"v 1 2 3e99\nf 1 1 1\n", 0},
+		{"v 1 2 1e12\nf 1 1 1\n", 0},            /* out of reach */
+		{"v 1 2 \\\n3\nf 1 1 1\n", 0},           /* a continued line */
+		{"# a\rv 9 9 9\nv 1 2 3\nf 1 1 1\n", 0}, /* another end of a line */
+		{"v 1 2 3\nf 1 1 1\nmtllib \n", 0},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct mesh_bounds bounds;
+		bool known = bounds_find("a.OBJ", cases[i].text, strlen(cases[i].text), &bounds);
+		cr_assert_eq(known, cases[i].x > 0, "%zu: %s", i, cases[i].text);
+		if (known)
+			near(bounds.box.hi.x, cases[i].x + 1e-5 * fmax(3, cases[i].x), cases[i].text);
+	}
+	static const char named[] = "mtllib a b.mtl\nv 1 2 3\nf 1 1 1\n";
+	struct mesh_bounds bounds;
+	cr_assert(bounds_find("a.obj", named, sizeof named - 1, &bounds));
+	cr_assert(bounds.name_count == 1 && bounds.names[0].count == 7 && !memcmp(bounds.names[0].at, "a b.mtl", 7));
 }
 
 /* A box off the origin: volume, centre, and the integral of x x^T = V (d d / 12 + c c). */

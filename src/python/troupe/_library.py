@@ -161,7 +161,7 @@ class _Def(Structure):
     _fields_ = [("world_path", c_char_p), ("world_text", c_char_p), ("resume_path", c_char_p),
                 ("resume_bytes", c_char_p), ("resume_count", c_size_t), ("resource_paths", _strings),
                 ("plugin_paths", _strings), ("secondaries", c_int32), ("distribution", c_char_p), ("pins", _strings),
-                ("sleepless", c_bool), ("by_ode", c_bool), ("sense_all", c_bool), ("ignore_levels", c_bool), ("pace", c_int),
+                ("sleepless", c_bool), ("by_ode", c_bool), ("sense_all", c_bool), ("ignore_levels", c_bool), ("load_all", c_bool), ("pace", c_int),
                 ("rtf", c_double), ("rate_hz", c_double), ("paused", c_bool), ("no_world", c_bool), ("seed", c_uint64),
                 ("initial_time_s", c_double), ("barrier_deadline_s", c_double), ("window", c_uint32),
                 ("scripted", c_bool), ("chaos", c_bool),

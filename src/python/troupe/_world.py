@@ -39,7 +39,8 @@ class World:
     warnings (a list of lines) has what the library had to say about the file."""
 
     def __init__(self, path=None, *, text=None, state=None, seed=0, secondaries=None, rtf=0.0, resource_paths=(),
-                 plugin_paths=(), strict=True, sleepless=False, by_ode=False, sense_all=False, ignore_levels=False, paused=False,
+                 plugin_paths=(), strict=True, sleepless=False, by_ode=False, sense_all=False, ignore_levels=False, load_all=False,
+                 paused=False,
                  initial_time=0.0, contacts=False, efforts=False, record=None, record_every=100, save_folder=None):
         owned = self._owned = _Owned()
         self.strict = strict
@@ -68,6 +69,7 @@ class World:
         definition.by_ode = by_ode
         definition.sense_all = sense_all
         definition.ignore_levels = ignore_levels
+        definition.load_all = load_all
         definition.paused = paused
         definition.initial_time_s = initial_time
         definition.observe = _OBSERVE_CONTACTS * bool(contacts) | _OBSERVE_EFFORTS * bool(efforts)

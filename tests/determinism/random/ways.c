@@ -465,7 +465,7 @@ static bool tells_how(const char *line)
 	static const char *const names[] = {"wall_time", "serial_time", "paused_time", "paused_steps", "rtf",
 		"textures", "texture_bytes", "steps_per_second", "moves", "meetings", "peak_memory_bytes", "network",
 		"bytes_sent", "bytes_received", "step_bytes", "ack_bytes", "robot_steps", "bytes_per_robot_step",
-		"largest_part_s", "secondaries", "windows", "tuning"};
+		"largest_part_s", "unread_meshes", "meshes_read", "meshes_given_up", "meshes_held", "mesh_bytes", "secondaries", "windows", "tuning"};
 	line += strspn(line, " {");
 	if (*line != '"')
 		return false;
