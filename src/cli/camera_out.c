@@ -59,7 +59,8 @@ static char *camera_out_path_of(
 	for (char *at = name; *at; at++)
 		if (*at == '/')
 			*at = '_';
-	char *usual = mem_printf("%s-%012" PRId64 ".png", name, time_us);
+	bool flow = image->pixel_format_type == GZ__MSGS__PIXEL_FORMAT_TYPE__UNKNOWN_PIXEL_FORMAT;
+	char *usual = mem_printf("%s-%012" PRId64 ".%s", name, time_us, flow ? "flo" : "png");
 	char *file = annotate_picture(&out->annotate, message->topic, time_us, image->width, image->height, usual);
 	char *path = mem_printf("%s/%s", out->folder, file);
 	free(file);
@@ -84,6 +85,42 @@ static troupe_status camera_out_write_depth(const char *path, const Gz__Msgs__Im
 	}
 	troupe_status status = png_out_write(path, PNG_OUT_GREY16, image->width, image->height, values, error);
 	free(values);
+	return status;
+}
+
+/* A normal from -1 to 1 as a byte from 0 to 255; 128 128 128: there is none. */
+static troupe_status camera_out_write_normals(
+	const char *path, const Gz__Msgs__Image *image, struct troupe_error *error)
+{
+	size_t count = (size_t)image->width * image->height * 3;
+	uint8_t *bytes = mem_alloc(count);
+	for (size_t i = 0; i < count; i++) {
+		float part;
+		memcpy(&part, image->data.data + i * sizeof part, sizeof part);
+		bytes[i] = (uint8_t)(fminf(fmaxf((part + 1) * 127.5F, 0), 255) + 0.5F);
+	}
+	troupe_status status = png_out_write(path, PNG_OUT_RGB8, image->width, image->height, bytes, error);
+	free(bytes);
+	return status;
+}
+
+/* The format of the Middlebury benchmark, vision.middlebury.edu/flow: "PIEH", width and height, and two floats for each
+ * pixel, little-endian; 1e10: unknown. */
+static troupe_status camera_out_write_flow(const char *path, const Gz__Msgs__Image *image, struct troupe_error *error)
+{
+	const uint32_t size[2] = {image->width, image->height};
+	size_t count = (size_t)image->width * image->height * 2;
+	struct text text = {0};
+	text_add_bytes(&text, "PIEH", 4);
+	text_add_bytes(&text, (const char *)size, sizeof size);
+	for (size_t i = 0; i < count; i++) {
+		float part;
+		memcpy(&part, image->data.data + i * sizeof part, sizeof part);
+		part = isfinite(part) ? part : 1e10F;
+		text_add_bytes(&text, (const char *)&part, sizeof part);
+	}
+	troupe_status status = outfile_replace(path, text.at, text.count, NULL, error);
+	text_fini(&text);
 	return status;
 }
 
@@ -115,6 +152,10 @@ static size_t camera_out_pixel_bytes(Gz__Msgs__PixelFormatType format)
 		return 3;
 	case GZ__MSGS__PIXEL_FORMAT_TYPE__R_FLOAT32:
 		return 4;
+	case GZ__MSGS__PIXEL_FORMAT_TYPE__RGB_FLOAT32:
+		return 12;
+	case GZ__MSGS__PIXEL_FORMAT_TYPE__UNKNOWN_PIXEL_FORMAT: /* flow */
+		return 8;
 	case GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT16:
 		return 2;
 	case GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT8:
@@ -137,6 +178,10 @@ static troupe_status camera_out_write_image(const char *path, const Gz__Msgs__Im
 		return TROUPE_OK;
 	if (format == GZ__MSGS__PIXEL_FORMAT_TYPE__R_FLOAT32)
 		return camera_out_write_depth(path, image, error);
+	if (format == GZ__MSGS__PIXEL_FORMAT_TYPE__RGB_FLOAT32)
+		return camera_out_write_normals(path, image, error);
+	if (format == GZ__MSGS__PIXEL_FORMAT_TYPE__UNKNOWN_PIXEL_FORMAT)
+		return camera_out_write_flow(path, image, error);
 	if (format == GZ__MSGS__PIXEL_FORMAT_TYPE__BGR_INT8 || format == GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT16)
 		return camera_out_write_swapped(path, image, error);
 	return png_out_write(

@@ -1,6 +1,7 @@
 /* The pictures of --camera-out, with --camera-format with annotations of what they show (annotate.h): one PNG file for
  * each message on a topic of images, in one folder. Colours have 8 bits; depths are written in mm, with 16 bits, and 0
- * where there is none. The name of a file is that of the topic with '_' for '/', and the simulated time in us:
+ * where there is none; normals as (n + 1) / 2 * 255. Flow becomes a file of the Middlebury format, NAME.flo. The name
+ * of a file is that of the topic with '_' for '/', and the simulated time in us:
  * "world_w_model_m_link_l_sensor_s_image-000000100000.png".
  *
  * The run waits until a picture is written, so that none is lost: which pictures there are, and their pixels, depend on

@@ -17,11 +17,24 @@ uint32_t trail_link(const struct scene *scene, uint32_t model, const struct sdf_
 								  : SCENE_NONE;
 }
 
+/* Whether its readings compare with the one before. */
+static bool trail_compares(const struct sdf_sensor *sensor)
+{
+	return sensor->settings->camera_count == 1 && sensor->settings->cameras->truth & SENSOR_FLOW;
+}
+
+/* Two pictures may be farther apart than their period by less than a step: there are knots enough for that. */
+double trail_span_s(const struct sdf_sensor *sensor)
+{
+	double before_s = trail_compares(sensor) && sensor->update_rate > 0 ? 1 / sensor->update_rate : 0;
+	return sdf_sensor_span_s(sensor->kind, sensor->settings) + before_s;
+}
+
 bool trail_is_of(const struct scene *scene, uint32_t model, const struct sdf_sensor *sensor)
 {
 	uint32_t link = trail_link(scene, model, sensor);
-	return link != SCENE_NONE && sdf_sensor_span_s(sensor->kind, sensor->settings) > 0 &&
-	       scene->links[link].body != SCENE_NONE;
+	return link != SCENE_NONE && scene->links[link].body != SCENE_NONE &&
+	       (trail_compares(sensor) || sdf_sensor_span_s(sensor->kind, sensor->settings) > 0);
 }
 
 static struct trail_knot *trail_last(struct trail *trail, uint64_t before)

@@ -200,7 +200,7 @@ static void camera_load_packed(struct load *load, const struct sdf_element *elem
 
 /* Elements that SDF does not have. A name that is not known is an error, so that a misspelt one is found. */
 static const char *const camera_own_words[] = {
-	"compressed", "readout_time", "exposure_time", "exposure_samples", "gain", "baseline", "topic"};
+	"compressed", "truth", "readout_time", "exposure_time", "exposure_samples", "gain", "baseline", "topic"};
 
 static void camera_check_names(struct load *load, const struct sdf_element *element)
 {
@@ -211,7 +211,7 @@ static void camera_check_names(struct load *load, const struct sdf_element *elem
 			known = !strcmp(at->name + strlen(own), camera_own_words[i]);
 		if (!known)
 			load_error(load, at,
-				"<%.80s> is no element of a camera: expected <troupe:compressed>, "
+				"<%.80s> is no element of a camera: expected <troupe:compressed>, <troupe:truth>, "
 				"<troupe:readout_time>, <troupe:exposure_time>, <troupe:exposure_samples>, "
 				"<troupe:gain>, <troupe:baseline> or <troupe:topic>",
 				at->name);
@@ -240,6 +240,35 @@ double sdf_sensor_span_s(enum sdf_sensor_kind kind, const struct sdf_settings *s
 	if (sensor_kind_is_lidar(kind))
 		return settings->lidar->motion ? settings->lidar->pattern->scan_s : 0;
 	return settings->camera_count == 1 ? settings->cameras->readout_s + settings->cameras->exposure_s : 0;
+}
+
+/* A word of <troupe:truth>; false: it is none. */
+static bool camera_read_truth(const char *word, size_t bytes, uint32_t *truth)
+{
+	for (int i = 0; i < SENSOR_TRUTHS; i++)
+		if (strlen(sensor_kind_truths[i].word) == bytes && !memcmp(sensor_kind_truths[i].word, word, bytes)) {
+			*truth |= sensor_kind_truths[i].part;
+			return true;
+		}
+	return false;
+}
+
+static void camera_load_truth(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
+{
+	static const char blanks[] = " \t\r\n";
+	const struct sdf_element *at = sdf_child(element, "troupe:truth", NULL);
+	for (const char *word = at ? at->text : ""; *(word += strspn(word, blanks)); word += strcspn(word, blanks)) {
+		size_t bytes = strcspn(word, blanks);
+		if (!camera_read_truth(word, bytes, &camera->truth))
+			load_error(load, at, "<troupe:truth> has the word \"%.*s\": expected normals, flow or segments",
+				(int)MIN(bytes, (size_t)40), word);
+	}
+	if (camera->truth & SENSOR_FLOW && camera->triggered) {
+		load_warn(load, at,
+			"<troupe:truth> asks for flow, which has no effect: expected a camera without "
+			"<triggered>, whose pictures have a period");
+		camera->truth &= ~(uint32_t)SENSOR_FLOW;
+	}
 }
 
 /* 0.01 K, or of 8 bits 3 K, from 0 K to what the pixels can hold. */
@@ -317,6 +346,7 @@ static void camera_load(struct load *load, const struct sdf_element *element, en
 	camera_load_packed(load, element, camera);
 	camera_check_names(load, element);
 	camera_load_shutter(load, element, kind, camera);
+	camera_load_truth(load, element, camera);
 	camera_check_angle(load, element, kind, camera);
 	load_mask(load, element, "visibility_mask", &camera->visibility_mask);
 }

@@ -166,6 +166,7 @@ struct sdf_camera {
 	uint32_t visibility_mask;                  /* 0xffffffff */
 	/* Of a thermal camera: the plug-in ThermalSensor; a pixel counts steps of heat_step_K from 0 K on. */
 	double heat_min_K, heat_max_K, heat_step_K;
+	uint32_t truth;               /* <troupe:truth>: bits SENSOR_NORMALS ..., 0 */
 	bool packed_png;              /* <troupe:compressed>: its compressed pictures are PNG; false: JPEG */
 	uint32_t packed_quality;      /* 80, of JPEG */
 	double packed_hz;             /* compressed pictures in a second, at most; 0: all */

@@ -111,6 +111,12 @@ static const struct sensor_kind sensor_kind_rows[] = {
 };
 _Static_assert(ARRAY_LEN(sensor_kind_rows) == SENSOR_KINDS, "each kind has a row");
 
+const struct sensor_kind_truth sensor_kind_truths[SENSOR_TRUTHS] = {
+	{"normals", SENSOR_NORMALS, {"normals", "/normals", IMAGE}},
+	{"flow", SENSOR_FLOW, {"flow", "/flow", IMAGE}},
+	{"segments", SENSOR_SEGMENTS, {"segments", "/segments", IMAGE}},
+};
+
 const struct sensor_kind *sensor_kind_of(enum sdf_sensor_kind kind)
 {
 	return &sensor_kind_rows[kind];

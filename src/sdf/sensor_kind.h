@@ -57,12 +57,16 @@ enum sensor_kind_sense {
 	SENSOR_KIND_MODELS,   /* by their places */
 };
 
-enum {
+enum { /* bits: what the pictures of a camera hold */
 	SENSOR_DEPTH = 1,
 	SENSOR_COLOUR = 2,
 	SENSOR_LABELS = 4,
-	SENSOR_HEAT = 8
-}; /* bits: what the pictures of a camera hold */
+	SENSOR_HEAT = 8,
+	/* of a camera whose file asks for these (<troupe:truth>), see sensor_kind_truths */
+	SENSOR_NORMALS = 16,
+	SENSOR_FLOW = 32,
+	SENSOR_SEGMENTS = 64,
+};
 
 /* Where the settings have the noise and the range of a signal. */
 struct sensor_kind_signal {
@@ -87,6 +91,15 @@ struct sensor_kind {
 	 * summary. */
 	const char *columns[SENSOR_KIND_COLUMNS_MAX];
 };
+
+/* What a camera of any kind may show beside its pictures: the words of <troupe:truth>. */
+enum { SENSOR_TRUTHS = 3 };
+struct sensor_kind_truth {
+	const char *word;
+	uint32_t part; /* SENSOR_NORMALS ... */
+	struct sensor_kind_topic topic;
+};
+extern const struct sensor_kind_truth sensor_kind_truths[SENSOR_TRUTHS];
 
 /* The row of SDF_SENSOR_UNKNOWN has no names, and nothing else. */
 const struct sensor_kind *sensor_kind_of(enum sdf_sensor_kind kind);

@@ -179,6 +179,37 @@ static struct vec3 lens_wide_ray(const struct sdf_camera *camera, double column,
 	return (struct vec3){cos, -sin * x / r, -sin * y / r};
 }
 
+static bool lens_project_wide(const struct sdf_camera *camera, struct vec3 d, double *ret_column, double *ret_row)
+{
+	struct lens_law lens = lens_law_of(camera);
+	double aside = sqrt(d.y * d.y + d.z * d.z), angle = math_atan2(aside, d.x), x = angle / lens.c2 + lens.c3;
+	double half = camera->width / 2.0, scale = 0;
+	if (lens.function != SDF_LENS_ID && !(x < M_PI / 2))
+		return false;
+	if (aside > 0)
+		scale = half * lens_value(&lens, angle) / lens_scale(camera, &lens) / aside;
+	*ret_column = half - scale * d.y;
+	*ret_row = camera->height / 2.0 - scale * d.z;
+	return true;
+}
+
+bool lens_project(const struct sdf_camera *camera, bool wide, const struct lens_pinhole *hole, struct vec3 direction,
+	double *ret_column, double *ret_row)
+{
+	if (wide)
+		return lens_project_wide(camera, direction, ret_column, ret_row);
+	if (!(direction.x > 1e-6 * vec3_length(direction)))
+		return false;
+	double x = -direction.y / direction.x, y = -direction.z / direction.x;
+	if (hole->k1 != 0 || hole->k2 != 0 || hole->k3 != 0 || hole->p1 != 0 || hole->p2 != 0) {
+		struct lens_bent at = lens_distort(hole, x - hole->off_x, y - hole->off_y);
+		x = at.x + hole->off_x, y = at.y + hole->off_y;
+	}
+	*ret_column = hole->cx + hole->fx * x + hole->skew * y;
+	*ret_row = hole->cy + hole->fy * y;
+	return true;
+}
+
 void lens_directions(const struct sdf_camera *camera, bool wide, struct vec3 *directions)
 {
 	struct lens_pinhole hole = lens_pinhole_of(camera);

@@ -17,6 +17,12 @@ struct lens_pinhole lens_pinhole_of(const struct sdf_camera *camera);
  * nothing, because the distortion leaves nothing to show there. */
 bool lens_slopes(const struct lens_pinhole *hole, double column, double row, double *ret_x, double *ret_y);
 
+/* The other way: where the picture shows what lies in a direction of the camera's frame, of any length. hole: of the
+ * camera, which counts unless it is wide. False: nowhere, because it lies behind the camera, or beyond what the law of
+ * the lens can show. */
+bool lens_project(const struct sdf_camera *camera, bool wide, const struct lens_pinhole *hole, struct vec3 direction,
+	double *ret_column, double *ret_row);
+
 /* directions[width * height]: the unit direction of each pixel, row after row from the top left, in the camera's frame;
  * 0 0 0: no ray, beyond the cut-off of a wide lens, or because lens_slopes() has none. wide: by the camera's lens
  * (SDF_WIDE_ANGLE_CAMERA), without which it is a pinhole. */

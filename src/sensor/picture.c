@@ -114,13 +114,16 @@ static void picture_expose(struct picture_chunk *c, const struct sdf_camera *cam
 			c->where[i] = picture->first + first + i;
 		if (picture->depth)
 			picture_measure_depth(c, camera, &own[first], count, &picture->depth[first]);
-		if (!picture->colour && !picture->labels && !picture->instances && !picture->heat)
+		if (!picture->colour && !picture->labels && !picture->instances && !picture->heat &&
+			!picture->normals && !picture->flow)
 			continue;
 		uint32_t aimed = picture_aim(c, &own[first], count, camera->near_m, camera->far_m, pixels);
 		picture_cast(c, aimed);
 		picture_label(c, picture, first, count, pixels, aimed);
 		if (picture->heat)
 			picture_heat(c, camera, picture, first, count, pixels, aimed);
+		if (picture->normals || picture->flow)
+			picture_truth(c, camera, picture, first, count, pixels, aimed);
 		if (picture->colour)
 			picture_paint(c, &picture->colour[3 * (size_t)first], count, pixels, aimed);
 	}
@@ -170,7 +173,7 @@ void picture_take(const struct rays *rays, const struct lights *lights, const st
 		now.colour = NULL;
 	}
 	c->moving.lag_s = c->moving.how ? c->moving.how->exposure_s / 2 : 0;
-	if (now.colour || now.depth || now.labels || now.instances || now.heat)
+	if (now.colour || now.depth || now.labels || now.instances || now.heat || now.normals || now.flow)
 		picture_expose(c, camera, &now);
 	free(c);
 }

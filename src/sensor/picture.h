@@ -44,6 +44,17 @@ struct picture_motion {
 	uint32_t samples;
 };
 enum { PICTURE_TIMES_MIN = 4, PICTURE_TIMES_MAX = 16 };
+/* Flow: how far what a pixel shows has moved in the picture since another one was taken, in pixels to the right and
+ * down: the place of the point now less its place then. The point moves with its body, which has moved with the
+ * velocity of state `now` as in rays_cast_swept(); what lies behind all visuals is infinitely far away. NAN: a pixel
+ * that shows nothing, and where the point was not before the camera. */
+struct picture_past {
+	const struct state *state;
+	const struct scan_path *path; /* of the camera, for the duration of a reading and ago_s */
+	double ago_s;                 /* 0: there is none before, and flow is 0 */
+	uint32_t body;                /* that carries the camera, and does not move in the picture; SCENE_NONE: none */
+	bool wide;                    /* the camera's lens is that of a wide_angle_camera */
+};
 
 /* One value for each pixel, of the whole picture or of `count` pixels in a row from `first` on; NULL: not wanted. */
 struct picture {
@@ -54,7 +65,12 @@ struct picture {
 	 * the models of this label, from 1. 0: no label. */
 	uint32_t *labels, *instances;
 	uint16_t *heat; /* the temperature of the first visual between near_m and far_m, in heat_step_K of the camera */
-	double air_K;   /* heat: of visuals that have none, and of what lies behind all of them */
+	/* x, y, z: the unit normal of the first visual between near_m and far_m, in the frame of the camera's optics: x
+	 * to the right, y down, z ahead; towards the camera. Normal maps do not count. 0 0 0: there is none. */
+	float *normals;
+	float *flow;                         /* two numbers; of the first visual between near_m and far_m */
+	const struct picture_past *past;     /* of flow */
+	double air_K;                        /* heat: of visuals that have none, and of what lies behind all of them */
 	uint32_t first, count;               /* count 0: all pixels */
 	const struct picture_motion *motion; /* NULL: all is taken at once, in state k */
 };

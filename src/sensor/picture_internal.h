@@ -139,6 +139,11 @@ double picture_signature(
  * rays and what they hit; pixels: of each ray, its pixel in the chunk. Changes these. */
 void picture_paint(struct picture_chunk *c, float *colour, uint32_t pixel_count, uint32_t *pixels, uint32_t count);
 
+/* picture_truth.c: normals and flow of `count` pixels from `first` on; c->cast, c->hits: `rays` rays and what they hit;
+ * pixels: of each ray, its pixel in the chunk. */
+void picture_truth(struct picture_chunk *c, const struct sdf_camera *camera, const struct picture *picture,
+	uint32_t first, uint32_t count, const uint32_t *pixels, uint32_t rays);
+
 /* picture_air.c: the colour of a point in this distance, with the fog before it. */
 struct picture_rgb picture_in_fog(const struct sdf_fog *fog, double distance, struct picture_rgb colour);
 struct picture_sky { /* by daylight */

@@ -250,6 +250,11 @@ double rays_temperature_K(const struct rays *rays, const struct ray_hit *hit)
 	return rays->seen[hit->place].heat_K;
 }
 
+uint32_t rays_body(const struct rays *rays, const struct ray_hit *hit)
+{
+	return rays->seen[hit->place].body;
+}
+
 const struct sdf_scene *rays_surroundings(const struct rays *rays)
 {
 	return &rays->scene->sdf->surroundings.scene;

@@ -99,6 +99,8 @@ struct vec3 rays_normal(const struct rays *rays, const struct ray *ray, const st
 /* The ray in place of one that rays_cast_swept() cast ago_s before, so that the hit is where it is now: carried along
  * with the visual that it hits. */
 struct ray rays_carried(const struct rays *rays, const struct ray *ray, const struct ray_hit *hit, double ago_s);
+/* The body that carries the visual of a hit, in the scene; SCENE_NONE: it does not move. */
+uint32_t rays_body(const struct rays *rays, const struct ray_hit *hit);
 /* The visual of a hit. */
 const struct sdf_visual *rays_visual(const struct rays *rays, const struct ray_hit *hit);
 

@@ -38,10 +38,25 @@ void readings_append(struct readings *to, const struct readings *from)
 	}
 }
 
+size_t readings_part_at(enum sdf_sensor_kind kind, uint32_t parts, size_t pixels, uint32_t part)
+{
+	static const struct {
+		uint32_t part, bytes;
+	} rows[] = {{SENSOR_DEPTH, 4}, {SENSOR_LABELS, 8}, {SENSOR_NORMALS, 12}, {SENSOR_FLOW, 8}, {SENSOR_SEGMENTS, 8},
+		{SENSOR_HEAT, 2}, {SENSOR_COLOUR, 3}};
+	size_t at = sizeof(struct reading_picture);
+	if (kind == SDF_BOUNDINGBOX_CAMERA)
+		parts &= ~(uint32_t)SENSOR_LABELS; /* boxes are made of them */
+	for (size_t i = 0; i < ARRAY_LEN(rows) && rows[i].part != part; i++)
+		at += parts & rows[i].part ? rows[i].bytes * pixels : 0;
+	return at;
+}
+
 const struct reading_box *readings_boxes(const struct reading *reading, const double *numbers, uint32_t *ret_count)
 {
 	const struct reading_picture *head = READINGS_AS(reading_picture, numbers);
-	size_t bytes = sizeof *head + ((size_t)head->width * (size_t)head->height * 3 + 7) / 8 * 8;
+	size_t pixels = (size_t)head->width * (size_t)head->height;
+	size_t bytes = (readings_part_at(reading->kind, (uint32_t)head->parts, pixels, 0) + 7) / 8 * 8;
 	*ret_count = (uint32_t)((reading->count - bytes) / sizeof(struct reading_box));
 	return READINGS_AS(reading_box, (const char *)numbers + bytes);
 }

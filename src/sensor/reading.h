@@ -4,11 +4,13 @@
  *   SDF_IMU ... SDF_LIDAR   that of the kind in troupe/reading.h
  *   SDF_CONTACT             a struct reading_contact for each contact of its collisions
  *   SDF_LOGICAL_CAMERA      struct pose of the camera in the world, then a struct reading_model for each model
- *   SDF_BOUNDINGBOX_CAMERA  struct reading_picture, then the colour of each pixel (3 bytes), rounded up to whole
- *                           doubles, then a struct reading_box for each model
- *   other cameras           struct reading_picture, then the depth of each pixel (floats), its colour (3 bytes), its
- *                           label and its instance (32 bits each), or its temperature (16 bits), as far as the kind
- *                           has these; see picture.h
+ *   SDF_BOUNDINGBOX_CAMERA  struct reading_picture, then its picture, rounded up to whole doubles, then a struct
+ *                           reading_box for each model
+ *   other cameras           struct reading_picture, then its picture
+ * A picture is the depth of each pixel (float), then its label and its instance (32 bits each; not of a
+ * SDF_BOUNDINGBOX_CAMERA), its normal (three floats), its flow (two floats), label and instance once more, as segments,
+ * its temperature (16 bits), and its colour (3 bytes), as far as the sensor has these; see picture.h. Of labels and
+ * segments all labels come before all instances.
  *
  * The digest of a list is the sum, mod 2^64, of a hash of each reading: it does not depend on their order, so it is the
  * same however sensors are distributed, and digests of parts of a run add up to that of the run. */
@@ -76,6 +78,10 @@ static inline const double *readings_numbers(const struct readings *readings, co
 {
 	return readings->numbers.at + reading->first;
 }
+
+/* Where a part of the picture (SENSOR_DEPTH ...) begins, in bytes from the beginning of a reading of this kind with
+ * these parts; part 0: where the picture ends. */
+size_t readings_part_at(enum sdf_sensor_kind kind, uint32_t parts, size_t pixels, uint32_t part);
 
 /* The boxes of a reading of SDF_BOUNDINGBOX_CAMERA. */
 const struct reading_box *readings_boxes(const struct reading *reading, const double *numbers, uint32_t *ret_count);

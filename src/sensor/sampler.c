@@ -215,11 +215,11 @@ static double *sampler_begin_scan(const struct sampler_sample *sample)
 }
 
 /* Of the sensor, or of a part that has this pose in it. now: of that part. */
-static struct scan_path sampler_path(const struct sampler_sample *sample, const struct pose *in_sensor, struct pose now)
+static struct scan_path sampler_path(
+	const struct sampler_sample *sample, double span_s, const struct pose *in_sensor, struct pose now)
 {
 	const struct sensor *sensor = sample->sensor;
 	const struct scene_link *link = &sample->from->scene->links[sensor->link];
-	double span_s = sdf_sensor_span_s(sensor->sdf->kind, sensor->sdf->settings);
 	if (sensor->trail == SCENE_NONE) /* without motion, or on a static model */
 		return scan_path_of(NULL, span_s, 0, POSE_IDENTITY, POSE_IDENTITY, now);
 	struct pose in_body = pose_mul(link->in_body, sensor->sdf->in_parent);
@@ -278,7 +278,8 @@ static void sampler_fill_scan(const struct sampler_sample *sample, double *numbe
 		scan->directions + (size_t)sampler_scan_number(sample) * scan_count(&scan->layout) + first;
 	if (lidar->motion || lidar->beam) {
 		struct scan_job job = sampler_scan_job(sample, directions, first, count);
-		struct scan_path path = sampler_path(sample, NULL, sample->after.pose);
+		struct scan_path path = sampler_path(
+			sample, sdf_sensor_span_s(sensor->sdf->kind, sensor->sdf->settings), NULL, sample->after.pose);
 		if (lidar->beam) {
 			sampler_scan_beams(sample, &job, &path, ranges);
 			return;
@@ -301,7 +302,7 @@ static struct reading_picture sampler_picture_head(const struct sensor *sensor)
 	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
 	struct reading_picture head = {.width = camera->width,
 		.height = camera->height,
-		.parts = sensor_kind_of(sensor->sdf->kind)->picture,
+		.parts = sensor_parts(sensor->sdf),
 		.hole = lens_pinhole_of(camera),
 		.by_instance = camera->segmentation == SDF_SEGMENTATION_INSTANCE,
 		.solid = sensor->sdf->kind == SDF_BOUNDINGBOX_CAMERA && camera->boxes == SDF_BOX_3D};
@@ -319,12 +320,11 @@ static struct reading_picture sampler_picture_head(const struct sensor *sensor)
 	return head;
 }
 
-static size_t sampler_picture_bytes(uint32_t parts, size_t pixels)
+static size_t sampler_picture_bytes(const struct sensor *sensor)
 {
-	size_t bytes = sizeof(struct reading_picture) + (parts & SENSOR_DEPTH ? 4 * pixels : 0) +
-		       (parts & SENSOR_COLOUR ? 3 * pixels : 0) + (parts & SENSOR_LABELS ? 8 * pixels : 0) +
-		       (parts & SENSOR_HEAT ? 2 * pixels : 0);
-	return (bytes + 7) / 8 * 8;
+	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
+	size_t pixels = (size_t)camera->width * camera->height;
+	return (readings_part_at(sensor->sdf->kind, sensor_parts(sensor->sdf), pixels, 0) + 7) / 8 * 8;
 }
 
 static void sampler_store_colour(const float *from, size_t count, unsigned char *to)
@@ -338,8 +338,7 @@ static void sampler_store_colour(const float *from, size_t count, unsigned char 
 static double *sampler_begin_picture(const struct sampler_sample *sample)
 {
 	const struct reading_picture head = sampler_picture_head(sample->sensor);
-	size_t bytes = sampler_picture_bytes((uint32_t)head.parts, (size_t)head.width * (size_t)head.height);
-	return memcpy(sampler_add(sample, bytes), &head, sizeof head);
+	return memcpy(sampler_add(sample, sampler_picture_bytes(sample->sensor)), &head, sizeof head);
 }
 
 static void sampler_fill_colour(
@@ -356,40 +355,85 @@ static void sampler_fill_colour(
 	sampler_store_colour(colour, 3 * (size_t)count, to);
 }
 
-static void sampler_fill_picture(const struct sampler_sample *sample, double *numbers, uint32_t first, uint32_t count)
+/* Where pixel `first` of a part of the picture is, of so many bytes for each; NULL: it has no such part. */
+static void *sampler_part(const struct sensor *sensor, double *numbers, uint32_t part, size_t bytes, uint32_t first)
+{
+	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
+	uint32_t parts = sensor_parts(sensor->sdf);
+	size_t pixels = (size_t)camera->width * camera->height;
+	return parts & part ? (char *)numbers + readings_part_at(sensor->sdf->kind, parts, pixels, part) + bytes * first
+			    : NULL;
+}
+
+/* Compares with the sensor's sample before this one. path: from there on. */
+static struct picture_past sampler_past(
+	const struct sampler_sample *sample, struct pose eye, struct scan_path *ret_path)
+{
+	const struct sensor *sensor = sample->sensor;
+	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
+	double ago_s = sensor_since_s(sample->from->sensors, sensor, sample->from->time_ns);
+	*ret_path = sampler_path(sample, ago_s + camera->readout_s + camera->exposure_s, &camera->in_sensor, eye);
+	return (struct picture_past){.state = sample->from->state,
+		.path = ret_path,
+		.ago_s = ago_s,
+		.body = sample->from->scene->links[sensor->link].body,
+		.wide = sensor->sdf->kind == SDF_WIDE_ANGLE_CAMERA};
+}
+
+/* Takes pixels of what the reading holds, but colour: of that, *picture has its place. */
+static void sampler_take_picture(const struct sampler_sample *sample, double *numbers, struct picture *picture)
 {
 	const struct sensor *sensor = sample->sensor;
 	const struct sensors *sensors = sample->from->sensors;
 	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
-	uint32_t parts = sensor_kind_of(sensor->sdf->kind)->picture;
 	size_t pixels = (size_t)camera->width * camera->height;
-	char *at = (char *)numbers + sizeof(struct reading_picture);
-	float *depth = parts & SENSOR_DEPTH ? (float *)(void *)at + first : NULL;
-	char *colour = at + (depth ? 4 * pixels : 0) + 3 * (size_t)first;
-	uint32_t *labels = parts & SENSOR_LABELS ? (uint32_t *)(void *)at + first : NULL;
-	struct picture picture = {.depth = depth,
-		.colour = parts & SENSOR_COLOUR ? mem_alloc(3 * (size_t)count * sizeof(float)) : NULL,
-		.labels = labels,
-		.instances = labels ? labels + pixels : NULL,
-		.heat = parts & SENSOR_HEAT ? (uint16_t *)(void *)at + first : NULL,
-		.air_K = sensor->surroundings->air.temperature_K,
-		.first = first,
-		.count = count};
+	uint32_t first = picture->first;
+	uint32_t *segments = sampler_part(sensor, numbers, SENSOR_SEGMENTS, 4, first);
 	struct pose eye = pose_mul(sample->after.pose, camera->in_sensor);
-	struct scan_path path;
+	double span_s = sdf_sensor_span_s(sensor->sdf->kind, sensor->sdf->settings);
+	struct scan_path path, long_path;
+	struct picture_past past;
 	struct picture_motion motion = {
 		&path, sensor->model, camera->readout_s, camera->exposure_s, camera->exposure_samples};
-	if (sdf_sensor_span_s(sensor->sdf->kind, sensor->sdf->settings) > 0) {
-		path = sampler_path(sample, &camera->in_sensor, eye);
-		picture.motion = &motion;
+	if (span_s > 0) {
+		path = sampler_path(sample, span_s, &camera->in_sensor, eye);
+		picture->motion = &motion;
 	}
-	picture_take(
-		sensors->rays, sensors->lights, camera, sensors->lenses.at[sensor->scan].directions, eye, &picture);
+	picture->depth = sampler_part(sensor, numbers, SENSOR_DEPTH, 4, first);
+	picture->normals = sampler_part(sensor, numbers, SENSOR_NORMALS, 12, first);
+	picture->flow = sampler_part(sensor, numbers, SENSOR_FLOW, 8, first);
+	picture->heat = sampler_part(sensor, numbers, SENSOR_HEAT, 2, first);
+	if (!picture->labels) {
+		picture->labels = sampler_part(sensor, numbers, SENSOR_LABELS, 4, first);
+		picture->labels = picture->labels ? picture->labels : segments;
+		picture->instances = picture->labels ? picture->labels + pixels : NULL;
+	}
+	picture->air_K = sensor->surroundings->air.temperature_K;
+	if (picture->flow) {
+		past = sampler_past(sample, eye, &long_path);
+		picture->past = &past;
+	}
+	picture_take(sensors->rays, sensors->lights, camera, sensors->lenses.at[sensor->scan].directions, eye, picture);
+	if (segments && segments != picture->labels) {
+		memcpy(segments, picture->labels, picture->count * sizeof *segments);
+		memcpy(segments + pixels, picture->instances, picture->count * sizeof *segments);
+	}
+	picture->motion = NULL, picture->past = NULL; /* they were here */
+}
+
+static void sampler_fill_picture(const struct sampler_sample *sample, double *numbers, uint32_t first, uint32_t count)
+{
+	const struct sdf_camera *camera = sample->sensor->sdf->settings->cameras;
+	unsigned char *colour = sampler_part(sample->sensor, numbers, SENSOR_COLOUR, 3, first);
+	struct picture picture = {
+		.colour = colour ? mem_alloc(3 * (size_t)count * sizeof(float)) : NULL, .first = first, .count = count};
+	sampler_take_picture(sample, numbers, &picture);
 	struct sdf_signal signal = noise_open(camera->noise);
-	if (depth && noise_matters(&signal))
-		noise_apply_floats(&signal, sampler_key_of(sample, 0), &sample->noise, NULL, first, depth, count);
+	if (picture.depth && noise_matters(&signal))
+		noise_apply_floats(
+			&signal, sampler_key_of(sample, 0), &sample->noise, NULL, first, picture.depth, count);
 	if (picture.colour)
-		sampler_fill_colour(sample, picture.colour, first, count, (unsigned char *)colour);
+		sampler_fill_colour(sample, picture.colour, first, count, colour);
 	free(picture.colour);
 }
 
@@ -435,23 +479,28 @@ static void sampler_find_boxes(const struct sampler_sample *sample, const uint32
 static void sampler_read_boxes(const struct sampler_sample *sample)
 {
 	const struct sensor *sensor = sample->sensor;
-	const struct sensors *sensors = sample->from->sensors;
 	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
 	struct pose eye = pose_mul(sample->after.pose, camera->in_sensor);
-	struct reading_picture head = sampler_picture_head(sensor);
-	size_t pixels = (size_t)camera->width * camera->height, bytes = sampler_picture_bytes(SENSOR_COLOUR, pixels);
+	size_t pixels = (size_t)camera->width * camera->height, bytes = sampler_picture_bytes(sensor);
 	uint32_t *labels = mem_alloc(2 * pixels * sizeof *labels);
-	float *colour = mem_alloc(3 * pixels * sizeof *colour);
 	struct sampler_boxes *boxes = mem_alloc(sizeof *boxes);
-	picture_take(sensors->rays, sensors->lights, camera, sensors->lenses.at[sensor->scan].directions, eye,
-		&(struct picture){.labels = labels, .instances = labels + pixels, .colour = colour});
+	double *own = mem_alloc(bytes); /* before the number of boxes is known */
+	struct picture picture = {.labels = labels,
+		.instances = labels + pixels,
+		.colour = mem_alloc(3 * pixels * sizeof(float)),
+		.count = (uint32_t)pixels};
+	const struct reading_picture head = sampler_picture_head(sensor);
+	memcpy(own, &head, sizeof head);
+	sampler_take_picture(sample, own, &picture);
 	sampler_find_boxes(sample, labels, labels + pixels, eye, boxes);
+	sampler_fill_colour(
+		sample, picture.colour, 0, (uint32_t)pixels, sampler_part(sensor, own, SENSOR_COLOUR, 3, 0));
 	char *to = sampler_add(sample, bytes + boxes->count * sizeof(struct reading_box));
-	memcpy(to, &head, sizeof head);
-	sampler_fill_colour(sample, colour, 0, (uint32_t)pixels, (unsigned char *)to + sizeof head);
+	memcpy(to, own, bytes);
 	sampler_store_boxes(boxes, head.solid != 0, (struct reading_box *)(void *)(to + bytes));
 	free(labels);
-	free(colour);
+	free(picture.colour);
+	free(own);
 	free(boxes);
 }
 
@@ -560,16 +609,12 @@ bool sampler_may_have(const struct sensor *sensor, size_t bytes)
 	if (kind == SDF_LOGICAL_CAMERA)
 		return sampler_is_list(bytes, sizeof(struct pose), sizeof(struct reading_model), MODELS_SEEN_MAX);
 	if (kind == SDF_BOUNDINGBOX_CAMERA)
-		return sampler_is_list(bytes,
-			sampler_picture_bytes(
-				SENSOR_COLOUR, (size_t)settings->cameras->width * settings->cameras->height),
-			sizeof(struct reading_box), BOXES_MAX);
+		return sampler_is_list(bytes, sampler_picture_bytes(sensor), sizeof(struct reading_box), BOXES_MAX);
 	if (sampler_is_lidar(sensor)) {
 		struct scan_layout layout = scan_layout(settings->lidar);
 		expected = sampler_scan_bytes(settings->lidar, &layout);
 	} else if (sampler_is_camera(sensor))
-		expected = sampler_picture_bytes(sensor_kind_of(sensor->sdf->kind)->picture,
-			(size_t)settings->cameras->width * settings->cameras->height);
+		expected = sampler_picture_bytes(sensor);
 	else
 		expected = sampler_kinds[kind].bytes;
 	return expected && bytes == expected;

@@ -40,6 +40,12 @@ enum sensor_group sensor_group_of(const struct sdf_sensor *sensor)
 	return SENSOR_SILENT;
 }
 
+uint32_t sensor_parts(const struct sdf_sensor *sensor)
+{
+	uint32_t parts = sensor_kind_of(sensor->kind)->picture;
+	return parts && sensor->settings->camera_count ? parts | sensor->settings->cameras->truth : parts;
+}
+
 /* --- compiling ---------------------------------------------------------------------------------------------------- */
 
 static uint32_t sensor_rate_of(struct sensors *sensors, double hz)
@@ -99,6 +105,7 @@ static uint32_t sensor_lens_of(struct sensors *sensors, const struct sdf_camera 
 	lens.camera.in_sensor = POSE_IDENTITY;
 	lens.camera.element = NULL;
 	lens.camera.heat_min_K = lens.camera.heat_max_K = lens.camera.heat_step_K = 0;
+	lens.camera.truth = 0;
 	lens.camera.packed_png = false, lens.camera.packed_quality = 0, lens.camera.packed_hz = 0;
 	lens.camera.readout_s = lens.camera.exposure_s = lens.camera.gain = 0, lens.camera.exposure_samples = 0;
 	lens.camera.baseline_m = 0;
@@ -474,6 +481,18 @@ uint64_t sensor_sample(const struct sensors *sensors, const struct sensor *senso
 		return 0;
 	return micro_hz ? sensor_samples_until(micro_hz, time_ns) - 1
 			: (uint64_t)llround((double)time_ns * 1e-9 / sensor_step_s(sensors));
+}
+
+double sensor_since_s(const struct sensors *sensors, const struct sensor *sensor, int64_t time_ns)
+{
+	uint64_t micro_hz = sensors->rates.at[sensor->rate].micro_hz, sample = sensor_sample(sensors, sensor, time_ns);
+	double step_s = sensor_step_s(sensors), step = round((double)time_ns * 1e-9 / step_s);
+	if (!sample)
+		return 0;
+	if (!micro_hz)
+		return step_s;
+	double due_s = (double)(sample - 1) * (1e6 / (double)micro_hz);
+	return fmax(step - ceil(due_s / step_s - 1e-6), 0) * step_s;
 }
 
 double sensor_period_s(const struct sensors *sensors, const struct sensor *sensor)

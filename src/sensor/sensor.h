@@ -196,6 +196,8 @@ bool sensor_rate_is_due(uint64_t micro_hz, int64_t after_ns, int64_t until_ns);
 /* The number of the sample that a sensor takes at a time, from 0: of its rate's samples, or, if it measures in each
  * state, of the world's steps. A pure function. */
 uint64_t sensor_sample(const struct sensors *sensors, const struct sensor *sensor, int64_t time_ns);
+/* Simulated time since the state of the sensor's sample before the one that it takes at a time; 0: it is the first. */
+double sensor_since_s(const struct sensors *sensors, const struct sensor *sensor, int64_t time_ns);
 /* Simulated time between two samples. */
 double sensor_period_s(const struct sensors *sensors, const struct sensor *sensor);
 
@@ -218,6 +220,8 @@ static inline bool sensors_call_for_help(const struct sensors *sensors)
 /* The rays or pixels of a reading that can be divided; 0: it cannot. */
 uint32_t sensor_samples(const struct sensors *sensors, const struct sensor *sensor);
 
+/* What its pictures hold: bits SENSOR_DEPTH ...; 0: it takes none. */
+uint32_t sensor_parts(const struct sdf_sensor *sensor);
 /* The group of a sensor like this. */
 enum sensor_group sensor_group_of(const struct sdf_sensor *sensor);
 static inline bool sensor_is_simulated(const struct sdf_sensor *sensor)

@@ -90,7 +90,7 @@ static void sight_of_picture(const struct sensors *sensors, const struct sensor 
 {
 	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
 	const struct sight_cone *cone = &sensors->lenses.at[sensor->scan].cone;
-	uint32_t parts = sensor_kind_of(sensor->sdf->kind)->picture;
+	uint32_t parts = sensor_parts(sensor->sdf);
 	double far = parts & SENSOR_DEPTH ? camera->depth_far_m : 0;
 	if (parts & ~(uint32_t)SENSOR_DEPTH)
 		far = fmax(far, camera->far_m);

@@ -28,16 +28,21 @@ static size_t encode_camera_pixels_of(const struct reading_picture *picture)
 	return (size_t)picture->width * (size_t)picture->height;
 }
 
+static void *encode_camera_part_of(const struct sensor_source *source, uint32_t part)
+{
+	const struct reading_picture *picture = encode_camera_picture_of(source);
+	return (char *)(uintptr_t)picture + readings_part_at(source->reading->kind, (uint32_t)picture->parts,
+						    encode_camera_pixels_of(picture), part);
+}
+
 static const float *encode_camera_depth_of(const struct sensor_source *source)
 {
-	return (const float *)(const void *)(encode_camera_picture_of(source) + 1);
+	return encode_camera_part_of(source, SENSOR_DEPTH);
 }
 
 static unsigned char *encode_camera_colour_of(const struct sensor_source *source)
 {
-	const struct reading_picture *picture = encode_camera_picture_of(source);
-	size_t depth = (uint32_t)picture->parts & SENSOR_DEPTH ? 4 * encode_camera_pixels_of(picture) : 0;
-	return (unsigned char *)(uintptr_t)(picture + 1) + depth;
+	return encode_camera_part_of(source, SENSOR_COLOUR);
 }
 
 static bool encode_camera_image(const struct sensor_source *source, Gz__Msgs__PixelFormatType format,
@@ -48,6 +53,8 @@ static bool encode_camera_image(const struct sensor_source *source, Gz__Msgs__Pi
 	if (sensor_topics_packing(source->row).quality)
 		return encode_packed(source, format, data, out);
 	message.header = encode_sensor_header(source);
+	if (format == GZ__MSGS__PIXEL_FORMAT_TYPE__UNKNOWN_PIXEL_FORMAT)
+		encode_header_add(source->arena, message.header, "encoding", "32FC2");
 	message.width = (uint32_t)picture->width;
 	message.height = (uint32_t)picture->height;
 	message.step = pixel_bytes * message.width;
@@ -119,7 +126,7 @@ bool encode_sensor_depth(const struct sensor_source *source, struct text *out)
 bool encode_sensor_heat(const struct sensor_source *source, struct text *out)
 {
 	size_t pixels = encode_camera_pixels_of(encode_camera_picture_of(source));
-	const uint16_t *heat = (const uint16_t *)(const void *)(encode_camera_picture_of(source) + 1);
+	const uint16_t *heat = encode_camera_part_of(source, SENSOR_HEAT);
 	bool bytes = sensor_topics_pixels(source->row) == SDF_PIXELS_GREY8;
 	uint8_t *data = arena_alloc(source->arena, (bytes ? 1 : 2) * pixels);
 	for (size_t i = 0; i < pixels; i++)
@@ -135,13 +142,12 @@ bool encode_sensor_heat(const struct sensor_source *source, struct text *out)
 /* Pixels of a picture of segments, as Gazebo's: of a map of labels, the number of the model among those of its label
  * (low byte, high byte) and then the label, or the label three times; of a coloured map, a colour of its own for each.
  */
-static bool encode_camera_segments(const struct sensor_source *source, bool coloured, struct text *out)
+static bool encode_camera_segments(
+	const struct sensor_source *source, uint32_t part, bool by_instance, bool coloured, struct text *out)
 {
-	const struct reading_picture *picture = encode_camera_picture_of(source);
-	const uint32_t *labels = (const uint32_t *)(const void *)(picture + 1);
-	size_t pixels = encode_camera_pixels_of(picture);
+	const uint32_t *labels = encode_camera_part_of(source, part);
+	size_t pixels = encode_camera_pixels_of(encode_camera_picture_of(source));
 	const uint32_t *instances = labels + pixels;
-	bool by_instance = picture->by_instance != 0;
 	uint8_t *data = arena_alloc(source->arena, 3 * pixels);
 	for (size_t i = 0; i < pixels; i++) {
 		uint32_t label = labels[i], instance = by_instance ? instances[i] : 0;
@@ -157,12 +163,32 @@ static bool encode_camera_segments(const struct sensor_source *source, bool colo
 
 bool encode_sensor_labels(const struct sensor_source *source, struct text *out)
 {
-	return encode_camera_segments(source, false, out);
+	return encode_camera_segments(
+		source, SENSOR_LABELS, encode_camera_picture_of(source)->by_instance != 0, false, out);
 }
 
 bool encode_sensor_coloured(const struct sensor_source *source, struct text *out)
 {
-	return encode_camera_segments(source, true, out);
+	return encode_camera_segments(
+		source, SENSOR_LABELS, encode_camera_picture_of(source)->by_instance != 0, true, out);
+}
+
+bool encode_sensor_segments(const struct sensor_source *source, struct text *out)
+{
+	return encode_camera_segments(source, SENSOR_SEGMENTS, true, false, out);
+}
+
+bool encode_sensor_normals(const struct sensor_source *source, struct text *out)
+{
+	return encode_camera_image(source, GZ__MSGS__PIXEL_FORMAT_TYPE__RGB_FLOAT32, 12,
+		encode_camera_part_of(source, SENSOR_NORMALS), out);
+}
+
+/* Gazebo has no name for two floats. */
+bool encode_sensor_flow(const struct sensor_source *source, struct text *out)
+{
+	return encode_camera_image(source, GZ__MSGS__PIXEL_FORMAT_TYPE__UNKNOWN_PIXEL_FORMAT, 8,
+		encode_camera_part_of(source, SENSOR_FLOW), out);
 }
 
 static Gz__Msgs__Vector2d *encode_camera_corner(const struct sensor_source *source, double x, double y)

@@ -45,8 +45,11 @@ bool encode_sensor_coloured(const struct sensor_source *source, struct text *out
 bool encode_sensor_depth(const struct sensor_source *source, struct text *out);
 bool encode_sensor_depth_points(const struct sensor_source *source, struct text *out);
 bool encode_sensor_flat_boxes(const struct sensor_source *source, struct text *out);
+bool encode_sensor_flow(const struct sensor_source *source, struct text *out);
 bool encode_sensor_heat(const struct sensor_source *source, struct text *out);
 bool encode_sensor_labels(const struct sensor_source *source, struct text *out);
+bool encode_sensor_normals(const struct sensor_source *source, struct text *out);
+bool encode_sensor_segments(const struct sensor_source *source, struct text *out);
 bool encode_sensor_solid_boxes(const struct sensor_source *source, struct text *out);
 /* encode_packed.c: the message of a topic of compressed pictures, of the picture that the source's other topic has;
  * false: this one is not published, or it cannot be made. data: in the byte order of messages. */

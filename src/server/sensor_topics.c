@@ -36,10 +36,11 @@ struct sensor_topics_packing sensor_topics_packing(const struct topic_row *row)
 
 enum {
 	SENSOR_TOPICS_METRICS = SENSOR_KIND_TOPICS_MAX, /* the topic beside all others */
+	SENSOR_TOPICS_TRUTH,                            /* the first of those of sensor_kind_truths */
 	SENSOR_TOPICS_PACKED = 1 << 4,                  /* with the role of the pictures: these, compressed */
 };
-_Static_assert(
-	SENSOR_TOPICS_METRICS < SENSOR_TOPICS_PACKED && 2 * SENSOR_TOPICS_PACKED <= 1 << (PIXELS_SHIFT - ROLE_SHIFT),
+_Static_assert(SENSOR_TOPICS_TRUTH + SENSOR_TRUTHS <= SENSOR_TOPICS_PACKED &&
+		       2 * SENSOR_TOPICS_PACKED <= 1 << (PIXELS_SHIFT - ROLE_SHIFT),
 	"a role has room in row->part");
 
 /* For each topic of a kind what makes its messages. */
@@ -68,6 +69,17 @@ static encode_sensor_fn *const sensor_topics_encoders[][SENSOR_KIND_TOPICS_MAX] 
 };
 _Static_assert(ARRAY_LEN(sensor_topics_encoders) == SENSOR_KINDS, "each kind has a row");
 
+/* By the order of sensor_kind_truths. */
+static encode_sensor_fn *const sensor_topics_truths[SENSOR_TRUTHS] = {
+	encode_sensor_normals, encode_sensor_flow, encode_sensor_segments};
+
+static encode_sensor_fn *sensor_topics_encoder_of(enum sdf_sensor_kind kind, uint32_t role)
+{
+	return role == SENSOR_TOPICS_METRICS ? encode_sensor_metrics
+	       : role >= SENSOR_TOPICS_TRUTH ? sensor_topics_truths[role - SENSOR_TOPICS_TRUTH]
+					     : sensor_topics_encoders[kind][role];
+}
+
 static bool sensor_topics_encode_reading(const struct capture *capture, const struct topic_row *row, struct text *out)
 {
 	struct arena arena = {0};
@@ -77,9 +89,7 @@ static bool sensor_topics_encode_reading(const struct capture *capture, const st
 		return false;
 	struct sensor_source source = {reading, readings_numbers(&capture->readings, reading), row, capture, &arena};
 	uint32_t role = row->part >> ROLE_SHIFT & (SENSOR_TOPICS_PACKED - 1);
-	encode_sensor_fn *encode =
-		role == SENSOR_TOPICS_METRICS ? encode_sensor_metrics : sensor_topics_encoders[reading->kind][role];
-	return encode(&source, out);
+	return sensor_topics_encoder_of(reading->kind, role)(&source, out);
 }
 
 static const struct publish_ops sensor_topics_reading_ops = {
@@ -164,7 +174,7 @@ static void sensor_topics_add_packed(const struct adding *adding, char *name, ui
 {
 	const struct sensor *sensor = adding->sensor;
 	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
-	encode_sensor_fn *fn = sensor_topics_encoders[sensor->sdf->kind][role];
+	encode_sensor_fn *fn = sensor_topics_encoder_of(sensor->sdf->kind, role);
 	bool exact = camera->packed_png || camera->pixels == SDF_PIXELS_GREY16 || fn != encode_sensor_colour;
 	double every =
 		camera->packed_hz > 0 && !sensor->waits ? ceil(sensor->sdf->update_rate / camera->packed_hz - 1e-9) : 1;
@@ -174,6 +184,16 @@ static void sensor_topics_add_packed(const struct adding *adding, char *name, ui
 		mem_printf("%s/%s", name, fn == encode_sensor_depth ? "compressedDepth" : "compressed"),
 		"troupe.msgs.CompressedImage", role | SENSOR_TOPICS_PACKED, how);
 	free(name);
+}
+
+/* Floats are not compressed. */
+static void sensor_topics_add_truth(const struct adding *adding, uint32_t truth)
+{
+	const struct sensor_kind_topic *topic = &sensor_kind_truths[truth].topic;
+	uint32_t role = SENSOR_TOPICS_TRUTH + truth;
+	sensor_topics_add(adding, sensor_topics_name_of(adding->sensor, topic), topic->type, role, 0);
+	if (sensor_kind_truths[truth].part == SENSOR_SEGMENTS && png_out_is_available())
+		sensor_topics_add_packed(adding, sensor_topics_name_of(adding->sensor, topic), role);
 }
 
 void sensor_topics_each(const struct sensor *sensor, void (*fn)(void *ctx, const struct topic_row *row), void *ctx)
@@ -188,6 +208,9 @@ void sensor_topics_each(const struct sensor *sensor, void (*fn)(void *ctx, const
 		if (!strcmp(kind->topics[i].type, "gz.msgs.Image") && png_out_is_available())
 			sensor_topics_add_packed(&adding, sensor_topics_name_of(sensor, &kind->topics[i]), i);
 	}
+	for (uint32_t i = 0; i < SENSOR_TRUTHS && count; i++)
+		if (sensor_parts(sensor->sdf) & sensor_kind_truths[i].part)
+			sensor_topics_add_truth(&adding, i);
 	/* a camera that waits for triggers has no rate */
 	if (count && sensor->sdf->settings->enable_metrics && !sensor->waits)
 		sensor_topics_add_metrics(&adding);

@@ -14,7 +14,7 @@
 #include "scene/trail.h"
 #include "system/camera_trigger.h"
 #include "system/guard.h"
-#include "system/lidar_trail.h"
+#include "system/sensor_trail.h"
 #include "system/setup.h"
 #include "topic/table.h"
 
@@ -385,12 +385,12 @@ static void system_configure_trails(struct configuring *c)
 	for (uint32_t i = 0; i < world->sensors.count; i++) {
 		if (!trail_is_of(scene, c->model, &world->sensors.at[i]))
 			continue;
-		struct system system = {.self = {&system_host, &lidar_trail_kind, NULL, c->model},
+		struct system system = {.self = {&system_host, &sensor_trail_kind, NULL, c->model},
 			.all = c->systems,
 			.scene = scene,
 			.index = c->found.count,
 			.word_first = c->words};
-		lidar_trail_configure(&system, &world->sensors.at[i], c->arena);
+		sensor_trail_configure(&system, &world->sensors.at[i], c->arena);
 		c->words += system.words;
 		vec_push(&c->found, system);
 	}

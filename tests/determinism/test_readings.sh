@@ -95,7 +95,8 @@ large="<model name='large'><pose>2 3 5 0.1 0.3 0</pose><link name='l'><inertial>
 	echo "<model name='post'><static>1</static><pose>0 9 0 0 0 0</pose><link name='l'>$(sensors 30 15 20)</link></model>"
 	echo "<plugin name='gz::sim' filename='x'><performer name='p'><ref>post</ref><geometry><box><size>1 1 1</size></box></geometry>
 		</performer></plugin></world></sdf>"
-} >"$world"
+} | sed '/rgbd_camera/s|<camera>|&<troupe:truth>flow normals segments</troupe:truth>|
+	/segmentation_camera/s|<camera>|&<troupe:truth>flow</troupe:truth>|' >"$world"
 robot e 7 2 50 30 10 | sed '1s/^/<sdf version="1.9">/; $s|$|</sdf>|' >"$scratch/e.sdf"
 cat >"$scratch/commands" <<-EOF2
 	40 /world/w/create sdf_filename: "$scratch/e.sdf" name: "e"

@@ -288,10 +288,22 @@ static const char *write_encoding_of(Gz__Msgs__PixelFormatType format)
 	return (uint32_t)format < ARRAY_LEN(names) ? names[format] : NULL;
 }
 
+/* Of a format for which Gazebo has no name, a picture's header gives the encoding: that of two floats. */
+static const char *write_encoding_named(const Gz__Msgs__Image *m)
+{
+	static const char flow[] = "32FC2";
+	for (size_t i = 0; m->header && i < m->header->n_data; i++)
+		if (!strcmp(m->header->data[i]->key, "encoding") && m->header->data[i]->n_value == 1 &&
+			!strcmp(m->header->data[i]->value[0], flow))
+			return flow;
+	return NULL;
+}
+
 WRITE(image)
 {
 	WRITE_MESSAGE(Image);
-	const char *encoding = write_encoding_of(m->pixel_format_type);
+	bool unnamed = m->pixel_format_type == GZ__MSGS__PIXEL_FORMAT_TYPE__UNKNOWN_PIXEL_FORMAT;
+	const char *encoding = unnamed ? write_encoding_named(m) : write_encoding_of(m->pixel_format_type);
 	if (!encoding)
 		return fail(error, TROUPE_EINVAL, "pixel_format_type %d: expected a format that ROS 2 has",
 			(int)m->pixel_format_type);

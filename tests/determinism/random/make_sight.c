@@ -196,4 +196,9 @@ void make_sight_camera(struct maker *maker, struct part *camera, struct part *im
 		part_add(maker->arena, camera, PART_OPTIONAL, NULL,
 			"<distortion><k1>-0.2</k1><k2>0.05</k2><p1>0.001</p1><center>0.5 0.4</center></distortion>");
 	make_sight_shutter(maker, camera);
+	if (dice_chance(dice, 30)) {
+		make_value(maker, camera, "troupe:truth", "%s",
+			DICE_WORD(dice, "flow", "normals segments", "flow normals segments"));
+		maker->scenario->actors = true; /* the poses that it keeps for its flow have simulated times */
+	}
 }
