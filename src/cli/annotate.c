@@ -1,4 +1,4 @@
-/* A camera is known by the topic of its boxes. */
+/* A camera is known by the topic of its picture, and found when the topics of its boxes or segments come. */
 #include "cli/annotate.h"
 
 #include "base/parse.h"
@@ -10,14 +10,17 @@
 
 static const char annotate_flat_type[] = "gz.msgs.AnnotatedAxisAligned2DBox_V";
 static const char annotate_solid_type[] = "gz.msgs.AnnotatedOriented3DBox_V";
+static const char annotate_image_type[] = "gz.msgs.Image";
 static const char annotate_info_type[] = "gz.msgs.CameraInfo";
 
 struct annotate_camera {
-	char *topic, *file;
-	bool pictured, boxed; /* the picture and the boxes of a time are there */
-	int64_t picture_us, boxes_us;
+	char *picture, *boxes_topic, *segments_topic; /* topics; the last two: NULL: none */
+	char *file, *segments_file;
+	bool pictured, boxed, segmented; /* the picture, the boxes and the segments of a time are there */
+	int64_t picture_us, boxes_us, segments_us;
 	uint32_t number, width, height;
 	VEC(struct dataset_box) boxes;
+	VEC(uint8_t) segments;
 };
 
 struct annotate_info { /* the last camera_info */
@@ -39,20 +42,72 @@ bool annotate_wants(const struct annotate *annotate, const struct troupe_topic *
 		       !strcmp(topic->type, annotate_info_type));
 }
 
-/* The camera whose boxes have the topic of the first `length` characters; NULL: there is none, and it is not made. */
-static struct annotate_camera *annotate_find(struct annotate *annotate, const char *topic, size_t length, bool make)
+/* --- cameras ------------------------------------------------------------------------------------------------------ */
+
+/* The camera that has the topic as this one; NULL: there is none. */
+static struct annotate_camera *annotate_find(const struct annotate *annotate, const char *topic, size_t which)
 {
 	for (uint32_t i = 0; i < annotate->cameras.count; i++) {
-		struct annotate_camera *camera = annotate->cameras.at[i];
-		if (strlen(camera->topic) == length && !memcmp(camera->topic, topic, length))
-			return camera;
+		char *of = *(char **)(void *)((char *)annotate->cameras.at[i] + which);
+		if (of && !strcmp(of, topic))
+			return annotate->cameras.at[i];
 	}
-	if (!make || annotate->cameras.count == ANNOTATE_CAMERAS_MAX)
-		return NULL;
-	struct annotate_camera *camera = mem_alloc(sizeof *camera);
-	camera->topic = mem_printf("%.*s", (int)length, topic);
+	return NULL;
+}
+#define ANNOTATE_FIND(annotate, topic, which) annotate_find(annotate, topic, offsetof(struct annotate_camera, which))
+
+/* NULL: there are too many. */
+static struct annotate_camera *annotate_make(struct annotate *annotate, const char *picture)
+{
+	struct annotate_camera *camera = ANNOTATE_FIND(annotate, picture, picture);
+	if (camera || annotate->cameras.count == ANNOTATE_CAMERAS_MAX)
+		return camera;
+	camera = mem_alloc(sizeof *camera);
+	camera->picture = mem_strdup(picture);
 	vec_push(&annotate->cameras, camera);
 	return camera;
+}
+
+static bool annotate_is_image(const struct troupe_topics *topics, const char *name, const char *owner)
+{
+	for (uint32_t i = 0; i < topics->count; i++)
+		if (topics->at[i].kind == TROUPE_TOPIC_PUBLISHED && !strcmp(topics->at[i].name, name) &&
+			!strcmp(topics->at[i].type, annotate_image_type) && !strcmp(topics->at[i].owner, owner))
+			return true;
+	return false;
+}
+
+/* The topic of the picture to which segments belong, of the same sensor; NULL: there is none. free() it. */
+static char *annotate_picture_of(const struct troupe_topics *topics, const struct troupe_topic *segments)
+{
+	static const char end[] = "/segments";
+	static const char *const ends[] = {"", "_image", "/image", "/boundingbox_image"};
+	size_t length = strlen(segments->name), stem = length > sizeof end - 1 ? length - (sizeof end - 1) : 0;
+	if (strcmp(segments->type, annotate_image_type) != 0 || !stem || strcmp(segments->name + stem, end) != 0)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		char *picture = mem_printf("%.*s%s", (int)stem, segments->name, ends[i]);
+		if (annotate_is_image(topics, picture, segments->owner))
+			return picture;
+		free(picture);
+	}
+	return NULL;
+}
+
+void annotate_follow(struct annotate *annotate, const struct troupe_topics *topics)
+{
+	for (uint32_t i = 0; i < topics->count && annotate->set.format; i++) {
+		const struct troupe_topic *topic = &topics->at[i];
+		bool boxes = !strcmp(topic->type, annotate_flat_type) || !strcmp(topic->type, annotate_solid_type);
+		if (topic->kind != TROUPE_TOPIC_PUBLISHED)
+			continue;
+		char *picture = boxes ? mem_printf("%s_image", topic->name) : annotate_picture_of(topics, topic);
+		struct annotate_camera *camera = picture ? annotate_make(annotate, picture) : NULL;
+		char **name = !camera ? NULL : boxes ? &camera->boxes_topic : &camera->segments_topic;
+		if (name && !*name)
+			*name = mem_strdup(topic->name);
+		free(picture);
+	}
 }
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
@@ -79,6 +134,7 @@ static struct dataset_box annotate_box_of(const Gz__Msgs__Header *header, uint32
 		.top = around[1],
 		.right = around[2],
 		.bottom = around[3],
+		.measured = true,
 		.visible = visible,
 		.truncated = truncated};
 }
@@ -162,7 +218,7 @@ static void annotate_take_boxes(
 	bool solid = !strcmp(message->type, annotate_solid_type);
 	const Gz__Msgs__AnnotatedAxisAligned2DBoxV *flat = (const void *)decoded;
 	const Gz__Msgs__AnnotatedOriented3DBoxV *boxes = (const void *)decoded;
-	struct annotate_camera *camera = annotate_find(annotate, message->topic, strlen(message->topic), true);
+	struct annotate_camera *camera = ANNOTATE_FIND(annotate, message->topic, boxes_topic);
 	if (!camera)
 		return;
 	camera->boxes.count = 0;
@@ -192,23 +248,44 @@ troupe_status annotate_take(struct annotate *annotate, const struct troupe_messa
 
 /* --- pictures ----------------------------------------------------------------------------------------------------- */
 
-char *annotate_picture(struct annotate *annotate, const char *topic, int64_t time_us, uint32_t width, uint32_t height,
-	const char *usual)
+static void annotate_take_segments(struct annotate_camera *camera, const struct annotate_picture *picture)
 {
-	static const char end[] = "_image";
-	size_t length = strlen(topic), stem = length > sizeof end - 1 ? length - (sizeof end - 1) : 0;
-	struct annotate_camera *camera = annotate->set.format && stem && !strcmp(topic + stem, end)
-						 ? annotate_find(annotate, topic, stem, true)
-						 : NULL;
+	size_t count = (size_t)3 * picture->width * picture->height;
+	if (picture->count != count || count > UINT32_MAX)
+		return;
+	camera->segments.count = 0;
+	memcpy(vec_append(&camera->segments, (uint32_t)count), picture->bytes, count);
+	camera->segmented = true;
+	camera->segments_us = picture->time_us;
+	free(camera->segments_file);
+	camera->segments_file = mem_strdup(picture->usual);
+}
+
+char *annotate_picture(struct annotate *annotate, const struct annotate_picture *picture)
+{
+	struct annotate_camera *segments = ANNOTATE_FIND(annotate, picture->topic, segments_topic),
+			       *camera = ANNOTATE_FIND(annotate, picture->topic, picture);
+	if (segments)
+		annotate_take_segments(segments, picture);
 	if (!camera)
-		return mem_strdup(usual);
+		return mem_strdup(picture->usual);
 	free(camera->file);
 	camera->number = annotate->pictures++;
-	camera->file = dataset_file(&annotate->set, camera->number, usual);
+	camera->file = dataset_file(&annotate->set, camera->number, picture->usual);
 	camera->pictured = true;
-	camera->picture_us = time_us;
-	camera->width = width, camera->height = height;
+	camera->picture_us = picture->time_us;
+	camera->width = picture->width, camera->height = picture->height;
 	return mem_strdup(camera->file);
+}
+
+/* All that belongs to the picture has come. */
+static bool annotate_is_whole(const struct annotate_camera *camera)
+{
+	bool boxed = !camera->boxes_topic || (camera->boxed && camera->boxes_us == camera->picture_us);
+	bool segmented = !camera->segments_topic ||
+			 (camera->segmented && camera->segments_us == camera->picture_us &&
+				 camera->segments.count == (size_t)3 * camera->width * camera->height);
+	return camera->pictured && boxed && segmented;
 }
 
 troupe_status annotate_step(struct annotate *annotate, struct troupe_error *error)
@@ -216,12 +293,20 @@ troupe_status annotate_step(struct annotate *annotate, struct troupe_error *erro
 	troupe_status status = TROUPE_OK;
 	for (uint32_t i = 0; i < annotate->cameras.count && !status; i++) {
 		struct annotate_camera *camera = annotate->cameras.at[i];
-		if (!camera->pictured || !camera->boxed || camera->picture_us != camera->boxes_us)
+		if (!annotate_is_whole(camera))
 			continue;
-		camera->pictured = camera->boxed = false;
+		camera->pictured = camera->boxed = camera->segmented = false;
 		status = dataset_add(&annotate->set,
-			&(struct dataset_picture){camera->file, camera->number, camera->width, camera->height,
-				annotate_projection(annotate, camera->topic), camera->boxes.at, camera->boxes.count},
+			&(struct dataset_picture){.file = camera->file,
+				.number = camera->number,
+				.width = camera->width,
+				.height = camera->height,
+				.projection = annotate_projection(annotate, camera->picture),
+				.boxed = camera->boxes_topic != NULL,
+				.boxes = camera->boxes.at,
+				.count = camera->boxes.count,
+				.segments = camera->segments_topic ? camera->segments.at : NULL,
+				.segments_file = camera->segments_file},
 			error);
 	}
 	return status;
@@ -230,10 +315,15 @@ troupe_status annotate_step(struct annotate *annotate, struct troupe_error *erro
 void annotate_end(struct annotate *annotate)
 {
 	for (uint32_t i = 0; i < annotate->cameras.count; i++) {
-		free(annotate->cameras.at[i]->topic);
-		free(annotate->cameras.at[i]->file);
-		vec_free(&annotate->cameras.at[i]->boxes);
-		free(annotate->cameras.at[i]);
+		struct annotate_camera *camera = annotate->cameras.at[i];
+		free(camera->picture);
+		free(camera->boxes_topic);
+		free(camera->segments_topic);
+		free(camera->file);
+		free(camera->segments_file);
+		vec_free(&camera->boxes);
+		vec_free(&camera->segments);
+		free(camera);
 	}
 	for (uint32_t i = 0; i < annotate->infos.count; i++) {
 		free(annotate->infos.at[i]->topic);

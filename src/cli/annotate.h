@@ -1,5 +1,5 @@
-/* Brings together what a boundingbox_camera publishes in one step, its picture (the topic of its boxes and "_image"),
- * its boxes and its camera_info, for a data set (dataset.h). One thread. */
+/* Brings together what a camera publishes in one step, for a data set (dataset.h): a picture, its camera_info, and
+ * boxes, of which it has the topic and "_image", or segments, whose sensor it has, or both. One thread. */
 #ifndef CLI_ANNOTATE_H
 #define CLI_ANNOTATE_H
 
@@ -27,10 +27,18 @@ bool annotate_wants(const struct annotate *annotate, const struct troupe_topic *
 /* A message of such a topic. TROUPE_ECOMMAND: it is no message of its type. */
 troupe_status annotate_take(
 	struct annotate *annotate, const struct troupe_message *message, struct troupe_error *error);
-/* A picture of any topic comes, taken at time_us. Returns the name of its file in the folder; free() it. usual: its
- * name if it does not belong to the data set. */
-char *annotate_picture(struct annotate *annotate, const char *topic, int64_t time_us, uint32_t width, uint32_t height,
-	const char *usual);
+/* The topics of the run, when they have changed: finds cameras. */
+void annotate_follow(struct annotate *annotate, const struct troupe_topics *topics);
+struct annotate_picture {
+	const char *topic;
+	int64_t time_us; /* when it was taken */
+	uint32_t width, height;
+	const uint8_t *bytes; /* of its pixels */
+	size_t count;
+	const char *usual; /* the name of its file if it does not belong to the data set */
+};
+/* A picture of any topic comes. Returns the name of its file in the folder; free() it. */
+char *annotate_picture(struct annotate *annotate, const struct annotate_picture *picture);
 /* All messages of a step have come: writes what is complete. TROUPE_EIO. */
 troupe_status annotate_step(struct annotate *annotate, struct troupe_error *error);
 void annotate_end(struct annotate *annotate);

@@ -25,6 +25,7 @@ static void camera_out_subscribe(struct camera_out *out, struct troupe_server *s
 			    !strcmp(topics->at[i].type, camera_out_image_type)) ||
 			annotate_wants(&out->annotate, &topics->at[i]))
 			(void)troupe_client_subscribe(out->client, topics->at[i].name, 0, NULL);
+	annotate_follow(&out->annotate, topics);
 	troupe_topics_release(topics);
 }
 
@@ -61,7 +62,8 @@ static char *camera_out_path_of(
 			*at = '_';
 	bool flow = image->pixel_format_type == GZ__MSGS__PIXEL_FORMAT_TYPE__UNKNOWN_PIXEL_FORMAT;
 	char *usual = mem_printf("%s-%012" PRId64 ".%s", name, time_us, flow ? "flo" : "png");
-	char *file = annotate_picture(&out->annotate, message->topic, time_us, image->width, image->height, usual);
+	char *file = annotate_picture(&out->annotate, &(struct annotate_picture){message->topic, time_us, image->width,
+							      image->height, image->data.data, image->data.len, usual});
 	char *path = mem_printf("%s/%s", out->folder, file);
 	free(file);
 	free(usual);

@@ -1,104 +1,58 @@
-/* A member of COCO's file is written over blanks or over the closing brackets, so that the file is JSON before and
- * after each write. */
+/* The entries of both formats; dataset_coco.c writes the files of COCO. */
 #include "cli/dataset.h"
 
-#include "base/json_out.h"
 #include "base/math.h"
+#include "cli/dataset_mask.h"
+#include "mesh/png_out.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* the widest entry of a label, "{"id":255,"name":"255"}" and a comma */
-enum { DATASET_LABEL_ROOM = DATASET_LABELS * 32 };
 
 enum dataset_format dataset_format_of(const char *name)
 {
 	return !name ? DATASET_NONE : !strcmp(name, "kitti") ? DATASET_KITTI : DATASET_COCO;
 }
 
-static troupe_status dataset_fail(const char *path, int code, struct troupe_error *error)
-{
-	return code ? fail(error, TROUPE_EIO, "%s: cannot write: %s", path, outfile_why(code)) : TROUPE_OK;
-}
-
 /* --- COCO --------------------------------------------------------------------------------------------------------- */
 
-static troupe_status dataset_open_coco(struct dataset *set, struct troupe_error *error)
+static void dataset_add_segmentation(
+	struct json_out *out, const struct dataset_picture *picture, const struct dataset_mask *mask)
 {
-	static const char end[] = "\n]}\n";
-	struct text text = {0};
-	set->files++;
-	free(set->path);
-	set->path = set->files == 1 ? mem_printf("%s/instances.json", set->folder)
-				    : mem_printf("%s/instances-%u.json", set->folder, set->files);
-	memset(set->named, 0, sizeof set->named);
-	set->labelled = set->pictured = set->annotated = false;
-	text_add(&text, "{\"categories\":[");
-	set->labels_at = text.count;
-	text_add(&text, "%*s],\n\"images\":[", DATASET_LABEL_ROOM, "");
-	set->images_at = text.count;
-	text_add(&text, "%*s", DATASET_ROOM, "");
-	set->images_end = text.count;
-	text_add(&text, "],\n\"annotations\":[");
-	set->annotations_at = text.count;
-	text_add_bytes(&text, end, sizeof end - 1);
-	troupe_status status = outfile_open(&set->file, set->path, NULL, error);
-	if (!status)
-		status = dataset_fail(set->path, outfile_write(&set->file, text.at, text.count), error);
-	text_fini(&text);
-	return status;
+	if (!mask) {
+		json_out_strings(out, "segmentation", NULL, 0);
+		return;
+	}
+	json_out_object(out, "segmentation");
+	json_out_array(out, "size");
+	json_out_uint(out, NULL, picture->height);
+	json_out_uint(out, NULL, picture->width);
+	json_out_end(out);
+	json_out_array(out, "counts");
+	for (uint32_t i = 0; i < mask->counts.count; i++)
+		json_out_uint(out, NULL, mask->counts.at[i]);
+	json_out_end(out);
+	json_out_end(out);
 }
 
-/* Writes an entry, behind a comma unless it is the first. */
-static int dataset_put(struct dataset *set, struct text *entry, uint64_t *at, bool *more)
-{
-	int code = outfile_write_at(&set->file, *at, entry->at, entry->count);
-	*at += entry->count;
-	*more = true;
-	return code;
-}
-
-static struct json_out dataset_entry(struct text *text, bool more)
-{
-	if (more)
-		text_add(text, ",");
-	text_add(text, "\n");
-	return (struct json_out){.text = text};
-}
-
-static int dataset_put_label(struct dataset *set, uint32_t label)
-{
-	if (label >= DATASET_LABELS || set->named[label])
-		return 0;
-	struct text text = {0};
-	struct json_out out = dataset_entry(&text, set->labelled);
-	json_out_object(&out, NULL);
-	json_out_uint(&out, "id", label);
-	json_out_printf(&out, "name", "%u", label);
-	json_out_end(&out);
-	set->named[label] = true;
-	int code = dataset_put(set, &text, &set->labels_at, &set->labelled);
-	text_fini(&text);
-	return code;
-}
-
-static void dataset_add_annotation(struct dataset *set, const struct dataset_box *box, struct text *text)
+static void dataset_add_annotation(struct dataset *set, const struct dataset_picture *picture,
+	const struct dataset_box *box, const struct dataset_mask *mask, struct text *text)
 {
 	double wide = box->right - box->left + 1, high = box->bottom - box->top + 1;
 	double around[4] = {box->left, box->top, wide, high};
-	struct json_out out = dataset_entry(text, set->annotated || text->count);
-	json_out_object(&out, NULL);
+	struct json_out out = dataset_coco_annotation(&set->instances, text);
 	json_out_uint(&out, "id", ++set->annotations);
 	json_out_uint(&out, "image_id", set->images);
 	json_out_uint(&out, "category_id", box->label);
 	json_out_doubles(&out, "bbox", around, ARRAY_LEN(around));
-	json_out_double(&out, "area", wide * high);
+	json_out_double(&out, "area", mask ? mask->area : wide * high);
 	json_out_uint(&out, "iscrowd", 0);
-	json_out_strings(&out, "segmentation", NULL, 0);
+	dataset_add_segmentation(&out, picture, mask);
 	json_out_uint(&out, "instance", box->instance);
-	json_out_double(&out, "visible", box->visible);
-	json_out_double(&out, "truncated", box->truncated);
+	if (box->measured) {
+		json_out_double(&out, "visible", box->visible);
+		json_out_double(&out, "truncated", box->truncated);
+	}
 	if (box->solid) {
 		json_out_doubles(&out, "center", &box->pose.p.x, 3);
 		json_out_doubles(&out, "size", &box->size.x, 3);
@@ -108,40 +62,56 @@ static void dataset_add_annotation(struct dataset *set, const struct dataset_box
 	json_out_end(&out);
 }
 
-static troupe_status dataset_add_coco(
-	struct dataset *set, const struct dataset_picture *picture, struct troupe_error *error)
+static troupe_status dataset_add_coco(struct dataset *set, const struct dataset_picture *picture,
+	const dataset_masks *masks, struct troupe_error *error)
 {
-	static const char end[] = "\n]}\n";
-	struct text image = {0}, boxes = {0};
-	struct json_out out = dataset_entry(&image, set->pictured);
-	json_out_object(&out, NULL);
-	json_out_uint(&out, "id", set->images + 1);
-	json_out_string(&out, "file_name", picture->file);
-	json_out_uint(&out, "width", picture->width);
-	json_out_uint(&out, "height", picture->height);
-	json_out_end(&out);
-	if (set->images_at + image.count > set->images_end) { /* into the next file */
-		text_fini(&image);
-		int code = outfile_close(&set->file);
-		troupe_status status = code ? dataset_fail(set->path, code, error) : dataset_open_coco(set, error);
-		return status ? status : dataset_add_coco(set, picture, error);
-	}
+	struct text boxes = {0};
+	troupe_status status = dataset_coco_add_image(
+		&set->instances, set->images + 1, picture->file, picture->width, picture->height, error);
 	set->images++;
-	int code = dataset_put(set, &image, &set->images_at, &set->pictured);
-	for (uint32_t i = 0; i < picture->count && !code; i++) {
-		code = dataset_put_label(set, picture->boxes[i].label);
-		dataset_add_annotation(set, &picture->boxes[i], &boxes);
+	for (uint32_t i = 0; i < picture->count && !status; i++) {
+		const struct dataset_box *box = &picture->boxes[i];
+		status = dataset_coco_add_label(&set->instances, box->label, error);
+		dataset_add_annotation(
+			set, picture, box, dataset_mask_of(masks, dataset_mask_id(box->label, box->instance)), &boxes);
 	}
-	size_t count = boxes.count;
-	text_add_bytes(&boxes, end, sizeof end - 1);
-	if (!code && picture->count) {
-		code = outfile_write_at(&set->file, set->annotations_at, boxes.at, boxes.count);
-		set->annotations_at += count;
-		set->annotated = true;
-	}
-	text_fini(&image);
+	if (!status)
+		status = dataset_coco_add_annotations(&set->instances, &boxes, error);
 	text_fini(&boxes);
-	return dataset_fail(set->path, code, error);
+	return status;
+}
+
+/* The picture of segments is that of COCO's panoptic segmentation, as it is. */
+static troupe_status dataset_add_panoptic(struct dataset *set, const struct dataset_picture *picture,
+	const dataset_masks *masks, struct troupe_error *error)
+{
+	struct text text = {0};
+	troupe_status status = dataset_coco_add_image(
+		&set->panoptic, set->images, picture->file, picture->width, picture->height, error);
+	for (uint32_t i = 0; i < masks->count && !status; i++)
+		status = dataset_coco_add_label(&set->panoptic, masks->at[i].id >> 16, error);
+	struct json_out out = dataset_coco_annotation(&set->panoptic, &text);
+	json_out_uint(&out, "image_id", set->images);
+	json_out_string(&out, "file_name", picture->segments_file);
+	json_out_array(&out, "segments_info");
+	for (uint32_t i = 0; i < masks->count; i++) {
+		const struct dataset_mask *mask = &masks->at[i];
+		const double around[4] = {
+			mask->left, mask->top, mask->right - mask->left + 1, mask->bottom - mask->top + 1};
+		json_out_object(&out, NULL);
+		json_out_uint(&out, "id", mask->id);
+		json_out_uint(&out, "category_id", mask->id >> 16);
+		json_out_uint(&out, "area", mask->area);
+		json_out_doubles(&out, "bbox", around, ARRAY_LEN(around));
+		json_out_uint(&out, "iscrowd", 0);
+		json_out_end(&out);
+	}
+	json_out_end(&out);
+	json_out_end(&out);
+	if (!status)
+		status = dataset_coco_add_annotations(&set->panoptic, &text, error);
+	text_fini(&text);
+	return status;
 }
 
 /* --- KITTI -------------------------------------------------------------------------------------------------------- */
@@ -180,8 +150,8 @@ static void dataset_add_line(const struct dataset_box *box, struct text *text)
 	else
 		text_add(&solid, " -1 -1 -1 -1000 -1000 -1000 -10");
 	text_add(text, "%u", box->label);
-	dataset_add_number(text, box->truncated);
-	text_add(text, " %d", box->visible >= 0.9 ? 0 : box->visible >= 0.5 ? 1 : 2);
+	dataset_add_number(text, box->measured ? box->truncated : -1);
+	text_add(text, " %d", !box->measured ? 3 : box->visible >= 0.9 ? 0 : box->visible >= 0.5 ? 1 : 2);
 	const double numbers[] = {alpha, box->left, box->top, box->right, box->bottom};
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 		dataset_add_number(text, numbers[i]);
@@ -223,26 +193,47 @@ static troupe_status dataset_add_kitti(
 	return status;
 }
 
+/* instance_2 as in KITTI's semantic benchmark: 256 times the label, and the number of the model. */
+static troupe_status dataset_put_instances(
+	const struct dataset *set, const struct dataset_picture *picture, struct troupe_error *error)
+{
+	size_t count = (size_t)picture->width * picture->height;
+	uint16_t *values = mem_alloc(count * sizeof *values);
+	char *path = mem_printf("%s/instance_2/%06u.png", set->folder, picture->number);
+	for (size_t i = 0; i < count; i++)
+		values[i] = (uint16_t)(picture->segments[3 * i] | picture->segments[3 * i + 2] << 8);
+	troupe_status status = png_out_write(path, PNG_OUT_GREY16, picture->width, picture->height, values, error);
+	free(values);
+	free(path);
+	return status;
+}
+
 /* --- both --------------------------------------------------------------------------------------------------------- */
+
+static troupe_status dataset_make_folder(const struct dataset *set, const char *name, struct troupe_error *error)
+{
+	char *path = mem_printf("%s/%s", set->folder, name);
+	int code = mkdir(path, 0777) && errno != EEXIST ? errno : 0;
+	troupe_status status =
+		code ? fail(error, TROUPE_EIO, "%s: cannot make this folder: %s", path, strerror(code)) : TROUPE_OK;
+	free(path);
+	return status;
+}
 
 troupe_status dataset_begin(
 	struct dataset *set, const char *folder, enum dataset_format format, struct troupe_error *error)
 {
 	static const char *const folders[] = {"image_2", "label_2", "calib"};
-	*set = (struct dataset){.folder = folder, .format = format};
+	troupe_status status = TROUPE_OK;
+	*set = (struct dataset){.folder = folder,
+		.format = format,
+		.instances = {.folder = folder, .name = "instances"},
+		.panoptic = {.folder = folder, .name = "panoptic", .things = true}};
 	if (format == DATASET_COCO)
-		return dataset_open_coco(set, error);
-	for (size_t i = 0; i < ARRAY_LEN(folders) && format == DATASET_KITTI; i++) {
-		char *path = mem_printf("%s/%s", folder, folders[i]);
-		int code = mkdir(path, 0777) && errno != EEXIST ? errno : 0;
-		troupe_status status =
-			code ? fail(error, TROUPE_EIO, "%s: cannot make this folder: %s", path, strerror(code))
-			     : TROUPE_OK;
-		free(path);
-		if (status)
-			return status;
-	}
-	return TROUPE_OK;
+		return dataset_coco_begin(&set->instances, error);
+	for (size_t i = 0; i < ARRAY_LEN(folders) && format == DATASET_KITTI && !status; i++)
+		status = dataset_make_folder(set, folders[i], error);
+	return status;
 }
 
 char *dataset_file(const struct dataset *set, uint32_t number, const char *usual)
@@ -250,16 +241,57 @@ char *dataset_file(const struct dataset *set, uint32_t number, const char *usual
 	return set->format == DATASET_KITTI ? mem_printf("image_2/%06u.png", number) : mem_strdup(usual);
 }
 
+/* The boxes of what segments show, where nothing else gives boxes. free() them. */
+static struct dataset_box *dataset_boxes_of(const dataset_masks *masks)
+{
+	struct dataset_box *boxes = mem_alloc((masks->count + 1) * sizeof *boxes);
+	for (uint32_t i = 0; i < masks->count; i++) {
+		const struct dataset_mask *mask = &masks->at[i];
+		boxes[i] = (struct dataset_box){.label = mask->id >> 16,
+			.instance = mask->id & 0xffff,
+			.left = mask->left,
+			.top = mask->top,
+			.right = mask->right,
+			.bottom = mask->bottom};
+	}
+	return boxes;
+}
+
+static troupe_status dataset_add_as(struct dataset *set, const struct dataset_picture *picture,
+	const dataset_masks *masks, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	if (set->format == DATASET_COCO) {
+		status = dataset_add_coco(set, picture, masks, error);
+		return status || !picture->segments ? status : dataset_add_panoptic(set, picture, masks, error);
+	}
+	if (picture->segments) {
+		status = dataset_make_folder(set, "instance_2", error);
+		if (!status)
+			status = dataset_put_instances(set, picture, error);
+	}
+	return status ? status : dataset_add_kitti(set, picture, error);
+}
+
 troupe_status dataset_add(struct dataset *set, const struct dataset_picture *picture, struct troupe_error *error)
 {
-	return set->format == DATASET_KITTI ? dataset_add_kitti(set, picture, error)
-					    : dataset_add_coco(set, picture, error);
+	dataset_masks masks = {0};
+	struct dataset_picture own = *picture;
+	struct dataset_box *boxes = NULL;
+	if (picture->segments)
+		dataset_mask_find(picture->segments, picture->width, picture->height, &masks);
+	if (picture->segments && !picture->boxed) {
+		own.boxes = boxes = dataset_boxes_of(&masks);
+		own.count = masks.count;
+	}
+	troupe_status status = dataset_add_as(set, &own, &masks, error);
+	free(boxes);
+	dataset_masks_fini(&masks);
+	return status;
 }
 
 void dataset_end(struct dataset *set)
 {
-	if (outfile_is_open(&set->file))
-		(void)outfile_close(&set->file);
-	free(set->path);
-	set->path = NULL;
+	dataset_coco_end(&set->instances);
+	dataset_coco_end(&set->panoptic);
 }

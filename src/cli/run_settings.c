@@ -201,9 +201,9 @@ static const struct option_spec run_settings_specs[] = {
 		.help = "write the pictures of all cameras into this folder, as PNG files; the run waits for them"},
 	{OPTION_CHOICE, .name = "camera-format", .tags = RUN_BOUND, .needs = "camera-out", .argument = "FORMAT",
 		.offset = RUN_SETTINGS_AT(camera_format), .choices = "coco kitti",
-		.help = "with --camera-out: the pictures of each boundingbox_camera become a data set with the boxes "
-			"of "
-			"what they show: coco, instances.json; kitti, folders image_2, label_2 and calib"},
+		.help = "with --camera-out: the pictures of each boundingbox_camera, and of each camera that gives "
+			"segments, become a data set with the boxes and masks of what they show: coco, instances.json "
+			"and panoptic.json; kitti, folders image_2, label_2, calib and instance_2"},
 	{OPTION_TEXT, .name = "costs", .tags = RUN_BOUND, .argument = "FILE", .offset = RUN_SETTINGS_AT(costs),
 		.help = "write the measured cost of a step of each model as a table"},
 	{OPTION_WHOLE, .name = "costs-every", .needs = "costs", .argument = "N", .offset = RUN_SETTINGS_AT(costs_every),

@@ -1,5 +1,5 @@
 #!/bin/sh
-# test limit: 60
+# test limit: 90
 # --camera-out writes each picture once, with its time, and the same pictures with any number of secondaries. A camera that
 # waits for a trigger takes one picture in the step of each message, also after a pause, in a resumed run and in a replay.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
@@ -229,6 +229,118 @@ if command -v python3 >/dev/null; then
 		    sys.exit("a killed run: %d pictures, the last with boxes is %d" % (len(half["images"]), last))
 	EOF2
 	report $? 'the data sets have the boxes of theory, and that of a killed run is whole'
+fi
+
+# --- segments, normals and flow ------------------------------------------------------------------------------------
+# The same things, seen by a camera and by a boundingbox_camera that give segments, too. A camera without segments, and one
+# without a picture, belong to no data set.
+truth='<troupe:truth>segments normals flow</troupe:truth>'
+size() { echo "<image><width>$1</width><height>$2</height></image>"; }
+eyes="<sensor name='c' type='camera'><update_rate>10</update_rate><camera>$truth$(size 64 48)</camera></sensor>"
+eyes="$eyes<sensor name='p' type='segmentation_camera'><update_rate>10</update_rate><camera>$truth$(size 8 8)</camera></sensor>"
+eyes="$eyes<sensor name='d' type='depth_camera'><update_rate>10</update_rate><camera>$(size 8 8)</camera></sensor>"
+sed "s|<sensor name=\"s\".*|$eyes|; s|<topic>flat</topic><camera>|&$truth|" "$scratch/s.sdf" >"$scratch/t.sdf"
+for format in coco kitti; do
+	run "$scratch/said" "$scratch/t.sdf" - 150 --camera-out "$scratch/$format.s" --camera-format $format --secondaries 0
+	report $? "writes a data set of segments, $format: $(cat "$scratch/said")"
+	run "$scratch/said" "$scratch/t.sdf" - 150 --camera-out "$scratch/$format.t" --camera-format $format --secondaries 2 \
+		--transport tcp --network-stale-ms 60000
+	diff -r "$scratch/$format.s" "$scratch/$format.t" >"$scratch/diff"
+	report $? "the same segments with two processes, $format: $(cat "$scratch/diff")"
+done
+if command -v python3 >/dev/null; then
+	python3 - "$scratch/coco.s" "$scratch/kitti.s" <<-'EOF2'
+		import json, os, struct, sys, zlib
+
+		coco, kitti = sys.argv[1:]
+
+		def png(path):
+		    """Width, height, bytes of a pixel, and the pixels of a PNG without interlacing."""
+		    data, at, packed = open(path, "rb").read(), 8, b""
+		    while at < len(data):
+		        count, kind = struct.unpack(">I4s", data[at:at + 8])
+		        if kind == b"IHDR":
+		            width, height, bits, colour = struct.unpack(">IIBB", data[at + 8:at + 18])
+		        if kind == b"IDAT":
+		            packed += data[at + 8:at + 8 + count]
+		        at += count + 12
+		    step = bits // 8 * {2: 3, 0: 1}[colour]
+		    raw, before, out = zlib.decompress(packed), bytearray(width * step), bytearray()
+		    for y in range(height):
+		        start = y * (width * step + 1)
+		        kind, line = raw[start], bytearray(raw[start + 1:start + 1 + width * step])
+		        for x in range(len(line)):
+		            a = line[x - step] if x >= step else 0
+		            b, c = before[x], before[x - step] if x >= step else 0
+		            p = a + b - c
+		            paeth = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
+		            line[x] = line[x] + [0, a, b, (a + b) // 2, paeth][kind] & 255
+		        out += line
+		        before = line
+		    return width, height, step, out
+
+		def check(found, expected, what):
+		    if found != expected:
+		        sys.exit("%s is %r: expected %r" % (what, found, expected))
+
+		data, whole = (json.load(open("%s/%s.json" % (coco, name))) for name in ("instances", "panoptic"))
+		check(len(data["images"]), 4, "number of pictures")
+		check(whole["images"], [image for image in data["images"]], "pictures of panoptic.json")
+		check(whole["categories"], [{"id": 7, "name": "7", "isthing": 1}, {"id": 9, "name": "9", "isthing": 1}], "categories")
+		check([each["image_id"] for each in whole["annotations"]], [1, 2, 3, 4], "annotations of panoptic.json")
+		kinds = set()
+		for image, each in zip(data["images"], whole["annotations"]):
+		    width, height, step, pixels = png(coco + "/" + each["file_name"])
+		    check((width, height, step), (image["width"], image["height"], 3), each["file_name"])
+		    check(png(coco + "/" + image["file_name"])[:2], (width, height), image["file_name"])
+		    ids = [pixels[3 * i] + 256 * pixels[3 * i + 1] + 65536 * pixels[3 * i + 2] for i in range(width * height)]
+		    check([one["id"] for one in each["segments_info"]], sorted(set(ids) - {0}), "segments of " + each["file_name"])
+		    for one in each["segments_info"]:
+		        places = [(i % width, i // width) for i, number in enumerate(ids) if number == one["id"]]
+		        left, top = (min(place[k] for place in places) for k in (0, 1))
+		        right, bottom = (max(place[k] for place in places) for k in (0, 1))
+		        check(one["area"], len(places), "area")
+		        check(one["bbox"], [left, top, right - left + 1, bottom - top + 1], "bbox")
+		        check((one["category_id"], one["iscrowd"]), (one["id"] >> 16, 0), "category")
+		        mine = [entry for entry in data["annotations"] if entry["image_id"] == image["id"] and
+		                65536 * entry["category_id"] + entry["instance"] == one["id"]]
+		        check(len(mine), 1, "annotations of a segment")
+		        entry = mine[0]
+		        check((entry["area"], entry["bbox"], entry["iscrowd"]), (len(places), one["bbox"], 0), "annotation")
+		        check(entry["segmentation"]["size"], [height, width], "size of the segmentation")
+		        # the run lengths, column after column
+		        mask, on = [], False
+		        for count in entry["segmentation"]["counts"]:
+		            mask += [on] * count
+		            on = not on
+		        check(len(mask), width * height, "pixels of the segmentation")
+		        check({(i // height, i % height) for i, bit in enumerate(mask) if bit}, set(places), "decoded segmentation")
+		        kinds.add("visible" in entry)
+		check(kinds, {True, False}, "annotations with and without measured boxes")
+		check(sum(len(each["segments_info"]) for each in whole["annotations"]), len(data["annotations"]), "segments in all")
+
+		for number in range(4):
+		    width, height, step, pixels = png(kitti + "/instance_2/%06d.png" % number)
+		    values = {pixels[2 * i] * 256 + pixels[2 * i + 1] for i in range(width * height)}
+		    lines = [line.split() for line in open(kitti + "/label_2/%06d.txt" % number)]
+		    check(values - {0}, {256 * 7 + 1, 256 * 9 + 1}, "values of instance_2")
+		    check([line[0] for line in lines], ["7", "9"], "labels")
+		    check(lines[0][2] == "3", width == 64, "occluded is unknown without measured boxes")
+
+		normals = [name for name in os.listdir(coco) if "_c_normals-" in name]
+		flow = sorted(name for name in os.listdir(coco) if "_c_flow-" in name)
+		check((len(normals), len(flow)), (2, 2), "normals and flow")
+		width, height, step, pixels = png(coco + "/" + normals[0])
+		colours = {bytes(pixels[3 * i:3 * i + 3]) for i in range(width * height)}
+		for colour in (b"\x80\x80\x80", b"\x80\x80\x00"): # nothing, and the wall straight ahead
+		    check(colour in colours, True, "a normal %r" % colour)
+		bytes_of = open(coco + "/" + flow[1], "rb").read()
+		check(bytes_of[:4] + bytes_of[4:12], b"PIEH" + struct.pack("<II", 64, 48), "head of a .flo")
+		numbers = struct.unpack("<%df" % (2 * 64 * 48), bytes_of[12:])
+		check(any(abs(number) > 0.01 for number in numbers), True, "the ball falls")
+		check(numbers[2 * (24 * 64 + 33)], 0.0, "the crate stands")
+	EOF2
+	report $? 'run lengths are the pixels of the segments; panoptic.json, instance_2, normals and flow are right'
 fi
 
 : >"$scratch/file"

@@ -9,8 +9,8 @@ import time
 import weakref
 from ctypes import byref, c_char_p, c_double, c_size_t, c_void_p
 
-from ._library import (_ClientDef, _Error, _L_INT16, _Message, _NONE, _NUMBER_KINDS, _Numbers, _R_FLOAT32, _RGB_FLOAT32, _STATUS, _UNKNOWN,
-                       _WAIT_S, _free, _lib)
+from ._library import (_ClientDef, _Error, _L_INT16, _Message, _NONE, _NUMBER_KINDS, _Numbers, _R_FLOAT32,
+                       _RGB_FLOAT32, _STATUS, _UNKNOWN, _WAIT_S, _free, _lib)
 from ._values import Error, _Table, _array, _check, _name, _plain, _take_text, _text, _unknown, _whole
 from ._owned import _too_late
 
