@@ -780,12 +780,14 @@ static const struct {
 	{CAMERA("<horizontal_fov>3.1416</horizontal_fov>"),
 		"t.sdf:4: <horizontal_fov> is 3.1416: expected less than pi in a sensor that is no wide_angle_camera"},
 	{CAMERA("<troupe:readout>1</troupe:readout>"),
-		"t.sdf:4: <troupe:readout> is no element of a camera: expected <troupe:compressed>, "
+		"t.sdf:4: <troupe:readout> is no element of a camera: expected <troupe:compressed>, <troupe:truth>, "
 		"<troupe:readout_time>"},
 	{CAMERA("<troupe:exposure_time>11</troupe:exposure_time>"), "t.sdf:4: <troupe:exposure_time> is \"11\""},
 	{CAMERA("<troupe:exposure_samples>0</troupe:exposure_samples>"),
 		"t.sdf:4: <troupe:exposure_samples> is \"0\""},
 	{CAMERA("<troupe:gain>-1</troupe:gain>"), "t.sdf:4: <troupe:gain> is \"-1\""},
+	{CAMERA("<troupe:truth>flow\nnormal</troupe:truth>"),
+		"t.sdf:4: <troupe:truth> has the word \"normal\": expected normals, flow or segments"},
 	{SENSOR("multicamera", "<camera name='a'/>\n<camera name='a'/>"),
 		"t.sdf:4: two <camera> of sensor \"s\" have the name \"a\": expected different names"},
 	{SENSOR("multicamera", "<camera name='a::b'/>"), "t.sdf:3: the name \"a::b\" of <camera> contains"},
