@@ -1,10 +1,12 @@
 /* What visuals are painted with: the materials of mesh files, and textures. A texture is decoded once, however many
  * visuals have it. One that cannot be read gives one warning, and the surface has its plain colour; like a mesh, it is
  * an error if the process that reads it dies, because on another machine it might not. */
+#include "base/parse.h"
 #include "sdf/include.h"
 #include "sdf/load.h"
 #include "sdf/texture_name.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +133,54 @@ static const struct sdf_heat *finish_heat_of(struct load *load, const struct sdf
 	return heat;
 }
 
+/* --- heightmaps --------------------------------------------------------------------------------------------------- */
+
+static double finish_number_of(
+	struct load *load, const struct sdf_element *parent, const char *name, double least, double usual)
+{
+	const char *text = sdf_child_text(parent, name);
+	double value = usual;
+	if (text && !(parse_doubles(text, &value, 1) == 1 && isfinite(value) && value >= least)) {
+		load_warn(load, sdf_child(parent, name, NULL),
+			"<%s> is \"%.40s\": expected a number from %g on; %g is used", name, text, least, usual);
+		return usual;
+	}
+	return value;
+}
+
+static const struct sdf_ground *finish_ground(struct load *load, const struct sdf_element *heightmap)
+{
+	const struct sdf_element *texture = sdf_child(heightmap, "texture", NULL), *blend = NULL;
+	struct sdf_ground ground = {0};
+	for (; texture && ground.count < SDF_GROUND_LAYERS_MAX; texture = sdf_child(heightmap, "texture", texture)) {
+		struct sdf_ground_layer *layer = &ground.layers[ground.count];
+		if (ground.count && !(blend = sdf_child(heightmap, "blend", blend)))
+			break;
+		*layer = (struct sdf_ground_layer){.diffuse = finish_map_of(load, texture, "diffuse"),
+			.normal = finish_map_of(load, texture, "normal"),
+			.size_m = finish_number_of(load, texture, "size", 1e-3, 10)};
+		if (ground.count) {
+			layer->from_m = finish_number_of(load, blend, "min_height", -1e9, 0);
+			layer->fade_m = finish_number_of(load, blend, "fade_dist", 0, 0);
+		}
+		ground.count++;
+	}
+	if (texture)
+		load_warn(load, texture,
+			"the <texture> of <heightmap> after the first %u are not shown: expected at most %d, and a "
+			"<blend> "
+			"for each but the first",
+			ground.count, SDF_GROUND_LAYERS_MAX);
+	bool found = false;
+	for (uint32_t i = 0; i < ground.count; i++)
+		found |= ground.layers[i].diffuse || ground.layers[i].normal;
+	if (!found)
+		return NULL;
+	struct sdf_ground *kept = arena_new(&load->sdf->arena, struct sdf_ground);
+	*kept = ground;
+	return kept;
+}
+
 /* --- mesh files --------------------------------------------------------------------------------------------------- */
 
 /* Beside the mesh file, or where the models of Gazebo Classic have it. NULL: nowhere. */
@@ -239,6 +289,8 @@ void load_finish(struct load *load, const struct sdf_visual *visual, struct sdf_
 {
 	uint32_t whole;
 	shape->heat = finish_heat_of(load, visual);
+	if (shape->kind == SDF_HEIGHTMAP)
+		shape->ground = finish_ground(load, sdf_child(shape->element, "heightmap", NULL));
 	if (visual->material)
 		shape->maps = visual->material->pbr ? finish_maps_of_visual(load, visual) : NULL;
 	if (visual->material || shape->kind != SDF_MESH || !shape->mesh ||

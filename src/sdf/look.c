@@ -76,15 +76,6 @@ static void look_warn_of_maps(struct load *load, const struct sdf_visual *visual
 		}
 }
 
-static void look_warn_of_ground(struct load *load, const struct sdf_visual *visual)
-{
-	const struct sdf_element *geometry = sdf_child(visual->element, "geometry", NULL);
-	const struct sdf_element *texture = sdf_child(sdf_child(geometry, "heightmap", NULL), "texture", NULL);
-	const char *file = texture ? load_text(texture, "diffuse") : NULL;
-	if (file && *file)
-		look_warn_of_texture(load, visual, texture, file);
-}
-
 /* The colours that hold where <material> gives none. A name that is unknown must not look like black paint. */
 static void look_start_colours(
 	struct load *load, const struct sdf_visual *visual, const struct sdf_element *script, struct sdf_material *to)
@@ -230,7 +221,6 @@ void load_looks(struct load *load, struct sdf_visual *visual)
 	load_mask(load, visual->element, "visibility_flags", &visual->visibility_flags);
 	load_double(load, sdf_child(visual->element, "meta", NULL), "layer", INT32_MIN, INT32_MAX, &layer);
 	visual->layer = (int32_t)layer;
-	look_warn_of_ground(load, visual);
 	for (const struct sdf_element *at = NULL; (at = sdf_child(visual->element, "plugin", at));) {
 		load_check_label(load, at);
 		if (!sdf_child(at, "heat_signature", NULL))

@@ -50,6 +50,19 @@ struct sdf_maps {
 	double cutoff;
 };
 
+/* The <texture>s of a heightmap, which lie one over the other: each from its <blend> on, which fades it in from
+ * min_height to min_height + fade_dist above the lowest height that the heightmap can have. A texture repeats itself
+ * every `size_m`, from the least x and the greatest y on. */
+enum { SDF_GROUND_LAYERS_MAX = 16 };
+struct sdf_ground {
+	uint32_t count;
+	struct sdf_ground_layer {
+		const struct texture *diffuse, *normal; /* NULL: none was found: white, and flat */
+		double size_m;                          /* 10 */
+		double from_m, fade_m;                  /* of the <blend>; not of the first layer */
+	} layers[SDF_GROUND_LAYERS_MAX];
+};
+
 enum { SDF_LABEL_MAX = 255 }; /* messages have a byte for a label */
 
 /* Whether a plug-in is Gazebo's Label; NULL: not given. */

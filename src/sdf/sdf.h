@@ -136,7 +136,8 @@ struct sdf_shape {
 	const struct sdf_material *materials;
 	uint32_t material_count;
 	const struct sdf_maps *maps;
-	const struct sdf_heat *heat; /* NULL: none */
+	const struct sdf_heat *heat;     /* NULL: none */
+	const struct sdf_ground *ground; /* heightmap of a visual; NULL: it has no textures */
 };
 
 /* <surface>; the comments name the element and the default. */

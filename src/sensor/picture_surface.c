@@ -96,10 +96,9 @@ static void picture_surface_paint_number(
 }
 
 /* The axes of a normal map run along u and against v. */
-static void picture_surface_turn_normal(const struct texture *texture, const struct texture_place *place,
-	const struct vec3 beside[2], struct vec3 *normal)
+static void picture_surface_turn_normal(
+	const float rgba[4], const struct texture_place *place, const struct vec3 beside[2], struct vec3 *normal)
 {
-	float rgba[4];
 	double det = place->u_across * place->v_down - place->u_down * place->v_across;
 	if (det == 0)
 		return;
@@ -111,7 +110,6 @@ static void picture_surface_turn_normal(const struct texture *texture, const str
 	struct vec3 y = vec3_cross(*normal, x);
 	if (vec3_dot(y, along_v) > 0)
 		y = vec3_scale(y, -1);
-	texture_sample(texture, place, rgba);
 	struct vec3 turned =
 		vec3_add(vec3_add(vec3_scale(x, 2 * (double)rgba[0] - 1), vec3_scale(y, 2 * (double)rgba[1] - 1)),
 			vec3_scale(*normal, 2 * (double)rgba[2] - 1));
@@ -145,8 +143,69 @@ static void picture_surface_paint_maps(const struct picture_chunk *c, uint32_t r
 	}
 	picture_surface_paint_number(maps, MESH_ROUGHNESS, &place, &paint->roughness);
 	picture_surface_paint_number(maps, MESH_METALNESS, &place, &paint->metalness);
-	if (maps->map[MESH_NORMAL])
-		picture_surface_turn_normal(maps->map[MESH_NORMAL], &place, beside, &spot->normal);
+	if (maps->map[MESH_NORMAL]) {
+		texture_sample(maps->map[MESH_NORMAL], &place, rgba);
+		picture_surface_turn_normal(rgba, &place, beside, &spot->normal);
+	}
+}
+
+/* --- ground --------------------------------------------------------------------------------------------------------
+ */
+
+static const struct sdf_material picture_surface_ground = {.ambient = {1, 1, 1, 1},
+	.diffuse = {1, 1, 1, 1},
+	.specular = {0, 0, 0, 1},
+	.emissive = {0, 0, 0, 1},
+	.lighting = true};
+
+static float picture_surface_mix(float a, float b, double part)
+{
+	return (float)((double)a + part * ((double)b - (double)a));
+}
+
+/* How much of a layer of the ground is seen at a height. */
+static double picture_surface_share(const struct sdf_ground_layer *layer, double height)
+{
+	if (!(layer->fade_m > 0))
+		return height >= layer->from_m ? 1 : 0;
+	return fmin(fmax((height - layer->from_m) / layer->fade_m, 0), 1);
+}
+
+/* Colour and normal map of the layers of a heightmap, one over the other, where the point is. */
+static void picture_surface_paint_ground(const struct picture_chunk *c, uint32_t ray, const struct sdf_shape *shape,
+	struct picture_spot *spot, struct picture_surface_paint *paint)
+{
+	const struct sdf_ground *ground = shape->ground;
+	struct vec3 beside[2], own[2];
+	float colour[4] = {1, 1, 1, 1}, normal[4] = {0.5F, 0.5F, 1, 1};
+	bool bent = false;
+	picture_surface_find_beside(c, ray, spot, beside);
+	struct vec3 p = rays_own_place(c->rays, &c->hits[ray], spot->point, beside, own);
+	struct vec3 from = vec3_sub(
+		p, vec3_add(shape->shift, (struct vec3){-fabs(shape->size.x) / 2, fabs(shape->size.y) / 2, 0}));
+	struct texture_place place = {from.x, -from.y, own[0].x, -own[0].y, own[1].x, -own[1].y};
+	for (uint32_t i = 0; i < ground->count; i++) {
+		const struct sdf_ground_layer *layer = &ground->layers[i];
+		double by = 1 / layer->size_m, share = i ? picture_surface_share(layer, from.z) : 1;
+		const struct texture_place at = {place.u * by, place.v * by, place.u_across * by, place.v_across * by,
+			place.u_down * by, place.v_down * by};
+		float rgba[4] = {1, 1, 1, 1}, turned[4] = {0.5F, 0.5F, 1, 1};
+		if (!(share > 0))
+			continue;
+		if (layer->diffuse)
+			texture_sample(layer->diffuse, &at, rgba);
+		if (layer->normal)
+			texture_sample(layer->normal, &at, turned);
+		bent |= layer->normal != NULL;
+		for (int k = 0; k < 3; k++) {
+			colour[k] = picture_surface_mix(colour[k], rgba[k], share);
+			normal[k] = picture_surface_mix(normal[k], turned[k], share);
+		}
+	}
+	paint->ambient = picture_surface_times(paint->ambient, colour);
+	paint->diffuse = picture_surface_times(paint->diffuse, colour);
+	if (bent)
+		picture_surface_turn_normal(normal, &place, beside, &spot->normal);
 }
 
 /* --- the point ------------------------------------------------------------------------------------------------------
@@ -178,6 +237,10 @@ static const struct sdf_material *picture_surface_material(
 	const struct sdf_visual *visual = rays_visual(c->rays, hit);
 	const struct sdf_shape *shape = &visual->shape;
 	*ret_maps = shape->maps;
+	if (shape->ground) {
+		*ret_maps = NULL;
+		return &picture_surface_ground;
+	}
 	if (visual->material)
 		return visual->material;
 	uint32_t number = shape->material_count ? rays_material(c->rays, hit) : 0;
@@ -224,6 +287,8 @@ void picture_surface(
 	*ret_spot = picture_surface_spot(c, ray, pixel);
 	if (maps)
 		picture_surface_paint_maps(c, ray, maps, ret_spot, &paint);
+	else if (rays_visual(c->rays, hit)->shape.ground)
+		picture_surface_paint_ground(c, ray, &rays_visual(c->rays, hit)->shape, ret_spot, &paint);
 	ret_spot->weight = left * (1 - rays_visual(c->rays, hit)->transparency) * paint.opacity;
 	ret_spot->colour = picture_surface_glow(c, &paint);
 	ret_spot->lighting = paint.lighting;

@@ -111,6 +111,10 @@ uint32_t rays_material(const struct rays *rays, const struct ray_hit *hit);
 bool rays_texture(const struct rays *rays, const struct ray_hit *hit, struct vec3 point, const struct vec3 beside[2],
 	struct texture_place *ret_place);
 
+/* A point of the visual, and two vectors from there, in the visual's own frame. */
+struct vec3 rays_own_place(const struct rays *rays, const struct ray_hit *hit, struct vec3 point,
+	const struct vec3 beside[2], struct vec3 ret_beside[2]);
+
 /* Gazebo's Label plug-in: that of the visual, else of the innermost model around it that has one. */
 struct rays_label {
 	uint32_t label;    /* 0: none */

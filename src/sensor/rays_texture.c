@@ -139,3 +139,12 @@ uint32_t rays_material(const struct rays *rays, const struct ray_hit *hit)
 	const struct seen *seen = &rays->seen[hit->place];
 	return seen->surface ? surface_material(seen->surface, hit->part) : 0;
 }
+
+struct vec3 rays_own_place(const struct rays *rays, const struct ray_hit *hit, struct vec3 point,
+	const struct vec3 beside[2], struct vec3 ret_beside[2])
+{
+	const struct seen *seen = &rays->seen[hit->place];
+	for (int i = 0; i < 2; i++)
+		ret_beside[i] = seen_turned(seen, beside[i]);
+	return seen_turned(seen, vec3_sub(point, seen->at));
+}

@@ -1021,17 +1021,6 @@ Test(sensors, textures_without_colours_are_white)
 	}
 }
 
-Test(sensors, textures_of_heightmaps_are_named)
-{
-	troupe_status status;
-	struct sdf *sdf = load(VISUAL("<geometry><heightmap><uri>none.png</uri>\n<texture><diffuse>grass.png</"
-				      "diffuse></texture></heightmap></geometry>"),
-		&status);
-	const char *last = sdf->messages.count ? sdf->messages.at[sdf->messages.count - 1].text : "nothing";
-	cr_assert(!status && !strncmp(last, "t.sdf:3: visual \"v\": the texture \"grass.png\" is not shown", 57), "%s",
-		last);
-}
-
 /* --- the rest ----------------------------------------------------------------------------------------------------- */
 
 Test(sensors, printed_sensors_load_to_the_same)

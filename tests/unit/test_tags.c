@@ -31,17 +31,22 @@ struct finder {
 	float *colour;
 };
 
+static void draw(apriltag_family_t *family, int number, unsigned char cells[CELLS * CELLS])
+{
+	image_u8_t *tag = apriltag_to_image(family, number);
+	cr_assert(tag->width == CELLS && tag->height == CELLS);
+	for (int i = 0; i < CELLS * CELLS; i++)
+		cells[i] = tag->buf[i / CELLS * tag->stride + i % CELLS] > 127;
+	free(tag->buf);
+	free(tag);
+}
+
 static struct finder begin(void)
 {
 	struct finder f = {.family = tag36h11_create(), .detector = apriltag_detector_create()};
-	image_u8_t *tag = apriltag_to_image(f.family, TAG);
 	apriltag_detector_add_family(f.detector, f.family);
 	f.detector->quad_decimate = 1;
-	cr_assert(tag->width == CELLS && tag->height == CELLS);
-	for (int i = 0; i < CELLS * CELLS; i++)
-		f.cells[i] = tag->buf[i / CELLS * tag->stride + i % CELLS] > 127;
-	free(tag->buf);
-	free(tag);
+	draw(f.family, TAG, f.cells);
 	f.texture = picture_world_pattern(f.cells, CELLS, CELLS, TEXELS);
 	f.maps = (struct sdf_maps){.map = {[MESH_ALBEDO] = f.texture}};
 	f.camera = picture_world_camera(W, H, FOCAL);
@@ -118,15 +123,16 @@ static struct vec3 from_library(const matd_t *m, unsigned column, double sign)
 		sign * MATD_EL(m, 2u, column), -sign * MATD_EL(m, 0u, column), -sign * MATD_EL(m, 1u, column)};
 }
 
-static bool find(struct finder *f, struct found *ret_found)
+/* The pose of a tag; how often it is found. */
+static int find_tag(struct finder *f, int tag, struct found *ret_found)
 {
 	image_u8_t picture = {.width = W, .height = H, .stride = W, .buf = f->grey};
 	zarray_t *all = apriltag_detector_detect(f->detector, &picture);
-	bool right = false;
+	int times = 0;
 	for (int i = 0; i < zarray_size(all); i++) {
 		apriltag_detection_t *detection;
 		zarray_get(all, i, &detection);
-		if (detection->id != TAG || detection->hamming)
+		if (detection->id != tag || detection->hamming)
 			continue;
 		apriltag_detection_info_t info = {detection, EDGE, FOCAL, FOCAL, W / 2.0, H / 2.0};
 		apriltag_pose_t pose;
@@ -135,10 +141,15 @@ static bool find(struct finder *f, struct found *ret_found)
 			{from_library(pose.R, 2, 1), from_library(pose.R, 0, -1), from_library(pose.R, 1, -1)}};
 		free(pose.R); /* each is one block, and the library has no function for that */
 		free(pose.t);
-		right = true;
+		times++;
 	}
 	apriltag_detections_destroy(all);
-	return right;
+	return times;
+}
+
+static bool find(struct finder *f, struct found *ret_found)
+{
+	return find_tag(f, TAG, ret_found) > 0;
 }
 
 /* In degrees: between the axes of the board and those that were found. */
@@ -174,6 +185,71 @@ Test(tags, poses)
 		cr_expect_lt(off, 0.01, "board %zu: off by %g", i, off);
 		cr_expect_lt(angle, 1, "board %zu: off by %g degrees", i, angle);
 	}
+	end(&f);
+}
+
+enum { WALL_TAGS = 9, WALL_FIRST = 20 };
+
+/* Takes a picture of boards in three rows and columns. */
+static void take_wall(
+	struct finder *f, struct pose wall, const struct sdf_maps maps[WALL_TAGS], struct pose ret_boards[WALL_TAGS])
+{
+	struct text inside = {0};
+	text_add(&inside, "<scene><ambient>0.8 0.8 0.8 1</ambient><background>0.5 0.5 0.5 1</background></scene>");
+	for (uint32_t t = 0; t < WALL_TAGS; t++) {
+		struct vec3 at = {0, 0.3 * (t % 3 - 1.0), 0.3 * (t / 3 - 1.0)};
+		struct pose *b = &ret_boards[t];
+		*b = pose_mul(wall, (struct pose){at, QUAT_IDENTITY});
+		text_add(&inside,
+			"<model name='m%u'><static>1</static><pose rotation_format='quat_xyzw'>%.17g %.17g %.17g "
+			"%.17g %.17g %.17g %.17g</pose><link name='l'><visual name='v'><geometry><box><size>0.01 "
+			"%.17g %.17g</size></box></geometry><material><ambient>1 1 1 1</ambient></material></visual>"
+			"</link></model>",
+			t, b->p.x, b->p.y, b->p.z, b->q.x, b->q.y, b->q.z, b->q.w, BOARD, BOARD);
+	}
+	struct picture_world w = picture_world_load(inside.at);
+	for (uint32_t t = 0; t < WALL_TAGS; t++)
+		picture_world_paint(&w, t, &maps[t]);
+	picture_world_take(&w, &f->camera, POSE_IDENTITY, f->colour);
+	for (int i = 0; i < W * H; i++)
+		f->grey[i] = (unsigned char)(fmin((double)f->colour[3 * i], 1) * 255 + 0.5);
+	picture_world_drop(&w);
+	text_fini(&inside);
+}
+
+/* Nine tags on a wall, which the camera sees at an angle: each is found once, where it is. */
+Test(tags, nine_on_a_wall)
+{
+	static const struct {
+		struct vec3 at;
+		double roll, pitch, yaw;
+	} walls[] = {{{1.6, 0, 0}, 0, 0.1, 0.4}, {{1.7, 0.1, 0.1}, 0.1, 0.3, 0.6}, {{1.8, -0.2, 0}, -0.2, -0.4, -0.5}};
+	struct finder f = begin();
+	struct sdf_maps maps[WALL_TAGS];
+	struct texture *textures[WALL_TAGS];
+	struct pose boards[WALL_TAGS];
+	for (uint32_t t = 0; t < WALL_TAGS; t++) {
+		unsigned char cells[CELLS * CELLS];
+		draw(f.family, WALL_FIRST + (int)t, cells);
+		textures[t] = picture_world_pattern(cells, CELLS, CELLS, TEXELS);
+		maps[t] = (struct sdf_maps){.map = {[MESH_ALBEDO] = textures[t]}};
+	}
+	for (size_t i = 0; i < ARRAY_LEN(walls); i++) {
+		take_wall(&f, (struct pose){walls[i].at, quat_from_rpy(walls[i].roll, walls[i].pitch, walls[i].yaw)},
+			maps, boards);
+		for (int t = 0; t < WALL_TAGS; t++) {
+			struct found found = {0};
+			int times = find_tag(&f, WALL_FIRST + t, &found);
+			struct vec3 face = pose_point(boards[t], (struct vec3){-0.005, 0, 0});
+			cr_assert_eq(times, 1, "wall %zu: tag %d is found %d times", i, t, times);
+			double off = vec3_length(vec3_sub(found.p, face)) / vec3_length(face);
+			double angle = angle_of(&found, boards[t].q);
+			cr_expect_lt(off, 0.01, "wall %zu, tag %d: off by %g", i, t, off);
+			cr_expect_lt(angle, 1, "wall %zu, tag %d: off by %g degrees", i, t, angle);
+		}
+	}
+	for (uint32_t t = 0; t < WALL_TAGS; t++)
+		texture_release(textures[t]);
 	end(&f);
 }
 

@@ -316,6 +316,152 @@ Test(textures, a_material_that_is_half_clear)
 	files_fini(&files);
 }
 
+/* --- heightmaps --------------------------------------------------------------------------------------------------- */
+
+enum { GROUND_SIDE = 40 };
+#define GROUND_FOCAL 40.0
+#define GROUND(file, textures)                                                                                         \
+	"<model name='g'><static>1</static><pose>3 -1 0.7 0 0 0.6</pose><link name='l'><visual name='v'><geometry>"    \
+	"<heightmap><uri>" SOURCE_DIR "/worlds/models/shapes/" file "</uri><size>30 24 4</size><pos>0.5 -0.25 "        \
+	"0.2</pos>" textures "</heightmap></geometry></visual></link></model>"
+#define GROUND_LIT "<scene><ambient>1 1 1 1</ambient></scene>"
+
+/* A texture of one colour. */
+static struct texture *ground_colour(unsigned char r, unsigned char g, unsigned char b)
+{
+	unsigned char *texel = mem_alloc(4);
+	memcpy(texel, (unsigned char[]){r, g, b, 255}, 4);
+	return texture_create(1, 1, texel);
+}
+
+struct ground_view { /* from above: what each pixel shows, in the frame of the heightmap, without its <pos> */
+	struct vec3 place[GROUND_SIDE * GROUND_SIDE];
+	float colour[3 * GROUND_SIDE * GROUND_SIDE];
+};
+
+static struct ground_view *ground_look(const struct picture_world *w)
+{
+	const struct pose eye = {{3, -1, 9}, quat_from_rpy(0, M_PI / 2, 0)},
+			  of = {{3, -1, 0.7}, quat_from_rpy(0, 0, 0.6)};
+	struct sdf_camera camera = picture_world_camera(GROUND_SIDE, GROUND_SIDE, GROUND_FOCAL);
+	struct ground_view *view = mem_alloc(sizeof *view);
+	struct vec3 directions[GROUND_SIDE * GROUND_SIDE];
+	float depth[GROUND_SIDE * GROUND_SIDE];
+	lens_directions(&camera, false, directions);
+	picture_take(w->rays, &w->lights, &camera, directions, eye,
+		&(struct picture){.colour = view->colour, .depth = depth});
+	for (uint32_t i = 0; i < GROUND_SIDE * GROUND_SIDE; i++) {
+		struct vec3 at = pose_point(eye, vec3_scale(directions[i], (double)depth[i] / directions[i].x));
+		view->place[i] = vec3_sub(pose_point(pose_inverse(of), at), (struct vec3){0.5, -0.25, 0.2});
+	}
+	return view;
+}
+
+/* Three colours, one over the other: the second fades in from a quarter of the heights on, the third begins at three
+ * quarters. */
+Test(textures, layers_of_a_heightmap_by_height)
+{
+	struct picture_world w = picture_world_load(GROUND_LIT GROUND("hills.png", ""));
+	struct texture *textures[3] = {ground_colour(255, 0, 0), ground_colour(0, 255, 0), ground_colour(0, 0, 255)};
+	struct ground_view *view = ground_look(&w);
+	double lo = INFINITY, hi = -INFINITY;
+	for (uint32_t i = 0; i < GROUND_SIDE * GROUND_SIDE; i++)
+		lo = fmin(lo, view->place[i].z), hi = fmax(hi, view->place[i].z);
+	const double quarter = (hi - lo) / 4, steep = lo + 3 * quarter;
+	const struct sdf_ground ground = {.count = 3,
+		.layers = {{.diffuse = textures[0], .size_m = 1},
+			{.diffuse = textures[1], .size_m = 2, .from_m = lo + quarter, .fade_m = quarter},
+			{.diffuse = textures[2], .size_m = 3, .from_m = steep}}};
+	uint32_t seen[4] = {0, 0, 0, 0};
+	free(view);
+	cr_assert(quarter > 0.1, "heights from %g to %g", lo, hi);
+	w.sdf->worlds.at[0].visuals.at[0].shape.ground = &ground;
+	view = ground_look(&w);
+	for (uint32_t i = 0; i < GROUND_SIDE * GROUND_SIDE; i++) {
+		double h = view->place[i].z, part = fmin(fmax((h - lo - quarter) / quarter, 0), 1);
+		const double expected[3] = {h >= steep ? 0 : 1 - part, h >= steep ? 0 : part, h >= steep ? 1 : 0};
+		if (fabs(h - steep) < 1e-4)
+			continue;
+		for (uint32_t k = 0; k < 3; k++)
+			cr_assert(fabs((double)view->colour[3 * i + k] - expected[k]) < 1e-4,
+				"pixel %u, height %g: %g, not %g", i, h, (double)view->colour[3 * i + k], expected[k]);
+		seen[h >= steep ? 3 : (int)fmin(fmax((h - lo) / quarter, 0), 2)]++;
+	}
+	cr_assert(seen[0] > 9 && seen[1] > 20 && seen[2] > 20 && seen[3] > 20, "%u %u %u %u", seen[0], seen[1], seen[2],
+		seen[3]);
+	for (int i = 0; i < 3; i++)
+		texture_release(textures[i]);
+	free(view);
+	picture_world_drop(&w);
+}
+
+/* A texture repeats itself from the corner of least x and greatest y on. */
+Test(textures, a_texture_repeats_itself_on_a_heightmap)
+{
+	const unsigned char cells[4] = {1, 0, 0, 0};
+	struct picture_world w = picture_world_load(GROUND_LIT GROUND("flat.png", ""));
+	struct texture *texture = picture_world_pattern(cells, 2, 2, 64);
+	const struct sdf_ground ground = {.count = 1, .layers = {{.diffuse = texture, .size_m = 4}}};
+	uint32_t white = 0, black = 0;
+	w.sdf->worlds.at[0].visuals.at[0].shape.ground = &ground;
+	struct ground_view *view = ground_look(&w);
+	for (uint32_t i = 0; i < GROUND_SIDE * GROUND_SIDE; i++) {
+		double u = (view->place[i].x + 15) / 4, v = (12 - view->place[i].y) / 4;
+		u -= floor(u), v -= floor(v);
+		if (fabs(u - 0.5) < 0.1 || fabs(v - 0.5) < 0.1 || fabs(u - 0.5) > 0.4 || fabs(v - 0.5) > 0.4)
+			continue;
+		bool on = u < 0.5 && v < 0.5;
+		cr_assert(fabsf(view->colour[3 * i] - (on ? 1.0F : 0.0F)) < 1e-3F, "pixel %u at %g %g: %g", i, u, v,
+			(double)view->colour[3 * i]);
+		*(on ? &white : &black) += 1;
+	}
+	cr_assert(white > 30 && black > 100, "%u %u", white, black);
+	texture_release(texture);
+	free(view);
+	picture_world_drop(&w);
+}
+
+/* A normal map that leans towards u, which is the heightmap's x: the lamp shines from there. */
+Test(textures, a_normal_map_on_a_heightmap)
+{
+	struct picture_world w = picture_world_load(
+		"<scene><ambient>0 0 0 1</ambient></scene><light name='s' type='directional'><direction>-0.6 0 "
+		"-0.8</direction>"
+		"<diffuse>1 1 1 "
+		"1</diffuse><attenuation><constant>1</constant><linear>0</linear></attenuation></light>" GROUND(
+			"flat.png", ""));
+	struct texture *leaning = ground_colour(204, 128, 230);
+	struct sdf_ground ground = {.count = 1, .layers = {{.normal = leaning, .size_m = 5}}};
+	const struct vec3 n =
+		vec3_unit((struct vec3){2 * 204 / 255.0 - 1, -(2 * 128 / 255.0 - 1), 2 * 230 / 255.0 - 1});
+	const struct vec3 to = quat_rotate(quat_from_rpy(0, 0, -0.6), (struct vec3){0.6, 0, 0.8});
+	w.sdf->worlds.at[0].visuals.at[0].shape.ground = &ground;
+	struct ground_view *view = ground_look(&w);
+	for (uint32_t i = 0; i < GROUND_SIDE * GROUND_SIDE; i++)
+		cr_assert(fabs((double)view->colour[3 * i] - vec3_dot(n, to)) < 0.01, "pixel %u: %g, not %g", i,
+			(double)view->colour[3 * i], vec3_dot(n, to));
+	texture_release(leaning);
+	free(view);
+	picture_world_drop(&w);
+}
+
+Test(textures, heightmaps_have_the_textures_of_their_files)
+{
+	struct picture_world w = picture_world_load(GROUND("flat.png",
+		"<texture><size>3</size><diffuse>painted.png</diffuse><normal>sound_colour.png</normal></texture>"
+		"<texture><size>x</size><diffuse>sound_colour.png</diffuse></texture>"
+		"<texture><size>2</size><diffuse>painted.png</diffuse></texture>"
+		"<blend><min_height>2</min_height><fade_dist>5</fade_dist></blend>"));
+	const struct sdf_ground *ground = w.sdf->worlds.at[0].visuals.at[0].shape.ground;
+	cr_assert(ground && ground->count == 2);
+	cr_assert(ground->layers[0].size_m == 3 && ground->layers[0].diffuse && ground->layers[0].normal);
+	cr_assert(ground->layers[1].size_m == 10 && ground->layers[1].diffuse == ground->layers[0].normal);
+	cr_assert(ground->layers[1].from_m == 2 && ground->layers[1].fade_m == 5);
+	cr_assert_eq(w.sdf->textures.count, 2u);
+	cr_assert_eq(w.sdf->warning_count, 2u, "%u warnings", w.sdf->warning_count);
+	picture_world_drop(&w);
+}
+
 #endif
 
 /* --- filters --------------------------------------------------------------------------------------------------------
