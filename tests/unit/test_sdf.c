@@ -328,9 +328,9 @@ Test(sdf, surroundings_are_not_ignored)
 	struct sdf *sdf = good(
 		SDF("1.9", "<world name='w'><magnetic_field>1 2 "
 			   "3</magnetic_field><atmosphere><pressure>1</pressure><x/></atmosphere><scene><ambient>1 1 1 "
-			   "1</ambient><shadows>0</shadows><fog/></scene><spherical_coordinates><latitude_deg>1</"
-			   "latitude_deg><x/></spherical_coordinates></world>"));
-	assert_ignored(sdf, "atmosphere/x 1?, scene/fog 1*, spherical_coordinates/x 1?");
+			   "1</ambient><shadows>0</shadows><fog><type>linear</type><x/></fog></scene>"
+			   "<spherical_coordinates><latitude_deg>1</latitude_deg><x/></spherical_coordinates></world>"));
+	assert_ignored(sdf, "atmosphere/x 1?, fog/x 1?, spherical_coordinates/x 1?");
 }
 
 /* An element that the loader or the scene reads is not ignored. */
