@@ -225,6 +225,9 @@ Test(foreign, sensors_have_the_topics_and_frames_of_their_plugins)
 		"base");
 	check_sensor(SENSOR("camera", CAMERA PLUGIN("gazebo_ros_camera", "<camera_name>eye</camera_name>")),
 		"/model/m/eye/image_raw", "-");
+	struct sdf *sdf = foreign_load(
+		SENSOR("camera", CAMERA PLUGIN("gazebo_ros_camera", "<camera_name>eye</camera_name>")));
+	cr_assert_str_eq(foreign_sensor_of(sdf)->settings->cameras->info_topic, "/model/m/eye/camera_info");
 	check_sensor(SENSOR("camera", CAMERA PLUGIN("gazebo_ros_camera", "<frame_name>lens</frame_name>")),
 		"/model/m/s/image_raw", "lens");
 	check_sensor(SENSOR("contact", "<contact><collision>c</collision></contact>" PLUGIN("gazebo_ros_bumper",

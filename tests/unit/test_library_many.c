@@ -158,6 +158,68 @@ Test(library_many, steps_servers_to_the_same_bits)
 	destroy_servers(pooled);
 }
 
+/* A turn is the commands, steps and looks at each server alone; one that rests is only looked at. */
+Test(library_many, a_turn_commands_steps_and_observes)
+{
+	enum { STEPS = 50, ROW = 3 };
+	struct troupe_server *alone[SERVERS], *pooled[SERVERS];
+	struct troupe_pool *pool = pool_of(3);
+	double commands[SERVERS][2], seen[SERVERS][ROW];
+	uint32_t delays[SERVERS] = {0};
+	bool rests[SERVERS] = {false};
+	make_servers(alone);
+	make_servers(pooled);
+	troupe_model cart = lib_model(pooled[0], "cart");
+	const troupe_sensor handle = {cart.at, cart.born, cart.world, 0};
+	const struct troupe_part act = {.kind = TROUPE_PART_TWIST, .handle = handle, .count = 2, .which = {5, 0}};
+	const struct troupe_part look[] = {{.kind = TROUPE_PART_POSE, .handle = handle, .count = 2, .which = {1, 0}},
+		{.kind = TROUPE_PART_TWIST, .handle = handle, .count = 1, .which = {5}}};
+	delays[1] = 20;
+	rests[SERVERS - 1] = true;
+	for (int i = 0; i < SERVERS; i++) {
+		commands[i][0] = 0.2 * (i + 1);
+		commands[i][1] = 0.5 - 0.1 * i;
+		struct troupe_twist twist = {{commands[i][1], 0, 0}, {0, 0, commands[i][0]}};
+		lib_step(alone[i], rests[i] ? 0 : delays[i]);
+		if (!rests[i])
+			must(troupe_command_twist(alone[i], NULL, cart, &twist, NULL, &lib_error));
+		lib_step(alone[i], rests[i] ? 0 : STEPS - delays[i]);
+	}
+	struct troupe_turn turn = {.servers = pooled,
+		.count = SERVERS,
+		.steps = STEPS,
+		.actions = &act,
+		.observations = look,
+		.action_count = 1,
+		.observation_count = 2,
+		.commands = commands[0],
+		.delays = delays,
+		.rests = rests,
+		.ret_observed = seen[0]};
+	must(troupe_pool_turn(pool, &turn, NULL, &lib_error));
+	for (int i = 0; i < SERVERS; i++) {
+		struct troupe_model_state state = lib_at(alone[i], cart);
+		const double wanted[ROW] = {state.pose.y, state.pose.x, state.twist.angular.z};
+		cr_assert_eq(lib_steps(pooled[i]), lib_steps(alone[i]), "server %d", i);
+		cr_assert_eq(troupe_server_hash(pooled[i]), troupe_server_hash(alone[i]), "server %d", i);
+		cr_assert_not(memcmp(seen[i], wanted, sizeof wanted), "server %d: %g %g %g", i, seen[i][0], seen[i][1],
+			seen[i][2]);
+	}
+	/* what is no number of its kind is refused, and nothing is done */
+	const struct troupe_part bad[] = {{.kind = TROUPE_PART_TWIST, .handle = handle, .count = 2, .which = {0, 6}},
+		{.kind = TROUPE_PART_POSE, .handle = handle, .count = 1},
+		{.kind = (troupe_part_kind)77, .handle = handle, .count = 1},
+		{.kind = TROUPE_PART_TWIST, .handle = handle, .count = TROUPE_PART_NUMBERS + 1}};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		turn.actions = &bad[i];
+		refused(TROUPE_EINVAL, troupe_pool_turn(pool, &turn, NULL, &lib_error));
+		cr_assert_eq(lib_steps(pooled[0]), STEPS, "%zu", i);
+	}
+	troupe_pool_destroy(pool);
+	destroy_servers(alone);
+	destroy_servers(pooled);
+}
+
 static const char light_world[] = LIB_SDF(LIB_WORLD("w", LIB_MODEL("stone", "0 0 1 0 0 0", LIB_BOX)));
 /* Every other server fails. */
 Test(library_many, gives_the_error_of_each_server)

@@ -3,6 +3,7 @@
 #include "base/infile.h"
 #include "base/parse.h"
 #include "sdf_help.h"
+#include "sdf/fuel.h"
 #include "sdf/sdf.h"
 
 #include <criterion/criterion.h>
@@ -284,6 +285,33 @@ Test(sdf, a_bare_ampersand_is_text)
 	troupe_status status;
 	(void)load("<sdf version='1.9'>\n<world name='w'><model name='&x;'/></world></sdf>", &status, &error);
 	cr_assert(status == TROUPE_EWORLD && strstr(error.text, "t.sdf:2: "), "%s", error.text);
+}
+
+/* Addresses of Fuel, for models and worlds, in the forms that Gazebo's tools and pages have. */
+Test(sdf, addresses_of_fuel)
+{
+	static const struct {
+		const char *uri, *owner, *kind, *name, *version, *rest;
+	} rows[] = {
+		{"https://fuel.gazebosim.org/1.0/OpenRobotics/worlds/Edifice%20X", "openrobotics", "worlds",
+			"edifice x", NULL, NULL},
+		{"https://app.gazebosim.org/Me/fuel/worlds/Edifice", "me", "worlds", "edifice", NULL, NULL},
+		{"https://fuel.gazebosim.org/1.0/Me/models/Sun/2/files/A/b.dae", "me", "models", "sun", "2", "A/b.dae"},
+	};
+	struct arena arena = {0};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct fuel_address found = {0};
+		cr_assert(fuel_parse(&arena, rows[i].uri, &found), "%s", rows[i].uri);
+		cr_assert_str_eq(found.owner, rows[i].owner);
+		cr_assert_str_eq(found.kind, rows[i].kind);
+		cr_assert_str_eq(found.name, rows[i].name);
+		cr_assert_str_eq(found.version ? found.version : "", rows[i].version ? rows[i].version : "");
+		cr_assert_str_eq(found.rest ? found.rest : "", rows[i].rest ? rows[i].rest : "");
+	}
+	struct fuel_address none;
+	cr_assert_not(fuel_parse(&arena, "https://fuel.gazebosim.org/1.0/OpenRobotics/worlds", &none));
+	cr_assert_not(fuel_parse(&arena, "https://fuel.gazebosim.org/1.0/OpenRobotics/lamps/Sun", &none));
+	arena_fini(&arena);
 }
 
 Test(sdf, warnings_come_once_per_kind)

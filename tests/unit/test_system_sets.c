@@ -4,6 +4,8 @@
  */
 #include "../random.h"
 #include "sdf_help.h"
+#include "system/guard.h"
+#include "system/plugins.h"
 #include "system/system.h"
 #include "topic/motion.pb-c.h"
 
@@ -278,4 +280,91 @@ Test(system_sets, topics_that_are_near_are_offered)
 	systems_near_topics(sets.systems, "/model/m1/joint/j2/cmd_forc", text, sizeof text);
 	cr_assert(!strstr(text, "m1"), "%s", text);
 	sets_stop(&sets);
+}
+
+/* --- guards ---------------------------------------------------------------------------------------------------------
+ */
+
+enum { GUARDED_WORDS = 5 };
+
+static enum { ADDS, WRITES_BEHIND, WRITES_BEFORE, MAKES_NAN, COUNTS, DRIFTS } guarded_does;
+static uint64_t guarded_calls;
+
+static void guarded_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+{
+	uint64_t *at = words;
+	double *numbers = words;
+	(void)self;
+	(void)step;
+	at[0] += 3;
+	numbers[2] += 0.5;
+	guarded_calls++;
+	switch (guarded_does) {
+	case WRITES_BEHIND:
+		at[GUARDED_WORDS] = 1;
+		break;
+	case WRITES_BEFORE:
+		at[-1] = 1;
+		break;
+	case MAKES_NAN:
+		numbers[3] = NAN;
+		break;
+	case COUNTS:
+		at[4] = guarded_calls;
+		break;
+	case DRIFTS:
+		numbers[3] = (double)guarded_calls;
+		break;
+	default:
+		break;
+	}
+}
+
+/* What a plug-in's system may not do is named, with its word, and leaves the words as they were. */
+Test(system_sets, a_guard_names_what_a_plug_in_breaks)
+{
+	static const char *const names[] = {"Kind", NULL};
+	static const struct {
+		int does;
+		bool rehearse;
+		const char *text; /* of the fault; NULL: none */
+	} rows[] = {{ADDS, false, NULL}, {ADDS, true, NULL}, {COUNTS, false, NULL}, {DRIFTS, false, NULL},
+		{WRITES_BEHIND, false, "post_update() writes beyond its 5 words"},
+		{WRITES_BEFORE, false, "post_update() writes beyond its 5 words"},
+		{WRITES_BEHIND, true, "post_update() writes beyond its 5 words"},
+		{MAKES_NAN, false, "word 'd 1' is nan after post_update(): expected a finite number"},
+		{COUNTS, true, "word 'last' differs when post_update() is called twice: 1 and 2: "},
+		{DRIFTS, true, "word 'd 1' differs when post_update() is called twice: 1 and 2: "}};
+	static const struct system_words words_of[] = {
+		{"n", TROUPE_WORD_INTEGER, 2}, {"d", TROUPE_WORD_DOUBLE, 2}, {"last", TROUPE_WORD_INTEGER, 1}};
+	static const struct system_acts acts;
+	const struct troupe_kind kind = {.names = names, .post_update = guarded_update};
+	const struct plugin_library library = {.path = "lib.so"};
+	const struct system_step step = {.acts = &acts};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct systems all = {.rehearse = rows[i].rehearse};
+		struct system system = {.self = {.kind = &kind, .model = SCENE_NONE},
+			.all = &all,
+			.library = &library,
+			.words = GUARDED_WORDS};
+		for (size_t n = 0; n < ARRAY_LEN(words_of); n++)
+			vec_push(&system.names, words_of[n]);
+		const struct guard_call call = {.system = &system, .function = GUARD_POST_UPDATE, .step = &step};
+		uint64_t words[GUARDED_WORDS] = {7, 8, 0, 0, 9};
+		struct system_fault fault = {0};
+		guarded_does = rows[i].does;
+		guarded_calls = 0;
+		cr_assert(guard_has(&call));
+		guard_make(&call, words, rows[i].rehearse, &fault);
+		cr_expect_eq(guarded_calls, rows[i].rehearse && !(fault.error.status && i < 8) ? 2 : 1, "%zu", i);
+		if (rows[i].text)
+			cr_expect(fault.error.status && strstr(fault.error.text, rows[i].text), "%zu: %s", i,
+				fault.error.text);
+		else
+			cr_expect_eq(fault.error.status, TROUPE_OK, "%zu: %s", i, fault.error.text);
+		bool kept = rows[i].text && i < 8;
+		cr_expect_eq(words[0], kept ? 7u : 10u, "%zu", i);
+		cr_expect_eq(words[1], 8u, "%zu", i);
+		vec_free(&system.names);
+	}
 }
