@@ -48,7 +48,7 @@ sensors()
 shape='<geometry><box><size>0.5 0.6 0.7</size></box></geometry>'
 # what cameras see has textures: of a file beside the world, and inside a mesh file
 painted=${SOURCE_DIR:-.}/tests/data/mesh/painted
-cp "$painted.png" "$painted.glb" "$scratch"
+cp "$painted.png" "$painted.glb" "$worlds/models/shapes/hills.png" "$scratch"
 paint='<material><pbr><metal><albedo_map>painted.png</albedo_map><normal_map>painted.png</normal_map></metal></pbr></material>
 	<plugin name="gz::sim::systems::Thermal" filename="gz-sim-thermal-system"><heat_signature>painted.png</heat_signature>
 	<max_temp>400</max_temp></plugin>'
@@ -91,6 +91,10 @@ large="<model name='large'><pose>2 3 5 0.1 0.3 0</pose><link name='l'><inertial>
 	robot c 4 1 33.333 10 6
 	robot d 9 0.35 1000 50 30
 	echo "$large"
+	echo "<model name='hill'><static>1</static><pose>20 20 -3 0 0 0</pose><link name='l'><visual name='v'><geometry><heightmap>
+		<uri>hills.png</uri><size>60 60 9</size><texture><size>3</size><diffuse>painted.png</diffuse></texture><texture>
+		<size>5</size><diffuse>painted.png</diffuse><normal>painted.png</normal></texture><blend><min_height>2</min_height>
+		<fade_dist>4</fade_dist></blend></heightmap></geometry></visual></link></model>"
 	# the floor, which is static, becomes a performer by a command, and the post is one from the beginning
 	echo "<model name='post'><static>1</static><pose>0 9 0 0 0 0</pose><link name='l'>$(sensors 30 15 20)</link></model>"
 	echo "<plugin name='gz::sim' filename='x'><performer name='p'><ref>post</ref><geometry><box><size>1 1 1</size></box></geometry>
