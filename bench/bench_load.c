@@ -1,6 +1,9 @@
 /* Measures the time until the first step of a world, for several numbers of models: reading the file, compiling the
  * scene, the first step. The cost of a model must not grow with their number. So the baseline of each line is the line
- * of the smallest world. */
+ * of the smallest world.
+ *
+ * Then a city: levels with a mesh each, of which a performer is near one. They are loaded in a process of their own,
+ * which shows the memory, and beside one that reads all meshes at first. */
 #include "bench.h"
 
 #include "base/text.h"
@@ -10,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { ROBOT_EVERY = 10, INCLUDE_EVERY = 25 };
@@ -178,6 +182,132 @@ static void run(const struct bench_options *options, const char *include)
 	print_memory(options, models[SIZES - 1]);
 }
 
+/* --- a city ------------------------------------------------------------------------------------------------------- */
+
+enum { CITY_BLOCKS = 1000, CITY_CELLS = 40 }; /* cells along each side of a mesh: some 100 kB */
+
+static void write_block(const char *folder, int number)
+{
+	struct text path = {0};
+	text_add(&path, "%s/%d.obj", folder, number);
+	FILE *out = fopen(path.at, "w");
+	text_fini(&path);
+	if (!out)
+		return; /* the world is refused */
+	for (int i = 0; i <= CITY_CELLS; i++)
+		for (int k = 0; k <= CITY_CELLS; k++)
+			fprintf(out, "v %.6f %.6f %.6f\n", (double)i / CITY_CELLS, (double)k / CITY_CELLS,
+				0.001 * ((i * k + number) % 7));
+	for (int i = 0; i < CITY_CELLS; i++)
+		for (int k = 1; k <= CITY_CELLS; k++) {
+			int a = i * (CITY_CELLS + 1) + k, b = a + CITY_CELLS + 1;
+			fprintf(out, "f %d %d %d\nf %d %d %d\n", a, b, b + 1, a, b + 1, a + 1);
+		}
+	fclose(out);
+}
+
+static struct text make_city(const char *folder, int blocks)
+{
+	struct text out = {0}, levels = {0};
+	text_add(&out,
+		"<sdf version='1.9'><world name='city'><model name='walker'><pose>5 5 1 0 0 0</pose><link name='l'>"
+		"<collision "
+		"name='c'><geometry><sphere><radius>0.3</radius></sphere></geometry></collision></link></model>");
+	for (int i = 0; i < blocks; i++) {
+		double x = i % 100 * 10.0, y = i / 100 * 10.0;
+		write_block(folder, i);
+		text_add(&out,
+			"<model name='b%d'><static>1</static><pose>%g %g 0 0 0 0</pose><link name='l'><collision "
+			"name='c'>"
+			"<geometry><mesh><uri>%s/%d.obj</uri><scale>10 10 "
+			"1</scale></mesh></geometry></collision></link>"
+			"</model>\n",
+			i, x, y, folder, i);
+		text_add(&levels,
+			"<level name='l%d'><pose>%g %g 0 0 0 0</pose><geometry><box><size>10 10 "
+			"10</size></box></geometry>"
+			"<buffer>1</buffer><ref>b%d</ref></level>\n",
+			i, x + 5, y + 5, i);
+	}
+	text_add(&out,
+		"<plugin name='gz::sim' filename='x'><performer name='p'><ref>walker</ref><geometry><box>"
+		"<size>1 1 1</size></box></geometry></performer>%s</plugin></world></sdf>",
+		levels.at);
+	text_fini(&levels);
+	return out;
+}
+
+/* In a process of its own: processor time in s, most memory in MiB, hash after the first step. */
+static void load_city(const char *folder, const struct text *text, bool all, struct bench_samples *s,
+	struct bench_samples *mib, uint64_t *ret_hash)
+{
+	const char *const folders[] = {folder, NULL};
+	struct rusage usage = {0};
+	int status = 1, ends[2];
+	pid_t child = pipe(ends) ? -1 : fork();
+	if (child == 0) {
+		struct troupe_server_def def = troupe_server_def_default();
+		struct troupe_server *server;
+		struct troupe_error error;
+		def.world_path = "city.sdf";
+		def.world_text = text->at;
+		def.resource_paths = folders;
+		def.secondaries = 0;
+		def.load_all = all;
+		or_die(troupe_server_create(&def, &server, &error), &error);
+		bench_run(server, 1);
+		uint64_t hash = troupe_server_hash(server);
+		_exit(write(ends[1], &hash, sizeof hash) != (ssize_t)sizeof hash);
+	}
+	if (child < 0 || wait4(child, &status, 0, &usage) < 0 || status ||
+		read(ends[0], ret_hash, sizeof *ret_hash) != (ssize_t)sizeof *ret_hash) {
+		fprintf(stderr, "the city cannot be loaded\n");
+		exit(1);
+	}
+	close(ends[0]);
+	close(ends[1]);
+	bench_add(s, (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+			     (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6);
+	bench_add(mib, (double)usage.ru_maxrss / 1024);
+}
+
+static void remove_city(const char *folder, int blocks)
+{
+	for (int i = 0; i < blocks; i++) {
+		struct text path = {0};
+		text_add(&path, "%s/%d.obj", folder, i);
+		unlink(path.at);
+		text_fini(&path);
+	}
+	rmdir(folder);
+}
+
+static void run_city(const struct bench_options *options)
+{
+	char folder[] = "/tmp/bench-city-XXXXXX", subject[64];
+	int blocks = CITY_BLOCKS / (options->smoke ? 100 : 1);
+	struct bench_samples s = {0}, mib = {0}, all_s = {0}, all_mib = {0};
+	uint64_t hash = 0, all_hash = 0;
+	if (!mkdtemp(folder))
+		return;
+	struct text text = make_city(folder, blocks);
+	for (int r = 0; r < options->repeats; r++) {
+		bench_progress(options, "a city", r);
+		load_city(folder, &text, false, &s, &mib, &hash);
+		load_city(folder, &text, true, &all_s, &all_mib, &all_hash);
+	}
+	snprintf(subject, sizeof subject, "%d levels with meshes", blocks);
+	bench_print(options,
+		&(struct bench_row){.subject = subject, .unit = "s", .values = &s, .baselines = &all_s, .hash = hash});
+	bench_print(options, &(struct bench_row){.subject = "their memory",
+				     .unit = "MiB",
+				     .values = &mib,
+				     .baselines = &all_mib,
+				     .hash = all_hash});
+	text_fini(&text);
+	remove_city(folder, blocks);
+}
+
 int main(int argc, char **argv)
 {
 	struct bench_options options =
@@ -191,6 +321,7 @@ int main(int argc, char **argv)
 	}
 	fprintf(out, "<sdf version='1.9'><model name='robot'>%s</model></sdf>\n", robot);
 	fclose(out);
+	run_city(&options);
 	run(&options, include);
 	unlink(include);
 	return 0;

@@ -7,7 +7,7 @@
 city_steps=$(amount 12000 12000 14000)
 city=$scratch/city.sdf
 city_commands=$scratch/city.commands
-ln -s "$(cd "$worlds" && pwd)/models" "$scratch/models"
+cp -R "$worlds/models" "$scratch/models"
 "$worlds/generate" city --blocks 25 --robots 5 --kilobytes 5 --side 3 "$scratch/city" >"$scratch/made" 2>&1
 report $? "the city is made: $(cat "$scratch/made")"
 # on the way of the carts: a hill from an image; blocks that are no meshes, or that a command moves
@@ -105,6 +105,27 @@ noisy bad 10 --strict --secondaries 0
 [ $? = 1 ] && [ "$(lines 10)" -ge 1 ]
 report $? "--strict reads all at first: $(cat "$scratch/other.err")"
 rm "$scratch/city.meshes/block_10.obj"
+# files that change while the world is paused; its commands come through a pipe
+mkfifo "$scratch/pipe"
+timeout "$run_limit_s" "$troupe" run "$city" --commands - --rtf 0 -v 0 --paused --secondaries 0 --save-at 0 "$scratch/begun" \
+	<"$scratch/pipe" >"$scratch/other" 2>"$scratch/other.err" &
+running=$!
+exec 9>"$scratch/pipe"
+tries=0
+while [ ! -e "$scratch/begun" ] && [ $((tries += 1)) -lt 600 ]; do sleep 0.1; done
+for i in 5 6 7 8 9; do
+	for file in "$scratch/city.meshes/block_$i".*; do
+		printf ' ' >>"$file"
+	done
+done
+{
+	sed -n 's|^[0-9.]* \(/model.*\)|\1|p' "$city_commands"
+	echo '/world/city/control pause: false'
+} >&9
+wait $running
+[ $? = 1 ] && [ "$(grep -c '' "$scratch/other.err")" = 1 ] && grep -q 'city.sdf:[0-9]*: mesh ".*block_[5-9].*it has changed since the world was loaded' "$scratch/other.err"
+report $? "files that change meanwhile end the run: $(cat "$scratch/other.err")"
+exec 9>&-
 noisy bad 10 --secondaries 0
 [ "$(lines 10)" = 1 ]
 report $? "a missing file is named at first: $(cat "$scratch/other.err")"
