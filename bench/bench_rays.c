@@ -416,6 +416,20 @@ static double pictures_per_s(struct work *w, const struct picture *picture)
 	return 1e9 * w->robots / (double)(bench_now_ns() - start);
 }
 
+/* Of cameras that drive like the lidars in motion. */
+static double moving_pictures_per_s(struct work *w, double readout_s, double exposure_s)
+{
+	uint64_t start = bench_now_ns();
+	for (int i = 0; i < w->robots; i++) {
+		struct pose eye = eye_of(&w->s, i);
+		struct scan_path path = driven_path(eye);
+		struct picture_motion motion = {&path, (uint32_t)(1 + BOXES + i), readout_s, exposure_s, 0};
+		picture_take(w->s.rays, &w->s.lights, &w->camera, w->pixels, eye,
+			&(struct picture){.colour = w->colour, .motion = &motion});
+	}
+	return 1e9 * w->robots / (double)(bench_now_ns() - start);
+}
+
 static uint64_t hash_of_colours(const struct work *w)
 {
 	uint64_t hash = 1;
@@ -467,6 +481,34 @@ static void measure_colours(struct work *w, const struct bench_options *options)
 				     .values = &painted,
 				     .baselines = &plain,
 				     .hash = hashes[1]});
+}
+
+/* A rolling shutter, and one with an exposure, which takes several pictures for one. Beside pictures that are taken at
+ * once, in turns. */
+static void measure_shutters(struct work *w, const struct bench_options *options)
+{
+	static const char *const subjects[] = {
+		"the same with a rolling shutter of 20 ms, driving", "the same with an exposure of 5 ms, driving"};
+	const struct picture picture = {.colour = w->colour};
+	for (int kind = 0; kind < 2; kind++) {
+		struct bench_samples still = {0}, moving = {0};
+		uint64_t hash = 0;
+		for (int r = -1; r < options->repeats; r++) {
+			bench_progress(options, "pictures", r);
+			double rates[2] = {pictures_per_s(w, &picture),
+				moving_pictures_per_s(w, kind ? 0 : 0.02, kind ? 0.005 : 0)};
+			hash = hash_of_colours(w);
+			if (r < 0)
+				continue;
+			bench_add(&still, rates[0]);
+			bench_add(&moving, rates[1]);
+		}
+		bench_print(options, &(struct bench_row){.subject = subjects[kind],
+					     .unit = "1/s",
+					     .values = &moving,
+					     .baselines = &still,
+					     .hash = hash});
+	}
 }
 
 static void measure_follow(struct work *w, const struct bench_options *options, bool moves)
@@ -542,6 +584,7 @@ int main(int argc, char **argv)
 	measure_moving(&w, &options, true);
 	measure_depths(&w, &options);
 	measure_colours(&w, &options);
+	measure_shutters(&w, &options);
 	measure_follow(&w, &options, true);
 	measure_follow(&w, &options, false);
 	end(&w);

@@ -7,11 +7,10 @@
 
 void picture_aim_at(struct picture_chunk *c, uint32_t number, struct vec3 d, double near, double far)
 {
-	double slant = d.x > 0.01 ? d.x : 1, from = near / slant, to = far / slant;
-	struct picture_moving *m = &c->moving;
-	c->cast[number] = (struct ray){c->eye, picture_turned(&c->turn, d), from, to};
-	if (m->turns)
-		m->own[number] = (struct ray){m->eye, picture_turned(&m->turn, d), from, to};
+	double slant = d.x > 0.01 ? d.x : 1;
+	c->cast[number] = (struct ray){c->eye, picture_turned(&c->turn, d), near / slant, far / slant};
+	if (c->moving.turns)
+		picture_aim_own(c, number, d);
 }
 
 struct picture_neighbours picture_beside(const struct picture_chunk *c, uint32_t pixel)

@@ -32,9 +32,10 @@ static void picture_edges_mark(struct picture_chunk *c, const struct sdf_camera 
 	for (uint32_t i = 0; i < rays; i++) {
 		if (c->hits[i].model == SCENE_NONE)
 			continue;
-		struct ray ray = picture_ray(c, i);
+		struct ray moved;
+		const struct ray *ray = picture_ray(c, i, &moved);
 		marks[pixels[i]] =
-			(struct picture_edges_mark){c->hits[i].place, rays_normal(c->rays, &ray, &c->hits[i])};
+			(struct picture_edges_mark){c->hits[i].place, rays_normal(c->rays, ray, &c->hits[i])};
 	}
 }
 

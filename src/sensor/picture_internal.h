@@ -92,6 +92,8 @@ static inline uint32_t picture_chunk_of(const struct picture_chunk *c, uint32_t 
 /* picture_motion.c: finds out whether something moves. At how many times the colour is taken. */
 uint32_t picture_move_begin(struct picture_chunk *c, const struct sdf_camera *camera, struct pose pose,
 	const struct picture_motion *motion);
+/* Makes the ray for the own model beside ray `number` of the chunk. */
+void picture_aim_own(struct picture_chunk *c, uint32_t number, struct vec3 d);
 /* Puts the camera where it was when it took the row of the pixel. */
 void picture_move_to_row(struct picture_chunk *c, uint32_t pixel);
 static inline void picture_move_to(struct picture_chunk *c, uint32_t pixel)
@@ -108,11 +110,15 @@ static inline void picture_cast(struct picture_chunk *c, uint32_t count)
 	else
 		rays_cast(c->rays, c->cast, count, c->mask, c->hits);
 }
-/* The ray of a hit, and a direction in the camera's frame, as they are where the visual is in state k. */
+/* The ray of a hit, and a direction in the camera's frame, as they are where the visual is in state k. moved: where the
+ * result may lie. */
 struct ray picture_moved_ray(const struct picture_chunk *c, uint32_t ray);
-static inline struct ray picture_ray(const struct picture_chunk *c, uint32_t ray)
+static inline const struct ray *picture_ray(const struct picture_chunk *c, uint32_t ray, struct ray *moved)
 {
-	return c->moving.how ? picture_moved_ray(c, ray) : c->cast[ray];
+	if (!c->moving.how)
+		return &c->cast[ray];
+	*moved = picture_moved_ray(c, ray);
+	return moved;
 }
 struct vec3 picture_moved_ahead(const struct picture_chunk *c, uint32_t ray, struct vec3 direction);
 static inline struct vec3 picture_ahead(const struct picture_chunk *c, uint32_t ray, struct vec3 direction)

@@ -55,6 +55,12 @@ void picture_move_to_row(struct picture_chunk *c, uint32_t pixel)
 	c->turn = quat_matrix(quat_unit(pose.q));
 }
 
+void picture_aim_own(struct picture_chunk *c, uint32_t number, struct vec3 d)
+{
+	struct picture_moving *m = &c->moving;
+	m->own[number] = (struct ray){m->eye, picture_turned(&m->turn, d), c->cast[number].min, c->cast[number].max};
+}
+
 /* Whether some of the rays may meet the own model. */
 static bool picture_motion_is_near(const struct picture_moving *m, const struct ray *rays, uint32_t count)
 {

@@ -253,24 +253,27 @@ static const struct sdf_material *picture_surface_material(
 	return &shape->materials[number];
 }
 
-static struct picture_spot picture_surface_spot(const struct picture_chunk *c, uint32_t ray, uint32_t pixel)
+static inline void picture_surface_begin(
+	const struct picture_chunk *c, uint32_t ray, uint32_t pixel, struct picture_spot *ret_spot)
 {
-	const struct ray along = picture_ray(c, ray);
-	return (struct picture_spot){.pixel = pixel,
-		.from = along.origin,
-		.point = ray_point(&along, &c->hits[ray]),
-		.normal = rays_normal(c->rays, &along, &c->hits[ray]),
-		.view = vec3_scale(along.direction, -1)};
+	struct ray moved;
+	const struct ray *along = picture_ray(c, ray, &moved);
+	*ret_spot = (struct picture_spot){.pixel = pixel,
+		.from = along->origin,
+		.point = ray_point(along, &c->hits[ray]),
+		.normal = rays_normal(c->rays, along, &c->hits[ray]),
+		.view = vec3_scale(along->direction, -1)};
 }
 
 double picture_signature(
 	const struct picture_chunk *c, uint32_t ray, uint32_t pixel, const struct sdf_heat *heat, double air_K)
 {
-	const struct picture_spot spot = picture_surface_spot(c, ray, pixel);
+	struct picture_spot spot;
 	double a = isnan(heat->min_K) ? air_K : heat->min_K, b = isnan(heat->max_K) ? air_K : heat->max_K;
 	struct vec3 beside[2];
 	struct texture_place place;
 	float rgba[4] = {0, 0, 0, 0};
+	picture_surface_begin(c, ray, pixel, &spot);
 	picture_surface_find_beside(c, ray, &spot, beside);
 	if (rays_texture(c->rays, &c->hits[ray], spot.point, beside, &place))
 		texture_sample(heat->texture, &place, rgba);
@@ -284,7 +287,7 @@ void picture_surface(
 	const struct sdf_maps *maps;
 	const struct sdf_material *material = picture_surface_material(c, hit, &maps);
 	struct picture_surface_paint paint = picture_surface_plain(material);
-	*ret_spot = picture_surface_spot(c, ray, pixel);
+	picture_surface_begin(c, ray, pixel, ret_spot);
 	if (maps)
 		picture_surface_paint_maps(c, ray, maps, ret_spot, &paint);
 	else if (rays_visual(c->rays, hit)->shape.ground)

@@ -24,8 +24,9 @@ static struct vec3 picture_truth_in(const struct mat3 *turn, struct vec3 v)
 
 static void picture_truth_normal(const struct picture_chunk *c, uint32_t ray, float *to)
 {
-	struct ray cast = picture_ray(c, ray);
-	struct vec3 n = rays_normal(c->rays, &cast, &c->hits[ray]);
+	struct ray moved;
+	const struct ray *cast = picture_ray(c, ray, &moved);
+	struct vec3 n = rays_normal(c->rays, cast, &c->hits[ray]);
 	if (c->moving.how)
 		n = (struct vec3){vec3_dot(n, picture_ahead(c, ray, (struct vec3){1, 0, 0})),
 			vec3_dot(n, picture_ahead(c, ray, (struct vec3){0, 1, 0})),
@@ -84,8 +85,9 @@ static void picture_truth_flow(
 	if (hit->model == SCENE_NONE) {
 		then = picture_turned(&c->turn, now);
 	} else {
-		struct ray cast = picture_ray(c, ray);
-		struct vec3 point = ray_point(&cast, hit), was = point;
+		struct ray moved;
+		const struct ray *cast = picture_ray(c, ray, &moved);
+		struct vec3 point = ray_point(cast, hit), was = point;
 		uint32_t body = rays_body(c->rays, hit);
 		if (body != SCENE_NONE)
 			was = picture_truth_point_then(truth, body, point);
