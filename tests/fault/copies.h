@@ -40,6 +40,13 @@ static inline struct troupe_server *copies_server(const struct text *state, uint
 	return server;
 }
 
+/* Appends a saved state. */
+static inline void copies_pack(struct troupe_server *server, struct text *out)
+{
+	struct troupe_error error;
+	copies_must(server_pack(server, out, &error), "a state", &error);
+}
+
 /* The description of the server's world from which a replica is made. */
 static inline struct text copies_world(struct troupe_server *server)
 {

@@ -178,7 +178,8 @@ int main(void)
 	struct troupe_server *first = create(world, true), *server = create(world, false);
 	command_all(first);
 	step(first, SAVED);
-	server_pack(first, &state);
+	if (server_pack(first, &state, NULL))
+		return 1;
 	primary_pack(first->worlds[0].primary, &own);
 	step(first, STEPS - SAVED);
 	hashes[STEPS] = troupe_server_hash(first);

@@ -78,7 +78,7 @@ static struct text make_begin(void)
 		copies_must(
 			troupe_server_command(server, commands[i].step, commands[i].topic, commands[i].text, &error),
 			commands[i].text, &error);
-	server_pack(server, &out);
+	copies_pack(server, &out);
 	troupe_server_destroy(server);
 	return out;
 }
@@ -94,7 +94,7 @@ static void on_merged(void *ctx, uint64_t steps)
 {
 	hashes[steps] = troupe_server_hash(ctx);
 	if (steps == MIDDLE)
-		server_pack(ctx, &middle);
+		copies_pack(ctx, &middle);
 }
 
 static void run_in_one_process(void)
@@ -185,7 +185,7 @@ static void exchange(struct run *run, uint32_t i)
 static void check_middle(struct run *run)
 {
 	struct text saved = {0};
-	server_pack(run->server, &saved);
+	copies_pack(run->server, &saved);
 	check(saved.count == middle.count && !memcmp(saved.at, middle.at, saved.count), "another saved state");
 	text_fini(&saved);
 }

@@ -1467,7 +1467,7 @@ static void refuses_state(struct troupe_server *server, const char *words)
 	struct troupe_server *copy;
 	struct troupe_error error = {0};
 	struct text bytes = {0};
-	server_pack(server, &bytes);
+	copies_pack(server, &bytes);
 	def.resume_path = "state";
 	troupe_status status = server_create(&def, bytes.at, bytes.count, &copy, &error);
 	check(*words ? status == TROUPE_EWORLD && strstr(error.text, words) : !status, "a state: '%s' is not '%s'",
@@ -1551,7 +1551,7 @@ int main(void)
 	def.secondaries = 0;
 	def.pace = TROUPE_PACE_FACTOR;
 	copies_must(troupe_server_create(&def, &server, &error), "the world", &error);
-	server_pack(server, &state);
+	copies_pack(server, &state);
 	server_pack_replica(server, &replica_state);
 	troupe_server_destroy(server);
 	test_small();

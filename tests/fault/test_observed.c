@@ -211,7 +211,7 @@ static void run_resumed(const char *world, const char *commands, const struct ru
 	def.secondaries = 2;
 	create(&run, &def, world, commands);
 	go(&run, OBSERVE_ALL);
-	server_pack(run.server, &state);
+	copies_pack(run.server, &state);
 	troupe_server_destroy(run.server);
 	def = define(&run, reference->steps);
 	run.first = reference->steps / 2;

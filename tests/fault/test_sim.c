@@ -160,7 +160,7 @@ static void on_tale_merged(void *ctx, uint64_t steps)
 	tale->sights[steps] = primary_counts(tale->server->worlds[0].primary).readings_digest;
 	tale->steps = steps;
 	if (steps == LATER)
-		server_pack(tale->server, &tale->states[1]);
+		copies_pack(tale->server, &tale->states[1]);
 }
 
 static void write_tale(struct tale *tale, uint64_t number)
@@ -172,7 +172,7 @@ static void write_tale(struct tale *tale, uint64_t number)
 	uint64_t dice = number;
 	for (uint64_t i = random_below64(&dice, 8); i; i--)
 		draw_command(server, 1 + random_below64(&dice, STEPS), &dice);
-	server_pack(server, &tale->states[0]);
+	copies_pack(server, &tale->states[0]);
 	troupe_server_destroy(server);
 	tale->server = copies_server(&tale->states[0], 0, 0);
 	struct server_world *world = &tale->server->worlds[0];
@@ -441,7 +441,7 @@ static void play(struct run *run)
 	run->steps = primary->lockstep.number;
 	run->hash = primary_hash(primary);
 	run->moves = primary->plan.placement.moves;
-	server_pack(run->server, &run->saved);
+	copies_pack(run->server, &run->saved);
 	troupe_server_destroy(run->server);
 }
 

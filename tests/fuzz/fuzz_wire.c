@@ -241,7 +241,7 @@ static struct text pack_state(void)
 {
 	struct text state = {0};
 	struct troupe_server *server = create();
-	server_pack(server, &state);
+	copies_pack(server, &state);
 	troupe_server_destroy(server);
 	return state;
 }
