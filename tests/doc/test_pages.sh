@@ -22,7 +22,7 @@ pages()
 pages src/doc/README.md src/doc/CONTRIBUTING.md src/doc/CHANGELOG.md src/doc/policy.md \
 	src/doc/inside/architecture.md src/doc/inside/determinism.md src/doc/inside/style.md \
 	src/doc/reference/gazebo.md src/doc/reference/plugins.md src/doc/reference/protocols.md src/doc/reference/rights.md \
-	src/doc/reference/lidars.md src/doc/reference/speed.md src/doc/reference/urdf.md
+	src/doc/reference/cameras.md src/doc/reference/lidars.md src/doc/reference/speed.md src/doc/reference/urdf.md
 pages --every-page
 
 # number NAME FILE PATTERN: the number behind the pattern in the sources, after | in the row of the policy

@@ -6,7 +6,7 @@
 
 struct picture_world picture_world_load(const char *inside)
 {
-	static const char *const folders[] = {SOURCE_DIR "/tests/data/mesh", NULL};
+	static const char *const folders[] = {SOURCE_DIR "/tests/data/mesh", SOURCE_DIR "/worlds/models/shapes", NULL};
 	if (!rays_available())
 		cr_skip_test("built without Embree");
 	struct picture_world w;
