@@ -545,6 +545,8 @@ void play_close(struct play *play)
 	for (uint32_t i = 0; i < play->world_count; i++)
 		contacts_fini(&play->contacts[i]);
 	free(play->contacts);
+	marks_clear(&play->marks.commands);
+	marks_clear(&play->marks.contacts);
 	pthread_cond_destroy(&play->more);
 	pthread_mutex_destroy(&play->lock);
 	free(play);

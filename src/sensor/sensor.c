@@ -71,8 +71,15 @@ static bool sensor_same_pattern(const struct sdf_pattern *a, const struct sdf_pa
 	       !memcmp(a->by_row, b->by_row, a->rows * sizeof *a->by_row);
 }
 
+static double sensor_spread(const struct sdf_lidar *lidar)
+{
+	return lidar->beam ? lidar->beam->divergence_rad : 0;
+}
+
 static bool sensor_same_scan(const struct sdf_lidar *lidar, const struct sensor_scan *scan)
 {
+	if (sensor_spread(lidar) != scan->spread_rad)
+		return false;
 	if (lidar->pattern || scan->lidar.pattern)
 		return lidar->pattern && scan->lidar.pattern && sensor_same_pattern(lidar->pattern, &scan->pattern);
 	return sensor_same_axis(&lidar->horizontal, &scan->lidar.horizontal) &&
@@ -84,7 +91,8 @@ static uint32_t sensor_scan_of(struct sensors *sensors, const struct sdf_lidar *
 	for (uint32_t i = 0; i < sensors->scans.count; i++)
 		if (sensor_same_scan(lidar, &sensors->scans.at[i]))
 			return i;
-	struct sensor_scan scan = {.lidar = *lidar, .layout = scan_layout(lidar)};
+	struct sensor_scan scan = {.lidar = *lidar, .layout = scan_layout(lidar), .spread_rad = sensor_spread(lidar)};
+	scan.lidar.beam = NULL; /* it may end with its model */
 	if (lidar->pattern) {
 		scan.pattern = *lidar->pattern;
 		size_t columns = (size_t)scan.pattern.scans * scan.pattern.columns * sizeof *scan.pattern.by_column,
@@ -501,13 +509,10 @@ double sensor_period_s(const struct sensors *sensors, const struct sensor *senso
 	return micro_hz ? 1e6 / (double)micro_hz : sensor_step_s(sensors);
 }
 
-/* The rays are made when a sensor that casts them first measures: most runs have no subscriber for one. Not for a
- * logical camera alone: visuals are not read for it, and rays that were made before they are read never see meshes. */
 /* elsewhere: only the cone is needed. */
 static void sensor_aim_scan(struct sensor_scan *scan, bool elsewhere)
 {
 	size_t count = (scan->lidar.pattern ? scan->pattern.scans : 1) * (size_t)scan_count(&scan->layout);
-	double spread_rad = scan->lidar.beam ? scan->lidar.beam->divergence_rad : 0;
 	if (scan->aimed)
 		return;
 	scan->aimed = true;
@@ -516,7 +521,7 @@ static void sensor_aim_scan(struct sensor_scan *scan, bool elsewhere)
 		scan_pattern_directions(&scan->pattern, scan->directions);
 	else
 		scan_directions(&scan->layout, scan->directions);
-	scan->cone = sight_cone_of(scan->directions, count, scan->layout.columns.count, false, spread_rad);
+	scan->cone = sight_cone_of(scan->directions, count, scan->layout.columns.count, false, scan->spread_rad);
 	if (elsewhere)
 		free(scan->directions), scan->directions = NULL;
 }
@@ -534,6 +539,8 @@ static void sensor_aim_lens(struct sensor_lens *lens, bool elsewhere)
 		free(lens->directions), lens->directions = NULL;
 }
 
+/* The rays are made when a sensor that casts them first measures: most runs have no subscriber for one. Not for a
+ * logical camera alone: visuals are not read for it, and rays that were made before they are read never see meshes. */
 void sensors_look(struct sensors *sensors, const struct state *state, const bool *hidden)
 {
 	struct troupe_error error;

@@ -104,9 +104,10 @@ struct sensor_times {    /* simulated, in ns */
  * sensors of rate 0 measure. */
 int64_t sensor_time_ns(double time_s);
 
-struct sensor_scan { /* the rays of all lidars that are alike */
-	struct sdf_lidar lidar;
+struct sensor_scan {                /* the rays of all lidars that are alike */
+	struct sdf_lidar lidar;     /* without its beam */
 	struct sdf_pattern pattern; /* a copy of lidar.pattern, which may end with its model */
+	double spread_rad;          /* the divergence of their beams */
 	struct scan_layout layout;
 	bool needed;
 	/* [scan_count()], or of a pattern with several scans so many times that; in the sensor's frame; NULL before the

@@ -11,7 +11,7 @@
 
 TestSuite(sight, .timeout = 120, .fini = sdf_help_end);
 
-enum { MODELS = 30, EYES = 9, WORLDS_QUICK = 12, WORLDS = 60 };
+enum { MODELS = 30, EYES = 10, WORLDS_QUICK = 12, WORLDS = 60 };
 
 static uint64_t dice;
 
@@ -67,9 +67,26 @@ static void add_camera(struct text *out, const char *kind, const char *name, dou
 	text_add(out, "</camera></sensor>");
 }
 
+struct last {
+	double column_rad, row_rad, range_m;
+};
+
+static void add_lidar(
+	struct text *out, const char *name, double from, double low, const struct last *last, const char *beam)
+{
+	text_add(out,
+		"<sensor name='%s' type='gpu_lidar'><lidar><scan><horizontal><samples>60</samples><min_angle>%.3f"
+		"</min_angle><max_angle>%.3f</max_angle></horizontal><vertical><samples>5</samples><min_angle>%.3f"
+		"</min_angle><max_angle>%.3f</max_angle></vertical></scan><range><min>0.1</min><max>%.3f</max></range>"
+		"%s</lidar></sensor>",
+		name, from, last->column_rad, low, last->row_rad, last->range_m, beam);
+}
+
 static void add_eyes(struct text *out)
 {
 	double from = between(-3, 2), low = between(-1.2, 0.5);
+	struct last last = {
+		.column_rad = from + between(0.05, 1), .row_rad = low + between(0.05, 0.8), .range_m = between(2, 20)};
 	text_add(out, "<model name='eyes'>");
 	add_pose(out, 4, 3);
 	text_add(out, "<link name='l'>");
@@ -80,12 +97,10 @@ static void add_eyes(struct text *out)
 	add_camera(out, "thermal_camera", "e", 1.5);
 	add_camera(out, "segmentation_camera", "h", 1.5);
 	add_camera(out, "boundingbox_camera", "i", 1.5);
-	text_add(out,
-		"<sensor name='f' type='gpu_lidar'><lidar><scan><horizontal><samples>60</samples><min_angle>%.3f"
-		"</min_angle><max_angle>%.3f</max_angle></horizontal><vertical><samples>5</samples><min_angle>%.3f"
-		"</min_angle><max_angle>%.3f</max_angle></vertical></scan><range><min>0.1</min><max>%.3f</max></range>"
-		"<troupe:divergence>0.05</troupe:divergence><troupe:returns>2</troupe:returns></lidar></sensor>",
-		from, between(from, 3.1), low, between(low, 1.3), between(2, 20));
+	add_lidar(out, "j", from, low, &last,
+		"<troupe:divergence>0</troupe:divergence>"); /* the same rays, but narrower */
+	add_lidar(out, "f", from, low, &last,
+		"<troupe:divergence>0.1</troupe:divergence><troupe:returns>2</troupe:returns>");
 	text_add(out,
 		"<sensor name='g' type='logical_camera'><logical_camera><near>0.1</near><far>%.3f</far>"
 		"<horizontal_fov>%.3f</horizontal_fov><aspect_ratio>1.3</aspect_ratio></logical_camera></sensor>",
