@@ -960,19 +960,23 @@ static double physics_joint_far_turn(const struct physics *physics, const struct
 	return isfinite(turn) ? turn : 0;
 }
 
+/* The position of an axis that turns. angle: the same but for whole turns. */
+static double physics_joint_all_turns(const struct physics *physics, uint32_t index, uint32_t axis, double angle)
+{
+	double before = state_joint(physics->state, index, false)->position[axis];
+	return physics_joint_unwrap(
+		before + physics_joint_far_turn(physics, &physics->scene->joints[index], axis), angle);
+}
+
 void joint_store_pose(struct physics *physics, uint32_t index)
 {
 	const struct scene_joint *joint = &physics->scene->joints[index];
-	const struct joint_state *now = state_joint(physics->state, index, false);
 	struct joint_state *next = state_joint(physics->state, index, true);
 	next->position[0] = next->position[1] = 0;
 	for (uint32_t a = 0; a < (joint->kind == SDF_GEARBOX ? 2 : joint->axis_count); a++) {
 		double position = physics_joint_pose_position(physics, joint, a);
 		next->position[a] =
-			joint->kind == SDF_PRISMATIC
-				? position
-				: physics_joint_unwrap(
-					  now->position[a] + physics_joint_far_turn(physics, joint, a), position);
+			joint->kind == SDF_PRISMATIC ? position : physics_joint_all_turns(physics, index, a, position);
 	}
 }
 
@@ -1002,9 +1006,7 @@ void joint_store_turns(struct worker *worker)
 	for (uint32_t i = 0; i < count; i++) {
 		const uint32_t j = turns->joint.at[i];
 		struct joint_state *next = state_joint(physics->state, j, true);
-		const double before = state_joint(physics->state, j, false)->position[0],
-			     turned = physics_joint_far_turn(physics, &physics->scene->joints[j], 0);
-		next->position[0] = physics_joint_unwrap(before + turned, physics_joint_whole(turns->y.at[i]));
+		next->position[0] = physics_joint_all_turns(physics, j, 0, physics_joint_whole(turns->y.at[i]));
 		next->position[1] = 0;
 	}
 	joint_forget_turns(turns);
