@@ -26,7 +26,8 @@ static int roll_ball(struct vec3 at, double radius, const double *plane, dContac
 	return 1;
 }
 
-/* The deepest points of both discs. -1: the discs are parallel to the plane. */
+/* The deepest points of both discs. -1: the discs are parallel to the plane. The two depths are rounded differently,
+ * because ODE computes them in different orders. */
 static int roll_wheel(struct pose at, double radius, double half, const double *plane, int most, dContactGeom *ret)
 {
 	const struct vec3 normal = roll_normal(plane);

@@ -128,9 +128,10 @@ uint64_t replica_hash(const struct replica *replica);
 troupe_status replica_follow(struct replica *replica, struct replica_step *message, uint32_t share_over,
 	const struct step **ret_step, struct troupe_error *error);
 
-/* Gives the results of the step that it followed last. ack: valid until the next replica_follow(). */
 /* A line about a mesh file that was read. The caller frees it. NULL: there is none. */
 char *replica_take_warning(struct replica *replica);
+
+/* Gives the results of the step that it followed last. ack: valid until the next replica_follow(). */
 void replica_stepped(struct replica *replica, const struct ack *ack, const struct physics_stats *stats);
 
 /* For the encoder of acks: the reports before this step. */

@@ -168,8 +168,7 @@ static const struct sdf_ground *finish_ground(struct load *load, const struct sd
 	if (texture)
 		load_warn(load, texture,
 			"the <texture> of <heightmap> after the first %u are not shown: expected at most %d, and a "
-			"<blend> "
-			"for each but the first",
+			"<blend> for each but the first",
 			ground.count, SDF_GROUND_LAYERS_MAX);
 	bool found = false;
 	for (uint32_t i = 0; i < ground.count; i++)

@@ -418,7 +418,7 @@ static void sampler_take_picture(const struct sampler_sample *sample, double *nu
 		memcpy(segments, picture->labels, picture->count * sizeof *segments);
 		memcpy(segments + pixels, picture->instances, picture->count * sizeof *segments);
 	}
-	picture->motion = NULL, picture->past = NULL; /* they were here */
+	picture->motion = NULL, picture->past = NULL; /* they point to variables of this function */
 }
 
 static void sampler_fill_picture(const struct sampler_sample *sample, double *numbers, uint32_t first, uint32_t count)

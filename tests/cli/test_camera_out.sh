@@ -248,36 +248,44 @@ for format in coco kitti; do
 	diff -r "$scratch/$format.s" "$scratch/$format.t" >"$scratch/diff"
 	report $? "the same segments with two processes, $format: $(cat "$scratch/diff")"
 done
+cat >"$scratch/png.py" <<'EOF3'
+import struct, zlib
+
+
+def png(path):
+    """Width, height, bytes of a pixel, and the pixels of a PNG without interlacing."""
+    data, at, packed = open(path, "rb").read(), 8, b""
+    while at < len(data):
+        count, kind = struct.unpack(">I4s", data[at:at + 8])
+        if kind == b"IHDR":
+            width, height, bits, colour = struct.unpack(">IIBB", data[at + 8:at + 18])
+        if kind == b"IDAT":
+            packed += data[at + 8:at + 8 + count]
+        at += count + 12
+    step = bits // 8 * {2: 3, 0: 1}[colour]
+    raw, before, out = zlib.decompress(packed), bytearray(width * step), bytearray()
+    for y in range(height):
+        start = y * (width * step + 1)
+        kind, line = raw[start], bytearray(raw[start + 1:start + 1 + width * step])
+        for x in range(len(line)):
+            a = line[x - step] if x >= step else 0
+            b, c = before[x], before[x - step] if x >= step else 0
+            p = a + b - c
+            paeth = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
+            line[x] = line[x] + [0, a, b, (a + b) // 2, paeth][kind] & 255
+        out += line
+        before = line
+    return width, height, step, out
+EOF3
+PYTHONPATH=$scratch
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH PYTHONDONTWRITEBYTECODE
 if command -v python3 >/dev/null; then
 	python3 - "$scratch/coco.s" "$scratch/kitti.s" <<-'EOF2'
-		import json, os, struct, sys, zlib
+		import json, os, struct, sys
+		from png import png
 
 		coco, kitti = sys.argv[1:]
-
-		def png(path):
-		    """Width, height, bytes of a pixel, and the pixels of a PNG without interlacing."""
-		    data, at, packed = open(path, "rb").read(), 8, b""
-		    while at < len(data):
-		        count, kind = struct.unpack(">I4s", data[at:at + 8])
-		        if kind == b"IHDR":
-		            width, height, bits, colour = struct.unpack(">IIBB", data[at + 8:at + 18])
-		        if kind == b"IDAT":
-		            packed += data[at + 8:at + 8 + count]
-		        at += count + 12
-		    step = bits // 8 * {2: 3, 0: 1}[colour]
-		    raw, before, out = zlib.decompress(packed), bytearray(width * step), bytearray()
-		    for y in range(height):
-		        start = y * (width * step + 1)
-		        kind, line = raw[start], bytearray(raw[start + 1:start + 1 + width * step])
-		        for x in range(len(line)):
-		            a = line[x - step] if x >= step else 0
-		            b, c = before[x], before[x - step] if x >= step else 0
-		            p = a + b - c
-		            paeth = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
-		            line[x] = line[x] + [0, a, b, (a + b) // 2, paeth][kind] & 255
-		        out += line
-		        before = line
-		    return width, height, step, out
 
 		def check(found, expected, what):
 		    if found != expected:
@@ -349,34 +357,13 @@ timeout 60 "$troupe" run "$scratch/w.sdf" --iterations 5 --rtf 0 --camera-out "$
 report $? "a file for a folder: $(cat "$scratch/said")"
 if command -v python3 >/dev/null; then
 	python3 - "$scratch/one/$camera-000000000000.png" "$scratch/one/depth-000000000000.png" <<-'EOF2'
-		import struct, sys, zlib
+		import sys
+		from png import png
 
-		def rows(path):
-		    data, at, packed = open(path, "rb").read(), 8, b""
-		    while at < len(data):
-		        count, kind = struct.unpack(">I4s", data[at:at + 8])
-		        if kind == b"IHDR":
-		            width, height, bits, colour = struct.unpack(">IIBB", data[at + 8:at + 18])
-		        if kind == b"IDAT":
-		            packed += data[at + 8:at + 8 + count]
-		        at += count + 12
-		    step = {2: 3, 0: 2}[colour]
-		    raw, before, out = zlib.decompress(packed), bytearray(width * step), []
-		    for y in range(height):
-		        line = bytearray(raw[y * (width * step + 1) + 1:(y + 1) * (width * step + 1)])
-		        for x in range(len(line)):
-		            a = line[x - step] if x >= step else 0
-		            b, c = before[x], before[x - step] if x >= step else 0
-		            p = a + b - c
-		            paeth = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
-		            line[x] = line[x] + [0, a, b, (a + b) // 2, paeth][raw[y * (width * step + 1)]] & 255
-		        out.append(line)
-		        before = line
-		    return out
-
-		picture, depth = rows(sys.argv[1]), rows(sys.argv[2])
-		red, green, blue = picture[12][48:51]
-		mm = depth[12][32] << 8 | depth[12][33]
+		(width, _, _, picture), (_, _, _, depth) = png(sys.argv[1]), png(sys.argv[2])
+		middle = 12 * width + 16
+		red, green, blue = picture[3 * middle:3 * middle + 3]
+		mm = depth[2 * middle] << 8 | depth[2 * middle + 1]
 		if not (red > 40 and green == blue == 0 and 2990 < mm < 3020):
 		    sys.exit("in the middle: colour %d %d %d, depth %d mm: expected a red ball at 3 m" % (red, green, blue, mm))
 	EOF2

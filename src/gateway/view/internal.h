@@ -49,8 +49,8 @@ struct watched {              /* a world of which pages want pictures */
 
 enum { TIMELINE_FOUND_MAX = 16 };
 
-struct timeline {               /* of a recording; zeroed */
-	VEC(struct mark) found; /* the settings `mark` */
+struct timeline {           /* of a recording; zeroed */
+	struct marks found; /* the settings `mark`, each by itself */
 	struct play_state told;
 	uint64_t told_ns, told_marks_ns, told_version; /* real times; the version of the marks */
 };

@@ -57,17 +57,18 @@ void page_out_timeline(const struct play_state *state, struct text *text)
 	json_out_end(&out);
 }
 
-static void page_out_add_marks(const char *key, const struct mark *marks, uint32_t count, struct json_out *out)
+static void page_out_add_marks(const char *key, const struct marks *marks, struct json_out *out)
 {
 	json_out_array(out, key);
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < marks->at.count; i++) {
+		const struct mark *mark = &marks->at.at[i];
 		json_out_object(out, NULL);
-		json_out_uint(out, "step", marks[i].step);
-		if (marks[i].count > 1) {
-			json_out_uint(out, "last", marks[i].last);
-			json_out_uint(out, "count", marks[i].count);
+		json_out_uint(out, "step", mark->step);
+		if (mark->count > 1) {
+			json_out_uint(out, "last", mark->last);
+			json_out_uint(out, "count", mark->count);
 		}
-		json_out_string(out, "text", marks[i].text);
+		json_out_string(out, "text", mark->text);
 		json_out_end(out);
 	}
 	json_out_end(out);
@@ -76,9 +77,9 @@ static void page_out_add_marks(const char *key, const struct mark *marks, uint32
 void page_out_marks(const struct timeline *timeline, const struct play_marks *marks, struct text *text)
 {
 	struct json_out out = page_out_begin(text, "marks");
-	page_out_add_marks("found", timeline->found.at, timeline->found.count, &out);
-	page_out_add_marks("commands", marks->commands.at.at, marks->commands.at.count, &out);
-	page_out_add_marks("contacts", marks->contacts.at.at, marks->contacts.at.count, &out);
+	page_out_add_marks("found", &timeline->found, &out);
+	page_out_add_marks("commands", &marks->commands, &out);
+	page_out_add_marks("contacts", &marks->contacts, &out);
 	json_out_end(&out);
 }
 

@@ -14,7 +14,7 @@
 static troupe_status timeline_add_found(struct timeline *timeline, const char *value, struct troupe_error *error)
 {
 	char *end;
-	if (timeline->found.count == TIMELINE_FOUND_MAX)
+	if (timeline->found.at.count == TIMELINE_FOUND_MAX)
 		return fail(
 			error, TROUPE_ELIMIT, "mark '%.200s': expected at most %d marks", value, TIMELINE_FOUND_MAX);
 	uint64_t step = strtoull(value, &end, 10);
@@ -22,7 +22,7 @@ static troupe_status timeline_add_found(struct timeline *timeline, const char *v
 		return fail(error, TROUPE_EINVAL,
 			"mark '%.200s': expected STEP or STEP:TEXT, as troupe bisect finds it", value);
 	const char *text = *end ? end + 1 : "";
-	vec_push(&timeline->found, ((struct mark){step, step, 1, mem_printf("%.*s", MARKS_TEXT_MAX, text)}));
+	vec_push(&timeline->found.at, ((struct mark){step, step, 1, mem_printf("%.*s", MARKS_TEXT_MAX, text)}));
 	return TROUPE_OK;
 }
 
@@ -40,9 +40,7 @@ troupe_status timeline_init(struct timeline *timeline, const struct troupe_gatew
 
 void timeline_fini(struct timeline *timeline)
 {
-	for (uint32_t i = 0; i < timeline->found.count; i++)
-		free(timeline->found.at[i].text);
-	vec_free(&timeline->found);
+	marks_clear(&timeline->found);
 }
 
 void timeline_renew(struct timeline *timeline)
