@@ -18,6 +18,7 @@ import mutations
 # Sources of these modules are drawn this many times as often as their size says: they had the fewest tests.
 WEIGHTS = {'scene': 3, 'level': 5, 'sdf': 2, 'system': 3, 'sensor': 3, 'gateway': 1.5, 'assign': 3, 'collide': 2}
 NAMED_MAX = 12  # of tests that look at a file: more of them say little
+NEAR = 30  # lines that a change of a file may have moved others
 UNKNOWN_S = 30  # a test that was not measured may take so long
 WAIT = 5  # by the clock, a draw may take so many times its limit of processor time
 TRIES = 60  # of one draw, until something compiles and makes a difference
@@ -77,21 +78,25 @@ class Cover:
         return sorted(found, key=lambda test: (self.seconds.get(test, UNKNOWN_S), test))
 
     def tests_of(self, mutation, text):
-        """The tests of its lines: those that look at the file first, then those that take the least time. Of lines that are not counted, such as those of a
-        table, the tests of the function. In a file that has changed since lines were counted, those of the whole file. Of a
-        file that is executed in processes that write no counts (imports of meshes), those that look at it."""
-        file = mutation.file
+        """The tests of its lines: those that look at the file first, then those that take the least time. Of lines that are
+        not counted, such as those of a table, the tests of the function. In a file that has changed since lines were
+        counted, those of the whole file, those of about the same lines first. Of a file that is executed in processes that
+        write no counts (imports of meshes), those that look at it; and so of tests that are newer than the counts."""
+        file, named = mutation.file, self.named(mutation.file)
         if not self.by_line.get(file):
-            return self.named(file)
+            return named
         wanted = bits_of(mutation.lines)
         if not wanted & int(self.counted.get(file, '0'), 16):
             wanted = bits_of(mutation.around)
+        near = wanted
         if self.digests.get(file) != hashlib.sha256(text.encode()).hexdigest()[:16]:
+            near = bits_of(range(max(min(mutation.lines) - NEAR, 0), max(mutation.lines) + NEAR))
             wanted = -1
-        found = [test for test, bits in self.by_line.get(file, {}).items() if int(bits, 16) & wanted]
-        named = self.named(file)
-        named = named if len(named) <= NAMED_MAX else ()
-        return sorted(found, key=lambda test: (test not in named, self.seconds[test]))
+        bits = {test: int(lines, 16) for test, lines in self.by_line[file].items()}
+        found = [test for test in bits if bits[test] & wanted]
+        first = named if len(named) <= NAMED_MAX else ()
+        found.sort(key=lambda test: (test not in first, not bits[test] & near, self.seconds[test]))
+        return [test for test in named if test not in self.seconds][:NAMED_MAX] + found
 
 
 def headers_of(tree, text):
