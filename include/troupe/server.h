@@ -140,8 +140,8 @@ struct troupe_server_def {
 	 * TROUPE_BARRIER_DEADLINE_S_MAX. */
 	double barrier_deadline_s;
 	/* The most steps that are taken between two exchanges of the runners (a window); 0: found out, and short enough
-	 * that no command waits for more than 0.02 s of simulated time; 1: each step is exchanged. No bit depends on
-	 * it. At most TROUPE_WINDOW_MAX. */
+	 * that no command waits for more than 0.02 s of simulated time, or of real time where the run keeps to it; 1:
+	 * each step is exchanged. No bit depends on it. At most TROUPE_WINDOW_MAX. */
 	uint32_t window;
 	/* No command is given during troupe_server_run(), but before it, for later steps, and no client joins: then
 	 * windows may be longer over a network, up to 0.25 s. */

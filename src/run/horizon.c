@@ -38,16 +38,21 @@ static uint64_t horizon_of_limits(const struct primary *primary, uint64_t k)
 	return steps;
 }
 
-/* Commands that are posted from now on are for the first step after the longest window, those posted a moment ago may
- * be for step k + 1. */
-static uint64_t horizon_of_commands(struct primary *primary, uint64_t k, uint64_t most)
+static uint64_t horizon_of_known_commands(struct primary *primary, uint64_t k)
 {
-	schedule_open(&primary->schedule, k + most);
 	uint64_t step = schedule_next_step(&primary->schedule);
 	double timed_s = schedule_next_time(&primary->schedule);
 	double now_s = primary_time_s(primary) - primary->options.initial_time_s;
 	uint64_t steps = step > k ? step - k : 1;
 	return MIN(steps, horizon_steps_before(now_s, timed_s, primary->edit.step_s));
+}
+
+/* Commands that are posted from now on are for the first step after the longest window, those posted a moment ago may
+ * be for step k + 1. */
+static uint64_t horizon_of_commands(struct primary *primary, uint64_t k, uint64_t most)
+{
+	schedule_open(&primary->schedule, k + most);
+	return horizon_of_known_commands(primary, k);
 }
 
 /* A step in which a sensor measures, before or after it, is taken alone. */
@@ -100,7 +105,8 @@ static uint64_t horizon_of_levels(struct primary *primary, uint64_t most)
 	return least_s >= most_s ? most : steps >= 1 ? (uint64_t)steps : 1;
 }
 
-uint64_t primary_horizon(struct primary *primary, uint64_t k, uint64_t most)
+/* What is known before the commands of step k are taken. */
+static uint64_t horizon_of_all_but_commands(struct primary *primary, uint64_t k, uint64_t most)
 {
 	if (most <= 1 || horizon_is_near(primary))
 		return 1;
@@ -109,7 +115,17 @@ uint64_t primary_horizon(struct primary *primary, uint64_t k, uint64_t most)
 		steps = MIN(steps, primary->options.on_horizon(primary->options.ctx, k));
 	if (steps > 1)
 		steps = MIN(steps, horizon_of_sensors(primary, steps));
-	if (steps > 1)
-		steps = MIN(steps, horizon_of_levels(primary, steps));
+	return steps > 1 ? MIN(steps, horizon_of_levels(primary, steps)) : 1;
+}
+
+uint64_t primary_horizon(struct primary *primary, uint64_t k, uint64_t most)
+{
+	uint64_t steps = horizon_of_all_but_commands(primary, k, most);
 	return steps > 1 ? MIN(steps, horizon_of_commands(primary, k, steps)) : 1;
+}
+
+uint64_t primary_expected_horizon(struct primary *primary, uint64_t k, uint64_t most)
+{
+	uint64_t steps = horizon_of_all_but_commands(primary, k, most);
+	return steps > 1 ? MIN(steps, horizon_of_known_commands(primary, k)) : 1;
 }

@@ -16,6 +16,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -824,21 +825,49 @@ static void primary_sleep_until(struct primary *primary, uint64_t now_ns, uint64
 	primary->slept_ns += now_ns - begin_ns;
 }
 
-/* Each step has a due time. After a late step the next ones start at once, until the delay is caught up. A window waits
- * for the due time of its last step, so that no state is there too early; how many steps it will have is not known yet,
- * but seldom changes. */
+/* Commands that are given live wait for the end of a window: in a run that is slower than simulated time, no longer
+ * than its real time allows either. */
+static uint32_t primary_most_steps(const struct primary *primary, uint64_t k)
+{
+	const struct window *window = &primary->window;
+	const double real_s = primary_step_real_s(primary);
+	uint32_t most = window_most(window, k, primary->edit.step_s);
+	if (real_s <= 0 || !window_is_found(window) || window->options.alone)
+		return most;
+	double paced = WINDOW_LIVE_S / real_s;
+	return paced >= most ? most : MAX((uint32_t)(paced + 1e-6), 1u);
+}
+
+/* A window that was interrupted says little about the next one: an estimate grows slowly. */
+static void primary_learn_pace(struct primary *primary, uint64_t now_ns)
+{
+	if (!primary->paced_begin_ns)
+		return;
+	uint64_t took_ns = (now_ns - primary->paced_begin_ns) / primary->window.steps,
+		 before_ns = primary->paced_step_ns;
+	primary->paced_step_ns = before_ns ? MIN(took_ns, before_ns + before_ns / 4 + 1) : took_ns;
+}
+
+/* Each step has a due time. After a late step the next ones start at once, until the delay is caught up. The last step
+ * of a window starts at its due time, as if it were taken alone, so that its state, the only one of them that anybody
+ * sees, is there neither too early nor too late; the steps before it start earlier by the time that they took last. */
 static void primary_keep_pace(struct primary *primary)
 {
 	double real_s = primary_step_real_s(primary);
+	primary->paced_steps = 0;
 	if (real_s <= 0)
 		return;
+	const uint64_t k = primary->lockstep.number;
 	uint64_t now = clock_now_ns();
+	primary_learn_pace(primary, now);
 	if (!primary->pace_ns || primary->pace_ns + (uint64_t)(primary->pace_elapsed_s * 1e9) + PACE_LAG_MAX_NS < now) {
 		primary->pace_ns = now;
 		primary->pace_elapsed_s = 0;
 	}
-	double due_s = primary->pace_elapsed_s + real_s * (primary->window.steps - 1);
-	primary_sleep_until(primary, now, primary->pace_ns + (uint64_t)(due_s * 1e9));
+	primary->paced_steps = (uint32_t)primary_expected_horizon(primary, k, primary_most_steps(primary, k));
+	const double ahead_s = fmax(real_s - (double)primary->paced_step_ns * 1e-9, 0) * (primary->paced_steps - 1);
+	primary_sleep_until(primary, now, primary->pace_ns + (uint64_t)((primary->pace_elapsed_s + ahead_s) * 1e9));
+	primary->paced_begin_ns = clock_now_ns();
 }
 
 bool primary_will_step(const struct primary *primary)
@@ -995,9 +1024,9 @@ bool primary_minds_levels(struct primary *primary)
 static void primary_begin_window(struct primary *primary, uint64_t k)
 {
 	struct step *step = &primary->step;
-	/* a run that keeps to real time gains nothing from windows, unless messages take long */
-	bool waits = primary_pace(primary) > 0 && !primary->remote.acked && window_is_found(&primary->window);
-	uint32_t most = waits ? 1 : window_most(&primary->window, k, primary->edit.step_s);
+	uint32_t most = primary_most_steps(primary, k);
+	if (primary->paced_steps)
+		most = MIN(most, primary->paced_steps);
 	primary->plan.pairs.blind = window_is_blind(&primary->window, k);
 	step->window = (uint32_t)primary_horizon(primary, k, most);
 	window_begin(&primary->window, step->window);

@@ -67,7 +67,7 @@ struct primary {
 	VEC(struct attachment_asked) attachments; /* by systems, for the step that is being decided */
 	indices attachments_refused; /* models of clients that asked for an attachment to a model of others, and were
 					told */
-	indices surfaced;           /* static models whose surfaces systems control in the step that is out */
+	indices surfaced;            /* static models whose surfaces systems control in the step that is out */
 
 	struct readings readings; /* of the last step, sorted; at the present state or the one before it */
 	uint64_t reading_count, reading_digest; /* of all readings so far */
@@ -98,9 +98,12 @@ struct primary {
 	double passed_s, passed_from_s; /* simulated time since begin_ns: passed_s, and the time since passed_from_s */
 	uint64_t pace_ns;               /* when the step of pace_at was due */
 	double pace_elapsed_s;
-	uint64_t slept_ns; /* sleep so far, to keep to real time */
-	struct turn *turn; /* of its runners; NULL: none */
-	_Atomic bool stop; /* writer: any thread; reader: the primary's part */
+	uint32_t paced_steps;    /* the window that begins next has at most so many; 0: any number */
+	uint64_t paced_begin_ns; /* when the last window began; 0: there was none */
+	uint64_t paced_step_ns;  /* real time that a step takes, about */
+	uint64_t slept_ns;       /* sleep so far, to keep to real time */
+	struct turn *turn;       /* of its runners; NULL: none */
+	_Atomic bool stop;       /* writer: any thread; reader: the primary's part */
 	/* Written by the primary; read by any thread at any time. */
 	_Atomic uint64_t seen_steps, seen_moves, seen_levels;
 	_Atomic double seen_time_s;
@@ -124,6 +127,8 @@ bool primary_has_reached(const struct primary *primary, double time_s);
 /* How many steps, at most `most`, may be taken together from step k on, whose commands were obeyed already; at least 1.
  * Commands that are posted from now on are for steps after those. */
 uint64_t primary_horizon(struct primary *primary, uint64_t k, uint64_t most);
+/* What primary_horizon() will answer for step k if no command is posted meanwhile. Before its commands are obeyed. */
+uint64_t primary_expected_horizon(struct primary *primary, uint64_t k, uint64_t most);
 /* Whether a window must not go on where a performer comes near a level or leaves it. */
 bool primary_minds_levels(struct primary *primary);
 /* The notes, bits OBSERVE_..., that are wanted of the coming step. */

@@ -13,7 +13,7 @@ enum {
 	WINDOW_FOUND_MAX = 64,  /* steps that are found out: longer windows gain nothing more */
 	WINDOW_ALONE_MAX = 256, /* the same over a network, where an exchange may take as long as many steps */
 };
-#define WINDOW_LIVE_S 0.02  /* simulated time that a live command may have to wait, unless the user says otherwise */
+#define WINDOW_LIVE_S 0.02  /* time that a live command may have to wait, unless the user says otherwise */
 #define WINDOW_ALONE_S 0.25 /* the same where no command is given live */
 
 struct window_options {

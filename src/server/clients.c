@@ -678,24 +678,36 @@ uint32_t clients_hear_notes(struct clients *clients, uint32_t world)
 	return subscribers_notes(clients->subscribers[world]);
 }
 
-/* Groups that are due when a sensor has measured, or when something has happened, are left out: the run knows in
- * advance itself when that may be. */
-uint64_t clients_horizon(struct clients *clients, uint32_t world)
+/* Steps until the group is due. When a sensor measures, and when systems decide, the run knows in advance itself;
+ * models come and go, and levels are loaded, at the beginning of a window only. */
+static double clients_steps_to(
+	const struct client_group *group, const struct server_world *world, double time_ns, double step_ns)
 {
-	const struct primary *primary = clients->server->worlds[world].primary;
-	const double time_ns = primary_time_s(primary) * 1e9, step_ns = primary_step_s(primary) * 1e9;
+	const bool at_once = group->next_ns == INT64_MIN;
+	switch (group->when) {
+	case PUBLISH_IN_TIME:
+	case PUBLISH_FIGURES:
+		return group->rate_hz > 0 ? ceil(((double)group->next_ns - time_ns) / step_ns - 1e-6) : 1;
+	case PUBLISH_SCENE:
+	case PUBLISH_LEVELS:
+		return at_once || group->seen != clients_epoch(group, world) ? 1 : (double)INFINITY;
+	default:
+		return (double)INFINITY;
+	}
+}
+
+uint64_t clients_horizon(struct clients *clients, uint32_t index)
+{
+	const struct server_world *world = &clients->server->worlds[index];
+	const double time_ns = primary_time_s(world->primary) * 1e9, step_ns = primary_step_s(world->primary) * 1e9;
 	double least = INFINITY;
-	if (subscribers_hears(clients->subscribers[world]))
+	if (subscribers_hears(clients->subscribers[index]))
 		return 1;
 	if (atomic_load_explicit(&clients->wanted, memory_order_acquire) == 0)
 		return UINT64_MAX;
-	if (clients->in_steps[world])
-		return 1;
-	for (uint32_t i = 0; i < clients->groups.count; i++) {
-		const struct client_group *group = clients->groups.at[i];
-		if (group->world == world && (group->when == PUBLISH_IN_TIME || group->when == PUBLISH_FIGURES))
-			least = fmin(least, ceil(((double)group->next_ns - time_ns) / step_ns - 1e-6));
-	}
+	for (uint32_t i = 0; i < clients->groups.count && least > 1; i++)
+		if (clients->groups.at[i]->world == index)
+			least = fmin(least, clients_steps_to(clients->groups.at[i], world, time_ns, step_ns));
 	return least >= 1e9 ? UINT64_MAX : least >= 1 ? (uint64_t)least : 1;
 }
 

@@ -868,6 +868,115 @@ Test(clients, clients_change_no_bit)
 	cr_assert_eq(hashes[0], hashes[1]);
 }
 
+/* --- windows, and real time --------------------------------------------------------------------------------------- */
+
+enum { PACED_STEPS = 600, PACED_MESSAGES = 1000, PACED_LIVE_STEPS = 20 };
+
+struct paced {
+	struct troupe_server *server;
+	uint64_t hash, windows;
+	uint32_t longest, count;
+	struct {
+		char topic[40];
+		uint64_t step;
+	} messages[PACED_MESSAGES];
+};
+
+static void *run_paced(void *ctx)
+{
+	lib_step(ctx, PACED_STEPS);
+	return NULL;
+}
+
+static struct troupe_server *paced_server(uint32_t window, double rtf)
+{
+	struct troupe_server_def def = lib_def(lib_all, 2);
+	def.window = window;
+	def.rtf = rtf;
+	return lib_create(&def);
+}
+
+static void play_paced(struct paced *paced, uint32_t window)
+{
+	static const struct {
+		const char *topic;
+		double rate_hz;
+	} topics[] = {{"/world/w/dynamic_pose/info", 30}, {"/world/w/scene/info", 0}, {"/world/w/scene/deletion", 0},
+		{"/stats", 0}, {"/model/cart/odometry", 0}};
+	struct troupe_server *server = paced_server(window, 5);
+	struct troupe_client *client = client_of(server, 4096);
+	struct troupe_message message;
+	*paced = (struct paced){.server = server};
+	for (size_t i = 0; i < ARRAY_LEN(topics); i++)
+		subscribe(client, topics[i].topic, topics[i].rate_hz);
+	subscribe(client, "/world/w/secondaries", 1); /* as pages do; what it says differs */
+	lib_text(server, 0, "/model/cart/cmd_vel", "linear: {x: 1}");
+	lib_text(server, 333, "/world/w/create",
+		"sdf: \"<sdf version='1.9'><model name='b'><pose>20 20 1 0 0 0</pose><link name='l'/></model></sdf>\"");
+	lib_text(server, 451, "/world/w/remove", "name: 'b' type: MODEL");
+	run_paced(server);
+	while (troupe_client_take(client, 0, &message)) {
+		if (!strcmp(message.topic, "/world/w/secondaries"))
+			continue;
+		cr_assert_lt(paced->count, (uint32_t)PACED_MESSAGES);
+		(void)snprintf(
+			paced->messages[paced->count].topic, sizeof paced->messages[0].topic, "%s", message.topic);
+		paced->messages[paced->count++].step = message.step;
+	}
+	struct troupe_report *report = troupe_server_report(server);
+	paced->windows = report->worlds[0].windows;
+	paced->longest = report->worlds[0].longest_window;
+	troupe_report_free(report);
+	paced->hash = troupe_server_hash(server);
+	client_destroy(client);
+	lib_destroy(server);
+}
+
+/* Also in a run that keeps to real time, with what a page of the viewer follows, several steps are taken together; each
+ * topic comes at the steps at which it comes when each step is taken alone. */
+Test(clients, windows_end_where_topics_are_due)
+{
+	static struct paced single, paced;
+	play_paced(&single, 1);
+	play_paced(&paced, 0);
+	cr_assert_eq(single.windows, (uint64_t)PACED_STEPS);
+	cr_assert_lt(paced.windows, (uint64_t)PACED_STEPS / 4, "%lu windows", (unsigned long)paced.windows);
+	cr_assert_eq(paced.longest, (uint32_t)PACED_LIVE_STEPS);
+	cr_assert_eq(single.hash, paced.hash);
+	cr_assert_eq(single.count, paced.count, "%u and %u messages", single.count, paced.count);
+	cr_assert_gt(paced.count, 50u);
+	for (uint32_t i = 0; i < paced.count; i++) {
+		cr_assert_str_eq(single.messages[i].topic, paced.messages[i].topic, "message %u", i);
+		cr_assert_eq(single.messages[i].step, paced.messages[i].step, "%s: at %lu in place of %lu",
+			paced.messages[i].topic, (unsigned long)paced.messages[i].step,
+			(unsigned long)single.messages[i].step);
+	}
+}
+
+/* A command that is given while the world runs is bound to a step that is not farther away than a window. */
+Test(clients, a_live_command_waits_for_one_window, .timeout = 60)
+{
+	struct troupe_server *server = paced_server(0, 2);
+	struct troupe_client *client = client_of(server, 0);
+	pthread_t thread;
+	uint32_t given = 0;
+	cr_assert_eq(pthread_create(&thread, NULL, run_paced, server), 0);
+	while (lib_steps(server) < PACED_STEPS - 2 * PACED_LIVE_STEPS) {
+		uint64_t step, before = lib_steps(server);
+		must(troupe_client_publish(client, NULL, "/model/cart/cmd_vel", NULL, "", 0, &step, &lib_error));
+		uint64_t after = lib_steps(server); /* as of the window that was out then, or the one before */
+		cr_assert_geq(step, before);
+		cr_assert_leq(step, after + 2 * PACED_LIVE_STEPS, "at %lu for %lu", (unsigned long)after,
+			(unsigned long)step);
+		given++;
+		nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
+	}
+	pthread_join(thread, NULL);
+	cr_assert_gt(given, 0u);
+	client_destroy(client);
+	lib_destroy(server);
+}
+
 enum { BLADDERS = 60 };
 
 /* Models whose systems report: each says the volume of its own bladder, in litres its number. */
