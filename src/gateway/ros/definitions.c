@@ -625,13 +625,20 @@ static const struct {
 	{"troupe_interfaces/Resume_Response", "simulation_interfaces/Result result\n"},
 };
 
-/* The definition of the type whose name is the first `length` characters; ARRAY_LEN(definitions): there is none. */
+/* Of "std_msgs/Header" or "std_msgs/msg/Header"; ARRAY_LEN(definitions): there is none. */
 static size_t definitions_index_of(const char *name, size_t length)
 {
-	size_t i = 0;
-	while (i < ARRAY_LEN(definitions) &&
-		(strncmp(definitions[i].name, name, length) || definitions[i].name[length]))
-		i++;
+	size_t package = 0, last = length, i = 0;
+	while (package < length && name[package] != '/')
+		package++;
+	while (last > package && name[last - 1] != '/')
+		last--;
+	for (; i < ARRAY_LEN(definitions); i++) {
+		const char *own = definitions[i].name + package + 1;
+		if (package < length && !strncmp(definitions[i].name, name, package + 1) &&
+			!strncmp(own, name + last, length - last) && !own[length - last])
+			break;
+	}
 	return i;
 }
 

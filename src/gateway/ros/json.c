@@ -6,93 +6,15 @@
 #include "base/json_out.h"
 #include "gateway/ros/cdr.h"
 #include "gateway/ros/definitions.h"
+#include "gateway/ros/fields.h"
 
-#include <assert.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 
-enum json_kind { BOOL, UNSIGNED, SIGNED, REAL, STRING, PART };
-
-enum { SINGLE = -1, LIST = 0 };
-
-struct json_field {
-	enum json_kind kind;
-	size_t size;      /* bytes of a number */
-	const char *part; /* of a part: the definition of its type */
-	const char *type; /* as the definition has it, type_count bytes */
-	size_t type_count;
-	const char *name;
-	size_t name_count;
-	int array;          /* SINGLE, LIST or a length */
-	const char *preset; /* the default, up to the end of the line */
-};
-
-static const struct {
-	const char *name;
-	enum json_kind kind;
-	size_t size;
-} json_primitives[] = {{"bool", BOOL, 1}, {"byte", UNSIGNED, 1}, {"char", UNSIGNED, 1}, {"uint8", UNSIGNED, 1},
-	{"int8", SIGNED, 1}, {"uint16", UNSIGNED, 2}, {"int16", SIGNED, 2}, {"uint32", UNSIGNED, 4},
-	{"int32", SIGNED, 4}, {"uint64", UNSIGNED, 8}, {"int64", SIGNED, 8}, {"float32", REAL, 4}, {"float64", REAL, 8},
-	{"string", STRING, 1}};
-
-/* --- definitions -------------------------------------------------------------------------------------------------- */
-
-/* The definition of "std_msgs/msg/Header" or "std_msgs/Header"; NULL: there is none. */
-static const char *json_definition_of(const char *type)
-{
-	const char *slash = strchr(type, '/'), *last = strrchr(type, '/');
-	char name[128];
-	if (!slash || (size_t)(slash - type) + strlen(last) >= sizeof name)
-		return NULL;
-	int count = snprintf(name, sizeof name, "%.*s%s", (int)(slash - type), type, last);
-	return definitions_find(name, (size_t)count);
-}
-
-static void json_find_type(struct json_field *field)
-{
-	field->part = NULL;
-	for (size_t i = 0; i < ARRAY_LEN(json_primitives); i++)
-		if (strlen(json_primitives[i].name) == field->type_count &&
-			!strncmp(json_primitives[i].name, field->type, field->type_count)) {
-			field->kind = json_primitives[i].kind;
-			field->size = json_primitives[i].size;
-			return;
-		}
-	field->kind = PART;
-	field->size = 1;
-	field->part = definitions_find(field->type, field->type_count);
-	assert(field->part); /* tests/fuzz/fuzz_ros reads messages of all types */
-}
-
-/* The next field, behind which *line is then; a constant is no field. */
-static bool json_next_field(const char **line, struct json_field *ret_field)
-{
-	while (**line) {
-		const char *at = *line, *end = at + strcspn(at, "\n");
-		*line = end + (*end == '\n');
-		if (memchr(at, '=', (size_t)(end - at)))
-			continue;
-		struct json_field field = {.type = at, .type_count = strcspn(at, " ["), .array = SINGLE};
-		at += field.type_count;
-		if (*at == '[') {
-			field.array = atoi(at + 1);
-			at += strcspn(at, " ");
-		}
-		field.name = at + strspn(at, " ");
-		field.name_count = strcspn(field.name, " \n");
-		field.preset = field.name + field.name_count;
-		json_find_type(&field);
-		*ret_field = field;
-		return true;
-	}
-	return false;
-}
-
 bool ros_json_knows(const char *type)
 {
-	return json_definition_of(type);
+	return definitions_find(type, strlen(type));
 }
 
 /* --- to JSON ------------------------------------------------------------------------------------------------------ */
@@ -107,40 +29,40 @@ static void json_add_real(struct json_out *out, const char *key, double value)
 
 static void json_print_part(struct cdr_in *in, const char *definition, const char *key, struct json_out *out);
 
-static void json_print_value(struct cdr_in *in, const struct json_field *field, const char *key, struct json_out *out)
+static void json_print_value(struct cdr_in *in, const struct ros_field *field, const char *key, struct json_out *out)
 {
 	switch (field->kind) {
-	case BOOL:
+	case ROS_BOOL:
 		json_out_bool(out, key, cdr_get(in, 1));
 		break;
-	case UNSIGNED:
+	case ROS_UNSIGNED:
 		json_out_uint(out, key, cdr_get(in, field->size));
 		break;
-	case SIGNED: {
+	case ROS_SIGNED: {
 		unsigned unused = 64 - 8 * (unsigned)field->size;
 		json_out_int(out, key, (int64_t)(cdr_get(in, field->size) << unused) >> unused);
 		break;
 	}
-	case REAL:
+	case ROS_REAL:
 		json_add_real(out, key, field->size == 4 ? (double)cdr_get_f32(in) : cdr_get_f64(in));
 		break;
-	case STRING:
+	case ROS_STRING:
 		json_out_string(out, key, cdr_get_string(in));
 		break;
-	case PART:
+	case ROS_PART:
 		json_print_part(in, field->part, key, out);
 		break;
 	}
 }
 
-static bool json_is_bytes(const struct json_field *field)
+static bool json_is_bytes(const struct ros_field *field)
 {
-	return field->kind == UNSIGNED && field->size == 1 && field->array != SINGLE;
+	return field->kind == ROS_UNSIGNED && field->size == 1 && field->array != ROS_SINGLE;
 }
 
-static void json_print_list(struct cdr_in *in, const struct json_field *field, const char *key, struct json_out *out)
+static void json_print_list(struct cdr_in *in, const struct ros_field *field, const char *key, struct json_out *out)
 {
-	uint32_t count = field->array == LIST ? cdr_get_count(in, field->size) : (uint32_t)field->array;
+	uint32_t count = field->array == ROS_LIST ? cdr_get_count(in, field->size) : (uint32_t)field->array;
 	if (json_is_bytes(field)) {
 		if (in->bad || in->end - in->at < count) {
 			in->bad = true;
@@ -158,12 +80,12 @@ static void json_print_list(struct cdr_in *in, const struct json_field *field, c
 
 static void json_print_part(struct cdr_in *in, const char *definition, const char *key, struct json_out *out)
 {
-	struct json_field field;
+	struct ros_field field;
 	char name[128];
 	json_out_object(out, key);
-	while (!in->bad && json_next_field(&definition, &field)) {
+	while (!in->bad && fields_next(&definition, &field)) {
 		(void)snprintf(name, sizeof name, "%.*s", (int)field.name_count, field.name);
-		if (field.array == SINGLE)
+		if (field.array == ROS_SINGLE)
 			json_print_value(in, &field, name, out);
 		else
 			json_print_list(in, &field, name, out);
@@ -174,7 +96,7 @@ static void json_print_part(struct cdr_in *in, const char *definition, const cha
 troupe_status ros_json_of_cdr(
 	const char *type, const void *cdr, size_t count, struct text *json, struct troupe_error *error)
 {
-	const char *definition = json_definition_of(type);
+	const char *definition = definitions_find(type, strlen(type));
 	struct cdr_in in = cdr_open(cdr, count);
 	struct json_out out = {.text = json};
 	size_t before = json->count;
@@ -209,19 +131,19 @@ static troupe_status json_unexpected(const struct json_reader *r, const json_t *
 }
 
 /* A number that is whole, and that a field of so many bytes can have. */
-static bool json_whole_of(const json_t *value, const struct json_field *field, int64_t *ret_whole)
+static bool json_whole_of(const json_t *value, const struct ros_field *field, int64_t *ret_whole)
 {
 	double real = json_number_value(value);
 	bool is_whole = json_is_integer(value) || (json_is_real(value) && real == floor(real) && fabs(real) < 9e15);
 	int64_t whole = json_is_integer(value) ? json_integer_value(value) : is_whole ? (int64_t)real : 0;
 	unsigned bits = 8 * (unsigned)field->size;
-	if (!is_whole || (field->kind == UNSIGNED && whole < 0))
+	if (!is_whole || (field->kind == ROS_UNSIGNED && whole < 0))
 		return false;
 	*ret_whole = whole;
 	if (bits == 64)
 		return true;
-	int64_t hi = field->kind == UNSIGNED ? (INT64_C(1) << bits) - 1 : (INT64_C(1) << (bits - 1)) - 1;
-	return whole <= hi && whole >= (field->kind == UNSIGNED ? 0 : -hi - 1);
+	int64_t hi = field->kind == ROS_UNSIGNED ? (INT64_C(1) << bits) - 1 : (INT64_C(1) << (bits - 1)) - 1;
+	return whole <= hi && whole >= (field->kind == ROS_UNSIGNED ? 0 : -hi - 1);
 }
 
 static void json_put_number(struct cdr_out *out, uint64_t bits, size_t size)
@@ -229,7 +151,7 @@ static void json_put_number(struct cdr_out *out, uint64_t bits, size_t size)
 	cdr_store(cdr_room(out, size, 1), bits, size);
 }
 
-static troupe_status json_read_whole(struct json_reader *r, const struct json_field *field, const json_t *value)
+static troupe_status json_read_whole(struct json_reader *r, const struct ros_field *field, const json_t *value)
 {
 	char expected[64];
 	int64_t whole;
@@ -251,23 +173,23 @@ static void json_put_real(struct cdr_out *out, double value, size_t size)
 
 static troupe_status json_read_part(struct json_reader *r, const char *definition, const json_t *value);
 
-static troupe_status json_read_value(struct json_reader *r, const struct json_field *field, const json_t *value)
+static troupe_status json_read_value(struct json_reader *r, const struct ros_field *field, const json_t *value)
 {
 	switch (field->kind) {
-	case BOOL:
+	case ROS_BOOL:
 		if (!json_is_boolean(value))
 			return json_unexpected(r, value, "true or false");
 		cdr_u8(&r->out, json_is_true(value));
 		return TROUPE_OK;
-	case UNSIGNED:
-	case SIGNED:
+	case ROS_UNSIGNED:
+	case ROS_SIGNED:
 		return json_read_whole(r, field, value);
-	case REAL:
+	case ROS_REAL:
 		if (!json_is_number(value) && !json_is_null(value))
 			return json_unexpected(r, value, "a number");
 		json_put_real(&r->out, json_is_null(value) ? (double)NAN : json_number_value(value), field->size);
 		return TROUPE_OK;
-	case STRING:
+	case ROS_STRING:
 		if (!json_is_string(value))
 			return json_unexpected(r, value, "a string");
 		cdr_string(&r->out, json_string_value(value));
@@ -314,15 +236,15 @@ static unsigned char *json_bytes_of(const char *base64, size_t length, size_t *r
 	return bytes;
 }
 
-static troupe_status json_read_bytes(struct json_reader *r, const struct json_field *field, const json_t *value)
+static troupe_status json_read_bytes(struct json_reader *r, const struct ros_field *field, const json_t *value)
 {
 	size_t count = 0;
 	unsigned char *bytes = json_bytes_of(json_string_value(value), json_string_length(value), &count);
-	if (!bytes || (field->array != LIST && count != (size_t)field->array)) {
+	if (!bytes || (field->array != ROS_LIST && count != (size_t)field->array)) {
 		free(bytes);
 		return json_unexpected(r, value, "bytes in base64, or a list of numbers");
 	}
-	if (field->array == LIST)
+	if (field->array == ROS_LIST)
 		cdr_count(&r->out, count);
 	if (count)
 		memcpy(cdr_room(&r->out, 1, count), bytes, count);
@@ -330,20 +252,20 @@ static troupe_status json_read_bytes(struct json_reader *r, const struct json_fi
 	return TROUPE_OK;
 }
 
-static troupe_status json_read_list(struct json_reader *r, const struct json_field *field, const json_t *value)
+static troupe_status json_read_list(struct json_reader *r, const struct ros_field *field, const json_t *value)
 {
 	size_t count = json_array_size(value), before = r->path.count;
 	char expected[64];
 	troupe_status status = TROUPE_OK;
 	if (json_is_bytes(field) && json_is_string(value))
 		return json_read_bytes(r, field, value);
-	(void)snprintf(expected, sizeof expected, field->array == LIST ? "a list" : "a list of %d", field->array);
-	if (!json_is_array(value) || (field->array != LIST && count != (size_t)field->array))
+	(void)snprintf(expected, sizeof expected, field->array == ROS_LIST ? "a list" : "a list of %d", field->array);
+	if (!json_is_array(value) || (field->array != ROS_LIST && count != (size_t)field->array))
 		return json_unexpected(r, value, expected);
-	if (field->array == LIST)
+	if (field->array == ROS_LIST)
 		cdr_count(&r->out, count);
 	for (size_t i = 0; i < count && !status; i++) {
-		if (field->kind == PART)
+		if (field->kind == ROS_PART)
 			text_add(&r->path, "[%zu]", i);
 		status = json_read_value(r, field, json_array_get(value, i));
 		r->path.count = before;
@@ -351,23 +273,23 @@ static troupe_status json_read_list(struct json_reader *r, const struct json_fie
 	return status;
 }
 
-static void json_put_preset(struct json_reader *r, const struct json_field *field)
+static void json_put_preset(struct json_reader *r, const struct ros_field *field)
 {
 	const char *at = field->preset + strspn(field->preset, " ");
-	if (field->array == LIST)
+	if (field->array == ROS_LIST)
 		cdr_count(&r->out, 0);
-	for (int i = 0; i < (field->array == SINGLE ? 1 : field->array); i++)
-		if (field->kind == STRING)
+	for (int i = 0; i < (field->array == ROS_SINGLE ? 1 : field->array); i++)
+		if (field->kind == ROS_STRING)
 			cdr_string(&r->out, "");
-		else if (field->kind == PART)
+		else if (field->kind == ROS_PART)
 			(void)json_read_part(r, field->part, NULL);
-		else if (field->kind == REAL)
+		else if (field->kind == ROS_REAL)
 			json_put_real(&r->out, atof(at), field->size);
 		else
 			json_put_number(&r->out, !strncmp(at, "true", 4) ? 1 : (uint64_t)atoll(at), field->size);
 }
 
-static troupe_status json_read_field(struct json_reader *r, const struct json_field *field, const json_t *value)
+static troupe_status json_read_field(struct json_reader *r, const struct ros_field *field, const json_t *value)
 {
 	size_t before = r->path.count;
 	if (!value) {
@@ -376,7 +298,7 @@ static troupe_status json_read_field(struct json_reader *r, const struct json_fi
 	}
 	text_add(&r->path, "%s%.*s", before ? "." : "", (int)field->name_count, field->name);
 	troupe_status status =
-		field->array == SINGLE ? json_read_value(r, field, value) : json_read_list(r, field, value);
+		field->array == ROS_SINGLE ? json_read_value(r, field, value) : json_read_list(r, field, value);
 	r->path.count = before;
 	r->path.at[before] = '\0';
 	return status;
@@ -390,9 +312,9 @@ static troupe_status json_refuse_member(struct json_reader *r, const char *defin
 	{
 		const char *line = definition;
 		struct text names = {0};
-		struct json_field field;
+		struct ros_field field;
 		bool found = false;
-		while (!found && json_next_field(&line, &field)) {
+		while (!found && fields_next(&line, &field)) {
 			found = strlen(key) == field.name_count && !strncmp(key, field.name, field.name_count);
 			text_add(&names, "%s%.*s", names.count ? ", " : ": expected one of ", (int)field.name_count,
 				field.name);
@@ -415,10 +337,10 @@ static troupe_status json_read_part(struct json_reader *r, const char *definitio
 	troupe_status status = TROUPE_OK;
 	size_t found = 0;
 	char name[128];
-	struct json_field field;
+	struct ros_field field;
 	if (value && !json_is_object(value))
 		return json_unexpected(r, value, "an object");
-	while (!status && json_next_field(&line, &field)) {
+	while (!status && fields_next(&line, &field)) {
 		(void)snprintf(name, sizeof name, "%.*s", (int)field.name_count, field.name);
 		const json_t *member = value ? json_object_get(value, name) : NULL;
 		found += member != NULL;
@@ -429,7 +351,7 @@ static troupe_status json_read_part(struct json_reader *r, const char *definitio
 
 troupe_status ros_json_to_cdr(const char *type, const struct json_t *json, struct text *cdr, struct troupe_error *error)
 {
-	const char *definition = json_definition_of(type);
+	const char *definition = definitions_find(type, strlen(type));
 	size_t before = cdr->count;
 	if (!definition)
 		return fail(error, TROUPE_ECOMMAND, "type '%.80s': there is no such type here", type);
@@ -439,57 +361,4 @@ troupe_status ros_json_to_cdr(const char *type, const struct json_t *json, struc
 		cdr->count = before;
 	text_fini(&reader.path);
 	return status;
-}
-
-/* --- fields ------------------------------------------------------------------------------------------------------- */
-
-enum { LISTED_TYPES_MAX = 64 };
-
-bool ros_each_field(const char *type,
-	void (*fn)(void *ctx, const char *type, const char *name, const char *field_type, int array), void *ctx)
-{
-	char names[LISTED_TYPES_MAX][128];
-	size_t count = 1;
-	if (!json_definition_of(type) || strlen(type) >= sizeof names[0])
-		return false;
-	(void)snprintf(names[0], sizeof names[0], "%s", type);
-	for (size_t i = 0; i < count; i++) {
-		const char *line = json_definition_of(names[i]);
-		struct json_field field;
-		bool any = false;
-		while (json_next_field(&line, &field)) {
-			char name[128], part[128];
-			any = true;
-			(void)snprintf(name, sizeof name, "%.*s", (int)field.name_count, field.name);
-			(void)snprintf(part, sizeof part, "%.*s", (int)field.type_count, field.type);
-			fn(ctx, names[i], name, part, field.array);
-			size_t known = 0;
-			while (known < count && strcmp(names[known], part) != 0)
-				known++;
-			if (field.kind == PART && known == count && count < LISTED_TYPES_MAX)
-				memcpy(names[count++], part, sizeof part);
-		}
-		if (!any)
-			fn(ctx, names[i], NULL, NULL, SINGLE);
-	}
-	return true;
-}
-
-bool ros_each_constant(const char *type, void (*fn)(void *ctx, const char *name, const char *value), void *ctx)
-{
-	const char *definition = json_definition_of(type);
-	if (!definition)
-		return false;
-	for (const char *line = definition, *end; *line; line = end + (*end == '\n')) {
-		const char *at = line + strcspn(line, " ");
-		end = line + strcspn(line, "\n");
-		const char *equal = memchr(line, '=', (size_t)(end - line));
-		char name[128], value[128];
-		if (!equal)
-			continue;
-		(void)snprintf(name, sizeof name, "%.*s", (int)(equal - at - 1), at + 1);
-		(void)snprintf(value, sizeof value, "%.*s", (int)(end - equal - 1), equal + 1);
-		fn(ctx, name, value);
-	}
-	return true;
 }

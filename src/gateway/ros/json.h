@@ -21,15 +21,4 @@ troupe_status ros_json_of_cdr(
 troupe_status ros_json_to_cdr(
 	const char *type, const struct json_t *json, struct text *cdr, struct troupe_error *error);
 
-/* Calls fn for each field of the type, and then for those of the types of its fields, each type once: type is the one
- * that has the field, field_type is a primitive one or named as "std_msgs/Header"; array: -1: no list, 0: a list of any
- * length, or a length. A type without fields calls fn once with name NULL. False: there is no such type. */
-bool ros_each_field(const char *type,
-	void (*fn)(void *ctx, const char *type, const char *name, const char *field_type, int array), void *ctx);
-
-/* Calls fn for each constant of the type itself. Its value is as in the definition: "101". False: there is no such
- * type. */
-bool ros_each_constant(const char *type, void (*fn)(void *ctx, const char *name, const char *value), void *ctx);
-
-
 #endif

@@ -14,16 +14,14 @@
 #include "base/text.h"
 #include "topic/type.h"
 
-struct cdr_in;
 struct cdr_out;
 
 struct ros_type {
 	message_type gz;  /* gz.msgs.LaserScan */
 	const char *name; /* "sensor_msgs/msg/LaserScan" */
-	/* for ros.c */
-	troupe_status (*write)(/* NULL: no such message can be given */
-		struct cdr_out *out, const ProtobufCMessage *message, struct troupe_error *error);
-	void (*read)(struct cdr_in *in, struct text *bytes); /* NULL: no such message can be taken */
+	/* for ros.c; NULL: by the names of fields (paired.h) */
+	troupe_status (*write)(struct cdr_out *out, const ProtobufCMessage *message, struct troupe_error *error);
+	bool is_taken; /* see ros_is_taken() */
 };
 
 /* The counterpart of a type of type_find(). A list of poses (gz.msgs.Pose_V) is tf2_msgs/msg/TFMessage if the last part
@@ -55,7 +53,7 @@ troupe_status ros_of_bytes_for(const struct ros_type *type, const char *robot, c
  * EntityWrench, Entity, Empty, JointTrajectory, String, TwistStamped and those with one number. */
 static inline bool ros_is_taken(const struct ros_type *type)
 {
-	return type->read;
+	return type->is_taken;
 }
 /* Appends the message, given as CDR of either byte order, as protobuf's bytes. ros_is_taken(type). TROUPE_ECOMMAND: the
  * bytes are no message of the type. Bytes behind the message are ignored. Nothing is appended on failure. */

@@ -6,6 +6,7 @@
 
 #include "base/json_out.h"
 #include "gateway/ros/definitions.h"
+#include "gateway/ros/fields.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,22 +70,8 @@ static void type_hash_add_sha256(const char *bytes, size_t count, struct text *o
 
 /* --- the description ---------------------------------------------------------------------------------------------- */
 
-/* Numbers of kinds of fields; of a fixed array or an unbounded sequence, so many more. */
-enum { NESTED = 1, OF_ARRAY = 48, OF_SEQUENCE = 144, TYPE_HASH_MAX = 32 };
-
-static const struct {
-	const char *name;
-	int number;
-} type_hash_kinds[] = {{"int8", 2}, {"uint8", 3}, {"int16", 4}, {"uint16", 5}, {"int32", 6}, {"uint32", 7},
-	{"int64", 8}, {"uint64", 9}, {"float32", 10}, {"float64", 11}, {"bool", 15}, {"string", 17}};
-
-static int type_hash_number_of(const char *name, size_t length)
-{
-	for (size_t i = 0; i < ARRAY_LEN(type_hash_kinds); i++)
-		if (strlen(type_hash_kinds[i].name) == length && !strncmp(type_hash_kinds[i].name, name, length))
-			return type_hash_kinds[i].number;
-	return NESTED;
-}
+/* A fixed array or an unbounded sequence has so much more than the number of its type. */
+enum { OF_ARRAY = 48, OF_SEQUENCE = 144, TYPE_HASH_MAX = 32 };
 
 /* Among the types of fields only parts of an action are no messages: "simulation_interfaces/SimulateSteps_Goal". */
 static bool type_hash_is_of_action(const char *name, size_t length)
@@ -109,42 +96,35 @@ static void type_hash_add_name(struct json_out *out, const char *key, const char
 	json_out_printf(out, key, "%.*s/%s%.*s", (int)package, name, kind, (int)(length - package - 1), own);
 }
 
-/* A line "TYPE NAME" or "TYPE[] NAME DEFAULT". */
-static void type_hash_add_field(struct json_out *out, const char *line)
+static void type_hash_add_field(struct json_out *out, const struct ros_field *field)
 {
-	size_t length = strcspn(line, " "), type = strcspn(line, " ["), name = strcspn(line + length + 1, " \n");
-	long capacity = line[type] == '[' ? strtol(line + type + 1, NULL, 10) : 0;
-	int number = type_hash_number_of(line, type);
-	int more = line[type] != '[' ? 0 : capacity ? OF_ARRAY : OF_SEQUENCE;
+	int more = field->array == ROS_SINGLE ? 0 : field->array == ROS_LIST ? OF_SEQUENCE : OF_ARRAY;
 	json_out_object(out, NULL);
-	json_out_printf(out, "name", "%.*s", (int)name, line + length + 1);
+	json_out_printf(out, "name", "%.*s", (int)field->name_count, field->name);
 	json_out_object(out, "type");
-	json_out_int(out, "type_id", number + more);
-	json_out_int(out, "capacity", capacity);
+	json_out_int(out, "type_id", field->type_id + more);
+	json_out_int(out, "capacity", MAX(field->array, 0));
 	json_out_int(out, "string_capacity", 0);
-	if (number == NESTED)
-		type_hash_add_name(out, "nested_type_name", line, type);
+	if (field->kind == ROS_PART)
+		type_hash_add_name(out, "nested_type_name", field->type, field->type_count);
 	else
 		json_out_string(out, "nested_type_name", "");
 	json_out_end(out);
 	json_out_end(out);
 }
 
-/* The type with its fields: the lines up to the end of its definition. A type without fields has one in ROS 2. */
-static void type_hash_add_lines(
-	struct json_out *out, const char *key, const char *name, size_t name_length, const char *lines)
+/* The type with its fields. A type without fields has one in ROS 2. */
+static void type_hash_add_type(struct json_out *out, const char *key, const char *name, size_t length)
 {
-	const char *end;
+	const char *definition = definitions_find(name, length);
+	struct ros_field field;
 	json_out_object(out, key);
-	type_hash_add_name(out, "type_name", name, name_length);
+	type_hash_add_name(out, "type_name", name, length);
 	json_out_array(out, "fields");
-	for (const char *line = lines; *line && *line != '='; line = end + 1) {
-		end = strchr(line, '\n');
-		if (!memchr(line, '=', (size_t)(end - line))) /* no constant */
-			type_hash_add_field(out, line);
-	}
-	if (!out->more)
-		type_hash_add_field(out, "uint8 structure_needs_at_least_one_member\n");
+	if (!*definition)
+		definition = "uint8 structure_needs_at_least_one_member\n";
+	while (fields_next(&definition, &field))
+		type_hash_add_field(out, &field);
 	json_out_end(out);
 	json_out_end(out);
 }
@@ -161,27 +141,23 @@ void type_hash_add(const char *name, struct text *out)
 {
 	static const char mark[] = "\nMSG: ";
 	const char *parts[TYPE_HASH_MAX];
-	size_t count = 0, package = strcspn(name, "/");
+	size_t count = 0;
 	struct text lines = {0}, json = {0};
 	struct json_out described = {.text = &json, .spaced = true};
-	char *own = mem_printf("%.*s%s", (int)package, name, strrchr(name, '/'));
 	text_add(&lines, "%s", "");
-	definitions_add(own, &lines);
+	definitions_add(name, &lines);
 	for (const char *at = strstr(lines.at, mark); at && count < TYPE_HASH_MAX; at = strstr(at + 1, mark))
 		parts[count++] = at + sizeof mark - 1;
 	qsort(parts, count, sizeof *parts, type_hash_by_name);
 	json_out_object(&described, NULL);
-	type_hash_add_lines(&described, "type_description", name, strlen(name), lines.at);
+	type_hash_add_type(&described, "type_description", name, strlen(name));
 	json_out_array(&described, "referenced_type_descriptions");
-	for (size_t i = 0; i < count; i++) {
-		size_t length = strcspn(parts[i], "\n");
-		type_hash_add_lines(&described, NULL, parts[i], length, parts[i] + length + 1);
-	}
+	for (size_t i = 0; i < count; i++)
+		type_hash_add_type(&described, NULL, parts[i], strcspn(parts[i], "\n"));
 	json_out_end(&described);
 	json_out_end(&described);
 	text_add(out, "RIHS01_");
 	type_hash_add_sha256(json.at, json.count, out);
 	text_fini(&json);
 	text_fini(&lines);
-	free(own);
 }

@@ -11,35 +11,15 @@
 
 #define WRITE_MESSAGE(Type) const Gz__Msgs__##Type *m = (const Gz__Msgs__##Type *)(const void *)base
 
-/* --- one value ---------------------------------------------------------------------------------------------------- */
+/* --- poses and motion --------------------------------------------------------------------------------------------- */
 
-#define WRITE_VALUE(name, Type, put)                                                                                   \
-	WRITE(name)                                                                                                    \
-	{                                                                                                              \
-		WRITE_MESSAGE(Type);                                                                                   \
-		(void)error;                                                                                           \
-		put;                                                                                                   \
-		return TROUPE_OK;                                                                                      \
-	}
-WRITE_VALUE(boolean, Boolean, cdr_u8(out, m->data != 0))
-WRITE_VALUE(double, Double, cdr_f64(out, m->data))
-WRITE_VALUE(float, Float, cdr_f32(out, m->data))
-WRITE_VALUE(int32, Int32, cdr_u32(out, (uint32_t)m->data))
-WRITE_VALUE(int64, Int64, cdr_u64(out, (uint64_t)m->data))
-WRITE_VALUE(uint32, UInt32, cdr_u32(out, m->data))
-WRITE_VALUE(uint64, UInt64, cdr_u64(out, m->data))
-WRITE_VALUE(string, StringMsg, cdr_string(out, m->data))
-WRITE_VALUE(clock, Clock, part_time(out, m->sim))
-
-/* A type without fields has one byte in ROS 2. */
-WRITE(empty)
+WRITE(clock)
 {
-	(void)base, (void)error;
-	cdr_u8(out, 0);
+	WRITE_MESSAGE(Clock);
+	(void)error;
+	part_time(out, m->sim);
 	return TROUPE_OK;
 }
-
-/* --- poses and motion --------------------------------------------------------------------------------------------- */
 
 WRITE(pose)
 {
@@ -79,14 +59,6 @@ WRITE(tf)
 	return TROUPE_OK;
 }
 
-WRITE(twist)
-{
-	WRITE_MESSAGE(Twist);
-	(void)error;
-	part_twist(out, m);
-	return TROUPE_OK;
-}
-
 WRITE(odometry)
 {
 	WRITE_MESSAGE(Odometry);
@@ -116,60 +88,10 @@ static void write_put_entity(struct cdr_out *out, const Gz__Msgs__Entity *entity
 	cdr_u8(out, entity ? (uint8_t)entity->type : 0);
 }
 
-WRITE(entity)
-{
-	WRITE_MESSAGE(Entity);
-	(void)error;
-	write_put_entity(out, m);
-	return TROUPE_OK;
-}
-
-WRITE(entity_wrench)
-{
-	WRITE_MESSAGE(EntityWrench);
-	(void)error;
-	part_header(out, m->header, NULL);
-	write_put_entity(out, m->entity);
-	part_wrench(out, m->wrench);
-	return TROUPE_OK;
-}
-
 static void write_put_doubles(struct cdr_out *out, const double *values, size_t count)
 {
 	cdr_count(out, count);
 	cdr_f64s(out, values, count);
-}
-
-WRITE(actuators)
-{
-	WRITE_MESSAGE(Actuators);
-	(void)error;
-	part_header(out, m->header, NULL);
-	write_put_doubles(out, m->position, m->n_position);
-	write_put_doubles(out, m->velocity, m->n_velocity);
-	write_put_doubles(out, m->normalized, m->n_normalized);
-	return TROUPE_OK;
-}
-
-WRITE(joint_trajectory)
-{
-	WRITE_MESSAGE(JointTrajectory);
-	(void)error;
-	part_header(out, m->header, NULL);
-	cdr_count(out, m->n_joint_names);
-	for (size_t i = 0; i < m->n_joint_names; i++)
-		cdr_string(out, m->joint_names[i]);
-	cdr_count(out, m->n_points);
-	for (size_t i = 0; i < m->n_points; i++) {
-		const Gz__Msgs__JointTrajectoryPoint *point = m->points[i];
-		write_put_doubles(out, point->positions, point->n_positions);
-		write_put_doubles(out, point->velocities, point->n_velocities);
-		write_put_doubles(out, point->accelerations, point->n_accelerations);
-		write_put_doubles(out, point->effort, point->n_effort);
-		cdr_u32(out, point->time_from_start ? (uint32_t)point->time_from_start->sec : 0);
-		cdr_u32(out, point->time_from_start ? (uint32_t)point->time_from_start->nsec : 0);
-	}
-	return TROUPE_OK;
 }
 
 static void write_put_axes(struct cdr_out *out, const Gz__Msgs__Model *model, uint32_t count, size_t offset)

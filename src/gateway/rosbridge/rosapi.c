@@ -4,6 +4,7 @@
 
 #include "base/json_out.h"
 #include "gateway/lockstep/callers.h"
+#include "gateway/ros/fields.h"
 #include "gateway/ros/json.h"
 
 #include <jansson.h>
@@ -260,10 +261,10 @@ static void rosapi_end_type(struct typedefs *defs)
 		text_fini(list);
 	}
 	json_out_array(defs->out, "constnames");
-	(void)ros_each_constant(defs->type, rosapi_add_constant_name, defs->out);
+	(void)fields_each_constant(defs->type, rosapi_add_constant_name, defs->out);
 	json_out_end(defs->out);
 	json_out_array(defs->out, "constvalues");
-	(void)ros_each_constant(defs->type, rosapi_add_constant_value, defs->out);
+	(void)fields_each_constant(defs->type, rosapi_add_constant_value, defs->out);
 	json_out_end(defs->out);
 	json_out_end(defs->out);
 }
@@ -300,7 +301,7 @@ static troupe_status rosapi_add_typedefs(const struct rosapi_request *request, c
 	if (!ros_json_knows(type))
 		return fail(request->error, TROUPE_ECOMMAND, "type '%.80s': there is no such type here", type);
 	json_out_array(request->out, "typedefs");
-	(void)ros_each_field(type, rosapi_add_field, &defs);
+	(void)fields_each(type, rosapi_add_field, &defs);
 	rosapi_end_type(&defs);
 	json_out_end(request->out);
 	return TROUPE_OK;
