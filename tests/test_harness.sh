@@ -90,13 +90,13 @@ limit: took 75 s
 expect 'how long it took is shown' '1 passed 0 failed 75 s 62.8' \
 	"$(totals slow.log >last; sed -n 's/^ *slow *//p' out | tr -s ' ')"
 # shellcheck disable=SC2016
-printf '#!/bin/sh\ni=0; while [ $i -lt 1000000 ]; do i=$((i + 1)); done; echo "1 passed, 0 failed"\n' >busy
+printf '#!/bin/sh\ni=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; echo "1 passed, 0 failed"\n' >busy
 chmod +x busy
 "$tests/limit" ./busy >busy.log
 echo ':test-result: PASS' >busy.trs
 totals busy.log >last
 expect 'and how much processor time' 'time' \
-	"$(awk '$1 == "busy" { print ($6 >= 0 && $6 < 60 && $8 > 0 ? "time" : $0) }' out)"
+	"$(awk '$1 == "busy" { print ($6 >= 0 && $6 < 900 && $8 > 0 ? "time" : $0) }' out)"
 for at_a_time in 1 3; do
 	EACH_JOBS=$at_a_time "$tests/each" broken hang smoke --smoke smoke >out
 	expect "each fails when one fails, $at_a_time at a time" 1 $?

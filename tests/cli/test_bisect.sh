@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 240
 # `troupe bisect` finds the same first steps as a look at a log of every step of the run itself, whatever the condition,
 # says what is no condition and which names there are not, and needs few replays with --monotone.
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"

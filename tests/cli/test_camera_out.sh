@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 90
 # --camera-out writes each picture once, with its time, and the same pictures with any number of secondaries. A camera that
 # waits for a trigger takes one picture in the step of each message, also after a pause, in a resumed run and in a replay.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 180
 # `troupe diff` names the first difference of two recordings: the step and the value that logs of each step of the runs
 # themselves show, whatever the interval of the recorded states; and it says why: a command, or another world.
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"

@@ -164,6 +164,7 @@ if [ -n "$stand_in" ]; then
 	cp "$data/sound.obj" segv.obj
 	model "$(mesh segv.obj)" >w.sdf
 	port=$((20000 + $$ * 64 % 12000))
+	next_port
 	start p w.sdf --iterations 100000000 --rtf 1 --network-role primary --network-secondaries 1 \
 		--network-listen 127.0.0.1:$port
 	LD_PRELOAD=$PWD/reader.so

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # Where the files are that worlds and robots name: the models that every Gazebo has, the caches of Fuel, packages of ROS;
 # damaged descriptions of models; what a message says of a file that is not there; and how names with characters that a
 # terminal obeys are shown. Without this, worlds of Gazebo lose their floor, and robots their meshes.

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 180
 # Shows what `troupe plot` draws of logs and other tables, that the SVG is well-formed XML, and which input is
 # refused.
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"

@@ -235,11 +235,11 @@ report $? 'a plug-in that was ignored stays ignored'
 # secondary FOLDER: a primary with the good library, and a secondary with that of another folder
 secondary()
 {
-	timeout 120 "$troupe" run w.sdf --iterations 200 --network-role primary --network-secondaries 1 \
-		--network-insecure --network-interface 127.0.0.1 --network-wait 100 --network-partition plug$$ \
-		--plugin-path good --hash-every 200 >primary.out 2>primary.err &
+	timeout "$run_limit_s" "$troupe" run w.sdf --iterations 200 --network-role primary --network-secondaries 1 \
+		--network-insecure --network-listen 127.0.0.1:0 --network-interface 127.0.0.1 --network-wait 100 \
+		--network-partition plug$$ --plugin-path good --hash-every 200 >primary.out 2>primary.err &
 	primary=$!
-	timeout 120 "$troupe" run --network-role secondary --network-insecure --network-interface 127.0.0.1 \
+	timeout "$run_limit_s" "$troupe" run --network-role secondary --network-insecure --network-interface 127.0.0.1 \
 		--network-wait 100 --network-partition plug$$ --plugin-path "$1" >out 2>err
 	status=$?
 	[ $status = 0 ] || kill $primary 2>/dev/null
@@ -254,9 +254,9 @@ report $? 'a secondary with the same library: the same hash'
 library decides/libpush.so -DDECIDES
 does 0 run w.sdf --iterations 3000 --plugin-path decides --hash-every 3000
 once=$(sed -n 's/^hash 3000 //p' out)
-timeout 120 "$troupe" run w.sdf --iterations 3000 --rtf 0.25 --network-role primary --network-secondaries 1 \
-	--network-insecure --network-interface 127.0.0.1 --network-wait 100 --network-partition lost$$ \
-	--plugin-path decides --hash-every 100 --save-on-stop lost.state >primary.out 2>primary.err &
+timeout "$run_limit_s" "$troupe" run w.sdf --iterations 3000 --rtf 0.25 --network-role primary --network-secondaries 1 \
+	--network-insecure --network-listen 127.0.0.1:0 --network-interface 127.0.0.1 --network-wait 100 \
+	--network-partition lost$$ --plugin-path decides --hash-every 100 --save-on-stop lost.state >primary.out 2>primary.err &
 primary=$!
 "$troupe" run --network-role secondary --network-insecure --network-interface 127.0.0.1 --network-wait 100 \
 	--network-partition lost$$ --plugin-path decides >out 2>err &
@@ -395,7 +395,7 @@ library found/libpush.so -DSTUCK
 for secondaries in 0 2; do
 	"$troupe" run w.sdf --iterations 50 --plugin-path found --secondaries $secondaries >out 2>err &
 	stuck=$!
-	for _ in $(seq 300); do
+	for _ in $(seq 1200); do
 		grep -q 'has not returned' err && break
 		sleep 0.1
 	done
@@ -411,15 +411,15 @@ gives_up()
 {
 	what=$1
 	shift
-	rm -f stuck.state stuck.rec stuck.json
+	rm -f stuck.state stuck.rec stuck.json stuck.here
 	"$troupe" run w.sdf --iterations 50 --plugin-path stuck --save-on-stop stuck.state --record stuck.rec \
 		--report stuck.json "$@" >out 2>err &
 	stuck=$!
-	for _ in $(seq 300); do
-		[ ! -s stuck.rec ] || break
+	for _ in $(seq 1200); do
+		[ ! -e stuck.here ] || break
 		sleep 0.1
 	done
-	sleep 0.3
+	sleep 0.3 # other runners may be in this step, too
 	kill -TERM $stuck
 	for _ in $(seq 600); do
 		kill -0 $stuck 2>/dev/null || break
@@ -455,7 +455,7 @@ said 'a recording beside a copy' 'the same'
 library soon/libpush.so -DSTUCK_SOON
 "$troupe" run w.sdf --iterations 50 --plugin-path soon >out 2>err &
 stuck=$!
-for _ in $(seq 300); do
+for _ in $(seq 1200); do
 	grep -q 'has not returned' err && break
 	sleep 0.1
 done
@@ -500,12 +500,16 @@ said 'check: no such file' 'nowhere.so'
 # --- a standby without the library ------------------------------------------------------------------------------------
 
 # It says so as soon as it follows, and not when the primary is lost.
-port=$((20000 + $$ % 12000))
-timeout 60 "$troupe" run w.sdf --plugin-path good --rtf 1 --until 20 --network-role primary --network-secondaries 1 \
-	--network-listen 127.0.0.1:$port >primary.out 2>primary.err &
+timeout "$run_limit_s" "$troupe" run w.sdf --plugin-path good --rtf 1 --until 200 --network-role primary --network-secondaries 1 \
+	--network-listen 127.0.0.1:0 >primary.out 2>primary.err &
 primary=$!
-timeout 60 "$troupe" run --network-role secondary --plugin-path good --network-address 127.0.0.1:$port >secondary.out 2>&1 &
-does 1 run --network-role standby --network-address 127.0.0.1:$port --network-listen 127.0.0.1:0
+for _ in $(seq 1200); do
+	port=$(sed -n 's/.*waiting for 1 secondary at 127\.0\.0\.1:\([0-9]*\),.*/\1/p' primary.err)
+	[ -z "$port" ] || break
+	sleep 0.1
+done
+timeout "$run_limit_s" "$troupe" run --network-role secondary --plugin-path good --network-address "127.0.0.1:$port" >secondary.out 2>&1 &
+does 1 run --network-role standby --network-address "127.0.0.1:$port" --network-listen 127.0.0.1:0
 said 'a standby without the library' "this process cannot go on with the run: .*push"
 kill -TERM $primary
 wait

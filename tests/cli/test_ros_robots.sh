@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # Robots that were written for ROS and Gazebo Classic or ros2_control (tests/data/ros_robots): their drives, controllers and
 # sensors become systems and settings with the plug-ins' parameters. Each robot moves as it is commanded, with the right
 # value; as printed, which is the same robot written with systems, it has the same hash; what has no counterpart is named.

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 240
 # The summary at the end of a run has a few plain lines; what they say is true; and the command that it shows gives
 # the same hash again.
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # Robots in URDF: run alone, included in a world, and created while it runs; their meshes are found in packages. A robot
 # drives and its scanner sees a wall. The hash is the same for all placements, over tcp, resumed and replayed.
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 600
 # What all gateways of a run have in common, played by each: the end and its reason, slow clients, commands, names, late
 # clients, clients that leave, models that come and go, garbage (tests/conform/gateway_suite has the cases). The gateways
 # are separate code: without one suite for all of them, a lesson that one has learnt is missing in another.

@@ -46,7 +46,7 @@ struct bed {
 	struct words acks[SUITE_SECONDARIES_MAX]; /* decoded; not atomic, so that a race would be detected */
 	struct transport_codec codec;
 	const char *(*secondary)(struct end *end); /* the script of the secondaries */
-	_Atomic uint64_t acked, given_up;
+	_Atomic uint64_t acked, given_up, refused; /* refused: steps, by suite_publish_refuses() */
 	const char *_Atomic why;
 };
 
@@ -370,9 +370,13 @@ const char *suite_order_and_once(struct stage *stage, uint32_t secondaries, uint
 
 /* --- what is refused ---------------------------------------------------------------------------------------------- */
 
+/* Not before the primary was refused a second step; another process waits for longer than that takes. */
 static const char *serve_slowly(struct end *end)
 {
-	(void)usleep(2 * MOMENT_US);
+	if (end->bed->ends[0].here)
+		(void)comes(&end->bed->refused, 1);
+	else
+		(void)usleep(2 * MOMENT_US);
 	return serve(end);
 }
 
@@ -383,6 +387,7 @@ static const char *publish_wrongly(struct bed *bed)
 		return "publish refused a good step";
 	if (publish(bed, bed->first + 1) != TROUPE_EPROTOCOL)
 		return "published while a step is out";
+	atomic_store(&bed->refused, 1);
 	bed->ends[0].out = (struct words){bed->first, step_value(bed->first), 0};
 	if (!comes(&bed->acked, 1))
 		return "the primary did not get all acks of the step";

@@ -112,7 +112,7 @@ timeout "$run_limit_s" "$troupe" run "$city" --commands - --rtf 0 -v 0 --paused 
 running=$!
 exec 9>"$scratch/pipe"
 tries=0
-while [ ! -e "$scratch/begun" ] && [ $((tries += 1)) -lt 600 ]; do sleep 0.1; done
+while [ ! -e "$scratch/begun" ] && [ $((tries += 1)) -lt 2000 ]; do sleep 0.1; done
 for i in 5 6 7 8 9; do
 	for file in "$scratch/city.meshes/block_$i".*; do
 		printf ' ' >>"$file"

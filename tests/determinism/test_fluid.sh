@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # The systems for air and water: the hash of every step is the same for all placements, over tcp, in a replay, and when
 # the run is resumed. Each of them has memory, noise or a command that could depend on the runner.
 . "${SOURCE_DIR:-.}/tests/determinism/systems.sh"

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # Commands set velocities of models and joints, and forces. The hash of every step and the replies are the same for
 # all placements, over tcp, in a replay, and when the run is resumed before, between and after these commands.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 600
 # What sensors measure is the same with any number of secondaries, over tcp, with forced moves, in a resumed run and in a
 # replay. A sensor takes as many samples in each second as its rate says. Sensors change no state.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"

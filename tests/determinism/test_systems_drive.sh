@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # Cars that are steered, that roll sideways, and that follow trajectories, meet one another. The hash of every step is
 # the same for all placements, over tcp, in a replay, and when the run is resumed while commands work.
 . "${SOURCE_DIR:-.}/tests/determinism/systems.sh"

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # Carts pull trailers, let them go and take others; a load is dropped from a static crane; a model that is joined is
 # removed and created again. Joined models move between secondaries together, also between levels, and sleep and wake as
 # one. The hash of every step is the same for all placements, over tcp, in a replay, and when the run is resumed before,

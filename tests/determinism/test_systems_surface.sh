@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # Vehicles on tracks, carts whose wheels slip, and cargo on conveyors meet one another; cargo falls asleep and is woken
 # by its belt. The hash of every step is the same for all placements, over tcp, in a replay, and when the run is resumed
 # while belts run. Without what is known of static surfaces on other machines, the hashes over tcp would differ.

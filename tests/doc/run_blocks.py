@@ -212,6 +212,21 @@ wait_for_all()
 """
 
 
+@contextlib.contextmanager
+def primary_port(text):
+    """A primary listens at its default port: blocks of pages that are tested side by side take turns. A name of a socket is
+    free again when the process has ended in whatever way."""
+    with socket.socket(socket.AF_UNIX) as turn:
+        until = time.monotonic() + 2 * LIMIT_S
+        while "--network-role primary" in text and time.monotonic() < until:
+            try:
+                turn.bind("\0troupe-tests-of-pages")
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield
+
+
 def run_shell(folder, text, out):
     """Runs it; returns what is wrong, or None."""
     script = re.sub(r"(?<!&)&((?: \w+=\$!)?) *$", r'&\1 job_pids="$job_pids $!"', text, flags=re.M)
@@ -332,7 +347,8 @@ def do(block, folder, totals):
             return totals.skip(what, "tests/bare_root runs these commands")
         if why_not(text):
             return totals.skip(what, why_not(text))
-        wrong = run_shell(folder, here(text), out)
+        with primary_port(text):
+            wrong = run_shell(folder, here(text), out)
     elif block.kind == "python":
         wrong = run_python(folder, block, out)
     elif block.kind == "xml":

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 180
 # Every block of the other pages. All pages are run by some test: a new page that none names is a failure, and so are a
 # block that is not run and does not say why, and a command in a block of text. The numbers of formats in the policy are
 # those of the sources.

@@ -1,4 +1,3 @@
 #!/bin/sh
-# test limit: 180
 # Every block of commands of README, as it stands there.
 exec python3 "$SOURCE_DIR/tests/doc/run_blocks.py" README

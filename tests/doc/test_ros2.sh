@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 180
 # Every block of commands of the pages about ROS 2.
 exec python3 "$SOURCE_DIR/tests/doc/run_blocks.py" src/doc/tutorial/several-robots-nav2.md \
 	src/doc/reference/ros2.md

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # Every block of commands of the tutorials that need no other machine and no ROS 2.
 exec python3 "$SOURCE_DIR/tests/doc/run_blocks.py" src/doc/tutorial/first-robot.md \
 	src/doc/tutorial/fifty-robots-python.md \

@@ -18,7 +18,7 @@ import time
 TROUPE = os.environ.get('TROUPE', 'troupe')
 WORLDS = [('warehouse', 3000), ('large', 2000), ('meeting', 4000), ('crowd', 2000), ('jam', 2000), ('churn', 2000)]
 KINDS = ['tape', 'mcap', 'csv']
-RUN_S, END_S, LOOK_S = 90, 15, 1
+RUN_S, END_S, LOOK_S = 300, 90, 1
 
 
 def arguments(worlds, name, steps, files):

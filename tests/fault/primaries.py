@@ -17,7 +17,7 @@ import time
 
 TROUPE = os.environ.get('TROUPE', 'troupe')
 WORLDS = [('warehouse', 3000), ('large', 4000), ('meeting', 6000), ('crowd', 3000), ('jam', 3000), ('churn', 3000)]
-EVERY, EVENT_S, END_S = 20, 30, 40
+EVERY, EVENT_S, END_S = 20, 90, 120
 UNWRITTEN = 20  # lines that may be lost with a primary
 
 
@@ -78,7 +78,7 @@ class Run:
         # slow enough for several losses
         pace = ['--rtf', str(self.dice.choice([1, 2, 3]))]
         primary = self.start('p0', self.run + pace + self.options() + [
-            '--network-role', 'primary', '--network-secondaries', str(self.count), '--network-stale-ms', '400',
+            '--network-role', 'primary', '--network-secondaries', str(self.count), '--network-stale-ms', '1500',
             '--network-listen', '127.0.0.1:%d' % self.port])
         for i in range(self.count):
             self.start('s%d' % i, ['--network-role', 'secondary', '--network-address', '127.0.0.1:%d' % self.port,
@@ -90,7 +90,7 @@ class Run:
         name = 'p%d' % term
         process = self.start(name, self.options() + [
             '--network-role', 'standby', '--network-address', '127.0.0.1:%d' % self.ports[(term - 1) % 2],
-            '--network-listen', '127.0.0.1:%d' % self.ports[term % 2], '--network-stale-ms', '400', '--network-wait', '12'])
+            '--network-listen', '127.0.0.1:%d' % self.ports[term % 2], '--network-stale-ms', '1500', '--network-wait', '12'])
         return name, process
 
     def secondaries(self):

@@ -13,7 +13,7 @@ on_failure() { tail -n 6 "$scratch"/*.err 2>/dev/null | sed 's/^/    /'; }
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 # The time limit for an event that must come: a longer wait is a hang. Much longer than the event takes on an idle
 # machine.
-patience_ms=60000
+patience_ms=120000
 # Ends all processes of the test, whatever has happened: each process is in one of these files.
 end_processes()
 {
@@ -80,12 +80,13 @@ ended_in()
 # ended NAME: waits for the end of the process; its exit status in $status. False: it hangs.
 ended() { ended_in "$1" $patience_ms; }
 # await FILE PATTERN [COUNT]: waits until FILE has COUNT lines (default: 1) with PATTERN. False: they do not come in
-# time.
+# time, or not before the end of the process NAME whose output is in NAME.out or NAME.err.
 await()
 {
-	await_until=$(($(now_ms) + patience_ms))
+	await_until=$(($(now_ms) + patience_ms)) await_end=
 	until [ "$(grep -c -e "$2" "$1" 2>/dev/null)" -ge "${3:-1}" ] 2>/dev/null; do
-		[ "$(now_ms)" -lt $await_until ] || return 1
+		[ -z "$await_end" ] && [ "$(now_ms)" -lt $await_until ] || return 1
+		[ ! -s "${1%.*}.status" ] || await_end=yes # a last look: nothing more comes
 		sleep 0.02
 	done
 }

@@ -437,7 +437,7 @@ static bool was_closed(int fd)
 static void out_of_files(int left)
 {
 	enum { COMERS = 40 };
-	struct listener *listener = listen_here(NULL, 10000 * MS);
+	struct listener *listener = listen_here(NULL, LIMIT_NS);
 	struct rlimit usual;
 	getrlimit(RLIMIT_NOFILE, &usual);
 	int fds[COMERS + 1], before = open_files();

@@ -1282,7 +1282,7 @@ static void lie_as_primary(struct channel *channel, enum lie lie)
 	hello_encode(&hello, &out);
 	send_text(channel, FRAME_HELLO, &out);
 	welcome_encode(
-		&(struct welcome){.secondary = lie == LIE_WELCOME ? 2 : 1, .secondaries = 1, .stale_ms = 20000}, &out);
+		&(struct welcome){.secondary = lie == LIE_WELCOME ? 2 : 1, .secondaries = 1, .stale_ms = 60000}, &out);
 	send_text(channel, FRAME_WELCOME, &out);
 	if (lie == LIE_START_EARLY || lie == LIE_STEP_EARLY || lie == LIE_ACK) {
 		number_encode(0, &out);
@@ -1432,7 +1432,7 @@ static void test_primary(enum lie_of_secondary lie)
 	int files[2];
 	if (troupe_network_pair(files, NULL))
 		abort();
-	const struct troupe_network network = {.secondaries = 1, .sockets = &files[0], .stale_ms = 20000};
+	const struct troupe_network network = {.secondaries = 1, .sockets = &files[0], .stale_ms = 60000};
 	def.world_path = "w.sdf";
 	def.world_text = world;
 	def.pace = TROUPE_PACE_FACTOR;

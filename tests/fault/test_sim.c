@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #define MS UINT64_C(1000000)
-enum { SECONDARIES_MAX = 4, STEPS = 40, TALES = 64, LATER = 14, HANG_S = 20, WINDOW_MOST = 24 };
+enum { SECONDARIES_MAX = 4, STEPS = 40, TALES = 64, LATER = 14, HANG_S = 240, WINDOW_MOST = 24 };
 
 static double between(uint64_t *state, double least, double most)
 {

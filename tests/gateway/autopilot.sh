@@ -9,7 +9,10 @@ command -v python3 >/dev/null || {
 	totals
 	exit
 }
-base=$((20000 + $$ % 10000)) # of ports; below those that the system gives away
+base=$((20000 + $$ * 64 % 11968)) # of 64 ports; below those that the system gives away
+while grep -qiE ":($(for i in $(seq 0 63); do printf '%04x|' $((base + i)); done)x) " /proc/net/tcp /proc/net/udp; do
+	base=$((20000 + (base - 20000 + 64) % 11968))
+done
 
 # serves_nowhere WORLD: where it cannot be served, one line says so
 serves_nowhere()

@@ -12,7 +12,7 @@ usage: px4_sitl.py PORT SENSORS [idle|copter] [OPTION]...
   --free           its controls say that they are not in lockstep
   --rubbish        sends bad checksums, half frames, late answers and other rubbish between its messages
 
-Prints what it has last had as JSON, a line for each vehicle; status 1: the connection was lost, or nothing came for 20 s.
+Prints what it has last had as JSON, a line for each vehicle; status 1: the connection was lost, or nothing came for two minutes.
 """
 import argparse
 import json
@@ -64,9 +64,9 @@ class Vehicle:
         self.options, self.port, self.sequence, self.buffer = options, port, 0, b""
         self.last, self.count, self.home, self.values = {}, 0, None, [0.0] * 16
         self.truths, self.lags, self.errors, self.offs, self.rcs = {}, [], [], [], []
-        self.socket = socket.create_connection((options.host, port), 20)
+        self.socket = socket.create_connection((options.host, port), 120)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket.settimeout(20)
+        self.socket.settimeout(120)
         if options.boots:
             self.send(0, struct.pack("<IBBBBB", 0, 2, 12, 0, 0, 3))
             self.send(76, struct.pack("<7fHBBB", 115, 8000, 0, 0, 0, 0, 0, 511, 1, 200, 0))
@@ -113,7 +113,7 @@ class Vehicle:
         now = self.last[107][0]
         if number == 65:
             self.rcs.append(now)
-        elif values[0] in self.truths:
+        elif values[0] in self.truths and now in self.truths:
             self.lags.append(now - values[0])
             self.errors.append(apart(values[1:4], self.truths[values[0]]))
             self.offs.append(apart(values[1:4], self.truths[now]))

@@ -6,7 +6,7 @@ usage: sitl.py PORT FRAMES [copter|rover|idle] [--drop N] [--channels 32] [--fle
   --drop N    forgets every N-th answer, as if it were lost: the same frame is sent again
   --fleet N   so many vehicles at PORT, PORT + 1, ...
 
-Prints the last state of each as JSON; status 1: no answer came for 20 s.
+Prints the last state of each as JSON; status 1: no answer came for two minutes.
 """
 import argparse
 import json
@@ -68,11 +68,19 @@ class Vehicle:
         except ConnectionRefusedError:
             pass
 
+    def receive(self):
+        answer = self.socket.recv(65536)
+        assert answer.startswith(b"\n") and answer.endswith(b"\n"), answer
+        return json.loads(answer)
+
     def answer(self, frame):
-        """The state that answers the frame, which is sent again as long as none comes."""
-        for attempt in range(100):
+        """The state that answers the frame, which is sent again as long as none comes. A frame that was sent twice, because
+        its answer was late, has two answers: the second comes when the next frame waits for its own."""
+        for attempt in range(600):
             try:
-                answer = self.socket.recv(65536)
+                state = self.receive()
+                while self.state and state["timestamp"] <= self.state["timestamp"]:
+                    state = self.receive()
                 if not self.drop or frame % self.drop or attempt:
                     break
             except (socket.timeout, ConnectionRefusedError):
@@ -80,8 +88,7 @@ class Vehicle:
             self.send(frame)
         else:
             raise SystemExit("port %d, frame %d: no answer" % (self.port, frame))
-        assert answer.startswith(b"\n") and answer.endswith(b"\n"), answer
-        self.state = json.loads(answer)
+        self.state = state
         fly = {"copter": copter, "rover": rover, "idle": lambda state: []}[self.kind]
         for i, us in enumerate(fly(self.state)):
             self.outputs[i] = round(us)

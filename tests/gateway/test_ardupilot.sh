@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 240
 # ArduPilot's SITL finds the vehicles of a run by its JSON interface (`--serve ardupilot`), flies and drives them in
 # lockstep, and each flight has the same bits: without it a frame would be wrong (north, east, down), a step would be taken
 # without servo outputs, or a lost packet would change the flight. tests/gateway/sitl.py stands in for ArduPilot.
@@ -101,7 +100,7 @@ flight()
 	last=$!
 	until_true 60 grep -qs 'ArduPilot: UDP' "$name.err"
 	# shellcheck disable=SC2086 # several options
-	timeout 120 python3 "$sitl" "$base" "$((steps - 1))" "$kind" $more >"$name.state" 2>"$name.said"
+	timeout 300 python3 "$sitl" "$base" "$((steps - 1))" "$kind" $more >"$name.state" 2>"$name.said"
 	report $? "$name: ArduPilot: $(cat "$name.said")"
 	kill -TERM "$last" 2>/dev/null # the last step waits for servo outputs that do not come
 	wait "$last"

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 240
 # Twenty arms of ros2_control in namespaces of their own, as their URDF and their controllers' file have them: a client of
 # rosbridge sends trajectories to their controllers' topics and commands to their hardware, before and after a reset.
 # What it sends becomes commands, so a recording repeats it.

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # The end of a run as each gateway says it: programs that are connected hear that a run has failed, and why, or that it
 # has ended; also those of the process of a robot client. A gateway that told a failed run as a clean end would have
 # test benches count it as passed.

@@ -68,7 +68,7 @@ static bool read_all(struct peer *peer, char *bytes, size_t count)
 {
 	while (count) {
 		struct pollfd polled = {peer->file, POLLIN, 0};
-		ssize_t got = poll(&polled, 1, 20000) == 1 ? recv(peer->file, bytes, count, 0) : -1;
+		ssize_t got = poll(&polled, 1, 60000) == 1 ? recv(peer->file, bytes, count, 0) : -1;
 		if (got <= 0)
 			return false;
 		bytes += got;

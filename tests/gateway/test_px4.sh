@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # PX4's SITL finds the vehicles of a run by its simulator interface (`--serve px4`: MAVLink over TCP) and flies them in
 # lockstep, and each flight has the same bits: without it a frame or a unit would be wrong, a step would be taken without
 # its controls, or what a program sends could harm a run. tests/gateway/px4_sitl.py stands in for PX4.

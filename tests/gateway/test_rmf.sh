@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 240
 # Open-RMF's doors, lifts and slotcars, with its plug-ins, types and topics: a client of rosbridge does what its adapters
 # do. Without it a building of Open-RMF would load, and nothing in it would move. tests/web/test_ros2.sh has DDS.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # A delivery in a building of Open-RMF over DDS, in both directions: a client on Cyclone DDS, with types that Cyclone's
 # compiler makes of an IDL file, asks a door, a lift, a dispenser, a slotcar and an ingestor, as Open-RMF's adapters do, and
 # hears their states and results. What it asks becomes commands, so a recording repeats it.

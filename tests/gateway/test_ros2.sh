@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 480
 # Nodes of ROS 2 and a running world: a program with another implementation of DDS (Fast DDS, ROS 2's default) subscribes
 # to all kinds of topics, drives a cart and moves a joint, floods, hangs, comes late and sends what is no message. What it
 # does becomes commands, so a recording repeats it; and a run has the same bits with and without such programs.

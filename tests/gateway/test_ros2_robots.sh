@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 480
 # Twenty robots, each in its namespace, as Nav2, slam_toolbox and ros2_control see them (ros2_robots.cpp, on Fast DDS):
 # costmaps of their scans agree with the map, which needs transforms that are right at the time of each scan; commands
 # of velocity act with a stamp and without; joints go where the hardware's topic says. The same again after a reset, and

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 480
 # A run that is a node of ROS 2, among programs that send rubbish: user data and names of participants and their ends,
 # ros_discovery_info and messages that are none, and damaged packets of RTPS at the ports of the domain. The run goes on,
 # sound programs are served, and a recording repeats what they did.

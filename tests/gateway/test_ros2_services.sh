@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 480
 # Services and the action of simulation_interfaces over DDS: a client on Cyclone DDS, with types that Cyclone's compiler
 # makes of an IDL file, calls them as rmw_cyclonedds_cpp does, and one on Fast DDS sends what is no request. What they do
 # becomes commands, so a recording repeats it.

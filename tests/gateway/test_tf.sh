@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # Frames of several robots, as programs for one robot find them that are started in the robot's namespace and listen to
 # nothing else: each frame is there under the name that stock configuration gives it, has one parent, and stands where
 # the world's file has it; so has the frame that the message of a sensor names. Over rosbridge; over DDS the messages are

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 120
 # `--serve ws` as its document (src/gateway/ws/PROTOCOL.md) describes it, to a client of Python's own modules: without it a
 # message could come at another rate, to another client, or in another form, or a refusal could end the connection. And the
 # grammar of --serve.

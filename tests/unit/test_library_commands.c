@@ -733,7 +733,13 @@ static void *post_and_stop(void *arg)
 		cr_assert_eq(pthread_create(&threads[i], NULL, post_poses, &posting->posters[i]), 0);
 	for (int i = 0; i < POSTERS; i++)
 		pthread_join(threads[i], NULL);
-	usleep(20000); /* commands that wait for a step */
+	uint64_t last = 0; /* the step in which the last command is taken */
+	for (int i = 0; i < POSTERS * POSTS; i++) {
+		const struct post *post = &posting->posters[i / POSTS].posts[i % POSTS];
+		last = post->taken && post->accepted > last ? post->accepted : last;
+	}
+	while (lib_steps(posting->posters[0].server) <= last)
+		usleep(100);
 	troupe_server_stop(posting->posters[0].server);
 	return NULL;
 }

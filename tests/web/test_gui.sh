@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # The page of the viewer in a real browser, Chromium, is as the world's <gui> says: the first view, a model that the camera
 # follows, the panels that are there and those that are not, pictures, plots, texts, driving and keys by their topics; what
 # the page does not have is named once. <scene> decides about background, grid and shadows, and fog is that of the cameras.

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 480
 # A running world and roslibjs: load_world, unload_world and troupe/set_seed. What was loaded has the same bits as a run of
 # its own; what is not sound leaves the run as it is; options that bind a run to its world are named.
 . "$SOURCE_DIR/tests/web/lib.sh"

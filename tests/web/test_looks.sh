@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # The page of the viewer in a real browser, Chromium, shows materials and textures as the cameras of the run see them: the
 # picture of a page that looks from where a camera stands, and that of the camera, differ in few pixels, for each kind of
 # shape, for mesh files with textures beside and inside of them, and with maps that shine or can be seen through. Images

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # The page of the viewer in a real browser, Chromium, draws maps of normals, roughness, metalness and what is emitted by the
 # formulas of light: pixels of walls whose maps have two halves are those that the formulas give.
 # optional commands: chromium

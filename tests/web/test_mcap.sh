@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 120
 # Files of --mcap read by @mcap/core, with all sums checked, and their messages decoded by the definitions in the file
 # alone: whole, by ranges of time, damaged, and cut off by kill -9.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # Panels of the user (--view-panel) in a real browser, Chromium: the example of src/doc/tutorial/panel shows the time, the
 # selection, stops a robot and pauses the run, also where a token is asked for; a panel that tries to reach the page, its
 # storage, its connection, other files or other hosts cannot; folders that are none, too large, or with links that lead out

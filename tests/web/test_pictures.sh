@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 600
 # The page of the viewer in a real browser, Chromium: the first picture shows what moves, also in a hall with a roof; what
 # has fallen out of the world spoils neither it nor the key H; bodies have the colours of their materials, and with the key
 # K those of their secondaries; shadows have no stripes and no gaps; the figures of the run are right and the same

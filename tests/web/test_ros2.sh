@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # A node of ROS 2 in TypeScript, by another project, sees a run: topics with their types, clock, transforms, odometry, a
 # scan and joints; and Open-RMF's topics. It finds others by multicast alone, so both are in a network of their own, whose loopback has multicast.
 . "${SOURCE_DIR:-.}/tests/web/lib.sh"

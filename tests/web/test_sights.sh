@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 600
 # The page of the viewer in a real browser, Chromium, with worlds made for it: the inspector lists the sensors of a model,
 # and shows pictures, point clouds and plots at their places; point and spot lights shine; a texture that is not there;
 # spheres, cylinders and SDF files are added; a robot is driven by touch; speed, steps and reset; several worlds in one

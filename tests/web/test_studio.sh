@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 600
 # `troupe run --foxglove` with Foxglove Studio's own page in a real browser, Chromium: it connects without a complaint, its
 # 3D panel shows models in their colours and at their places, its image panel shows what a camera sees, and its Teleop
 # panel drives a cart. The page is 56 MB of script (npm's @foxglove/studio-base, version 1.48), so studio/package.json is

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 600
 # The page of the viewer in a real browser, Chromium: the demo's world is drawn, and the picture is the kept one within a
 # tolerance; levels are seen to load; a cart is picked and driven; models are added, dragged and removed; hostile names
 # are only text; the connection is cut and restored; sensors are shown; a recording is scrubbed back to the same state.

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # The page of the examples (tests/examples/drive.html) drives a robot through --serve ws, in a real browser: without it the
 # page, or the protocol that a page without a library needs, could be broken.
 # optional commands: chromium
