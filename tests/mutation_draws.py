@@ -18,6 +18,7 @@ import mutations
 # Sources of these modules are drawn this many times as often as their size says: they had the fewest tests.
 WEIGHTS = {'scene': 3, 'level': 5, 'sdf': 2, 'system': 3, 'sensor': 3, 'gateway': 1.5, 'assign': 3, 'collide': 2}
 NAMED_MAX = 12  # of tests that look at a file: more of them say little
+UNNAMED = 3  # of a test that only executes the line, the time counts so many times
 NEAR = 30  # lines that a change of a file may have moved others
 UNKNOWN_S = 30  # a test that was not measured may take so long
 WAIT = 5  # by the clock, a draw may take so many times its limit of processor time
@@ -78,8 +79,8 @@ class Cover:
         return sorted(found, key=lambda test: (self.seconds.get(test, UNKNOWN_S), test))
 
     def tests_of(self, mutation, text):
-        """The tests of its lines: those that look at the file first, then those that take the least time. Of lines that are
-        not counted, such as those of a table, the tests of the function. In a file that has changed since lines were
+        """The tests of its lines, those that take the least time first; one that looks at the file may take longer. Of lines
+        that are not counted, such as those of a table, the tests of the function. In a file that has changed since lines were
         counted, those of the whole file, those of about the same lines first. Of a file that is executed in processes that
         write no counts (imports of meshes), those that look at it; and so of tests that are newer than the counts."""
         file, named = mutation.file, self.named(mutation.file)
@@ -94,9 +95,13 @@ class Cover:
             wanted = -1
         bits = {test: int(lines, 16) for test, lines in self.by_line[file].items()}
         found = [test for test in bits if bits[test] & wanted]
+        newer = [test for test in named if test not in self.seconds]
         first = named if len(named) <= NAMED_MAX else ()
-        found.sort(key=lambda test: (test not in first, not bits[test] & near, self.seconds[test]))
-        return [test for test in named if test not in self.seconds][:NAMED_MAX] + found
+
+        def cost(test):
+            usual = UNKNOWN_S if test.endswith(('.sh', '.py')) else UNKNOWN_S / 6
+            return self.seconds.get(test, usual) * (1 if test in first else UNNAMED)
+        return sorted(newer + found, key=lambda test: (test in bits and not bits[test] & near, cost(test)))
 
 
 def headers_of(tree, text):

@@ -800,3 +800,238 @@ Test(viewer, heads_of_images)
 		cr_assert_not(image_head(jpeg, count, &head), "%zu bytes", count);
 	cr_assert_not(image_head("GIF89a__________________", 24, &head));
 }
+
+/* --- shapes of all kinds, each twice ------------------------------------------------------------------------------ */
+
+#define KIND_VISUAL(name, shape) "<visual name='" name "'><geometry>" shape "</geometry></visual>"
+/* Sizes of the second model have another digit in front. */
+#define KINDS(d)                                                                                                       \
+	KIND_VISUAL("box", "<box><size>" d "1 " d "2 " d "3</size></box>")                                             \
+	KIND_VISUAL("sphere", "<sphere><radius>" d "4</radius></sphere>")                                              \
+	KIND_VISUAL("cylinder", "<cylinder><radius>" d "5</radius><length>" d "6</length></cylinder>")                 \
+	KIND_VISUAL("capsule", "<capsule><radius>" d "7</radius><length>" d "8</length></capsule>")                    \
+	KIND_VISUAL("cone", "<cone><radius>" d "9</radius><length>" d "0.5</length></cone>")                           \
+	KIND_VISUAL("ellipsoid", "<ellipsoid><radii>" d "1 " d "3 " d "2</radii></ellipsoid>")                         \
+	KIND_VISUAL("plane", "<plane><normal>0 -1 0</normal><size>" d "6 " d "5</size></plane>")                       \
+	KIND_VISUAL("mesh", "<mesh><uri>none" d ".obj</uri><submesh><name>part" d "</name><center>true</center>"       \
+			    "</submesh><scale>" d "1 " d "2 " d "4</scale></mesh>")                                    \
+	KIND_VISUAL("whole", "<mesh><uri>none" d ".obj</uri></mesh>")
+#define KINDS_AXIS(xyz, n)                                                                                             \
+	"<xyz>" xyz "</xyz><limit><lower>-" n "</lower><upper>" n "5</upper><velocity>" n "6</velocity><effort>" n     \
+	"7</effort></limit>"
+#define KINDS_JOINT(name, type, parent, axes)                                                                          \
+	"<joint name='to_" name "' type='" type "'><parent>" parent "</parent><child>" name "</child>" axes "</joint>"
+#define KINDS_LINK(name) "<link name='" name "'/>"
+
+static const char kinds[] = LIB_SDF(LIB_WORLD("w",
+	"<model name='a'><static>true</static><link name='l'>" KINDS(
+		"1") "</link></model>"
+		     "<model name='b'><static>true</static><link name='l'>" KINDS(
+			     "2") "</link></model>"
+				  "<model name='j'><pose>0 0 50 0 0 0</pose><link name='base'/>" KINDS_LINK("r")
+					  KINDS_LINK("p") KINDS_LINK("s") KINDS_LINK("u") KINDS_LINK("d") KINDS_LINK(
+						  "o") KINDS_JOINT("r", "revolute", "base",
+						  "<axis>" KINDS_AXIS("0 1 0", "1") "</axis>") KINDS_JOINT("p",
+						  "prismatic", "r",
+						  "<axis>" KINDS_AXIS("0 0 1", "2") "</axis>") KINDS_JOINT("s", "screw",
+						  "p", "<axis>" KINDS_AXIS("1 0 0", "3") "</axis>") KINDS_JOINT("u",
+						  "universal", "s",
+						  "<axis>" KINDS_AXIS("1 0 0", "1") "</axis><axis2>" KINDS_AXIS(
+							  "0 1 0", "2") "</axis2>") KINDS_JOINT("d", "revolute2", "u",
+						  "<axis>" KINDS_AXIS("0 0 1", "2") "</axis><axis2>" KINDS_AXIS(
+							  "0 1 0", "1") "</axis2>")
+						  KINDS_JOINT("o", "ball", "d", "") "</model>"));
+
+static void is_vec3(const Gz__Msgs__Vector3d *v, double x, double y, double z, const char *what)
+{
+	cr_assert(v, "no %s", what);
+	cr_assert(v->x == x && v->y == y && v->z == z, "%s: %g %g %g", what, v->x, v->y, v->z);
+}
+
+static void are_kinds(const Gz__Msgs__Link *link, double d)
+{
+	const Gz__Msgs__Geometry *of[9];
+	char words[40];
+	cr_assert_eq(link->n_visual, 9u);
+	for (size_t i = 0; i < 9; i++)
+		of[i] = link->visual[i]->geometry;
+	is_vec3(of[0]->box->size, d + 1, d + 2, d + 3, "box");
+	cr_assert_eq(of[1]->sphere->radius, d + 4);
+	cr_assert(of[2]->cylinder->radius == d + 5 && of[2]->cylinder->length == d + 6);
+	cr_assert(of[3]->capsule->radius == d + 7 && of[3]->capsule->length == d + 8);
+	cr_assert(of[4]->cone->radius == d + 9 && of[4]->cone->length == d + 0.5);
+	is_vec3(of[5]->ellipsoid->radii, d + 1, d + 3, d + 2, "ellipsoid");
+	is_vec3(of[6]->plane->normal, 0, -1, 0, "normal");
+	cr_assert(of[6]->plane->size->x == d + 6 && of[6]->plane->size->y == d + 5);
+	is_vec3(of[7]->mesh->scale, d + 1, d + 2, d + 4, "mesh");
+	is_vec3(of[8]->mesh->scale, 1, 1, 1, "whole mesh");
+	(void)snprintf(words, sizeof words, "part%g", d / 10);
+	cr_assert_str_eq(of[7]->mesh->submesh, words);
+	cr_assert_str_eq(of[8]->mesh->submesh, "");
+	cr_assert(of[7]->mesh->center_submesh && !of[8]->mesh->center_submesh);
+	(void)snprintf(words, sizeof words, "none%g.obj", d / 10);
+	cr_assert_str_eq(of[7]->mesh->filename, words);
+	cr_assert_str_eq(of[8]->mesh->filename, words);
+	static const Gz__Msgs__Geometry__Type types[] = {GZ__MSGS__GEOMETRY__TYPE__BOX,
+		GZ__MSGS__GEOMETRY__TYPE__SPHERE, GZ__MSGS__GEOMETRY__TYPE__CYLINDER, GZ__MSGS__GEOMETRY__TYPE__CAPSULE,
+		GZ__MSGS__GEOMETRY__TYPE__CONE, GZ__MSGS__GEOMETRY__TYPE__ELLIPSOID, GZ__MSGS__GEOMETRY__TYPE__PLANE,
+		GZ__MSGS__GEOMETRY__TYPE__MESH, GZ__MSGS__GEOMETRY__TYPE__MESH};
+	for (size_t i = 0; i < 9; i++)
+		cr_assert_eq(of[i]->type, types[i], "%zu", i);
+}
+
+static void is_axis(const Gz__Msgs__Axis *axis, double x, double y, double z, double n)
+{
+	is_vec3(axis->xyz, x, y, z, "axis");
+	cr_assert(axis->limit_lower == -n && axis->limit_upper == 10 * n + 5, "%g %g", axis->limit_lower,
+		axis->limit_upper);
+	cr_assert(axis->limit_velocity == 10 * n + 6 && axis->limit_effort == 10 * n + 7);
+}
+
+static const Gz__Msgs__Model *model_of(const Gz__Msgs__Scene *scene, const char *name)
+{
+	for (size_t i = 0; i < scene->n_model; i++)
+		if (!strcmp(scene->model[i]->name, name))
+			return scene->model[i];
+	cr_assert_fail("no model %s", name);
+	return NULL;
+}
+
+Test(viewer, shapes_and_joints_of_all_kinds)
+{
+	struct troupe_server *server = lib_server(kinds, 1);
+	struct troupe_client *client = client_of(server, 1000);
+	struct troupe_message message;
+	Gz__Msgs__Scene *scene = ask(server, client, "/world/w/scene/info", "gz.msgs.Empty", "", &message);
+	cr_assert(scene && scene->n_model == 4);
+	are_kinds(model_of(scene, "a")->link[0], 10);
+	are_kinds(model_of(scene, "b")->link[0], 20);
+	const Gz__Msgs__Model *model = model_of(scene, "j");
+	cr_assert_eq(model->n_joint, 6u);
+	static const Gz__Msgs__Joint__Type types[] = {GZ__MSGS__JOINT__TYPE__REVOLUTE, GZ__MSGS__JOINT__TYPE__PRISMATIC,
+		GZ__MSGS__JOINT__TYPE__SCREW, GZ__MSGS__JOINT__TYPE__UNIVERSAL, GZ__MSGS__JOINT__TYPE__REVOLUTE2,
+		GZ__MSGS__JOINT__TYPE__BALL};
+	for (size_t i = 0; i < 6; i++) {
+		const Gz__Msgs__Joint *joint = model->joint[i];
+		cr_assert_eq(joint->type, types[i], "%s", joint->name);
+		cr_assert_str_eq(joint->child, joint->name + strlen("to_"));
+		cr_assert_str_eq(joint->parent, i ? model->joint[i - 1]->child : "base");
+		cr_assert_eq(joint->child_id, model->link[i + 1]->id);
+		cr_assert_eq(joint->parent_id, model->link[i]->id);
+		cr_assert_eq(!joint->axis1, i == 5);
+		cr_assert_eq(!joint->axis2, i < 3 || i == 5, "%s", joint->name);
+	}
+	is_axis(model->joint[0]->axis1, 0, 1, 0, 1);
+	is_axis(model->joint[1]->axis1, 0, 0, 1, 2);
+	is_axis(model->joint[3]->axis1, 1, 0, 0, 1);
+	is_axis(model->joint[3]->axis2, 0, 1, 0, 2);
+	is_axis(model->joint[4]->axis1, 0, 0, 1, 2);
+	is_axis(model->joint[4]->axis2, 0, 1, 0, 1);
+	message_free(&scene->base);
+	client_destroy(client);
+	lib_destroy(server);
+}
+
+/* --- heightmaps --------------------------------------------------------------------------------------------------- */
+
+enum { SLOPE_COLUMNS = 1025, SLOPE_ROWS = 9, SHOWN_COLUMNS = 513 };
+
+/* Heights grow along x by 60 from column to column, and along y by 200 from row to row. */
+static double slope_height(double column, double row)
+{
+	return 60 * column + 200 * row;
+}
+
+static struct troupe_server *sloping(void)
+{
+	static uint16_t slope[SLOPE_ROWS * SLOPE_COLUMNS];
+	char sdf[3000], path[80];
+	for (uint32_t r = 0; r < SLOPE_ROWS; r++) /* the first row is the one of the greatest y */
+		for (uint32_t c = 0; c < SLOPE_COLUMNS; c++)
+			slope[r * SLOPE_COLUMNS + c] = (uint16_t)slope_height(c, SLOPE_ROWS - 1 - r);
+	(void)snprintf(folder, sizeof folder, "/tmp/test_viewer.XXXXXX");
+	cr_assert(mkdtemp(folder));
+	(void)snprintf(path, sizeof path, "%s/slope.png", folder);
+	cr_assert_eq(png_out_write(path, PNG_OUT_GREY16, SLOPE_COLUMNS, SLOPE_ROWS, slope, NULL), TROUPE_OK);
+	(void)snprintf(path, sizeof path, "%s/line.png", folder);
+	cr_assert_eq(png_out_write(path, PNG_OUT_GREY16, 5, 1, slope, NULL), TROUPE_OK);
+#define SLOPE(name, pos)                                                                                               \
+	"<visual name='" name "'><geometry><heightmap><uri>%s/slope.png</uri><size>2048 40 630.4</size><pos>" pos     \
+	"</pos></heightmap></geometry></visual>"
+	(void)snprintf(sdf, sizeof sdf,
+		LIB_SDF(LIB_WORLD("w", "<model name='m'><static>true</static><link name='l'>" SLOPE("a", "0 0 0")
+					       SLOPE("b", "3 -4 5") "</link></model>")),
+		folder, folder);
+	static const char *const folders[] = {folder, NULL};
+	struct troupe_server_def def = lib_def(sdf, 1);
+	def.resource_paths = folders;
+	return lib_create(&def);
+}
+
+static void check_slope(const Troupe__Msgs__Mesh *mesh, double x, double y, double z)
+{
+	double low = INFINITY, high = -INFINITY, lower = INFINITY, higher = -INFINITY, area = 0;
+	cr_assert_eq(mesh->n_point, 3 * SLOPE_ROWS * SHOWN_COLUMNS);
+	cr_assert_eq(mesh->n_corner, 3 * 2 * (SLOPE_ROWS - 1) * (SHOWN_COLUMNS - 1));
+	for (size_t i = 0; i < mesh->n_point; i += 3) {
+		double at[] = {
+			(double)mesh->point[i] - x, (double)mesh->point[i + 1] - y, (double)mesh->point[i + 2] - z};
+		double height = slope_height((at[0] + 1024) / 2, (at[1] + 20) / 5) / 100;
+		cr_assert_float_eq(at[2], height, 0.02, "%g %g %g: %g", at[0], at[1], at[2], height);
+		low = fmin(low, at[0]);
+		high = fmax(high, at[0]);
+		lower = fmin(lower, at[1]);
+		higher = fmax(higher, at[1]);
+	}
+	cr_assert(
+		low == -1024 && high == 1024 && lower == -20 && higher == 20, "%g %g %g %g", low, high, lower, higher);
+	for (size_t i = 0; i < mesh->n_corner; i += 3) { /* seen from above, all turn to the left */
+		const float *a = mesh->point + 3 * (size_t)mesh->corner[i],
+			    *b = mesh->point + 3 * (size_t)mesh->corner[i + 1],
+			    *c = mesh->point + 3 * (size_t)mesh->corner[i + 2];
+		double twice =
+			(double)(b[0] - a[0]) * (double)(c[1] - a[1]) - (double)(b[1] - a[1]) * (double)(c[0] - a[0]);
+		cr_assert_gt(twice, 0);
+		area += twice / 2;
+	}
+	cr_assert_float_eq(area, 2048 * 40, 1);
+}
+
+Test(viewer, triangles_of_heightmaps)
+{
+	if (!png_out_is_available())
+		return;
+	struct troupe_server *server = sloping();
+	struct troupe_client *client = client_of(server, 1000);
+	struct troupe_message message;
+	Gz__Msgs__Scene *scene = ask(server, client, "/world/w/scene/info", "gz.msgs.Empty", "", &message);
+	const Gz__Msgs__Link *link = model_of(scene, "m")->link[0];
+	for (size_t i = 0; i < 2; i++) {
+		const Gz__Msgs__Geometry *shape = link->visual[i]->geometry;
+		struct text text = {0};
+		cr_assert_eq(shape->type, GZ__MSGS__GEOMETRY__TYPE__HEIGHTMAP);
+		is_vec3(shape->heightmap->size, 2048, 40, 630.4, "size");
+		is_vec3(shape->heightmap->origin, i ? 3 : 0, i ? -4 : 0, i ? 5 : 0, "origin");
+		message_add_text(&text, &shape->base, MESSAGE_LINE);
+		Troupe__Msgs__Mesh *mesh =
+			ask(server, client, "/world/w/scene/mesh", "gz.msgs.Geometry", text.at, &message);
+		cr_assert(mesh, "%s", message.text);
+		check_slope(mesh, i ? 3 : 0, i ? -4 : 0, i ? 5 : 0);
+		message_free(&mesh->base);
+		text_fini(&text);
+	}
+	/* what the world does not have: another place, another size, another file */
+	static const char *const others[] = {"slope.png' size {x: 2048 y: 40 z: 630.4} origin {x: 3 y: -4 z: 6}",
+		"slope.png' size {x: 2048 y: 41 z: 630.4}", "line.png' size {x: 2048 y: 40 z: 630.4}"};
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		char words[200];
+		(void)snprintf(words, sizeof words, "type: HEIGHTMAP heightmap {filename: '%s/%s}", folder, others[i]);
+		cr_assert_null(
+			ask(server, client, "/world/w/scene/mesh", "gz.msgs.Geometry", words, &message), "%s", words);
+		cr_assert_eq(message.status, TROUPE_ECOMMAND, "%s", words);
+	}
+	message_free(&scene->base);
+	client_destroy(client);
+	lib_destroy(server);
+	remove_files((const char *const[]){"slope.png", "line.png"}, 2);
+}
