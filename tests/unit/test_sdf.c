@@ -31,8 +31,7 @@ TestSuite(sdf, .fini = sdf_help_end, .timeout = 60);
 static struct sdf *load(const char *text, troupe_status *ret_status, struct troupe_error *error)
 {
 	struct sdf *sdf = NULL;
-	*ret_status = sdf_load_text(text, strlen(text), "t.sdf", NULL, &sdf, error);
-	cr_assert_not_null(sdf);
+	*ret_status = sdf_help_load(text, NULL, &sdf, error);
 	return sdf_help_keep(sdf);
 }
 

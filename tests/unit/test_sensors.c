@@ -22,7 +22,7 @@ static struct sdf *load(const char *text, troupe_status *ret_status)
 {
 	struct sdf *sdf = NULL;
 	struct troupe_error error;
-	*ret_status = sdf_load_text(text, strlen(text), "t.sdf", NULL, &sdf, &error);
+	*ret_status = sdf_help_load(text, NULL, &sdf, &error);
 	return sdf_help_keep(sdf);
 }
 
@@ -203,9 +203,9 @@ Test(sensors, every_type_by_each_of_its_names)
 
 Test(sensors, settings_of_every_sensor)
 {
-	struct sdf *sdf = good(SENSOR(
-		"altimeter", "<always_on>1</always_on><update_rate>30</update_rate><visualize>true</visualize><topic>/"
-			     "t</topic><enable_metrics>true</enable_metrics><frame_id>f</frame_id>"));
+	struct sdf *sdf = good(SENSOR("altimeter",
+		"<always_on>1</always_on><update_rate>30</update_rate><visualize>true</visualize><topic>/"
+		"t</topic><enable_metrics>true</enable_metrics><frame_id>f</frame_id>"));
 	const struct sdf_sensor *sensor = sensor_of(sdf);
 	cr_assert(sensor->settings->always_on && sensor->settings->visualize && sensor->settings->enable_metrics);
 	cr_assert_str_eq(sensor->settings->topic, "/t");
@@ -264,14 +264,15 @@ Test(sensors, noise_is_that_of_its_signal)
 	assert_means(
 		SENSOR("air_pressure", "<air_pressure><pressure>" NOISE("1") "</pressure></air_pressure>"), means, 1);
 	assert_means(SENSOR("air_speed", "<air_speed><pressure>" NOISE("1") "</pressure></air_speed>"), means, 1);
-	assert_means(SENSOR("navsat",
-			     "<navsat><velocity_sensing><horizontal>" NOISE(
-				     "3") "</horizontal><vertical>" NOISE("4") "</vertical></"
-									       "velocity_sensing><position_sensing><"
-									       "horizontal>" NOISE("1") "</"
-													"horizontal><"
-													"vertical"
-													">" NOISE("2") "</vertical></position_sensing></navsat>"),
+	assert_means(
+		SENSOR("navsat",
+			"<navsat><velocity_sensing><horizontal>" NOISE("3") "</horizontal><vertical>" NOISE(
+				"4") "</vertical></"
+				     "velocity_sensing><position_sensing><"
+				     "horizontal>" NOISE("1") "</"
+							      "horizontal><"
+							      "vertical"
+							      ">" NOISE("2") "</vertical></position_sensing></navsat>"),
 		means, 4);
 	assert_means(SENSOR("lidar", "<lidar><range><max>9</max></range>" NOISE("1") "</lidar>"), means, 1);
 }
@@ -354,11 +355,11 @@ Test(sensors, imu)
 
 Test(sensors, force_torque_in_a_joint)
 {
-	struct sdf *sdf = good(IN_WORLD(
-		"1.6", "<model name='m'><link name='a'/><link name='b'/><joint name='j' "
-		       "type='fixed'><parent>a</parent><child>b</child><sensor name='s' "
-		       "type='force_torque'><force_torque><frame>parent</frame><measure_direction>parent_to_child</"
-		       "measure_direction></force_torque></sensor></joint></model>"));
+	struct sdf *sdf = good(IN_WORLD("1.6",
+		"<model name='m'><link name='a'/><link name='b'/><joint name='j' "
+		"type='fixed'><parent>a</parent><child>b</child><sensor name='s' "
+		"type='force_torque'><force_torque><frame>parent</frame><measure_direction>parent_to_child</"
+		"measure_direction></force_torque></sensor></joint></model>"));
 	const struct sdf_sensor *sensor = sensor_of(sdf);
 	cr_assert(sensor->joint == 0 && sensor->link == SDF_NONE);
 	cr_assert_eq(sensor->settings->force_torque->frame, SDF_WRENCH_PARENT);
@@ -548,15 +549,18 @@ Test(sensors, cameras_of_a_multicamera)
 	for (size_t i = 0; i < ARRAY_LEN(topics); i++) {
 		struct text text = {0};
 		text_add(&text,
-			IN_LINK("<sensor name='s' type='multicamera'><pose>0 1 0 0 0 0</pose><update_rate>7</update_rate>%s"
+			IN_LINK("<sensor name='s' type='multicamera'><pose>0 1 0 0 0 "
+				"0</pose><update_rate>7</update_rate>%s"
 				"<camera name='l'/><camera name='r'><image><width>9</width></image><troupe:baseline>0.2"
-				"</troupe:baseline></camera><camera><troupe:topic>third</troupe:topic></camera></sensor>"
+				"</troupe:baseline></camera><camera><troupe:topic>third</troupe:topic></camera></"
+				"sensor>"
 				"<sensor name='t' type='imu'><pose>0 0 3 0 0 0</pose></sensor>"),
 			topics[i]);
 		const struct sdf *sdf = good(text.at);
 		const struct sdf_sensor *at = sdf->worlds.at[0].sensors.at;
-		const char *const names[] = {"s::l", "s::r", "s::camera_2"},
-				  *const given[2][3] = {{"", "", "third"}, {"/eyes/l/image", "/eyes/r/image", "third"}};
+		const char *const names[] = {"s::l", "s::r", "s::camera_2"}, *const given[2][3] = {{"", "", "third"},
+										     {"/eyes/l/image", "/eyes/r/image",
+											     "third"}};
 		cr_assert_eq(sdf->worlds.at[0].sensors.count, 4);
 		for (uint32_t k = 0; k < 3; k++) {
 			const char *topic = sdf_sensor_topic(&at[k]);
@@ -626,13 +630,13 @@ Test(sensors, visuals)
 
 Test(sensors, lights)
 {
-	struct sdf *sdf = good(LIGHT(
-		"spot", "<cast_shadows>1</cast_shadows><light_on>0</light_on><visualize>0</visualize><intensity>2.5</"
-			"intensity><diffuse>0.1 0.2 0.3 1</diffuse><specular>0.4 0.5 0.6 "
-			"1</specular><attenuation><range>20</range><constant>0.5</constant><linear>0.25</"
-			"linear><quadratic>0.125</quadratic></attenuation><direction>1 2 "
-			"3</direction><spot><inner_angle>0.1</inner_angle><outer_angle>0.5</outer_angle><falloff>0.8</"
-			"falloff></spot>"));
+	struct sdf *sdf = good(LIGHT("spot",
+		"<cast_shadows>1</cast_shadows><light_on>0</light_on><visualize>0</visualize><intensity>2.5</"
+		"intensity><diffuse>0.1 0.2 0.3 1</diffuse><specular>0.4 0.5 0.6 "
+		"1</specular><attenuation><range>20</range><constant>0.5</constant><linear>0.25</"
+		"linear><quadratic>0.125</quadratic></attenuation><direction>1 2 "
+		"3</direction><spot><inner_angle>0.1</inner_angle><outer_angle>0.5</outer_angle><falloff>0.8</"
+		"falloff></spot>"));
 	const struct sdf_shine *shine = &sdf->worlds.at[0].lights.at[0].shine;
 	cr_assert(shine->kind == SDF_SPOT_LIGHT && shine->cast_shadows && !shine->on && !shine->visualize);
 	near(shine->intensity, 2.5);
@@ -681,20 +685,20 @@ Test(sensors, surroundings_by_default)
 
 Test(sensors, surroundings_with_everything)
 {
-	struct sdf *sdf = good(IN_WORLD(
-		"1.9", "<scene><ambient>0.1 0.2 0.3 1</ambient><background>0.4 0.5 0.6 "
-		       "1</background><shadows>0</shadows><grid>0</grid><origin_visual>0</origin_visual><sky><time>12</"
-		       "time><sunrise>5</sunrise><sunset>21</sunset><clouds><speed>1</speed><direction>0.5</"
-		       "direction><humidity>0.25</humidity><mean_size>0.75</mean_size><ambient>0 0 1 "
-		       "1</ambient></clouds><cubemap_uri>c</cubemap_uri></sky><fog><type>linear</type><color>0 1 0 "
-		       "1</color><start>2</start><end>30</end><density>0.5</density></fog></"
-		       "scene><spherical_coordinates><surface_model>CUSTOM_SURFACE</"
-		       "surface_model><world_frame_orientation>ENU</world_frame_orientation><latitude_deg>-22.9</"
-		       "latitude_deg><longitude_deg>-43.2</longitude_deg><elevation>7</elevation><heading_deg>90</"
-		       "heading_deg><surface_axis_equatorial>1000</surface_axis_equatorial><surface_axis_polar>900</"
-		       "surface_axis_polar></spherical_coordinates><magnetic_field>1 2 3</magnetic_field><atmosphere "
-		       "type='adiabatic'><temperature>300</temperature><temperature_gradient>-0.01</"
-		       "temperature_gradient><pressure>90000</pressure></atmosphere>"));
+	struct sdf *sdf = good(IN_WORLD("1.9",
+		"<scene><ambient>0.1 0.2 0.3 1</ambient><background>0.4 0.5 0.6 "
+		"1</background><shadows>0</shadows><grid>0</grid><origin_visual>0</origin_visual><sky><time>12</"
+		"time><sunrise>5</sunrise><sunset>21</sunset><clouds><speed>1</speed><direction>0.5</"
+		"direction><humidity>0.25</humidity><mean_size>0.75</mean_size><ambient>0 0 1 "
+		"1</ambient></clouds><cubemap_uri>c</cubemap_uri></sky><fog><type>linear</type><color>0 1 0 "
+		"1</color><start>2</start><end>30</end><density>0.5</density></fog></"
+		"scene><spherical_coordinates><surface_model>CUSTOM_SURFACE</"
+		"surface_model><world_frame_orientation>ENU</world_frame_orientation><latitude_deg>-22.9</"
+		"latitude_deg><longitude_deg>-43.2</longitude_deg><elevation>7</elevation><heading_deg>90</"
+		"heading_deg><surface_axis_equatorial>1000</surface_axis_equatorial><surface_axis_polar>900</"
+		"surface_axis_polar></spherical_coordinates><magnetic_field>1 2 3</magnetic_field><atmosphere "
+		"type='adiabatic'><temperature>300</temperature><temperature_gradient>-0.01</"
+		"temperature_gradient><pressure>90000</pressure></atmosphere>"));
 	const struct sdf_surroundings *around = &sdf->worlds.at[0].surroundings;
 	const struct sdf_sky *sky = around->scene.sky;
 	const struct sdf_fog *fog = around->scene.fog;
@@ -783,8 +787,7 @@ static const struct {
 		"t.sdf:4: <troupe:readout> is no element of a camera: expected <troupe:compressed>, <troupe:truth>, "
 		"<troupe:readout_time>"},
 	{CAMERA("<troupe:exposure_time>11</troupe:exposure_time>"), "t.sdf:4: <troupe:exposure_time> is \"11\""},
-	{CAMERA("<troupe:exposure_samples>0</troupe:exposure_samples>"),
-		"t.sdf:4: <troupe:exposure_samples> is \"0\""},
+	{CAMERA("<troupe:exposure_samples>0</troupe:exposure_samples>"), "t.sdf:4: <troupe:exposure_samples> is \"0\""},
 	{CAMERA("<troupe:gain>-1</troupe:gain>"), "t.sdf:4: <troupe:gain> is \"-1\""},
 	{CAMERA("<troupe:truth>flow\nnormal</troupe:truth>"),
 		"t.sdf:4: <troupe:truth> has the word \"normal\": expected normals, flow or segments"},
@@ -979,15 +982,15 @@ Test(sensors, unknown_material_scripts_are_grey)
 	near_colour(m->ambient, 0, 0.2, 0, 1);
 	near_colour(m->diffuse, 0.7, 0.7, 0.7, 1);
 	cr_assert(!status && sdf->warning_count == 1);
-	sdf = load(
-		IN_LINK("<visual name='v'><material>" SCRIPT("Mine/Moss") "</material></visual><visual "
-									  "name='w'><material>" SCRIPT(
-										  "Mine/Moss") "</material></"
-											       "visual><visual "
-											       "name='x'><"
-											       "material>" SCRIPT("Mine"
-														  "/Rus"
-														  "t") "</material></visual>"),
+	sdf = load(IN_LINK("<visual name='v'><material>" SCRIPT(
+			   "Mine/Moss") "</material></visual><visual "
+					"name='w'><material>" SCRIPT("Mine/Moss") "</material></"
+										  "visual><visual "
+										  "name='x'><"
+										  "material>" SCRIPT(
+											  "Mine"
+											  "/Rus"
+											  "t") "</material></visual>"),
 		&status);
 	cr_assert(!status && sdf->warning_count == 2, "%u warnings", sdf->warning_count);
 	cr_assert(strstr(sdf->messages.at[0].text, "\"v\"") && strstr(sdf->messages.at[1].text, "Mine/Rust"));
@@ -1044,13 +1047,13 @@ Test(sensors, printed_sensors_load_to_the_same)
 Test(sensors, misspelt_elements_are_found)
 {
 	uint32_t count;
-	struct sdf *sdf = good(IN_WORLD(
-		"1.9", "<light name='l' type='point'><attenuation><rnage/></attenuation></light><model name='m'><link "
-		       "name='a'><visual name='v'><material><difuse/></material></visual><sensor name='s' "
-		       "type='lidar'><lidar><scan><horizontal><sample/></horizontal></scan><range><max>9</max></"
-		       "range></lidar></sensor><sensor name='t' "
-		       "type='imu'><alwaysOn/><imu><orientation><x><noise><sttdev/></noise></x></orientation></imu></"
-		       "sensor></link></model>"));
+	struct sdf *sdf = good(IN_WORLD("1.9",
+		"<light name='l' type='point'><attenuation><rnage/></attenuation></light><model name='m'><link "
+		"name='a'><visual name='v'><material><difuse/></material></visual><sensor name='s' "
+		"type='lidar'><lidar><scan><horizontal><sample/></horizontal></scan><range><max>9</max></"
+		"range></lidar></sensor><sensor name='t' "
+		"type='imu'><alwaysOn/><imu><orientation><x><noise><sttdev/></noise></x></orientation></imu></"
+		"sensor></link></model>"));
 	struct sdf_ignored *all = sdf_list_ignored(sdf, &count);
 	static const char *const names[] = {"rnage", "difuse", "sample", "alwaysOn"};
 	cr_assert_eq(count, ARRAY_LEN(names), "%u", count);
