@@ -36,6 +36,7 @@ static const struct troupe_kind *const builtin_kinds[] = {
 	&builtin_ackermann_steering,
 	&builtin_mecanum_drive,
 	&builtin_joint_trajectory_controller,
+	&builtin_controller_manager,
 	&builtin_trajectory_follower,
 	&builtin_drive_to_pose_controller,
 	&builtin_wheel_slip,

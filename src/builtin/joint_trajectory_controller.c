@@ -13,12 +13,12 @@
  * Gains are given joint by joint, in the order of <joint_name>, or of the model's joints with one axis. It is active
  * from the first step, with the target <initial_position>. Names, defaults and targets are those of Gazebo's
  * JointTrajectoryController. Here the points are state, so their number has a limit. */
-#include "builtin/parts.h"
+#include "builtin/joint_trajectory_goal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { JOINTS_MAX = 64, POINT_WORDS = 3072 }; /* words for points */
+enum { JOINTS_MAX = JOINT_TRAJECTORY_JOINTS_MAX, POINT_WORDS = 3072 }; /* words for points */
 enum { JOINT_TRAJECTORY_POSITION, JOINT_TRAJECTORY_VELOCITY, JOINT_TRAJECTORY_EFFORT, JOINT_TRAJECTORY_KINDS };
 
 struct joint_trajectory_config {
@@ -34,6 +34,7 @@ struct joint_trajectory_config {
 	const struct troupe_field *joint_names, *points, *values[JOINT_TRAJECTORY_KINDS], *after_s, *after_ns, *stamp_s,
 		*stamp_ns;
 	const struct troupe_field *progress;
+	struct joint_trajectory_goals goals;
 };
 
 struct joint_words {
@@ -42,8 +43,8 @@ struct joint_words {
 };
 
 /* The words: this, then the joints, then the points, then, if the parameters that are not Gazebo's are used, a struct
- * joint_course for each joint. A point: its end in s after the start, then for each joint target of each kind; NAN: not
- * given. */
+ * joint_course for each joint, then, if goals are taken, those of joint_trajectory_goal.h. A point: its end in s after
+ * the start, then for each joint target of each kind; NAN: not given. */
 struct joint_trajectory_words {
 	uint64_t count;   /* of points; 0: no trajectory */
 	uint64_t present; /* the point that is the target */
@@ -75,6 +76,7 @@ static const struct troupe_parameter joint_trajectory_parameters[] = {
 	BUILTIN_BOOL("interpolate", "the target moves between points; default false (not Gazebo's)"),
 	BUILTIN_BOOL("use_velocity_commands", "by velocities, not forces; default false (not Gazebo's)"),
 	BUILTIN_VELOCITY_GAIN,
+	JOINT_TRAJECTORY_GOAL_PARAMETERS,
 	BUILTIN_END,
 };
 
@@ -192,6 +194,8 @@ static void joint_trajectory_add_words(struct troupe_system *self, const struct 
 		host->add_words(self, host->print(self, "%s: begin", config->names[j]), TROUPE_WORD_DOUBLE, 1);
 		host->add_words(self, host->print(self, "%s: named", config->names[j]), TROUPE_WORD_INTEGER, 1);
 	}
+	if (config->goals.offered)
+		joint_trajectory_goal_add_words(self, &config->goals);
 }
 _Static_assert(
 	sizeof(struct joint_trajectory_words) == 5 * 8 && sizeof(struct joint_words) == 7 * 8, "each word has a name");
@@ -214,8 +218,13 @@ static bool joint_trajectory_configure(struct troupe_system *self, const struct 
 		config->position[i] = joint_trajectory_read_pid(self, plugin, "position", i);
 		config->velocity[i] = joint_trajectory_read_pid(self, plugin, "velocity", i);
 	}
-	joint_trajectory_add_words(self, config);
 	const char *topic = builtin_topic(self, plugin, "topic", "joint_trajectory", NULL);
+	config->goals.count = config->count;
+	config->goals.names = config->names;
+	config->goals.points_max = config->points_max;
+	if (!joint_trajectory_goal_configure(self, plugin, &config->goals, topic))
+		return false;
+	joint_trajectory_add_words(self, config);
 	struct troupe_output output = {.gives = TROUPE_GIVES_REPORT, .type = "gz.msgs.Float"};
 	return builtin_take(self, plugin, "topic", "joint_trajectory", "gz.msgs.JointTrajectory", 0) &&
 	       builtin_give(self, plugin, NULL, host->print(self, "%s_progress", topic), &output, NULL);
@@ -236,6 +245,11 @@ static struct joint_course *joint_trajectory_courses(const struct joint_trajecto
 	return (struct joint_course *)(void *)joint_trajectory_point_of(config, words, config->points_max);
 }
 
+static void *joint_trajectory_goal_words_of(const struct joint_trajectory_config *config, void *words)
+{
+	return joint_trajectory_courses(config, words) + (joint_trajectory_has_courses(config) ? config->count : 0);
+}
+
 static void joint_trajectory_init(const struct troupe_system *self, void *words)
 {
 	const struct joint_trajectory_config *config = self->config;
@@ -247,8 +261,9 @@ static bool joint_trajectory_check(const struct troupe_system *self, uint32_t in
 	const struct troupe_message *message, char why[TROUPE_WHY_BYTES])
 {
 	const struct joint_trajectory_config *config = self->config;
+	if (input != JOINT_TRAJECTORY_INPUT_TOPIC)
+		return joint_trajectory_goal_check(self, &config->goals, input, message, why);
 	uint32_t points = self->host->count(message, config->points);
-	(void)input;
 	if (!self->host->count(message, config->joint_names))
 		(void)snprintf(why, TROUPE_WHY_BYTES, "the trajectory has no joint_names: expected one or more");
 	else if (!points)
@@ -273,21 +288,17 @@ static uint32_t joint_trajectory_place_of(
 	return UINT32_MAX;
 }
 
-static void joint_trajectory_command(
-	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+/* start_s: when it begins; 0: at once. */
+static void joint_trajectory_take(
+	const struct troupe_system *self, const struct troupe_message *message, double start_s, void *words)
 {
 	const struct troupe_host *host = self->host;
 	const struct joint_trajectory_config *config = self->config;
 	struct joint_trajectory_words *w = words;
-	char why[TROUPE_WHY_BYTES];
-	if (!joint_trajectory_check(self, input, message, why))
-		return;
 	memset(joint_trajectory_point_of(config, words, 0), 0,
 		config->points_max * joint_trajectory_words_of_point(config) * sizeof(double));
-	double stamp = host->get(message, config->stamp_s, 0) + host->get(message, config->stamp_ns, 0) * 1e-9;
-	bool starts = config->header_starts && host->count(message, config->stamp_s);
 	*w = (struct joint_trajectory_words){
-		.count = host->count(message, config->points), .begun = starts, .start_s = starts ? stamp : 0};
+		.count = host->count(message, config->points), .begun = start_s != 0, .start_s = start_s};
 	w->present = UINT64_MAX;
 	for (uint32_t j = 0; j < config->count && joint_trajectory_has_courses(config); j++)
 		if (joint_trajectory_place_of(self, message, config->names[j]) != UINT32_MAX)
@@ -305,6 +316,38 @@ static void joint_trajectory_command(
 						: (double)NAN;
 		}
 	}
+}
+
+static void joint_trajectory_take_topic(
+	const struct troupe_system *self, const struct troupe_message *message, void *words)
+{
+	const struct joint_trajectory_config *config = self->config;
+	double stamp =
+		self->host->get(message, config->stamp_s, 0) + self->host->get(message, config->stamp_ns, 0) * 1e-9;
+	bool starts = config->header_starts && self->host->count(message, config->stamp_s);
+	if (config->goals.offered && !joint_trajectory_goal_override(joint_trajectory_goal_words_of(config, words)))
+		return;
+	joint_trajectory_take(self, message, starts ? stamp : 0, words);
+	((struct joint_trajectory_words *)words)->begun = starts;
+}
+
+static void joint_trajectory_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+{
+	const struct joint_trajectory_config *config = self->config;
+	const struct troupe_message *trajectory = NULL;
+	char why[TROUPE_WHY_BYTES];
+	double start_s = 0;
+	void *goal = config->goals.offered ? joint_trajectory_goal_words_of(config, words) : NULL;
+	if (!joint_trajectory_check(self, input, message, why))
+		return;
+	if (input == JOINT_TRAJECTORY_INPUT_TOPIC)
+		joint_trajectory_take_topic(self, message, words);
+	else if (config->goals.controllers && input == JOINT_TRAJECTORY_INPUT_SWITCH)
+		joint_trajectory_goal_switch(self, &config->goals, message, goal);
+	else if (goal && input == JOINT_TRAJECTORY_INPUT_GOAL &&
+		 joint_trajectory_goal_take(self, &config->goals, message, goal, &trajectory, &start_s))
+		joint_trajectory_take(self, trajectory, start_s, words);
 }
 
 /* The last value of a kind that a point before this one gives a joint; `otherwise`: none does. */
@@ -408,15 +451,62 @@ static void joint_trajectory_drive(
 			velocity + (config->interpolates ? target[JOINT_TRAJECTORY_VELOCITY] : 0));
 }
 
+/* --- goals -------------------------------------------------------------------------------------------------------- */
+
+/* The trajectory ends, with the joints where they are. */
+static void joint_trajectory_hold(const struct troupe_system *self, const struct troupe_step *step, void *words)
+{
+	const struct joint_trajectory_config *config = self->config;
+	struct joint_trajectory_words *w = words;
+	w->count = w->present = w->changed = 0;
+	for (uint32_t j = 0; j < config->count; j++) {
+		double *target = joint_trajectory_of(words)[j].target;
+		target[JOINT_TRAJECTORY_POSITION] = self->host->joint_position(step, config->joints[j], 0, TROUPE_NOW);
+		target[JOINT_TRAJECTORY_VELOCITY] = target[JOINT_TRAJECTORY_EFFORT] = 0;
+	}
+}
+
+static struct joint_trajectory_course_now joint_trajectory_now(
+	const struct troupe_system *self, const struct troupe_step *step, const struct joint_words *joints)
+{
+	const struct joint_trajectory_config *config = self->config;
+	struct joint_trajectory_course_now now;
+	for (uint32_t j = 0; j < config->count; j++) {
+		now.position[j] = joints[j].target[JOINT_TRAJECTORY_POSITION];
+		now.velocity[j] = joints[j].target[JOINT_TRAJECTORY_VELOCITY];
+		now.at[j] = self->host->joint_position(step, config->joints[j], 0, TROUPE_NOW);
+		now.moves[j] = self->host->joint_velocity(step, config->joints[j], 0, TROUPE_NOW);
+	}
+	return now;
+}
+
+static void joint_trajectory_watch(const struct troupe_system *self, const struct troupe_step *step, void *words)
+{
+	const struct joint_trajectory_config *config = self->config;
+	const struct joint_trajectory_words *w = words;
+	if (!w->count || w->count > config->points_max)
+		return;
+	const struct joint_trajectory_course_now now = joint_trajectory_now(self, step, joint_trajectory_of(words));
+	double left_s = joint_trajectory_point_of(config, words, w->count - 1)[0] - (step->time_s - w->start_s);
+	if (joint_trajectory_goal_watch(&config->goals, joint_trajectory_goal_words_of(config, words), &now, left_s))
+		joint_trajectory_hold(self, step, words);
+}
+
+/* --- steps -------------------------------------------------------------------------------------------------------- */
+
 static void joint_trajectory_pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct troupe_host *host = self->host;
 	const struct joint_trajectory_config *config = self->config;
+	if (config->goals.offered && joint_trajectory_goal_holds(joint_trajectory_goal_words_of(config, words)))
+		joint_trajectory_hold(self, step, words);
 	if (config->interpolates && ((const struct joint_trajectory_words *)words)->present == UINT64_MAX)
 		joint_trajectory_start(self, step, words);
 	joint_trajectory_follow(config, step, words);
 	if (config->interpolates)
 		joint_trajectory_interpolate(self, step, words);
+	if (config->goals.offered)
+		joint_trajectory_watch(self, step, words);
 	for (uint32_t i = 0; i < config->count; i++) {
 		struct joint_words *joint = &joint_trajectory_of(words)[i];
 		if (config->by_velocity) {
@@ -439,8 +529,16 @@ static bool joint_trajectory_report(const struct troupe_system *self, const stru
 {
 	const struct joint_trajectory_config *config = self->config;
 	const struct joint_trajectory_words *w = words;
-	(void)step;
-	(void)output;
+	if (config->goals.offered && output == config->goals.output) {
+		const struct joint_words *joints = (const struct joint_words *)(w + 1);
+		const struct joint_trajectory_course_now now = joint_trajectory_now(self, step, joints);
+		const double *points = (const double *)(joints + config->count);
+		const void *courses = points + config->points_max * joint_trajectory_words_of_point(config);
+		const void *goal = (const struct joint_course *)courses +
+				   (joint_trajectory_has_courses(config) ? config->count : 0);
+		joint_trajectory_goal_report(self, &config->goals, goal, &now, message);
+		return true;
+	}
 	if (!w->changed || !w->count || w->count > config->points_max || w->present >= w->count)
 		return false;
 	const double *points = (const double *)((const struct joint_words *)(w + 1) + config->count);

@@ -13,7 +13,8 @@
 extern const struct troupe_kind builtin_diff_drive, builtin_velocity_control, builtin_joint_position_controller,
 	builtin_joint_controller, builtin_apply_joint_force, builtin_joint_state_publisher, builtin_pose_publisher,
 	builtin_odometry_publisher, builtin_ackermann_steering, builtin_mecanum_drive,
-	builtin_joint_trajectory_controller, builtin_trajectory_follower, builtin_drive_to_pose_controller;
+	builtin_joint_trajectory_controller, builtin_trajectory_follower, builtin_drive_to_pose_controller,
+	builtin_controller_manager;
 
 extern const struct troupe_kind builtin_lift_drag, builtin_buoyancy, builtin_thruster, builtin_hydrodynamics,
 	builtin_wind_effects, builtin_multicopter_motor_model, builtin_apply_link_wrench, builtin_buoyancy_engine,

@@ -32,18 +32,27 @@ struct controlled { /* a joint of <ros2_control> or <transmission> */
 	bool claimed;
 };
 
+struct controller {
+	const char *name, *type;
+	const struct sdf_element *at;
+};
+
+struct control_claim { /* by a controller that has a system */
+	const char *controller, *joint;
+	enum quantity quantity;
+	const struct sdf_element *at;
+};
+
 struct foreign_control {
 	struct foreign *foreign;
 	VEC(const struct sdf_element *) files; /* of parameters */
 	VEC(struct controlled) joints;
 	struct map by_name, claimed; /* claimed: also joints that the robot does not name */
 	double gain;                 /* 1/s */
+	double update_rate;          /* Hz, of the controllers */
 	bool publishes;              /* a controller publishes the states of joints */
-};
-
-struct controller {
-	const char *name, *type;
-	const struct sdf_element *at;
+	VEC(struct controller) used; /* those that have systems */
+	VEC(struct control_claim) claims;
 };
 
 /* --- parameters --------------------------------------------------------------------------------------------------- */
@@ -373,6 +382,23 @@ static void foreign_control_add_twist(
 	foreign_add(foreign, to, of->at, "topic", chosen);
 }
 
+/* For the controller manager: a controller that has a system, and what it commands. */
+static void foreign_control_note(struct foreign_control *control, const struct controller *of)
+{
+	vec_push(&control->used, *of);
+}
+
+/* quantity: NOTHING: that of each joint. */
+static void foreign_control_note_claims(struct foreign_control *control, const struct controller *of,
+	const struct sdf_element *joints, enum quantity quantity)
+{
+	for (const struct sdf_element *at = joints->child; at; at = at->next) {
+		const struct controlled *joint = foreign_control_joint(control, at->text);
+		enum quantity own = joint ? joint->quantity : NOTHING;
+		vec_push(&control->claims, (struct control_claim){of->name, at->text, quantity ? quantity : own, at});
+	}
+}
+
 static void foreign_control_states(struct foreign_control *control, const struct controller *of)
 {
 	struct load_builder states =
@@ -383,6 +409,8 @@ static void foreign_control_states(struct foreign_control *control, const struct
 	foreign_add_topic(control->foreign, &states, "topic", "joint_states", "joint_states");
 	foreign_finish(control->foreign, &states);
 	control->publishes = true;
+	if (of)
+		foreign_control_note(control, of);
 }
 
 /* The same limit with its name here, and its opposite for the least value if the file does not give that. */
@@ -416,6 +444,9 @@ static void foreign_control_diff(struct foreign_control *control, const struct c
 			foreign_control_number(control, of, "left_wheel_radius_multiplier", 1);
 	if (!foreign_control_claim(control, of, left) || !foreign_control_claim(control, of, right))
 		return;
+	foreign_control_note(control, of);
+	foreign_control_note_claims(control, of, left, FOREIGN_CONTROL_VELOCITY);
+	foreign_control_note_claims(control, of, right, FOREIGN_CONTROL_VELOCITY);
 	for (const struct sdf_element *at = left->child; at; at = at->next)
 		foreign_add(foreign, &drive, at, "left_joint", at->text);
 	for (const struct sdf_element *at = right->child; at; at = at->next)
@@ -460,6 +491,28 @@ static void foreign_control_add_gain(struct foreign_control *control, const stru
 	foreign_add_number(control->foreign, to, joint, arena_printf(arena, "position_%s_gain", gain), value);
 }
 
+/* Goals, as the action of the controller takes them. */
+static void foreign_control_add_goals(struct foreign_control *control, const struct controller *of,
+	struct load_builder *to, const struct sdf_element *joints)
+{
+	struct foreign *foreign = control->foreign;
+	struct arena *arena = &foreign->load->sdf->arena;
+	foreign_add(foreign, to, of->at, "follow_joint_trajectory", "true");
+	foreign_add(foreign, to, of->at, "controller_name", of->name);
+	if (foreign_control_flag(control, of, "allow_partial_joints_goal", false))
+		foreign_add(foreign, to, of->at, "allow_partial_joints_goal", "true");
+	for (const struct sdf_element *at = joints->child; at; at = at->next) {
+		const char *path = arena_printf(arena, "constraints.%s.trajectory", at->text);
+		const char *goal = arena_printf(arena, "constraints.%s.goal", at->text);
+		foreign_add_number(foreign, to, at, "path_tolerance", foreign_control_number(control, of, path, 0));
+		foreign_add_number(foreign, to, at, "goal_tolerance", foreign_control_number(control, of, goal, 0));
+	}
+	foreign_add_number(foreign, to, of->at, "stopped_velocity_tolerance",
+		foreign_control_number(control, of, "constraints.stopped_velocity_tolerance", 0.01));
+	foreign_add_number(foreign, to, of->at, "goal_time_tolerance",
+		foreign_control_number(control, of, "constraints.goal_time", 0));
+}
+
 static void foreign_control_trajectory(struct foreign_control *control, const struct controller *of)
 {
 	struct foreign *foreign = control->foreign;
@@ -468,8 +521,10 @@ static void foreign_control_trajectory(struct foreign_control *control, const st
 		foreign_begin(foreign, "gz-sim-joint-trajectory-controller-system", "JointTrajectoryController");
 	if (!foreign_control_claim(control, of, joints))
 		return;
-	bool by_force = foreign_control_commanded(control, of, "command_interfaces", joints->child->text) ==
-			FOREIGN_CONTROL_EFFORT;
+	enum quantity quantity = foreign_control_commanded(control, of, "command_interfaces", joints->child->text);
+	bool by_force = quantity == FOREIGN_CONTROL_EFFORT;
+	foreign_control_note(control, of);
+	foreign_control_note_claims(control, of, joints, quantity);
 	foreign_control_add_topic(control, of, &follower, "topic", "joint_trajectory");
 	foreign_add(foreign, &follower, of->at, "interpolate", "true");
 	if (!by_force) {
@@ -486,6 +541,7 @@ static void foreign_control_trajectory(struct foreign_control *control, const st
 			foreign_control_add_gain(control, of, &follower, at, "d");
 		}
 	}
+	foreign_control_add_goals(control, of, &follower, joints);
 	foreign_finish(foreign, &follower);
 }
 
@@ -497,6 +553,8 @@ static void foreign_control_forward(struct foreign_control *control, const struc
 		(int)strcspn(of->type, "_"), of->type)); /* position_controllers/... */
 	if (!foreign_control_claim(control, of, joints))
 		return;
+	foreign_control_note(control, of);
+	foreign_control_note_claims(control, of, joints, of_type);
 	for (const struct sdf_element *at = joints->child; at; at = at->next)
 		foreign_control_command(control, at, at->text,
 			of_type ? of_type : foreign_control_commanded(control, of, "interface_name", at->text));
@@ -513,8 +571,10 @@ static void foreign_control_gripper(struct foreign_control *control, const struc
 	if (!foreign_control_claim(control, of, list))
 		return;
 	const struct sdf_element *joint = list->child;
-	foreign_control_command(control, joint, joint->text,
-		!strncmp(of->type, "effort_", 7) ? FOREIGN_CONTROL_EFFORT : FOREIGN_CONTROL_POSITION);
+	enum quantity quantity = !strncmp(of->type, "effort_", 7) ? FOREIGN_CONTROL_EFFORT : FOREIGN_CONTROL_POSITION;
+	foreign_control_note(control, of);
+	foreign_control_note_claims(control, of, list, quantity);
+	foreign_control_command(control, joint, joint->text, quantity);
 	load_warn(control->foreign->load, of->at,
 		"controller \"%.80s\": its action is not offered: expected commands on robot_joint_command (ROS 2), or "
 		"on the topic of its joint",
@@ -577,6 +637,55 @@ static void foreign_control_use_all(struct foreign_control *control)
 
 /* --- the plug-ins ------------------------------------------------------------------------------------------------- */
 
+static const char *foreign_control_interface(const struct foreign_control *control, const char *joint, const char *name)
+{
+	return arena_printf(&control->foreign->load->sdf->arena, "%s/%s", joint, name);
+}
+
+/* The interfaces of the hardware, as <ros2_control> names them. */
+static void foreign_control_add_interfaces(
+	struct foreign_control *control, struct load_builder *manager, const char *child)
+{
+	for (uint32_t i = 0; i < control->joints.count; i++) {
+		const struct controlled *joint = &control->joints.at[i];
+		const struct sdf_element *at = NULL;
+		while ((at = sdf_child(joint->element, child, at)) != NULL) {
+			const char *name = sdf_attribute(at, "name");
+			foreign_add(control->foreign, manager, at, child,
+				foreign_control_interface(control, joint->name, name ? name : ""));
+		}
+	}
+}
+
+/* What controller_manager tells: the controllers that have systems. */
+static void foreign_control_add_manager(struct foreign_control *control)
+{
+	static const char *const names[] = {"", "position", "velocity", "effort"};
+	static const char trajectories[] = "joint_trajectory_controller/JointTrajectoryController";
+	struct foreign *foreign = control->foreign;
+	struct arena *arena = &foreign->load->sdf->arena;
+	struct load_builder manager = foreign_new(foreign, foreign->plugin, "plugin", "");
+	load_build_attribute(foreign->load, &manager, "filename", "troupe");
+	load_build_attribute(foreign->load, &manager, "name", "troupe::ControllerManager");
+	foreign_add(foreign, &manager, NULL, "topic", foreign_topic(foreign, "controller_manager"));
+	foreign_add_number(foreign, &manager, NULL, "update_rate", control->update_rate);
+	for (uint32_t i = 0; i < control->used.count; i++) {
+		const struct controller *of = &control->used.at[i];
+		foreign_add(foreign, &manager, of->at, "controller", arena_printf(arena, "%s %s", of->name, of->type));
+		if (!strcmp(of->type, trajectories))
+			foreign_add(foreign, &manager, of->at, "switchable", of->name);
+	}
+	for (uint32_t i = 0; i < control->claims.count; i++) {
+		const struct control_claim *claim = &control->claims.at[i];
+		foreign_add(foreign, &manager, claim->at, "claims",
+			arena_printf(arena, "%s %s", claim->controller,
+				foreign_control_interface(control, claim->joint, names[claim->quantity])));
+	}
+	foreign_control_add_interfaces(control, &manager, "command_interface");
+	foreign_control_add_interfaces(control, &manager, "state_interface");
+	foreign_finish(foreign, &manager);
+}
+
 static void foreign_control_end(struct foreign_control *control)
 {
 	for (uint32_t i = 0; i < control->joints.count; i++)
@@ -585,6 +694,10 @@ static void foreign_control_end(struct foreign_control *control)
 				control->joints.at[i].quantity);
 	if (!control->publishes && !control->files.count)
 		foreign_control_states(control, NULL);
+	if (control->files.count)
+		foreign_control_add_manager(control);
+	vec_free(&control->used);
+	vec_free(&control->claims);
 	vec_free(&control->files);
 	vec_free(&control->joints);
 	map_fini(&control->by_name);
@@ -601,7 +714,8 @@ void foreign_control_joints(struct foreign *foreign)
 	foreign_skip(
 		foreign, "robot_param robot_param_node controller_manager_name controller_manager_prefix_node_name");
 	foreign_skip(foreign, "ros2_control robot_sim_type control_period");
-	control.gain = foreign_control_number(&control, &manager, "update_rate", CONTROL_RATE_HZ) *
+	control.update_rate = foreign_control_number(&control, &manager, "update_rate", CONTROL_RATE_HZ);
+	control.gain = control.update_rate *
 		       foreign_control_number(&control, &hardware, "position_proportional_gain",
 			       foreign_control_number(&control, &manager, "position_proportional_gain", CONTROL_GAIN));
 	foreign_control_read_joints(&control);

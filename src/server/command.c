@@ -359,10 +359,21 @@ troupe_status troupe_command_numbers(struct troupe_server *server, const struct 
 	return command_give_any(server, &given, error);
 }
 
+/* A service of a model's system has no name of a world: it is in the first world whose systems take it. */
+static struct server_world *command_world_of_service(struct troupe_server *server, const char *service)
+{
+	struct server_world *world =
+		server->world_count == 1 ? &server->worlds[0] : command_world_of_topic(server, service);
+	for (uint32_t i = 0; i < server->world_count && !world; i++)
+		if (command_may_listen(&server->worlds[i], service))
+			world = &server->worlds[i];
+	return world;
+}
+
 troupe_status server_command(struct troupe_server *server, const char *service, const char *type, const void *bytes,
 	size_t count, struct command_call *call, struct troupe_error *error)
 {
-	struct server_world *world = command_world_of_topic(server, service);
+	struct server_world *world = command_world_of_service(server, service);
 	if (!world)
 		return fail(error, TROUPE_ECOMMAND, "service '%.150s': there is no such world", service);
 	char *topic;

@@ -257,7 +257,7 @@ static char *request_of(char which)
 	const struct troupe_topic topic = {.name = "/world/w/models", .kind = TROUPE_TOPIC_SERVICE};
 	const struct troupe_topics topics = {.count = 1, .at = &topic};
 	struct asked_server server = {.wanted = &which};
-	const struct simulation_def def = {hear, &server};
+	const struct simulation_def def = {.call = hear, .ctx = &server};
 	struct simulation *simulation = simulation_create(&def, &topics);
 	simulation_each_service(simulation, take_wanted, &server);
 	simulation_each_action(simulation, take_wanted, &server);
@@ -274,8 +274,8 @@ static void ask(char which, bool refuses, bool is_cdr, const uint8_t *bytes, siz
 	const struct troupe_topic topic = {.name = "/world/w/models", .kind = TROUPE_TOPIC_SERVICE};
 	const struct troupe_topics topics = {.count = 1, .at = &topic};
 	struct asked_server server = {.refuses = refuses, .wanted = &which};
-	const struct simulation_def def = {hear, &server};
-	const struct simulation_asker asker = {hear_answer, NULL, &server};
+	const struct simulation_def def = {.call = hear, .ctx = &server};
+	const struct simulation_asker asker = {.answer = hear_answer, .ctx = &server};
 	json_t *json = is_cdr ? NULL : json_loadb((const char *)bytes, count, JSON_DECODE_ANY, NULL);
 	server.simulation = simulation_create(&def, &topics);
 	simulation_each_service(server.simulation, take_wanted, &server);

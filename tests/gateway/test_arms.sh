@@ -1,7 +1,8 @@
 #!/bin/sh
 # Twenty arms of ros2_control in namespaces of their own, as their URDF and their controllers' file have them: a client of
-# rosbridge sends trajectories to their controllers' topics and commands to their hardware, before and after a reset.
-# What it sends becomes commands, so a recording repeats it.
+# rosbridge sends trajectories to their controllers' topics and commands to their hardware, before and after a reset, and
+# goals to their controllers, which it lists and switches; and goals after another world was loaded. What it sends becomes
+# commands, so a recording repeats it.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "$SOURCE_DIR/tests/web/lib.sh"
 command -v python3 >/dev/null || {
@@ -13,13 +14,15 @@ tests=$(cd "$SOURCE_DIR" && pwd)/tests
 web_begin rosbridge.js
 cp "$tests/data/ros_robots/arm.urdf" "$tests/data/ros_robots/arm.yaml" .
 count=20
+arms() # COUNT: a world with so many arms
 {
 	echo '<sdf version="1.9"><world name="w"><physics name="p" type="ode"><max_step_size>0.004</max_step_size></physics>'
-	for i in $(seq 0 $((count - 1))); do
+	for i in $(seq 0 $(($1 - 1))); do
 		echo "<include><uri>arm.urdf</uri><name>arm$i</name><pose>$((i % 5 * 3)) $((i / 5 * 3)) 0 0 0 0</pose></include>"
 	done
 	echo '</world></sdf>'
-} >w.sdf
+}
+arms $count >w.sdf
 "$troupe" run w.sdf --rosbridge 0 --record run.rec --secondaries 2 -v 1 >out 2>err &
 run=$!
 web_port rosbridge
@@ -31,4 +34,15 @@ report $? "the run ends well: $(cat err)"
 run=
 timeout 100 "$troupe" replay run.rec --secondaries 0 -v 0 >out 2>err
 report $? "the recording has the same bits: $(cat out err)"
+
+arms 3 >other.sdf
+"$troupe" run w.sdf --rosbridge 0 --rtf 1 -v 1 >out 2>err &
+run=$!
+web_port rosbridge
+PYTHONDONTWRITEBYTECODE=1 timeout 100 python3 "$tests/gateway/arms_client.py" "$port" 3 "$PWD/other.sdf" >said 2>&1
+web_tell said
+kill -INT "$run"
+wait "$run"
+report $? "the run of another world ends well: $(cat err)"
+run=
 totals

@@ -491,7 +491,7 @@ static void test_services(void)
 	const struct troupe_topic topic = {.name = "/world/w/models", .kind = TROUPE_TOPIC_SERVICE};
 	const struct troupe_topics topics = {.count = 1, .at = &topic};
 	uint64_t taken, refused;
-	simulation = simulation_create(&(struct simulation_def){call_server, NULL}, &topics);
+	simulation = simulation_create(&(struct simulation_def){.call = call_server}, &topics);
 	struct services *services =
 		services_create(&(struct services_def){.glue = &library, .simulation = simulation, .say = say});
 	struct graph_end *graph = mem_alloc(end_count * sizeof *graph);

@@ -56,7 +56,7 @@ static struct rig rig_of(const char *worlds)
 
 static void start(struct rig *rig)
 {
-	const struct simulation_def def = {call_server, rig};
+	const struct simulation_def def = {.call = call_server, .ctx = rig};
 	const struct troupe_topics *topics = troupe_topics_list(rig->server);
 	rig->simulation = simulation_create(&def, topics);
 	troupe_topics_release(topics);
@@ -119,7 +119,7 @@ static void take_feedback(void *ctx, const struct text *values)
 static void begin(struct rig *rig, const char *name, const char *args)
 {
 	const char *of[2] = {name, NULL};
-	const struct simulation_asker asker = {take_answer, take_feedback, rig};
+	const struct simulation_asker asker = {.answer = take_answer, .feedback = take_feedback, .ctx = rig};
 	char *text = mem_strdup(args);
 	for (char *at = text; *at; at++)
 		*at = (char)(*at == '\'' ? '"' : *at == '`' ? '\'' : *at);
@@ -965,7 +965,7 @@ Test(simulation, only_so_many_requests_wait)
 {
 	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
 	uint32_t counts[2] = {0, 0};
-	const struct simulation_asker asker = {count_answer, NULL, counts};
+	const struct simulation_asker asker = {.answer = count_answer, .ctx = counts};
 	start(&rig);
 	for (int i = 0; i < SIMULATION_CALLS_MAX + 10; i++)
 		simulation_call(rig.simulation, "/get_simulation_state", NULL, &asker);

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 
 enum { ID_BYTES = 16, ACTION_TIME_BYTES = 8 };
-enum status { UNKNOWN = 0, EXECUTING = 2, CANCELING = 3 }; /* action_msgs/GoalStatus; at its end as simulation_end */
+/* action_msgs/GoalStatus; at its end as simulation_end. UNKNOWN: it is not accepted yet. */
+enum status { UNKNOWN = 0, EXECUTING = 2, CANCELING = 3 };
 enum cancel_code { CANCEL_NONE = 0, CANCEL_REJECTED = 1, CANCEL_UNKNOWN = 2, CANCEL_TERMINATED = 3 };
 
 struct action_goal {
@@ -30,6 +31,7 @@ struct action {
 	struct glue_end *feedback, *status;
 	VEC(struct action_goal *) goals; /* the oldest first */
 	uint32_t running;
+	char *refusal; /* that was told last */
 };
 
 static bool action_is_over(const struct action_goal *goal)
@@ -96,6 +98,8 @@ static void action_tell_status(const struct action *action)
 	json_out_object(&out, NULL);
 	json_out_array(&out, "status_list");
 	for (uint32_t i = 0; i < action->goals.count; i++) {
+		if (action->goals.at[i]->status == UNKNOWN)
+			continue;
 		json_out_object(&out, NULL);
 		json_out_object(&out, "goal_info");
 		action_add_id(&out, action->goals.at[i]);
@@ -149,9 +153,61 @@ static void action_tell_result(
 	text_fini(&json);
 }
 
+static void action_tell_accepted(const struct action *action, const struct rpc_caller *caller, bool accepted)
+{
+	struct text json = {0};
+	struct json_out out = {.text = &json};
+	json_out_object(&out, NULL);
+	json_out_bool(&out, "accepted", accepted);
+	json_out_end(&out);
+	action_reply(action, action->send_goal, caller, "_SendGoal_Response", &json);
+	text_fini(&json);
+}
+
+static void action_accept_goal(void *ctx)
+{
+	struct action_goal *goal = ctx;
+	action_tell_accepted(goal->action, &goal->sender, true);
+	goal->status = EXECUTING;
+	goal->action->running++;
+	action_tell_status(goal->action);
+}
+
+static void action_drop_goal(struct action *action, struct action_goal *goal)
+{
+	uint32_t at = 0;
+	while (action->goals.at[at] != goal)
+		at++;
+	action->goals.count--;
+	for (; at < action->goals.count; at++)
+		action->goals.at[at] = action->goals.at[at + 1];
+	action_free_goal(goal);
+}
+
+/* ROS 2 has no field for the reason, so it is said to people, once until another one comes. */
+static void action_refuse_goal(struct action_goal *goal, const struct text *values)
+{
+	struct action *action = goal->action;
+	char *why = simulation_why(values);
+	if (!action->refusal || strcmp(action->refusal, why) != 0) {
+		struct troupe_error line;
+		(void)fail(&line, TROUPE_OK, "%.200s: a goal is refused: %.300s", action->shown, why);
+		action->def.say(action->def.ctx, line.text);
+		free(action->refusal);
+		action->refusal = mem_strdup(why);
+	}
+	free(why);
+	action_tell_accepted(action, &goal->sender, false);
+	action_drop_goal(action, goal);
+}
+
 static void action_end_goal(void *ctx, enum simulation_end end, const struct text *values)
 {
 	struct action_goal *goal = ctx;
+	if (end == SIMULATION_REFUSED) {
+		action_refuse_goal(goal, values);
+		return;
+	}
 	goal->status = (int)end;
 	goal->action->running--;
 	text_add_bytes(&goal->result, values->at, values->count);
@@ -193,27 +249,22 @@ static void action_hear_goal(void *ctx, const struct rpc_caller *caller, const v
 {
 	struct action *action = ctx;
 	struct cdr_in in = cdr_open(cdr, count);
-	struct text json = {0}, inner = {0};
-	struct json_out out = {.text = &json};
+	struct text inner = {0};
 	unsigned char id[ID_BYTES];
-	bool accepted = action_read_id(&in, id) && !action_find_goal(action, id) && action_make_room(action);
-	json_out_object(&out, NULL);
-	json_out_bool(&out, "accepted", accepted);
-	json_out_end(&out);
-	action_reply(action, action->send_goal, caller, "_SendGoal_Response", &json);
-	text_fini(&json);
-	if (!accepted)
+	if (!action_read_id(&in, id) || action_find_goal(action, id) || !action_make_room(action)) {
+		action_tell_accepted(action, caller, false);
 		return;
+	}
 	struct action_goal *goal = mem_alloc(sizeof *goal);
-	*goal = (struct action_goal){.action = action, .status = EXECUTING, .sender = *caller};
+	*goal = (struct action_goal){.action = action, .status = UNKNOWN, .sender = *caller};
 	memcpy(goal->id, id, ID_BYTES);
 	vec_push(&action->goals, goal);
-	action->running++;
-	action_tell_status(action);
 	text_add_bytes(&inner, cdr, CDR_HEADER_BYTES);
 	text_add_bytes(&inner, (const char *)cdr + CDR_HEADER_BYTES + ID_BYTES, count - CDR_HEADER_BYTES - ID_BYTES);
-	const struct simulation_asker asker = {
-		.answer = action_end_goal, .feedback = action_tell_feedback, .ctx = goal};
+	const struct simulation_asker asker = {.answer = action_end_goal,
+		.feedback = action_tell_feedback,
+		.ctx = goal,
+		.accepted = action_accept_goal};
 	simulation_call_cdr(action->def.simulation, action->name, inner.at, inner.count, &asker);
 	text_fini(&inner);
 }
@@ -277,7 +328,7 @@ static void action_hear_cancel(void *ctx, const struct rpc_caller *caller, const
 	json_out_array(&out, NULL);
 	for (uint32_t i = 0; i < action->goals.count && sound; i++) {
 		struct action_goal *goal = action->goals.at[i];
-		if (action_is_over(goal) || (one && !timed && goal != named))
+		if (action_is_over(goal) || goal->status == UNKNOWN || (one && !timed && goal != named))
 			continue;
 		action_cancel(goal);
 		cancelled++;
@@ -381,6 +432,11 @@ uint32_t action_ends(const struct action *action, struct graph_end *ret_ends)
 	return count;
 }
 
+bool action_is_named(const struct action *action, const char *name)
+{
+	return !strcmp(action->name, name);
+}
+
 void action_destroy(struct action *action)
 {
 	for (uint32_t i = 0; i < action->goals.count; i++)
@@ -389,7 +445,11 @@ void action_destroy(struct action *action)
 		action->def.glue->close_end(action->feedback);
 	if (action->status)
 		action->def.glue->close_end(action->status);
+	rpc_close(action->send_goal);
+	rpc_close(action->get_result);
+	rpc_close(action->cancel_goal);
 	vec_free(&action->goals);
+	free(action->refusal);
 	free(action->name);
 	free(action->shown);
 	free(action->type);

@@ -12,7 +12,8 @@ struct action *action_open(const struct services_def *def, struct rpc *rpc, cons
 	const char *type, char *why);
 void action_turn(struct action *action);
 uint32_t action_ends(const struct action *action, struct graph_end *ret_ends); /* of its topics; NULL: how many */
-/* After the simulation was destroyed, before the rpc. */
+bool action_is_named(const struct action *action, const char *name);
+/* After the simulation was destroyed, or has this action no more; before the rpc. */
 void action_destroy(struct action *action);
 
 #endif

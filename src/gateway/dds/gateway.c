@@ -257,6 +257,7 @@ static void dds_change_topics(void *ctx, const struct troupe_topics *topics)
 	gateway->names = names;
 	names_fini(&before);
 	atomic_store_explicit(&gateway->topics, gateway->channels.count, memory_order_relaxed);
+	services_look(gateway->services);
 	dds_tell_graph(gateway);
 }
 

@@ -34,6 +34,7 @@ struct rpc {
 	VEC(struct rpc_service *) services;
 	VEC(struct rpc_waiting) waiting; /* the oldest first */
 	size_t waiting_bytes;
+	uint32_t opened; /* so many services were */
 };
 
 struct rpc *rpc_create(const struct glue *glue, struct glue_node *node, rpc_refuse_fn *refuse, void *ctx)
@@ -75,6 +76,21 @@ void rpc_destroy(struct rpc *rpc)
 	free(rpc);
 }
 
+void rpc_close(struct rpc_service *service)
+{
+	if (!service)
+		return;
+	struct rpc *rpc = service->rpc;
+	uint32_t at = 0;
+	for (uint32_t i = rpc->waiting.count; i-- > 0;)
+		if (rpc->waiting.at[i].service == service)
+			rpc_drop_waiting(rpc, i);
+	while (rpc->services.at[at] != service)
+		at++;
+	rpc->services.at[at] = rpc->services.at[--rpc->services.count];
+	rpc_close_service(service);
+}
+
 /* --- ends --------------------------------------------------------------------------------------------------------- */
 
 /* The id is that of the node, and a number of the service in it. rmw_cyclonedds writes ids like this; nodes compare
@@ -83,7 +99,7 @@ static void rpc_add_user_data(const struct rpc *rpc, const char *type, struct te
 {
 	unsigned char guid[GLUE_GUID_BYTES];
 	rpc->glue->node_guid(rpc->node, guid);
-	cdr_store(guid + NODE_BYTES, rpc->services.count + 1u, GLUE_GUID_BYTES - NODE_BYTES);
+	cdr_store(guid + NODE_BYTES, rpc->opened, GLUE_GUID_BYTES - NODE_BYTES);
 	text_add(out, "serviceid=");
 	for (int i = 0; i < GLUE_GUID_BYTES; i++)
 		text_add(out, "%s%x", i ? "." : "", guid[i]);
@@ -115,6 +131,7 @@ struct rpc_service *rpc_open(struct rpc *rpc, const char *name, const char *requ
 {
 	struct rpc_service *service = mem_alloc(sizeof *service);
 	*service = (struct rpc_service){.rpc = rpc, .name = mem_strdup(name), .hear = hear, .ctx = ctx};
+	rpc->opened++;
 	if (!rpc_open_end(service, true, response, why) || !rpc_open_end(service, false, request, why)) {
 		rpc_close_service(service);
 		return NULL;

@@ -37,9 +37,11 @@ typedef void rpc_refuse_fn(void *ctx, const char *service, size_t count);
 struct rpc *rpc_create(const struct glue *glue, struct glue_node *node, rpc_refuse_fn *refuse, void *ctx);
 void rpc_destroy(struct rpc *rpc);
 /* name: "/get_entities"; request, response: "simulation_interfaces/srv/GetEntities_Request". NULL, with one line in
- * why[GLUE_WHY_BYTES]: there can be none. rpc_destroy() closes it. */
+ * why[GLUE_WHY_BYTES]: there can be none. rpc_close() or rpc_destroy() closes it. */
 struct rpc_service *rpc_open(struct rpc *rpc, const char *name, const char *request, const char *response,
 	rpc_hear_fn *hear, void *ctx, char *why);
+/* What waits for its readers is dropped. NULL is fine. */
+void rpc_close(struct rpc_service *service);
 /* Hears what requests have come, and sends what has waited for readers. Returns how many requests were heard. */
 uint32_t rpc_turn(struct rpc *rpc);
 /* The response as CDR with its header. */

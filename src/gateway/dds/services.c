@@ -9,11 +9,18 @@
 #include <jansson.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct served {
 	struct services *services;
 	char *name, *response; /* as the simulation has it; the type */
 	struct rpc_service *rpc;
+	bool seen; /* by services_look() */
+};
+
+struct dds_services_action {
+	struct action *action;
+	bool seen;
 };
 
 struct dds_services_asked { /* a request that is not answered yet */
@@ -26,7 +33,7 @@ struct services {
 	struct services_def def;
 	struct rpc *rpc;
 	VEC(struct served *) served;
-	VEC(struct action *) actions;
+	VEC(struct dds_services_action) actions;
 	struct dds_services_asked *asked;
 	bool left_out_told, refused_told;
 	_Atomic uint64_t taken, refused;
@@ -107,10 +114,18 @@ static void dds_services_open(void *ctx, const char *name, const char *type)
 	struct arena arena = {0};
 	char why[GLUE_WHY_BYTES] = "ROS 2 has no such name";
 	const char *shown = names_clean(&arena, name);
+	for (uint32_t i = 0; i < services->served.count; i++)
+		if (!strcmp(services->served.at[i]->name, name)) {
+			services->served.at[i]->seen = true;
+			arena_fini(&arena);
+			return;
+		}
 	struct served *served = mem_alloc(sizeof *served);
 	char *request = mem_printf("%s_Request", type);
-	*served = (struct served){
-		.services = services, .name = mem_strdup(name), .response = mem_printf("%s_Response", type)};
+	*served = (struct served){.services = services,
+		.name = mem_strdup(name),
+		.response = mem_printf("%s_Response", type),
+		.seen = true};
 	vec_push(&services->served, served);
 	if (shown)
 		served->rpc = rpc_open(services->rpc, shown, request, served->response, dds_services_hear, served, why);
@@ -126,8 +141,16 @@ static void dds_services_open_action(void *ctx, const char *name, const char *ty
 	struct arena arena = {0};
 	char why[GLUE_WHY_BYTES] = "ROS 2 has no such name";
 	const char *shown = names_clean(&arena, name);
+	for (uint32_t i = 0; i < services->actions.count; i++)
+		if (action_is_named(services->actions.at[i].action, name)) {
+			services->actions.at[i].seen = true;
+			arena_fini(&arena);
+			return;
+		}
 	if (shown)
-		vec_push(&services->actions, action_open(&services->def, services->rpc, name, shown, type, why));
+		vec_push(&services->actions,
+			(struct dds_services_action){
+				action_open(&services->def, services->rpc, name, shown, type, why), true});
 	if (*why)
 		dds_services_leave_out(services, name, why);
 	arena_fini(&arena);
@@ -138,9 +161,45 @@ struct services *services_create(const struct services_def *def)
 	struct services *services = mem_alloc(sizeof *services);
 	services->def = *def;
 	services->rpc = rpc_create(def->glue, def->node, dds_services_refuse, services);
-	simulation_each_service(def->simulation, dds_services_open, services);
-	simulation_each_action(def->simulation, dds_services_open_action, services);
+	services_look(services);
 	return services;
+}
+
+static void dds_services_free(struct served *served)
+{
+	free(served->name);
+	free(served->response);
+	free(served);
+}
+
+/* What is asked there was answered when the simulation lost it. */
+static void dds_services_close_unseen(struct services *services)
+{
+	for (uint32_t i = services->served.count; i-- > 0;) {
+		struct served *served = services->served.at[i];
+		if (served->seen)
+			continue;
+		rpc_close(served->rpc);
+		dds_services_free(served);
+		services->served.at[i] = services->served.at[--services->served.count];
+	}
+	for (uint32_t i = services->actions.count; i-- > 0;) {
+		if (services->actions.at[i].seen)
+			continue;
+		action_destroy(services->actions.at[i].action);
+		services->actions.at[i] = services->actions.at[--services->actions.count];
+	}
+}
+
+void services_look(struct services *services)
+{
+	for (uint32_t i = 0; i < services->served.count; i++)
+		services->served.at[i]->seen = false;
+	for (uint32_t i = 0; i < services->actions.count; i++)
+		services->actions.at[i].seen = false;
+	simulation_each_service(services->def.simulation, dds_services_open, services);
+	simulation_each_action(services->def.simulation, dds_services_open_action, services);
+	dds_services_close_unseen(services);
 }
 
 void services_destroy(struct services *services)
@@ -150,13 +209,10 @@ void services_destroy(struct services *services)
 	while (services->asked)
 		dds_services_drop_asked(services->asked);
 	for (uint32_t i = 0; i < services->actions.count; i++)
-		action_destroy(services->actions.at[i]);
+		action_destroy(services->actions.at[i].action);
 	rpc_destroy(services->rpc);
-	for (uint32_t i = 0; i < services->served.count; i++) {
-		free(services->served.at[i]->name);
-		free(services->served.at[i]->response);
-		free(services->served.at[i]);
-	}
+	for (uint32_t i = 0; i < services->served.count; i++)
+		dds_services_free(services->served.at[i]);
 	vec_free(&services->served);
 	vec_free(&services->actions);
 	free(services);
@@ -167,14 +223,14 @@ void services_turn(struct services *services)
 	uint32_t heard = rpc_turn(services->rpc);
 	atomic_fetch_add_explicit(&services->taken, heard, memory_order_relaxed);
 	for (uint32_t i = 0; i < services->actions.count; i++)
-		action_turn(services->actions.at[i]);
+		action_turn(services->actions.at[i].action);
 }
 
 uint32_t services_ends(const struct services *services, struct graph_end *ret_ends)
 {
 	uint32_t count = rpc_ends(services->rpc, ret_ends);
 	for (uint32_t i = 0; i < services->actions.count; i++)
-		count += action_ends(services->actions.at[i], ret_ends ? ret_ends + count : NULL);
+		count += action_ends(services->actions.at[i].action, ret_ends ? ret_ends + count : NULL);
 	return count;
 }
 

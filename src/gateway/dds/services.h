@@ -1,7 +1,8 @@
 /* The services and the action of gateway/ros/simulation.h for nodes of ROS 2 (rpc.h). An action NAME is three services
  * and two topics, as ROS 2 has actions: NAME/_action/send_goal, get_result, cancel_goal, feedback and status. Each goal
- * is accepted, except for a second one with the same id and beyond SERVICES_GOALS_MAX; whether it can be done says its
- * result. A goal is cancelled when its client goes. The time of all goals is 0: nothing here tells the time.
+ * is accepted, except for a second one with the same id, beyond SERVICES_GOALS_MAX, and where the action decides it
+ * (goals of trajectories); whether it can be done says its result. A goal is cancelled when its client goes. The time
+ * of all goals is 0: nothing here tells the time.
  *
  * One thread at a time. */
 #ifndef GATEWAY_DDS_SERVICES_H
@@ -31,6 +32,8 @@ struct services_def {
 struct services *services_create(const struct services_def *def);
 /* The simulation must be destroyed before: it may not answer any more. NULL is fine. */
 void services_destroy(struct services *services);
+/* The simulation may have other services now: they are opened and closed. */
+void services_look(struct services *services);
 /* Hears requests, and sends what can be sent now. */
 void services_turn(struct services *services);
 uint32_t services_ends(const struct services *services, struct graph_end *ret_ends); /* as rpc_ends(), and topics */

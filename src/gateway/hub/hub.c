@@ -150,6 +150,8 @@ void hub_look(struct hub *hub)
 	hub->looked = true;
 	hub->epoch = topics->epoch;
 	mirror_update(&hub->mirror, &all, hub_row_came, hub_row_goes, hub);
+	if (hub->simulation)
+		simulation_look(hub->simulation, topics);
 	hub->kind->topics_changed(hub->gateway, topics);
 	hub_release(hub, topics);
 }
@@ -254,6 +256,20 @@ static troupe_status hub_call_of_simulation(void *ctx, const char *service, cons
 	return hub->bus->ops->call(hub->bus, service, type, bytes, count, tag, error);
 }
 
+/* No gateway subscribes to these topics, for their types have no counterpart in ROS 2. */
+static void hub_subscribe_for_simulation(void *ctx, const char *topic, double rate_hz)
+{
+	struct hub *hub = ctx;
+	(void)hub->bus->ops->subscribe(hub->bus, topic, rate_hz, NULL);
+}
+
+static void hub_unsubscribe_for_simulation(void *ctx, const char *topic)
+{
+	struct hub *hub = ctx;
+	if (hub->bus)
+		hub->bus->ops->unsubscribe(hub->bus, topic);
+}
+
 void hub_forget(struct hub *hub, const void *client, uint64_t connection)
 {
 	for (struct hub_call *call = hub->calls; call; call = call->next)
@@ -346,6 +362,8 @@ static bool hub_take_some(struct hub *hub)
 		} else if (!hub->options.hides || !hub->options.hides(hub->gateway, &message)) {
 			hub->time_ns = (uint64_t)message.time_ns;
 			hub_note_message(hub, &message);
+			if (hub->simulation)
+				simulation_hear(hub->simulation, &message);
 			hub->kind->message(hub->gateway, &message);
 		}
 	}
@@ -422,7 +440,12 @@ static void hub_look_at_remote(struct hub *hub)
 static void hub_start_simulation(struct hub *hub)
 {
 	const struct troupe_topics *topics = hub_topics(hub);
-	hub->simulation = simulation_create(&(struct simulation_def){hub_call_of_simulation, hub}, topics);
+	hub->simulation = simulation_create(&(struct simulation_def){.call = hub_call_of_simulation,
+						    .subscribe = hub_subscribe_for_simulation,
+						    .unsubscribe = hub_unsubscribe_for_simulation,
+						    .ctx = hub,
+						    .client = hub->client},
+		topics);
 	hub_release(hub, topics);
 }
 

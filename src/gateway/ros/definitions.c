@@ -239,6 +239,13 @@ static const struct {
 	{"trajectory_msgs/JointTrajectory", "std_msgs/Header header\n"
 					    "string[] joint_names\n"
 					    "trajectory_msgs/JointTrajectoryPoint[] points\n"},
+	{"trajectory_msgs/MultiDOFJointTrajectoryPoint", "geometry_msgs/Transform[] transforms\n"
+							 "geometry_msgs/Twist[] velocities\n"
+							 "geometry_msgs/Twist[] accelerations\n"
+							 "builtin_interfaces/Duration time_from_start\n"},
+	{"trajectory_msgs/MultiDOFJointTrajectory", "std_msgs/Header header\n"
+						    "string[] joint_names\n"
+						    "trajectory_msgs/MultiDOFJointTrajectoryPoint[] points\n"},
 	{"sensor_msgs/JointState", "std_msgs/Header header\n"
 				   "string[] name\n"
 				   "float64[] position\n"
@@ -610,6 +617,99 @@ static const struct {
 	{"simulation_interfaces/SimulateSteps_FeedbackMessage",
 		"unique_identifier_msgs/UUID goal_id\n"
 		"simulation_interfaces/SimulateSteps_Feedback feedback\n"},
+	/* control_msgs and controller_manager_msgs as of ROS 2 Jazzy */
+	{"control_msgs/JointTolerance", "string name\n"
+					"float64 position\n"
+					"float64 velocity\n"
+					"float64 acceleration\n"},
+	{"control_msgs/JointComponentTolerance", "uint16 X_AXIS=1\n"
+						 "uint16 Y_AXIS=2\n"
+						 "uint16 Z_AXIS=3\n"
+						 "uint16 TRANSLATION=4\n"
+						 "uint16 ROTATION=5\n"
+						 "string joint_name\n"
+						 "uint16 component\n"
+						 "float64 position\n"
+						 "float64 velocity\n"
+						 "float64 acceleration\n"},
+	{"control_msgs/FollowJointTrajectory_Goal", "trajectory_msgs/JointTrajectory trajectory\n"
+						    "trajectory_msgs/MultiDOFJointTrajectory multi_dof_trajectory\n"
+						    "control_msgs/JointTolerance[] path_tolerance\n"
+						    "control_msgs/JointComponentTolerance[] component_path_tolerance\n"
+						    "control_msgs/JointTolerance[] goal_tolerance\n"
+						    "control_msgs/JointComponentTolerance[] component_goal_tolerance\n"
+						    "builtin_interfaces/Duration goal_time_tolerance\n"},
+	{"control_msgs/FollowJointTrajectory_Result", "int32 SUCCESSFUL=0\n"
+						      "int32 INVALID_GOAL=-1\n"
+						      "int32 INVALID_JOINTS=-2\n"
+						      "int32 OLD_HEADER_TIMESTAMP=-3\n"
+						      "int32 PATH_TOLERANCE_VIOLATED=-4\n"
+						      "int32 GOAL_TOLERANCE_VIOLATED=-5\n"
+						      "int32 error_code\n"
+						      "string error_string\n"},
+	{"control_msgs/FollowJointTrajectory_Feedback",
+		"std_msgs/Header header\n"
+		"string[] joint_names\n"
+		"trajectory_msgs/JointTrajectoryPoint desired\n"
+		"trajectory_msgs/JointTrajectoryPoint actual\n"
+		"trajectory_msgs/JointTrajectoryPoint error\n"
+		"string[] multi_dof_joint_names\n"
+		"trajectory_msgs/MultiDOFJointTrajectoryPoint multi_dof_desired\n"
+		"trajectory_msgs/MultiDOFJointTrajectoryPoint multi_dof_actual\n"
+		"trajectory_msgs/MultiDOFJointTrajectoryPoint multi_dof_error\n"},
+	{"control_msgs/FollowJointTrajectory_SendGoal_Request", "unique_identifier_msgs/UUID goal_id\n"
+								"control_msgs/FollowJointTrajectory_Goal goal\n"},
+	{"control_msgs/FollowJointTrajectory_SendGoal_Response", "bool accepted\n"
+								 "builtin_interfaces/Time stamp\n"},
+	{"control_msgs/FollowJointTrajectory_GetResult_Request", "unique_identifier_msgs/UUID goal_id\n"},
+	{"control_msgs/FollowJointTrajectory_GetResult_Response", "int8 status\n"
+								  "control_msgs/FollowJointTrajectory_Result result\n"},
+	{"control_msgs/FollowJointTrajectory_FeedbackMessage",
+		"unique_identifier_msgs/UUID goal_id\n"
+		"control_msgs/FollowJointTrajectory_Feedback feedback\n"},
+	{"controller_manager_msgs/ChainConnection", "string name\n"
+						    "string[] reference_interfaces\n"},
+	{"controller_manager_msgs/ControllerState", "string name\n"
+						    "string state\n"
+						    "string type\n"
+						    "bool is_async\n"
+						    "uint16 update_rate\n"
+						    "string[] claimed_interfaces\n"
+						    "string[] required_command_interfaces\n"
+						    "string[] required_state_interfaces\n"
+						    "bool is_chainable\n"
+						    "bool is_chained\n"
+						    "string[] exported_state_interfaces\n"
+						    "string[] reference_interfaces\n"
+						    "controller_manager_msgs/ChainConnection[] chain_connections\n"},
+	{"controller_manager_msgs/HardwareInterface", "string name\n"
+						      "string data_type\n"
+						      "bool is_available\n"
+						      "bool is_claimed\n"},
+	{"controller_manager_msgs/ListControllers_Request", ""},
+	{"controller_manager_msgs/ListControllers_Response", "controller_manager_msgs/ControllerState[] controller\n"},
+	{"controller_manager_msgs/ListControllerTypes_Request", ""},
+	{"controller_manager_msgs/ListControllerTypes_Response", "string[] types\n"
+								 "string[] base_classes\n"},
+	{"controller_manager_msgs/ListHardwareInterfaces_Request", ""},
+	{"controller_manager_msgs/ListHardwareInterfaces_Response",
+		"controller_manager_msgs/HardwareInterface[] command_interfaces\n"
+		"controller_manager_msgs/HardwareInterface[] state_interfaces\n"},
+	{"controller_manager_msgs/LoadController_Request", "string name\n"},
+	{"controller_manager_msgs/LoadController_Response", "bool ok\n"},
+	{"controller_manager_msgs/ConfigureController_Request", "string name\n"},
+	{"controller_manager_msgs/ConfigureController_Response", "bool ok\n"},
+	{"controller_manager_msgs/SwitchController_Request", "string[] activate_controllers\n"
+							     "string[] deactivate_controllers\n"
+							     "int32 strictness\n"
+							     "int32 BEST_EFFORT=1\n"
+							     "int32 STRICT=2\n"
+							     "int32 AUTO=3\n"
+							     "int32 FORCE_AUTO=4\n"
+							     "bool activate_asap\n"
+							     "builtin_interfaces/Duration timeout\n"},
+	{"controller_manager_msgs/SwitchController_Response", "bool ok\n"
+							      "string message\n"},
 	{"troupe_interfaces/GetHash_Request", ""},
 	{"troupe_interfaces/GetHash_Response", "simulation_interfaces/Result result\n"
 					       "uint64 step\n"

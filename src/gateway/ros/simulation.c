@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "gateway/ros/json.h"
+#include "gateway/ros/names.h"
 #include "topic/message.h"
 
 #include <stdlib.h>
@@ -17,8 +18,12 @@ struct simulation {
 	struct simulation_def def;
 	uint64_t tags;
 	VEC(struct job_world *) worlds;
+	VEC(struct job_part *) parts; /* of robots */
 	struct job *jobs;
 	uint32_t job_count;
+	uint32_t watches;   /* jobs that watch a topic */
+	uint64_t last_step; /* of a reply: replies overtake messages of the states before them */
+	char *client;       /* of the def */
 };
 
 static const struct message_limits simulation_no_limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
@@ -119,6 +124,8 @@ static void simulation_send_answer(struct job *job, enum simulation_end end, con
 {
 	assert(!job->is_answered);
 	job->is_answered = true;
+	if (!job->is_accepted && end != SIMULATION_SUCCEEDED)
+		end = SIMULATION_REFUSED;
 	if (job->asker.answer)
 		job->asker.answer(job->asker.ctx, end, response);
 }
@@ -140,6 +147,14 @@ static bool simulation_is_action(const struct job_row *row)
 	return strstr(row->type, "/action/");
 }
 
+char *simulation_why(const struct text *values)
+{
+	json_t *json = json_loadb(values->at, values->count, 0, NULL);
+	char *why = mem_strdup(job_text(json, "error_string"));
+	json_decref(json);
+	return why;
+}
+
 /* A response of GetSimulatorFeatures has no result. */
 void job_answer(struct job *job, unsigned result, const char *format, ...)
 {
@@ -152,7 +167,10 @@ void job_answer(struct job *job, unsigned result, const char *format, ...)
 	va_end(args);
 	char *type = mem_printf("%s_%s", job->row->type, simulation_is_action(job->row) ? "Result" : "Response");
 	json_out_object(&out, NULL);
-	job_add_result(&out, result, result == JOB_OK ? "" : line.text);
+	if (job->part)
+		job->part->row->refuse(&out, line.text);
+	else
+		job_add_result(&out, result, result == JOB_OK ? "" : line.text);
 	json_out_end(&out);
 	json_t *json = json_loadb(given.at, given.count, 0, NULL);
 	if (simulation_complete(type, json, &response, NULL)) {
@@ -182,11 +200,39 @@ struct json_out *job_respond(struct job *job, unsigned result, const char *messa
 	return out;
 }
 
-void job_send(struct job *job)
+/* The services of the world give all fields; of others, those that are left out have their defaults. */
+static void simulation_fill(struct job *job)
+{
+	struct text whole = {0};
+	char *type = mem_printf("%s_%s", job->row->type, simulation_is_action(job->row) ? "Result" : "Response");
+	json_t *json = json_loadb(job->response.at, job->response.count, 0, NULL);
+	if (!simulation_complete(type, json, &whole, NULL)) {
+		text_fini(&job->response);
+		job->response = whole;
+	}
+	json_decref(json);
+	free(type);
+}
+
+void job_send_end(struct job *job, enum simulation_end end)
 {
 	json_out_end(&job->out);
-	simulation_send_answer(job, simulation_end_of(job, job->result), &job->response);
+	if (job->part)
+		simulation_fill(job);
+	simulation_send_answer(job, end, &job->response);
 	text_fini(&job->response);
+}
+
+void job_send(struct job *job)
+{
+	job_send_end(job, simulation_end_of(job, job->result));
+}
+
+void job_accept(struct job *job)
+{
+	if (!job->is_accepted && job->asker.accepted)
+		job->asker.accepted(job->asker.ctx);
+	job->is_accepted = true;
 }
 
 void job_finish(struct job *job)
@@ -232,16 +278,48 @@ bool job_has_tags(const struct job_tags *tags, char *const *has, size_t count)
 	return !tags->count || tags->all;
 }
 
+/* --- topics ------------------------------------------------------------------------------------------------------- */
+
+void job_watch(struct job *job, const char *topic, double rate_hz,
+	void (*hear)(struct job *job, const struct troupe_message *message))
+{
+	struct simulation *simulation = job->simulation;
+	simulation->watches += !job->watched;
+	free(job->watched);
+	job->watched = mem_strdup(topic);
+	job->hear = hear;
+	job->from_step = simulation->last_step;
+	simulation->def.subscribe(simulation->def.ctx, topic, rate_hz);
+}
+
+/* Other jobs may watch the same topic. */
+static void simulation_end_watch(struct job *job)
+{
+	struct simulation *simulation = job->simulation;
+	char *topic = job->watched;
+	if (!topic)
+		return;
+	job->watched = NULL;
+	simulation->watches--;
+	bool wanted = false;
+	for (const struct job *other = simulation->jobs; other && simulation->watches; other = other->after)
+		wanted |= other->watched && !strcmp(other->watched, topic);
+	if (!wanted)
+		simulation->def.unsubscribe(simulation->def.ctx, topic);
+	free(topic);
+}
+
 /* --- jobs --------------------------------------------------------------------------------------------------------- */
 
 static void simulation_free_job(struct job *job)
 {
+	simulation_end_watch(job);
 	struct job **link = &job->simulation->jobs;
 	while (*link != job)
 		link = &(*link)->after;
 	*link = job->after;
 	job->simulation->job_count--;
-	if (job->world->stepper == job)
+	if (job->world && job->world->stepper == job)
 		job->world->stepper = NULL;
 	simulation_drop_models(job);
 	job_forget_sent(job);
@@ -258,7 +336,7 @@ static void simulation_free_job(struct job *job)
 
 static void simulation_go_on(struct job *job)
 {
-	while (!job->waiting && !job->is_answered) {
+	while (!job->waiting && !job->is_answered && job->next) {
 		if (job->wants_models) {
 			const struct job_sent *refused = job_refused(job);
 			job_answer(job, JOB_FAILED, "%s", refused ? refused->text : "the world does not answer");
@@ -306,6 +384,16 @@ static troupe_status simulation_read_args(
 	return status;
 }
 
+static const struct job_part *simulation_find_part(const struct simulation *simulation, const char *name, bool action)
+{
+	for (uint32_t i = 0; i < simulation->parts.count; i++) {
+		const struct job_part *part = simulation->parts.at[i];
+		if (simulation_is_action(&part->row->row) == action && !strcmp(part->name, name))
+			return part;
+	}
+	return NULL;
+}
+
 static const struct job_row *simulation_find_row(
 	const struct simulation *simulation, const char *name, bool action, struct job_world **ret_world)
 {
@@ -324,28 +412,33 @@ static const struct job_row *simulation_find_row(
 	return NULL;
 }
 
+/* What is asked for: of a world, or of a part of it. */
+static void simulation_find(const struct simulation *simulation, const char *name, struct job *ret_job)
+{
+	for (int action = 0; action < 2 && !ret_job->row; action++) {
+		ret_job->row = simulation_find_row(simulation, name, action, &ret_job->world);
+		if (!ret_job->row && (ret_job->part = simulation_find_part(simulation, name, action)))
+			ret_job->row = &ret_job->part->row->row;
+	}
+	assert(ret_job->row);
+}
+
 static void simulation_answer(struct simulation *simulation, const char *name, const struct simulation_request *request,
 	const struct simulation_asker *asker)
 {
-	struct job_world *world = NULL;
 	struct troupe_error error;
-	const struct job_row *row = simulation_find_row(simulation, name, false, &world);
-	if (!row)
-		row = simulation_find_row(simulation, name, true, &world);
-	assert(row);
 	struct job *job = mem_alloc(sizeof *job);
-	*job = (struct job){.simulation = simulation,
-		.after = simulation->jobs,
-		.row = row,
-		.world = world,
-		.asker = *asker,
-		.next = simulation_begin};
+	*job = (struct job){
+		.simulation = simulation, .after = simulation->jobs, .asker = *asker, .next = simulation_begin};
+	simulation_find(simulation, name, job);
 	simulation->jobs = job;
+	if (!job->part)
+		job_accept(job);
 	if (simulation->job_count++ >= SIMULATION_CALLS_MAX)
 		job_answer(job, JOB_FAILED, "%d requests wait: expected no more", (int)SIMULATION_CALLS_MAX);
 	else if (simulation_read_args(job, request, &error))
 		job_answer(job, JOB_FAILED, "%s", error.text);
-	else if (row->need != JOB_ALONE)
+	else if (job->row->need != JOB_ALONE)
 		job_ask_models(job, false);
 	simulation_go_on(job);
 }
@@ -365,12 +458,16 @@ void simulation_call_cdr(struct simulation *simulation, const char *name, const 
 void simulation_cancel(struct simulation *simulation, const void *asker_ctx)
 {
 	for (struct job *job = simulation->jobs; job; job = job->after)
-		if (job->asker.ctx == asker_ctx && simulation_is_action(job->row))
+		if (job->asker.ctx == asker_ctx && simulation_is_action(job->row) && !job->is_cancelled) {
 			job->is_cancelled = true;
+			if (job->part)
+				job->part->row->cancel(job);
+		}
 }
 
 void simulation_take(struct simulation *simulation, const struct troupe_message *reply)
 {
+	simulation->last_step = MAX(simulation->last_step, reply->step);
 	for (struct job *job = simulation->jobs; job; job = job->after)
 		for (uint32_t i = 0; i < job->sent.count; i++) {
 			struct job_sent *sent = &job->sent.at[i];
@@ -393,6 +490,101 @@ void simulation_take(struct simulation *simulation, const struct troupe_message 
 		}
 }
 
+void simulation_hear(struct simulation *simulation, const struct troupe_message *message)
+{
+	struct job *after;
+	for (struct job *job = simulation->watches ? simulation->jobs : NULL; job; job = after) {
+		after = job->after;
+		if (!job->watched || message->step < job->from_step || strcmp(job->watched, message->topic) != 0)
+			continue;
+		job->hear(job, message);
+		simulation_go_on(job);
+	}
+}
+
+/* --- parts of the world ------------------------------------------------------------------------------------------- */
+
+/* Names of topics begin with the client's name in its process, and with "model" of models: "/arm/controller". NULL: it
+ * has no name in ROS 2. */
+static char *simulation_part_name(const struct simulation *simulation, const char *topic, const char *last)
+{
+	static const char model[] = "model/";
+	const char *client = simulation->client ? simulation->client : "", *at = topic + 1;
+	struct arena arena = {0};
+	size_t count = strlen(client);
+	bool own = count && !strncmp(at, client, count) && at[count] == '/';
+	at += own ? count + 1 : 0;
+	at += !strncmp(at, model, sizeof model - 1) ? sizeof model - 1 : 0;
+	char *plain = mem_printf("%s%s/%s%s%s", own ? "/" : "", own ? client : "", at, *last ? "/" : "", last);
+	const char *clean = names_clean(&arena, plain);
+	char *name = clean ? mem_strdup(clean) : NULL;
+	free(plain);
+	arena_fini(&arena);
+	return name;
+}
+
+/* Two models whose names become the same: the first one has it. */
+static void simulation_add_part(
+	struct simulation *simulation, const char *topic, const struct job_part_row *row, const char *last)
+{
+	char *name = simulation_part_name(simulation, topic, last);
+	for (uint32_t i = 0; i < simulation->parts.count && name; i++) {
+		struct job_part *part = simulation->parts.at[i];
+		if (strcmp(part->name, name) != 0)
+			continue;
+		part->seen |= !strcmp(part->topic, topic);
+		free(name);
+		return;
+	}
+	if (!name)
+		return;
+	struct job_part *part = mem_alloc(sizeof *part);
+	*part = (struct job_part){.name = name, .row = row, .topic = mem_strdup(topic), .seen = true};
+	vec_push(&simulation->parts, part);
+}
+
+static void simulation_drop_part(struct simulation *simulation, uint32_t at)
+{
+	struct job_part *part = simulation->parts.at[at];
+	struct job *after;
+	for (struct job *job = simulation->jobs; job; job = after) {
+		after = job->after;
+		if (job->part != part)
+			continue;
+		job_answer(job, JOB_FAILED, "the controller is there no more");
+		simulation_free_job(job);
+	}
+	simulation->parts.at[at] = simulation->parts.at[--simulation->parts.count];
+	free(part->name);
+	free(part->topic);
+	free(part);
+}
+
+void simulation_look(struct simulation *simulation, const struct troupe_topics *topics)
+{
+	static const char behind[] = "/switch_controller";
+	for (uint32_t i = 0; i < simulation->parts.count; i++)
+		simulation->parts.at[i]->seen = false;
+	for (uint32_t i = 0; i < topics->count && simulation->def.subscribe; i++) {
+		const struct troupe_topic *topic = &topics->at[i];
+		size_t count = strlen(topic->name);
+		if (topic->kind != TROUPE_TOPIC_SERVICE || *topic->name != '/')
+			continue;
+		if (!strcmp(topic->type, "troupe.msgs.TrajectoryGoal"))
+			simulation_add_part(simulation, topic->name, &job_follow_row, "");
+		if (strcmp(topic->type, "troupe.msgs.ControllerSwitch") != 0 || count < sizeof behind ||
+			strcmp(topic->name + count - (sizeof behind - 1), behind) != 0)
+			continue;
+		char *manager = mem_printf("%.*s", (int)(count - (sizeof behind - 1)), topic->name);
+		for (const struct job_part_row *row = job_manager_rows; row->row.name; row++)
+			simulation_add_part(simulation, manager, row, row->row.name);
+		free(manager);
+	}
+	for (uint32_t i = simulation->parts.count; i-- > 0;)
+		if (!simulation->parts.at[i]->seen)
+			simulation_drop_part(simulation, i);
+}
+
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
 static void simulation_each(const struct simulation *simulation, bool action,
@@ -408,6 +600,9 @@ static void simulation_each(const struct simulation *simulation, bool action,
 					fn(ctx, name, row->type);
 				free(name);
 			}
+	for (uint32_t i = 0; i < simulation->parts.count; i++)
+		if (simulation_is_action(&simulation->parts.at[i]->row->row) == action)
+			fn(ctx, simulation->parts.at[i]->name, simulation->parts.at[i]->row->row.type);
 }
 
 void simulation_each_service(
@@ -424,12 +619,14 @@ void simulation_each_action(
 
 bool simulation_has_service(const struct simulation *simulation, const char *name)
 {
-	return simulation_find_row(simulation, name, false, &(struct job_world *){NULL});
+	return simulation_find_row(simulation, name, false, &(struct job_world *){NULL}) ||
+	       simulation_find_part(simulation, name, false);
 }
 
 bool simulation_has_action(const struct simulation *simulation, const char *name)
 {
-	return simulation_find_row(simulation, name, true, &(struct job_world *){NULL});
+	return simulation_find_row(simulation, name, true, &(struct job_world *){NULL}) ||
+	       simulation_find_part(simulation, name, true);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -450,7 +647,7 @@ struct simulation *simulation_create(const struct simulation_def *def, const str
 	static const char before[] = "/world/", behind[] = "/models";
 	const size_t begin_count = sizeof before - 1, end_count = sizeof behind - 1;
 	struct simulation *simulation = mem_alloc(sizeof *simulation);
-	*simulation = (struct simulation){.def = *def};
+	*simulation = (struct simulation){.def = *def, .client = def->client ? mem_strdup(def->client) : NULL};
 	for (uint32_t i = 0; i < topics->count; i++) {
 		const char *name = topics->at[i].name, *at = name + begin_count;
 		size_t length = strlen(name);
@@ -465,6 +662,7 @@ struct simulation *simulation_create(const struct simulation_def *def, const str
 		world->has_next = simulation_has_next(topics, world->name);
 		vec_push(&simulation->worlds, world);
 	}
+	simulation_look(simulation, topics);
 	return simulation;
 }
 
@@ -487,6 +685,10 @@ void simulation_destroy(struct simulation *simulation)
 		free(simulation->worlds.at[i]->name);
 		free(simulation->worlds.at[i]);
 	}
+	while (simulation->parts.count)
+		simulation_drop_part(simulation, simulation->parts.count - 1);
 	vec_free(&simulation->worlds);
+	vec_free(&simulation->parts);
+	free(simulation->client);
 	free(simulation);
 }

@@ -4,6 +4,9 @@
  * that changes the world is a command that is bound to a step, so a recording repeats it. src/doc/reference/ros2.md has
  * what each service does, or why it is refused. JSON is that of gateway/ros/json.h, which also makes CDR of it.
  *
+ * Robots with controllers of ros2_control have the services of their controller_manager (controller_manager_msgs), and
+ * those that follow trajectories the action of control_msgs, under the names of the robot: they come and go with it.
+ *
  * A run with one world has its services as "/get_entities"; of several worlds each has its own, as
  * "/WORLD/get_entities".
  *
@@ -34,10 +37,17 @@ struct simulation_def {
 	troupe_status (*call)(void *ctx, const char *service, const char *type, const void *bytes, size_t count,
 		uint64_t tag, struct troupe_error *error);
 	void *ctx;
+	/* Subscribes to a topic, which gives a message at once, also if it was subscribed to before: its messages are
+	 * given to simulation_hear(). NULL: there are no controllers. */
+	void (*subscribe)(void *ctx, const char *topic, double rate_hz);
+	void (*unsubscribe)(void *ctx, const char *topic);
+	const char *client; /* the robot client whose process this is, or NULL */
 };
 
 /* topics: of the server, for the names of its worlds. */
 struct simulation *simulation_create(const struct simulation_def *def, const struct troupe_topics *topics);
+/* The topics have changed. Requests to what is gone are answered. */
+void simulation_look(struct simulation *simulation, const struct troupe_topics *topics);
 /* Answers all requests that wait: the run is over, because of `why`. */
 void simulation_end(struct simulation *simulation, const char *why);
 /* Nobody is answered any more. NULL is fine. */
@@ -53,7 +63,12 @@ void simulation_each_action(
 bool simulation_has_service(const struct simulation *simulation, const char *name);
 bool simulation_has_action(const struct simulation *simulation, const char *name);
 
-enum simulation_end { SIMULATION_SUCCEEDED = 4, SIMULATION_CANCELED = 5, SIMULATION_ABORTED = 6 }; /* action_msgs */
+enum simulation_end {           /* action_msgs */
+	SIMULATION_REFUSED = 0, /* the goal was not accepted */
+	SIMULATION_SUCCEEDED = 4,
+	SIMULATION_CANCELED = 5,
+	SIMULATION_ABORTED = 6,
+};
 
 struct simulation_asker {
 	/* Called once for each request, perhaps before simulation_call() returns. values: the response as one object;
@@ -62,6 +77,8 @@ struct simulation_asker {
 	/* Called after each step of an action. NULL: not wanted. */
 	void (*feedback)(void *ctx, const struct text *values);
 	void *ctx;
+	/* Called once for each goal that is accepted, before its feedback and its answer. NULL: not wanted. */
+	void (*accepted)(void *ctx);
 };
 
 /* Calls a service, or begins an action: it has one of this name. args: an object with the fields of the request, of
@@ -76,5 +93,9 @@ void simulation_call_cdr(struct simulation *simulation, const char *name, const 
 void simulation_cancel(struct simulation *simulation, const void *asker_ctx);
 /* A reply of the server whose tag has SIMULATION_TAG. */
 void simulation_take(struct simulation *simulation, const struct troupe_message *reply);
+/* A message of a topic, also of one to which it has not subscribed. */
+void simulation_hear(struct simulation *simulation, const struct troupe_message *message);
+/* Why a goal was refused, from the values of an answer; "" if they do not say it. The caller frees it. */
+char *simulation_why(const struct text *values);
 
 #endif

@@ -40,6 +40,20 @@ struct job_row {
 
 extern const struct job_row job_run_rows[], job_world_rows[], job_entity_rows[], job_place_rows[],
 	job_resource_rows[]; /* which end with a row without a name */
+struct job_part_row {        /* of a part of the world */
+	struct job_row row;
+	/* Adds what the response says when there is an error: it has no result. */
+	void (*refuse)(struct json_out *out, const char *why);
+	job_fn *cancel; /* of an action, which is to end before its end; it says itself whether it accepts a goal */
+};
+extern const struct job_part_row job_follow_row, job_manager_rows[]; /* simulation_control.c */
+
+struct job_part {   /* a service or an action of a part of the world: of a controller */
+	char *name; /* "/arm/joint_trajectory_controller/follow_joint_trajectory" */
+	const struct job_part_row *row;
+	char *topic; /* of the server, before "/state" and so on */
+	bool seen;   /* in the last table */
+};
 
 struct job_sent { /* a call of the server */
 	uint64_t tag;
@@ -75,7 +89,8 @@ struct job {
 	struct job *after;
 	const struct job_row *row;
 	struct job_world *world;
-	json_t *args; /* every field of the request */
+	const struct job_part *part; /* NULL: of the world */
+	json_t *args;                /* every field of the request */
 	struct simulation_asker asker;
 	job_fn *next;
 	Troupe__Msgs__Models *models; /* of the last question for them */
@@ -93,6 +108,13 @@ struct job {
 	uint64_t total, done; /* steps */
 	int64_t began_ns;
 	char failure[200]; /* the first one; "": none */
+	/* messages of a topic: job_watch() */
+	char *watched; /* NULL: none is wanted */
+	void (*hear)(struct job *job, const struct troupe_message *message);
+	uint64_t from_step; /* of the first that counts */
+	bool is_accepted;
+	uint64_t goal;       /* its id */
+	int64_t feedback_ns; /* time of the last */
 };
 
 /* service: after "/world/NAME/", or from a slash on as it is. A call that is refused at once is done, with its status.
@@ -101,6 +123,12 @@ uint32_t job_ask(struct job *job, const char *service, const ProtobufCMessage *m
 /* Asks for job->models anew. */
 void job_ask_models(struct job *job, bool boxes);
 void job_forget_sent(struct job *job);
+/* Has job->hear called for messages of the topic, at most so many in a second of simulated time, at first for the one
+ * that is given at once; until the job has answered. While it waits for messages alone, job->next is not called. */
+void job_watch(struct job *job, const char *topic, double rate_hz,
+	void (*hear)(struct job *job, const struct troupe_message *message));
+/* The goal is accepted; once. */
+void job_accept(struct job *job);
 /* The first that was refused; NULL: none was. */
 const struct job_sent *job_refused(const struct job *job);
 
@@ -111,6 +139,8 @@ struct json_out *job_respond(struct job *job, unsigned result, const char *messa
 /* The same for a response without a result. */
 struct json_out *job_open(struct job *job);
 void job_send(struct job *job);
+/* Sends the response of job_open() as the end of an action. */
+void job_send_end(struct job *job, enum simulation_end end);
 /* The member "result". */
 void job_add_result(struct json_out *out, unsigned result, const char *message);
 

@@ -480,11 +480,28 @@ static void rosbridge_client_add_action(
 	text_add_bytes(json, values->at, values->count);
 }
 
+static void rosbridge_client_refuse_goal(
+	struct rosbridge_client *client, const char *id, const char *action, const char *why)
+{
+	struct text json = {0}, values = {0};
+	text_add_json(&values, why);
+	rosbridge_client_add_action(&json, "action_result", id, action, &values);
+	text_add(&json, ",\"status\":%d,\"result\":false}", (int)SIMULATION_ABORTED);
+	atomic_fetch_add_explicit(&client->gateway->hub->refused, 1, memory_order_relaxed);
+	port_say_text(client->base, &json);
+	text_fini(&json);
+	text_fini(&values);
+}
+
 static void rosbridge_client_end_asked(void *ctx, enum simulation_end end, const struct text *values)
 {
 	struct asked *asked = ctx;
 	struct text json = {0};
-	if (asked->client && asked->is_goal) {
+	if (asked->client && asked->is_goal && end == SIMULATION_REFUSED) {
+		char *why = simulation_why(values);
+		rosbridge_client_refuse_goal(asked->client, asked->id, asked->name, why);
+		free(why);
+	} else if (asked->client && asked->is_goal) {
 		rosbridge_client_add_action(&json, "action_result", asked->id, asked->name, values);
 		text_add(&json, ",\"status\":%d,\"result\":true}", (int)end);
 		port_say_text(asked->client->base, &json);
@@ -525,22 +542,10 @@ static void rosbridge_client_ask_simulation(struct rosbridge_client *client, con
 	const json_t *args = json_object_get(operation->json, "args");
 	bool none = json_is_null(args) || (json_is_array(args) && !json_array_size(args));
 	bool feedback = is_goal && json_is_true(json_object_get(operation->json, "feedback"));
-	const struct simulation_asker asker = {
-		rosbridge_client_end_asked, feedback ? rosbridge_client_pass_feedback : NULL, asked};
+	const struct simulation_asker asker = {.answer = rosbridge_client_end_asked,
+		.feedback = feedback ? rosbridge_client_pass_feedback : NULL,
+		.ctx = asked};
 	simulation_call(gateway->hub->simulation, name, none ? NULL : args, &asker);
-}
-
-static void rosbridge_client_refuse_goal(
-	struct rosbridge_client *client, const char *id, const char *action, const char *why)
-{
-	struct text json = {0}, values = {0};
-	text_add_json(&values, why);
-	rosbridge_client_add_action(&json, "action_result", id, action, &values);
-	text_add(&json, ",\"status\":%d,\"result\":false}", (int)SIMULATION_ABORTED);
-	atomic_fetch_add_explicit(&client->gateway->hub->refused, 1, memory_order_relaxed);
-	port_say_text(client->base, &json);
-	text_fini(&json);
-	text_fini(&values);
 }
 
 static void rosbridge_client_send_action_goal(struct rosbridge_client *client, const struct operation *operation)
