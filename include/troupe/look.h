@@ -52,6 +52,16 @@ struct troupe_sky {
 	double cloud_speed, cloud_direction_rad, cloud_humidity, cloud_size;
 	float cloud_ambient[4];
 	const char *cubemap_uri;
+	bool clouds;              /* <clouds> is given */
+	const char *cubemap_path; /* the local file that cubemap_uri means; NULL: none was found */
+};
+
+/* The textures of a heightmap, one over the other: each from from_m above the lowest height that the heightmap can
+ * have, fading in over fade_m; not of the first one. A texture repeats itself every size_m, from the least x and the
+ * greatest y on. */
+struct troupe_ground_layer {
+	const char *diffuse_path, *normal_path; /* local files; NULL: none was found */
+	double size_m, from_m, fade_m;
 };
 
 typedef enum troupe_fog_kind {

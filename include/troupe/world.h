@@ -134,6 +134,8 @@ struct troupe_scene_shape {
 	uint32_t point_count;
 	const uint32_t *triangles; /* [3 * triangle_count] indices of points */
 	uint32_t triangle_count;
+	const struct troupe_ground_layer *ground; /* [ground_count] of a heightmap of a <visual> */
+	uint32_t ground_count;
 };
 
 struct troupe_scene_sensor {

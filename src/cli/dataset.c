@@ -2,7 +2,7 @@
 #include "cli/dataset.h"
 
 #include "base/math.h"
-#include "cli/dataset_mask.h"
+#include "cli/dataset_outline.h"
 #include "mesh/png_out.h"
 
 #include <stdlib.h>
@@ -16,14 +16,26 @@ enum dataset_format dataset_format_of(const char *name)
 
 /* --- COCO --------------------------------------------------------------------------------------------------------- */
 
+static void dataset_add_polygon(void *ctx, const uint32_t *points, uint32_t count)
+{
+	struct json_out *out = ctx;
+	json_out_array(out, NULL);
+	for (uint32_t i = 0; i < count; i++)
+		json_out_uint(out, NULL, points[i]);
+	json_out_end(out);
+}
+
+/* Polygons, as COCO has them for what is no crowd, and beside them the run lengths. */
 static void dataset_add_segmentation(
 	struct json_out *out, const struct dataset_picture *picture, const struct dataset_mask *mask)
 {
-	if (!mask) {
-		json_out_strings(out, "segmentation", NULL, 0);
+	json_out_array(out, "segmentation");
+	if (mask)
+		dataset_outline(mask, picture->height, dataset_add_polygon, out);
+	json_out_end(out);
+	if (!mask)
 		return;
-	}
-	json_out_object(out, "segmentation");
+	json_out_object(out, "mask");
 	json_out_array(out, "size");
 	json_out_uint(out, NULL, picture->height);
 	json_out_uint(out, NULL, picture->width);

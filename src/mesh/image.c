@@ -3,6 +3,8 @@
 #include "mesh/import.h"
 
 #include "config.h"
+#include "mesh/cube_file.h"
+#include "mesh/image_head.h"
 #include "mesh/texture.h"
 
 #ifdef HAVE_MESHES
@@ -276,6 +278,22 @@ troupe_status import_texels(
 	return TROUPE_OK;
 }
 
+troupe_status import_cube(const char *bytes, size_t count, struct image_texels *ret_texels, struct troupe_error *error)
+{
+	struct image_head head;
+	if (cube_file_is_dds(bytes, count))
+		return cube_file_read(bytes, count, ret_texels, error);
+	if (!image_head(bytes, count, &head))
+		return fail(error, TROUPE_EWORLD, "unknown kind of image: expected DDS, PNG or JPEG");
+	troupe_status status = import_texels(bytes, count, ret_texels, error);
+	if (status || ret_texels->height == 6 * ret_texels->width)
+		return status;
+	free(ret_texels->rgba);
+	return fail(error, TROUPE_EWORLD,
+		"a cube map of %u x %u pixels: expected a DDS file, or six squares one below the other",
+		ret_texels->width, ret_texels->height);
+}
+
 #else
 
 troupe_status import_image(const char *bytes, size_t count, struct image *ret_image, struct troupe_error *error)
@@ -289,6 +307,11 @@ troupe_status import_texels(
 {
 	(void)bytes, (void)count, (void)ret_texels;
 	return fail(error, TROUPE_EWORLD, "this troupe was built without meshes");
+}
+
+troupe_status import_cube(const char *bytes, size_t count, struct image_texels *ret_texels, struct troupe_error *error)
+{
+	return import_texels(bytes, count, ret_texels, error);
 }
 
 #endif

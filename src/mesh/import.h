@@ -22,5 +22,8 @@ troupe_status import_image(const char *bytes, size_t count, struct image *ret_im
 /* The same in colour, within the limits of mesh/texture.h. */
 troupe_status import_texels(
 	const char *bytes, size_t count, struct image_texels *ret_texels, struct troupe_error *error);
+/* The faces of a cube map, as mesh/cube_file.h has them: of a DDS file, or of a PNG or JPEG that is six times as high
+ * as wide. */
+troupe_status import_cube(const char *bytes, size_t count, struct image_texels *ret_texels, struct troupe_error *error);
 
 #endif

@@ -50,6 +50,7 @@ enum what {
 	ASK_MESH,
 	ASK_IMAGE,
 	ASK_TEXELS,
+	ASK_CUBE,
 	GIVE_FILE,      /* status says whether it is there */
 	WANT_FILE,      /* its path follows */
 	ANSWER,         /* in the form of mesh/answer.h */
@@ -147,9 +148,10 @@ static troupe_status importer_read_into(
 		free(image.values);
 		return TROUPE_OK;
 	}
-	if (what == ASK_TEXELS) {
+	if (what == ASK_TEXELS || what == ASK_CUBE) {
 		struct image_texels texels;
-		troupe_status status = import_texels(file->bytes, file->count, &texels, error);
+		troupe_status status =
+			(what == ASK_CUBE ? import_cube : import_texels)(file->bytes, file->count, &texels, error);
 		if (status)
 			return status;
 		answer_pack_texels(&texels, out);
@@ -199,6 +201,7 @@ struct importer_texture {
 	uint64_t hash[2];
 	size_t count;
 	struct texture *texture;
+	bool cube;
 };
 
 struct importer {
@@ -570,7 +573,8 @@ static struct texture *importer_find_texture(struct importer *importer, const st
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < importer->textures.count; i++) {
 		struct importer_texture *at = &importer->textures.at[i];
-		if (at->count == wanted->count && !memcmp(at->hash, wanted->hash, sizeof at->hash))
+		if (at->cube == wanted->cube && at->count == wanted->count &&
+			!memcmp(at->hash, wanted->hash, sizeof at->hash))
 			found = texture_share(at->texture);
 		if (texture_users(at->texture) > 1)
 			importer->textures.at[kept++] = *at;
@@ -582,10 +586,10 @@ static struct texture *importer_find_texture(struct importer *importer, const st
 }
 
 static troupe_status importer_read_texture(struct importer *importer, struct importer_losses *losses, const char *bytes,
-	size_t count, struct texture **ret_texture, struct troupe_error *error)
+	size_t count, bool cube, struct texture **ret_texture, struct troupe_error *error)
 {
 	struct text answer = {0};
-	struct importer_request request = {.what = ASK_TEXELS,
+	struct importer_request request = {.what = cube ? ASK_CUBE : ASK_TEXELS,
 		.losses = losses,
 		.path = "texture",
 		.bytes = bytes,
@@ -605,16 +609,17 @@ static troupe_status importer_read_texture(struct importer *importer, struct imp
 	return status;
 }
 
-troupe_status importer_texture(struct importer *importer, struct importer_losses *losses, const char *bytes,
-	size_t count, struct texture **ret_texture, struct troupe_error *error)
+static troupe_status importer_get_texture(struct importer *importer, struct importer_losses *losses, const char *bytes,
+	size_t count, bool cube, struct texture **ret_texture, struct troupe_error *error)
 {
-	struct importer_texture wanted = {{hash_bytes(1, bytes, count), hash_bytes(2, bytes, count)}, count, NULL};
+	struct importer_texture wanted = {
+		{hash_bytes(1, bytes, count), hash_bytes(2, bytes, count)}, count, NULL, cube};
 	pthread_mutex_lock(&importer->textures_lock);
 	*ret_texture = importer_find_texture(importer, &wanted);
 	pthread_mutex_unlock(&importer->textures_lock);
 	if (*ret_texture)
 		return TROUPE_OK;
-	troupe_status status = importer_read_texture(importer, losses, bytes, count, &wanted.texture, error);
+	troupe_status status = importer_read_texture(importer, losses, bytes, count, cube, &wanted.texture, error);
 	if (status)
 		return status;
 	*ret_texture = texture_share(wanted.texture);
@@ -622,6 +627,18 @@ troupe_status importer_texture(struct importer *importer, struct importer_losses
 	vec_push(&importer->textures, wanted);
 	pthread_mutex_unlock(&importer->textures_lock);
 	return TROUPE_OK;
+}
+
+troupe_status importer_texture(struct importer *importer, struct importer_losses *losses, const char *bytes,
+	size_t count, struct texture **ret_texture, struct troupe_error *error)
+{
+	return importer_get_texture(importer, losses, bytes, count, false, ret_texture, error);
+}
+
+troupe_status importer_cube(struct importer *importer, struct importer_losses *losses, const char *bytes, size_t count,
+	struct texture **ret_texture, struct troupe_error *error)
+{
+	return importer_get_texture(importer, losses, bytes, count, true, ret_texture, error);
 }
 
 uint32_t importer_count_textures(struct importer *importer, uint64_t *ret_bytes)

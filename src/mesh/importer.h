@@ -10,9 +10,9 @@
  *
  * Pure except for its failures: the same files give the same mesh or image, number by number and in the same order.
  * Units: metres, after the unit and the node transforms of the file.
- * Thread: importer_mesh(), importer_image() and importer_texture() any, with files, losses and results of its own; they
- * block until the file is read. Files are read one at a time: there is one child, however many threads ask.
- * importer_destroy(): when no thread asks.
+ * Thread: importer_mesh(), importer_image(), importer_texture() and importer_cube() any, with files, losses and results
+ * of its own; they block until the file is read. Files are read one at a time: there is one child, however many threads
+ * ask. importer_destroy(): when no thread asks.
  *
  * Errors. Their texts name no file.
  *   TROUPE_EIO        no such file
@@ -65,6 +65,9 @@ troupe_status importer_image(struct importer *importer, struct importer_losses *
  * bytes give the same texture while somebody uses it. The caller releases it. */
 troupe_status importer_texture(struct importer *importer, struct importer_losses *losses, const char *bytes,
 	size_t count, struct texture **ret_texture, struct troupe_error *error);
+/* The same of a cube map: a DDS file, or a PNG or JPEG of six squares one below the other (mesh/cube.h). */
+troupe_status importer_cube(struct importer *importer, struct importer_losses *losses, const char *bytes, size_t count,
+	struct texture **ret_texture, struct troupe_error *error);
 /* How many textures of this importer are in use, and how many bytes they take. */
 uint32_t importer_count_textures(struct importer *importer, uint64_t *ret_bytes);
 

@@ -136,6 +136,11 @@ uint32_t texture_height(const struct texture *texture)
 	return texture->levels[0].height;
 }
 
+const unsigned char *texture_texels(const struct texture *texture, uint32_t copy)
+{
+	return copy < texture->level_count ? texture->levels[copy].texels : NULL;
+}
+
 bool texture_is_clear(const struct texture *texture)
 {
 	return texture->clear;

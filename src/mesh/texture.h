@@ -29,6 +29,9 @@ uint32_t texture_users(const struct texture *texture);
 size_t texture_bytes(const struct texture *texture);
 uint32_t texture_width(const struct texture *texture);
 uint32_t texture_height(const struct texture *texture);
+/* The texels of a copy, 4 bytes for each, row after row: 0 is the image itself, and each next one is half as wide and
+ * half as high, rounded down, but at least 1. NULL: there is no such copy. */
+const unsigned char *texture_texels(const struct texture *texture, uint32_t copy);
 /* Some texel is not opaque. */
 bool texture_is_clear(const struct texture *texture);
 

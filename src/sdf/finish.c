@@ -23,21 +23,26 @@ static void finish_say_unread(
 	struct load *load, const struct sdf_element *element, const char *name, const struct troupe_error *error)
 {
 	const char *owner = load->owner ? load->owner : "";
-	if (error->status == TROUPE_EINTERNAL)
+	if (!load->owner && error->status != TROUPE_EINTERNAL)
+		load_warn(load, element, "texture %.200s of the sky: %.200s; a gradient is shown", name, error->text);
+	else if (error->status == TROUPE_EINTERNAL)
 		load_error(load, element, "texture \"%.200s\" of model \"%.80s\": %.200s", name, owner, error->text);
 	else
 		load_warn(load, element, "texture \"%.200s\" of model \"%.80s\": %.200s; it is shown in plain colours",
 			name, owner, error->text);
 }
 
+typedef troupe_status finish_reader(struct importer *importer, struct importer_losses *losses, const char *bytes,
+	size_t count, struct texture **ret_texture, struct troupe_error *error);
+
 /* Once for each name. NULL: with a warning. */
-static const struct texture *finish_decode(
-	struct load *load, const struct sdf_element *element, const char *name, const char *bytes, size_t count)
+static const struct texture *finish_decode(struct load *load, const struct sdf_element *element, finish_reader *reader,
+	const char *name, const char *bytes, size_t count)
 {
 	struct texture *texture = NULL;
 	struct troupe_error error = {0};
 	uint32_t index = SDF_NONE;
-	troupe_status status = importer_texture(load_importer(load), &load->losses, bytes, count, &texture, &error);
+	troupe_status status = reader(load_importer(load), &load->losses, bytes, count, &texture, &error);
 	if (!status && load->texture_bytes + texture_bytes(texture) > SDF_TEXTURE_BYTES_MAX) {
 		texture_release(texture);
 		status = fail(&error, TROUPE_ELIMIT, "the textures of the world would need more than %d MiB",
@@ -63,19 +68,37 @@ static bool finish_is_known(struct load *load, const char *name, const struct te
 	return true;
 }
 
-static const struct texture *finish_read_file(struct load *load, const struct sdf_element *element, const char *path)
+/* name: of the texture; that of its path, if it is read as most are. */
+static const struct texture *finish_read_as(
+	struct load *load, const struct sdf_element *element, const char *name, finish_reader *reader, const char *path)
 {
 	const struct texture *texture;
 	const char *bytes;
 	size_t count;
 	struct troupe_error error = {0};
-	if (finish_is_known(load, path, &texture))
+	if (finish_is_known(load, name, &texture))
 		return texture;
 	if (!files_read(load->disk, path, TEXTURE_FILE_BYTES_MAX, &bytes, &count, &error))
-		return finish_decode(load, element, path, bytes, count);
-	finish_say_unread(load, element, path, &error);
-	map_add(&load->textures, arena_strdup(&load->sdf->arena, path), SDF_NONE);
+		return finish_decode(load, element, reader, name, bytes, count);
+	finish_say_unread(load, element, name, &error);
+	map_add(&load->textures, arena_strdup(&load->sdf->arena, name), SDF_NONE);
 	return NULL;
+}
+
+static const struct texture *finish_read_file(struct load *load, const struct sdf_element *element, const char *path)
+{
+	return finish_read_as(load, element, path, importer_texture, path);
+}
+
+const struct texture *load_finish_sky(struct load *load, const struct sdf_sky *sky)
+{
+	const char *uri = sky ? sky->cubemap_uri : NULL;
+	const char *path = uri && *uri ? include_find_file(load, sky->element, uri) : NULL;
+	if (!path)
+		return NULL;
+	/* beside a visual's texture of the same file, which is another one */
+	const char *name = arena_printf(&load->sdf->arena, "%s (cube map)", path);
+	return finish_read_as(load, sky->element, name, importer_cube, path);
 }
 
 /* --- <pbr> -------------------------------------------------------------------------------------------------------- */
@@ -206,7 +229,7 @@ static const struct texture *finish_read_embedded(struct load *load, const struc
 		free(known);
 		return texture;
 	}
-	texture = finish_decode(load, element, known, there ? mesh->embedded.at[number].bytes : "",
+	texture = finish_decode(load, element, importer_texture, known, there ? mesh->embedded.at[number].bytes : "",
 		there ? mesh->embedded.at[number].count : 0);
 	free(known);
 	return texture;

@@ -26,7 +26,8 @@ const char *include_find_file(struct load *load, const struct sdf_element *eleme
 	struct text where = {0};
 	if (load_is_new(load, fuel_is_remote(uri) ? "remote file" : uri)) {
 		places_explain(load, element->file, uri, &where);
-		load_warn(load, element, "\"%.200s\" of model \"%.80s\" %s%s", uri, load->owner ? load->owner : "",
+		load_warn(load, element, "\"%.200s\"%s%.80s%s %s%s", uri, load->owner ? " of model \"" : "",
+			load->owner ? load->owner : "", load->owner ? "\"" : "",
 			fuel_is_remote(uri) ? "is on another machine, and is not found" : "is not found", where.at);
 	}
 	text_fini(&where);

@@ -199,7 +199,9 @@ void load_solid(struct load *load, bool collides, struct sdf_shape *shape);
 struct importer *load_importer(struct load *load);
 /* What the visual's shape is painted with: textures, and the materials of a mesh file. After load_solid(). */
 void load_finish(struct load *load, const struct sdf_visual *visual, struct sdf_shape *shape);
-/* Both for all visuals of the world, if the options ask for it. */
+/* The cube map of the sky; NULL: none. */
+const struct texture *load_finish_sky(struct load *load, const struct sdf_sky *sky);
+/* All three for the world, if the options ask for it. */
 void load_visual_solids(struct load *load);
 void load_solids_fini(struct sdf *sdf);
 const struct sdf_surface *load_surface(struct load *load, const struct sdf_element *collision, uint32_t *max_contacts);

@@ -209,6 +209,30 @@ void load_check_temperature(struct load *load, const struct sdf_element *plugin)
 
 /* --- visuals ------------------------------------------------------------------------------------------------------ */
 
+static const char *look_find_file(struct load *load, const struct sdf_element *parent, const char *name)
+{
+	const char *path, *uri = sdf_child(parent, name, NULL) ? load_text(parent, name) : NULL;
+	return uri && *uri && places_find(load, parent->file, uri, &path) == FILES_FILE ? path : NULL;
+}
+
+/* As many as sdf/finish.c takes. Silently, as above. */
+static const struct sdf_ground_paths *look_find_ground(struct load *load, const struct sdf_visual *visual)
+{
+	const struct sdf_element *heightmap =
+		sdf_child(sdf_child(visual->element, "geometry", NULL), "heightmap", NULL);
+	const struct sdf_element *texture = sdf_child(heightmap, "texture", NULL), *blend = NULL;
+	if (!texture)
+		return NULL;
+	struct sdf_ground_paths *paths = arena_new(&load->sdf->arena, struct sdf_ground_paths);
+	for (; texture && paths->count < SDF_GROUND_LAYERS_MAX; texture = sdf_child(heightmap, "texture", texture)) {
+		if (paths->count && !(blend = sdf_child(heightmap, "blend", blend)))
+			break;
+		paths->diffuse[paths->count] = look_find_file(load, texture, "diffuse");
+		paths->normal[paths->count++] = look_find_file(load, texture, "normal");
+	}
+	return paths;
+}
+
 void load_looks(struct load *load, struct sdf_visual *visual)
 {
 	double layer = 0;
@@ -221,6 +245,7 @@ void load_looks(struct load *load, struct sdf_visual *visual)
 	load_mask(load, visual->element, "visibility_flags", &visual->visibility_flags);
 	load_double(load, sdf_child(visual->element, "meta", NULL), "layer", INT32_MIN, INT32_MAX, &layer);
 	visual->layer = (int32_t)layer;
+	visual->ground_paths = look_find_ground(load, visual);
 	for (const struct sdf_element *at = NULL; (at = sdf_child(visual->element, "plugin", at));) {
 		load_check_label(load, at);
 		if (!sdf_child(at, "heat_signature", NULL))
@@ -309,6 +334,8 @@ static const struct sdf_sky *look_load_sky(struct load *load, const struct sdf_e
 		.cloud_humidity = 0.5,
 		.cloud_size = 0.5,
 		.cloud_ambient = {0.8, 0.8, 0.8, 1},
+		.clouds = clouds != NULL,
+		.element = element,
 		.cubemap_uri = load_text(element, "cubemap_uri")};
 	load_double(load, element, "time", 0, 24, &sky->time_h);
 	load_double(load, element, "sunrise", 0, 24, &sky->sunrise_h);
@@ -318,6 +345,9 @@ static const struct sdf_sky *look_load_sky(struct load *load, const struct sdf_e
 	load_double(load, clouds, "humidity", 0, 1, &sky->cloud_humidity);
 	load_double(load, clouds, "mean_size", 0, 1, &sky->cloud_size);
 	load_colour(load, clouds, "ambient", &sky->cloud_ambient);
+	if (sky->cubemap_uri && *sky->cubemap_uri &&
+		places_find(load, element->file, sky->cubemap_uri, &sky->cubemap_path) != FILES_FILE)
+		sky->cubemap_path = NULL;
 	return sky;
 }
 

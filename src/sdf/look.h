@@ -50,10 +50,16 @@ struct sdf_maps {
 	double cutoff;
 };
 
+/* The local files of the <texture>s of a heightmap; NULL: none was found. */
+enum { SDF_GROUND_LAYERS_MAX = 16 };
+struct sdf_ground_paths {
+	uint32_t count;
+	const char *diffuse[SDF_GROUND_LAYERS_MAX], *normal[SDF_GROUND_LAYERS_MAX];
+};
+
 /* The <texture>s of a heightmap, which lie one over the other: each from its <blend> on, which fades it in from
  * min_height to min_height + fade_dist above the lowest height that the heightmap can have. A texture repeats itself
  * every `size_m`, from the least x and the greatest y on. */
-enum { SDF_GROUND_LAYERS_MAX = 16 };
 struct sdf_ground {
 	uint32_t count;
 	struct sdf_ground_layer {
@@ -115,7 +121,10 @@ struct sdf_sky {
 	double time_h, sunrise_h, sunset_h;                                  /* 10 6 20, hours of the day */
 	double cloud_speed, cloud_direction_rad, cloud_humidity, cloud_size; /* 0.6 m/s, 0, 0.5, 0.5 */
 	struct sdf_colour cloud_ambient;                                     /* 0.8 0.8 0.8 1 */
+	bool clouds;                                                         /* <clouds> is given */
 	const char *cubemap_uri;                                             /* NULL: none */
+	const char *cubemap_path; /* the local file that it means; NULL: none was found */
+	const struct sdf_element *element;
 };
 
 struct sdf_fog {
@@ -128,6 +137,7 @@ struct sdf_scene {
 	struct sdf_colour ambient, background; /* 0.4 0.4 0.4 1 and 0.7 0.7 0.7 1 */
 	bool shadows, grid, origin_visual;     /* true */
 	const struct sdf_sky *sky;             /* NULL: none */
+	const struct texture *sky_cube;        /* of its cube map (mesh/cube.h); NULL: none, or not read */
 	const struct sdf_fog *fog;             /* NULL: none */
 };
 

@@ -187,6 +187,7 @@ struct sdf_visual {
 	uint32_t visibility_flags;           /* 0xffffffff */
 	int32_t layer;                       /* 0 */
 	const struct sdf_element *element;   /* for settings that are not listed here */
+	const struct sdf_ground_paths *ground_paths; /* of a heightmap with textures; otherwise NULL */
 };
 
 struct sdf_sensor {

@@ -351,21 +351,33 @@ static void sdf_sensor_check_rate(struct load *load, const struct sdf_sensor *se
 			sensor->name, sensor->update_rate, 1 / step_s);
 }
 
+static bool sdf_sensor_is_named(const struct sdf_camera *camera)
+{
+	return camera->name && *camera->name && strcmp(camera->name, "__default__") != 0;
+}
+
+/* A camera without a name is camera_ and its place. */
+static const char *sdf_sensor_usual_name(struct load *load, const struct sdf_sensor *sensor, uint32_t part)
+{
+	const struct sdf_camera *camera = &sensor->settings->cameras[part];
+	return sdf_sensor_is_named(camera) ? camera->name : arena_printf(&load->sdf->arena, "camera_%u", part);
+}
+
 /* The name of a camera among those of its sensor. */
 static const char *sdf_sensor_camera_name(struct load *load, const struct sdf_sensor *sensor, uint32_t part)
 {
 	const struct sdf_camera *camera = &sensor->settings->cameras[part];
-	const char *name = camera->name;
-	if (!name || !*name || !strcmp(name, "__default__"))
-		return arena_printf(&load->sdf->arena, "camera_%u", part);
+	const char *name = sdf_sensor_usual_name(load, sensor, part);
 	if (strstr(name, "::"))
 		load_error(load, camera->element,
 			"the name \"%.80s\" of <camera> contains \"::\": expected a name without it", name);
 	for (uint32_t i = 0; i < part; i++)
-		if (sensor->settings->cameras[i].name && !strcmp(sensor->settings->cameras[i].name, name))
+		if (!strcmp(sdf_sensor_usual_name(load, sensor, i), name)) {
+			bool given = sdf_sensor_is_named(camera) && sdf_sensor_is_named(&sensor->settings->cameras[i]);
 			load_error(load, camera->element,
-				"two <camera> of sensor \"%.80s\" have the name \"%.80s\": expected different names",
-				sensor->name, name);
+				"two <camera> of sensor \"%.80s\" have the name \"%.80s\"%s: expected different names",
+				sensor->name, name, given ? "" : ", which one without a name has by its place");
+		}
 	return name;
 }
 

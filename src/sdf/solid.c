@@ -310,6 +310,7 @@ void load_visual_solids(struct load *load)
 		load_finish(load, visual, &visual->shape);
 	}
 	load->owner = NULL;
+	world->surroundings.scene.sky_cube = load_finish_sky(load, world->surroundings.scene.sky);
 }
 
 void load_solids_fini(struct sdf *sdf)

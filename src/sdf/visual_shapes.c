@@ -8,6 +8,7 @@ struct sdf_visual_shapes {
 	struct sdf own; /* meshes, images and messages */
 	uint32_t count;
 	struct sdf_shape *shapes; /* [count] by visual */
+	const struct texture *sky_cube;
 	struct sdf_visual_shapes *next;
 };
 
@@ -24,6 +25,8 @@ struct sdf_visual_shapes *sdf_read_visual_shapes(const struct sdf_world *world, 
 		load_solid(&load, false, &read->shapes[i]);
 		load_finish(&load, visual, &read->shapes[i]);
 	}
+	load.owner = NULL;
+	read->sky_cube = load_finish_sky(&load, world->surroundings.scene.sky);
 	load_fini(&load);
 	return read;
 }
@@ -32,6 +35,7 @@ void sdf_put_visual_shapes(struct sdf *sdf, struct sdf_world *world, struct sdf_
 {
 	for (uint32_t i = 0; i < read->count; i++)
 		world->visuals.at[i].shape = read->shapes[i];
+	world->surroundings.scene.sky_cube = read->sky_cube;
 	read->next = sdf->visual_shapes;
 	sdf->visual_shapes = read;
 }

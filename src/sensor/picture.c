@@ -160,6 +160,8 @@ void picture_take(const struct rays *rays, const struct lights *lights, const st
 	c->rays = rays;
 	c->lights = lights;
 	c->scene = rays_surroundings(rays);
+	if (c->scene->sky)
+		c->sky = picture_sky_of(c->scene, picture->time_s);
 	c->mask = camera->visibility_mask;
 	c->directions = directions;
 	c->width = camera->width;

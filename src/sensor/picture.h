@@ -14,10 +14,14 @@
  *
  * Behind them is the sky, or else the background. The sky is a gradient from the horizon (0.75 0.85 0.95) to the zenith
  * (0.25 0.45 0.85), by the sine of the elevation, times 0.05 at night and 0.05 + 0.95 min(4 sin(pi (time - sunrise) /
- * (sunset - sunrise)), 1) by day. Fog takes a part of the colour of a visual in the distance r from the camera:
- *   density * t^n, at most 1, with t = (r - start) / (end - start) in 0 .. 1 and n = 1 (linear) or 2 (quadratic), or
- *   density from start on (constant);
- * of the background, too, but not of the sky.
+ * (sunset - sunrise)), 1) by day. A cube map (mesh/cube.h) takes its place. <clouds> lie before it in a plane 1000 m
+ * above the camera: the part of the sky that one hides is smooth(T - 0.08, T + 0.12, sum of V(2^o p) / 2^(o+1), o = 0
+ * .. 4) smooth(0.02, 0.25, elevation's sine) with T = 0.8 - 0.6 humidity, V smooth noise of random numbers at whole
+ * numbers, p the place in the plane in units of (200 + 1600 mean_size) m, less the way that they have drifted: speed *
+ * time in the direction; smooth(a, b, x) = t^2 (3 - 2 t), t = (x - a) / (b - a) in 0 .. 1. Their colour is <ambient>
+ * times the same light. Fog takes a part of the colour of a visual in the distance r from the camera: density * t^n, at
+ * most 1, with t = (r - start) / (end - start) in 0 .. 1 and n = 1 (linear) or 2 (quadratic), or density from start on
+ * (constant); of the background, too, but not of the sky.
  *
  * Thread: as rays_cast(). Units: metres. */
 #ifndef SENSOR_PICTURE_H
@@ -70,6 +74,7 @@ struct picture {
 	float *normals;
 	float *flow;                         /* two numbers; of the first visual between near_m and far_m */
 	const struct picture_past *past;     /* of flow */
+	double time_s;                       /* of state k: clouds drift */
 	double air_K;                        /* heat: of visuals that have none, and of what lies behind all of them */
 	uint32_t first, count;               /* count 0: all pixels */
 	const struct picture_motion *motion; /* NULL: all is taken at once, in state k */

@@ -133,23 +133,37 @@ static uint32_t picture_colour_go_on(struct picture_chunk *c, const double rest[
 	return on;
 }
 
+/* How the direction changes from the pixel to the next one, of the row or below. */
+static struct vec3 picture_colour_to_next(
+	const struct picture_chunk *c, const struct picture_neighbours *next, int way, struct vec3 direction)
+{
+	struct vec3 beside = picture_turned(&c->turn, c->directions[next->pixel[way]]);
+	return vec3_scale(vec3_sub(beside, direction), next->sign[way]);
+}
+
+static struct picture_rgb picture_colour_of_sky(const struct picture_chunk *c, uint32_t pixel)
+{
+	struct vec3 none = {0, 0, 0}, direction = picture_turned(&c->turn, c->directions[pixel]);
+	if (!c->sky.cube)
+		return picture_sky_at(&c->sky, direction, none, none);
+	struct picture_neighbours next = picture_beside(c, pixel);
+	return picture_sky_at(&c->sky, direction, picture_colour_to_next(c, &next, 0, direction),
+		picture_colour_to_next(c, &next, 1, direction));
+}
+
 /* What is behind all visuals: the sky, or the background, which lies in the fog. */
 static void picture_colour_add_background(
 	const struct picture_chunk *c, float *colour, uint32_t pixel_count, const double rest[PICTURE_CHUNK])
 {
 	const struct sdf_scene *scene = c->scene;
 	struct picture_rgb plain = picture_colour_of(scene->background);
-	struct picture_sky sky = {plain, plain};
-	if (scene->sky)
-		sky = picture_sky_of(scene->sky);
-	else if (scene->fog)
+	if (!scene->sky && scene->fog)
 		plain = picture_in_fog(scene->fog, INFINITY, plain);
-	for (uint32_t i = 0; i < pixel_count; i++) {
-		bool up = scene->sky && picture_has_ray(c, c->where[i]);
-		struct picture_rgb behind =
-			up ? picture_sky_at(&sky, picture_turned(&c->turn, c->directions[c->where[i]]).z) : plain;
-		picture_colour_mix(&colour[3 * i], behind, rest[i]);
-	}
+	for (uint32_t i = 0; i < pixel_count; i++)
+		if (scene->sky && picture_has_ray(c, c->where[i]))
+			picture_colour_mix(&colour[3 * i], picture_colour_of_sky(c, c->where[i]), rest[i]);
+		else
+			picture_colour_mix(&colour[3 * i], plain, rest[i]);
 }
 
 void picture_paint(struct picture_chunk *c, float *colour, uint32_t pixel_count, uint32_t *pixels, uint32_t count)

@@ -26,6 +26,16 @@ struct picture_moving {
 	struct rays_cone cones[PICTURE_CONES_MAX];
 };
 
+struct picture_sky { /* by daylight */
+	struct picture_rgb horizon, zenith;
+	const struct texture *cube; /* in place of both, and of clouds; NULL: none */
+	bool clouds;
+	struct picture_rgb cloud;
+	double cloud_part;       /* how much of the sky they cover, in terms of the sum of their noise */
+	double cloud_scale;      /* cells of the noise in the height of the clouds */
+	double cloud_x, cloud_y; /* how far they have drifted, in cells */
+};
+
 struct picture_spot { /* a point of a visual that a pixel shows */
 	uint32_t pixel;
 	struct vec3 from;                /* where the ray began */
@@ -42,6 +52,7 @@ struct picture_chunk {
 	const struct rays *rays;
 	const struct lights *lights;
 	const struct sdf_scene *scene;
+	struct picture_sky sky; /* if the scene has one */
 	uint32_t mask;
 	/* the pixels of the whole picture, and those of the chunk */
 	const struct vec3 *directions;
@@ -152,11 +163,9 @@ void picture_truth(struct picture_chunk *c, const struct sdf_camera *camera, con
 
 /* picture_air.c: the colour of a point in this distance, with the fog before it. */
 struct picture_rgb picture_in_fog(const struct sdf_fog *fog, double distance, struct picture_rgb colour);
-struct picture_sky { /* by daylight */
-	struct picture_rgb horizon, zenith;
-};
-struct picture_sky picture_sky_of(const struct sdf_sky *sky);
-/* up: the z of a unit vector to that part of the sky */
-struct picture_rgb picture_sky_at(const struct picture_sky *sky, double up);
+struct picture_sky picture_sky_of(const struct sdf_scene *scene, double time_s);
+/* What a pixel shows of the sky. direction: of length 1; across, down: what it changes by to the next pixels. */
+struct picture_rgb picture_sky_at(
+	const struct picture_sky *sky, struct vec3 direction, struct vec3 across, struct vec3 down);
 
 #endif

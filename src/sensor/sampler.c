@@ -408,6 +408,7 @@ static void sampler_take_picture(const struct sampler_sample *sample, double *nu
 		picture->labels = picture->labels ? picture->labels : segments;
 		picture->instances = picture->labels ? picture->labels + pixels : NULL;
 	}
+	picture->time_s = (double)sample->from->time_ns * 1e-9;
 	picture->air_K = sensor->surroundings->air.temperature_K;
 	if (picture->flow) {
 		past = sampler_past(sample, eye, &long_path);

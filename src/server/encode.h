@@ -12,6 +12,7 @@
 
 #include <troupe/world.h>
 
+struct Gz__Msgs__HeightmapGeom;
 struct Gz__Msgs__Scene;
 
 #define ENCODE_LIGHT_ID SCENE_LIGHT_ID
@@ -49,6 +50,7 @@ uint32_t encode_first_sensor(const struct troupe_scene *scene, uint32_t model);
 /* encode_look.c. NULL for NULL. */
 struct Gz__Msgs__Material *encode_material(struct arena *arena, const struct troupe_material *from);
 struct Gz__Msgs__Light *encode_light(struct arena *arena, const struct troupe_scene *scene, uint32_t light);
+void encode_ground(struct arena *arena, const struct troupe_scene_shape *from, struct Gz__Msgs__HeightmapGeom *out);
 void encode_surroundings(struct arena *arena, const struct troupe_surroundings *from, struct Gz__Msgs__Scene *out);
 
 struct Gz__Msgs__Joint *encode_joint(struct arena *arena, const struct troupe_scene *scene, uint32_t joint);

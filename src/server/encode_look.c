@@ -1,6 +1,6 @@
 /* The parts of gz.msgs.Scene that are only seen: materials, lights, sky and fog. What has no counterpart in the message
- * (shininess, a cube map of the sky) is left out; a constant fog has no counterpart either, and is sent as linear,
- * which also begins and ends. */
+ * (shininess) is left out; the cube map of a sky stands in its header, as Gazebo has it, and so do clouds; a constant
+ * fog has no counterpart either, and is sent as linear, which also begins and ends. */
 #include "server/encode.h"
 #include "topic/scene.pb-c.h"
 
@@ -135,6 +135,30 @@ struct Gz__Msgs__Light *encode_light(struct arena *arena, const struct troupe_sc
 	return out;
 }
 
+/* --- heightmaps --------------------------------------------------------------------------------------------------- */
+
+void encode_ground(struct arena *arena, const struct troupe_scene_shape *from, struct Gz__Msgs__HeightmapGeom *out)
+{
+	out->texture = arena_array(arena, Gz__Msgs__HeightmapGeom__Texture *, from->ground_count);
+	out->blend = arena_array(arena, Gz__Msgs__HeightmapGeom__Blend *, from->ground_count);
+	for (uint32_t i = 0; i < from->ground_count; i++) {
+		const struct troupe_ground_layer *layer = &from->ground[i];
+		Gz__Msgs__HeightmapGeom__Texture *texture =
+			ENCODE_NEW(arena, Gz__Msgs__HeightmapGeom__Texture, gz__msgs__heightmap_geom__texture__init);
+		texture->diffuse = encode_text(layer->diffuse_path ? layer->diffuse_path : "");
+		texture->normal = encode_text(layer->normal_path ? layer->normal_path : "");
+		texture->size = layer->size_m;
+		out->texture[out->n_texture++] = texture;
+		if (!i)
+			continue;
+		Gz__Msgs__HeightmapGeom__Blend *blend =
+			ENCODE_NEW(arena, Gz__Msgs__HeightmapGeom__Blend, gz__msgs__heightmap_geom__blend__init);
+		blend->min_height = layer->from_m;
+		blend->fade_dist = layer->fade_m;
+		out->blend[out->n_blend++] = blend;
+	}
+}
+
 /* --- surroundings ------------------------------------------------------------------------------------------------- */
 
 static Gz__Msgs__Sky *encode_look_sky(struct arena *arena, const struct troupe_sky *from)
@@ -148,6 +172,13 @@ static Gz__Msgs__Sky *encode_look_sky(struct arena *arena, const struct troupe_s
 	out->cloud_ambient = encode_look_colour(arena, from->cloud_ambient);
 	out->humidity = from->cloud_humidity;
 	out->mean_cloud_size = from->cloud_size;
+	if (!from->cubemap_path && !from->clouds)
+		return out;
+	out->header = ENCODE_NEW(arena, Gz__Msgs__Header, gz__msgs__header__init);
+	if (from->cubemap_path)
+		encode_header_add(arena, out->header, "cubemap_uri", from->cubemap_path);
+	if (from->clouds)
+		encode_header_add(arena, out->header, "clouds", "true");
 	return out;
 }
 

@@ -74,6 +74,7 @@ static Gz__Msgs__Geometry *encode_scene_file(struct arena *arena, const struct t
 		out->heightmap->filename = encode_text(name);
 		out->heightmap->size = encode_vec3(arena, shape->size);
 		out->heightmap->origin = encode_vec3(arena, shape->shift);
+		encode_ground(arena, shape, out->heightmap);
 		return out;
 	}
 	out = encode_scene_new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__MESH);

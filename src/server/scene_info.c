@@ -124,6 +124,7 @@ static void scene_info_add_look(
 	if (!visual)
 		return;
 	to->material = scene_info_material(&m->info->arena, material);
+	to->ground = scene_info_ground(&m->info->arena, visual, &to->ground_count);
 	to->transparency = visual->transparency;
 	to->laser_retro = visual->laser_retro;
 	to->layer = visual->layer;

@@ -2,6 +2,8 @@
  * material exists, and public structs must not depend on those of the loader. */
 #include "server/scene_info_look.h"
 
+#include <math.h>
+
 static const char *scene_info_look_copy(struct arena *arena, const char *text)
 {
 	return text && *text ? arena_strdup(arena, text) : NULL;
@@ -86,6 +88,36 @@ struct troupe_light scene_info_light(const struct sdf_shine *shine)
 	return to;
 }
 
+static void scene_info_look_read(const struct sdf_element *parent, const char *name, double least, double *value)
+{
+	(void)sdf_child_double(parent, name, least, INFINITY, value, NULL);
+}
+
+const struct troupe_ground_layer *scene_info_ground(
+	struct arena *arena, const struct sdf_visual *visual, uint32_t *ret_count)
+{
+	const struct sdf_ground_paths *paths = visual->ground_paths;
+	const struct sdf_element *heightmap =
+		sdf_child(sdf_child(visual->element, "geometry", NULL), "heightmap", NULL);
+	const struct sdf_element *texture = NULL, *blend = NULL;
+	*ret_count = paths ? paths->count : 0;
+	struct troupe_ground_layer *layers = arena_array(arena, struct troupe_ground_layer, *ret_count);
+	for (uint32_t i = 0; i < *ret_count; i++) {
+		struct troupe_ground_layer *layer = &layers[i];
+		*layer = (struct troupe_ground_layer){.diffuse_path = scene_info_look_copy(arena, paths->diffuse[i]),
+			.normal_path = scene_info_look_copy(arena, paths->normal[i]),
+			.size_m = 10};
+		texture = sdf_child(heightmap, "texture", texture);
+		scene_info_look_read(texture, "size", 1e-3, &layer->size_m);
+		if (!i)
+			continue;
+		blend = sdf_child(heightmap, "blend", blend);
+		scene_info_look_read(blend, "min_height", -1e9, &layer->from_m);
+		scene_info_look_read(blend, "fade_dist", 0, &layer->fade_m);
+	}
+	return layers;
+}
+
 static const struct troupe_sky *scene_info_look_copy_sky(struct arena *arena, const struct sdf_sky *sky)
 {
 	if (!sky)
@@ -98,7 +130,9 @@ static const struct troupe_sky *scene_info_look_copy_sky(struct arena *arena, co
 		.cloud_direction_rad = sky->cloud_direction_rad,
 		.cloud_humidity = sky->cloud_humidity,
 		.cloud_size = sky->cloud_size,
-		.cubemap_uri = scene_info_look_copy(arena, sky->cubemap_uri)};
+		.cubemap_uri = scene_info_look_copy(arena, sky->cubemap_uri),
+		.clouds = sky->clouds,
+		.cubemap_path = scene_info_look_copy(arena, sky->cubemap_path)};
 	scene_info_look_set_colour(to->cloud_ambient, &sky->cloud_ambient);
 	return to;
 }

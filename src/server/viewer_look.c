@@ -1,9 +1,11 @@
-/* Any file that a world or a mesh names could be asked for, so only two kinds are answered: what a material of the
- * scene has as a map, and what a mesh of the scene has; and of these only files that begin as images do. They lie below
- * the folders of which the world may read (base/files.h). */
+/* Any file that a world or a mesh names could be asked for, so only these are answered: what a material or a
+ * heightmap of the scene has as a map, the cube map of its sky, and what a mesh of the scene has; and of these only
+ * files that begin as images do. They lie below the folders of which the world may read (base/files.h). */
 #include "server/viewer_look.h"
 
 #include "mesh/image_head.h"
+#include "mesh/importer.h"
+#include "mesh/png_out.h"
 #include "mesh/texture.h"
 #include "sdf/texture_name.h"
 #include "server/encode.h"
@@ -192,6 +194,66 @@ static bool viewer_look_is_map(const struct troupe_material *material, const cha
 	return false;
 }
 
+static bool viewer_look_is_ground(const struct troupe_scene_shape *shape, const char *path)
+{
+	for (uint32_t i = 0; i < shape->ground_count; i++) {
+		const struct troupe_ground_layer *layer = &shape->ground[i];
+		if ((layer->diffuse_path && !strcmp(layer->diffuse_path, path)) ||
+			(layer->normal_path && !strcmp(layer->normal_path, path)))
+			return true;
+	}
+	return false;
+}
+
+static bool viewer_look_is_of_scene(const struct troupe_scene *scene, const char *path)
+{
+	for (uint32_t i = 0; i < scene->shape_count; i++)
+		if (viewer_look_is_map(scene->shapes[i].material, path) ||
+			viewer_look_is_ground(&scene->shapes[i], path))
+			return true;
+	return false;
+}
+
+/* A browser reads no DDS: the faces of a cube map, one below the other, as PNG. Of large faces a smaller copy is
+ * enough. */
+static troupe_status viewer_look_add_cube(
+	const struct texture *cube, struct arena *arena, struct text *out, struct troupe_error *error)
+{
+	uint32_t copy = 0, side = texture_width(cube);
+	while (side > VIEWER_LOOK_FACE_MAX && side % 2 == 0)
+		copy++, side /= 2;
+	const unsigned char *from = texture_texels(cube, copy);
+	size_t count = (size_t)side * side * 6;
+	unsigned char *rgb = mem_alloc(3 * count);
+	for (size_t i = 0; i < count; i++)
+		memcpy(&rgb[3 * i], &from[4 * i], 3);
+	struct text png = {0};
+	troupe_status status = png_out_add(&png, PNG_OUT_RGB8, side, 6 * side, rgb, error);
+	free(rgb);
+	if (!status)
+		(void)encode_end(&viewer_look_encode(arena, "image/png", png.at, png.count)->base, arena, out);
+	text_fini(&png);
+	return status;
+}
+
+static troupe_status viewer_look_read_cube(
+	struct importer *importer, struct files *files, const char *path, struct text *out, struct troupe_error *error)
+{
+	struct importer_losses losses = {0};
+	struct texture *cube;
+	const char *bytes;
+	size_t count;
+	struct arena arena = {0};
+	troupe_status status = files_read(files, path, TEXTURE_FILE_BYTES_MAX, &bytes, &count, error);
+	if (!status)
+		status = importer_cube(importer, &losses, bytes, count, &cube, error);
+	if (status)
+		return status;
+	status = viewer_look_add_cube(cube, &arena, out, error);
+	texture_release(cube);
+	return status;
+}
+
 static troupe_status viewer_look_answer(
 	const struct capture *capture, const char *path, struct text *out, struct troupe_error *error)
 {
@@ -201,15 +263,15 @@ static troupe_status viewer_look_answer(
 	struct arena arena = {0};
 	const char *type, *bytes;
 	size_t count;
-	uint32_t shape = 0;
-	while (shape < scene->shape_count && !viewer_look_is_map(scene->shapes[shape].material, path))
-		shape++;
-	if (shape == scene->shape_count)
+	const struct troupe_sky *sky = scene->surroundings.sky;
+	bool is_sky = sky && sky->cubemap_path && !strcmp(sky->cubemap_path, path);
+	if (!is_sky && !viewer_look_is_of_scene(scene, path))
 		return fail(error, TROUPE_ECOMMAND, "'%.200s': no material of the world has this map", path);
-	troupe_status status = viewer_look_read(&files, path, &type, &bytes, &count, &why);
+	troupe_status status = is_sky ? viewer_look_read_cube(capture->server->importer, &files, path, out, &why)
+				      : viewer_look_read(&files, path, &type, &bytes, &count, &why);
 	if (status)
 		status = fail(error, status, "'%.200s': %s", path, why.text);
-	else
+	else if (!is_sky)
 		(void)encode_end(&viewer_look_encode(&arena, type, bytes, count)->base, &arena, out);
 	files_fini(&files);
 	return status;

@@ -1,5 +1,6 @@
 /* What a viewer needs beside triangles to show a mesh as the cameras see it: texture coordinates, materials, and the
- * files of images. These are passed on as they are, PNG or JPEG: nothing is decoded here. */
+ * files of images. These are passed on as they are, PNG or JPEG; only the cube map of a sky is decoded, in the
+ * importer's child. */
 #ifndef SERVER_VIEWER_LOOK_H
 #define SERVER_VIEWER_LOOK_H
 
@@ -10,6 +11,7 @@
 enum {
 	VIEWER_LOOK_IMAGES_MAX = 64,            /* of one mesh */
 	VIEWER_LOOK_IMAGE_BYTES_MAX = 16 << 20, /* of one image */
+	VIEWER_LOOK_FACE_MAX = 512,             /* pixels along the edge of a face of a cube map */
 	VIEWER_LOOK_ALL_BYTES_MAX = 32 << 20,   /* of all images of a mesh */
 };
 
@@ -18,8 +20,8 @@ enum {
 void viewer_look_add(
 	const struct mesh *whole, const struct mesh *shown, const char *path, struct files *files, struct text *out);
 
-/* gz.msgs.StringMsg, the path of a map of some material of the scene, gives a troupe.msgs.ImageFile. Other files are
- * not read. */
+/* gz.msgs.StringMsg, the path of a map of some material or heightmap of the scene, or of its cube map, gives a
+ * troupe.msgs.ImageFile. Other files are not read. */
 extern const struct query_ops ask_image;
 
 #endif

@@ -8,7 +8,7 @@ const POWERS = {LINEAR: 1, EXPONENTIAL: 1, EXPONENTIAL2: 2};
 
 const after = (source, chunk, more) => source.replace(`#include <${chunk}>`, `#include <${chunk}>\n#ifdef USE_FOG\n${more}\n#endif`);
 
-function foggy(shader) {
+export function foggy(shader) {
 	Object.assign(shader.uniforms, air);
 	shader.vertexShader = after(after(shader.vertexShader, "fog_pars_vertex", "varying vec3 fogWay;"), "fog_vertex", "fogWay = mvPosition.xyz;");
 	shader.fragmentShader = after(shader.fragmentShader, "fog_pars_fragment", "uniform float fogMost, fogPower;\nvarying vec3 fogWay;")

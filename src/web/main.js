@@ -107,6 +107,8 @@ pace.changed = () => {
 	work.draw();
 };
 world.changed = redraw;
+Object.assign(view.sky, {ask: async path => (await world.textures.imageOf(path)).image, changed: () => world.reflect(view.sky.environment),
+	failed: (name, error) => world.tellTexture(name, error)});
 world.failed = text => notice(text, "bad");
 world.meshed = () => camera.keeps && show(camera.keeps);
 world.asking = count => {
@@ -315,7 +317,7 @@ function onPicture(picture) {
 		show("first");
 	moved = true;
 	viewer.lastStep = picture.step;
-	viewer.lastTime = picture.time;
+	viewer.lastTime = view.time = picture.time;
 	redraw();
 }
 

@@ -7,6 +7,7 @@ import {
 	Color, DoubleSide, FrontSide, MeshBasicMaterial, MeshLambertMaterial, MeshPhongMaterial, MeshStandardMaterial, VertexColors,
 } from "./three/build/three.module.js";
 import {throughFog} from "./fog.js";
+import {groundOf, layGround, setGround} from "./ground.js";
 
 const SHININESS = 30;         // of gz.msgs.Material, which has none
 const ENVIRONMENT = .6;       // beside the light that comes from everywhere
@@ -42,6 +43,13 @@ export function paintOfMaterial(from) {
 		emissive: maps.emissive && !emissive.r && !emissive.g && !emissive.b ? {r: 1, g: 1, b: 1} : emissive,
 		specular: {r: 0, g: 0, b: 0, ...from.specular},
 	});
+}
+
+// from: gz.msgs.HeightmapGeom, or undefined. null: it has no textures of its own
+export function paintOfGround(from) {
+	const ground = from ? groundOf(from) : null;
+	return ground && {ground, maps: {}, metallic: false, unlit: false, alpha: "opaque", cutoff: 0, shininess: 0, roughness: 1, metalness: 0,
+		emissive: listed([]), specular: listed([])};
 }
 
 // from: of the materials of a mesh frame
@@ -83,7 +91,10 @@ export function materialOf(look, lamps, environment) {
 	let material = look.paint ? paintedMaterial(look.paint, settings, environment) : new MeshLambertMaterial(settings);
 	if (lamps && material.isMeshLambertMaterial)
 		material = new MeshPhongMaterial({...settings, emissive: material.emissive, specular: 0, shininess: 0});
-	throughFog(material);
+	if (look.paint && look.paint.ground)
+		layGround(material, look.paint.ground);
+	else
+		throughFog(material);
 	material.shadowSide = settings.side;    // a shadow begins where the body that casts it stands
 	return material;
 }
@@ -91,6 +102,10 @@ export function materialOf(look, lamps, environment) {
 // Lays the textures of the paint on the material, each when it is there. changed(): the picture is another one;
 // failed(name, error)
 export function dress(material, paint, textures, changed, failed) {
+	(paint && paint.ground ? paint.ground.layers : []).forEach(({name}, number) => name && textures.want(name, "opaque").then(({texture}) => {
+		setGround(material, number, texture);
+		changed();
+	}, error => failed(name, error)));
 	for (const [use, name] of Object.entries(paint ? paint.maps : {})) {
 		const kind = use === "albedo" ? paint.alpha === "opaque" ? "opaque" : "colour" : KINDS[use];
 		textures.want(name, kind).then(({texture, clear}) => {

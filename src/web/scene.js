@@ -9,7 +9,7 @@ import {
 } from "./three/build/three.module.js";
 import {Batches} from "./batches.js";
 import {extentOf, together} from "./framing.js";
-import {dress, light, paintOfMaterial, paintOfMesh} from "./paint.js";
+import {dress, light, paintOfGround, paintOfMaterial, paintOfMesh} from "./paint.js";
 import {isDark, secondaryLight} from "./palette.js";
 import {castShadow} from "./shadow.js";
 import {shapeOf, shapeOfTriangles} from "./shapes.js";
@@ -22,6 +22,7 @@ const PLAIN = [
 	{r: .46, g: .69, b: .68}, {r: .79, g: .61, b: .66},
 ];
 const STATIC = {r: .76, g: .77, b: .80};
+const WHITE = {r: 1, g: 1, b: 1};
 const PART = {r: .40, g: .42, b: .46};
 const FLOORS = {light: {r: .90, g: .915, b: .935}, dark: {r: .24, g: .265, b: .31}};
 const ASLEEP = new Color(.42, .44, .48);
@@ -118,6 +119,12 @@ export class World {
 		return first ? {came: [], went: []} : {came, went};
 	}
 
+	// environment: as for setScene(), which has come later
+	reflect(environment) {
+		this.batches.light(this.batches.lamps, environment);
+		this.changed();
+	}
+
 	tellTexture(name, error) {
 		if (!this.told.has(name))
 			this.failed(`texture ${name}: ${error.message}`);
@@ -186,7 +193,8 @@ export class World {
 	}
 
 	addVisual(link, from, collision) {
-		const material = collision ? null : from.material, paint = paintOfMaterial(material);
+		const ground = collision ? null : paintOfGround(from.geometry && from.geometry.heightmap);
+		const material = collision || ground ? null : from.material, paint = ground || paintOfMaterial(material);
 		const shape = shapeOf(from.geometry || {}, Boolean(paint && Object.keys(paint.maps).length));
 		if (!shape || from.visible === false && !collision)
 			return;
@@ -194,7 +202,7 @@ export class World {
 		const alpha = material && material.diffuse ? material.diffuse.a || 0 : 1;
 		const opacity = Math.max(.08, (1 - (from.transparency || 0)) * (alpha || 1));
 		const instance = {link, from, shape, local: matrixOf(from.pose, shape.scale), batch: null,
-			floor: shape.plane && !(material && material.diffuse), colour: colourOf(material && material.diffuse, plain)};
+			floor: shape.plane && !(material && material.diffuse), colour: colourOf(material && material.diffuse, ground ? WHITE : plain)};
 		if (paint && paint.unlit)
 			instance.colour.add(light(paint.emissive));
 		const look = {opacity: Math.round(opacity * 50) / 50, shadow: !shape.plane && opacity > .5 && from.castShadows !== false,

@@ -40,14 +40,20 @@ export class Textures {
 		}));
 	}
 
-	// name: of a map as in a material, or an address. kind: colour, opaque (a colour whose alpha does not count) or number.
-	// Promise of {texture, clear}
-	async want(name, kind) {
+	// name: of a map as in a material, or an address. Promise of {address, image}
+	async imageOf(name) {
 		const address = ADDRESS.test(name) ? name : await this.once(this.addresses, name, () => this.ask(name));
 		if (!ADDRESS.test(address))
 			throw new Error("an address that is not of this run");
+		return {address, image: await this.image(address)};
+	}
+
+	// kind: colour, opaque (a colour whose alpha does not count) or number.
+	// Promise of {texture, clear}
+	async want(name, kind) {
+		const {address, image} = await this.imageOf(name);
 		return this.once(this.made, `${kind} ${address}`, async () => {
-			const image = await this.image(address), texture = new Texture(image);
+			const texture = new Texture(image);
 			texture.wrapS = texture.wrapT = RepeatWrapping;
 			texture.encoding = kind === "number" ? LinearEncoding : sRGBEncoding;
 			texture.format = kind === "opaque" ? RGBFormat : RGBAFormat;

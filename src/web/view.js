@@ -51,6 +51,7 @@ export class View {
 		this.scene = {grid: true, shadows: true, background: null, fog: null};   // what the world wants
 		this.three.add(this.frame, this.axes);
 		this.sky = new Sky(this.three);
+		this.time = 0;        // of the simulation: clouds drift
 		this.box = new Box3();
 		this.dirty = true;
 	}
@@ -179,7 +180,7 @@ export class View {
 		if (world.sun && world.sun.castShadow)
 			aimShadow(world.sun, camera.three, this.extentOf(world));
 		world.batches.refine(camera.three, this.canvas.clientHeight);
-		this.sky.follow(camera.three);
+		this.sky.follow(camera.three, this.time);
 		this.renderer.render(this.three, camera.three);
 	}
 }

@@ -42,6 +42,59 @@ for options in '2' '2 --transport tcp --network-stale-ms 60000'; do
 	diff -r "$scratch/one" "$scratch/again" >"$scratch/diff"
 	report $? "the same pictures with $options: $(cat "$scratch/diff")"
 done
+# --- skies ---------------------------------------------------------------------------------------------------------
+# le NUMBER...: each as four bytes, the lowest first
+le()
+{
+	for number; do
+		# shellcheck disable=SC2059 # the bytes are the format
+		printf "$(printf '\\%03o\\%03o\\%03o\\%03o' $((number & 255)) $((number >> 8 & 255)) $((number >> 16 & 255)) \
+			$((number >> 24 & 255)))"
+	done
+}
+# a cube map of one texel on each face
+{
+	printf 'DDS '
+	le 124 0x1007 1 1 0 0 1 0 0 0 0 0 0 0 0 0 0 0 32 0x40 0 24 0xff0000 0xff00 0xff 0 0x1008 0xfe00 0 0 0
+	printf '\001\002\003\011\012\013\021\022\023\031\032\033\041\042\043\051\052\377'
+} >"$scratch/sky.dds"
+clouds='<clouds><speed>1000</speed></clouds>'
+while read -r name sky; do
+	sed "s|<light|<scene><sky>$sky</sky></scene><light|; s|<sensor name=\"c\"|<sensor name=\"up\" type=\"camera\"><pose>0 0 0 0 -1.57 0</pose><update_rate>10</update_rate><camera>$image</camera></sensor>&|" \
+		"$scratch/w.sdf" >"$scratch/sky.sdf"
+	for options in '0' '2' '2 --transport tcp --network-stale-ms 60000'; do
+		# shellcheck disable=SC2086 # options are words
+		run "$scratch/said" "$scratch/sky.sdf" - 400 --camera-out "$scratch/$name-${options##* }" --secondaries $options
+		report $? "writes pictures of a sky, $name with $options: $(grep -c warning "$scratch/said") warnings"
+		diff -r "$scratch/$name-0" "$scratch/$name-${options##* }" >"$scratch/diff"
+		report $? "the same sky with $options, $name: $(cat "$scratch/diff")"
+	done
+done <<EOF2
+cube <cubemap_uri>sky.dds</cubemap_uri>
+clouds $clouds
+plain
+EOF2
+up=world_w_model_eye_link_l_sensor_up_image
+cmp -s "$scratch/clouds-0/$up-000000000000.png" "$scratch/clouds-0/$up-000000300000.png"
+[ $? = 1 ]
+report $? 'clouds drift'
+cmp -s "$scratch/plain-0/$up-000000000000.png" "$scratch/plain-0/$up-000000300000.png"
+report $? 'a sky without clouds stays'
+cmp -s "$scratch/plain-0/$up-000000000000.png" "$scratch/cube-0/$up-000000000000.png"
+[ $? = 1 ]
+report $? 'a cube map is another sky'
+# of the wrong kind, cut off, and not there
+head -c 100 "$scratch/sky.dds" >"$scratch/cut.dds"
+while read -r file text; do
+	sed "s|<light|<scene><sky><cubemap_uri>$file</cubemap_uri></sky></scene><light|" "$scratch/w.sdf" >"$scratch/bad.sdf"
+	"$troupe" check "$scratch/bad.sdf" >"$scratch/out" 2>"$scratch/said"
+	[ "$(grep -c "^warning: .*bad.sdf:1: .*$text" "$scratch/said")" = 1 ]
+	report $? "$file: one line: $(cat "$scratch/said")"
+done <<'EOF2'
+cut.dds of the sky: not a readable DDS file
+w.sdf of the sky: unknown kind of image: expected DDS, PNG or JPEG
+none.dds is not found
+EOF2
 # --- formats -------------------------------------------------------------------------------------------------------
 # FORMAT BITS TYPE: depth and type of colour in the head of the PNG file (0: grey, 2: colour)
 sed 's|<sensor name="d".*||' "$scratch/w.sdf" >"$scratch/plain.sdf"
@@ -290,6 +343,18 @@ if command -v python3 >/dev/null; then
 		    if found != expected:
 		        sys.exit("%s is %r: expected %r" % (what, found, expected))
 
+		def inside(polygons, width, height):
+		    """The pixels whose middles lie in one of the polygons, even-odd."""
+		    found = set()
+		    for polygon in polygons:
+		        points = list(zip(polygon[::2], polygon[1::2]))
+		        for y in range(height):
+		            crossings = sorted(a[0] for a, b in zip(points, points[1:] + points[:1])
+		                               if min(a[1], b[1]) < y + .5 < max(a[1], b[1]))
+		            for left, right in zip(crossings[::2], crossings[1::2]):
+		                found |= {(x, y) for x in range(left, right)}
+		    return found
+
 		data, whole = (json.load(open("%s/%s.json" % (coco, name))) for name in ("instances", "panoptic"))
 		check(len(data["images"]), 4, "number of pictures")
 		check(whole["images"], [image for image in data["images"]], "pictures of panoptic.json")
@@ -314,14 +379,15 @@ if command -v python3 >/dev/null; then
 		        check(len(mine), 1, "annotations of a segment")
 		        entry = mine[0]
 		        check((entry["area"], entry["bbox"], entry["iscrowd"]), (len(places), one["bbox"], 0), "annotation")
-		        check(entry["segmentation"]["size"], [height, width], "size of the segmentation")
+		        check(entry["mask"]["size"], [height, width], "size of the mask")
 		        # the run lengths, column after column
 		        mask, on = [], False
-		        for count in entry["segmentation"]["counts"]:
+		        for count in entry["mask"]["counts"]:
 		            mask += [on] * count
 		            on = not on
-		        check(len(mask), width * height, "pixels of the segmentation")
-		        check({(i // height, i % height) for i, bit in enumerate(mask) if bit}, set(places), "decoded segmentation")
+		        check(len(mask), width * height, "pixels of the mask")
+		        check({(i // height, i % height) for i, bit in enumerate(mask) if bit}, set(places), "decoded mask")
+		        check(inside(entry["segmentation"], width, height), set(places), "pixels within the polygons")
 		        kinds.add("visible" in entry)
 		check(kinds, {True, False}, "annotations with and without measured boxes")
 		check(sum(len(each["segments_info"]) for each in whole["annotations"]), len(data["annotations"]), "segments in all")

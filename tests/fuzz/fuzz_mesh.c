@@ -158,6 +158,8 @@ static void try_as_image(const char *bytes, size_t count)
 		free(taken_texels.rgba);
 		packed.count = 0;
 	}
+	if (!import_cube(bytes, count, &texels, NULL))
+		must(is_sound_texture(texture_create(texels.width, texels.height, texels.rgba)));
 	if (import_image(bytes, count, &image, NULL)) {
 		text_fini(&packed);
 		return;

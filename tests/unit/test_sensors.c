@@ -793,6 +793,9 @@ static const struct {
 		"t.sdf:4: <troupe:truth> has the word \"normal\": expected normals, flow or segments"},
 	{SENSOR("multicamera", "<camera name='a'/>\n<camera name='a'/>"),
 		"t.sdf:4: two <camera> of sensor \"s\" have the name \"a\": expected different names"},
+	{SENSOR("multicamera", "<camera name='camera_1'/>\n<camera/>"),
+		"t.sdf:4: two <camera> of sensor \"s\" have the name \"camera_1\", which one without a name has by its place: "
+		"expected different names"},
 	{SENSOR("multicamera", "<camera name='a::b'/>"), "t.sdf:3: the name \"a::b\" of <camera> contains"},
 	{CAMERA("<horizontal_fov>0</horizontal_fov>"), "t.sdf:4: <horizontal_fov> is \"0\""},
 	{CAMERA("<horizontal_fov>nan</horizontal_fov>"), "t.sdf:4: <horizontal_fov> is \"nan\""},

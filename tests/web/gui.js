@@ -4,6 +4,7 @@
 const {check, main, model, open, part, settled, start, until} = require("./browser.js");
 const fs = require("fs");
 const path = require("path");
+const zlib = require("zlib");
 
 const [troupe, folder] = process.argv.slice(2);
 
@@ -148,6 +149,159 @@ async function scene(context) {
 	await third.close();
 }
 
+// The colour in the middle of a picture from `at` to `to`, 0 to 255; a function for page.evaluate()
+const LOOK = `globalThis.lookFrom = (at, to, up = [0, 0, 1]) => {
+	const {view} = viewer, camera = viewer.camera.three.clone(), pixels = new Uint8Array(4), context = view.renderer.getContext();
+	Object.assign(camera, {near: .1, far: 1000, fov: .5});
+	camera.clearViewOffset();
+	camera.up.set(...up);
+	camera.position.set(...at);
+	camera.lookAt(...to);
+	camera.updateProjectionMatrix();
+	camera.updateMatrixWorld();
+	view.sky.follow(camera, view.time);
+	view.renderer.render(view.three, camera);
+	context.readPixels(view.renderer.domElement.width >> 1, view.renderer.domElement.height >> 1, 1, 1, context.RGBA, context.UNSIGNED_BYTE, pixels);
+	return [...pixels].slice(0, 3);
+}`;
+const unit = way => way.map(part => part / Math.hypot(...way));
+const WAYS = [[1, .2, .3], [-1, .1, .4], [.2, 1, .1], [.3, -1, .2], [.1, .2, 1], [-.4, .3, 1], [.5, .5, -1], [1, -1, .9]].map(unit);
+
+// A DDS file whose texels are their own directions: (d + 1) / 2
+function directions(side) {
+	const head = Buffer.alloc(128), put = (at, number) => head.writeUInt32LE(number, at);
+	head.write("DDS ");
+	[[4, 124], [8, 0x1007], [12, side], [16, side], [28, 1], [76, 32], [80, 0x40], [88, 24], [92, 0xff0000], [96, 0xff00], [100, 0xff], [108, 0x1008], [112, 0xfe00]]
+		.forEach(([at, number]) => put(at, number));
+	const faces = [(s, t) => [1, -t, -s], (s, t) => [-1, -t, s], (s, t) => [s, 1, t], (s, t) => [s, -1, -t], (s, t) => [s, -t, 1], (s, t) => [-s, -t, -1]];
+	const texels = faces.flatMap(face => Array.from({length: side * side}, (_, i) => {
+		const [x, y, z] = unit(face((i % side + .5) * 2 / side - 1, (Math.floor(i / side) + .5) * 2 / side - 1));
+		return [-z, y, x].map(part => Math.round((part + 1) / 2 * 255));   // blue first; z is turned round
+	}).flat());
+	return Buffer.concat([head, Buffer.from(texels)]);
+}
+
+async function cubeMap(context) {
+	fs.writeFileSync(path.join(folder, "sky.dds"), directions(128));
+	const {address, end} = await run(world("cube", "", "<scene><sky><cubemap_uri>sky.dds</cubemap_uri></sky></scene>"), "--paused");
+	const page = await open(context, address);
+	await part("<cubemap_uri>", async () => {
+		await until(() => viewer.view.sky.uniforms.cube.value);
+		await page.evaluate(LOOK);
+		const seen = await page.evaluate(ways => ways.map(([x, y, z]) => lookFrom([0, 0, 50], [x, y, 50 + z], [.1, .3, 1])), WAYS);
+		const off = Math.max(...WAYS.flatMap((way, i) => way.map((part, k) => Math.abs(seen[i][k] - (part + 1) / 2 * 255))));
+		check(off <= 3, "each direction has its colour", `${off}: ${JSON.stringify(seen)}`);
+	});
+	await end();
+	await page.close();
+}
+
+// The formula of src/sensor/picture.h
+function cloudPart([x, y, z], time_s, {humidity, size, speed, direction}) {
+	const smooth = (from, to, at) => {
+		const t = Math.min(1, Math.max(0, (at - from) / (to - from)));
+		return t * t * (3 - 2 * t);
+	};
+	const value = (i, j) => {
+		let hash = Math.imul(i & 255, 374761393) + Math.imul(j & 255, 668265263) | 0;
+		hash = Math.imul(hash ^ hash >>> 13, 1274126177);
+		return ((hash ^ hash >>> 16) & 255) / 255;
+	};
+	const noise = (u, v) => [0, 1, 2, 3].reduce((sum, corner) => {
+		const i = corner % 2, j = corner >> 1, a = smooth(0, 1, u - Math.floor(u)), b = smooth(0, 1, v - Math.floor(v));
+		return sum + (i ? a : 1 - a) * (j ? b : 1 - b) * value(Math.floor(u) + i, Math.floor(v) + j);
+	}, 0);
+	const cell = 200 + 1600 * size, cover = .8 - .6 * humidity, way = speed * time_s;
+	let u = (1000 * x / z - way * Math.cos(direction)) / cell, v = (1000 * y / z - way * Math.sin(direction)) / cell, sum = 0;
+	for (let octave = 1; octave <= 5; octave++, u = 2 * u + 17, v = 2 * v + 17)
+		sum += noise(u, v) / 2 ** octave;
+	return smooth(cover - .08, cover + .12, sum) * smooth(.02, .25, z);
+}
+
+async function clouds(context) {
+	const like = {humidity: .5, size: .4, speed: 30, direction: .7};
+	const inside = `<speed>${like.speed}</speed><direction>${like.direction}</direction><humidity>${like.humidity}</humidity><mean_size>${like.size}</mean_size><ambient>1 0 0 1</ambient>`;
+	const {address, end} = await run(world("clouds", "", `<scene><sky><time>13</time><clouds>${inside}</clouds></sky></scene>`), "--paused");
+	const page = await open(context, address);
+	await part("<clouds>", async () => {
+		const ways = Array.from({length: 40}, (_, i) => unit([Math.cos(2.4 * i), Math.sin(2.4 * i), .1 + i / 20]));
+		await page.evaluate(LOOK);
+		for (const time_s of [0, 100]) {
+			const {seen, high, low} = await page.evaluate(([ways, time_s]) => {
+				viewer.view.time = time_s;
+				const {high, low} = viewer.view.sky.uniforms;
+				return {seen: ways.map(([x, y, z]) => lookFrom([0, 0, 50], [x, y, 50 + z], [0, 1, .1])), high: high.value.toArray(), low: low.value.toArray()};
+			}, [ways, time_s]);
+			const parts = ways.map(way => cloudPart(way, time_s, like));
+			const off = Math.max(...ways.map((way, i) => {
+				const clear = low.map((from, k) => from + way[2] ** .55 * (high[k] - from));
+				return Math.max(...clear.map((from, k) => Math.abs(seen[i][k] - 255 * (from + parts[i] * ((k ? 0 : 1) - from)))));
+			}));
+			check(off <= 4 && Math.max(...parts) > .9 && Math.min(...parts) < .1, `clouds are those of the cameras, ${time_s} s`, `${off}: ${JSON.stringify(seen.slice(0, 8))}`);
+		}
+	});
+	await end();
+	await page.close();
+}
+
+// A PNG of `side` by `side` pixels
+function png(side, colourAt, grey = false) {
+	const chunk = (kind, data) => {
+		const body = Buffer.concat([Buffer.from(kind), data]), out = Buffer.alloc(body.length + 8);
+		out.writeUInt32BE(data.length, 0);
+		body.copy(out, 4);
+		out.writeUInt32BE(zlib.crc32 ? zlib.crc32(body) : crc(body), body.length + 4);
+		return out;
+	};
+	const head = Buffer.alloc(13), rows = [];
+	head.writeUInt32BE(side, 0);
+	head.writeUInt32BE(side, 4);
+	head[8] = 8;
+	head[9] = grey ? 0 : 2;
+	for (let y = 0; y < side; y++)
+		rows.push(0, ...Array.from({length: side}, (_, x) => colourAt(x, y)).flat());
+	return Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), chunk("IHDR", head), chunk("IDAT", zlib.deflateSync(Buffer.from(rows))), chunk("IEND", Buffer.alloc(0))]);
+}
+
+function crc(bytes) {
+	let all = -1;
+	for (const byte of bytes) {
+		all ^= byte;
+		for (let bit = 0; bit < 8; bit++)
+			all = all >>> 1 ^ (all & 1 ? 0xedb88320 : 0);
+	}
+	return ~all >>> 0;
+}
+
+// A flat heightmap with a picture of four colours over all of it, and one that rises to the right, red below and green above.
+async function ground(context) {
+	const RED = [255, 0, 0], GREEN = [0, 255, 0], BLUE = [0, 0, 255], YELLOW = [255, 255, 0];
+	fs.writeFileSync(path.join(folder, "flat.png"), png(3, () => [0], true));
+	fs.writeFileSync(path.join(folder, "rise.png"), png(5, x => [Math.round(255 * x / 4)], true));
+	fs.writeFileSync(path.join(folder, "four.png"), png(32, (x, y) => y < 16 ? x < 16 ? RED : GREEN : x < 16 ? BLUE : YELLOW));
+	fs.writeFileSync(path.join(folder, "red.png"), png(4, () => RED));
+	fs.writeFileSync(path.join(folder, "green.png"), png(4, () => GREEN));
+	const map = (name, image, at, layers) => `<model name="${name}"><static>true</static><pose>${at} 0 0 0 0 0</pose><link name="l"><visual name="v"><geometry><heightmap>
+		<uri>${image}</uri><size>20 20 4</size><pos>0 0 5</pos>${layers}</heightmap></geometry></visual></link></model>`;
+	const layer = (image, size) => `<texture><diffuse>${image}</diffuse><size>${size}</size></texture>`;
+	const maps = map("flat", "flat.png", 0, layer("four.png", 20)) +
+		map("rise", "rise.png", 100, `${layer("red.png", 3)}${layer("green.png", 3)}<blend><min_height>1</min_height><fade_dist>2</fade_dist></blend>`);
+	const {address, end} = await run(world("ground", maps, "<scene><shadows>false</shadows></scene>"), "--paused");
+	const page = await open(context, address);
+	await part("textures of heightmaps", async () => {
+		await until(() => viewer.world.asked === 0 && viewer.world.textures.made.size >= 3);
+		await settled();
+		await page.evaluate(LOOK);
+		const seen = await page.evaluate(places => places.map(([x, y]) => lookFrom([x, y, 60], [x, y, 0], [0, 1, 0])),
+			[[-5, 5], [5, 5], [-5, -5], [5, -5], [91, 3], [100, 3], [109, 3]]);
+		const dark = 12, is = (colour, wanted) => colour.every((part, k) => wanted[k] ? part > 60 : part < dark);
+		check([RED, GREEN, BLUE, YELLOW].every((wanted, i) => is(seen[i], wanted)), "a texture lies as the cameras see it", JSON.stringify(seen));
+		check(is(seen[4], RED) && is(seen[6], GREEN) && Math.abs(seen[5][0] - seen[5][1]) < dark && seen[5][0] > 60, "the next one is faded in by the height", JSON.stringify(seen));
+	});
+	await end();
+	await page.close();
+}
+
 // Black boxes in a ring, seen from its middle: what is seen of them is the fog
 async function fog(context) {
 	const AT = [2, 5, 8, 12], COLOUR = [.8, .6, .2];
@@ -188,4 +342,4 @@ async function fog(context) {
 	}
 }
 
-main(folder, [camera, tracking, panels, scene, fog]);
+main(folder, [camera, tracking, panels, scene, fog, cubeMap, clouds, ground]);
