@@ -311,7 +311,7 @@ static void dds_write_output(struct dds *gateway, const struct dds_output *outpu
 		}
 	}
 	if (gateway->cdr.count && gateway->glue->write(channel->end, gateway->cdr.at, gateway->cdr.count))
-		atomic_fetch_add_explicit(&gateway->hub->published, 1, memory_order_relaxed);
+		hub_count(&gateway->hub->published);
 }
 
 static void dds_pass_on(void *ctx, const struct troupe_message *message)
@@ -349,7 +349,7 @@ static void dds_give(void *ctx, uint64_t writer, const void *cdr, size_t count)
 	struct troupe_error error;
 	const struct ros_offer offer = {.ros = channel->ros, .topic = channel->topic, .robot = channel->robot};
 	troupe_status status = ros_give(&gateway->names, &offer, cdr, count, dds_publish, gateway, &error);
-	atomic_fetch_add_explicit(status ? &gateway->hub->refused : &gateway->hub->taken, 1, memory_order_relaxed);
+	hub_count(status ? &gateway->hub->refused : &gateway->hub->taken);
 	if (status && !channel->refused_told) {
 		channel->refused_told = true;
 		hub_say(gateway->hub, "ROS 2: %s: a message is refused: %s", channel->name, error.text);

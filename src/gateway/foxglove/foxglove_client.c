@@ -3,6 +3,7 @@
 #include "gateway/foxglove/foxglove_client.h"
 
 #include "gateway/hub/convert.h"
+#include "gateway/hub/op.h"
 #include "topic/message.h"
 
 #include <stdio.h>
@@ -27,7 +28,7 @@ void foxglove_client_complain(
 
 static void foxglove_client_refuse(struct foxglove_client *client, const char *what, const char *why)
 {
-	atomic_fetch_add_explicit(&client->gateway->hub->refused, 1, memory_order_relaxed);
+	hub_count(&client->gateway->hub->refused);
 	foxglove_client_complain(client, WIRE_ERROR, NULL, "%s: %s", what, why);
 }
 
@@ -192,7 +193,7 @@ static void foxglove_client_take_message(struct foxglove_client *client, const s
 	if (!client_channel)
 		foxglove_client_refuse(client, "message", "its channel is not advertised");
 	else if (!offer)
-		atomic_fetch_add_explicit(&gateway->hub->refused, 1, memory_order_relaxed);
+		hub_count(&gateway->hub->refused);
 	if (!offer)
 		return;
 	const struct mirror_row *row = offer->row;
@@ -205,7 +206,7 @@ static void foxglove_client_take_message(struct foxglove_client *client, const s
 	if (status)
 		foxglove_client_refuse(client, row->name, error.text);
 	else
-		atomic_fetch_add_explicit(&gateway->hub->taken, 1, memory_order_relaxed);
+		hub_count(&gateway->hub->taken);
 	text_fini(&bytes);
 }
 
@@ -223,7 +224,7 @@ void foxglove_client_tell_refusal(struct foxglove_client *client, const char *to
 static void foxglove_client_fail_call(struct foxglove_client *client, const struct wire_binary *binary, const char *why)
 {
 	struct text json = {0};
-	atomic_fetch_add_explicit(&client->gateway->hub->refused, 1, memory_order_relaxed);
+	hub_count(&client->gateway->hub->refused);
 	wire_add_call_failure(&json, binary->id, binary->call, why);
 	port_say_text(client->base, &json);
 	text_fini(&json);
@@ -256,7 +257,7 @@ static void foxglove_client_take_call(struct foxglove_client *client, const stru
 		foxglove_client_fail_call(client, binary, error.text);
 		return;
 	}
-	atomic_fetch_add_explicit(&gateway->hub->taken, 1, memory_order_relaxed);
+	hub_count(&gateway->hub->taken);
 }
 
 /* --- operations --------------------------------------------------------------------------------------------------- */
@@ -342,12 +343,10 @@ void foxglove_client_tell_graph(struct foxglove_client *client, const char *gone
 	struct text json = {0};
 	if (!client->wants_graph)
 		return;
-	wire_begin(&json, "connectionGraphUpdate");
+	struct json_out out = op_begin(&json, "connectionGraphUpdate");
 	table_add_graph(&client->gateway->hub->mirror, &json);
 	text_add(&json, "%s", gone ? gone : ",\"removedTopics\":[],\"removedServices\":[]");
-	wire_end(&json);
-	port_say_text(client->base, &json);
-	text_fini(&json);
+	op_say(client->base, &out);
 }
 
 void foxglove_client_tell_lost(struct port_client *base, uint64_t lost)

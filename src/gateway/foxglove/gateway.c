@@ -7,6 +7,7 @@
 #include "gateway/foxglove/foxglove_client.h"
 #include "gateway/hub/convert.h"
 #include "gateway/hub/kinds.h"
+#include "gateway/hub/op.h"
 #include "gateway/ros/stage.h"
 
 #include <stdlib.h>
@@ -75,15 +76,12 @@ static void foxglove_topic_gone(void *ctx, struct mirror_row *row)
 
 static void foxglove_tell_list(const struct foxglove *gateway, const char *op, const char *list, struct text *items)
 {
-	struct text json = {0};
-	if (items->count) {
-		text_add(&json, "{\"op\":\"%s\",\"%s\":[", op, list);
-		text_add_bytes(&json, items->at, items->count);
-		text_add(&json, "]}");
-		for (struct port_client *client = gateway->port.clients; client; client = client->after)
-			port_say_text(client, &json);
-	}
-	text_fini(&json);
+	struct text text = {0};
+	if (!items->count)
+		return;
+	struct json_out json = op_begin(&text, op);
+	text_add(json_out_value(&json, list), "[%s]", items->at);
+	op_tell_all(&gateway->port, &json);
 	items->count = 0;
 }
 

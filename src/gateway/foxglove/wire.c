@@ -1,23 +1,10 @@
 /* JSON is read as a message of our own, so that the limits and the errors are those of all messages. */
 #include "gateway/foxglove/wire.h"
 
+#include "gateway/hub/op.h"
 #include "topic/message.h"
 
 #include <string.h>
-
-struct json_out wire_begin(struct text *text, const char *op)
-{
-	struct json_out out = {.text = text};
-	json_out_object(&out, NULL);
-	json_out_string(&out, "op", op);
-	return out;
-}
-
-void wire_end(struct text *text)
-{
-	struct json_out out = json_out_in_object(text);
-	json_out_end(&out);
-}
 
 static void foxglove_wire_add_u32(struct text *out, uint32_t value)
 {
@@ -60,7 +47,7 @@ void wire_add_server_info(
 	struct text *text, const char *session, enum wire_role role, const struct wire_playback *playback)
 {
 	static const char *const encodings[] = {"json", "cdr"};
-	struct json_out out = wire_begin(text, "serverInfo");
+	struct json_out out = op_begin(text, "serverInfo");
 	json_out_printf(&out, "name", "troupe %s", troupe_version());
 	foxglove_wire_add_capabilities(&out, role, playback);
 	json_out_strings(&out, "supportedEncodings", encodings, ARRAY_LEN(encodings));
@@ -77,7 +64,7 @@ void wire_add_server_info(
 
 void wire_add_status(struct text *text, enum wire_level level, const char *id, const char *message)
 {
-	struct json_out out = wire_begin(text, "status");
+	struct json_out out = op_begin(text, "status");
 	json_out_int(&out, "level", level);
 	json_out_string(&out, "message", message);
 	if (id)
@@ -87,14 +74,14 @@ void wire_add_status(struct text *text, enum wire_level level, const char *id, c
 
 void wire_add_no_status(struct text *text, const char *id)
 {
-	struct json_out out = wire_begin(text, "removeStatus");
+	struct json_out out = op_begin(text, "removeStatus");
 	json_out_strings(&out, "statusIds", &id, 1);
 	json_out_end(&out);
 }
 
 void wire_add_call_failure(struct text *text, uint32_t service, uint32_t call, const char *message)
 {
-	struct json_out out = wire_begin(text, "serviceCallFailure");
+	struct json_out out = op_begin(text, "serviceCallFailure");
 	json_out_uint(&out, "serviceId", service);
 	json_out_uint(&out, "callId", call);
 	json_out_string(&out, "message", message);

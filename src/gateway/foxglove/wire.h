@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "topic/foxglove.pb-c.h"
-#include "base/json_out.h"
 #include "topic/type.h"
 
 enum {
@@ -16,10 +15,6 @@ enum {
 	WIRE_HEAR_MAX = 16 << 20,    /* a message that a client publishes, a request of a service */
 	WIRE_PLAYBACK_ID_MAX = 1024, /* bytes of the name that a client gives a request of its playback control */
 };
-
-/* Begins and ends the object of an operation; members are added by what is returned, or by table_add_graph(). */
-struct json_out wire_begin(struct text *text, const char *op);
-void wire_end(struct text *text);
 
 /* --- to the client ------------------------------------------------------------------------------------------------ */
 

@@ -131,7 +131,7 @@ static void gz_gateway_take_event(struct gz *gateway, const struct node_event *e
 	default:
 		return;
 	}
-	atomic_fetch_add_explicit(status ? &gateway->hub->refused : &gateway->hub->taken, 1, memory_order_relaxed);
+	hub_count(status ? &gateway->hub->refused : &gateway->hub->taken);
 }
 
 static void gz_gateway_take_events(struct gz *gateway)
@@ -151,7 +151,7 @@ static void gz_gateway_message(void *ctx, const struct troupe_message *message)
 	const struct mirror_row *row = mirror_find(&gateway->hub->mirror, TROUPE_TOPIC_PUBLISHED, message->topic);
 	const struct gz_offer *offer = row ? row->data : NULL;
 	if (offer && node_queue(offer->publisher, message->bytes, message->count) == NODE_SENT)
-		atomic_fetch_add_explicit(&gateway->hub->published, 1, memory_order_relaxed);
+		hub_count(&gateway->hub->published);
 }
 
 /* Gazebo's services say "no" by a Boolean; other types of reply have no place for it. */
@@ -174,7 +174,7 @@ static void gz_gateway_refused(void *ctx, const char *topic, const char *why)
 {
 	struct gz *gateway = ctx;
 	(void)topic, (void)why;
-	atomic_fetch_add_explicit(&gateway->hub->refused, 1, memory_order_relaxed);
+	hub_count(&gateway->hub->refused);
 }
 
 static void *gz_gateway_work(void *ctx)

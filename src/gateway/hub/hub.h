@@ -147,6 +147,11 @@ bool hub_turn(struct hub *hub);
 void hub_finish(struct hub *hub);
 /* Wakes the gateway's thread. Any thread. */
 void hub_wake(struct hub *hub);
+/* Adds one to hub->published, taken or refused. Any thread. */
+static inline void hub_count(_Atomic uint64_t *count)
+{
+	atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+}
 /* A line for people. Any thread. */
 void hub_say(const struct hub *hub, const char *format, ...) TROUPE_PRINTF(2, 3);
 

@@ -34,10 +34,16 @@ void port_say_text(struct port_client *client, const struct text *text)
 	port_say(client, false, text->at, text->count);
 }
 
+void port_tell_all(const struct port *port, const struct text *text)
+{
+	for (struct port_client *client = port->clients; client; client = client->after)
+		port_say_text(client, text);
+}
+
 void port_publish(struct port_client *client, bool binary, const void *bytes, size_t count)
 {
 	outbox_put(&client->outbox, binary, bytes, count);
-	atomic_fetch_add_explicit(&client->port->hub->published, 1, memory_order_relaxed);
+	hub_count(&client->port->hub->published);
 }
 
 /* --- clients ------------------------------------------------------------------------------------------------------ */

@@ -82,6 +82,8 @@ void port_describe(const void *port, struct text *out);
 /* Sends what must not be lost: a client that does not even read this is closed. */
 void port_say(struct port_client *client, bool binary, const void *bytes, size_t count);
 void port_say_text(struct port_client *client, const struct text *text);
+/* The same to all clients. */
+void port_tell_all(const struct port *port, const struct text *text);
 /* Sends a message, or keeps it in the outbox; counts it as published. */
 void port_publish(struct port_client *client, bool binary, const void *bytes, size_t count);
 

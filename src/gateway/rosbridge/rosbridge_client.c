@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "gateway/hub/convert.h"
+#include "gateway/hub/op.h"
 #include "gateway/ros/give.h"
 #include "gateway/ros/json.h"
 #include "gateway/rosbridge/rosapi.h"
@@ -18,10 +19,13 @@
 
 /* --- what is said ------------------------------------------------------------------------------------------------- */
 
-static void rosbridge_client_add_id(struct text *out, const char *id)
+/* Begins an operation, with the id of the one that it answers, as JSON; NULL: that has none. */
+static struct json_out rosbridge_client_begin(struct text *text, const char *op, const char *id)
 {
+	struct json_out out = op_begin(text, op);
 	if (id)
-		text_add(out, "\"id\":%s,", id);
+		text_add(json_out_value(&out, "id"), "%s", id);
+	return out;
 }
 
 void rosbridge_client_complain(
@@ -32,39 +36,32 @@ void rosbridge_client_complain(
 	struct text json = {0};
 	va_list args;
 	if (level == ROSBRIDGE_CLIENT_ERROR)
-		atomic_fetch_add_explicit(&client->gateway->hub->refused, 1, memory_order_relaxed);
+		hub_count(&client->gateway->hub->refused);
 	if (level < client->level)
 		return;
 	va_start(args, format);
 	(void)fail_v(&line, TROUPE_OK, format, args);
 	va_end(args);
-	text_add(&json, "{\"op\":\"status\",");
-	rosbridge_client_add_id(&json, id);
-	text_add(&json, "\"level\":\"%s\",\"msg\":", names[level]);
-	text_add_json(&json, line.text);
-	text_add(&json, "}");
-	port_say_text(client->base, &json);
-	text_fini(&json);
+	struct json_out out = rosbridge_client_begin(&json, "status", id);
+	json_out_string(&out, "level", names[level]);
+	json_out_string(&out, "msg", line.text);
+	op_say(client->base, &out);
 }
 
 void rosbridge_client_answer(struct rosbridge_client *client, const char *service, const char *id,
 	const struct text *values, const char *why)
 {
 	struct text json = {0};
-	text_add(&json, "{\"op\":\"service_response\",");
-	rosbridge_client_add_id(&json, id);
-	text_add(&json, "\"service\":");
-	text_add_json(&json, service);
-	text_add(&json, ",\"values\":");
+	struct json_out out = rosbridge_client_begin(&json, "service_response", id);
+	json_out_string(&out, "service", service);
 	if (why)
-		text_add_json(&json, why);
+		json_out_string(&out, "values", why);
 	else
-		text_add_bytes(&json, values->at, values->count);
-	text_add(&json, ",\"result\":%s}", why ? "false" : "true");
+		text_add_bytes(json_out_value(&out, "values"), values->at, values->count);
+	json_out_bool(&out, "result", !why);
 	if (why)
-		atomic_fetch_add_explicit(&client->gateway->hub->refused, 1, memory_order_relaxed);
-	port_say_text(client->base, &json);
-	text_fini(&json);
+		hub_count(&client->gateway->hub->refused);
+	op_say(client->base, &out);
 }
 
 /* --- an operation ------------------------------------------------------------------------------------------------- */
@@ -260,11 +257,10 @@ void hearing_give(struct topic_subscription *subscription, const char *type, con
 	}
 	if (subscription->join <= subscription->client->gateway->hub->had || (!now && !client_request.queue_length))
 		return;
-	text_add(&out, "{\"op\":\"publish\",\"topic\":");
-	text_add_json(&out, subscription->topic);
-	text_add(&out, ",\"msg\":");
-	text_add_bytes(&out, json->at, json->count);
-	text_add(&out, "}");
+	struct json_out operation = op_begin(&out, "publish");
+	json_out_string(&operation, "topic", subscription->topic);
+	text_add_bytes(json_out_value(&operation, "msg"), json->at, json->count);
+	json_out_end(&operation);
 	if (now) {
 		rosbridge_client_send_message(subscription, out.at, out.count, now_ns);
 		text_fini(&out);
@@ -413,7 +409,7 @@ static void rosbridge_client_publish(struct rosbridge_client *client, const stru
 		rosbridge_client_complain(
 			client, ROSBRIDGE_CLIENT_ERROR, operation->id, "publish: %.200s: %s", name, error.text);
 	else
-		atomic_fetch_add_explicit(&client->gateway->hub->taken, 1, memory_order_relaxed);
+		hub_count(&client->gateway->hub->taken);
 	free(name);
 }
 
@@ -469,46 +465,47 @@ void rosbridge_client_drop_asked(struct asked *asked)
 }
 
 /* values: as JSON */
-static void rosbridge_client_add_action(
+static struct json_out rosbridge_client_begin_action(
 	struct text *json, const char *op, const char *id, const char *action, const struct text *values)
 {
-	text_add(json, "{\"op\":\"%s\",", op);
-	rosbridge_client_add_id(json, id);
-	text_add(json, "\"action\":");
-	text_add_json(json, action);
-	text_add(json, ",\"values\":");
-	text_add_bytes(json, values->at, values->count);
+	struct json_out out = rosbridge_client_begin(json, op, id);
+	json_out_string(&out, "action", action);
+	text_add_bytes(json_out_value(&out, "values"), values->at, values->count);
+	return out;
+}
+
+static void rosbridge_client_end_action(struct rosbridge_client *client, const char *id, const char *action,
+	const struct text *values, enum simulation_end end, bool result)
+{
+	struct text json = {0};
+	struct json_out out = rosbridge_client_begin_action(&json, "action_result", id, action, values);
+	json_out_int(&out, "status", end);
+	json_out_bool(&out, "result", result);
+	op_say(client->base, &out);
 }
 
 static void rosbridge_client_refuse_goal(
 	struct rosbridge_client *client, const char *id, const char *action, const char *why)
 {
-	struct text json = {0}, values = {0};
+	struct text values = {0};
 	text_add_json(&values, why);
-	rosbridge_client_add_action(&json, "action_result", id, action, &values);
-	text_add(&json, ",\"status\":%d,\"result\":false}", (int)SIMULATION_ABORTED);
-	atomic_fetch_add_explicit(&client->gateway->hub->refused, 1, memory_order_relaxed);
-	port_say_text(client->base, &json);
-	text_fini(&json);
+	hub_count(&client->gateway->hub->refused);
+	rosbridge_client_end_action(client, id, action, &values, SIMULATION_ABORTED, false);
 	text_fini(&values);
 }
 
 static void rosbridge_client_end_asked(void *ctx, enum simulation_end end, const struct text *values)
 {
 	struct asked *asked = ctx;
-	struct text json = {0};
 	if (asked->client && asked->is_goal && end == SIMULATION_REFUSED) {
 		char *why = simulation_why(values);
 		rosbridge_client_refuse_goal(asked->client, asked->id, asked->name, why);
 		free(why);
 	} else if (asked->client && asked->is_goal) {
-		rosbridge_client_add_action(&json, "action_result", asked->id, asked->name, values);
-		text_add(&json, ",\"status\":%d,\"result\":true}", (int)end);
-		port_say_text(asked->client->base, &json);
+		rosbridge_client_end_action(asked->client, asked->id, asked->name, values, end, true);
 	} else if (asked->client) {
 		rosbridge_client_answer(asked->client, asked->name, asked->id, values, NULL);
 	}
-	text_fini(&json);
 	rosbridge_client_drop_asked(asked);
 }
 
@@ -519,8 +516,8 @@ static void rosbridge_client_pass_feedback(void *ctx, const struct text *values)
 	struct text json = {0};
 	if (!asked->client)
 		return;
-	rosbridge_client_add_action(&json, "action_feedback", asked->id, asked->name, values);
-	text_add(&json, "}");
+	struct json_out out = rosbridge_client_begin_action(&json, "action_feedback", asked->id, asked->name, values);
+	json_out_end(&out);
 	outbox_put(&asked->client->base->outbox, false, json.at, json.count);
 	text_fini(&json);
 }
@@ -561,7 +558,7 @@ static void rosbridge_client_send_action_goal(struct rosbridge_client *client, c
 		rosbridge_client_refuse_goal(client, operation->id, said, why.text);
 	} else {
 		rosbridge_client_ask_simulation(client, operation, said, name, true);
-		atomic_fetch_add_explicit(&client->gateway->hub->taken, 1, memory_order_relaxed);
+		hub_count(&client->gateway->hub->taken);
 	}
 	free(name);
 }
@@ -597,7 +594,7 @@ static void rosbridge_client_call_service(struct rosbridge_client *client, const
 	bool is_rosapi = rosapi_has(name);
 	if (!is_rosapi && simulation_has_service(gateway->hub->simulation, name)) {
 		rosbridge_client_ask_simulation(client, operation, said, name, false);
-		atomic_fetch_add_explicit(&gateway->hub->taken, 1, memory_order_relaxed);
+		hub_count(&gateway->hub->taken);
 		free(name);
 		return;
 	}
@@ -613,7 +610,7 @@ static void rosbridge_client_call_service(struct rosbridge_client *client, const
 	if (status || is_rosapi)
 		rosbridge_client_answer(client, said, operation->id, &values, status ? error.text : NULL);
 	if (!status)
-		atomic_fetch_add_explicit(&gateway->hub->taken, 1, memory_order_relaxed);
+		hub_count(&gateway->hub->taken);
 	text_fini(&values);
 	free(name);
 }

@@ -4,9 +4,9 @@
 
 #include "base/clock.h"
 #include "gateway/hub/kinds.h"
+#include "gateway/hub/op.h"
 #include "gateway/view/page_files.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,9 +46,8 @@ static void view_gateway_hear(struct port_client *client, bool binary, const voi
 		page_hear(client->data, bytes, count);
 		return;
 	}
-	page_out_error("a binary message: expected a text", &text);
-	port_say_text(client, &text);
-	text_fini(&text);
+	struct json_out out = op_error(&text, "a binary message: expected a text");
+	op_say(client, &out);
 }
 
 static void view_gateway_room(struct port_client *client)
@@ -63,12 +62,6 @@ static void view_gateway_close(struct port_client *client)
 	motion_end(page);
 	hub_leave_all(page->gateway->hub, page);
 	free(page);
-}
-
-void gateway_tell_all(const struct gateway *gateway, const struct text *text)
-{
-	for (struct port_client *client = gateway->port.clients; client; client = client->after)
-		port_say_text(client, text);
 }
 
 /* --- topics ------------------------------------------------------------------------------------------------------- */
@@ -121,9 +114,9 @@ static void view_gateway_tell_epoch(struct gateway *gateway, uint64_t now_ns)
 	if (epoch == gateway->told_epoch || now_ns - gateway->told_ns < VIEW_TELL_EPOCH_NS)
 		return;
 	struct text text = {0};
-	text_add(&text, "{\"op\":\"epoch\",\"epoch\":%" PRIu64 "}", epoch);
-	gateway_tell_all(gateway, &text);
-	text_fini(&text);
+	struct json_out out = op_begin(&text, "epoch");
+	json_out_uint(&out, "epoch", epoch);
+	op_tell_all(&gateway->port, &out);
 	gateway->told_epoch = epoch;
 	gateway->told_ns = now_ns;
 }
@@ -144,24 +137,22 @@ static void view_gateway_reply(void *gateway, void *client, void *request, const
 	if (to) {
 		struct page *page = to->data;
 		page->calls--;
-		if (reply->type)
-			page_out_reply(*id, reply, &text);
-		else
+		if (reply->type) {
+			struct json_out out = op_reply(&text, *id, reply);
+			op_say(to, &out);
+		} else {
 			page_out_refusal(*id, reply->why, &text);
-		port_say_text(to, &text);
+			port_say_text(to, &text);
+			text_fini(&text);
+		}
 	}
-	text_fini(&text);
 	free(id);
 }
 
 static void view_gateway_refused(void *ctx, const char *topic, const char *why)
 {
-	struct text text = {0}, line = {0};
-	text_add(&line, "topic '%.150s': %s", topic, why);
-	page_out_error(line.at, &text);
-	gateway_tell_all(ctx, &text);
-	text_fini(&line);
-	text_fini(&text);
+	const struct gateway *gateway = ctx;
+	op_tell_refused(&gateway->port, topic, why);
 }
 
 static struct port_client *view_gateway_find_client(const struct gateway *gateway, uint64_t connection)
@@ -207,11 +198,9 @@ static void view_gateway_take_meshes(struct gateway *gateway)
 static void view_gateway_say_goodbye(const struct gateway *gateway, const char *why)
 {
 	struct text text = {0};
-	text_add(&text, "{\"op\":\"bye\",\"text\":");
-	text_add_json(&text, why);
-	text_add(&text, "}");
-	gateway_tell_all(gateway, &text);
-	text_fini(&text);
+	struct json_out out = op_begin(&text, "bye");
+	json_out_string(&out, "text", why);
+	op_tell_all(&gateway->port, &out);
 }
 
 /* --- the server that has the worlds ------------------------------------------------------------------------------- */
@@ -222,8 +211,7 @@ static troupe_status view_gateway_begin_clients(
 	troupe_status status =
 		bus_open(place, VIEW_PICTURES_DEPTH, port_wake, &gateway->port, &gateway->pictures, error);
 	if (!status)
-		status = meshes_create(
-			place, gateway->images, port_wake, &gateway->port, &gateway->meshes, error);
+		status = meshes_create(place, gateway->images, port_wake, &gateway->port, &gateway->meshes, error);
 	return status;
 }
 

@@ -14,7 +14,6 @@ enum {
 	VIEW_PICTURES_HZ = 30,  /* of real time, for each page */
 	VIEW_TOPICS_MAX = 1024, /* subscriptions of a page */
 	VIEW_CALLS_MAX = 256,   /* replies for which a page waits */
-	VIEW_ID_MAX_BITS = 53,
 };
 
 struct gateway;
@@ -72,8 +71,6 @@ struct gateway {
 /* A row of the present table; NULL: there is none. Valid until the next call. */
 const struct troupe_topic *gateway_find_topic(struct gateway *gateway, troupe_topic_kind kind, const char *name);
 
-void gateway_tell_all(const struct gateway *gateway, const struct text *text);
-
 /* timeline.c */
 /* Reads the settings `mark`. TROUPE_EINVAL, TROUPE_ELIMIT. Call timeline_fini() in any case. */
 troupe_status timeline_init(
@@ -118,9 +115,7 @@ void page_out_hello(const struct gateway *gateway, struct text *text);
 void page_out_topics(const struct troupe_topics *topics, const char *begin, struct text *text);
 void page_out_timeline(const struct play_state *state, struct text *text);
 void page_out_marks(const struct timeline *timeline, const struct play_marks *marks, struct text *text);
-void page_out_error(const char *why, struct text *text);
 void page_out_refusal(uint64_t id, const char *why, struct text *text);
-void page_out_reply(uint64_t id, const struct hub_reply *reply, struct text *text);
 void page_out_image(uint64_t id, const char *path, struct text *text);
 /* False: a text; true: a binary frame of kind 2. */
 bool page_out_message(const struct troupe_message *message, struct text *out);

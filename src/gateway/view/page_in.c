@@ -2,14 +2,12 @@
  * here, the messages in it by their types, the rest by the functions of the client. An error goes to the page that made
  * it. */
 #include "gateway/view/internal.h"
-#include "topic/message.h"
+#include "gateway/hub/op.h"
+#include "topic/type.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define RATE_HZ_MAX 1e6
 
 struct page_in_request {
 	struct page *page;
@@ -27,11 +25,13 @@ static void page_in_say(struct page *page, struct text *text)
 static void page_in_refuse(const struct page_in_request *request, const struct troupe_error *error)
 {
 	struct text text = {0};
-	if (request->has_id)
+	if (request->has_id) {
 		page_out_refusal(request->id, error->text, &text);
-	else
-		page_out_error(error->text, &text);
-	page_in_say(request->page, &text);
+		page_in_say(request->page, &text);
+	} else {
+		struct json_out out = op_error(&text, error->text);
+		op_say(request->page->client, &out);
+	}
 }
 
 /* --- members ------------------------------------------------------------------------------------------------------ */
@@ -46,24 +46,11 @@ static troupe_status page_in_get_string(
 	return TROUPE_OK;
 }
 
-/* 0 if it is not given. */
-static troupe_status page_in_get_rate(const struct page_in_request *request, double *ret_hz, struct troupe_error *error)
-{
-	const json_t *member = json_object_get(request->json, "rate");
-	double hz = json_number_value(member);
-	if (member && (!json_is_number(member) || !(hz >= 0 && hz <= RATE_HZ_MAX)))
-		return fail(error, TROUPE_ECOMMAND, "\"rate\": expected a number from 0 to %g", RATE_HZ_MAX);
-	*ret_hz = hz;
-	return TROUPE_OK;
-}
-
 static troupe_status page_in_get_id(struct page_in_request *request, struct troupe_error *error)
 {
-	const json_t *member = json_object_get(request->json, "id");
-	json_int_t id = json_integer_value(member);
-	if (!json_is_integer(member) || id < 0 || id > INT64_C(1) << VIEW_ID_MAX_BITS)
-		return fail(error, TROUPE_ECOMMAND, "\"id\": expected a whole number from 0 to 2^%d", VIEW_ID_MAX_BITS);
-	request->id = (uint64_t)id;
+	troupe_status status = op_get_id(request->json, &request->id, error);
+	if (status)
+		return status;
 	request->has_id = true;
 	if (request->page->calls >= VIEW_CALLS_MAX)
 		return fail(error, TROUPE_ELIMIT, "%d requests of the page wait: expected no more", VIEW_CALLS_MAX);
@@ -71,25 +58,12 @@ static troupe_status page_in_get_id(struct page_in_request *request, struct trou
 }
 
 /* The message in a member, as bytes; one that is not given is empty. */
-static troupe_status page_in_get_message(const struct page_in_request *request, const char *name, message_type type,
+static troupe_status page_in_get_message(const struct page_in_request *request, const char *name, const char *type,
 	struct text *ret_bytes, struct troupe_error *error)
 {
-	json_t *member = json_object_get(request->json, name);
-	ProtobufCMessage *message;
-	struct troupe_error why;
-	if (!type)
+	if (!type_find(type))
 		return fail(error, TROUPE_ECOMMAND, "\"%s\": messages of this type are not known", name);
-	if (member && !json_is_object(member))
-		return fail(error, TROUPE_ECOMMAND, "\"%s\": expected an object", name);
-	char *json = member ? json_dumps(member, JSON_COMPACT) : mem_strdup("{}");
-	troupe_status status = json ? message_of_json(type, json, strlen(json), &message_limits_usual, &message, &why)
-				    : fail(&why, TROUPE_ECOMMAND, "expected an object");
-	free(json);
-	if (status)
-		return fail(error, status, "\"%s\": %s", name, why.text);
-	message_add_bytes(ret_bytes, message);
-	message_free(message);
-	return TROUPE_OK;
+	return op_get_message(request->json, name, type, ret_bytes, error);
 }
 
 /* --- what is asked for -------------------------------------------------------------------------------------------- */
@@ -111,7 +85,7 @@ static troupe_status page_in_ask_subscribe(struct page_in_request *request, stru
 	double rate_hz;
 	troupe_status status = page_in_get_string(request, "topic", &topic, error);
 	if (!status)
-		status = page_in_get_rate(request, &rate_hz, error);
+		status = op_get_rate(request->json, &rate_hz, error);
 	return status ? status : subscriptions_subscribe(request->page->gateway, request->page, topic, rate_hz, error);
 }
 
@@ -138,7 +112,7 @@ static troupe_status page_in_ask_call(struct page_in_request *request, struct tr
 	const struct troupe_topic *row = gateway_find_topic(gateway, TROUPE_TOPIC_SERVICE, service);
 	if (!row)
 		return fail(error, TROUPE_ECOMMAND, "service '%.150s': there is none of this name", service);
-	status = page_in_get_message(request, "request", type_find(row->type), &bytes, error);
+	status = page_in_get_message(request, "request", row->type, &bytes, error);
 	if (!status) {
 		uint64_t *id = mem_alloc(sizeof *id);
 		*id = request->id;
@@ -163,7 +137,7 @@ static troupe_status page_in_ask_publish(struct page_in_request *request, struct
 	const struct troupe_topic *row = gateway_find_topic(gateway, TROUPE_TOPIC_TAKEN, topic);
 	if (!row)
 		return fail(error, TROUPE_ECOMMAND, "topic '%.150s': there is none of this name", topic);
-	status = page_in_get_message(request, "message", type_find(row->type), &bytes, error);
+	status = page_in_get_message(request, "message", row->type, &bytes, error);
 	if (!status)
 		status = hub_publish(gateway->hub, topic, NULL, bytes.at, bytes.count, error);
 	text_fini(&bytes);
@@ -191,7 +165,7 @@ static troupe_status page_in_ask_motion(struct page_in_request *request, struct 
 	}
 	troupe_status status = page_in_get_world(request, &world, error);
 	if (!status)
-		status = page_in_get_rate(request, &rate_hz, error);
+		status = op_get_rate(request->json, &rate_hz, error);
 	if (!status)
 		motion_begin(request->page, world, rate_hz);
 	return status;
@@ -208,7 +182,7 @@ static troupe_status page_in_ask_file(
 	if (!status)
 		status = page_in_get_world(request, &world, error);
 	if (!status)
-		status = page_in_get_message(request, name, type_find(type), &bytes, error);
+		status = page_in_get_message(request, name, type, &bytes, error);
 	if (!status)
 		status = meshes_ask(page->gateway->meshes,
 			&(struct meshes_question){

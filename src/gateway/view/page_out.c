@@ -2,24 +2,16 @@
  * message_add_json() escape all of them, and the page sets them as text only. */
 #include "gateway/view/internal.h"
 
-#include "base/json_out.h"
+#include "gateway/hub/op.h"
 #include "topic/message.h"
 
 #include <string.h>
 
 enum { RAW_KIND = 2, RAW_HEAD_BYTES = 8, RAW_BYTES_MIN = 64 };
 
-static struct json_out page_out_begin(struct text *text, const char *op)
-{
-	struct json_out out = {.text = text};
-	json_out_object(&out, NULL);
-	json_out_string(&out, "op", op);
-	return out;
-}
-
 void page_out_hello(const struct gateway *gateway, struct text *text)
 {
-	struct json_out out = page_out_begin(text, "hello");
+	struct json_out out = op_begin(text, "hello");
 	json_out_int(&out, "version", 1);
 	json_out_string(&out, "troupe", troupe_version());
 	json_out_array(&out, "worlds");
@@ -42,7 +34,7 @@ void page_out_hello(const struct gateway *gateway, struct text *text)
 
 void page_out_timeline(const struct play_state *state, struct text *text)
 {
-	struct json_out out = page_out_begin(text, "timeline");
+	struct json_out out = op_begin(text, "timeline");
 	json_out_uint(&out, "begin", state->begin);
 	json_out_uint(&out, "end", state->end);
 	json_out_uint(&out, "step", state->step);
@@ -76,7 +68,7 @@ static void page_out_add_marks(const char *key, const struct marks *marks, struc
 
 void page_out_marks(const struct timeline *timeline, const struct play_marks *marks, struct text *text)
 {
-	struct json_out out = page_out_begin(text, "marks");
+	struct json_out out = op_begin(text, "marks");
 	page_out_add_marks("found", &timeline->found, &out);
 	page_out_add_marks("commands", &marks->commands, &out);
 	page_out_add_marks("contacts", &marks->contacts, &out);
@@ -116,7 +108,7 @@ static void page_out_add_kind(const struct troupe_topics *topics, troupe_topic_k
 
 void page_out_topics(const struct troupe_topics *topics, const char *begin, struct text *text)
 {
-	struct json_out out = page_out_begin(text, "topics");
+	struct json_out out = op_begin(text, "topics");
 	json_out_uint(&out, "epoch", topics->epoch);
 	page_out_add_kind(topics, TROUPE_TOPIC_PUBLISHED, begin, "published", &out);
 	page_out_add_kind(topics, TROUPE_TOPIC_TAKEN, begin, "taken", &out);
@@ -126,16 +118,9 @@ void page_out_topics(const struct troupe_topics *topics, const char *begin, stru
 
 /* --- outcomes ----------------------------------------------------------------------------------------------------- */
 
-void page_out_error(const char *why, struct text *text)
-{
-	struct json_out out = page_out_begin(text, "error");
-	json_out_string(&out, "text", why);
-	json_out_end(&out);
-}
-
 void page_out_refusal(uint64_t id, const char *why, struct text *text)
 {
-	struct json_out out = page_out_begin(text, "reply");
+	struct json_out out = op_begin(text, "reply");
 	json_out_uint(&out, "id", id);
 	json_out_bool(&out, "ok", false);
 	json_out_string(&out, "text", why);
@@ -144,12 +129,14 @@ void page_out_refusal(uint64_t id, const char *why, struct text *text)
 
 void page_out_image(uint64_t id, const char *path, struct text *text)
 {
-	struct json_out out = page_out_begin(text, "reply");
+	struct json_out out = op_begin(text, "reply");
 	json_out_uint(&out, "id", id);
 	json_out_bool(&out, "ok", true);
 	json_out_string(&out, "path", path);
 	json_out_end(&out);
 }
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
 
 /* Messages come from this process: they are large at most, and have infinite numbers. */
 static ProtobufCMessage *page_out_decode(const struct troupe_message *message)
@@ -161,24 +148,6 @@ static ProtobufCMessage *page_out_decode(const struct troupe_message *message)
 		return NULL;
 	return decoded;
 }
-
-void page_out_reply(uint64_t id, const struct hub_reply *reply, struct text *text)
-{
-	const struct troupe_message message = {.type = reply->type, .bytes = reply->bytes, .count = reply->count};
-	ProtobufCMessage *decoded = page_out_decode(&message);
-	struct json_out out = page_out_begin(text, "reply");
-	json_out_uint(&out, "id", id);
-	json_out_bool(&out, "ok", !reply->status);
-	json_out_uint(&out, "step", reply->step);
-	json_out_string(&out, "text", reply->why ? reply->why : "");
-	json_out_string(&out, "type", reply->type);
-	if (decoded)
-		message_add_json(json_out_value(&out, "reply"), decoded);
-	json_out_end(&out);
-	message_free(decoded);
-}
-
-/* --- messages ----------------------------------------------------------------------------------------------------- */
 
 /* Takes the bytes of the field `data` out of the message; they stay in its memory. Few bytes stay where they are. */
 static ProtobufCBinaryData page_out_take_raw(ProtobufCMessage *message)
@@ -198,11 +167,7 @@ static ProtobufCBinaryData page_out_take_raw(ProtobufCMessage *message)
 static void page_out_add_message(
 	const struct troupe_message *message, const ProtobufCMessage *decoded, struct text *text)
 {
-	struct json_out out = page_out_begin(text, "message");
-	json_out_string(&out, "topic", message->topic);
-	json_out_string(&out, "type", message->type);
-	json_out_uint(&out, "step", message->step);
-	json_out_double(&out, "time", (double)message->time_ns * 1e-9);
+	struct json_out out = op_message(text, message);
 	message_add_json(json_out_value(&out, "message"), decoded);
 	json_out_end(&out);
 }

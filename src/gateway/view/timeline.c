@@ -67,7 +67,7 @@ static void timeline_tell_marks(struct gateway *gateway, uint64_t now_ns)
 		return;
 	timeline->told_version = play_marks(gateway->hub->play, timeline->told_version, timeline_take_marks, &telling);
 	if (telling.text.count) {
-		gateway_tell_all(gateway, &telling.text);
+		port_tell_all(&gateway->port, &telling.text);
 		timeline->told_marks_ns = now_ns;
 	}
 	text_fini(&telling.text);
@@ -96,7 +96,7 @@ void timeline_tell(struct gateway *gateway, uint64_t now_ns)
 	if (timeline->told_ns && timeline_is_told(told, &now))
 		return;
 	page_out_timeline(&now, &text);
-	gateway_tell_all(gateway, &text);
+	port_tell_all(&gateway->port, &text);
 	text_fini(&text);
 	/* the step at which it came to rest is shown, whatever the rates are */
 	if (!now.playing && !now.seeking && (now.step != told->step || told->playing || told->seeking)) {

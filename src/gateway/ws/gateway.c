@@ -3,7 +3,7 @@
 #include "base/base.h"
 #include "gateway/hub/convert.h"
 #include "gateway/hub/kinds.h"
-#include "gateway/hub/port.h"
+#include "gateway/hub/op.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -19,8 +19,6 @@ enum {
 	WS_HEAR_BYTES_MAX = 16 << 20,
 	WS_QUEUE_BYTES_MAX = 64 << 20,
 };
-#define WS_RATE_HZ_MAX 1e6
-#define WS_ID_MAX (INT64_C(1) << 53) /* as in JavaScript */
 
 struct ws {
 	struct port port; /* first: see port_stop() */
@@ -40,14 +38,10 @@ struct ws_client {
 
 static void ws_gateway_error(struct port_client *client, const struct troupe_error *error)
 {
-	struct text json = {0};
-	const struct ws *gateway = client->gateway;
-	text_add(&json, "{\"op\":\"error\",\"text\":");
-	text_add_json(&json, error->text);
-	text_add(&json, "}");
-	atomic_fetch_add_explicit(&gateway->hub->refused, 1, memory_order_relaxed);
-	port_say_text(client, &json);
-	text_fini(&json);
+	struct text text = {0};
+	struct json_out json = op_error(&text, error->text);
+	hub_count(&client->port->hub->refused);
+	op_say(client, &json);
 }
 
 /* --- subscriptions ------------------------------------------------------------------------------------------------ */
@@ -66,18 +60,18 @@ static bool ws_gateway_is_due(struct ws_subscriber *subscriber, int64_t time_ns)
 
 /* --- from the run ------------------------------------------------------------------------------------------------- */
 
+/* Appends nothing if it fails. */
 static troupe_status ws_gateway_add_json(
 	const struct troupe_message *message, struct text *out, struct troupe_error *error)
 {
-	text_add(out, "{\"op\":\"message\",\"topic\":");
-	text_add_json(out, message->topic);
-	text_add(out, ",\"type\":");
-	text_add_json(out, message->type);
-	text_add(out, ",\"step\":%" PRIu64 ",\"time\":", message->step);
-	text_add_double(out, (double)message->time_ns * 1e-9);
-	text_add(out, ",\"message\":");
-	troupe_status status = convert_to_json(message->type, message->bytes, message->count, out, error);
-	text_add(out, "}");
+	struct text object = {0};
+	troupe_status status = convert_to_json(message->type, message->bytes, message->count, &object, error);
+	if (!status) {
+		struct json_out json = op_message(out, message);
+		text_add_bytes(json_out_value(&json, "message"), object.at, object.count);
+		json_out_end(&json);
+	}
+	text_fini(&object);
 	return status;
 }
 
@@ -116,106 +110,80 @@ static void ws_gateway_message(void *ctx, const struct troupe_message *message)
 static void ws_gateway_reply(void *gateway, void *client, void *request, const struct hub_reply *reply)
 {
 	struct port_client *to = client;
-	int64_t *id = request;
-	struct text json = {0};
+	uint64_t *id = request;
+	struct text text = {0};
 	(void)gateway;
 	if (to) {
 		struct ws_client *own = to->data;
+		struct json_out json = op_reply(&text, *id, reply);
 		own->calls--;
-		text_add(&json, "{\"op\":\"reply\",\"id\":%" PRIi64 ",\"ok\":%s,\"step\":%" PRIu64 ",\"text\":", *id,
-			reply->status ? "false" : "true", reply->step);
-		text_add_json(&json, reply->why ? reply->why : "");
-		if (reply->type) {
-			text_add(&json, ",\"type\":");
-			text_add_json(&json, reply->type);
-			text_add(&json, ",\"reply\":");
-			if (convert_to_json(reply->type, reply->bytes, reply->count, &json, NULL))
-				text_add(&json, "null");
-		}
-		text_add(&json, "}");
-		port_say_text(to, &json);
+		op_say(to, &json);
 	}
-	text_fini(&json);
 	free(id);
-}
-
-static void ws_gateway_tell_all(const struct ws *gateway, struct text *json)
-{
-	for (struct port_client *client = gateway->port.clients; client; client = client->after)
-		port_say_text(client, json);
-	text_fini(json);
 }
 
 static void ws_gateway_refused(void *ctx, const char *topic, const char *why)
 {
-	struct text line = {0}, json = {0};
-	text_add(&line, "topic '%.150s': %s", topic, why);
-	text_add(&json, "{\"op\":\"error\",\"text\":");
-	text_add_json(&json, line.at);
-	text_add(&json, "}");
-	ws_gateway_tell_all(ctx, &json);
-	text_fini(&line);
+	const struct ws *gateway = ctx;
+	op_tell_refused(&gateway->port, topic, why);
 }
 
 static void ws_gateway_end(void *ctx, const char *why, bool failed)
 {
-	struct text json = {0};
-	text_add(&json, "{\"op\":\"end\",\"failed\":%s,\"text\":", failed ? "true" : "false");
-	text_add_json(&json, why);
-	text_add(&json, "}");
-	ws_gateway_tell_all(ctx, &json);
+	const struct ws *gateway = ctx;
+	struct text text = {0};
+	struct json_out json = op_begin(&text, "end");
+	json_out_bool(&json, "failed", failed);
+	json_out_string(&json, "text", why);
+	op_tell_all(&gateway->port, &json);
 }
 
 static void ws_gateway_tell_lost(struct port_client *client, uint64_t lost)
 {
-	struct text json = {0};
-	text_add(&json, "{\"op\":\"lost\",\"messages\":%" PRIu64 "}", lost);
-	port_say_text(client, &json);
-	text_fini(&json);
+	struct text text = {0};
+	struct json_out json = op_begin(&text, "lost");
+	json_out_uint(&json, "messages", lost);
+	op_say(client, &json);
 }
 
 /* --- topics ------------------------------------------------------------------------------------------------------- */
 
-static void ws_gateway_add_kind(const struct ws *gateway, troupe_topic_kind kind, const char *list, struct text *out)
+static void ws_gateway_add_kind(
+	const struct ws *gateway, troupe_topic_kind kind, const char *list, struct json_out *out)
 {
-	const char *between = "";
-	text_add(out, ",\"%s\":[", list);
+	json_out_array(out, list);
 	for (uint32_t i = 0; i < gateway->hub->mirror.rows.count; i++) {
 		const struct mirror_row *row = gateway->hub->mirror.rows.at[i];
 		if (row->kind != kind)
 			continue;
-		text_add(out, "%s{\"name\":", between);
-		text_add_json(out, row->name);
-		text_add(out, ",\"type\":");
-		text_add_json(out, row->type);
-		if (row->reply_type) {
-			text_add(out, ",\"reply\":");
-			text_add_json(out, row->reply_type);
-		}
-		text_add(out, "}");
-		between = ",";
+		json_out_object(out, NULL);
+		json_out_string(out, "name", row->name);
+		json_out_string(out, "type", row->type);
+		if (row->reply_type)
+			json_out_string(out, "reply", row->reply_type);
+		json_out_end(out);
 	}
-	text_add(out, "]");
+	json_out_end(out);
 }
 
-static void ws_gateway_add_topics(const struct ws *gateway, struct text *out)
+static struct json_out ws_gateway_topics(const struct ws *gateway, struct text *text)
 {
-	text_add(out, "{\"op\":\"topics\"");
-	ws_gateway_add_kind(gateway, TROUPE_TOPIC_PUBLISHED, "published", out);
-	ws_gateway_add_kind(gateway, TROUPE_TOPIC_TAKEN, "taken", out);
-	ws_gateway_add_kind(gateway, TROUPE_TOPIC_SERVICE, "services", out);
-	text_add(out, "}");
+	struct json_out out = op_begin(text, "topics");
+	ws_gateway_add_kind(gateway, TROUPE_TOPIC_PUBLISHED, "published", &out);
+	ws_gateway_add_kind(gateway, TROUPE_TOPIC_TAKEN, "taken", &out);
+	ws_gateway_add_kind(gateway, TROUPE_TOPIC_SERVICE, "services", &out);
+	return out;
 }
 
 static void ws_gateway_topics_changed(void *ctx, const struct troupe_topics *topics)
 {
 	const struct ws *gateway = ctx;
-	struct text json = {0};
+	struct text text = {0};
 	(void)topics;
 	if (!gateway->port.clients)
 		return;
-	ws_gateway_add_topics(gateway, &json);
-	ws_gateway_tell_all(gateway, &json);
+	struct json_out json = ws_gateway_topics(gateway, &text);
+	op_tell_all(&gateway->port, &json);
 }
 
 /* --- operations of clients ---------------------------------------------------------------------------------------- */
@@ -241,14 +209,13 @@ static troupe_status ws_gateway_obey_subscribe(
 {
 	struct ws *gateway = client->gateway;
 	struct ws_client *own = client->data;
-	const json_t *rate = json_object_get(json, "rate");
+	double rate_hz;
 	const char *topic, *format = json_string_value(json_object_get(json, "format"));
 	troupe_status status = ws_gateway_text(json, "topic", &topic, error);
+	if (!status)
+		status = op_get_rate(json, &rate_hz, error);
 	if (status)
 		return status;
-	if (rate &&
-		!(json_is_number(rate) && json_number_value(rate) >= 0 && json_number_value(rate) <= WS_RATE_HZ_MAX))
-		return fail(error, TROUPE_ECOMMAND, "\"rate\": expected a number from 0 to %g", WS_RATE_HZ_MAX);
 	if (format && strcmp(format, "json") && strcmp(format, "protobuf"))
 		return fail(error, TROUPE_ECOMMAND, "\"format\": '%.40s': expected \"json\" or \"protobuf\"", format);
 	struct hub_subscriber *former = hub_subscriber(gateway->hub, topic, client);
@@ -257,7 +224,7 @@ static troupe_status ws_gateway_obey_subscribe(
 	if (former)
 		ws_gateway_unsubscribe(client, topic, former);
 	struct ws_subscriber *subscriber = mem_alloc(sizeof *subscriber);
-	subscriber->base = (struct hub_subscriber){.client = client, .rate_hz = json_number_value(rate)};
+	subscriber->base = (struct hub_subscriber){.client = client, .rate_hz = rate_hz};
 	subscriber->protobuf = format && !strcmp(format, "protobuf");
 	status = hub_subscribe(gateway->hub, topic, &subscriber->base, error);
 	if (status)
@@ -297,20 +264,6 @@ static troupe_status ws_gateway_find_row(struct port_client *client, const json_
 			: fail(error, TROUPE_ECOMMAND, "%s '%.150s': there is none that takes messages", member, name);
 }
 
-/* The message in a member, as bytes; one that is not given is empty. */
-static troupe_status ws_gateway_bytes(
-	const json_t *json, const char *member, const char *type, struct text *out, struct troupe_error *error)
-{
-	const json_t *object = json_object_get(json, member);
-	struct troupe_error why;
-	if (object && !json_is_object(object))
-		return fail(error, TROUPE_ECOMMAND, "\"%s\": expected an object", member);
-	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
-	troupe_status status = convert_from_json(type, text, text ? strlen(text) : 0, out, &why);
-	free(text);
-	return status ? fail(error, status, "\"%s\": %s", member, why.text) : TROUPE_OK;
-}
-
 static troupe_status ws_gateway_obey_publish(struct port_client *client, const json_t *json, struct troupe_error *error)
 {
 	const struct ws *gateway = client->gateway;
@@ -318,7 +271,7 @@ static troupe_status ws_gateway_obey_publish(struct port_client *client, const j
 	struct text bytes = {0};
 	troupe_status status = ws_gateway_find_row(client, json, TROUPE_TOPIC_TAKEN, &row, error);
 	if (!status)
-		status = ws_gateway_bytes(json, "message", row->type, &bytes, error);
+		status = op_get_message(json, "message", row->type, &bytes, error);
 	if (!status)
 		status = hub_publish(gateway->hub, row->name, row->type, bytes.at, bytes.count, error);
 	text_fini(&bytes);
@@ -326,7 +279,7 @@ static troupe_status ws_gateway_obey_publish(struct port_client *client, const j
 }
 
 static troupe_status ws_gateway_call(
-	struct port_client *client, const json_t *json, int64_t number, struct troupe_error *error)
+	struct port_client *client, const json_t *json, uint64_t number, struct troupe_error *error)
 {
 	struct ws *gateway = client->gateway;
 	struct ws_client *own = client->data;
@@ -336,12 +289,12 @@ static troupe_status ws_gateway_call(
 	if (!status && own->calls == WS_CALLS_MAX)
 		status = fail(error, TROUPE_ELIMIT, "%d calls wait: expected no more", (int)WS_CALLS_MAX);
 	if (!status)
-		status = ws_gateway_bytes(json, "request", row->type, &bytes, error);
+		status = op_get_message(json, "request", row->type, &bytes, error);
 	if (status) {
 		text_fini(&bytes);
 		return status;
 	}
-	int64_t *id = mem_alloc(sizeof *id);
+	uint64_t *id = mem_alloc(sizeof *id);
 	*id = number;
 	own->calls++; /* the reply may come at once */
 	const struct hub_caller caller = {client, client->connection, id};
@@ -357,19 +310,19 @@ static troupe_status ws_gateway_call(
 /* A call with a number is answered in every case. */
 static troupe_status ws_gateway_obey_call(struct port_client *client, const json_t *json, struct troupe_error *error)
 {
-	const json_t *id = json_object_get(json, "id");
 	struct ws_client *own = client->data;
-	int64_t number = json_integer_value(id);
+	uint64_t number;
 	struct troupe_error why;
-	if (!json_is_integer(id) || number < 0 || number > WS_ID_MAX)
-		return fail(error, TROUPE_ECOMMAND, "\"id\": expected a whole number from 0 to 2^53");
-	troupe_status status = ws_gateway_call(client, json, number, &why);
+	troupe_status status = op_get_id(json, &number, error);
+	if (status)
+		return status;
+	status = ws_gateway_call(client, json, number, &why);
 	if (!status)
 		return TROUPE_OK;
-	int64_t *request = mem_alloc(sizeof *request);
+	uint64_t *request = mem_alloc(sizeof *request);
 	*request = number;
 	own->calls++;
-	atomic_fetch_add_explicit(&((struct ws *)client->gateway)->hub->refused, 1, memory_order_relaxed);
+	hub_count(&client->port->hub->refused);
 	ws_gateway_reply(client->gateway, client, request, &(struct hub_reply){.status = status, .why = why.text});
 	return TROUPE_OK;
 }
@@ -377,12 +330,11 @@ static troupe_status ws_gateway_obey_call(struct port_client *client, const json
 static troupe_status ws_gateway_obey_topics(struct port_client *client, const json_t *json, struct troupe_error *error)
 {
 	const struct ws *gateway = client->gateway;
-	struct text out = {0};
+	struct text text = {0};
 	(void)json, (void)error;
 	hub_look(gateway->hub);
-	ws_gateway_add_topics(gateway, &out);
-	port_say_text(client, &out);
-	text_fini(&out);
+	struct json_out out = ws_gateway_topics(gateway, &text);
+	op_say(client, &out);
 	return TROUPE_OK;
 }
 
@@ -431,17 +383,16 @@ static void ws_gateway_hear(struct port_client *client, bool binary, const void 
 	if (status)
 		ws_gateway_error(client, &error);
 	else
-		atomic_fetch_add_explicit(&gateway->hub->taken, 1, memory_order_relaxed);
+		hub_count(&gateway->hub->taken);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
 static void *ws_gateway_open(void *gateway, struct port_client *client)
 {
-	struct text json = {0};
-	ws_gateway_add_topics(gateway, &json);
-	port_say_text(client, &json);
-	text_fini(&json);
+	struct text text = {0};
+	struct json_out json = ws_gateway_topics(gateway, &text);
+	op_say(client, &json);
 	return mem_alloc(sizeof(struct ws_client));
 }
 
