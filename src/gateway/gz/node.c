@@ -3,19 +3,15 @@
 #include "gateway/gz/node_internal.h"
 
 #include "base/clock.h"
-#include "base/hash.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-#define GROUP_DEFAULT "239.255.0.7"
 enum { SLICE = 64 }; /* publications that are sent without giving `guard` back */
 
 /* --- identities --------------------------------------------------------------------------------------------------- */
@@ -39,140 +35,6 @@ void node_make_uuid(char ret_uuid[NODE_UUID_BYTES])
 		*at++ = "0123456789abcdef"[b[i] & 15];
 	}
 	*at = '\0';
-}
-
-/* Peers take the id of a node as it is, so its first digits can tell the family: whoever reads the first record of a
- * node knows at once whether it is one. */
-enum { FAMILY_CHARACTERS = 18 };
-
-static void node_join_family(struct node *node, const char *family)
-{
-	uint64_t hash = hash_bytes(0, family, strlen(family));
-	char digits[20];
-	(void)snprintf(digits, sizeof digits, "%08x-%04x-4%03x", (unsigned)(hash >> 32),
-		(unsigned)(hash >> 16 & 0xffff), (unsigned)(hash & 0xfff));
-	memcpy(node->id, digits, FAMILY_CHARACTERS);
-	node->has_family = true;
-}
-
-bool node_is_relative(const struct node *node, const char *id)
-{
-	return node->has_family && !strncmp(id, node->id, FAMILY_CHARACTERS);
-}
-
-/* "HOST:USER", as gz-transport has it. */
-static char *node_default_partition(void)
-{
-	char host[NAMES_PARTITION_MAX + 1] = "", buffer[1024];
-	struct passwd entry, *found = NULL;
-	if (gethostname(host, sizeof host - 1))
-		*host = '\0';
-	if (getpwuid_r(getuid(), &entry, buffer, sizeof buffer, &found) || !found)
-		return mem_printf("%s:%u", host, (unsigned)getuid());
-	return mem_printf("%s:%s", host, entry.pw_name);
-}
-
-/* --- options ------------------------------------------------------------------------------------------------------ */
-
-static troupe_status node_take_partition(struct node *node, const char *partition, struct troupe_error *error)
-{
-	node->partition = partition ? mem_strdup(partition) : node_default_partition();
-	if (!names_is_partition(node->partition, strlen(node->partition)))
-		return fail(error, TROUPE_EINVAL,
-			"gz-transport: '%.100s' is no partition: expected no blanks, '~', '@', '//' or ':=', and at "
-			"most %d bytes",
-			node->partition, NAMES_PARTITION_MAX);
-	return TROUPE_OK;
-}
-
-static troupe_status node_take_addresses(
-	struct node *node, const struct node_options *options, struct troupe_error *error)
-{
-	const char *address = options->address ? options->address : "127.0.0.1";
-	const char *group = options->group ? options->group : GROUP_DEFAULT;
-	if (!multicast_parse_address(address, &node->address) || !node->address)
-		return fail(error, TROUPE_EINVAL,
-			"gz-transport: address '%.50s': expected the IPv4 address of an interface of this machine, as "
-			"192.168.1.5",
-			address);
-	if (!multicast_parse_address(group, &node->group) || node->group >> 28 != 14)
-		return fail(error, TROUPE_EINVAL,
-			"gz-transport: group '%.50s': expected an IPv4 multicast address, as " GROUP_DEFAULT, group);
-	node->local = node->address >> 24 == 127;
-	node->topic_port = options->topic_port ? options->topic_port : NODE_TOPIC_PORT;
-	node->service_port = options->service_port ? options->service_port : NODE_SERVICE_PORT;
-	if (node->topic_port == node->service_port)
-		return fail(error, TROUPE_EINVAL,
-			"gz-transport: port %u for discovery of topics and of services: "
-			"expected two ports",
-			node->topic_port);
-	return TROUPE_OK;
-}
-
-static troupe_status node_take_secret(struct node *node, const struct node_options *options, struct troupe_error *error)
-{
-	if (!options->username && !options->password)
-		return TROUPE_OK;
-	if (!options->username || !options->password || strlen(options->username) > 255 ||
-		strlen(options->password) > 255)
-		return fail(error, TROUPE_EINVAL,
-			"gz-transport: expected a user name and a password of at most 255 bytes, or neither");
-	node->username = mem_strdup(options->username);
-	node->password = mem_strdup(options->password);
-	return TROUPE_OK;
-}
-
-static troupe_status node_take_options(
-	struct node *node, const struct node_options *options, struct troupe_error *error)
-{
-	node->statistics = options->statistics;
-	if (options->family)
-		node_join_family(node, options->family);
-	node->version = options->statistics ? BEACON_VERSION_STATISTICS : BEACON_VERSION;
-	node->ignition = options->generation == NODE_IGNITION;
-	node->connections_max = options->connections_max ? options->connections_max : NODE_CONNECTIONS_MAX;
-	node->linger_ms = options->linger_ms < 0 ? 0 : options->linger_ms ? options->linger_ms : NODE_LINGER_DEFAULT_MS;
-	troupe_status status = node_take_partition(node, options->partition, error);
-	if (!status)
-		status = node_take_addresses(node, options, error);
-	if (!status)
-		status = node_take_secret(node, options, error);
-	return status;
-}
-
-static troupe_status node_read_relays(
-	const char *text, uint32_t relays[MULTICAST_RELAYS_MAX], uint32_t *ret_count, struct troupe_error *error)
-{
-	*ret_count = 0;
-	for (const char *at = text; at && *at; at += *at == ':') {
-		size_t length = strcspn(at, ":");
-		char one[20] = "";
-		memcpy(one, at, MIN(length, sizeof one - 1));
-		if (length >= sizeof one || *ret_count == MULTICAST_RELAYS_MAX ||
-			!multicast_parse_address(one, &relays[*ret_count]))
-			return fail(error, TROUPE_EINVAL,
-				"gz-transport: relays '%.100s': expected at most %d IPv4 addresses, separated by ':'",
-				text, MULTICAST_RELAYS_MAX);
-		++*ret_count;
-		at += length;
-	}
-	return TROUPE_OK;
-}
-
-static troupe_status node_open_multicast(
-	struct node *node, const struct node_options *options, struct troupe_error *error)
-{
-	uint32_t relays[MULTICAST_RELAYS_MAX];
-	struct multicast_options socket = {.group = node->group, .address = node->address, .relays = relays};
-	troupe_status status = node_read_relays(options->relays, relays, &socket.relay_count, error);
-	if (status)
-		return status;
-	socket.port = node->topic_port;
-	status = multicast_create(&socket, &node->topics, error);
-	if (status)
-		return status;
-	socket.port = node->service_port;
-	return multicast_create(&socket, &node->services, error);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -212,9 +74,9 @@ static troupe_status node_start(struct node *node, const struct node_options *op
 {
 	if (!events_init(&node->events) || node->wake_fd < 0)
 		return fail(error, TROUPE_EIO, "gz-transport: no descriptor: %s", strerror(errno));
-	troupe_status status = node_take_options(node, options, error);
+	troupe_status status = setup_take_options(node, options, error);
 	if (!status)
-		status = node_open_multicast(node, options, error);
+		status = setup_open_multicast(node, options, error);
 	if (status)
 		return status;
 	sigset_t all, before;
@@ -708,114 +570,6 @@ void node_describe(const struct node *node, struct text *out)
 	text_add(out, ":%u and %u on ", node->topic_port, node->service_port);
 	node_add_address(out, node->address);
 	text_add(out, node->local ? " (this machine only)" : " (other hosts, too)");
-}
-
-static struct node_record node_record_of(const struct directory_record *from, const char *name)
-{
-	return (struct node_record){.is_service = from->is_service,
-		.name = name,
-		.address = from->address,
-		.process = from->process,
-		.node = from->node,
-		.type = from->is_service ? from->request_type : from->type,
-		.reply_type = from->reply_type,
-		.throttled = from->throttled,
-		.rate_hz = from->rate_hz};
-}
-
-typedef VEC(struct node_record) record_vec;
-
-static void node_list_own(const struct node *node, record_vec *out)
-{
-	struct node_record record = {.is_own = true, .process = node->process, .node = node->id, .reply_type = ""};
-	record.address = node->listeners[LISTENER_PUBLISH].endpoint;
-	for (uint32_t i = 0; i < node->publishers.count; i++) {
-		const struct node_publisher *publisher = node->publishers.at[i];
-		record.name = strrchr(publisher->full, '@') + 1;
-		record.type = publisher->type;
-		record.throttled = publisher->rate_hz;
-		record.rate_hz = publisher->rate_hz;
-		vec_push(out, record);
-	}
-	record.is_service = true;
-	record.throttled = false;
-	record.rate_hz = 0;
-	record.address = node->listeners[LISTENER_SERVE].endpoint;
-	for (uint32_t i = 0; i < node->offers.count; i++) {
-		const struct node_service *service = node->offers.at[i];
-		record.name = strrchr(service->full, '@') + 1;
-		record.type = service->request_type;
-		record.reply_type = service->reply_type;
-		vec_push(out, record);
-	}
-}
-
-static int node_compare_records(const void *a, const void *b)
-{
-	const struct node_record *x = a, *y = b;
-	if (x->is_service != y->is_service)
-		return x->is_service - y->is_service;
-	int order = strcmp(x->name, y->name);
-	if (!order)
-		order = strcmp(x->address, y->address);
-	return order ? order : strcmp(x->node, y->node);
-}
-
-enum { RECORD_TEXTS = 6 };
-
-static void node_texts_of(struct node_record *record, const char **ret_texts[RECORD_TEXTS])
-{
-	ret_texts[0] = &record->name;
-	ret_texts[1] = &record->address;
-	ret_texts[2] = &record->process;
-	ret_texts[3] = &record->node;
-	ret_texts[4] = &record->type;
-	ret_texts[5] = &record->reply_type;
-}
-
-/* The texts move into one piece of memory that does not change. */
-static char *node_copy_texts(record_vec *records)
-{
-	const char **texts[RECORD_TEXTS];
-	size_t bytes = 1;
-	for (uint32_t i = 0; i < records->count; i++) {
-		node_texts_of(&records->at[i], texts);
-		for (int t = 0; t < RECORD_TEXTS; t++)
-			bytes += strlen(*texts[t]) + 1;
-	}
-	char *memory = mem_realloc(NULL, bytes), *at = memory;
-	for (uint32_t i = 0; i < records->count; i++) {
-		node_texts_of(&records->at[i], texts);
-		for (int t = 0; t < RECORD_TEXTS; t++) {
-			size_t length = strlen(*texts[t]) + 1;
-			*texts[t] = memcpy(at, *texts[t], length);
-			at += length;
-		}
-	}
-	return memory;
-}
-
-void node_list(struct node *node, struct node_records *ret_records)
-{
-	record_vec records = {0};
-	pthread_mutex_lock(&node->guard);
-	node_list_own(node, &records);
-	for (uint32_t i = 0; i < directory_count(node->directory); i++) {
-		const struct directory_record *record = directory_at(node->directory, i);
-		vec_push(&records, node_record_of(record, strrchr(record->full, '@') + 1));
-	}
-	char *memory = node_copy_texts(&records);
-	pthread_mutex_unlock(&node->guard);
-	if (records.count)
-		qsort(records.at, records.count, sizeof *records.at, node_compare_records);
-	*ret_records = (struct node_records){records.at, records.count, memory};
-}
-
-void node_records_fini(struct node_records *records)
-{
-	free(records->at);
-	free(records->memory);
-	*records = (struct node_records){0};
 }
 
 void node_get_counts(struct node *node, struct node_counts *ret_counts)

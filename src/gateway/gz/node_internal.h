@@ -273,6 +273,11 @@ void *node_loop(void *node);
 /* With `guard`. Whether one of the sockets that were used has input; if not, they count as not used any more. */
 bool loop_has_input(struct node *node);
 
+/* node_setup.c */
+/* Takes the options into a node that is being made. Errors as of node_create(). */
+troupe_status setup_take_options(struct node *node, const struct node_options *options, struct troupe_error *error);
+/* Opens the sockets of discovery: node->topics and node->services. */
+troupe_status setup_open_multicast(struct node *node, const struct node_options *options, struct troupe_error *error);
 /* Whether the node of a record, by its id, takes no messages from this node, and this one none from it. */
 bool node_is_relative(const struct node *node, const char *id);
 

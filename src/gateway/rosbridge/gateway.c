@@ -61,7 +61,7 @@ static void rosbridge_message(void *ctx, const struct troupe_message *message)
 			}
 		}
 		for (uint32_t i = 0; i < channel->subscriptions.count && json.count; i++)
-			hearing_give(channel->subscriptions.at[i], offer->type, &json);
+			topic_subscription_give(channel->subscriptions.at[i], offer->type, &json);
 	}
 	text_fini(&json);
 }

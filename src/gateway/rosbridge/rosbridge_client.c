@@ -14,9 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TELL_NS UINT64_C(1000000000)
-#define MS_NS 1e6
-
 /* --- what is said ------------------------------------------------------------------------------------------------- */
 
 /* Begins an operation, with the id of the one that it answers, as JSON; NULL: that has none. */
@@ -99,31 +96,6 @@ static double rosbridge_client_number_of(const struct operation *operation, cons
 
 /* --- subscriptions ------------------------------------------------------------------------------------------------ */
 
-static void rosbridge_client_drop_oldest(struct topic_subscription *subscription)
-{
-	size_t bytes = strlen(subscription->queue.at[0]);
-	subscription->queue_bytes -= bytes;
-	subscription->client->queue_bytes -= bytes;
-	free(subscription->queue.at[0]);
-	subscription->queue.count--;
-	memmove(subscription->queue.at, subscription->queue.at + 1,
-		subscription->queue.count * sizeof *subscription->queue.at);
-}
-
-static void rosbridge_client_free_subscription(struct topic_subscription *subscription)
-{
-	for (uint32_t i = 0; i < subscription->client_requests.count; i++)
-		free(subscription->client_requests.at[i].id);
-	while (subscription->queue.count)
-		rosbridge_client_drop_oldest(subscription);
-	vec_free(&subscription->client_requests);
-	vec_free(&subscription->queue);
-	free(subscription->topic);
-	free(subscription->name);
-	free(subscription->type);
-	free(subscription);
-}
-
 static struct topic_subscription *rosbridge_client_find_subscription(struct rosbridge_client *client, const char *topic)
 {
 	for (uint32_t i = 0; i < client->subscriptions.count; i++)
@@ -140,23 +112,7 @@ static void rosbridge_client_drop_subscription(struct rosbridge_client *client, 
 			break;
 		}
 	topic_index_leave(&client->gateway->topic_index, subscription->name, subscription);
-	rosbridge_client_free_subscription(subscription);
-}
-
-static void rosbridge_client_add_client_request(
-	struct topic_subscription *subscription, const struct operation *operation)
-{
-	const char *id = operation->id ? operation->id : "";
-	const struct client_request client_request = {
-		.throttle_ns = (uint64_t)(rosbridge_client_number_of(operation, "throttle_rate", 1e9) * MS_NS),
-		.queue_length = (uint32_t)rosbridge_client_number_of(operation, "queue_length", HEARING_QUEUE_MAX)};
-	uint32_t i = 0;
-	while (i < subscription->client_requests.count && strcmp(subscription->client_requests.at[i].id, id) != 0)
-		i++;
-	if (i == subscription->client_requests.count)
-		vec_push(&subscription->client_requests, (struct client_request){.id = mem_strdup(id)});
-	subscription->client_requests.at[i].throttle_ns = client_request.throttle_ns;
-	subscription->client_requests.at[i].queue_length = client_request.queue_length;
+	topic_subscription_destroy(subscription);
 }
 
 static void rosbridge_client_subscribe(struct rosbridge_client *client, const struct operation *operation)
@@ -169,6 +125,10 @@ static void rosbridge_client_subscribe(struct rosbridge_client *client, const st
 		return;
 	const char *topic = rosbridge_client_text_of(operation, "topic"), *has = topic_index_type(topic_index, name);
 	struct topic_subscription *subscription = rosbridge_client_find_subscription(client, topic);
+	const struct client_request request = {.id = operation->id,
+		.throttle_ns = (uint64_t)(rosbridge_client_number_of(operation, "throttle_rate", 1e9) * 1e6),
+		.queue_length =
+			(uint32_t)rosbridge_client_number_of(operation, "queue_length", TOPIC_SUBSCRIPTION_QUEUE_MAX)};
 	if (has && type && *type && !topic_index_is_type(has, type)) {
 		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_ERROR, operation->id,
 			"subscribe: %.200s has the type %s: expected it, not %.100s", topic, has, type);
@@ -180,19 +140,14 @@ static void rosbridge_client_subscribe(struct rosbridge_client *client, const st
 		if (compression && *compression && strcmp(compression, "none") != 0)
 			rosbridge_client_complain(client, ROSBRIDGE_CLIENT_WARNING, operation->id,
 				"subscribe: compression '%.40s': messages come without compression", compression);
-		if (!subscription) {
-			subscription = mem_alloc(sizeof *subscription);
-			*subscription = (struct topic_subscription){.client = client,
-				.join = hub_join(client->gateway->hub),
-				.topic = mem_strdup(topic),
-				.name = mem_strdup(name),
-				.type = type && *type ? mem_strdup(type) : NULL};
+		bool is_new = !subscription;
+		if (is_new) {
+			subscription = topic_subscription_create(client, topic, name, type);
 			vec_push(&client->subscriptions, subscription);
-			rosbridge_client_add_client_request(subscription, operation);
-			topic_index_hear(topic_index, name, subscription);
-		} else {
-			rosbridge_client_add_client_request(subscription, operation);
 		}
+		topic_subscription_set(subscription, &request);
+		if (is_new)
+			topic_index_hear(topic_index, name, subscription);
 	}
 	free(name);
 }
@@ -206,91 +161,15 @@ static void rosbridge_client_unsubscribe(struct rosbridge_client *client, const 
 			"unsubscribe: %.200s is not subscribed to", topic ? topic : "a topic without a name");
 		return;
 	}
-	for (uint32_t i = subscription->client_requests.count; i-- > 0;)
-		if (!operation->id || !strcmp(subscription->client_requests.at[i].id, operation->id)) {
-			free(subscription->client_requests.at[i].id);
-			subscription->client_requests.at[i] =
-				subscription->client_requests.at[--subscription->client_requests.count];
-		}
-	if (!subscription->client_requests.count)
+	if (!topic_subscription_unset(subscription, operation->id))
 		rosbridge_client_drop_subscription(client, subscription);
-}
-
-/* As several subscriptions to one topic together want it: the shortest time, and the longest queue. */
-static struct client_request rosbridge_client_most_of(const struct topic_subscription *subscription)
-{
-	struct client_request most = {.throttle_ns = UINT64_MAX};
-	for (uint32_t i = 0; i < subscription->client_requests.count; i++) {
-		most.throttle_ns = MIN(most.throttle_ns, subscription->client_requests.at[i].throttle_ns);
-		most.queue_length = MAX(most.queue_length, subscription->client_requests.at[i].queue_length);
-	}
-	return most;
-}
-
-static void rosbridge_client_send_message(
-	struct topic_subscription *subscription, const char *json, size_t count, uint64_t now_ns)
-{
-	port_publish(subscription->client->base, false, json, count);
-	subscription->sent_ns = now_ns;
-}
-
-static bool rosbridge_client_is_time(
-	const struct topic_subscription *subscription, const struct client_request *client_request, uint64_t now_ns)
-{
-	return !client_request->throttle_ns || !subscription->sent_ns ||
-	       now_ns - subscription->sent_ns >= client_request->throttle_ns;
-}
-
-void hearing_give(struct topic_subscription *subscription, const char *type, const struct text *json)
-{
-	const struct client_request client_request = rosbridge_client_most_of(subscription);
-	uint64_t now_ns = client_request.throttle_ns ? clock_now_ns() : 0;
-	bool now = !subscription->queue.count && rosbridge_client_is_time(subscription, &client_request, now_ns);
-	struct text out = {0};
-	if (subscription->type && !topic_index_is_type(type, subscription->type)) {
-		if (!subscription->told_type)
-			rosbridge_client_complain(subscription->client, ROSBRIDGE_CLIENT_ERROR, NULL,
-				"%.200s has the type %s: expected it, not %.100s", subscription->topic, type,
-				subscription->type);
-		subscription->told_type = true;
-		return;
-	}
-	if (subscription->join <= subscription->client->gateway->hub->had || (!now && !client_request.queue_length))
-		return;
-	struct json_out operation = op_begin(&out, "publish");
-	json_out_string(&operation, "topic", subscription->topic);
-	text_add_bytes(json_out_value(&operation, "msg"), json->at, json->count);
-	json_out_end(&operation);
-	if (now) {
-		rosbridge_client_send_message(subscription, out.at, out.count, now_ns);
-		text_fini(&out);
-		return;
-	}
-	vec_push(&subscription->queue, out.at);
-	subscription->queue_bytes += out.count;
-	subscription->client->queue_bytes += out.count;
-	while (subscription->queue.count > client_request.queue_length ||
-		(subscription->queue.count > 1 &&
-			(subscription->queue_bytes > HEARING_QUEUE_BYTES_MAX ||
-				subscription->client->queue_bytes > ROSBRIDGE_CLIENT_QUEUE_BYTES_MAX)))
-		rosbridge_client_drop_oldest(subscription);
-}
-
-static void rosbridge_client_send_waiting(struct topic_subscription *subscription, uint64_t now_ns)
-{
-	const struct client_request client_request = rosbridge_client_most_of(subscription);
-	while (subscription->queue.count && rosbridge_client_is_time(subscription, &client_request, now_ns)) {
-		rosbridge_client_send_message(
-			subscription, subscription->queue.at[0], strlen(subscription->queue.at[0]), now_ns);
-		rosbridge_client_drop_oldest(subscription);
-	}
 }
 
 void rosbridge_client_turn(struct rosbridge_client *client)
 {
 	uint64_t now_ns = clock_now_ns();
 	for (uint32_t i = 0; i < client->subscriptions.count; i++)
-		rosbridge_client_send_waiting(client->subscriptions.at[i], now_ns);
+		topic_subscription_turn(client->subscriptions.at[i], now_ns);
 }
 
 void rosbridge_client_tell_lost(struct port_client *base, uint64_t lost)

@@ -6,15 +6,13 @@
 #include "gateway/hub/port.h"
 #include "gateway/ros/simulation.h"
 #include "gateway/rosbridge/topic_index.h"
+#include "gateway/rosbridge/topic_subscription.h"
 
 enum {
 	ROSBRIDGE_CLIENT_HEAR_MAX = 4 << 20, /* bytes of an operation: its JSON takes far more memory than its text */
 	ROSBRIDGE_CLIENT_SUBSCRIPTIONS_MAX = 4096,  /* also of the ids of one topic */
 	ROSBRIDGE_CLIENT_ADVERTISEMENTS_MAX = 1024, /* topics that a client advertises */
 	ROSBRIDGE_CLIENT_NAME_MAX = 512,            /* bytes of a name, a type and an id */
-	HEARING_QUEUE_MAX = 1000,                   /* messages that wait for their time: queue_length */
-	HEARING_QUEUE_BYTES_MAX = 8 << 20,
-	ROSBRIDGE_CLIENT_QUEUE_BYTES_MAX = 64 << 20, /* of all messages of a client that wait for their time */
 };
 
 /* From the level with most messages to the level with none. */
@@ -44,26 +42,6 @@ struct rosbridge {
 	struct asked *asked;
 };
 
-struct client_request { /* one of a client's subscriptions to one topic */
-	char *id;
-	uint64_t throttle_ns; /* at least so much real time between two messages */
-	uint32_t queue_length;
-};
-
-/* All subscriptions of a client to a topic: it gets each message once, as the most demanding of them wants it. */
-struct topic_subscription {
-	struct rosbridge_client *client;
-	char *topic; /* as the client has written it */
-	char *name;  /* with its slash */
-	char *type;  /* that the client expects; NULL: any */
-	VEC(struct client_request) client_requests;
-	uint64_t join;    /* of hub_join() */
-	uint64_t sent_ns; /* real time; 0: never */
-	VEC(char *) queue;
-	size_t queue_bytes;
-	bool told_type; /* that the topic has another type */
-};
-
 struct advertisement {     /* a topic that a client has advertised */
 	char *name, *type; /* type NULL: any */
 };
@@ -83,8 +61,6 @@ void rosbridge_client_hear(struct port_client *base, bool binary, const void *by
 void rosbridge_client_close(struct port_client *base);
 void rosbridge_client_tell_lost(struct port_client *base, uint64_t lost);
 
-/* Gives a message, as JSON, to a subscription: now, later or never, as it wants. */
-void hearing_give(struct topic_subscription *subscription, const char *type, const struct text *json);
 /* Sends the messages whose time has come. */
 void rosbridge_client_turn(struct rosbridge_client *client);
 
