@@ -18,12 +18,26 @@
 			expected_, tolerance_);                                                                        \
 	} while (0)
 
+/* Far from all that a test is about, and before it: so nothing there is the first of the world. */
+#define SYSTEMS_BEFORE_LINK(name)                                                                                      \
+	"<link name='" name "'><pose>1 2 3 0.1 0.2 0.3</pose>" INERTIA(                                                \
+		"3", "0.7") "<collision name='c'><geometry>"                                                           \
+			    "<box><size>0.1 0.2 0.3</size></box></geometry></collision></link>"
+#define SYSTEMS_BEFORE                                                                                                 \
+	"<model name='before'><pose>9000 0 5000 0.3 0.2 0.1</pose>" SYSTEMS_BEFORE_LINK("x") SYSTEMS_BEFORE_LINK(      \
+		"y") "<joint name='xy' type='revolute'><parent>x</parent><child>y</child><axis><xyz>0 1 "              \
+		     "0</xyz></axis>"                                                                                  \
+		     "</joint></model><model name='still'><pose>9000 900 5000 0 0 0</pose><static>true</static><link " \
+		     "name='l'/></model>"
+
+enum { SYSTEMS_BEFORE_MODELS = 2, SYSTEMS_BEFORE_LINKS = 3 };
+
 static struct troupe_server *server;
 
 /* The models begin on line 2 of the world. */
 static inline char *world_of(const char *models)
 {
-	return mem_printf(LIB_SDF("<world name='w'>" LIB_HEAD LIB_GROUND "\n%s</world>"), models);
+	return mem_printf(LIB_SDF("<world name='w'>" LIB_HEAD SYSTEMS_BEFORE LIB_GROUND "\n%s</world>"), models);
 }
 
 /* Destroys the server that was started before. */

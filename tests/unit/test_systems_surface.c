@@ -428,14 +428,14 @@ Test(surfaces, wheel_slip_is_changed_by_its_service)
 #define FIRST_LINK_ID ((1u << 29) + 1)
 Test(surfaces, wheel_slip_finds_ids)
 {
+	enum { ONE = SYSTEMS_BEFORE_MODELS + 2, WHEEL_ID = FIRST_LINK_ID + SYSTEMS_BEFORE_LINKS + 3 };
 	static const struct {
 		uint32_t id;
 		const char *name;
 		bool known;
-	} cases[] = {{2, "", true}, {2, "one", true}, {FIRST_LINK_ID + 3, "", true},
-		{FIRST_LINK_ID + 3, "one::wheel", true}, {2, "wheel", false}, {FIRST_LINK_ID + 3, "one", false},
-		{1, "", false}, {77, "", false}, {FIRST_LINK_ID - 1, "", false}, {FIRST_LINK_ID + 4, "", false},
-		{FIRST_LINK_ID + 999999, "", false}};
+	} cases[] = {{ONE, "", true}, {ONE, "one", true}, {WHEEL_ID, "", true}, {WHEEL_ID, "one::wheel", true},
+		{ONE, "wheel", false}, {WHEEL_ID, "one", false}, {1, "", false}, {77, "", false},
+		{FIRST_LINK_ID - 1, "", false}, {WHEEL_ID + 1, "", false}, {FIRST_LINK_ID + 999999, "", false}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char *request = mem_printf(
 			"entity {id: %u name: '%s'} slip_compliance_longitudinal: 0.75", cases[i].id, cases[i].name);
