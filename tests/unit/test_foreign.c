@@ -10,15 +10,16 @@
 TestSuite(foreign, .fini = sdf_help_end, .timeout = 60);
 
 #define LINK(name, place)                                                                                              \
-	"<link name='" name "'><pose>" place " 0 0 0</pose><collision name='c'><geometry><sphere><radius>0.3</radius>"  \
+	"<link name='" name "'><pose>" place " 0 0 0</pose><collision name='c'><geometry><sphere><radius>0.3</radius>" \
 	"</sphere></geometry></collision></link>\n"
 #define AXLE(name, parent, child)                                                                                      \
 	"<joint name='" name "' type='revolute'><parent>" parent "</parent><child>" child                              \
 	"</child><axis><xyz>0 1 0</xyz></axis></joint>\n"
 #define CAR                                                                                                            \
 	LINK("base", "0 0 0")                                                                                          \
-	LINK("l", "0 1 0") LINK("r", "0 -1 0") LINK("fl", "2 1 0") LINK("fr", "2 -1 0") AXLE("jl", "base", "l")        \
-		AXLE("jr", "base", "r") AXLE("jfl", "base", "fl") AXLE("jfr", "base", "fr")
+	LINK("l", "0 1 0")                                                                                             \
+	LINK("r", "0 -1 0") LINK("fl", "2 1 0") LINK("fr", "2 -1 0") AXLE("jl", "base", "l") AXLE("jr", "base", "r")   \
+		AXLE("jfl", "base", "fl") AXLE("jfr", "base", "fr")
 #define MODEL(inside) "<sdf version='1.9'><model name='m'>" CAR inside "</model></sdf>"
 #define PLUGIN(file, inside) "<plugin name='p' filename='lib" file ".so'>" inside "</plugin>"
 
@@ -105,8 +106,8 @@ Test(foreign, a_differential_drive_in_both_spellings)
 
 Test(foreign, the_odometry_is_the_true_place_unless_encoders_are_asked_for)
 {
-	static const char world[] = MODEL(PLUGIN("gazebo_ros_diff_drive",
-		SNAKE "<publish_odom>true</publish_odom><odometry_frame>map</odometry_frame><update_rate>30</update_rate>"));
+	static const char world[] = MODEL(PLUGIN("gazebo_ros_diff_drive", SNAKE
+		"<publish_odom>true</publish_odom><odometry_frame>map</odometry_frame><update_rate>30</update_rate>"));
 	static const char encoder[] =
 		MODEL(PLUGIN("gazebo_ros_diff_drive", CAMEL "<odometrySource>encoder</odometrySource>"));
 	check_values(world, "::OdometryPublisher", "odom_frame", "map");
@@ -148,7 +149,8 @@ Test(foreign, names_of_topics)
 		{ROS("<robotNamespace>/</robotNamespace>"), "-", "-"},
 		{ROS("<robotNamespace>m</robotNamespace>"), "-", "-"},
 		{ROS("<ros><namespace>a</namespace></ros>"), "/a/cmd_vel", "/a/odom"},
-		{ROS("<ros><remapping>cmd_vel:=x</remapping><remapping>odom:=/y</remapping></ros>"), "/model/m/x", "/y"},
+		{ROS("<ros><remapping>cmd_vel:=x</remapping><remapping>odom:=/y</remapping></ros>"), "/model/m/x",
+			"/y"},
 		{ROS("<ros><namespace>a</namespace><remapping>/a/cmd_vel:=x</remapping></ros>"), "/a/x", "/a/odom"},
 		{ROS("<ros><remapping>/cmd_vel:=/m/x</remapping><remapping>bad</remapping></ros>"), "/model/m/x", "-"},
 	};
@@ -189,6 +191,36 @@ Test(foreign, an_ackermann_car_is_measured)
 	cr_assert_eq(sdf->worlds.at[0].plugins.count, 0);
 }
 
+#define TURNED_WHEEL(name, place, shape)                                                                               \
+	"<link name='" name "'><pose>" place "</pose><collision name='c'><pose>0.5 0 0 1 0 0</pose><geometry>" shape   \
+	"</geometry></collision><collision name='d'><geometry><sphere><radius>9</radius></sphere></geometry>"          \
+	"</collision></link>\n"
+#define TURNED_CAR(shape, last)                                                                                        \
+	"<sdf version='1.9'><model name='m'><link name='base'/>" TURNED_WHEEL(                                         \
+		"l", "0 1 0 0 0 1.5707963267948966", shape) TURNED_WHEEL("r", "0 -1 0 0 0 -1.5707963267948966", last)  \
+		TURNED_WHEEL("fl", "3 1 0 0 0 1.5707963267948966", shape) TURNED_WHEEL(                                \
+			"fr", "3 -1 0 0 0 -1.5707963267948966", shape) AXLE("jl", "base", "l") AXLE("jr", "base", "r") \
+			AXLE("jfl", "base", "fl") AXLE("jfr", "base", "fr") PLUGIN("gazebo_ros_ackermann_drive",       \
+				"<front_left_joint>jfl</front_left_joint><front_right_joint>jfr</front_right_joint>"   \
+				"<rear_left_joint>jl</rear_left_joint><rear_right_joint>jr</rear_right_joint>"         \
+				"<left_steering_joint>jfl</left_steering_joint>"                                       \
+				"<right_steering_joint>jfr</right_steering_joint>") "</model></sdf>"
+#define ROLLER(radius) "<cylinder><radius>" radius "</radius><length>0.1</length></cylinder>"
+
+/* Where the wheels are is where their first shapes are, in links that are turned. */
+Test(foreign, an_ackermann_car_has_wheels_that_are_shifted)
+{
+	static const char *const values[][2] = {
+		{"wheel_base", "3"}, {"wheel_separation", "3"}, {"kingpin_width", "3"}, {"wheel_radius", "0.25"}};
+	static const char car[] = TURNED_CAR(ROLLER("0.5"), ROLLER("0.25"));
+	for (size_t i = 0; i < ARRAY_LEN(values); i++)
+		check_values(car, "::AckermannSteering", values[i][0], values[i][1]);
+	check_values(TURNED_CAR(ROLLER("0.5"), "<sphere><radius>0.75</radius></sphere>"), "::AckermannSteering",
+		"wheel_radius", "0.75");
+	check_warning(TURNED_CAR(ROLLER("0.5"), "<box><size>1 1 1</size></box>"),
+		"expected four wheels in four places, and a cylinder or sphere");
+}
+
 static const struct sdf_sensor *foreign_sensor_of(const struct sdf *sdf)
 {
 	cr_assert_eq(sdf->worlds.at[0].sensors.count, 1);
@@ -207,10 +239,9 @@ static void check_sensor(const char *text, const char *topic, const char *frame)
 Test(foreign, sensors_have_the_topics_and_frames_of_their_plugins)
 {
 #define SENSOR(type, inside)                                                                                           \
-	"<sdf version='1.9'><model name='m'><link name='base'><sensor name='s' type='" type "'>" inside               \
+	"<sdf version='1.9'><model name='m'><link name='base'><sensor name='s' type='" type "'>" inside                \
 	"</sensor></link></model></sdf>"
-#define CAMERA                                                                                                         \
-	"<camera><horizontal_fov>1</horizontal_fov><image><width>8</width><height>8</height></image></camera>"
+#define CAMERA "<camera><horizontal_fov>1</horizontal_fov><image><width>8</width><height>8</height></image></camera>"
 	check_sensor(SENSOR("ray", PLUGIN("gazebo_ros_ray_sensor", "")), "/model/m/p/out", "base");
 	check_sensor(SENSOR("ray", PLUGIN("gazebo_ros_ray_sensor", "<ros><remapping>~/out:=scan</remapping></ros>"
 								   "<frame_name>laser</frame_name>")),
@@ -218,20 +249,21 @@ Test(foreign, sensors_have_the_topics_and_frames_of_their_plugins)
 	check_sensor(SENSOR("ray", PLUGIN("gazebo_ros_laser", "<topicName>/front/scan</topicName>"
 							      "<frameName>laser</frameName>")),
 		"/front/scan", "laser");
-	check_sensor(SENSOR("ray", PLUGIN("gazebo_ros_ray_sensor", "<ros><remapping>~/out:=lidar/points</remapping></ros>"
-								   "<output_type>sensor_msgs/PointCloud2</output_type>")),
+	check_sensor(
+		SENSOR("ray", PLUGIN("gazebo_ros_ray_sensor", "<ros><remapping>~/out:=lidar/points</remapping></ros>"
+							      "<output_type>sensor_msgs/PointCloud2</output_type>")),
 		"/model/m/lidar", "base");
-	check_sensor(SENSOR("imu", PLUGIN("gazebo_ros_imu_sensor", "<ros><namespace>ns</namespace></ros>")), "/ns/p/out",
-		"base");
+	check_sensor(SENSOR("imu", PLUGIN("gazebo_ros_imu_sensor", "<ros><namespace>ns</namespace></ros>")),
+		"/ns/p/out", "base");
 	check_sensor(SENSOR("camera", CAMERA PLUGIN("gazebo_ros_camera", "<camera_name>eye</camera_name>")),
 		"/model/m/eye/image_raw", "-");
-	struct sdf *sdf = foreign_load(
-		SENSOR("camera", CAMERA PLUGIN("gazebo_ros_camera", "<camera_name>eye</camera_name>")));
+	struct sdf *sdf =
+		foreign_load(SENSOR("camera", CAMERA PLUGIN("gazebo_ros_camera", "<camera_name>eye</camera_name>")));
 	cr_assert_str_eq(foreign_sensor_of(sdf)->settings->cameras->info_topic, "/model/m/eye/camera_info");
 	check_sensor(SENSOR("camera", CAMERA PLUGIN("gazebo_ros_camera", "<frame_name>lens</frame_name>")),
 		"/model/m/s/image_raw", "lens");
-	check_sensor(SENSOR("contact", "<contact><collision>c</collision></contact>" PLUGIN("gazebo_ros_bumper",
-					       "<bumperTopicName>bump</bumperTopicName>")),
+	check_sensor(SENSOR("contact", "<contact><collision>c</collision></contact>" PLUGIN(
+					       "gazebo_ros_bumper", "<bumperTopicName>bump</bumperTopicName>")),
 		"/model/m/bump", "base");
 	check_sensor(SENSOR("imu", PLUGIN("somebody_elses", "<topicName>x</topicName>")), "-", "-");
 	check_warning(SENSOR("ray", PLUGIN("gazebo_ros_range", "<output_type>sensor_msgs/Range</output_type>")),
@@ -241,14 +273,16 @@ Test(foreign, sensors_have_the_topics_and_frames_of_their_plugins)
 /* The plug-ins of stereo cameras: names of topics as in ROS, and the baseline of the right one. */
 Test(foreign, pairs_of_cameras)
 {
-	static const char inside[] = "<cameraName>rig</cameraName><frameName>lens</frameName><hackBaseline>0.12</hackBaseline>";
+	static const char inside[] =
+		"<cameraName>rig</cameraName><frameName>lens</frameName><hackBaseline>0.12</hackBaseline>";
 	static const char *const files[] = {"gazebo_ros_multicamera", "gazebo_ros_camera"};
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-		char *text = mem_printf("<sdf version='1.9'><model name='m'><link name='base'><sensor name='s' "
-					"type='multicamera'><camera name='left'/><camera name='right'><pose>0 -0.12 0 0 0 0"
-					"</pose></camera><plugin name='p' filename='lib%s.so'>%s</plugin></sensor></link>"
-					"</model></sdf>",
-			files[i], inside);
+		char *text =
+			mem_printf("<sdf version='1.9'><model name='m'><link name='base'><sensor name='s' "
+				   "type='multicamera'><camera name='left'/><camera name='right'><pose>0 -0.12 0 0 0 0"
+				   "</pose></camera><plugin name='p' filename='lib%s.so'>%s</plugin></sensor></link>"
+				   "</model></sdf>",
+				files[i], inside);
 		struct sdf *sdf = foreign_load(text);
 		const char *const sides[] = {"left", "right"};
 		cr_assert_eq(sdf->worlds.at[0].sensors.count, 2);
@@ -265,7 +299,8 @@ Test(foreign, pairs_of_cameras)
 		}
 		free(text);
 	}
-	struct sdf *sdf = foreign_load(SENSOR("camera", CAMERA PLUGIN("gazebo_ros_camera", "<hackBaseline>0.07</hackBaseline>")));
+	struct sdf *sdf =
+		foreign_load(SENSOR("camera", CAMERA PLUGIN("gazebo_ros_camera", "<hackBaseline>0.07</hackBaseline>")));
 	cr_assert_float_eq(foreign_sensor_of(sdf)->settings->cameras->baseline_m, 0.07, 1e-12);
 }
 
@@ -288,7 +323,8 @@ Test(foreign, plugins_of_the_model_that_are_sensors)
 }
 
 #define ROBOT(inside)                                                                                                  \
-	"<robot name='r'><link name='a'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>" \
+	"<robot name='r'><link name='a'><inertial><mass value='1'/><inertia ixx='1' iyy='1' "                          \
+	"izz='1'/></inertial></link>"                                                                                  \
 	"<link name='b'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>"               \
 	"<joint name='j' type='revolute'><parent link='a'/><child link='b'/>"                                          \
 	"<limit lower='-1' upper='1' effort='9' velocity='2'/></joint>" inside "</robot>"
@@ -298,7 +334,8 @@ Test(foreign, plugins_of_the_model_that_are_sensors)
 Test(foreign, joints_of_ros2_control)
 {
 	static const char position[] = ROBOT(CONTROL BLOCK("<command_interface name='velocity'/><command_interface "
-		"name='position'/><state_interface name='position'><param name='initial_value'>0.4</param></state_interface>"));
+							   "name='position'/><state_interface name='position'><param "
+							   "name='initial_value'>0.4</param></state_interface>"));
 	check_values(position, "::JointPositionController", "joint_name", "j");
 	check_values(position, "::JointPositionController", "velocity_gain", "10");
 	check_values(position, "::JointPositionController", "cmd_max", "2");
@@ -307,14 +344,18 @@ Test(foreign, joints_of_ros2_control)
 	check_silence(position);
 	struct sdf *sdf = foreign_load(position);
 	cr_assert_eq(sdf->worlds.at[0].joints.at[0].axis[0].initial_position, 0.4);
-	check_values(ROBOT(CONTROL BLOCK("<command_interface name='velocity'/>")), "::JointController", "joint_name", "j");
-	check_values(ROBOT(CONTROL BLOCK("<command_interface name='effort'/>")), "::ApplyJointForce", "joint_name", "j");
+	check_values(
+		ROBOT(CONTROL BLOCK("<command_interface name='velocity'/>")), "::JointController", "joint_name", "j");
+	check_values(
+		ROBOT(CONTROL BLOCK("<command_interface name='effort'/>")), "::ApplyJointForce", "joint_name", "j");
 	check_warning(ROBOT(BLOCK("")), "<ros2_control> has no effect, because no plug-in of the robot reads it");
 	check_warning(ROBOT(CONTROL "<ros2_control><joint name='x'/></ros2_control>"), "<joint> names \"x\"");
-	check_warning(ROBOT("<gazebo><plugin name='c' filename='gz_ros2_control-system'><parameters>no.yaml</parameters>"
-			    "</plugin></gazebo>"),
+	check_warning(
+		ROBOT("<gazebo><plugin name='c' filename='gz_ros2_control-system'><parameters>no.yaml</parameters>"
+		      "</plugin></gazebo>"),
 		"\"no.yaml\"");
-	check_values(ROBOT("<transmission name='t'><joint name='j'><hardwareInterface>hardware_interface/EffortJointInterface"
+	check_values(ROBOT("<transmission name='t'><joint "
+			   "name='j'><hardwareInterface>hardware_interface/EffortJointInterface"
 			   "</hardwareInterface></joint></transmission><gazebo><plugin name='c' "
 			   "filename='libgazebo_ros_control.so'/></gazebo>"),
 		"::ApplyJointForce", "joint_name", "j");

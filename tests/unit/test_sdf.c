@@ -352,11 +352,11 @@ Test(sdf, ignored_elements_are_listed)
 /* What sensors measure depends on these elements. */
 Test(sdf, surroundings_are_not_ignored)
 {
-	struct sdf *sdf = good(
-		SDF("1.9", "<world name='w'><magnetic_field>1 2 "
-			   "3</magnetic_field><atmosphere><pressure>1</pressure><x/></atmosphere><scene><ambient>1 1 1 "
-			   "1</ambient><shadows>0</shadows><fog><type>linear</type><x/></fog></scene>"
-			   "<spherical_coordinates><latitude_deg>1</latitude_deg><x/></spherical_coordinates></world>"));
+	struct sdf *sdf = good(SDF("1.9",
+		"<world name='w'><magnetic_field>1 2 "
+		"3</magnetic_field><atmosphere><pressure>1</pressure><x/></atmosphere><scene><ambient>1 1 1 "
+		"1</ambient><shadows>0</shadows><fog><type>linear</type><x/></fog></scene>"
+		"<spherical_coordinates><latitude_deg>1</latitude_deg><x/></spherical_coordinates></world>"));
 	assert_ignored(sdf, "atmosphere/x 1?, fog/x 1?, spherical_coordinates/x 1?");
 }
 
@@ -1519,4 +1519,123 @@ Test(sdf, files_that_are_not_there_are_told_once)
 			told++;
 		}
 	cr_assert_eq(told, ARRAY_LEN(expected));
+}
+
+/* --- meshes that only levels name --------------------------------------------------------------------------------- */
+
+#define FAR_OBJ(more) more "v -1 0 0\nv 2 0 0\nv 0 3 0\nv 0 0 5\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
+#define FAR_MESH(name, uri, inside)                                                                                    \
+	"<collision name='" name "'><pose>0 0 7 1 0 0</pose><geometry><mesh" inside "><uri>" uri "</uri>"
+#define FAR_END "</mesh></geometry></collision>"
+#define FAR_SHAPE(name, uri) FAR_MESH(name, uri, "") FAR_END
+#define FAR_STATIC(name, inside)                                                                                       \
+	"<model name='" name "'><static>1</static><pose>0 0 9 0 1 0</pose><link name='l'>" inside "</link></model>"
+#define FAR_REF(name) "<ref>" name "</ref>"
+
+/* Each file is read by one model only: one that was read is not left. */
+static const char far_world[] = W(
+	"<plugin name='troupe' filename='x'><performer name='p'><ref>walks</ref><geometry><box><size>1 1 1</size></box>"
+	"</geometry></performer><level name='one'><geometry><box><size>9 9 9</size></box></geometry>" FAR_REF("plain")
+		FAR_REF("painted") FAR_REF("walks") FAR_REF(
+			"moves") "</level><level name='two'><pose>99 0 0 0 0 0</pose>"
+				 "<geometry><box><size>9 9 9</size></box></geometry>" FAR_REF("bare") FAR_REF(
+					 "plugged") FAR_REF("cut") "</level></plugin>" FAR_STATIC("plain",
+					 FAR_SHAPE("a", "plain.obj") FAR_MESH(
+						 "b", "plain.obj", "") "<scale>2 -3 4</scale>" FAR_END FAR_SHAPE("c",
+						 "plain.obj")) FAR_STATIC("painted",
+					 FAR_SHAPE("a", "sub/painted.obj")) FAR_STATIC("bare",
+					 FAR_SHAPE("a", "bare.obj")) FAR_STATIC("cut",
+					 FAR_MESH("a", "cut.obj",
+						 "") "<submesh><name>part</name></submesh>" FAR_END FAR_MESH("b",
+						 "hull.obj", " optimization='convex_hull'") FAR_END FAR_MESH("c",
+						 "flat.obj", "") "<scale>1 0 1</scale>" FAR_END) FAR_STATIC("walks",
+					 FAR_SHAPE(
+						 "a", "walks.obj")) "<model name='moves'><link name='l'>" FAR_SHAPE("a",
+					 "moves.obj") "</link></model>"
+						      "<model name='plugged'><static>1</static><link "
+						      "name='l'>" FAR_SHAPE("a",
+							      "plugged.obj") "</link><plugin "
+									     "name='gz::sim::systems::VelocityControl' "
+									     "filename='x'/></model>" FAR_STATIC("unnam"
+														 "ed",
+										     FAR_SHAPE("a", "unnamed.obj")));
+
+struct far_case {
+	const char *file;
+	bool far;
+	struct aabb box;
+};
+
+static const struct far_case far_cases[] = {{"plain.obj", true, {{-1, 0, 0}, {2, 3, 5}}},
+	{"plain.obj", true, {{-2, -9, 0}, {4, 0, 20}}}, {"plain.obj", true, {{-1, 0, 0}, {2, 3, 5}}},
+	{"painted.obj", true, {{-1, 0, 0}, {2, 3, 5}}}, {.file = "bare.obj"}, {.file = "cut.obj"}, {.file = "hull.obj"},
+	{.file = "flat.obj"}, {.file = "walks.obj"}, {.file = "moves.obj"}, {.file = "plugged.obj"},
+	{.file = "unnamed.obj"}};
+
+/* The box holds all of the mesh, and hardly more. */
+static void far_check_box(const struct aabb *box, const struct aabb *expected)
+{
+	const double most = 1e-3;
+	const struct vec3 below = vec3_sub(expected->lo, box->lo), above = vec3_sub(box->hi, expected->hi);
+	cr_assert(below.x >= 0 && below.y >= 0 && below.z >= 0 && above.x >= 0 && above.y >= 0 && above.z >= 0);
+	cr_assert(below.x < most && below.y < most && below.z < most, "%g %g %g", box->lo.x, box->lo.y, box->lo.z);
+	cr_assert(above.x < most && above.y < most && above.z < most, "%g %g %g", box->hi.x, box->hi.y, box->hi.z);
+}
+
+static void far_check(const struct sdf_world *world, bool left)
+{
+	cr_assert_eq(world->collisions.count, ARRAY_LEN(far_cases));
+	for (uint32_t i = 0; i < world->collisions.count; i++) {
+		const struct sdf_shape *shape = &world->collisions.at[i].shape;
+		const struct far_case *expected = &far_cases[i];
+		cr_assert(strstr(shape->path, expected->file), "%u: %s", i, shape->path);
+		cr_assert_eq(shape->far != NULL, expected->far && left, "%s", shape->path);
+		cr_assert(!shape->far || !shape->mesh, "%s", shape->path);
+		if (!shape->far)
+			continue;
+		far_check_box(&shape->far->box, &expected->box);
+		cr_assert_str_eq(shape->far->path, shape->path);
+		cr_assert_str_eq(
+			shape->far->model, world->models.at[world->links.at[world->collisions.at[i].link].model].name);
+	}
+}
+
+Test(sdf, meshes_that_only_levels_name_are_not_read)
+{
+	static const char *const files[] = {"plain", "cut", "hull", "flat", "walks", "moves", "plugged", "unnamed"};
+	struct folder folder;
+	char path[200];
+	folder_make(&folder);
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		snprintf(path, sizeof path, "%s.obj", files[i]);
+		folder_add(&folder, path, FAR_OBJ("o part\n"));
+	}
+	folder_add(&folder, "sub/painted.obj", FAR_OBJ("mtllib one.mtl\nmtllib other.mtl\n"));
+	folder_add(&folder, "sub/one.mtl", "newmtl one\nKd 1 0 0\n");
+	folder_add(&folder, "sub/other.mtl", "newmtl other\nKd 0 1 0\n");
+	folder_add(&folder, "bare.obj", FAR_OBJ("mtllib none.mtl\n")); /* not there */
+	folder_add(&folder, "w.sdf", far_world);
+	snprintf(path, sizeof path, "%s/w.sdf", folder.path);
+	for (int left = 0; left < 2; left++) {
+		struct files files_read = {0};
+		struct sdf_options options = {.files = &files_read, .leave_far = left};
+		struct sdf *sdf;
+		struct troupe_error error;
+		cr_assert_eq(sdf_load_file(path, &options, &sdf, &error), TROUPE_OK, "%s", error.text);
+		far_check(&sdf->worlds.at[0], left);
+		cr_assert_eq(sdf->far_count, left ? 3u : 0u, "%u", sdf->far_count);
+		if (left) {
+			const struct sdf_collision *c = sdf->worlds.at[0].collisions.at;
+			cr_assert(c[0].shape.far == c[2].shape.far && c[0].shape.far != c[1].shape.far);
+			for (uint32_t i = 0; i < 4; i++)
+				cr_assert_eq(c[i].shape.far->id, i == 3 ? 2 : i % 2, "%u", i);
+			cr_assert_eq(files_look(&files_read, path), FILES_FILE);
+			snprintf(path, sizeof path, "%s/sub/other.mtl", folder.path);
+			uint32_t index;
+			cr_assert(map_find(&files_read.by_path, path, &index), "its materials are at hand");
+		}
+		sdf_free(sdf);
+		files_fini(&files_read);
+	}
+	folder_remove(&folder);
 }
