@@ -521,3 +521,191 @@ Test(scene, triggers_have_topics)
 	scene_destroy(scene);
 	sdf_free(sdf);
 }
+
+/* --- links that are welded ---------------------------------------------------------------------------------------- */
+
+enum { WELD_LINKS_MAX = 6, WELD_MODELS = 2, WELD_ROUNDS = 300 };
+
+struct weld_link {
+	struct pose in_model, com; /* com: in the link */
+	double mass, moment[3];
+	bool kinematic;
+	uint32_t group; /* of links that are welded: the lowest of them */
+	bool held, fixed;
+};
+
+struct weld_model {
+	struct pose pose;
+	uint32_t count;
+	struct weld_link links[WELD_LINKS_MAX];
+};
+
+static void weld_add_pose(struct text *out, struct pose p)
+{
+	text_add(out, "<pose rotation_format='quat_xyzw'>%.17g %.17g %.17g %.17g %.17g %.17g %.17g</pose>", p.p.x,
+		p.p.y, p.p.z, p.q.x, p.q.y, p.q.z, p.q.w);
+}
+
+static uint32_t weld_any(uint32_t count)
+{
+	return (uint32_t)random_between(&dice, 0, count - 1e-9);
+}
+
+static void weld_add_joint(struct text *out, uint32_t number, const char *kind, const char *parent, const char *child)
+{
+	text_add(out,
+		"<joint name='j%u' type='%s'><parent>%s</parent><child>%s</child><axis><xyz>0 0 1</xyz></axis></joint>",
+		number, kind, parent, child);
+}
+
+/* All links of one group go into the other. */
+static void weld_join(struct weld_model *m, uint32_t a, uint32_t b)
+{
+	uint32_t from = MAX(m->links[a].group, m->links[b].group), to = MIN(m->links[a].group, m->links[b].group);
+	for (uint32_t i = 0; i < m->count; i++)
+		if (m->links[i].group == from)
+			m->links[i].group = to;
+}
+
+/* A tree of joints, of which some are fixed, either end first; and some links are fixed to the world. */
+static void weld_add_joints(struct text *out, struct weld_model *m)
+{
+	uint32_t number = 0;
+	for (uint32_t i = 0; i < m->count; i++) {
+		char a[8], b[8];
+		uint32_t other = i ? weld_any(i) : 0;
+		bool welds = random_between(&dice, 0, 1) < 0.6, turned = random_between(&dice, 0, 1) < 0.5;
+		(void)snprintf(a, sizeof a, "l%u", i);
+		(void)snprintf(b, sizeof b, "l%u", other);
+		if (random_between(&dice, 0, 1) < 0.15) {
+			weld_add_joint(out, number++, "fixed", "world", a);
+			m->links[i].fixed = true;
+		}
+		if (!i)
+			continue;
+		weld_add_joint(out, number++, welds ? "fixed" : "revolute", turned ? a : b, turned ? b : a);
+		if (welds)
+			weld_join(m, i, other);
+	}
+}
+
+static void weld_make(struct weld_model *m, uint32_t number, struct text *out)
+{
+	*m = (struct weld_model){.pose = any_pose(), .count = 1 + weld_any(WELD_LINKS_MAX)};
+	text_add(out, "<model name='m%u'>", number);
+	weld_add_pose(out, m->pose);
+	for (uint32_t i = 0; i < m->count; i++) {
+		struct weld_link *l = &m->links[i];
+		*l = (struct weld_link){.in_model = any_pose(),
+			.com = any_pose(),
+			.mass = random_between(&dice, 1, 5),
+			.kinematic = random_between(&dice, 0, 1) < 0.1,
+			.group = i};
+		for (int a = 0; a < 3; a++)
+			l->moment[a] = random_between(&dice, 1, 1.9);
+		text_add(out, "<link name='l%u'><kinematic>%d</kinematic>", i, l->kinematic);
+		weld_add_pose(out, l->in_model);
+		text_add(out, "<inertial>");
+		weld_add_pose(out, l->com);
+		text_add(out,
+			"<mass>%.17g</mass><inertia><ixx>%.17g</ixx><iyy>%.17g</iyy><izz>%.17g</izz></inertia>"
+			"</inertial></link>",
+			l->mass, l->moment[0], l->moment[1], l->moment[2]);
+	}
+	weld_add_joints(out, m);
+	text_add(out, "</model>");
+	for (uint32_t i = 0; i < m->count; i++)
+		for (uint32_t k = 0; k < m->count; k++)
+			if (m->links[k].group == m->links[i].group) {
+				m->links[i].held |= m->links[k].kinematic || m->links[k].fixed;
+				m->links[i].fixed |= m->links[k].fixed;
+			}
+}
+
+static struct vec3 weld_turned_back(struct quat q, struct vec3 v)
+{
+	return pose_point(pose_inverse((struct pose){{0, 0, 0}, q}), v);
+}
+
+/* Twice the energy of a turn with the rate w, in the world, about the centre of mass. */
+static double weld_energy(const struct weld_model *m, uint32_t group, struct vec3 centre, struct vec3 w)
+{
+	double sum = 0;
+	for (uint32_t i = 0; i < m->count; i++) {
+		const struct weld_link *l = &m->links[i];
+		if (l->group != group)
+			continue;
+		struct pose at = pose_mul(pose_mul(m->pose, l->in_model), l->com);
+		struct vec3 own = weld_turned_back(at.q, w), moves = vec3_cross(w, vec3_sub(at.p, centre));
+		sum += l->moment[0] * own.x * own.x + l->moment[1] * own.y * own.y + l->moment[2] * own.z * own.z +
+		       l->mass * vec3_dot(moves, moves);
+	}
+	return sum;
+}
+
+static void weld_check_body(const struct scene_body *body, const struct weld_model *m, uint32_t group)
+{
+	double mass = 0;
+	struct vec3 moment = {0, 0, 0}, w = {0.3, -0.7, 0.5};
+	for (uint32_t i = 0; i < m->count; i++)
+		if (m->links[i].group == group) {
+			struct pose at = pose_mul(pose_mul(m->pose, m->links[i].in_model), m->links[i].com);
+			mass += m->links[i].mass;
+			moment = vec3_add(moment, vec3_scale(at.p, m->links[i].mass));
+		}
+	struct vec3 centre = vec3_scale(moment, 1 / mass);
+	cr_assert_float_eq(body->mass, mass, 1e-9);
+	cr_assert_lt(vec3_length(vec3_sub(body->reference.p, centre)), 1e-9);
+	struct vec3 own = weld_turned_back(body->reference.q, w);
+	double energy = body->ixx * own.x * own.x + body->iyy * own.y * own.y + body->izz * own.z * own.z +
+			2 * (body->ixy * own.x * own.y + body->ixz * own.x * own.z + body->iyz * own.y * own.z);
+	double expected = weld_energy(m, group, centre, w);
+	cr_assert_float_eq(energy, expected, 1e-9 * expected, "%g instead of %g", energy, expected);
+	cr_assert_eq(body->kinematic, m->links[group].held);
+	cr_assert_eq(body->fixed_by != NULL, m->links[group].fixed);
+	cr_assert_eq(body->commanded, m->links[group].held && !m->links[group].fixed);
+}
+
+static void weld_check(const struct scene *scene, const struct weld_model *models)
+{
+	uint32_t link = 0, bodies = 0;
+	for (uint32_t k = 0; k < WELD_MODELS; k++) {
+		const struct weld_model *m = &models[k];
+		for (uint32_t i = 0; i < m->count; i++, link++) {
+			const struct scene_link *at = &scene->links[link];
+			const struct scene_body *body = &scene->bodies[at->body];
+			cr_assert_eq(at->body, scene->links[link - i + m->links[i].group].body);
+			struct pose in_world = pose_mul(body->reference, at->in_body);
+			struct pose expected = pose_mul(m->pose, m->links[i].in_model);
+			cr_assert_lt(vec3_length(vec3_sub(in_world.p, expected.p)), 1e-9);
+			if (m->links[i].group != i)
+				continue;
+			cr_assert_eq(at->body, bodies++);
+			cr_assert_str_eq(body->name, at->scoped);
+			weld_check_body(body, m, i);
+		}
+	}
+	cr_assert_eq(scene->body_count, bodies);
+}
+
+/* Which links are one body, and what it weighs, by the plainest means. */
+Test(scene, welded_links_are_one_body)
+{
+	for (uint32_t round = 0; round < WELD_ROUNDS; round++) {
+		struct weld_model models[WELD_MODELS];
+		struct text text = {0};
+		struct troupe_error error = {0};
+		struct scene *scene = NULL;
+		text_add(&text, "<sdf version='1.11'><world name='w'>");
+		for (uint32_t k = 0; k < WELD_MODELS; k++)
+			weld_make(&models[k], k, &text);
+		text_add(&text, "</world></sdf>");
+		struct sdf *sdf = sdf_help_good(text.at, &(struct sdf_options){0});
+		cr_assert_eq(scene_create(&sdf->worlds.at[0], &(struct scene_options){0}, &scene, &error), TROUPE_OK,
+			"%s\n%s", error.text, text.at);
+		weld_check(scene, models);
+		scene_destroy(scene);
+		sdf_free(sdf);
+		text_fini(&text);
+	}
+}
