@@ -442,6 +442,20 @@ static void calls(const struct scene *scene)
 			""},
 		{"service_request_details", "{\"type\":\"simulation_interfaces/srv/DeleteEntity\"}",
 			"values.typedefs.0.fieldnames.0", "entity"},
+		{"service_response_details", "{\"type\":\"simulation_interfaces/srv/GetEntities\"}",
+			"values.typedefs.0.fieldnames.1", "entities"},
+		{"action_goal_details", "{\"type\":\"simulation_interfaces/action/SimulateSteps\"}",
+			"values.typedefs.0.fieldtypes.0", "uint64"},
+		{"action_result_details", "{\"type\":\"simulation_interfaces/action/SimulateSteps\"}",
+			"values.typedefs.0.fieldtypes.0", "simulation_interfaces/Result"},
+		{"action_feedback_details", "{\"type\":\"simulation_interfaces/action/SimulateSteps\"}",
+			"values.typedefs.0.fieldnames.1", "remaining_steps"},
+		{"message_details", "{\"type\":\"action_msgs/msg/GoalStatus\"}", "values.typedefs.0.constnames.1",
+			"STATUS_ACCEPTED"},
+		{"message_details", "{\"type\":\"action_msgs/msg/GoalStatus\"}", "values.typedefs.0.constvalues.4",
+			"4"},
+		{"message_details", "{\"type\":\"action_msgs/msg/GoalStatus\"}", "values.typedefs.1.type",
+			"action_msgs/GoalInfo"},
 	};
 	for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
 		char service[80];
@@ -451,6 +465,13 @@ static void calls(const struct scene *scene)
 		check(good && at(&client, asked[i].path) && !strcmp(said, asked[i].expected), "%s %s: %s: expected %s",
 			service, asked[i].args, shown(&client), asked[i].expected);
 	}
+	check(call(&client, "/rosapi/get_param_names", "") && json_is_array(at(&client, "values.names")) &&
+			!json_array_size(at(&client, "values.names")),
+		"%s", shown(&client));
+	check(call(&client, "/rosapi/has_param", "{\"name\":\"x\"}") && json_is_false(at(&client, "values.exists")),
+		"%s", shown(&client));
+	check(call(&client, "/rosapi/get_ros_version", "") && number(&client, "values.version") == 2, "%s",
+		shown(&client));
 	check(call(&client, "/rosapi/publishers", "{\"topic\":\"/cart/cmd_vel\"}") &&
 			!json_array_size(at(&client, "values.publishers")),
 		"%s", shown(&client));
