@@ -65,7 +65,8 @@ struct troupe_difference {
 
 struct troupe_diff_def {
 	/* Each as for troupe_replay_run(), but without a network; on_taken is called with the commands from the last
-	 * recorded state on which may be a part of the difference. */
+	 * recorded state on which may be a part of the difference, on_member with the changes of the members of
+	 * each recorded run. */
 	const struct troupe_server_def *sides[2];
 	/* NULL, or called with the word that differs: in `before` states before the one that differs, in it, and in
 	 * `after` states after it, as far as both recordings have them. there: whether each has the model. */
@@ -100,7 +101,8 @@ struct troupe_player_info {
 
 /* Opens the recording def->resume_path, reads all of it once, and shows its first state. The same members of def count
  * as for troupe_replay_run(), but there is no network, and on_taken, if it is not NULL, is called during this call with
- * each command of the recorded run, without its text, which is then "". on_server, which may be NULL, is called when
+ * each command of the recorded run, without its text, which is then "", and on_member with each change of its members,
+ * of which stood_still_s is not known. on_server, which may be NULL, is called when
  * another server has taken the place of the former one, also during this call: the former one is destroyed after
  * on_server has returned, so its clients must be destroyed then. Errors as of troupe_replay_run(); TROUPE_EWORLD: no
  * state at all. */

@@ -6,6 +6,7 @@
  * (record.h) are halved, and only the steps between two of them are simulated: a recording with n states is begun at
  * most log2(n) + 2 times, which is at most 20 for a quarter of a million. */
 #include "base/near.h"
+#include "cli/member_list.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/predicate.h"
@@ -100,6 +101,7 @@ struct bisect {
 	double *values, *before; /* [nodes] of this state and of the one before it */
 	bool has_before;
 	uint64_t step, before_step, changes, replays, looked;
+	struct member_list members;
 	troupe_status status;
 	struct troupe_error error;
 };
@@ -174,6 +176,12 @@ static void bisect_on_warning(void *ctx, const char *text)
 		cli_finding(SDF_WARNING, text);
 }
 
+static void bisect_on_member(void *ctx, const struct troupe_report_member *change)
+{
+	struct bisect *bisect = ctx;
+	member_list_add(&bisect->members, change);
+}
+
 /* --- the way through the recording -------------------------------------------------------------------------------- */
 
 /* Looks at the present state and then at each one up to `to`, until it is found. */
@@ -185,8 +193,7 @@ static troupe_status bisect_scan(struct bisect *bisect, uint64_t to)
 	bisect_look(bisect, troupe_player_server(bisect->player), troupe_player_step(bisect->player));
 	while (!bisect->status && !bisect->found && troupe_player_step(bisect->player) < to) {
 		uint64_t before = troupe_player_step(bisect->player);
-		troupe_status status =
-			troupe_player_go(bisect->player, MIN(to, before + BISECT_HOP), &bisect->error);
+		troupe_status status = troupe_player_go(bisect->player, MIN(to, before + BISECT_HOP), &bisect->error);
 		bisect->status = bisect->status ? bisect->status : status;
 		if (!bisect->status && troupe_player_step(bisect->player) == before)
 			break; /* the recording holds no more */
@@ -313,6 +320,10 @@ static void bisect_show(const struct bisect *bisect)
 		bisect->wanted ? "true" : "not true any more", bisect->predicate.text);
 	for (uint32_t i = 0; i < bisect->predicate.nodes.count; i++)
 		bisect_add_line(bisect, i, &out);
+	if (bisect->members.at.count) {
+		text_add(&out, "secondaries that came, left or were lost up to there:\n");
+		member_list_show(&bisect->members, bisect->step, "  ", &out);
+	}
 	text_add(&out, "found with %" PRIu64 " replay%s\n", bisect->replays, bisect->replays == 1 ? "" : "s");
 	(void)cli_write(out.at, out.count, NULL);
 	text_fini(&out);
@@ -389,6 +400,7 @@ static int bisect_recording(struct bisect *bisect)
 	def.observe = predicate_observes(&bisect->predicate);
 	def.on_warning = bisect_on_warning;
 	def.on_step = bisect_on_step;
+	def.on_member = bisect_on_member;
 	def.step_every = 1;
 	def.ctx = bisect;
 	troupe_status status = troupe_player_open(&def, bisect_on_server, bisect, &bisect->player, &bisect->error);
@@ -427,6 +439,7 @@ int cli_bisect(int argc, char **argv)
 	}
 	troupe_player_close(bisect.player);
 	predicate_fini(&bisect.predicate);
+	member_list_fini(&bisect.members);
 	free(bisect.values);
 	free(bisect.before);
 	arena_fini(&arena);

@@ -2,6 +2,7 @@
  * commanded, and the history of the word around it, as a table and as a chart. The library finds it (troupe/record.h).
  */
 #include "base/outfile.h"
+#include "cli/member_list.h"
 #include "cli/chart.h"
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -74,6 +75,7 @@ struct diff_taken {
 struct diff_recording {
 	struct diff_run *run;
 	VEC(struct diff_taken) commands;
+	struct member_list members;
 };
 
 struct diff_row {
@@ -99,6 +101,12 @@ static void cli_diff_on_taken(void *ctx, const struct troupe_taken *taken)
 	struct diff_taken command = {
 		taken->step, mem_printf("%s %s%s", taken->topic, taken->text, taken->refused ? " (refused)" : "")};
 	vec_push(&side->commands, command);
+}
+
+static void cli_diff_on_member(void *ctx, const struct troupe_report_member *change)
+{
+	struct diff_recording *side = ctx;
+	member_list_add(&side->members, change);
 }
 
 static void cli_diff_on_warning(void *ctx, const char *text)
@@ -179,6 +187,15 @@ static void cli_diff_add_last_commands(const struct diff_run *run, struct text *
 		}
 }
 
+static void cli_diff_add_members(const struct diff_run *run, struct text *out)
+{
+	for (int k = 0; k < 2; k++)
+		if (run->sides[k].members.at.count) {
+			text_add(out, "secondaries of %c that came, left or were lost:\n", 'A' + k);
+			member_list_show(&run->sides[k].members, run->found.step, "  ", out);
+		}
+}
+
 static void cli_diff_add_table(const struct diff_run *run, struct text *out)
 {
 	if (run->rows.count)
@@ -215,6 +232,7 @@ static void cli_diff_add_difference(const struct diff_run *run, struct text *out
 		text_add(out, "the same up to step %" PRIu64 "\n", found->same);
 	cli_diff_add_first_command(run, out);
 	cli_diff_add_last_commands(run, out);
+	cli_diff_add_members(run, out);
 	cli_diff_add_table(run, out);
 }
 
@@ -273,6 +291,7 @@ static int cli_diff_conclude(struct diff_run *run)
 		else
 			exit_status = DIFF_EQUAL;
 		text_add(&out, "\n");
+		cli_diff_add_members(run, &out);
 	}
 	troupe_status status = cli_write(out.at, out.count, &run->error);
 	if (!status && run->settings.out && found->differs)
@@ -308,6 +327,7 @@ static int cli_diff_recordings(struct diff_run *run)
 		defs[i].secondaries = (int32_t)run->settings.secondaries;
 		defs[i].on_warning = cli_diff_on_warning;
 		defs[i].on_taken = cli_diff_on_taken;
+		defs[i].on_member = cli_diff_on_member;
 		defs[i].ctx = &run->sides[i];
 	}
 	troupe_status status = cli_diff_check_names(run);
@@ -330,6 +350,7 @@ int cli_diff(int argc, char **argv)
 		for (uint32_t k = 0; k < run.sides[i].commands.count; k++)
 			free(run.sides[i].commands.at[k].text);
 		vec_free(&run.sides[i].commands);
+		member_list_fini(&run.sides[i].members);
 	}
 	vec_free(&run.rows);
 	arena_fini(&arena);

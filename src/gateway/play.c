@@ -15,6 +15,7 @@
 #include "gateway/contacts.h"
 
 #include <troupe/record.h>
+#include <troupe/report.h>
 #include <troupe/server.h>
 #include <troupe/world.h>
 
@@ -413,6 +414,16 @@ static void play_on_taken(void *ctx, const struct troupe_taken *taken)
 		marks_add(&play->marks.commands, taken->step, taken->topic);
 }
 
+/* The same. */
+static void play_on_member(void *ctx, const struct troupe_report_member *change)
+{
+	struct play *play = ctx;
+	bool lost = change->change == TROUPE_MEMBER_LOST;
+	char *text = mem_printf("%s %s", change->who, troupe_member_change_name(change->change));
+	marks_add(lost ? &play->marks.losses : &play->marks.members, change->step, text);
+	free(text);
+}
+
 static void play_on_contact(void *ctx, const char *a, const char *b)
 {
 	struct play *play = ctx;
@@ -515,6 +526,7 @@ troupe_status play_open(const struct troupe_server_def *def, void (*on_server)(v
 	watched.observe |= TROUPE_OBSERVE_CONTACTS;
 	watched.on_event = play_on_event;
 	watched.on_taken = play_on_taken;
+	watched.on_member = play_on_member;
 	watched.ctx = play;
 	troupe_status status = troupe_player_open(&watched, play_change_server, play, &play->player, error);
 	if (status) {
@@ -546,6 +558,8 @@ void play_close(struct play *play)
 		contacts_fini(&play->contacts[i]);
 	free(play->contacts);
 	marks_clear(&play->marks.commands);
+	marks_clear(&play->marks.members);
+	marks_clear(&play->marks.losses);
 	marks_clear(&play->marks.contacts);
 	pthread_cond_destroy(&play->more);
 	pthread_mutex_destroy(&play->lock);

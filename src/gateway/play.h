@@ -52,6 +52,8 @@ void play_mark(struct play *play, const char *model);
 
 struct play_marks {
 	struct marks commands; /* of the recorded run, which were obeyed; text: the topic */
+	struct marks members;  /* secondaries that came or left while the recorded run ran; text: who */
+	struct marks losses;   /* and those that were lost */
 	struct marks contacts; /* that play_mark() has found; text: the two models */
 };
 

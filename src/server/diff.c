@@ -47,6 +47,10 @@ static void server_diff_note(void *ctx, uint64_t kind, struct unpack *in, struct
 		side->begun = hash_bytes(kind, in->at, count);
 	else if (kind == RECORD_COMMAND || kind == RECORD_FILES)
 		side->inputs = hash_bytes(hash_mix(side->inputs, kind), in->at, count);
+	if (kind == RECORD_MEMBER) {
+		recording_tell_member(in, side->def);
+		return;
+	}
 	uint64_t step = unpack_u64(in);
 	if (kind == RECORD_HASH && !in->bad) {
 		struct diff_state state = {step, unpack_u64(in), side->inputs};

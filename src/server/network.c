@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "net/backend.h"
 #include "net/end.h"
+#include "server/record.h"
 #include "server/standby.h"
 #include "server/waiters.h"
 
@@ -151,6 +152,7 @@ static void server_network_note_change(void *ctx, enum troupe_member_change kind
 		.who = who,
 		.step = primary_steps(primary),
 		.repeated_steps = kind == TROUPE_MEMBER_LOST ? primary_open_steps(primary) : 0};
+	record_member(network->server, &change);
 	if (network->server->def.on_member)
 		network->server->def.on_member(network->server->def.ctx, &change);
 	if (network->changes.count == CHANGES_MAX)

@@ -104,6 +104,8 @@ static void player_note_chunk(void *ctx, uint64_t kind, struct unpack *in, struc
 		info->end = step;
 	} else if (kind == RECORD_COMMAND) {
 		player_note_command(player, in);
+	} else if (kind == RECORD_MEMBER) {
+		recording_tell_member(in, &player->def);
 	} else if (kind == RECORD_END) {
 		(void)unpack_u64(in);
 		info->failed = unpack_count(in, 1);

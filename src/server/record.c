@@ -364,6 +364,21 @@ void record_taken(struct server_world *world, uint64_t step, const struct comman
 	record_count_bytes(world->server, RECORD_CHUNK_BYTES + recorder->to.body.count);
 }
 
+/* It does not count for when a whole state is due, so that all other chunks are those of a run that nobody disturbs. */
+void record_member(struct troupe_server *server, const struct troupe_report_member *change)
+{
+	struct recorder *recorder = server->recorder;
+	if (!record_open_to_write(recorder) || !recorder->begun)
+		return;
+	recorder->to.body.count = 0;
+	pack_u64(&recorder->to.body, change->step);
+	pack_u64(&recorder->to.body, change->change);
+	pack_u64(&recorder->to.body, change->repeated_steps);
+	pack_string(&recorder->to.body, change->who);
+	record_put_chunk(&recorder->to, RECORD_MEMBER);
+	record_count_bytes(server, 0);
+}
+
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
 troupe_status record_create(struct troupe_server *server, struct troupe_error *error)

@@ -21,6 +21,8 @@
  *                   at the first state. One is written after a RECORD_HASH when STATE_SHARE times as many other bytes
  *                   were written since the last one: so states are at most a fifth of a recording.
  *   RECORD_END      last: step, and whether the run failed in that step; absent if the run did not end
+ *   RECORD_MEMBER   step, enum troupe_member_change, repeated steps, name: a change of the members of a networked run,
+ *                   which changes no bit (struct troupe_report_member)
  *   RECORD_WAITING  only in what a standby gets (followed.h), before a RECORD_HASH: the commands that wait in that
  * state; for each world schedule_pack(), as bytes. There a RECORD_HASH has no models */
 #ifndef SERVER_RECORD_H
@@ -36,11 +38,12 @@ enum record_kind {
 	RECORD_END,
 	RECORD_STATE,
 	RECORD_FAILED,
-	RECORD_WAITING
+	RECORD_WAITING,
+	RECORD_MEMBER
 };
 
 enum {
-	RECORD_VERSION = 6,
+	RECORD_VERSION = 7,
 	RECORD_MAGIC_BYTES = 16,
 	RECORD_HEAD_BYTES = RECORD_MAGIC_BYTES + 8,
 	RECORD_CHUNK_BYTES = 3 * 8,
@@ -88,6 +91,8 @@ void record_begin(struct troupe_server *server);
  * models, which a replay does not read again. */
 void record_made(struct server_world *world, const struct command *command);
 void record_taken(struct server_world *world, uint64_t step, const struct command *command, troupe_status status);
+/* Before the run has begun it does nothing. */
+void record_member(struct troupe_server *server, const struct troupe_report_member *change);
 /* Call it when all worlds have taken `steps` steps. */
 void record_merged(struct troupe_server *server, uint64_t steps);
 void record_destroy(struct recorder *recorder);
@@ -113,6 +118,9 @@ troupe_status recording_open(struct recording *recording, const char *path, stru
 /* The next chunk; *ret_body is valid until the next call. */
 enum recording_read recording_next(struct recording *recording, uint64_t *ret_kind, struct unpack *ret_body);
 void recording_close(struct recording *recording);
+
+/* Reads a RECORD_MEMBER, and tells it to def->on_member, if there is one. */
+void recording_tell_member(struct unpack *in, const struct troupe_server_def *def);
 
 /* A place between two chunks. */
 struct recording_mark {

@@ -91,6 +91,18 @@ enum recording_read recording_next(struct recording *recording, uint64_t *ret_ki
 	return RECORDING_CHUNK;
 }
 
+void recording_tell_member(struct unpack *in, const struct troupe_server_def *def)
+{
+	struct troupe_report_member change = {.step = unpack_u64(in)};
+	change.change = (enum troupe_member_change)unpack_count(in, TROUPE_MEMBER_LOST);
+	change.repeated_steps = unpack_u64(in);
+	char *who = unpack_string(in);
+	change.who = who;
+	if (def && def->on_member && !in->bad)
+		def->on_member(def->ctx, &change);
+	free(who);
+}
+
 struct recording_mark recording_mark(const struct recording *recording)
 {
 	return (struct recording_mark){recording->size - recording->left, recording->index};

@@ -253,6 +253,9 @@ static troupe_status server_replay_take_chunk(
 		return TROUPE_OK;
 	case RECORD_STATE:
 		return TROUPE_OK;
+	case RECORD_MEMBER: /* changes no bit */
+		recording_tell_member(in, NULL);
+		return TROUPE_OK;
 	case RECORD_WAITING:
 		replay->waiting.count = 0;
 		text_add_bytes(&replay->waiting, in->at, (size_t)(in->end - in->at));

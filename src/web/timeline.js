@@ -65,10 +65,12 @@ export class Timeline {
 	}
 
 	// The message "marks" of troupe
-	takeMarks({found = [], commands = [], contacts = []}) {
+	takeMarks({found = [], commands = [], contacts = [], members = [], losses = []}) {
 		this.marks.set("found", found);
 		this.marks.set("command", commands);
 		this.marks.set("contact", contacts);
+		this.marks.set("join", members);
+		this.marks.set("loss", losses);
 	}
 
 	// Another page may have chosen it.

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "gateway/play.h"
+#include "server/record.h"
 
 #include <troupe/record.h>
 
@@ -20,7 +21,7 @@ enum { FROM = 300, TO = 1500, STEP_NS = 1000000, SOON_MS = 30000 };
 #define TAPE "/tmp/test_play.XXXXXX"
 static char tape[] = TAPE;
 
-struct scene {
+struct shown_tape {
 	struct play *play;
 	pthread_t thread;
 	_Atomic uint32_t servers; /* that took the place of another one */
@@ -47,6 +48,10 @@ static void record(bool by_ode)
 	def.record_path = tape;
 	def.record_every = 20;
 	server = lib_create(&def);
+	lib_run(server, FROM + 200);
+	for (enum troupe_member_change change = TROUPE_MEMBER_CAME; change <= TROUPE_MEMBER_LOST; change++)
+		record_member(server,
+			&(struct troupe_report_member){.change = change, .who = "secondary 2", .step = FROM + 200});
 	lib_run(server, TO);
 	must(troupe_server_end_recording(server, &lib_error));
 	lib_destroy(server);
@@ -56,7 +61,7 @@ static void record(bool by_ode)
 static void count_server(void *ctx, struct troupe_server *server)
 {
 	(void)server;
-	atomic_fetch_add(&((struct scene *)ctx)->servers, 1);
+	atomic_fetch_add(&((struct shown_tape *)ctx)->servers, 1);
 }
 
 static void *run(void *play)
@@ -65,7 +70,7 @@ static void *run(void *play)
 	return NULL;
 }
 
-static void open_tape(struct scene *scene, const char *broken)
+static void open_tape(struct shown_tape *scene, const char *broken)
 {
 	struct troupe_server_def def = lib_def(NULL, 1);
 	def.world_path = NULL;
@@ -76,12 +81,12 @@ static void open_tape(struct scene *scene, const char *broken)
 	must(play_open(&def, count_server, scene, &scene->play, &lib_error));
 }
 
-static void start(struct scene *scene)
+static void start(struct shown_tape *scene)
 {
 	cr_assert(!pthread_create(&scene->thread, NULL, run, scene->play));
 }
 
-static void close_tape(struct scene *scene, bool runs)
+static void close_tape(struct shown_tape *scene, bool runs)
 {
 	play_stop(scene->play);
 	if (runs)
@@ -95,7 +100,7 @@ static void nap(unsigned ms)
 	clock_sleep_until_ns(clock_now_ns() + (uint64_t)ms * 1000000);
 }
 
-static struct play_state state_of(const struct scene *scene)
+static struct play_state state_of(const struct shown_tape *scene)
 {
 	struct play_state state;
 	play_state(scene->play, &state);
@@ -103,7 +108,7 @@ static struct play_state state_of(const struct scene *scene)
 }
 
 /* Waits until it has no step to go to. */
-static struct play_state arrive(const struct scene *scene)
+static struct play_state arrive(const struct shown_tape *scene)
 {
 	for (int i = 0; i < SOON_MS && state_of(scene).seeking; i++)
 		nap(1);
@@ -111,7 +116,7 @@ static struct play_state arrive(const struct scene *scene)
 }
 
 /* Waits until it has come to the step, or does not play any more. */
-static struct play_state reach(const struct scene *scene, uint64_t step)
+static struct play_state reach(const struct shown_tape *scene, uint64_t step)
 {
 	for (int i = 0; i < SOON_MS && state_of(scene).step < step && state_of(scene).playing; i++)
 		nap(1);
@@ -120,7 +125,7 @@ static struct play_state reach(const struct scene *scene, uint64_t step)
 
 Test(play, time_line)
 {
-	struct scene scene;
+	struct shown_tape scene;
 	open_tape(&scene, NULL);
 	struct play_state state = state_of(&scene);
 	cr_assert(state.begin == FROM && state.end == TO && state.step == FROM);
@@ -142,7 +147,7 @@ Test(play, jumps)
 		uint64_t wanted, shown;
 		uint32_t servers; /* it takes for this jump */
 	} jumps[] = {{900, 900, 0}, {400, 400, 1}, {0, FROM, 1}, {FROM, FROM, 0}, {TO + 1, TO, 0}, {TO - 1, TO - 1, 1}};
-	struct scene scene;
+	struct shown_tape scene;
 	open_tape(&scene, NULL);
 	play_seek(scene.play, 800);
 	cr_assert(state_of(&scene).seeking, "a page sees at once that it is on its way");
@@ -176,7 +181,7 @@ static void wait_at_hash(void *ctx, uint64_t step, uint64_t hash)
 }
 
 /* A jump back that is on its way: it has compared two hashes, and waits at the third. */
-static void begin_long_jump(struct scene *scene)
+static void begin_long_jump(struct shown_tape *scene)
 {
 	hold_at = hash_count + 3;
 	play_seek(scene->play, TO - 1);
@@ -190,7 +195,7 @@ static void begin_long_jump(struct scene *scene)
 /* A jump back that takes long is given up for another one, and at the end. */
 Test(play, a_long_jump_is_given_up)
 {
-	struct scene scene;
+	struct shown_tape scene;
 	struct troupe_server_def def = lib_def(NULL, 1);
 	record(false);
 	def.world_path = NULL;
@@ -220,7 +225,7 @@ Test(play, a_long_jump_is_given_up)
 }
 
 /* Checks that so many steps take no less time than they have at this speed. */
-static void expect_pace(const struct scene *scene, uint64_t began_ns, uint64_t from, uint64_t steps, double speed)
+static void expect_pace(const struct shown_tape *scene, uint64_t began_ns, uint64_t from, uint64_t steps, double speed)
 {
 	struct play_state state = reach(scene, from + steps);
 	double took_s = (double)(clock_now_ns() - began_ns) * 1e-9;
@@ -233,7 +238,7 @@ static void expect_pace(const struct scene *scene, uint64_t began_ns, uint64_t f
 Test(play, the_pace_is_kept)
 {
 	enum { SOME = 150, MARGIN_NS = 40000000 }; /* ms and steps: less than what is given up when it is late */
-	struct scene scene;
+	struct shown_tape scene;
 	open_tape(&scene, NULL);
 	start(&scene);
 	uint64_t began_ns = clock_now_ns();
@@ -273,7 +278,7 @@ Test(play, the_pace_is_kept)
 /* What it shows is not what was recorded: it stops, and says why until it is asked for something else. */
 Test(play, a_state_that_differs)
 {
-	struct scene scene;
+	struct shown_tape scene;
 	open_tape(&scene, "rotation");
 	start(&scene);
 	play_set_speed(scene.play, 100);
@@ -302,7 +307,7 @@ static double cpu_s(void)
 /* Clients are answered while nothing plays, and between two steps; and it does not run round in circles. */
 Test(play, clients_are_answered)
 {
-	struct scene scene;
+	struct shown_tape scene;
 	struct troupe_message message;
 	open_tape(&scene, NULL);
 	struct troupe_client *client = client_of(play_server(scene.play), 0);
@@ -422,8 +427,10 @@ static void record_drops(struct events *ret_events, uint64_t every, bool padded)
 	def.step_every = 1;
 	def.ctx = ret_events;
 	struct troupe_server *server = lib_create(&def);
-	text_add(&command, "sdf: \"<sdf version='1.9'><!--%*s--><model name='pad'><static>true</static><link name='l'/>"
-			   "</model></sdf>\"", padded ? 1 << 16 : 1, "");
+	text_add(&command,
+		"sdf: \"<sdf version='1.9'><!--%*s--><model name='pad'><static>true</static><link name='l'/>"
+		"</model></sdf>\"",
+		padded ? 1 << 16 : 1, "");
 	lib_run(server, 2);
 	must(troupe_server_command(server, 3, "/world/w/create", command.at, &lib_error)); /* not in the first state */
 	text_fini(&command);
@@ -435,7 +442,7 @@ static void record_drops(struct events *ret_events, uint64_t every, bool padded)
 		ret_events->move_count);
 }
 
-static void open_recorded(struct scene *scene)
+static void open_recorded(struct shown_tape *scene)
 {
 	struct troupe_server_def def = lib_def(NULL, 2);
 	def.world_path = NULL;
@@ -445,13 +452,13 @@ static void open_recorded(struct scene *scene)
 	start(scene);
 }
 
-static void open_drops(struct scene *scene, struct events *ret_events)
+static void open_drops(struct shown_tape *scene, struct events *ret_events)
 {
 	record_drops(ret_events, 50, false);
 	open_recorded(scene);
 }
 
-static void expect_found(struct scene *scene, enum play_event event, bool back, uint64_t step)
+static void expect_found(struct shown_tape *scene, enum play_event event, bool back, uint64_t step)
 {
 	play_find(scene->play, event, back);
 	struct play_state state = arrive(scene);
@@ -459,16 +466,16 @@ static void expect_found(struct scene *scene, enum play_event event, bool back, 
 		back ? "back" : "on", (unsigned long)state.step, (unsigned long)step, state.text);
 }
 
-static void expect_none(struct scene *scene, enum play_event event, bool back, const char *text)
+static void expect_none(struct shown_tape *scene, enum play_event event, bool back, const char *text)
 {
 	struct play_state before = arrive(scene);
 	play_find(scene->play, event, back);
 	struct play_state state = arrive(scene);
-	cr_assert(state.step == before.step && (text ? !strcmp(state.text, text) : *state.text != 0), "step %lu: '%s'", (unsigned long)state.step,
-		state.text);
+	cr_assert(state.step == before.step && (text ? !strcmp(state.text, text) : *state.text != 0), "step %lu: '%s'",
+		(unsigned long)state.step, state.text);
 }
 
-static void expect_all(struct scene *scene, enum play_event event, const uint64_t *steps, uint32_t count)
+static void expect_all(struct shown_tape *scene, enum play_event event, const uint64_t *steps, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		expect_found(scene, event, false, steps[i]);
@@ -486,7 +493,7 @@ static void expect_all(struct scene *scene, enum play_event event, const uint64_
 
 Test(play, contacts_are_found)
 {
-	struct scene scene;
+	struct shown_tape scene;
 	struct events events;
 	char text[80];
 	open_drops(&scene, &events);
@@ -504,7 +511,7 @@ Test(play, contacts_are_found)
 
 /* As open_drops(), but with one recorded state, at this step: a long command makes the recording so large that a state
  * pays. */
-static void open_drops_at(struct scene *scene, uint64_t state, struct events *ret_events)
+static void open_drops_at(struct shown_tape *scene, uint64_t state, struct events *ret_events)
 {
 	struct troupe_server_def def = lib_def(NULL, 2);
 	struct troupe_player *player;
@@ -522,7 +529,7 @@ static void open_drops_at(struct scene *scene, uint64_t state, struct events *re
 }
 
 /* The contacts before and after the step are those of the run. */
-static void expect_nearest(struct scene *scene, const struct events *events, uint64_t step)
+static void expect_nearest(struct shown_tape *scene, const struct events *events, uint64_t step)
 {
 	uint32_t before = 0, after = 0;
 	while (before < events->contact_count && events->contacts[before] < step)
@@ -543,7 +550,7 @@ static void expect_nearest(struct scene *scene, const struct events *events, uin
  * two were apart for some steps, is not. */
 Test(play, contacts_beside_a_recorded_state)
 {
-	struct scene scene;
+	struct shown_tape scene;
 	struct events events;
 	record_drops(&events, 50, false);
 	unlink(tape);
@@ -560,7 +567,7 @@ Test(play, contacts_beside_a_recorded_state)
 
 Test(play, moves_are_found)
 {
-	struct scene scene;
+	struct shown_tape scene;
 	struct events events;
 	open_drops(&scene, &events);
 	expect_none(&scene, PLAY_MOVE, true, "before step 0 nothing moves or is loaded");
@@ -577,7 +584,7 @@ Test(play, moves_are_found)
 /* The hash of a state that stays is that of a run. */
 Test(play, the_hash_is_told)
 {
-	struct scene scene;
+	struct shown_tape scene;
 	struct play_state state;
 	open_tape(&scene, NULL);
 	start(&scene);
@@ -619,13 +626,34 @@ static void see_marks(void *ctx, const struct play_marks *marks)
 	}
 }
 
-static struct seen mark_all(struct scene *scene, const char *model)
+static struct seen mark_all(struct shown_tape *scene, const char *model)
 {
 	struct seen seen;
 	play_mark(scene->play, model);
 	(void)arrive(scene);
 	(void)play_marks(scene->play, 0, see_marks, &seen);
 	return seen;
+}
+
+static void see_members(void *ctx, const struct play_marks *marks)
+{
+	bool *good = ctx;
+	const struct mark *members = marks->members.at.at, *losses = marks->losses.at.at;
+	*good = marks->members.at.count == 1 && members[0].step == FROM + 200 && members[0].count == 2 &&
+		!strcmp(members[0].text, "secondary 2 came") && marks->losses.at.count == 1 &&
+		losses[0].step == FROM + 200 && losses[0].count == 1 && !strcmp(losses[0].text, "secondary 2 lost");
+}
+
+/* Who came, left and was lost in the recorded run is in the recording. */
+Test(play, members)
+{
+	struct shown_tape scene;
+	bool good = false;
+	open_tape(&scene, NULL);
+	start(&scene);
+	(void)play_marks(scene.play, 0, see_members, &good);
+	cr_assert(good);
+	close_tape(&scene, true);
 }
 
 /* text: "A, B" */
@@ -639,7 +667,7 @@ static bool names(const char *text, const char *model)
 /* Commands are marked from the start, contacts when they are asked for: those that a search finds. */
 Test(play, marks)
 {
-	struct scene scene;
+	struct shown_tape scene;
 	struct events events;
 	struct seen seen = {0};
 	open_drops(&scene, &events);

@@ -384,6 +384,11 @@ async function events(context) {
 		const commands = await marks("command");
 		check(commands.length === 1 && commands[0].step === 40 && /^step 40: command: .*\/create$/.test(commands[0].title), "of commands", JSON.stringify(commands));
 		check((await marks("contact")).length === 0, "of no contacts, until they are asked for");
+		await page.evaluate(() => viewer.timeline.takeMarks({losses: [{step: 60, text: "secondary 2 lost"}],
+			members: [{step: 90, text: "secondary 2 came"}], found: viewer.timeline.marks.all.get("found"), commands: viewer.timeline.marks.all.get("command")}));
+		const lost = await marks("loss"), came = await marks("join");
+		check(lost.length === 1 && lost[0].title === "step 60: lost secondary: secondary 2 lost" && came.length === 1 &&
+			came[0].title === "step 90: secondary that came: secondary 2 came", "of secondaries that were lost or came", JSON.stringify([lost, came]));
 		await page.click("#seek-mark");
 		await until(() => document.querySelector("#seek-marks .mark.contact") && !viewer.timeline.state.seeking);
 		const contacts = await marks("contact");

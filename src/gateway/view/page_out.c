@@ -72,6 +72,8 @@ void page_out_marks(const struct timeline *timeline, const struct play_marks *ma
 	page_out_add_marks("found", &timeline->found, &out);
 	page_out_add_marks("commands", &marks->commands, &out);
 	page_out_add_marks("contacts", &marks->contacts, &out);
+	page_out_add_marks("members", &marks->members, &out);
+	page_out_add_marks("losses", &marks->losses, &out);
 	json_out_end(&out);
 }
 
