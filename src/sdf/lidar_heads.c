@@ -17,11 +17,13 @@ struct lidar_head {
 	const char *name;
 	enum lidar_heads_form form;
 	uint32_t channels;
-	const double *elevations_deg, *azimuths_deg; /* of the channels; NULL: even; none */
-	double field_deg;                            /* of even elevations: from +field / 2 down to -field / 2 */
-	uint32_t together;                           /* channels that fire at the same time */
-	double between_us, cycle_us;                 /* from one of these groups to the next; from column to column */
-	uint32_t columns;                            /* cycle_us is 0: the usual number of them in a turn */
+	/* of the channels; NULL: even; none. Azimuths are as the makers have them: positive ones are fired later, to
+	 * the right of the column where the head turns clockwise. */
+	const double *elevations_deg, *azimuths_deg;
+	double field_deg;            /* of even elevations: from +field / 2 down to -field / 2 */
+	uint32_t together;           /* channels that fire at the same time */
+	double between_us, cycle_us; /* from one of these groups to the next; from column to column */
+	uint32_t columns;            /* cycle_us is 0: the usual number of them in a turn */
 	bool anticlockwise;
 	double rate_hz, min_m, max_m;
 };
@@ -32,7 +34,6 @@ static const double lidar_heads_vlp32[] = {-25, -1, -1.667, -15.639, -11.31, 0, 
 	-2, 15, 10.333, -1.333};
 static const double lidar_heads_vlp32_aside[] = {1.4, -4.2, 1.4, -1.4, 1.4, -1.4, 4.2, -1.4, 1.4, -4.2, 1.4, -1.4, 4.2,
 	-1.4, 4.2, -1.4, 1.4, -4.2, 1.4, -4.2, 4.2, -1.4, 1.4, -1.4, 1.4, -1.4, 1.4, -4.2, 4.2, -1.4, 1.4, -1.4};
-static const double lidar_heads_ouster_aside[] = {3.164, 1.055, -1.055, -3.164}; /* again and again */
 
 #define LIDAR_HEADS_OUSTER(name, channels, field, least, most)                                                         \
 	{                                                                                                              \
@@ -42,6 +43,14 @@ static const double lidar_heads_ouster_aside[] = {3.164, 1.055, -1.055, -3.164};
 	LIDAR_HEADS_OUSTER(name "-32", 32, field, least, most),                                                        \
 		LIDAR_HEADS_OUSTER(name "-64", 64, field, least, most),                                                \
 		LIDAR_HEADS_OUSTER(name "-128", 128, field, least, most)
+
+/* Of Ouster's heads, by their field: four channels below each other point to +outer, +inner, -inner and -outer, again
+ * and again. Those of the OS0 spread towards the highest and the lowest, by 1 + more * (elevation / 45 degrees)^2.
+ * Numbers: means of what units report of themselves (beam_azimuth_angles of an OS-0-128, OS-1-128 and OS-2-128), within
+ * 0.4 degrees (OS0) and 0.05. */
+static const struct lidar_heads_aside {
+	double field_deg, outer_deg, inner_deg, more;
+} lidar_heads_asides[] = {{90, 8.28, 2.76, 0.32}, {45, 4.22, 1.41, 0}, {22.5, 2.07, 0.69, 0}};
 
 static const struct lidar_head lidar_heads[] = {
 	{"VLP-16", LIDAR_HEADS_TURNING, 16, lidar_heads_vlp16, NULL, 0, 1, 2.304, 55.296, 0, false, 10, 0.4, 100},
@@ -117,16 +126,27 @@ static uint32_t lidar_heads_ring(const struct lidar_head *head, uint32_t laser)
 	return ring;
 }
 
+static double lidar_heads_aside(const struct lidar_head *head, uint32_t laser)
+{
+	const struct lidar_heads_aside *aside = lidar_heads_asides;
+	while (aside->field_deg > head->field_deg)
+		aside++;
+	bool outer = laser % 4 == 0 || laser % 4 == 3;
+	double up = lidar_heads_elevation(head, laser) / 45;
+	double size = (outer ? aside->outer_deg : aside->inner_deg) * (1 + aside->more * up * up);
+	return laser % 4 < 2 ? size : -size;
+}
+
 static void lidar_heads_add_lasers(const struct lidar_head *head, double turn_rad_s, struct troupe_scan_firing *rows)
 {
 	for (uint32_t laser = 0; laser < head->channels; laser++) {
 		bool even = head->field_deg > 0;
 		uint32_t ring = even ? laser : lidar_heads_ring(head, laser);
 		double aside = head->azimuths_deg ? head->azimuths_deg[laser]
-			       : even             ? lidar_heads_ouster_aside[laser % 4]
+			       : even             ? lidar_heads_aside(head, laser)
 						  : 0;
 		double time_s = laser / head->together * head->between_us * 1e-6;
-		rows[ring] = (struct troupe_scan_firing){aside * LIDAR_HEADS_DEGREE + turn_rad_s * time_s,
+		rows[ring] = (struct troupe_scan_firing){turn_rad_s * time_s - aside * LIDAR_HEADS_DEGREE,
 			lidar_heads_elevation(head, laser) * LIDAR_HEADS_DEGREE, time_s, ring};
 	}
 }

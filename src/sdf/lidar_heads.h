@@ -4,10 +4,10 @@
  * data sheet (VLP-16, VLP-32C: 55.296 us, a laser or a pair of lasers each 2.304 us; HDL-64E: 48 us, a pair of the
  * upper and the lower block each 1.5 us, which divides the cycle evenly), and the head turns on between two lasers.
  * Ouster: a given number of columns in each turn, all channels of a column at once; the elevations divide the field of
- * view evenly, and the azimuths of neighbouring channels differ as those of the OS1. Rings of Velodyne are numbered
- * from the lowest laser up, those of Ouster from the highest down. These heads turn clockwise, seen from above, and a
- * scan begins and ends behind the sensor. What differs from unit to unit (the maker's calibration) is not in the
- * pattern: a table has it (lidar_table.h).
+ * view evenly, and four channels below each other point to four azimuths, which differ from model to model. Rings of
+ * Velodyne are numbered from the lowest laser up, those of Ouster from the highest down. These heads turn clockwise,
+ * seen from above, and a scan begins and ends behind the sensor. What differs from unit to unit (the maker's
+ * calibration) is not in the pattern: a table has it (lidar_table.h).
  *
  * Flat scanners have one laser; their columns are in the order of rising azimuth, as their drivers give them, and their
  * times fall where the head turns clockwise.

@@ -297,13 +297,20 @@ static void rays_drop_model(struct rays *rays, struct known *known)
 	*known = (struct known){0};
 }
 
-/* Exporters write this flag for most materials; a mesh that has one part without it is culled as a whole. */
+/* Exporters write this flag for most materials; a mesh that has one part without it is culled as a whole. Materials
+ * that no part has do not count: the reader of glTF adds one. */
 static bool rays_has_both_sides(const struct sdf_visual *visual)
 {
-	bool both = visual->material ? visual->material->double_sided : visual->shape.material_count > 0;
-	for (uint32_t i = 0; i < visual->shape.material_count && !visual->material; i++)
-		both = both && visual->shape.materials[i].double_sided;
-	return both;
+	const struct sdf_shape *shape = &visual->shape;
+	uint32_t both = 0;
+	if (visual->material)
+		return visual->material->double_sided;
+	for (uint32_t i = 0; shape->mesh && i < shape->mesh->parts.count; i++) {
+		const struct mesh_part *part = &shape->mesh->parts.at[i];
+		if (part->material < shape->material_count && shape->materials[part->material].double_sided)
+			both += part->count;
+	}
+	return both && both == shape->mesh->corners.count / 3;
 }
 
 static void rays_add_visual(struct rays *rays, uint32_t model, uint32_t visual, uint32_t link, struct seen *seen)

@@ -104,6 +104,13 @@ static void say(const std::string &type, Bytes &bytes)
 		uint32_t step = get<uint32_t>(cdr);
 		printf(" %ux%u %s step=%u", width, height, encoding.c_str(), step);
 		say_list<uint8_t>(cdr, "data");
+	} else if (type == "sensor_msgs/CompressedImage") {
+		say_header(cdr);
+		printf(" format='%s'", get<std::string>(cdr).c_str());
+		Bytes data = get<Bytes>(cdr);
+		printf(" %zu bytes from", data.size());
+		for (size_t i = 0; i < data.size() && i < 24; i++) // a PNG has its size there
+			printf(" %02x", static_cast<unsigned char>(data[i]));
 	} else if (type == "sensor_msgs/CameraInfo") {
 		say_header(cdr);
 		uint32_t height = get<uint32_t>(cdr), width = get<uint32_t>(cdr);

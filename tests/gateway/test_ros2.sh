@@ -110,6 +110,32 @@ report $? "the run ends well: $(cat err)"
 timeout 120 "$troupe" replay run.rec --secondaries 0 -v 0 >out 2>err
 report $? "the recording of the run that was commanded has the same bits: $(cat out err)"
 
+# --- compressed pictures, and those of several cameras in one sensor -------------------------------------------------
+# With image_transport a node subscribes to /image/compressed; a stereo pair has the topics of stereo_image_proc. The pictures
+# of both are also in a bag of the same run.
+cp w.sdf plain.sdf
+pair='<sensor name="pair" type="multicamera"><update_rate>10</update_rate>'
+pair="$pair<camera name='left'><image><width>40</width><height>30</height></image></camera>"
+pair="$pair<camera name='right'><troupe:baseline>0.12</troupe:baseline><image><width>40</width><height>30</height></image></camera>"
+sed "s|<sensor name=\"camera\"|$pair</sensor>&|; s|</camera></sensor>|<troupe:compressed><format>png</format></troupe:compressed>&|" \
+	plain.sdf >w.sdf
+begin --mcap pair.mcap --mcap-names ros --topic '*/image*' --topic '*/camera_info'
+peer for:6 least:/image/compressed:5 least:/left/image:5 least:/left/image/compressed:5 least:/right/camera_info:5 \
+	sub:/image/compressed:sensor_msgs/CompressedImage sub:/left/image:sensor_msgs/Image \
+	sub:/left/image/compressed:sensor_msgs/CompressedImage:best sub:/right/camera_info:sensor_msgs/CameraInfo
+report $? "compressed pictures and a stereo pair: $(tail -n 2 said)"
+has /image/compressed "frame=cart/base/camera/optical format='rgb8; png compressed bgr8' [0-9]+ bytes from 89 50 4e 47 0d 0a 1a 0a 00 00 00 0d 49 48 44 52 00 00 00 40 00 00 00 30 "
+has /left/image 'frame=cart/base/pair/left/optical 40x30 rgb8 step=120 data=3600:'
+has /left/image/compressed "frame=cart/base/pair/left/optical format='rgb8; jpeg compressed bgr8' [0-9]+ bytes from ff d8 ff"
+has /right/camera_info 'frame=cart/base/pair/right/optical 40x30 model='
+end
+report $? "the run of the pair ends well: $(cat err)"
+for topic in /left/image /left/camera_info /right/image /right/camera_info /cart/left/image /cart/right/image; do
+	grep -aqF "$topic" pair.mcap
+	report $? "$topic is in the bag"
+done
+cp plain.sdf w.sdf
+
 # --- wrong messages, floods, slow and late readers -------------------------------------------------------------------
 begin --ros2-distro humble
 bad=00010000ffffffffffffffffffffffffffffffff # a sequence of 2^32 - 1 in a header

@@ -46,7 +46,8 @@ Test(lidar, vlp16)
 	cr_assert_eq(pattern_of("VLP-16", 0.05, 0).columns, 904);
 }
 
-/* Lasers 0 and 1 fire together; 3 points to -15.639 degrees, 1.4 degrees aside, after 2.304 us. */
+/* Lasers 0 and 1 fire together; 3 points to -15.639 degrees, 1.4 degrees aside (Velodyne: -1.4, clockwise), after 2.304
+ * us. */
 Test(lidar, vlp32)
 {
 	struct sdf_pattern p = pattern_of("VLP-32", 0.1, 0);
@@ -55,7 +56,7 @@ Test(lidar, vlp32)
 	cr_assert_float_eq(DEGREES(p.by_row[1].elevation_rad), -15.639, 1e-12);
 	cr_assert_float_eq(DEGREES(p.by_row[31].elevation_rad), 15, 1e-12);
 	cr_assert_float_eq(p.by_row[1].time_s, 2.304e-6, 1e-15);
-	cr_assert_float_eq(DEGREES(p.by_row[1].azimuth_rad), -1.4 - 0.0082944, 1e-12);
+	cr_assert_float_eq(DEGREES(p.by_row[1].azimuth_rad), 1.4 - 0.0082944, 1e-12);
 	for (uint32_t r = 1; r < 32; r++)
 		cr_assert(p.by_row[r].elevation_rad > p.by_row[r - 1].elevation_rad && p.by_row[r].ring == r);
 }
@@ -72,13 +73,20 @@ Test(lidar, hdl64)
 	cr_assert_float_eq(DEGREES(p.by_column[0].azimuth_rad - p.by_column[1].azimuth_rad), 0.1728, 1e-9);
 }
 
-/* A channel 128 times as often, the highest first; all of a column at once. */
+/* A channel 128 times as often, the highest first; all of a column at once. Azimuths of the first four, of the four in
+ * the middle and of the last four channels as units of these models report them (beam_azimuth_angles): positive ones
+ * are clockwise, "theta = 2 pi (1 - measurement_id / columns) - 2 pi beam_azimuth_angle / 360". */
 Test(lidar, ouster)
 {
 	static const struct {
 		const char *name;
-		double field_deg;
-	} kinds[] = {{"OS0-128", 90}, {"OS1-128", 45}, {"OS2-128", 22.5}};
+		double field_deg, off, azimuths_deg[12];
+	} kinds[] = {
+		{"OS0-128", 90, 0.4, {10.85, 3.67, -3.4, -10.32, 8.28, 2.75, -2.77, -8.29, 10.64, 3.6, -3.61, -11.02}},
+		{"OS1-128", 45, 0.05, {4.21, 1.41, -1.4, -4.22, 4.22, 1.42, -1.4, -4.2, 4.22, 1.42, -1.39, -4.2}},
+		{"OS2-128", 22.5, 0.05,
+			{2.07, 0.66, -0.71, -2.08, 2.07, 0.71, -0.67, -2.05, 2.11, 0.73, -0.66, -2.04}}};
+	static const uint32_t firsts[] = {0, 64, 124};
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		struct sdf_pattern p = pattern_of(kinds[i].name, 0.1, 2048);
 		cr_assert(p.rows == 128 && p.columns == 2048);
@@ -86,6 +94,9 @@ Test(lidar, ouster)
 		cr_assert_float_eq(DEGREES(p.by_row[127].elevation_rad), -kinds[i].field_deg / 2, 1e-9);
 		for (uint32_t r = 0; r < 128; r++)
 			cr_assert(p.by_row[r].time_s == 0 && p.by_row[r].ring == r);
+		for (uint32_t k = 0; k < 12; k++)
+			cr_assert_float_eq(DEGREES(p.by_row[firsts[k / 4] + k % 4].azimuth_rad),
+				-kinds[i].azimuths_deg[k], kinds[i].off, "%s: %u", kinds[i].name, k);
 		cr_assert_float_eq(p.by_column[2047].time_s, 0.1 * 2047 / 2048, 1e-15);
 	}
 	cr_assert_eq(pattern_of("OS1-32", 0.1, 0).columns, 1024);

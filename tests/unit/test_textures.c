@@ -293,6 +293,30 @@ Test(textures, heights_of_an_image)
 	files_fini(&files);
 }
 
+/* A sheet whose outside looks along x, from before and from behind. The reader adds a material that nothing has. */
+Test(textures, sides_of_gltf)
+{
+	static const struct {
+		const char *file;
+		double yaw;
+		bool seen;
+	} rows[] = {{"sheet_single", 3.14159265358979, true}, {"sheet_single", 0, false},
+		{"sheet_double", 3.14159265358979, true}, {"sheet_double", 0, true}};
+	struct sdf_camera camera = picture_world_camera(3, 3, 3);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char *inside = mem_printf(
+			BRIGHT MODEL("m", "1 0 0 0 0 %.15g", "<geometry><mesh><uri>%s.gltf</uri></mesh></geometry>"),
+			rows[i].yaw, rows[i].file);
+		struct picture_world w = picture_world_load(inside);
+		float colour[3 * 9];
+		picture_world_take(&w, &camera, POSE_IDENTITY, colour);
+		expect_colour(&colour[12], rows[i].seen ? (const double[]){0.5, 0.25, 1} : (const double[]){0, 0, 0},
+			rows[i].file);
+		picture_world_drop(&w);
+		free(inside);
+	}
+}
+
 /* The opacity of a material whose file has no modes of alpha is that of the file. */
 Test(textures, a_material_that_is_half_clear)
 {
