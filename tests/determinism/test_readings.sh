@@ -4,7 +4,7 @@
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 world=$scratch/world.sdf
-steps=$(amount 400 1000 3000 6000)
+steps=$(amount 400 500 3000 6000)
 
 # noise VALUE: of one signal, with a bias that walks
 noise()

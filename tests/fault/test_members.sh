@@ -235,7 +235,7 @@ end_processes
 
 # Random kills, stops, cuts of patience, joins and leaves.
 if command -v python3 >/dev/null; then
-	TROUPE=$troupe python3 "$script" "$worlds" "$scratch/random" 1 "$(amount 3 6 20 300)" >random.out 2>&1
+	TROUPE=$troupe python3 "$script" "$worlds" "$scratch/random" 1 "$(amount 3 4 20 300)" >random.out 2>&1
 	report $? "random changes of members: $(cat random.out)"
 else
 	skip 'random changes of members: there is no python3'
