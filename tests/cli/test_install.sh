@@ -364,7 +364,7 @@ if [ -e "$TROUPE" ] && grep -q 'define HAVE_EMBREE' "$BUILD_DIR/config.h"; then
 	# a box each 0.5 s, from 0 s on, and at most 10 at one time
 	grep -q '"created": *120,' "$plugins/report" && grep -q '"removed": *110,' "$plugins/report"
 	report $? "plug-in rain: $(grep 'created\|removed' "$plugins/report")"
-	for options in '--secondaries 0' '--secondaries 3 --chaos 4' '--secondaries 2 --transport tcp'; do
+	for options in '--secondaries 0' '--secondaries 3 --chaos 4' '--secondaries 2 --transport tcp --network-stale-ms 60000'; do
 		# shellcheck disable=SC2086
 		wall --iterations 3000 --hash-every 1000 $options
 		[ -e "$plugins/hashes" ] || cp "$root/wall.out" "$plugins/hashes"

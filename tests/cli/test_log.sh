@@ -243,7 +243,7 @@ same()
 	[ "$(wc -l <alone.csv)" -gt "$steps" ]
 	report $? "$world: the log has many rows"
 	for how in '--secondaries 1' '--secondaries 3 --chaos 5' '--secondaries 2 --distribution balanced' \
-		'--transport tcp --secondaries 2 --chaos 3'; do
+		'--transport tcp --network-stale-ms 60000 --secondaries 2 --chaos 3'; do
 		# shellcheck disable=SC2086
 		logged "$world: $how" 0 "$@" $how --log other.csv
 		cmp -s alone.csv other.csv
@@ -253,7 +253,7 @@ same()
 	cmp -s alone.csv other.csv
 	report $? "$world: with files of other kinds: another log"
 	{ head -n 1 alone.csv; awk -F, -v from="$save" 'NR > 1 && $1 + 0 >= from' alone.csv; } >rest.csv
-	for how in '--secondaries 0' '--transport tcp --secondaries 2'; do
+	for how in '--secondaries 0' '--transport tcp --network-stale-ms 60000 --secondaries 2'; do
 		# shellcheck disable=SC2086
 		logged "$world: resumed, $how" 0 --resume state --iterations "$steps" --log-every 4 --log-what "$everything" $how \
 			--log other.csv

@@ -113,7 +113,7 @@ does 0 check w.sdf
 said 'a version that is not there' "\"$fuel/Big Cart/3\" is on another machine, and is not found in a cache of Fuel or in $folder/cache: "
 world w.sdf "<model name='m'><static>1</static><link name='l'><collision name='c'><geometry><mesh><uri>$fuel/Big Cart/10/files/meshes/Block.obj</uri></mesh></geometry></collision></link></model><include><uri>model://big cart</uri></include>"
 does 0 check --strict w.sdf
-does 0 run w.sdf --rtf 0 --iterations 10 --secondaries 1 --transport tcp --save-at 5 st.5 --record r.rec --report tcp.json
+does 0 run w.sdf --rtf 0 --iterations 10 --secondaries 1 --transport tcp --network-stale-ms 60000 --save-at 5 st.5 --record r.rec --report tcp.json
 does 0 print --flat 'https://fuel.gazebosim.org/1.0/OpenRobotics/worlds/My Town'
 said 'a world of the cache' '^model box '
 mv cache gone
@@ -191,7 +191,7 @@ report $? 'below AMENT_PREFIX_PATH'
 robot other_description >src/My_Repo/urdf/beside.urdf
 package src/My_Repo2 other_description
 does 0 check --strict src/My_Repo/urdf/beside.urdf --resource-path src/My_Repo2
-ROS_PACKAGE_PATH=$folder/src "$troupe" run r.urdf --rtf 0 --iterations 10 --secondaries 1 --transport tcp --save-at 5 st2.5 --report tcp.json >out 2>err
+ROS_PACKAGE_PATH=$folder/src "$troupe" run r.urdf --rtf 0 --iterations 10 --secondaries 1 --transport tcp --network-stale-ms 60000 --save-at 5 st2.5 --report tcp.json >out 2>err
 report $? 'a secondary has the package'
 mv src gone2
 does 0 run --resume st2.5 --rtf 0 --iterations 10 --report again.json

@@ -141,7 +141,7 @@ done
 does 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path good --secondaries 2 --chaos 3
 [ "$(hash_of)" = "$hash" ]
 report $? 'two secondaries, models moved: the same hash'
-does 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path good --transport tcp --secondaries 2
+does 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path good --transport tcp --network-stale-ms 60000 --secondaries 2
 [ "$(hash_of)" = "$hash" ]
 report $? 'over a network: the same hash'
 
@@ -156,7 +156,7 @@ library pries/libpush.so -DPRIES
 does 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path pries --secondaries 0
 pried=$(hash_of)
 does 0 run w.sdf --iterations 100 --plugin-path pries --save-at 100 pries.state
-for how in 'w.sdf --secondaries 2 --chaos 3' 'w.sdf --transport tcp --secondaries 2' '--resume pries.state'; do
+for how in 'w.sdf --secondaries 2 --chaos 3' 'w.sdf --transport tcp --network-stale-ms 60000 --secondaries 2' '--resume pries.state'; do
 	# shellcheck disable=SC2086 # several words
 	does 0 run $how --iterations 200 --hash-every 200 --plugin-path pries
 	[ -n "$pried" ] && [ "$(hash_of)" = "$pried" ]
@@ -236,7 +236,7 @@ report $? 'a plug-in that was ignored stays ignored'
 secondary()
 {
 	timeout "$run_limit_s" "$troupe" run w.sdf --iterations 200 --network-role primary --network-secondaries 1 \
-		--network-insecure --network-listen 127.0.0.1:0 --network-interface 127.0.0.1 --network-wait 100 \
+		--network-insecure --network-listen 127.0.0.1:0 --network-interface 127.0.0.1 --network-wait 100 --network-stale-ms 60000 \
 		--network-partition plug$$ --plugin-path good --hash-every 200 >primary.out 2>primary.err &
 	primary=$!
 	timeout "$run_limit_s" "$troupe" run --network-role secondary --network-insecure --network-interface 127.0.0.1 \
@@ -255,7 +255,7 @@ library decides/libpush.so -DDECIDES
 does 0 run w.sdf --iterations 3000 --plugin-path decides --hash-every 3000
 once=$(sed -n 's/^hash 3000 //p' out)
 timeout "$run_limit_s" "$troupe" run w.sdf --iterations 3000 --rtf 0.25 --network-role primary --network-secondaries 1 \
-	--network-insecure --network-listen 127.0.0.1:0 --network-interface 127.0.0.1 --network-wait 100 \
+	--network-insecure --network-listen 127.0.0.1:0 --network-interface 127.0.0.1 --network-wait 100 --network-stale-ms 60000 \
 	--network-partition lost$$ --plugin-path decides --hash-every 100 --save-on-stop lost.state >primary.out 2>primary.err &
 primary=$!
 "$troupe" run --network-role secondary --network-insecure --network-interface 127.0.0.1 --network-wait 100 \
@@ -287,7 +287,7 @@ printf "<sdf version='1.9'><model name='c'><link name='l'/>%s</model></sdf>" "$(
 echo '5 /world/w/create sdf_filename: "c.sdf"' >c.commands
 does 0 run e.sdf --commands c.commands --iterations 200 --hash-every 200 --plugin-path good --rtf 0
 created=$(hash_of)
-does 0 run e.sdf --commands c.commands --iterations 200 --hash-every 200 --plugin-path good --rtf 0 --transport tcp --secondaries 2
+does 0 run e.sdf --commands c.commands --iterations 200 --hash-every 200 --plugin-path good --rtf 0 --transport tcp --network-stale-ms 60000 --secondaries 2
 [ -n "$created" ] && [ "$(hash_of)" = "$created" ]
 report $? 'a created model, over a network: the same hash'
 does 0 run e.sdf --commands c.commands --iterations 100 --plugin-path good --rtf 0 --save-at 100 c.state
@@ -303,7 +303,7 @@ said 'a created model, another library' "plugin 'push': .* has hash"
 breaks()
 {
 	library broken/libpush.so "$2"
-	for how in '--secondaries 0' '--secondaries 2' '--transport tcp --secondaries 2'; do
+	for how in '--secondaries 0' '--secondaries 2' '--transport tcp --network-stale-ms 60000 --secondaries 2'; do
 		# shellcheck disable=SC2086 # several words
 		does 4 run w.sdf --iterations 50 --plugin-path broken $how
 		said "$2, $how" "$1"
@@ -318,7 +318,7 @@ report $? 'handles that are none do nothing: the same hash'
 
 # a flood of requests: the first ones are obeyed, the same ones everywhere
 library asks/libpush.so -DASKS
-for options in '--secondaries 0' '--secondaries 2 --chaos 1' '--secondaries 2 --transport tcp'; do
+for options in '--secondaries 0' '--secondaries 2 --chaos 1' '--secondaries 2 --transport tcp --network-stale-ms 60000'; do
 	# shellcheck disable=SC2086
 	does 1 run w.sdf --iterations 20 --hash-every 20 --plugin-path asks --log asks.csv $options
 	said "a flood of requests: $options" "step 5: test::Push: model 'b': 100000 messages and requests in one step: expected at most 16384, of all systems 65536: the last 83616 are dropped"

@@ -113,7 +113,7 @@ for variable in AMENT_PREFIX_PATH=elsewhere ROS_PACKAGE_PATH=elsewhere/share; do
 	export "${variable?}"
 	rm -f whole.record whole.state
 	falls whole fall.sdf --secondaries 0 --record whole.record --save-at 300 whole.state
-	falls over_tcp fall.sdf --secondaries 2 --transport tcp
+	falls over_tcp fall.sdf --secondaries 2 --transport tcp --network-stale-ms 60000
 	unset AMENT_PREFIX_PATH ROS_PACKAGE_PATH
 	! cmp -s whole missing
 	report $? "the mesh matters ($variable)"

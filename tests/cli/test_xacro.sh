@@ -210,7 +210,7 @@ said 'all the same'
 PATH=$plain_path does 0 run --resume state --rtf 0 --iterations 50 --hash-every 50 -v 0
 cmp -s out plain
 report $? 'a saved state has the robot'
-does 0 run --xacro --xacro-arg mass:=3 robots/box.urdf.xacro --rtf 0 --iterations 50 --hash-every 50 -v 0 --transport tcp \
+does 0 run --xacro --xacro-arg mass:=3 robots/box.urdf.xacro --rtf 0 --iterations 50 --hash-every 50 -v 0 --transport tcp --network-stale-ms 60000 \
 	--secondaries 1
 started 1
 cmp -s out plain

@@ -53,10 +53,10 @@ same '1 secondary' --secondaries 1
 same '2 secondaries, step by step' --secondaries 2 --window 1
 same '2 secondaries, forced moves' --secondaries 2 --chaos 3
 same 'forced moves of many' --secondaries 2 --chaos 5 --chaos-moves 3
-same 'two processes' --transport tcp --secondaries 2
+same 'two processes' --transport tcp --network-stale-ms 60000 --secondaries 2
 [ "$(member "$scratch/report" meshes_read)" -le 10 ]
 report $? "the primary reads few meshes: $(member "$scratch/report" meshes_read)"
-[ -n "$quick" ] || same 'two processes, forced moves' --transport tcp --secondaries 2 --chaos 7
+[ -n "$quick" ] || same 'two processes, forced moves' --transport tcp --network-stale-ms 60000 --secondaries 2 --chaos 7
 same 'a run that is recorded' --secondaries 0 --record "$scratch/record" --record-every 500
 mv "$scratch/city.meshes" "$scratch/aside" # neither the recording nor the state needs the files
 timeout "$run_limit_s" "$troupe" replay "$scratch/record" >"$scratch/replayed" 2>&1

@@ -95,5 +95,5 @@ matters 'that there are commands' -
 other 'the seed makes a difference' --seed 7
 placements '1 --chaos 4 --chaos-moves 1' 2 '3 --chaos 3' '2 --transport tcp --network-stale-ms 60000'
 save_and_resume 15 100 180
-record_and_replay 0 '3 --chaos 2' '2 --transport tcp'
+record_and_replay 0 '3 --chaos 2' '2 --transport tcp --network-stale-ms 60000'
 totals

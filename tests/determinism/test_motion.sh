@@ -90,7 +90,7 @@ done
 
 go --secondaries 2 --chaos 8 --record "$scratch/recording" --record-every 10 >/dev/null
 compare 'recorded' "$scratch/reference" "$scratch/other"
-for options in 0 '3 --chaos 2' '2 --transport tcp'; do
+for options in 0 '3 --chaos 2' '2 --transport tcp --network-stale-ms 60000'; do
 	# shellcheck disable=SC2086
 	timeout "$run_limit_s" "$troupe" replay "$scratch/recording" -v 0 --secondaries $options >"$scratch/out" 2>&1
 	report $? "replay --secondaries $options: $(tail -n 1 "$scratch/out")"

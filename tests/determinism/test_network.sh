@@ -32,9 +32,9 @@ same()
 	ways >"$scratch/ways"
 	while read -r options <&3; do
 		# shellcheck disable=SC2086
-		run "$scratch/other" "$world" "$commands" "$steps" --hash-every 50 --trace --transport tcp \
+		run "$scratch/other" "$world" "$commands" "$steps" --hash-every 50 --trace --transport tcp --network-stale-ms 60000 \
 			--network-stale-ms $stale --secondaries $options
-		report $? "$name: --transport tcp --secondaries $options"
+		report $? "$name: --transport tcp --network-stale-ms 60000 --secondaries $options"
 		grep '^hash\|^reply' "$scratch/other" | cmp -s "$scratch/hashes"
 		report $? "$name: --secondaries $options: $(grep '^hash\|^reply' "$scratch/other" |
 			diff "$scratch/hashes" - | sed -n 2p)"
@@ -126,7 +126,7 @@ echo '5 /actuators normalized: [1, 2]' >"$scratch/none"
 report $? "a message for no arm: $(cat "$scratch/err")"
 
 # saved, resumed and recorded over the network
-run "$scratch/out" "$worlds/asleep.sdf" "$scratch/commands" 700 --hash-every 700 --transport tcp --secondaries 2 \
+run "$scratch/out" "$worlds/asleep.sdf" "$scratch/commands" 700 --hash-every 700 --transport tcp --network-stale-ms 60000 --secondaries 2 \
 	--network-stale-ms $stale --record "$scratch/tape" --record-every 100 --save-at 330 "$scratch/state" \
 	--report "$scratch/report"
 report $? 'recorded and saved'
@@ -153,7 +153,7 @@ report $? 'the report has the bytes of a robot-step'
 
 # a run that breaks a rule of determinism differs
 run "$scratch/reference" "$worlds/mechanisms.sdf" - 400 --hash-every 50 --secondaries 0
-run "$scratch/other" "$worlds/mechanisms.sdf" - 400 --hash-every 50 --transport tcp --secondaries 2 --chaos 3 \
+run "$scratch/other" "$worlds/mechanisms.sdf" - 400 --hash-every 50 --transport tcp --network-stale-ms 60000 --secondaries 2 --chaos 3 \
 	--chaos-moves 2 --network-stale-ms $stale --break reference
 ! cmp -s "$scratch/reference" "$scratch/other"
 report $? 'a broken rule shows'

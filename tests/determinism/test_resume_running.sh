@@ -28,9 +28,9 @@ follows()
 	report $? "$name: $more hashes to compare"
 	inner=$(sed -n "s/.*<world name=['\"]\([^'\"]*\).*/\1/p" "$world" | head -n 1)
 	{ [ "$before" = - ] || awk -v until="$from" '$1 < until' "$before"; echo "$from /world/$inner/resume data: \"$name\""; } >"$scratch/commands"
-	for options in 0 1 2 3 '2 --chaos 1' '2 --transport tcp' '3 --transport tcp --chaos 2' '2 --distribution balanced'; do
+	for options in 0 1 2 3 '2 --chaos 1' '2 --transport tcp --network-stale-ms 60000' '3 --transport tcp --network-stale-ms 60000 --chaos 2' '2 --distribution balanced'; do
 		case $quick,$options in ?*,[013] | ?*,*tcp* | ?*,*balanced) continue ;; esac
-		case $full,$options in ,[1] | ',2' | ',2 --distribution balanced' | ',2 --transport tcp') continue ;; esac
+		case $full,$options in ,[1] | ',2' | ',2 --distribution balanced' | ',2 --transport tcp --network-stale-ms 60000') continue ;; esac
 		# shellcheck disable=SC2086
 		run "$scratch/other" "$world" "$scratch/commands" "$until" --hash-every 1 --save-dir "$states" --secondaries $options "$@"
 		hashes "$scratch/other" $((from + 1)) "$until" | cmp -s "$scratch/rest"
@@ -58,7 +58,7 @@ again()
 	cmp -s "$scratch/whole" "$scratch/other"
 	report $? "$name: the commands give the same run"
 	mv "$states" "$states.hidden" # a recording needs no saved state
-	for options in 0 '3 --transport tcp'; do
+	for options in 0 '3 --transport tcp --network-stale-ms 60000'; do
 		case $quick,$options in ?*,*tcp) continue ;; esac
 		# shellcheck disable=SC2086
 		"$troupe" replay "$scratch/record" --secondaries $options >"$scratch/other" 2>&1
@@ -130,7 +130,7 @@ fi
 if [ -z "$quick" ]; then
 	run "$scratch/whole" "$worlds/lidar.sdf" - 400 --sense-all --secondaries 1 --save-at 150 "$states/seen" --report "$scratch/whole.json"
 	echo '60 /world/lidar/resume data: "seen"' >"$scratch/commands"
-	for options in 0 2 '2 --transport tcp'; do
+	for options in 0 2 '2 --transport tcp --network-stale-ms 60000'; do
 		# shellcheck disable=SC2086
 		run "$scratch/other" "$worlds/lidar.sdf" "$scratch/commands" 311 --sense-all --save-dir "$states" --report "$scratch/other.json" \
 			--secondaries $options

@@ -56,8 +56,8 @@ for topic in /high /model/ship/odometry; do
 	other "what the run publishes on $topic makes a difference"
 done
 world=$hearing
-placements 2 '3 --chaos 5' '2 --transport tcp'
-resume "$scratch/saved" 620 0 2 '2 --transport tcp'
+placements 2 '3 --chaos 5' '2 --transport tcp --network-stale-ms 60000'
+resume "$scratch/saved" 620 0 2 '2 --transport tcp --network-stale-ms 60000'
 resume "$scratch/later" 1000 0 2
 replay "$scratch/tape" 0 2
 

@@ -38,7 +38,7 @@ cat >"$scratch/reset" <<-END
 400 /world/warehouse/control multi_step: 50
 500 /world/warehouse/control pause: false
 END
-for options in 0 '2 --chaos 1' '2 --transport tcp'; do
+for options in 0 '2 --chaos 1' '2 --transport tcp --network-stale-ms 60000'; do
 	case $quick,$options in ?*,*tcp) continue ;; esac
 	# shellcheck disable=SC2086
 	from "$scratch/pause" $((end + 150)) --secondaries $options
@@ -54,7 +54,7 @@ for options in 0 '2 --chaos 1' '2 --transport tcp'; do
 		agree "state $state, $options: $(head -n 1 "$scratch/err")" "$scratch/whole" "$scratch/resumed" 500 450
 	done
 done
-for options in 0 '3 --transport tcp'; do
+for options in 0 '3 --transport tcp --network-stale-ms 60000'; do
 	# shellcheck disable=SC2086
 	"$troupe" replay "$scratch/record" --secondaries $options >"$scratch/other" 2>&1
 	report $? "replay with $options: $(tail -n 1 "$scratch/other")"

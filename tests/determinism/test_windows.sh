@@ -37,8 +37,8 @@ each()
 	one "$((least > 20 ? 64 : least))" --secondaries 3 --window 64
 	one "$least" --secondaries 2 --chaos "$steps"
 	one "$least" --secondaries 0 --chaos 2
-	[ -n "$quick" ] || one "$((least < 7 ? least : 7))" --transport tcp --secondaries 2 --window 7
-	one "$least" --transport tcp --secondaries 2 --chaos 4
+	[ -n "$quick" ] || one "$((least < 7 ? least : 7))" --transport tcp --network-stale-ms 60000 --secondaries 2 --window 7
+	one "$least" --transport tcp --network-stale-ms 60000 --secondaries 2 --chaos 4
 }
 
 most=$(amount 600 1500 4000)
@@ -119,7 +119,7 @@ name=stray_left world=${SOURCE_DIR:-.}/tests/determinism/found/stray_left.sdf co
 run "$scratch/single" "$world" "$commands" "$steps" --hash-every 1 --secondaries 0 --window 1
 report $? 'stray_left: runs'
 one 1 --secondaries 0 --window 64
-one 1 --secondaries 2 --window 32 --transport tcp
+one 1 --secondaries 2 --window 32 --transport tcp --network-stale-ms 60000
 
 # a state is saved, and a run recorded, at the step that was asked for, though a window would have gone on
 world=$worlds/meeting.sdf commands=$worlds/meeting.commands steps=2000
