@@ -501,7 +501,7 @@ said 'check: no such file' 'nowhere.so'
 
 # It says so as soon as it follows, and not when the primary is lost.
 timeout "$run_limit_s" "$troupe" run w.sdf --plugin-path good --rtf 1 --until 200 --network-role primary --network-secondaries 1 \
-	--network-listen 127.0.0.1:0 >primary.out 2>primary.err &
+	--network-listen 127.0.0.1:0 --network-stale-ms 60000 >primary.out 2>primary.err &
 primary=$!
 for _ in $(seq 1200); do
 	port=$(sed -n 's/.*waiting for 1 secondary at 127\.0\.0\.1:\([0-9]*\),.*/\1/p' primary.err)
@@ -510,8 +510,9 @@ for _ in $(seq 1200); do
 done
 timeout "$run_limit_s" "$troupe" run --network-role secondary --plugin-path good --network-address "127.0.0.1:$port" >secondary.out 2>&1 &
 does 1 run --network-role standby --network-address "127.0.0.1:$port" --network-listen 127.0.0.1:0
+cat primary.err >>err
 said 'a standby without the library' "this process cannot go on with the run: .*push"
-kill -TERM $primary
+kill -TERM $primary 2>found
 wait
 
 totals
