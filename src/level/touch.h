@@ -38,6 +38,7 @@ struct touch_sweep {
 	struct aabb origin;           /* of its frame's origin, if that is asked for: see enum step_origins */
 	struct vec3 before;           /* where this origin was in the last state but one, if one of them is asked for */
 	uint64_t hash;                /* of its last state, if that is asked for */
+	uint32_t stepped;             /* the last step that the physics has stepped it in; 0: none */
 };
 
 struct touch {

@@ -11,6 +11,14 @@ static bool ahead_can_sleep(const struct physics *physics, uint32_t model, uint3
 	       still + steps >= physics_sleep_steps(physics->dt);
 }
 
+bool physics_may_fall_asleep(const struct physics *physics)
+{
+	bool may = false;
+	for (uint32_t i = 0; i < physics->awake.count && !may; i++)
+		may = !physics->goes_ahead[physics->awake.at[i]] && ahead_can_sleep(physics, physics->awake.at[i], 1);
+	return may;
+}
+
 static bool ahead_may_group(const struct physics *physics, const struct group *group, uint32_t steps)
 {
 	bool may = group->members.count == 1 && !group->attachments.count && !group->world_joints.count;

@@ -579,7 +579,7 @@ static void contact_collide(struct worker *worker, const struct geom_pair *pair)
 	if (!count)
 		return;
 	contact_note_touch(worker, &worker->scene->geoms[pair->a], &worker->scene->geoms[pair->b]);
-	if (worker->owner->observe & OBSERVE_CONTACTS)
+	if (worker->observe & OBSERVE_CONTACTS)
 		observe_contacts(worker, pair, found, (uint32_t)count);
 	worker->contacts_made += (uint32_t)count;
 }

@@ -481,7 +481,7 @@ void exact_step(struct worker *worker, double dt)
 			exact_add_part(worker, group->assemblies.at[i], dt);
 	}
 	exact_list_islands(worker);
-	if (worker->owner->observe & (OBSERVE_JOINTS | OBSERVE_FORCES))
+	if (worker->observe & (OBSERVE_JOINTS | OBSERVE_FORCES))
 		exact_begin_impulses(worker);
 	for (uint32_t i = 0; i < exact->parts.count && !worker_abandons(worker); i++)
 		if (exact->parts.at[i].root == i)

@@ -28,7 +28,7 @@ double exact_rate_after(const struct worker *worker, uint32_t index, uint32_t ax
 
 static void exact_notes_add(struct worker *worker, uint32_t joint, uint32_t axis, double effort)
 {
-	if (worker->owner->observe & OBSERVE_EFFORTS)
+	if (worker->observe & OBSERVE_EFFORTS)
 		worker->notes.efforts.at[worker->exact->note_of[joint]].effort[axis] += effort;
 }
 
@@ -255,12 +255,12 @@ static void exact_notes_add_reactions(struct worker *worker, const struct exact_
 static void exact_notes_begin_joint(struct worker *worker, uint32_t index)
 {
 	const struct scene_joint *joint = &worker->scene->joints[index];
-	if ((worker->owner->observe & OBSERVE_EFFORTS) && notes_axes(joint)) {
+	if ((worker->observe & OBSERVE_EFFORTS) && notes_axes(joint)) {
 		worker->exact->note_of[index] = worker->notes.efforts.count;
-		vec_push(&worker->notes.efforts, (struct effort_note){.joint = index});
+		vec_push(&worker->notes.efforts, (struct effort_note){.joint = index, .step = worker->note_step});
 	}
-	if ((worker->owner->observe & OBSERVE_FORCES) && joint->measured)
-		vec_push(&worker->notes.reactions, (struct reaction_note){.joint = index});
+	if ((worker->observe & OBSERVE_FORCES) && joint->measured)
+		vec_push(&worker->notes.reactions, (struct reaction_note){.joint = index, .step = worker->note_step});
 }
 
 bool exact_has_joint(const struct worker *worker, uint32_t index)
@@ -305,7 +305,7 @@ void exact_note_joints(struct worker *worker, double dt)
 			continue;
 		exact_notes_add_axes(worker, part, dt);
 		exact_notes_add_couplings(worker, part, dt);
-		if (worker->owner->observe & OBSERVE_FORCES)
+		if (worker->observe & OBSERVE_FORCES)
 			exact_notes_add_reactions(worker, part, dt);
 	}
 }

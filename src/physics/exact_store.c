@@ -141,9 +141,9 @@ bool exact_store(struct worker *worker, const struct exact_lane *lane, double dt
 	if (!sane)
 		return false;
 	exact_store_couplings(worker, lane, dt);
-	if (worker->owner->observe & (OBSERVE_JOINTS | OBSERVE_FORCES))
+	if (worker->observe & (OBSERVE_JOINTS | OBSERVE_FORCES))
 		exact_store_contact_impulses(worker, lane);
-	if (worker->owner->observe & OBSERVE_JOINTS)
+	if (worker->observe & OBSERVE_JOINTS)
 		exact_store_joint_impulses(worker, lane);
 	return true;
 }

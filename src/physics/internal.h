@@ -300,6 +300,8 @@ struct physics {
 	VEC(uint32_t) ahead_first;  /* where those of each begin, and where all end */
 	bool timed;                 /* this step */
 	uint32_t observe;           /* see physics_observe() */
+	bool notes;                 /* they are taken in this step; see physics_note() */
+	uint32_t note_step;
 
 	uint32_t room;       /* of the arrays by model */
 	uint32_t *present;   /* [room] see physics_set_statics() */
@@ -364,6 +366,8 @@ struct worker {
 	struct joint_turns turns; /* of the ODE world at hand */
 
 	struct notes notes, notes_scratch; /* of the ODE worlds that this worker stepped in the step */
+	uint32_t observe;                  /* bits OBSERVE_...: the notes that are taken now */
+	uint32_t note_step;                /* see struct contact_note */
 	uint32_t contacts_before, efforts_before, reactions_before; /* counts before the ODE world at hand */
 	VEC(struct observed_contact) observed; /* of the ODE world at hand: see observe_contact_joint() */
 	VEC(dJointFeedback) feedback;          /* [observed.count] ODE writes it */
@@ -571,7 +575,7 @@ void observe_result(struct worker *worker, double dt);
 static inline bool observes_contact_forces(const struct worker *worker)
 {
 	const uint32_t both = OBSERVE_CONTACTS | OBSERVE_FORCES;
-	return (worker->owner->observe & both) == both;
+	return (worker->observe & both) == both;
 }
 
 /* sleep.c */

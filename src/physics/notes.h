@@ -21,6 +21,9 @@ struct contact_note {
 	struct vec3 position; /* m, world */
 	struct vec3 normal;   /* unit, from the second into the first */
 	double depth;         /* m */
+	/* In a window: its step, from 1, in which the note was taken, of which those that are not of the last step of
+	 * one of the models do not count. 0: it counts. */
+	uint32_t step;
 	/* N, world: what the second exerted on the first in the step, at `position`, with no torque about it. 0 without
 	 * OBSERVE_FORCES. */
 	struct vec3 force;
@@ -31,6 +34,7 @@ struct contact_note {
  * the parent about the first axis, on the child about the second. */
 struct effort_note {
 	uint32_t joint;
+	uint32_t step; /* as in struct contact_note */
 	double effort[2];
 };
 
@@ -43,6 +47,7 @@ struct reaction {
 
 struct reaction_note {
 	uint32_t joint;
+	uint32_t step; /* as in struct contact_note */
 	struct reaction reaction;
 };
 

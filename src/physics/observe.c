@@ -58,6 +58,8 @@ void physics_observe(struct physics *physics, uint32_t what)
 {
 	bool changed = !(physics->observe & OBSERVE_JOINTS) != !(what & OBSERVE_JOINTS);
 	physics->observe = what;
+	physics->notes = true;
+	physics->note_step = 0;
 	if (!changed)
 		return;
 	for (uint32_t i = 0; i < physics->taken.count; i++)
@@ -65,6 +67,12 @@ void physics_observe(struct physics *physics, uint32_t what)
 	for (uint32_t g = 0; g < physics->groups.count; g++)
 		for (uint32_t i = 0; i < physics->groups.at[g].world_joints.count; i++)
 			observe_world_joint(physics, &physics->groups.at[g].world_joints.at[i]);
+}
+
+void physics_note(struct physics *physics, bool notes, uint32_t step)
+{
+	physics->notes = notes;
+	physics->note_step = step;
 }
 
 const struct notes *worker_notes(struct worker *worker)
@@ -92,6 +100,7 @@ void observe_contacts(struct worker *worker, const struct geom_pair *pair, const
 							  .position = vec3_from(found[i].pos),
 							  .normal = vec3_from(found[i].normal),
 							  .depth = found[i].depth,
+							  .step = worker->note_step,
 						  });
 }
 
@@ -196,7 +205,7 @@ static void observe_note_effort(
 	struct worker *worker, uint32_t index, const dJointFeedback *feedback, const struct joint_setting *setting)
 {
 	const struct scene_joint *joint = &worker->scene->joints[index];
-	struct effort_note note = {.joint = index};
+	struct effort_note note = {.joint = index, .step = worker->note_step};
 	uint32_t axes = notes_axes(joint);
 	for (uint32_t a = 0; feedback && a < axes; a++)
 		note.effort[a] = observe_effort_of_rows(worker->owner->state, joint, feedback, a) +
@@ -210,7 +219,7 @@ static void observe_note_reaction(
 {
 	const struct scene_joint *joint = &worker->scene->joints[index];
 	const struct state *state = worker->owner->state;
-	struct reaction_note note = {.joint = index};
+	struct reaction_note note = {.joint = index, .step = worker->note_step};
 	if (feedback)
 		note.reaction = observe_reaction_of_rows(state, joint, feedback);
 	for (uint32_t a = 0; feedback && a < joint->axis_count; a++)
@@ -223,9 +232,9 @@ static void observe_note_reaction(
 static void observe_note_joint(
 	struct worker *worker, uint32_t index, const dJointFeedback *feedback, const struct joint_setting *setting)
 {
-	if (worker->owner->observe & OBSERVE_EFFORTS)
+	if (worker->observe & OBSERVE_EFFORTS)
 		observe_note_effort(worker, index, feedback, setting);
-	if ((worker->owner->observe & OBSERVE_FORCES) && worker->scene->joints[index].measured)
+	if ((worker->observe & OBSERVE_FORCES) && worker->scene->joints[index].measured)
 		observe_note_reaction(worker, index, feedback, setting);
 }
 
@@ -308,7 +317,7 @@ static void observe_add_coupling(struct worker *worker, const struct coupling *c
 void observe_result(struct worker *worker, double dt)
 {
 	observe_take_contact_forces(worker);
-	if (!(worker->owner->observe & OBSERVE_JOINTS))
+	if (!(worker->observe & OBSERVE_JOINTS))
 		return;
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
 		if (!worker->exact || group_at_hand(worker, i)->in_ode)

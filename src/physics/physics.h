@@ -37,6 +37,7 @@ enum physics_break {
 	PHYSICS_BREAK_LEVELS,      /* the proof forgets levels */
 	PHYSICS_BREAK_ATTACHMENTS, /* models that only a joint or an attachment connects do not count as a pair within a
 				      window */
+	PHYSICS_BREAK_NOTES,       /* of a window, only its last step is noted */
 };
 
 enum physics_solver {
@@ -161,6 +162,11 @@ uint32_t physics_measured_ns(const struct physics *physics, uint32_t model);
 /* Selects what is noted from the next step on: bits OBSERVE_... of notes.h. At first nothing is noted, which costs
  * nothing. No bit of the simulation depends on it. To be called before physics_begin(). */
 void physics_observe(struct physics *physics, uint32_t what);
+/* After physics_observe(), and before worker_step() of a step in a window: whether these notes are taken, and the
+ * step's number in the window, which they have then. */
+void physics_note(struct physics *physics, bool notes, uint32_t step);
+/* After physics_begin(): whether some model that is stepped, and has not gone ahead, may be asleep in the next step. */
+bool physics_may_fall_asleep(const struct physics *physics);
 /* One step of dt seconds (> 0) of all models taken, except sleeping ones: reads `now`, writes `next` and
  * *ret_boxes[model] (the boxes of state k+1). A step is begun here, stepped by workers (worker_step()), and ended here.
  * Models that may touch form a group, and groups do not depend on each other, so the division of work among threads

@@ -346,7 +346,7 @@ static void soft_contact_keep(
 static void soft_contact_store(struct worker *worker, const struct soft_pair *pair)
 {
 	struct soft *soft = worker->exact->soft;
-	bool observed = worker->owner->observe & (OBSERVE_JOINTS | OBSERVE_FORCES);
+	bool observed = worker->observe & (OBSERVE_JOINTS | OBSERVE_FORCES);
 	struct soft_lane lane = soft_contact_lane(worker, pair);
 	for (uint32_t i = 0; i < pair->count; i++) {
 		const struct contact_row *row = &soft->rows.at[pair->row + i];

@@ -351,7 +351,7 @@ void soft_store_joints(struct worker *worker, double dt)
 			soft_joint_keep(worker, link, &lane);
 		if (link->of.joint.kind == ASSEMBLY_GEARS || link->of.joint.kind == ASSEMBLY_MIMIC)
 			soft_joint_keep_coupling(worker, link, &lane, dt);
-		if (!(worker->owner->observe & OBSERVE_JOINTS))
+		if (!(worker->observe & OBSERVE_JOINTS))
 			continue;
 		soft_joint_note(worker, link, &lane);
 		if (link->own == SCENE_NONE && link->of.joint.kind != ASSEMBLY_ATTACHMENT)

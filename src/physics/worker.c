@@ -619,8 +619,10 @@ static bool worker_step_one(
 	return true;
 }
 
-static void worker_work_for(struct worker *worker, struct physics *owner)
+static void worker_work_for(struct worker *worker, struct physics *owner, bool notes, uint32_t note_step)
 {
+	worker->observe = notes ? owner->observe : 0;
+	worker->note_step = note_step;
 	worker->owner = owner;
 	worker->instances = owner->instances;
 	worker->stepping = NULL;
@@ -630,7 +632,7 @@ troupe_status worker_step(
 	struct worker *worker, struct physics *owner, uint32_t first, uint32_t count, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
-	worker_work_for(worker, owner);
+	worker_work_for(worker, owner, owner->notes, owner->note_step);
 	for (uint32_t w = first; w < first + count; w++) {
 		struct ode_world *ode_world = &owner->ode_worlds.at[owner->busy_ode_worlds.at[w]];
 		if (!ode_world->ahead && !worker_step_one(worker, ode_world, &status, error))
@@ -639,10 +641,11 @@ troupe_status worker_step(
 	return status;
 }
 
-troupe_status worker_step_ahead(struct worker *worker, struct physics *owner, uint32_t at, struct troupe_error *error)
+troupe_status worker_step_ahead(
+	struct worker *worker, struct physics *owner, uint32_t at, uint32_t note_step, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
-	worker_work_for(worker, owner);
+	worker_work_for(worker, owner, note_step, note_step);
 	(void)worker_step_one(worker, &owner->ode_worlds.at[owner->ahead.at[at]], &status, error);
 	return status;
 }

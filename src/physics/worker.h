@@ -25,8 +25,10 @@ void worker_begin(struct worker *worker, const struct physics_options *options);
  * caller. The owner has the worker's scene. TROUPE_EDIVERGED: ODE gave up; the error names the model. */
 troupe_status worker_step(
 	struct worker *worker, struct physics *owner, uint32_t first, uint32_t count, struct troupe_error *error);
-/* The same for one that has gone ahead: see physics_find_ahead(). */
-troupe_status worker_step_ahead(struct worker *worker, struct physics *owner, uint32_t at, struct troupe_error *error);
+/* The same for one that has gone ahead: see physics_find_ahead(). note_step: the step of the window, if notes are to be
+ * taken of it; else 0. */
+troupe_status worker_step_ahead(
+	struct worker *worker, struct physics *owner, uint32_t at, uint32_t note_step, struct troupe_error *error);
 /* Notes about all ODE worlds that the worker stepped since worker_begin(); to be called when its work on the step is
  * done. Valid until the next worker_begin(). */
 const struct notes *worker_notes(struct worker *worker);

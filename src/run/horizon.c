@@ -19,7 +19,7 @@ static bool horizon_is_near(struct primary *primary)
 	const struct shared *shared = primary->shared;
 	return primary->paused || primary->emptied || shared->systems->updating || primary->triggered.count ||
 	       primary->wrenches.once.count || primary->wrenches.lasting.count || primary->surfaced.count ||
-	       loading->strays.count || primary_observes(primary);
+	       loading->strays.count;
 }
 
 static uint64_t horizon_of_limits(const struct primary *primary, uint64_t k)

@@ -95,21 +95,84 @@ static void observed_mark(struct observed *observed, const struct scene *scene, 
 	observed_forget_joints(observed, m->joint_first, m->joint_count);
 }
 
-static void observed_take(struct observed *observed, const struct notes *notes)
+/* --- windows --------------------------------------------------------------------------------------------------------
+ */
+
+static uint32_t observed_last_of_model(const struct shared *shared, uint64_t mark, uint32_t model)
 {
-	uint32_t count = notes->contacts.count;
-	if (count)
-		memcpy(vec_append(&observed->contacts, count), notes->contacts.at, count * sizeof *notes->contacts.at);
-	for (uint32_t i = 0; i < notes->efforts.count; i++) {
-		const struct effort_note *note = &notes->efforts.at[i];
-		memcpy(observed->efforts[note->joint], note->effort, sizeof note->effort);
-	}
-	for (uint32_t i = 0; i < notes->reactions.count; i++)
-		observed->reactions[notes->reactions.at[i].joint] = notes->reactions.at[i].reaction;
+	const struct touch_sweep *sweep = &shared->sweeps[model];
+	return sweep->mark == mark ? sweep->stepped : 0;
 }
 
-void observed_merge(struct observed *observed, const struct scene *scene, struct ack *const *acks, uint32_t count)
+static uint32_t observed_last_of_body(const struct shared *shared, uint64_t mark, uint32_t body)
 {
+	return body == SCENE_NONE ? 0 : observed_last_of_model(shared, mark, shared->scene->bodies[body].model);
+}
+
+static bool observed_contact_counts(const struct shared *shared, uint64_t mark, const struct contact_note *note)
+{
+	uint32_t a = observed_last_of_model(shared, mark, shared->scene->geoms[note->geoms[0]].model);
+	uint32_t b = observed_last_of_model(shared, mark, shared->scene->geoms[note->geoms[1]].model);
+	return !note->step || note->step == MAX(a, b);
+}
+
+static bool observed_joint_counts(const struct shared *shared, uint64_t mark, uint32_t index, uint32_t step)
+{
+	const struct scene_joint *joint = &shared->scene->joints[index];
+	uint32_t child = observed_last_of_body(shared, mark, joint->child);
+	return !step || step == MAX(child, observed_last_of_body(shared, mark, joint->parent));
+}
+
+void observed_keep_last(struct notes *notes, const struct shared *shared, uint64_t mark)
+{
+	uint32_t contacts = 0, efforts = 0, reactions = 0;
+	for (uint32_t i = 0; i < notes->contacts.count; i++)
+		if (observed_contact_counts(shared, mark, &notes->contacts.at[i])) {
+			notes->contacts.at[contacts] = notes->contacts.at[i];
+			notes->contacts.at[contacts++].step = 0;
+		}
+	for (uint32_t i = 0; i < notes->efforts.count; i++)
+		if (observed_joint_counts(shared, mark, notes->efforts.at[i].joint, notes->efforts.at[i].step)) {
+			notes->efforts.at[efforts] = notes->efforts.at[i];
+			notes->efforts.at[efforts++].step = 0;
+		}
+	for (uint32_t i = 0; i < notes->reactions.count; i++)
+		if (observed_joint_counts(shared, mark, notes->reactions.at[i].joint, notes->reactions.at[i].step)) {
+			notes->reactions.at[reactions] = notes->reactions.at[i];
+			notes->reactions.at[reactions++].step = 0;
+		}
+	notes->contacts.count = contacts;
+	notes->efforts.count = efforts;
+	notes->reactions.count = reactions;
+}
+
+/* --- a step that was taken ------------------------------------------------------------------------------------------
+ */
+
+static void observed_take(
+	struct observed *observed, const struct shared *shared, uint64_t mark, const struct notes *notes)
+{
+	for (uint32_t i = 0; i < notes->contacts.count; i++)
+		if (observed_contact_counts(shared, mark, &notes->contacts.at[i])) {
+			vec_push(&observed->contacts, notes->contacts.at[i]);
+			observed->contacts.at[observed->contacts.count - 1].step = 0;
+		}
+	for (uint32_t i = 0; i < notes->efforts.count; i++) {
+		const struct effort_note *note = &notes->efforts.at[i];
+		if (observed_joint_counts(shared, mark, note->joint, note->step))
+			memcpy(observed->efforts[note->joint], note->effort, sizeof note->effort);
+	}
+	for (uint32_t i = 0; i < notes->reactions.count; i++) {
+		const struct reaction_note *note = &notes->reactions.at[i];
+		if (observed_joint_counts(shared, mark, note->joint, note->step))
+			observed->reactions[note->joint] = note->reaction;
+	}
+}
+
+void observed_merge(
+	struct observed *observed, const struct shared *shared, uint64_t mark, struct ack *const *acks, uint32_t count)
+{
+	const struct scene *scene = shared->scene;
 	observed->calls++;
 	for (uint32_t i = 0; i < count; i++)
 		for (uint32_t m = 0; acks[i]->notes && m < acks[i]->stepped; m++)
@@ -117,7 +180,7 @@ void observed_merge(struct observed *observed, const struct scene *scene, struct
 	observed_drop_marked(observed, scene);
 	for (uint32_t i = 0; i < count; i++)
 		if (acks[i]->notes)
-			observed_take(observed, acks[i]->notes);
+			observed_take(observed, shared, mark, acks[i]->notes);
 	notes_sort_contacts(&observed->contacts, &observed->scratch);
 }
 
@@ -208,7 +271,7 @@ bool observed_unpack(struct observed *observed, const struct scene *scene, uint3
 	in->bad = in->bad || observed->needed & ~*ret_what;
 	uint64_t contacts = unpack_u64(in);
 	for (uint64_t i = 0; i < contacts && !in->bad; i++) {
-		struct contact_note note;
+		struct contact_note note = {0};
 		note.geoms[0] = unpack_count(in, UINT32_MAX);
 		note.geoms[1] = unpack_count(in, UINT32_MAX);
 		note.position = unpack_vec3(in);

@@ -32,8 +32,12 @@ void observed_fini(struct observed *observed);
 /* Grows the arrays when the scene has more room than before. */
 void observed_fit(struct observed *observed, const struct scene *scene);
 /* Merges a step whose acks are all in and good. Replaces the contacts of models that were stepped, and the efforts of
- * their joints. */
-void observed_merge(struct observed *observed, const struct scene *scene, struct ack *const *acks, uint32_t count);
+ * their joints. mark: of the step; see struct touch_sweep. */
+void observed_merge(
+	struct observed *observed, const struct shared *shared, uint64_t mark, struct ack *const *acks, uint32_t count);
+/* Of the window `mark`: drops the notes that are not of the last step of one of their models. Those that stay count
+ * (contact_note.step). A model's last step is known in the process that steps it. */
+void observed_keep_last(struct notes *notes, const struct shared *shared, uint64_t mark);
 /* Drops the contacts and efforts of models that are gone or were put elsewhere. */
 void observed_forget(struct observed *observed, const struct scene *scene, const uint32_t *models, uint32_t count);
 /* observed_clear() drops everything; observed_keep() drops all but the notes that the bits OBSERVE_... in `what` ask

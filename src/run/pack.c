@@ -107,8 +107,7 @@ static void run_pack_lay_to_rest(struct pack *pack, const uint32_t *models, uint
 	if (pack->room > before)
 		MEM_FIT(pack->rests, before, pack->room);
 	for (uint32_t i = 0; i < count; i++) {
-		vec_push(&pack->resting,
-			(struct pack_resting){models[i], shared->state->models[models[i]].touches});
+		vec_push(&pack->resting, (struct pack_resting){models[i], shared->state->models[models[i]].touches});
 		pack->rests[models[i]] = true;
 	}
 	for (; at < pack->called.count; at++)
@@ -290,6 +289,7 @@ static bool run_pack_go_on(struct pack *pack, uint32_t model, uint32_t i)
 	bool first = sweep->mark != step->mark;
 	if (first) {
 		sweep->mark = step->mark;
+		sweep->stepped = 0;
 		sweep->box = sweep->origin = AABB_NONE;
 		if (step->hashes)
 			sweep->hash = state_hash_of(shared->state, model);
@@ -345,7 +345,8 @@ static bool run_pack_step_ahead(struct pack *pack, struct worker *worker, uint32
 	view.fault = &own->fault;
 	if (i > 1)
 		run_pack_pre_update_ahead(pack, models, count, &view);
-	troupe_status status = worker_step_ahead(worker, physics, at, &error);
+	bool notes = pack->step->observe && i == pack->step->window; /* none of them falls asleep before */
+	troupe_status status = worker_step_ahead(worker, physics, at, notes ? i : 0, &error);
 	physics_end_ahead(physics, at, pack->shared->boxes);
 	if (status || physics_abandoned(physics) || physics_diverged(physics) != SCENE_NONE)
 		return false;
@@ -354,8 +355,10 @@ static bool run_pack_step_ahead(struct pack *pack, struct worker *worker, uint32
 			systems_post_update(pack->shared->systems, models[m], &view);
 	if (own->fault.error.status)
 		return false;
-	for (uint32_t m = 0; m < count; m++)
+	for (uint32_t m = 0; m < count; m++) {
 		(void)run_pack_go_on(pack, models[m], i);
+		pack->shared->sweeps[models[m]].stepped = i;
+	}
 	return true;
 }
 
@@ -421,6 +424,9 @@ static troupe_status run_pack_step_physics(
 	pack_call_awake(pack, view);
 	if (i == 1)
 		run_pack_send_ahead(pack, part);
+	/* what was noted of a model counts until it is stepped again */
+	bool asleep = pack->shared->physics.rule != PHYSICS_BREAK_NOTES && physics_may_fall_asleep(physics);
+	physics_note(physics, pack->step->observe && (i == pack->step->window || asleep), i);
 	pack->status = pack->step_worlds(pack->ctx, &pack->error);
 	struct troupe_error end_error;
 	troupe_status ended = physics_end(physics, pack->shared->boxes, &end_error); /* also after a failure */
@@ -456,6 +462,10 @@ static bool run_pack_take_one(struct pack *pack, const struct step_part *part, u
 	for (uint32_t m = 0; m < pack->moved.count; m++)
 		if (run_pack_go_on(pack, pack->moved.at[m], i))
 			vec_push(&pack->changed, pack->moved.at[m]);
+	const indices *awake = physics_awake(pack->physics);
+	for (uint32_t m = 0; m < awake->count; m++)
+		if (!physics_is_ahead(pack->physics, awake->at[m]))
+			pack->shared->sweeps[awake->at[m]].stepped = i;
 	return true;
 }
 
@@ -472,6 +482,19 @@ static uint32_t run_pack_take_steps(struct pack *pack, const struct step_part *p
 	return MIN(good, pack->ahead_good);
 }
 
+/* Those that were stepped by the physics come first. */
+static void run_pack_order(struct pack *pack)
+{
+	pack->stepped = 0;
+	for (uint32_t i = 0; i < pack->changed.count; i++) {
+		uint32_t model = pack->changed.at[i];
+		if (!pack->shared->sweeps[model].stepped)
+			continue;
+		pack->changed.at[i] = pack->changed.at[pack->stepped];
+		pack->changed.at[pack->stepped++] = model;
+	}
+}
+
 uint32_t pack_take_window(struct pack *pack, const struct step *step, const struct step_part *part)
 {
 	struct state *state = pack->shared->state;
@@ -480,7 +503,7 @@ uint32_t pack_take_window(struct pack *pack, const struct step *step, const stru
 	if (step->hashes)
 		memset(vec_append(&pack->hashes, step->window), 0, step->window * sizeof *pack->hashes.at);
 	uint32_t good = run_pack_take_steps(pack, part);
-	pack->stepped = 0;
+	run_pack_order(pack);
 	for (uint32_t i = 0; step->origins && i < pack->changed.count; i++) {
 		struct touch_sweep *sweep = &pack->shared->sweeps[pack->changed.at[i]];
 		if (sweep->last < step->window) /* it has not moved in the last step */
@@ -489,6 +512,6 @@ uint32_t pack_take_window(struct pack *pack, const struct step *step, const stru
 	for (uint32_t i = 0; i < pack->changed.count; i++)
 		(good == step->window ? state_close_window : state_leave_window)(state, pack->changed.at[i]);
 	if (good < step->window)
-		pack->changed.count = 0;
+		pack->changed.count = pack->stepped = 0;
 	return good;
 }

@@ -31,7 +31,7 @@ struct pack {
 
 	/* of the last step or window */
 	VEC(uint32_t) changed; /* models whose last state is in `next` */
-	uint32_t stepped;      /* the first `stepped` of them were stepped by physics; in a window: 0 */
+	uint32_t stepped;      /* the first `stepped` of them were stepped by physics */
 	troupe_status status;
 	uint32_t diverged;
 	struct troupe_error error;

@@ -465,7 +465,8 @@ static void primary_take_step(struct primary *primary, struct ack *const *acks)
 	readings_clear(&primary->readings); /* not in a pause: systems see after it what was measured before it */
 	primary_advance_state(primary, acks);
 	if (primary->step.observe)
-		observed_merge(&primary->observed, primary->shared->scene, acks, primary_taking_part(primary));
+		observed_merge(
+			&primary->observed, primary->shared, primary->step.mark, acks, primary_taking_part(primary));
 	primary_take_readings(primary, acks);
 	if (primary->step.origins)
 		primary_look_back(primary);

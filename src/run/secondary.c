@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "physics/worker.h"
+#include "run/observed.h"
 #include "run/pack.h"
 #include "run/sense.h"
 #include "run/work_queue.h"
@@ -388,6 +389,27 @@ static void run_secondary_help_in_windows(struct secondary *secondary, uint64_t 
 	secondary->idle_ns += clock_now_ns() - begin_ns - helped_ns;
 }
 
+static void run_secondary_add_notes(struct notes *to, const struct notes *from)
+{
+	if (from->contacts.count)
+		memcpy(vec_append(&to->contacts, from->contacts.count), from->contacts.at,
+			from->contacts.count * sizeof *from->contacts.at);
+	if (from->efforts.count)
+		memcpy(vec_append(&to->efforts, from->efforts.count), from->efforts.at,
+			from->efforts.count * sizeof *from->efforts.at);
+	if (from->reactions.count)
+		memcpy(vec_append(&to->reactions, from->reactions.count), from->reactions.at,
+			from->reactions.count * sizeof *from->reactions.at);
+}
+
+/* Of helpers that had a part in the round that is done. */
+static void run_secondary_add_helpers_notes(struct secondary *secondary)
+{
+	for (uint32_t i = 0; secondary->round && i < secondary->helper_count; i++)
+		if (secondary->helpers[i].round == secondary->round)
+			run_secondary_add_notes(&secondary->notes, worker_notes(secondary->helpers[i].worker));
+}
+
 /* Opens a round of parts to all threads that have nothing else to do, and returns when all parts are done. */
 static void run_secondary_share(struct secondary *secondary, uint32_t parts)
 {
@@ -396,6 +418,7 @@ static void run_secondary_share(struct secondary *secondary, uint32_t parts)
 	if (secondary->helper_count)
 		eventcount_advance(&secondary->calls);
 	run_secondary_finish_own(secondary);
+	run_secondary_add_helpers_notes(secondary);
 }
 
 /* Here threads take tasks from each other without waiting for each other. */
@@ -482,34 +505,27 @@ troupe_status secondary_start_helpers(
 		      : TROUPE_OK;
 }
 
-static void run_secondary_add_notes(struct notes *to, const struct notes *from)
+static void run_secondary_clear_notes(struct secondary *secondary)
 {
-	if (from->contacts.count)
-		memcpy(vec_append(&to->contacts, from->contacts.count), from->contacts.at,
-			from->contacts.count * sizeof *from->contacts.at);
-	if (from->efforts.count)
-		memcpy(vec_append(&to->efforts, from->efforts.count), from->efforts.at,
-			from->efforts.count * sizeof *from->efforts.at);
-	if (from->reactions.count)
-		memcpy(vec_append(&to->reactions, from->reactions.count), from->reactions.at,
-			from->reactions.count * sizeof *from->reactions.at);
+	secondary->notes.contacts.count = secondary->notes.efforts.count = secondary->notes.reactions.count = 0;
 }
 
-/* The notes of all workers that had a part in the step. */
-static const struct notes *run_secondary_all_notes(struct secondary *secondary)
+/* The notes of all workers that had a part in the step, or in the window; those of helpers in its steps are there. */
+static const struct notes *run_secondary_all_notes(struct secondary *secondary, const struct step *step)
 {
 	struct notes *notes = &secondary->notes, *scratch = &secondary->notes_scratch;
 	const struct notes *own = worker_notes(secondary->worker);
-	if (!secondary->helper_count)
+	if (!secondary->helper_count && step->window == 1)
 		return own;
-	notes->contacts.count = notes->efforts.count = notes->reactions.count = 0;
+	if (step->window == 1)
+		run_secondary_add_helpers_notes(secondary);
 	run_secondary_add_notes(notes, own);
-	for (uint32_t i = 0; secondary->round && i < secondary->helper_count; i++)
-		if (secondary->helpers[i].round == secondary->round)
-			run_secondary_add_notes(notes, worker_notes(secondary->helpers[i].worker));
 	notes_sort_contacts(&notes->contacts, &scratch->contacts);
 	notes_sort_efforts(&notes->efforts, &scratch->efforts);
 	notes_sort_reactions(&notes->reactions, &scratch->reactions);
+	if (step->window > 1 &&
+		!secondary->peers) /* else others may have notes about its models, and it about theirs */
+		observed_keep_last(notes, secondary->shared, step->mark);
 	return notes;
 }
 
@@ -658,8 +674,8 @@ static troupe_status run_secondary_simulate(
 	run_secondary_report(secondary);
 	if (shares)
 		run_secondary_help_others(secondary);
-	if (step->observe)
-		secondary->ack.notes = run_secondary_all_notes(secondary);
+	if (step->observe && secondary->ack.good == step->window)
+		secondary->ack.notes = run_secondary_all_notes(secondary, step);
 	return TROUPE_OK;
 }
 
@@ -684,6 +700,8 @@ static troupe_status run_secondary_take_window(
 			pack->hashes.count * sizeof *pack->hashes.at);
 	if (secondary->peer_count > 1)
 		run_secondary_help_in_windows(secondary, step->number);
+	if (step->observe && secondary->ack.good == step->window)
+		secondary->ack.notes = run_secondary_all_notes(secondary, step);
 	return TROUPE_OK;
 }
 
@@ -740,6 +758,7 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	ack->waited_ns = part->was_idle ? 0 : begin_ns - secondary->idle_since_ns;
 	secondary->idle_ns = 0;
 	physics_observe(secondary->physics, step->observe);
+	run_secondary_clear_notes(secondary);
 	run_secondary_set_doing(secondary, "taking models, and commands for plug-ins");
 	run_secondary_apply_changes(secondary, step);
 	run_secondary_apply_commands(secondary, part);

@@ -116,7 +116,7 @@ static troupe_status wire_notes_get_contacts(struct unpack *in, const struct wir
 	uint32_t geoms = changed->scene->geom_count, last[2] = {0, 0};
 	troupe_status status = TROUPE_OK;
 	for (uint64_t i = 0; i < count && !in->bad && !status; i++) {
-		struct contact_note note;
+		struct contact_note note = {0};
 		note.geoms[0] = wire_notes_get_from(in, last[0], geoms);
 		note.geoms[1] =
 			wire_notes_get_from(in, in->bad ? 0 : wire_notes_second_after(last, note.geoms[0]), geoms);

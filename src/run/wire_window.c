@@ -82,8 +82,8 @@ troupe_status wire_get_window(struct unpack *in, struct replica_step *ret_step, 
 	if (in->bad || ret_step->window < 2 || flags > STEP_ORIGINS_ALL || !isfinite(ret_step->even_since_s) ||
 		ret_step->even_steps > UINT64_C(1) << 53)
 		return fail(error, TROUPE_EPROTOCOL, "the length of a window");
-	if (ret_step->paused || ret_step->observe)
-		return fail(error, TROUPE_EPROTOCOL, "a window that is paused, or observed in each step");
+	if (ret_step->paused)
+		return fail(error, TROUPE_EPROTOCOL, "a window that is paused");
 	for (uint64_t by; (by = unpack_var(in)) && !in->bad;) {
 		in->bad |= by - 1 > UINT32_MAX - pair.a;
 		pair.a = in->bad ? 0 : pair.a + (uint32_t)(by - 1);

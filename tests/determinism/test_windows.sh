@@ -106,6 +106,56 @@ for steps in 254 258 300; do
 	report $? "falls: asleep at $steps: $single, $(asleep)"
 done
 
+# Sensors of contacts and of forces, some on models that fall asleep within windows: what was noted of each model in its
+# last step is in a saved state, byte by byte.
+{
+	named_head ground | sed 's/0.001/0.002/'
+	for i in 0 1 2 3 4 5 6 7; do
+		echo "<model name='crate_$i'><pose>$((2 * i)) 0 $(awk "BEGIN { print 0.25 + $i % 3 * 0.01 }") 0 0 0</pose><link name='l'>"
+		echo "<collision name='c'><geometry><box><size>0.5 0.5 0.5</size></box></geometry></collision>"
+		echo "<sensor name='t' type='contact'><update_rate>20</update_rate><contact><collision>c</collision></contact></sensor>"
+		echo "</link><link name='h'><pose>0.35 0 0 0 0 0</pose><inertial><mass>0.5</mass></inertial></link>"
+		echo "<joint name='j' type='revolute'><parent>l</parent><child>h</child><axis><xyz>0 1 0</xyz><limit>"
+		echo "<lower>-0.3</lower><upper>0.3</upper></limit></axis><sensor name='f' type='force_torque'>"
+		echo "<update_rate>50</update_rate></sensor></joint></model>"
+		for j in 0 1; do
+			echo "<model name='ball_${i}_$j'><pose>$((2 * i)) $((2 + i)) $(awk "BEGIN { print $j ? 1.8 + 0.1 * $i : 0.2 }") 0 0 0</pose>"
+			echo "<link name='l'><collision name='c'><geometry><sphere><radius>0.2</radius></sphere></geometry></collision></link></model>"
+		done
+	done
+	echo '</world></sdf>'
+} >"$scratch/noted.sdf"
+# noted OPTION...: the world's hash of each step to noted.out, its state to noted.state, what is measured to noted.read
+noted()
+{
+	run "$scratch/noted.out" "$scratch/noted.sdf" - 900 --hash-every 1 --save-at 777 "$scratch/noted.state" --report "$scratch/report" "$@"
+	for what in readings readings_digest; do
+		member "$scratch/report" $what
+	done >"$scratch/noted.read"
+}
+for sense in '' --sense-all; do
+	# shellcheck disable=SC2086
+	noted --secondaries 0 --window 1 $sense
+	for what in out state read; do
+		mv "$scratch/noted.$what" "$scratch/single.$what"
+	done
+	for options in '--secondaries 0' '--secondaries 2 --window 7' '--secondaries 3 --chaos 3' '--transport tcp --secondaries 2 --chaos 4'; do
+		# shellcheck disable=SC2086
+		noted $options $sense
+		for what in out state read; do
+			cmp -s "$scratch/single.$what" "$scratch/noted.$what"
+			report $? "noted $options $sense: $what"
+		done
+		[ "$(longest "$scratch/report")" -ge 7 ]
+		report $? "noted $options $sense: a window of $(longest "$scratch/report") steps"
+	done
+done
+[ "$(head -n 1 "$scratch/single.read")" -gt 500 ]
+report $? "noted: $(head -n 1 "$scratch/single.read") readings"
+noted --secondaries 0 --sense-all --break notes
+! cmp -s "$scratch/single.state" "$scratch/noted.state"
+report $? 'noted: a state in which notes are forgotten is another one'
+
 # strays, which a window might not let go in time
 name=spawn world=$worlds/spawn.sdf commands=$worlds/spawn.commands steps=$most
 run "$scratch/single" "$world" "$commands" "$steps" --hash-every 1 --secondaries 0 --window 1

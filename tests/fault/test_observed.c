@@ -1,6 +1,6 @@
 /* Observed contacts, efforts and forces of each step have the same bits for any number of secondaries, with forced
- * moves, after a resume, and for each transport. Observing changes no state. Runs some of the worlds of
- * tests/determinism/cases. */
+ * moves, after a resume, in windows of several steps, and for each transport. Observing changes no state. Runs some of
+ * the worlds of tests/determinism/cases. */
 #include "check.h"
 #include "copies.h"
 
@@ -19,7 +19,8 @@ enum { STEPS_MAX = 8000, TCP_SECONDARIES = 2, HANG_S = 300 };
 struct run {
 	struct troupe_server *server;
 	uint64_t first, steps;          /* the run begins after `first` steps, and ends after `steps` */
-	uint64_t notes[STEPS_MAX + 1];  /* [k] the hash of the observations after step k - 1 */
+	uint64_t notes[STEPS_MAX + 1];  /* [k] the hash of the observations after step k - 1, if a window ends there */
+	bool ends[STEPS_MAX + 1];       /* [k] it does */
 	uint64_t states[STEPS_MAX + 1]; /* [k] the hash of state k */
 	/* sums over all steps; kept: contacts of models at rest; pressing: contacts with a force */
 	uint64_t contacts, efforts, kept, pressing, reactions;
@@ -58,8 +59,9 @@ static void on_hash(void *ctx, uint64_t steps, uint64_t hash)
 	const struct server_world *world = &run->server->worlds[0];
 	const struct observed *observed = &world->primary->observed;
 	run->states[steps] = hash;
-	if (!world->primary->options.observe)
+	if (!world->primary->options.observe || primary_steps(world->primary) != steps)
 		return;
+	run->ends[steps] = true;
 	run->notes[steps] = copies_observed(world->primary);
 	run->contacts += observed->contacts.count;
 	run->kept += count_kept(world);
@@ -119,10 +121,14 @@ static void go(struct run *run, uint32_t observe)
 
 static void compare(const struct run *run, const struct run *reference, bool notes, const char *world, const char *what)
 {
-	uint64_t k = run->first + 1;
-	for (; k <= run->steps; k++)
-		if (run->states[k] != reference->states[k] || (notes && run->notes[k] != reference->notes[k]))
+	uint64_t k = run->first + 1, ends = 0;
+	for (; k <= run->steps; k++) {
+		ends += run->ends[k];
+		if (run->states[k] != reference->states[k] ||
+			(notes && run->ends[k] && run->notes[k] != reference->notes[k]))
 			break;
+	}
+	check(!notes || ends, "%s, %s: no window has ended", world, what);
 	check(k > run->steps, "%s, %s: another %s after %" PRIu64 " steps", world, what,
 		run->states[k] != reference->states[k] ? "state" : "list of contacts and efforts", k);
 }
@@ -231,6 +237,7 @@ static void test(const char *world, const char *commands, uint64_t steps, bool j
 	struct troupe_server_def def = define(&reference, amount_of_four(steps / 4, steps, STEPS_MAX / 2, STEPS_MAX));
 	alarm(HANG_S);
 	def.secondaries = 0;
+	def.window = 1;
 	create(&reference, &def, world, commands);
 	go(&reference, OBSERVE_ALL);
 	troupe_server_destroy(reference.server);
