@@ -97,6 +97,13 @@ static void apply_link_wrench_update(const struct troupe_system *self, const str
 	*begun = 1;
 }
 
+static bool apply_link_wrench_waits(const struct troupe_system *self, const void *words)
+{
+	const uint64_t *begun = words;
+	(void)self;
+	return *begun;
+}
+
 const struct troupe_kind builtin_apply_link_wrench = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_WORLD | TROUPE_LENIENT,
@@ -105,4 +112,5 @@ const struct troupe_kind builtin_apply_link_wrench = {
 	.words = apply_link_wrench_words_of,
 	.configure = apply_link_wrench_configure,
 	.update = apply_link_wrench_update,
+	.waits = apply_link_wrench_waits,
 };

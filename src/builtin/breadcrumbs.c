@@ -303,6 +303,14 @@ static void breadcrumbs_update(const struct troupe_system *self, const struct tr
 	}
 }
 
+/* Those that may move are held after a while. */
+static bool breadcrumbs_waits(const struct troupe_system *self, const void *words)
+{
+	const struct breadcrumbs_config *config = self->config;
+	const struct breadcrumbs_words *w = words;
+	return !w->pending && !config->loose_ns;
+}
+
 const struct troupe_kind builtin_breadcrumbs = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
@@ -312,4 +320,5 @@ const struct troupe_kind builtin_breadcrumbs = {
 	.configure = breadcrumbs_configure,
 	.command = breadcrumbs_command,
 	.update = breadcrumbs_update,
+	.waits = breadcrumbs_waits,
 };

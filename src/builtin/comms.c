@@ -196,6 +196,13 @@ static void comms_endpoint_update(const struct troupe_system *self, const struct
 		self->host->publish(self, step, endpoint->received, message);
 }
 
+static bool comms_endpoint_waits(const struct troupe_system *self, const void *words)
+{
+	const struct endpoint_words *w = words;
+	(void)self;
+	return w->bound && !w->queue[0];
+}
+
 const struct troupe_kind builtin_comms_endpoint = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
@@ -205,6 +212,7 @@ const struct troupe_kind builtin_comms_endpoint = {
 	.check = comms_check,
 	.command = comms_endpoint_command,
 	.update = comms_endpoint_update,
+	.waits = comms_endpoint_waits,
 };
 
 /* --- PerfectComms ------------------------------------------------------------------------------------------------- */
@@ -257,6 +265,13 @@ static void comms_perfect_update(const struct troupe_system *self, const struct 
 		self->host->publish(self, step, broker->delivered, message);
 }
 
+static bool comms_perfect_waits(const struct troupe_system *self, const void *words)
+{
+	const uint64_t *queue = words;
+	(void)self;
+	return !queue[0];
+}
+
 const struct troupe_kind builtin_perfect_comms = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_WORLD | TROUPE_LENIENT | TROUPE_FOR_CLIENTS,
@@ -266,6 +281,7 @@ const struct troupe_kind builtin_perfect_comms = {
 	.check = comms_check,
 	.command = comms_perfect_command,
 	.update = comms_perfect_update,
+	.waits = comms_perfect_waits,
 };
 
 /* --- where endpoints are ------------------------------------------------------------------------------------------ */
@@ -503,6 +519,13 @@ static void comms_rf_update(const struct troupe_system *self, const struct troup
 		comms_transmit(self, step, w, message, bytes);
 }
 
+static bool comms_rf_waits(const struct troupe_system *self, const void *words)
+{
+	const struct rf_words *w = words;
+	(void)self;
+	return !w->queue[0] && w->radios.count <= RADIOS_MAX;
+}
+
 const struct troupe_kind builtin_rf_comms = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_WORLD | TROUPE_LENIENT | TROUPE_FOR_CLIENTS,
@@ -512,6 +535,7 @@ const struct troupe_kind builtin_rf_comms = {
 	.check = comms_check,
 	.command = comms_rf_command,
 	.update = comms_rf_update,
+	.waits = comms_rf_waits,
 };
 
 /* --- AcousticComms ------------------------------------------------------------------------------------------------ */
@@ -629,6 +653,13 @@ static void comms_acoustic_update(const struct troupe_system *self, const struct
 	memset(&w->flights[w->flying], 0, (FLIGHTS_MAX - w->flying) * sizeof *w->flights);
 }
 
+static bool comms_acoustic_waits(const struct troupe_system *self, const void *words)
+{
+	const struct acoustic_words *w = words;
+	(void)self;
+	return !w->queue[0] && !w->flying && w->radios.count <= RADIOS_MAX;
+}
+
 const struct troupe_kind builtin_acoustic_comms = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_WORLD | TROUPE_LENIENT | TROUPE_FOR_CLIENTS,
@@ -638,4 +669,5 @@ const struct troupe_kind builtin_acoustic_comms = {
 	.check = comms_check,
 	.command = comms_acoustic_command,
 	.update = comms_acoustic_update,
+	.waits = comms_acoustic_waits,
 };

@@ -163,6 +163,13 @@ static void drive_to_pose_update(const struct troupe_system *self, const struct 
 	drive_to_pose_tell(self, step, at);
 }
 
+static bool drive_to_pose_waits(const struct troupe_system *self, const void *words)
+{
+	const struct drive_to_pose_words *w = words;
+	(void)self;
+	return !w->driving;
+}
+
 const struct troupe_kind builtin_drive_to_pose_controller = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
@@ -173,4 +180,5 @@ const struct troupe_kind builtin_drive_to_pose_controller = {
 	.check = drive_to_pose_check,
 	.command = drive_to_pose_command,
 	.update = drive_to_pose_update,
+	.waits = drive_to_pose_waits,
 };

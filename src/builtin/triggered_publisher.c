@@ -220,6 +220,13 @@ static void triggered_update(const struct troupe_system *self, const struct trou
 	memset(w->due_ns + w->waiting, 0, done * sizeof *w->due_ns);
 }
 
+static bool triggered_waits(const struct troupe_system *self, const void *words)
+{
+	const struct triggered_words *w = words;
+	(void)self;
+	return !w->fresh && !w->waiting;
+}
+
 const struct troupe_kind builtin_triggered_publisher = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_IN_WORLD | TROUPE_LENIENT,
@@ -228,4 +235,5 @@ const struct troupe_kind builtin_triggered_publisher = {
 	.configure = triggered_configure,
 	.command = triggered_command,
 	.update = triggered_update,
+	.waits = triggered_waits,
 };

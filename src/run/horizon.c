@@ -12,14 +12,32 @@ static uint64_t horizon_steps_before(double time_s, double until_s, double step_
 	return steps >= 1e18 ? UINT64_MAX : steps >= 1 ? (uint64_t)steps : 1;
 }
 
+/* Whether update() of some system may do something in a step after this one. What has come for it in this step is not
+ * in its words before its secondary has the step. */
+static bool horizon_of_systems_is_near(const struct primary *primary)
+{
+	const struct shared *shared = primary->shared;
+	const struct systems *systems = shared->systems;
+	if (!systems->updating)
+		return false;
+	bool near = primary->acted || !systems_wait(systems, SCENE_NONE, shared->state);
+	for (uint32_t i = 0; i < primary->due.count && !near; i++) {
+		const struct system_listener *to = &primary->due.at[i].to;
+		near = systems_of(systems, to->model)->at[to->system].self.kind->update;
+	}
+	for (uint32_t m = 0; m < shared->scene->model_count && !near; m++)
+		near = systems->sets[m].updates && !shared->scene->models[m].absent &&
+		       !systems_wait(systems, m, shared->state);
+	return near;
+}
+
 /* Something is due in step k itself, or may be due in each step. */
 static bool horizon_is_near(struct primary *primary)
 {
 	const struct loading *loading = &primary->plan.loading;
-	const struct shared *shared = primary->shared;
-	return primary->paused || primary->emptied || shared->systems->updating || primary->triggered.count ||
-	       primary->wrenches.once.count || primary->wrenches.lasting.count || primary->surfaced.count ||
-	       loading->strays.count;
+	return primary->paused || primary->emptied || primary->triggered.count || primary->wrenches.once.count ||
+	       primary->wrenches.lasting.count || primary->surfaced.count || loading->strays.count ||
+	       horizon_of_systems_is_near(primary);
 }
 
 static uint64_t horizon_of_limits(const struct primary *primary, uint64_t k)

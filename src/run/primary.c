@@ -26,7 +26,7 @@
 struct primary *primary_create(const struct primary_options *options, struct shared *shared)
 {
 	struct primary *primary = mem_alloc(sizeof *primary);
-	*primary = (struct primary){.options = *options, .shared = shared, .paused = options->paused};
+	*primary = (struct primary){.options = *options, .shared = shared, .paused = options->paused, .acted = true};
 	shared->physics.stop = &primary->stop;
 	primary->lockstep.secondaries = primary->wanted = options->secondaries;
 	primary->stats = mem_alloc(options->secondaries * sizeof *primary->stats);

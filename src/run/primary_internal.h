@@ -58,6 +58,7 @@ struct primary {
 	VEC(struct command) decided;     /* by systems, for the step that is being decided; see primary_systems.c */
 	VEC(struct published) published; /* in the last step that was not paused */
 	struct text published_bytes;
+	bool acted; /* a system has published or asked for something in this step */
 	struct asking {
 		const struct system *system; /* that is called now */
 		uint32_t count, dropped;

@@ -325,6 +325,7 @@ void primary_update_systems(struct primary *primary)
 	const struct systems *systems = primary->shared->systems;
 	primary->published.count = 0;
 	primary->published_bytes.count = 0;
+	primary->acted = false;
 	surfaced_clear(primary->shared->scene, &primary->shared->control, &primary->surfaced);
 	if (!systems->updating)
 		return;
@@ -337,6 +338,7 @@ void primary_update_systems(struct primary *primary)
 	for (uint32_t m = 0; m < systems->scene->model_count; m++)
 		if (systems->sets[m].updates && primary_systems_is_there(primary, m))
 			primary_systems_update(primary, m, &step);
+	primary->acted = primary->published.count || primary->decided.count || primary->attachments.count;
 	primary_systems_end_asking(primary);
 	primary_systems_obey_ties(primary);
 	arena_fini(&arena);

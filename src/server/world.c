@@ -244,11 +244,11 @@ static uint32_t server_world_window_of(const struct troupe_server *server)
 	return server->world_count > 1 || (def->chaos_moves && !def->window) ? 1 : def->window;
 }
 
-/* The first plug-in of these that has update(). */
+/* The first plug-in of these whose update() may do something in each step. */
 static const struct system *server_world_updating_of(const struct system_set *set)
 {
 	for (uint32_t i = 0; i < set->count; i++)
-		if (set->at[i].self.kind->update)
+		if (set->at[i].self.kind->update && !set->at[i].self.kind->waits)
 			return &set->at[i];
 	return NULL;
 }

@@ -31,10 +31,11 @@ same()
 	report $? "$1: $(diff "${2:-$scratch/reference}" "$scratch/other" 2>&1 | sed -n '2p')"
 }
 
-# first OPTION...: the run without secondaries, which all other runs must repeat; its hashes are $scratch/reference
+# first OPTION...: the run without secondaries, each step by itself, which all other runs must repeat; its hashes are
+# $scratch/reference
 first()
 {
-	go --secondaries 0 "$@"
+	go --secondaries 0 --window 1 "$@"
 	report $? "runs: $(tail -n 1 "$scratch/all.err")"
 	cp "$scratch/other" "$scratch/reference"
 	[ "$(wc -l <"$scratch/reference")" -ge "$((steps / hash_every))" ]

@@ -53,6 +53,12 @@ for name in ship ann bob eve; do
 	matters "what $name hears" "$scratch/fewer"
 done
 placements '1 --chaos 4 --chaos-moves 1' '2 --chaos 3' '3' '2 --transport tcp --chaos 3 --network-stale-ms 60000'
+# while no message is under way, steps are taken together: for 20 ms
+go --secondaries 0 --report "$scratch/report"
+same 'windows'
+windows=$(sed -n 's/.*"windows": {"count": \([0-9]*\), "longest": \([0-9]*\),.*/\1 \2/p' "$scratch/report")
+[ "${windows% *}" -lt "$((steps * 9 / 10))" ] && [ "${windows#* }" -ge 4 ]
+report $? "steps are taken together: windows, the longest: $windows"
 save_and_resume 8 105 175
 record_and_replay 0 '3 --chaos 2'
 totals
