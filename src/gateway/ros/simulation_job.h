@@ -150,7 +150,7 @@ void job_finish(struct job *job);
 /* simulation_world.c: whether another world can be loaded: asks, and job->next finds in job->sent.at[0] if so; false:
  * never in this run, and nothing is asked. */
 bool job_ask_loading(struct job *job);
-/* simulation_entities.c: whether the file has the name of one that is neither SDF nor URDF. */
+/* simulation_spawn.c: whether the file has the name of one that is neither SDF nor URDF. */
 bool job_has_other_format(const char *uri);
 
 struct job_tags { /* of a TagsFilter */
