@@ -18,7 +18,7 @@ import time
 
 TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path.insert(0, os.path.join(TESTS, "gateway"))
-import rosbridge_client  # noqa: E402
+import web_socket  # noqa: E402
 
 PATIENCE_S = 60  # for one event: what takes longer hangs, on a busy machine, too
 
@@ -86,11 +86,11 @@ class Client:
 
 
 class Web(Client):
-    """A WebSocket: on the client of the other tests, which connects; frames are read as they come."""
+    """A WebSocket: frames are read as they come."""
 
     def __init__(self, port, protocol):
         Client.__init__(self)
-        self.link = rosbridge_client.Client(port, protocol)
+        self.link = web_socket.WebSocket(port, protocol)
         self.bytes = self.link.bytes
         self.take_frames()  # those that came with the answer to the request
 
@@ -114,19 +114,11 @@ class Web(Client):
             frame = self.frame()
 
     def frame(self):
-        have = self.bytes
-        if len(have) < 2:
+        frame = web_socket.split_frame(self.bytes)
+        if not frame:
             return None
-        count, at = have[1] & 127, 2
-        if count > 125:
-            at += 2 if count == 126 else 8
-            if len(have) < at:
-                return None
-            count = struct.unpack(">H" if at == 4 else ">Q", have[2:at])[0]
-        if len(have) < at + count:
-            return None
-        self.bytes = have[at + count:]
-        return have[0] & 15, have[at:at + count]
+        self.bytes = frame[2]
+        return frame[:2]
 
     def take(self, kind, body):
         if kind == 1:
@@ -134,8 +126,7 @@ class Web(Client):
         elif kind == 2:
             self.hear_bytes(body)
         elif kind == 8:
-            code, reason = struct.unpack(">H", body[:2])[0], body[2:].decode()
-            self.end = self.failure and (True, self.failure) or (False, "%d %s" % (code, reason))
+            self.end = self.failure and (True, self.failure) or (False, web_socket.close_reason(body))
             try:
                 self.send_frame(8, body[:2])
             except ConnectionError:
@@ -148,14 +139,7 @@ class Web(Client):
         pass
 
     def send_frame(self, kind, body):
-        head = bytes([0x80 | kind])
-        if len(body) < 126:
-            head += bytes([0x80 | len(body)])
-        elif len(body) < 1 << 16:
-            head += bytes([0x80 | 126]) + struct.pack(">H", len(body))
-        else:
-            head += bytes([0x80 | 127]) + struct.pack(">Q", len(body))
-        self.link.socket.sendall(head + bytes(4) + body)  # a mask of zeros masks nothing
+        self.link.send_frame(kind, body)
 
     def send(self, value):
         self.send_frame(1, json.dumps(value).encode())

@@ -16,14 +16,14 @@ created          robots whose creation was confirmed
 odometry, scans  messages of odometry, readings of lidars
 stamps           whether stamps of odometry follow one another in steps of the topic's rate ("regular")
 """
-import base64
 import json
-import os
 import random
 import socket
 import struct
 import sys
 import time
+
+import web_socket
 
 MODEL = """<?xml version='1.0'?><sdf version='1.9'><model name='{name}'><pose>{x} {y} 0.1 0 0 {yaw}</pose>
 <link name='chassis'><pose>0 0 0.1 0 0 0</pose><inertial><mass>5</mass><inertia><ixx>0.05</ixx><iyy>0.05</iyy><izz>0.05</izz></inertia></inertial>
@@ -46,73 +46,37 @@ MODEL = """<?xml version='1.0'?><sdf version='1.9'><model name='{name}'><pose>{x
 <odom_publish_frequency>20</odom_publish_frequency></plugin></model></sdf>"""
 
 
-class Foxglove:
+class Foxglove(web_socket.WebSocket):
     """A client of the WebSocket protocol of Foxglove, as much of it as is needed here."""
 
     def __init__(self, port):
         for attempt in range(200):
             try:
-                self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
+                web_socket.WebSocket.__init__(self, port, "foxglove.websocket.v1", 20)
                 break
             except OSError:
                 if attempt == 199:
                     raise
                 time.sleep(0.05)
-        key = base64.b64encode(os.urandom(16)).decode()
-        self.socket.sendall((
-            "GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n"
-            "Sec-WebSocket-Protocol: foxglove.websocket.v1\r\n\r\n" % (port, key)).encode())
-        self.bytes = b""
-        while b"\r\n\r\n" not in self.bytes:
-            self.fill()
-        head, self.bytes = self.bytes.split(b"\r\n\r\n", 1)
-        if b" 101 " not in head.split(b"\r\n")[0]:
-            raise SystemExit("refused: %r" % head)
         self.services, self.channels, self.calls, self.out = {}, {}, 0, 0
         self.on_data, self.on_reply, self.time_ns, self.status = None, {}, 0, ""
 
     def fill(self):
-        more = self.socket.recv(1 << 16)
-        if not more:
-            raise SystemExit("the connection was closed")
-        self.bytes += more
-
-    def take(self, count):
-        while len(self.bytes) < count:
-            self.fill()
-        part, self.bytes = self.bytes[:count], self.bytes[count:]
-        return part
-
-    def send(self, kind, body):
-        mask = os.urandom(4)
-        head = bytes([0x80 | kind])
-        if len(body) < 126:
-            head += bytes([0x80 | len(body)])
-        elif len(body) < 1 << 16:
-            head += bytes([0x80 | 126]) + struct.pack(">H", len(body))
-        else:
-            head += bytes([0x80 | 127]) + struct.pack(">Q", len(body))
-        long = mask * (len(body) // 4 + 1)
-        self.socket.sendall(head + mask + bytes(a ^ b for a, b in zip(body, long)))
+        try:
+            web_socket.WebSocket.fill(self)
+        except EOFError:
+            raise SystemExit("the connection was closed") from None
 
     def send_json(self, value):
-        self.send(1, json.dumps(value).encode())
+        self.send_frame(1, json.dumps(value).encode())
 
     def step(self):
         """Handles one frame."""
-        first, second = self.take(2)
-        count = second & 127
-        if count == 126:
-            count = struct.unpack(">H", self.take(2))[0]
-        elif count == 127:
-            count = struct.unpack(">Q", self.take(8))[0]
-        body = self.take(count)
-        kind = first & 15
+        kind, body = self.take_frame()
         if kind == 8:
             raise SystemExit("the connection was closed: %r" % body[2:])
         if kind == 9:
-            self.send(10, body)
+            self.send_frame(10, body)
         elif kind == 1:
             self.hear(json.loads(body))
         elif kind == 2:
@@ -148,7 +112,7 @@ class Foxglove:
         self.calls += 1
         self.on_reply[self.calls] = on_reply
         body = json.dumps(request).encode()
-        self.send(2, struct.pack("<BIII", 2, self.services[name]["id"], self.calls, 4) + b"json" + body)
+        self.send_frame(2, struct.pack("<BIII", 2, self.services[name]["id"], self.calls, 4) + b"json" + body)
 
     def advertise(self, topic, schema):
         self.out += 1
@@ -157,7 +121,7 @@ class Foxglove:
         return self.out
 
     def publish(self, channel, value):
-        self.send(2, struct.pack("<BI", 1, channel) + json.dumps(value).encode())
+        self.send_frame(2, struct.pack("<BI", 1, channel) + json.dumps(value).encode())
 
 
 def list_topics(port):

@@ -13,63 +13,31 @@ and .../SENSOR. When all have come, it prints where each FRAME is in the frame "
 frame of the sensor's message in the same way, as "sensor". A frame with two parents, or without a way to odom, is named
 instead.
 """
-import base64
 import json
 import os
-import socket
-import struct
 import sys
 import time
 
+import web_socket
 
-class Client:
-    """A connection; protocol: the subprotocol that it asks for."""
 
-    def __init__(self, port, protocol=""):
-        self.socket = socket.create_connection(("127.0.0.1", int(port)), timeout=60)
-        self.reason = None
-        key = base64.b64encode(os.urandom(16)).decode()
-        more = "Sec-WebSocket-Protocol: %s\r\n" % protocol if protocol else ""
-        self.socket.sendall((
-            "GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n%s\r\n" % (int(port), key, more)).encode())
-        self.bytes = b""
-        while b"\r\n\r\n" not in self.bytes:
-            self.fill()
-        head, self.bytes = self.bytes.split(b"\r\n\r\n", 1)
-        if b" 101 " not in head.split(b"\r\n")[0]:
-            raise SystemExit("refused: %r" % head)
+class Client(web_socket.WebSocket):
+    """A connection on which each message is an operation in JSON."""
 
-    def fill(self):
-        more = self.socket.recv(1 << 16)
-        if not more:
-            raise EOFError
-        self.bytes += more
-
-    def part(self, count):
-        while len(self.bytes) < count:
-            self.fill()
-        part, self.bytes = self.bytes[:count], self.bytes[count:]
-        return part
+    reason = None
 
     def send(self, value):
-        body = json.dumps(value).encode()
-        size = bytes([0x80 | len(body)]) if len(body) < 126 else bytes([0x80 | 126]) + struct.pack(">H", len(body))
-        self.socket.sendall(b"\x81" + size + bytes(4) + body)  # a mask of zeros masks nothing
+        self.send_frame(web_socket.TEXT, json.dumps(value).encode())
 
     def take(self):
         """The next operation; None: the connection has ended, and self.reason says why."""
         try:
             while True:
-                first, second = self.part(2)
-                count = second & 127
-                if count > 125:
-                    count = struct.unpack(*((">H", self.part(2)) if count == 126 else (">Q", self.part(8))))[0]
-                body = self.part(count)
-                if first & 15 == 8:
-                    self.reason = "%d %s" % (struct.unpack(">H", body[:2])[0], body[2:].decode())
+                kind, body = self.take_frame()
+                if kind == web_socket.CLOSE:
+                    self.reason = web_socket.close_reason(body)
                     return None
-                if first & 15 == 1:
+                if kind == web_socket.TEXT:
                     return json.loads(body)
         except (EOFError, ConnectionError):
             return None

@@ -8,6 +8,7 @@ import json
 import struct
 import sys
 
+import web_socket
 from rosbridge_client import Client
 
 
@@ -15,21 +16,17 @@ class Ws(Client):
     """Also binary messages: (line, bytes)."""
 
     def take(self):
-        first, second = self.part(2)
-        count = second & 127
-        if count > 125:
-            count = struct.unpack(*((">H", self.part(2)) if count == 126 else (">Q", self.part(8))))[0]
-        body = self.part(count)
-        if first & 15 == 8:
-            self.reason = "%d %s" % (struct.unpack(">H", body[:2])[0], body[2:].decode())
+        kind, body = self.take_frame()
+        if kind == web_socket.CLOSE:
+            self.reason = web_socket.close_reason(body)
             return None
-        if first & 15 == 2:
+        if kind == web_socket.BINARY:
             line, rest = body.split(b"\n", 1)
             return line.decode(), rest
         return json.loads(body)
 
     def send_binary(self, body):
-        self.socket.sendall(b"\x82" + bytes([0x80 | len(body)]) + bytes(4) + body)
+        self.send_frame(web_socket.BINARY, body)
 
     def until(self, wanted):
         """The next message that is wanted; None: the connection has ended."""
