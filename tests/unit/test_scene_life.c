@@ -455,6 +455,9 @@ Test(scene_life, models_come_and_go)
 #define LIFE_LAMP_LINK(name)                                                                                           \
 	"<link name='" name "'><pose>1 2 3 0 0 1</pose>" LIFE_LAMP("one") LIFE_LAMP("two") "</link>"
 
+static const char life_two_models[] = "<sdf version='1.9'><world name='w'><model name='a'><link name='l'/></model>"
+				      "<model name='b'><link name='l'/></model></world></sdf>";
+
 static struct scene *life_scene_of(const char *text, struct sdf **ret_sdf)
 {
 	const struct scene_options options = {0};
@@ -612,10 +615,7 @@ static void life_step_copies(struct state *state, struct life_copies *copies, ui
 Test(scene_life, copies_of_windows_are_those_that_a_list_has)
 {
 	struct sdf *sdf;
-	struct scene *scene =
-		life_scene_of("<sdf version='1.9'><world name='w'><model name='a'><link name='l'/></model>"
-			      "<model name='b'><link name='l'/></model></world></sdf>",
-			&sdf);
+	struct scene *scene = life_scene_of(life_two_models, &sdf);
 	struct state *state = state_create(scene, NULL);
 	struct life_copies copies = {.now = 5};
 	uint64_t dice = 3;
@@ -634,10 +634,7 @@ Test(scene_life, copies_of_windows_are_those_that_a_list_has)
 Test(scene_life, words_of_the_next_state_are_poisoned)
 {
 	struct sdf *sdf;
-	struct scene *scene =
-		life_scene_of("<sdf version='1.9'><world name='w'><model name='a'><link name='l'/></model>"
-			      "<model name='b'><link name='l'/></model></world></sdf>",
-			&sdf);
+	struct scene *scene = life_scene_of(life_two_models, &sdf);
 	struct state *state = state_create(scene, NULL);
 	uint32_t count, words = state->models[1].words;
 	uint64_t before = state_hash(state);
@@ -662,10 +659,7 @@ Test(scene_life, words_of_the_next_state_are_poisoned)
 Test(scene_life, impulses_are_whole_and_limited)
 {
 	struct sdf *sdf;
-	struct scene *scene =
-		life_scene_of("<sdf version='1.9'><world name='w'><model name='a'><link name='l'/></model>"
-			      "<model name='b'><link name='l'/></model></world></sdf>",
-			&sdf);
+	struct scene *scene = life_scene_of(life_two_models, &sdf);
 	struct state *state = state_create(scene, NULL);
 	uint32_t words = state->models[1].words, most = words + STATE_IMPULSES_MAX * STATE_IMPULSE_WORDS;
 	uint64_t empty = state_hash(state);

@@ -20,6 +20,8 @@ TestSuite(simulation, .fini = clients_end, .timeout = 120);
 		"</geometry></collision></link></model><model name='wall'><static>true</static>"                       \
 		"<pose>4 0 1 0 0 0</pose><link name='l'><collision name='c'><geometry><box>"                           \
 		"<size>1 8 2</size></box></geometry></collision></link></model>" LIB_CART("cart", "0 4 0.1 0 0 0")
+/* The text of a file with one such world. */
+#define WORLD_FILE "<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>"
 
 enum { OK = 1, NOT_FOUND = 2, INCORRECT_STATE = 3, FAILED = 4, UNSUPPORTED = 0 };
 
@@ -209,7 +211,7 @@ static void count_names(void *ctx, const char *name, const char *type)
 
 Test(simulation, has_all_services_of_the_package)
 {
-	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct rig rig = rig_of(WORLD_FILE);
 	uint32_t counts[2] = {0, 0};
 	start(&rig);
 	simulation_each_service(rig.simulation, count_names, counts);
@@ -242,7 +244,7 @@ Test(simulation, tells_what_it_has)
 		{"/reset_simulation", 20}, {"/get_simulation_state", 24}, {"/set_simulation_state", 25},
 		{"/step_simulation", 31}, {"/simulate_steps", 33}, {"/load_world", 40}, {"/unload_world", 43},
 		{"/get_current_world", 44}, {"/get_available_worlds", 45}, {"/spawn_entities", 50}};
-	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct rig rig = rig_of(WORLD_FILE);
 	bool has[ARRAY_LEN(services)];
 	start(&rig);
 	(void)ask(&rig, "/get_simulator_features", "");
@@ -257,7 +259,7 @@ Test(simulation, tells_what_it_has)
 
 Test(simulation, plays_pauses_stops_and_steps)
 {
-	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct rig rig = rig_of(WORLD_FILE);
 	start(&rig);
 	cr_assert_eq(state_of(&rig), 1);
 	cr_assert_eq(ask(&rig, "/step_simulation", "{'steps':3}"), INCORRECT_STATE);
@@ -292,7 +294,7 @@ Test(simulation, a_request_for_steps_that_is_disturbed_fails)
 {
 	static const char *const others[] = {"pause: false", "pause: true"};
 	for (size_t o = 0; o < ARRAY_LEN(others); o++) {
-		struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+		struct rig rig = rig_of(WORLD_FILE);
 		start(&rig);
 		cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':2}}"), OK);
 		begin(&rig, "/step_simulation", "{'steps':1000}");
@@ -311,7 +313,7 @@ Test(simulation, a_request_for_steps_that_is_disturbed_fails)
 /* A run may begin at another time than 0, and a reset takes it back there. */
 Test(simulation, a_stopped_run_is_stopped_whatever_its_time)
 {
-	struct troupe_server_def def = lib_def("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>", 0);
+	struct troupe_server_def def = lib_def(WORLD_FILE, 0);
 	def.initial_time_s = 3;
 	struct rig rig = {.server = lib_create(&def)};
 	rig.client = client_of(rig.server, 64);
@@ -324,7 +326,7 @@ Test(simulation, a_stopped_run_is_stopped_whatever_its_time)
 
 Test(simulation, an_action_tells_of_each_step)
 {
-	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct rig rig = rig_of(WORLD_FILE);
 	start(&rig);
 	cr_assert_eq(ask(&rig, "/simulate_steps", "{'steps':2}"), INCORRECT_STATE);
 	cr_assert_eq(rig.end, SIMULATION_ABORTED);
@@ -357,7 +359,7 @@ Test(simulation, an_action_tells_of_each_step)
 
 Test(simulation, a_second_request_for_steps_waits_for_no_first_one)
 {
-	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct rig rig = rig_of(WORLD_FILE);
 	const struct simulation_asker nobody = {0};
 	start(&rig);
 	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':2}}"), OK);
@@ -373,7 +375,7 @@ Test(simulation, a_second_request_for_steps_waits_for_no_first_one)
 
 Test(simulation, tells_the_states_that_the_library_tells)
 {
-	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct rig rig = rig_of(WORLD_FILE);
 	start(&rig);
 	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':2}}"), OK);
 	cr_assert_eq(ask(&rig, "/step_simulation", "{'steps':100}"), OK);
@@ -420,7 +422,7 @@ Test(simulation, filters_entities)
 		{"{'bounds':{'type':3,'points':[{},{'x':-1}]}}", FAILED},
 		{"{'bounds':{'type':1,'points':[{},{'x':null}]}}", FAILED}, {"{'bounds':{'type':9}}", FAILED},
 		{"{'filter':3}", FAILED}, {"[]", FAILED}, {"{'none':1}", FAILED}};
-	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct rig rig = rig_of(WORLD_FILE);
 	start(&rig);
 	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':0}}"), OK);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -446,7 +448,7 @@ Test(simulation, tells_bounds_and_what_an_entity_is)
 		struct troupe_vec3 upper; /* x < 0: none */
 	} cases[] = {{"ball", 4, {0.5, 0.5, 0.5}}, {"wall", 5, {0.5, 4, 1}}, {"ground", 5, {-1, 0, 0}},
 		{"cart", 1, {0.3, 0.25 + 0.15, 0.3}}};
-	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct rig rig = rig_of(WORLD_FILE);
 	start(&rig);
 	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':0}}"), OK);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -485,7 +487,7 @@ Test(simulation, keeps_what_is_said_of_entities)
 	} filters[] = {{"'tags':['red']", 2}, {"'tags':['round']", 1}, {"'tags':['red','round']", 2},
 		{"'tags':['red','round'],'filter_mode':1", 1}, {"'tags':['blue'],'filter_mode':1", 0},
 		{"'tags':['blue','red']", 2}};
-	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct rig rig = rig_of(WORLD_FILE);
 	start(&rig);
 	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':0}}"), OK);
 	cr_assert_eq(ask(&rig, "/troupe/get_hash", "{}"), OK);
@@ -524,7 +526,7 @@ Test(simulation, keeps_what_is_said_of_entities)
 /* The information has limits, which each part of it meets. */
 Test(simulation, what_is_said_of_entities_has_limits)
 {
-	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct rig rig = rig_of(WORLD_FILE);
 	struct text tags = {0};
 	start(&rig);
 	for (int i = 0; i <= 64; i++) {
@@ -614,7 +616,7 @@ static const char *const search_variables[] = {
 static struct rig rig_in(char *folder)
 {
 	static const char *const paths[] = {"search", NULL};
-	struct troupe_server_def def = lib_def("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>", 0);
+	struct troupe_server_def def = lib_def(WORLD_FILE, 0);
 	for (size_t i = 0; i < ARRAY_LEN(search_variables); i++)
 		(void)unsetenv(search_variables[i]);
 	cr_assert(mkdtemp(folder) && !chdir(folder) && !mkdir("here", 0700) && !mkdir("search", 0700));
@@ -767,7 +769,7 @@ Test(simulation, bounds_follow_the_shapes)
 
 Test(simulation, sets_what_is_asked_for)
 {
-	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct rig rig = rig_of(WORLD_FILE);
 	static const char whole[] =
 		"{'entity':'ball','set_pose':%s,'set_twist':%s,'state':{'pose':{'position':{'x':%g,"
 		"'y':7,'z':9},'orientation':{'x':0,'y':0,'z':1,'w':0}},'twist':{'linear':{'x':%g}}}}";
@@ -840,7 +842,7 @@ Test(simulation, spawns_and_deletes)
 		{"{'name':3}", FAILED, ""},
 		{"{'name':'r','initial_pose':{'header':{'frame_id':'wall'},'pose':{'position':{'z':3}}}," RESOURCE "}",
 			OK, "r"}};
-	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct rig rig = rig_of(WORLD_FILE);
 	size_t count = 4;
 	start(&rig);
 	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':0}}"), OK);
@@ -863,7 +865,7 @@ Test(simulation, spawns_and_deletes)
 
 Test(simulation, spawns_many_at_once)
 {
-	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct rig rig = rig_of(WORLD_FILE);
 	struct text args = {0};
 	start(&rig);
 	cr_assert_eq(ask(&rig, "/spawn_entities", "{}"), OK);
@@ -888,7 +890,7 @@ Test(simulation, spawns_many_at_once)
 
 Test(simulation, resets_what_is_asked_for)
 {
-	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct rig rig = rig_of(WORLD_FILE);
 	start(&rig);
 	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':2}}"), OK);
 	for (int scope = 0; scope < 8; scope++) {
@@ -919,7 +921,7 @@ Test(simulation, resets_what_is_asked_for)
 
 Test(simulation, gives_the_world_its_hash_and_its_seed)
 {
-	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct rig rig = rig_of(WORLD_FILE);
 	char hash[17];
 	start(&rig);
 	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':2}}"), OK);
@@ -963,7 +965,7 @@ static void count_answer(void *ctx, enum simulation_end how, const struct text *
 
 Test(simulation, only_so_many_requests_wait)
 {
-	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct rig rig = rig_of(WORLD_FILE);
 	uint32_t counts[2] = {0, 0};
 	const struct simulation_asker asker = {.answer = count_answer, .ctx = counts};
 	start(&rig);
@@ -980,7 +982,7 @@ Test(simulation, numbers_of_steps_have_limits)
 {
 	static const char *const wrong[] = {"{'steps':0}", "{'steps':-1}", "{'steps':4294967296}", "{'steps':1.5}",
 		"{'steps':'1'}", "{'steps':null}", "{'steps':[1]}", "{'step':1}", "[1]", "3", "{'steps':1e300}"};
-	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct rig rig = rig_of(WORLD_FILE);
 	start(&rig);
 	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':2}}"), OK);
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
