@@ -728,18 +728,19 @@ static const struct {
 /* Of "std_msgs/Header" or "std_msgs/msg/Header"; ARRAY_LEN(definitions): there is none. */
 static size_t definitions_index_of(const char *name, size_t length)
 {
-	size_t package = 0, last = length, i = 0;
+	size_t package = 0, last = length;
 	while (package < length && name[package] != '/')
 		package++;
 	while (last > package && name[last - 1] != '/')
 		last--;
-	for (; i < ARRAY_LEN(definitions); i++) {
-		const char *own = definitions[i].name + package + 1;
-		if (package < length && !strncmp(definitions[i].name, name, package + 1) &&
-			!strncmp(own, name + last, length - last) && !own[length - last])
-			break;
+	for (size_t i = 0; package < length && i < ARRAY_LEN(definitions); i++) {
+		const char *other = definitions[i].name;
+		if (*other == *name && !strncmp(other, name, package + 1) &&
+			!strncmp(other + package + 1, name + last, length - last) &&
+			!other[package + 1 + length - last])
+			return i;
 	}
-	return i;
+	return ARRAY_LEN(definitions);
 }
 
 /* Adds the types of the fields to a list in which each type stands once. */

@@ -22,7 +22,7 @@ static const struct {
 
 bool fields_has_type(const struct ros_field *field, const char *type)
 {
-	return strlen(type) == field->type_count && !strncmp(type, field->type, field->type_count);
+	return *type == *field->type && !strncmp(type, field->type, field->type_count) && !type[field->type_count];
 }
 
 static void fields_find_type(struct ros_field *field)
