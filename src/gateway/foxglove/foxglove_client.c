@@ -34,36 +34,37 @@ static void foxglove_client_refuse(struct foxglove_client *client, const char *w
 
 /* --- subscriptions ------------------------------------------------------------------------------------------------ */
 
-static void foxglove_client_drop_hearer(struct foxglove_client *client, uint32_t channel, uint32_t id)
+/* The channel of a subscription, and its place among the subscribers; NULL: the client has none of this number. */
+static struct offer *foxglove_client_find_subscription(
+	const struct foxglove_client *client, uint32_t id, uint32_t *ret_at)
 {
-	struct offer *offer = table_of_id(&client->gateway->hub->mirror, TROUPE_TOPIC_PUBLISHED, channel);
-	if (!offer)
-		return;
-	for (uint32_t i = 0; i < offer->hearers.count; i++)
-		if (offer->hearers.at[i].client == client && offer->hearers.at[i].id == id) {
-			offer->hearers.at[i] = offer->hearers.at[--offer->hearers.count];
-			foxglove_listen(client->gateway, offer, false);
-			return;
-		}
+	const struct mirror *mirror = &client->gateway->hub->mirror;
+	for (uint32_t i = 0; i < mirror->rows.count; i++) {
+		struct offer *offer = mirror->rows.at[i]->data;
+		for (uint32_t s = 0; s < offer->subscribers.count; s++)
+			if (offer->subscribers.at[s].client == client && offer->subscribers.at[s].id == id) {
+				*ret_at = s;
+				return offer;
+			}
+	}
+	return NULL;
+}
+
+static void foxglove_client_drop_subscription(struct foxglove_client *client, struct offer *offer, uint32_t at)
+{
+	offer->subscribers.at[at] = offer->subscribers.at[--offer->subscribers.count];
+	client->subscriptions--;
+	foxglove_listen(client->gateway, offer, false);
 }
 
 static void foxglove_client_unsubscribe(struct foxglove_client *client, uint32_t id)
 {
-	for (uint32_t i = 0; i < client->subscriptions.count; i++)
-		if (client->subscriptions.at[i].id == id) {
-			foxglove_client_drop_hearer(client, client->subscriptions.at[i].channel, id);
-			client->subscriptions.at[i] = client->subscriptions.at[--client->subscriptions.count];
-			return;
-		}
-	foxglove_client_complain(client, WIRE_WARNING, NULL, "unsubscribe: there is no subscription %u", id);
-}
-
-static bool foxglove_client_has_subscription(const struct foxglove_client *client, uint32_t id)
-{
-	for (uint32_t i = 0; i < client->subscriptions.count; i++)
-		if (client->subscriptions.at[i].id == id)
-			return true;
-	return false;
+	uint32_t at;
+	struct offer *offer = foxglove_client_find_subscription(client, id, &at);
+	if (offer)
+		foxglove_client_drop_subscription(client, offer, at);
+	else
+		foxglove_client_complain(client, WIRE_WARNING, NULL, "unsubscribe: there is no subscription %u", id);
 }
 
 static void foxglove_client_subscribe(struct foxglove_client *client, uint32_t id, uint32_t channel)
@@ -73,14 +74,14 @@ static void foxglove_client_subscribe(struct foxglove_client *client, uint32_t i
 		foxglove_client_complain(client, WIRE_WARNING, NULL, "subscribe: there is no channel %u", channel);
 		return;
 	}
-	if (foxglove_client_has_subscription(client, id) ||
-		client->subscriptions.count == FOXGLOVE_CLIENT_SUBSCRIPTIONS_MAX) {
+	if (client->subscriptions == FOXGLOVE_CLIENT_SUBSCRIPTIONS_MAX ||
+		foxglove_client_find_subscription(client, id, &(uint32_t){0})) {
 		foxglove_client_refuse(
 			client, "subscribe", "the number of the subscription is in use, or there are too many");
 		return;
 	}
-	vec_push(&client->subscriptions, (struct subscription){id, channel});
-	vec_push(&offer->hearers, (struct hearer){client, id, hub_join(client->gateway->hub)});
+	client->subscriptions++;
+	vec_push(&offer->subscribers, (struct subscriber){client, id, hub_join(client->gateway->hub)});
 	foxglove_listen(client->gateway, offer, true);
 }
 
@@ -414,11 +415,13 @@ void *foxglove_client_open(void *ctx, struct port_client *base)
 void foxglove_client_close(struct port_client *base)
 {
 	struct foxglove_client *client = base->data;
-	while (client->subscriptions.count) {
-		struct subscription last = client->subscriptions.at[--client->subscriptions.count];
-		foxglove_client_drop_hearer(client, last.channel, last.id);
+	const struct mirror *mirror = &client->gateway->hub->mirror;
+	for (uint32_t i = 0; i < mirror->rows.count && client->subscriptions; i++) {
+		struct offer *offer = mirror->rows.at[i]->data;
+		for (uint32_t at = offer->subscribers.count; at-- > 0;)
+			if (offer->subscribers.at[at].client == client)
+				foxglove_client_drop_subscription(client, offer, at);
 	}
-	vec_free(&client->subscriptions);
 	while (client->client_channels.count)
 		free(client->client_channels.at[--client->client_channels.count].topic);
 	vec_free(&client->client_channels);

@@ -29,10 +29,6 @@ struct foxglove {
 	struct news *news;              /* while the mirror changes */
 };
 
-struct subscription { /* of a client */
-	uint32_t id, channel;
-};
-
 struct client_channel { /* a channel that a client advertised */
 	uint32_t id;
 	char *topic; /* looked up for each message: the run may take messages from it later only, or no longer */
@@ -43,7 +39,7 @@ struct client_channel { /* a channel that a client advertised */
 struct foxglove_client {
 	struct foxglove *gateway;
 	struct port_client *base;
-	VEC(struct subscription) subscriptions;
+	uint32_t subscriptions; /* among those of all channels (table.h) */
 	VEC(struct client_channel) client_channels;
 	bool wants_graph;
 	bool is_sdk;       /* its protocol is foxglove.sdk.v1 */

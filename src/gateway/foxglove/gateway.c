@@ -42,16 +42,6 @@ static void foxglove_topic_came(void *ctx, struct mirror_row *row)
 	}
 }
 
-static void foxglove_forget_subscriptions(const struct offer *offer)
-{
-	for (uint32_t i = 0; i < offer->hearers.count; i++) {
-		struct foxglove_client *client = offer->hearers.at[i].client;
-		for (uint32_t s = client->subscriptions.count; s-- > 0;)
-			if (client->subscriptions.at[s].id == offer->hearers.at[i].id)
-				client->subscriptions.at[s] = client->subscriptions.at[--client->subscriptions.count];
-	}
-}
-
 static void foxglove_topic_gone(void *ctx, struct mirror_row *row)
 {
 	struct foxglove *gateway = ctx;
@@ -68,9 +58,10 @@ static void foxglove_topic_gone(void *ctx, struct mirror_row *row)
 		foxglove_add_between(&news->gone_services);
 		text_add(&news->gone_services, "%u", row->number);
 	}
-	if (offer->hearers.count)
+	if (offer->subscribers.count)
 		hub_unsubscribe(gateway->hub, row->name);
-	foxglove_forget_subscriptions(offer);
+	for (uint32_t i = 0; i < offer->subscribers.count; i++)
+		offer->subscribers.at[i].client->subscriptions--;
 	table_gone(row);
 }
 
@@ -119,22 +110,22 @@ static struct troupe_topics foxglove_extend(void *ctx, const struct troupe_topic
 
 /* --- subscriptions ------------------------------------------------------------------------------------------------ */
 
-static bool foxglove_has_hearers(const struct foxglove *gateway, const char *channel)
+static bool foxglove_has_subscribers(const struct foxglove *gateway, const char *channel)
 {
 	const struct offer *offer = table_find(&gateway->hub->mirror, TROUPE_TOPIC_PUBLISHED, channel);
-	return offer && offer->hearers.count;
+	return offer && offer->subscribers.count;
 }
 
 /* Whether a client needs the run's topic, or a topic that is made of it. */
 static bool foxglove_needs(const struct foxglove *gateway, const char *topic)
 {
 	const struct scenery *scenery = sceneries_of_topic(&gateway->sceneries, topic);
-	if (foxglove_has_hearers(gateway, topic))
+	if (foxglove_has_subscribers(gateway, topic))
 		return true;
 	if (!scenery)
 		return false;
-	bool of_frames = foxglove_has_hearers(gateway, scenery->frames);
-	return of_frames || (!strcmp(topic, scenery->scene) && foxglove_has_hearers(gateway, scenery->shapes));
+	bool of_frames = foxglove_has_subscribers(gateway, scenery->frames);
+	return of_frames || (!strcmp(topic, scenery->scene) && foxglove_has_subscribers(gateway, scenery->shapes));
 }
 
 static void foxglove_ask(struct foxglove *gateway, const char *topic, bool more)
@@ -177,19 +168,19 @@ static void foxglove_complain(struct offer *offer, const char *why)
 	if (offer->complained)
 		return;
 	offer->complained = true;
-	for (uint32_t i = 0; i < offer->hearers.count; i++)
-		foxglove_client_complain(offer->hearers.at[i].client, WIRE_WARNING, offer->row->name,
+	for (uint32_t i = 0; i < offer->subscribers.count; i++)
+		foxglove_client_complain(offer->subscribers.at[i].client, WIRE_WARNING, offer->row->name,
 			"%s: a message is left out: %s", offer->row->name, why);
 }
 
 /* Sends to all subscribers; data begins with a head. */
 static void foxglove_send(const struct foxglove *gateway, const struct offer *offer, struct text *data)
 {
-	for (uint32_t i = 0; i < offer->hearers.count; i++) {
-		if (offer->hearers.at[i].join <= gateway->hub->had)
+	for (uint32_t i = 0; i < offer->subscribers.count; i++) {
+		if (offer->subscribers.at[i].join <= gateway->hub->had)
 			continue;
-		wire_set_subscription(data->at, offer->hearers.at[i].id);
-		port_publish(offer->hearers.at[i].client->base, true, data->at, data->count);
+		wire_set_subscription(data->at, offer->subscribers.at[i].id);
+		port_publish(offer->subscribers.at[i].client->base, true, data->at, data->count);
 	}
 }
 
@@ -226,7 +217,7 @@ static void foxglove_make_scenery(
 		scenery->stage, message->bytes ? message->bytes : "", message->count, &data, NULL);
 	if (!status && offer && data.count > WIRE_DATA_HEAD)
 		foxglove_send(gateway, offer, &data);
-	if (is_scene && foxglove_has_hearers(gateway, scenery->frames))
+	if (is_scene && foxglove_has_subscribers(gateway, scenery->frames))
 		hub_repeat(gateway->hub, scenery->poses); /* they came when there were no shapes yet */
 	text_fini(&data);
 }
@@ -237,7 +228,7 @@ static void foxglove_message(void *ctx, const struct troupe_message *message)
 	struct offer *offer = table_find(&gateway->hub->mirror, TROUPE_TOPIC_PUBLISHED, message->topic);
 	struct scenery *scenery = sceneries_of_topic(&gateway->sceneries, message->topic);
 	gateway->time_ns = foxglove_time_of(gateway, message);
-	if (offer && offer->hearers.count)
+	if (offer && offer->subscribers.count)
 		foxglove_pass_on(gateway, offer, message);
 	if (scenery)
 		foxglove_make_scenery(gateway, scenery, message);

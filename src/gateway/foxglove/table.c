@@ -21,7 +21,7 @@ void table_came(struct mirror_row *row)
 void table_gone(struct mirror_row *row)
 {
 	struct offer *offer = row->data;
-	vec_free(&offer->hearers);
+	vec_free(&offer->subscribers);
 	free(offer);
 }
 

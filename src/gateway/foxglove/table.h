@@ -9,7 +9,7 @@
 
 struct foxglove_client;
 
-struct hearer { /* a subscription */
+struct subscriber { /* of a channel */
 	struct foxglove_client *client;
 	uint32_t id;   /* chosen by the client */
 	uint64_t join; /* of hub_join() */
@@ -18,7 +18,7 @@ struct hearer { /* a subscription */
 struct offer { /* of a row of the mirror: its number is that of the channel or service */
 	const struct mirror_row *row;
 	const struct ros_type *ros; /* messages go as CDR of it; NULL: as JSON */
-	VEC(struct hearer) hearers;
+	VEC(struct subscriber) subscribers;
 	bool complained; /* that a message cannot be converted */
 };
 
