@@ -25,6 +25,9 @@ void rays_destroy(struct rays *rays)
 		return;
 	for (uint32_t i = 0; i < rays->surfaces.count; i++)
 		surface_destroy(rays->surfaces.at[i].surface);
+	for (uint32_t k = 0; k < rays->known.count; k++)
+		for (uint32_t i = 0; i < rays->known.at[k].count; i++)
+			free(rays->seen[rays->known.at[k].first + i].both_of);
 	rays_tree_fini(rays);
 	tree_maker_destroy(rays->maker);
 	free(rays->seen);
@@ -290,6 +293,7 @@ static void rays_drop_model(struct rays *rays, struct known *known)
 {
 	for (uint32_t i = known->first; i < known->first + known->count; i++) {
 		rays_give_surface(rays, rays->seen[i].surface);
+		free(rays->seen[i].both_of);
 		rays_tree_take_out(rays, i);
 		rays->seen[i] = (struct seen){0};
 	}
@@ -297,20 +301,27 @@ static void rays_drop_model(struct rays *rays, struct known *known)
 	*known = (struct known){0};
 }
 
-/* Exporters write this flag for most materials; a mesh that has one part without it is culled as a whole. Materials
- * that no part has do not count: the reader of glTF adds one. */
-static bool rays_has_both_sides(const struct sdf_visual *visual)
+/* Materials that no part has do not count: the reader of glTF adds one. */
+static void rays_set_sides(const struct sdf_visual *visual, struct seen *seen)
 {
 	const struct sdf_shape *shape = &visual->shape;
 	uint32_t both = 0;
 	if (visual->material)
-		return visual->material->double_sided;
-	for (uint32_t i = 0; shape->mesh && i < shape->mesh->parts.count; i++) {
+		seen->both_sides = visual->material->double_sided;
+	if (visual->material || !shape->mesh)
+		return;
+	for (uint32_t i = 0; i < shape->mesh->parts.count; i++) {
 		const struct mesh_part *part = &shape->mesh->parts.at[i];
 		if (part->material < shape->material_count && shape->materials[part->material].double_sided)
 			both += part->count;
 	}
-	return both && both == shape->mesh->corners.count / 3;
+	seen->both_sides = both && both == shape->mesh->corners.count / 3;
+	if (!both || seen->both_sides)
+		return;
+	seen->both_count = shape->material_count;
+	seen->both_of = mem_alloc(shape->material_count * sizeof *seen->both_of);
+	for (uint32_t i = 0; i < shape->material_count; i++)
+		seen->both_of[i] = shape->materials[i].double_sided;
 }
 
 static void rays_add_visual(struct rays *rays, uint32_t model, uint32_t visual, uint32_t link, struct seen *seen)
@@ -322,7 +333,6 @@ static void rays_add_visual(struct rays *rays, uint32_t model, uint32_t visual, 
 		.id = m->id,
 		.model = model,
 		.visual = visual,
-		.both_sides = rays_has_both_sides(from),
 		.shadow = from->cast_shadows && from->transparency < 1,
 		.body = rays->scene->links[link].body,
 		.link = link,
@@ -330,6 +340,7 @@ static void rays_add_visual(struct rays *rays, uint32_t model, uint32_t visual, 
 		.label = {rays_label_of(m->from, from), 0},
 		.heat_K = rays_heat_of(m->from, from),
 	};
+	rays_set_sides(from, seen);
 	rays_set_shape(rays, seen, &from->shape);
 }
 

@@ -3,8 +3,8 @@
  * A visual is a box, sphere, cylinder, capsule, cone, ellipsoid, plane (of the size that the file gives), polyline,
  * mesh or heightmap. It is seen from its outside: a ray that begins inside a closed visual leaves it without a hit, as
  * in Gazebo, whose renderer culls the far side of surfaces; the outside of a triangle is where its corners run
- * counter-clockwise. A material that is double_sided is seen from both sides; so is a mesh whose file has only such
- * materials.
+ * counter-clockwise. What has a material that is double_sided, of the visual or of a part of a mesh file, is seen from
+ * both sides.
  *
  * A hit is exact: the distance is computed in double precision from the shape's own formula. Of visuals at the same
  * distance the one of the lowest model id, then of the lowest index, is hit. So the hits of a ray are a function of the

@@ -190,7 +190,10 @@ static void rays_cast_try_shape(struct packet *p, uint32_t place, uint32_t lane)
 static void rays_cast_try_surface(struct packet *p, uint32_t place, const int32_t *valid)
 {
 	const struct seen *seen = &p->rays->seen[place];
-	struct surface_rays in = {.both_sides = seen->both_sides, .any = p->any};
+	struct surface_rays in = {.both_sides = seen->both_sides,
+		.both_of = seen->both_of,
+		.both_count = seen->both_count,
+		.any = p->any};
 	for (uint32_t lane = 0; lane < TREE_LANES; lane++) {
 		struct line line = rays_cast_line_in(p, lane, seen);
 		in.origin[0][lane] = line.origin.x;

@@ -20,6 +20,8 @@ struct seen {
 	uint32_t model, visual;
 	struct surface *surface;
 	bool both_sides, shadow;
+	bool *both_of; /* of a mesh with both kinds of materials, by number; owned; otherwise NULL */
+	uint32_t both_count;
 	bool moves; /* during a sweep: with these velocities of its body, about the centre of this */
 	struct vec3 v, w, centre;
 	struct rays_label label;

@@ -200,6 +200,12 @@ struct sensor_surface_search {
 	double start[TREE_LANES]; /* where the ray of the tree begins */
 };
 
+static bool sensor_surface_has_both_sides(const struct surface *surface, const struct surface_rays *rays, uint32_t part)
+{
+	uint32_t material = rays->both_of ? surface_material(surface, part) : MESH_NONE;
+	return material < rays->both_count && rays->both_of[material];
+}
+
 static void sensor_surface_try_triangle(const struct sensor_surface_search *search, uint32_t part, uint32_t lane)
 {
 	struct surface_rays *rays = search->rays;
@@ -210,7 +216,8 @@ static void sensor_surface_try_triangle(const struct sensor_surface_search *sear
 	sensor_surface_get_triangle(search->surface, part, corners);
 	if (!pierce_triangle(line, corners, &t) || !(t >= rays->min[lane] && t <= rays->best[lane]))
 		return;
-	if (!rays->both_sides && vec3_dot(sensor_surface_normal_of(corners), line.direction) > 0)
+	if (!rays->both_sides && vec3_dot(sensor_surface_normal_of(corners), line.direction) > 0 &&
+		!sensor_surface_has_both_sides(search->surface, rays, part))
 		return;
 	if (rays->part[lane] != SURFACE_NONE && t == rays->best[lane] && part > rays->part[lane])
 		return;

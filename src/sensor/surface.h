@@ -28,7 +28,9 @@ struct surface_rays {
 	uint32_t part[TREE_LANES]; /* becomes its triangle (of several the lowest); SURFACE_NONE: no hit */
 	int32_t valid[TREE_LANES]; /* -1: a ray; 0: none */
 	bool both_sides;           /* else triangles are hit from their outside only */
-	bool any;                  /* any hit will do */
+	const bool *both_of;       /* but for those of these materials, by number; NULL: none */
+	uint32_t both_count;
+	bool any; /* any hit will do */
 };
 
 void surface_search(const struct surface *surface, struct surface_rays *rays);

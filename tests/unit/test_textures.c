@@ -317,6 +317,25 @@ Test(textures, sides_of_gltf)
 	}
 }
 
+/* A sheet of two halves, of which only that with the material of both sides is seen from behind. */
+Test(textures, sides_of_parts)
+{
+	static const double both[] = {0.5, 0.25, 1}, one[] = {1, 0.5, 0.25}, none[] = {0, 0, 0};
+	struct sdf_camera camera = picture_world_camera(3, 3, 3);
+	for (int behind = 0; behind < 2; behind++) {
+		char *inside = mem_printf(BRIGHT MODEL("m", "1 0 0 0 0 %g",
+						  "<geometry><mesh><uri>sheet_both.gltf</uri></mesh></geometry>"),
+			behind ? 0 : 3.14159265358979);
+		struct picture_world w = picture_world_load(inside);
+		float colour[3 * 9];
+		picture_world_take(&w, &camera, POSE_IDENTITY, colour);
+		expect_colour(&colour[9], behind ? none : both, "the left half");
+		expect_colour(&colour[15], behind ? both : one, "the right half");
+		picture_world_drop(&w);
+		free(inside);
+	}
+}
+
 /* The opacity of a material whose file has no modes of alpha is that of the file. */
 Test(textures, a_material_that_is_half_clear)
 {
