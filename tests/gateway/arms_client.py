@@ -6,6 +6,7 @@ velocity of its wrist on the topic of the hardware; /joint_states must come to t
 its controllers are listed and switched, and it gets goals as MoveIt sends them, which end in each way that a goal can end.
 
 arms_client.py PORT COUNT FILE      only the goals, of the arms of this world, which it loads first
+arms_client.py PORT NAME URDF       in the process of the robot client NAME: an arm that this client creates
 """
 import sys
 import time
@@ -221,15 +222,43 @@ def load(rmf, world):
     return client
 
 
+def test_client(rmf, name, urdf):
+    """Names have the client's before them; the primary's own services are not offered."""
+    manager, arm = Controllers(rmf), "%s/mine" % name
+    with open(urdf) as file:
+        rmf.client.send({"op": "call_service", "service": "/%s/world/w/create" % name, "args": {"sdf": file.read(), "name": "mine"}, "id": "create"})
+    manager.hear("the arm is created", lambda: "create" in manager.answers)
+    end = time.monotonic() + LIMIT_S
+    actions = []
+    while not actions and time.monotonic() < end:
+        manager.calls += 1
+        key = "actions%d" % manager.calls
+        rmf.client.send({"op": "call_service", "service": "/rosapi/action_servers", "id": key})
+        manager.hear("rosapi answers", lambda: key in manager.answers)
+        actions = manager.answers[key][0]["values"]["action_servers"]
+    rmf.check(actions == ["/%s/%s/follow_joint_trajectory" % (arm, CONTROLLER)], actions)
+    manager.result("a goal", manager.send(arm, point(0.5, 0.3, 0.3)), SUCCEEDED)
+    manager.refused("a goal of half its joints", manager.send(arm, point(0.5, 0.3), joints=[ELBOW]), "'shoulder' is not named")
+    said = manager.call(arm, "switch_controller", deactivate_controllers=["none"], strictness=2)
+    rmf.check(not said["ok"] and "none" in said["message"], said)
+    rmf.check(manager.call(arm, "switch_controller", deactivate_controllers=[CONTROLLER], strictness=2)["ok"], "it is off")
+    states = {c["name"]: c["state"] for c in manager.call(arm, "list_controllers")["controller"]}
+    rmf.check(states[CONTROLLER] == "inactive", states)
+
+
 def main():
-    rmf, count = Rmf(sys.argv[1]), int(sys.argv[2])
+    rmf = Rmf(sys.argv[1])
+    count = int(sys.argv[2]) if sys.argv[2].isdigit() else 0
     arms = ["arm%d" % i for i in range(count)]
-    if sys.argv[3:]:
+    if not count:
+        test_client(rmf, *sys.argv[2:4])
+    elif sys.argv[3:]:
         rmf.client = load(rmf, sys.argv[3])
     else:
         test_topics(rmf, arms, count)
         test_manager(rmf, arms[-1])
-    test_goals(rmf, arms)
+    if count:
+        test_goals(rmf, arms)
     print("%d passed, %d failed" % (rmf.passed, rmf.failed))
     sys.exit(rmf.failed != 0)
 

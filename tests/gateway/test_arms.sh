@@ -45,4 +45,22 @@ kill -INT "$run"
 wait "$run"
 report $? "the run of another world ends well: $(cat err)"
 run=
+
+# --- in the process of a robot client -----------------------------------------------------------------------------------
+sed "s|arm.yaml|$PWD/arm.yaml|" arm.urdf >mine.urdf
+at=127.0.0.1:$((20000 + $$ % 12000))
+"$troupe" run w.sdf --rtf 1 --network-role primary --network-listen $at --network-secondaries 1 --client bot -v 1 >out 2>primary.err &
+run=$!
+"$troupe" run --network-role secondary --network-address $at >secondary.out 2>secondary.err &
+secondary=$!
+"$troupe" run --network-role client --name bot --network-address $at --rosbridge 0 >client.out 2>err &
+client=$!
+web_port rosbridge
+PYTHONDONTWRITEBYTECODE=1 timeout 100 python3 "$tests/gateway/arms_client.py" "$port" bot "$PWD/mine.urdf" >said 2>&1
+web_tell said
+kill -INT "$run"
+wait "$run"
+report $? "the run with a client ends well: $(cat primary.err)"
+wait $secondary $client
+run=
 totals
