@@ -7,6 +7,7 @@ peers=$(cd "${SOURCE_DIR:-.}" && pwd)/tests/fault/follow.py
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
 port=$((20000 + $$ * 64 % 12000))
 steps=4000
+patience_ms=300000 # the longest run takes 100 s
 
 run_options="$worlds/warehouse.sdf --commands $worlds/warehouse.commands --iterations $steps"
 # shellcheck disable=SC2086
@@ -19,17 +20,17 @@ slower=1
 # once FUNCTION
 once()
 {
-	for slower in 1 5 25; do
+	for slower in 1 5 20; do
 		late= passed_before=$passed failed_before=$failed
 		"$1" >block.out
 		[ "$failed" = "$failed_before" ] || ! grep -qE 'silent for|is silent' ./*.err || late=yes
 		[ -n "$late" ] || break
 		echo "$1: the run was over, or a process was silent, too soon"
-		[ $slower = 25 ] || passed=$passed_before failed=$failed_before
+		[ $slower = 20 ] || passed=$passed_before failed=$failed_before
 	done
 	cat block.out
 	[ -z "$late" ]
-	report $? "$1: the run is over before it is disturbed, though it takes 50 s, or a process is silent for 10 s"
+	report $? "$1: the run is over before it is disturbed, though it takes 40 s, or a process is silent for 8 s"
 }
 # disturb SIGNAL NAME...: the processes get this signal in the middle of the run
 disturb()
