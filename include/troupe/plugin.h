@@ -178,7 +178,7 @@ struct troupe_kind {
 	void (*reckon)(const struct troupe_system *self, const void *words, struct troupe_reckoning *ret_reckoning);
 	/* [primary] For update(): whether it does nothing in this step and in all later ones, wherever models are,
 	 * until a message comes for this system. Then several steps are taken together, and update() is called in the
-	 * first of them. NULL: it may do something in each step, which is then taken alone. */
+	 * first of them, and may change no word. NULL: it may do something in each step, which is then taken alone. */
 	bool (*waits)(const struct troupe_system *self, const void *words);
 };
 

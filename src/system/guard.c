@@ -399,7 +399,7 @@ struct act {
 
 struct acts {
 	VEC(struct act) all;
-	struct text bytes; /* of messages and links */
+	struct text bytes;                 /* of messages and links */
 	const struct system_acts *through; /* NULL: dropped */
 };
 
@@ -538,8 +538,7 @@ void guard_compare_reports(const struct system *system, uint32_t output, const s
 	const struct text *second, struct system_fault *fault)
 {
 	const struct guard_call call = {.system = system};
-	bool same = first->count == second->count &&
-		    (!first->count || !memcmp(first->at, second->at, first->count));
+	bool same = first->count == second->count && (!first->count || !memcmp(first->at, second->at, first->count));
 	if (!same)
 		guard_tell(&call, fault, "what it publishes on '%.100s' differs when report() is called twice: " WHY,
 			system->outputs.at[output].def.name);
@@ -554,10 +553,38 @@ static __attribute__((noinline)) void guard_make_once(
 		memcpy(words, guarded.memory + GUARD_WORDS, call->system->words * sizeof *words);
 }
 
+bool guard_waits(const struct system *system, const uint64_t *words)
+{
+	const struct troupe_kind *kind = system->self.kind;
+	struct guard_copy copy;
+	if (!kind->waits)
+		return false;
+	guard_enter(system, "waits()");
+	bool waits = kind->waits(&system->self, guard_show(system, words, &copy));
+	guard_leave();
+	return waits;
+}
+
+/* Where update() says that it does nothing, it is not called in later steps of a window. */
+static __attribute__((noinline)) void guard_make_waiting(
+	const struct guard_call *call, uint64_t *words, bool rehearse, struct system_fault *fault)
+{
+	uint64_t before[SYSTEM_WORDS_MAX];
+	const size_t bytes = call->system->words * sizeof *words;
+	memcpy(before, words, bytes);
+	(rehearse ? guard_make_twice : guard_make_once)(call, words, fault);
+	if (!memcmp(before, words, bytes))
+		return;
+	memcpy(words, before, bytes);
+	guard_tell(call, fault, "update() changes words, although waits() says that it does nothing");
+}
+
 void guard_make(const struct guard_call *call, uint64_t *words, bool rehearse, struct system_fault *fault)
 {
 	if (!call->system->library)
 		guard_invoke(call, call->step, words);
+	else if (call->function == GUARD_UPDATE && call->system->words && guard_waits(call->system, words))
+		guard_make_waiting(call, words, rehearse, fault);
 	else if (rehearse)
 		guard_make_twice(call, words, fault);
 	else

@@ -791,17 +791,9 @@ bool systems_wait(const struct systems *systems, uint32_t model, const struct st
 {
 	const struct system_set *set = systems_of(systems, model);
 	bool wait = true;
-	for (uint32_t i = 0; set->updates && i < set->count && wait; i++) {
-		const struct troupe_kind *kind = set->at[i].self.kind;
-		struct guard_copy copy;
-		if (!kind->update)
-			continue;
-		guard_enter(&set->at[i], "waits()");
-		wait = kind->waits &&
-		       kind->waits(&set->at[i].self,
-			       guard_show(&set->at[i], system_words_of(&set->at[i], state, false), &copy));
-		guard_leave();
-	}
+	for (uint32_t i = 0; set->updates && i < set->count && wait; i++)
+		wait = !set->at[i].self.kind->update ||
+		       guard_waits(&set->at[i], system_words_of(&set->at[i], state, false));
 	return wait;
 }
 

@@ -368,3 +368,36 @@ Test(system_sets, a_guard_names_what_a_plug_in_breaks)
 		vec_free(&system.names);
 	}
 }
+
+static bool guarded_waits(const struct troupe_system *self, const void *words)
+{
+	const uint64_t *at = words;
+	(void)self;
+	return at[1] == 8;
+}
+
+/* A plug-in that says that it waits is not called in all steps: so update() may change no word then. */
+Test(system_sets, what_waits_does_nothing)
+{
+	static const char *const names[] = {"Kind", NULL};
+	static const struct system_acts acts;
+	const struct troupe_kind kind = {.names = names, .update = guarded_update, .waits = guarded_waits};
+	const struct plugin_library library = {.path = "lib.so"};
+	const struct system_step step = {.acts = &acts};
+	for (uint64_t second = 7; second <= 8; second++) {
+		struct systems all = {0};
+		const struct system system = {.self = {.kind = &kind, .model = SCENE_NONE},
+			.all = &all,
+			.library = &library,
+			.words = GUARDED_WORDS};
+		const struct guard_call call = {.system = &system, .function = GUARD_UPDATE, .step = &step};
+		uint64_t words[GUARDED_WORDS] = {7, second, 0, 0, 9};
+		struct system_fault fault = {0};
+		guarded_does = ADDS;
+		cr_assert_eq(guard_waits(&system, words), second == 8);
+		guard_make(&call, words, false, &fault);
+		cr_expect_eq(words[0], second == 8 ? 7u : 10u);
+		cr_expect_eq(fault.error.status, second == 8 ? TROUPE_EDIVERGED : TROUPE_OK);
+		cr_expect(second != 8 || strstr(fault.error.text, "although waits() says"), "%s", fault.error.text);
+	}
+}
