@@ -27,16 +27,17 @@
  *           that follow no model, see "levels", come last, in order of number.
  *  part     While a secondary is idle and another has two or more components with movers, one of these components
  *           moves to the idle secondary, so that as few as possible are idle. Which component: one with a mover that
- *           entered a level in this step; else one that has just split from components that are still on the same
- *           secondary; in both cases the smallest first; else the smallest of the fullest secondary (fullest: most
- *           components, then most movers, then lowest number). Of equal size: the one with the highest first mover.
- *           Which of several idle secondaries: where most of its movers were in the previous step, so that the fewest
- *           move; then its home; then the lowest number.
+ *           entered a level in this step; else one that has just split from another component, both being on the
+ *           secondary where they were when this rule begins; in both cases the smallest first; else the smallest of
+ *           the fullest secondary (fullest: most components, then most movers, then lowest number). Of equal size:
+ *           the one with the highest first mover. Which of several idle secondaries: where most of its movers were in
+ *           the previous step, so that the fewest move; then its home; then the lowest number.
  *  return   A mover that a merge brought to another secondary, without any mover entering a level (mere contact),
  *           remembers its home: the secondary that it left, the first one if this happens again. When no secondary is
  *           idle and all movers of a component share a home, the component goes there, if its present secondary keeps
  *           another component with movers. A mover forgets its home when it is back at home, when it enters a level,
- *           when a merge brings it along because another mover entered a level, and when a pin or "part" moves it.
+ *           when a merge brings it along because another mover entered a level, when its component has a pin, and when
+ *           "part" moves it.
  *           (The caller keeps contact edges for a while after contact, so components do not flutter.)
  *  levels   A component without movers (levels that performers are only near, and the dynamic models they name) stays
  *           with its previous owner (chosen as in "merge"). Without one it goes where the lowest model near it is, if

@@ -1,6 +1,7 @@
-/* Assigns components to secondaries by assign_balanced(), for the twin of it (tests/twins/balanced). A case is read
- * from the standard input as numbers, and its answer is a line; the end of the input is the end. Numbers of a case,
- * where -1 is "none" (UINT32_MAX):
+/* assigner [POLICY]: assigns components to secondaries by a policy (balanced if none is named), for the twins of them
+ * (tests/twins/balanced, tests/twins/dealt). A case is read from the standard input as numbers, and its answer is a
+ * line; the end of the input is the end. What a policy remembers beside what is given, whose turn it is, stays from
+ * case to case. Numbers of a case, where -1 is "none" (UINT32_MAX):
  *
  *     secondaries models levels components move_cost horizon
  *     for each model: component is_mover entered pin cost secondary home component_before
@@ -55,8 +56,11 @@ static void assigner_read(struct assign_input *input)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	const struct assign_policy *policy = assign_policy_named(argc > 1 ? argv[1] : "balanced");
+	if (!policy)
+		return 1;
 	struct assign_scratch scratch = {0};
 	struct assignment now = {
 		.model = secondary, .level = level_secondary, .home = home, .component_of = component_of};
@@ -71,7 +75,7 @@ int main(void)
 		.model_cost = cost};
 	while (scanf("%u", &input.secondaries) == 1) {
 		assigner_read(&input);
-		assign_balanced(&input, &now, &scratch);
+		policy->assign(&input, &now, &scratch);
 		for (uint32_t i = 0; i < input.model_count; i++)
 			printf("%u %u %u ", secondary[i], home[i], component_of[i]);
 		for (uint32_t i = 0; i < input.level_count; i++)

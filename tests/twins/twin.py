@@ -25,11 +25,12 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 
 SOURCE = os.environ.get('SOURCE_DIR') or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get('BUILD_DIR') or os.path.join(SOURCE, 'build')
 TROUPE = os.environ.get('TROUPE') or os.path.join(BUILD, 'troupe')
-REDUCE_TRIES = 300
+REDUCE_TRIES, REDUCE_S = 300, 60
 SHOWN = 3  # of the seeds of a case that fail: the others would say the same at length
 os.environ['TROUPE_NO_GZ'] = '1'
 sys.path.insert(0, os.path.join(BUILD, 'python'))
@@ -381,10 +382,10 @@ def still_fails(function, draws):
 
 def reduced(function, dice, why):
     """The difference and the notes with as many draws replaced by 0 as REDUCE_TRIES tries allow."""
-    tries, size = 0, max(len(dice.draws) // 2, 1)
+    tries, size, end = 0, max(len(dice.draws) // 2, 1), time.monotonic() + REDUCE_S
     while size:
         at = 0
-        while at < len(dice.draws) and tries < REDUCE_TRIES:
+        while at < len(dice.draws) and tries < REDUCE_TRIES and time.monotonic() < end:
             draws = dice.draws[:at] + [0.0] * len(dice.draws[at:at + size]) + dice.draws[at + size:]
             if draws != dice.draws:
                 tries += 1

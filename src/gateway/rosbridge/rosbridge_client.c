@@ -161,7 +161,12 @@ static void rosbridge_client_unsubscribe(struct rosbridge_client *client, const 
 			"unsubscribe: %.200s is not subscribed to", topic ? topic : "a topic without a name");
 		return;
 	}
-	if (!topic_subscription_unset(subscription, operation->id))
+	uint32_t had = subscription->client_requests.count;
+	bool is_wanted = topic_subscription_unset(subscription, operation->id);
+	if (subscription->client_requests.count == had)
+		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_WARNING, operation->id,
+			"unsubscribe: %.200s has no subscription '%.200s'", topic, operation->id);
+	if (!is_wanted)
 		rosbridge_client_drop_subscription(client, subscription);
 }
 
