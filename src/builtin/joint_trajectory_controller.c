@@ -1,6 +1,7 @@
 /* Follows trajectories of joints. A JointTrajectory has points, each with the time from the start at which it ends, and
  * for each joint that it names a position, a velocity and an effort; what a point does not give stays as it was. At
- * time t the target is the first point that ends after t, at last the last one: between points nothing is interpolated.
+ * time t the target is the first point that ends after t, at last the last one: between points nothing is interpolated,
+ * and a point that begins and ends between two steps is never the target.
  * The force on a joint is
  *
  *     PID of (position - target) + PID of (velocity - target) + effort
@@ -402,6 +403,16 @@ static void joint_trajectory_start(const struct troupe_system *self, const struc
 				: self->host->joint_position(step, config->joints[j], 0, TROUPE_NOW);
 }
 
+/* Until a point ends. Times are whole nanoseconds, so less than half of one is the rounding of a difference: a point
+ * that ends at a step has ended, whenever the trajectory started. */
+static double joint_trajectory_left_s(
+	const struct joint_trajectory_config *config, const struct troupe_step *step, void *words, uint64_t point)
+{
+	const struct joint_trajectory_words *w = words;
+	double left_s = joint_trajectory_point_of(config, words, point)[0] - (step->time_s - w->start_s);
+	return fabs(left_s) < 0.5e-9 ? 0 : left_s;
+}
+
 /* Finds the point that is the target now. */
 static void joint_trajectory_follow(
 	const struct joint_trajectory_config *config, const struct troupe_step *step, void *words)
@@ -415,7 +426,7 @@ static void joint_trajectory_follow(
 		w->start_s = step->time_s;
 	}
 	uint64_t now = w->present < w->count ? w->present : 0;
-	while (now + 1 < w->count && !(joint_trajectory_point_of(config, words, now)[0] > step->time_s - w->start_s))
+	while (now + 1 < w->count && !(joint_trajectory_left_s(config, step, words, now) > 0))
 		now++;
 	if (now == w->present)
 		return;
@@ -487,7 +498,7 @@ static void joint_trajectory_watch(const struct troupe_system *self, const struc
 	if (!w->count || w->count > config->points_max)
 		return;
 	const struct joint_trajectory_course_now now = joint_trajectory_now(self, step, joint_trajectory_of(words));
-	double left_s = joint_trajectory_point_of(config, words, w->count - 1)[0] - (step->time_s - w->start_s);
+	double left_s = joint_trajectory_left_s(config, step, words, w->count - 1);
 	if (joint_trajectory_goal_watch(&config->goals, joint_trajectory_goal_words_of(config, words), &now, left_s))
 		joint_trajectory_hold(self, step, words);
 }
