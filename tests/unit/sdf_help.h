@@ -127,6 +127,30 @@ static inline void sdf_help_beside(const char *text, const struct sdf *sdf, trou
 	text_fini(&rest);
 }
 
+/* With comments after all tags, and in other quotes, a text says the same. */
+static inline void sdf_help_dressed(const char *text, const struct sdf *sdf)
+{
+	struct text dressed = {0}, plain = {0}, again = {0};
+	struct sdf *second = NULL;
+	struct troupe_error error;
+	if (strstr(text, "<!") || strchr(text, '"') || strlen(text) > SDF_HELP_DECOY_MAX)
+		return;
+	for (const char *at = text; *at; at++)
+		text_add(&dressed, "%c%s", *at == '\'' ? '"' : *at, *at == '>' ? "<!--<a b='c'>& > ]]-->" : "");
+	cr_assert_eq(sdf_load_text(dressed.at, dressed.count, "t.sdf", NULL, &second, &error), TROUPE_OK, "%s: %s",
+		error.text, dressed.at);
+	cr_assert_eq(second->messages.count, sdf->messages.count, "%s", dressed.at);
+	for (uint32_t i = 0; i < sdf->messages.count; i++)
+		cr_assert_str_eq(second->messages.at[i].text, sdf->messages.at[i].text);
+	sdf_print(sdf, &plain);
+	sdf_print(second, &again);
+	cr_assert_str_eq(again.at, plain.at, "with comments:\n%s\nwithout:\n%s", again.at, plain.at);
+	sdf_free(second);
+	text_fini(&dressed);
+	text_fini(&plain);
+	text_fini(&again);
+}
+
 /* The caller frees *ret_sdf whatever the status. */
 static inline troupe_status sdf_help_load(
 	const char *text, const struct sdf_options *options, struct sdf **ret_sdf, struct troupe_error *error)
@@ -135,6 +159,8 @@ static inline troupe_status sdf_help_load(
 	cr_assert_not_null(*ret_sdf);
 	if (!options)
 		sdf_help_beside(text, *ret_sdf, status);
+	if (!options && !status)
+		sdf_help_dressed(text, *ret_sdf);
 	return status;
 }
 
