@@ -1115,3 +1115,33 @@ Test(clients, a_long_run_keeps_no_more_memory)
 	size_t after = mallinfo2().uordblks;
 	cr_assert(after < before + BYTES_MAX, "%zu bytes more after %d messages", after - before, MESSAGES);
 }
+
+/* Only for the client that asks, and only this topic; the rate counts from then on. */
+Test(clients, a_topic_that_is_asked_for_again_comes_at_once)
+{
+	struct troupe_server *server = lib_server(lib_all, 1);
+	struct troupe_client *asks = client_of(server, 1000), *other = client_of(server, 1000);
+	struct troupe_client *both[] = {asks, other};
+	static const char *const topics[] = {"/world/w/pose/info", "/world/w/dynamic_pose/info"};
+	for (int i = 0; i < 4; i++)
+		subscribe(both[i % 2], topics[i / 2], 1);
+	lib_step(server, 1);
+	cr_assert_eq(count_messages(asks, topics[0]), 1);
+	cr_assert_eq(count_messages(other, topics[0]), 1);
+	lib_step(server, 100);
+	cr_assert_eq(count_messages(asks, topics[0]), 0);
+	for (int round = 0; round < 2; round++) {
+		subscribe(asks, topics[0], 1);
+		lib_step(server, 1);
+		cr_assert_eq(count_messages(asks, topics[0]), 1, "round %d", round);
+		cr_assert_eq(count_messages(other, topics[0]), 0);
+		subscribe(asks, topics[0], 1);
+		lib_step(server, 1);
+		cr_assert_eq(count_messages(asks, topics[1]), 0, "of the other topic");
+		lib_step(server, 300);
+		cr_assert_eq(count_messages(asks, topics[0]), 0);
+	}
+	client_destroy(asks);
+	client_destroy(other);
+	lib_destroy(server);
+}

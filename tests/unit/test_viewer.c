@@ -418,8 +418,11 @@ Test(viewer, levels_have_boxes)
 	lib_step(server, 1);
 	Troupe__Msgs__Levels *levels = last_of(client, "/world/w/levels");
 	cr_assert_null(levels->level[0]->size);
+	cr_assert_eq(levels->step, lib_steps(server));
 	message_free(&levels->base);
+	lib_step(server, 100);
 	levels = ask(server, client, "/world/w/levels", "gz.msgs.Empty", "", &message);
+	cr_assert(levels->step >= 101 && levels->step <= lib_steps(server), "%u", (unsigned)levels->step);
 	cr_assert_eq(levels->n_level, 2u);
 	cr_assert_str_eq(levels->level[0]->name, "near");
 	cr_assert(levels->level[0]->loaded && !levels->level[1]->loaded);
