@@ -177,10 +177,12 @@ static void sdf_print_add_shaped(
 	free(whole);
 }
 
-static void sdf_print_add_sensor(struct print *print, const struct sdf_element *element)
+/* link, joint: its owner; one of them is SDF_NONE. Equal sensors of several owners may be one element. */
+static void sdf_print_add_sensor(struct print *print, const struct sdf_element *element, uint32_t link, uint32_t joint)
 {
 	const struct sdf_world *world = print->world;
-	if (print->sensor < world->sensors.count && world->sensors.at[print->sensor].element == element)
+	const struct sdf_sensor *next = print->sensor < world->sensors.count ? &world->sensors.at[print->sensor] : NULL;
+	if (next && next->element == element && next->link == link && next->joint == joint)
 		sdf_print_add_posed(print, element, world->sensors.at[print->sensor++].in_parent, NULL);
 	while (print->sensor < world->sensors.count && world->sensors.at[print->sensor].part)
 		print->sensor++;
@@ -219,7 +221,8 @@ static void sdf_print_add_link(struct print *print, const struct sdf_element *el
 	const struct sdf_world *world = print->world;
 	sdf_print_begin(print, element, NULL);
 	sdf_print_open(print);
-	sdf_print_add_pose(print, world->links.at[print->link++].in_model, NULL);
+	const uint32_t link = print->link++;
+	sdf_print_add_pose(print, world->links.at[link].in_model, NULL);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
 		if (xml_is(child, "pose"))
 			continue;
@@ -230,7 +233,7 @@ static void sdf_print_add_link(struct print *print, const struct sdf_element *el
 			const struct sdf_visual *visual = &world->visuals.at[print->visual++];
 			sdf_print_add_shaped(print, child, visual->in_link, &visual->shape);
 		} else if (xml_is(child, "sensor")) {
-			sdf_print_add_sensor(print, child);
+			sdf_print_add_sensor(print, child, link, SDF_NONE);
 		} else if (xml_is(child, "light")) {
 			sdf_print_add_light(print, child);
 		} else {
@@ -330,13 +333,16 @@ static bool sdf_print_joins_gone(const struct print *print, const struct sdf_joi
 	       ((parent != SDF_NONE && print->now->gone[parent]) || (child != SDF_NONE && print->now->gone[child]));
 }
 
-static void sdf_print_add_joint(struct print *print, const struct sdf_element *element)
+/* model: around it; SDF_NONE: the world. Equal joints of several models may be one element. */
+static void sdf_print_add_joint(struct print *print, const struct sdf_element *element, uint32_t model)
 {
 	const struct sdf_world *world = print->world;
-	if (print->joint >= world->joints.count || world->joints.at[print->joint].element != element)
+	const uint32_t index = print->joint;
+	const struct sdf_joint *joint = index < world->joints.count ? &world->joints.at[index] : NULL;
+	bool in_model = model != SDF_NONE;
+	if (!joint || joint->element != element || joint->model != model)
 		return; /* the joint was left out */
-	const struct sdf_joint *joint = &world->joints.at[print->joint++];
-	bool in_model = joint->model != SDF_NONE;
+	print->joint++;
 	if (!in_model && sdf_print_joins_gone(print, joint))
 		return;
 	struct pose from_world = in_model ? pose_inverse(world->models.at[joint->model].in_world) : POSE_IDENTITY;
@@ -358,7 +364,7 @@ static void sdf_print_add_joint(struct print *print, const struct sdf_element *e
 		else if (xml_is(child, "axis2"))
 			sdf_print_add_axis(print, child, &joint->axis[1], from_world.q, frame);
 		else if (xml_is(child, "sensor"))
-			sdf_print_add_sensor(print, child);
+			sdf_print_add_sensor(print, child, SDF_NONE, index);
 		else
 			sdf_print_add_element(print, child);
 	}
@@ -379,7 +385,7 @@ static void sdf_print_add_model(struct print *print)
 		if (xml_is(child, "link"))
 			sdf_print_add_link(print, child);
 		else if (xml_is(child, "joint"))
-			sdf_print_add_joint(print, child);
+			sdf_print_add_joint(print, child, index);
 		else if (xml_is(child, "frame"))
 			sdf_print_add_frame(print, child);
 		else
@@ -484,7 +490,7 @@ static void sdf_print_add_world(struct print *print)
 		text_add(print->out, "%s", print->now->lights);
 	for (const struct sdf_element *child = element->child; child; child = child->next)
 		if (xml_is(child, "joint"))
-			sdf_print_add_joint(print, child);
+			sdf_print_add_joint(print, child, SDF_NONE);
 	sdf_print_close(print, element->name);
 }
 

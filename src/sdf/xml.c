@@ -4,12 +4,14 @@
  * mode, and every error that is not on a short list of harmless errors is refused.
  *
  * The tree is built from the parser's events: a document of libxml2 would need as much memory again, and its line
- * numbers end at 65535.
+ * numbers end at 65535. Elements that are equal, with the same lines, children and later siblings, are stored once: the
+ * thousandth robot of a generated world has hardly more than its name and its pose to itself.
  *
  * Hostile input: entity declarations are refused (so no entity can expand), the network and external subsets are off,
  * depth is limited. */
 #include "sdf/xml.h"
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/shown.h"
 
@@ -23,11 +25,18 @@
 enum {
 	ATTRIBUTES_MAX = 1000, /* of one element */
 	SHORT_BYTES_MAX = 100, /* texts up to this length are stored once, those of many robots being the same */
+	SLOTS_FEWEST = 1024,   /* a power of two */
 };
 
-struct level {
-	struct sdf_element *element, *last_child;
-	struct text text; /* its memory is kept for the next element of this depth */
+struct level { /* an element whose end has not been read; its memory is kept for the next one of this depth */
+	struct sdf_element element;
+	VEC(struct sdf_element) children; /* without their next siblings */
+	struct text text;
+};
+
+struct xml_elements { /* that are stored, by their contents */
+	const struct sdf_element **slots;
+	size_t count, room; /* room: a power of two; at most half of it is used */
 };
 
 struct xml_source {
@@ -40,6 +49,7 @@ struct xml_source {
 	struct map known_lists; /* the same for attributes of an element, by the addresses of names and values */
 	VEC(const struct sdf_attribute *) lists;
 	struct arena list_keys;
+	struct xml_elements stored;
 	struct text scratch;
 	struct level levels[SDF_DEPTH_MAX];
 	uint32_t depth;
@@ -193,6 +203,60 @@ static void xml_add_attributes(struct xml_source *source, struct sdf_element *el
 	element->attributes = xml_keep_list(source, list, element->attribute_count);
 }
 
+/* The slot of an element that is equal, or the free one in which it belongs. */
+static const struct sdf_element **xml_slot(const struct xml_elements *stored, const struct sdf_element *element)
+{
+	_Static_assert(sizeof *element == 6 * sizeof(void *) + 2 * sizeof(uint32_t), "a gap has no certain value");
+	size_t slot = hash_bytes(0, element, sizeof *element) & (stored->room - 1);
+	while (stored->slots[slot] && memcmp(stored->slots[slot], element, sizeof *element) != 0)
+		slot = (slot + 1) & (stored->room - 1);
+	return &stored->slots[slot];
+}
+
+static void xml_make_room(struct xml_elements *stored)
+{
+	if (2 * (stored->count + 1) <= stored->room)
+		return;
+	struct xml_elements more = {.count = stored->count, .room = MAX(2 * stored->room, SLOTS_FEWEST)};
+	more.slots = mem_alloc(more.room * sizeof(const struct sdf_element *));
+	for (size_t i = 0; i < stored->room; i++)
+		if (stored->slots[i])
+			*xml_slot(&more, stored->slots[i]) = stored->slots[i];
+	free(stored->slots);
+	*stored = more;
+}
+
+/* The one copy of an element. Short texts, attributes and elements in it are stored once, too, and are equal if their
+ * addresses are. */
+static const struct sdf_element *xml_store(struct xml_source *source, const struct sdf_element *element)
+{
+	struct xml_elements *stored = &source->stored;
+	xml_make_room(stored);
+	const struct sdf_element **slot = xml_slot(stored, element);
+	if (!*slot) {
+		struct sdf_element *copy = arena_new(source->arena, struct sdf_element);
+		*copy = *element;
+		*slot = copy;
+		stored->count++;
+	}
+	return *slot;
+}
+
+/* The innermost element ends. */
+static void xml_close(struct xml_source *source, const char *text)
+{
+	struct level *level = &source->levels[--source->depth];
+	level->element.text = text;
+	for (uint32_t i = level->children.count; i-- > 0;) {
+		level->children.at[i].next = level->element.child;
+		level->element.child = xml_store(source, &level->children.at[i]);
+	}
+	if (source->depth)
+		vec_push(&(level - 1)->children, level->element);
+	else if (!source->root)
+		source->root = xml_store(source, &level->element);
+}
+
 static void xml_on_start(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int ns_count,
 	const xmlChar **ns, int attribute_count, int defaulted_count, const xmlChar **attributes)
 {
@@ -205,24 +269,14 @@ static void xml_on_start(void *user, const xmlChar *name, const xmlChar *prefix,
 			"at most 64 levels");
 		return;
 	}
-	struct sdf_element *element = arena_new(source->arena, struct sdf_element);
-	element->name = xml_intern(source, prefix, name);
-	element->file = source->file;
-	element->line = xml_line_of(source);
-	element->text = "";
-	xml_add_attributes(source, element, ns_count, ns, attribute_count, attributes);
-	struct level *level = &source->levels[source->depth];
-	level->element = element;
-	level->last_child = NULL;
+	struct level *level = &source->levels[source->depth++];
+	level->element = (struct sdf_element){.name = xml_intern(source, prefix, name),
+		.file = source->file,
+		.line = xml_line_of(source),
+		.text = ""};
+	level->children.count = 0;
 	level->text.count = 0;
-	if (source->depth) {
-		struct level *above = level - 1;
-		*(above->last_child ? &above->last_child->next : &above->element->child) = element;
-		above->last_child = element;
-	} else if (!source->root) {
-		source->root = element;
-	}
-	source->depth++;
+	xml_add_attributes(source, &level->element, ns_count, ns, attribute_count, attributes);
 }
 
 static void xml_on_end(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
@@ -231,8 +285,8 @@ static void xml_on_end(void *user, const xmlChar *name, const xmlChar *prefix, c
 	(void)name, (void)prefix, (void)uri;
 	if (source->status || !source->depth)
 		return;
-	struct level *level = &source->levels[--source->depth];
-	level->element->text = xml_trimmed(source, level->text.at, level->text.count);
+	const struct text *text = &source->levels[source->depth - 1].text;
+	xml_close(source, xml_trimmed(source, text->at, text->count));
 }
 
 /* Most text is blanks between elements, which are dropped. */
@@ -407,6 +461,8 @@ static void xml_read_document(struct xml_source *source, const char *text, size_
 	xmlDocPtr doc = xmlCtxtReadMemory(
 		source->ctxt, text, (int)bytes, NULL, NULL, XML_PARSE_RECOVER | XML_PARSE_NONET | XML_PARSE_NOENT);
 	xmlFreeDoc(doc);
+	while (source->depth) /* of damaged text */
+		xml_close(source, "");
 	if (!source->root && !source->status)
 		source->status =
 			fail(source->error, TROUPE_EWORLD, "%s:1: no element: expected an <sdf> element", source->file);
@@ -445,9 +501,12 @@ static troupe_status xml_parse_text(
 	map_fini(&source->known_lists);
 	vec_free(&source->lists);
 	arena_fini(&source->list_keys);
+	free(source->stored.slots);
 	text_fini(&source->scratch);
-	for (size_t i = 0; i < ARRAY_LEN(source->levels); i++)
+	for (size_t i = 0; i < ARRAY_LEN(source->levels); i++) {
 		text_fini(&source->levels[i].text);
+		vec_free(&source->levels[i].children);
+	}
 	if (!source->status)
 		*ret_root = source->root;
 	return source->status;

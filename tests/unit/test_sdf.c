@@ -1325,6 +1325,40 @@ Test(sdf, joints_with_too_few_axes_are_told)
 	}
 }
 
+/* Of robots that differ by name and pose only, the links, joints and sensors are the same elements. */
+Test(sdf, equal_elements_are_stored_once)
+{
+	struct text text = {0}, printed = {0}, again = {0};
+	text_add(&text, "<sdf version='1.9'><world name='w'>");
+	for (int i = 0; i < 3; i++)
+		text_add(&text,
+			"<model name='m%d'><pose>%d 0 0 0 0 0</pose><frame name='f' attached_to='%c'/><link name='a'>"
+			"<sensor name='s' type='imu'/></link><link name='b'/><joint name='j' type='fixed'>"
+			"<parent>a</parent><child>f</child></joint><joint name='k' type='revolute'><parent>a</parent>"
+			"<child>b</child><axis><xyz>0 0 1</xyz></axis></joint></model>",
+			i, i, i == 1 ? 'a' : 'b');
+	text_add(&text, "</world></sdf>");
+	struct sdf *sdf = sdf_help_keep(sdf_help_good(text.at, NULL));
+	const struct sdf_world *world = &sdf->worlds.at[0];
+	cr_assert_eq(world->links.count, 6);
+	cr_assert_eq(world->sensors.count, 3);
+	cr_assert_eq(world->joints.count, 5, "the second model joins a link with itself");
+	cr_assert_eq(world->links.at[0].element, world->links.at[4].element);
+	cr_assert_eq(world->sensors.at[0].element, world->sensors.at[1].element);
+	cr_assert_eq(world->joints.at[1].element, world->joints.at[2].element);
+	cr_assert_neq(world->models.at[0].element, world->models.at[2].element);
+	sdf_print(sdf, &printed);
+	sdf_print(sdf_help_keep(sdf_help_good(printed.at, NULL)), &again);
+	cr_assert_str_eq(printed.at, again.at);
+	int joints = 0;
+	for (const char *at = printed.at; (at = strstr(at, "<joint ")); at++)
+		joints++;
+	cr_assert_eq(joints, 5);
+	text_fini(&text);
+	text_fini(&printed);
+	text_fini(&again);
+}
+
 Test(sdf, what_is_printed_reads_as_the_same)
 {
 	struct sdf *sdf = good(SDF("1.6",
