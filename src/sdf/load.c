@@ -247,6 +247,14 @@ void load_build_add(struct load *load, struct load_builder *builder, const struc
 	builder->last = copy;
 }
 
+void load_build_end(struct load *load, struct load_builder *builder, const struct sdf_element *child,
+	const struct sdf_element *rest)
+{
+	load_build_add(load, builder, child);
+	if (builder->last)
+		builder->last->next = rest;
+}
+
 void load_build_attribute(struct load *load, struct load_builder *builder, const char *name, const char *value)
 {
 	struct sdf_element *element = builder->element;

@@ -227,6 +227,9 @@ struct load_builder {
 };
 struct load_builder load_build(struct load *load, const struct sdf_element *element);
 void load_build_add(struct load *load, struct load_builder *builder, const struct sdf_element *child);
+/* Adds a last child, and behind it others that another element has, as they are; nothing may be added then. */
+void load_build_end(struct load *load, struct load_builder *builder, const struct sdf_element *child,
+	const struct sdf_element *rest);
 void load_build_attribute(struct load *load, struct load_builder *builder, const char *name, const char *value);
 /* A <pose> element that reads back to the same bits; its file and line are those of owner. */
 struct sdf_element *load_build_pose(struct load *load, const struct sdf_element *owner, struct pose pose);

@@ -26,28 +26,59 @@ static const char *rewrite_renamed(const struct rename *rename, const char *text
 	return rename->self && !strcmp(text, "__model__") ? rename->self : text;
 }
 
+static const char *const rewrite_references[] = {
+	"relative_to", "attached_to", "expressed_in", "gz:expressed_in", "ignition:expressed_in"};
+
 static void rewrite_rename_attributes(struct load *load, const struct rename *rename, struct load_builder *builder)
 {
-	static const char *const names[] = {
-		"relative_to", "attached_to", "expressed_in", "gz:expressed_in", "ignition:expressed_in"};
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		const char *text = sdf_attribute(builder->element, names[i]);
+	for (size_t i = 0; i < ARRAY_LEN(rewrite_references); i++) {
+		const char *text = sdf_attribute(builder->element, rewrite_references[i]);
 		const char *other = text ? rewrite_renamed(rename, text) : NULL;
 		if (other != text)
-			load_build_attribute(load, builder, names[i], other);
+			load_build_attribute(load, builder, rewrite_references[i], other);
 	}
 }
 
+static bool rewrite_is_end(const struct sdf_element *element)
+{
+	return xml_is(element, "parent") || xml_is(element, "child");
+}
+
+/* Whether names in a child of the element have another scope. */
+static bool rewrite_is_foreign(const struct sdf_element *element, const struct sdf_element *child)
+{
+	return xml_is(child, "plugin") || (xml_is(element, "model") && !xml_is(child, "pose"));
+}
+
+/* Whether the element or one inside it is renamed. */
+static bool rewrite_renames(const struct rename *rename, const struct sdf_element *element)
+{
+	bool renames = rewrite_is_end(element) && rewrite_renamed(rename, element->text) != element->text;
+	for (size_t i = 0; i < ARRAY_LEN(rewrite_references) && !renames; i++) {
+		const char *text = sdf_attribute(element, rewrite_references[i]);
+		renames = text && rewrite_renamed(rename, text) != text;
+	}
+	for (const struct sdf_element *child = element->child; child && !renames; child = child->next)
+		renames = !rewrite_is_foreign(element, child) && rewrite_renames(rename, child);
+	return renames;
+}
+
+/* What stays as it is is shared with the element, so that a thousand robots of one file do not take a thousand copies
+ * of it. So no element is to be added to the result. */
 static struct load_builder rewrite_copy_renamed(
 	struct load *load, const struct rename *rename, const struct sdf_element *element)
 {
 	struct load_builder builder = load_build(load, element);
+	if (!rewrite_renames(rename, element)) {
+		builder.element->child = element->child;
+		return builder;
+	}
 	rewrite_rename_attributes(load, rename, &builder);
-	if (xml_is(element, "parent") || xml_is(element, "child"))
+	if (rewrite_is_end(element))
 		builder.element->text = rewrite_renamed(rename, element->text);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
-		bool foreign = xml_is(child, "plugin") || (xml_is(element, "model") && !xml_is(child, "pose"));
-		load_build_add(load, &builder, foreign ? child : rewrite_copy_renamed(load, rename, child).element);
+		bool keep = rewrite_is_foreign(element, child) || !rewrite_renames(rename, child);
+		load_build_add(load, &builder, keep ? child : rewrite_copy_renamed(load, rename, child).element);
 	}
 	return builder;
 }
@@ -138,7 +169,8 @@ const struct sdf_element *rewrite_unflatten(struct load *load, const struct sdf_
 	return builder.element;
 }
 
-/* A copy of the element with its pose relative to the frame that it names, or else to `to`. */
+/* A copy of the element with its pose relative to the frame that it names, or else to `to`. The children behind a pose
+ * that stands first, as most do, are shared: no element is to be added to the result. */
 static struct load_builder rewrite_with_pose_relative_to(
 	struct load *load, const struct sdf_element *element, const char *to)
 {
@@ -148,6 +180,10 @@ static struct load_builder rewrite_with_pose_relative_to(
 	struct load_builder builder = load_build(load, element), new_pose = load_build(load, pose ? pose : &none);
 	if (!given || !*given)
 		load_build_attribute(load, &new_pose, "relative_to", to);
+	if ((!pose || pose == element->child) && !sdf_child(element, "pose", pose)) {
+		load_build_end(load, &builder, new_pose.element, pose ? pose->next : element->child);
+		return builder;
+	}
 	load_build_add(load, &builder, new_pose.element);
 	for (const struct sdf_element *child = element->child; child; child = child->next)
 		if (!xml_is(child, "pose"))
