@@ -100,11 +100,28 @@ void *mem_alloc(size_t bytes)
 	return base_or_die(calloc(1, MAX(bytes, (size_t)1)), bytes);
 }
 
+enum { LAZY_BYTES_MIN = 1 << 16 };
+
+/* Zeroes memory. Of much memory, whole pages are given back to the kernel instead, which has pages of zeros for them when
+ * they are written, if ever: many arrays have room for what few models need. */
+static void base_zero(char *at, size_t bytes)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *first = at + (page - (uintptr_t)at % page) % page, *end = at + bytes - (uintptr_t)(at + bytes) % page;
+	if (bytes < LAZY_BYTES_MIN || madvise(first, (size_t)(end - first), MADV_DONTNEED)) {
+		memset(at, 0, bytes);
+		return;
+	}
+	memset(at, 0, (size_t)(first - at));
+	memset(end, 0, (size_t)(at + bytes - end));
+}
+
 void *mem_alloc_lines(size_t bytes)
 {
 	size_t whole = (MAX(bytes, (size_t)1) + 63) & ~(size_t)63;
 	void *lines = base_or_die(aligned_alloc(64, whole), whole);
-	return memset(lines, 0, whole);
+	base_zero(lines, whole);
+	return lines;
 }
 
 void *mem_realloc(void *old, size_t bytes)
