@@ -556,7 +556,7 @@ static bool scene_has_far(const struct sdf_world *world)
 {
 	bool has = false;
 	for (uint32_t i = 0; i < world->collisions.count && !has; i++)
-		has = world->collisions.at[i].shape.far != NULL;
+		has = world->collisions.at[i].shape->far != NULL;
 	return has;
 }
 

@@ -169,7 +169,7 @@ static void scene_solid_add_heightmap(
 	struct compile *c, const struct sdf_collision *from, struct scene_geom geom, scene_geoms *out)
 {
 	struct trimesh *trimesh = mem_alloc(sizeof *trimesh);
-	trimesh_of_grid(scene_heightmap(&from->shape), trimesh);
+	trimesh_of_grid(scene_heightmap(from->shape), trimesh);
 	vec_push(&c->own->trimeshes, trimesh);
 	geom.kind = SCENE_HEIGHTMAP;
 	geom.trimesh = trimesh;
@@ -181,7 +181,7 @@ static void scene_solid_add_heightmap(
 static void scene_solid_add_file(
 	struct compile *c, const struct sdf_collision *from, bool stands, struct scene_geom geom, scene_geoms *out)
 {
-	const struct sdf_shape *shape = &from->shape;
+	const struct sdf_shape *shape = from->shape;
 	if (shape->far) {
 		geom.kind = shape->kind == SDF_HEIGHTMAP ? SCENE_HEIGHTMAP : SCENE_MESH;
 		geom.unread = unread_add(c->scene->unread, shape);
@@ -211,7 +211,7 @@ static bool scene_solid_is_ball(struct vec3 radii)
 void scene_add_shape(
 	struct compile *c, const struct sdf_collision *from, bool stands, struct scene_geom geom, scene_geoms *out)
 {
-	const struct sdf_shape *shape = &from->shape;
+	const struct sdf_shape *shape = from->shape;
 	switch (shape->kind) {
 	case SDF_BOX:
 		geom.kind = SCENE_BOX;

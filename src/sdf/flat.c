@@ -135,7 +135,7 @@ static void flat_add_parts(const struct sdf_world *world, struct text *out)
 		const struct sdf_collision *collision = &world->collisions.at[i];
 		flat_add_part(out, "collision", &world->links.at[collision->link], collision->name);
 		flat_add_pose(out, collision->in_world);
-		flat_add_shape(out, &collision->shape);
+		flat_add_shape(out, collision->shape);
 	}
 	for (uint32_t i = 0; i < world->visuals.count; i++) {
 		const struct sdf_visual *visual = &world->visuals.at[i];

@@ -201,20 +201,6 @@ struct sdf_surface sdf_surface_default(void)
 		.category_bitmask = 0xffff};
 }
 
-enum { GEOMETRY_SURFACES_MAX = 64 }; /* of which equal ones are shared */
-
-static const struct sdf_surface *geometry_share_surface(struct load *load, const struct sdf_surface *surface)
-{
-	for (uint32_t i = 0; i < load->surfaces.count; i++)
-		if (!memcmp(load->surfaces.at[i], surface, sizeof *surface)) /* false if only padding differs */
-			return load->surfaces.at[i];
-	struct sdf_surface *kept = arena_new(&load->sdf->arena, struct sdf_surface);
-	memcpy(kept, surface, sizeof *kept);
-	if (load->surfaces.count < GEOMETRY_SURFACES_MAX)
-		vec_push(&load->surfaces, kept);
-	return kept;
-}
-
 const struct sdf_surface *load_surface(struct load *load, const struct sdf_element *collision, uint32_t *max_contacts)
 {
 	const struct sdf_element *element = sdf_child(collision, "surface", NULL);
@@ -222,10 +208,10 @@ const struct sdf_surface *load_surface(struct load *load, const struct sdf_eleme
 	struct sdf_surface surface = sdf_surface_default();
 	load_uint(load, collision, "max_contacts", max_contacts);
 	if (!element)
-		return geometry_share_surface(load, &surface);
+		return load_share(load, &surface, sizeof surface);
 	geometry_load_friction(load, sdf_child(element, "friction", NULL), &surface);
 	load_double(load, bounce, "restitution_coefficient", 0, 1e6, &surface.restitution);
 	load_double(load, bounce, "threshold", 0, INFINITY, &surface.bounce_threshold);
 	geometry_load_contact(load, sdf_child(element, "contact", NULL), &surface);
-	return geometry_share_surface(load, &surface);
+	return load_share(load, &surface, sizeof surface);
 }

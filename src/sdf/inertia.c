@@ -287,7 +287,7 @@ static struct mesh_moments inertia_measure_hull(const struct mesh *mesh)
 static bool inertia_mesh_moments_of(
 	struct load *load, const struct sdf_collision *collision, struct mesh_moments *ret_moments)
 {
-	const struct mesh *mesh = collision->shape.mesh;
+	const struct mesh *mesh = collision->shape->mesh;
 	if (!mesh)
 		return false;
 	if (mesh_is_closed(mesh)) {
@@ -341,14 +341,14 @@ void load_inertial_auto(struct load *load, struct sdf_link *link)
 		double volume, density = inertia_density_of(load, collision, link_density);
 		struct vec3 second, centre;
 		struct mesh_moments solid;
-		if (inertia_shape_moments(&collision->shape, &volume, &second, &centre))
+		if (inertia_shape_moments(collision->shape, &volume, &second, &centre))
 			inertia_add_shape(&sum, collision, density, volume, second, centre);
 		else if (inertia_mesh_moments_of(load, collision, &solid))
 			inertia_add_solid(&sum, collision, density, &solid);
 		else
-			load_warn_once(load, sdf_shape_kind_text(collision->shape.kind), element,
+			load_warn_once(load, sdf_shape_kind_text(collision->shape->kind), element,
 				"auto inertia does not know the volume of a %s: it counts as 0",
-				sdf_shape_kind_text(collision->shape.kind));
+				sdf_shape_kind_text(collision->shape->kind));
 	}
 	bool is_static = load->world->models.at[link->model].is_static;
 	if (sum.mass > 0)

@@ -83,6 +83,7 @@ static struct sdf_axis sdf_joint_load_axis(struct load *load, const struct sdf_e
 	return axis;
 }
 
+/* The axes are added to load->axes. */
 static void sdf_joint_load_axes(struct load *load, const struct sdf_element *element, struct sdf_joint *joint)
 {
 	static const unsigned needed[] = {[SDF_REVOLUTE] = 1,
@@ -94,11 +95,12 @@ static void sdf_joint_load_axes(struct load *load, const struct sdf_element *ele
 		[SDF_GEARBOX] = 2};
 	const struct sdf_element *first = sdf_child(element, "axis", NULL), *second = sdf_child(element, "axis2", NULL);
 	joint->axis_count = second ? 2 : first ? 1 : 0;
-	joint->axis[0] = sdf_joint_load_axis(load, first, (struct vec3){0, 0, 1});
+	struct sdf_axis *axes = vec_append(&load->axes, 2);
+	axes[0] = sdf_joint_load_axis(load, first, (struct vec3){0, 0, 1});
 	/* a second axis that is not given has to differ from the first */
-	bool along_x = fabs(joint->axis[0].xyz_world.x) > 0.9;
+	bool along_x = fabs(axes[0].xyz_world.x) > 0.9;
 	struct vec3 other = along_x ? (struct vec3){0, 0, 1} : (struct vec3){1, 0, 0};
-	joint->axis[1] = sdf_joint_load_axis(load, second, second ? (struct vec3){0, 0, 1} : other);
+	axes[1] = sdf_joint_load_axis(load, second, second ? (struct vec3){0, 0, 1} : other);
 	if ((size_t)joint->kind < ARRAY_LEN(needed) && joint->axis_count < needed[joint->kind])
 		load_warn_once(load, sdf_joint_kind_text(joint->kind), element,
 			"joint \"%.80s\" is %s but has %u of the %u axes it needs: defaults are used", joint->name,
@@ -398,8 +400,10 @@ void load_place_joints(struct load *load)
 		uint32_t scope = load_scope_of(joint->model);
 		joint->in_world = load_world_pose(load, load->joint_frames.at[i]);
 		joint->pose_frame = sdf_joint_pose_frame(load, load->joint_frames.at[i]);
-		sdf_joint_place_axis(load, joint, scope, "axis", &joint->axis[0]);
-		sdf_joint_place_axis(load, joint, scope, "axis2", &joint->axis[1]);
+		struct sdf_axis *axes = &load->axes.at[2 * (size_t)i];
+		sdf_joint_place_axis(load, joint, scope, "axis", &axes[0]);
+		sdf_joint_place_axis(load, joint, scope, "axis2", &axes[1]);
+		joint->axis = load_share(load, axes, 2 * sizeof *axes);
 		load->joint_dropped.at[i] = !sdf_joint_place_ends(load, joint, scope);
 		dropped = dropped || load->joint_dropped.at[i];
 	}

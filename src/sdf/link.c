@@ -15,8 +15,9 @@ static void sdf_link_load_collision(struct load *load, const struct sdf_element 
 	if (!load_room(load, element, load->world->collisions.count))
 		return;
 	collision.in_link = load_pose(load, element, &relative_to);
-	collision.shape = load_shape(load, sdf_child(element, "geometry", NULL));
-	load_solid(load, true, &collision.shape);
+	struct sdf_shape shape = load_shape(load, sdf_child(element, "geometry", NULL));
+	load_solid(load, true, &shape);
+	collision.shape = load_share(load, &shape, sizeof shape);
 	collision.surface = load_surface(load, element, &collision.max_contacts);
 	load_double(load, element, "laser_retro", -INFINITY, INFINITY, &collision.laser_retro);
 	load_defer(load, (struct load_placing){

@@ -450,6 +450,7 @@ static void load_reading_fini(struct load *load)
 	vec_free(&load->joint_frames);
 	vec_free(&load->frame_frames);
 	vec_free(&load->joint_dropped);
+	vec_free(&load->axes);
 }
 
 void load_fini(struct load *load)
@@ -467,9 +468,14 @@ void load_fini(struct load *load)
 	map_fini(&load->textures);
 	map_fini(&load->finish_names);
 	vec_free(&load->finishes);
-	vec_free(&load->surfaces);
+	share_fini(&load->shared);
 	importer_destroy(load->own_importer);
 	vec_free(&load->files);
+}
+
+const void *load_share(struct load *load, const void *bytes, size_t count)
+{
+	return share_keep(&load->shared, &load->sdf->arena, bytes, count);
 }
 
 static void load_ignore_report(void *ctx, const struct sdf_element *element, const char *text)
@@ -511,6 +517,7 @@ bool load_pose_inside(struct load *load, const struct sdf_element *model, const 
 	load->places = inner.places;
 	load->includes = inner.includes;
 	load->copies = inner.copies;
+	share_fini(&inner.shared);
 	sdf->messages.count = kept.messages.count;
 	sdf->error_count = kept.error_count;
 	sdf->warning_count = kept.warning_count;

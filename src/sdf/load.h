@@ -8,6 +8,7 @@
 #ifndef SDF_LOAD_H
 #define SDF_LOAD_H
 
+#include "base/share.h"
 #include "mesh/importer.h"
 #include "sdf/frames.h"
 #include "sdf/places.h"
@@ -53,7 +54,7 @@ struct load {
 	struct importer *importer; /* that of the options, or own_importer; NULL until a mesh or image is read */
 	struct importer *own_importer;
 	struct importer_losses losses;
-	VEC(const struct sdf_surface *) surfaces; /* that collisions may share */
+	struct share shared;   /* what is stored once: load_share() */
 	struct map far_models; /* static models that levels name, and no performer: candidates for struct sdf_far */
 	bool far;              /* the model that is being read is one */
 	VEC(struct sdf_far *) fars;
@@ -78,9 +79,13 @@ struct load {
 	VEC(struct load_placing) placings;
 	VEC(uint32_t) model_frames, link_frames, joint_frames, frame_frames; /* model, link, ... -> frame */
 	VEC(uint8_t) joint_dropped;
+	VEC(struct sdf_axis) axes; /* two of each joint, until they are placed */
 };
 
 void load_fini(struct load *load); /* not the sdf */
+
+/* The one copy of data, which lives as long as the sdf. */
+const void *load_share(struct load *load, const void *bytes, size_t count);
 
 /* Adds "file:line: ..." as an error, or a warning, to the messages. */
 void load_error(struct load *load, const struct sdf_element *element, const char *format, ...) TROUPE_PRINTF(3, 4);

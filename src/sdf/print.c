@@ -228,7 +228,7 @@ static void sdf_print_add_link(struct print *print, const struct sdf_element *el
 			continue;
 		if (xml_is(child, "collision")) {
 			const struct sdf_collision *collision = &world->collisions.at[print->collision++];
-			sdf_print_add_shaped(print, child, collision->in_link, &collision->shape);
+			sdf_print_add_shaped(print, child, collision->in_link, collision->shape);
 		} else if (xml_is(child, "visual")) {
 			const struct sdf_visual *visual = &world->visuals.at[print->visual++];
 			sdf_print_add_shaped(print, child, visual->in_link, &visual->shape);

@@ -167,8 +167,8 @@ struct sdf_collision {
 	uint32_t link;
 	uint32_t line;
 	struct pose in_link, in_world;
-	struct sdf_shape shape;
-	const struct sdf_surface *surface; /* collisions with equal ones share it */
+	const struct sdf_shape *shape;     /* collisions with equal ones share it */
+	const struct sdf_surface *surface; /* likewise */
 	uint32_t max_contacts;             /* 10 */
 	double laser_retro;
 	const struct sdf_element *element;
@@ -273,9 +273,11 @@ struct sdf_joint {
 	uint32_t parent, child;               /* links; SDF_NONE as parent (or child): the world */
 	struct pose in_world;                 /* the joint's frame; its origin is the anchor */
 	uint32_t axis_count;                  /* 0, 1 or 2: the number of axes in the file */
-	struct sdf_axis axis[2]; /* beyond axis_count: defaults, so that every axis that the kind needs exists */
-	double thread_pitch;     /* screw: rad/m, 2 pi / screw_thread_pitch; positive: right-handed. The file's old
-				  * thread_pitch has the opposite sign. */
+	/* [2] beyond axis_count: defaults, so that every axis that the kind needs exists. Joints with equal axes share
+	 * them. */
+	const struct sdf_axis *axis;
+	double thread_pitch; /* screw: rad/m, 2 pi / screw_thread_pitch; positive: right-handed. The file's old
+			      * thread_pitch has the opposite sign. */
 	double gearbox_ratio;
 	struct sdf_joint_ode ode;
 	const char *pose_frame; /* for print: the frame that the pose in the file is relative to; NULL: print writes

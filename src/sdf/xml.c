@@ -11,8 +11,8 @@
  * depth is limited. */
 #include "sdf/xml.h"
 
-#include "base/hash.h"
 #include "base/map.h"
+#include "base/share.h"
 #include "base/shown.h"
 
 #include <ctype.h>
@@ -25,18 +25,12 @@
 enum {
 	ATTRIBUTES_MAX = 1000, /* of one element */
 	SHORT_BYTES_MAX = 100, /* texts up to this length are stored once, those of many robots being the same */
-	SLOTS_FEWEST = 1024,   /* a power of two */
 };
 
 struct level { /* an element whose end has not been read; its memory is kept for the next one of this depth */
 	struct sdf_element element;
 	VEC(struct sdf_element) children; /* without their next siblings */
 	struct text text;
-};
-
-struct xml_elements { /* that are stored, by their contents */
-	const struct sdf_element **slots;
-	size_t count, room; /* room: a power of two; at most half of it is used */
 };
 
 struct xml_source {
@@ -46,10 +40,7 @@ struct xml_source {
 	uint32_t lines_skipped;
 	struct map known; /* names, short texts and values repeat: each is stored once */
 	VEC(const char *) texts;
-	struct map known_lists; /* the same for attributes of an element, by the addresses of names and values */
-	VEC(const struct sdf_attribute *) lists;
-	struct arena list_keys;
-	struct xml_elements stored;
+	struct share stored; /* elements and lists of attributes */
 	struct text scratch;
 	struct level levels[SDF_DEPTH_MAX];
 	uint32_t depth;
@@ -162,24 +153,6 @@ static const char *xml_trimmed(struct xml_source *source, const char *at, size_t
 	return xml_copy_text(source, at, count);
 }
 
-/* The one copy of attributes. Texts that are equal have one address, and so have no others. */
-static const struct sdf_attribute *xml_keep_list(
-	struct xml_source *source, const struct sdf_attribute *list, uint32_t count)
-{
-	struct text *key = &source->scratch;
-	uint32_t index;
-	key->count = 0;
-	for (uint32_t i = 0; i < count; i++)
-		text_add(key, "%p=%p ", (const void *)list[i].name, (const void *)list[i].value);
-	if (map_find(&source->known_lists, key->at, &index))
-		return source->lists.at[index];
-	struct sdf_attribute *copy = arena_array(source->arena, struct sdf_attribute, count);
-	memcpy(copy, list, count * sizeof *copy);
-	map_add(&source->known_lists, arena_text(&source->list_keys, key->at, key->count), source->lists.count);
-	vec_push(&source->lists, copy);
-	return copy;
-}
-
 /* Declarations of prefixes count as attributes, so that an element can be printed again. libxml2 gives them in pairs
  * (prefix, URI), and attributes in fives (name, prefix, URI, begin and end of the value). */
 static void xml_add_attributes(struct xml_source *source, struct sdf_element *element, int ns_count, const xmlChar **ns,
@@ -200,46 +173,16 @@ static void xml_add_attributes(struct xml_source *source, struct sdf_element *el
 		out->value =
 			xml_copy_text(source, (const char *)attributes[3], (size_t)(attributes[4] - attributes[3]));
 	}
-	element->attributes = xml_keep_list(source, list, element->attribute_count);
-}
-
-/* The slot of an element that is equal, or the free one in which it belongs. */
-static const struct sdf_element **xml_slot(const struct xml_elements *stored, const struct sdf_element *element)
-{
-	_Static_assert(sizeof *element == 6 * sizeof(void *) + 2 * sizeof(uint32_t), "a gap has no certain value");
-	size_t slot = hash_bytes(0, element, sizeof *element) & (stored->room - 1);
-	while (stored->slots[slot] && memcmp(stored->slots[slot], element, sizeof *element) != 0)
-		slot = (slot + 1) & (stored->room - 1);
-	return &stored->slots[slot];
-}
-
-static void xml_make_room(struct xml_elements *stored)
-{
-	if (2 * (stored->count + 1) <= stored->room)
-		return;
-	struct xml_elements more = {.count = stored->count, .room = MAX(2 * stored->room, SLOTS_FEWEST)};
-	more.slots = mem_alloc(more.room * sizeof(const struct sdf_element *));
-	for (size_t i = 0; i < stored->room; i++)
-		if (stored->slots[i])
-			*xml_slot(&more, stored->slots[i]) = stored->slots[i];
-	free(stored->slots);
-	*stored = more;
+	/* equal texts have one address */
+	element->attributes = share_keep(&source->stored, source->arena, list, element->attribute_count * sizeof *list);
 }
 
 /* The one copy of an element. Short texts, attributes and elements in it are stored once, too, and are equal if their
  * addresses are. */
 static const struct sdf_element *xml_store(struct xml_source *source, const struct sdf_element *element)
 {
-	struct xml_elements *stored = &source->stored;
-	xml_make_room(stored);
-	const struct sdf_element **slot = xml_slot(stored, element);
-	if (!*slot) {
-		struct sdf_element *copy = arena_new(source->arena, struct sdf_element);
-		*copy = *element;
-		*slot = copy;
-		stored->count++;
-	}
-	return *slot;
+	_Static_assert(sizeof *element == 6 * sizeof(void *) + 2 * sizeof(uint32_t), "it has no gaps");
+	return share_keep(&source->stored, source->arena, element, sizeof *element);
 }
 
 /* The innermost element ends. */
@@ -498,10 +441,7 @@ static troupe_status xml_parse_text(
 	text_fini(&escaped);
 	map_fini(&source->known);
 	vec_free(&source->texts);
-	map_fini(&source->known_lists);
-	vec_free(&source->lists);
-	arena_fini(&source->list_keys);
-	free(source->stored.slots);
+	share_fini(&source->stored);
 	text_fini(&source->scratch);
 	for (size_t i = 0; i < ARRAY_LEN(source->levels); i++) {
 		text_fini(&source->levels[i].text);

@@ -50,8 +50,8 @@ static void check_world(const struct sdf_world *world, const struct text *text)
 	}
 	for (uint32_t i = 0; i < world->collisions.count; i++) {
 		const struct sdf_collision *collision = &world->collisions.at[i];
-		must(pose_finite(collision->in_world) && vec3_finite(collision->shape.size), "collision", text);
-		must(collision->shape.radius > 0 && collision->shape.length > 0, "shape", text);
+		must(pose_finite(collision->in_world) && vec3_finite(collision->shape->size), "collision", text);
+		must(collision->shape->radius > 0 && collision->shape->length > 0, "shape", text);
 	}
 	for (uint32_t i = 0; i < world->joints.count; i++) {
 		const struct sdf_joint *joint = &world->joints.at[i];

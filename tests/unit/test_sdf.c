@@ -319,7 +319,7 @@ Test(sdf, warnings_come_once_per_kind)
 				 "name='c'><geometry><blob/></geometry></collision></link></model>"));
 	cr_assert_eq(sdf->warning_count, 1);
 	cr_assert(sdf_help_says(sdf, SDF_WARNING, "<blob> is no known shape"));
-	cr_assert_eq(sdf->worlds.at[0].collisions.at[0].shape.kind, SDF_EMPTY);
+	cr_assert_eq(sdf->worlds.at[0].collisions.at[0].shape->kind, SDF_EMPTY);
 }
 
 /* "parent/name count", then ? for an element that SDF does not know and * for an element on which no motion depends. */
@@ -400,7 +400,7 @@ Test(sdf, defaults_are_the_specification_s)
 	near(link->inertial.mass, 1);
 	near(link->inertial.ixx, 1);
 	const struct sdf_collision *collision = &world->collisions.at[0];
-	near3(collision->shape.size, 1, 1, 1);
+	near3(collision->shape->size, 1, 1, 1);
 	near(collision->surface->mu, 1);
 	near(collision->surface->kp, 1e12);
 	cr_assert_eq(collision->max_contacts, 10);
@@ -1620,7 +1620,7 @@ static void far_check(const struct sdf_world *world, bool left)
 {
 	cr_assert_eq(world->collisions.count, ARRAY_LEN(far_cases));
 	for (uint32_t i = 0; i < world->collisions.count; i++) {
-		const struct sdf_shape *shape = &world->collisions.at[i].shape;
+		const struct sdf_shape *shape = world->collisions.at[i].shape;
 		const struct far_case *expected = &far_cases[i];
 		cr_assert(strstr(shape->path, expected->file), "%u: %s", i, shape->path);
 		cr_assert_eq(shape->far != NULL, expected->far && left, "%s", shape->path);
@@ -1660,9 +1660,9 @@ Test(sdf, meshes_that_only_levels_name_are_not_read)
 		cr_assert_eq(sdf->far_count, left ? 3u : 0u, "%u", sdf->far_count);
 		if (left) {
 			const struct sdf_collision *c = sdf->worlds.at[0].collisions.at;
-			cr_assert(c[0].shape.far == c[2].shape.far && c[0].shape.far != c[1].shape.far);
+			cr_assert(c[0].shape->far == c[2].shape->far && c[0].shape->far != c[1].shape->far);
 			for (uint32_t i = 0; i < 4; i++)
-				cr_assert_eq(c[i].shape.far->id, i == 3 ? 2 : i % 2, "%u", i);
+				cr_assert_eq(c[i].shape->far->id, i == 3 ? 2 : i % 2, "%u", i);
 			cr_assert_eq(files_look(&files_read, path), FILES_FILE);
 			snprintf(path, sizeof path, "%s/sub/other.mtl", folder.path);
 			uint32_t index;
