@@ -25,6 +25,7 @@ struct assembly_plan {
 	/* Bodies, joints and coupled joints of each component, as lists: the first by the root, then the next of each.
 	 */
 	struct assembly_list of_bodies, of_joints, of_coupled;
+	double *fields; /* of the edges of the assembly that is being made */
 };
 
 #define ASSEMBLY_NO_PLACE UINT32_MAX
@@ -250,6 +251,7 @@ static void assembly_add_to_tree(struct assembly_plan *plan, struct assembly *as
 	plan->place[number] = place;
 	assembly->bodies[place] = body;
 	edge->ground = SCENE_NONE;
+	edge->fields = plan->fields + (size_t)place * LANES_EDGE_FIELDS;
 	if (joint) {
 		uint32_t other = joint->child == body ? joint->parent : joint->child;
 		edge->joint = *joint;
@@ -535,25 +537,75 @@ static void assembly_list_large(const struct assembly_plan *plan, struct assembl
 	assembly->large = true;
 }
 
+/* Takes so many bytes of a piece of memory; the next ones are aligned for doubles. */
+static void *assembly_cut(char **piece, const void *from, size_t bytes)
+{
+	void *at = *piece;
+	if (bytes)
+		memcpy(at, from, bytes);
+	*piece += (bytes + 7) & ~(size_t)7;
+	return at;
+}
+
+static uint32_t assembly_fields_in_all(const struct assembly *assembly)
+{
+	uint32_t all = 0;
+	for (uint32_t i = 0; i < assembly->count && !assembly->large; i++)
+		all += assembly_field_count(&assembly->edges[i]);
+	return all;
+}
+
+/* Moves what was made piece by piece into one piece, in the order in which steps read it. */
+static struct assembly *assembly_settle(struct assembly *loose)
+{
+	const uint32_t count = loose->count, bodies = loose->large ? 0 : count;
+	const size_t keys = bodies * sizeof *loose->keys, edges = bodies * sizeof *loose->edges;
+	const size_t axes = loose->axes.count * sizeof *loose->axes.at,
+		     links = loose->links.count * sizeof *loose->links.at;
+	const size_t gaps = (size_t)4 * 8;
+	char *piece = mem_alloc(sizeof *loose + count * sizeof *loose->bodies + keys + edges + axes + links + gaps +
+				assembly_fields_in_all(loose) * sizeof(double) + bodies * sizeof *loose->solid);
+	struct assembly *settled = assembly_cut(&piece, loose, sizeof *loose);
+	settled->bodies = assembly_cut(&piece, loose->bodies, count * sizeof *loose->bodies);
+	settled->keys = assembly_cut(&piece, loose->keys, keys);
+	settled->axes.at = assembly_cut(&piece, loose->axes.at, axes);
+	settled->edges = assembly_cut(&piece, loose->edges, edges);
+	for (uint32_t i = 0; i < bodies; i++)
+		settled->edges[i].fields = assembly_cut(
+			&piece, loose->edges[i].fields, assembly_field_count(&loose->edges[i]) * sizeof(double));
+	settled->solid = assembly_cut(&piece, loose->solid, bodies * sizeof *loose->solid);
+	settled->links.at = assembly_cut(&piece, loose->links.at, links);
+	free(loose->bodies);
+	free(loose->solid);
+	free(loose->keys);
+	free(loose->edges);
+	vec_free(&loose->axes);
+	vec_free(&loose->links);
+	return settled;
+}
+
 static struct assembly *assembly_make_assembly(struct assembly_plan *plan, uint32_t root)
 {
-	struct assembly *assembly = mem_alloc(sizeof *assembly);
+	struct assembly made = {0}, *assembly = &made;
 	uint32_t bodies = 0;
 	for (uint32_t i = root; i != SCENE_NONE; i = plan->of_bodies.next[i])
 		bodies++;
 	assembly->bodies = mem_alloc(bodies * sizeof *assembly->bodies);
 	if (bodies > LANES_BODIES_MAX) {
 		assembly_list_large(plan, assembly, root);
-		return assembly;
+		return assembly_settle(assembly);
 	}
 	assembly->solid = mem_alloc(bodies * sizeof *assembly->solid);
 	assembly->keys = mem_alloc(bodies * sizeof *assembly->keys);
 	assembly->edges = mem_alloc(bodies * sizeof *assembly->edges);
+	plan->fields = mem_alloc((size_t)bodies * LANES_EDGE_FIELDS * sizeof *plan->fields);
 	assembly_grow_forest(plan, assembly, root);
 	assembly_fill_bodies(plan->physics, assembly);
 	assembly_list_axes(assembly);
 	assembly_list_links(plan, assembly, root);
-	return assembly;
+	struct assembly *settled = assembly_settle(assembly);
+	free(plan->fields);
+	return settled;
 }
 
 void assemblies_make(const struct physics *physics, struct group *group)
@@ -581,16 +633,8 @@ void assemblies_make(const struct physics *physics, struct group *group)
 
 void assemblies_drop(struct group *group)
 {
-	for (uint32_t i = 0; i < group->assemblies.count; i++) {
-		struct assembly *assembly = group->assemblies.at[i];
-		free(assembly->bodies);
-		free(assembly->solid);
-		free(assembly->keys);
-		free(assembly->edges);
-		vec_free(&assembly->axes);
-		vec_free(&assembly->links);
-		free(assembly);
-	}
+	for (uint32_t i = 0; i < group->assemblies.count; i++)
+		free(group->assemblies.at[i]);
 	group->assemblies.count = 0;
 	group->assembled = false;
 }

@@ -36,8 +36,21 @@ struct assembly_edge {
 	struct assembly_joint joint; /* of a free body: motion is LANES_FREE, and the rest does not matter */
 	uint32_t ground; /* the kinematic body that it hangs on; SCENE_NONE: the world, or a body of the tree */
 	bool reversed;   /* the tree goes from the joint's child to its parent */
-	double fields[LANES_EDGE_FIELDS]; /* as lanes/ wants them, at the pose of the file */
+	double *fields;  /* as lanes/ wants them, at the pose of the file: assembly_field_count() */
 };
+
+/* The first of the fields of an edge in lanes/ that are constant; of a kinematic ground all that may be turned are. */
+static inline uint32_t assembly_field_count(const struct assembly_edge *edge)
+{
+	static const uint8_t counts[] = {[LANES_HINGE] = LANES_RELATIVE,
+		[LANES_SLIDER] = LANES_LEAD,
+		[LANES_BALL] = LANES_OWN_AXIS,
+		[LANES_UNIVERSAL] = LANES_RELATIVE,
+		[LANES_FIXED] = LANES_LEAD,
+		[LANES_SCREW] = LANES_THREAD};
+	const uint32_t count = edge->joint.motion == LANES_FREE ? 0 : counts[edge->joint.motion];
+	return edge->ground == SCENE_NONE ? count : MAX(count, (uint32_t)LANES_LEAD);
+}
 
 struct assembly_axis { /* of a tree joint */
 	uint32_t joint, axis;
@@ -55,6 +68,7 @@ struct assembly_link {
 	uint32_t law_first, axes;               /* of a loop: its axes, behind those of the forest */
 };
 
+/* Steps read all of it, so it lies in one piece of memory. */
 struct assembly {
 	uint32_t count;     /* bodies */
 	bool large;         /* too many bodies for a shape: only `bodies` is known */

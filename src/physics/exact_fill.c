@@ -59,13 +59,7 @@ static void exact_fill_ground(
 static void exact_fill_edge(const struct worker *worker, const struct exact_lane *lane,
 	const struct assembly_edge *edge, uint32_t field, double dt)
 {
-	static const uint8_t fields[] = {[LANES_HINGE] = LANES_RELATIVE,
-		[LANES_SLIDER] = LANES_LEAD,
-		[LANES_BALL] = LANES_OWN_AXIS,
-		[LANES_UNIVERSAL] = LANES_RELATIVE,
-		[LANES_FIXED] = LANES_LEAD,
-		[LANES_SCREW] = LANES_THREAD};
-	exact_fill_put(lane, field, edge->fields, fields[edge->joint.motion]);
+	exact_fill_put(lane, field, edge->fields, assembly_field_count(edge));
 	if (edge->joint.motion == LANES_SCREW)
 		exact_fill_put1(lane, field + LANES_THREAD, link_thread_back(worker, edge->joint.index, dt));
 	if (edge->ground != SCENE_NONE) {
