@@ -102,8 +102,8 @@ void *mem_alloc(size_t bytes)
 
 enum { LAZY_BYTES_MIN = 1 << 16 };
 
-/* Zeroes memory. Of much memory, whole pages are given back to the kernel instead, which has pages of zeros for them when
- * they are written, if ever: many arrays have room for what few models need. */
+/* Zeroes memory. Of much memory, whole pages are given back to the kernel instead, which has pages of zeros for them
+ * when they are written, if ever: many arrays have room for what few models need. */
 static void base_zero(char *at, size_t bytes)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -1,3 +1,4 @@
+/* A table with open addressing, by the hash of the contents; the data themselves lie in the arena. */
 #include "base/share.h"
 
 #include "base/hash.h"

@@ -1,5 +1,5 @@
 /* The tools of src/base: one line for an error, addresses, lists, maps, numbers as text and back, hashes, places in an
- * array, data beside the program, near names, patterns, and text that is shown. */
+ * array, data beside the program, near names, patterns, memory, and text that is shown. */
 #include "base/arena.h"
 #include "base/data.h"
 #include "base/hash.h"
@@ -11,6 +11,7 @@
 #include "base/near.h"
 #include "base/parse.h"
 #include "base/ranges.h"
+#include "base/share.h"
 #include "base/shown.h"
 #include "base/text.h"
 
@@ -403,6 +404,43 @@ Test(base, memory_that_grows_keeps_and_is_clear)
 		}
 		free(at);
 	}
+}
+
+/* Also memory that was used before, and its first and last pages, which are not whole. */
+Test(base, much_memory_is_clear_and_taken_when_it_is_written)
+{
+	enum { BYTES = 200000, ROUNDS = 20 };
+	for (size_t round = 0; round < ROUNDS; round++) {
+		size_t bytes = BYTES + round * 64, before = 0;
+		unsigned char *at = mem_alloc_lines(bytes);
+		for (size_t i = 0; i < bytes; i++)
+			before += at[i] != 0;
+		cr_assert_eq(before, 0, "%zu of %zu bytes are not zero", before, bytes);
+		memset(at, 0xa5, bytes);
+		free(at);
+	}
+}
+
+Test(base, what_is_equal_is_stored_once)
+{
+	struct share share = {0};
+	struct arena arena = {0};
+	const void *first[500];
+	for (uint32_t round = 0; round < 3; round++)
+		for (uint32_t i = 0; i < ARRAY_LEN(first); i++) {
+			const uint32_t bytes[3] = {i, i / 2, 7};
+			const uint32_t *kept = share_keep(&share, &arena, bytes, sizeof bytes);
+			cr_assert(!memcmp(kept, bytes, sizeof bytes) && (const void *)kept != (const void *)bytes);
+			cr_assert(!round || kept == first[i], "stored again");
+			first[i] = kept;
+			cr_assert(!i || kept != first[i - 1]);
+		}
+	const uint32_t shorter[2] = {0, 0};
+	const void *kept = share_keep(&share, &arena, shorter, sizeof shorter);
+	cr_assert(kept != first[0], "bytes with which others begin are not equal to them");
+	share_fini(&share);
+	cr_assert(!memcmp(kept, shorter, sizeof shorter), "what is kept outlives the table");
+	arena_fini(&arena);
 }
 
 static void assert_moved(const char *folder, const char *bin, const char *data, const char *expected)
