@@ -96,7 +96,7 @@ static bool is_sound_texture(struct texture *texture)
 
 static bool is_image(const char *suffix)
 {
-	return !strcmp(suffix, ".png") || !strcmp(suffix, ".jpg");
+	return !strcmp(suffix, ".png") || !strcmp(suffix, ".jpg") || !strcmp(suffix, ".dds");
 }
 
 /* --- for libFuzzer ------------------------------------------------------------------------------------------------ */
@@ -179,6 +179,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 	const char *kind = count < 4                                                      ? ".obj"
 			   : !memcmp(copy, "\x89PNG", 4)                                  ? ".png"
 			   : !memcmp(copy, "\xff\xd8\xff", 3)                             ? ".jpg"
+			   : !memcmp(copy, "DDS ", 4)                                     ? ".dds"
 			   : !memcmp(copy, "glTF", 4)                                     ? ".glb"
 			   : *copy == '{'                                                 ? ".gltf"
 			   : *copy == '<'                                                 ? ".dae"

@@ -3,6 +3,7 @@
 #include "mesh/cube.h"
 #include "mesh/import.h"
 #include "picture_world.h"
+#include "../random.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -262,6 +263,35 @@ Test(sky, bad_files)
 		cr_expect(strstr(error.text, rows[i].says) && !strchr(error.text, '\n'), "row %zu: %s", i, error.text);
 		text_fini(&file);
 	}
+}
+
+/* Any bytes: a cube map, or one line. Heads are damaged most, and files are cut off. */
+Test(sky, damaged_files)
+{
+	uint64_t draws = 5;
+	uint32_t taken = 0;
+	for (int round = 0; round < 20000; round++) {
+		struct text file = file_of(&kinds[random_below(&draws, ARRAY_LEN(kinds))], 1 + random_below(&draws, 9),
+			1 + random_below(&draws, 3));
+		size_t count = file.count;
+		for (uint32_t times = random_below(&draws, 4); times; times--)
+			file.at[random_below(
+				&draws, random_below(&draws, 2) ? MIN((uint32_t)count, 148U) : (uint32_t)count)] =
+				(char)random_below(&draws, 256);
+		if (!random_below(&draws, 4))
+			count = random_below(&draws, (uint32_t)count);
+		struct image_texels texels;
+		struct troupe_error error = {0};
+		if (!import_cube(file.at, count, &texels, &error)) {
+			cr_assert(texels.width >= 1 && texels.height == 6 * texels.width, "round %d", round);
+			free(texels.rgba);
+			taken++;
+		} else {
+			cr_assert(*error.text && !strchr(error.text, '\n'), "round %d: %s", round, error.text);
+		}
+		text_fini(&file);
+	}
+	cr_expect(taken > 2000 && taken < 18000, "%u were taken", taken);
 }
 
 /* --- pictures ------------------------------------------------------------------------------------------------------
