@@ -233,6 +233,7 @@ struct open_file {
 	struct aiFile file; /* must be first: assimp knows only this member */
 	const char *bytes;
 	size_t count, at;
+	char *own; /* the bytes, if they are not those of the file; NULL: they are */
 };
 
 static size_t import_read_some(struct aiFile *file, char *to, size_t size, size_t items)
@@ -275,6 +276,33 @@ static void import_flush_nothing(struct aiFile *file)
 	(void)file;
 }
 
+/* Whether a number begins at bytes[i] whose digits before the decimal point are left out, as in ".5" and "-.5". */
+static bool import_is_bare_point(const char *bytes, size_t count, size_t i)
+{
+	const size_t before = i > 0 && (bytes[i - 1] == '-' || bytes[i - 1] == '+') ? 2 : 1;
+	return bytes[i] == '.' && i >= before && (bytes[i - before] == ' ' || bytes[i - before] == '\t') &&
+	       i + 1 < count && bytes[i + 1] >= '0' && bytes[i + 1] <= '9';
+}
+
+/* assimp's reader of OBJ counts the numbers of a line before it reads them, and takes none for a number that begins
+ * with a point: the vertex is lost. Such numbers get a zero. */
+static void import_add_zeros(struct open_file *f)
+{
+	size_t zeros = 0, to = 0;
+	for (size_t i = 0; i < f->count; i++)
+		zeros += import_is_bare_point(f->bytes, f->count, i);
+	if (zeros == 0)
+		return;
+	f->own = mem_alloc(f->count + zeros + 1);
+	for (size_t i = 0; i < f->count; i++) {
+		if (import_is_bare_point(f->bytes, f->count, i))
+			f->own[to++] = '0';
+		f->own[to++] = f->bytes[i];
+	}
+	f->bytes = f->own;
+	f->count = to;
+}
+
 static struct aiFile *import_open_file(struct aiFileIO *io, const char *path, const char *mode)
 {
 	const struct import_files *files = (const struct import_files *)(void *)io->UserData;
@@ -282,6 +310,9 @@ static struct aiFile *import_open_file(struct aiFileIO *io, const char *path, co
 				      import_seek, import_flush_nothing, NULL}};
 	if (strchr(mode, 'w') || !files->read(files->ctx, path, &f.bytes, &f.count))
 		return NULL;
+	const char *suffix = strrchr(path, '.');
+	if (suffix && !strcasecmp(suffix, ".obj"))
+		import_add_zeros(&f);
 	struct open_file *opened = mem_alloc(sizeof *opened);
 	*opened = f;
 	return &opened->file;
@@ -290,6 +321,7 @@ static struct aiFile *import_open_file(struct aiFileIO *io, const char *path, co
 static void import_close_file(struct aiFileIO *io, struct aiFile *file)
 {
 	(void)io;
+	free(((struct open_file *)(void *)file)->own);
 	free(file);
 }
 

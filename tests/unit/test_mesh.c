@@ -297,6 +297,37 @@ Test(mesh, nested_nodes)
 	files_fini(&files);
 }
 
+/* Two files of the same shape, of which one leaves out digits before decimal points, in all signs and after tabs. */
+Test(mesh, bare_points)
+{
+	static const char *const texts[] = {
+		"# an .obj\nv .5 -.25 +.75\nv\t.125\t-0.5 1.5\nv 3. -.5 .0625\nv 0 0 -.5e1\nvt .5 .25\nvn 0 -.6 .8\n"
+		"f 1/1/1 2/1/1 3/1/1\nf 1 3 4\nf 1 4 2\nf 2 4 3\n",
+		"# an .obj\nv 0.5 -0.25 +0.75\nv\t0.125\t-0.5 1.5\nv 3.0 -0.5 0.0625\nv 0 0 -5\nvt 0.5 0.25\nvn 0 -0.6 "
+		"0.8\n"
+		"f 1/1/1 2/1/1 3/1/1\nf 1 3 4\nf 1 4 2\nf 2 4 3\n"};
+	struct files files = {.closed = true};
+	struct importer *importer = importer_create();
+	struct importer_losses losses = {0};
+	struct mesh meshes[2] = {0};
+	for (int i = 0; i < 2; i++) {
+		const char *name = i == 0 ? "bare.OBJ" : "full.obj";
+		struct troupe_error error = {0};
+		files_add(&files, name, texts[i], strlen(texts[i]));
+		cr_assert_eq(importer_mesh(importer, &losses, &files, name, &meshes[i], &error), TROUPE_OK, "%s: %s",
+			name, error.text);
+	}
+	cr_assert_eq(meshes[0].corners.count, 12);
+	cr_assert_eq(meshes[0].points.count, meshes[1].points.count);
+	for (uint32_t i = 0; i < meshes[0].points.count; i++)
+		cr_assert(
+			!memcmp(&meshes[0].points.at[i], &meshes[1].points.at[i], sizeof(struct vec3)), "point %u", i);
+	mesh_fini(&meshes[0]);
+	mesh_fini(&meshes[1]);
+	importer_destroy(importer);
+	files_fini(&files);
+}
+
 /* No file outside a closed set is looked for, even if a file of the set names it. */
 Test(mesh, closed_set)
 {
