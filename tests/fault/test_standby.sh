@@ -266,6 +266,29 @@ with_a_client()
 }
 once with_a_client
 
+# It comes in the moment in which the last secondary is ready: the primary reads both at once.
+comes_with_the_start()
+{
+	primary --network-secondaries 1
+	secondary s1
+	await s1.err 'joined the primary'
+	kill -STOP "$(cat p.pid)" # before it knows that this secondary has the world, or a little after that
+	standby b
+	sleep 0.2
+	kill -CONT "$(cat p.pid)"
+	followed
+	! grep 'closed the connection before it sent anything' b.err || unheard=yes # when the run ended
+	disturb TERM p
+	ends p 0
+	ends b 3
+}
+unheard=
+for _ in 1 2 3; do
+	once comes_with_the_start
+done
+[ -z "$unheard" ]
+report $? 'a standby that comes in the moment of the start has no answer'
+
 # The run is ended by its user: for the standby, too. A standby that is ended leaves the run as it is.
 ended_by_its_user()
 {

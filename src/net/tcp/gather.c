@@ -680,6 +680,19 @@ static void tcp_gather_hear_late(struct gathering *gathering, struct channel *ch
 	tcp_gather_refuse(gathering, channel, again ? "it may come in with the next change of members" : why, again);
 }
 
+/* Those that came in the moment of the start: their hello has come, and was not read. Without an answer, a standby
+ * would wait until the run ends. */
+static void tcp_gather_hear_unheard(struct gathering *gathering)
+{
+	struct session *session = &gathering->session;
+	for (uint32_t id = 0; id < session->channels.count; id++) {
+		const struct channel *channel = session->channels.at[id];
+		enum frame_type type;
+		if (channel && channel_peek(channel, &type) && type == FRAME_HELLO)
+			tcp_gather_hear_late(gathering, session_take(session, id));
+	}
+}
+
 /* The thread that refuses peers after the start, so that an unknown peer costs the run nothing. */
 static void *tcp_gather_accept_all(void *arg)
 {
@@ -688,6 +701,7 @@ static void *tcp_gather_accept_all(void *arg)
 	struct channel *channel;
 	struct pollfd fds[LISTENER_POLL_MAX + 1];
 	const uint32_t more = gathering->members.more_come; /* there is always room for one to knock */
+	tcp_gather_hear_unheard(gathering);
 	for (;;) {
 		uint32_t count = listener_poll(listener, clock_now_ns(), fds);
 		fds[count] = (struct pollfd){.fd = gathering->quit, .events = POLLIN};
