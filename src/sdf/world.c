@@ -147,7 +147,7 @@ void load_begin(struct load *load, struct sdf_world *world, const struct sdf_ele
 	load->world = world;
 	load->placings.count = 0;
 	load->model_frames.count = load->link_frames.count = load->joint_frames.count = load->frame_frames.count = 0;
-	load->joint_dropped.count = 0;
+	load->joint_dropped.count = load->axes.count = 0;
 	frames_fini(&load->frames);
 	frames_open(&load->frames, SDF_NONE, SDF_NONE, element);
 }

@@ -1137,6 +1137,19 @@ Test(sdf, second_axes_differ_from_first_ones)
 	}
 }
 
+#define JOINTED(name, axis)                                                                                            \
+	"<world name='" name "'><model name='m'>" TWO "<joint name='j' type='revolute'><parent>a</parent>"             \
+	"<child>b</child><axis>" axis "</axis></joint></model></world>"
+
+Test(sdf, joints_of_each_world_have_their_own_axes)
+{
+	struct sdf *sdf = good("<sdf version='1.9'>" JOINTED("v", "<xyz>1 0 0</xyz>")
+			JOINTED("w", "<xyz>0 1 0</xyz><limit><upper>3</upper></limit>") "</sdf>");
+	near3(sdf->worlds.at[0].joints.at[0].axis[0].xyz_world, 1, 0, 0);
+	near3(sdf->worlds.at[1].joints.at[0].axis[0].xyz_world, 0, 1, 0);
+	cr_assert_eq(sdf->worlds.at[1].joints.at[0].axis[0].upper, 3);
+}
+
 Test(sdf, includes_that_cannot_be_are_refused)
 {
 	static const struct {
