@@ -2,6 +2,8 @@
  * longer than reading the file. Every index and every number is checked before the rest of the program can see it. */
 #include "mesh/answer.h"
 
+#include "mesh/cube.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,7 +247,7 @@ void answer_pack_texels(const struct image_texels *texels, struct text *out)
 }
 
 troupe_status answer_unpack_texels(
-	const char *bytes, size_t count, struct image_texels *ret_texels, struct troupe_error *error)
+	const char *bytes, size_t count, bool cube, struct image_texels *ret_texels, struct troupe_error *error)
 {
 	struct unpack in = {bytes, bytes + count, false};
 	uint32_t width = unpack_count(&in, TEXTURE_SIDE_MAX), height = unpack_count(&in, TEXTURE_SIDE_MAX);
@@ -254,6 +256,8 @@ troupe_status answer_unpack_texels(
 	if (in.bad || !width || !height || (uint64_t)width * height > TEXTURE_PIXELS_MAX ||
 		got != 4 * (size_t)width * height || in.at != in.end)
 		return answer_refuse(error, "an invalid texture");
+	if (cube && !cube_fits(width, height))
+		return answer_refuse(error, "a cube map of another shape");
 	*ret_texels = (struct image_texels){width, height, mem_alloc(got)};
 	memcpy(ret_texels->rgba, at, got);
 	return TROUPE_OK;

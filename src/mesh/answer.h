@@ -27,7 +27,8 @@ troupe_status answer_unpack_mesh(const char *bytes, size_t count, struct mesh *r
 void answer_pack_image(const struct image *image, struct text *out);
 troupe_status answer_unpack_image(const char *bytes, size_t count, struct image *ret_image, struct troupe_error *error);
 void answer_pack_texels(const struct image_texels *texels, struct text *out);
+/* cube: expected of the shape of a cube map (mesh/cube.h). */
 troupe_status answer_unpack_texels(
-	const char *bytes, size_t count, struct image_texels *ret_texels, struct troupe_error *error);
+	const char *bytes, size_t count, bool cube, struct image_texels *ret_texels, struct troupe_error *error);
 
 #endif

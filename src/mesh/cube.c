@@ -17,9 +17,9 @@ struct cube_place { /* on a face: to the right and down, -1 to 1 */
 	double s, t;
 };
 
-bool cube_fits(const struct texture *texture)
+bool cube_fits(uint32_t width, uint32_t height)
 {
-	return texture_height(texture) == CUBE_FACES * texture_width(texture);
+	return height / CUBE_FACES == width && height % CUBE_FACES == 0;
 }
 
 /* d: with z turned round already */

@@ -11,11 +11,12 @@
 #include "geom/geom.h"
 #include "mesh/texture.h"
 
-/* Whether the texture has this shape. */
-bool cube_fits(const struct texture *texture);
+/* Whether a texture of this size has this shape. */
+bool cube_fits(uint32_t width, uint32_t height);
 
-/* The mean colour, 0 to 1, of what a pixel shows. direction: through the middle of the pixel; across, down: what it
- * changes by to the middle of the next pixel of the row, and of the next row. Need not be of length 1. */
+/* The mean colour, 0 to 1, of what a pixel shows. cube: its size fits. direction: through the middle of the pixel;
+ * across, down: what it changes by to the middle of the next pixel of the row, and of the next row. Need not be of
+ * length 1. */
 void cube_sample(
 	const struct texture *cube, struct vec3 direction, struct vec3 across, struct vec3 down, float ret_rgb[3]);
 

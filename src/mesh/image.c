@@ -3,6 +3,7 @@
 #include "mesh/import.h"
 
 #include "config.h"
+#include "mesh/cube.h"
 #include "mesh/cube_file.h"
 #include "mesh/image_head.h"
 #include "mesh/texture.h"
@@ -286,7 +287,7 @@ troupe_status import_cube(const char *bytes, size_t count, struct image_texels *
 	if (!image_head(bytes, count, &head))
 		return fail(error, TROUPE_EWORLD, "unknown kind of image: expected DDS, PNG or JPEG");
 	troupe_status status = import_texels(bytes, count, ret_texels, error);
-	if (status || ret_texels->height == 6 * ret_texels->width)
+	if (status || cube_fits(ret_texels->width, ret_texels->height))
 		return status;
 	free(ret_texels->rgba);
 	return fail(error, TROUPE_EWORLD,

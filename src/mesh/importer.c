@@ -601,7 +601,7 @@ static troupe_status importer_read_texture(struct importer *importer, struct imp
 	if (count > TEXTURE_FILE_BYTES_MAX)
 		return fail(error, TROUPE_ELIMIT, "larger than %d bytes", TEXTURE_FILE_BYTES_MAX);
 	troupe_status status = importer_submit_bytes(importer, &request);
-	if (!status && answer_unpack_texels(answer.at, answer.count, &texels, &why))
+	if (!status && answer_unpack_texels(answer.at, answer.count, cube, &texels, &why))
 		status = importer_distrust(importer, &request, &why);
 	else if (!status)
 		*ret_texture = texture_create(texels.width, texels.height, texels.rgba);

@@ -84,12 +84,16 @@ static bool take_image(const char *bytes, size_t count)
 
 static bool take_texels(const char *bytes, size_t count)
 {
-	struct image_texels texels;
+	struct image_texels texels, cube;
 	struct troupe_error error = {0};
-	if (answer_unpack_texels(bytes, count, &texels, &error)) {
+	if (answer_unpack_texels(bytes, count, false, &texels, &error)) {
 		must(error.status == TROUPE_EPROTOCOL && *error.text, "a refusal");
 		return false;
 	}
+	bool is_cube = !answer_unpack_texels(bytes, count, true, &cube, &error);
+	must(is_cube == (texels.height == 6 * texels.width), "the shape of a cube map");
+	if (is_cube)
+		free(cube.rgba);
 	must(texels.width >= 1 && texels.height >= 1 && texels.width <= TEXTURE_SIDE_MAX, "the size of a texture");
 	struct texture *texture = texture_create(texels.width, texels.height, texels.rgba);
 	must(texture_bytes(texture) >= 4 * (size_t)texels.width * texels.height, "its bytes");
@@ -119,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 
 /* --- sound ones --------------------------------------------------------------------------------------------------- */
 
-enum { SOUND = 5, ROUNDS = 20000 };
+enum { SOUND = 6, ROUNDS = 20000 };
 
 static void add_tetrahedron(struct mesh *mesh, double x, const char *name, const char *other_name)
 {
@@ -138,7 +142,7 @@ static struct text sound_one(int kind)
 	float values[6] = {0, 0.25f, 0.5f, 0.75f, 1, 0};
 	struct mesh mesh = {0};
 	unsigned char rgba[24] = {1, 2, 3, 255};
-	text_add_bytes(&out, kind == 4 ? "\2" : kind == 3 ? "\1" : "\0", 1);
+	text_add_bytes(&out, kind >= 4 ? "\2" : kind == 3 ? "\1" : "\0", 1);
 	for (int i = 0; i < kind && kind < 3; i++)
 		add_tetrahedron(&mesh, i * 0.5, i ? "" : "node", "mesh");
 	if (kind == 2) {
@@ -152,6 +156,8 @@ static struct text sound_one(int kind)
 		answer_pack_image(&(struct image){3, 2, values}, &out);
 	else if (kind == 4)
 		answer_pack_texels(&(struct image_texels){3, 2, rgba}, &out);
+	else if (kind == 5)
+		answer_pack_texels(&(struct image_texels){1, 6, rgba}, &out);
 	else
 		answer_pack_mesh(&mesh, &out);
 	mesh_fini(&mesh);

@@ -153,7 +153,7 @@ static void try_as_image(const char *bytes, size_t count)
 	struct image_texels texels, taken_texels;
 	if (!import_texels(bytes, count, &texels, NULL)) {
 		answer_pack_texels(&texels, &packed);
-		must(!answer_unpack_texels(packed.at, packed.count, &taken_texels, NULL));
+		must(!answer_unpack_texels(packed.at, packed.count, false, &taken_texels, NULL));
 		must(is_sound_texture(texture_create(texels.width, texels.height, texels.rgba)));
 		free(taken_texels.rgba);
 		packed.count = 0;

@@ -1,5 +1,6 @@
 /* Cube maps and clouds of a sky. The texels of the cube maps are the directions themselves, so that each pixel is
  * compared with its own direction: a face that is mirrored, turned or taken for another would show. */
+#include "mesh/answer.h"
 #include "mesh/cube.h"
 #include "mesh/import.h"
 #include "picture_world.h"
@@ -154,7 +155,7 @@ static struct texture *cube_of(const struct text *file)
 	struct troupe_error error = {0};
 	cr_assert(!import_cube(file->at, file->count, &texels, &error), "%s", error.text);
 	struct texture *cube = texture_create(texels.width, texels.height, texels.rgba);
-	cr_assert(cube_fits(cube));
+	cr_assert(cube_fits(texels.width, texels.height));
 	return cube;
 }
 
@@ -292,6 +293,29 @@ Test(sky, damaged_files)
 		text_fini(&file);
 	}
 	cr_expect(taken > 2000 && taken < 18000, "%u were taken", taken);
+}
+
+/* The process that reads files may have been taken over by one: what it gives as a cube map has the shape of one. */
+Test(sky, answers_of_another_shape)
+{
+	static const struct {
+		uint32_t width, height;
+		bool fits;
+	} rows[] = {{2, 12, true}, {1, 6, true}, {4, 4, false}, {2, 11, false}, {2, 13, false}, {16, 1, false}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		unsigned char rgba[4 * 26] = {0};
+		struct image_texels texels;
+		struct troupe_error error = {0};
+		struct text answer = {0};
+		answer_pack_texels(&(struct image_texels){rows[i].width, rows[i].height, rgba}, &answer);
+		cr_assert(!answer_unpack_texels(answer.at, answer.count, false, &texels, &error));
+		free(texels.rgba);
+		bool taken = !answer_unpack_texels(answer.at, answer.count, true, &texels, &error);
+		cr_assert_eq(taken, rows[i].fits, "row %zu: %s", i, error.text);
+		if (taken)
+			free(texels.rgba);
+		text_fini(&answer);
+	}
 }
 
 /* --- pictures ------------------------------------------------------------------------------------------------------
