@@ -42,8 +42,21 @@ static void sdf_world_load_actor(struct load *load, const struct sdf_element *el
 	vec_push(&load->world->actors, actor);
 }
 
+/* Systems tell the plug-ins of a model apart by their elements; those of nested models may be one, if they are equal.
+ */
+static const struct sdf_element *sdf_world_own_element(
+	struct load *load, const struct sdf_element *element, uint32_t model)
+{
+	if (model == SDF_NONE || load->world->models.at[model].parent == SDF_NONE)
+		return element;
+	struct sdf_element *own = arena_new(&load->sdf->arena, struct sdf_element);
+	*own = *element;
+	return own;
+}
+
 void load_plugin(struct load *load, const struct sdf_element *element, uint32_t model, uint32_t link)
 {
+	element = sdf_world_own_element(load, element, model);
 	load_check_label(load, element);
 	load_check_temperature(load, element);
 	if (load_room(load, element, load->world->plugins.count))

@@ -539,6 +539,22 @@ Test(systems_event, an_empty_battery_stops_a_thruster)
 	near("speed", lib_at(server, lib_model(server, "bot")).twist.linear.x, empty_s * 2 / 2, 5 * LIB_DT_S);
 }
 
+/* Those of nested models count, equal ones, too, and so does what stands between them. */
+Test(systems_event, each_thruster_has_its_load)
+{
+#define NESTED(name, load)                                                                                             \
+	"<model name='" name "'><link name='a'/><link name='b'/><joint name='j' type='revolute'><parent>a</parent>"    \
+	"<child>b</child><axis><xyz>1 0 0</xyz></axis></joint>" THRUSTER("b", load) "</model>"
+	start(HEAD "<model name='bot'><pose>0 0 5 0 0 0</pose><link name='l'/>" BATTERY(
+		"<capacity>1</capacity><power_load>2</power_load><smooth_current_tau>0.001</smooth_current_tau>"
+		"<power_draining_topic>/go</power_draining_topic>") NESTED("one", "3") NESTED("two", "4")
+			NESTED("three", "3") "</model>" END);
+	lib_text(server, 0, "/go", "");
+	subscribe(client, STATE, 0);
+	lib_run(server, 100);
+	near("current", fabs(battery().current), 1, 0.05);
+}
+
 /* --- KineticEnergyMonitor ----------------------------------------------------------------------------------------- */
 
 Test(systems_event, a_blow_is_told_with_its_energy)
