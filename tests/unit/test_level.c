@@ -330,7 +330,29 @@ static bool ties(const struct scene *crowd, uint32_t a, uint32_t b)
 		if ((joint->parent == a && joint->child == b) || (joint->parent == b && joint->child == a))
 			return true;
 	}
+	for (uint32_t i = 0; i < crowd->attachments.count; i++) {
+		const uint32_t *tied = crowd->attachments.at[i].bodies;
+		if ((tied[0] == a && tied[1] == b) || (tied[0] == b && tied[1] == a))
+			return true;
+	}
 	return false;
+}
+
+/* Attachments come and go while boxes move; now and then there are none, one to the world, and one twice. */
+static void attach_anew(struct touch *touch, struct scene *crowd, uint32_t model_count, uint64_t *seed)
+{
+	uint32_t count = (uint32_t)(random_unit(seed) * 6);
+	crowd->attachments.count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct scene_attachment tie = {.bodies = {(uint32_t)(random_unit(seed) * model_count),
+						       (uint32_t)(random_unit(seed) * model_count)}};
+		if (i == 3)
+			tie.bodies[0] = SCENE_NONE;
+		if (i == 4)
+			tie = crowd->attachments.at[1];
+		vec_push(&crowd->attachments, tie);
+	}
+	touch_rejoin(touch);
 }
 
 static void check_touching(bool at_once, bool joined)
@@ -370,6 +392,8 @@ static void check_touching(bool at_once, bool joined)
 	if (at_once)
 		touch_add_all(&touch, all, COUNT, boxes);
 	for (int step = 0; step < 4000; step++) {
+		if (joined && step % 40 == 39)
+			attach_anew(&touch, &crowd, COUNT, &seed);
 		for (uint32_t m = 0; m < COUNT; m++) {
 			if (random_unit(&seed) <
 				(step % 3 ? 0.5 : 0.98)) /* in most steps most models stay, in some nearly all */
@@ -413,6 +437,7 @@ static void check_touching(bool at_once, bool joined)
 		changes, moves, switches);
 	touch_fini(&touch);
 	vec_free(&crowd.world_joints);
+	vec_free(&crowd.attachments);
 }
 
 Test(level, touch_agrees_with_exhaustive_search)
@@ -425,7 +450,7 @@ Test(level, what_comes_at_once_touches_as_what_comes_one_by_one)
 	check_touching(true, false);
 }
 
-Test(level, what_joints_tie_counts_as_touching)
+Test(level, what_joints_and_attachments_tie_counts_as_touching)
 {
 	check_touching(false, true);
 	check_touching(true, true);
