@@ -1,5 +1,8 @@
-/* Names are kept here, because those of a change are lent for a call. */
+/* Names are kept here, because those of a change are lent for a call: as they are shown, for they come from peers and
+ * from files. */
 #include "cli/member_list.h"
+
+#include "base/shown.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,9 +12,11 @@ void member_list_add(struct member_list *list, const struct troupe_report_member
 	if (list->at.count == MEMBER_LIST_MAX)
 		return;
 	struct troupe_report_member kept = *change;
-	char *who = mem_strdup(change->who);
-	kept.who = who;
-	vec_push(&list->names, who);
+	char who[MEMBER_LIST_NAME_BYTES];
+	(void)shown_copy(who, sizeof who, change->who);
+	char *name = mem_strdup(who);
+	kept.who = name;
+	vec_push(&list->names, name);
 	vec_push(&list->at, kept);
 }
 

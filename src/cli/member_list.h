@@ -7,14 +7,14 @@
 
 #include <troupe/report.h>
 
-enum { MEMBER_LIST_MAX = 1000, MEMBER_LIST_SHOWN = 8 };
+enum { MEMBER_LIST_MAX = 1000, MEMBER_LIST_SHOWN = 8, MEMBER_LIST_NAME_BYTES = 256 };
 
 struct member_list { /* zeroed is empty */
 	VEC(struct troupe_report_member) at;
 	VEC(char *) names; /* theirs */
 };
 
-/* Beyond MEMBER_LIST_MAX changes are left out. */
+/* Beyond MEMBER_LIST_MAX changes are left out; names are cut. */
 void member_list_add(struct member_list *list, const struct troupe_report_member *change);
 /* Appends the last changes up to the state `step`, a line for each, after `before`: "step 12: secondary 2 lost". */
 void member_list_show(const struct member_list *list, uint64_t step, const char *before, struct text *out);
