@@ -228,7 +228,7 @@ for byte in $((first + 30)) $(((first + size) / 2)) $((size - 10)); do
 	replay 5 'flip: (damaged|cut off) after step [0-9]*: .* all the same$' "$scratch/flip" --secondaries 1
 done
 flip 16 "$scratch/flip"
-replay 1 'flip: version 2: expected 6' "$scratch/flip"
+replay 1 'flip: version 3: expected 7' "$scratch/flip"
 replay 1 'meeting.sdf: not a recording' "$here/meeting.sdf"
 "$troupe" run "$here/meeting.sdf" --iterations 2 --save-at 1 "$scratch/saved" -v 0
 replay 1 'saved: not a recording of troupe: it is a saved state, which troupe run --resume takes' "$scratch/saved"

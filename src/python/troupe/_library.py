@@ -109,7 +109,7 @@ class _SceneShape(Structure):
                 ("transparency", c_double), ("laser_retro", c_double), ("layer", c_int32), ("cast_shadows", c_bool),
                 ("uri", c_char_p), ("path", c_char_p), ("submesh", c_char_p), ("submesh_centred", c_bool),
                 ("shift", _Vec3), ("points", c_void_p), ("point_count", c_uint32), ("triangles", c_void_p),
-                ("triangle_count", c_uint32)]
+                ("triangle_count", c_uint32), ("ground", c_void_p), ("ground_count", c_uint32)]
 
 
 class _SceneSensor(Structure):

@@ -68,7 +68,7 @@ const char *const names[] = {"Tether", nullptr};
 
 // C++11 has no designated initializers: the members in the order of the header
 const troupe_kind tether = {sizeof(troupe_kind), TROUPE_IN_MODEL, names, parameters, words_of, configure, nullptr,
-	nullptr, nullptr, pre_update, nullptr, nullptr, nullptr, nullptr};
+	nullptr, nullptr, pre_update, nullptr, nullptr, nullptr, nullptr, nullptr};
 
 const troupe_kind *const kinds[] = {&tether, nullptr};
 
