@@ -10,6 +10,7 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,5 +267,7 @@ int address_accept(int listener, struct address *ret_from)
 	socklen_t bytes = sizeof ret_from->raw;
 	int file = accept4(listener, (struct sockaddr *)(void *)ret_from->raw, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	ret_from->raw_bytes = bytes;
+	if (file >= 0) /* else a reply behind other messages waits 40 ms for the peer's delayed acknowledgement */
+		(void)setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	return file;
 }

@@ -51,7 +51,8 @@ void address_set_port(struct address *address, uint16_t port);
 /* A TCP socket that listens there and does not block; *address gets the port that the system chose. -1: errno says why.
  */
 int address_listen(struct address *address, int backlog);
-/* The next connection of such a socket, which does not block either, and where it comes from. -1: errno says why. */
+/* The next connection of such a socket, which does not block either and sends bytes at once (TCP_NODELAY), and where it
+ * comes from. -1: errno says why. */
 int address_accept(int listener, struct address *ret_from);
 
 #endif

@@ -3,6 +3,8 @@
 #include "net/address.h"
 
 #include <criterion/criterion.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -132,8 +134,10 @@ Test(address, sockets_listen_and_accept)
 	int client = socket(AF_INET, SOCK_STREAM, 0);
 	cr_assert_eq(connect(client, (const struct sockaddr *)(const void *)at[1].raw, at[1].raw_bytes), 0);
 	cr_assert_eq(address_accept(listeners[0], &from), -1);
-	int accepted = address_accept(listeners[1], &from);
+	int accepted = address_accept(listeners[1], &from), at_once = 0;
 	cr_assert_geq(accepted, 0);
+	cr_assert_eq(getsockopt(accepted, IPPROTO_TCP, TCP_NODELAY, &at_once, &(socklen_t){sizeof at_once}), 0);
+	cr_assert(at_once, "small messages are sent at once");
 	cr_assert(address_same_host(&from, &at[1]) && address_port(&from) != address_port(&at[1]));
 	struct address taken = at[1];
 	cr_assert_eq(address_listen(&taken, 4), -1);
