@@ -82,7 +82,8 @@ class Cover:
         """The tests of its lines, those that take the least time first; one that looks at the file may take longer. Of lines
         that are not counted, such as those of a table, the tests of the function. In a file that has changed since lines were
         counted, those of the whole file, those of about the same lines first. Of a file that is executed in processes that
-        write no counts (imports of meshes), those that look at it; and so of tests that are newer than the counts."""
+        write no counts (imports of meshes), those that look at it; and so of a line that nothing executed, for which a test may have
+        been written since; and of tests that are newer than the counts."""
         file, named = mutation.file, self.named(mutation.file)
         if not self.by_line.get(file):
             return named
@@ -94,7 +95,7 @@ class Cover:
             near = bits_of(range(max(min(mutation.lines) - NEAR, 0), max(mutation.lines) + NEAR))
             wanted = -1
         bits = {test: int(lines, 16) for test, lines in self.by_line[file].items()}
-        found = [test for test in bits if bits[test] & wanted]
+        found = [test for test in bits if bits[test] & wanted] or [test for test in named if test in self.seconds]
         newer = [test for test in named if test not in self.seconds]
         first = named if len(named) <= NAMED_MAX else ()
 

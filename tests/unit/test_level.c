@@ -355,14 +355,76 @@ static void attach_anew(struct touch *touch, struct scene *crowd, uint32_t model
 	touch_rejoin(touch);
 }
 
+enum { COUNT = 60, JOINTS = 8 };
+
+static struct aabb_line boxes[COUNT];
+static struct scene_geom geoms[COUNT];
+
+static bool exists(const struct touch *touch, uint32_t m)
+{
+	return touch->models[m].here || touch->models[m].unloaded;
+}
+
+static bool touches(uint32_t a, uint32_t b)
+{
+	struct aabb padded = aabb_grow(boxes[MIN(a, b)].box, TOUCH_PAD);
+	return a != b && !geoms[a].off && !geoms[b].off && aabb_overlap(&padded, &boxes[MAX(a, b)].box);
+}
+
+static void check_partners(const struct touch *touch, const struct scene *crowd)
+{
+	bvh_values found = {0};
+	for (uint32_t a = 0; a < COUNT; a++) {
+		touch_partners(touch, boxes, a, &found);
+		for (uint32_t b = 0; b < COUNT; b++)
+			cr_assert_eq(holds(&found, b),
+				a != b && exists(touch, b) &&
+					((exists(touch, a) && touches(a, b)) || ties(crowd, a, b)),
+				"models %u and %u", a, b);
+	}
+	vec_free(&found);
+}
+
+/* Whether the pairs are others than those before, as touch_find() says. */
+static bool find_pairs(struct touch *touch)
+{
+	static struct touch_pair before[COUNT * COUNT];
+	const size_t count = touch->pairs.count;
+	for (size_t i = 0; i < count; i++)
+		before[i] = touch->pairs.at[i];
+	bool changed = touch_find(touch, boxes);
+	cr_assert_eq(changed,
+		touch->pairs.count != count || (count && memcmp(before, touch->pairs.at, count * sizeof *before) != 0));
+	return changed;
+}
+
+/* Unloaded models that one which is here touches come back, until there are none. */
+static bool find_all(struct touch *touch, const struct scene *crowd)
+{
+	bool changed = find_pairs(touch);
+	for (; touch->reached.count; changed |= find_pairs(touch)) {
+		for (uint32_t i = 0; i < touch->reached.count; i++) {
+			uint32_t model = touch->reached.at[i], by = 0;
+			for (uint32_t m = 0; m < COUNT; m++)
+				by += touch->models[m].here && (touches(m, model) || ties(crowd, m, model));
+			cr_assert(by, "nothing reaches model %u", model);
+		}
+		for (uint32_t i = 0; i < touch->reached.count; i++)
+			touch_add(touch, touch->reached.at[i], &boxes[touch->reached.at[i]].box);
+	}
+	for (uint32_t a = 0; a < COUNT; a++)
+		for (uint32_t b = 0; b < COUNT; b++)
+			cr_assert(!touch->models[a].here || !touch->models[b].unloaded ||
+					  !(touches(a, b) || ties(crowd, a, b)),
+				"model %u is unloaded, and model %u touches it", b, a);
+	return changed;
+}
+
 static void check_touching(bool at_once, bool joined)
 {
-	enum { COUNT = 60, JOINTS = 8 };
-	static struct aabb_line boxes[COUNT];
 	static struct scene_model boxed[COUNT];
 	static struct scene_body bodies[COUNT];
 	static struct scene_joint joints[JOINTS];
-	static struct scene_geom geoms[COUNT];
 	struct vec3 speed[COUNT];
 	uint32_t all[COUNT];
 	for (uint32_t m = 0; m < COUNT; m++)
@@ -379,7 +441,7 @@ static void check_touching(bool at_once, bool joined)
 	struct touch touch;
 	touch_init(&touch, &crowd);
 	uint64_t seed = 5;
-	uint32_t moves = 0, changes = 0, switches = 0;
+	uint32_t moves = 0, changes = 0, switches = 0, unloads = 0;
 	for (uint32_t m = 0; m < COUNT; m++) {
 		boxes[m].box = aabb_around(
 			(struct vec3){random_unit(&seed) * 6, random_unit(&seed) * 6, random_unit(&seed) * 3},
@@ -398,6 +460,11 @@ static void check_touching(bool at_once, bool joined)
 			if (random_unit(&seed) <
 				(step % 3 ? 0.5 : 0.98)) /* in most steps most models stay, in some nearly all */
 				continue;
+			if (touch.models[m].unloaded) { /* it stays where it is */
+				if (step % 11 == 0)
+					touch_add(&touch, m, &boxes[m].box);
+				continue;
+			}
 			struct vec3 by = vec3_scale(speed[m], 0.05 * random_unit(&seed));
 			turn_back(&speed[m], &boxes[m].box);
 			boxes[m].box = (struct aabb){vec3_add(boxes[m].box.lo, by), vec3_add(boxes[m].box.hi, by)};
@@ -406,6 +473,9 @@ static void check_touching(bool at_once, bool joined)
 					touch_add(&touch, m, &boxes[m].box);
 			} else if (step % 500 == (int)m) {
 				touch_remove(&touch, m);
+			} else if (step % 300 == (int)m + 100) {
+				touch_unload(&touch, m, &boxes[m].box);
+				unloads++;
 			} else if (step % 700 == (int)m || step % 900 == (int)m) {
 				geoms[m].off = !geoms[m].off;
 				touch_move(&touch, m, &boxes[m].box);
@@ -417,15 +487,22 @@ static void check_touching(bool at_once, bool joined)
 				touch_moved(&touch, m);
 			}
 		}
-		changes += touch_find(&touch, boxes);
+		changes += find_all(&touch, &crowd);
+		if (step % 20 == 0)
+			check_partners(&touch, &crowd);
+		if (step % 1000 == 500) { /* more models may come, again and again */
+			crowd.room.models = COUNT + (uint32_t)step;
+			touch_fit(&touch);
+		}
 		uint32_t at = 0;
 		for (uint32_t a = 0; a < COUNT; a++)
 			for (uint32_t b = a + 1; b < COUNT; b++) {
-				struct aabb padded = aabb_grow(boxes[a].box, TOUCH_PAD);
 				if (!touch.models[a].here || !touch.models[b].here ||
-					!((!geoms[a].off && !geoms[b].off && aabb_overlap(&padded, &boxes[b].box)) ||
-						ties(&crowd, a, b)))
+					!(touches(a, b) || ties(&crowd, a, b))) {
+					cr_assert(step % 20 || !touch_is_pair(&touch, (struct touch_pair){a, b}));
 					continue;
+				}
+				cr_assert(step % 20 || touch_is_pair(&touch, (struct touch_pair){a, b}));
 				cr_assert(at < touch.pairs.count && touch.pairs.at[at].a == a &&
 						  touch.pairs.at[at].b == b,
 					"step %d: pair (%u, %u) is missing or out of order", step, a, b);
@@ -433,8 +510,8 @@ static void check_touching(bool at_once, bool joined)
 			}
 		cr_assert_eq(at, touch.pairs.count);
 	}
-	cr_assert(changes > 100 && moves < 4000 * COUNT / 5 && switches > 100, "%u changes, %u moves, %u switches",
-		changes, moves, switches);
+	cr_assert(changes > 100 && moves < 4000 * COUNT / 5 && switches > 100 && unloads > 50,
+		"%u changes, %u moves, %u switches, %u unloads", changes, moves, switches, unloads);
 	touch_fini(&touch);
 	vec_free(&crowd.world_joints);
 	vec_free(&crowd.attachments);
