@@ -194,6 +194,38 @@ Test(picture, wide_lenses)
 	}
 }
 
+/* Where a picture shows a direction is where the pixel's ray of that direction goes through, with any lens, beside the
+ * axis in both ways, and however long the direction is. */
+Test(picture, directions_are_projected_to_where_they_are_seen)
+{
+	static struct vec3 directions[W * H];
+	static const enum sdf_lens lenses[] = {SDF_LENS_GNOMONICAL, SDF_LENS_STEREOGRAPHIC, SDF_LENS_EQUIDISTANT,
+		SDF_LENS_EQUISOLID, SDF_LENS_ORTHOGRAPHIC, SDF_LENS_CUSTOM, SDF_LENS_CUSTOM, SDF_LENS_CUSTOM};
+	for (size_t i = 0; i < ARRAY_LEN(lenses) + 2; i++) {
+		struct sdf_camera camera = usual;
+		const bool wide = i < ARRAY_LEN(lenses);
+		camera.lens = wide ? lenses[i] : SDF_LENS_GNOMONICAL;
+		camera.function = (enum sdf_lens_function[]){SDF_LENS_ID, SDF_LENS_TAN, SDF_LENS_SIN}[i % 3];
+		camera.c1 = 1.1, camera.c2 = 1.7, camera.f = 0.9;
+		camera.lens_to_fov = i % 2;
+		camera.cutoff_rad = i == 0 ? 1.05 : 1.3;
+		const struct lens_pinhole hole = lens_pinhole_of(&camera);
+		lens_directions(&camera, wide, directions);
+		uint32_t seen = 0;
+		for (uint32_t p = 0; p < W * H; p++) {
+			double column = NAN, row = NAN;
+			if (vec3_length(directions[p]) == 0)
+				continue;
+			seen++;
+			cr_assert(lens_project(
+				&camera, wide, &hole, vec3_scale(directions[p], 0.5 + p % 7), &column, &row));
+			cr_assert_float_eq(column, p % W + 0.5, 1e-6, "lens %zu, pixel %u: column %g", i, p, column);
+			cr_assert_float_eq(row, p / W + 0.5, 1e-6, "lens %zu, pixel %u: row %g", i, p, row);
+		}
+		cr_assert_gt(seen, W * H / 4);
+	}
+}
+
 /* What CameraInfo says of a wide lens: how many pixels a radian has on its axis. A pinhole has none at pi and beyond.
  */
 Test(picture, the_focal_length_of_wide_lenses)

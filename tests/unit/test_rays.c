@@ -762,6 +762,44 @@ Test(rays, a_tie_goes_to_the_lower_id)
 	}
 }
 
+/* Of triangles of one surface that lie upon each other, the lowest is hit, in whatever order they were tried. */
+Test(rays, a_tie_in_a_surface_goes_to_the_lowest_triangle)
+{
+	enum { SAME = 40 };
+	struct tree_maker *maker;
+	struct troupe_error error;
+	struct mesh mesh = {0};
+	cr_assert(!tree_maker_create(NULL, &maker, &error));
+	for (uint32_t i = 0; i < SAME; i++) { /* the first and each third lie in front of the others */
+		double x = i % 3 ? 2 : 1;
+		uint32_t a = mesh_add_point(&mesh, (struct vec3){x, -1, -1});
+		uint32_t b = mesh_add_point(&mesh, (struct vec3){x, 0, 1}),
+			 c = mesh_add_point(&mesh, (struct vec3){x, 1, -1});
+		mesh_add_triangle(&mesh, i ? a : b, i ? b : a, c); /* the first one is seen from behind */
+	}
+	struct surface *surface = surface_of_mesh(maker, &mesh);
+	for (int both = 0; both < 2; both++) {
+		struct surface_rays rays = {.both_sides = both};
+		for (uint32_t lane = 0; lane < TREE_LANES; lane++) {
+			rays.direction[0][lane] = lane % 2 ? -1 : 1;
+			rays.origin[0][lane] = lane % 2 ? 3 : 0;
+			rays.origin[1][lane] = 0.02 * lane;
+			rays.best[lane] = 10;
+			rays.part[lane] = SURFACE_NONE;
+			rays.valid[lane] = -1;
+		}
+		surface_search(surface, &rays);
+		for (uint32_t lane = 0; lane < TREE_LANES; lane++) {
+			bool back = lane % 2;
+			cr_assert_eq(rays.part[lane], both ? back : back ? 0 : 3, "lane %u", lane);
+			cr_assert_float_eq(rays.best[lane], both || !back ? 1 : 2, 1e-12, "lane %u", lane);
+		}
+	}
+	surface_destroy(surface);
+	tree_maker_destroy(maker);
+	mesh_fini(&mesh);
+}
+
 enum { BITS_RAYS = 20000 };
 
 static uint64_t bits_of(const struct world *w)
