@@ -524,6 +524,7 @@ troupe_status play_open(const struct troupe_server_def *def, void (*on_server)(v
 		.on_server = on_server, .ctx = ctx, .state.speed = 1, .looked = UINT64_MAX, .marks_version = 1};
 	play_init(play);
 	watched.observe |= TROUPE_OBSERVE_CONTACTS;
+	watched.window = 1; /* moves are made between windows: each is at its step, wherever playing began */
 	watched.on_event = play_on_event;
 	watched.on_taken = play_on_taken;
 	watched.on_member = play_on_member;

@@ -139,7 +139,8 @@ class Folder:
         os.chmod(self.at("bin/python3"), 0o755)
         shutil.copytree(os.path.join(SOURCE, "tests/examples"), self.at("tests/examples"), copy_function=shutil.copyfile)
         os.mkdir(self.at("tests/gateway"))
-        shutil.copy(os.path.join(SOURCE, "tests/gateway/rosbridge_client.py"), self.at("tests/gateway"))
+        for name in "rosbridge_client.py", "web_socket.py":
+            shutil.copy(os.path.join(SOURCE, "tests/gateway", name), self.at("tests/gateway"))
         for where, _, _ in os.walk(self.at("tests")):
             os.chmod(where, 0o755)
         # the library, as pkg-config shows it after make install

@@ -40,7 +40,7 @@ number libtroupe Makefile.am '-version-info'
 
 # The runner itself: what it must not let pass.
 mkdir -p tree/tests/doc tree/tests/python tree/tests/gateway tree/src/doc
-cp "$source/tests/gateway/rosbridge_client.py" tree/tests/gateway
+cp "$source/tests/gateway/rosbridge_client.py" "$source/tests/gateway/web_socket.py" tree/tests/gateway
 cp -r "$source/tests/examples" tree/tests
 ln -s "$source/worlds" tree/worlds
 # finds PAGE WHAT PATTERN: a page with this text, for printf, fails, and the line says why
