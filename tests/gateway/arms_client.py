@@ -129,6 +129,11 @@ def test_goals(rmf, arms):
     second = all_of.send(arm, point(0.5, 0.3, 0.3))
     all_of.result("a goal that is replaced", first, CANCELED, 0, "another goal")
     all_of.result("the goal that replaces it", second, SUCCEEDED)
+    many = [all_of.send(arm, point(30, 1, 1)) for _ in range(6)]  # several of them in one step
+    many.append(all_of.send(arm, point(0.5, 0.3, 0.3)))
+    for key in many[:-1]:
+        all_of.result("a goal of many that are replaced", key, CANCELED, 0, "another goal")
+    all_of.result("the last one of many", many[-1], SUCCEEDED)
     third = all_of.send(arm, point(30, 1, 1))
     all_of.hear("a third long goal runs", lambda: third in all_of.feedback)
     rmf.offer("/%s/%s/joint_trajectory" % (arm, CONTROLLER), "trajectory_msgs/JointTrajectory")

@@ -83,7 +83,20 @@ static void simulation_control_tell(struct job *job, const Troupe__Msgs__Traject
 	text_fini(&cdr);
 }
 
-/* The state names the last two goals. If it names others, the world was reset. */
+/* The state names the last two goals. If both are others, several have come between two looks, or in one step; if there
+ * is none before the last one, or time went back, the world was reset. */
+static void simulation_control_miss(struct job *job, bool replaced)
+{
+	Troupe__Msgs__TrajectoryResult end = TROUPE__MSGS__TRAJECTORY_RESULT__INIT;
+	end.status = SIMULATION_CANCELED;
+	end.error_string = (char[]){"another goal has come"};
+	job_accept(job);
+	if (replaced)
+		simulation_control_end(job, &end);
+	else
+		job_answer(job, JOB_FAILED, "the controller has been reset");
+}
+
 static void simulation_control_look(struct job *job, const Troupe__Msgs__TrajectoryState *state, int64_t time_ns)
 {
 	static const Troupe__Msgs__TrajectoryResult none = TROUPE__MSGS__TRAJECTORY_RESULT__INIT;
@@ -93,8 +106,7 @@ static void simulation_control_look(struct job *job, const Troupe__Msgs__Traject
 						    : before->id == job->goal ? before
 									      : NULL;
 	if (!own) {
-		job_accept(job);
-		job_answer(job, JOB_FAILED, "the controller has been reset");
+		simulation_control_miss(job, before->id && time_ns >= job->feedback_ns);
 		return;
 	}
 	if (!own->status) {
