@@ -631,12 +631,14 @@ Test(fluid, a_current_carries_a_body_along)
 {
 	struct troupe_server *server = lib_server(
 		WORLD(NO_GRAVITY SUBMARINE(
-			"<default_current>0.5 0 0</default_current><xU>-4</xU><yV>-4</yV><namespace>sub</namespace>")),
+			"<default_current>0.5 0 0</default_current><xU>-4</xU><yV>-4</yV><zW>-4</zW>"
+			"<namespace>sub</namespace>")),
 		0);
 	lib_step(server, 1000);
 	NEAR(twist_of(server, "m").linear.x, 0.5 * (1 - exp(-4 / MASS)), 1e-3);
-	lib_text(server, 0, "/model/sub/ocean_current", "y: -1");
+	lib_text(server, 0, "/model/sub/ocean_current", "y: -1 z: 0.7");
 	lib_step(server, 10000);
+	NEAR(twist_of(server, "m").linear.z, 0.7, 1e-6);
 	NEAR(twist_of(server, "m").linear.y, -1, 1e-6);
 	NEAR(twist_of(server, "m").linear.x, 0, 1e-6);
 }

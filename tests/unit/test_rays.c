@@ -472,6 +472,49 @@ Test(rays, a_heightmap)
 	drop(&w);
 }
 
+/* Heightmaps of one picture that differ in one number only are seen each with its own. */
+Test(rays, heightmaps_of_one_picture)
+{
+	static const char *const maps[] = {"<size>9 7 9</size><pos>0 0 0</pos>", "<size>9 7 2.5</size><pos>0 0 0</pos>",
+		"<size>6 7 2.5</size><pos>0 0 0</pos>", "<size>9 5 2.5</size><pos>0 0 0</pos>",
+		"<size>9 7 2.5</size><pos>1 0 0</pos>", "<size>9 7 2.5</size><pos>0 1 0</pos>",
+		"<size>9 7 2.5</size><pos>0 0 1</pos>", "<size>9 7 2.5</size><pos>0 0 0</pos>"};
+	enum { MAPS = ARRAY_LEN(maps) };
+	struct world all = {0};
+	for (int i = -1; i < MAPS; i++) { /* all of them, then each alone */
+		struct text text = {0};
+		text_add(&text, OPEN);
+		for (int k = 0; k < MAPS; k++)
+			if (i < 0 || i == k)
+				text_add(&text,
+					"<model name='m%d'><static>1</static><pose>%d 0 0 0 0 0</pose><link "
+					"name='l'>" VISUAL(
+						"<heightmap><uri>" SOURCE_DIR "/worlds/models/shapes/hills.png</"
+						"uri>%s</heightmap>") "</link></model>",
+					k, 20 * k, maps[k]);
+		text_add(&text, SHUT);
+		struct world w = load(text.at, NULL);
+		text_fini(&text);
+		if (!w.sdf->worlds.at[0].visuals.at[0].shape.image)
+			cr_skip_test("built without meshes");
+		if (i < 0) {
+			all = w;
+			continue;
+		}
+		uint32_t met = 0;
+		for (int r = 0; r < 100; r++) {
+			struct vec3 from = {20 * i + r % 10 - 4.4, r / 10 - 4.3, 10};
+			double one = cast(&w, from, (struct vec3){0, 0, -1}).distance;
+			double many = cast(&all, from, (struct vec3){0, 0, -1}).distance;
+			cr_assert(one == many, "map %d, ray %d: %g alone, %g among others", i, r, one, many);
+			met += isfinite(one);
+		}
+		cr_assert_gt(met, 20);
+		drop(&w);
+	}
+	drop(&all);
+}
+
 /* A line in the plane of a triangle, as far as its numbers can say so, meets it near the triangle or not at all: a hit
  * elsewhere would count or not by the order in which a tree gives its items. */
 Test(rays, lines_in_the_plane_of_a_triangle)

@@ -345,6 +345,25 @@ Test(drives, trajectory_points_are_targets_in_turn)
 	}
 }
 
+/* With <interpolate>, the targets of all joints move from point to point on lines. */
+Test(drives, trajectory_targets_move_between_points)
+{
+	const struct {
+		uint64_t step;
+		double a, b;
+	} places[] = {{600, 0.5, -1}, {1100, 1, -2}, {2100, 0.5, 1}, {3100, 0, 4}, {3600, 0, 4}};
+	start(SLIDERS("<interpolate>1</interpolate><use_velocity_commands>1</use_velocity_commands>"
+		      "<velocity_gain>20</velocity_gain>"));
+	lib_text(server, 100, "/model/car/joint_trajectory",
+		"joint_names: ['a_joint', 'b_joint'] points {positions: [1, -2] time_from_start {sec: 1}} "
+		"points {positions: [0, 4] time_from_start {sec: 3}}");
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		lib_run(server, places[i].step);
+		NEAR(joint_at("a_joint"), places[i].a, 2e-2);
+		NEAR(joint_at("b_joint"), places[i].b, 2e-2);
+	}
+}
+
 static void keep_refusal(void *ctx, const struct troupe_reply *reply)
 {
 	if (reply->status != TROUPE_OK)
