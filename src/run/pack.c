@@ -89,6 +89,8 @@ static void run_pack_call_touched(struct pack *pack, double dt)
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < pack->resting.count; i++) {
 		const struct pack_resting resting = pack->resting.at[i];
+		if (!pack->rests[resting.model]) /* it may have another runner now, which writes to it */
+			continue;
 		if (pack->shared->state->models[resting.model].touches != resting.touches)
 			pack_call(pack, resting.model);
 		if (pack->rests[resting.model])
