@@ -20,7 +20,7 @@ struct topic {
 struct made { /* a model of the file, or one that a command creates */
 	const char *name;
 	uint32_t world;
-	bool is_static, is_actor, is_created, tours;
+	bool is_static, is_actor, is_created, tours, in_wind;
 	uint64_t from_step;     /* the step at which a command creates it */
 	struct vec3 at;         /* its place at the start */
 	const char *first_link; /* scoped by the model: "l0" */

@@ -744,7 +744,8 @@ uint32_t make_model(
 		make_solid(maker, model, &made);
 		break;
 	}
-	if (maker->scenario->has_systems && dice_chance(dice, 60))
+	made.in_wind = maker->scenario->has_systems && dice_chance(dice, 60);
+	if (made.in_wind)
 		make_value(maker, model, "enable_wind", "true");
 	if (maker->scenario->has_systems && kind != MODEL_PLANE)
 		make_systems(maker, model, &made);

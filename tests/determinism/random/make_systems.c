@@ -683,8 +683,14 @@ static void add_wind(struct maker *maker, struct part *world, struct made *speak
 			"<magnitude><time_for_rise>%g</time_for_rise><noise type='gaussian'><mean>0</mean><stddev>1"
 			"</stddev></noise></magnitude>",
 			DICE_OF(dice, 0.1, 5));
-	add_message(maker, speaker, arena_printf(maker->arena, "/world/w%u/wind", maker->world),
-		"linear_velocity {x: $ y: $ z: $} enable_wind: true", -5, 5);
+	bool blows = false; /* nothing listens where it cannot blow at anything */
+	for (uint32_t i = 0; i < maker->models.count; i++) {
+		const struct made *made = &maker->models.at[i];
+		blows = blows || (made->world == maker->world && made->in_wind && !made->is_static);
+	}
+	if (blows)
+		add_message(maker, speaker, arena_printf(maker->arena, "/world/w%u/wind", maker->world),
+			"linear_velocity {x: $ y: $ z: $} enable_wind: true", -5, 5);
 }
 
 void make_world_systems(struct maker *maker, struct part *world)
