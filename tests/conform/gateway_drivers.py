@@ -641,6 +641,11 @@ def numbers(*values):
     return struct.pack("<%dQ" % len(values), *values)
 
 
+def protocol():
+    with open(os.path.join(TESTS, "../src/net/hello.h"), encoding="ascii") as header:
+        return int(re.search(r"HELLO_PROTOCOL = (\d+)", header.read()).group(1))
+
+
 class RelayClient(Client):
     HELLO, WELCOME, REFUSE, HEARTBEAT, STOP, ASK, TELL = 1, 2, 3, 4, 5, 13, 14
     NOTHING, SUBSCRIBE, UNSUBSCRIBE, CALL, TOPICS, PUBLISH = range(6)
@@ -650,7 +655,7 @@ class RelayClient(Client):
         self.bytes, self.table, self.replies, self.calls = b"", None, {}, 0
         self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
         text = lambda value: numbers(len(value)) + value
-        self.send(self.HELLO, b"troupe T" + numbers(14) + text(b"suite") + numbers(3) + os.urandom(16) +
+        self.send(self.HELLO, b"troupe T" + numbers(protocol()) + text(b"suite") + numbers(3) + os.urandom(16) +
                   numbers(*[0] * 8) + text(build.encode()) + text(b"") + text(b"") + bytes(16) + bytes(16) +
                   numbers(0) + text(b""))
         self.worlds = None
