@@ -74,12 +74,13 @@ web_runs()
 }
 
 # web_port WHAT: waits until the process $run says in `err` where it listens, "WHAT: ws://...". The port is in $port. What
-# takes longer than this is a hang, on a busy machine, too.
+# takes longer than this is a hang, on a busy machine, too. `err` must not be there before the process begins, else the port
+# may be that of the one before it.
 web_port()
 {
 	port=
 	web_until=$(($(date +%s) + 120))
-	while web_runs && ! grep -q "$1: ws" err && [ "$(date +%s)" -lt $web_until ]; do sleep 0.05; done
+	while web_runs && ! grep -qs "$1: ws" err && [ "$(date +%s)" -lt $web_until ]; do sleep 0.05; done
 	port=$(sed -n "s|.*$1: wss*://[^/]*:\([0-9]*\)/.*\$|\1|p" err)
 	report "$([ -n "$port" ]; echo $?)" "the address is printed: $(cat err)"
 }

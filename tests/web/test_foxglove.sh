@@ -25,6 +25,7 @@ cat >w.sdf <<'END'
 END
 
 printf '%s\n' 'v 0 0 0' 'v 1 0 0' 'v 0 1 0' 'v 0 0 1' 'f 1 3 2' 'f 1 2 4' 'f 1 4 3' 'f 2 3 4' >wedge.obj
+rm -f err
 "$troupe" run w.sdf --foxglove 0 --record run.rec --secondaries 2 -v 1 >out 2>err &
 run=$!
 web_port Foxglove
@@ -47,6 +48,7 @@ report $? "without a token: $(cat err)"
 web_node -e 'process.exit(require("child_process").spawnSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout",
   "key.pem", "-out", "cert.pem", "-days", "2", "-subj", "/CN=localhost"]).status ?? 1)'
 report $? 'a certificate is made'
+rm -f err
 "$troupe" run w.sdf --foxglove 0 --foxglove-cert cert.pem --foxglove-key key.pem >out 2>err &
 run=$!
 web_port Foxglove

@@ -24,6 +24,7 @@ for seed in 5 9; do
 done
 
 # --- loading ---------------------------------------------------------------------------------------------------------
+rm -f err
 "$troupe" run first.sdf --rosbridge 0 --paused --seed 5 --solver ode --secondaries 2 -v 1 >out 2>err &
 run=$!
 web_port rosbridge
@@ -44,6 +45,7 @@ bound()
 {
 	words=$1
 	shift
+	rm -f err
 	timeout 100 "$troupe" run "$@" --rosbridge 0 -v 1 >out 2>err &
 	run=$!
 	web_port rosbridge

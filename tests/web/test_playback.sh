@@ -30,6 +30,7 @@ report $? "a run is recorded: $(cat out err)"
 play()
 {
 	: >err # the process does so, too, but later
+	rm -f err
 	"$troupe" replay run.rec --foxglove "$@" >out 2>err &
 	run=$!
 	web_port Foxglove

@@ -28,6 +28,7 @@ END
 # started OPTION...: a run with a recording, whose port is then in $port
 started()
 {
+	rm -f err
 	"$troupe" run w.sdf --rosbridge 0 "$@" -v 1 >out 2>err &
 	run=$!
 	web_port rosbridge
@@ -132,6 +133,7 @@ import(`${process.env.NODE_PATH}/roslib/dist/RosLib.js`).then(({ Ros, Service, T
 END
 listen=$((10000 + $$ % 4000 * 4)) # below the ports that the system gives to outgoing connections
 while grep -qi ":$(printf %04x $listen) " /proc/net/tcp; do listen=$((listen + 1)); done
+rm -f err
 "$troupe" run w.sdf --network-role primary --network-secondaries 1 --client c1 --network-listen 127.0.0.1:$listen --record client.rec \
 	-v 1 >out 2>err &
 run=$!
