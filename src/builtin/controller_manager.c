@@ -8,9 +8,9 @@
  *	<claims>NAME JOINT/INTERFACE</claims>      what it commands while it is active
  *	<command_interface>, <state_interface>     JOINT/INTERFACE of the hardware
  *
- * It takes troupe.msgs.ControllerSwitch on TOPIC/switch_controller, also as a service, and gives
- *troupe.msgs.Controllers on TOPIC/controllers. A controller is active at first. Its system holds by itself what it has
- *to. */
+ * It takes troupe.msgs.ControllerSwitch on TOPIC/switch_controller, also as a service, and gives on TOPIC/controllers
+ * troupe.msgs.Controllers. A controller is active at first. The system of one that is inactive holds its joints by
+ * itself. */
 #include "builtin/controller_manager.h"
 
 #include <stdio.h>
@@ -85,24 +85,17 @@ bool controllers_read(
 
 static bool controller_manager_find_fields(struct troupe_system *self, struct controller_manager_config *config)
 {
-	const struct {
-		const struct troupe_field **field;
-		const char *type, *path;
-	} wanted[] = {
-		{&config->list, "Controllers", "controller"},
-		{&config->commands, "Controllers", "command_interfaces"},
-		{&config->states, "Controllers", "state_interfaces"},
-		{&config->rate, "Controllers", "update_rate"},
-		{&config->name, "Controller", "name"},
-		{&config->type, "Controller", "type"},
-		{&config->active, "Controller", "active"},
-		{&config->claims, "Controller", "claimed_interfaces"},
+	const struct builtin_field wanted[] = {
+		{&config->list, "troupe.msgs.Controllers", "controller"},
+		{&config->commands, "troupe.msgs.Controllers", "command_interfaces"},
+		{&config->states, "troupe.msgs.Controllers", "state_interfaces"},
+		{&config->rate, "troupe.msgs.Controllers", "update_rate"},
+		{&config->name, "troupe.msgs.Controller", "name"},
+		{&config->type, "troupe.msgs.Controller", "type"},
+		{&config->active, "troupe.msgs.Controller", "active"},
+		{&config->claims, "troupe.msgs.Controller", "claimed_interfaces"},
 	};
-	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-		if (!(*wanted[i].field = self->host->field(
-			      self, self->host->print(self, "troupe.msgs.%s", wanted[i].type), wanted[i].path)))
-			return false;
-	return true;
+	return builtin_find_fields(self, wanted, sizeof wanted / sizeof *wanted);
 }
 
 static bool controller_manager_configure(struct troupe_system *self, const struct troupe_element *plugin)

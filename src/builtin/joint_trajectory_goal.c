@@ -20,12 +20,10 @@ struct joint_trajectory_goal_fields {
 
 static bool joint_trajectory_goal_find_fields(struct troupe_system *self, struct joint_trajectory_goal_fields *f)
 {
-	static const char goal[] = "TrajectoryGoal", tolerance[] = "JointTolerance", state[] = "TrajectoryState",
-			  result[] = "TrajectoryResult";
-	const struct {
-		const struct troupe_field **field;
-		const char *type, *path;
-	} wanted[] = {
+	static const char goal[] = "troupe.msgs.TrajectoryGoal", tolerance[] = "troupe.msgs.JointTolerance",
+			  state[] = "troupe.msgs.TrajectoryState", result[] = "troupe.msgs.TrajectoryResult",
+			  trajectory[] = "gz.msgs.JointTrajectory", point[] = "gz.msgs.JointTrajectoryPoint";
+	const struct builtin_field wanted[] = {
 		{&f->id, goal, "id"},
 		{&f->cancel, goal, "cancel"},
 		{&f->trajectory, goal, "trajectory"},
@@ -48,19 +46,15 @@ static bool joint_trajectory_goal_find_fields(struct troupe_system *self, struct
 		{&f->result_status, result, "status"},
 		{&f->result_code, result, "error_code"},
 		{&f->result_text, result, "error_string"},
+		{&f->joints, trajectory, "joint_names"},
+		{&f->points, trajectory, "points"},
+		{&f->lists[0], point, "positions"},
+		{&f->lists[1], point, "velocities"},
+		{&f->lists[2], point, "effort"},
+		{&f->after_s, point, "time_from_start.sec"},
+		{&f->after_ns, point, "time_from_start.nsec"},
 	};
-	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-		if (!(*wanted[i].field = self->host->field(
-			      self, self->host->print(self, "troupe.msgs.%s", wanted[i].type), wanted[i].path)))
-			return false;
-	f->joints = self->host->field(self, "gz.msgs.JointTrajectory", "joint_names");
-	f->points = self->host->field(self, "gz.msgs.JointTrajectory", "points");
-	f->lists[0] = self->host->field(self, "gz.msgs.JointTrajectoryPoint", "positions");
-	f->lists[1] = self->host->field(self, "gz.msgs.JointTrajectoryPoint", "velocities");
-	f->lists[2] = self->host->field(self, "gz.msgs.JointTrajectoryPoint", "effort");
-	f->after_s = self->host->field(self, "gz.msgs.JointTrajectoryPoint", "time_from_start.sec");
-	f->after_ns = self->host->field(self, "gz.msgs.JointTrajectoryPoint", "time_from_start.nsec");
-	return f->after_ns;
+	return builtin_find_fields(self, wanted, sizeof wanted / sizeof *wanted);
 }
 
 /* The number of the child of that name with this index; of a list that is shorter, 0. */

@@ -57,6 +57,14 @@ bool builtin_is_named(const struct troupe_host *host, const struct troupe_elemen
 	return length > tail && !strcmp(name + length - tail, end);
 }
 
+bool builtin_find_fields(struct troupe_system *self, const struct builtin_field *fields, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!(*fields[i].ret_field = self->host->field(self, fields[i].type, fields[i].path)))
+			return false;
+	return true;
+}
+
 const char *builtin_topic(struct troupe_system *self, const struct troupe_element *plugin, const char *child,
 	const char *usual, const struct troupe_element **ret_at)
 {

@@ -38,6 +38,14 @@ extern const struct troupe_kind builtin_breadcrumbs, builtin_kinetic_energy_moni
 /* Whether the <plugin> has a name that ends so: "::Thruster". */
 bool builtin_is_named(const struct troupe_host *host, const struct troupe_element *plugin, const char *end);
 
+/* Fields of messages that a plug-in reads or fills, each with the whole name of its type. */
+struct builtin_field {
+	const struct troupe_field **ret_field;
+	const char *type, *path;
+};
+/* Finds all of them; false: the host has told which one there is not. */
+bool builtin_find_fields(struct troupe_system *self, const struct builtin_field *fields, size_t count);
+
 /* Rows of tables of parameters. */
 #define BUILTIN_NUMBER(name, what)                                                                                     \
 	{                                                                                                              \

@@ -115,35 +115,28 @@ static bool rmf_lift_read_floors(struct troupe_system *self, const struct troupe
 
 static bool rmf_lift_find_fields(struct troupe_system *self, struct rmf_lift_config *config)
 {
-	const struct {
-		const struct troupe_field **field;
-		const char *type, *path;
-	} wanted[] = {
-		{&config->asked_lift, "LiftRequest", "lift_name"},
-		{&config->asked_floor, "LiftRequest", "destination_floor"},
-		{&config->asked_session, "LiftRequest", "session_id"},
-		{&config->asked_type, "LiftRequest", "request_type"},
-		{&config->asked_door, "LiftRequest", "door_state"},
-		{&config->door_name, "DoorState", "door_name"},
-		{&config->door_mode, "DoorState", "current_mode"},
-		{&config->want_lift, "DoorRequest", "requester_id"},
-		{&config->want_door, "DoorRequest", "door_name"},
-		{&config->want_mode, "DoorRequest", "requested_mode"},
-		{&config->name_field, "LiftState", "lift_name"},
-		{&config->floors_field, "LiftState", "available_floors"},
-		{&config->floor, "LiftState", "current_floor"},
-		{&config->destination, "LiftState", "destination_floor"},
-		{&config->door_state, "LiftState", "door_state"},
-		{&config->motion_state, "LiftState", "motion_state"},
-		{&config->modes, "LiftState", "available_modes"},
-		{&config->mode, "LiftState", "current_mode"},
-		{&config->session, "LiftState", "session_id"},
+	const struct builtin_field wanted[] = {
+		{&config->asked_lift, "troupe.msgs.LiftRequest", "lift_name"},
+		{&config->asked_floor, "troupe.msgs.LiftRequest", "destination_floor"},
+		{&config->asked_session, "troupe.msgs.LiftRequest", "session_id"},
+		{&config->asked_type, "troupe.msgs.LiftRequest", "request_type"},
+		{&config->asked_door, "troupe.msgs.LiftRequest", "door_state"},
+		{&config->door_name, "troupe.msgs.DoorState", "door_name"},
+		{&config->door_mode, "troupe.msgs.DoorState", "current_mode"},
+		{&config->want_lift, "troupe.msgs.DoorRequest", "requester_id"},
+		{&config->want_door, "troupe.msgs.DoorRequest", "door_name"},
+		{&config->want_mode, "troupe.msgs.DoorRequest", "requested_mode"},
+		{&config->name_field, "troupe.msgs.LiftState", "lift_name"},
+		{&config->floors_field, "troupe.msgs.LiftState", "available_floors"},
+		{&config->floor, "troupe.msgs.LiftState", "current_floor"},
+		{&config->destination, "troupe.msgs.LiftState", "destination_floor"},
+		{&config->door_state, "troupe.msgs.LiftState", "door_state"},
+		{&config->motion_state, "troupe.msgs.LiftState", "motion_state"},
+		{&config->modes, "troupe.msgs.LiftState", "available_modes"},
+		{&config->mode, "troupe.msgs.LiftState", "current_mode"},
+		{&config->session, "troupe.msgs.LiftState", "session_id"},
 	};
-	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-		if (!(*wanted[i].field = self->host->field(
-			      self, self->host->print(self, "troupe.msgs.%s", wanted[i].type), wanted[i].path)))
-			return false;
-	return true;
+	return builtin_find_fields(self, wanted, sizeof wanted / sizeof *wanted);
 }
 
 static bool rmf_lift_open_topics(struct troupe_system *self, const struct troupe_element *at)

@@ -24,25 +24,19 @@ static const struct troupe_parameter rmf_readonly_parameters[] = {
 
 static bool rmf_readonly_find_fields(struct troupe_system *self, struct rmf_readonly_config *config)
 {
-	const struct {
-		const struct troupe_field **field;
-		const char *path;
-	} wanted[] = {
-		{&config->robot, "name"},
-		{&config->task, "task_id"},
-		{&config->mode, "mode.mode"},
-		{&config->battery, "battery_percent"},
-		{&config->level_name, "location.level_name"},
-		{&config->t_s, "location.t.sec"},
-		{&config->t_ns, "location.t.nsec"},
-		{&config->place[0], "location.x"},
-		{&config->place[1], "location.y"},
-		{&config->place[2], "location.yaw"},
+	const struct builtin_field wanted[] = {
+		{&config->robot, "troupe.msgs.RobotState", "name"},
+		{&config->task, "troupe.msgs.RobotState", "task_id"},
+		{&config->mode, "troupe.msgs.RobotState", "mode.mode"},
+		{&config->battery, "troupe.msgs.RobotState", "battery_percent"},
+		{&config->level_name, "troupe.msgs.RobotState", "location.level_name"},
+		{&config->t_s, "troupe.msgs.RobotState", "location.t.sec"},
+		{&config->t_ns, "troupe.msgs.RobotState", "location.t.nsec"},
+		{&config->place[0], "troupe.msgs.RobotState", "location.x"},
+		{&config->place[1], "troupe.msgs.RobotState", "location.y"},
+		{&config->place[2], "troupe.msgs.RobotState", "location.yaw"},
 	};
-	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-		if (!(*wanted[i].field = self->host->field(self, "troupe.msgs.RobotState", wanted[i].path)))
-			return false;
-	return true;
+	return builtin_find_fields(self, wanted, sizeof wanted / sizeof *wanted);
 }
 
 static bool rmf_readonly_configure(struct troupe_system *self, const struct troupe_element *plugin)

@@ -168,45 +168,38 @@ static void rmf_slotcar_read_chargers(struct troupe_system *self, struct rmf_slo
 static bool rmf_slotcar_find_fields(struct troupe_system *self, struct rmf_slotcar_config *config)
 {
 	struct rmf_slotcar_fields *f = &config->field;
-	const struct {
-		const struct troupe_field **field;
-		const char *type, *path;
-	} wanted[] = {
-		{&f->robot[RMF_SLOTCAR_PATH], "RobotPathRequest", "robot_name"},
-		{&f->robot[RMF_SLOTCAR_MODE], "RobotModeRequest", "robot_name"},
-		{&f->robot[RMF_SLOTCAR_PAUSE], "RobotPauseRequest", "robot_name"},
-		{&f->path, "RobotPathRequest", "path"},
-		{&f->task, "RobotPathRequest", "task_id"},
-		{&f->mode, "RobotModeRequest", "mode.mode"},
-		{&f->mode_request, "RobotModeRequest", "mode.mode_request_id"},
-		{&f->pause, "RobotPauseRequest", "type"},
-		{&f->checkpoint, "RobotPauseRequest", "at_checkpoint"},
-		{&f->pause_request, "RobotPauseRequest", "mode_request_id"},
-		{&f->t_s, "RobotLocation", "t.sec"},
-		{&f->t_ns, "RobotLocation", "t.nsec"},
-		{&f->x, "RobotLocation", "x"},
-		{&f->y, "RobotLocation", "y"},
-		{&f->yaw, "RobotLocation", "yaw"},
-		{&f->obeys, "RobotLocation", "obey_approach_speed_limit"},
-		{&f->limit, "RobotLocation", "approach_speed_limit"},
-		{&f->level, "RobotLocation", "level_name"},
-		{&f->index, "RobotLocation", "index"},
-		{&f->name, "RobotState", "name"},
-		{&f->state_task, "RobotState", "task_id"},
-		{&f->sequence, "RobotState", "seq"},
-		{&f->state_mode, "RobotState", "mode.mode"},
-		{&f->state_request, "RobotState", "mode.mode_request_id"},
-		{&f->battery, "RobotState", "battery_percent"},
-		{&f->location, "RobotState", "location"},
-		{&f->left, "RobotState", "path"},
+	const struct builtin_field wanted[] = {
+		{&f->robot[RMF_SLOTCAR_PATH], "troupe.msgs.RobotPathRequest", "robot_name"},
+		{&f->robot[RMF_SLOTCAR_MODE], "troupe.msgs.RobotModeRequest", "robot_name"},
+		{&f->robot[RMF_SLOTCAR_PAUSE], "troupe.msgs.RobotPauseRequest", "robot_name"},
+		{&f->path, "troupe.msgs.RobotPathRequest", "path"},
+		{&f->task, "troupe.msgs.RobotPathRequest", "task_id"},
+		{&f->mode, "troupe.msgs.RobotModeRequest", "mode.mode"},
+		{&f->mode_request, "troupe.msgs.RobotModeRequest", "mode.mode_request_id"},
+		{&f->pause, "troupe.msgs.RobotPauseRequest", "type"},
+		{&f->checkpoint, "troupe.msgs.RobotPauseRequest", "at_checkpoint"},
+		{&f->pause_request, "troupe.msgs.RobotPauseRequest", "mode_request_id"},
+		{&f->t_s, "troupe.msgs.RobotLocation", "t.sec"},
+		{&f->t_ns, "troupe.msgs.RobotLocation", "t.nsec"},
+		{&f->x, "troupe.msgs.RobotLocation", "x"},
+		{&f->y, "troupe.msgs.RobotLocation", "y"},
+		{&f->yaw, "troupe.msgs.RobotLocation", "yaw"},
+		{&f->obeys, "troupe.msgs.RobotLocation", "obey_approach_speed_limit"},
+		{&f->limit, "troupe.msgs.RobotLocation", "approach_speed_limit"},
+		{&f->level, "troupe.msgs.RobotLocation", "level_name"},
+		{&f->index, "troupe.msgs.RobotLocation", "index"},
+		{&f->name, "troupe.msgs.RobotState", "name"},
+		{&f->state_task, "troupe.msgs.RobotState", "task_id"},
+		{&f->sequence, "troupe.msgs.RobotState", "seq"},
+		{&f->state_mode, "troupe.msgs.RobotState", "mode.mode"},
+		{&f->state_request, "troupe.msgs.RobotState", "mode.mode_request_id"},
+		{&f->battery, "troupe.msgs.RobotState", "battery_percent"},
+		{&f->location, "troupe.msgs.RobotState", "location"},
+		{&f->left, "troupe.msgs.RobotState", "path"},
+		{&f->switch_name, "gz.msgs.Selection", "name"},
+		{&f->switch_on, "gz.msgs.Selection", "selected"},
 	};
-	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-		if (!(*wanted[i].field = self->host->field(
-			      self, self->host->print(self, "troupe.msgs.%s", wanted[i].type), wanted[i].path)))
-			return false;
-	f->switch_name = self->host->field(self, "gz.msgs.Selection", "name");
-	f->switch_on = self->host->field(self, "gz.msgs.Selection", "selected");
-	return f->switch_name && f->switch_on;
+	return builtin_find_fields(self, wanted, sizeof wanted / sizeof *wanted);
 }
 
 static bool rmf_slotcar_open_topics(struct troupe_system *self, const struct troupe_element *plugin)

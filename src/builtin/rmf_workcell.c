@@ -75,10 +75,7 @@ static bool rmf_workcell_find_fields(struct troupe_system *self, struct rmf_work
 	const struct troupe_host *host = self->host;
 	struct rmf_workcell_fields *f = &config->field;
 	const char *request = config->ingests ? "troupe.msgs.IngestorRequest" : "troupe.msgs.DispenserRequest";
-	const struct {
-		const struct troupe_field **field;
-		const char *type, *path;
-	} wanted[] = {
+	const struct builtin_field wanted[] = {
 		{&f->request, request, "request_guid"},
 		{&f->target, request, "target_guid"},
 		{&f->fleet, request, "transporter_type"},
@@ -95,9 +92,8 @@ static bool rmf_workcell_find_fields(struct troupe_system *self, struct rmf_work
 		{&f->entity_name, "gz.msgs.Entity", "name"},
 		{&f->entity_type, "gz.msgs.Entity", "type"},
 	};
-	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-		if (!(*wanted[i].field = host->field(self, wanted[i].type, wanted[i].path)))
-			return false;
+	if (!builtin_find_fields(self, wanted, sizeof wanted / sizeof *wanted))
+		return false;
 	for (size_t i = 0; i < sizeof pose / sizeof *pose; i++)
 		if (!(f->pose[i] = host->field(self, "gz.msgs.Pose", pose[i])))
 			return false;
