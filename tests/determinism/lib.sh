@@ -93,3 +93,12 @@ named() { named_head "$1" && printf '%s</world></sdf>\n' "${2:-}"; }
 
 # The value of this member in a report, if it is a number.
 member() { sed -n "s/^  \"$2\": \"*\([-0-9a-fx.]*\)\"*,*\$/\1/p" "$1"; }
+
+# replays_equal FILE: the recording is replayed by a single runner, and by a secondary
+replays_equal()
+{
+	for secondaries in 0 1; do
+		timeout 120 "$troupe" replay "$1" --secondaries $secondaries -v 0 >out 2>err
+		report $? "the recording has the same bits with $secondaries secondaries: $(cat out err)"
+	done
+}

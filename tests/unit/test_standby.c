@@ -955,8 +955,11 @@ static void end_whole(struct side *side, struct primary *primary)
 	text_fini(&side->notes);
 }
 
-static void greet(struct primary *primary)
+/* The standby follows the primary. goes_on: on a loss. */
+static void begin_whole(struct side *side, struct primary *primary, bool goes_on, bool quiet)
 {
+	make_primary(primary, 2, goes_on);
+	make_whole(side, primary, quiet);
 	await_standby(primary);
 	send_hello(primary->channel, &primary->hello);
 	tell(primary, 1);
@@ -968,7 +971,6 @@ static void lose_and_vote(struct side *side, struct primary *primary)
 	tell(primary, 2); /* all before has come */
 	end_primary(primary);
 	vote_until_over(side, primary, members, 2);
-	finish(side);
 }
 
 /* The state that it hands over is that of the primary in this step. */
@@ -999,9 +1001,7 @@ static void take_over_after(uint32_t recordings)
 	struct record_writer writer = {0};
 	struct troupe_server *server = make_server();
 	uint64_t step = 0;
-	make_primary(&primary, 2, recordings % 2);
-	make_whole(&side, &primary, false);
-	greet(&primary);
+	begin_whole(&side, &primary, recordings % 2, false);
 	for (uint32_t i = 0; i < recordings; i++) {
 		send_start(&primary, &writer, server);
 		send_state(&primary, &writer, server, step + 3);
@@ -1014,6 +1014,7 @@ static void take_over_after(uint32_t recordings)
 	step_to(ahead, step + 2);
 	send_start(&primary, &writer, ahead);
 	lose_and_vote(&side, &primary);
+	finish(&side);
 	cr_assert_eq(side.shown_step, step);
 	cr_assert_eq(side.shown_hash, hash);
 	cr_assert_eq(side.shown, 7, "each step of the last recording: %u", side.shown);
@@ -1058,17 +1059,13 @@ Test(standby, a_run_that_cannot_be_repeated_here_is_found_at_once)
 	struct side side;
 	struct record_writer writer = {0};
 	struct troupe_server *server = make_server();
-	make_primary(&primary, 2, true);
-	make_whole(&side, &primary, true);
-	greet(&primary);
+	begin_whole(&side, &primary, true, true);
 	send_part(&primary, FOLLOW_BEGIN, NULL, 0);
 	send_part(&primary, FOLLOW_BYTES, "no recording", 12);
 	send_commit(&primary, 1);
 	fails_with(&side, &primary, TROUPE_EWORLD, "this process cannot go on with the run: what the primary sent: ");
 
-	make_primary(&primary, 2, true);
-	make_whole(&side, &primary, true);
-	greet(&primary);
+	begin_whole(&side, &primary, true, true);
 	send_start(&primary, &writer, server);
 	step_to(server, 4);
 	record_put_commit(&writer, server, 4);
@@ -1087,17 +1084,12 @@ Test(standby, a_last_commit_that_cannot_be_repeated_is_not_handed_over)
 	struct side side;
 	struct record_writer writer = {0};
 	struct troupe_server *server = make_server();
-	make_primary(&primary, 2, true);
-	make_whole(&side, &primary, true);
-	greet(&primary);
+	begin_whole(&side, &primary, true, true);
 	send_start(&primary, &writer, server);
 	send_state(&primary, &writer, server, 2);
 	send_part(&primary, FOLLOW_BYTES, "no chunk, but more bytes than one has at least", 46);
 	send_commit(&primary, 5);
-	tell(&primary, 2);
-	end_primary(&primary);
-	static const uint32_t members[] = {0, 1};
-	vote_until_over(&side, &primary, members, 2);
+	lose_and_vote(&side, &primary);
 	cr_assert_eq(side.shown, 0);
 	fails_with(&side, &primary, TROUPE_EWORLD, "what the primary sent is damaged");
 	troupe_server_destroy(server);
@@ -1110,9 +1102,7 @@ Test(standby, is_stopped_and_hands_over_nothing)
 	struct side side;
 	struct record_writer writer = {0};
 	struct troupe_server *server = make_server();
-	make_primary(&primary, 2, true);
-	make_whole(&side, &primary, false);
-	greet(&primary);
+	begin_whole(&side, &primary, true, false);
 	send_start(&primary, &writer, server);
 	send_state(&primary, &writer, server, 2);
 	tell(&primary, 2);
