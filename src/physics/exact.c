@@ -285,7 +285,7 @@ static void exact_take_batch(struct exact *exact, struct exact_shape *shape)
 {
 	if (exact->spare.count)
 		shape->batch = exact->spare.at[--exact->spare.count];
-	(void)exact_fit(&shape->batch, shape->shape->batch_count, exact->kernel->lanes);
+	(void)exact_fit(&shape->batch, shape->shape->batch_count, exact->lanes);
 	if (!shape->busy)
 		vec_push(&exact->busy, (uint32_t)(shape - exact->shapes.at));
 	shape->busy = true;
@@ -302,6 +302,15 @@ static const struct lanes_kernel *exact_choose_kernel(const struct exact *exact,
 	return narrow ? narrow : exact->kernel;
 }
 
+/* Where there are few islands, their batches are narrow from the start. */
+static void exact_choose_lanes(struct exact *exact)
+{
+	uint32_t islands = 0;
+	for (uint32_t i = 0; i < exact->parts.count && islands < exact->kernel->lanes; i++)
+		islands += exact->parts.at[i].root == i;
+	exact->lanes = exact_choose_kernel(exact, islands)->lanes;
+}
+
 /* Islands that wait, in a batch of other lanes; lanes without an island get the first one's. */
 static inline void exact_spread(
 	const double *from, uint32_t from_lanes, uint32_t waiting, double *to, uint32_t to_lanes, size_t groups)
@@ -311,15 +320,25 @@ static inline void exact_spread(
 			to[l] = from[l < waiting ? l : 0];
 }
 
+/* The same of a batch of two lanes, for the first of which an island waits. */
+static void exact_double(double *batch, size_t groups)
+{
+#pragma GCC unroll 4
+	for (size_t i = 0; i < groups; i++)
+		batch[2 * i + 1] = batch[2 * i];
+}
+
 /* The input of a batch in lanes for that kernel, with islands in all of them. */
 static double *exact_narrow(struct exact *exact, const struct exact_shape *shape, const struct lanes_kernel *kernel)
 {
-	const uint32_t from = exact->kernel->lanes, to = kernel->lanes;
+	const uint32_t from = exact->lanes, to = kernel->lanes;
 	const size_t groups = shape->shape->in_count;
 	if (from == to && shape->waiting == to)
 		return shape->batch.at;
 	double *narrow = from == to ? shape->batch.at : exact_fit(&exact->narrow, shape->shape->batch_count, to);
-	if (shape->waiting == 1 && to == LANES_LEAST) /* most often; as constants they cost half */
+	if (shape->waiting == 1 && from == LANES_LEAST) /* a robot alone */
+		exact_double(shape->batch.at, groups);
+	else if (shape->waiting == 1 && to == LANES_LEAST) /* as constants they cost half */
 		exact_spread(shape->batch.at, from, 1, narrow, LANES_LEAST, groups);
 	else
 		exact_spread(shape->batch.at, from, shape->waiting, narrow, to, groups);
@@ -449,10 +468,10 @@ static void exact_add_island(struct worker *worker, uint32_t root, double dt)
 		exact_run_all(worker, dt);
 	if (!shape->waiting)
 		exact_take_batch(exact, shape);
-	const struct exact_lane lane = {shape->shape, shape->batch.at + shape->waiting, exact->kernel->lanes, root};
+	const struct exact_lane lane = {shape->shape, shape->batch.at + shape->waiting, exact->lanes, root};
 	exact_fill(worker, &lane, dt);
 	shape->roots[shape->waiting++] = root;
-	if (shape->waiting == exact->kernel->lanes)
+	if (shape->waiting == exact->lanes)
 		exact_run(worker, shape, dt);
 }
 
@@ -481,6 +500,7 @@ void exact_step(struct worker *worker, double dt)
 			exact_add_part(worker, group->assemblies.at[i], dt);
 	}
 	exact_list_islands(worker);
+	exact_choose_lanes(exact);
 	if (worker->observe & (OBSERVE_JOINTS | OBSERVE_FORCES))
 		exact_begin_impulses(worker);
 	for (uint32_t i = 0; i < exact->parts.count && !worker_abandons(worker); i++)

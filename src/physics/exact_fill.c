@@ -19,6 +19,7 @@ _Static_assert(sizeof(struct body_at_hand) == HAND_FIELDS * sizeof(double) &&
 static void exact_fill_put(const struct exact_lane *lane, uint32_t field, const double *from, uint32_t count)
 {
 	double *to = lane->at + (size_t)field * lane->stride;
+#pragma GCC unroll 4
 	for (uint32_t i = 0; i < count; i++)
 		to[(size_t)i * lane->stride] = from[i];
 }

@@ -48,6 +48,7 @@ struct exact_shape {
 struct exact {
 	struct soft *soft;
 	const struct lanes_kernel *kernel; /* with the most lanes */
+	uint32_t lanes;                    /* of the batches of this step */
 	VEC(struct exact_shape) shapes;
 	uint32_t table[1u << EXACT_TABLE_BITS]; /* index + 1 of a shape, by the hash of its key; 0: free */
 	VEC(uint32_t) busy;                     /* shapes for which islands wait, or have waited */

@@ -35,14 +35,16 @@ struct lanes_kernel {
 	lanes_soft_fn *soft; /* soft.h */
 };
 
-/* kernel_2.c, kernel_4.c, kernel_8.c */
-lanes_step_fn lanes_step_2, lanes_step_4, lanes_step_8;
+/* kernel_2.c, kernel_2_avx2.c, kernel_4.c, kernel_8.c */
+lanes_step_fn lanes_step_2, lanes_step_2_avx2, lanes_step_4, lanes_step_8;
 
 enum { LANES_LEAST = 2, LANES_MOST = 8 };
 
 /* The kernel with the most lanes that this processor has instructions for. */
 const struct lanes_kernel *lanes_kernel_best(void);
-/* The kernel with exactly so many lanes. NULL: there is none, or this processor lacks the instructions. */
+/* The fastest kernel with exactly so many lanes. NULL: there is none, or this processor lacks the instructions. */
 const struct lanes_kernel *lanes_kernel_of(uint32_t lanes);
+/* All that this processor can run, one after the other: the first is that of previous NULL; NULL at the end. */
+const struct lanes_kernel *lanes_kernel_next(const struct lanes_kernel *previous);
 
 #endif

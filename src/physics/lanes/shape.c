@@ -176,6 +176,7 @@ static void lanes_shape_number_dofs(struct lanes_shape *s, struct arena *arena)
 	}
 	s->up = arena_array(arena, int16_t, s->dof_count + 1);
 	s->depth = arena_array(arena, uint8_t, s->dof_count + 1);
+	s->run = arena_array(arena, int16_t, s->dof_count + 1);
 	s->h_row = arena_array(arena, uint32_t, s->dof_count + 1);
 	s->axis = arena_array(arena, int32_t, s->dof_count + 1);
 	for (int i = 0; i < s->body_count; i++)
@@ -183,6 +184,7 @@ static void lanes_shape_number_dofs(struct lanes_shape *s, struct arena *arena)
 			int up = d > s->dof[i] ? d - 1 : lanes_shape_last_dof(s, s->parent[i]);
 			s->up[d] = (int16_t)up;
 			s->depth[d] = (uint8_t)(up < 0 ? 0 : s->depth[up] + 1);
+			s->run[d] = up >= 0 && up == d - 1 ? s->run[up] : (int16_t)d;
 			s->h_row[d] = s->h_count;
 			s->h_count += s->depth[d] + 1u;
 		}

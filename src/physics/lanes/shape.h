@@ -183,6 +183,7 @@ struct lanes_shape {
 	/* by coordinate */
 	int16_t *up;      /* the coordinate before it on the way to the root; -1 */
 	uint8_t *depth;   /* how many there are before it */
+	int16_t *run;     /* the first of those that come before it without a gap: run[d], .., d - 1, d are one way */
 	uint32_t *h_row;  /* where its row of the mass matrix begins: an entry for each depth */
 	uint32_t h_count; /* entries of the mass matrix */
 	int32_t *axis;    /* offset of its LANES_AXIS_ fields; -1: none (free body, ball) */
