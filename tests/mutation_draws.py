@@ -68,6 +68,10 @@ class Cover:
             self.seconds, self.by_line, self.digests = found['tests'], found['lines'], found['digests']
             self.counted = found['counted']
 
+    def seconds_of(self, test):
+        usual = UNKNOWN_S if test.endswith(('.sh', '.py')) else UNKNOWN_S / 6
+        return self.seconds.get(test, usual)
+
     def named(self, file):
         """The tests that look at a source, as tests/map says."""
         if self.by_name is None:
@@ -100,8 +104,7 @@ class Cover:
         first = named if len(named) <= NAMED_MAX else ()
 
         def cost(test):
-            usual = UNKNOWN_S if test.endswith(('.sh', '.py')) else UNKNOWN_S / 6
-            return self.seconds.get(test, usual) * (1 if test in first else UNNAMED)
+            return self.seconds_of(test) * (1 if test in first else UNNAMED)
         return sorted(newer + found, key=lambda test: (test in bits and not bits[test] & near, cost(test)))
 
 
@@ -215,7 +218,7 @@ class Draws:
         return test in self.fine
 
     def limit_s(self, test):
-        return 20 + 4 * self.cover.seconds.get(test, UNKNOWN_S)
+        return 10 + 4 * self.cover.seconds_of(test)
 
     def notices(self, test, mutation, kept, text):
         if self.tests.passes(test, self.limit_s(test)):
@@ -246,7 +249,7 @@ class Draws:
         tried, wanted = 0, [test for test in covering if test not in self.bad]
         named = self.cover.named(mutation.file)
         for test in wanted:
-            if self.cover.seconds.get(test, 0) > (WAIT if test in named else 2) * self.options.limit:
+            if self.cover.seconds_of(test) > (WAIT if test in named else 2) * self.options.limit:
                 continue
             if cpu_s() > until_cpu or time.monotonic() > until:
                 break

@@ -2,6 +2,7 @@
 #include "base/files.h"
 
 #include "base/hash.h"
+#include "sdf/catalog.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -446,4 +447,33 @@ Test(files, damaged_sets_are_bad)
 	files_fini(&again);
 	files_fini(&files);
 	text_fini(&out);
+}
+
+/* The first sentence of a world's comment is what is told of it: in one line, and with one blank where there are more.
+ */
+Test(files, a_catalog_has_the_first_sentence_of_a_comment, .init = set_up, .fini = tear_down)
+{
+#define WORLD "<sdf version='1.9'><world name='w'/></sdf>"
+	static const struct {
+		const char *text, *sentence;
+	} rows[] = {
+		{"<?xml version='1.0'?>\n<!-- a.b  boxes\n\t that fall \t.  Others. -->" WORLD, "a.b boxes that fall"},
+		{"<?xml version='1.0'?><?a b?><!--one-->" WORLD, "one"},
+		{"<!--   two lines\n\n\n-->" WORLD, "two lines"}, {"<!-- three.--><!-- four. -->" WORLD, "three"},
+		{"<sdf version='1.9'><!-- late. --><world name='w'/></sdf>", ""}, {"<!-- \xff. -->" WORLD, ""}};
+	const char *const folders[] = {folder, NULL};
+	const struct sdf_catalog_request request = {.folders = folders, .worlds = true};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct sdf_catalog catalog;
+		char *path = in_folder("w.sdf");
+		put(path, rows[i].text);
+		cr_assert_eq(sdf_catalog_read(&request, &catalog, NULL), TROUPE_OK);
+		cr_assert_eq(catalog.entries.count, 1);
+		cr_assert_str_eq(catalog.entries.at[0].description, rows[i].sentence);
+		cr_assert_str_eq(catalog.entries.at[0].name, "w");
+		sdf_catalog_fini(&catalog);
+		cr_assert(!unlink(path));
+		free(path);
+	}
+#undef WORLD
 }

@@ -1031,6 +1031,24 @@ Test(sdf, merged_includes_are_placed_by_a_frame_of_theirs)
 	}
 }
 
+/* A model.config is taken as far as it can be read; the line that is told is that of the first of several '&'. */
+Test(sdf, the_first_bare_ampersand_of_a_config_is_told)
+{
+	struct folder folder;
+	troupe_status status;
+	folder_make(&folder);
+	folder_add(&folder, "ball/model.config",
+		"<model>\n<name>a & b</name>\n\n<author>\nx & y</author><sdf version='1.9'>R&D.sdf</sdf></model>");
+	folder_add(&folder, "ball/R&D.sdf", SDF("1.9", "<model name='ball'>" LINK("l") "</model>"));
+	folder_add(&folder, "w.sdf", W("<include><uri>ball</uri></include>"));
+	struct sdf *sdf = folder_load(&folder, "w.sdf", &status);
+	cr_assert_eq(status, TROUPE_OK, "%s", first_message(sdf));
+	cr_assert(sdf_help_says(sdf, SDF_WARNING, "ball/model.config:2: a '&' that begins no reference"), "%s",
+		first_message(sdf));
+	cr_assert(sdf_help_says(sdf, SDF_WARNING, "the file of the model is R&D.sdf"));
+	folder_remove(&folder);
+}
+
 /* A model inside a merged model is merged with it. */
 Test(sdf, merged_includes_bring_their_models)
 {

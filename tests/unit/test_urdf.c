@@ -341,8 +341,9 @@ Test(urdf, gazebo_says_more)
 		"<origin xyz='0 0 1'/>") "<gazebo "
 					 "reference='b'><mu1>0.3</mu1><mu2>0.4</mu2><kp>1e5</kp><kd>7</"
 					 "kd><minDepth>0.002</minDepth><selfCollide>true</selfCollide><gravity>false</"
-					 "gravity><sensor name='s' type='imu'><pose>0 1 0 0 0 "
-					 "0</pose></sensor></gazebo><gazebo><plugin filename='f' "
+					 "gravity><sensor name='s' type='imu'><update_rate>20</update_rate><pose>0 1 0 "
+					 "0 0 "
+					 "0</pose><topic>up</topic></sensor></gazebo><gazebo><plugin filename='f' "
 					 "name='n'><x>1</x></plugin></gazebo>"));
 	const struct sdf_world *world = &sdf->worlds.at[0];
 	const struct sdf_surface *surface = world->collisions.at[0].surface;
@@ -354,6 +355,8 @@ Test(urdf, gazebo_says_more)
 	cr_assert_not(link_of(sdf, "a")->gravity);
 	cr_assert(link_of(sdf, "a")->self_collide);
 	near3(world->sensors.at[0].in_world.p, ((struct vec3){0, 1, 1}));
+	near(world->sensors.at[0].update_rate, 20); /* what stands beside the pose is kept */
+	cr_assert_str_eq(sdf_sensor_topic(&world->sensors.at[0]), "up");
 	cr_assert_eq(world->plugins.count, 1);
 }
 
