@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "gateway/web/admit.h"
+#include "gateway/view/panels.h"
 #include "gateway/web/web.h"
 
 #include "web_client.h"
@@ -12,6 +13,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #define MS UINT64_C(1000000)
 enum { LAST_BYTES = 10000 };
@@ -300,6 +302,51 @@ static void test_framed_files(void)
 }
 
 /* A long file comes whole, and several requests come by one connection. */
+/* Each panel has the files of its own folder and of those in it, and none that begins with a dot. */
+static void test_panels(void)
+{
+	static const char *const folders[] = {"one", "one/deep", "two", "two/.git", "bare"};
+	static const struct {
+		const char *name, *type; /* NULL: it is not read */
+	} named[] = {{"one/index.html", "text/html; charset=utf-8"}, {"one/b.js", "text/javascript; charset=utf-8"},
+		{"one/deep/c.tar.wasm", "application/wasm"}, {"one/deep/d", "application/octet-stream"},
+		{"two/index.html", "text/html; charset=utf-8"}, {"two/.hidden", NULL}, {"two/.git/x", NULL},
+		{"bare/a.js", NULL}};
+	char folder[] = "/tmp/test_web.XXXXXX", path[200], last[200];
+	struct troupe_error error;
+	struct panels *panels = NULL;
+	struct web_file found;
+	if (!mkdtemp(folder) || chdir(folder))
+		abort();
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
+		check(!mkdir(folders[i], 0700), "mkdir %s", folders[i]);
+	for (size_t i = 0; i < ARRAY_LEN(named); i++) {
+		FILE *file = fopen(named[i].name, "w");
+		check(file && fputs(named[i].name, file) >= 0 && !fclose(file), "%s", named[i].name);
+	}
+	const struct troupe_gateway_setting settings[] = {{.key = "panel", .value = "one"},
+		{.key = "other", .value = "bare"}, {.key = "panel", .value = "two//"}};
+	struct troupe_gateway_def def = {.settings = settings, .setting_count = ARRAY_LEN(settings)};
+	check(!panels_create(&def, &panels, &error) && panels_count(panels) == 2, "panels: %s", error.text);
+	check(!strcmp(panels_name(panels, 0), "one") && !strcmp(panels_name(panels, 1), "two"), "names of panels");
+	for (size_t i = 0; i < ARRAY_LEN(named); i++) {
+		const char *index = panels_path(panels, *named[i].name == 't');
+		(void)snprintf(path, sizeof path, "/%.*s%s", (int)(strlen(index) - strlen("index.html")), index,
+			strchr(named[i].name, '/') + 1);
+		check(panels_file(panels, path, &found) == (named[i].type != NULL), "%s: %s", named[i].name, path);
+		check(!named[i].type || (!strcmp(found.type, named[i].type) && found.framed &&
+						found.count == strlen(named[i].name) &&
+						!memcmp(found.bytes, named[i].name, found.count)),
+			"%s: another file", named[i].name);
+	}
+	panels_destroy(panels);
+	const struct troupe_gateway_setting bare = {.key = "panel", .value = "bare"};
+	def = (struct troupe_gateway_def){.settings = &bare, .setting_count = 1};
+	check(panels_create(&def, &panels, &error) == TROUPE_EINVAL, "a panel without index.html");
+	(void)snprintf(last, sizeof last, "rm -r %s", folder);
+	check(!chdir("/") && !system(last), "%s", last);
+}
+
 static void test_long_file(void)
 {
 	static const char request[] = "GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -340,6 +387,9 @@ static void test_token(void)
 	(void)snprintf(
 		cookie, sizeof cookie, "set-cookie: troupe-%u=%s; Path=/; HttpOnly; SameSite=Strict\r\n", port, token);
 	expect(port, "GET /?token=abcdefghijklmnop_-12 HTTP/1.1\r\nHost: %H" END, "200", cookie);
+	expect(port, "GET /?token=abcdefghijklmnop%5F%2d12 HTTP/1.1\r\nHost: %H" END, "200", cookie);
+	expect(port, "GET /?token=abcdefghijklmnop%5f%2D1%32 HTTP/1.1\r\nHost: %H" END, "200", cookie);
+	expect(port, "GET /?token=abcdefghijklmnop%5G%2d12 HTTP/1.1\r\nHost: %H" END, "401", NULL);
 	(void)snprintf(cookie, sizeof cookie,
 		"GET /style.css HTTP/1.1\r\nCookie: a=b; troupe-%u=%s; c=d\r\nHost: %%H" END, port, token);
 	expect(port, cookie, "200", "p {}");
@@ -857,6 +907,7 @@ int main(void)
 	test_pages();
 	test_found_files();
 	test_framed_files();
+	test_panels();
 	test_long_file();
 	test_token();
 	test_sockets();

@@ -177,3 +177,22 @@ Test(nonces, the_oldest_question_makes_room)
 	for (uint32_t i = 0; i < NONCES_HEARD_MAX + 3; i++)
 		cr_assert_eq(heard[i], i >= 3, "question %u", i);
 }
+
+/* Wherever the one byte is in which it differs; and a ticket of zeros is none, for a client of zeros, too. */
+Test(nonces, a_ticket_is_right_in_all_of_its_bytes)
+{
+	unsigned char right[HELLO_TICKET_BYTES], given[HELLO_TICKET_BYTES];
+	static const unsigned char none[HELLO_TICKET_BYTES];
+	for (size_t i = 0; i < sizeof right; i++)
+		right[i] = (unsigned char)(7 * i + 1);
+	cr_assert(hello_ticket_is(right, right));
+	cr_assert(!hello_ticket_is(none, none) && !hello_ticket_is(right, none) && !hello_ticket_is(none, right));
+	for (size_t i = 0; i < sizeof right; i++) {
+		memcpy(given, right, sizeof right);
+		given[i] ^= 0x80;
+		cr_assert(!hello_ticket_is(given, right) && !hello_ticket_is(right, given), "byte %d", (int)i);
+		memcpy(given, none, sizeof none);
+		given[i] = 1;
+		cr_assert(hello_ticket_is(given, given), "byte %d", (int)i);
+	}
+}
