@@ -1,8 +1,10 @@
-/* The mirror of a gateway and its settings: numbers of rows never come again, also after a topic has gone and come; a
- * topic of another type is another row; and a setting that is not known, or no flag, is refused with what is expected.
- * Without it a client that asks for a channel that is gone could get another one. */
+/* The mirror of a gateway, its list of subscribers and its settings: numbers of rows never come again, also after a
+ * topic has gone and come; a topic of another type is another row; a client that goes takes all its subscriptions with
+ * it, and no others; and a setting that is not known, or no flag, is refused with what is expected. Without it a client
+ * that asks for a channel that is gone could get another one. */
 #include "gateway/hub/mirror.h"
 #include "gateway/hub/settings.h"
+#include "gateway/hub/subscriber_list.h"
 
 #include "base/base.h"
 
@@ -47,6 +49,44 @@ static void hub_update(struct mirror *mirror, const struct troupe_topic *at, uin
 {
 	const struct troupe_topics topics = {.count = count, .at = at};
 	mirror_update(mirror, &topics, hub_came, hub_goes, &seen);
+}
+
+static void hub_add(struct subscriber_list *list, const char *topic, void *client, uint32_t id)
+{
+	struct hub_subscriber *subscriber = mem_alloc(sizeof *subscriber);
+	*subscriber = (struct hub_subscriber){.client = client, .id = id};
+	vec_push(&subscriber_list_open(list, topic)->subscribers, subscriber);
+}
+
+static void hub_drop(void *ctx, const char *topic, struct hub_subscriber *subscriber)
+{
+	struct subscriber_list *list = ctx;
+	struct hub_subscription *row = subscriber_list_find(list, topic);
+	cr_assert(subscriber_list_remove(row, subscriber));
+	cr_assert_not(subscriber_list_remove(row, subscriber));
+	free(subscriber);
+	if (!row->subscribers.count)
+		subscriber_list_close(list, row);
+}
+
+Test(hub, a_client_goes_with_all_its_subscriptions)
+{
+	struct subscriber_list list = {.by_topic = {0}};
+	int a, b;
+	for (uint32_t id = 0; id < 3; id++)
+		hub_add(&list, "/both", &a, id);
+	hub_add(&list, "/both", &b, 0);
+	hub_add(&list, "/of_a", &a, 7);
+	hub_add(&list, "/of_b", &b, 0);
+	cr_assert_eq(list.rows.count, 3);
+	cr_assert_not_null(subscriber_list_of_client(subscriber_list_find(&list, "/of_a"), &a, 7));
+	cr_assert_null(subscriber_list_of_client(subscriber_list_find(&list, "/of_a"), &a, 0));
+	subscriber_list_drop_client(&list, &a, hub_drop, &list);
+	cr_assert_eq(list.rows.count, 2);
+	cr_assert_null(subscriber_list_find(&list, "/of_a"));
+	cr_assert_eq(subscriber_list_find(&list, "/both")->subscribers.count, 1);
+	cr_assert_not_null(subscriber_list_of_client(subscriber_list_find(&list, "/of_b"), &b, 0), "its row has moved");
+	subscriber_list_fini(&list);
 }
 
 Test(hub, numbers_never_come_again)

@@ -34,35 +34,37 @@ static void foxglove_client_refuse(struct foxglove_client *client, const char *w
 
 /* --- subscriptions ------------------------------------------------------------------------------------------------ */
 
-/* The channel of a subscription, and its place among the subscribers; NULL: the client has none of this number. */
-static struct offer *foxglove_client_find_subscription(
-	const struct foxglove_client *client, uint32_t id, uint32_t *ret_at)
+static struct hub_subscriber *foxglove_client_find_subscription(
+	const struct foxglove_client *client, uint32_t id, const char **ret_channel)
 {
-	const struct mirror *mirror = &client->gateway->hub->mirror;
-	for (uint32_t i = 0; i < mirror->rows.count; i++) {
-		struct offer *offer = mirror->rows.at[i]->data;
-		for (uint32_t s = 0; s < offer->subscribers.count; s++)
-			if (offer->subscribers.at[s].client == client && offer->subscribers.at[s].id == id) {
-				*ret_at = s;
-				return offer;
-			}
+	const struct subscriber_list *channels = &client->gateway->channels;
+	struct hub_subscriber *found = NULL;
+	for (uint32_t i = 0; i < channels->rows.count && !found; i++) {
+		*ret_channel = channels->rows.at[i]->topic;
+		found = subscriber_list_of_client(channels->rows.at[i], client, id);
 	}
-	return NULL;
+	return found;
 }
 
-static void foxglove_client_drop_subscription(struct foxglove_client *client, struct offer *offer, uint32_t at)
+static void foxglove_client_drop_subscription(void *ctx, const char *channel, struct hub_subscriber *subscriber)
 {
-	offer->subscribers.at[at] = offer->subscribers.at[--offer->subscribers.count];
+	struct foxglove *gateway = ctx;
+	struct foxglove_client *client = subscriber->client;
+	struct hub_subscription *row = subscriber_list_find(&gateway->channels, channel);
 	client->subscriptions--;
-	foxglove_listen(client->gateway, offer, false);
+	(void)subscriber_list_remove(row, subscriber);
+	free(subscriber);
+	foxglove_listen(gateway, channel, false);
+	if (!row->subscribers.count)
+		subscriber_list_close(&gateway->channels, row);
 }
 
 static void foxglove_client_unsubscribe(struct foxglove_client *client, uint32_t id)
 {
-	uint32_t at;
-	struct offer *offer = foxglove_client_find_subscription(client, id, &at);
-	if (offer)
-		foxglove_client_drop_subscription(client, offer, at);
+	const char *channel;
+	struct hub_subscriber *subscriber = foxglove_client_find_subscription(client, id, &channel);
+	if (subscriber)
+		foxglove_client_drop_subscription(client->gateway, channel, subscriber);
 	else
 		foxglove_client_complain(client, WIRE_WARNING, NULL, "unsubscribe: there is no subscription %u", id);
 }
@@ -75,14 +77,16 @@ static void foxglove_client_subscribe(struct foxglove_client *client, uint32_t i
 		return;
 	}
 	if (client->subscriptions == FOXGLOVE_CLIENT_SUBSCRIPTIONS_MAX ||
-		foxglove_client_find_subscription(client, id, &(uint32_t){0})) {
+		foxglove_client_find_subscription(client, id, &(const char *){NULL})) {
 		foxglove_client_refuse(
 			client, "subscribe", "the number of the subscription is in use, or there are too many");
 		return;
 	}
+	struct hub_subscriber *subscriber = mem_alloc(sizeof *subscriber);
+	*subscriber = (struct hub_subscriber){.client = client, .id = id, .join = hub_join(client->gateway->hub)};
 	client->subscriptions++;
-	vec_push(&offer->subscribers, (struct subscriber){client, id, hub_join(client->gateway->hub)});
-	foxglove_listen(client->gateway, offer, true);
+	vec_push(&subscriber_list_open(&client->gateway->channels, offer->row->name)->subscribers, subscriber);
+	foxglove_listen(client->gateway, offer->row->name, true);
 }
 
 /* --- what the client publishes ------------------------------------------------------------------------------------ */
@@ -415,13 +419,8 @@ void *foxglove_client_open(void *ctx, struct port_client *base)
 void foxglove_client_close(struct port_client *base)
 {
 	struct foxglove_client *client = base->data;
-	const struct mirror *mirror = &client->gateway->hub->mirror;
-	for (uint32_t i = 0; i < mirror->rows.count && client->subscriptions; i++) {
-		struct offer *offer = mirror->rows.at[i]->data;
-		for (uint32_t at = offer->subscribers.count; at-- > 0;)
-			if (offer->subscribers.at[at].client == client)
-				foxglove_client_drop_subscription(client, offer, at);
-	}
+	subscriber_list_drop_client(
+		&client->gateway->channels, client, foxglove_client_drop_subscription, client->gateway);
 	while (client->client_channels.count)
 		free(client->client_channels.at[--client->client_channels.count].topic);
 	vec_free(&client->client_channels);

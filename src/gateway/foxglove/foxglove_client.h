@@ -23,6 +23,7 @@ struct foxglove {
 	struct port port; /* first: see port_stop() */
 	struct hub *hub;
 	char session[WEB_TOKEN_MAX + 1];
+	struct subscriber_list channels; /* by topic; ids: chosen by the clients */
 	struct sceneries sceneries;
 	struct playback *playback;      /* of a recording; NULL: a run */
 	uint64_t time_ns, time_told_ns; /* simulated time that is known, and that clients were told */
@@ -39,7 +40,7 @@ struct client_channel { /* a channel that a client advertised */
 struct foxglove_client {
 	struct foxglove *gateway;
 	struct port_client *base;
-	uint32_t subscriptions; /* among those of all channels (table.h) */
+	uint32_t subscriptions; /* among those of all channels */
 	VEC(struct client_channel) client_channels;
 	bool wants_graph;
 	bool is_sdk;       /* its protocol is foxglove.sdk.v1 */
@@ -61,7 +62,7 @@ void foxglove_client_tell_graph(struct foxglove_client *client, const char *gone
 /* If the client advertises the topic: that what it published there was refused. */
 void foxglove_client_tell_refusal(struct foxglove_client *client, const char *topic, const char *why);
 
-/* gateway.c: the audience of the channel has changed; more: a subscriber has come, which gets a message at once. */
-void foxglove_listen(struct foxglove *gateway, const struct offer *offer, bool more);
+/* gateway.c: the subscribers of the channel have changed; more: one has come, which gets a message at once. */
+void foxglove_listen(struct foxglove *gateway, const char *channel, bool more);
 
 #endif

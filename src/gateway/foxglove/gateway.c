@@ -42,27 +42,34 @@ static void foxglove_topic_came(void *ctx, struct mirror_row *row)
 	}
 }
 
+static void foxglove_drop_channel(struct foxglove *gateway, const char *topic)
+{
+	struct hub_subscription *channel = subscriber_list_find(&gateway->channels, topic);
+	if (!channel)
+		return;
+	hub_unsubscribe(gateway->hub, topic);
+	for (uint32_t i = 0; i < channel->subscribers.count; i++)
+		((struct foxglove_client *)channel->subscribers.at[i]->client)->subscriptions--;
+	subscriber_list_close(&gateway->channels, channel);
+}
+
 static void foxglove_topic_gone(void *ctx, struct mirror_row *row)
 {
 	struct foxglove *gateway = ctx;
 	struct news *news = gateway->news;
 	struct text *names = row->kind == TROUPE_TOPIC_SERVICE ? &news->gone_names : &news->gone_topics;
-	const struct offer *offer = row->data;
 	news->any = true;
 	foxglove_add_between(names);
 	text_add_json(names, row->name);
 	if (row->kind == TROUPE_TOPIC_PUBLISHED) {
 		foxglove_add_between(&news->gone_channels);
 		text_add(&news->gone_channels, "%u", row->number);
+		foxglove_drop_channel(gateway, row->name);
 	} else if (row->kind == TROUPE_TOPIC_SERVICE) {
 		foxglove_add_between(&news->gone_services);
 		text_add(&news->gone_services, "%u", row->number);
 	}
-	if (offer->subscribers.count)
-		hub_unsubscribe(gateway->hub, row->name);
-	for (uint32_t i = 0; i < offer->subscribers.count; i++)
-		offer->subscribers.at[i].client->subscriptions--;
-	table_gone(row);
+	free(row->data);
 }
 
 static void foxglove_tell_list(const struct foxglove *gateway, const char *op, const char *list, struct text *items)
@@ -112,8 +119,8 @@ static struct troupe_topics foxglove_extend(void *ctx, const struct troupe_topic
 
 static bool foxglove_has_subscribers(const struct foxglove *gateway, const char *channel)
 {
-	const struct offer *offer = table_find(&gateway->hub->mirror, TROUPE_TOPIC_PUBLISHED, channel);
-	return offer && offer->subscribers.count;
+	const struct hub_subscription *row = subscriber_list_find(&gateway->channels, channel);
+	return row && row->subscribers.count;
 }
 
 /* Whether a client needs the run's topic, or a topic that is made of it. */
@@ -136,15 +143,15 @@ static void foxglove_ask(struct foxglove *gateway, const char *topic, bool more)
 		hub_unsubscribe(gateway->hub, topic);
 }
 
-void foxglove_listen(struct foxglove *gateway, const struct offer *offer, bool more)
+void foxglove_listen(struct foxglove *gateway, const char *channel, bool more)
 {
-	const struct scenery *scenery = sceneries_of_channel(&gateway->sceneries, offer->row->name);
+	const struct scenery *scenery = sceneries_of_channel(&gateway->sceneries, channel);
 	if (!scenery) {
-		foxglove_ask(gateway, offer->row->name, more);
+		foxglove_ask(gateway, channel, more);
 		return;
 	}
 	foxglove_ask(gateway, scenery->scene, more);
-	if (offer->ros) /* of its frames */
+	if (!strcmp(channel, scenery->frames))
 		foxglove_ask(gateway, scenery->poses, more);
 }
 
@@ -163,24 +170,26 @@ static void foxglove_tell_time(struct foxglove *gateway)
 	gateway->time_told_ns = gateway->time_ns;
 }
 
-static void foxglove_complain(struct offer *offer, const char *why)
+static void foxglove_complain(struct offer *offer, const struct hub_subscription *channel, const char *why)
 {
 	if (offer->complained)
 		return;
 	offer->complained = true;
-	for (uint32_t i = 0; i < offer->subscribers.count; i++)
-		foxglove_client_complain(offer->subscribers.at[i].client, WIRE_WARNING, offer->row->name,
+	for (uint32_t i = 0; i < channel->subscribers.count; i++)
+		foxglove_client_complain(channel->subscribers.at[i]->client, WIRE_WARNING, offer->row->name,
 			"%s: a message is left out: %s", offer->row->name, why);
 }
 
 /* Sends to all subscribers; data begins with a head. */
-static void foxglove_send(const struct foxglove *gateway, const struct offer *offer, struct text *data)
+static void foxglove_send(const struct foxglove *gateway, const struct hub_subscription *channel, struct text *data)
 {
-	for (uint32_t i = 0; i < offer->subscribers.count; i++) {
-		if (offer->subscribers.at[i].join <= gateway->hub->had)
+	for (uint32_t i = 0; i < channel->subscribers.count; i++) {
+		const struct hub_subscriber *subscriber = channel->subscribers.at[i];
+		const struct foxglove_client *client = subscriber->client;
+		if (subscriber->join <= gateway->hub->had)
 			continue;
-		wire_set_subscription(data->at, offer->subscribers.at[i].id);
-		port_publish(offer->subscribers.at[i].client->base, true, data->at, data->count);
+		wire_set_subscription(data->at, subscriber->id);
+		port_publish(client->base, true, data->at, data->count);
 	}
 }
 
@@ -189,8 +198,10 @@ static uint64_t foxglove_time_of(const struct foxglove *gateway, const struct tr
 	return gateway->playback ? playback_time_of(gateway->playback, message) : (uint64_t)message->time_ns;
 }
 
-static void foxglove_pass_on(const struct foxglove *gateway, struct offer *offer, const struct troupe_message *message)
+static void foxglove_pass_on(
+	const struct foxglove *gateway, const struct hub_subscription *channel, const struct troupe_message *message)
 {
+	struct offer *offer = table_find(&gateway->hub->mirror, TROUPE_TOPIC_PUBLISHED, message->topic);
 	struct text data = {0};
 	struct troupe_error error;
 	wire_add_data_head(&data, foxglove_time_of(gateway, message));
@@ -198,9 +209,9 @@ static void foxglove_pass_on(const struct foxglove *gateway, struct offer *offer
 				       ? ros_of_bytes(offer->ros, message->bytes, message->count, &data, &error)
 				       : convert_to_json(message->type, message->bytes, message->count, &data, &error);
 	if (status)
-		foxglove_complain(offer, error.text);
+		foxglove_complain(offer, channel, error.text);
 	else
-		foxglove_send(gateway, offer, &data);
+		foxglove_send(gateway, channel, &data);
 	text_fini(&data);
 }
 
@@ -209,14 +220,14 @@ static void foxglove_make_scenery(
 	struct foxglove *gateway, struct scenery *scenery, const struct troupe_message *message)
 {
 	bool is_scene = !strcmp(message->topic, scenery->scene);
-	const char *channel = is_scene ? scenery->shapes : scenery->frames;
-	const struct offer *offer = table_find(&gateway->hub->mirror, TROUPE_TOPIC_PUBLISHED, channel);
+	const struct hub_subscription *channel =
+		subscriber_list_find(&gateway->channels, is_scene ? scenery->shapes : scenery->frames);
 	struct text data = {0};
 	wire_add_data_head(&data, foxglove_time_of(gateway, message));
 	troupe_status status = (is_scene ? stage_take_scene : stage_take_poses)(
 		scenery->stage, message->bytes ? message->bytes : "", message->count, &data, NULL);
-	if (!status && offer && data.count > WIRE_DATA_HEAD)
-		foxglove_send(gateway, offer, &data);
+	if (!status && channel && data.count > WIRE_DATA_HEAD)
+		foxglove_send(gateway, channel, &data);
 	if (is_scene && foxglove_has_subscribers(gateway, scenery->frames))
 		hub_repeat(gateway->hub, scenery->poses); /* they came when there were no shapes yet */
 	text_fini(&data);
@@ -225,11 +236,11 @@ static void foxglove_make_scenery(
 static void foxglove_message(void *ctx, const struct troupe_message *message)
 {
 	struct foxglove *gateway = ctx;
-	struct offer *offer = table_find(&gateway->hub->mirror, TROUPE_TOPIC_PUBLISHED, message->topic);
+	const struct hub_subscription *channel = subscriber_list_find(&gateway->channels, message->topic);
 	struct scenery *scenery = sceneries_of_topic(&gateway->sceneries, message->topic);
 	gateway->time_ns = foxglove_time_of(gateway, message);
-	if (offer && offer->subscribers.count)
-		foxglove_pass_on(gateway, offer, message);
+	if (channel)
+		foxglove_pass_on(gateway, channel, message);
 	if (scenery)
 		foxglove_make_scenery(gateway, scenery, message);
 }
@@ -364,6 +375,7 @@ static void foxglove_destroy(void *ctx)
 	struct news *news = gateway->news;
 	port_end(&gateway->port);
 	sceneries_fini(&gateway->sceneries);
+	subscriber_list_fini(&gateway->channels);
 	text_fini(&news->channels);
 	text_fini(&news->services);
 	text_fini(&news->gone_channels);

@@ -18,13 +18,6 @@ void table_came(struct mirror_row *row)
 	row->data = offer;
 }
 
-void table_gone(struct mirror_row *row)
-{
-	struct offer *offer = row->data;
-	vec_free(&offer->subscribers);
-	free(offer);
-}
-
 struct offer *table_find(const struct mirror *mirror, troupe_topic_kind kind, const char *name)
 {
 	const struct mirror_row *row = mirror_find(mirror, kind, name);

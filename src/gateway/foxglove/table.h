@@ -7,24 +7,14 @@
 #include "gateway/hub/mirror.h"
 #include "gateway/ros/ros.h"
 
-struct foxglove_client;
-
-struct subscriber { /* of a channel */
-	struct foxglove_client *client;
-	uint32_t id;   /* chosen by the client */
-	uint64_t join; /* of hub_join() */
-};
-
 struct offer { /* of a row of the mirror: its number is that of the channel or service */
 	const struct mirror_row *row;
 	const struct ros_type *ros; /* messages go as CDR of it; NULL: as JSON */
-	VEC(struct subscriber) subscribers;
-	bool complained; /* that a message cannot be converted */
+	bool complained;            /* that a message cannot be converted */
 };
 
-/* A row has come; it is gone. */
+/* A row has come; its data is freed when it is gone. */
 void table_came(struct mirror_row *row);
-void table_gone(struct mirror_row *row);
 /* NULL: none. */
 struct offer *table_find(const struct mirror *mirror, troupe_topic_kind kind, const char *name);
 struct offer *table_of_id(const struct mirror *mirror, troupe_topic_kind kind, uint32_t id);

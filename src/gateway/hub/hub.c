@@ -396,8 +396,8 @@ static void hub_move(struct hub *hub)
 	troupe_status status = hub_open_bus(hub, NULL);
 	assert(!status); /* as the first time */
 	hub->looked = false;
-	for (uint32_t i = 0; i < hub->subscriptions.count; i++)
-		hub->subscriptions.at[i]->has_any = hub->subscriptions.at[i]->again = false;
+	for (uint32_t i = 0; i < hub->subscriptions.rows.count; i++)
+		hub->subscriptions.rows.at[i]->has_any = hub->subscriptions.rows.at[i]->again = false;
 	hub_look(hub);
 	hub->kind->moved(hub->gateway, true);
 	atomic_store(&hub->next_server, NULL);
@@ -509,16 +509,15 @@ void hub_fini(struct hub *hub)
 {
 	hub_finish(hub);
 	mirror_fini(&hub->mirror, hub_row_goes, hub);
-	while (hub->subscriptions.count)
-		hub_unsubscribe(hub, hub->subscriptions.at[0]->topic);
+	while (hub->subscriptions.rows.count)
+		hub_unsubscribe(hub, hub->subscriptions.rows.at[0]->topic);
 	hub_close_bus(hub);
 	hub_take_answers(hub);
 	if (hub->gateway)
 		hub->kind->destroy(hub->gateway);
 	simulation_destroy(hub->simulation);
 	play_close(hub->play);
-	vec_free(&hub->subscriptions);
-	map_fini(&hub->subscription_of);
+	subscriber_list_fini(&hub->subscriptions);
 	vec_free(&hub->extended);
 	free(hub->client);
 	free(hub->clock);

@@ -11,9 +11,8 @@
 #ifndef GATEWAY_HUB_H
 #define GATEWAY_HUB_H
 
-#include "base/map.h"
-#include "base/text.h"
 #include "gateway/hub/mirror.h"
+#include "gateway/hub/subscriber_list.h"
 #include "gateway/bus.h"
 
 #include <troupe/gateway.h>
@@ -119,8 +118,7 @@ struct hub { /* gateways read it; fields without a comment are the hub's own */
 	bool ticks;
 	bool looked;
 	uint64_t epoch;
-	struct map subscription_of; /* topic -> index in subscriptions */
-	VEC(struct hub_subscription *) subscriptions;
+	struct subscriber_list subscriptions; /* to topics of the run */
 	VEC(struct troupe_topic) extended;
 	struct hub_call *calls;
 	uint64_t tags;
@@ -155,29 +153,6 @@ static inline void hub_count(_Atomic uint64_t *count)
 /* A line for people. Any thread. */
 void hub_say(const struct hub *hub, const char *format, ...) TROUPE_PRINTF(2, 3);
 
-/* A client's subscription to one topic, with the rate that it wants, of simulated time, at most (0: all messages). It
- * is the first member of a struct of the gateway, in memory of mem_alloc(), which is the gateway's again after
- * hub_leave(). */
-struct hub_subscriber {
-	void *client;
-	double rate_hz;
-	uint64_t join; /* as of hub_join(); set by hub_subscribe() */
-};
-
-/* Of the gateway to a topic of the run. */
-struct hub_subscription {
-	char *topic;
-	VEC(struct hub_subscriber *) subscribers;
-	struct troupe_message kept; /* of hub_keep() */
-	/* the hub's own */
-	struct text kept_type, kept_bytes;
-	double rate_hz;
-	bool has_any;       /* a message has come, */
-	uint64_t last_step; /* of this step */
-	bool again;         /* the run gives a message once more, for a subscriber that has come since */
-	uint64_t had;       /* the last subscriber that has had the last message */
-};
-
 /* NULL: the topic is not subscribed to. */
 struct hub_subscription *hub_subscription(const struct hub *hub, const char *topic);
 /* NULL: the client has not subscribed to it. */
@@ -185,7 +160,7 @@ struct hub_subscriber *hub_subscriber(const struct hub *hub, const char *topic, 
 
 /* Subscribes to a topic of the run, which gives a message at once, also if it was subscribed to before. subscriber: one
  * that is not subscribed now; the run is asked for the highest rate of the subscribers of a topic. NULL: the gateway
- * counts its subscribers itself, and wants all messages. The topic may come later. Errors as of
+ * has its subscribers itself, and wants all messages. The topic may come later. Errors as of
  * troupe_client_subscribe(); the subscriber has not subscribed then. */
 troupe_status hub_subscribe(
 	struct hub *hub, const char *topic, struct hub_subscriber *subscriber, struct troupe_error *error);
@@ -193,7 +168,7 @@ troupe_status hub_subscribe(
 void hub_leave(struct hub *hub, const char *topic, struct hub_subscriber *subscriber);
 /* The client wants no topic any more; frees its subscribers. */
 void hub_leave_all(struct hub *hub, const void *client);
-/* The number of a new subscriber among the gateway's clients, from 1 on, where the gateway counts them itself: call it
+/* The number of a new subscriber among the gateway's clients, from 1 on, where the gateway has a list itself: call it
  * before hub_subscribe(), for the message that this gives at once comes to all subscribers of the topic, and only the
  * new one shall have it (hub->had). */
 uint64_t hub_join(struct hub *hub);

@@ -7,17 +7,12 @@
 
 struct hub_subscription *hub_subscription(const struct hub *hub, const char *topic)
 {
-	uint32_t at;
-	return map_find(&hub->subscription_of, topic, &at) ? hub->subscriptions.at[at] : NULL;
+	return subscriber_list_find(&hub->subscriptions, topic);
 }
 
 struct hub_subscriber *hub_subscriber(const struct hub *hub, const char *topic, const void *client)
 {
-	const struct hub_subscription *subscription = hub_subscription(hub, topic);
-	for (uint32_t i = 0; subscription && i < subscription->subscribers.count; i++)
-		if (subscription->subscribers.at[i]->client == client)
-			return subscription->subscribers.at[i];
-	return NULL;
+	return subscriber_list_of_client(hub_subscription(hub, topic), client, 0);
 }
 
 uint64_t hub_join(struct hub *hub)
@@ -51,12 +46,8 @@ troupe_status hub_subscribe(
 	troupe_status status = hub->bus->ops->subscribe(hub->bus, topic, rate_hz, error);
 	if (status)
 		return status;
-	if (!subscription) {
-		subscription = mem_alloc(sizeof *subscription);
-		subscription->topic = mem_strdup(topic);
-		map_add(&hub->subscription_of, subscription->topic, hub->subscriptions.count);
-		vec_push(&hub->subscriptions, subscription);
-	}
+	if (!subscription)
+		subscription = subscriber_list_open(&hub->subscriptions, topic);
 	if (subscriber) {
 		subscriber->join = hub_join(hub);
 		vec_push(&subscription->subscribers, subscriber);
@@ -70,12 +61,8 @@ troupe_status hub_subscribe(
 void hub_leave(struct hub *hub, const char *topic, struct hub_subscriber *subscriber)
 {
 	struct hub_subscription *subscription = hub_subscription(hub, topic);
-	uint32_t at = 0;
-	while (subscription && at < subscription->subscribers.count && subscription->subscribers.at[at] != subscriber)
-		at++;
-	if (!subscription || at == subscription->subscribers.count)
+	if (!subscription || !subscriber_list_remove(subscription, subscriber))
 		return;
-	subscription->subscribers.at[at] = subscription->subscribers.at[--subscription->subscribers.count];
 	if (!subscription->subscribers.count) {
 		hub_unsubscribe(hub, topic);
 		return;
@@ -88,41 +75,27 @@ void hub_leave(struct hub *hub, const char *topic, struct hub_subscriber *subscr
 	(void)hub->bus->ops->subscribe(hub->bus, subscription->topic, rate_hz, NULL);
 }
 
+static void subscribe_drop(void *ctx, const char *topic, struct hub_subscriber *subscriber)
+{
+	struct hub *hub = ctx;
+	hub_leave(hub, topic, subscriber);
+	free(subscriber);
+}
+
 void hub_leave_all(struct hub *hub, const void *client)
 {
-	for (uint32_t i = hub->subscriptions.count; i-- > 0;) {
-		const char *topic = hub->subscriptions.at[i]->topic;
-		struct hub_subscriber *subscriber = hub_subscriber(hub, topic, client);
-		if (!subscriber)
-			continue;
-		hub_leave(hub, topic, subscriber);
-		free(subscriber);
-	}
+	subscriber_list_drop_client(&hub->subscriptions, client, subscribe_drop, hub);
 }
 
 void hub_unsubscribe(struct hub *hub, const char *topic)
 {
-	uint32_t at;
-	if (!map_find(&hub->subscription_of, topic, &at))
+	struct hub_subscription *gone = hub_subscription(hub, topic);
+	if (!gone)
 		return;
-	struct hub_subscription *gone = hub->subscriptions.at[at];
-	struct hub_subscription *last = hub->subscriptions.at[--hub->subscriptions.count];
-	map_remove(&hub->subscription_of, gone->topic);
-	if (last != gone) {
-		map_remove(&hub->subscription_of, last->topic);
-		map_add(&hub->subscription_of, last->topic, at);
-		hub->subscriptions.at[at] = last;
-	}
 	if (hub->bus)
 		hub->bus->ops->unsubscribe(hub->bus, gone->topic);
 	subscribe_note_clock(hub, gone->topic);
-	while (gone->subscribers.count)
-		free(gone->subscribers.at[--gone->subscribers.count]);
-	text_fini(&gone->kept_type);
-	text_fini(&gone->kept_bytes);
-	vec_free(&gone->subscribers);
-	free(gone->topic);
-	free(gone);
+	subscriber_list_close(&hub->subscriptions, gone);
 }
 
 bool hub_is_subscribed(const struct hub *hub, const char *topic)
@@ -132,9 +105,9 @@ bool hub_is_subscribed(const struct hub *hub, const char *topic)
 
 void hub_prune(struct hub *hub, bool (*is_needed)(const void *ctx, const char *topic), const void *ctx)
 {
-	for (uint32_t i = hub->subscriptions.count; i-- > 0;)
-		if (!is_needed(ctx, hub->subscriptions.at[i]->topic))
-			hub_unsubscribe(hub, hub->subscriptions.at[i]->topic);
+	for (uint32_t i = hub->subscriptions.rows.count; i-- > 0;)
+		if (!is_needed(ctx, hub->subscriptions.rows.at[i]->topic))
+			hub_unsubscribe(hub, hub->subscriptions.rows.at[i]->topic);
 }
 
 static void subscribe_repeat(struct hub *hub, struct hub_subscription *subscription)
@@ -153,8 +126,8 @@ void hub_repeat(struct hub *hub, const char *topic)
 void hub_renew(struct hub *hub, bool all)
 {
 	const struct troupe_topics *topics = hub_topics(hub);
-	for (uint32_t i = 0; i < hub->subscriptions.count; i++) {
-		struct hub_subscription *subscription = hub->subscriptions.at[i];
+	for (uint32_t i = 0; i < hub->subscriptions.rows.count; i++) {
+		struct hub_subscription *subscription = hub->subscriptions.rows.at[i];
 		const struct troupe_topic *topic = hub_find(topics, TROUPE_TOPIC_PUBLISHED, subscription->topic);
 		if (all || (topic && topic->rate_hz > 0))
 			subscribe_repeat(hub, subscription);

@@ -1,5 +1,6 @@
 /* A message goes from protobuf's bytes to CDR, as for every other gateway to ROS 2, and from there to JSON by the
  * definition of its type: once for all clients, and for all names of the topic that have the same type. */
+#include "base/clock.h"
 #include "gateway/hub/convert.h"
 #include "gateway/hub/kinds.h"
 #include "gateway/hub/settings.h"
@@ -15,13 +16,13 @@ enum { ROSBRIDGE_PORT = 9090, ROSBRIDGE_CLIENTS_MAX = 64, ROSBRIDGE_QUEUE_BYTES_
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-static void rosbridge_complain(const struct ros_channel *channel, const char *why)
+static void rosbridge_complain(const struct hub_subscription *channel, const char *why)
 {
-	for (uint32_t i = 0; i < channel->subscriptions.count; i++) {
-		struct topic_subscription *subscription = channel->subscriptions.at[i];
+	for (uint32_t i = 0; i < channel->subscribers.count; i++) {
+		struct topic_subscription *subscription = (struct topic_subscription *)channel->subscribers.at[i];
 		if (!subscription->told_type)
-			rosbridge_client_complain(subscription->client, ROSBRIDGE_CLIENT_WARNING, NULL,
-				"%.200s: a message is left out: %s", subscription->topic, why);
+			rosbridge_client_complain(subscription->base.client, ROSBRIDGE_CLIENT_WARNING, NULL,
+				"%.200s: a message is left out: %s", subscription->name + subscription->base.id, why);
 		subscription->told_type = true;
 	}
 }
@@ -48,7 +49,7 @@ static void rosbridge_message(void *ctx, const struct troupe_message *message)
 	for (uint32_t at = topic_index_first_of_topic(topic_index, message->topic); at != UINT32_MAX;
 		at = topic_index->same_topic[at]) {
 		const struct ros_offer *offer = &topic_index->names.offers.at[at];
-		const struct ros_channel *channel = topic_index_channel(topic_index, offer->name);
+		const struct hub_subscription *channel = subscriber_list_find(&topic_index->channels, offer->name);
 		if (!channel)
 			continue;
 		if (!converted || !names_are_alike(converted, offer)) {
@@ -60,8 +61,9 @@ static void rosbridge_message(void *ctx, const struct troupe_message *message)
 				continue;
 			}
 		}
-		for (uint32_t i = 0; i < channel->subscriptions.count && json.count; i++)
-			topic_subscription_give(channel->subscriptions.at[i], offer->type, &json);
+		for (uint32_t i = 0; i < channel->subscribers.count && json.count; i++)
+			topic_subscription_give(
+				(struct topic_subscription *)channel->subscribers.at[i], offer->type, &json);
 	}
 	text_fini(&json);
 }
@@ -123,21 +125,22 @@ static void rosbridge_topics_changed(void *ctx, const struct troupe_topics *topi
 
 static void rosbridge_turn(void *ctx, bool more)
 {
-	struct rosbridge *gateway = ctx;
+	const struct rosbridge *gateway = ctx;
+	const struct subscriber_list *channels = &gateway->topic_index.channels;
+	uint64_t now_ns = clock_now_ns();
 	(void)more;
-	for (struct port_client *client = gateway->port.clients; client; client = client->after)
-		rosbridge_client_turn(client->data);
+	for (uint32_t i = 0; i < channels->rows.count; i++)
+		for (uint32_t s = 0; s < channels->rows.at[i]->subscribers.count; s++)
+			topic_subscription_turn(
+				(struct topic_subscription *)channels->rows.at[i]->subscribers.at[s], now_ns);
 }
 
 static void rosbridge_end(void *ctx, const char *why, bool failed)
 {
 	const struct rosbridge *gateway = ctx;
-	for (struct port_client *client = gateway->port.clients; client; client = client->after) {
-		rosbridge_client_turn(client->data);
-		if (failed)
-			rosbridge_client_complain(
-				client->data, ROSBRIDGE_CLIENT_ERROR, NULL, "the run has failed: %s", why);
-	}
+	rosbridge_turn(ctx, false);
+	for (struct port_client *client = gateway->port.clients; client && failed; client = client->after)
+		rosbridge_client_complain(client->data, ROSBRIDGE_CLIENT_ERROR, NULL, "the run has failed: %s", why);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */

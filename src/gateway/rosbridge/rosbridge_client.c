@@ -96,23 +96,20 @@ static double rosbridge_client_number_of(const struct operation *operation, cons
 
 /* --- subscriptions ------------------------------------------------------------------------------------------------ */
 
-static struct topic_subscription *rosbridge_client_find_subscription(struct rosbridge_client *client, const char *topic)
+static struct topic_subscription *rosbridge_client_find_subscription(
+	struct rosbridge_client *client, const char *topic, const char *name)
 {
-	for (uint32_t i = 0; i < client->subscriptions.count; i++)
-		if (!strcmp(client->subscriptions.at[i]->topic, topic))
-			return client->subscriptions.at[i];
-	return NULL;
+	const struct hub_subscription *channel = subscriber_list_find(&client->gateway->topic_index.channels, name);
+	return (struct topic_subscription *)subscriber_list_of_client(channel, client, topic_subscription_id(topic));
 }
 
-static void rosbridge_client_drop_subscription(struct rosbridge_client *client, struct topic_subscription *subscription)
+static void rosbridge_client_drop_subscription(void *ctx, const char *name, struct hub_subscriber *subscriber)
 {
-	for (uint32_t i = 0; i < client->subscriptions.count; i++)
-		if (client->subscriptions.at[i] == subscription) {
-			client->subscriptions.at[i] = client->subscriptions.at[--client->subscriptions.count];
-			break;
-		}
-	topic_index_leave(&client->gateway->topic_index, subscription->name, subscription);
-	topic_subscription_destroy(subscription);
+	struct rosbridge_client *client = subscriber->client;
+	(void)ctx;
+	client->subscriptions--;
+	topic_index_leave(&client->gateway->topic_index, name, subscriber);
+	topic_subscription_destroy((struct topic_subscription *)subscriber);
 }
 
 static void rosbridge_client_subscribe(struct rosbridge_client *client, const struct operation *operation)
@@ -124,7 +121,7 @@ static void rosbridge_client_subscribe(struct rosbridge_client *client, const st
 	if (!name)
 		return;
 	const char *topic = rosbridge_client_text_of(operation, "topic"), *has = topic_index_type(topic_index, name);
-	struct topic_subscription *subscription = rosbridge_client_find_subscription(client, topic);
+	struct topic_subscription *subscription = rosbridge_client_find_subscription(client, topic, name);
 	const struct client_request request = {.id = operation->id,
 		.throttle_ns = (uint64_t)(rosbridge_client_number_of(operation, "throttle_rate", 1e9) * 1e6),
 		.queue_length =
@@ -133,7 +130,7 @@ static void rosbridge_client_subscribe(struct rosbridge_client *client, const st
 		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_ERROR, operation->id,
 			"subscribe: %.200s has the type %s: expected it, not %.100s", topic, has, type);
 	} else if (subscription ? subscription->client_requests.count >= ROSBRIDGE_CLIENT_SUBSCRIPTIONS_MAX
-				: client->subscriptions.count >= ROSBRIDGE_CLIENT_SUBSCRIPTIONS_MAX) {
+				: client->subscriptions >= ROSBRIDGE_CLIENT_SUBSCRIPTIONS_MAX) {
 		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_ERROR, operation->id,
 			"subscribe: expected at most %d subscriptions", (int)ROSBRIDGE_CLIENT_SUBSCRIPTIONS_MAX);
 	} else {
@@ -143,11 +140,11 @@ static void rosbridge_client_subscribe(struct rosbridge_client *client, const st
 		bool is_new = !subscription;
 		if (is_new) {
 			subscription = topic_subscription_create(client, topic, name, type);
-			vec_push(&client->subscriptions, subscription);
+			client->subscriptions++;
 		}
 		topic_subscription_set(subscription, &request);
 		if (is_new)
-			topic_index_hear(topic_index, name, subscription);
+			topic_index_hear(topic_index, name, &subscription->base);
 	}
 	free(name);
 }
@@ -155,7 +152,9 @@ static void rosbridge_client_subscribe(struct rosbridge_client *client, const st
 static void rosbridge_client_unsubscribe(struct rosbridge_client *client, const struct operation *operation)
 {
 	const char *topic = rosbridge_client_text_of(operation, "topic");
-	struct topic_subscription *subscription = topic ? rosbridge_client_find_subscription(client, topic) : NULL;
+	char *name = topic ? topic_index_full_name(topic) : NULL;
+	struct topic_subscription *subscription = name ? rosbridge_client_find_subscription(client, topic, name) : NULL;
+	free(name);
 	if (!subscription) {
 		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_WARNING, operation->id,
 			"unsubscribe: %.200s is not subscribed to", topic ? topic : "a topic without a name");
@@ -167,14 +166,7 @@ static void rosbridge_client_unsubscribe(struct rosbridge_client *client, const 
 		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_WARNING, operation->id,
 			"unsubscribe: %.200s has no subscription '%.200s'", topic, operation->id);
 	if (!is_wanted)
-		rosbridge_client_drop_subscription(client, subscription);
-}
-
-void rosbridge_client_turn(struct rosbridge_client *client)
-{
-	uint64_t now_ns = clock_now_ns();
-	for (uint32_t i = 0; i < client->subscriptions.count; i++)
-		topic_subscription_turn(client->subscriptions.at[i], now_ns);
+		rosbridge_client_drop_subscription(NULL, subscription->name, &subscription->base);
 }
 
 void rosbridge_client_tell_lost(struct port_client *base, uint64_t lost)
@@ -609,13 +601,11 @@ void rosbridge_client_close(struct port_client *base)
 			asked->client = NULL;
 			simulation_cancel(gateway->hub->simulation, asked);
 		}
-	while (client->subscriptions.count)
-		rosbridge_client_drop_subscription(client, client->subscriptions.at[client->subscriptions.count - 1]);
+	subscriber_list_drop_client(&gateway->topic_index.channels, client, rosbridge_client_drop_subscription, NULL);
 	for (uint32_t i = 0; i < client->advertisements.count; i++) {
 		free(client->advertisements.at[i].name);
 		free(client->advertisements.at[i].type);
 	}
-	vec_free(&client->subscriptions);
 	vec_free(&client->advertisements);
 	free(client);
 }

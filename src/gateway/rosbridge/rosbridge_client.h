@@ -49,7 +49,7 @@ struct advertisement {     /* a topic that a client has advertised */
 struct rosbridge_client {
 	struct rosbridge *gateway;
 	struct port_client *base;
-	VEC(struct topic_subscription *) subscriptions;
+	uint32_t subscriptions; /* among those of all channels (topic_index.h) */
 	VEC(struct advertisement) advertisements;
 	size_t queue_bytes;                /* of all subscriptions */
 	enum rosbridge_client_level level; /* the least that is said */
@@ -60,9 +60,6 @@ void *rosbridge_client_open(void *gateway, struct port_client *base);
 void rosbridge_client_hear(struct port_client *base, bool binary, const void *bytes, size_t count);
 void rosbridge_client_close(struct port_client *base);
 void rosbridge_client_tell_lost(struct port_client *base, uint64_t lost);
-
-/* Sends the messages whose time has come. */
-void rosbridge_client_turn(struct rosbridge_client *client);
 
 /* id: of the operation, as JSON; NULL: it has none. */
 void rosbridge_client_complain(struct rosbridge_client *client, enum rosbridge_client_level level, const char *id,

@@ -2,8 +2,6 @@
  * stay. What is subscribed to at the server follows from both. */
 #include "gateway/rosbridge/topic_index.h"
 
-#include "gateway/hub/hub.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,18 +43,12 @@ const char *topic_index_type(const struct topic_index *topic_index, const char *
 
 /* --- channels ----------------------------------------------------------------------------------------------------- */
 
-struct ros_channel *topic_index_channel(const struct topic_index *topic_index, const char *name)
-{
-	uint32_t at;
-	return map_find(&topic_index->channel_of, name, &at) ? topic_index->channels.at[at] : NULL;
-}
-
 static bool topic_index_is_needed(const void *ctx, const char *topic)
 {
 	const struct topic_index *topic_index = ctx;
 	for (uint32_t at = topic_index_first_of_topic(topic_index, topic); at != UINT32_MAX;
 		at = topic_index->same_topic[at])
-		if (topic_index_channel(topic_index, topic_index->names.offers.at[at].name))
+		if (subscriber_list_find(&topic_index->channels, topic_index->names.offers.at[at].name))
 			return true;
 	return false;
 }
@@ -67,51 +59,21 @@ static void topic_index_prune(struct topic_index *topic_index)
 	hub_prune(topic_index->hub, topic_index_is_needed, topic_index);
 }
 
-void topic_index_hear(struct topic_index *topic_index, const char *name, struct topic_subscription *subscription)
+void topic_index_hear(struct topic_index *topic_index, const char *name, struct hub_subscriber *subscriber)
 {
-	struct ros_channel *channel = topic_index_channel(topic_index, name);
-	if (!channel) {
-		channel = mem_alloc(sizeof *channel);
-		channel->name = mem_strdup(name);
-		map_add(&topic_index->channel_of, channel->name, topic_index->channels.count);
-		vec_push(&topic_index->channels, channel);
-	}
-	vec_push(&channel->subscriptions, subscription);
+	vec_push(&subscriber_list_open(&topic_index->channels, name)->subscribers, subscriber);
 	for (uint32_t at = topic_index_first(topic_index, name); at != UINT32_MAX; at = topic_index->same_name[at])
 		if (topic_index->names.offers.at[at].kind == TROUPE_TOPIC_PUBLISHED)
 			(void)hub_subscribe(topic_index->hub, topic_index->names.offers.at[at].topic, NULL, NULL);
 }
 
-static void topic_index_drop_channel(struct topic_index *topic_index, struct ros_channel *channel)
+void topic_index_leave(struct topic_index *topic_index, const char *name, struct hub_subscriber *subscriber)
 {
-	uint32_t at = 0;
-	map_find(&topic_index->channel_of, channel->name, &at);
-	map_remove(&topic_index->channel_of, channel->name);
-	struct ros_channel *last = topic_index->channels.at[--topic_index->channels.count];
-	if (last != channel) {
-		map_remove(&topic_index->channel_of, last->name);
-		map_add(&topic_index->channel_of, last->name, at);
-		topic_index->channels.at[at] = last;
-	}
-	vec_free(&channel->subscriptions);
-	free(channel->name);
-	free(channel);
-}
-
-void topic_index_leave(struct topic_index *topic_index, const char *name, struct topic_subscription *subscription)
-{
-	struct ros_channel *channel = topic_index_channel(topic_index, name);
-	if (!channel)
+	struct hub_subscription *channel = subscriber_list_find(&topic_index->channels, name);
+	if (!channel || !subscriber_list_remove(channel, subscriber) || channel->subscribers.count)
 		return;
-	for (uint32_t i = 0; i < channel->subscriptions.count; i++)
-		if (channel->subscriptions.at[i] == subscription) {
-			channel->subscriptions.at[i] = channel->subscriptions.at[--channel->subscriptions.count];
-			break;
-		}
-	if (!channel->subscriptions.count) {
-		topic_index_drop_channel(topic_index, channel);
-		topic_index_prune(topic_index);
-	}
+	subscriber_list_close(&topic_index->channels, channel);
+	topic_index_prune(topic_index);
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
@@ -164,7 +126,8 @@ void topic_index_update(struct topic_index *topic_index, const struct troupe_top
 	topic_index_prune(topic_index);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct ros_offer *offer = &topic_index->names.offers.at[i];
-		if (offer->kind == TROUPE_TOPIC_PUBLISHED && topic_index_channel(topic_index, offer->name) &&
+		if (offer->kind == TROUPE_TOPIC_PUBLISHED &&
+			subscriber_list_find(&topic_index->channels, offer->name) &&
 			!hub_is_subscribed(topic_index->hub, offer->topic))
 			(void)hub_subscribe(topic_index->hub, offer->topic, NULL, NULL);
 	}
@@ -174,9 +137,6 @@ void topic_index_fini(struct topic_index *topic_index)
 {
 	if (topic_index->is_made)
 		topic_index_drop_names(topic_index);
-	while (topic_index->channels.count)
-		topic_index_drop_channel(topic_index, topic_index->channels.at[topic_index->channels.count - 1]);
-	vec_free(&topic_index->channels);
-	map_fini(&topic_index->channel_of);
+	subscriber_list_fini(&topic_index->channels);
 	free(topic_index->robot);
 }

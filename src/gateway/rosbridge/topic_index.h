@@ -3,28 +3,20 @@
 #ifndef GATEWAY_ROSBRIDGE_TOPIC_INDEX_H
 #define GATEWAY_ROSBRIDGE_TOPIC_INDEX_H
 
+#include "gateway/hub/hub.h"
 #include "gateway/ros/names.h"
-
-struct topic_subscription;
-struct hub;
-
-struct ros_channel {
-	char *name; /* with its slash */
-	VEC(struct topic_subscription *) subscriptions;
-};
 
 struct topic_index { /* zeroed is empty */
 	struct ros_names names;
 	const char *client; /* as in names_make() */
 	char *robot;        /* whose topics have second names; NULL: none yet */
 	bool is_made;
-	struct map by_name;   /* name -> the last of its offers */
-	struct map by_topic;  /* the server's topic -> the last of its offers */
-	uint32_t *same_name;  /* of each offer: the one before it with this name; UINT32_MAX: none */
-	uint32_t *same_topic; /* the same for the topic, among published ones */
-	struct map channel_of;
-	VEC(struct ros_channel *) channels;
-	struct hub *hub; /* subscribes to topics of the run */
+	struct map by_name;              /* name -> the last of its offers */
+	struct map by_topic;             /* the server's topic -> the last of its offers */
+	uint32_t *same_name;             /* of each offer: the one before it with this name; UINT32_MAX: none */
+	uint32_t *same_topic;            /* the same for the topic, among published ones */
+	struct subscriber_list channels; /* by name with its slash; subscribers: struct topic_subscription */
+	struct hub *hub;                 /* subscribes to topics of the run */
 };
 
 /* Takes over what the server has now. */
@@ -43,9 +35,8 @@ const char *topic_index_type(const struct topic_index *topic_index, const char *
 /* Whether the name has this type, which may be written without "/msg". */
 bool topic_index_is_type(const char *type, const char *said);
 
-/* NULL: the name has no subscriber. */
-struct ros_channel *topic_index_channel(const struct topic_index *topic_index, const char *name);
-void topic_index_hear(struct topic_index *topic_index, const char *name, struct topic_subscription *subscription);
-void topic_index_leave(struct topic_index *topic_index, const char *name, struct topic_subscription *subscription);
+/* The subscriber is that of a client, which frees it afterwards. */
+void topic_index_hear(struct topic_index *topic_index, const char *name, struct hub_subscriber *subscriber);
+void topic_index_leave(struct topic_index *topic_index, const char *name, struct hub_subscriber *subscriber);
 
 #endif

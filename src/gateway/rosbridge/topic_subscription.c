@@ -8,11 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct rosbridge_client *topic_subscription_client(const struct topic_subscription *subscription)
+{
+	return subscription->base.client;
+}
+
+uint32_t topic_subscription_id(const char *topic)
+{
+	return *topic != '/';
+}
+
 static void topic_subscription_drop_oldest(struct topic_subscription *subscription)
 {
 	size_t bytes = strlen(subscription->queue.at[0]);
 	subscription->queue_bytes -= bytes;
-	subscription->client->queue_bytes -= bytes;
+	topic_subscription_client(subscription)->queue_bytes -= bytes;
 	free(subscription->queue.at[0]);
 	subscription->queue.count--;
 	memmove(subscription->queue.at, subscription->queue.at + 1,
@@ -23,9 +33,8 @@ struct topic_subscription *topic_subscription_create(
 	struct rosbridge_client *client, const char *topic, const char *name, const char *type)
 {
 	struct topic_subscription *subscription = mem_alloc(sizeof *subscription);
-	*subscription = (struct topic_subscription){.client = client,
-		.join = hub_join(client->gateway->hub),
-		.topic = mem_strdup(topic),
+	*subscription = (struct topic_subscription){
+		.base = {.client = client, .id = topic_subscription_id(topic), .join = hub_join(client->gateway->hub)},
 		.name = mem_strdup(name),
 		.type = type && *type ? mem_strdup(type) : NULL};
 	return subscription;
@@ -39,7 +48,6 @@ void topic_subscription_destroy(struct topic_subscription *subscription)
 		topic_subscription_drop_oldest(subscription);
 	vec_free(&subscription->client_requests);
 	vec_free(&subscription->queue);
-	free(subscription->topic);
 	free(subscription->name);
 	free(subscription->type);
 	free(subscription);
@@ -82,7 +90,7 @@ static struct client_request topic_subscription_most_of(const struct topic_subsc
 static void topic_subscription_send_message(
 	struct topic_subscription *subscription, const char *json, size_t count, uint64_t now_ns)
 {
-	port_publish(subscription->client->base, false, json, count);
+	port_publish(topic_subscription_client(subscription)->base, false, json, count);
 	subscription->sent_ns = now_ns;
 }
 
@@ -101,16 +109,17 @@ void topic_subscription_give(struct topic_subscription *subscription, const char
 	struct text out = {0};
 	if (subscription->type && !topic_index_is_type(type, subscription->type)) {
 		if (!subscription->told_type)
-			rosbridge_client_complain(subscription->client, ROSBRIDGE_CLIENT_ERROR, NULL,
-				"%.200s has the type %s: expected it, not %.100s", subscription->topic, type,
-				subscription->type);
+			rosbridge_client_complain(topic_subscription_client(subscription), ROSBRIDGE_CLIENT_ERROR, NULL,
+				"%.200s has the type %s: expected it, not %.100s",
+				subscription->name + subscription->base.id, type, subscription->type);
 		subscription->told_type = true;
 		return;
 	}
-	if (subscription->join <= subscription->client->gateway->hub->had || (!now && !client_request.queue_length))
+	if (subscription->base.join <= topic_subscription_client(subscription)->gateway->hub->had ||
+		(!now && !client_request.queue_length))
 		return;
 	struct json_out operation = op_begin(&out, "publish");
-	json_out_string(&operation, "topic", subscription->topic);
+	json_out_string(&operation, "topic", subscription->name + subscription->base.id);
 	text_add_bytes(json_out_value(&operation, "msg"), json->at, json->count);
 	json_out_end(&operation);
 	if (now) {
@@ -120,11 +129,11 @@ void topic_subscription_give(struct topic_subscription *subscription, const char
 	}
 	vec_push(&subscription->queue, out.at);
 	subscription->queue_bytes += out.count;
-	subscription->client->queue_bytes += out.count;
+	topic_subscription_client(subscription)->queue_bytes += out.count;
 	while (subscription->queue.count > client_request.queue_length ||
-		(subscription->queue.count > 1 &&
-			(subscription->queue_bytes > TOPIC_SUBSCRIPTION_QUEUE_BYTES_MAX ||
-				subscription->client->queue_bytes > TOPIC_SUBSCRIPTION_CLIENT_BYTES_MAX)))
+		(subscription->queue.count > 1 && (subscription->queue_bytes > TOPIC_SUBSCRIPTION_QUEUE_BYTES_MAX ||
+							  topic_subscription_client(subscription)->queue_bytes >
+								  TOPIC_SUBSCRIPTION_CLIENT_BYTES_MAX)))
 		topic_subscription_drop_oldest(subscription);
 }
 

@@ -4,7 +4,7 @@
 #ifndef GATEWAY_ROSBRIDGE_TOPIC_SUBSCRIPTION_H
 #define GATEWAY_ROSBRIDGE_TOPIC_SUBSCRIPTION_H
 
-#include "base/text.h"
+#include "gateway/hub/subscriber_list.h"
 
 struct rosbridge_client;
 
@@ -21,19 +21,20 @@ struct client_request { /* one of a client's subscriptions to one topic */
 };
 
 struct topic_subscription {
-	struct rosbridge_client *client;
-	char *topic; /* as the client has written it */
-	char *name;  /* with its slash */
-	char *type;  /* that the client expects; NULL: any */
+	/* Its client: struct rosbridge_client. Its id: how many bytes of the name the client leaves out: the slash. */
+	struct hub_subscriber base;
+	char *name; /* with its slash */
+	char *type; /* that the client expects; NULL: any */
 	VEC(struct client_request) client_requests;
-	uint64_t join;    /* of hub_join() */
 	uint64_t sent_ns; /* real time; 0: never */
 	VEC(char *) queue;
 	size_t queue_bytes;
 	bool told_type; /* that the topic has another type */
 };
 
-/* topic and name: as in the struct; type: NULL or "": any. */
+/* The id of the subscription to a topic as the client has written it. */
+uint32_t topic_subscription_id(const char *topic);
+/* topic: as the client has written it; name: as in the struct; type: NULL or "": any. */
 struct topic_subscription *topic_subscription_create(
 	struct rosbridge_client *client, const char *topic, const char *name, const char *type);
 void topic_subscription_destroy(struct topic_subscription *subscription);

@@ -108,15 +108,16 @@ void subscriptions_give(const struct gateway *gateway, const struct troupe_messa
 void subscriptions_turn(const struct gateway *gateway, uint64_t now_ns)
 {
 	const struct hub *hub = gateway->hub;
-	for (uint32_t i = 0; i < hub->subscriptions.count; i++)
-		subscriptions_give_one(hub->subscriptions.at[i], &hub->subscriptions.at[i]->kept, now_ns, true, 0);
+	for (uint32_t i = 0; i < hub->subscriptions.rows.count; i++)
+		subscriptions_give_one(
+			hub->subscriptions.rows.at[i], &hub->subscriptions.rows.at[i]->kept, now_ns, true, 0);
 }
 
 void subscriptions_renew(struct gateway *gateway, bool all)
 {
 	const struct hub *hub = gateway->hub;
-	for (uint32_t i = 0; i < hub->subscriptions.count; i++) {
-		const struct hub_subscription *subscription = hub->subscriptions.at[i];
+	for (uint32_t i = 0; i < hub->subscriptions.rows.count; i++) {
+		const struct hub_subscription *subscription = hub->subscriptions.rows.at[i];
 		const struct troupe_topic *topic =
 			all ? NULL : gateway_find_topic(gateway, TROUPE_TOPIC_PUBLISHED, subscription->topic);
 		if (!all && !(topic && topic->rate_hz > 0))
