@@ -410,6 +410,14 @@ Test(library_steps, end_with_the_models_name_when_it_diverges)
 	lib_destroy(server);
 }
 
+/* As server.h says. */
+Test(library_steps, has_the_defaults_that_are_written)
+{
+	const struct troupe_server_def def = troupe_server_def_default();
+	cr_assert(def.costs_every == 100 && def.record_every == 1000);
+	cr_assert_eq(def.secondaries, TROUPE_SECONDARIES_AUTO);
+}
+
 /* --- the scene ---------------------------------------------------------------------------------------------------- */
 
 static const struct troupe_scene_model *model_in(const struct troupe_scene *scene, const char *name)
@@ -1210,7 +1218,7 @@ static void see_sensors(void *ctx, const struct troupe_snapshot *snapshot)
 		cr_assert_not(snapshot->readings[i].given);
 }
 
-Test(library_scene, has_the_sensors_of_all_models)
+Test(library_steps, has_the_sensors_of_all_models)
 {
 	struct troupe_server *server = lib_server(sensing, 1);
 	uint64_t epoch = troupe_server_scene_epoch(server, 0);

@@ -628,6 +628,37 @@ Test(systems_event, breadcrumbs_lie_where_the_model_was)
 	near("z of the second", lib_at(server, second).pose.z, 5.5, 0.01);
 }
 
+/* It lies where a model of the file would that is placed in the frame of the robot, which is turned about all axes. */
+Test(systems_event, breadcrumbs_are_turned_as_the_model_was)
+{
+	static const char place[] = "-1 0.25 0.5 0.1 0.2 0.3";
+	char *text = mem_printf(
+		HEAD DRIVEN("bot", "3 4 5 0.3 -0.4 1.2",
+			PLUGIN("Breadcrumbs",
+				"<breadcrumb><sdf version='1.9'><model name='c'><static>true</static><pose>%s"
+				"</pose><link name='l'/></model></sdf></breadcrumb>")) "<model "
+										       "name='beside'><static>true</"
+										       "static><pose "
+										       "relative_to='bot'>%s</"
+										       "pose><link "
+										       "name='l'/></model>" END,
+		place, place);
+	start(text);
+	free(text);
+	lib_text(server, 10, DEPLOY, "");
+	lib_run(server, 20);
+	struct troupe_pose crumb = lib_at(server, lib_model(server, "c_0")).pose,
+			   wanted = lib_at(server, lib_model(server, "beside")).pose;
+	near("x", crumb.x, wanted.x, 1e-9);
+	near("y", crumb.y, wanted.y, 1e-9);
+	near("z", crumb.z, wanted.z, 1e-9);
+	double sign = crumb.qw * wanted.qw < 0 ? -1 : 1;
+	near("qw", sign * crumb.qw, wanted.qw, 1e-9);
+	near("qx", sign * crumb.qx, wanted.qx, 1e-9);
+	near("qy", sign * crumb.qy, wanted.qy, 1e-9);
+	near("qz", sign * crumb.qz, wanted.qz, 1e-9);
+}
+
 Test(systems_event, a_breadcrumb_does_not_take_a_name)
 {
 	void *last = NULL;

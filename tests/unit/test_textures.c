@@ -180,6 +180,25 @@ Test(textures, a_plane_and_a_cylinder)
 	picture_world_drop(&w);
 }
 
+/* A ball has its poles at +y, where the image has its upper edge, and at -y; the image begins at +z, and goes on by way
+ * of +x, -z and -x. */
+Test(textures, a_ball)
+{
+	enum { W = 40 };
+	static float colour[3 * W * W];
+	struct picture_world w = picture_world_load(
+		BRIGHT MODEL("m", "0 0 0 0 0 0", "<geometry><sphere><radius>1</radius></sphere></geometry>" CHART));
+	struct sdf_camera camera = picture_world_camera(W, W, 20);
+	/* from +x, -y is left */
+	picture_world_take(&w, &camera, (struct pose){{2, 0, 0}, quat_from_rpy(0, 0, M_PI)}, colour);
+	expect_bytes(&colour[3 * (20 * W + 14)], chart[1][0], "+x, -y");
+	expect_bytes(&colour[3 * (20 * W + 26)], chart[0][0], "+x, +y");
+	picture_world_take(&w, &camera, (struct pose){{-2, 0, 0}, quat_from_rpy(0, 0, 0)}, colour);
+	expect_bytes(&colour[3 * (20 * W + 14)], chart[0][1], "-x, +y");
+	expect_bytes(&colour[3 * (20 * W + 26)], chart[1][1], "-x, -y");
+	picture_world_drop(&w);
+}
+
 /* One line for each bad image, and the surface is plain; the same file is read once. */
 Test(textures, bad_images_are_named)
 {
