@@ -1218,7 +1218,7 @@ static void see_sensors(void *ctx, const struct troupe_snapshot *snapshot)
 		cr_assert_not(snapshot->readings[i].given);
 }
 
-Test(library_steps, has_the_sensors_of_all_models)
+Test(library_scene, has_the_sensors_of_all_models)
 {
 	struct troupe_server *server = lib_server(sensing, 1);
 	uint64_t epoch = troupe_server_scene_epoch(server, 0);

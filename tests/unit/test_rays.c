@@ -927,3 +927,51 @@ Test(rays, floating_point_stays_as_it_was)
 	cr_assert(tiny / 2 > 0);
 	drop(&w);
 }
+
+static struct texture_place texture_at(
+	const struct surface *surface, uint32_t part, struct vec3 point, struct vec3 across, struct vec3 down)
+{
+	struct texture_place place;
+	cr_assert(surface_texture(surface, part, point, across, down, &place));
+	return place;
+}
+
+/* At the corners of a triangle the texture is where the mesh says; along a vector of its plane it goes on by as much as
+ * between the ends of that vector. */
+Test(rays, textures_of_triangles_are_linear)
+{
+	enum { TRIANGLES = 50 };
+	uint64_t seed = 3;
+	struct mesh mesh = {0};
+	struct tree_maker *maker;
+	struct troupe_error error;
+	for (uint32_t i = 0; i < 3 * TRIANGLES; i++) {
+		struct mesh_texcoord at = {(float)random_between(&seed, -2, 2), (float)random_between(&seed, -2, 2)};
+		mesh_add_point(&mesh, random_vec3(&seed, 3));
+		vec_push(&mesh.texcoords, at);
+	}
+	for (uint32_t i = 0; i < TRIANGLES; i++)
+		mesh_add_triangle(&mesh, 3 * i, 3 * i + 1, 3 * i + 2);
+	cr_assert(!tree_maker_create(NULL, &maker, &error));
+	struct surface *surface = surface_of_mesh(maker, &mesh);
+	for (uint32_t i = 0; i < TRIANGLES; i++) {
+		const struct vec3 *corners = &mesh.points.at[3 * (size_t)i];
+		for (uint32_t k = 0; k < 3; k++) {
+			struct vec3 across = vec3_sub(corners[(k + 1) % 3], corners[k]),
+				    down = vec3_scale(vec3_sub(corners[(k + 2) % 3], corners[k]), 0.5);
+			struct texture_place place = texture_at(surface, i, corners[k], across, down);
+			const struct mesh_texcoord *at = &mesh.texcoords.at[3 * (size_t)i];
+			double u = (double)at[k].u, v = 1 - (double)at[k].v, right_u = (double)at[(k + 1) % 3].u,
+			       right_v = 1 - (double)at[(k + 1) % 3].v, below_u = (double)at[(k + 2) % 3].u,
+			       below_v = 1 - (double)at[(k + 2) % 3].v;
+			double found[] = {place.u, place.v, place.u_across, place.v_across, place.u_down, place.v_down};
+			double wanted[] = {u, v, right_u - u, right_v - v, (below_u - u) / 2, (below_v - v) / 2};
+			for (size_t n = 0; n < ARRAY_LEN(found); n++)
+				cr_assert(fabs(found[n] - wanted[n]) < 1e-7, "triangle %u, corner %u, %zu: %g, not %g",
+					i, k, n, found[n], wanted[n]);
+		}
+	}
+	surface_destroy(surface);
+	tree_maker_destroy(maker);
+	mesh_fini(&mesh);
+}
