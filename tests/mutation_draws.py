@@ -218,7 +218,7 @@ class Draws:
         return test in self.fine
 
     def limit_s(self, test):
-        return 10 + 4 * self.cover.seconds_of(test)
+        return 10 + 2 * WAIT * self.cover.seconds_of(test)
 
     def notices(self, test, mutation, kept, text):
         if self.tests.passes(test, self.limit_s(test)):

@@ -2,6 +2,7 @@
  * is wrong is refused with its place, and what is ignored is told. */
 #include "base/infile.h"
 #include "base/parse.h"
+#include "scene/unread.h"
 #include "sdf_help.h"
 #include "sdf/fuel.h"
 #include "sdf/sdf.h"
@@ -1665,6 +1666,23 @@ static void far_check(const struct sdf_world *world, bool left)
 	}
 }
 
+/* Shapes of one file have the same mesh, whichever comes first; those of others have others. */
+static void far_check_store(const struct sdf_collision *collisions)
+{
+	static const uint32_t order[] = {3, 1, 0, 2, 3, 0, 1};
+	struct unread *store = unread_create(&(struct unread_options){.importer = NULL});
+	struct unread_mesh *meshes[4] = {NULL};
+	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+		struct unread_mesh *mesh = unread_add(store, collisions[order[i]].shape);
+		struct aabb box = unread_box(mesh), expected = collisions[order[i]].shape->far->box;
+		cr_assert(!meshes[order[i]] || meshes[order[i]] == mesh);
+		cr_assert(!memcmp(&box, &expected, sizeof box));
+		meshes[order[i]] = mesh;
+	}
+	cr_assert(meshes[0] == meshes[2] && meshes[0] != meshes[1] && meshes[0] != meshes[3] && meshes[1] != meshes[3]);
+	unread_destroy(store);
+}
+
 Test(sdf, meshes_that_only_levels_name_are_not_read)
 {
 	static const char *const files[] = {"plain", "cut", "hull", "flat", "walks", "moves", "plugged", "unnamed"};
@@ -1694,6 +1712,7 @@ Test(sdf, meshes_that_only_levels_name_are_not_read)
 			cr_assert(c[0].shape->far == c[2].shape->far && c[0].shape->far != c[1].shape->far);
 			for (uint32_t i = 0; i < 4; i++)
 				cr_assert_eq(c[i].shape->far->id, i == 3 ? 2 : i % 2, "%u", i);
+			far_check_store(c);
 			cr_assert_eq(files_look(&files_read, path), FILES_FILE);
 			snprintf(path, sizeof path, "%s/sub/other.mtl", folder.path);
 			uint32_t index;
