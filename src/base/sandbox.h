@@ -49,7 +49,8 @@ enum sandbox_state sandbox_state(const struct sandbox *sandbox);
 /* The child has used so much processor time that the next piece of work might run out of it: make another sandbox. */
 bool sandbox_is_worn(const struct sandbox *sandbox);
 
-/* For the child: all bytes, or false when the parent has ended. Both block. */
+/* For the child, and for any other pipe to or from a process: all bytes, or false when the other process has ended.
+ * Both block. */
 bool sandbox_take(int stream, void *bytes, size_t count);
 bool sandbox_give(int stream, const void *bytes, size_t count);
 

@@ -53,15 +53,11 @@ static const struct option_spec bisect_specs[] = {
 		.help = "the world that the condition is about (default: the first one of the recording)"},
 	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = CLI_BISECT_AT(secondaries),
 		.hi = TROUPE_SECONDARIES_MAX, .help = "as for troupe run; the result does not depend on it"},
-	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = CLI_BISECT_AT(resource_paths),
-		.help = "search this folder for model:// and relative file names; may be repeated"},
-	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = CLI_BISECT_AT(plugin_paths),
-		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
-			"be repeated"},
+	OPTIONS_PATHS(CLI_BISECT_AT(resource_paths), CLI_BISECT_AT(plugin_paths), ""),
 	{OPTION_WHOLE, 'v', "verbose", "LEVEL", CLI_BISECT_AT(verbosity), .hi = 4, .bare = "3",
 		.help = "0: errors and the result; 1 or 2: also warnings (default: 1); 3 or 4: also each state that is "
 			"tried with --monotone. Without LEVEL: 3"},
-	{OPTION_HELP, 'h', "help", .help = "print this help"},
+	OPTIONS_HELP,
 };
 #undef CLI_BISECT_AT
 

@@ -35,11 +35,7 @@ struct check_settings {
 static const struct option_spec check_specs[] = {
 	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = CHECK_AT(world)},
 	{OPTION_HEADING, .help = "Options"},
-	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = CHECK_AT(resource_paths),
-		.help = "search this folder for worlds, model:// and relative file names; may be repeated"},
-	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = CHECK_AT(plugin_paths),
-		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
-			"be repeated"},
+	OPTIONS_PATHS(CHECK_AT(resource_paths), CHECK_AT(plugin_paths), "worlds, "),
 	{OPTION_TEXT, .name = "plugin", .argument = "FILE", .offset = CHECK_AT(plugin),
 		.help = "check this library of plug-ins: list what it has, simulate the world with its plug-ins in "
 			"three "
@@ -51,7 +47,7 @@ static const struct option_spec check_specs[] = {
 	XACRO_OPTIONS(CHECK_AT(xacro.expand), CHECK_AT(xacro.arguments), NULL),
 	{OPTION_FLAG, .name = "strict", .offset = CHECK_AT(strict),
 		.help = "treat a warning as an error (exit status 1), and each ignored part that run warns of, too"},
-	{OPTION_HELP, 'h', "help", .help = "print this help"},
+	OPTIONS_HELP,
 };
 #undef CHECK_AT
 

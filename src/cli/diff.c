@@ -42,14 +42,10 @@ static const struct option_spec cli_diff_specs[] = {
 		.help = "steps before the difference and after it in the chart (default: 100)"},
 	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = CLI_DIFF_AT(secondaries),
 		.hi = TROUPE_SECONDARIES_MAX, .help = "as for troupe run; the result does not depend on it"},
-	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = CLI_DIFF_AT(resource_paths),
-		.help = "search this folder for model:// and relative file names; may be repeated"},
-	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = CLI_DIFF_AT(plugin_paths),
-		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
-			"be repeated"},
+	OPTIONS_PATHS(CLI_DIFF_AT(resource_paths), CLI_DIFF_AT(plugin_paths), ""),
 	{OPTION_WHOLE, 'v', "verbose", "LEVEL", CLI_DIFF_AT(verbosity), .hi = 4, .bare = "3",
 		.help = "0: errors and the result; 1 to 4: also warnings (default: 1). Without LEVEL: 3"},
-	{OPTION_HELP, 'h', "help", .help = "print this help"},
+	OPTIONS_HELP,
 };
 #undef CLI_DIFF_AT
 

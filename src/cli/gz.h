@@ -25,10 +25,6 @@ struct gz_settings {
 	{                                                                                                              \
 		OPTION_FLAG, .name = "json", .offset = offsetof(settings, gz.json), .help = text                       \
 	}
-#define GZ_HELP_OPTION                                                                                                 \
-	{                                                                                                              \
-		OPTION_HELP, 'h', "help", .help = "print this help"                                                    \
-	}
 
 /* Makes the node. On failure prints the reason and returns the exit status; else CLI_DONE. linger_ms as in node.h. */
 int gz_open(const char *command, const struct gz_settings *settings, int linger_ms, struct node **ret_node);

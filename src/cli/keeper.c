@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/pack.h"
+#include "base/sandbox.h"
 #include "cli/cli.h"
 #include "cli/program_lines.h"
 
@@ -127,11 +128,9 @@ static void keeper_say(struct keeper *keeper, const struct program *program, con
 
 /* --- starting ----------------------------------------------------------------------------------------------------- */
 
-/* In the new process; `trouble` is closed by the exec, or else gets the reason. */
-static _Noreturn void keeper_become(const struct program *program, pid_t parent, int output, int trouble)
+void keeper_begin_child(pid_t parent)
 {
 	sigset_t none;
-	int why = 0;
 	sigemptyset(&none);
 	for (int number = 1; number < NSIG; number++)
 		(void)signal(number, SIG_DFL);
@@ -139,13 +138,23 @@ static _Noreturn void keeper_become(const struct program *program, pid_t parent,
 	(void)setpgid(0, 0);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() != parent)
 		_exit(CLI_BROKEN);
+}
+
+_Noreturn void keeper_fail_child(int trouble)
+{
+	int why = errno;
+	(void)!write(trouble, &why, sizeof why);
+	_exit(CLI_BROKEN);
+}
+
+static _Noreturn void keeper_become(const struct program *program, pid_t parent, int output, int trouble)
+{
+	keeper_begin_child(parent);
 	for (char **variable = program->variables; *variable; variable++)
 		(void)(strchr(*variable, '=') ? putenv(*variable) : unsetenv(*variable));
 	if (dup2(output, STDOUT_FILENO) >= 0 && dup2(output, STDERR_FILENO) >= 0 && !chdir(program->folder))
 		(void)execv(program->path, program->args);
-	why = errno;
-	(void)!write(trouble, &why, sizeof why);
-	_exit(CLI_BROKEN);
+	keeper_fail_child(trouble);
 }
 
 static void keeper_close_both(const int files[2])
@@ -405,18 +414,6 @@ static void keeper_wait_for_any(struct keeper *keeper, struct pollfd *files)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static bool keeper_read_all(int file, char *at, size_t count)
-{
-	while (count) {
-		ssize_t some = AGAIN(read(file, at, count));
-		if (some <= 0)
-			return false;
-		at += some;
-		count -= (size_t)some;
-	}
-	return true;
-}
-
 static char **keeper_unpack_words(struct unpack *in, uint32_t max, char *first)
 {
 	uint32_t count = unpack_count(in, max), own = first != NULL;
@@ -432,11 +429,11 @@ static char **keeper_unpack_words(struct unpack *in, uint32_t max, char *first)
 static bool keeper_take_orders(struct keeper *keeper)
 {
 	char head[8];
-	if (!keeper_read_all(keeper->orders, head, sizeof head))
+	if (!sandbox_take(keeper->orders, head, sizeof head))
 		return false;
 	uint64_t bytes = unpack_u64(&(struct unpack){head, head + sizeof head, false});
 	char *all = mem_alloc(MIN(bytes, (uint64_t)ORDERS_BYTES_MAX) + 1);
-	if (bytes > ORDERS_BYTES_MAX || !keeper_read_all(keeper->orders, all, bytes))
+	if (bytes > ORDERS_BYTES_MAX || !sandbox_take(keeper->orders, all, bytes))
 		return false;
 	struct unpack in = {all, all + bytes, false};
 	keeper->count = unpack_count(&in, TROUPE_PROGRAMS_MAX);

@@ -7,6 +7,8 @@
 
 #include "base/text.h"
 
+#include <sys/types.h>
+
 enum {
 	KEEPER_RESTARTS_MAX = 10,  /* of one program */
 	KEEPER_RESTART_MS = 250,   /* from the end of a program to its next start */
@@ -33,5 +35,11 @@ void keeper_pack(const struct keeper_order *orders, uint32_t count, struct text 
  * it says and that the programs write goes to standard error. loud: it also says how programs end. over_status: a
  * status line may be on the terminal, and is cleared before each line. */
 _Noreturn void keeper_run(int orders, bool loud, bool over_status);
+
+/* In a new process that is to become another program: takes back the handling of signals, makes it the leader of a
+ * group, and has it killed when `parent`, which has forked it, ends. Ends it if that is so already. */
+void keeper_begin_child(pid_t parent);
+/* The program could not be executed: writes errno, an int, for the parent, and ends. */
+_Noreturn void keeper_fail_child(int trouble);
 
 #endif

@@ -17,7 +17,7 @@ static const struct option_spec keygen_specs[] = {
 	{OPTION_TEXT, .name = "output", .argument = "FILE", .offset = offsetof(struct keygen_settings, path),
 		.help = "write the key to this file (default: $XDG_CONFIG_HOME/troupe/key, or "
 			"$HOME/.config/troupe/key if XDG_CONFIG_HOME is not set)"},
-	{OPTION_HELP, 'h', "help", .help = "print this help"},
+	OPTIONS_HELP,
 };
 
 static const struct options_command keygen_command = {

@@ -35,14 +35,10 @@ static const struct option_spec mcap_specs[] = {
 		.help = "stop at the last recorded state that is not after step N; 0: no limit (the default)"},
 	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = MCAP_AT(secondaries),
 		.hi = TROUPE_SECONDARIES_MAX, .help = "as for troupe run; the file does not depend on it"},
-	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = MCAP_AT(resource_paths),
-		.help = "search this folder for model:// and relative file names; may be repeated"},
-	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = MCAP_AT(plugin_paths),
-		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
-			"be repeated"},
+	OPTIONS_PATHS(MCAP_AT(resource_paths), MCAP_AT(plugin_paths), ""),
 	{OPTION_WHOLE, 'v', "verbose", "LEVEL", MCAP_AT(verbosity), .hi = 4, .bare = "3",
 		.help = "0: errors; 1 to 4: also warnings and what was written (default: 1). Without LEVEL: 3"},
-	{OPTION_HELP, 'h', "help", .help = "print this help"},
+	OPTIONS_HELP,
 };
 #undef MCAP_AT
 

@@ -56,6 +56,26 @@ struct option_spec {
 	const char *help;
 };
 
+/* Rows that several commands have. `at`...: the offsets of the members; `what`: what the folders are searched for
+ * besides, "" or with a comma at the end. */
+#define OPTIONS_HELP                                                                                                   \
+	{                                                                                                              \
+		OPTION_HELP, 'h', "help", .help = "print this help"                                                    \
+	}
+#define OPTIONS_RESOURCE_PATH(at, what)                                                                                \
+	{                                                                                                              \
+		OPTION_LIST,                                                                                           \
+			.name = "resource-path", .argument = "DIR", .offset = (at),                                    \
+			.help = "search this folder for " what "model:// and relative file names; may be repeated"     \
+	}
+#define OPTIONS_PATHS(at, at_plugins, what)                                                                            \
+	OPTIONS_RESOURCE_PATH(at, what),                                                                               \
+	{                                                                                                              \
+		OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = (at_plugins),                         \
+			     .help = "search this folder, or these folders with colons between, for the libraries of " \
+				     "plug-ins; may be repeated"                                                       \
+	}
+
 struct options_command {
 	const char *name;  /* "run" */
 	const char *usage; /* "troupe run [OPTIONS] WORLD.sdf" */

@@ -35,7 +35,7 @@ static const struct option_spec plot_specs[] = {
 		.hi = CHART_SIZE_MAX, .help = "width in pixels (default: 960)"},
 	{OPTION_WHOLE, .name = "height", .argument = "N", .offset = PLOT_AT(height), .lo = CHART_HEIGHT_MIN,
 		.hi = CHART_SIZE_MAX, .help = "height in pixels (default: from the number of panels)"},
-	{OPTION_HELP, 'h', "help", .help = "print this help"},
+	OPTIONS_HELP,
 };
 #undef PLOT_AT
 

@@ -20,10 +20,9 @@ static const struct option_spec cli_print_specs[] = {
 	{OPTION_HEADING, .help = "Options"},
 	{OPTION_FLAG, .name = "flat", .offset = CLI_PRINT_AT(flat),
 		.help = "print one line for each entity instead, sorted, with its pose in the world"},
-	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = CLI_PRINT_AT(resource_paths),
-		.help = "search this folder for worlds, model:// and relative file names; may be repeated"},
+	OPTIONS_RESOURCE_PATH(CLI_PRINT_AT(resource_paths), "worlds, "),
 	XACRO_OPTIONS(CLI_PRINT_AT(xacro.expand), CLI_PRINT_AT(xacro.arguments), NULL),
-	{OPTION_HELP, 'h', "help", .help = "print this help"},
+	OPTIONS_HELP,
 };
 #undef CLI_PRINT_AT
 

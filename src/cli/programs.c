@@ -250,18 +250,6 @@ static const char *const *programs_variables(
 	return copy;
 }
 
-static bool programs_send_all(int file, const char *at, size_t count)
-{
-	while (count) {
-		ssize_t some = AGAIN(write(file, at, count));
-		if (some <= 0)
-			return false;
-		at += some;
-		count -= (size_t)some;
-	}
-	return true;
-}
-
 troupe_status programs_start(struct programs *programs, const struct troupe_server *server,
 	const struct programs_place *place, struct troupe_error *error)
 {
@@ -278,7 +266,7 @@ troupe_status programs_start(struct programs *programs, const struct troupe_serv
 			.variables = programs_variables(&all[i], place, &arena),
 			.restarts = all[i].restarts};
 	keeper_pack(orders, count, &text);
-	bool sent = programs_send_all(programs->orders, text.at, text.count);
+	bool sent = sandbox_give(programs->orders, text.at, text.count);
 	text_fini(&text);
 	arena_fini(&arena);
 	return sent ? TROUPE_OK

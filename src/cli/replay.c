@@ -45,11 +45,7 @@ static const struct option_spec cli_replay_specs[] = {
 		.hi = 3600000, .help = "with --transport tcp: as for troupe run (default: 1000)"},
 	{OPTION_WHOLE, .name = "until-step", .argument = "N", .offset = CLI_REPLAY_AT(until_step),
 		.hi = CLI_REPLAY_WHOLE_MAX, .help = "compare no state after step N; 0: no limit (the default)"},
-	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = CLI_REPLAY_AT(resource_paths),
-		.help = "search this folder for model:// and relative file names; may be repeated"},
-	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = CLI_REPLAY_AT(plugin_paths),
-		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
-			"be repeated"},
+	OPTIONS_PATHS(CLI_REPLAY_AT(resource_paths), CLI_REPLAY_AT(plugin_paths), ""),
 	{OPTION_TEXT, .name = "mcap", .argument = "FILE", .offset = CLI_REPLAY_AT(mcap),
 		.help = "record topics into this file, as for troupe run: the file that --mcap would have written in "
 			"the "
@@ -81,7 +77,7 @@ static const struct option_spec cli_replay_specs[] = {
 	{OPTION_WHOLE, 'v', "verbose", "LEVEL", CLI_REPLAY_AT(verbosity), .hi = 4, .bare = "3",
 		.help = "0: errors and the result; 1 or 2: also warnings (default: 1); 3 or 4: also a line \"hash STEP "
 			"HEX16\" for each compared state. Without LEVEL: 3"},
-	{OPTION_HELP, 'h', "help", .help = "print this help"},
+	OPTIONS_HELP,
 };
 #undef CLI_REPLAY_AT
 

@@ -440,7 +440,7 @@ static const struct option_spec run_settings_specs[] = {
 	{OPTION_FLAG, .name = "distributed", .tags = ANY | RUN_NOT_PLAYED,
 		.offset = RUN_SETTINGS_AT(network.distributed),
 		.help = "no effect without --network-role; in Gazebo: networked mode"},
-	{OPTION_HELP, 'h', "help", .help = "print this help"},
+	OPTIONS_HELP,
 
 	{OPTION_ABSENT, 'g', "gui", .help = "Gazebo's graphical client is not part of troupe"},
 	{OPTION_ABSENT, .name = "gui-config", .help = "Gazebo's graphical client is not part of troupe"},

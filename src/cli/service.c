@@ -34,7 +34,7 @@ static const struct option_spec service_list_specs[] = {
 	{OPTION_HEADING, .help = "Options"},
 	GZ_JSON_OPTION(struct service_settings, "print a JSON array"),
 	GZ_OPTIONS(struct service_settings),
-	GZ_HELP_OPTION,
+	OPTIONS_HELP,
 };
 
 static const struct options_command service_list_command = {
@@ -50,7 +50,7 @@ static const struct option_spec service_info_specs[] = {
 	SERVICE_OPTIONS,
 	GZ_JSON_OPTION(struct service_settings, "print a JSON array"),
 	GZ_OPTIONS(struct service_settings),
-	GZ_HELP_OPTION,
+	OPTIONS_HELP,
 };
 
 static const struct options_command service_info_command = {
@@ -76,7 +76,7 @@ static const struct option_spec service_call_specs[] = {
 	{OPTION_FLAG, .name = "raw", .offset = SERVICE_AT(raw),
 		.help = "the request is given, and the reply printed, as bytes in hexadecimal"},
 	GZ_OPTIONS(struct service_settings),
-	GZ_HELP_OPTION,
+	OPTIONS_HELP,
 };
 
 static const struct options_command service_call_command = {

@@ -38,7 +38,7 @@ static const struct option_spec topic_list_specs[] = {
 	{OPTION_HEADING, .help = "Options"},
 	GZ_JSON_OPTION(struct topic_settings, "print a JSON array"),
 	GZ_OPTIONS(struct topic_settings),
-	GZ_HELP_OPTION,
+	OPTIONS_HELP,
 };
 
 static const struct options_command topic_list_command = {
@@ -55,7 +55,7 @@ static const struct option_spec topic_info_specs[] = {
 	TOPIC_OPTIONS,
 	GZ_JSON_OPTION(struct topic_settings, "print a JSON array of publishers"),
 	GZ_OPTIONS(struct topic_settings),
-	GZ_HELP_OPTION,
+	OPTIONS_HELP,
 };
 
 static const struct options_command topic_info_command = {
@@ -107,7 +107,7 @@ static const struct option_spec topic_echo_specs[] = {
 	GZ_JSON_OPTION(struct topic_settings, "print each message as one line of JSON"),
 	{OPTION_FLAG, .name = "raw", .offset = TOPIC_AT(raw), .help = "print the bytes of each message in hexadecimal"},
 	GZ_OPTIONS(struct topic_settings),
-	GZ_HELP_OPTION,
+	OPTIONS_HELP,
 };
 
 static const struct options_command topic_echo_command = {
@@ -128,7 +128,7 @@ static const struct option_spec topic_hz_specs[] = {
 	SILENCE_OPTION,
 	GZ_JSON_OPTION(struct topic_settings, "print each line as JSON"),
 	GZ_OPTIONS(struct topic_settings),
-	GZ_HELP_OPTION,
+	OPTIONS_HELP,
 };
 
 static const struct options_command topic_hz_command = {
@@ -283,7 +283,7 @@ static const struct option_spec topic_pub_specs[] = {
 	{OPTION_FLAG, .name = "raw", .offset = TOPIC_AT(raw),
 		.help = "the message is given as bytes in hexadecimal, of a type of any name"},
 	GZ_OPTIONS(struct topic_settings),
-	GZ_HELP_OPTION,
+	OPTIONS_HELP,
 };
 
 static const struct options_command topic_pub_command = {

@@ -26,13 +26,9 @@ static const struct option_spec cli_topics_specs[] = {
 	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = CLI_TOPICS_AT(world)},
 	{OPTION_HEADING, .help = "Options"},
 	{OPTION_FLAG, .name = "json", .offset = CLI_TOPICS_AT(json), .help = "print a JSON array of objects instead"},
-	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = CLI_TOPICS_AT(resource_paths),
-		.help = "search this folder for worlds, model:// and relative file names; may be repeated"},
-	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = CLI_TOPICS_AT(plugin_paths),
-		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
-			"be repeated"},
+	OPTIONS_PATHS(CLI_TOPICS_AT(resource_paths), CLI_TOPICS_AT(plugin_paths), "worlds, "),
 	XACRO_OPTIONS(CLI_TOPICS_AT(xacro.expand), CLI_TOPICS_AT(xacro.arguments), NULL),
-	{OPTION_HELP, 'h', "help", .help = "print this help"},
+	OPTIONS_HELP,
 };
 #undef CLI_TOPICS_AT
 

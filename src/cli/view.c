@@ -48,15 +48,11 @@ static const struct option_spec view_specs[] = {
 		.help = "mark this step on the time line, as troupe bisect finds it; may be repeated"},
 	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = CLI_VIEW_AT(secondaries),
 		.hi = TROUPE_SECONDARIES_MAX, .help = "as for troupe run: steps between recorded states are simulated"},
-	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = CLI_VIEW_AT(resource_paths),
-		.help = "search this folder for model:// and relative file names; may be repeated"},
-	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = CLI_VIEW_AT(plugin_paths),
-		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
-			"be repeated"},
+	OPTIONS_PATHS(CLI_VIEW_AT(resource_paths), CLI_VIEW_AT(plugin_paths), ""),
 	{OPTION_WHOLE, 'v', "verbose", "LEVEL", CLI_VIEW_AT(verbosity), .hi = 4, .bare = "3",
 		.help = "0: errors only; 1 or 2: also the address and warnings (default: 1); 3 or 4: also refused "
 			"requests. Without LEVEL: 3"},
-	{OPTION_HELP, 'h', "help", .help = "print this help"},
+	OPTIONS_HELP,
 };
 #undef CLI_VIEW_AT
 

@@ -20,7 +20,7 @@ static const struct option_spec worlds_specs[] = {
 	{OPTION_FLAG, .name = "json", .offset = WORLDS_AT(json), .help = "print a JSON array of objects instead"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = WORLDS_AT(resource_paths),
 		.help = "list this folder, too, before the others; may be repeated"},
-	{OPTION_HELP, 'h', "help", .help = "print this help"},
+	OPTIONS_HELP,
 };
 #undef WORLDS_AT
 

@@ -7,6 +7,7 @@
 #include "base/infile.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,21 +72,12 @@ static troupe_status xacro_check_arguments(const struct option_list *arguments, 
 
 static _Noreturn void xacro_become(char **words, pid_t parent, const int to[PIPES])
 {
-	sigset_t none;
-	int input = open("/dev/null", O_RDONLY | O_CLOEXEC), why;
-	sigemptyset(&none);
-	for (int number = 1; number < NSIG; number++)
-		(void)signal(number, SIG_DFL);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)setpgid(0, 0);
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() != parent)
-		_exit(CLI_BROKEN);
+	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	keeper_begin_child(parent);
 	if (dup2(input, STDIN_FILENO) >= 0 && dup2(to[OUTPUT], STDOUT_FILENO) >= 0 &&
 		dup2(to[ERRORS], STDERR_FILENO) >= 0)
 		(void)execvp(words[0], words);
-	why = errno;
-	(void)!write(to[TROUBLE], &why, sizeof why);
-	_exit(CLI_BROKEN);
+	keeper_fail_child(to[TROUBLE]);
 }
 
 static void xacro_close(const int ends[PIPES])
