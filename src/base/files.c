@@ -252,6 +252,7 @@ void files_fini(struct files *files)
 	for (uint32_t i = 0; i < files->all.count; i++) {
 		free(files->all.at[i].path);
 		free(files->all.at[i].bytes);
+		free(files->all.at[i].note);
 	}
 	for (uint32_t i = 0; i < files->folder_names.count; i++)
 		free(files->folder_names.at[i]);
@@ -339,19 +340,29 @@ static void files_hash(const char *bytes, size_t count, uint64_t ret_hash[2])
 		ret_hash[i] = hash_bytes(hash_mix(UINT64_C(0x66696c6573), i), bytes, count); /* "files" */
 }
 
+static troupe_status files_read_again(const struct files *files, const struct files_entry *left, char **ret_bytes,
+	size_t *ret_count, struct troupe_error *error)
+{
+	if (files->source)
+		return files->source->fetch(files->source->ctx, left->path, ret_bytes, ret_count, error);
+	if (files->closed)
+		return fail(error, TROUPE_EIO, "%s: its content was left out", left->path);
+	return files_read_disk(files, left->path, left->count, ret_bytes, ret_count, error);
+}
+
 /* Reads a file that was left. */
 static troupe_status files_read_left(const struct files *files, const struct files_entry *left, char **ret_bytes,
 	size_t *ret_count, struct troupe_error *error)
 {
 	uint64_t hash[2];
-	troupe_status status = files_read_disk(files, left->path, left->count, ret_bytes, ret_count, error);
+	troupe_status status = files_read_again(files, left, ret_bytes, ret_count, error);
 	if (status == TROUPE_OK)
 		files_hash(*ret_bytes, *ret_count, hash);
 	if (status == TROUPE_OK && *ret_count == left->count && !memcmp(hash, left->hash, sizeof hash))
 		return TROUPE_OK;
 	if (status == TROUPE_OK)
 		free(*ret_bytes);
-	if (status == TROUPE_EIO)
+	if (status == TROUPE_EIO || status == TROUPE_EINTERNAL)
 		return status;
 	return fail(
 		error, TROUPE_EIO, "%s: it has changed since the world was loaded: expected the same file", left->path);
@@ -398,11 +409,12 @@ static troupe_status files_fetch(
 static troupe_status files_read_any(struct files *files, const char *path, size_t bytes_max, bool given,
 	const char **ret_bytes, size_t *ret_count, struct troupe_error *error)
 {
-	const struct files_entry *entry = files_find(files, path);
+	struct files_entry *entry = files_find(files, path);
 	troupe_status status = entry && entry->bytes ? TROUPE_OK : files_fetch(files, path, bytes_max, given, error);
 	if (status)
 		return status;
 	entry = files_find(files, path);
+	entry->apart = false; /* it has another use */
 	if (entry->count > bytes_max)
 		return fail(error, TROUPE_ELIMIT, "%s: larger than %zu bytes", path, bytes_max);
 	*ret_bytes = entry->bytes;
@@ -427,11 +439,48 @@ void files_leave(struct files *files, const char *path)
 	struct files_entry *entry = files_find(files, path);
 	if (!entry || !entry->bytes || files->closed || files->before)
 		return;
-	if (!entry->left)
+	if (!entry->left && !entry->apart)
 		files_hash(entry->bytes, entry->count, entry->hash);
 	entry->left = true;
 	free(entry->bytes);
 	entry->bytes = NULL;
+}
+
+void files_set_apart(struct files *files, const char *path, const void *note, size_t count)
+{
+	struct files_entry *entry = files_find(files, path);
+	if (!entry || !entry->bytes || entry->apart)
+		return;
+	files_hash(entry->bytes, entry->count, entry->hash);
+	free(entry->note);
+	entry->note = mem_alloc(count + 1);
+	memcpy(entry->note, note, count);
+	entry->note_count = count;
+	entry->apart = true;
+}
+
+const char *files_note(const struct files *files, const char *path, size_t *ret_count)
+{
+	const struct files_entry *entry = files_find(files, path);
+	if (!entry || !entry->apart)
+		return NULL;
+	*ret_count = entry->note_count;
+	return entry->note;
+}
+
+troupe_status files_give(const struct files *files, const char *path, struct text *out, struct troupe_error *error)
+{
+	const struct files_entry *entry = files_find(files, path);
+	char *bytes = NULL;
+	size_t count;
+	if (!entry || !entry->apart)
+		return fail(error, TROUPE_EIO, "%s: not among the files that are sent when they are needed", path);
+	troupe_status status = entry->bytes ? TROUPE_OK : files_read_left(files, entry, &bytes, &count, error);
+	if (status)
+		return status;
+	text_add_bytes(out, entry->bytes ? entry->bytes : bytes, entry->count);
+	free(bytes);
+	return TROUPE_OK;
 }
 
 troupe_status files_recall(struct files *files, struct troupe_error *error)
@@ -449,7 +498,7 @@ troupe_status files_recall(struct files *files, struct troupe_error *error)
 
 /* --- packed ------------------------------------------------------------------------------------------------------- */
 
-enum { PACKED_FOUND, PACKED_READ, PACKED_ABSENT };
+enum { PACKED_FOUND, PACKED_READ, PACKED_ABSENT, PACKED_APART };
 
 static void files_pack_entry(const struct files_entry *entry, struct text *out)
 {
@@ -481,16 +530,54 @@ void files_pack_both(const struct files *files, const struct files *more, struct
 			files_pack_entry(&more->all.at[i], out);
 }
 
+static void files_pack_entry_apart(const struct files_entry *entry, struct text *out)
+{
+	pack_string(out, entry->path);
+	pack_u64(out, PACKED_APART);
+	pack_bytes(out, entry->note, entry->note_count);
+	pack_u64(out, entry->count);
+	pack_u64(out, entry->hash[0]);
+	pack_u64(out, entry->hash[1]);
+}
+
+void files_pack_apart(const struct files *files, struct text *out)
+{
+	pack_u64(out, files->all.count);
+	for (uint32_t i = 0; i < files->all.count; i++)
+		if (files->all.at[i].apart)
+			files_pack_entry_apart(&files->all.at[i], out);
+		else
+			files_pack_entry(&files->all.at[i], out);
+}
+
+static void files_unpack_apart(
+	struct files *files, const char *path, const char *note, size_t note_count, struct unpack *in)
+{
+	uint64_t count = unpack_u64(in), hash[2] = {unpack_u64(in), 0};
+	hash[1] = unpack_u64(in);
+	if (in->bad || files_find(files, path))
+		return;
+	struct files_entry *entry = files_new(files, path, false);
+	entry->note = mem_alloc(note_count + 1);
+	memcpy(entry->note, note, note_count);
+	entry->note_count = note_count;
+	entry->count = count;
+	memcpy(entry->hash, hash, sizeof hash);
+	entry->apart = entry->left = true;
+}
+
 void files_unpack(struct files *files, struct unpack *in)
 {
 	uint32_t count = unpack_count(in, UINT32_MAX);
 	for (uint32_t i = 0; i < count && !in->bad; i++) {
 		char *path = unpack_string(in);
-		uint32_t kind = unpack_count(in, PACKED_ABSENT);
+		uint32_t kind = unpack_count(in, PACKED_APART);
 		size_t bytes;
 		const char *at = unpack_bytes(in, &bytes);
 		if (!in->bad && kind == PACKED_ABSENT)
 			files_add_absent(files, path);
+		else if (!in->bad && kind == PACKED_APART)
+			files_unpack_apart(files, path, at, bytes, in);
 		else if (!in->bad)
 			files_add(files, path, kind == PACKED_READ ? at : NULL, bytes);
 		free(path);

@@ -31,7 +31,10 @@ struct files_entry {
 	size_t count;
 	bool absent; /* it was looked for, and could not be read */
 	bool left;   /* files_leave(): the bytes are read again when they are needed, and must have this hash */
+	bool apart;  /* files_set_apart(): files_pack_apart() leaves the bytes out */
 	uint64_t hash[2];
+	char *note; /* of files_set_apart(); NULL: none */
+	size_t note_count;
 };
 
 /* The folders below which files may be read. Zeroed has none, and allows none. */
@@ -50,6 +53,14 @@ void files_allow_all(struct files_places *places, const struct files_places *mor
 bool files_allows(const struct files_places *places, const char *path);
 void files_places_fini(struct files_places *places);
 
+/* Where a set that was unpacked gets the bytes of files that were left out. */
+struct files_source {
+	/* Any thread; may take as long as a network does. The caller frees *ret_bytes. */
+	troupe_status (*fetch)(
+		void *ctx, const char *path, char **ret_bytes, size_t *ret_count, struct troupe_error *error);
+	void *ctx;
+};
+
 struct files {
 	VEC(struct files_entry) all; /* in the order in which they were first asked for */
 	struct map by_path;          /* value: index in all */
@@ -58,6 +69,7 @@ struct files {
 	bool closed;
 	struct files *before; /* a set that is searched before the file system; what is found in it is kept here too */
 	const struct files_places *places; /* lent; NULL: files may be read anywhere */
+	const struct files_source *source; /* lent; NULL: files that were left out cannot be read */
 };
 
 /* What the path names. In a closed set, a path with which the path of a file begins is a folder. */
@@ -73,6 +85,13 @@ troupe_status files_read_given(struct files *files, const char *path, size_t byt
  * files_read(), also through sets of which this one is the `before`; TROUPE_EIO if they are others then. Nothing in
  * other sets. */
 void files_leave(struct files *files, const char *path);
+/* Marks a file whose bytes few need, with a note for these that do without (copied). Another files_read() of this set
+ * ends that; one of a set of which this one is the `before` does not. */
+void files_set_apart(struct files *files, const char *path, const void *note, size_t count);
+/* The note of a file that is set apart, also where its bytes were left out; NULL: it is not. */
+const char *files_note(const struct files *files, const char *path, size_t *ret_count);
+/* Appends the bytes of a file that is set apart. TROUPE_EIO: it is not, or has changed. */
+troupe_status files_give(const struct files *files, const char *path, struct text *out, struct troupe_error *error);
 /* Reads into a set all files that its `before` has left, so that both can be packed. */
 troupe_status files_recall(struct files *files, struct troupe_error *error);
 /* The names in a folder, in the order of their bytes, at most FILES_LISTED_MAX: those on the file system, unless the
@@ -95,6 +114,9 @@ void files_fini(struct files *files);
 void files_pack(const struct files *files, struct text *out);
 /* The same as if all files of `more` were in the set. */
 void files_pack_both(const struct files *files, const struct files *more, struct text *out);
+/* As files_pack(), without the bytes of files that are set apart. What is unpacked gets them from its `source`, and
+ * refuses others. */
+void files_pack_apart(const struct files *files, struct text *out);
 /* Adds what was packed, and closes the set. */
 void files_unpack(struct files *files, struct unpack *in);
 

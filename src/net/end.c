@@ -33,6 +33,8 @@
 #define WARNED_NS UINT64_C(600000000) /* three heartbeats */
 #define END_CHECKS 4                  /* checks by the monitor per stale time */
 #define END_FLUSH_MS 200
+#define NAP_NS 200000
+#define BUSY_NS UINT64_C(50000000)
 
 enum { DEADLINE_FACTOR = 20, POLLS_A_CLOCK = 16 };
 
@@ -67,7 +69,10 @@ struct transport {
 	/* fields of a secondary's end */
 	struct text step; /* the step that came */
 	bool step_waits, owes_ack;
-	int quit; /* event file: ends the monitor */
+	pthread_mutex_t fetching;  /* held by the thread that asks for a file */
+	struct text file;          /* what came: the bytes, or why there are none */
+	enum frame_type file_came; /* FRAME_FILE_WANT: it is awaited; 0: none is */
+	int quit;                  /* event file: ends the monitor */
 	bool spins;
 	pthread_t io, monitor;
 	bool has_io, has_monitor;
@@ -182,6 +187,42 @@ static void end_take_step(struct transport *transport, uint32_t id, const char *
 	transport->step_waits = true;
 }
 
+/* A peer that cannot take the file is given up; when its line is broken, the next look at it says so. */
+static void end_give_file(struct transport *transport, uint32_t id, const char *bytes, size_t count, uint64_t now)
+{
+	const struct transport_codec *codec = transport->options.codec;
+	struct troupe_error error;
+	if (!peers_heard(transport->peers, id, FRAME_FILE_WANT, now))
+		return;
+	char *path = mem_printf("%.*s", (int)count, bytes);
+	struct text *out = transport->ops->begin(transport->carrier, id);
+	size_t begin = out->count;
+	troupe_status status = codec->give_file ? codec->give_file(codec->ctx, path, out, &error)
+						: fail(&error, TROUPE_EIO, "%s: no file is given", path);
+	if (status) {
+		out->count = begin;
+		text_add(out, "%.500s", error.text);
+	}
+	free(path);
+	if (transport->ops->end(transport->carrier, id, status ? FRAME_FILE_NONE : FRAME_FILE_DATA, &error) ==
+		TROUPE_ELIMIT)
+		peers_abandon(transport->peers, id, error.text, now);
+}
+
+static void end_take_file(
+	struct transport *transport, uint32_t id, enum frame_type type, const char *bytes, size_t count, uint64_t now)
+{
+	if (!peers_heard(transport->peers, id, type, now))
+		return;
+	if (transport->file_came != FRAME_FILE_WANT) {
+		peers_break(transport->peers, id, "sent a file that was not asked for", now);
+		return;
+	}
+	transport->file.count = 0;
+	text_add_bytes(&transport->file, bytes, count);
+	transport->file_came = type;
+}
+
 static void end_take_frame(
 	struct transport *transport, uint32_t id, enum frame_type type, const char *bytes, size_t count, uint64_t now)
 {
@@ -189,6 +230,10 @@ static void end_take_frame(
 		end_take_ack(transport, id, bytes, count, now);
 	else if (type == FRAME_STEP && !end_is_primary(transport))
 		end_take_step(transport, id, bytes, count, now);
+	else if (type == FRAME_FILE_WANT && end_is_primary(transport))
+		end_give_file(transport, id, bytes, count, now);
+	else if ((type == FRAME_FILE_DATA || type == FRAME_FILE_NONE) && !end_is_primary(transport))
+		end_take_file(transport, id, type, bytes, count, now);
 	else
 		peers_receive(transport->peers, id, type, bytes, count, now);
 }
@@ -443,6 +488,71 @@ troupe_status end_ack(struct transport *transport, uint32_t secondary, struct tr
 	return status;
 }
 
+static bool end_is_left(const struct transport *transport)
+{
+	return atomic_load(&transport->closed) || atomic_load(&transport->done) || atomic_load(&transport->lost);
+}
+
+/* Looks again and again, in naps: only one thread may wait on the carrier, and that is the stepping thread. It is woken
+ * if its step came meanwhile. After a while the primary is told that this side loads. */
+static void end_await_file(struct transport *transport)
+{
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+	uint64_t began_ns = clock_now_ns();
+	bool busy = false;
+	for (;;) {
+		end_hold(transport);
+		bool step_waited = transport->step_waits;
+		(void)end_work_all(transport);
+		bool over = transport->file_came != FRAME_FILE_WANT || end_is_left(transport) || end_is_over(transport);
+		bool step_came = !step_waited && transport->step_waits;
+		if (over ? busy : !busy && clock_now_ns() - began_ns > BUSY_NS) {
+			peers_busy(transport->peers, busy = !over, clock_now_ns());
+			end_act(transport);
+		}
+		end_let_go(transport);
+		if (step_came || over)
+			end_wake(transport);
+		end_alarm_once(transport);
+		if (over)
+			return;
+		(void)nanosleep(&nap, NULL);
+	}
+}
+
+troupe_status end_fetch(
+	struct transport *transport, const char *path, char **ret_bytes, size_t *ret_count, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	if (end_is_primary(transport))
+		return fail(error, TROUPE_EINVAL, "only a secondary asks for files");
+	pthread_mutex_lock(&transport->fetching);
+	end_hold(transport);
+	if (!end_is_left(transport) && !end_is_over(transport)) {
+		transport->file_came = FRAME_FILE_WANT;
+		(void)carrier_send(transport->ops, transport->carrier, 0, FRAME_FILE_WANT, path, strlen(path), NULL);
+	}
+	bool asked = transport->file_came == FRAME_FILE_WANT;
+	end_let_go(transport);
+	if (asked)
+		end_await_file(transport);
+	end_hold(transport);
+	if (transport->file_came == FRAME_FILE_DATA) {
+		*ret_bytes = mem_alloc(transport->file.count + 1);
+		*ret_count = transport->file.count;
+		memcpy(*ret_bytes, transport->file.at, transport->file.count);
+	} else if (transport->file_came == FRAME_FILE_NONE) {
+		status = fail(error, TROUPE_EIO, "the primary: %.*s", (int)transport->file.count, transport->file.at);
+	} else {
+		status = fail(error, TROUPE_EPEER, "%s: the run is over", path);
+	}
+	transport->file_came = 0;
+	text_fini(&transport->file);
+	end_let_go(transport);
+	pthread_mutex_unlock(&transport->fetching);
+	return status;
+}
+
 /* --- the monitor -------------------------------------------------------------------------------------------------- */
 
 static void end_look_after(struct transport *transport)
@@ -540,6 +650,8 @@ void end_destroy(struct transport *transport)
 	if (transport->quit >= 0)
 		(void)close(transport->quit);
 	text_fini(&transport->step);
+	text_fini(&transport->file);
+	pthread_mutex_destroy(&transport->fetching);
 	peers_destroy(transport->peers);
 	free(transport->lines);
 	free(transport);
@@ -615,6 +727,7 @@ troupe_status end_create(
 		.taken = UINT64_MAX,
 		.seen_ns = now};
 	link->carrier = NULL;
+	pthread_mutex_init(&transport->fetching, NULL);
 	transport->given = link->over ? link : NULL;
 	end_set_up_lines(transport, now);
 	transport->quit = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

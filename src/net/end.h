@@ -45,6 +45,8 @@ bool end_regroups(struct transport *transport, uint32_t *ret_lost);
 bool end_orphaned(struct transport *transport);
 bool end_leaving(struct transport *transport, uint32_t secondary);
 void end_leave(struct transport *transport);
+troupe_status end_fetch(
+	struct transport *transport, const char *path, char **ret_bytes, size_t *ret_count, struct troupe_error *error);
 bool end_is_done(struct transport *transport);
 struct transport_counts end_counts(struct transport *transport);
 void end_close(struct transport *transport);
@@ -53,7 +55,7 @@ void end_destroy(struct transport *transport);
 #define END_SLOTS                                                                                                      \
 	.remote = true, .create = end_create, .publish = end_publish, .wait = end_wait, .ack = end_ack,                \
 	.ack_of = end_ack_of, .lost = end_lost, .regroups = end_regroups, .orphaned = end_orphaned,                    \
-	.leaving = end_leaving, .leave = end_leave, .stop = end_stop, .is_done = end_is_done, .counts = end_counts,    \
-	.close = end_close, .destroy = end_destroy
+	.leaving = end_leaving, .leave = end_leave, .fetch = end_fetch, .stop = end_stop, .is_done = end_is_done,      \
+	.counts = end_counts, .close = end_close, .destroy = end_destroy
 
 #endif

@@ -399,6 +399,11 @@ bool peers_is_due(const struct peers *peers, const struct peer *peer, enum frame
 		return !primary && started;
 	case FRAME_ACK:
 		return primary && member && started;
+	case FRAME_FILE_WANT:
+		return primary && member && started;
+	case FRAME_FILE_DATA:
+	case FRAME_FILE_NONE:
+		return !primary && started;
 	case FRAME_ASK: /* of viewers and standbys, which are no peers */
 	case FRAME_TELL:
 	case FRAME_FOLLOW:

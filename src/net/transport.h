@@ -44,6 +44,9 @@ struct transport_codec {
 	/* Primary. */
 	troupe_status (*decode_ack)(void *ctx, uint32_t secondary, const char *bytes, size_t count,
 		struct transport_message *ret_ack, struct troupe_error *error);
+	/* Primary. Appends the bytes of a file that a secondary asks for. Beside all other functions; may take as long
+	 * as to read a file. A failure is told to the secondary. NULL: there are none. */
+	troupe_status (*give_file)(void *ctx, const char *path, struct text *out, struct troupe_error *error);
 	/* Primary. Whether the step may load something, for which there is no usual time. NULL: never. */
 	bool (*loads)(void *ctx, const void *payload);
 	void *ctx;
@@ -129,6 +132,11 @@ struct transport_ops {
 	/* Remote. Secondary; any thread; does not block. Asks to leave: the run goes on without this secondary if the
 	 * primary allows that, otherwise it ends for all. Steps that come until then are to be acknowledged. */
 	void (*leave)(struct transport *transport);
+	/* Remote. Secondary: a file of the primary. Any thread, also inside wait() and between wait() and ack(); blocks
+	 * until it has come. The caller frees *ret_bytes. TROUPE_EIO: the primary does not have it, and why;
+	 * TROUPE_EPEER: the run is over. */
+	troupe_status (*fetch)(struct transport *transport, const char *path, char **ret_bytes, size_t *ret_count,
+		struct troupe_error *error);
 	/* Remote. Any thread; does not block. Tells all peers that the run is over and why, unless it is over already;
 	 * after that, no peer counts as lost. Steps count as in peers_stop(). `why` is copied. */
 	void (*stop)(struct transport *transport, enum stop_kind kind, const char *why);

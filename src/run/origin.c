@@ -16,7 +16,10 @@ void origin_pack(const struct origin *origin, const struct files *more, struct t
 	for (uint32_t i = 0; i < origin->folders.count; i++)
 		pack_string(out, origin->folders.at[i]);
 	plugin_marks_pack(&origin->plugins, out);
-	files_pack_both(&origin->files, more, out);
+	if (origin->apart)
+		files_pack_apart(&origin->files, out);
+	else
+		files_pack_both(&origin->files, more, out);
 }
 
 bool origin_unpack(struct origin *origin, struct unpack *in)

@@ -242,6 +242,11 @@ void replica_destroy(struct replica *replica)
 	free(replica);
 }
 
+void replica_fetch_from(struct replica *replica, const struct files_source *source)
+{
+	replica->origin.files.source = source;
+}
+
 struct shared *replica_shared(struct replica *replica)
 {
 	return &replica->shared;

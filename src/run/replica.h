@@ -113,6 +113,8 @@ struct replica;
 troupe_status replica_create(const char *bytes, size_t count, uint32_t number, enum physics_break rule,
 	const char *const *plugin_paths, struct replica **ret_replica, struct troupe_error *error);
 void replica_destroy(struct replica *replica);
+/* Where it gets files that the world came without, from now on: lent. Its thread for meshes asks, too. */
+void replica_fetch_from(struct replica *replica, const struct files_source *source);
 
 struct shared *replica_shared(struct replica *replica);
 uint32_t replica_number(const struct replica *replica);

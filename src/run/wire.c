@@ -471,6 +471,12 @@ void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct
 	peer->step_bytes = out->count - begin;
 }
 
+troupe_status wire_give_file(void *ctx, const char *path, struct text *out, struct troupe_error *error)
+{
+	const struct wire *wire = ctx;
+	return files_give(wire->primary->edit.options.files, path, out, error);
+}
+
 /* --- acks --------------------------------------------------------------------------------------------------------- */
 
 static void run_wire_decode_stats(struct wire_peer *peer, struct unpack *in)
@@ -562,7 +568,8 @@ static troupe_status run_wire_decode_failure(
 	char *text = unpack_string(in);
 	uint32_t diverged = unpack_var_count(in, models);
 	ack->diverged = diverged ? diverged - 1 : SCENE_NONE;
-	troupe_status status = in->bad || (ack->status != TROUPE_EDIVERGED && ack->status != TROUPE_EINTERNAL)
+	troupe_status status = in->bad || (ack->status != TROUPE_EDIVERGED && ack->status != TROUPE_EINTERNAL &&
+						  ack->status != TROUPE_EIO)
 				       ? fail(error, TROUPE_EPROTOCOL, "an unknown kind of failure")
 				       : TROUPE_OK;
 	if (!status)

@@ -45,6 +45,8 @@ struct physics_stats wire_physics_stats(const struct wire *wire, uint32_t second
 void wire_encode_step(void *wire, uint32_t secondary, const void *payload, struct text *out);
 troupe_status wire_decode_ack(void *wire, uint32_t secondary, const char *bytes, size_t count,
 	struct transport_message *ret_ack, struct troupe_error *error);
+/* The bytes of a file that the world was given without. */
+troupe_status wire_give_file(void *wire, const char *path, struct text *out, struct troupe_error *error);
 
 /* --- at a secondary ----------------------------------------------------------------------------------------------- */
 

@@ -34,7 +34,7 @@ bool scene_settle(struct scene *scene, uint32_t model)
 		const struct trimesh *triangles = geom->unread ? unread_get(geom->unread) : NULL;
 		if (!triangles)
 			continue;
-		unread_want(geom->unread); /* for good */
+		unread_keep(geom->unread);
 		geom->trimesh = triangles;
 		geom->unread = NULL;
 		if (!geom->off)

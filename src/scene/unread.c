@@ -312,6 +312,14 @@ void unread_want(struct unread_mesh *mesh)
 	pthread_mutex_unlock(&unread->lock);
 }
 
+void unread_keep(struct unread_mesh *mesh)
+{
+	unread_want(mesh);
+	pthread_mutex_lock(&mesh->unread->lock);
+	mesh->unread->counts.kept++;
+	pthread_mutex_unlock(&mesh->unread->lock);
+}
+
 void unread_leave(struct unread_mesh *mesh)
 {
 	struct unread *unread = mesh->unread;

@@ -10,7 +10,8 @@
  *
  *                 get   want   leave   free_old     X needs outside exclusion
  *   get            -     -       -        X         get: any thread; may take as long as to read the file
- *   want, leave    -     -       -        X         any thread; at once
+ *   want, leave,
+ *   keep           -     -       -        X         any thread; at once
  *   free_old       X     X       X        X         the primary, or a replica, between steps */
 #ifndef SCENE_UNREAD_H
 #define SCENE_UNREAD_H
@@ -20,8 +21,9 @@
 #include "mesh/trimesh.h"
 #include "sdf/sdf.h"
 
-#define UNREAD_KEEP_S 5.0 /* simulated time for which a mesh is kept that no loaded level needs, and nothing touches   \
-			   */
+#define UNREAD_KEEP_S                                                                                                  \
+	5.0 /* simulated time for which a mesh is kept that no loaded level needs, and nothing touches                 \
+	     */
 
 struct unread;
 struct unread_mesh;
@@ -37,6 +39,7 @@ struct unread_counts {
 	uint64_t bytes;           /* of these */
 	uint64_t reads, given_up; /* so far */
 	uint64_t waits;           /* gets that had to wait for a file */
+	uint32_t kept;            /* unread_keep() so far */
 };
 
 /* The options are copied; what they point to must outlive the store. Starts no thread yet. */
@@ -57,6 +60,8 @@ struct aabb unread_exact_box(struct unread_mesh *mesh);
 /* A level that needs the mesh was loaded, or unloaded. Calls are counted. */
 void unread_want(struct unread_mesh *mesh);
 void unread_leave(struct unread_mesh *mesh);
+/* As unread_want(), for good: its model has become as those whose meshes were read at once. */
+void unread_keep(struct unread_mesh *mesh);
 /* Gives up meshes that nothing has used for UNREAD_KEEP_S. Simulated time in s; time that runs backwards (a reset) is
  * the same as no time. */
 void unread_free_old(struct unread *unread, double time_s);

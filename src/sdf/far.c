@@ -103,28 +103,50 @@ static struct aabb far_box_of_heightmap(const struct sdf_shape *shape)
 		vec3_add(vec3_add(vec3_add(shape->shift, half), up), more)};
 }
 
-static bool far_find_box(struct load *load, const struct sdf_shape *shape, struct aabb *ret_box)
+/* A secondary has the box of the primary in place of the bytes. It comes over a network. */
+static bool far_is_noted(const struct load *load, const struct sdf_shape *shape, struct aabb *ret_box)
+{
+	size_t count;
+	const char *note = files_note(load->disk, shape->path, &count);
+	if (!note || count != sizeof *ret_box)
+		return false;
+	memcpy(ret_box, note, sizeof *ret_box);
+	const double ends[] = {
+		ret_box->lo.x, ret_box->hi.x, ret_box->lo.y, ret_box->hi.y, ret_box->lo.z, ret_box->hi.z};
+	for (int i = 0; i < 6; i += 2)
+		if (!isfinite(ends[i]) || !isfinite(ends[i + 1]) || ends[i] > ends[i + 1])
+			return false;
+	return true;
+}
+
+/* *ret_box: of the file, unscaled. */
+static bool far_find_box_of_file(struct load *load, const struct sdf_shape *shape, struct aabb *ret_box)
 {
 	struct mesh_bounds bounds;
 	const char *bytes;
 	size_t count;
+	if (far_is_noted(load, shape, ret_box))
+		return true;
 	if (files_look(load->disk, shape->path) != FILES_FILE ||
 		files_read(load->disk, shape->path, MESH_FILE_BYTES_MAX, &bytes, &count, NULL))
-		return false; /* reading it as any other says why */
-	*ret_box = far_box_of_heightmap(shape);
+		return false;                           /* reading it as any other says why */
+	*ret_box = (struct aabb){{0, 0, 0}, {0, 0, 0}}; /* that of a heightmap needs no bytes */
 	if (shape->kind == SDF_HEIGHTMAP)
 		return true;
 	if (!bounds_find(shape->path, bytes, count, &bounds) || !far_read_named(load, shape->path, &bounds))
 		return false;
-	*ret_box = far_scale(&bounds.box, shape->size);
+	*ret_box = bounds.box;
 	return true;
 }
 
 static uint32_t far_add(struct load *load, const struct sdf_element *element, const struct sdf_shape *shape)
 {
 	struct aabb box;
-	if (!far_find_box(load, shape, &box))
+	if (!far_find_box_of_file(load, shape, &box))
 		return SDF_NONE;
+	if (load->options->apart_far)
+		files_set_apart(load->disk, shape->path, &box, sizeof box);
+	box = shape->kind == SDF_HEIGHTMAP ? far_box_of_heightmap(shape) : far_scale(&box, shape->size);
 	if (load->options->forget_far)
 		files_leave(load->disk, shape->path);
 	struct sdf_far *far = arena_new(&load->sdf->arena, struct sdf_far);

@@ -180,13 +180,13 @@ struct sdf_visual {
 	uint32_t line;
 	struct pose in_link, in_world;
 	struct sdf_shape shape;
-	const struct sdf_material *material; /* NULL: none given */
-	bool cast_shadows;                   /* true */
-	double transparency;                 /* 0: opaque .. 1 */
-	double laser_retro;                  /* 0 */
-	uint32_t visibility_flags;           /* 0xffffffff */
-	int32_t layer;                       /* 0 */
-	const struct sdf_element *element;   /* for settings that are not listed here */
+	const struct sdf_material *material;         /* NULL: none given */
+	bool cast_shadows;                           /* true */
+	double transparency;                         /* 0: opaque .. 1 */
+	double laser_retro;                          /* 0 */
+	uint32_t visibility_flags;                   /* 0xffffffff */
+	int32_t layer;                               /* 0 */
+	const struct sdf_element *element;           /* for settings that are not listed here */
 	const struct sdf_ground_paths *ground_paths; /* of a heightmap with textures; otherwise NULL */
 };
 
@@ -426,6 +426,7 @@ struct sdf_options {
 	 * that holds them can be found in less time. `files` must be set. */
 	bool leave_far;
 	bool forget_far; /* and their bytes are not kept: files_leave() */
+	bool apart_far;  /* and they are marked: files_set_apart() */
 	bool find;       /* sdf_load_file() searches for a world of that name with sdf_find_file() */
 	/* To add one entity to a running world. If any of the next three is set (NULL: not set), the text must hold
 	 * exactly one model, light or actor: in <sdf>, as the root element itself (read as SDF 1.12, with a warning),

@@ -107,7 +107,7 @@ troupe_status server_pack(struct troupe_server *server, struct text *out, struct
 troupe_status server_pack_with(
 	struct troupe_server *server, struct schedule *waiting, struct text *out, struct troupe_error *error);
 /* Appends the bytes from which a replica of the only world is made: see run/replica.h. */
-void server_pack_replica(struct troupe_server *server, struct text *out);
+troupe_status server_pack_replica(struct troupe_server *server, struct text *out, struct troupe_error *error);
 /* Writes the head of a state (magic, version, checksum of the rest) over its first SAVE_HEAD_BYTES. server_pack()
  * calls it; a test that changes a state calls it again. */
 enum { SAVE_HEAD_BYTES = 32 };

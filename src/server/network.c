@@ -482,13 +482,17 @@ troupe_status network_gather(struct network *network, struct troupe_error *error
 	struct text bytes = {0};
 	server_network_forget_wire(network);
 	robot_clients_place(network->clients, network->plain + 1);
-	server_pack_replica(network->server, &bytes);
+	troupe_status status = server_pack_replica(network->server, &bytes, error);
+	if (status) {
+		text_fini(&bytes);
+		return status;
+	}
 	standby_link_change(network->standby);
 	server_network_list_members(network);
 	struct gather_world world = {bytes.at, bytes.count, replica_hash_of(primary), primary_steps(primary),
 		gather->changes_members ? &network->members : NULL};
 	network->gathers = true;
-	troupe_status status = gather->gathering_run(network->gathering, &world, error);
+	status = gather->gathering_run(network->gathering, &world, error);
 	network->gathers = false;
 	text_fini(&bytes);
 	if (status && server_network_may_be_replaced(network))
@@ -510,6 +514,7 @@ troupe_status network_gather(struct network *network, struct troupe_error *error
 	network->codec = (struct transport_codec){.encode_step = wire_encode_step,
 		.decode_ack = wire_decode_ack,
 		.loads = server_network_loads,
+		.give_file = wire_give_file,
 		.ctx = network->wire};
 	return TROUPE_OK;
 }

@@ -49,7 +49,8 @@ static void save_list_folders(const struct troupe_server_def *def, struct origin
 	arena_fini(&arena);
 }
 
-static void save_pack_origin(const struct troupe_server *server, const struct files *named, struct text *out)
+static void save_pack_origin(
+	const struct troupe_server *server, const struct files *named, bool apart, struct text *out)
 {
 	struct origin origin = {.seed = server->def.seed,
 		.ignore_levels = server->def.ignore_levels,
@@ -61,6 +62,7 @@ static void save_pack_origin(const struct troupe_server *server, const struct fi
 	save_list_folders(&server->def, &origin);
 	plugins_list_marks(server->plugins, &origin.plugins);
 	origin.files = server->files; /* lent */
+	origin.apart = apart;
 	origin_pack(&origin, named, out);
 	origin.files = (struct files){0};
 	origin_fini(&origin);
@@ -92,7 +94,7 @@ troupe_status server_pack_with(
 	for (uint32_t i = 0; i < server->world_count; i++)
 		schedule_collect(waiting ? &waiting[i] : primary_schedule(server->worlds[i].primary), &named);
 	troupe_status status = files_recall(&named, error);
-	save_pack_origin(server, &named, &body);
+	save_pack_origin(server, &named, false, &body);
 	files_fini(&named);
 	pack_u64(&body, server->world_count);
 	for (uint32_t i = 0; i < server->world_count; i++) {
@@ -112,10 +114,17 @@ troupe_status server_pack_with(
 	return status;
 }
 
-void server_pack_replica(struct troupe_server *server, struct text *out)
+/* A replica has no connection while it loads. It needs the bytes then of meshes whose models were changed. */
+troupe_status server_pack_replica(struct troupe_server *server, struct text *out, struct troupe_error *error)
 {
-	save_pack_origin(server, &(struct files){0}, out);
+	struct unread *unread = server->worlds[0].scene->unread;
+	struct files named = {.before = &server->files};
+	bool apart = unread && !unread_counts(unread).kept;
+	troupe_status status = apart ? TROUPE_OK : files_recall(&named, error);
+	save_pack_origin(server, &named, apart, out);
+	files_fini(&named);
 	replica_pack(server->worlds[0].primary, out);
+	return status;
 }
 
 void server_seal(char *state, size_t count)

@@ -53,6 +53,7 @@ struct troupe_secondary {
 	struct transport_codec codec;
 	uint64_t step_began_ns, ack_took_ns; /* processor time of the stepping thread */
 	struct transport *transport;
+	struct files_source source;
 };
 
 static const struct transport_ops *server_secondary_ops_of(const struct troupe_secondary *s)
@@ -78,6 +79,13 @@ static void server_secondary_wait_for_news(const struct troupe_secondary *s, int
 
 /* --- the other thread --------------------------------------------------------------------------------------------- */
 
+static troupe_status server_secondary_fetch(
+	void *ctx, const char *path, char **ret_bytes, size_t *ret_count, struct troupe_error *error)
+{
+	struct troupe_secondary *s = ctx;
+	return server_secondary_ops_of(s)->fetch(s->transport, path, ret_bytes, ret_count, error);
+}
+
 static troupe_status server_secondary_load(struct troupe_secondary *s, struct troupe_error *error)
 {
 	enum physics_break rule;
@@ -89,6 +97,7 @@ static troupe_status server_secondary_load(struct troupe_secondary *s, struct tr
 	if (status)
 		return status;
 	s->hash = replica_hash(s->replica);
+	replica_fetch_from(s->replica, &s->source);
 	s->secondary = secondary_create(s->number, replica_shared(s->replica));
 	/* Helpers do not spin: the stepping thread polls for the next step, and is the only thread here that polls. */
 	return s->threads > 1 ? secondary_start_helpers(s->secondary, s->threads - 1, 0, error) : TROUPE_OK;
@@ -410,6 +419,7 @@ troupe_status troupe_secondary_create(
 		.on_world = server_secondary_on_world,
 		.loaded = server_secondary_is_loaded,
 		.ctx = s};
+	s->source = (struct files_source){server_secondary_fetch, s};
 	s->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct gather_self self = {.network = def->network};
 	troupe_status status =
@@ -442,12 +452,14 @@ void troupe_secondary_destroy(struct troupe_secondary *s)
 	if (s->stuck) /* the second thread still uses all of it: the process ends anyway */
 		return;
 	if (s->transport)
+		server_secondary_ops_of(s)->close(s->transport);
+	replica_step_fini(&s->message);
+	vec_free(&s->scratch);
+	replica_destroy(s->replica); /* its thread may ask for a file */
+	if (s->transport)
 		server_secondary_ops_of(s)->destroy(s->transport);
 	if (s->backend)
 		s->backend->gather->joining_destroy(s->joining);
-	replica_step_fini(&s->message);
-	vec_free(&s->scratch);
-	replica_destroy(s->replica);
 	text_fini(&s->world);
 	if (s->woken >= 0)
 		(void)close(s->woken);

@@ -201,8 +201,8 @@ static troupe_status server_load_sdf(struct troupe_server *server, struct troupe
 		.importer = server->importer,
 		.visuals = SDF_VISUALS_IF_SEEN,
 		.leave_far = !def->load_all && !def->ignore_levels,
-		/* recordings, and the peers of a run, get all files */
-		.forget_far = !def->record_path && !def->network,
+		.forget_far = !def->record_path, /* recordings get all files */
+		.apart_far = def->network != NULL,
 		.find = !def->resume_path && !def->world_text};
 	if (def->world_text)
 		files_add(&server->files, def->world_path, def->world_text, strlen(def->world_text));

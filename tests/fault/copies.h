@@ -51,7 +51,7 @@ static inline void copies_pack(struct troupe_server *server, struct text *out)
 static inline struct text copies_world(struct troupe_server *server)
 {
 	struct text out = {0};
-	server_pack_replica(server, &out);
+	(void)server_pack_replica(server, &out, NULL);
 	return out;
 }
 

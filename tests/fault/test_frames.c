@@ -1552,7 +1552,7 @@ int main(void)
 	def.pace = TROUPE_PACE_FACTOR;
 	copies_must(troupe_server_create(&def, &server, &error), "the world", &error);
 	copies_pack(server, &state);
-	server_pack_replica(server, &replica_state);
+	(void)server_pack_replica(server, &replica_state, NULL);
 	troupe_server_destroy(server);
 	test_small();
 	test_acks();

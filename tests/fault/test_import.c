@@ -224,7 +224,7 @@ static void damage_world(struct text *state)
 	def.world_path = path;
 	def.world_text = world.at;
 	check(!troupe_server_create(&def, &server, &error), "%s", error.text);
-	server_pack_replica(server, state);
+	(void)server_pack_replica(server, state, NULL);
 	troupe_server_destroy(server);
 	snprintf(path, sizeof path, "%s/in_memory.gltf", folder);
 	unlink(path);

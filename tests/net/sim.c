@@ -838,6 +838,16 @@ static void sim_leave(struct transport *transport)
 	(void)transport;
 }
 
+/* Nobody asks for files here. */
+static troupe_status sim_fetch(
+	struct transport *transport, const char *path, char **ret_bytes, size_t *ret_count, struct troupe_error *error)
+{
+	(void)transport;
+	(void)ret_bytes;
+	(void)ret_count;
+	return fail(error, TROUPE_EPEER, "%s: no files in a simulated network", path);
+}
+
 const struct transport_ops transport_sim = {
 	.name = "sim",
 	.remote = true,
@@ -851,6 +861,7 @@ const struct transport_ops transport_sim = {
 	.orphaned = sim_orphaned,
 	.leaving = sim_leaving,
 	.leave = sim_leave,
+	.fetch = sim_fetch,
 	.stop = sim_stop,
 	.is_done = sim_is_done,
 	.counts = sim_counts,

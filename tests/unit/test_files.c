@@ -233,6 +233,89 @@ Test(files, a_file_that_is_left_must_stay_the_same, .init = set_up, .fini = tear
 	free(b);
 }
 
+struct source_of_tests {
+	const char *bytes;
+	uint32_t asked;
+};
+
+static troupe_status fetch_for_tests(
+	void *ctx, const char *path, char **ret_bytes, size_t *ret_count, struct troupe_error *error)
+{
+	struct source_of_tests *source = ctx;
+	source->asked++;
+	if (!source->bytes)
+		return fail(error, TROUPE_EINTERNAL, "%s is not given", path);
+	*ret_bytes = mem_strdup(source->bytes);
+	*ret_count = strlen(source->bytes);
+	return TROUPE_OK;
+}
+
+/* The bytes of a file that is set apart go only when they are asked for, and must be those that were there. */
+Test(files, bytes_that_come_later, .init = set_up, .fini = tear_down)
+{
+	struct files files = {0}, far = {0}, whole = {0};
+	struct troupe_error error;
+	struct text out = {0}, given = {0};
+	struct source_of_tests from = {"first", 0};
+	const struct files_source source = {fetch_for_tests, &from};
+	const char *bytes;
+	size_t count;
+	char *a = in_folder("a"), *b = in_folder("b");
+	put(a, "first");
+	put(b, "second");
+	cr_assert_eq(files_read(&files, a, 100, &bytes, &count, &error), TROUPE_OK);
+	cr_assert_eq(files_read(&files, b, 100, &bytes, &count, &error), TROUPE_OK);
+	cr_assert_null(files_note(&files, a, &count));
+	files_set_apart(&files, a, "box", 3);
+	files_leave(&files, a);
+	files_pack_apart(&files, &out);
+	struct unpack in = reading(&out);
+	files_unpack(&far, &in);
+	cr_assert(!in.bad && in.at == in.end);
+	const char *note = files_note(&far, a, &count);
+	cr_assert(note && count == 3 && !memcmp(note, "box", 3));
+	cr_assert_null(files_note(&far, b, &count));
+	cr_assert_eq(files_look(&far, a), FILES_FILE);
+
+	struct files early = {.before = &far, .closed = true}, late = {.before = &far, .closed = true},
+		     other = {.before = &far, .closed = true};
+	cr_assert_eq(files_read(&early, a, 100, &bytes, &count, &error), TROUPE_EIO, "it is there without a source");
+	far.source = &source;
+	cr_assert_eq(files_read(&late, b, 100, &bytes, &count, &error), TROUPE_OK);
+	cr_assert_eq(from.asked, 0u);
+	cr_assert_eq(files_read(&late, a, 100, &bytes, &count, &error), TROUPE_OK, "%s", error.text);
+	cr_assert(from.asked == 1 && !strcmp(bytes, "first"));
+	from.bytes = "worse";
+	cr_assert_eq(files_read(&other, a, 100, &bytes, &count, &error), TROUPE_EIO);
+	cr_assert(strstr(error.text, "changed"), "%s", error.text);
+	from.bytes = NULL;
+	cr_assert_eq(files_read(&other, a, 100, &bytes, &count, &error), TROUPE_EINTERNAL);
+
+	cr_assert_eq(files_give(&files, a, &given, &error), TROUPE_OK);
+	cr_assert(given.count == 5 && !memcmp(given.at, "first", 5));
+	cr_assert_eq(files_give(&files, b, &given, &error), TROUPE_EIO, "a file that was sent is given again");
+	put(a, "fresh");
+	cr_assert_eq(files_give(&files, a, &given, &error), TROUPE_EIO);
+	put(a, "first");
+	cr_assert_eq(files_read(&files, a, 100, &bytes, &count, &error), TROUPE_OK);
+	cr_assert_null(files_note(&files, a, &count), "it has another use, and is still apart");
+	out.count = 0;
+	files_pack_apart(&files, &out);
+	in = reading(&out);
+	files_unpack(&whole, &in);
+	cr_assert_eq(files_read(&whole, a, 100, &bytes, &count, &error), TROUPE_OK);
+	files_fini(&early);
+	files_fini(&late);
+	files_fini(&other);
+	files_fini(&far);
+	files_fini(&whole);
+	files_fini(&files);
+	text_fini(&out);
+	text_fini(&given);
+	free(a);
+	free(b);
+}
+
 /* The names in a folder are sorted; a closed set knows only those that it has. */
 Test(files, names_in_a_folder, .init = set_up, .fini = tear_down)
 {
