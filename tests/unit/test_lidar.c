@@ -4,6 +4,7 @@
 #include "sdf/lidar_table.h"
 #include "sdf_help.h"
 #include "sensor/scan.h"
+#include "sensor/summary.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -260,5 +261,37 @@ Test(lidar, bad_elements)
 		struct sdf *sdf = NULL;
 		cr_assert_neq(sdf_help_load(bad[i][0], NULL, &sdf, &error), TROUPE_OK, "%s", bad[i][0]);
 		cr_assert(sdf_help_says(sdf_help_keep(sdf), SDF_ERROR, bad[i][1]), "%s: %s", bad[i][0], error.text);
+	}
+}
+
+/* The least range wherever it stands; what is not in range is infinite, or no number. Of contacts the deepest. */
+Test(lidar, a_reading_is_summed_up)
+{
+	enum { RAYS = 6 };
+	static const struct {
+		double ranges[RAYS], least;
+	} rows[] = {{{3, 2, 5, 4, 9, 7}, 2}, {{1, 2, 3, 4, 5, 6}, 1}, {{6, 5, 4, 3, 2, 0.5}, 0.5},
+		{{INFINITY, 8, NAN, 7, -INFINITY, 9}, 7}, {{INFINITY, INFINITY, NAN, NAN, -INFINITY, INFINITY}, NAN}};
+	struct {
+		struct troupe_scan_reading head;
+		double ranges[RAYS];
+	} scan = {.head = {.columns = 3, .rows = 2}};
+	struct reading_contact contacts[3] = {{.depth = 0.1}, {.depth = 0.3}, {.depth = 0.2}};
+	double found[SENSOR_KIND_COLUMNS_MAX];
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		memcpy(scan.ranges, rows[i].ranges, sizeof scan.ranges);
+		struct readings readings = {.numbers = {.at = (double *)(void *)&scan}};
+		const struct reading reading = {.kind = i % 2 ? SDF_LIDAR : SDF_GPU_LIDAR, .count = sizeof scan};
+		summary_make(&readings, &reading, found);
+		cr_assert(isnan(rows[i].least) ? isnan(found[0]) : found[0] == rows[i].least, "%zu: %g", i, found[0]);
+		cr_assert(isnan(found[1]));
+	}
+	for (uint32_t count = 0; count <= ARRAY_LEN(contacts); count++) {
+		static const double deepest[] = {NAN, 0.1, 0.3, 0.3};
+		struct readings readings = {.numbers = {.at = (double *)(void *)contacts}};
+		const struct reading reading = {.kind = SDF_CONTACT, .count = count * (uint32_t)sizeof *contacts};
+		summary_make(&readings, &reading, found);
+		cr_assert_eq(found[0], count);
+		cr_assert(count ? found[1] == deepest[count] : isnan(found[1]), "%u: %g", count, found[1]);
 	}
 }
