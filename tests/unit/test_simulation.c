@@ -872,6 +872,7 @@ Test(simulation, spawns_many_at_once)
 	cr_assert_eq(ask(&rig, "/spawn_entities",
 			     "{'spawn_requests':[{'name':'a'," RESOURCE "},{'name':'b'},{'name':'c'," RESOURCE "}]}"),
 		150);
+	cr_assert_str_eq(text(&rig, "result.error_message"), "1 of 3 entities were not spawned");
 	cr_assert_eq(json_array_size(part(rig.values, "results")), 3u);
 	cr_assert_eq((int)number(&rig, "results.1.result.result"), 104);
 	cr_assert_str_eq(text(&rig, "results.2.entity_name"), "c");
