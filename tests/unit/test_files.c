@@ -180,6 +180,17 @@ Test(files, a_set_keeps_what_it_read_and_what_it_found, .init = set_up, .fini = 
 	free(c);
 }
 
+static void read_two(struct files *files, const char *a, const char *b)
+{
+	struct troupe_error error;
+	const char *bytes;
+	size_t count;
+	put(a, "first");
+	put(b, "second");
+	cr_assert_eq(files_read(files, a, 100, &bytes, &count, &error), TROUPE_OK);
+	cr_assert_eq(files_read(files, b, 100, &bytes, &count, &error), TROUPE_OK);
+}
+
 /* A file whose bytes are left to the file system is read again, also through another set, as long as it is the same. */
 Test(files, a_file_that_is_left_must_stay_the_same, .init = set_up, .fini = tear_down)
 {
@@ -189,10 +200,7 @@ Test(files, a_file_that_is_left_must_stay_the_same, .init = set_up, .fini = tear
 	const char *bytes;
 	size_t count;
 	char *a = in_folder("a"), *b = in_folder("b");
-	put(a, "first");
-	put(b, "second");
-	cr_assert_eq(files_read(&files, a, 100, &bytes, &count, &error), TROUPE_OK);
-	cr_assert_eq(files_read(&files, b, 100, &bytes, &count, &error), TROUPE_OK);
+	read_two(&files, a, b);
 	files_leave(&files, a);
 	cr_assert_null(files.all.at[0].bytes);
 	cr_assert_eq(files_look(&files, a), FILES_FILE);
@@ -261,10 +269,7 @@ Test(files, bytes_that_come_later, .init = set_up, .fini = tear_down)
 	const char *bytes;
 	size_t count;
 	char *a = in_folder("a"), *b = in_folder("b");
-	put(a, "first");
-	put(b, "second");
-	cr_assert_eq(files_read(&files, a, 100, &bytes, &count, &error), TROUPE_OK);
-	cr_assert_eq(files_read(&files, b, 100, &bytes, &count, &error), TROUPE_OK);
+	read_two(&files, a, b);
 	cr_assert_null(files_note(&files, a, &count));
 	files_set_apart(&files, a, "box", 3);
 	files_leave(&files, a);
