@@ -294,7 +294,7 @@ static void reset_world(struct maker *maker, uint64_t step)
 }
 
 /* The world goes on some steps later; otherwise the rest of the run would show nothing. */
-static void pause(struct maker *maker, uint64_t step)
+static void pause_and_go_on(struct maker *maker, uint64_t step)
 {
 	struct dice *dice = &maker->dice;
 	uint64_t again = step + dice_from(dice, 1, 20);
@@ -430,7 +430,7 @@ static void do_one(struct maker *maker, const uint32_t *odds, uint64_t step)
 		reset_world(maker, step);
 		break;
 	case DEED_PAUSE:
-		pause(maker, step);
+		pause_and_go_on(maker, step);
 		break;
 	case DEED_MULTI_STEP:
 		multi_step(maker, step);
