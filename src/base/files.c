@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/infile.h"
+#include "base/squeeze.h"
 #include "base/text.h"
 
 #include <dirent.h>
@@ -172,6 +173,26 @@ static struct files_entry *files_new(struct files *files, const char *path, bool
 	return &files->all.at[files->all.count - 1];
 }
 
+static bool files_has_bytes(const struct files_entry *entry)
+{
+	return entry->bytes || entry->squeezed.count;
+}
+
+/* The bytes of an entry that has them. *ret_own: to be freed. */
+static const char *files_bytes(const struct files_entry *entry, char **ret_own)
+{
+	*ret_own = entry->bytes ? NULL : squeeze_undo(&entry->squeezed, entry->count);
+	return entry->bytes ? entry->bytes : *ret_own;
+}
+
+static void files_drop_bytes(struct files_entry *entry)
+{
+	free(entry->bytes);
+	entry->bytes = NULL;
+	text_fini(&entry->squeezed);
+	entry->squeezed = (struct text){0};
+}
+
 static void files_set_bytes(struct files_entry *entry, const char *bytes, size_t count)
 {
 	entry->bytes = mem_alloc(count + 1);
@@ -184,7 +205,7 @@ void files_add(struct files *files, const char *path, const char *bytes, size_t 
 	struct files_entry *entry = files_find(files, path);
 	if (!entry)
 		entry = files_new(files, path, false);
-	if (bytes && !entry->bytes && !entry->absent && !entry->left)
+	if (bytes && !files_has_bytes(entry) && !entry->absent && !entry->left)
 		files_set_bytes(entry, bytes, count);
 }
 
@@ -196,10 +217,12 @@ static void files_add_absent(struct files *files, const char *path)
 
 static void files_add_entry(struct files *files, const struct files_entry *entry)
 {
+	char *own = NULL;
 	if (entry->absent)
 		files_add_absent(files, entry->path);
 	else
-		files_add(files, entry->path, entry->bytes, entry->count);
+		files_add(files, entry->path, files_has_bytes(entry) ? files_bytes(entry, &own) : NULL, entry->count);
+	free(own);
 }
 
 void files_add_all(struct files *files, const struct files *more)
@@ -208,16 +231,21 @@ void files_add_all(struct files *files, const struct files *more)
 		files_add_entry(files, &more->all.at[i]);
 }
 
-static bool files_entry_differs(const struct files_entry *a, const struct files_entry *b)
+bool files_same(const struct files_entry *a, const struct files_entry *b)
 {
-	return a->absent != b->absent ||
-	       (a->bytes && b->bytes && (a->count != b->count || memcmp(a->bytes, b->bytes, a->count) != 0));
+	char *own_a, *own_b;
+	if (a->absent != b->absent || !files_has_bytes(a) || !files_has_bytes(b) || a->count != b->count)
+		return a->absent == b->absent && (!files_has_bytes(a) || !files_has_bytes(b));
+	bool same = !memcmp(files_bytes(a, &own_a), files_bytes(b, &own_b), a->count);
+	free(own_a);
+	free(own_b);
+	return same;
 }
 
 bool files_holds(const struct files *files, const struct files_entry *entry)
 {
 	const struct files_entry *own = files_find(files, entry->path);
-	return own && !files_entry_differs(own, entry) && (own->bytes || own->left || !entry->bytes);
+	return own && files_same(own, entry) && (files_has_bytes(own) || own->left || !files_has_bytes(entry));
 }
 
 bool files_differ(const struct files *files, const struct files *more)
@@ -225,7 +253,7 @@ bool files_differ(const struct files *files, const struct files *more)
 	bool differ = false;
 	for (uint32_t i = 0; i < more->all.count && !differ; i++) {
 		const struct files_entry *entry = files_find(files, more->all.at[i].path);
-		differ = entry && files_entry_differs(entry, &more->all.at[i]);
+		differ = entry && !files_same(entry, &more->all.at[i]);
 	}
 	return differ;
 }
@@ -235,9 +263,8 @@ void files_replace_all(struct files *files, const struct files *more)
 	for (uint32_t i = 0; i < more->all.count; i++) {
 		const struct files_entry *from = &more->all.at[i];
 		struct files_entry *entry = files_find(files, from->path);
-		if (entry && files_entry_differs(entry, from)) {
-			free(entry->bytes);
-			entry->bytes = NULL;
+		if (entry && !files_same(entry, from)) {
+			files_drop_bytes(entry);
 			entry->count = 0;
 			entry->absent = from->absent;
 			if (!from->absent)
@@ -251,8 +278,8 @@ void files_fini(struct files *files)
 {
 	for (uint32_t i = 0; i < files->all.count; i++) {
 		free(files->all.at[i].path);
-		free(files->all.at[i].bytes);
 		free(files->all.at[i].note);
+		files_drop_bytes(&files->all.at[i]);
 	}
 	for (uint32_t i = 0; i < files->folder_names.count; i++)
 		free(files->folder_names.at[i]);
@@ -386,8 +413,8 @@ static troupe_status files_fetch(
 	size_t count;
 	const struct files_entry *known = files->before ? files_find(files->before, path) : NULL;
 	struct files_entry *entry = files_find(files, path);
-	if (known && known->bytes) {
-		files_add(files, path, known->bytes, known->count);
+	if (known && files_has_bytes(known)) {
+		files_add_entry(files, known);
 		return TROUPE_OK;
 	}
 	const struct files *of = known ? files->before : files;
@@ -410,6 +437,11 @@ static troupe_status files_read_any(struct files *files, const char *path, size_
 	const char **ret_bytes, size_t *ret_count, struct troupe_error *error)
 {
 	struct files_entry *entry = files_find(files, path);
+	if (entry && entry->squeezed.count) {
+		entry->bytes = squeeze_undo(&entry->squeezed, entry->count);
+		text_fini(&entry->squeezed);
+		entry->squeezed = (struct text){0};
+	}
 	troupe_status status = entry && entry->bytes ? TROUPE_OK : files_fetch(files, path, bytes_max, given, error);
 	if (status)
 		return status;
@@ -483,6 +515,17 @@ troupe_status files_give(const struct files *files, const char *path, struct tex
 	return TROUPE_OK;
 }
 
+void files_squeeze(struct files *files, const char *path)
+{
+	enum { FEW = 1 << 14 };
+	struct files_entry *entry = files_find(files, path);
+	if (!entry || !entry->bytes || entry->apart || entry->count < FEW || entry->count >= UINT32_MAX)
+		return;
+	squeeze(entry->bytes, entry->count, &entry->squeezed);
+	free(entry->bytes);
+	entry->bytes = NULL;
+}
+
 troupe_status files_recall(struct files *files, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
@@ -502,9 +545,12 @@ enum { PACKED_FOUND, PACKED_READ, PACKED_ABSENT, PACKED_APART };
 
 static void files_pack_entry(const struct files_entry *entry, struct text *out)
 {
+	char *own = NULL;
+	bool has = files_has_bytes(entry);
 	pack_string(out, entry->path);
-	pack_u64(out, entry->absent ? PACKED_ABSENT : entry->bytes ? PACKED_READ : PACKED_FOUND);
-	pack_bytes(out, entry->bytes, entry->bytes ? entry->count : 0);
+	pack_u64(out, entry->absent ? PACKED_ABSENT : has ? PACKED_READ : PACKED_FOUND);
+	pack_bytes(out, has ? files_bytes(entry, &own) : NULL, has ? entry->count : 0);
+	free(own);
 }
 
 void files_pack(const struct files *files, struct text *out)
@@ -522,7 +568,7 @@ void files_pack_both(const struct files *files, const struct files *more, struct
 	pack_u64(out, count);
 	for (uint32_t i = 0; i < files->all.count; i++) {
 		const struct files_entry *entry = &files->all.at[i], *other = files_find(more, entry->path);
-		bool kept = entry->bytes || entry->absent || !other || other->absent;
+		bool kept = files_has_bytes(entry) || entry->absent || !other || other->absent;
 		files_pack_entry(kept ? entry : other, out);
 	}
 	for (uint32_t i = 0; i < more->all.count; i++)

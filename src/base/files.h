@@ -27,7 +27,8 @@ enum files_kind {
 
 struct files_entry {
 	char *path;
-	char *bytes; /* terminated; NULL: the file was found but not read, or is absent */
+	char *bytes;          /* terminated; NULL: squeezed, or the file was found but not read, or is absent */
+	struct text squeezed; /* files_squeeze(): the bytes, until they are read again; not empty then */
 	size_t count;
 	bool absent; /* it was looked for, and could not be read */
 	bool left;   /* files_leave(): the bytes are read again when they are needed, and must have this hash */
@@ -92,6 +93,10 @@ void files_set_apart(struct files *files, const char *path, const void *note, si
 const char *files_note(const struct files *files, const char *path, size_t *ret_count);
 /* Appends the bytes of a file that is set apart. TROUPE_EIO: it is not, or has changed. */
 troupe_status files_give(const struct files *files, const char *path, struct text *out, struct troupe_error *error);
+/* Keeps the bytes of a file in less memory (base/squeeze.h) until files_read() reads it from this set; sets of which
+ * this one is the `before` get copies. What the set says about the file stays the same. Nothing for a file without
+ * bytes, or with few of them. */
+void files_squeeze(struct files *files, const char *path);
 /* Reads into a set all files that its `before` has left, so that both can be packed. */
 troupe_status files_recall(struct files *files, struct troupe_error *error);
 /* The names in a folder, in the order of their bytes, at most FILES_LISTED_MAX: those on the file system, unless the
@@ -107,6 +112,8 @@ void files_add_all(struct files *files, const struct files *more);
 void files_replace_all(struct files *files, const struct files *more);
 /* Whether the set has this file as it is, with the same bytes, or has it as absent, too. */
 bool files_holds(const struct files *files, const struct files_entry *entry);
+/* Whether two entries are both absent, or both there; and if both have bytes, equal ones. */
+bool files_same(const struct files_entry *a, const struct files_entry *b);
 /* Whether the other set has a file with other bytes, or absent where this one has it, or the other way round. */
 bool files_differ(const struct files *files, const struct files *more);
 void files_fini(struct files *files);

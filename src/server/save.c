@@ -266,13 +266,6 @@ static const struct files_entry *save_find_here(const struct troupe_server *serv
 	return save_find_file(&server->files, path);
 }
 
-static bool save_same_bytes(const struct files_entry *a, const struct files_entry *b)
-{
-	if (a->absent != b->absent)
-		return false;
-	return !a->bytes || !b->bytes || (a->count == b->count && !memcmp(a->bytes, b->bytes, a->count));
-}
-
 /* The world must be the same, to the byte, and must be simulated in the same way. */
 static troupe_status save_check_origin(
 	const struct troupe_server *server, const struct origin *origin, const char *path, struct troupe_error *error)
@@ -292,7 +285,7 @@ static troupe_status save_check_origin(
 				"%s: it has the file %.150s for commands that waited: expected a state without such "
 				"commands (troupe run --resume takes it)",
 				path, file->path);
-		if (!save_same_bytes(file, here))
+		if (!files_same(file, here))
 			return fail(error, TROUPE_EWORLD, "%s: a state of another world: %.150s has changed since",
 				path, file->path);
 	}

@@ -213,6 +213,7 @@ static troupe_status server_load_sdf(struct troupe_server *server, struct troupe
 			server_warn(server, server->sdf->messages.at[i].text);
 	if (server->sdf) {
 		def->world_path = server->sdf->path; /* the path where it was found */
+		files_squeeze(&server->files, def->world_path); /* only states, recordings and peers need it */
 		server_warn_of_ignored(server);
 	}
 	if (!status && !server->sdf->worlds.count)

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "sdf/catalog.h"
+#include "base/squeeze.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -189,6 +190,78 @@ static void read_two(struct files *files, const char *a, const char *b)
 	put(b, "second");
 	cr_assert_eq(files_read(files, a, 100, &bytes, &count, &error), TROUPE_OK);
 	cr_assert_eq(files_read(files, b, 100, &bytes, &count, &error), TROUPE_OK);
+}
+
+/* Bytes of all kinds come back: none, one, without repetitions, one byte many times, a copy that reaches into itself.
+ */
+Test(files, squeezed_bytes_come_back)
+{
+	enum { MOST = 70000 };
+	char *bytes = malloc(MOST);
+	for (int kind = 0; kind < 4; kind++)
+		for (size_t count = 0; count <= MOST; count += count < 100 ? 1 : 23300) {
+			struct text squeezed = {0};
+			for (size_t i = 0; i < count; i++)
+				bytes[i] = (char)(kind == 0   ? hash_mix(7, i)
+						  : kind == 1 ? i
+						  : kind == 2 ? 0
+							      : i % 19 + (i > count / 2));
+			squeeze(bytes, count, &squeezed);
+			char *again = squeeze_undo(&squeezed, count);
+			cr_assert(!memcmp(bytes, again, count) && !again[count], "kind %d, %zu bytes", kind, count);
+			cr_assert(kind == 0 || count < 1000 || squeezed.count < count / 10, "kind %d", kind);
+			cr_assert_leq(squeezed.count, count + 8);
+			free(again);
+			text_fini(&squeezed);
+		}
+	free(bytes);
+}
+
+/* A squeezed file takes less memory, and is for every reader what it was. */
+Test(files, a_squeezed_file_reads_the_same, .init = set_up, .fini = tear_down)
+{
+	enum { ROBOTS = 1000 };
+	struct files files = {0}, other = {0}, later = {.before = &files}, closed = {0};
+	struct text text = {0}, before = {0}, after = {0};
+	const char *bytes;
+	size_t count;
+	for (int i = 0; i < ROBOTS; i++)
+		text_add(&text, "<model name='robot_%d'><link name='chassis'/></model>\n", i);
+	files_add(&files, "world", text.at, text.count);
+	files_add(&files, "few", "bytes", 5);
+	files_pack(&files, &before);
+	files_squeeze(&files, "world");
+	files_squeeze(&files, "few");
+	files_squeeze(&files, "none");
+	cr_assert_null(files.all.at[0].bytes);
+	cr_assert_lt(files.all.at[0].squeezed.count, text.count / 4);
+	cr_assert_str_eq(files.all.at[1].bytes, "bytes");
+	files_pack(&files, &after);
+	cr_assert(after.count == before.count && !memcmp(after.at, before.at, after.count));
+	files_add(&files, "world", "not this", 8);
+	files_add_all(&other, &files);
+	cr_assert_str_eq(other.all.at[0].bytes, text.at);
+	cr_assert(files_holds(&files, &other.all.at[0]) && files_holds(&other, &files.all.at[0]));
+	cr_assert(!files_differ(&files, &other));
+	cr_assert_eq(files_read(&later, "world", text.count, &bytes, &count, NULL), TROUPE_OK);
+	cr_assert(count == text.count && !strcmp(bytes, text.at));
+	cr_assert_eq(files.all.at[0].bytes, NULL, "the set itself has changed");
+	struct unpack in = reading(&after);
+	files_unpack(&closed, &in);
+	closed.all.at[0].bytes[text.count / 2]++;
+	cr_assert(files_differ(&files, &closed) && !files_holds(&files, &closed.all.at[0]));
+	cr_assert_eq(files_read(&files, "world", text.count, &bytes, &count, NULL), TROUPE_OK);
+	cr_assert(count == text.count && !strcmp(bytes, text.at));
+	files_squeeze(&files, "world");
+	files_replace_all(&files, &closed);
+	cr_assert(files_holds(&files, &closed.all.at[0]));
+	files_fini(&files);
+	files_fini(&other);
+	files_fini(&later);
+	files_fini(&closed);
+	text_fini(&text);
+	text_fini(&before);
+	text_fini(&after);
 }
 
 /* A file whose bytes are left to the file system is read again, also through another set, as long as it is the same. */
