@@ -200,6 +200,7 @@ static void measure(const struct bench_options *options, int robots, int steps, 
 
 enum { MEMORY_STEPS = 20 };
 
+/* kB of 1 000 bytes. */
 static double resident_kb(void)
 {
 	long pages = 0, resident = 0;
@@ -207,7 +208,7 @@ static double resident_kb(void)
 	if (!file || fscanf(file, "%ld %ld", &pages, &resident) != 2)
 		exit(1);
 	fclose(file);
-	return (double)resident * (double)sysconf(_SC_PAGESIZE) / 1024;
+	return (double)resident * (double)sysconf(_SC_PAGESIZE) / 1000;
 }
 
 static double use_troupe(int robots)
@@ -260,9 +261,9 @@ static void measure_memory(const struct bench_options *options, int few, int man
 		bench_add(&mine, (in_child(use_troupe, many) - in_child(use_troupe, few)) / (many - few));
 		bench_add(&theirs, (in_child(use_bare, many) - in_child(use_bare, few)) / (many - few));
 	}
-	struct bench_row row = {.subject = "memory of a robot", .unit = "KiB", .values = &mine, .at_most = 64};
+	struct bench_row row = {.subject = "memory of a robot", .unit = "kB", .values = &mine, .at_most = 64};
 	bench_print(options, &row);
-	row = (struct bench_row){.subject = "the same, of the bare loop", .unit = "KiB", .values = &theirs};
+	row = (struct bench_row){.subject = "the same, of the bare loop", .unit = "kB", .values = &theirs};
 	bench_print(options, &row);
 }
 

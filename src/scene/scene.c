@@ -144,12 +144,12 @@ static void scene_add_fluid(struct compile *c, struct scene_body *body, uint32_t
 	const struct sdf_link *links = c->sdf->links.at, *link = NULL;
 	VEC(struct scene_added_part) parts = {0};
 	for (uint32_t i = first; i < first + count && !body->kinematic; i++) {
-		if (!links[i].inertial.added || scene_weld_root(c, i) != root)
+		if (!links[i].inertial->added || scene_weld_root(c, i) != root)
 			continue;
-		struct vec3 com = pose_point(links[i].in_world, links[i].inertial.in_link.p);
+		struct vec3 com = pose_point(links[i].in_world, links[i].inertial->in_link.p);
 		struct pose in_world = {com, quat_unit(links[i].in_world.q)};
 		struct pose in_body = pose_mul(pose_inverse(body->reference), in_world);
-		vec_push(&parts, ((struct scene_added_part){*links[i].inertial.added, in_body}));
+		vec_push(&parts, ((struct scene_added_part){*links[i].inertial->added, in_body}));
 		link = link ? link : &links[i];
 	}
 	if (parts.count && !scene_add_added(c->arena, body, parts.at, parts.count))
@@ -166,9 +166,9 @@ static void scene_measure_body(
 	for (uint32_t i = first; i < first + count; i++) {
 		if (scene_weld_root(c, i) != root)
 			continue;
-		struct pose com = pose_mul(pose_mul(pose_inverse(axes), links[i].in_world), links[i].inertial.in_link);
-		body->mass += links[i].inertial.mass;
-		moment = vec3_add(moment, vec3_scale(com.p, links[i].inertial.mass));
+		struct pose com = pose_mul(pose_mul(pose_inverse(axes), links[i].in_world), links[i].inertial->in_link);
+		body->mass += links[i].inertial->mass;
+		moment = vec3_add(moment, vec3_scale(com.p, links[i].inertial->mass));
 		body->gravity |= links[i].gravity;
 		body->commanded = body->commanded && !c->sdf->models.at[links[i].model].is_static;
 		body->linear_damping = MAX(body->linear_damping, links[i].linear_damping);
@@ -177,8 +177,8 @@ static void scene_measure_body(
 	struct vec3 com = vec3_scale(moment, 1 / body->mass);
 	for (uint32_t i = first; i < first + count; i++)
 		if (scene_weld_root(c, i) == root)
-			scene_add_inertia(body, &links[i].inertial,
-				pose_mul(pose_mul(pose_inverse(axes), links[i].in_world), links[i].inertial.in_link),
+			scene_add_inertia(body, links[i].inertial,
+				pose_mul(pose_mul(pose_inverse(axes), links[i].in_world), links[i].inertial->in_link),
 				com);
 	body->reference = (struct pose){pose_point(axes, com), quat_unit(axes.q)};
 	scene_add_fluid(c, body, root, first, count);

@@ -95,8 +95,8 @@ static void flat_add_shape(struct text *out, const struct sdf_shape *shape)
 /* The inertia that the file gives, also for a link whose inertia is computed or replaced. */
 static struct sdf_inertial flat_written(const struct sdf_link *link)
 {
-	if (!link->inertial.automatic && !link->inertial.replaced)
-		return link->inertial;
+	if (!link->inertial->automatic && !link->inertial->replaced)
+		return *link->inertial;
 	struct sdf_inertial in = {.mass = 1, .in_link = POSE_IDENTITY, .ixx = 1, .iyy = 1, .izz = 1};
 	const struct sdf_element *element = sdf_child(link->element, "inertial", NULL);
 	const struct sdf_element *matrix = sdf_child(element, "inertia", NULL);

@@ -143,35 +143,43 @@ static bool inertia_is_automatic(const struct sdf_element *inertial)
 	return text && parse_bool(text, &value) && value;
 }
 
-struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *link, bool is_static)
+static void inertia_load(struct load *load, const struct sdf_element *link, bool is_static, struct sdf_inertial *out)
 {
-	struct sdf_inertial out = {.mass = 1, .in_link = POSE_IDENTITY, .ixx = 1, .iyy = 1, .izz = 1};
 	const struct sdf_element *element = sdf_child(link, "inertial", NULL);
 	const struct sdf_element *matrix = sdf_child(element, "inertia", NULL);
 	if (!element)
-		return out;
-	out.automatic = inertia_is_automatic(element);
-	out.in_link = load_pose(load, element, NULL);
-	load_double(load, element, "mass", -SDF_MASS_MAX, SDF_MASS_MAX, &out.mass);
-	load_double(load, matrix, "ixx", -1e48, 1e48, &out.ixx);
-	load_double(load, matrix, "iyy", -1e48, 1e48, &out.iyy);
-	load_double(load, matrix, "izz", -1e48, 1e48, &out.izz);
-	load_double(load, matrix, "ixy", -1e48, 1e48, &out.ixy);
-	load_double(load, matrix, "ixz", -1e48, 1e48, &out.ixz);
-	load_double(load, matrix, "iyz", -1e48, 1e48, &out.iyz);
-	out.added = inertia_load_added(load, element);
-	if (is_static || out.automatic)
-		return out; /* not used, or computed */
-	if (!(out.mass >= 0))
-		load_error(load, sdf_child(element, "mass", NULL), "<mass> is %g: expected 0 kg or more", out.mass);
-	else if (!inertia_mend(load, link, &out))
+		return;
+	out->automatic = inertia_is_automatic(element);
+	out->in_link = load_pose(load, element, NULL);
+	load_double(load, element, "mass", -SDF_MASS_MAX, SDF_MASS_MAX, &out->mass);
+	load_double(load, matrix, "ixx", -1e48, 1e48, &out->ixx);
+	load_double(load, matrix, "iyy", -1e48, 1e48, &out->iyy);
+	load_double(load, matrix, "izz", -1e48, 1e48, &out->izz);
+	load_double(load, matrix, "ixy", -1e48, 1e48, &out->ixy);
+	load_double(load, matrix, "ixz", -1e48, 1e48, &out->ixz);
+	load_double(load, matrix, "iyz", -1e48, 1e48, &out->iyz);
+	out->added = inertia_load_added(load, element);
+	if (is_static || out->automatic)
+		return; /* not used, or computed */
+	if (!(out->mass >= 0))
+		load_error(load, sdf_child(element, "mass", NULL), "<mass> is %g: expected 0 kg or more", out->mass);
+	else if (!inertia_mend(load, link, out))
 		load_error(load, matrix ? matrix : element,
 			"<inertia> is not that of a body: expected principal moments of 0 or more, none larger than "
 			"the "
 			"other two together");
 	else
-		inertia_check_added(load, element, &out);
-	return out;
+		inertia_check_added(load, element, out);
+}
+
+const struct sdf_inertial *load_inertial(struct load *load, const struct sdf_element *link, bool is_static)
+{
+	struct sdf_inertial out;
+	memset(&out, 0, sizeof out); /* also its gaps: equal bytes are stored once */
+	out.mass = out.ixx = out.iyy = out.izz = 1;
+	out.in_link = POSE_IDENTITY;
+	inertia_load(load, link, is_static, &out);
+	return load_share(load, &out, sizeof out);
 }
 
 struct moments { /* about the origin of their frame */
@@ -334,6 +342,7 @@ void load_inertial_auto(struct load *load, struct sdf_link *link)
 {
 	const struct sdf_element *element = sdf_child(link->element, "inertial", NULL);
 	struct moments sum = {0};
+	struct sdf_inertial own = *link->inertial;
 	double link_density = 1000, wanted = 0;
 	load_double(load, element, "density", 0, SDF_MASS_MAX, &link_density);
 	for (uint32_t i = 0; i < link->collision_count; i++) {
@@ -352,7 +361,7 @@ void load_inertial_auto(struct load *load, struct sdf_link *link)
 	}
 	bool is_static = load->world->models.at[link->model].is_static;
 	if (sum.mass > 0)
-		inertia_set_from_moments(&link->inertial, &sum);
+		inertia_set_from_moments(&own, &sum);
 	else
 		load_warn_once(load, "auto inertia", element,
 			"auto inertia of link \"%.80s\" finds no volume: the written inertia is used", link->name);
@@ -360,15 +369,15 @@ void load_inertial_auto(struct load *load, struct sdf_link *link)
 	load_double(load, element, "mass", 0, SDF_MASS_MAX, &wanted);
 	if (sum.mass > 0 && wanted > 0) {
 		double by = wanted / sum.mass;
-		struct sdf_inertial *in = &link->inertial;
-		in->mass = wanted;
-		in->ixx *= by, in->iyy *= by, in->izz *= by, in->ixy *= by, in->ixz *= by, in->iyz *= by;
+		own.mass = wanted;
+		own.ixx *= by, own.iyy *= by, own.izz *= by, own.ixy *= by, own.ixz *= by, own.iyz *= by;
 	}
-	if (!is_static && (link->inertial.mass > SDF_MASS_MAX || !inertia_mend(load, link->element, &link->inertial)))
+	if (!is_static && (own.mass > SDF_MASS_MAX || !inertia_mend(load, link->element, &own)))
 		load_error(load, element,
 			"auto inertia of link \"%.80s\" is not that of a body: expected collisions with a volume and a "
 			"density",
 			link->name);
 	else if (!is_static)
-		inertia_check_added(load, element, &link->inertial);
+		inertia_check_added(load, element, &own);
+	link->inertial = load_share(load, &own, sizeof own);
 }

@@ -210,7 +210,7 @@ const struct texture *load_finish_sky(struct load *load, const struct sdf_sky *s
 void load_visual_solids(struct load *load);
 void load_solids_fini(struct sdf *sdf);
 const struct sdf_surface *load_surface(struct load *load, const struct sdf_element *collision, uint32_t *max_contacts);
-struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *link, bool is_static);
+const struct sdf_inertial *load_inertial(struct load *load, const struct sdf_element *link, bool is_static);
 /* Mass properties of an auto="true" link, from its collisions. Called after the collisions were placed. */
 void load_inertial_auto(struct load *load, struct sdf_link *link);
 

@@ -327,7 +327,7 @@ static void model_place_parts(struct load *load)
 	for (uint32_t i = 0; i < world->actors.count; i++)
 		model_check_place(load, world->actors.at[i].element, world->actors.at[i].in_world);
 	for (uint32_t i = 0; i < world->links.count; i++)
-		if (world->links.at[i].inertial.automatic)
+		if (world->links.at[i].inertial->automatic)
 			load_inertial_auto(load, &world->links.at[i]);
 }
 

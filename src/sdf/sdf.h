@@ -221,7 +221,7 @@ struct sdf_link {
 	uint32_t model;
 	uint32_t line;
 	struct pose in_model, in_world;
-	struct sdf_inertial inertial;
+	const struct sdf_inertial *inertial;    /* links with equal ones share it */
 	bool gravity, self_collide, kinematic;  /* self_collide: that of the link or, if not given, of the model */
 	bool wind;                              /* <enable_wind> of the link or, if not given, of the model */
 	double linear_damping, angular_damping; /* velocity_decay, 0 */

@@ -554,7 +554,7 @@ struct troupe_inertia setup_link_own_inertia(const struct troupe_system *self, u
 	if (!setup_own_link(self, link) || m->actor)
 		return (struct troupe_inertia){.mass = 0};
 	const struct sdf_model *from = &m->from->models.at[m->sdf];
-	const struct sdf_inertial *own = &m->from->links.at[from->link_first + (link - m->link_first)].inertial;
+	const struct sdf_inertial *own = m->from->links.at[from->link_first + (link - m->link_first)].inertial;
 	struct troupe_inertia inertia = {
 		own->mass, own->in_link.p, {own->ixx, own->iyy, own->izz}, {own->ixy, own->ixz, own->iyz}};
 	setup_turn(own->in_link.q, &inertia);

@@ -166,7 +166,7 @@ Test(inertia, of_random_shapes)
 		}
 		text_add(&out, "</link></model></world></sdf>");
 		struct sdf *sdf = load(&out);
-		check_inertial(&sdf->worlds.at[0].links.at[0].inertial, &sums);
+		check_inertial(sdf->worlds.at[0].links.at[0].inertial, &sums);
 		sdf_free(sdf);
 	}
 }
@@ -194,7 +194,7 @@ Test(inertia, of_a_mesh_that_is_inside_out)
 			"sdf>",
 			name);
 		struct sdf *sdf = load(&out);
-		const struct sdf_inertial *in = &sdf->worlds.at[0].links.at[0].inertial;
+		const struct sdf_inertial *in = sdf->worlds.at[0].links.at[0].inertial;
 		double mass = 700.0 * 1 * 2 * 3 /
 			      6; /* of a tetrahedron: second moments 3/80 m (b2 + c2), centre at a quarter */
 		expect_near("mass", in->mass, mass, mass);
@@ -226,7 +226,7 @@ Test(inertia, of_a_given_mass)
 			"3</size></box></geometry></collision></link></model></world></sdf>",
 			given ? "<mass>84</mass>" : "");
 		struct sdf *sdf = load(&out);
-		found[given] = sdf->worlds.at[0].links.at[0].inertial;
+		found[given] = *sdf->worlds.at[0].links.at[0].inertial;
 		sdf_free(sdf);
 	}
 	double by = 84.0 / (700 * 6);
@@ -256,8 +256,8 @@ Test(inertia, of_one_mesh_in_several_sizes)
 	text_add(&out, "</model></world></sdf>");
 	struct sdf *sdf = load(&out);
 	for (size_t i = 0; i < ARRAY_LEN(scales); i++)
-		expect_near(scales[i], sdf->worlds.at[0].links.at[i].inertial.mass,
-			volumes[i] * sdf->worlds.at[0].links.at[0].inertial.mass, 1000);
+		expect_near(scales[i], sdf->worlds.at[0].links.at[i].inertial->mass,
+			volumes[i] * sdf->worlds.at[0].links.at[0].inertial->mass, 1000);
 	sdf_free(sdf);
 }
 #endif

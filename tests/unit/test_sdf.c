@@ -397,9 +397,9 @@ Test(sdf, defaults_are_the_specification_s)
 	cr_assert_null(world->physics.solver);
 	cr_assert_eq(world->physics.iterations, 50);
 	const struct sdf_link *link = &world->links.at[0];
-	cr_assert(link->gravity && !link->kinematic && !link->self_collide && !link->inertial.automatic);
-	near(link->inertial.mass, 1);
-	near(link->inertial.ixx, 1);
+	cr_assert(link->gravity && !link->kinematic && !link->self_collide && !link->inertial->automatic);
+	near(link->inertial->mass, 1);
+	near(link->inertial->ixx, 1);
 	const struct sdf_collision *collision = &world->collisions.at[0];
 	near3(collision->shape->size, 1, 1, 1);
 	near(collision->surface->mu, 1);
@@ -488,14 +488,14 @@ Test(sdf, added_mass_is_read)
 {
 	struct sdf *sdf = good(INERTIAL("<mass>4</mass><fluid_added_mass><xx>1</xx><xr>0.25</xr><yq>-0.5</yq><zz>3</"
 					"zz><qq>7</qq><qr>0.125</qr></fluid_added_mass>"));
-	const struct mat6 *added = sdf->worlds.at[0].links.at[0].inertial.added;
+	const struct mat6 *added = sdf->worlds.at[0].links.at[0].inertial->added;
 	const struct mat6 expected = {{{1, 0, 0, 0, 0, 0.25}, {0, 0, 0, 0, -0.5, 0}, {0, 0, 3, 0, 0, 0}, {0},
 		{0, -0.5, 0, 0, 7, 0.125}, {0.25, 0, 0, 0, 0.125, 0}}};
 	cr_assert_not_null(added);
 	cr_assert_arr_eq(added, &expected, sizeof expected);
 	assert_ignored(sdf, "");
 	sdf = good(M(LINK("a")));
-	cr_assert_null(sdf->worlds.at[0].links.at[0].inertial.added);
+	cr_assert_null(sdf->worlds.at[0].links.at[0].inertial->added);
 }
 
 Test(sdf, poses_are_relative_to_what_they_say)
@@ -671,24 +671,24 @@ Test(sdf, auto_inertia_of_each_shape)
 	SOLID("capsule", "<radius>1</radius><length>2</length>")                                                       \
 	SOLID("cone", "<radius>1</radius><length>2</length>")
 	struct sdf *sdf = good(SDF("1.11", "<model name='m'>" SOLIDS "</model>"));
-	const struct sdf_inertial *in = &find_link(sdf, "m::box")->inertial;
+	const struct sdf_inertial *in = find_link(sdf, "m::box")->inertial;
 	near(in->mass, 12);
 	near(in->ixx, 12 * (4.0 + 9) / 12);
 	near(in->izz, 12 * (1.0 + 4) / 12);
-	in = &find_link(sdf, "m::sphere")->inertial;
+	in = find_link(sdf, "m::sphere")->inertial;
 	near(in->iyy, 0.4 * in->mass * 0.25);
-	in = &find_link(sdf, "m::cylinder")->inertial;
+	in = find_link(sdf, "m::cylinder")->inertial;
 	near(in->mass, 2 * M_PI * 3);
 	near(in->ixx, in->mass * (3 + 9) / 12);
 	near(in->izz, in->mass / 2);
-	in = &find_link(sdf, "m::ellipsoid")->inertial;
+	in = find_link(sdf, "m::ellipsoid")->inertial;
 	near(in->ixx, in->mass * (4 + 9) / 5);
-	in = &find_link(sdf, "m::capsule")->inertial;
+	in = find_link(sdf, "m::capsule")->inertial;
 	double cylinder = 2 * M_PI * 2, caps = 2 * 4 * M_PI / 3;
 	near(in->mass, cylinder + caps);
 	near(in->izz, cylinder / 2 + caps * 2 / 5);
 	near(in->ixx, cylinder * (3 + 4) / 12 + caps * (2.0 / 5 + 1 + 3.0 / 4));
-	in = &find_link(sdf, "m::cone")->inertial;
+	in = find_link(sdf, "m::cone")->inertial;
 	near(in->mass, 2 * M_PI * 2 / 3);
 	near(in->in_link.p.z, -0.5);
 	near(in->izz, in->mass * 3 / 10);
@@ -704,14 +704,14 @@ Test(sdf, auto_inertia_adds_shapes_and_keeps_a_mass)
 			    "0</pose><geometry><box><size>1 1 1</size></box></geometry></collision></link><link "
 			    "name='b'><inertial auto='1'/><collision "
 			    "name='c'><density>4</density><geometry><box/></geometry></collision></link></model>"));
-	const struct sdf_inertial *in = &find_link(sdf, "m::a")->inertial;
+	const struct sdf_inertial *in = find_link(sdf, "m::a")->inertial;
 	cr_assert(in->automatic);
 	near(in->mass, 6);
 	near3(in->in_link.p, 1, 0, 0);
 	near(in->ixx, 6 * (1.0 + 4) / 12);
 	near(in->izz, 6 * 2.0 / 12);
 	near(in->ixy, 0);
-	near(find_link(sdf, "m::b")->inertial.mass, 4);
+	near(find_link(sdf, "m::b")->inertial->mass, 4);
 }
 
 static const char *first_message(const struct sdf *sdf)
@@ -749,7 +749,7 @@ Test(sdf, inertias_of_nothing_are_replaced)
 		struct text flat = {0};
 		snprintf(text, sizeof text, M("<link name='a'><inertial>%s</inertial></link>"), cases[i].text);
 		struct sdf *sdf = good(text);
-		const struct sdf_inertial *in = &find_link(sdf, "m::a")->inertial;
+		const struct sdf_inertial *in = find_link(sdf, "m::a")->inertial;
 		cr_assert(sdf_help_says(sdf, SDF_WARNING, cases[i].warning), "%s: %s", text, first_message(sdf));
 		cr_assert_eq(sdf->warning_count, 1);
 		cr_assert_float_eq(in->mass, cases[i].mass, 1e-12);

@@ -94,9 +94,9 @@ Test(urdf, a_link_is_a_link)
 	const struct sdf_world *world = &sdf->worlds.at[0];
 	cr_assert_str_eq(world->models.at[0].name, "r");
 	const struct sdf_link *a = link_of(sdf, "a");
-	near(a->inertial.mass, 2);
-	near3(a->inertial.in_link.p, ((struct vec3){0.1, 0.2, 0.3}));
-	near(a->inertial.iyy, 0.2);
+	near(a->inertial->mass, 2);
+	near3(a->inertial->in_link.p, ((struct vec3){0.1, 0.2, 0.3}));
+	near(a->inertial->iyy, 0.2);
 	cr_assert_eq(world->collisions.count, 2);
 	cr_assert_str_eq(world->collisions.at[0].name, "a_collision");
 	cr_assert_str_eq(world->collisions.at[1].name, "a_collision_1");
@@ -147,9 +147,9 @@ Test(urdf, a_turned_inertia_is_turned)
 {
 	struct sdf *sdf = good(R(L("a", "<inertial><origin rpy='0 0 1.5707963267948966'/><mass value='1'/><inertia "
 					"ixx='0.1' iyy='0.2' izz='0.15'/></inertial>")));
-	near(link_of(sdf, "a")->inertial.ixx, 0.2);
-	near(link_of(sdf, "a")->inertial.iyy, 0.1);
-	near(link_of(sdf, "a")->inertial.izz, 0.15);
+	near(link_of(sdf, "a")->inertial->ixx, 0.2);
+	near(link_of(sdf, "a")->inertial->iyy, 0.1);
+	near(link_of(sdf, "a")->inertial->izz, 0.15);
 }
 
 Test(urdf, places_are_products_of_origins)
@@ -195,10 +195,10 @@ Test(urdf, fixed_joints_lump_links)
 	}
 	const struct sdf_link *a = link_of(sdf, "a");
 	cr_assert_eq(world->links.count, 2);
-	near(a->inertial.mass, total);
-	near3(a->inertial.in_link.p, centre);
-	near(a->inertial.ixx, ixx);
-	near(a->inertial.iyz, iyz);
+	near(a->inertial->mass, total);
+	near3(a->inertial->in_link.p, centre);
+	near(a->inertial->ixx, ixx);
+	near(a->inertial->iyz, iyz);
 	cr_assert_eq(world->collisions.count, 3);
 	cr_assert_str_eq(world->collisions.at[1].name, "a_fixed_joint_lump__b_collision_1");
 	cr_assert_str_eq(world->collisions.at[2].name, "a_fixed_joint_lump__c_collision_2");
@@ -227,7 +227,7 @@ Test(urdf, a_lumped_joint_may_have_the_name_of_a_link)
 {
 	struct sdf *sdf = good(R(BODY("a") BODY("b") BODY("c") J("b", "fixed", "a", "b", "<origin xyz='0 0 1'/>")
 			J("a", "fixed", "b", "c", "")));
-	near(link_of(sdf, "a")->inertial.mass, 3);
+	near(link_of(sdf, "a")->inertial->mass, 3);
 }
 
 Test(urdf, the_last_of_several_extensions_counts)
@@ -288,8 +288,8 @@ Test(urdf, limits_may_stand_the_wrong_way_round)
 Test(urdf, a_massless_base_is_lumped_into)
 {
 	struct sdf *sdf = good(R(L("foot", "") BODY("a") J("j", "fixed", "foot", "a", "<origin xyz='0 0 1'/>")));
-	near(link_of(sdf, "foot")->inertial.mass, 1);
-	near3(link_of(sdf, "foot")->inertial.in_link.p, ((struct vec3){0, 0, 1}));
+	near(link_of(sdf, "foot")->inertial->mass, 1);
+	near3(link_of(sdf, "foot")->inertial->in_link.p, ((struct vec3){0, 0, 1}));
 }
 
 Test(urdf, a_fixed_joint_may_be_kept)
@@ -399,7 +399,7 @@ Test(urdf, a_long_chain)
 			i, i, i - 1, i);
 	text_add(&text, "</robot>");
 	struct sdf *sdf = good(text.at);
-	near(link_of(sdf, "l0")->inertial.mass, LINKS);
+	near(link_of(sdf, "l0")->inertial->mass, LINKS);
 	text_fini(&text);
 }
 
