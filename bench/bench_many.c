@@ -16,7 +16,7 @@
 #define GOLDEN 2.4     /* rad: spreads the performers' first places on their circles */
 #define STILL_STEPS 20 /* until the models that do not move are asleep */
 
-enum { IN_LEVEL = 10, LAYER_M = 1 };
+enum { IN_LEVEL = 10, LAYER_M = 1, WINDOW = 20 };
 
 /* --- the world ---------------------------------------------------------------------------------------------------- */
 
@@ -108,24 +108,30 @@ static int count_crossings(struct troupe_server *server, struct places *places)
 /* ------------------------------------------------------------------------------------------------------------------ */
 
 static void print(const struct bench_options *options, const char *subject, const struct bench_samples *ns,
-	const struct bench_samples *crossings, uint64_t hash)
+	const struct bench_samples *crossings, double at_most, uint64_t hash)
 {
 	bench_print(options,
-		&(struct bench_row){.subject = subject, .unit = "ns", .values = ns, .at_most = 100, .hash = hash});
+		&(struct bench_row){.subject = subject, .unit = "ns", .values = ns, .at_most = at_most, .hash = hash});
 	if (crossings)
 		bench_print(options,
 			&(struct bench_row){
 				.subject = "  of them enter a level", .unit = "in a step", .values = crossings});
 }
 
-static void measure(const struct bench_options *options, int performers, int percent, int secondaries, int steps)
+/* window: steps that are taken between two exchanges; divides the number of steps. */
+static void measure(
+	const struct bench_options *options, int performers, int percent, int secondaries, int steps, uint32_t window)
 {
 	struct bench_samples ns = {0}, crossings = {0};
 	char *world = make_world(performers, percent), subject[64];
-	struct troupe_server *server = bench_server(world, secondaries);
+	struct troupe_server_def def = bench_def(world, secondaries);
+	def.window = window;
+	struct troupe_server *server = bench_create(&def);
 	struct places places = {calloc((size_t)performers, sizeof *places.at), 0};
 	free(world);
-	snprintf(subject, sizeof subject, "%d, %d %% move, on %d", performers, percent, secondaries);
+	int end = snprintf(subject, sizeof subject, "%d, %d %% move, on %d", performers, percent, secondaries);
+	if (window > 1)
+		snprintf(subject + end, sizeof subject - (size_t)end, ", windows of %u", window);
 	bench_progress(options, subject, -1);
 	uint64_t until = STILL_STEPS;
 	bench_run(server, until);
@@ -139,7 +145,7 @@ static void measure(const struct bench_options *options, int performers, int per
 		bench_add(&ns, (after.serial_s - before.serial_s) * 1e9 / steps / performers);
 		bench_add(&crossings, (double)count_crossings(server, &places) / (steps + 1));
 	}
-	print(options, subject, &ns, percent ? &crossings : NULL, troupe_server_hash(server));
+	print(options, subject, &ns, percent ? &crossings : NULL, window > 1 ? 10 : 100, troupe_server_hash(server));
 	free(places.at);
 	troupe_server_destroy(server);
 }
@@ -152,7 +158,9 @@ int main(int argc, char **argv)
 	int shrink = options.smoke ? 10 : 1;
 	for (size_t p = 0; p < sizeof percents / sizeof percents[0]; p++)
 		for (size_t i = 0; i < sizeof counts / sizeof counts[0] - (options.smoke ? 1 : 0); i++)
-			measure(&options, counts[i] / shrink, percents[p], 1, 500000 / counts[i] + 15);
-	measure(&options, 10000 / shrink, 100, 2, 65);
+			measure(&options, counts[i] / shrink, percents[p], 1, 500000 / counts[i] + 15, 1);
+	measure(&options, 10000 / shrink, 100, 2, 65, 1);
+	for (int secondaries = 1; secondaries <= 2; secondaries++)
+		measure(&options, 10000 / shrink, 100, secondaries, 100, WINDOW);
 	return 0;
 }

@@ -209,6 +209,14 @@ void bvh_move(struct bvh *tree, uint32_t leaf, struct aabb box)
 	bvh_insert_below(tree, top, leaf);
 }
 
+void bvh_widen(struct bvh *tree, uint32_t leaf, const struct aabb *box)
+{
+	struct bvh_node *n = tree->nodes.at;
+	n[leaf].box = *box;
+	for (uint32_t i = n[leaf].parent; i != NIL && !aabb_within(box, &n[i].box); i = n[i].parent)
+		n[i].box = aabb_join(n[i].box, *box);
+}
+
 void bvh_remove(struct bvh *tree, uint32_t leaf)
 {
 	if (tree->nodes.at[leaf].parent == NIL)

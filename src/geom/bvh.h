@@ -23,6 +23,9 @@ uint32_t bvh_insert(struct bvh *tree, struct aabb box, uint32_t value);
 void bvh_remove(struct bvh *tree, uint32_t leaf);
 /* Gives the leaf another box; value and handle stay. The nearer the new box is, the less work. */
 void bvh_move(struct bvh *tree, uint32_t leaf, struct aabb box);
+/* The same for a box that contains the one before, with much less work. The tree grows worse by it: a leaf that keeps
+ * the larger box is better moved. */
+void bvh_widen(struct bvh *tree, uint32_t leaf, const struct aabb *box);
 
 struct bvh_item {
 	struct aabb box;

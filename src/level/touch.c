@@ -9,6 +9,7 @@
 #include "level/touch.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,6 +149,11 @@ static void touch_find_neighbours(struct touch *touch, uint32_t model)
 	touch_mark(touch, model);
 }
 
+static struct vec3 touch_centre(const struct aabb *box)
+{
+	return vec3_scale(vec3_add(box->lo, box->hi), 0.5);
+}
+
 /* All that an arrival or a move changes but the tree; false when the model has no geoms that are on. */
 static bool touch_arrive(struct touch *touch, uint32_t model, const struct aabb *box)
 {
@@ -157,9 +163,28 @@ static bool touch_arrive(struct touch *touch, uint32_t model, const struct aabb 
 	self->solid = scene_is_solid(touch->scene, model);
 	if (!self->solid)
 		return false; /* joints may still connect it */
+	self->looked = touch_centre(box);
 	self->stay = aabb_grow(*box, TOUCH_MARGIN);
 	self->fat = aabb_grow(self->stay, TOUCH_PAD);
 	return true;
+}
+
+/* On one axis, how far ahead a model is expected that has come this way so far; 0 also in an infinite box. */
+static double touch_ahead(double now, double before)
+{
+	double way = 2 * (now - before);
+	return way > TOUCH_AHEAD ? TOUCH_AHEAD : way < -TOUCH_AHEAD ? -TOUCH_AHEAD : isfinite(way) ? way : 0;
+}
+
+/* After touch_arrive(): makes room for the way that the model has come since its neighbours were looked up last, from
+ * `before`, and again. So a model that goes on straight is looked up seldom, however fast it is. */
+static void touch_look_ahead(struct touch_model *self, struct vec3 before)
+{
+	struct vec3 way = {touch_ahead(self->looked.x, before.x), touch_ahead(self->looked.y, before.y),
+		touch_ahead(self->looked.z, before.z)};
+	self->stay.lo = vec3_add(self->stay.lo, vec3_min(way, (struct vec3){0}));
+	self->stay.hi = vec3_add(self->stay.hi, vec3_max(way, (struct vec3){0}));
+	self->fat = aabb_grow(self->stay, TOUCH_PAD);
 }
 
 /* The model's place in the tree stays when it is loaded or unloaded. */
@@ -221,8 +246,11 @@ void touch_move(struct touch *touch, uint32_t model, const struct aabb *box)
 {
 	struct touch_model *self = &touch->models[model];
 	bool was_solid = self->solid, solid;
+	const struct vec3 before = self->looked;
 	touch_part_neighbours(touch, model);
 	solid = touch_arrive(touch, model, box);
+	if (was_solid && solid)
+		touch_look_ahead(self, before);
 	if (was_solid && solid)
 		bvh_move(&touch->tree, self->leaf, self->fat);
 	else if (was_solid)
@@ -404,7 +432,7 @@ static void touch_widen(struct touch *touch, uint32_t model, const struct aabb *
 {
 	struct touch_model *self = &touch->models[model];
 	self->fat = aabb_join(self->fat, aabb_grow(*sweep, TOUCH_PAD));
-	bvh_move(&touch->tree, self->leaf, self->fat);
+	bvh_widen(&touch->tree, self->leaf, &self->fat);
 }
 
 bool touch_prove(struct touch *touch, const struct touch_sweep *sweeps, const struct aabb_line *boxes, uint64_t mark,

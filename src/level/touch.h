@@ -9,6 +9,7 @@
 
 #define TOUCH_PAD 0.01    /* m: boxes closer than this, on every axis, may touch */
 #define TOUCH_MARGIN 0.25 /* m: how far a box may move before its neighbours are looked up again */
+#define TOUCH_AHEAD 1.0   /* m: at most as much farther, on each axis, if it goes on as before */
 
 struct touch_pair {
 	uint32_t a, b; /* models, a < b */
@@ -21,6 +22,7 @@ struct touch_model {
 	bool dirty;    /* its box, or that of a neighbour, moved since the last touch_find() */
 	double reach;  /* m: see touch_find_near() */
 	uint32_t leaf;
+	struct vec3 looked;    /* the centre of its box when its neighbours were looked up last */
 	struct aabb stay;      /* while the box is within this one, its neighbours are known */
 	struct aabb fat;       /* stay, padded: what the tree holds */
 	bvh_values neighbours; /* models whose fat boxes overlap this one's; ascending */

@@ -180,6 +180,27 @@ Test(window, what_is_proven_holds)
 	touch_fini(&touch);
 }
 
+/* Each of the two is far from where the other one began. */
+Test(window, two_that_meet_halfway_are_found)
+{
+	struct scene scene = {.models = boxed, .model_count = 2, .bodies = bodies, .geoms = geoms};
+	struct touch touch;
+	const uint32_t moved[] = {0, 1};
+	for (uint32_t m = 0; m < 2; m++)
+		boxed[m] = (struct scene_model){.geom_first = m, .geom_count = 1};
+	touch_init(&touch, &scene);
+	for (uint32_t m = 0; m < 2; m++) {
+		boxes[m].box = aabb_around((struct vec3){10 * m, 0, 0}, (struct vec3){0.5, 0.5, 0.5});
+		touch_add(&touch, m, &boxes[m].box);
+		sweeps[m].mark = 1;
+		sweeps[m].box =
+			aabb_join(boxes[m].box, aabb_around((struct vec3){5, 0, 0}, (struct vec3){0.5, 0.5, 0.5}));
+	}
+	(void)touch_find(&touch, boxes);
+	cr_assert_not(touch_prove(&touch, sweeps, boxes, 1, moved, 2));
+	touch_fini(&touch);
+}
+
 /* --- how long ------------------------------------------------------------------------------------------------------
  */
 
