@@ -68,25 +68,41 @@ static double joint_trajectory_goal_number(
 	return builtin_number_of(self->host->text_of(at));
 }
 
-/* The manager of the model, if it lists the controller, switches it. */
-static bool joint_trajectory_goal_find_manager(struct troupe_system *self, struct joint_trajectory_goals *goals)
+/* The bytes of the namespace of a manager's topic, with its "/", in which the other topic stands, too; 0: it does not.
+ */
+static size_t joint_trajectory_goal_namespace(const char *manager, const char *topic)
+{
+	manager += *manager == '/', topic += *topic == '/';
+	const char *slash = strrchr(manager, '/');
+	size_t bytes = slash ? (size_t)(slash + 1 - manager) : 0;
+	return strncmp(manager, topic, bytes) ? 0 : bytes;
+}
+
+/* A manager that lists the controller switches it. Robots that are nested in one model have a manager each: that counts
+ * whose namespace is the controller's, or the nearest around it; of several the first. */
+static bool joint_trajectory_goal_find_manager(
+	struct troupe_system *self, struct joint_trajectory_goals *goals, const char *goal_topic)
 {
 	const struct troupe_host *host = self->host;
-	const struct troupe_element *plugin = NULL;
-	while (*goals->controller && (plugin = host->sibling(self, plugin)))
-		if (builtin_is_named(host, plugin, "::ControllerManager"))
-			break;
-	if (!plugin)
-		return true;
-	struct controllers *controllers = host->alloc(self, sizeof *controllers);
-	const char *topic = host->print(
-		self, "%s/switch_controller", builtin_topic(self, plugin, "topic", "controller_manager", NULL));
-	if (!controllers_read(self, plugin, controllers))
-		return false;
-	if (controllers_find(controllers, goals->controller) < controllers->count)
+	const struct troupe_element *plugin = NULL, *found = NULL;
+	const char *topic = NULL;
+	size_t nearest = 0;
+	while (*goals->controller && (plugin = host->sibling(self, plugin))) {
+		if (!builtin_is_named(host, plugin, "::ControllerManager"))
+			continue;
+		struct controllers *controllers = host->alloc(self, sizeof *controllers);
+		const char *manager = builtin_topic(self, plugin, "topic", "controller_manager", NULL);
+		const size_t near = joint_trajectory_goal_namespace(manager, goal_topic);
+		if (!controllers_read(self, plugin, controllers))
+			return false;
+		if (controllers_find(controllers, goals->controller) == controllers->count ||
+			(found && near <= nearest))
+			continue;
+		found = plugin, nearest = near, topic = manager;
 		goals->controllers = controllers;
-	return !goals->controllers || host->take(self, plugin, topic, "troupe.msgs.ControllerSwitch",
-					      JOINT_TRAJECTORY_INPUT_SWITCH, TROUPE_NOTHING);
+	}
+	return !found || host->take(self, found, host->print(self, "%s/switch_controller", topic),
+				 "troupe.msgs.ControllerSwitch", JOINT_TRAJECTORY_INPUT_SWITCH, TROUPE_NOTHING);
 }
 
 bool joint_trajectory_goal_configure(struct troupe_system *self, const struct troupe_element *plugin,
@@ -114,7 +130,8 @@ bool joint_trajectory_goal_configure(struct troupe_system *self, const struct tr
 	return joint_trajectory_goal_find_fields(self, goals->fields) &&
 	       host->serve(self, plugin, name, "troupe.msgs.TrajectoryGoal", "gz.msgs.Empty",
 		       JOINT_TRAJECTORY_INPUT_GOAL) &&
-	       joint_trajectory_goal_find_manager(self, goals) && host->give(self, plugin, &state, &goals->output);
+	       joint_trajectory_goal_find_manager(self, goals, name) &&
+	       host->give(self, plugin, &state, &goals->output);
 }
 
 static void joint_trajectory_goal_add_outcome(struct troupe_system *self, const char *of)

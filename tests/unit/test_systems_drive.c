@@ -319,6 +319,49 @@ Test(drives, trajectory_efforts_and_velocities)
 	NEAR(joint_rate("b_joint"), 3, 1e-3);
 }
 
+#define ARM(name)                                                                                                      \
+	"<model name='" name                                                                                           \
+	"'><link name='base'>" INERTIA("1", "1") "</link>" SLIDER("a", "1 0 0") PLUGIN("JointTrajectoryController",    \
+		"<topic>/model/cell/" name                                                                             \
+		"/jtc/joint_trajectory</topic><joint_name>a_joint</joint_name><velocity_p_gain>4</velocity_p_gain>"    \
+		"<follow_joint_trajectory>true</follow_joint_trajectory>"                                              \
+		"<controller_name>jtc</controller_name>") MANAGER(name, "jtc") "</model>"
+#define MANAGER(name, controller)                                                                                      \
+	"<plugin filename='troupe' name='troupe::ControllerManager'><topic>/model/cell/" name                          \
+	"/controller_manager</topic><controller>" controller                                                           \
+	" joint_trajectory_controller/JointTrajectoryController</controller><switchable>" controller                   \
+	"</switchable></plugin>"
+
+/* Robots that are nested in one model may have controllers of one name: a manager switches those of its namespace. */
+Test(drives, nested_robots_have_managers_of_their_own)
+{
+	static const char *const arms[] = {"left", "middle", "right"};
+	for (uint32_t off = 0; off < 3; off++) {
+		start("<model name='cell'><pose>0 0 5 0 0 0</pose><link name='floor'>" INERTIA("1",
+			"1") "</link><joint name='fixed' "
+			     "type='fixed'><parent>world</parent><child>floor</child></joint>" MANAGER("left", "other")
+				     ARM("left") ARM("middle") ARM("right") "</model>");
+		char *service = mem_printf("/model/cell/%s/controller_manager/switch_controller", arms[off]);
+		lib_text(server, 1, service, "deactivate: 'jtc' strictness: 2");
+		for (uint32_t i = 0; i < 3; i++) {
+			char *topic = mem_printf("/model/cell/%s/jtc/joint_trajectory", arms[i]);
+			lib_text(server, 100, topic,
+				"joint_names: 'a_joint' points {velocities: 3 time_from_start {sec: 1}}");
+			free(topic);
+		}
+		lib_run(server, 600);
+		for (uint32_t i = 0; i < 3; i++) {
+			char *name = mem_printf("%s::a_joint", arms[i]);
+			struct troupe_joint_state state;
+			cr_assert(troupe_get_joint(server, lib_joint(server, "cell", name), &state));
+			cr_assert_eq(state.velocity[0] > 1, i != off, "%s, %s off: %g m/s", name, arms[off],
+				state.velocity[0]);
+			free(name);
+		}
+		free(service);
+	}
+}
+
 /* A point is the target until its time; then the next one is, and the last one stays. */
 Test(drives, trajectory_points_are_targets_in_turn)
 {
