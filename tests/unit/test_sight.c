@@ -257,3 +257,32 @@ Test(sight, shadows_come_from_outside)
 	sight.light_count = 0;
 	cr_assert(!sight_may_meet(&sight, &above));
 }
+
+static void expect_angle(const struct sight_cone *cone, double rad, const char *of)
+{
+	cr_expect_float_eq(cone->cosine, cos(rad), 1e-7, "%s: cosine %g", of, cone->cosine);
+	cr_expect_float_eq(cone->sine, sin(rad), 1e-7, "%s: sine %g", of, cone->sine);
+}
+
+/* The angles add up: of the outermost rays, of the gap between two of them, and of their spread; at most half a turn.
+ */
+Test(sight, a_cone_is_as_wide_as_its_rays_their_gaps_and_their_spread)
+{
+	const struct vec3 rays[] = {{cos(0.3), -sin(0.3), 0}, {0, 0, 0}, {cos(0.3), sin(0.3), 0}},
+			  two[] = {rays[0], rays[2]};
+	struct sight_cone cone = sight_cone_of(rays, 3, 3, false, 0);
+	expect_angle(&cone, 0.3, "rays");
+	cr_expect_float_eq(cone.axis.x, 1, 1e-12);
+	cr_expect_float_eq(cone.slant, cos(0.3), 1e-12);
+	cone = sight_cone_of(rays, 3, 3, false, 0.2);
+	expect_angle(&cone, 0.3 + 0.2, "spread");
+	cone = sight_cone_of(rays, 3, 3, true, 0.2);
+	expect_angle(&cone, 0.3 + 0.2, "nothing beside");
+	for (uint32_t width = 1; width <= 2; width++) { /* side by side, and one above the other */
+		cone = sight_cone_of(two, 2, width, true, 0.2);
+		expect_angle(&cone, 0.3 + 0.6 + 0.2, "a gap");
+		cr_expect_float_eq(cone.slant, (cos(0.3) - 2 * sin(0.3)) / (1 + 2 * sin(0.3)), 1e-9);
+	}
+	cone = sight_cone_of(two, 2, 2, false, 3);
+	cr_assert(cone.cosine == -1 && cone.sine == 0, "more than half a turn");
+}

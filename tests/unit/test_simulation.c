@@ -56,11 +56,26 @@ static struct rig rig_of(const char *worlds)
 	return rig;
 }
 
+static void subscribe_to(void *ctx, const char *topic, double rate_hz)
+{
+	const struct rig *rig = ctx;
+	troupe_client_unsubscribe(rig->client, topic);
+	subscribe(rig->client, topic, rate_hz);
+}
+
+static void unsubscribe_from(void *ctx, const char *topic)
+{
+	const struct rig *rig = ctx;
+	troupe_client_unsubscribe(rig->client, topic);
+}
+
 static void start(struct rig *rig)
 {
-	const struct simulation_def def = {.call = call_server, .ctx = rig};
+	const struct simulation_def def = {
+		.call = call_server, .ctx = rig, .subscribe = subscribe_to, .unsubscribe = unsubscribe_from};
 	const struct troupe_topics *topics = troupe_topics_list(rig->server);
 	rig->simulation = simulation_create(&def, topics);
+	simulation_look(rig->simulation, topics);
 	troupe_topics_release(topics);
 }
 
@@ -146,6 +161,8 @@ static void pump(struct rig *rig)
 	while (troupe_client_take(rig->client, 0, &message))
 		if (message.is_reply)
 			simulation_take(rig->simulation, &message);
+		else
+			simulation_hear(rig->simulation, &message);
 }
 
 /* The result code. */
@@ -990,5 +1007,52 @@ Test(simulation, numbers_of_steps_have_limits)
 		cr_assert_eq(ask(&rig, "/step_simulation", wrong[i]), FAILED, "%s", wrong[i]);
 		cr_assert_eq(ask(&rig, "/simulate_steps", wrong[i]), FAILED, "%s", wrong[i]);
 	}
+	end(&rig);
+}
+
+/* --- controllers -------------------------------------------------------------------------------------------------- */
+
+#define MANAGED(name)                                                                                                  \
+	"<model name='" name "'><link name='l'><inertial><mass>1</mass></inertial></link>"                             \
+	"<plugin filename='troupe' name='troupe::ControllerManager'><topic>/model/" name "/controller_manager</topic>" \
+	"<controller>one a/A</controller><controller>two b/B</controller><switchable>two</switchable>"                 \
+	"<claims>one first/position</claims><claims>one first/velocity</claims><claims>two second/position</claims>"   \
+	"<claims>two second/velocity</claims><command_interface>free/effort</command_interface>"                       \
+	"<command_interface>first/position</command_interface><command_interface>first/velocity</command_interface>"   \
+	"<command_interface>second/position</command_interface><command_interface>second/velocity</command_interface>" \
+	"</plugin></model>"
+
+static void expect_claims(struct rig *rig, const char *model, const char *expected)
+{
+	char *service = mem_printf("/%s/controller_manager/list_hardware_interfaces", model), claims[6] = "";
+	(void)ask(rig, service, "{}");
+	for (int i = 0; i < 5; i++) {
+		char *path = mem_printf("command_interfaces.%d.is_claimed", i);
+		claims[i] = json_is_true(part(rig->values, path)) ? 'x' : '-';
+		free(path);
+	}
+	cr_assert_str_eq(claims, expected, "%s: %s", model, claims);
+	free(service);
+}
+
+/* Each of two interfaces of each of two controllers, of two robots of which one is switched. */
+Test(simulation, an_interface_is_claimed_by_the_controller_that_is_active)
+{
+	struct rig rig =
+		rig_of("<sdf version='1.9'><world name='w'>" LIB_HEAD MANAGED("a") MANAGED("b") "</world></sdf>");
+	start(&rig);
+	expect_claims(&rig, "a", "-xxxx");
+	expect_claims(&rig, "b", "-xxxx");
+	(void)ask(&rig, "/b/controller_manager/switch_controller",
+		"{'deactivate_controllers': ['two'], 'strictness': 2}");
+	cr_assert(json_is_true(part(rig.values, "ok")));
+	expect_claims(&rig, "a", "-xxxx");
+	expect_claims(&rig, "b", "-xx--");
+	(void)ask(&rig, "/b/controller_manager/switch_controller",
+		"{'deactivate_controllers': ['one'], 'strictness': 2}");
+	cr_assert(!json_is_true(part(rig.values, "ok")), "one that cannot be switched");
+	(void)ask(
+		&rig, "/b/controller_manager/switch_controller", "{'activate_controllers': ['two'], 'strictness': 2}");
+	expect_claims(&rig, "b", "-xxxx");
 	end(&rig);
 }

@@ -519,9 +519,9 @@ Test(systems, joint_velocity_is_driven_and_held)
 
 Test(systems, joint_velocity_by_force_looks_at_the_bodies)
 {
-	start(PLUGIN("JointController", "<joint_name>left</joint_name><use_force_commands>true</"
-					"use_force_commands><p_gain>2</p_gain><sub_topic>spin</sub_topic>") PLUGIN(
-		"JointController",
+	start(PLUGIN("JointController",
+		"<joint_name>left</joint_name><use_force_commands>true</"
+		"use_force_commands><p_gain>2</p_gain><sub_topic>spin</sub_topic>") PLUGIN("JointController",
 		"<joint_name>slide</joint_name><use_force_commands>1</use_force_commands><sub_topic>push</sub_topic>"));
 	send("/model/bot/spin", "data: 5");
 	/* the robot has turned by 90 degrees since the start: left's axis is now the world's -y, slide's axis its -x; a
@@ -803,6 +803,10 @@ static const struct bad unfit[] = {
 	{PLUGIN("VelocityControl", "<link_name>lamp</link_name>"),
 		"t.sdf:12: <link_name>: there is no link 'lamp' in model 'bot'"},
 	{PLUGIN("ApplyJointForce", ""), "t.sdf:12: the plugin has no <joint_name>: expected the name of a joint"},
+	{PLUGIN("DetachableJoint", "<parent_link>base</parent_link><child_link>l</child_link>"),
+		"t.sdf:12: the plugin has no <child_model>"},
+	{PLUGIN("DetachableJoint", "<parent_link>base</parent_link><child_model>other</child_model>"),
+		"t.sdf:12: the plugin has no <child_link>"},
 };
 
 Test(systems, bad_parameters_are_refused_with_their_place)

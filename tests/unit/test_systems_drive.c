@@ -2,6 +2,7 @@
 #include "clients.h"
 
 #include "systems.h"
+#include "topic/control.pb-c.h"
 #include "topic/motion.pb-c.h"
 #include "topic/plain.pb-c.h"
 #include "topic/scene.pb-c.h"
@@ -445,6 +446,81 @@ Test(drives, trajectories_that_are_refused)
 	free(most);
 	text_fini(&many);
 	expect_refused(SLIDERS("<joint_name>a_joint</joint_name><joint_name>a_joint</joint_name>"), "named twice");
+}
+
+/* Joints are nearer to their targets by exp(-4 t), and so are their velocities to 0. */
+#define FOLLOWS                                                                                                        \
+	"<use_velocity_commands>1</use_velocity_commands><velocity_gain>4</velocity_gain>"                             \
+	"<follow_joint_trajectory>1</follow_joint_trajectory>"
+#define GOAL_OF(header, joints, places)                                                                                \
+	"id: 5 trajectory {" header " joint_names: [" joints "] points {positions: [" places                           \
+	"] time_from_start {sec: 1}}} "
+#define PATH(joint, limit) "path_tolerance {name: '" joint "_joint' " limit "} "
+#define END(joint, limit) "goal_tolerance {name: '" joint "_joint' " limit "} "
+#define GOAL(more) GOAL_OF("", "'b_joint', 'a_joint'", "1, 0.5") more
+
+struct goal_end {
+	double at_s;
+	uint32_t status;
+	int32_t code;
+	char text[TROUPE_ERROR_TEXT_BYTES];
+};
+
+/* Of the goal with id 5, given at the beginning of a new run. */
+static struct goal_end follow(const char *goal)
+{
+	struct goal_end end = {0};
+	start(SLIDERS(FOLLOWS));
+	struct troupe_client *client = client_of(server, 0);
+	subscribe(client, "/model/car/follow_joint_trajectory/state", 0);
+	request(client, "/model/car/follow_joint_trajectory", "troupe.msgs.TrajectoryGoal", goal, 1);
+	while (!end.at_s) {
+		Troupe__Msgs__TrajectoryState *m = next(client, "/model/car/follow_joint_trajectory/state");
+		if (m->goal->id == 5 && m->goal->status != 2) {
+			end.at_s = (double)m->header->stamp->sec + (double)m->header->stamp->nsec * 1e-9;
+			end.status = m->goal->status;
+			end.code = m->goal->error_code;
+			(void)snprintf(end.text, sizeof end.text, "%s", m->goal->error_string);
+		}
+		message_free(&m->base);
+		cr_assert_lt(lib_steps(server), 5000, "%s: no end", goal);
+	}
+	client_destroy(client);
+	return end;
+}
+
+/* Limits of the path and of the end, of positions and velocities, each of the second of two joints, and times that are
+ * more and less than a second. */
+Test(drives, goals_of_a_trajectory_end_as_their_limits_say)
+{
+	const double gain = 4, stands_s = log(gain * 1 / 0.01) / gain, near_s = log(1 / 0.001) / gain;
+	const struct {
+		const char *goal;
+		double at_s;
+		uint32_t status;
+		int32_t code;
+		const char *text;
+	} rows[] = {
+		{GOAL(""), stands_s, 4, 0, ""},
+		{GOAL(PATH("a", "position: 2") PATH("b", "position: 2")), stands_s, 4, 0, ""},
+		{GOAL(PATH("a", "position: 2") PATH("b", "position: 0.9")), 0, 6, -4, "'b_joint' has an error of 1 in"},
+		{GOAL(PATH("b", "position: 2") PATH("a", "position: 0.4")), 0, 6, -4,
+			"'a_joint' has an error of 0.5 in"},
+		{GOAL(PATH("b", "velocity: 0.4")), 0, 6, -4, "in its velocity: expected at most 0.4"},
+		{GOAL(END("a", "position: 0.2") END("b", "position: 0.001")), near_s, 4, 0, ""},
+		{GOAL(END("b", "velocity: 0.05")), log(gain * 0.5 / 0.01) / gain, 4, 0, ""},
+		{GOAL(END("a", "velocity: 1") END("b", "position: 0.001") "goal_time_tolerance {nsec: 100000000}"), 1.1,
+			6, -5, "'b_joint' has"},
+		{GOAL(END("b", "position: 0.001") "goal_time_tolerance {sec: 1}"), near_s, 4, 0, ""},
+		{GOAL_OF("header {stamp {sec: 1 nsec: 500000000}}", "'a_joint', 'b_joint'", "0.5, 1"), 2.5, 4, 0, ""},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct goal_end end = follow(rows[i].goal);
+		cr_expect(end.status == rows[i].status && end.code == rows[i].code && strstr(end.text, rows[i].text),
+			"%zu: status %u, code %d, '%s'", i, end.status, end.code, end.text);
+		cr_expect_float_eq(
+			end.at_s, rows[i].at_s, 0.02, "%zu: ends at %g s: expected %g", i, end.at_s, rows[i].at_s);
+	}
 }
 
 /* --- TrajectoryFollower ------------------------------------------------------------------------------------------- */
