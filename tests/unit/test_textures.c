@@ -483,7 +483,15 @@ Test(textures, a_texture_repeats_itself_on_a_heightmap)
 	picture_world_drop(&w);
 }
 
-/* A normal map that leans towards u, which is the heightmap's x: the lamp shines from there. */
+static void ground_expect_grey(const struct ground_view *view, double want)
+{
+	for (uint32_t i = 0; i < GROUND_SIDE * GROUND_SIDE; i++)
+		cr_assert(fabs((double)view->colour[3 * i] - want) < 0.01, "pixel %u: %g, not %g", i,
+			(double)view->colour[3 * i], want);
+}
+
+/* A normal map that leans towards u, which is the heightmap's x: the lamp shines from there.
+ * Then a layer that has none covers it by half. */
 Test(textures, a_normal_map_on_a_heightmap)
 {
 	struct picture_world w = picture_world_load(
@@ -494,14 +502,17 @@ Test(textures, a_normal_map_on_a_heightmap)
 			"flat.png", ""));
 	struct texture *leaning = ground_colour(204, 128, 230);
 	struct sdf_ground ground = {.count = 1, .layers = {{.normal = leaning, .size_m = 5}}};
-	const struct vec3 n =
-		vec3_unit((struct vec3){2 * 204 / 255.0 - 1, -(2 * 128 / 255.0 - 1), 2 * 230 / 255.0 - 1});
+	const struct vec3 leans = {2 * 204 / 255.0 - 1, -(2 * 128 / 255.0 - 1), 2 * 230 / 255.0 - 1},
+			  n = vec3_unit(leans);
 	const struct vec3 to = quat_rotate(quat_from_rpy(0, 0, -0.6), (struct vec3){0.6, 0, 0.8});
 	w.sdf->worlds.at[0].visuals.at[0].shape.ground = &ground;
 	struct ground_view *view = ground_look(&w);
-	for (uint32_t i = 0; i < GROUND_SIDE * GROUND_SIDE; i++)
-		cr_assert(fabs((double)view->colour[3 * i] - vec3_dot(n, to)) < 0.01, "pixel %u: %g, not %g", i,
-			(double)view->colour[3 * i], vec3_dot(n, to));
+	ground_expect_grey(view, vec3_dot(n, to));
+	ground.count = 2;
+	ground.layers[1] = (struct sdf_ground_layer){.size_m = 1, .from_m = view->place[0].z - 1, .fade_m = 2};
+	free(view);
+	view = ground_look(&w);
+	ground_expect_grey(view, vec3_dot(vec3_unit((struct vec3){leans.x / 2, leans.y / 2, (leans.z + 1) / 2}), to));
 	texture_release(leaning);
 	free(view);
 	picture_world_drop(&w);
@@ -749,36 +760,93 @@ Test(textures, a_normal_map)
 	picture_world_drop(&w);
 }
 
-/* Roughness and metalness from maps, against the formula written out anew. */
-Test(textures, a_metal)
+#define METAL_SUN                                                                                                      \
+	NIGHT "<light name='sun' type='directional'><diffuse>1 1 1 1</diffuse><specular>0.5 0.5 0.5 1</specular>"      \
+	      "<direction>-0.6 0 -0.8</direction></light>"
+
+/* The top of a box, seen from so many rad beside the mirrored sun. */
+static void metal_take(const struct picture_world *w, double beside, float colour[3])
 {
-	struct picture_world w = picture_world_load(NIGHT
-		"<light name='sun' type='directional'><diffuse>1 1 1 1</diffuse><specular>0.5 0.5 0.5 1</specular>"
-		"<direction>-0.6 0 -0.8</direction></light>" MODEL("m", "0 0 -1 0 0 0",
-			"<geometry><box><size>2 2 2</size></box></geometry><material><diffuse>0.8 0.4 0.2 "
-			"1</diffuse><pbr><metal>"
-			"<roughness>0.1</roughness><metalness>0</metalness></metal></pbr></material>"));
-	float colour[3];
 	struct sdf_camera camera = picture_world_camera(1, 1, 9);
-	struct texture *rough = of_one_colour(102, 0, 0), *metal = of_one_colour(153, 0, 0);
-	struct sdf_maps maps = {.map = {[MESH_ROUGHNESS] = rough, [MESH_METALNESS] = metal}};
-	picture_world_paint(&w, 0, &maps);
-	/* the eye is 0.2 rad beside the mirrored sun */
-	double yaw = M_PI, tilt = atan2(0.6, 0.8) + 0.2;
+	double tilt = atan2(0.6, 0.8) + beside;
 	struct vec3 eye = {-3 * sin(tilt), 0, 3 * cos(tilt)};
-	picture_world_take(&w, &camera, (struct pose){eye, quat_from_rpy(0, M_PI / 2 - tilt, yaw - M_PI)}, colour);
+	picture_world_take(w, &camera, (struct pose){eye, quat_from_rpy(0, M_PI / 2 - tilt, 0)}, colour);
+}
+
+/* The formula, written out anew. */
+static void metal_expect(const struct picture_world *w, double beside, double roughness, double m, const char *what)
+{
+	double tilt = atan2(0.6, 0.8) + beside;
+	float colour[3];
 	struct vec3 l = {0.6, 0, 0.8}, v = {-sin(tilt), 0, cos(tilt)}, h = vec3_unit(vec3_add(l, v));
-	double roughness = 102 / 255.0, m = 153 / 255.0, a = roughness * roughness, a2 = a * a;
-	double d = a2 / (M_PI * pow(h.z * h.z * (a2 - 1) + 1, 2));
+	double a = roughness * roughness, a2 = a * a, d = a2 / (M_PI * pow(h.z * h.z * (a2 - 1) + 1, 2));
 	double g = 0.5 / (l.z * sqrt(v.z * v.z * (1 - a2) + a2) + v.z * sqrt(l.z * l.z * (1 - a2) + a2));
 	double base[3] = {0.8, 0.4, 0.2}, want[3];
 	for (int k = 0; k < 3; k++) {
 		double f0 = 0.04 * (1 - m) + base[k] * m, f = f0 + (1 - f0) * pow(1 - vec3_dot(v, h), 5);
 		want[k] = fmin((1 - m) * base[k] * l.z + M_PI * d * g * f * l.z * 0.5, 1);
 	}
-	expect_colour(colour, want, "a metal");
+	metal_take(w, beside, colour);
+	expect_colour(colour, want, what);
+}
+
+/* Roughness and metalness from maps: in place of the material's, or, as glTF has it, multiplied with it. */
+Test(textures, a_metal)
+{
+	struct picture_world w = picture_world_load(METAL_SUN MODEL("m", "0 0 -1 0 0 0",
+		"<geometry><box><size>2 2 2</size></box></geometry><material><diffuse>0.8 0.4 0.2 "
+		"1</diffuse><pbr><metal>"
+		"<roughness>0.75</roughness><metalness>0.5</metalness></metal></pbr></material>"));
+	struct texture *rough = of_one_colour(102, 0, 0), *metal = of_one_colour(153, 0, 0),
+		       *mirror = of_one_colour(0, 0, 0);
+	struct sdf_maps maps = {.map = {[MESH_ROUGHNESS] = rough, [MESH_METALNESS] = metal}};
+	const double roughness = 102 / 255.0, metalness = 153 / 255.0;
+	metal_expect(&w, 0.2, 0.75, 0.5, "without maps");
+	picture_world_paint(&w, 0, &maps);
+	metal_expect(&w, 0.2, roughness, metalness, "maps");
+	maps.scaled = true;
+	metal_expect(&w, 0.2, 0.75 * roughness, 0.5 * metalness, "maps that are multiplied");
+	maps = (struct sdf_maps){.map = {[MESH_ROUGHNESS] = mirror}};
+	metal_expect(&w, 0.06, 0.03, 0.5, "no surface is smoother");
 	texture_release(rough);
 	texture_release(metal);
+	texture_release(mirror);
+	picture_world_drop(&w);
+}
+
+/* The numbers of <metal> count for <metal> alone: with <specular> the material looks as without <pbr>. */
+Test(textures, no_metal)
+{
+	static const char *const parts[] = {
+		"", "<pbr><specular><glossiness>0.9</glossiness></specular></pbr>", "<pbr><metal/></pbr>"};
+	float colour[ARRAY_LEN(parts)][3];
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		char *inside = mem_printf(METAL_SUN MODEL("m", "0 0 -1 0 0 0",
+						  "<geometry><box><size>2 2 2</size></box></geometry><material>"
+						  "<diffuse>0.8 0.4 0.2 1</diffuse>%s</material>"),
+			parts[i]);
+		struct picture_world w = picture_world_load(inside);
+		metal_take(&w, 0.2, colour[i]);
+		picture_world_drop(&w);
+		free(inside);
+	}
+	cr_assert(!memcmp(colour[0], colour[1], sizeof colour[0]), "%g, not %g", (double)colour[1][0],
+		(double)colour[0][0]);
+	cr_assert(fabsf(colour[0][0] - colour[2][0]) > 0.01F, "a metal looks the same: %g", (double)colour[2][0]);
+}
+
+/* Without <lighting> a surface has its own colours, whatever shines on it. */
+Test(textures, no_lighting)
+{
+	struct picture_world w = picture_world_load("<scene><ambient>0.5 0.6 0.7 1</ambient></scene>" MODEL("pane",
+		"2 0 0 0 0 0",
+		"<geometry><box><size>0.1 4 4</size></box></geometry><material><lighting>0</lighting>"
+		"<ambient>0.9 0.8 0.7 1</ambient><diffuse>0.2 0.35 0.5 1</diffuse><emissive>0.1 0.2 0.3 1</emissive>"
+		"</material>"));
+	float colour[3];
+	struct sdf_camera camera = picture_world_camera(1, 1, 1);
+	picture_world_take(&w, &camera, POSE_IDENTITY, colour);
+	expect_colour(colour, (const double[]){0.3, 0.55, 0.8}, "its own colour");
 	picture_world_drop(&w);
 }
 
@@ -792,7 +860,7 @@ Test(textures, glow_and_holes)
 			"1</ambient></material>"));
 	float colour[3];
 	struct sdf_camera camera = picture_world_camera(1, 1, 1);
-	struct texture *red = of_one_colour(51, 0, 0);
+	struct texture *red = of_one_colour(51, 0, 0), *full = of_one_colour(255, 255, 255);
 	unsigned char *half = mem_alloc(4);
 	half[0] = half[1] = half[2] = 255, half[3] = 102;
 	struct texture *pane = texture_create(1, 1, half);
@@ -806,10 +874,15 @@ Test(textures, glow_and_holes)
 	maps.alpha = MESH_ALPHA_CUT, maps.cutoff = 0.5;
 	picture_world_take(&w, &camera, POSE_IDENTITY, colour);
 	expect_colour(colour, (const double[]){0, 0.25, 0.5}, "a hole");
+	maps.map[MESH_ALBEDO] = full, maps.cutoff = 1;
+	picture_world_take(&w, &camera, POSE_IDENTITY, colour);
+	expect_colour(colour, (const double[]){0.5, 0.5, 0.5}, "no hole at the limit itself");
+	maps.map[MESH_ALBEDO] = pane;
 	maps.alpha = MESH_ALPHA_IGNORED;
 	picture_world_take(&w, &camera, POSE_IDENTITY, colour);
 	expect_colour(colour, (const double[]){0.5, 0.5, 0.5}, "no hole");
 	texture_release(red);
+	texture_release(full);
 	texture_release(pane);
 	picture_world_drop(&w);
 }
