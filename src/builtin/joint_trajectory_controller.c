@@ -64,7 +64,7 @@ struct joint_course {
 static const struct troupe_parameter joint_trajectory_parameters[] = {
 	BUILTIN_TEXT("topic", "of the JointTrajectory; default: /model/NAME/joint_trajectory"),
 	BUILTIN_BOOL("use_header_start_time", "a trajectory starts at the time in its header; default false"),
-	BUILTIN_TEXT("joint_name", "a joint; default: all joints with one axis"),
+	BUILTIN_TEXT("joint_name", "a joint; default: all of the model with one axis"),
 	BUILTIN_NUMBER("initial_position", "rad or m, of each joint; default 0"),
 	GAIN("p_gain", "of each joint; default 0"),
 	GAIN("i_gain", "of each joint; default 0"),
@@ -130,7 +130,7 @@ static bool joint_trajectory_add(struct troupe_system *self, const struct troupe
 	return true;
 }
 
-/* The joints that are named, or all those with one axis. */
+/* The joints that are named, or all those of the model with one axis. */
 static bool joint_trajectory_find(
 	struct troupe_system *self, const struct troupe_element *plugin, struct joint_trajectory_config *config)
 {
@@ -142,10 +142,11 @@ static bool joint_trajectory_find(
 			return false;
 	}
 	uint32_t count, first = host->joints(self, &count);
-	for (uint32_t i = first; i < first + count && !host->child(plugin, "joint_name", NULL); i++)
-		if (host->joint_axes(self, i) == 1 &&
-			!joint_trajectory_add(self, plugin, config, i, host->joint_name(self, i)))
+	for (uint32_t i = first; i < first + count && !host->child(plugin, "joint_name", NULL); i++) {
+		const char *name = builtin_own_joint(self, i);
+		if (name && host->joint_axes(self, i) == 1 && !joint_trajectory_add(self, plugin, config, i, name))
 			return false;
+	}
 	return config->count || host->leave_out(self, plugin, "the model has no joint with one axis: expected one");
 }
 

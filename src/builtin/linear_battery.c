@@ -31,7 +31,7 @@ struct linear_battery_words {
 struct linear_battery_config {
 	double voltage_v, constant_v, linear_v, charge_ah, capacity_ah, resistance_ohm, tau_s, load_w, charging_h;
 	bool started, on_motion, inverted, in_percent;
-	uint32_t joint_first, joint_count;
+	struct builtin_joints joints; /* of the model that the <plugin> stands in */
 	const struct troupe_field *field[6];
 };
 
@@ -149,6 +149,16 @@ static bool linear_battery_connect(struct troupe_system *self, const struct trou
 		       "gz.msgs.Empty", CHARGE_NO_MORE);
 }
 
+static void linear_battery_find_joints(struct troupe_system *self, struct linear_battery_config *config)
+{
+	uint32_t count, first = self->host->joints(self, &count),
+			*own = self->host->alloc(self, (count + 1) * sizeof *own);
+	config->joints.at = own;
+	for (uint32_t i = 0; i < count; i++)
+		if (builtin_own_joint(self, first + i))
+			own[config->joints.count++] = first + i;
+}
+
 static bool linear_battery_configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	static const char *const needed[] = {"battery_name", "voltage", "capacity"};
@@ -161,7 +171,7 @@ static bool linear_battery_configure(struct troupe_system *self, const struct tr
 		return false;
 	config->started = host->boolean(self, plugin, "start_draining", false);
 	config->on_motion = host->boolean(self, plugin, "start_on_motion", true);
-	config->joint_first = host->joints(self, &config->joint_count);
+	linear_battery_find_joints(self, config);
 	return linear_battery_find_fields(self) && linear_battery_connect(self, plugin);
 }
 
@@ -190,15 +200,15 @@ static void linear_battery_pre_update(const struct troupe_system *self, const st
 	const struct linear_battery_words *w = words;
 	if (w->charge_ah > 0)
 		return;
-	for (uint32_t j = 0; j < config->joint_count; j++)
-		self->host->joint_release(step, config->joint_first + j);
+	for (uint32_t j = 0; j < config->joints.count; j++)
+		self->host->joint_release(step, config->joints.at[j]);
 }
 
 static bool linear_battery_is_driven(const struct troupe_system *self, const struct troupe_step *step)
 {
 	const struct linear_battery_config *config = self->config;
-	for (uint32_t j = 0; j < config->joint_count; j++)
-		if (self->host->joint_asked(step, config->joint_first + j))
+	for (uint32_t j = 0; j < config->joints.count; j++)
+		if (self->host->joint_asked(step, config->joints.at[j]))
 			return true;
 	return false;
 }

@@ -7,6 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *builtin_own_joint(const struct troupe_system *self, uint32_t joint)
+{
+	const char *name = self->host->joint_name(self, joint), *next;
+	while (self->host->find_joint(self, name, true) != joint) {
+		next = strstr(name, "::");
+		if (!next)
+			return NULL;
+		name = next + 2;
+	}
+	return name;
+}
+
 bool builtin_find_joints(struct troupe_system *self, const struct troupe_element *plugin, const char *child,
 	struct builtin_joints *ret_joints)
 {

@@ -93,13 +93,16 @@ static inline double builtin_clamp(double value, double low, double high)
 struct builtin_joints {
 	const uint32_t *at;
 	const char *first_name; /* as written in the file; used in topics */
-	uint32_t count;         /* at least 1 */
+	uint32_t count;         /* at least 1, where a file names them */
 };
 
 /* Finds the joints that the children called `child` name. The plug-in is left out if there is no child, or if a joint
  * does not exist or cannot be driven. */
 bool builtin_find_joints(struct troupe_system *self, const struct troupe_element *plugin, const char *child,
 	struct builtin_joints *ret_joints);
+/* The joint's name in the model that the <plugin> stands in: "arm", "nested::arm". NULL: it is not of that model, but
+ * of another in the same top-level model. */
+const char *builtin_own_joint(const struct troupe_system *self, uint32_t joint);
 /* Finds the link that the child called `child` names. The plug-in is left out if there is no such child or link. */
 bool builtin_find_link(
 	struct troupe_system *self, const struct troupe_element *plugin, const char *child, uint32_t *ret_link);

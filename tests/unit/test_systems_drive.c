@@ -321,19 +321,19 @@ Test(drives, trajectory_efforts_and_velocities)
 }
 
 #define ARM(name)                                                                                                      \
-	"<model name='" name                                                                                           \
-	"'><link name='base'>" INERTIA("1", "1") "</link>" SLIDER("a", "1 0 0") PLUGIN("JointTrajectoryController",    \
-		"<topic>/model/cell/" name                                                                             \
-		"/jtc/joint_trajectory</topic><joint_name>a_joint</joint_name><velocity_p_gain>4</velocity_p_gain>"    \
-		"<follow_joint_trajectory>true</follow_joint_trajectory>"                                              \
-		"<controller_name>jtc</controller_name>") MANAGER(name, "jtc") "</model>"
+	"<model name='" name "'><link name='base'>" INERTIA("1", "1") "</link>" SLIDER("a", "1 0 0")                   \
+		PLUGIN("JointTrajectoryController",                                                                    \
+			"<topic>/model/cell/" name "/jtc/joint_trajectory</topic><velocity_p_gain>4</velocity_p_gain>" \
+			"<follow_joint_trajectory>true</follow_joint_trajectory>"                                      \
+			"<controller_name>jtc</controller_name>") MANAGER(name, "jtc") "</model>"
 #define MANAGER(name, controller)                                                                                      \
 	"<plugin filename='troupe' name='troupe::ControllerManager'><topic>/model/cell/" name                          \
 	"/controller_manager</topic><controller>" controller                                                           \
 	" joint_trajectory_controller/JointTrajectoryController</controller><switchable>" controller                   \
 	"</switchable></plugin>"
 
-/* Robots that are nested in one model may have controllers of one name: a manager switches those of its namespace. */
+/* Robots that are nested in one model may have joints and controllers of one name: a controller has the joints of its
+ * own, and a manager switches the controllers of its namespace. */
 Test(drives, nested_robots_have_managers_of_their_own)
 {
 	static const char *const arms[] = {"left", "middle", "right"};

@@ -464,6 +464,37 @@ Test(systems_event, an_empty_battery_lets_go_of_joints_and_is_recharged)
 	near("charge", state.charge, (20 - load / 12) * 0.1 / 3600, 3 * 20 * LIB_DT_S / 3600);
 }
 
+/* Of two robots in one model each has its own battery: an empty one lets go of the joints of its robot alone. */
+Test(systems_event, an_empty_battery_leaves_the_robot_beside_it)
+{
+#define TURNTABLE(name, charge)                                                                                        \
+	"<model name='" name "'><link name='a'><gravity>0</gravity></link><link name='b'><gravity>0</gravity>"         \
+	"<inertial><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial></link>"                          \
+	"<joint name='fix' type='fixed'><parent>world</parent><child>a</child></joint>"                                \
+	"<joint name='j' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis>"              \
+	"</joint>" BATTERY("<initial_charge>" charge "</initial_charge><capacity>1</capacity>"                         \
+			   "<smooth_current_tau>0.001</smooth_current_tau><power_load>86.4</power_load>")              \
+		PLUGIN("ApplyJointForce", "<joint_name>j</joint_name><topic>/" name "/force</topic>") "</model>"
+	static const char *const robots[] = {"one", "two"};
+	for (size_t empty = 0; empty < 2; empty++) {
+		char *models =
+			mem_printf(HEAD "<model name='cell'><pose>0 0 5 0 0 0</pose><link name='l'/>%s%s</model>" END,
+				empty ? TURNTABLE("one", "1") : TURNTABLE("one", "0.0001"),
+				empty ? TURNTABLE("two", "0.0001") : TURNTABLE("two", "1"));
+		start(models);
+		lib_text(server, 0, "/one/force", "data: 1");
+		lib_text(server, 0, "/two/force", "data: 1");
+		lib_run(server, 2000);
+		for (size_t i = 0; i < 2; i++) {
+			char *name = mem_printf("%s::j", robots[i]);
+			double rate = lib_joint_at(server, lib_joint(server, "cell", name)).velocity[0];
+			cr_assert_eq(rate < 1, i == empty, "%s, %s empty: %g rad/s", robots[i], robots[empty], rate);
+			free(name);
+		}
+		free(models);
+	}
+}
+
 /* A joint that is driven starts it for good, also where the world names topics, or says that it does not drain from the
  * beginning. 1 A: 1 / 3.6e6 Ah in a step. */
 Test(systems_event, a_robot_that_has_moved_drains_its_battery_when_it_stands)
