@@ -389,7 +389,7 @@ static troupe_status files_read_left(const struct files *files, const struct fil
 		return TROUPE_OK;
 	if (status == TROUPE_OK)
 		free(*ret_bytes);
-	if (status == TROUPE_EIO || status == TROUPE_EINTERNAL)
+	if (status == TROUPE_EIO || status == TROUPE_EINTERNAL || status == TROUPE_EPEER)
 		return status;
 	return fail(
 		error, TROUPE_EIO, "%s: it has changed since the world was loaded: expected the same file", left->path);

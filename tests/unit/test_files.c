@@ -317,6 +317,7 @@ Test(files, a_file_that_is_left_must_stay_the_same, .init = set_up, .fini = tear
 struct source_of_tests {
 	const char *bytes;
 	uint32_t asked;
+	troupe_status refusal; /* without bytes */
 };
 
 static troupe_status fetch_for_tests(
@@ -325,7 +326,7 @@ static troupe_status fetch_for_tests(
 	struct source_of_tests *source = ctx;
 	source->asked++;
 	if (!source->bytes)
-		return fail(error, TROUPE_EINTERNAL, "%s is not given", path);
+		return fail(error, source->refusal, "%s is not given", path);
 	*ret_bytes = mem_strdup(source->bytes);
 	*ret_count = strlen(source->bytes);
 	return TROUPE_OK;
@@ -337,7 +338,7 @@ Test(files, bytes_that_come_later, .init = set_up, .fini = tear_down)
 	struct files files = {0}, far = {0}, whole = {0};
 	struct troupe_error error;
 	struct text out = {0}, given = {0};
-	struct source_of_tests from = {"first", 0};
+	struct source_of_tests from = {"first", 0, TROUPE_EINTERNAL};
 	const struct files_source source = {fetch_for_tests, &from};
 	const char *bytes;
 	size_t count;
@@ -368,6 +369,9 @@ Test(files, bytes_that_come_later, .init = set_up, .fini = tear_down)
 	cr_assert(strstr(error.text, "changed"), "%s", error.text);
 	from.bytes = NULL;
 	cr_assert_eq(files_read(&other, a, 100, &bytes, &count, &error), TROUPE_EINTERNAL);
+	from.refusal = TROUPE_EPEER;
+	cr_assert_eq(files_read(&other, a, 100, &bytes, &count, &error), TROUPE_EPEER);
+	cr_assert(strstr(error.text, "is not given"), "a run that is over is said to have changed a file: %s", error.text);
 
 	cr_assert_eq(files_give(&files, a, &given, &error), TROUPE_OK);
 	cr_assert(given.count == 5 && !memcmp(given.at, "first", 5));
