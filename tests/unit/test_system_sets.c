@@ -12,6 +12,8 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 TestSuite(system_sets, .timeout = 60);
 
@@ -400,4 +402,126 @@ Test(system_sets, what_waits_does_nothing)
 		cr_expect_eq(fault.error.status, second == 8 ? TROUPE_EDIVERGED : TROUPE_OK);
 		cr_expect(second != 8 || strstr(fault.error.text, "although waits() says"), "%s", fault.error.text);
 	}
+}
+
+/* --- where libraries are found ------------------------------------------------------------------------------------ */
+
+static const char *const shelf_folders[] = {"first", "second", "third"};
+static const char *const shelf_files[] = {
+	"first/push.so", "second/libpush.so", "second/push", "third/libother.so", "third/other", "outside.so"};
+enum { SHELF_FOLDERS = 3, SHELF_FILES = 6, SHELF_BYTES = 64 };
+
+/* root: a new folder with these files, none of which is a library. The first two folders stand in one list, and the
+ * third with one that is not there in another. */
+static struct plugins *shelf_make(char root[SHELF_BYTES], struct text *lists)
+{
+	(void)snprintf(root, SHELF_BYTES, "%s", "/tmp/test_system_sets_XXXXXX");
+	cr_assert(mkdtemp(root));
+	for (int i = 0; i < SHELF_FOLDERS; i++) {
+		char *path = mem_printf("%s/%s", root, shelf_folders[i]);
+		cr_assert(!mkdir(path, 0700));
+		free(path);
+	}
+	for (int i = 0; i < SHELF_FILES; i++) {
+		char *path = mem_printf("%s/%s", root, shelf_files[i]);
+		FILE *file = fopen(path, "w");
+		cr_assert(file && fputs(path, file) >= 0 && !fclose(file));
+		free(path);
+	}
+	unsetenv("TROUPE_PLUGIN_PATH");
+	text_add(lists, "%s/first::%s/second", root, root);
+	char *last = mem_printf("%s/third:%s/fourth", root, root);
+	const char *const folders[] = {lists->at, last, NULL};
+	struct plugins *plugins = plugins_create(folders);
+	free(last);
+	return plugins;
+}
+
+static void shelf_end(struct plugins *plugins, const char *root, struct text *lists)
+{
+	plugins_destroy(plugins);
+	for (int i = SHELF_FILES + SHELF_FOLDERS; i-- > 0;) {
+		char *path = mem_printf(
+			"%s/%s", root, i < SHELF_FOLDERS ? shelf_folders[i] : shelf_files[i - SHELF_FOLDERS]);
+		(void)remove(path);
+		free(path);
+	}
+	(void)rmdir(root);
+	text_fini(lists);
+}
+
+/* By each form of its name, in the first folder that has it; a path must lead into one of the folders. */
+Test(system_sets, a_library_is_found_in_the_first_folder_that_has_it)
+{
+	static const char *const rows[][2] = {{"push", "first/push.so"}, {"libpush.so", "second/libpush.so"},
+		{"libpush", "second/libpush.so"}, {"other", "third/other"}, {"first/push", ""}, {"none", ""}};
+	char root[SHELF_BYTES];
+	struct text lists = {0};
+	struct plugins *plugins = shelf_make(root, &lists);
+	struct troupe_error error;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char *want = mem_printf(
+			"plugin '%s': peer has none, and this machine has %s/%s", rows[i][0], root, rows[i][1]);
+		troupe_status status = plugins_match(plugins, rows[i][0], 0, "peer", &error);
+		cr_expect_eq(status, *rows[i][1] ? TROUPE_EWORLD : TROUPE_OK, "%s", rows[i][0]);
+		cr_expect(!status || !strcmp(error.text, want), "%s: expected %s", error.text, want);
+		free(want);
+	}
+	cr_assert_eq(plugins_match(plugins, "none", 5, "peer", &error), TROUPE_EWORLD);
+	cr_expect_str_eq(error.text,
+		"plugin 'none': not found here; expected hash 0000000000000005, which peer has; see --plugin-path");
+	for (int i = 1; i < SHELF_FILES; i += SHELF_FILES - 2) { /* of the second folder, and of none */
+		char *path = mem_printf("%s/%s", root, shelf_files[i]);
+		const struct sdf_element at = {.file = "w.sdf", .line = 7};
+		const struct sdf_plugin plugin = {.name = "x", .filename = path, .element = &at};
+		const struct plugin_library *library;
+		cr_assert_eq(plugins_find(plugins, &plugin, &library, &error), TROUPE_EWORLD);
+		cr_expect(!strncmp(error.text, "w.sdf:7: plugin '/", 18), "%s", error.text);
+		cr_expect(strstr(error.text, i == 1 ? "it cannot be loaded" : "it is not in a folder for plug-ins"),
+			"%s", error.text);
+		cr_expect_null(library);
+		free(path);
+	}
+	shelf_end(plugins, root, &lists);
+}
+
+/* The folders in their order, of which three are named, and a name in one of them. */
+Test(system_sets, where_a_library_was_sought)
+{
+	char root[SHELF_BYTES];
+	struct text lists = {0}, said = {0};
+	struct plugins *plugins = shelf_make(root, &lists);
+	char *want = mem_printf(
+		"its library \"libothr.so\" is not found in %s/first, %s/second, %s/third or 2 other folders: "
+		"expected a library that is there, such as \"libother.so\"",
+		root, root, root);
+	plugins_explain(plugins, "libothr.so", &said);
+	cr_expect_str_eq(said.at, want, "%s", said.at);
+	said.count = 0;
+	plugins_explain(plugins, "/a/b.so", &said);
+	cr_expect_str_eq(
+		said.at, "its library \"/a/b.so\" is not found: expected a library that is there", "%s", said.at);
+	said.count = 0;
+	plugins_explain(plugins, "a/b.so", &said);
+	plugins_explain(plugins, "", &said);
+	plugins_explain(NULL, "b", &said);
+	cr_expect_eq(said.count, 0);
+	text_fini(&said);
+	free(want);
+	shelf_end(plugins, root, &lists);
+}
+
+/* A kind by each of its names, of the first kind that has it. */
+Test(system_sets, a_kind_has_several_names)
+{
+	static const char *const one[] = {"one", "eins", NULL}, *const two[] = {"two", "zwei", "eins", NULL};
+	static const struct troupe_kind first = {.names = one}, second = {.names = two};
+	const struct troupe_kind *const kinds[] = {&first, &second, NULL};
+	struct text said = {0};
+	cr_expect_eq(plugin_kind(kinds, "eins"), &first);
+	cr_expect_eq(plugin_kind(kinds, "zwei"), &second);
+	cr_expect_null(plugin_kind(kinds, "drei"));
+	plugin_list_kinds(kinds, &said);
+	cr_expect_str_eq(said.at, "one, two");
+	text_fini(&said);
 }
