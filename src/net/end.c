@@ -41,6 +41,7 @@ enum { DEADLINE_FACTOR = 20, POLLS_A_CLOCK = 16 };
 struct end_line {                     /* index: id in peers, and line of the carrier */
 	uint64_t received;            /* in bytes: part of a large frame shows that the peer lives */
 	struct transport_message ack; /* primary: the ack that came */
+	char *wants;                  /* primary: path of the file that it asks for; NULL: none */
 };
 
 struct transport {
@@ -187,26 +188,16 @@ static void end_take_step(struct transport *transport, uint32_t id, const char *
 	transport->step_waits = true;
 }
 
-/* A peer that cannot take the file is given up; when its line is broken, the next look at it says so. */
-static void end_give_file(struct transport *transport, uint32_t id, const char *bytes, size_t count, uint64_t now)
+/* The file is not read here, where other threads wait for the carrier: a disk may take longer than peers may be silent.
+ */
+static void end_take_want(struct transport *transport, uint32_t id, const char *bytes, size_t count, uint64_t now)
 {
-	const struct transport_codec *codec = transport->options.codec;
-	struct troupe_error error;
 	if (!peers_heard(transport->peers, id, FRAME_FILE_WANT, now))
 		return;
-	char *path = mem_printf("%.*s", (int)count, bytes);
-	struct text *out = transport->ops->begin(transport->carrier, id);
-	size_t begin = out->count;
-	troupe_status status = codec->give_file ? codec->give_file(codec->ctx, path, out, &error)
-						: fail(&error, TROUPE_EIO, "%s: no file is given", path);
-	if (status) {
-		out->count = begin;
-		text_add(out, "%.500s", error.text);
-	}
-	free(path);
-	if (transport->ops->end(transport->carrier, id, status ? FRAME_FILE_NONE : FRAME_FILE_DATA, &error) ==
-		TROUPE_ELIMIT)
-		peers_abandon(transport->peers, id, error.text, now);
+	if (transport->lines[id].wants)
+		peers_break(transport->peers, id, "asked for a file before the one before it had come", now);
+	else
+		transport->lines[id].wants = mem_printf("%.*s", (int)count, bytes);
 }
 
 static void end_take_file(
@@ -231,7 +222,7 @@ static void end_take_frame(
 	else if (type == FRAME_STEP && !end_is_primary(transport))
 		end_take_step(transport, id, bytes, count, now);
 	else if (type == FRAME_FILE_WANT && end_is_primary(transport))
-		end_give_file(transport, id, bytes, count, now);
+		end_take_want(transport, id, bytes, count, now);
 	else if ((type == FRAME_FILE_DATA || type == FRAME_FILE_NONE) && !end_is_primary(transport))
 		end_take_file(transport, id, type, bytes, count, now);
 	else
@@ -327,6 +318,45 @@ static enum end_turn end_take_turn(struct transport *transport)
 	return acked ? TURN_ACKED : over ? TURN_GAVE_UP : TURN_NONE;
 }
 
+/* A peer that cannot take the file is given up; when its line is broken, the next look at it says so. */
+static void end_send_file(
+	struct transport *transport, uint32_t id, troupe_status given, const struct text *file, const char *why)
+{
+	struct troupe_error error;
+	struct text *out = transport->ops->begin(transport->carrier, id);
+	if (given)
+		text_add(out, "%.500s", why);
+	else
+		text_add_bytes(out, file->at, file->count);
+	if (transport->ops->end(transport->carrier, id, given ? FRAME_FILE_NONE : FRAME_FILE_DATA, &error) ==
+		TROUPE_ELIMIT)
+		peers_abandon(transport->peers, id, error.text, clock_now_ns());
+	end_act(transport);
+}
+
+/* The caller does not hold the carrier. Whether a file was asked for. */
+static bool end_give_file(struct transport *transport, uint32_t id)
+{
+	const struct transport_codec *codec = transport->options.codec;
+	struct troupe_error error = {0};
+	struct text file = {0};
+	end_hold(transport);
+	char *path = end_is_over(transport) ? NULL : transport->lines[id].wants;
+	end_let_go(transport);
+	if (!path)
+		return false;
+	troupe_status status = codec->give_file ? codec->give_file(codec->ctx, path, &file, &error)
+						: fail(&error, TROUPE_EIO, "%s: no file is given", path);
+	end_hold(transport);
+	transport->lines[id].wants = NULL;
+	if (!end_is_over(transport))
+		end_send_file(transport, id, status, &file, error.text);
+	end_let_go(transport);
+	text_fini(&file);
+	free(path);
+	return true;
+}
+
 static void *end_run_io(void *arg)
 {
 	struct transport *transport = arg;
@@ -344,6 +374,8 @@ static void *end_run_io(void *arg)
 			transport->options.all_acked(transport->options.ctx);
 		else if (turn == TURN_GAVE_UP && transport->options.gave_up)
 			transport->options.gave_up(transport->options.ctx);
+		for (uint32_t i = 0; i < transport->line_count; i++)
+			some |= end_give_file(transport, i);
 		if (some || turn)
 			waiting = (struct end_waiting){0, 0};
 		else
@@ -653,6 +685,8 @@ void end_destroy(struct transport *transport)
 	text_fini(&transport->file);
 	pthread_mutex_destroy(&transport->fetching);
 	peers_destroy(transport->peers);
+	for (uint32_t i = 0; i < transport->line_count; i++)
+		free(transport->lines[i].wants);
 	free(transport->lines);
 	free(transport);
 }

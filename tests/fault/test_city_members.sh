@@ -1,7 +1,7 @@
 #!/bin/sh
 # Meshes that nobody is near go to a secondary when it needs them: each step has the hash of a run that has read all of
 # them at first, when a secondary is lost and another one joins, when a standby takes over from the primary, and when a
-# file is no longer what it was. --load-all sends all at first.
+# file is read slowly, or is no longer what it was. --load-all sends all at first.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
 port=$((20000 + $$ * 64 % 12000))
@@ -115,6 +115,42 @@ await s.err 'follows the primary'
 await p.out '^hash' 100
 kill -KILL "$(cat p.pid)"
 same 'a standby takes over' s 0
+
+# A disk that takes longer for a file than peers may be silent: the primary reads it while it goes on hearing them.
+end_processes
+cat >slow.c <<'EOF'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+#define SLOW(name)                                                                                                     \
+	int name(const char *path, int flags, mode_t mode)                                                             \
+	{                                                                                                              \
+		int (*next)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, #name);        \
+		if (strstr(path, "city.meshes") && !access("slow", F_OK) && !unlink("slow"))                           \
+			sleep(3);                                                                                      \
+		return next(path, flags, mode);                                                                        \
+	}
+SLOW(open)
+SLOW(open64)
+EOF
+if [ -z "$quick" ] && ${TEST_CC:-cc} -shared -fPIC -o slow.so slow.c -ldl 2>slow.err; then
+	rm -f p.err p.out slow
+	next_port
+	# shellcheck disable=SC2086
+	LD_PRELOAD=$PWD/slow.so start p $run_options --rtf 0 --network-role primary --network-listen 127.0.0.1:$port \
+		--network-secondaries 2 --network-stale-ms 1000
+	await p.err 'waiting for'
+	touch slow
+	secondary a
+	secondary b
+	same 'a slow disk' p 0
+	[ ! -e slow ]
+	report $? 'a slow disk: no file was read late'
+else
+	skip "a slow disk" "no compiler, or a build with a sanitizer"
+fi
 
 # the primary gives a file only as it was when the world was loaded
 end_processes
