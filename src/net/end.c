@@ -54,6 +54,7 @@ struct transport {
 	struct peers *peers;
 	struct end_line *lines;
 	uint32_t line_count;
+	uint32_t wanting;    /* primary: lines that want a file */
 	bool out;            /* primary: a step was published, and its outcome not taken up */
 	uint64_t next;       /* number of the step to come, if the last one is not repeated */
 	uint64_t taken;      /* number of the step that is out, or was last; UINT64_MAX: none was */
@@ -197,7 +198,7 @@ static void end_take_want(struct transport *transport, uint32_t id, const char *
 	if (transport->lines[id].wants)
 		peers_break(transport->peers, id, "asked for a file before the one before it had come", now);
 	else
-		transport->lines[id].wants = mem_printf("%.*s", (int)count, bytes);
+		transport->lines[id].wants = mem_printf("%.*s", (int)count, bytes), transport->wanting++;
 }
 
 static void end_take_file(
@@ -349,6 +350,7 @@ static bool end_give_file(struct transport *transport, uint32_t id)
 						: fail(&error, TROUPE_EIO, "%s: no file is given", path);
 	end_hold(transport);
 	transport->lines[id].wants = NULL;
+	transport->wanting--;
 	if (!end_is_over(transport))
 		end_send_file(transport, id, status, &file, error.text);
 	end_let_go(transport);
@@ -365,7 +367,7 @@ static void *end_run_io(void *arg)
 		end_hold(transport);
 		bool some = end_work_all(transport);
 		enum end_turn turn = end_take_turn(transport);
-		bool asked = end_take_asked(transport);
+		bool asked = end_take_asked(transport), wanted = transport->wanting;
 		end_let_go(transport);
 		end_alarm_once(transport);
 		if (asked)
@@ -374,7 +376,7 @@ static void *end_run_io(void *arg)
 			transport->options.all_acked(transport->options.ctx);
 		else if (turn == TURN_GAVE_UP && transport->options.gave_up)
 			transport->options.gave_up(transport->options.ctx);
-		for (uint32_t i = 0; i < transport->line_count; i++)
+		for (uint32_t i = 0; wanted && i < transport->line_count; i++)
 			some |= end_give_file(transport, i);
 		if (some || turn)
 			waiting = (struct end_waiting){0, 0};

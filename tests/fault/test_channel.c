@@ -118,11 +118,18 @@ static bool comes(struct pair *pair, enum frame_type type, const char *bytes, si
 	return false;
 }
 
+static size_t used_bytes(void)
+{
+	struct mallinfo2 info = mallinfo2();
+	return info.uordblks + info.hblkhd;
+}
+
 static void test_frames(const struct key *key)
 {
 	static const size_t sizes[] = {0, 1, 100, 5000, 65536, 1000003, 20000000};
 	struct pair pair;
 	make_pair(&pair, key, key);
+	const size_t before = used_bytes();
 	channel_send(pair.client, FRAME_ACK, "early", 5, NULL); /* before the channel is open */
 	check(open_pair(&pair), "not open: %s / %s", pair.client_error.text, pair.server_error.text);
 	check(comes(&pair, FRAME_ACK, "early", 5),
@@ -144,6 +151,8 @@ static void test_frames(const struct key *key)
 		"a frame beyond its limit is sent");
 	check(!channel_send(pair.client, FRAME_HEARTBEAT, "y", 1, NULL) && comes(&pair, FRAME_HEARTBEAT, "y", 1),
 		"after a refused frame no other one arrives");
+	check(used_bytes() < before + (16 << 20), "after a frame of 20 MB the channels keep %zu bytes",
+		used_bytes() - before);
 	free_pair(&pair);
 }
 
@@ -423,12 +432,13 @@ static void test_floods(const struct key *key)
 	check(rounds >= 0 && rounds <= ROUNDS_MAX, "a valid peer joins after %d rounds", rounds);
 	size_t before = mallinfo2().uordblks;
 	rounds = friend_comes(listener, key, flood_silent);
-	check(rounds >= 0 && rounds <= ROUNDS_MAX, "among silent unknown peers a valid peer joins after %d rounds", rounds);
+	check(rounds >= 0 && rounds <= ROUNDS_MAX, "among silent unknown peers a valid peer joins after %d rounds",
+		rounds);
 	printf("a valid peer joins after %d rounds among silent unknown peers", rounds);
 	end_flood();
 	rounds = friend_comes(listener, key, flood_rubbish);
-	check(rounds >= 0 && rounds <= ROUNDS_MAX, "among unknown peers that send rubbish a valid peer joins after %d rounds",
-		rounds);
+	check(rounds >= 0 && rounds <= ROUNDS_MAX,
+		"among unknown peers that send rubbish a valid peer joins after %d rounds", rounds);
 	printf(", %d rounds among unknown peers that send rubbish (%s)\n", rounds, key ? "TLS" : "no TLS");
 	flood_silent(listener);
 	flood_silent(listener);
@@ -686,8 +696,7 @@ static void test_discovery(const struct key *key, const struct key *wrong)
 		bool misheard = false;
 		for (int i = 0; i < 600 && discovery_counts(rival).glanced == before; i++)
 			misheard |= hears_of(rival, NULL, NULL, &got, &address, 100);
-		check(!misheard &&
-				discovery_counts(rival).glanced == before + 1,
+		check(!misheard && discovery_counts(rival).glanced == before + 1,
 			"a primary accepts another primary's announcement");
 	}
 	discovery_destroy(here);

@@ -24,6 +24,8 @@ enum {
 	STRANGER_READ_BYTES = 1 << 12,
 };
 #define HANDSHAKE_NS UINT64_C(5000000000)
+#define CHANNEL_KEPT_BYTES                                                                                             \
+	((size_t)16 << 20) /* a larger buffer was made for a world or a mesh, and goes when it is empty */
 #define QUEUE_MAX (2 * ((size_t)FRAME_PAYLOAD_MAX + FRAME_HEADER_BYTES))
 
 enum phase { CONNECTING, SHAKING_HANDS, CHANNEL_OPEN, FAILED };
@@ -340,8 +342,8 @@ static troupe_status channel_write_some(struct channel *channel, size_t *ret_cou
 	return TROUPE_OK;
 }
 
-/* Frees the written part of the buffer: when all is written, or when the written part is at least as large as the rest.
- */
+/* Frees the written part of the buffer: when all is written (and a large buffer with it), or when the written part is
+ * at least as large as the rest. */
 static void channel_forget_written(struct channel *channel)
 {
 	size_t pending = channel_pending(channel);
@@ -351,6 +353,8 @@ static void channel_forget_written(struct channel *channel)
 		memmove(channel->out.at, channel->out.at + channel->out_begin, pending);
 	channel->out.count = pending;
 	channel->out_begin = 0;
+	if (!pending && channel->out.room > CHANNEL_KEPT_BYTES)
+		text_fini(&channel->out);
 }
 
 static troupe_status channel_write_out(struct channel *channel, struct troupe_error *error)
@@ -441,6 +445,11 @@ static size_t channel_in_max(const struct channel *channel)
 static void channel_make_room(struct channel *channel)
 {
 	size_t have = channel->in.end - channel->in.begin, least = channel_read_bytes_of(channel);
+	if (!have && channel->in.room > CHANNEL_KEPT_BYTES) {
+		free(channel->in.at);
+		channel->in.at = NULL;
+		channel->in.room = channel->in.begin = channel->in.end = 0;
+	}
 	if (channel->in.room - channel->in.end >= least)
 		return;
 	if (channel->in.begin && have)
