@@ -154,8 +154,9 @@ bad 2 "troupe mcap: --topic: '@5': expected PATTERN or PATTERN@HZ" mcap r -o m -
 bad 1 'm/m: cannot write: ' mcap r -o m/m
 bad 2 'troupe run: --topic without --mcap: expected both' run --topic /clock w.sdf
 bad 2 "troupe run: --topic: 'x@y': expected PATTERN or PATTERN@HZ" run --mcap m --topic x@y w.sdf
+claim_domain
 # a run waits only for clients that can come: not by way of gateways that have no services for them
-for gateway in '' '--foxglove 0' '--view-address 0' '--watch-listen 127.0.0.1:0' "--ros2 --ros2-domain $((10 + $$ % 90))"; do
+for gateway in '' '--foxglove 0' '--view-address 0' '--watch-listen 127.0.0.1:0' "--ros2 --ros2-domain $domain"; do
 	# shellcheck disable=SC2086 # words
 	bad 2 '^troupe run: (--wait-for: no barrier client can join: expected|--[a-z0-9]*: .*build)' run -v 0 --no-gz --wait-for c \
 		--iterations 1 $gateway w.sdf

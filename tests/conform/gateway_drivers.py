@@ -18,6 +18,7 @@ import time
 
 TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path.insert(0, os.path.join(TESTS, "gateway"))
+import ros_domain  # noqa: E402
 import web_socket  # noqa: E402
 
 PATIENCE_S = 60  # for one event: what takes longer hangs, on a busy machine, too
@@ -1140,7 +1141,7 @@ class Dds(RosNames, Driver):
 
     def __init__(self, place):
         Driver.__init__(self, place)
-        self.domain = 10 + os.getpid() % 90  # ports below those that the system gives away
+        self.domain = ros_domain.claim()
         self.options = ["--ros2", "--ros2-domain", str(self.domain)]
         self.node, self.caller = os.path.join(place, "gateway_dds"), os.path.join(place, "ros2_client")
 

@@ -32,6 +32,24 @@ amount()
 	fi
 }
 
+# claim_domain: $domain becomes a domain of ROS 2 that no other test of this machine has meanwhile (its ports are below
+# those that the system gives away). It is held, by way of file 9, until all that this test has started has ended. Two
+# tests with one domain answer each other's requests. In Python: tests/gateway/ros_domain.py.
+claim_domain()
+{
+	domain=$((10 + $$ % 90))
+	for _ in $(seq 90); do
+		lock=${TMPDIR:-/tmp}/troupe_ros_domain_$domain
+		if (: >>"$lock") 2>/dev/null; then
+			exec 9>>"$lock"
+			flock -n 9 && return
+		fi
+		domain=$((10 + (domain - 9) % 90))
+	done
+	exec 9>&-
+	report 1 'no domain of ROS 2 from 10 to 99 is free'
+}
+
 # What is shown when a check has failed, beside its text: a script may define another one.
 on_failure() { :; }
 # report STATUS WHAT: the one way in which scripts count what they have found. The status comes first: some shells change

@@ -41,6 +41,9 @@ import xml.etree.ElementTree as ElementTree
 from collections import namedtuple
 
 SOURCE = os.path.abspath(os.environ.get("SOURCE_DIR") or os.path.join(os.path.dirname(__file__), "..", ".."))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "gateway"))
+import ros_domain  # noqa: E402
+
 BUILD = os.path.abspath(os.environ.get("BUILD_DIR") or os.path.join(SOURCE, "build"))
 TROUPE = os.path.abspath(os.environ.get("TROUPE") or os.path.join(BUILD, "troupe"))
 LIMIT_S = 250  # of one block
@@ -153,7 +156,7 @@ class Folder:
         self.environment.update(
             HOME=self.at("home"), PATH=self.at("bin") + ":" + os.environ["PATH"], PKG_CONFIG_PATH=self.at("bin"),
             LD_LIBRARY_PATH=os.path.join(BUILD, ".libs"), PYTHONDONTWRITEBYTECODE="1", GZ_PARTITION="doc%d" % os.getpid(),
-            ROS_DOMAIN_ID=str(1 + os.getpid() % 9), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+            ROS_DOMAIN_ID=str(ros_domain.claim()), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
             OMPI_MCA_rmaps_base_oversubscribe="1", PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe")
 
     def at(self, name):

@@ -9,7 +9,7 @@ trap '[ -z "$run" ] || kill -KILL "$run" 2>/dev/null; rm -rf "$scratch"' EXIT
 TROUPE_NO_GZ=1
 export TROUPE_NO_GZ
 unset ROS_DOMAIN_ID CYCLONEDDS_URI
-domain=$((10 + $$ % 90)) # ports below those that the system gives away
+claim_domain
 
 # needs_node WHAT WORLD: w.sdf, a copy of WORLD, can be run as a node; ends the test, skipped, if the build is without DDS
 needs_node()

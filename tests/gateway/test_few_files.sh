@@ -2,7 +2,8 @@
 # Runs that may open few files: with each gateway, at each limit, a run goes on with what it can open, or ends at once with
 # a line that says so. It never crashes, and never waits for what does not come: libraries of gateways do both.
 . "${SOURCE_DIR:-.}/tests/gateway/lib.sh"
-ROS_DOMAIN_ID=$(($$ % 200))
+claim_domain
+ROS_DOMAIN_ID=$domain
 export ROS_DOMAIN_ID
 
 # few FILES OPTION...: a run with this limit, in a shell that has none of the files of this one
