@@ -259,25 +259,6 @@ static void joint_trajectory_init(const struct troupe_system *self, void *words)
 		joint_trajectory_of(words)[i].target[JOINT_TRAJECTORY_POSITION] = config->initial[i];
 }
 
-static bool joint_trajectory_check(const struct troupe_system *self, uint32_t input,
-	const struct troupe_message *message, char why[TROUPE_WHY_BYTES])
-{
-	const struct joint_trajectory_config *config = self->config;
-	if (input != JOINT_TRAJECTORY_INPUT_TOPIC)
-		return joint_trajectory_goal_check(self, &config->goals, input, message, why);
-	uint32_t points = self->host->count(message, config->points);
-	if (!self->host->count(message, config->joint_names))
-		(void)snprintf(why, TROUPE_WHY_BYTES, "the trajectory has no joint_names: expected one or more");
-	else if (!points)
-		(void)snprintf(why, TROUPE_WHY_BYTES, "the trajectory has no points: expected one or more");
-	else if (points > config->points_max)
-		(void)snprintf(why, TROUPE_WHY_BYTES, "the trajectory has %u points: expected at most %u", points,
-			config->points_max);
-	else
-		return true;
-	return false;
-}
-
 /* The place of the joint in the message; UINT32_MAX: the message does not name it. */
 static uint32_t joint_trajectory_place_of(
 	const struct troupe_system *self, const struct troupe_message *message, const char *name)
@@ -288,6 +269,38 @@ static uint32_t joint_trajectory_place_of(
 		if (!strcmp(self->host->get_text(message, config->joint_names, i), name))
 			return i;
 	return UINT32_MAX;
+}
+
+static bool joint_trajectory_names_any(const struct troupe_system *self, const struct troupe_message *message)
+{
+	const struct joint_trajectory_config *config = self->config;
+	uint32_t i = 0;
+	while (i < config->count && joint_trajectory_place_of(self, message, config->names[i]) == UINT32_MAX)
+		i++;
+	return i < config->count;
+}
+
+static bool joint_trajectory_check(const struct troupe_system *self, uint32_t input,
+	const struct troupe_message *message, char why[TROUPE_WHY_BYTES])
+{
+	const struct joint_trajectory_config *config = self->config;
+	if (input != JOINT_TRAJECTORY_INPUT_TOPIC)
+		return joint_trajectory_goal_check(self, &config->goals, input, message, why);
+	uint32_t points = self->host->count(message, config->points);
+	if (!self->host->count(message, config->joint_names))
+		(void)snprintf(why, TROUPE_WHY_BYTES, "the trajectory has no joint_names: expected one or more");
+	else if (!joint_trajectory_names_any(self, message))
+		(void)snprintf(why, TROUPE_WHY_BYTES,
+			"the trajectory names no joint of this controller: expected '%.80s'%s", config->names[0],
+			config->count > 1 ? " or another of its joints" : "");
+	else if (!points)
+		(void)snprintf(why, TROUPE_WHY_BYTES, "the trajectory has no points: expected one or more");
+	else if (points > config->points_max)
+		(void)snprintf(why, TROUPE_WHY_BYTES, "the trajectory has %u points: expected at most %u", points,
+			config->points_max);
+	else
+		return true;
+	return false;
 }
 
 /* start_s: when it begins; 0: at once. */

@@ -414,8 +414,8 @@ static void keep_refusal(void *ctx, const struct troupe_reply *reply)
 		(void)snprintf(ctx, TROUPE_ERROR_TEXT_BYTES, "%s", reply->text);
 }
 
-/* A trajectory without joints or points, or with more points than the state has room for, is refused with the reason;
- * the greatest that has room is not. */
+/* A trajectory without joints, without a joint of the controller, without points, or with more points than there is
+ * room for, is refused with the reason; the greatest that has room is not. */
 Test(drives, trajectories_that_are_refused)
 {
 	enum { MOST = 3072 / (1 + 3 * 2) };
@@ -430,7 +430,9 @@ Test(drives, trajectories_that_are_refused)
 	const struct {
 		const char *text, *why;
 	} cases[] = {{"points {positions: 1}", "no joint_names"}, {"joint_names: 'a_joint'", "no points"},
-		{many.at, limit}, {most, ""}};
+		{"joint_names: ['a', 'car::a_joint'] points {positions: 1}",
+			"no joint of this controller: expected 'a_joint' or another"},
+		{"joint_names: ['a', 'b_joint'] points {positions: [1, 1]}", ""}, {many.at, limit}, {most, ""}};
 	char *world = mem_printf(LIB_SDF("<world name='w'>" LIB_HEAD "%s</world>"), SLIDERS(""));
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char refusal[TROUPE_ERROR_TEXT_BYTES] = "";
