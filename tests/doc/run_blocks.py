@@ -41,7 +41,7 @@ import xml.etree.ElementTree as ElementTree
 from collections import namedtuple
 
 SOURCE = os.path.abspath(os.environ.get("SOURCE_DIR") or os.path.join(os.path.dirname(__file__), "..", ".."))
-sys.path.insert(0, os.path.join(SOURCE, "tests", "gateway"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "gateway"))
 import ros_domain  # noqa: E402
 
 BUILD = os.path.abspath(os.environ.get("BUILD_DIR") or os.path.join(SOURCE, "build"))
