@@ -190,7 +190,6 @@ static void files_drop_bytes(struct files_entry *entry)
 	free(entry->bytes);
 	entry->bytes = NULL;
 	text_fini(&entry->squeezed);
-	entry->squeezed = (struct text){0};
 }
 
 static void files_set_bytes(struct files_entry *entry, const char *bytes, size_t count)
@@ -234,8 +233,12 @@ void files_add_all(struct files *files, const struct files *more)
 bool files_same(const struct files_entry *a, const struct files_entry *b)
 {
 	char *own_a, *own_b;
-	if (a->absent != b->absent || !files_has_bytes(a) || !files_has_bytes(b) || a->count != b->count)
-		return a->absent == b->absent && (!files_has_bytes(a) || !files_has_bytes(b));
+	if (a->absent != b->absent)
+		return false;
+	if (!files_has_bytes(a) || !files_has_bytes(b))
+		return true;
+	if (a->count != b->count)
+		return false;
 	bool same = !memcmp(files_bytes(a, &own_a), files_bytes(b, &own_b), a->count);
 	free(own_a);
 	free(own_b);
@@ -440,7 +443,6 @@ static troupe_status files_read_any(struct files *files, const char *path, size_
 	if (entry && entry->squeezed.count) {
 		entry->bytes = squeeze_undo(&entry->squeezed, entry->count);
 		text_fini(&entry->squeezed);
-		entry->squeezed = (struct text){0};
 	}
 	troupe_status status = entry && entry->bytes ? TROUPE_OK : files_fetch(files, path, bytes_max, given, error);
 	if (status)

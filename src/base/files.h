@@ -86,8 +86,8 @@ troupe_status files_read_given(struct files *files, const char *path, size_t byt
  * files_read(), also through sets of which this one is the `before`; TROUPE_EIO if they are others then. Nothing in
  * other sets. */
 void files_leave(struct files *files, const char *path);
-/* Marks a file whose bytes few need, with a note for these that do without (copied). Another files_read() of this set
- * ends that; one of a set of which this one is the `before` does not. */
+/* Marks a file whose bytes few need, with a note (copied) for readers that do without the bytes. Another
+ * files_read() of this set takes the mark away; files_read() of a set of which this one is the `before` does not. */
 void files_set_apart(struct files *files, const char *path, const void *note, size_t count);
 /* The note of a file that is set apart, also where its bytes were left out; NULL: it is not. */
 const char *files_note(const struct files *files, const char *path, size_t *ret_count);
@@ -121,8 +121,8 @@ void files_fini(struct files *files);
 void files_pack(const struct files *files, struct text *out);
 /* The same as if all files of `more` were in the set. */
 void files_pack_both(const struct files *files, const struct files *more, struct text *out);
-/* As files_pack(), without the bytes of files that are set apart. What is unpacked gets them from its `source`, and
- * refuses others. */
+/* As files_pack(), without the bytes of files that are set apart. The set that is unpacked gets these bytes from its
+ * `source`, and takes none with another hash. */
 void files_pack_apart(const struct files *files, struct text *out);
 /* Adds what was packed, and closes the set. */
 void files_unpack(struct files *files, struct unpack *in);

@@ -8,7 +8,7 @@
 
 /* Adds the squeezed bytes to `out`; of bytes without repetitions they are slightly more. count: below 4 GiB. */
 void squeeze(const char *bytes, size_t count, struct text *out);
-/* The bytes again: `count` of them, and a terminating zero byte; to be freed with free(). */
+/* The bytes again, `count` in number, and a terminating zero byte; to be freed with free(). */
 char *squeeze_undo(const struct text *squeezed, size_t count);
 
 #endif

@@ -55,6 +55,14 @@ uint32_t controllers_find(const struct controllers *controllers, const char *nam
 	return i;
 }
 
+bool controllers_lists(const struct troupe_host *host, const struct troupe_element *plugin, const char *controller)
+{
+	const struct troupe_element *at = NULL;
+	while ((at = host->child(plugin, "controller", at)) && !controller_manager_of(host->text_of(at), controller))
+		;
+	return at;
+}
+
 bool controllers_read(
 	struct troupe_system *self, const struct troupe_element *plugin, struct controllers *ret_controllers)
 {

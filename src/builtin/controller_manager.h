@@ -21,6 +21,8 @@ struct controllers { /* config */
 /* In configure(): plugin: that of the manager. */
 bool controllers_read(
 	struct troupe_system *self, const struct troupe_element *plugin, struct controllers *ret_controllers);
+/* The same without reading it: whether it lists the controller. */
+bool controllers_lists(const struct troupe_host *host, const struct troupe_element *plugin, const char *controller);
 /* The place of the controller; count: there is none of this name. */
 uint32_t controllers_find(const struct controllers *controllers, const char *name);
 /* In check(): a troupe.msgs.ControllerSwitch. */

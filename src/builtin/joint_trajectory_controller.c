@@ -130,7 +130,7 @@ static bool joint_trajectory_add(struct troupe_system *self, const struct troupe
 	return true;
 }
 
-/* The joints that are named, or all those of the model with one axis. */
+/* The joints that <joint_name> names, or all joints of the model with one axis. */
 static bool joint_trajectory_find(
 	struct troupe_system *self, const struct troupe_element *plugin, struct joint_trajectory_config *config)
 {

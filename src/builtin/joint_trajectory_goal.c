@@ -88,21 +88,21 @@ static bool joint_trajectory_goal_find_manager(
 	const char *topic = NULL;
 	size_t nearest = 0;
 	while (*goals->controller && (plugin = host->sibling(self, plugin))) {
-		if (!builtin_is_named(host, plugin, "::ControllerManager"))
+		if (!builtin_is_named(host, plugin, "::ControllerManager") ||
+			!controllers_lists(host, plugin, goals->controller))
 			continue;
-		struct controllers *controllers = host->alloc(self, sizeof *controllers);
 		const char *manager = builtin_topic(self, plugin, "topic", "controller_manager", NULL);
 		const size_t near = joint_trajectory_goal_namespace(manager, goal_topic);
-		if (!controllers_read(self, plugin, controllers))
-			return false;
-		if (controllers_find(controllers, goals->controller) == controllers->count ||
-			(found && near <= nearest))
-			continue;
-		found = plugin, nearest = near, topic = manager;
-		goals->controllers = controllers;
+		if (!found || near > nearest)
+			found = plugin, nearest = near, topic = manager;
 	}
-	return !found || host->take(self, found, host->print(self, "%s/switch_controller", topic),
-				 "troupe.msgs.ControllerSwitch", JOINT_TRAJECTORY_INPUT_SWITCH, TROUPE_NOTHING);
+	if (!found)
+		return true;
+	struct controllers *controllers = host->alloc(self, sizeof *controllers);
+	goals->controllers = controllers;
+	return controllers_read(self, found, controllers) &&
+	       host->take(self, found, host->print(self, "%s/switch_controller", topic), "troupe.msgs.ControllerSwitch",
+		       JOINT_TRAJECTORY_INPUT_SWITCH, TROUPE_NOTHING);
 }
 
 bool joint_trajectory_goal_configure(struct troupe_system *self, const struct troupe_element *plugin,

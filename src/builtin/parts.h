@@ -43,7 +43,7 @@ struct builtin_field {
 	const struct troupe_field **ret_field;
 	const char *type, *path;
 };
-/* Finds all of them; false: the host has told which one there is not. */
+/* Finds all fields; false: one does not exist, and the host has said which. */
 bool builtin_find_fields(struct troupe_system *self, const struct builtin_field *fields, size_t count);
 
 /* Rows of tables of parameters. */

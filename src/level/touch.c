@@ -249,11 +249,10 @@ void touch_move(struct touch *touch, uint32_t model, const struct aabb *box)
 	const struct vec3 before = self->looked;
 	touch_part_neighbours(touch, model);
 	solid = touch_arrive(touch, model, box);
-	if (was_solid && solid)
+	if (was_solid && solid) {
 		touch_look_ahead(self, before);
-	if (was_solid && solid)
 		bvh_move(&touch->tree, self->leaf, self->fat);
-	else if (was_solid)
+	} else if (was_solid)
 		bvh_remove(&touch->tree, self->leaf);
 	else if (solid)
 		self->leaf = bvh_insert(&touch->tree, self->fat, model);

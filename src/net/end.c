@@ -195,10 +195,12 @@ static void end_take_want(struct transport *transport, uint32_t id, const char *
 {
 	if (!peers_heard(transport->peers, id, FRAME_FILE_WANT, now))
 		return;
-	if (transport->lines[id].wants)
+	if (transport->lines[id].wants) {
 		peers_break(transport->peers, id, "asked for a file before the one before it had come", now);
-	else
-		transport->lines[id].wants = mem_printf("%.*s", (int)count, bytes), transport->wanting++;
+		return;
+	}
+	transport->lines[id].wants = mem_printf("%.*s", (int)count, bytes);
+	transport->wanting++;
 }
 
 static void end_take_file(

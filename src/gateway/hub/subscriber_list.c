@@ -64,8 +64,8 @@ void subscriber_list_drop_client(const struct subscriber_list *list, const void 
 {
 	for (uint32_t i = list->rows.count; i-- > 0;) {
 		const struct hub_subscription *row = list->rows.at[i];
-		for (uint32_t s = row->subscribers.count;
-			s-- > 0;) /* the row is gone with the subscriber at 0 at the latest */
+		/* drop() may close the row with its last subscriber, which is then at 0 */
+		for (uint32_t s = row->subscribers.count; s-- > 0;)
 			if (row->subscribers.at[s]->client == client)
 				drop(ctx, row->topic, row->subscribers.at[s]);
 	}
