@@ -341,7 +341,7 @@ static void places_add_list_of(const struct places *places, const char *first, s
 	for (uint32_t i = 0; i < shown; i++)
 		text_add(out, "%s%.100s", i + 1 == count ? " or in " : ", in ", places->folders.at[i]);
 	if (count > shown)
-		text_add(out, " or in %u other folders", (unsigned)(count - shown));
+		text_add(out, " or in %u other folder%s", (unsigned)(count - shown), count - shown == 1 ? "" : "s");
 }
 
 void places_explain(struct load *load, const char *from, const char *uri, struct text *out)

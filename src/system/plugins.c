@@ -179,7 +179,7 @@ void plugins_explain(struct plugins *plugins, const char *filename, struct text 
 		plugins_offer_folder(plugins->folders.at[i], &arena, &near);
 	}
 	if (count > SHOWN && *filename != '/')
-		text_add(out, " or %u other folders", (unsigned)(count - SHOWN));
+		text_add(out, " or %u other folder%s", (unsigned)(count - SHOWN), count - SHOWN == 1 ? "" : "s");
 	text_add(out, ": expected a library that is there%s", near_best(&near) ? near_such_as(&near) : "");
 	arena_fini(&arena);
 }

@@ -1587,6 +1587,25 @@ Test(sdf, files_that_are_not_there_are_told_once)
 	cr_assert_eq(told, ARRAY_LEN(expected));
 }
 
+/* Of the folders four are named, and the others are counted. */
+Test(sdf, folders_in_which_a_file_was_sought)
+{
+	static const char *const after[] = {", above it or in /no/1:", ", above it, in /no/1 or in /no/2:",
+		", above it, in /no/1, in /no/2 or in /no/3:", ", in /no/2, in /no/3 or in /no/4:",
+		", in /no/2, in /no/3, in /no/4 or in 1 other folder:", ", in /no/3, in /no/4 or in 2 other folders:"};
+	static const char *const all[] = {"/no/1", "/no/2", "/no/3", "/no/4", "/no/5", "/no/6"};
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		const char *folders[ARRAY_LEN(all) + 1] = {NULL};
+		memcpy(folders, all, (i + 1) * sizeof *folders);
+		const struct sdf_options options = {.resource_paths = folders};
+		const struct sdf *sdf = sdf_help_good(W("<model name='m'><link name='l'><collision "
+							"name='c'><geometry><mesh><uri>a.obj</uri></mesh></geometry>"
+							"</collision></link></model>"),
+			&options);
+		cr_expect(sdf_help_says(sdf, SDF_WARNING, after[i]), "%zu folders: no %s", i + 1, after[i]);
+	}
+}
+
 /* --- meshes that only levels name --------------------------------------------------------------------------------- */
 
 #define FAR_OBJ(more) more "v -1 0 0\nv 2 0 0\nv 0 3 0\nv 0 0 5\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"

@@ -506,9 +506,20 @@ Test(system_sets, where_a_library_was_sought)
 	plugins_explain(plugins, "", &said);
 	plugins_explain(NULL, "b", &said);
 	cr_expect_eq(said.count, 0);
-	text_fini(&said);
-	free(want);
 	shelf_end(plugins, root, &lists);
+	free(want);
+	/* beside these, the folder of the installation */
+	static const char *const two[] = {"/none/a:/none/b", NULL}, *const three[] = {"/none/a:/none/b:/none/c", NULL};
+	plugins = plugins_create(two);
+	plugins_explain(plugins, "x", &said);
+	cr_expect(strstr(said.at, " is not found in /none/a, /none/b or /"), "%s", said.at);
+	plugins_destroy(plugins);
+	said.count = 0;
+	plugins = plugins_create(three);
+	plugins_explain(plugins, "x", &said);
+	cr_expect(strstr(said.at, " /none/a, /none/b, /none/c or 1 other folder: "), "%s", said.at);
+	plugins_destroy(plugins);
+	text_fini(&said);
 }
 
 /* A kind by each of its names, of the first kind that has it. */
