@@ -117,6 +117,8 @@ void primary_use(struct primary *primary, uint32_t count);
 /* How many secondaries take part in the step that was decided last: 1 .. this. */
 uint32_t primary_taking_part(const struct primary *primary);
 
+/* --- the merge: primary_merge.c ----------------------------------------------------------------------------------- */
+
 /* Takes the acks of the step that is out (acks[i]: of secondary i+1). False when an ack is wrong, reports a failure,
  * or reports that its secondary gave the step up. Then primary->ended, ->status and ->error say why, and the state
  * stays the one before the step. */
@@ -130,6 +132,9 @@ bool primary_prove(struct primary *primary, struct ack *const *acks);
 void primary_advance(struct primary *primary, struct ack *const *acks);
 void primary_refute(struct primary *primary);
 void primary_roll_back(struct primary *primary);
+
+/* --- the turn ----------------------------------------------------------------------------------------------------- */
+
 /* The step that is out, or is being decided, is given up, and this primary takes no further one. On another thread,
  * which has seized the turn. */
 void primary_give_up(struct primary *primary);

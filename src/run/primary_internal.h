@@ -1,5 +1,6 @@
-/* Shared by primary.c (the turn), primary_save.c (its state as bytes) and services.c (what a command does to the
- * primary itself). */
+/* What a primary consists of, for those that are parts of it: primary.c (the turn), primary_merge.c (acks),
+ * primary_commands.c, primary_systems.c, primary_save.c (its state as bytes), primary_read.c and services.c (what a
+ * command does to the primary itself). */
 #ifndef RUN_PRIMARY_INTERNAL_H
 #define RUN_PRIMARY_INTERNAL_H
 
@@ -115,12 +116,12 @@ struct primary {
 void primary_pause(struct primary *primary);
 /* Tells the callers that wait for steps to be taken. */
 void primary_answer_waiting(struct primary *primary, uint64_t step, troupe_status status, const char *text);
-/* Gives a message for systems to each listener of the topic that can take it, and that `owner` may act on
- * (run/owners.h). Fails when none does, or there is none. */
-troupe_status primary_give(struct primary *primary, uint32_t owner, const char *topic, const ProtobufCMessage *message,
-	struct troupe_error *error);
-/* Whether the topic has a listener on which `owner` may act. */
-bool primary_reaches(const struct primary *primary, uint32_t owner, const char *topic);
+/* Takes no further step: the run has ended. primary->error: set before, if the status is not TROUPE_OK. */
+void primary_end(struct primary *primary, troupe_status status);
+/* From a decision in a pause to the next one, or to the end, the world was paused: counts it until now. */
+void primary_end_pause(struct primary *primary, uint64_t now_ns);
+/* Real time that a step should take, in s; 0: as little as possible. */
+double primary_step_real_s(const struct primary *primary);
 /* Call it before simulated time jumps; and after that set passed_from_s to the new time. */
 void primary_sum_time(struct primary *primary);
 /* Whether the steps add up to this time, within a millionth of a step. */
@@ -137,9 +138,6 @@ uint32_t primary_observes(const struct primary *primary);
 /* Calls update() of all systems that have it. What they ask for is in primary->decided then; the caller obeys it in
  * this step, in that order. */
 void primary_update_systems(struct primary *primary);
-/* Takes what a command did so far into the plan. Called after each command; by the command, if it needs the plan before
- * its end. */
-void primary_plan_effects(struct primary *primary);
 /* Replaces the state of the world by another state, which primary_pack() wrote for a primary of the same world; the
  * step number goes on. Commands that wait in that state are taken as many steps after this step as they were after the
  * state. Commands that wait here stay, except for commands that came with a state that was taken up before: they are

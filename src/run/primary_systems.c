@@ -6,6 +6,7 @@
  *
  * What a system asks for is asked for in the name of the robot client that owns its model (run/owners.h): it reaches
  * what the client itself may reach, and nothing else. */
+#include "run/primary_commands.h"
 #include "run/primary_internal.h"
 
 #include "run/services.h"

@@ -5,6 +5,7 @@
  * taken. One table with functions replaced a list of names, an enum and a switch, which had to agree. */
 #include "run/services.h"
 
+#include "run/primary_commands.h"
 #include "run/primary_internal.h"
 #include "topic/light.pb-c.h"
 #include "topic/table.h"

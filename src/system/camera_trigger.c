@@ -1,6 +1,6 @@
 /* The system has no words and does nothing in a step: the primary, which gets all commands first, has the camera
- * measure (run/primary.c). So a camera on a static model, which no secondary simulates, can be triggered, too; a
- * triggered model that sleeps need not be woken; and a camera takes its picture in the step to which the message is
+ * measure (run/primary_commands.c). So a camera on a static model, which no secondary simulates, can be triggered, too;
+ * a triggered model that sleeps need not be woken; and a camera takes its picture in the step to which the message is
  * bound. */
 #include "system/camera_trigger.h"
 
