@@ -9,8 +9,8 @@
  *	<command_interface>, <state_interface>     JOINT/INTERFACE of the hardware
  *
  * It takes troupe.msgs.ControllerSwitch on TOPIC/switch_controller, also as a service, and gives on TOPIC/controllers
- * troupe.msgs.Controllers. A controller is active at first. The system of one that is inactive holds its joints by
- * itself. */
+ * troupe.msgs.Controllers. A controller is active at first. The system of one that is inactive, or unloaded, holds its
+ * joints by itself. */
 #include "builtin/controller_manager.h"
 
 #include <stdio.h>
@@ -22,10 +22,10 @@ struct controller_manager_config {
 	const struct troupe_element *plugin;
 	struct controllers controllers;
 	double update_rate;
-	const struct troupe_field *list, *commands, *states, *rate, *name, *type, *active, *claims;
+	const struct troupe_field *list, *commands, *states, *rate, *name, *type, *state, *claims;
 };
 
-/* Words: for each controller whether it is inactive. */
+/* Words: for each controller its enum controller_state. */
 
 static const struct troupe_parameter controller_manager_parameters[] = {
 	BUILTIN_TEXT("topic", "default: /model/NAME/controller_manager"),
@@ -67,6 +67,8 @@ bool controllers_read(
 	struct troupe_system *self, const struct troupe_element *plugin, struct controllers *ret_controllers)
 {
 	static const char message[] = "troupe.msgs.ControllerSwitch";
+	static const char *const lists[CONTROLLERS_LISTS] = {
+		"deactivate", "cleanup", "unload", "load", "configure", "activate"};
 	const struct troupe_host *host = self->host;
 	const struct troupe_element *at = NULL;
 	struct controllers *c = ret_controllers;
@@ -85,10 +87,11 @@ bool controllers_read(
 		if (row < c->count)
 			c->rows[row].switchable = true;
 	}
-	c->lists[0] = host->field(self, message, "activate");
-	c->lists[1] = host->field(self, message, "deactivate");
 	c->strictness = host->field(self, message, "strictness");
-	return c->lists[0] && c->lists[1] && c->strictness;
+	bool found = c->strictness;
+	for (size_t i = 0; i < CONTROLLERS_LISTS; i++)
+		found &= (c->lists[i] = host->field(self, message, lists[i])) != NULL;
+	return found;
 }
 
 static bool controller_manager_find_fields(struct troupe_system *self, struct controller_manager_config *config)
@@ -100,7 +103,7 @@ static bool controller_manager_find_fields(struct troupe_system *self, struct co
 		{&config->rate, "troupe.msgs.Controllers", "update_rate"},
 		{&config->name, "troupe.msgs.Controller", "name"},
 		{&config->type, "troupe.msgs.Controller", "type"},
-		{&config->active, "troupe.msgs.Controller", "active"},
+		{&config->state, "troupe.msgs.Controller", "state"},
 		{&config->claims, "troupe.msgs.Controller", "claimed_interfaces"},
 	};
 	return builtin_find_fields(self, wanted, sizeof wanted / sizeof *wanted);
@@ -119,8 +122,8 @@ static bool controller_manager_configure(struct troupe_system *self, const struc
 	if (!controllers_read(self, plugin, &config->controllers) || !controller_manager_find_fields(self, config))
 		return false;
 	for (uint32_t i = 0; i < config->controllers.count; i++)
-		host->add_words(self, host->print(self, "%s: inactive", config->controllers.rows[i].name),
-			TROUPE_WORD_INTEGER, 1);
+		host->add_words(
+			self, host->print(self, "%s: state", config->controllers.rows[i].name), TROUPE_WORD_INTEGER, 1);
 	return host->serve(self, plugin, host->print(self, "%s/switch_controller", topic),
 		       "troupe.msgs.ControllerSwitch", "gz.msgs.Empty", 0) &&
 	       host->give(self, plugin, &state, NULL);
@@ -128,38 +131,34 @@ static bool controller_manager_configure(struct troupe_system *self, const struc
 
 /* --- switches ----------------------------------------------------------------------------------------------------- */
 
-/* Whether each name of the list counts; the first that does not is told in why. A controller that cannot be deactivated
- * may be named to be activated, for it is active. */
-static bool controller_manager_check_list(const struct troupe_system *self, const struct controllers *controllers,
-	const struct troupe_message *message, int list, bool *ret_any, char why[TROUPE_WHY_BYTES])
+/* Whether each name of the list counts; the first of all lists that does not is told in why. A controller that cannot
+ * be deactivated may be named to be loaded, configured or activated, for that is what it is. */
+static void controller_manager_check_list(const struct troupe_system *self, const struct controllers *controllers,
+	const struct troupe_message *message, enum controller_list list, bool *ret_sound, bool *ret_any,
+	char why[TROUPE_WHY_BYTES])
 {
-	bool sound = true;
 	for (uint32_t i = 0; i < self->host->count(message, controllers->lists[list]); i++) {
 		const char *name = self->host->get_text(message, controllers->lists[list], i);
 		uint32_t row = controllers_find(controllers, name);
-		bool known = row < controllers->count, good = known && (!list || controllers->rows[row].switchable);
+		bool known = row < controllers->count;
+		bool good = known && (list >= CONTROLLERS_LOAD || controllers->rows[row].switchable);
 		*ret_any |= good;
-		if (!good && sound)
+		if (!good && *ret_sound)
 			(void)snprintf(why, TROUPE_WHY_BYTES,
 				known ? "controller '%.80s' cannot be deactivated: expected one of trajectories"
 				      : "there is no controller '%.80s': expected one of list_controllers",
 				name);
-		sound &= good;
+		*ret_sound &= good;
 	}
-	return sound;
 }
 
 bool controllers_check(const struct troupe_system *self, const struct controllers *controllers,
 	const struct troupe_message *message, char why[TROUPE_WHY_BYTES])
 {
-	bool any = false;
-	bool sound = controller_manager_check_list(self, controllers, message, 0, &any, why) &&
-		     controller_manager_check_list(self, controllers, message, 1, &any, why);
-	bool best_effort = self->host->get(message, controllers->strictness, 0) == BEST_EFFORT;
-	char ignored[TROUPE_WHY_BYTES];
-	if (!sound && best_effort) /* some of the second list may count */
-		(void)controller_manager_check_list(self, controllers, message, 1, &any, ignored);
-	return sound || (best_effort && any);
+	bool sound = true, any = false;
+	for (enum controller_list list = 0; list < CONTROLLERS_LISTS; list++)
+		controller_manager_check_list(self, controllers, message, list, &sound, &any, why);
+	return sound || (any && self->host->get(message, controllers->strictness, 0) == BEST_EFFORT);
 }
 
 static bool controller_manager_check(const struct troupe_system *self, uint32_t input,
@@ -170,21 +169,47 @@ static bool controller_manager_check(const struct troupe_system *self, uint32_t 
 	return controllers_check(self, &config->controllers, message, why);
 }
 
+bool controllers_names(const struct troupe_system *self, const struct controllers *controllers,
+	const struct troupe_message *message, enum controller_list list, const char *name)
+{
+	uint32_t count = self->host->count(message, controllers->lists[list]), i = 0;
+	while (i < count && strcmp(self->host->get_text(message, controllers->lists[list], i), name) != 0)
+		i++;
+	return i < count;
+}
+
+uint64_t controllers_next(const struct troupe_system *self, const struct controllers *controllers,
+	const struct troupe_message *message, const char *name, uint64_t state)
+{
+	static const struct {
+		unsigned from; /* bits of states */
+		enum controller_state to;
+	} changes[CONTROLLERS_LISTS] = {
+		[CONTROLLERS_DEACTIVATE] = {1 << CONTROLLER_ACTIVE, CONTROLLER_INACTIVE},
+		[CONTROLLERS_CLEANUP] = {1 << CONTROLLER_INACTIVE, CONTROLLER_UNCONFIGURED},
+		[CONTROLLERS_UNLOAD] = {1 << CONTROLLER_INACTIVE | 1 << CONTROLLER_UNCONFIGURED, CONTROLLER_UNLOADED},
+		[CONTROLLERS_LOAD] = {1 << CONTROLLER_UNLOADED, CONTROLLER_UNCONFIGURED},
+		[CONTROLLERS_CONFIGURE] = {1 << CONTROLLER_UNCONFIGURED, CONTROLLER_INACTIVE},
+		[CONTROLLERS_ACTIVATE] = {1 << CONTROLLER_INACTIVE, CONTROLLER_ACTIVE},
+	};
+	for (enum controller_list list = 0; list < CONTROLLERS_LISTS; list++)
+		if (changes[list].from >> state & 1 && controllers_names(self, controllers, message, list, name))
+			state = changes[list].to;
+	return state;
+}
+
 static void controller_manager_command(
 	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
 {
 	const struct controller_manager_config *config = self->config;
 	const struct controllers *c = &config->controllers;
-	uint64_t *inactive = words;
+	uint64_t *states = words;
 	char why[TROUPE_WHY_BYTES];
 	if (!controller_manager_check(self, input, message, why))
 		return;
-	for (int list = 1; list >= 0; list--)
-		for (uint32_t i = 0; i < self->host->count(message, c->lists[list]); i++) {
-			uint32_t row = controllers_find(c, self->host->get_text(message, c->lists[list], i));
-			if (row < c->count && c->rows[row].switchable)
-				inactive[row] = list == 1;
-		}
+	for (uint32_t i = 0; i < c->count; i++)
+		if (c->rows[i].switchable)
+			states[i] = controllers_next(self, c, message, c->rows[i].name, states[i]);
 }
 
 /* --- reports ------------------------------------------------------------------------------------------------------ */
@@ -203,7 +228,7 @@ static bool controller_manager_report(const struct troupe_system *self, const st
 {
 	const struct controller_manager_config *config = self->config;
 	const struct troupe_host *host = self->host;
-	const uint64_t *inactive = words;
+	const uint64_t *states = words;
 	(void)step, (void)output;
 	for (uint32_t i = 0; i < config->controllers.count; i++) {
 		const struct controller_row *row = &config->controllers.rows[i];
@@ -211,7 +236,7 @@ static bool controller_manager_report(const struct troupe_system *self, const st
 		struct troupe_message *part = host->put_part(message, config->list);
 		host->put_text(part, config->name, row->name);
 		host->put_text(part, config->type, row->type);
-		host->put(part, config->active, !inactive[i]);
+		host->put(part, config->state, (double)states[i]);
 		while ((at = host->child(config->plugin, "claims", at))) {
 			const char *claimed = controller_manager_of(host->text_of(at), row->name);
 			if (claimed)

@@ -146,7 +146,7 @@ static void joint_trajectory_goal_add_outcome(struct troupe_system *self, const 
 void joint_trajectory_goal_add_words(struct troupe_system *self, const struct joint_trajectory_goals *goals)
 {
 	static const char *const tolerances[] = {"path position", "path velocity", "goal position", "goal velocity"};
-	self->host->add_words(self, "inactive", TROUPE_WORD_INTEGER, 1);
+	self->host->add_words(self, "state", TROUPE_WORD_INTEGER, 1);
 	self->host->add_words(self, "holds", TROUPE_WORD_INTEGER, 1);
 	joint_trajectory_goal_add_outcome(self, "goal");
 	joint_trajectory_goal_add_outcome(self, "goal before");
@@ -378,7 +378,7 @@ bool joint_trajectory_goal_take(const struct troupe_system *self, const struct j
 	joint_trajectory_goal_end(w, JOINT_TRAJECTORY_REPLACED);
 	w->before = w->now;
 	w->now = (struct joint_trajectory_outcome){.id = id, .end = JOINT_TRAJECTORY_REFUSED};
-	if (w->inactive)
+	if (w->state != CONTROLLER_ACTIVE)
 		return false;
 	joint_trajectory_goal_begin(self, goals, message, w);
 	*ret_trajectory = self->host->get_part(message, f->trajectory, 0);
@@ -386,33 +386,24 @@ bool joint_trajectory_goal_take(const struct troupe_system *self, const struct j
 	return true;
 }
 
-static bool joint_trajectory_goal_names(const struct troupe_system *self, const struct joint_trajectory_goals *goals,
-	const struct troupe_message *message, const struct troupe_field *list)
-{
-	for (uint32_t i = 0; i < self->host->count(message, list); i++)
-		if (!strcmp(self->host->get_text(message, list, i), goals->controller))
-			return true;
-	return false;
-}
-
-/* Both at once is a new start: it is active in the end. */
+/* Deactivated and activated at once is a new start: it is active in the end. */
 void joint_trajectory_goal_switch(const struct troupe_system *self, const struct joint_trajectory_goals *goals,
 	const struct troupe_message *message, void *words)
 {
 	struct joint_trajectory_goal_words *w = words;
-	bool off = joint_trajectory_goal_names(self, goals, message, goals->controllers->lists[1]);
-	bool on = joint_trajectory_goal_names(self, goals, message, goals->controllers->lists[0]);
-	if (off && !w->inactive) {
+	const struct controllers *all = goals->controllers;
+	if (w->state == CONTROLLER_ACTIVE &&
+		controllers_names(self, all, message, CONTROLLERS_DEACTIVATE, goals->controller)) {
 		joint_trajectory_goal_end(w, JOINT_TRAJECTORY_DEACTIVATED);
 		w->holds = 1;
 	}
-	w->inactive = on ? 0 : off ? 1 : w->inactive;
+	w->state = controllers_next(self, all, message, goals->controller, w->state);
 }
 
 bool joint_trajectory_goal_override(void *words)
 {
 	struct joint_trajectory_goal_words *w = words;
-	if (w->inactive)
+	if (w->state != CONTROLLER_ACTIVE)
 		return false;
 	joint_trajectory_goal_end(w, JOINT_TRAJECTORY_OVERRIDDEN);
 	w->holds = 0;

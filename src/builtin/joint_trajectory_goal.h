@@ -57,7 +57,7 @@ struct joint_trajectory_outcome {
 
 /* Words; behind it a struct joint_goal_tolerances for each joint. */
 struct joint_trajectory_goal_words {
-	uint64_t inactive;
+	uint64_t state; /* enum controller_state */
 	uint64_t holds; /* the next step holds the joints where they are */
 	struct joint_trajectory_outcome now, before;
 	double goal_time;

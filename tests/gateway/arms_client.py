@@ -108,6 +108,43 @@ def test_manager(rmf, arm):
     manager.refused("a goal without its controller", manager.send(arm, point(1, 0.2, 0.2)), "not active")
     rmf.check(switch([CONTROLLER], [], 2)["ok"], "it is on again")
     manager.result("a goal after that", manager.send(arm, point(0.5, 0.2, 0.2)), SUCCEEDED)
+    test_unloading(rmf, manager, arm, switch)
+
+
+def test_unloading(rmf, manager, arm, switch):
+    """What is unloaded is not in the list, and comes back step by step, as spawner and unspawner do it."""
+    def state():
+        return {c["name"]: c["state"] for c in manager.call(arm, "list_controllers")["controller"]}.get(CONTROLLER)
+
+    def told(service, good, after):
+        said, now = manager.call(arm, service, name=CONTROLLER), state()
+        rmf.check(said == {"ok": good} and now == after, "%s: %s, then %s" % (service, said, now))
+
+    for service in "unload_controller", "cleanup_controller":
+        told(service, False, "active")
+        rmf.check(not manager.call(arm, service, name="none")["ok"], service)
+        rmf.check(not manager.call(arm, service, name="wrist_controller")["ok"], "%s of one that is always active" % service)
+    rmf.check(switch([], [CONTROLLER], 2)["ok"], "it is off")
+    told("unload_controller", True, None)
+    told("unload_controller", False, None)
+    told("configure_controller", False, None)
+    said = switch([CONTROLLER], [], 2)
+    rmf.check(not said["ok"] and "'%s' is unloaded: expected load_controller" % CONTROLLER in said["message"], said)
+    rmf.check(not switch([CONTROLLER], [], 1)["ok"], "the best effort is none")
+    rmf.check(switch([CONTROLLER, "wrist_controller"], [], 1)["ok"] and state() is None, "the best effort is for the other one")
+    manager.refused("a goal of what is unloaded", manager.send(arm, point(1, 0.2, 0.2)), "not active")
+    told("load_controller", True, "unconfigured")
+    told("load_controller", True, "unconfigured")
+    said = switch([], [CONTROLLER], 2)
+    rmf.check(not said["ok"] and "is unconfigured: expected configure_controller first" in said["message"], said)
+    told("configure_controller", True, "inactive")
+    told("cleanup_controller", True, "unconfigured")
+    told("cleanup_controller", True, "unconfigured")
+    told("unload_controller", True, None)
+    told("load_controller", True, "unconfigured")
+    told("configure_controller", True, "inactive")
+    rmf.check(switch([CONTROLLER], [], 2)["ok"] and state() == "active", "it is on again")
+    manager.result("a goal after that", manager.send(arm, point(0.5, 0.3, 0.2)), SUCCEEDED)
 
 
 def test_goals(rmf, arms):

@@ -1,12 +1,13 @@
 /* What programs of ROS 2 do with arms of ros2_control, over DDS: the spawner of controllers, and a program such as
  * MoveIt that sends trajectories as goals. It is a program on Cyclone DDS, with types that Cyclone's compiler makes of
  * ros2_arms.idl, so nothing here is troupe's. Each argument is one order (ros2_calls.h); each prints a line, which
- * begins with the order.
+ * begins with the order. With HUMBLE defined it is a program of that release, whose spawner uses the older names.
  *
  *   domain:N                          the domain; first
  *   spawn:ARM:NAME                    as the spawner does: list, load, configure, switch
  *   list:ARM, interfaces:ARM          ListControllers, ListHardwareInterfaces
  *   off:ARM:NAME:STRICTNESS           SwitchController
+ *   unload:ARM:NAME                   UnloadController
  *   all:COUNT                         a goal for each of arm0, arm1, ... at the same time
  *   goal:ARM:SHOULDER:S[:PATH]        a goal that is at SHOULDER after S seconds, with this tolerance on its path
  *   cancel:ARM, replace:ARM           a long goal, which is cancelled, or replaced by a short one
@@ -25,6 +26,16 @@
 enum { ARMS_MAX = 32, FEEDBACK_KEPT = 10 };
 
 typedef unique_identifier_msgs_msg_dds__UUID_ id_t_;
+
+#ifdef HUMBLE
+#define ACTIVATE start_controllers
+#define DEACTIVATE stop_controllers
+#define TEXT(response) "-"
+#else
+#define ACTIVATE activate_controllers
+#define DEACTIVATE deactivate_controllers
+#define TEXT(response) (response)->message
+#endif
 
 static dds_sequence_string one_name(char **text)
 {
@@ -61,17 +72,21 @@ static void spawn(void)
 		loaded |= !strcmp(all->controller._buffer[i].name, words[2]);
 	MANAGER(load, LoadController, words[1], "load_controller", .name = words[2]);
 	MANAGER(configure, ConfigureController, words[1], "configure_controller", .name = words[2]);
-	MANAGER(on, SwitchController, words[1], "switch_controller", .activate_controllers = one_name(&words[2]),
-		.strictness = 2);
-	printf("spawn loaded=%d load=%d configure=%d on=%d '%s'\n", loaded, load->ok, configure->ok, on->ok,
-		on->message);
+	MANAGER(on, SwitchController, words[1], "switch_controller", .ACTIVATE = one_name(&words[2]), .strictness = 2);
+	printf("spawn loaded=%d load=%d configure=%d on=%d '%s'\n", loaded, load->ok, configure->ok, on->ok, TEXT(on));
 }
 
 static void off(void)
 {
-	MANAGER(r, SwitchController, words[1], "switch_controller", .deactivate_controllers = one_name(&words[2]),
+	MANAGER(r, SwitchController, words[1], "switch_controller", .DEACTIVATE = one_name(&words[2]),
 		.strictness = atoi(words[3]));
-	printf("off ok=%d '%s'\n", r->ok, r->message);
+	printf("off ok=%d '%s'\n", r->ok, TEXT(r));
+}
+
+static void unload(void)
+{
+	MANAGER(r, UnloadController, words[1], "unload_controller", .name = words[2]);
+	printf("unload ok=%d\n", r->ok);
 }
 
 /* --- goals -------------------------------------------------------------------------------------------------------- */
@@ -263,7 +278,7 @@ static void gone(void)
 int main(int argc, char **argv)
 {
 	static const struct order orders[] = {{"spawn", spawn, 3}, {"list", list, 2}, {"interfaces", interfaces, 2},
-		{"off", off, 4}, {"all", all, 2}, {"goal", goal, 4}, {"cancel", cancel, 2}, {"replace", replace, 2},
-		{"gone", gone, 2}, {NULL, NULL, 0}};
+		{"off", off, 4}, {"unload", unload, 3}, {"all", all, 2}, {"goal", goal, 4}, {"cancel", cancel, 2},
+		{"replace", replace, 2}, {"gone", gone, 2}, {NULL, NULL, 0}};
 	return obey(argc, argv, orders);
 }

@@ -9,13 +9,16 @@
 . "${SOURCE_DIR:-.}/tests/gateway/ros2.sh"
 needs_node 'arms over DDS' ball.sdf
 cc=$(command -v cc || command -v gcc) || cc=
-# program NAME IDL SOURCE: ./NAME
+# program NAME IDL SOURCE OPTIONS...: ./NAME
 program()
 {
-	idlc -l c -t "$source/tests/gateway/$2.idl" >compiled 2>&1 &&
-		"$cc" -O0 -I. "$source/tests/gateway/$3.c" "$2.c" -o "$1" -lddsc >compiled 2>&1
+	name=$1 idl=$2 from=$3
+	shift 3
+	idlc -l c -t "$@" "$source/tests/gateway/$idl.idl" >compiled 2>&1 &&
+		"$cc" -O0 -I. "$@" "$source/tests/gateway/$from.c" "$idl.c" -o "$name" -lddsc >compiled 2>&1
 }
-[ -n "$cc" ] && command -v idlc >/dev/null && program arms ros2_arms ros2_arms && program client ros2_services ros2_client || {
+[ -n "$cc" ] && command -v idlc >/dev/null && program arms ros2_arms ros2_arms &&
+	program humble ros2_arms ros2_arms -D HUMBLE && program client ros2_services ros2_client || {
 	skip 'arms over DDS' "no C compiler, cyclonedds-tools or cyclonedds-dev: $(head -n 1 compiled 2>/dev/null)"
 	totals
 	exit
@@ -30,11 +33,16 @@ count=20
 	echo '</world></sdf>'
 } >w.sdf
 
-# arms ORDERS...: what it prints in `said`
+# arms ORDERS..., humble ORDERS...: what it prints in `said`
 arms()
 {
 	timeout 120 ./arms domain:$domain "$@" >said 2>&1
 	report $? "a client: $(tail -n 1 said)"
+}
+humble()
+{
+	timeout 120 ./humble domain:$domain "$@" >said 2>&1
+	report $? "a client of Humble: $(tail -n 1 said)"
 }
 # says LINE PATTERN: whether the LINEth line that was printed is the pattern
 says()
@@ -71,6 +79,19 @@ grep -q 'ROS 2: /arm3/.*/follow_joint_trajectory: a goal is refused: the control
 report $? "the run says why a goal is refused: $(cat err)"
 says 12 "spawn loaded=1 load=1 configure=1 on=1 ''"
 says 13 "goal status=4 code=0 '' heard=1"
+arms unload:arm3:$mine unload:arm3:wrist_controller off:arm3:$mine:2 unload:arm3:$mine unload:arm3:$mine list:arm3 \
+	off:arm3:$mine:2 goal:arm3:0.4:0.5 spawn:arm3:$mine list:arm3 goal:arm3:0.4:0.5
+says 1 'unload ok=0'
+says 2 'unload ok=0'
+says 3 "off ok=1 ''"
+says 4 'unload ok=1'
+says 5 'unload ok=0'
+says 6 'list joint_state_broadcaster=active,0 wrist_controller=active,1'
+says 7 "off ok=0 'controller '$mine' is unloaded: expected load_controller and configure_controller first'"
+says 8 'goal refused'
+says 9 "spawn loaded=0 load=1 configure=1 on=1 ''"
+says 10 "list $mine=active,2 joint_state_broadcaster=active,0 wrist_controller=active,1"
+says 11 "goal status=4 code=0 '' heard=1"
 
 timeout 60 ./client domain:$domain reset:255 >said 2>&1
 says 1 "reset result=1 text=''"
@@ -98,4 +119,24 @@ says 3 "goal status=4 code=0 '' heard=1"
 end
 report $? "the run ends well: $ended $(cat err)"
 replays_equal run.rec
+
+# --- the same for nodes of Humble, whose messages have other fields -----------------------------------------------------
+begin --ros2-distro humble --record humble.rec
+humble list:arm3 interfaces:arm3 spawn:arm3:$mine spawn:arm3:none off:arm3:none:2 off:arm3:$mine:2 list:arm3 unload:arm3:$mine \
+	list:arm3 spawn:arm3:$mine list:arm3 goal:arm3:0.4:0.5
+says 1 "list $mine=active,2 joint_state_broadcaster=active,0 wrist_controller=active,1"
+says 2 'interfaces shoulder/position=1 elbow/position=1 wrist/velocity=1 grip/effort=0 grip/position=0 states=5'
+says 3 "spawn loaded=1 load=1 configure=1 on=1 '-'"
+says 4 "spawn loaded=0 load=0 configure=0 on=0 '-'"
+says 5 "off ok=0 '-'"
+says 6 "off ok=1 '-'"
+says 7 "list $mine=inactive,0 joint_state_broadcaster=active,0 wrist_controller=active,1"
+says 8 'unload ok=1'
+says 9 'list joint_state_broadcaster=active,0 wrist_controller=active,1'
+says 10 "spawn loaded=0 load=1 configure=1 on=1 '-'"
+says 11 "list $mine=active,2 joint_state_broadcaster=active,0 wrist_controller=active,1"
+says 12 "goal status=4 code=0 '' heard=1"
+end
+report $? "the run for Humble ends well: $ended $(cat err)"
+replays_equal humble.rec
 totals

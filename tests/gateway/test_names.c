@@ -481,7 +481,8 @@ static void test_joint_command(void)
 
 /* --- hashes of types ---------------------------------------------------------------------------------------------- */
 
-/* As ROS 2's own packages have them, in its release Jazzy. */
+/* As ROS 2's own packages have them, in its release Jazzy; that of the controllers in Iron, which has Humble's fields.
+ */
 static void test_type_hashes(void)
 {
 	static const char *const hashes[][2] = {
@@ -489,6 +490,8 @@ static void test_type_hashes(void)
 			"3d3c84653c1f96918086887e1dcb236faec88b81a5b14fd4cf4840065bcdf8af"},
 		{"action_msgs/srv/CancelGoal_Response",
 			"35e682cf3f510e83c70a82a4aac888496dedee56773bf9d8e5e0aa81f9e1c960"},
+		{"controller_manager_msgs/msg/ControllerState@humble",
+			"38fe2e791900d2bb9e35be49861e88943f11de93e2ec52eb16af7b037116dcd8"},
 		{"geometry_msgs/msg/Twist", "9c45bf16fe0983d80e3cfe750d6835843d265a9a6c46bd2e609fcddde6fb8d2a"},
 		{"nav_msgs/msg/Odometry", "3cc97dc7fb7502f8714462c526d369e35b603cfc34d946e3f2eda2766dfec6e0"},
 		{"rosgraph_msgs/msg/Clock", "692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564"},
@@ -541,6 +544,9 @@ static void test_graph(void)
 	free(type);
 	type = graph_type("simulation_interfaces/action/SimulateSteps_SendGoal_Request");
 	check(!strcmp(type, "simulation_interfaces::action::dds_::SimulateSteps_SendGoal_Request_"), "%s", type);
+	free(type);
+	type = graph_type("controller_manager_msgs/srv/SwitchController_Request@humble");
+	check(!strcmp(type, "controller_manager_msgs::srv::dds_::SwitchController_Request_"), "%s", type);
 	free(type);
 }
 

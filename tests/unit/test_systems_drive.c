@@ -363,6 +363,44 @@ Test(drives, nested_robots_have_managers_of_their_own)
 	}
 }
 
+/* What a controller may be told depends on its state; of one message the lists are obeyed in the order of a life. */
+Test(drives, controllers_are_unloaded_and_loaded_step_by_step)
+{
+	static const struct {
+		const char *told;
+		bool moves; /* after it */
+	} steps[] = {
+		{"unload: 'jtc' cleanup: 'jtc' load: 'jtc' configure: 'jtc'", true}, /* it is active */
+		{"deactivate: 'jtc' unload: 'jtc'", false},
+		{"configure: 'jtc'", false},
+		{"activate: 'jtc'", false}, /* it is not loaded */
+		{"load: 'jtc' activate: 'jtc'", false},
+		{"configure: 'jtc'", false},
+		{"cleanup: 'jtc' activate: 'jtc'", false},
+		{"configure: ['jtc', 'other']", false}, /* nothing is done: there is no such one */
+		{"activate: 'jtc'", false},
+		{"configure: ['jtc', 'other'] strictness: 1", false},
+		{"activate: 'jtc'", true},
+		{"deactivate: 'jtc' cleanup: 'jtc' unload: 'jtc' load: 'jtc' configure: 'jtc' activate: 'jtc'", true},
+	};
+	start("<model name='car'><pose>0 0 5 0 0 0</pose><link name='base'>" INERTIA("1", "1") "</link>" SLIDER(
+		"a", "1 0 0") MANAGER("left", "jtc") PLUGIN("JointTrajectoryController",
+		"<topic>/model/cell/left/jtc/joint_trajectory</topic><position_p_gain>400</position_p_gain>"
+		"<position_d_gain>40</position_d_gain><follow_joint_trajectory>true</follow_joint_trajectory>"
+		"<controller_name>jtc</controller_name>") "</model>");
+	for (uint32_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+		double goal = 0.1 * (i + 1);
+		char *trajectory = mem_printf(
+			"joint_names: 'a_joint' points {positions: %.1f time_from_start {nsec: 100000000}}", goal);
+		lib_text(server, 1500 * i + 1, "/model/cell/left/controller_manager/switch_controller", steps[i].told);
+		lib_text(server, 1500 * i + 2, "/model/cell/left/jtc/joint_trajectory", trajectory);
+		lib_run(server, 1500 * (i + 1));
+		double at = joint_at("a_joint");
+		cr_assert_eq(fabs(at - goal) < 0.02, steps[i].moves, "%s: %g m for %g", steps[i].told, at, goal);
+		free(trajectory);
+	}
+}
+
 /* A point is the target until its time; then the next one is, and the last one stays. */
 Test(drives, trajectory_points_are_targets_in_turn)
 {

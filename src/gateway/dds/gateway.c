@@ -419,6 +419,7 @@ static void dds_open_services(struct dds *gateway)
 	gateway->services = services_create(&(struct services_def){.glue = gateway->glue,
 		.node = gateway->node,
 		.simulation = gateway->hub->simulation,
+		.humble = gateway->humble,
 		.say = dds_say,
 		.ctx = gateway});
 }

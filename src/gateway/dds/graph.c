@@ -47,5 +47,6 @@ char *graph_topic(const char *name)
 char *graph_type(const char *type)
 {
 	const char *kind = strchr(type, '/') + 1, *name = strrchr(type, '/') + 1;
-	return mem_printf("%.*s::%.*s::dds_::%s_", (int)(kind - type - 1), type, (int)(name - kind - 1), kind, name);
+	return mem_printf("%.*s::%.*s::dds_::%.*s_", (int)(kind - type - 1), type, (int)(name - kind - 1), kind,
+		(int)strcspn(name, "@"), name);
 }

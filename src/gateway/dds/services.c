@@ -3,6 +3,7 @@
 
 #include "base/base.h"
 #include "gateway/dds/action.h"
+#include "gateway/ros/humble.h"
 #include "gateway/ros/json.h"
 #include "gateway/ros/names.h"
 
@@ -13,7 +14,8 @@
 
 struct served {
 	struct services *services;
-	char *name, *response; /* as the simulation has it; the type */
+	char *name, *type;        /* as the simulation has them */
+	char *request, *response; /* the types, in the form of the nodes' release */
 	struct rpc_service *rpc;
 	bool seen; /* by services_look() */
 };
@@ -67,11 +69,43 @@ static void dds_services_answer(void *ctx, enum simulation_end end, const struct
 	struct troupe_error error;
 	json_t *json = json_loadb(values->at, values->count, 0, NULL);
 	(void)end;
+	if (strchr(asked->served->response, '@'))
+		ros_json_prune(asked->served->response, json);
 	if (json && !ros_json_to_cdr(asked->served->response, json, &cdr, &error))
 		rpc_reply(asked->served->rpc, &asked->caller, cdr.at, cdr.count);
 	json_decref(json);
 	text_fini(&cdr);
 	dds_services_drop_asked(asked);
+}
+
+/* A request in an older form; NULL: these bytes are none. */
+static json_t *dds_services_renew(const struct served *served, const void *cdr, size_t count)
+{
+	struct text text = {0};
+	char *type = mem_printf("%s_Request", served->type);
+	json_t *json = ros_json_of_cdr(served->request, cdr, count, &text, NULL)
+			       ? NULL
+			       : json_loadb(text.at, text.count, 0, NULL);
+	if (json)
+		humble_renew(type, json);
+	text_fini(&text);
+	free(type);
+	return json;
+}
+
+static void dds_services_call(
+	const struct served *served, const void *cdr, size_t count, const struct simulation_asker *asker)
+{
+	struct simulation *simulation = served->services->def.simulation;
+	if (!strchr(served->request, '@')) {
+		simulation_call_cdr(simulation, served->name, cdr, count, asker);
+		return;
+	}
+	json_t *json = dds_services_renew(served, cdr, count);
+	if (!json)
+		json = json_array(); /* is no request of any type */
+	simulation_call(simulation, served->name, json, asker);
+	json_decref(json);
 }
 
 static void dds_services_hear(void *ctx, const struct rpc_caller *caller, const void *cdr, size_t count)
@@ -84,7 +118,7 @@ static void dds_services_hear(void *ctx, const struct rpc_caller *caller, const 
 		services->asked->before = asked;
 	services->asked = asked;
 	const struct simulation_asker asker = {.answer = dds_services_answer, .ctx = asked};
-	simulation_call_cdr(services->def.simulation, served->name, cdr, count, &asker);
+	dds_services_call(served, cdr, count, &asker);
 }
 
 static void dds_services_refuse(void *ctx, const char *service, size_t count)
@@ -108,6 +142,16 @@ static void dds_services_leave_out(struct services *services, const char *name, 
 	services->left_out_told = true;
 }
 
+static char *dds_services_form(const struct services *services, const char *type, const char *part)
+{
+	char *later = mem_printf("%s_%s", type, part);
+	if (!services->def.humble)
+		return later;
+	char *form = humble_form(later);
+	free(later);
+	return form;
+}
+
 static void dds_services_open(void *ctx, const char *name, const char *type)
 {
 	struct services *services = ctx;
@@ -121,17 +165,18 @@ static void dds_services_open(void *ctx, const char *name, const char *type)
 			return;
 		}
 	struct served *served = mem_alloc(sizeof *served);
-	char *request = mem_printf("%s_Request", type);
 	*served = (struct served){.services = services,
 		.name = mem_strdup(name),
-		.response = mem_printf("%s_Response", type),
+		.type = mem_strdup(type),
+		.request = dds_services_form(services, type, "Request"),
+		.response = dds_services_form(services, type, "Response"),
 		.seen = true};
 	vec_push(&services->served, served);
 	if (shown)
-		served->rpc = rpc_open(services->rpc, shown, request, served->response, dds_services_hear, served, why);
+		served->rpc = rpc_open(
+			services->rpc, shown, served->request, served->response, dds_services_hear, served, why);
 	if (!served->rpc)
 		dds_services_leave_out(services, name, why);
-	free(request);
 	arena_fini(&arena);
 }
 
@@ -168,6 +213,8 @@ struct services *services_create(const struct services_def *def)
 static void dds_services_free(struct served *served)
 {
 	free(served->name);
+	free(served->type);
+	free(served->request);
 	free(served->response);
 	free(served);
 }

@@ -22,6 +22,7 @@ struct services_def {
 	const struct glue *glue;
 	struct glue_node *node;
 	struct simulation *simulation;
+	bool humble; /* the nodes' release of ROS 2 (gateway/ros/humble.h) */
 	/* What is wrong, as one line, once for each cause. */
 	void (*say)(void *ctx, const char *text);
 	void *ctx;

@@ -682,12 +682,28 @@ static const struct {
 						    "string[] exported_state_interfaces\n"
 						    "string[] reference_interfaces\n"
 						    "controller_manager_msgs/ChainConnection[] chain_connections\n"},
+	{"controller_manager_msgs/ControllerState@humble",
+		"string name\n"
+		"string state\n"
+		"string type\n"
+		"string[] claimed_interfaces\n"
+		"string[] required_command_interfaces\n"
+		"string[] required_state_interfaces\n"
+		"bool is_chainable\n"
+		"bool is_chained\n"
+		"string[] reference_interfaces\n"
+		"controller_manager_msgs/ChainConnection[] chain_connections\n"},
 	{"controller_manager_msgs/HardwareInterface", "string name\n"
 						      "string data_type\n"
 						      "bool is_available\n"
 						      "bool is_claimed\n"},
+	{"controller_manager_msgs/HardwareInterface@humble", "string name\n"
+							     "bool is_available\n"
+							     "bool is_claimed\n"},
 	{"controller_manager_msgs/ListControllers_Request", ""},
 	{"controller_manager_msgs/ListControllers_Response", "controller_manager_msgs/ControllerState[] controller\n"},
+	{"controller_manager_msgs/ListControllers_Response@humble",
+		"controller_manager_msgs/ControllerState@humble[] controller\n"},
 	{"controller_manager_msgs/ListControllerTypes_Request", ""},
 	{"controller_manager_msgs/ListControllerTypes_Response", "string[] types\n"
 								 "string[] base_classes\n"},
@@ -695,10 +711,17 @@ static const struct {
 	{"controller_manager_msgs/ListHardwareInterfaces_Response",
 		"controller_manager_msgs/HardwareInterface[] command_interfaces\n"
 		"controller_manager_msgs/HardwareInterface[] state_interfaces\n"},
+	{"controller_manager_msgs/ListHardwareInterfaces_Response@humble",
+		"controller_manager_msgs/HardwareInterface@humble[] command_interfaces\n"
+		"controller_manager_msgs/HardwareInterface@humble[] state_interfaces\n"},
 	{"controller_manager_msgs/LoadController_Request", "string name\n"},
 	{"controller_manager_msgs/LoadController_Response", "bool ok\n"},
 	{"controller_manager_msgs/ConfigureController_Request", "string name\n"},
 	{"controller_manager_msgs/ConfigureController_Response", "bool ok\n"},
+	{"controller_manager_msgs/CleanupController_Request", "string name\n"},
+	{"controller_manager_msgs/CleanupController_Response", "bool ok\n"},
+	{"controller_manager_msgs/UnloadController_Request", "string name\n"},
+	{"controller_manager_msgs/UnloadController_Response", "bool ok\n"},
 	{"controller_manager_msgs/SwitchController_Request", "string[] activate_controllers\n"
 							     "string[] deactivate_controllers\n"
 							     "int32 strictness\n"
@@ -708,6 +731,17 @@ static const struct {
 							     "int32 FORCE_AUTO=4\n"
 							     "bool activate_asap\n"
 							     "builtin_interfaces/Duration timeout\n"},
+	{"controller_manager_msgs/SwitchController_Request@humble", "string[] activate_controllers\n"
+								    "string[] deactivate_controllers\n"
+								    "string[] start_controllers\n"
+								    "string[] stop_controllers\n"
+								    "int32 strictness\n"
+								    "int32 BEST_EFFORT=1\n"
+								    "int32 STRICT=2\n"
+								    "bool start_asap\n"
+								    "bool activate_asap\n"
+								    "builtin_interfaces/Duration timeout\n"},
+	{"controller_manager_msgs/SwitchController_Response@humble", "bool ok\n"},
 	{"controller_manager_msgs/SwitchController_Response", "bool ok\n"
 							      "string message\n"},
 	{"troupe_interfaces/GetHash_Request", ""},

@@ -1,4 +1,5 @@
-/* Definitions of types of ROS 2. Types are named as "std_msgs/Header" or "std_msgs/msg/Header". */
+/* Definitions of types of ROS 2. Types are named as "std_msgs/Header" or "std_msgs/msg/Header"; the form of a type in
+ * an older release has that behind the name: "controller_manager_msgs/ControllerState@humble". */
 #ifndef GATEWAY_ROS_DEFINITIONS_H
 #define GATEWAY_ROS_DEFINITIONS_H
 

@@ -362,3 +362,36 @@ troupe_status ros_json_to_cdr(const char *type, const struct json_t *json, struc
 	text_fini(&reader.path);
 	return status;
 }
+
+static bool json_has_field(const char *definition, const char *key, struct ros_field *ret_field)
+{
+	while (fields_next(&definition, ret_field))
+		if (strlen(key) == ret_field->name_count && !strncmp(key, ret_field->name, ret_field->name_count))
+			return true;
+	return false;
+}
+
+/* value: an object, or a list of them. */
+static void json_prune(const char *definition, json_t *value)
+{
+	const char *key;
+	json_t *member;
+	void *after;
+	size_t i;
+	struct ros_field field;
+	json_array_foreach(value, i, member) json_prune(definition, member);
+	json_object_foreach_safe(value, after, key, member)
+	{
+		if (!json_has_field(definition, key, &field))
+			(void)json_object_del(value, key);
+		else if (field.kind == ROS_PART)
+			json_prune(field.part, member);
+	}
+}
+
+void ros_json_prune(const char *type, json_t *json)
+{
+	const char *definition = definitions_find(type, strlen(type));
+	if (definition)
+		json_prune(definition, json);
+}

@@ -21,4 +21,7 @@ troupe_status ros_json_of_cdr(
 troupe_status ros_json_to_cdr(
 	const char *type, const struct json_t *json, struct text *cdr, struct troupe_error *error);
 
+/* Removes the members that the type and the types in it do not have. */
+void ros_json_prune(const char *type, struct json_t *json);
+
 #endif

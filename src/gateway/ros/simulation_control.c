@@ -16,6 +16,13 @@
 enum { INVALID_GOAL = -1, BEST_EFFORT = 1 };
 #define FEEDBACK_HZ 20.0 /* as ros2_controllers' action_monitor_rate */
 #define WATCH_HZ 100.0
+#define STATE(name) TROUPE__MSGS__CONTROLLER__STATE__##name
+
+/* As lifecycle_msgs/State has them; one that is not loaded is not listed. */
+static const char *const simulation_control_states[] = {[STATE(ACTIVE)] = "active",
+	[STATE(INACTIVE)] = "inactive",
+	[STATE(UNCONFIGURED)] = "unconfigured",
+	[STATE(UNLOADED)] = "unloaded"};
 
 static ProtobufCMessage *simulation_control_read(
 	const ProtobufCMessageDescriptor *type, const struct troupe_message *message)
@@ -287,21 +294,29 @@ static void simulation_control_ask_controllers(
 static Troupe__Msgs__Controllers *simulation_control_controllers(struct job *job, const struct troupe_message *message)
 {
 	ProtobufCMessage *read = simulation_control_read(&troupe__msgs__controllers__descriptor, message);
-	if (!read)
-		job_answer(job, JOB_FAILED, "the controllers cannot be read");
-	return (Troupe__Msgs__Controllers *)(void *)read;
+	Troupe__Msgs__Controllers *all = (Troupe__Msgs__Controllers *)(void *)read;
+	bool sound = read;
+	for (size_t i = 0; sound && i < all->n_controller; i++)
+		sound = (size_t)all->controller[i]->state < ARRAY_LEN(simulation_control_states);
+	if (sound)
+		return all;
+	if (read)
+		message_free(read);
+	job_answer(job, JOB_FAILED, "the controllers cannot be read");
+	return NULL;
 }
 
 static void simulation_control_add_controller(
 	struct json_out *out, const Troupe__Msgs__Controller *of, int32_t update_rate)
 {
 	const char *const *claims = (const char *const *)of->claimed_interfaces;
+	bool is_active = of->state == STATE(ACTIVE);
 	json_out_object(out, NULL);
 	json_out_string(out, "name", of->name);
-	json_out_string(out, "state", of->active ? "active" : "inactive");
+	json_out_string(out, "state", simulation_control_states[of->state]);
 	json_out_string(out, "type", of->type);
 	json_out_int(out, "update_rate", update_rate);
-	json_out_strings(out, "claimed_interfaces", claims, of->active ? of->n_claimed_interfaces : 0);
+	json_out_strings(out, "claimed_interfaces", claims, is_active ? of->n_claimed_interfaces : 0);
 	json_out_strings(out, "required_command_interfaces", claims, of->n_claimed_interfaces);
 	json_out_end(out);
 }
@@ -314,7 +329,8 @@ static void simulation_control_tell_controllers(struct job *job, const struct tr
 	struct json_out *out = job_open(job);
 	json_out_array(out, "controller");
 	for (size_t i = 0; i < all->n_controller; i++)
-		simulation_control_add_controller(out, all->controller[i], all->update_rate);
+		if (all->controller[i]->state != STATE(UNLOADED))
+			simulation_control_add_controller(out, all->controller[i], all->update_rate);
 	json_out_end(out);
 	job_send(job);
 	message_free(&all->base);
@@ -328,7 +344,8 @@ static void simulation_control_list(struct job *job)
 static bool simulation_control_is_claimed(const Troupe__Msgs__Controllers *all, const char *name)
 {
 	for (size_t i = 0; i < all->n_controller; i++)
-		for (size_t k = 0; k < all->controller[i]->n_claimed_interfaces && all->controller[i]->active; k++)
+		for (size_t k = 0;
+			k < all->controller[i]->n_claimed_interfaces && all->controller[i]->state == STATE(ACTIVE); k++)
 			if (!strcmp(all->controller[i]->claimed_interfaces[k], name))
 				return true;
 	return false;
@@ -383,26 +400,6 @@ static void simulation_control_list_types(struct job *job)
 	job_send(job);
 }
 
-/* A controller is loaded and configured from the beginning, if the robot's file names it. */
-static void simulation_control_tell_name(struct job *job, const struct troupe_message *message)
-{
-	Troupe__Msgs__Controllers *all = simulation_control_controllers(job, message);
-	const char *name = job_text(job->args, "name");
-	bool found = false;
-	if (!all)
-		return;
-	for (size_t i = 0; i < all->n_controller; i++)
-		found |= !strcmp(all->controller[i]->name, name);
-	json_out_bool(job_open(job), "ok", found);
-	job_send(job);
-	message_free(&all->base);
-}
-
-static void simulation_control_find(struct job *job)
-{
-	simulation_control_ask_controllers(job, simulation_control_tell_name);
-}
-
 static void simulation_control_switched(struct job *job)
 {
 	const struct job_sent *refused = job_refused(job);
@@ -410,34 +407,135 @@ static void simulation_control_switched(struct job *job)
 		job_answer(job, JOB_FAILED, "%s", refused->text);
 		return;
 	}
-	struct json_out *out = job_open(job);
-	json_out_bool(out, "ok", true);
-	json_out_string(out, "message", "");
+	json_out_bool(job_open(job), "ok", true);
 	job_send(job);
 }
 
-/* Names that are lent by the request. */
-static char **simulation_control_names(const json_t *list, size_t *ret_count)
+static const Troupe__Msgs__Controller *simulation_control_find(const Troupe__Msgs__Controllers *all, const char *name)
 {
-	*ret_count = json_array_size(list);
-	char **names = mem_alloc(*ret_count * sizeof *names + 1);
-	for (size_t i = 0; i < *ret_count; i++)
-		names[i] = message_string(json_string_value(json_array_get(list, i)));
-	return names;
+	size_t i = 0;
+	while (i < all->n_controller && strcmp(all->controller[i]->name, name) != 0)
+		i++;
+	return i < all->n_controller ? all->controller[i] : NULL;
+}
+
+/* --- one controller, by its name --- */
+
+struct control_change {
+	const char *service;
+	const char *list;    /* of a ControllerSwitch */
+	unsigned from, idle; /* bits of states: in which the list changes it; in which there is nothing to do */
+};
+
+static const struct control_change *simulation_control_change_of(const struct job *job)
+{
+	enum {
+		A = 1 << STATE(ACTIVE),
+		I = 1 << STATE(INACTIVE),
+		C = 1 << STATE(UNCONFIGURED),
+		U = 1 << STATE(UNLOADED)
+	};
+	static const struct control_change changes[] = {
+		{"load_controller", "load", U, A | I | C},
+		{"configure_controller", "configure", C, A | I},
+		{"cleanup_controller", "cleanup", I, C},
+		{"unload_controller", "unload", I | C, 0},
+	};
+	size_t i = 0;
+	while (strcmp(changes[i].service, job->row->name) != 0)
+		i++;
+	return &changes[i];
+}
+
+static void simulation_control_send_change(struct job *job, const char *list)
+{
+	Troupe__Msgs__ControllerSwitch message = TROUPE__MSGS__CONTROLLER_SWITCH__INIT;
+	const ProtobufCFieldDescriptor *field =
+		protobuf_c_message_descriptor_get_field_by_name(message.base.descriptor, list);
+	char *topic = mem_printf("%s/switch_controller", job->part->topic);
+	char *name = message_string(job_text(job->args, "name")), **names = &name;
+	memcpy((char *)&message + field->offset, &names, sizeof(char **));
+	memcpy((char *)&message + field->quantifier_offset, &(size_t){1}, sizeof(size_t));
+	job->next = simulation_control_switched;
+	(void)job_ask(job, topic, &message.base);
+	free(topic);
+}
+
+static void simulation_control_look_at_one(struct job *job, const struct troupe_message *message)
+{
+	const struct control_change *change = simulation_control_change_of(job);
+	Troupe__Msgs__Controllers *all = job->next ? NULL : simulation_control_controllers(job, message);
+	if (!all)
+		return;
+	const Troupe__Msgs__Controller *found = simulation_control_find(all, job_text(job->args, "name"));
+	unsigned state = found ? 1U << found->state : 0;
+	if (state & change->from) {
+		simulation_control_send_change(job, change->list);
+	} else {
+		json_out_bool(job_open(job), "ok", state & change->idle);
+		job_send(job);
+	}
+	message_free(&all->base);
+}
+
+static void simulation_control_change(struct job *job)
+{
+	simulation_control_ask_controllers(job, simulation_control_look_at_one);
+}
+
+/* --- switches --- */
+
+/* Names that are lent by the request; without those of controllers that are not configured, of which the first is
+ * returned. */
+static const Troupe__Msgs__Controller *simulation_control_names(
+	const json_t *list, const Troupe__Msgs__Controllers *all, char ***ret_names, size_t *ret_count)
+{
+	const Troupe__Msgs__Controller *wrong = NULL;
+	char **names = *ret_names = mem_alloc(json_array_size(list) * sizeof *names + 1);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *name = json_string_value(json_array_get(list, i));
+		const Troupe__Msgs__Controller *of = simulation_control_find(all, name);
+		if (!of || of->state == STATE(ACTIVE) || of->state == STATE(INACTIVE))
+			names[(*ret_count)++] = message_string(name);
+		else if (!wrong)
+			wrong = of;
+	}
+	return wrong;
+}
+
+/* What a system cannot refuse, since it does not know the state when it is asked: controllers that are not
+ * configured. */
+static void simulation_control_look_at_all(struct job *job, const struct troupe_message *message)
+{
+	Troupe__Msgs__Controllers *all = job->next ? NULL : simulation_control_controllers(job, message);
+	if (!all)
+		return;
+	Troupe__Msgs__ControllerSwitch m = TROUPE__MSGS__CONTROLLER_SWITCH__INIT;
+	char *topic = mem_printf("%s/switch_controller", job->part->topic);
+	const Troupe__Msgs__Controller *on =
+		simulation_control_names(job_arg(job, "activate_controllers"), all, &m.activate, &m.n_activate);
+	const Troupe__Msgs__Controller *off =
+		simulation_control_names(job_arg(job, "deactivate_controllers"), all, &m.deactivate, &m.n_deactivate);
+	const Troupe__Msgs__Controller *wrong = on ? on : off;
+	m.strictness = (int32_t)job_whole(job->args, "strictness");
+	if (wrong && (m.strictness != BEST_EFFORT || m.n_activate + m.n_deactivate == 0)) {
+		job_answer(job, JOB_FAILED, "controller '%.80s' is %s: expected %s first", wrong->name,
+			simulation_control_states[wrong->state],
+			wrong->state == STATE(UNLOADED) ? "load_controller and configure_controller"
+							: "configure_controller");
+	} else {
+		job->next = simulation_control_switched;
+		(void)job_ask(job, topic, &m.base);
+	}
+	free(m.activate);
+	free(m.deactivate);
+	free(topic);
+	message_free(&all->base);
 }
 
 static void simulation_control_switch(struct job *job)
 {
-	Troupe__Msgs__ControllerSwitch message = TROUPE__MSGS__CONTROLLER_SWITCH__INIT;
-	char *topic = mem_printf("%s/switch_controller", job->part->topic);
-	message.activate = simulation_control_names(job_arg(job, "activate_controllers"), &message.n_activate);
-	message.deactivate = simulation_control_names(job_arg(job, "deactivate_controllers"), &message.n_deactivate);
-	message.strictness = (int32_t)job_whole(job->args, "strictness");
-	job->next = simulation_control_switched;
-	(void)job_ask(job, topic, &message.base);
-	free(message.activate);
-	free(message.deactivate);
-	free(topic);
+	simulation_control_ask_controllers(job, simulation_control_look_at_all);
 }
 
 #define MANAGER(name, type, begin, refuse)                                                                             \
@@ -450,8 +548,10 @@ const struct job_part_row job_manager_rows[] = {
 		simulation_control_refuse),
 	MANAGER("list_hardware_interfaces", "ListHardwareInterfaces", simulation_control_list_interfaces,
 		simulation_control_refuse),
-	MANAGER("load_controller", "LoadController", simulation_control_find, simulation_control_refuse),
-	MANAGER("configure_controller", "ConfigureController", simulation_control_find, simulation_control_refuse),
+	MANAGER("load_controller", "LoadController", simulation_control_change, simulation_control_refuse),
+	MANAGER("configure_controller", "ConfigureController", simulation_control_change, simulation_control_refuse),
+	MANAGER("cleanup_controller", "CleanupController", simulation_control_change, simulation_control_refuse),
+	MANAGER("unload_controller", "UnloadController", simulation_control_change, simulation_control_refuse),
 	MANAGER("switch_controller", "SwitchController", simulation_control_switch, simulation_control_refuse_switch),
 	{{NULL, NULL, 0, JOB_ALONE, NULL}, NULL, NULL},
 };

@@ -85,11 +85,12 @@ static bool type_hash_is_of_action(const char *name, size_t length)
 	return found;
 }
 
-/* "std_msgs/Header" as "std_msgs/msg/Header"; a name of that form stays. */
+/* "std_msgs/Header" as "std_msgs/msg/Header"; a name of that form stays. A release is no part of the name. */
 static void type_hash_add_name(struct json_out *out, const char *key, const char *name, size_t length)
 {
 	size_t package = strcspn(name, "/");
-	const char *own = name + package + 1;
+	const char *own = name + package + 1, *form = memchr(name, '@', length);
+	length = form ? (size_t)(form - name) : length;
 	const char *kind = memchr(own, '/', length - package - 1) ? ""
 			   : type_hash_is_of_action(name, length) ? "action/"
 								  : "msg/";
