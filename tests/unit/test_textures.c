@@ -483,6 +483,108 @@ Test(textures, a_texture_repeats_itself_on_a_heightmap)
 	picture_world_drop(&w);
 }
 
+#define GROUND_FLAT                                                                                                    \
+	"<model name='g'><static>1</static><link name='l'><visual name='v'><geometry><heightmap><uri>" SOURCE_DIR      \
+	"/worlds/models/shapes/flat.png</uri><size>30 24 4</size></heightmap></geometry></visual></link></model>"
+
+/* The height of the flat ground below the eye, to the last bit: the ray of the middle runs straight down. */
+static double ground_height(const struct picture_world *w, struct pose down)
+{
+	struct sdf_camera camera = picture_world_camera(1, 1, 4);
+	struct vec3 ahead;
+	float depth;
+	lens_directions(&camera, false, &ahead);
+	picture_take(w->rays, &w->lights, &camera, &ahead, down, &(struct picture){.depth = &depth});
+	return down.p.z - (double)depth;
+}
+
+static const struct pose ground_down = {{1, 2, 8}, {0.5, 0.5, 0.5, -0.5}};
+
+/* How far away a ray from `height` meets the ground; near: where another one has met it. No place is more than 16 times
+ * as far, beyond the horizon neither. */
+static struct vec3 ground_meet(struct vec3 direction, double height, double near)
+{
+	double far = height / -direction.z;
+	return vec3_scale(direction, far > 0 && far < 16 * near ? far : 16 * near);
+}
+
+/* A pixel shows what lies between its neighbours' places: across, and down, which is towards the horizon for a camera
+ * that lies on its back. The places of those that look above the horizon, or almost along the ground, are limited. */
+Test(textures, pixels_at_the_horizon_of_the_ground)
+{
+	enum { SIDE = 8 };
+	static const double pitches[] = {0, -0.12, 0.1, -0.2};
+	const unsigned char cells[4] = {1, 0, 0, 1};
+	const double size_m = 7, height = 1.25;
+	struct picture_world w = picture_world_load(GROUND_LIT GROUND_FLAT);
+	struct texture *texture = picture_world_pattern(cells, 2, 2, 64);
+	const struct sdf_ground ground = {.count = 1, .layers = {{.diffuse = texture, .size_m = size_m}}};
+	struct sdf_camera camera = picture_world_camera(SIDE, SIDE, 4);
+	struct vec3 directions[SIDE * SIDE];
+	uint32_t limited = 0, all = 0;
+	w.sdf->worlds.at[0].visuals.at[0].shape.ground = &ground;
+	lens_directions(&camera, false, directions);
+	for (size_t p = 0; p < ARRAY_LEN(pitches); p++) {
+		const struct pose eye = {
+			{-5, 1, ground_height(&w, ground_down) + height}, quat_from_rpy(M_PI, pitches[p], 0.3)};
+		float colour[3 * SIDE * SIDE], depth[SIDE * SIDE];
+		picture_take(w.rays, &w.lights, &camera, directions, eye,
+			&(struct picture){.colour = colour, .depth = depth});
+		for (uint32_t i = 0; i < SIDE * SIDE; i++) {
+			const uint32_t last_column = i % SIDE == SIDE - 1, last_row = i >= SIDE * (SIDE - 1);
+			double near = (double)depth[i] / directions[i].x;
+			float want[4];
+			if (!isfinite(near))
+				continue;
+			struct vec3 at = vec3_scale(quat_rotate(eye.q, directions[i]), near),
+				    to = quat_rotate(eye.q, directions[last_column ? i - 1 : i + 1]),
+				    below = quat_rotate(eye.q, directions[last_row ? i - SIDE : i + SIDE]),
+				    across = vec3_sub(ground_meet(to, height, near), at),
+				    down = vec3_sub(ground_meet(below, height, near), at);
+			across = vec3_scale(across, last_column ? -1 : 1);
+			down = vec3_scale(down, last_row ? -1 : 1);
+			const struct texture_place place = {.u = (eye.p.x + at.x + 15) / size_m,
+				.v = (12 - eye.p.y - at.y) / size_m,
+				.u_across = across.x / size_m,
+				.v_across = -across.y / size_m,
+				.u_down = down.x / size_m,
+				.v_down = -down.y / size_m};
+			texture_sample(texture, &place, want);
+			limited += vec3_length(down) > 14 * near;
+			all++;
+			cr_expect(fabsf(colour[3 * i] - want[0]) < 0.01F, "pixel %u at %g: %g, not %g", i, pitches[p],
+				(double)colour[3 * i], (double)want[0]);
+		}
+	}
+	cr_expect(limited > 10 && all > 40, "%u of %u", limited, all);
+	texture_release(texture);
+	picture_world_drop(&w);
+}
+
+/* A layer without a border that fades begins at its height itself. The ray in the middle of the picture meets the
+ * ground at a height that is known to the last bit. */
+Test(textures, a_layer_begins_at_its_height)
+{
+	enum { SIDE = 3, MIDDLE = 3 * 4 };
+	struct picture_world w = picture_world_load(GROUND_LIT GROUND_FLAT);
+	struct texture *textures[2] = {ground_colour(255, 0, 0), ground_colour(0, 255, 0)};
+	struct sdf_ground ground = {
+		.count = 2, .layers = {{.diffuse = textures[0], .size_m = 1}, {.diffuse = textures[1], .size_m = 1}}};
+	double from_m = ground_height(&w, ground_down);
+	struct sdf_camera camera = picture_world_camera(SIDE, SIDE, 4);
+	float colour[3 * SIDE * SIDE];
+	w.sdf->worlds.at[0].visuals.at[0].shape.ground = &ground;
+	for (int i = -1; i <= 1; i++) {
+		ground.layers[1].from_m = i ? nextafter(from_m, i * 100) : from_m;
+		picture_world_take(&w, &camera, ground_down, colour);
+		expect_colour(
+			&colour[MIDDLE], i > 0 ? (const double[]){1, 0, 0} : (const double[]){0, 1, 0}, "the middle");
+	}
+	texture_release(textures[0]);
+	texture_release(textures[1]);
+	picture_world_drop(&w);
+}
+
 static void ground_expect_grey(const struct ground_view *view, double want)
 {
 	for (uint32_t i = 0; i < GROUND_SIDE * GROUND_SIDE; i++)
@@ -759,6 +861,39 @@ Test(textures, a_normal_map)
 	texture_release(leaning);
 	picture_world_drop(&w);
 }
+
+#ifdef HAVE_MESHES
+
+/* A mesh that is mirrored has its image mirrored, too: u runs along y or against it, and the image's upper edge is at
+ * greater z. */
+Test(textures, a_normal_map_on_a_mirrored_mesh)
+{
+	struct texture *leaning = of_one_colour(166, 204, 230);
+	const struct sdf_maps maps = {.map = {[MESH_NORMAL] = leaning}};
+	const struct vec3 in_map = {2 * 166 / 255.0 - 1, 2 * 204 / 255.0 - 1, 2 * 230 / 255.0 - 1},
+			  to_sun = vec3_unit((struct vec3){0.6, -0.2, 0.5});
+	for (int side = -1; side <= 1; side += 2) {
+		char *inside = mem_printf(NIGHT
+			"<light name='sun' type='directional'><diffuse>1 1 1 1</diffuse><specular>0 0 0 1</specular>"
+			"<direction>-0.6 0.2 -0.5</direction></light>" MODEL("m", "0 0 0 0 0 0",
+				"<geometry><mesh><uri>painted.obj</uri><scale>1 %d 1</scale></mesh></geometry>"
+				"<material><diffuse>0.8 0.8 0.8 1</diffuse></material>"),
+			side);
+		struct picture_world w = picture_world_load(inside);
+		struct sdf_camera camera = picture_world_camera(3, 3, 9);
+		struct vec3 normal = vec3_unit((struct vec3){in_map.z, side * in_map.x, in_map.y});
+		double want = 0.8 * vec3_dot(normal, to_sun);
+		float colour[3 * 9];
+		picture_world_paint(&w, 0, &maps);
+		picture_world_take(&w, &camera, (struct pose){{1, side * 0.5, 0.5}, quat_from_rpy(0, 0, M_PI)}, colour);
+		expect_colour(&colour[12], (const double[]){want, want, want}, side < 0 ? "mirrored" : "as it is");
+		picture_world_drop(&w);
+		free(inside);
+	}
+	texture_release(leaning);
+}
+
+#endif
 
 #define METAL_SUN                                                                                                      \
 	NIGHT "<light name='sun' type='directional'><diffuse>1 1 1 1</diffuse><specular>0.5 0.5 0.5 1</specular>"      \
