@@ -588,14 +588,16 @@ static void files_pack_entry_apart(const struct files_entry *entry, struct text 
 	pack_u64(out, entry->hash[1]);
 }
 
-void files_pack_apart(const struct files *files, struct text *out)
+void files_pack_apart(const struct files *files, const struct files *whole, struct text *out)
 {
 	pack_u64(out, files->all.count);
-	for (uint32_t i = 0; i < files->all.count; i++)
-		if (files->all.at[i].apart)
-			files_pack_entry_apart(&files->all.at[i], out);
+	for (uint32_t i = 0; i < files->all.count; i++) {
+		const struct files_entry *entry = &files->all.at[i], *other = files_find(whole, entry->path);
+		if (entry->apart && !(other && files_has_bytes(other)))
+			files_pack_entry_apart(entry, out);
 		else
-			files_pack_entry(&files->all.at[i], out);
+			files_pack_entry(entry->apart ? other : entry, out);
+	}
 }
 
 static void files_unpack_apart(

@@ -17,7 +17,7 @@ void origin_pack(const struct origin *origin, const struct files *more, struct t
 		pack_string(out, origin->folders.at[i]);
 	plugin_marks_pack(&origin->plugins, out);
 	if (origin->apart)
-		files_pack_apart(&origin->files, out);
+		files_pack_apart(&origin->files, more, out);
 	else
 		files_pack_both(&origin->files, more, out);
 }

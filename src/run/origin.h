@@ -13,7 +13,8 @@ struct origin {
 	VEC(char *) folders;  /* where files were searched, without NULL at the end */
 	plugin_marks plugins; /* the libraries of plug-ins, and those that were not found */
 	struct files files;
-	bool apart; /* to pack: files that are set apart go without their bytes (files_pack_apart()) */
+	bool apart; /* to pack: files that are set apart, and not in `more`, go without their bytes (files_pack_apart())
+		     */
 };
 
 /* more: files beside those of the origin. */

@@ -25,6 +25,7 @@ struct unread_mesh {
 	enum unread_state state;
 	uint32_t wanted; /* by levels */
 	bool queued;     /* in unread.queue */
+	bool kept;
 	uint64_t bytes;
 };
 
@@ -316,8 +317,20 @@ void unread_keep(struct unread_mesh *mesh)
 {
 	unread_want(mesh);
 	pthread_mutex_lock(&mesh->unread->lock);
-	mesh->unread->counts.kept++;
+	mesh->kept = true;
 	pthread_mutex_unlock(&mesh->unread->lock);
+}
+
+const char *unread_kept_file(struct unread *unread, uint32_t *at)
+{
+	const char *path = NULL;
+	pthread_mutex_lock(&unread->lock);
+	for (; *at < unread->meshes.count && !path; ++*at) {
+		const struct unread_mesh *mesh = unread->meshes.at[*at];
+		path = mesh && mesh->kept ? mesh->shape->far->path : NULL;
+	}
+	pthread_mutex_unlock(&unread->lock);
+	return path;
 }
 
 void unread_leave(struct unread_mesh *mesh)

@@ -39,7 +39,6 @@ struct unread_counts {
 	uint64_t bytes;           /* of these */
 	uint64_t reads, given_up; /* so far */
 	uint64_t waits;           /* gets that had to wait for a file */
-	uint32_t kept;            /* unread_keep() so far */
 };
 
 /* The options are copied; what they point to must outlive the store. Starts no thread yet. */
@@ -62,6 +61,8 @@ void unread_want(struct unread_mesh *mesh);
 void unread_leave(struct unread_mesh *mesh);
 /* As unread_want(), for good: its model has become as those whose meshes were read at once. */
 void unread_keep(struct unread_mesh *mesh);
+/* The file of the first mesh from *at on that is kept; *at is behind it then. NULL: there is none. Any thread. */
+const char *unread_kept_file(struct unread *unread, uint32_t *at);
 /* Gives up meshes that nothing has used for UNREAD_KEEP_S. Simulated time in s; time that runs backwards (a reset) is
  * the same as no time. */
 void unread_free_old(struct unread *unread, double time_s);

@@ -114,14 +114,24 @@ troupe_status server_pack_with(
 	return status;
 }
 
+static troupe_status save_read_kept(struct unread *unread, struct files *named, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	const char *path, *bytes;
+	size_t count;
+	uint32_t at = 0;
+	while (!status && (path = unread_kept_file(unread, &at)))
+		status = files_read(named, path, MESH_FILE_BYTES_MAX, &bytes, &count, error);
+	return status;
+}
+
 /* A replica has no connection while it loads. It needs the bytes then of meshes whose models were changed. */
 troupe_status server_pack_replica(struct troupe_server *server, struct text *out, struct troupe_error *error)
 {
 	struct unread *unread = server->worlds[0].scene->unread;
 	struct files named = {.before = &server->files};
-	bool apart = unread && !unread_counts(unread).kept;
-	troupe_status status = apart ? TROUPE_OK : files_recall(&named, error);
-	save_pack_origin(server, &named, apart, out);
+	troupe_status status = unread ? save_read_kept(unread, &named, error) : files_recall(&named, error);
+	save_pack_origin(server, &named, unread, out);
 	files_fini(&named);
 	replica_pack(server->worlds[0].primary, out);
 	return status;

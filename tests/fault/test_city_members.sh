@@ -64,6 +64,8 @@ report $? "two secondaries are sent $sent bytes: the meshes have $all_bytes"
 	echo '0.9 /world/city/set_pose name: "block_8" position: {x: 9 y: 3 z: 0.01}'
 } >moved.commands
 resumed 'a state in which a block was moved' moved.commands
+[ "$sent" -lt $((all_bytes / 2)) ]
+report $? "a block was moved: two secondaries are sent $sent bytes: the meshes have $all_bytes"
 
 # primary OPTION...: keeps to four times real time, so that there is time for what happens
 primary()
@@ -86,22 +88,42 @@ same()
 	ended "$2" && [ "$status" = "$3" ]
 	report $? "$1: exit status $status: $(tail -n 3 "$2".err)"
 	grep -hE '^hash [0-9]+ [0-9a-f]{16}$' p.out "$2.out" | sort -u >mine
-	sort -u calm.out | comm -23 mine - >wrong
-	[ ! -s wrong ] && grep -qx "$(tail -n 1 calm.out)" "$2.out"
+	sort -u $calm | comm -23 mine - >wrong
+	[ ! -s wrong ] && grep -qx "$(tail -n 1 $calm)" "$2.out"
 	report $? "$1: the same hashes: $(head -n 1 wrong) $(tail -n 1 "$2.out")"
 }
 
-primary --network-secondaries 2 --network-max 2
-secondary a
-secondary b
-await p.out '^hash' 100
-kill -KILL "$(cat a.pid)"
-await p.err 'the run goes on with 1 secondary'
-report $? "a secondary is lost: $(tail -n 2 p.err)"
-secondary c
-await p.err 'the run goes on with 2 secondaries'
-report $? "another one joins: $(tail -n 2 p.err)"
+# changes OPTION...: members that change after 2000 steps
+changes()
+{
+	primary --network-secondaries 2 --network-max 2 "$@"
+	secondary a
+	secondary b
+	await p.out '^hash' 100
+	kill -KILL "$(cat a.pid)"
+	await p.err 'the run goes on with 1 secondary'
+	report $? "a secondary is lost: $(tail -n 2 p.err)"
+	secondary c
+	await p.err 'the run goes on with 2 secondaries'
+	report $? "another one joins: $(tail -n 2 p.err)"
+}
+calm=calm.out
+changes
 same 'members that change' p 0
+
+# the one that joins then is sent the mesh of the block that was moved, and asks for others
+run_options="city.sdf --commands moved.commands --iterations $steps --hash-every 20"
+# shellcheck disable=SC2086
+"$troupe" run $run_options --rtf 0 -v 0 --secondaries 0 --load-all >moved.out 2>moved.err
+report $? "the run in which a block is moved: $(cat moved.err)"
+calm=moved.out
+changes --report sent.report
+same 'members that change after a block was moved' p 0
+sent=$(sed -n 's/.*"bytes_sent": *\([0-9]*\).*/\1/p' sent.report)
+[ "$sent" -lt $((all_bytes / 2)) ]
+report $? "three secondaries are sent $sent bytes: the meshes have $all_bytes"
+calm=calm.out
+run_options="city.sdf --commands city.commands --iterations $steps --hash-every 20"
 
 primary --network-secondaries 2
 followed=$port

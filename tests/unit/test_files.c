@@ -347,7 +347,7 @@ Test(files, bytes_that_come_later, .init = set_up, .fini = tear_down)
 	cr_assert_null(files_note(&files, a, &count));
 	files_set_apart(&files, a, "box", 3);
 	files_leave(&files, a);
-	files_pack_apart(&files, &out);
+	files_pack_apart(&files, &(struct files){0}, &out);
 	struct unpack in = reading(&out);
 	files_unpack(&far, &in);
 	cr_assert(!in.bad && in.at == in.end);
@@ -371,7 +371,21 @@ Test(files, bytes_that_come_later, .init = set_up, .fini = tear_down)
 	cr_assert_eq(files_read(&other, a, 100, &bytes, &count, &error), TROUPE_EINTERNAL);
 	from.refusal = TROUPE_EPEER;
 	cr_assert_eq(files_read(&other, a, 100, &bytes, &count, &error), TROUPE_EPEER);
-	cr_assert(strstr(error.text, "is not given"), "a run that is over is said to have changed a file: %s", error.text);
+	cr_assert(strstr(error.text, "is not given"), "a run that is over is said to have changed a file: %s",
+		error.text);
+
+	struct files needed = {.before = &files}, ready = {0};
+	cr_assert_eq(files_read(&needed, a, 100, &bytes, &count, &error), TROUPE_OK);
+	out.count = 0;
+	files_pack_apart(&files, &needed, &out);
+	in = reading(&out);
+	files_unpack(&ready, &in);
+	cr_assert(!in.bad && in.at == in.end && files_note(&files, a, &count));
+	cr_assert_null(files_note(&ready, a, &count), "it has come with its bytes");
+	cr_assert_eq(files_read(&ready, a, 100, &bytes, &count, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_str_eq(bytes, "first");
+	files_fini(&needed);
+	files_fini(&ready);
 
 	cr_assert_eq(files_give(&files, a, &given, &error), TROUPE_OK);
 	cr_assert(given.count == 5 && !memcmp(given.at, "first", 5));
@@ -382,7 +396,7 @@ Test(files, bytes_that_come_later, .init = set_up, .fini = tear_down)
 	cr_assert_eq(files_read(&files, a, 100, &bytes, &count, &error), TROUPE_OK);
 	cr_assert_null(files_note(&files, a, &count), "it has another use, and is still apart");
 	out.count = 0;
-	files_pack_apart(&files, &out);
+	files_pack_apart(&files, &(struct files){0}, &out);
 	in = reading(&out);
 	files_unpack(&whole, &in);
 	cr_assert_eq(files_read(&whole, a, 100, &bytes, &count, &error), TROUPE_OK);
