@@ -914,13 +914,15 @@ Test(fluid, wrenches_of_the_file_act_until_they_are_cleared)
 	struct troupe_server *server = lib_server(
 		WORLD(NO_GRAVITY PLUGIN("ApplyLinkWrench",
 			"<persistent><entity_name>a</entity_name><entity_type>model</entity_type><force>6 0 "
-			"0</force><torque>0 0 "
+			"0</force><torque>0.25 -0.75 "
 			"0.5</torque></persistent><persistent><entity_name>b::l</entity_name><entity_type>link</"
 			"entity_type><force>0 -4 0</force></persistent>")
 				FLOATING("a") "<model name='b'><pose>5 0 5 0 0 0</pose>" LINK(BALL) "</model>"),
 		0);
 	lib_step(server, 1000);
 	NEAR(twist_of(server, "a").linear.x, 6 / MASS, 1e-9);
+	NEAR(twist_of(server, "a").angular.x, 0.25, 1e-9);
+	NEAR(twist_of(server, "a").angular.y, -0.75, 1e-9);
 	NEAR(twist_of(server, "a").angular.z, 0.5, 1e-9);
 	NEAR(twist_of(server, "b").linear.y, -4 / MASS, 1e-9);
 	lib_text(server, 0, "/world/w/wrench/clear", "name: 'a' type: MODEL");

@@ -2,7 +2,7 @@
  * topic has gone and come; a topic of another type is another row; a client that goes takes all its subscriptions with
  * it, and no others; and a setting that is not known, or no flag, is refused with what is expected. Without it a client
  * that asks for a channel that is gone could get another one. */
-#include "gateway/hub/mirror.h"
+#include "gateway/hub/hub.h"
 #include "gateway/hub/settings.h"
 #include "gateway/hub/subscriber_list.h"
 
@@ -87,6 +87,29 @@ Test(hub, a_client_goes_with_all_its_subscriptions)
 	cr_assert_eq(subscriber_list_find(&list, "/both")->subscribers.count, 1);
 	cr_assert_not_null(subscriber_list_of_client(subscriber_list_find(&list, "/of_b"), &b, 0), "its row has moved");
 	subscriber_list_fini(&list);
+}
+
+static bool hub_needs(const void *ctx, const char *topic)
+{
+	const char *const *needed = ctx;
+	return !strcmp(topic, needed[0]) || !strcmp(topic, needed[1]);
+}
+
+Test(hub, topics_that_nobody_needs_are_given_up)
+{
+	static const char *const needed[] = {"/b", "/d"}, *const topics[] = {"/a", "/b", "/c", "/clock", "/d", "/e"};
+	static char clock[] = "/clock";
+	static struct hub hub;
+	int client;
+	hub.clock = clock;
+	hub.ticks = true;
+	for (size_t i = 0; i < ARRAY_LEN(topics); i++)
+		hub_add(&hub.subscriptions, topics[i], &client, 0);
+	hub_prune(&hub, hub_needs, needed);
+	cr_assert_eq(hub.subscriptions.rows.count, 2);
+	cr_assert(hub_is_subscribed(&hub, "/b") && hub_is_subscribed(&hub, "/d"));
+	cr_assert_not(hub.ticks, "it is subscribed to at the clock's own rate again");
+	subscriber_list_fini(&hub.subscriptions);
 }
 
 Test(hub, numbers_never_come_again)

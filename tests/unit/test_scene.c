@@ -358,13 +358,14 @@ Test(scene, errors_of_all_models_are_told)
 	const struct scene_options options = {.on_error = hear};
 	struct troupe_error error = {0};
 	struct sdf *sdf = world_of(SCENE_TEST_MODEL("good") "<model name='a'><pose>9e8 0 0 0 0 0</pose><link name='l'/>"
-							    "</model>\n<model name='b'><pose>0 9e8 0 0 0 0</pose>"
+							    "</model>\n<model name='b'><pose>-3 9e8 2 0 0 0</pose>"
 							    "<link name='l'/></model>");
 	struct scene *scene = NULL;
 	cr_assert_eq(scene_create(&sdf->worlds.at[0], &options, &scene, &error), TROUPE_EWORLD);
 	cr_assert_eq(told, 2);
 	cr_assert_not_null(strstr(told_text[0], "t.sdf:2: "), "'%s'", told_text[0]);
-	cr_assert_not_null(strstr(told_text[1], "t.sdf:3: "), "'%s'", told_text[1]);
+	cr_assert_str_eq(
+		told_text[1], "t.sdf:3: model 'b' can move and is at -3 9e+08 2: expected coordinates within 1e+07 m");
 	cr_assert_str_eq(error.text, told_text[0]);
 	scene_destroy(scene);
 	sdf_free(sdf);

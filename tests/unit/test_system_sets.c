@@ -404,6 +404,93 @@ Test(system_sets, what_waits_does_nothing)
 	}
 }
 
+static unsigned char *controlled_at;
+static bool controlled_differs;
+
+/* Adds to one number of what is asked for; controlled_differs: more in each call. */
+static void controlled_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+{
+	(void)self;
+	(void)step;
+	(void)words;
+	*controlled_at = (unsigned char)(*controlled_at + (controlled_differs ? ++guarded_calls : 1));
+}
+
+#define CONTROLLED_LINK(name)                                                                                          \
+	"<link name='" name "'><collision name='c'><geometry><sphere><radius>1</radius></sphere></geometry>"           \
+	"</collision></link>"
+#define CONTROLLED_MODEL(name)                                                                                         \
+	"<model name='" name "'>" CONTROLLED_LINK("base") CONTROLLED_LINK("one") CONTROLLED_LINK("two")                \
+		SETS_JOINT("j1", "one") SETS_JOINT("j2", "two") "</model>"
+
+/* What the last system of the second model asks for, for its last joint, body or geom: in a rehearsal each number
+ * counts, the first call has no effect, and the other model has none of it. */
+Test(system_sets, what_a_rehearsal_asks_for)
+{
+	static const struct {
+		size_t joint, body, geom; /* the offset of the first byte of a number, and 1; 0: of another kind */
+	} rows[] = {{.joint = offsetof(struct joint_control, drive) + 1},
+		{.joint = offsetof(struct joint_control, velocity) + 1},
+		{.joint = offsetof(struct joint_control, force) + 1},
+		{.body = offsetof(struct body_control, drive) + 1}, {.body = offsetof(struct body_control, place) + 1},
+		{.body = offsetof(struct body_control, v.z) + 1}, {.body = offsetof(struct body_control, w.x) + 1},
+		{.body = offsetof(struct body_control, w.z) + 1}, {.body = offsetof(struct body_control, force.y) + 1},
+		{.body = offsetof(struct body_control, torque.z) + 1},
+		{.body = offsetof(struct body_control, target.p.x) + 1},
+		{.body = offsetof(struct body_control, target.q.z) + 1},
+		{.geom = offsetof(struct surface_control, speed) + 1},
+		{.geom = offsetof(struct surface_control, slip2) + 1}};
+	static const char *const names[] = {"Kind", NULL};
+	static const struct system_acts acts;
+	const struct troupe_kind kind = {.names = names, .pre_update = controlled_update};
+	const struct plugin_library library = {.path = "lib.so"};
+	const struct scene_options options = {0};
+	struct troupe_error error = {0};
+	struct sdf *file = sdf_help_good("<sdf version='1.11'><world name='w'>" CONTROLLED_MODEL("a")
+						 CONTROLLED_MODEL("b") "</world></sdf>",
+		NULL);
+	struct scene *scene;
+	cr_assert_eq(scene_create(&file->worlds.at[0], &options, &scene, &error), TROUPE_OK, "%s", error.text);
+	struct systems all = {.rehearse = true};
+	const struct system system = {
+		.self = {.kind = &kind, .model = 1}, .all = &all, .scene = scene, .library = &library};
+	for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
+		const size_t joint = rows[i / 2].joint, body = rows[i / 2].body, geom = rows[i / 2].geom;
+		const struct control control = {
+			.joints = mem_alloc_lines(scene->joint_count * sizeof(struct joint_control)),
+			.bodies = mem_alloc_lines(scene->body_count * sizeof(struct body_control)),
+			.models = mem_alloc_lines(scene->model_count * sizeof(struct model_control)),
+			.surfaces = mem_alloc_lines(scene->geom_count * sizeof(struct surface_control))};
+		const struct system_step step = {.acts = &acts, .control = &control, .model = 1};
+		const struct guard_call call = {.system = &system, .function = GUARD_PRE_UPDATE, .step = &step};
+		struct system_fault fault = {0};
+		char *expected = mem_printf(" control of '%s' differs when pre_update() is called twice: ",
+			joint  ? scene->joints[scene->joint_count - 1].scoped
+			: body ? scene->bodies[scene->body_count - 1].name
+			       : scene->links[scene->geoms[scene->geom_count - 1].link].scoped);
+		controlled_at = joint  ? (unsigned char *)&control.joints[scene->joint_count - 1] + joint - 1
+				: body ? (unsigned char *)&control.bodies[scene->body_count - 1] + body - 1
+				       : (unsigned char *)&control.surfaces[scene->geom_count - 1] + geom - 1;
+		controlled_differs = i % 2;
+		guarded_calls = 0;
+		*controlled_at = 7;
+		guard_make(&call, NULL, true, &fault);
+		if (controlled_differs)
+			cr_expect(fault.error.status && strstr(fault.error.text, expected), "%zu: %s", i,
+				fault.error.text);
+		else
+			cr_expect(!fault.error.status && *controlled_at == 8, "%zu: %d: %s", i, *controlled_at,
+				fault.error.text);
+		free(expected);
+		free(control.joints);
+		free(control.bodies);
+		free(control.models);
+		free(control.surfaces);
+	}
+	scene_destroy(scene);
+	sdf_free(file);
+}
+
 /* --- where libraries are found ------------------------------------------------------------------------------------ */
 
 static const char *const shelf_folders[] = {"first", "second", "third"};

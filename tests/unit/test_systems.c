@@ -802,6 +802,8 @@ static const struct bad unfit[] = {
 		"t.sdf:12: <right_joint>: joint 'weld' is of type fixed: expected one that can be driven"},
 	{PLUGIN("VelocityControl", "<link_name>lamp</link_name>"),
 		"t.sdf:12: <link_name>: there is no link 'lamp' in model 'bot'"},
+	{PLUGIN("TouchPlugin", "<target>a</target><namespace>n</namespace>"), "t.sdf:12: the plugin has no <time>"},
+	{PLUGIN("TouchPlugin", "<target>a</target><time>1</time>"), "t.sdf:12: the plugin has no <namespace>"},
 	{PLUGIN("ApplyJointForce", ""), "t.sdf:12: the plugin has no <joint_name>: expected the name of a joint"},
 	{PLUGIN("DetachableJoint", "<parent_link>base</parent_link><child_link>l</child_link>"),
 		"t.sdf:12: the plugin has no <child_model>"},
