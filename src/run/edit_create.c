@@ -15,6 +15,7 @@
 #include "run/edit_internal.h"
 
 #include "run/schedule.h"
+#include "scene/light.h"
 #include "system/ignored.h"
 #include "topic/light.pb-c.h"
 

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "geom/pack.h"
+#include "scene/light.h"
 #include "topic/light.pb-c.h"
 
 #include <inttypes.h>

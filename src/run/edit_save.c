@@ -4,6 +4,7 @@
 
 #include "geom/pack.h"
 #include "physics/physics.h"
+#include "scene/light.h"
 #include "sensor/sensor.h"
 
 #include <stdlib.h>

@@ -23,14 +23,14 @@ struct compile {
 	struct map names;          /* of models; value: index in models */
 	struct troupe_error first; /* the first error; status TROUPE_OK: none */
 	struct arena scratch;
-	uint32_t *top;          /* [sdf models] their top-level model */
-	bool *fixed;            /* [sdf models] of a top-level model: no part of it can move */
-	uint32_t *weld;         /* [sdf links] union-find; the root is the lowest */
-	uint32_t *body_of_root; /* [sdf links] valid at roots */
-	uint32_t *link_index;   /* [sdf links] index in scene links */
-	bool *link_static;      /* [sdf links] in a top-level model of which no part can move */
-	bool *link_held;        /* [sdf links] at roots: the body is kinematic */
-	bool *joint_measured;   /* [sdf joints] a force-torque sensor reads it */
+	uint32_t *top;              /* [sdf models] their top-level model */
+	bool *fixed;                /* [sdf models] of a top-level model: no part of it can move */
+	uint32_t *weld;             /* [sdf links] union-find; the root is the lowest */
+	uint32_t *body_of_root;     /* [sdf links] valid at roots */
+	uint32_t *link_index;       /* [sdf links] index in scene links */
+	bool *link_static;          /* [sdf links] in a top-level model of which no part can move */
+	bool *link_held;            /* [sdf links] at roots: the body is kinematic */
+	bool *joint_measured;       /* [sdf joints] a force-torque sensor reads it */
 	const char **link_fixed_by; /* [sdf links] at roots: the fixed joint that holds the body to the world */
 	/* Until scene_install() all indices count from the first part that is compiled here; scene_install() gives
 	 * them their places in the scene. */
@@ -50,6 +50,11 @@ void scene_warn(struct compile *c, const char *kind, const char *format, ...) TR
 
 /* Whether a link is fixed to the world: SDF_NONE, or a link of a model of which no part can move. */
 bool scene_in_world(const struct compile *c, uint32_t link);
+/* Finds which links are one body (weld.c). */
+void scene_weld_links(struct compile *c);
+/* Appends the bodies of a model, whose links are `count` of the file from `first` on; then its links (weld.c). */
+void scene_add_bodies(struct compile *c, uint32_t model, uint32_t first, uint32_t count);
+void scene_add_links(struct compile *c, uint32_t model, bool is_static, uint32_t first, uint32_t count);
 
 /* The body of a link; the link must have been compiled. SCENE_NONE: the world (joint.c). */
 uint32_t scene_joint_body(const struct compile *c, uint32_t link);

@@ -1,8 +1,9 @@
-/* Compiles the world: the top-level models in file order. For each model, fixed joints weld its links into bodies,
- * its collisions become geoms, body by body, and its joints between different bodies follow. Then come the levels
- * (levels.c). */
+/* Compiles the world: the top-level models in file order. For each model, fixed joints weld its links into bodies
+ * (weld.c), its collisions become geoms, body by body, and its joints between different bodies follow. Then come the
+ * levels (levels.c). */
 #include "scene/bend.h"
 #include "scene/compile.h"
+#include "scene/light.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,31 +19,6 @@ void scene_warn(struct compile *c, const char *kind, const char *format, ...)
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
 	vec_push(&c->warnings, arena_strdup(c->arena, text));
-}
-
-/* --- welding ---------------------------------------------------------------------------------------------------- */
-
-static uint32_t scene_weld_root(struct compile *c, uint32_t link)
-{
-	while (c->weld[link] != link)
-		link = c->weld[link] = c->weld[c->weld[link]];
-	return link;
-}
-
-static void scene_weld(struct compile *c, uint32_t a, uint32_t b)
-{
-	uint32_t ra = scene_weld_root(c, a), rb = scene_weld_root(c, b);
-	c->weld[MAX(ra, rb)] = MIN(ra, rb); /* the lowest link is the root, and its name is the name of the body */
-}
-
-bool scene_in_world(const struct compile *c, uint32_t link)
-{
-	return link == SDF_NONE || c->link_static[link];
-}
-
-static uint32_t scene_top_model(const struct compile *c, uint32_t link)
-{
-	return c->top[c->sdf->links.at[link].model];
 }
 
 /* Whether no part of a top-level model can move: it is static, or holds static models alone. */
@@ -61,163 +37,6 @@ static void scene_find_measured_joints(struct compile *c)
 		const struct sdf_sensor *sensor = &c->sdf->sensors.at[i];
 		if (sensor->kind == SDF_FORCE_TORQUE && sensor->joint != SDF_NONE)
 			c->joint_measured[sensor->joint] = true;
-	}
-}
-
-/* Fixed joints inside one top-level model weld links; a fixed joint to the world makes the body kinematic. A fixed
- * joint between different models stays a joint, because models come and go separately, and so does one that a
- * force-torque sensor reads: the force across a weld is not known. */
-static void scene_weld_links(struct compile *c)
-{
-	const struct sdf_world *sdf = c->sdf;
-	for (uint32_t i = 0; i < sdf->links.count; i++) {
-		c->weld[i] = i;
-		const struct sdf_model *model = &sdf->models.at[sdf->links.at[i].model];
-		c->link_static[i] = c->fixed[c->top[sdf->links.at[i].model]];
-		c->link_held[i] = model->is_static || sdf->links.at[i].kinematic;
-	}
-	for (uint32_t i = 0; i < sdf->joints.count; i++) {
-		const struct sdf_joint *joint = &sdf->joints.at[i];
-		if (joint->kind != SDF_FIXED || c->joint_measured[i])
-			continue;
-		bool parent_world = scene_in_world(c, joint->parent), child_world = scene_in_world(c, joint->child);
-		if (parent_world && child_world)
-			continue;
-		uint32_t held = parent_world ? joint->child : joint->parent;
-		if (parent_world || child_world) {
-			c->link_held[held] = true;
-			c->link_fixed_by[held] = c->link_fixed_by[held] ? c->link_fixed_by[held] : joint->name;
-		} else if (scene_top_model(c, joint->parent) == scene_top_model(c, joint->child)) {
-			scene_weld(c, joint->parent, joint->child);
-		}
-	}
-	for (uint32_t i = 0; i < sdf->links.count; i++) {
-		uint32_t root = scene_weld_root(c, i);
-		if (c->link_held[i])
-			c->link_held[root] = true;
-		if (!c->link_fixed_by[root])
-			c->link_fixed_by[root] = c->link_fixed_by[i];
-	}
-}
-
-/* --- bodies ----------------------------------------------------------------------------------------------------- */
-
-static struct mat3 scene_rotate_inertia(struct mat3 r, const struct sdf_inertial *in)
-{
-	double i[3][3] = {{in->ixx, in->ixy, in->ixz}, {in->ixy, in->iyy, in->iyz}, {in->ixz, in->iyz, in->izz}};
-	struct mat3 half, whole;
-	for (int a = 0; a < 3; a++)
-		for (int b = 0; b < 3; b++)
-			half.m[a][b] = r.m[a][0] * i[0][b] + r.m[a][1] * i[1][b] + r.m[a][2] * i[2][b];
-	for (int a = 0; a < 3; a++)
-		for (int b = 0; b < 3; b++)
-			whole.m[a][b] = half.m[a][0] * r.m[b][0] + half.m[a][1] * r.m[b][1] + half.m[a][2] * r.m[b][2];
-	return whole;
-}
-
-/* Adds the inertia of one link, moved from the link's centre of mass to `about` (both in the body's axes). */
-static void scene_add_inertia(
-	struct scene_body *body, const struct sdf_inertial *in, struct pose in_axes, struct vec3 about)
-{
-	struct mat3 i = scene_rotate_inertia(quat_matrix(in_axes.q), in);
-	struct vec3 d = vec3_sub(in_axes.p, about);
-	body->ixx += i.m[0][0] + in->mass * (d.y * d.y + d.z * d.z);
-	body->iyy += i.m[1][1] + in->mass * (d.x * d.x + d.z * d.z);
-	body->izz += i.m[2][2] + in->mass * (d.x * d.x + d.y * d.y);
-	body->ixy += i.m[0][1] - in->mass * d.x * d.y;
-	body->ixz += i.m[0][2] - in->mass * d.x * d.z;
-	body->iyz += i.m[1][2] - in->mass * d.y * d.z;
-}
-
-static void scene_warn_undivided(struct compile *c, const struct sdf_link *link)
-{
-	const struct sdf_element *at = sdf_child(sdf_child(link->element, "inertial", NULL), "fluid_added_mass", NULL);
-	if (at)
-		scene_warn(c, NULL,
-			"%s:%u: <fluid_added_mass> of link '%.80s' couples translation and rotation (xp to zr) in a "
-			"way that contacts and joints do not feel: they act as if this part were not there",
-			at->file, at->line, link->scoped);
-}
-
-static void scene_add_fluid(struct compile *c, struct scene_body *body, uint32_t root, uint32_t first, uint32_t count)
-{
-	const struct sdf_link *links = c->sdf->links.at, *link = NULL;
-	VEC(struct scene_added_part) parts = {0};
-	for (uint32_t i = first; i < first + count && !body->kinematic; i++) {
-		if (!links[i].inertial->added || scene_weld_root(c, i) != root)
-			continue;
-		struct vec3 com = pose_point(links[i].in_world, links[i].inertial->in_link.p);
-		struct pose in_world = {com, quat_unit(links[i].in_world.q)};
-		struct pose in_body = pose_mul(pose_inverse(body->reference), in_world);
-		vec_push(&parts, ((struct scene_added_part){*links[i].inertial->added, in_body}));
-		link = link ? link : &links[i];
-	}
-	if (parts.count && !scene_add_added(c->arena, body, parts.at, parts.count))
-		scene_warn_undivided(c, link);
-	vec_free(&parts);
-}
-
-static void scene_measure_body(
-	struct compile *c, struct scene_body *body, uint32_t root, uint32_t first, uint32_t count)
-{
-	const struct sdf_link *links = c->sdf->links.at;
-	struct pose axes = links[root].in_world;
-	struct vec3 moment = {0, 0, 0};
-	for (uint32_t i = first; i < first + count; i++) {
-		if (scene_weld_root(c, i) != root)
-			continue;
-		struct pose com = pose_mul(pose_mul(pose_inverse(axes), links[i].in_world), links[i].inertial->in_link);
-		body->mass += links[i].inertial->mass;
-		moment = vec3_add(moment, vec3_scale(com.p, links[i].inertial->mass));
-		body->gravity |= links[i].gravity;
-		body->commanded = body->commanded && !c->sdf->models.at[links[i].model].is_static;
-		body->linear_damping = MAX(body->linear_damping, links[i].linear_damping);
-		body->angular_damping = MAX(body->angular_damping, links[i].angular_damping);
-	}
-	struct vec3 com = vec3_scale(moment, 1 / body->mass);
-	for (uint32_t i = first; i < first + count; i++)
-		if (scene_weld_root(c, i) == root)
-			scene_add_inertia(body, links[i].inertial,
-				pose_mul(pose_mul(pose_inverse(axes), links[i].in_world), links[i].inertial->in_link),
-				com);
-	body->reference = (struct pose){pose_point(axes, com), quat_unit(axes.q)};
-	scene_add_fluid(c, body, root, first, count);
-}
-
-static void scene_add_bodies(struct compile *c, uint32_t model, uint32_t first, uint32_t count)
-{
-	for (uint32_t i = first; i < first + count; i++) {
-		if (scene_weld_root(c, i) != i)
-			continue;
-		struct scene_body *body = vec_append(&c->bodies, 1);
-		body->name = c->sdf->links.at[i].scoped;
-		body->model = model;
-		body->kinematic = c->link_held[i];
-		body->fixed_by = c->link_fixed_by[i];
-		body->commanded = body->kinematic && !body->fixed_by;
-		c->body_of_root[i] = c->bodies.count - 1;
-		scene_measure_body(c, body, i, first, count);
-	}
-}
-
-static void scene_add_links(struct compile *c, uint32_t model, bool is_static, uint32_t first, uint32_t count)
-{
-	for (uint32_t i = first; i < first + count; i++) {
-		const struct sdf_link *from = &c->sdf->links.at[i];
-		struct scene_link link = {.name = from->name,
-			.scoped = from->scoped,
-			.model = model,
-			.body = SCENE_NONE,
-			.in_body = from->in_world,
-			.self_collide = from->self_collide,
-			.is_static = c->sdf->models.at[from->model].is_static,
-			.wind = from->wind};
-		if (!is_static) {
-			link.body = c->body_of_root[scene_weld_root(c, i)];
-			link.in_body = pose_mul(pose_inverse(c->bodies.at[link.body].reference), from->in_world);
-		}
-		c->link_index[i] = c->links.count;
-		vec_push(&c->links, link);
 	}
 }
 
@@ -423,119 +242,6 @@ static void scene_compile_fini(struct compile *c)
 	arena_fini(&c->scratch);
 }
 
-static void scene_add_lights(struct scene *scene, const struct sdf_world *world)
-{
-	scene->lights = mem_alloc(world->lights.count * sizeof *scene->lights);
-	for (uint32_t i = 0; i < world->lights.count; i++) {
-		const struct sdf_light *light = &world->lights.at[i];
-		if (light->link == SDF_NONE)
-			scene->lights[scene->light_count++] = (struct scene_light){.name = mem_strdup(light->name),
-				.pose = light->in_world,
-				.shine = light->shine,
-				.from = light,
-				.model = SCENE_NONE};
-	}
-}
-
-bool scene_add_light_at(struct scene *scene, uint32_t place, const char *name)
-{
-	uint32_t count = scene->light_count;
-	if (place > count || (place < count && scene->lights[place].from))
-		return false;
-	if (place == count) {
-		scene->lights =
-			mem_grow(scene->lights, count * sizeof *scene->lights, (count + 1) * sizeof *scene->lights);
-		scene->light_count++;
-	}
-	free(scene->lights[place].name);
-	scene->lights[place] =
-		(struct scene_light){.name = mem_strdup(name), .pose = POSE_IDENTITY, .model = SCENE_NONE};
-	return true;
-}
-
-/* The lowest place for a light that is added. SCENE_NONE: too many were added. */
-static uint32_t scene_vacant_place(const struct scene *scene)
-{
-	uint32_t place = 0, of_file = 0;
-	for (; place < scene->light_count; place++) {
-		of_file += scene->lights[place].from != NULL;
-		if (!scene->lights[place].from && scene->lights[place].absent)
-			break;
-	}
-	return place - of_file >= SCENE_LIGHTS_ADDED_MAX ? SCENE_NONE : place;
-}
-
-uint32_t scene_add_light(struct scene *scene, const char *name)
-{
-	uint32_t place = scene_vacant_place(scene);
-	if (place != SCENE_NONE)
-		(void)scene_add_light_at(scene, place, name);
-	return place;
-}
-
-uint32_t scene_link_with_light(const struct scene *scene, uint32_t model, uint32_t light)
-{
-	const struct scene_model *m = &scene->models[model];
-	if (!m->id || m->sdf == SDF_NONE || light >= m->from->lights.count)
-		return SCENE_NONE;
-	uint32_t link = m->from->lights.at[light].link, first = m->from->models.at[m->sdf].link_first;
-	return link != SDF_NONE && link >= first && link - first < m->link_count ? m->link_first + (link - first)
-										 : SCENE_NONE;
-}
-
-struct pose scene_light_in_link(const struct sdf_world *from, uint32_t light)
-{
-	const struct sdf_light *l = &from->lights.at[light];
-	return pose_mul(pose_inverse(from->links.at[l->link].in_world), l->in_world);
-}
-
-bool scene_add_link_light_at(struct scene *scene, uint32_t place, uint32_t model, uint32_t light)
-{
-	uint32_t link = model < scene->model_count ? scene_link_with_light(scene, model, light) : SCENE_NONE;
-	if (link == SCENE_NONE)
-		return false;
-	const struct sdf_world *from = scene->models[model].from;
-	char *name = mem_printf("%s::%s", scene->links[link].scoped, from->lights.at[light].name);
-	bool added = scene_add_light_at(scene, place, name);
-	free(name);
-	if (!added)
-		return false;
-	struct scene_light *to = &scene->lights[place];
-	to->model = model;
-	to->light = light;
-	to->pose = scene_light_in_link(from, light);
-	to->shine = from->lights.at[light].shine;
-	return true;
-}
-
-uint32_t scene_add_link_light(struct scene *scene, uint32_t model, uint32_t light)
-{
-	uint32_t place = scene_vacant_place(scene);
-	return place != SCENE_NONE && scene_add_link_light_at(scene, place, model, light) ? place : SCENE_NONE;
-}
-
-void scene_drop_added_lights(struct scene *scene)
-{
-	while (scene->light_count && !scene->lights[scene->light_count - 1].from)
-		free(scene->lights[--scene->light_count].name);
-}
-
-void scene_drop_light(struct scene *scene, uint32_t place)
-{
-	struct scene_light *light = &scene->lights[place];
-	if (light->model != SCENE_NONE)
-		(void)scene_add_light_at(scene, place, "");
-	light->absent = light->changed = true;
-}
-
-uint32_t scene_link_light(const struct scene *scene, uint32_t model, uint32_t light)
-{
-	for (uint32_t i = 0; i < scene->light_count; i++)
-		if (scene->lights[i].model == model && scene->lights[i].light == light)
-			return i;
-	return SCENE_NONE;
-}
-
 /* Moves the arrays that grew during compilation to the scene, which owns them from now on. */
 static void scene_hand_over(struct compile *c)
 {
@@ -708,15 +414,6 @@ uint32_t scene_find_model(const struct scene *scene, const char *name)
 	uint32_t index = SCENE_NONE;
 	map_find(&scene->model_by_name, name, &index);
 	return index;
-}
-
-uint32_t scene_find_light(const struct scene *scene, const char *name)
-{
-	for (uint32_t i = 0; i < scene->light_count; i++)
-		if (!scene->lights[i].absent && scene->lights[i].model == SCENE_NONE &&
-			!strcmp(scene->lights[i].name, name))
-			return i;
-	return SCENE_NONE;
 }
 
 uint32_t scene_find_id(const struct scene *scene, uint64_t id)

@@ -1,6 +1,8 @@
 /* A light of a link is at the place that the last command gave it, or at that of the file. */
 #include "sensor/lights.h"
 
+#include "scene/light.h"
+
 static void lights_add(struct lights *to, struct pose pose, const struct sdf_shine *shine)
 {
 	if (!shine->on || to->count == LIGHTS_MAX)

@@ -2,6 +2,7 @@
  * of names and points, in one arena. The points of a mesh that several shapes share are copied once. */
 #include "server/scene_info.h"
 
+#include "scene/light.h"
 #include "sensor/summary.h"
 #include "server/scene_info_look.h"
 

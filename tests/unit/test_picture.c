@@ -3,6 +3,7 @@
  * depth along the ray instead of the axis, a light or shadow of the wrong side would show. */
 #include "base/hash.h"
 #include "picture_world.h"
+#include "scene/light.h"
 #include "sensor/boxes.h"
 #include "sensor/lens.h"
 #include "sensor/measure.h"

@@ -4,6 +4,7 @@
  * of another model may touch. Then the limits and the copies of the state, each beside a plain array of it. */
 #include "../random.h"
 #include "base/hash.h"
+#include "scene/light.h"
 #include "scene/state.h"
 #include "sdf_help.h"
 
