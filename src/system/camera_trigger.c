@@ -22,9 +22,8 @@ void camera_trigger_configure(struct system *system, struct arena *arena)
 			continue;
 		const char *name = sensor_name_trigger(arena, system->scene, world, sensor);
 		if (name)
-			vec_push(&system->topics,
-				(struct system_topic){
-					name, &gz__msgs__boolean__descriptor, i, SCENE_NONE, NULL, false});
+			vec_push(&system->topics, (struct system_topic){name, &gz__msgs__boolean__descriptor, i,
+							  SCENE_NONE, NULL, false});
 	}
 }
 

@@ -13,6 +13,21 @@ struct setup { /* of one plug-in */
 	VEC(const char *) warnings;
 };
 
+/* The system that is being configured. A plug-in that calls functions for configure() elsewhere does no harm and gets
+ * no lasting effect: what it is given holds until its next such call on this thread. */
+struct setup *setup_of(const struct troupe_system *self);
+
+/* To a plug-in an element of the file is an opaque type. */
+static inline const struct sdf_element *setup_element_of(const struct troupe_element *element)
+{
+	return (const struct sdf_element *)(const void *)element;
+}
+
+static inline const struct troupe_element *setup_as_element(const struct sdf_element *element)
+{
+	return (const struct troupe_element *)(const void *)element;
+}
+
 /* The functions of the host. */
 extern const struct troupe_host system_host;
 
