@@ -6,6 +6,7 @@
  * alone. */
 #include "physics/assembly.h"
 #include "physics/internal.h"
+#include "physics/joint_ode.h"
 
 #include <stdlib.h>
 #include <string.h>

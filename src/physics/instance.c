@@ -3,6 +3,8 @@
 #include "physics/internal.h"
 
 #include "base/math.h"
+#include "physics/joint_ode.h"
+#include "physics/joint_position.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -497,28 +497,12 @@ void instance_measure(struct physics *physics, struct instance *instance, bool n
 dBodyID instance_body(const struct physics *physics, uint32_t body); /* NULL for SCENE_NONE */
 
 /* joint.c */
-/* 0 for a gearbox: ODE has no joint for it. */
-dJointID joint_make(struct physics *physics, uint32_t joint, dWorldID ode_world);
 /* Marks all settings of the joint in ODE as unknown. */
 void joint_unset(const struct scene_joint *joint, struct joint_setting *ret);
 void joint_control(struct worker *worker, uint32_t joint, dJointID id, struct joint_setting *setting, double dt);
-void joint_store(struct physics *physics, uint32_t joint, dJointID id);
-/* Stores the model's own joints. */
-void joint_store_all(struct physics *physics, const struct instance *instance);
-/* The same from the poses of state k+1, without ODE. The angles of hinges and screws are not stored yet, but by
- * joint_store_turns(), for many at once. */
-void joint_store_poses(struct worker *worker, const struct instance *instance);
-void joint_store_turns(struct worker *worker);
-void joint_forget_turns(struct joint_turns *turns);
-void joint_store_pose(struct physics *physics, uint32_t joint);
 uint32_t joint_rows(const struct scene *scene, uint32_t joint);
 
 void joint_law(const struct physics *physics, uint32_t joint, uint32_t axis, double dt, struct axis_law *ret);
-/* The axes of the group whose rate after the try exceeds their limit are held at the limit in the next try of the step.
- * False: there are none. */
-bool joint_hold_rates(struct worker *worker, struct group *group);
-/* To be called before the first try. */
-void joint_release_rates(struct worker *worker, struct group *group);
 /* The force that the joint adds to an axis in this step, in addition to the solver's row. */
 double joint_added_force(
 	const struct physics *physics, uint32_t joint, const struct joint_setting *setting, uint32_t axis);
@@ -526,6 +510,10 @@ double joint_added_force(
 static inline bool joint_is_turned(const struct scene_joint *joint)
 {
 	return joint->child == SCENE_NONE;
+}
+static inline double joint_clamp(double value, double limit)
+{
+	return value > limit ? limit : value < -limit ? -limit : value;
 }
 /* Factor from SDF's coordinate of an axis to ODE's: motor and stops of a screw act on its slide. */
 static inline double joint_scale(const struct scene_joint *joint)

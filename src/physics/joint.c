@@ -1,8 +1,4 @@
-/* Joints: made at the reference pose, driven every step, their unwrapped positions kept in the state.
- *
- * ODE's first body is the child and its second the parent (see joint_is_turned()), so that positions and rates have
- * SDF's sign (child relative to parent). ODE holds a universal joint's first axis to its first body; SDF's first axis
- * belongs to the parent: so there SDF's axis 0 is ODE's second and axis 1 its first.
+/* What acts along the axes of joints in a step.
  *
  * An axis has one row in the solver. The row serves what matters most at the moment, in the order of this list; the
  * rest acts as a force.
@@ -27,15 +23,10 @@
  *
  * Limits of rates. Which axes a step would bring beyond their limits is only known when it is solved: a force, a load
  * or a contact may do it. So the step is tried again from state k, with these axes held at their limits, until none
- * exceeds its limit.
- *
- * A screw is ODE's piston (it turns about its axis and slides along it) with a coupling between the two. Its motor and
- * stops act on the slide, in metres, since ODE's motor for the turning of a piston fails at its stops (0.16). A
- * gearbox is a coupling and has no ODE joint. A mimic is a coupling between two axes; see couple.c. */
+ * exceeds its limit (joint_ode.c). */
 #include "physics/exact.h"
-#include "physics/internal.h"
+#include "physics/joint_ode.h"
 
-#include "base/math.h"
 #include "scene/axis.h"
 
 #include <float.h>
@@ -55,170 +46,12 @@ static const struct sdf_axis *physics_joint_axis_of(const struct scene_joint *jo
 	return &joint->axis[axis];
 }
 
-/* ODE needs a body as its first. Where there is none, ODE swaps the bodies and then reverses some values but not
- * others (a hinge's angle, but not its stops). So when the child is the world, the parent is first and the axes are
- * reversed here. */
-static struct vec3 physics_joint_ode_axis(const struct scene_joint *joint, uint32_t axis)
-{
-	return vec3_scale(physics_joint_axis_of(joint, axis)->xyz_world, joint_is_turned(joint) ? -1 : 1);
-}
-
-/* Whether SDF's axis of a universal joint is ODE's first. */
-static bool physics_joint_is_first(const struct scene_joint *joint, uint32_t axis)
-{
-	return (axis == 0) == joint_is_turned(joint);
-}
-
-static void physics_joint_make_universal(const struct scene_joint *from, dJointID id)
-{
-	struct vec3 first = physics_joint_ode_axis(from, joint_is_turned(from) ? 0 : 1),
-		    second = physics_joint_ode_axis(from, joint_is_turned(from) ? 1 : 0);
-	dJointSetUniversalAnchor(id, from->anchor.x, from->anchor.y, from->anchor.z);
-	dJointSetUniversalAxis1(id, first.x, first.y, first.z);
-	dJointSetUniversalAxis2(id, second.x, second.y, second.z);
-}
-
-static void physics_joint_set_hardness(const struct scene_joint *joint, dJointID id)
-{
-	const struct sdf_joint_ode *ode = &joint->sdf->ode;
-	void (*set)(dJointID, int, dReal) = joint->kind == SDF_BALL ? dJointSetBallParam : dJointSetFixedParam;
-	if (joint->kind != SDF_BALL && joint->kind != SDF_FIXED)
-		return;
-	if (!isnan(ode->erp))
-		set(id, dParamERP, ode->erp);
-	if (!isnan(ode->cfm))
-		set(id, dParamCFM, MAX(ode->cfm, PHYSICS_CFM_MIN));
-}
-
-dJointID joint_make(struct physics *physics, uint32_t index, dWorldID ode_world)
-{
-	const struct scene_joint *from = &physics->scene->joints[index];
-	dBodyID child = instance_body(physics, from->child), parent = instance_body(physics, from->parent);
-	dBodyID first = child ? child : parent, second = child ? parent : 0;
-	struct vec3 at = from->anchor,
-		    axis = from->axis_count ? physics_joint_ode_axis(from, 0) : (struct vec3){0, 0, 1};
-	dJointID id = 0;
-	switch (from->kind) {
-	case SDF_REVOLUTE:
-		id = dJointCreateHinge(ode_world, 0);
-		dJointAttach(id, first, second);
-		dJointSetHingeAnchor(id, at.x, at.y, at.z);
-		dJointSetHingeAxis(id, axis.x, axis.y, axis.z);
-		break;
-	case SDF_PRISMATIC:
-		id = dJointCreateSlider(ode_world, 0);
-		dJointAttach(id, first, second);
-		dJointSetSliderAxis(id, axis.x, axis.y, axis.z);
-		break;
-	case SDF_BALL:
-		id = dJointCreateBall(ode_world, 0);
-		dJointAttach(id, first, second);
-		dJointSetBallAnchor(id, at.x, at.y, at.z);
-		break;
-	case SDF_SCREW:
-		id = dJointCreatePiston(ode_world, 0);
-		dJointAttach(id, first, second);
-		dJointSetPistonAnchor(id, at.x, at.y, at.z);
-		dJointSetPistonAxis(id, axis.x, axis.y, axis.z);
-		break;
-	case SDF_GEARBOX:
-		break; /* forces only */
-	case SDF_UNIVERSAL:
-	case SDF_REVOLUTE2:
-		id = dJointCreateUniversal(ode_world, 0);
-		dJointAttach(id, first, second);
-		physics_joint_make_universal(from, id);
-		break;
-	default: /* SDF_FIXED between two models; scene lets nothing else through */
-		id = dJointCreateFixed(ode_world, 0);
-		dJointAttach(id, first, second);
-		dJointSetFixed(id);
-		break;
-	}
-	physics_joint_set_hardness(from, id);
-	return id;
-}
-
-/* --- what ODE says of a joint ----------------------------------------------------------------------------------- */
-
 static bool physics_joint_is_linear(const struct scene_joint *joint)
 {
 	return joint->kind == SDF_PRISMATIC || joint->kind == SDF_SCREW;
 }
 
-static double physics_joint_ode_position(const struct scene_joint *joint, dJointID id, uint32_t axis)
-{
-	switch (joint->kind) {
-	case SDF_REVOLUTE:
-		return dJointGetHingeAngle(id);
-	case SDF_PRISMATIC:
-		return dJointGetSliderPosition(id);
-	case SDF_SCREW:
-		return dJointGetPistonAngle(id);
-	default:
-		return physics_joint_is_first(joint, axis) ? dJointGetUniversalAngle1(id)
-							   : dJointGetUniversalAngle2(id);
-	}
-}
-
-static void physics_joint_ode_set(
-	const struct scene_joint *joint, dJointID id, uint32_t axis, int parameter, double value)
-{
-	int group = physics_joint_is_first(joint, axis) ? dParamGroup1 : dParamGroup2;
-	switch (joint->kind) {
-	case SDF_REVOLUTE:
-		dJointSetHingeParam(id, parameter, value);
-		break;
-	case SDF_PRISMATIC:
-		dJointSetSliderParam(id, parameter, value);
-		break;
-	case SDF_SCREW:
-		dJointSetPistonParam(id, parameter, value);
-		break;
-	default:
-		dJointSetUniversalParam(id, parameter + group, value);
-		break;
-	}
-}
-
-static void physics_joint_add_torque(dBodyID body, struct vec3 torque)
-{
-	if (body)
-		dBodyAddTorque(body, torque.x, torque.y, torque.z);
-}
-
-static void physics_joint_ode_add_force(
-	const struct physics *physics, const struct scene_joint *joint, dJointID id, uint32_t axis, double force)
-{
-	dBodyID child = instance_body(physics, joint->child), parent = instance_body(physics, joint->parent);
-	dBodyID first = child ? child : parent, second = child ? parent : 0;
-	dVector3 along;
-	switch (joint->kind) {
-	case SDF_REVOLUTE:
-		dJointAddHingeTorque(id, force);
-		break;
-	case SDF_PRISMATIC:
-		dJointAddSliderForce(id, force);
-		break;
-	case SDF_SCREW:
-		dJointGetPistonAxis(id, along);
-		physics_joint_add_torque(first, (struct vec3){along[0] * force, along[1] * force, along[2] * force});
-		physics_joint_add_torque(
-			second, (struct vec3){-along[0] * force, -along[1] * force, -along[2] * force});
-		break;
-	default:
-		dJointAddUniversalTorques(id, physics_joint_is_first(joint, axis) ? force : 0,
-			physics_joint_is_first(joint, axis) ? 0 : force);
-		break;
-	}
-}
-
 /* --- stops and motor -------------------------------------------------------------------------------------------- */
-
-static double physics_joint_clamp(double value, double limit)
-{
-	return value > limit ? limit : value < -limit ? -limit : value;
-}
 
 /* One axis at the beginning of a step. */
 struct moment {
@@ -262,7 +95,7 @@ static double physics_joint_velocity_to(const struct moment *m, double gap, bool
 	double most = physics_joint_is_linear(physics_joint_of(m)) ? STOP_BACK_MAX_M_S : STOP_BACK_MAX_RAD_S;
 	double own = physics_joint_of(m)->sdf->ode.stop_erp,
 	       erp = isnan(own) ? m->physics->scene->sdf->physics.erp : own;
-	return physics_joint_clamp(erp * gap / m->dt, most);
+	return joint_clamp(erp * gap / m->dt, most);
 }
 
 static double physics_joint_velocity_to_low(const struct moment *m)
@@ -343,8 +176,8 @@ static void physics_joint_set_limits(const struct moment *m, struct axis_setting
 {
 	if (low == setting->low && high == setting->high)
 		return;
-	physics_joint_ode_set(physics_joint_of(m), m->id, m->axis, dParamLoStop, setting->low = low);
-	physics_joint_ode_set(physics_joint_of(m), m->id, m->axis, dParamHiStop, setting->high = high);
+	joint_ode_set(physics_joint_of(m), m->id, m->axis, dParamLoStop, setting->low = low);
+	joint_ode_set(physics_joint_of(m), m->id, m->axis, dParamHiStop, setting->high = high);
 }
 
 /* ODE's row: rate = -(StopERP / dt) (coordinate - limit). */
@@ -362,9 +195,9 @@ static void physics_joint_set_stop(const struct moment *m, struct axis_setting *
 	at = physics_joint_ode_coordinate(m) + (low ? 1 : -1);
 	physics_joint_set_limits(m, setting, low ? at : -dInfinity, low && stop.side != SIDE_BOTH ? dInfinity : at);
 	if (erp != setting->stop_erp)
-		physics_joint_ode_set(joint, m->id, m->axis, dParamStopERP, setting->stop_erp = erp);
+		joint_ode_set(joint, m->id, m->axis, dParamStopERP, setting->stop_erp = erp);
 	if (cfm != setting->stop_cfm)
-		physics_joint_ode_set(joint, m->id, m->axis, dParamStopCFM, setting->stop_cfm = cfm);
+		joint_ode_set(joint, m->id, m->axis, dParamStopCFM, setting->stop_cfm = cfm);
 }
 
 struct motor { /* rate = velocity - softness * force, |force| <= force_max */
@@ -382,11 +215,11 @@ static void physics_joint_set_motor(const struct moment *m, struct axis_setting 
 		motor.softness = MAX(motor.softness * scale * scale, PHYSICS_CFM_MIN);
 	}
 	if (motor.velocity != setting->velocity)
-		physics_joint_ode_set(joint, m->id, m->axis, dParamVel, setting->velocity = motor.velocity);
+		joint_ode_set(joint, m->id, m->axis, dParamVel, setting->velocity = motor.velocity);
 	if (motor.force_max != setting->force_max)
-		physics_joint_ode_set(joint, m->id, m->axis, dParamFMax, setting->force_max = motor.force_max);
+		joint_ode_set(joint, m->id, m->axis, dParamFMax, setting->force_max = motor.force_max);
 	if (motor.softness != setting->softness)
-		physics_joint_ode_set(joint, m->id, m->axis, dParamCFM, setting->softness = motor.softness);
+		joint_ode_set(joint, m->id, m->axis, dParamCFM, setting->softness = motor.softness);
 }
 
 /* --- springs ------------------------------------------------------------------------------------------------------ */
@@ -477,16 +310,15 @@ static struct motor physics_joint_motor_of(const struct moment *m)
 	if (!isnan(m->held))
 		return (struct motor){m->held, dInfinity, hard, false};
 	if (physics_joint_is_driven(m))
-		return (struct motor){
-			physics_joint_clamp(m->physics->control->joints[m->joint].velocity, axis->velocity), effort,
-			hard, false};
+		return (struct motor){joint_clamp(m->physics->control->joints[m->joint].velocity, axis->velocity),
+			effort, hard, false};
 	if (isfinite(axis->velocity) && fabs(physics_joint_coming_rate(m)) > axis->velocity)
 		return (struct motor){
-			physics_joint_clamp(physics_joint_coming_rate(m), axis->velocity), dInfinity, hard, false};
+			joint_clamp(physics_joint_coming_rate(m), axis->velocity), dInfinity, hard, false};
 	const struct sdf_joint_ode *ode = &physics_joint_of(m)->sdf->ode;
 	if (physics_joint_has_own_motor(physics_joint_of(m), m->axis))
 		return (struct motor){
-			physics_joint_clamp(ode->velocity, axis->velocity), physics_joint_own_force(ode), hard, false};
+			joint_clamp(ode->velocity, axis->velocity), physics_joint_own_force(ode), hard, false};
 	if (!physics_joint_is_passive(axis) || axis->friction > 0)
 		return (struct motor){0, axis->friction, hard, false};
 	return physics_joint_spring_of(m, hard);
@@ -496,7 +328,7 @@ static struct motor physics_joint_motor_of(const struct moment *m)
 static double physics_joint_force_of(const struct moment *m, const struct motor *motor)
 {
 	double wanted = (motor->velocity - m->rate) / m->dt * physics_joint_of(m)->inertia[m->axis];
-	return isnan(wanted) ? 0 : physics_joint_clamp(wanted, motor->force_max);
+	return isnan(wanted) ? 0 : joint_clamp(wanted, motor->force_max);
 }
 
 static double physics_joint_short_of_stops(const struct moment *m, double velocity)
@@ -509,7 +341,7 @@ static double physics_joint_short_of_stops(const struct moment *m, double veloci
 static void physics_joint_drive(const struct moment *m, struct axis_setting *setting)
 {
 	const struct sdf_axis *axis = physics_joint_axis_of(physics_joint_of(m), m->axis);
-	double force = m->axis ? 0 : physics_joint_clamp(m->physics->control->joints[m->joint].force, axis->effort);
+	double force = m->axis ? 0 : joint_clamp(m->physics->control->joints[m->joint].force, axis->effort);
 	struct motor motor = physics_joint_motor_of(m);
 	struct physics_joint_stop stop = physics_joint_stop_of(m);
 	bool endless = motor.force_max == dInfinity && !motor.is_spring;
@@ -528,7 +360,7 @@ static void physics_joint_drive(const struct moment *m, struct axis_setting *set
 	physics_joint_set_stop(m, setting, stop);
 	setting->force = force;
 	if (force != 0)
-		physics_joint_ode_add_force(m->physics, physics_joint_of(m), m->id, m->axis, force);
+		joint_ode_add_force(m->physics, physics_joint_of(m), m->id, m->axis, force);
 }
 
 /* --- laws for lanes/ ------------------------------------------------------------------------------------------------
@@ -588,7 +420,7 @@ static void physics_joint_law_add_motor(const struct moment *m, struct axis_law 
 		velocity = ode->velocity;
 		most = isfinite(ode->max_force) ? ode->max_force : LAW_ENDLESS;
 	}
-	law->target = physics_joint_clamp(velocity, axis->velocity);
+	law->target = joint_clamp(velocity, axis->velocity);
 	law->hi = most * m->dt;
 	law->lo = -law->hi;
 }
@@ -607,15 +439,15 @@ void joint_law(const struct physics *physics, uint32_t index, uint32_t axis, dou
 		.low = -LAW_ENDLESS,
 		.high = LAW_ENDLESS};
 	if (!axis)
-		ret->push = dt * physics_joint_clamp(physics->control->joints[index].force, a->effort);
+		ret->push = dt * joint_clamp(physics->control->joints[index].force, a->effort);
 	if (physics_joint_is_passive(a)) {
 		m.rate = scene_axis_rate(physics->state, index, axis, false);
 		physics_joint_law_add_spring(&m, ret);
 	}
 	physics_joint_law_add_motor(&m, ret);
 	physics_joint_law_add_stops(&m, ret);
-	ret->low = physics_joint_clamp(MAX(ret->low, -a->velocity), a->velocity);
-	ret->high = physics_joint_clamp(MIN(ret->high, a->velocity), a->velocity);
+	ret->low = joint_clamp(MAX(ret->low, -a->velocity), a->velocity);
+	ret->high = joint_clamp(MIN(ret->high, a->velocity), a->velocity);
 	ret->target = fmin(fmax(ret->target, ret->low), ret->high);
 	ret->row = ret->lo < ret->hi || ret->low > -LAW_ENDLESS || ret->high < LAW_ENDLESS;
 }
@@ -671,7 +503,7 @@ static void physics_joint_drive_plain(const struct joint_control *control, dJoin
 		dJointSetHingeParam(id, dParamVel, axis->velocity = velocity);
 	if (force_max != axis->force_max)
 		dJointSetHingeParam(id, dParamFMax, axis->force_max = force_max);
-	double force = physics_joint_clamp(control->force, setting->effort);
+	double force = joint_clamp(control->force, setting->effort);
 	if (force != 0)
 		dJointAddHingeTorque(id, force);
 }
@@ -680,7 +512,7 @@ double joint_added_force(
 	const struct physics *physics, uint32_t index, const struct joint_setting *setting, uint32_t axis)
 {
 	if (setting->way == JOINT_PLAIN)
-		return physics_joint_clamp(physics->control->joints[index].force, setting->effort);
+		return joint_clamp(physics->control->joints[index].force, setting->effort);
 	return setting->axis[axis].force;
 }
 
@@ -708,313 +540,6 @@ void joint_control(struct worker *worker, uint32_t index, dJointID id, struct jo
 	}
 	if (worker->collects && scene_joint_couplings(joint) && (!worker->exact || !exact_has_joint(worker, index)))
 		couple_collect(worker, index, id, dt);
-}
-
-/* --- limits of rates ---------------------------------------------------------------------------------------------- */
-
-#define PHYSICS_JOINT_RATE_NEAR 1e-9 /* relative: a rate this far beyond its limit is at it */
-
-static double physics_joint_ode_rate(const struct scene_joint *joint, dJointID id, uint32_t axis)
-{
-	switch (joint->kind) {
-	case SDF_REVOLUTE:
-		return dJointGetHingeAngleRate(id);
-	case SDF_PRISMATIC:
-		return dJointGetSliderPositionRate(id);
-	case SDF_SCREW:
-		return dJointGetPistonAngleRate(id);
-	default:
-		return physics_joint_is_first(joint, axis) ? dJointGetUniversalAngle1Rate(id)
-							   : dJointGetUniversalAngle2Rate(id);
-	}
-}
-
-static bool physics_joint_hold_axes(
-	const struct worker *worker, uint32_t index, dJointID id, struct joint_setting *setting)
-{
-	const struct scene_joint *joint = &worker->scene->joints[index];
-	bool held = false;
-	if (worker->exact && exact_has_joint(worker, index))
-		return false;
-	for (uint32_t a = 0; id && a < joint->axis_count; a++) {
-		double limit = physics_joint_axis_of(joint, a)->velocity;
-		if (!isfinite(limit) || !isnan(setting->axis[a].held))
-			continue;
-		double rate = physics_joint_ode_rate(joint, id, a);
-		if (!(fabs(rate) > limit * (1 + PHYSICS_JOINT_RATE_NEAR)) || !isfinite(rate))
-			continue;
-		setting->axis[a].held = physics_joint_clamp(rate, limit);
-		held = true;
-	}
-	return held;
-}
-
-bool joint_hold_rates(struct worker *worker, struct group *group)
-{
-	bool held = false;
-	for (uint32_t i = 0; i < group->members.count; i++) {
-		struct instance *instance = worker->instances[group->members.at[i]];
-		const struct scene_model *m = &worker->scene->models[instance->model];
-		for (uint32_t j = 0; instance->rates_limited && j < m->joint_count; j++)
-			held |= physics_joint_hold_axes(
-				worker, m->joint_first + j, instance->joints[j], &instance->settings[j]);
-	}
-	for (uint32_t i = 0; i < group->world_joints.count; i++) {
-		struct world_joint *own = &group->world_joints.at[i];
-		held |= physics_joint_hold_axes(worker, own->index, own->id, &own->setting);
-	}
-	return held;
-}
-
-void joint_release_rates(struct worker *worker, struct group *group)
-{
-	for (uint32_t i = 0; i < group->members.count; i++) {
-		struct instance *instance = worker->instances[group->members.at[i]];
-		uint32_t joints = instance->rates_limited ? worker->scene->models[instance->model].joint_count : 0;
-		for (uint32_t j = 0; j < joints; j++)
-			instance->settings[j].axis[0].held = instance->settings[j].axis[1].held = NAN;
-	}
-	for (uint32_t i = 0; i < group->world_joints.count; i++)
-		for (uint32_t a = 0; a < 2; a++)
-			group->world_joints.at[i].setting.axis[a].held = NAN;
-}
-
-/* The angle nearest to `expected` that is `angle` modulo a full turn. */
-static double physics_joint_unwrap(double expected, double angle)
-{
-	return angle + 2 * M_PI * nearbyint((expected - angle) / (2 * M_PI));
-}
-
-static struct vec3 physics_joint_spin_of(const struct physics *physics, uint32_t body)
-{
-	const dReal *w = body == SCENE_NONE ? NULL : dBodyGetAngularVel(instance_body(physics, body));
-	return w ? vec3_from(w) : (struct vec3){0, 0, 0};
-}
-
-/* The angle that the axis turned in this step; 0 when its bodies turned so little that the angle nearest to that of
- * state k is right. */
-static double physics_joint_axis_far_turn(const struct physics *physics, const struct scene_joint *joint, uint32_t axis)
-{
-	bool gears = joint->kind == SDF_GEARBOX;
-	uint32_t bodies[2] = {gears && !axis ? joint->parent : joint->child, gears ? joint->reference : joint->parent};
-	bool far = false;
-	for (uint32_t i = 0; i < 2; i++)
-		far = far ||
-		      (bodies[i] != SCENE_NONE && physics->instances[physics->scene->bodies[bodies[i]].model]->spins);
-	if (!far)
-		return 0;
-	struct vec3 spin =
-		vec3_sub(physics_joint_spin_of(physics, bodies[0]), physics_joint_spin_of(physics, bodies[1]));
-	double turn = vec3_dot(scene_axis_direction(physics->state, joint, axis, false), spin) * physics->dt;
-	return isfinite(turn) ? turn : 0;
-}
-
-static double physics_joint_count_turns(
-	const struct physics *physics, const struct scene_joint *joint, uint32_t axis, double before, double angle)
-{
-	return physics_joint_unwrap(before + physics_joint_axis_far_turn(physics, joint, axis), angle);
-}
-
-void joint_store(struct physics *physics, uint32_t index, dJointID id)
-{
-	const struct scene_joint *joint = &physics->scene->joints[index];
-	const struct joint_state *now = state_joint(physics->state, index, false);
-	struct joint_state *next = state_joint(physics->state, index, true);
-	bool gears = joint->kind == SDF_GEARBOX;
-	next->position[0] = next->position[1] = 0;
-	for (uint32_t a = 0; a < (gears ? 2 : joint->axis_count); a++) {
-		double position = gears ? couple_angle(physics, index, a) : physics_joint_ode_position(joint, id, a);
-		next->position[a] = joint->kind == SDF_PRISMATIC
-					    ? position
-					    : physics_joint_count_turns(physics, joint, a, now->position[a], position);
-	}
-}
-
-void joint_store_all(struct physics *physics, const struct instance *instance)
-{
-	const struct scene_model *m = &physics->scene->models[instance->model];
-	const struct joint_state *now = state_own_joints(physics->state, instance->model, false);
-	struct joint_state *next = state_own_joints(physics->state, instance->model, true);
-	double angle;
-	for (uint32_t i = 0; i < m->joint_count; i++) {
-		switch (instance->settings[i].way) {
-		case JOINT_FREE:
-			next[i] = (struct joint_state){{0, 0}};
-			break;
-		case JOINT_PLAIN:
-			angle = dJointGetHingeAngle(instance->joints[i]);
-			next[i].position[0] = instance->spins ? physics_joint_count_turns(physics,
-									&physics->scene->joints[m->joint_first + i], 0,
-									now[i].position[0], angle)
-							      : physics_joint_unwrap(now[i].position[0], angle);
-			next[i].position[1] = 0;
-			break;
-		case JOINT_ANY:
-			joint_store(physics, m->joint_first + i, instance->joints[i]);
-			break;
-		}
-	}
-}
-
-/* --- positions from poses -------------------------------------------------------------------------------------------
- */
-
-/* The rotation of a body in state k+1 against its pose in the file. */
-static struct quat physics_joint_turn_of(const struct physics *physics, uint32_t body)
-{
-	if (body == SCENE_NONE)
-		return QUAT_IDENTITY;
-	return quat_mul(state_body(physics->state, body, true)->q, quat_conj(physics->scene->bodies[body].reference.q));
-}
-
-/* How the second body has turned in the first, against the poses in the file; its axes are those of the file. */
-static struct quat physics_joint_turn_in(const struct physics *physics, uint32_t first, uint32_t second)
-{
-	return quat_mul(quat_conj(physics_joint_turn_of(physics, first)), physics_joint_turn_of(physics, second));
-}
-
-static double physics_joint_along(struct quat turn, struct vec3 axis)
-{
-	return vec3_dot((struct vec3){turn.x, turn.y, turn.z}, axis);
-}
-
-static double physics_joint_whole(double half)
-{
-	double angle = 2 * half;
-	return angle > M_PI ? angle - 2 * M_PI : angle < -M_PI ? angle + 2 * M_PI : angle;
-}
-
-static double physics_joint_twist(struct quat turn, struct vec3 axis)
-{
-	return physics_joint_whole(math_atan2(physics_joint_along(turn, axis), turn.w));
-}
-
-/* The turn is one about the first axis, then one about the second, which the first turns along:
- * (c1 + s1 x)(c2 + s2 y) = c1 c2 + s1 c2 x + c1 s2 y + s1 s2 z. Doubled angles do not depend on its sign. */
-static double physics_joint_universal_angle(const struct scene_joint *joint, struct quat turn, uint32_t axis)
-{
-	struct vec3 v = {turn.x, turn.y, turn.z}, x = joint->axis[0].xyz_world;
-	struct vec3 z = vec3_unit(vec3_cross(x, joint->axis[1].xyz_world)), y = vec3_cross(z, x);
-	double w = turn.w, a = vec3_dot(v, x), b = vec3_dot(v, y), c = vec3_dot(v, z);
-	return axis ? math_atan2(2 * (w * b + a * c), w * w + a * a - b * b - c * c)
-		    : math_atan2(2 * (w * a + b * c), w * w + b * b - a * a - c * c);
-}
-
-/* How far the child's centre has slid along the axis, which moves with the child. */
-static double physics_joint_slide(const struct physics *physics, const struct scene_joint *joint)
-{
-	struct vec3 apart = {0, 0, 0};
-	const uint32_t bodies[2] = {joint->parent, joint->child};
-	for (uint32_t i = 0; i < 2; i++) {
-		if (bodies[i] == SCENE_NONE)
-			continue;
-		struct vec3 p = state_body(physics->state, bodies[i], true)->p;
-		const struct pose *reference = &physics->scene->bodies[bodies[i]].reference;
-		const struct pose *other =
-			bodies[!i] == SCENE_NONE ? NULL : &physics->scene->bodies[bodies[!i]].reference;
-		if (!other) /* the other end is a point of the world */
-			p = vec3_sub(p, reference->p);
-		else if (!i) /* where the child's centre was, as the parent moves it */
-			p = vec3_add(p, quat_rotate(physics_joint_turn_of(physics, bodies[0]),
-						vec3_sub(other->p, reference->p)));
-		apart = i ? vec3_add(apart, p) : vec3_sub(apart, p);
-	}
-	return vec3_dot(scene_axis_direction(physics->state, joint, 0, true), apart);
-}
-
-static double physics_joint_pose_position(const struct physics *physics, const struct scene_joint *joint, uint32_t axis)
-{
-	switch (joint->kind) {
-	case SDF_PRISMATIC:
-		return physics_joint_slide(physics, joint);
-	case SDF_GEARBOX:
-		return physics_joint_twist(
-			physics_joint_turn_in(physics, joint->reference, axis ? joint->child : joint->parent),
-			joint->axis[axis].xyz_world);
-	case SDF_REVOLUTE:
-	case SDF_SCREW:
-		return physics_joint_twist(
-			physics_joint_turn_in(physics, joint->parent, joint->child), joint->axis[0].xyz_world);
-	default:
-		return physics_joint_universal_angle(
-			joint, physics_joint_turn_in(physics, joint->parent, joint->child), axis);
-	}
-}
-
-/* The angle that the axis turned in this step, where its bodies turned far. */
-static double physics_joint_far_turn(const struct physics *physics, const struct scene_joint *joint, uint32_t axis)
-{
-	bool gears = joint->kind == SDF_GEARBOX, far = false;
-	const uint32_t bodies[2] = {
-		gears && !axis ? joint->parent : joint->child, gears ? joint->reference : joint->parent};
-	struct vec3 spin[2] = {{0, 0, 0}, {0, 0, 0}};
-	for (uint32_t i = 0; i < 2 && !far; i++)
-		far = bodies[i] != SCENE_NONE && physics->instances[physics->scene->bodies[bodies[i]].model]->spins;
-	if (!far)
-		return 0;
-	for (uint32_t i = 0; i < 2; i++)
-		if (bodies[i] != SCENE_NONE)
-			spin[i] = state_body(physics->state, bodies[i], true)->w;
-	struct vec3 direction = scene_axis_direction(physics->state, joint, axis, false);
-	double turn = vec3_dot(direction, vec3_sub(spin[0], spin[1])) * physics->dt;
-	return isfinite(turn) ? turn : 0;
-}
-
-/* The position of an axis that turns. angle: the same but for whole turns. */
-static double physics_joint_all_turns(const struct physics *physics, uint32_t index, uint32_t axis, double angle)
-{
-	double before = state_joint(physics->state, index, false)->position[axis];
-	return physics_joint_unwrap(
-		before + physics_joint_far_turn(physics, &physics->scene->joints[index], axis), angle);
-}
-
-void joint_store_pose(struct physics *physics, uint32_t index)
-{
-	const struct scene_joint *joint = &physics->scene->joints[index];
-	struct joint_state *next = state_joint(physics->state, index, true);
-	next->position[0] = next->position[1] = 0;
-	for (uint32_t a = 0; a < (joint->kind == SDF_GEARBOX ? 2 : joint->axis_count); a++) {
-		double position = physics_joint_pose_position(physics, joint, a);
-		next->position[a] =
-			joint->kind == SDF_PRISMATIC ? position : physics_joint_all_turns(physics, index, a, position);
-	}
-}
-
-void joint_store_poses(struct worker *worker, const struct instance *instance)
-{
-	struct physics *physics = worker->owner;
-	const struct scene_model *m = &physics->scene->models[instance->model];
-	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++) {
-		const struct scene_joint *joint = &physics->scene->joints[j];
-		if (joint->kind != SDF_REVOLUTE && joint->kind != SDF_SCREW) {
-			joint_store_pose(physics, j);
-			continue;
-		}
-		struct quat turn = physics_joint_turn_in(physics, joint->parent, joint->child);
-		vec_push(&worker->turns.joint, j);
-		vec_push(&worker->turns.y, physics_joint_along(turn, joint->axis[0].xyz_world));
-		vec_push(&worker->turns.x, turn.w);
-	}
-}
-
-void joint_store_turns(struct worker *worker)
-{
-	struct physics *physics = worker->owner;
-	struct joint_turns *turns = &worker->turns;
-	const uint32_t count = turns->joint.count;
-	math_atan2_many(turns->y.at, turns->x.at, count, turns->y.at);
-	for (uint32_t i = 0; i < count; i++) {
-		const uint32_t j = turns->joint.at[i];
-		struct joint_state *next = state_joint(physics->state, j, true);
-		next->position[0] = physics_joint_all_turns(physics, j, 0, physics_joint_whole(turns->y.at[i]));
-		next->position[1] = 0;
-	}
-	joint_forget_turns(turns);
-}
-
-void joint_forget_turns(struct joint_turns *turns)
-{
-	turns->joint.count = turns->y.count = turns->x.count = 0;
 }
 
 /* Rows that the joint adds to its island. Motors and stops count as if they were always active, so that the choice of

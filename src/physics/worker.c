@@ -7,6 +7,8 @@
 #include "physics/internal.h"
 
 #include "base/clock.h"
+#include "physics/joint_ode.h"
+#include "physics/joint_position.h"
 
 #include <stdlib.h>
 #include <string.h>
