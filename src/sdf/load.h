@@ -87,6 +87,8 @@ void load_fini(struct load *load); /* not the sdf */
 /* The one copy of data, which lives as long as the sdf. */
 const void *load_share(struct load *load, const void *bytes, size_t count);
 
+/* --- messages and values: load_value.c ------------------------------------------------------------------------- */
+
 /* Adds "file:line: ..." as an error, or a warning, to the messages. */
 void load_error(struct load *load, const struct sdf_element *element, const char *format, ...) TROUPE_PRINTF(3, 4);
 void load_limit(struct load *load, const struct sdf_element *element, const char *format, ...) TROUPE_PRINTF(3, 4);
@@ -96,6 +98,9 @@ void load_warn_once(struct load *load, const char *kind, const struct sdf_elemen
 	TROUPE_PRINTF(4, 5);
 /* Whether no warning of that kind was given before. The caller gives it now. */
 bool load_is_new(struct load *load, const char *kind);
+
+/* Adds an error, or a warning, whose text begins with "file:line: " already: of the functions that read values. */
+void load_report_value(struct load *load, const struct troupe_error *error, enum sdf_severity severity);
 
 /* Like sdf_child_...(), but an error is reported, and *value then does not change. */
 void load_double(

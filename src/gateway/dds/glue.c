@@ -14,12 +14,8 @@
  * because readers' sockets lose pictures that come in thousands of short ones. */
 #include "gateway/dds/glue.h"
 
+#include "gateway/dds/glue_sample.h"
 #include "gateway/dds/user_data.h"
-
-#include <dds/dds.h>
-#include <dds/ddsi/ddsi_serdata.h>
-#include <dds/ddsi/ddsi_sertype.h>
-#include <dds/ddsi/q_radmin.h>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -40,233 +36,6 @@ enum {
 	DDS_GLUE_LINE_BYTES = 200,
 	ADDRESSES_MAX = 64,
 	CLIENT_BYTES = 128
-};
-
-/* --- samples ------------------------------------------------------------------------------------------------------ */
-
-struct dds_glue_sample {
-	struct ddsi_serdata base; /* first: a sample is its base */
-	size_t count;
-	unsigned char bytes[]; /* and zeros up to a multiple of 4 */
-};
-
-struct dds_glue_bytes { /* what an application gives */
-	const void *at;
-	size_t count;
-};
-
-static struct dds_glue_sample *dds_glue_sample_of(const struct ddsi_serdata *base)
-{
-	return (struct dds_glue_sample *)(uintptr_t)base;
-}
-
-/* NULL: there is no memory; the library drops the message. */
-static struct dds_glue_sample *dds_glue_new_sample(
-	const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, size_t count)
-{
-	struct dds_glue_sample *sample = calloc(1, sizeof *sample + ((count + 3) & ~(size_t)3));
-	if (!sample)
-		return NULL;
-	ddsi_serdata_init(&sample->base, type, kind);
-	sample->base.hash = type->serdata_basehash;
-	sample->count = count;
-	return sample;
-}
-
-static bool dds_glue_is_equal(const struct ddsi_serdata *a, const struct ddsi_serdata *b)
-{
-	(void)a, (void)b;
-	return true; /* no keys */
-}
-
-static uint32_t dds_glue_get_size(const struct ddsi_serdata *base)
-{
-	return (uint32_t)dds_glue_sample_of(base)->count;
-}
-
-static struct ddsi_serdata *dds_glue_of_fragments(
-	const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, const struct nn_rdata *fragment, size_t count)
-{
-	struct dds_glue_sample *sample =
-		count >= 4 && count <= GLUE_HEAR_MAX ? dds_glue_new_sample(type, kind, count) : NULL;
-	size_t at = 0;
-	for (; sample && fragment; fragment = fragment->nextfrag) {
-		if (fragment->maxp1 <= at || fragment->min > at)
-			continue;
-		const unsigned char *from = NN_RMSG_PAYLOADOFF(fragment->rmsg, NN_RDATA_PAYLOAD_OFF(fragment));
-		size_t end = fragment->maxp1 < count ? fragment->maxp1 : count;
-		if (end <= at)
-			break;
-		memcpy(sample->bytes + at, from + (at - fragment->min), end - at);
-		at = end;
-	}
-	return sample ? &sample->base : NULL;
-}
-
-static struct ddsi_serdata *dds_glue_of_vectors(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind,
-	ddsrt_msg_iovlen_t vector_count, const ddsrt_iovec_t *vectors, size_t count)
-{
-	struct dds_glue_sample *sample =
-		count >= 4 && count <= GLUE_HEAR_MAX ? dds_glue_new_sample(type, kind, count) : NULL;
-	size_t at = 0;
-	for (size_t i = 0; sample && i < (size_t)vector_count && at < count; i++) {
-		size_t part = vectors[i].iov_len < count - at ? vectors[i].iov_len : count - at;
-		memcpy(sample->bytes + at, vectors[i].iov_base, part);
-		at += part;
-	}
-	return sample ? &sample->base : NULL;
-}
-
-static struct ddsi_serdata *dds_glue_of_keyhash(const struct ddsi_sertype *type, const struct ddsi_keyhash *hash)
-{
-	(void)hash;
-	struct dds_glue_sample *sample = dds_glue_new_sample(type, SDK_KEY, 0);
-	return sample ? &sample->base : NULL;
-}
-
-static struct ddsi_serdata *dds_glue_of_application(
-	const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, const void *given)
-{
-	const struct dds_glue_bytes *bytes = given;
-	size_t count = kind == SDK_DATA ? bytes->count : 0;
-	struct dds_glue_sample *sample = dds_glue_new_sample(type, kind, count);
-	if (!sample)
-		return NULL;
-	if (count)
-		memcpy(sample->bytes, bytes->at, count);
-	return &sample->base;
-}
-
-static void dds_glue_copy_out(const struct ddsi_serdata *base, size_t offset, size_t count, void *to)
-{
-	memcpy(to, dds_glue_sample_of(base)->bytes + offset, count);
-}
-
-static struct ddsi_serdata *dds_glue_lend(
-	const struct ddsi_serdata *base, size_t offset, size_t count, ddsrt_iovec_t *ret_vector)
-{
-	ret_vector->iov_base = dds_glue_sample_of(base)->bytes + offset;
-	ret_vector->iov_len = count;
-	return ddsi_serdata_ref(base);
-}
-
-static void dds_glue_give_back(struct ddsi_serdata *base, const ddsrt_iovec_t *vector)
-{
-	(void)vector;
-	ddsi_serdata_unref(base);
-}
-
-/* Messages are taken as samples (dds_takecdr). */
-static bool dds_glue_to_application(const struct ddsi_serdata *base, void *given, void **room, void *room_end)
-{
-	(void)base, (void)given, (void)room, (void)room_end;
-	return false;
-}
-
-static bool dds_glue_key_to_application(
-	const struct ddsi_sertype *type, const struct ddsi_serdata *base, void *given, void **room, void *room_end)
-{
-	(void)type, (void)base, (void)given, (void)room, (void)room_end;
-	return true;
-}
-
-static struct ddsi_serdata *dds_glue_to_untyped(const struct ddsi_serdata *base)
-{
-	struct dds_glue_sample *sample = dds_glue_new_sample(base->type, SDK_KEY, 0);
-	if (!sample)
-		return NULL;
-	sample->base.type = NULL;
-	return &sample->base;
-}
-
-static void dds_glue_free_sample(struct ddsi_serdata *base)
-{
-	free(dds_glue_sample_of(base));
-}
-
-static size_t dds_glue_print(const struct ddsi_sertype *type, const struct ddsi_serdata *base, char *text, size_t size)
-{
-	(void)type;
-	return (size_t)snprintf(text, size, "%zu bytes", dds_glue_sample_of(base)->count);
-}
-
-static void dds_glue_get_keyhash(const struct ddsi_serdata *base, struct ddsi_keyhash *hash, bool force_md5)
-{
-	(void)base, (void)force_md5;
-	memset(hash, 0, sizeof *hash);
-}
-
-static const struct ddsi_serdata_ops dds_glue_sample_ops = {
-	.eqkey = dds_glue_is_equal,
-	.get_size = dds_glue_get_size,
-	.from_ser = dds_glue_of_fragments,
-	.from_ser_iov = dds_glue_of_vectors,
-	.from_keyhash = dds_glue_of_keyhash,
-	.from_sample = dds_glue_of_application,
-	.to_ser = dds_glue_copy_out,
-	.to_ser_ref = dds_glue_lend,
-	.to_ser_unref = dds_glue_give_back,
-	.to_sample = dds_glue_to_application,
-	.to_untyped = dds_glue_to_untyped,
-	.untyped_to_sample = dds_glue_key_to_application,
-	.free = dds_glue_free_sample,
-	.print = dds_glue_print,
-	.get_keyhash = dds_glue_get_keyhash,
-};
-
-/* --- types -------------------------------------------------------------------------------------------------------- */
-
-static void dds_glue_free_type(struct ddsi_sertype *type)
-{
-	ddsi_sertype_fini(type);
-	free(type);
-}
-
-static void dds_glue_zero_samples(const struct ddsi_sertype *type, void *samples, size_t count)
-{
-	(void)type;
-	memset(samples, 0, count * sizeof(struct dds_glue_bytes));
-}
-
-static void dds_glue_realloc_samples(
-	void **pointers, const struct ddsi_sertype *type, void *old, size_t old_count, size_t count)
-{
-	(void)type;
-	struct dds_glue_bytes *samples = realloc(old, (count ? count : 1) * sizeof *samples);
-	for (size_t i = 0; samples && i < count; i++) {
-		if (i >= old_count)
-			samples[i] = (struct dds_glue_bytes){0};
-		pointers[i] = samples + i;
-	}
-}
-
-static void dds_glue_free_samples(const struct ddsi_sertype *type, void **pointers, size_t count, dds_free_op_t op)
-{
-	(void)type;
-	if (count && op == DDS_FREE_ALL)
-		free(pointers[0]);
-}
-
-static bool dds_glue_types_are_equal(const struct ddsi_sertype *a, const struct ddsi_sertype *b)
-{
-	(void)a, (void)b;
-	return true; /* the library has compared the names */
-}
-
-static uint32_t dds_glue_hash_type(const struct ddsi_sertype *type)
-{
-	(void)type;
-	return 0;
-}
-
-static const struct ddsi_sertype_ops dds_glue_type_ops = {
-	.version = ddsi_sertype_v0,
-	.free = dds_glue_free_type,
-	.zero_samples = dds_glue_zero_samples,
-	.realloc_samples = dds_glue_realloc_samples,
-	.free_samples = dds_glue_free_samples,
-	.equal = dds_glue_types_are_equal,
-	.hash = dds_glue_hash_type,
 };
 
 /* --- the node ----------------------------------------------------------------------------------------------------- */
@@ -553,7 +322,7 @@ static dds_entity_t dds_glue_make_topic(struct glue_node *node, const char *name
 	if (!type)
 		return DDS_RETCODE_OUT_OF_RESOURCES;
 	ddsi_sertype_init_flags(
-		type, type_name, &dds_glue_type_ops, &dds_glue_sample_ops, DDSI_SERTYPE_FLAG_TOPICKIND_NO_KEY);
+		type, type_name, &glue_sample_type_ops, &glue_sample_ops, DDSI_SERTYPE_FLAG_TOPICKIND_NO_KEY);
 	type->allowed_data_representation = DDS_DATA_REPRESENTATION_FLAG_XCDR1;
 	dds_entity_t topic = dds_create_topic_sertype(node->participant, name, &type, NULL, NULL, NULL);
 	if (topic < 0)
@@ -627,7 +396,7 @@ static uint32_t dds_glue_peers(const struct glue_end *end, uint32_t *ret_came)
 
 static bool dds_glue_write_bytes(struct glue_end *end, const void *bytes, size_t count)
 {
-	return dds_write(end->entity, &(struct dds_glue_bytes){bytes, count}) == DDS_RETCODE_OK;
+	return dds_write(end->entity, &(struct glue_bytes){bytes, count}) == DDS_RETCODE_OK;
 }
 
 static uint32_t dds_glue_take(
@@ -638,8 +407,8 @@ static uint32_t dds_glue_take(
 	dds_return_t count = dds_takecdr(end->entity, samples, GLUE_TAKE_MAX, infos, DDS_ANY_STATE);
 	for (dds_return_t i = 0; i < count; i++) {
 		if (infos[i].valid_data)
-			give(ctx, infos[i].publication_handle, dds_glue_sample_of(samples[i])->bytes,
-				dds_glue_sample_of(samples[i])->count);
+			give(ctx, infos[i].publication_handle, glue_sample_of(samples[i])->bytes,
+				glue_sample_of(samples[i])->count);
 		ddsi_serdata_unref(samples[i]);
 	}
 	return count > 0 ? (uint32_t)count : 0;
@@ -689,6 +458,7 @@ static enum glue_client dds_glue_client_of(struct glue_end *requests, struct glu
 }
 
 extern const struct glue troupe_dds_glue;
+
 __attribute__((visibility("default"))) const struct glue troupe_dds_glue = {
 	.version = GLUE_VERSION,
 	.open = dds_glue_open_node,

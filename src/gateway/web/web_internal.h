@@ -1,5 +1,5 @@
-/* What the parts of the web server share: web.c has the thread and the connections, page.c answers HTTP, peer.c has the
- * WebSockets. All on the loop's thread, except where it says otherwise. */
+/* What the parts of the web server share: web_start.c starts and ends it, web.c has the thread and the connections,
+ * page.c answers HTTP, peer.c has the WebSockets. All on the loop's thread, except where it says otherwise. */
 #ifndef GATEWAY_WEB_INTERNAL_H
 #define GATEWAY_WEB_INTERNAL_H
 
@@ -31,10 +31,10 @@ struct web_peer { /* a connection; a WebSocket once it has a service */
 	struct web_peer *before, *after; /* in web.peers, the newest first */
 	char name[ADDRESS_TEXT_BYTES];
 	char host[ADDRESS_TEXT_BYTES]; /* of the name, without the port */
-	uint32_t events;             /* for which the loop waits */
-	bool rereads;                /* there may be more to read, although the socket has nothing */
-	bool is_gone;                /* it is freed when the loop has seen all events */
-	bool is_admitted;            /* it has sent a request that was admitted */
+	uint32_t events;               /* for which the loop waits */
+	bool rereads;                  /* there may be more to read, although the socket has nothing */
+	bool is_gone;                  /* it is freed when the loop has seen all events */
+	bool is_admitted;              /* it has sent a request that was admitted */
 	/* By which a request must have come, its answer have gone, a message of a WebSocket be whole, or the last bytes
 	 * of a WebSocket be taken. UINT64_MAX: none. */
 	uint64_t deadline_ns;
@@ -123,6 +123,12 @@ void peer_tick(struct web_peer *peer, uint64_t now_ns);
 /* Frees what belongs to a connection that is gone. */
 void peer_fini(struct web_peer *peer);
 
+/* web.c: the loop, as the function of a thread; it ends when web->stop is set and web_ring() was called. */
+void *web_work(void *web);
+/* web.c: has the loop look at what other threads have set. Any thread. */
+void web_ring(struct web *web);
+/* web.c: closes a file that is open, and sets it to -1. */
+void web_close_file(int *file);
 /* web.c: waits for what the peer needs now; to be called when that may have changed. */
 void web_await(struct web_peer *peer);
 /* web.c: the connection ends at once. */
