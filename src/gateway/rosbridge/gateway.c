@@ -5,7 +5,7 @@
 #include "gateway/hub/kinds.h"
 #include "gateway/hub/settings.h"
 #include "gateway/ros/json.h"
-#include "gateway/rosbridge/rosbridge_client.h"
+#include "gateway/rosbridge/rosbridge_call.h"
 #include "topic/lockstep.pb-c.h"
 #include "topic/message.h"
 
@@ -100,7 +100,7 @@ static void rosbridge_reply(void *gateway, void *client, void *request, const st
 	if (to)
 		rosbridge_client_answer(to->data, call->service, call->id, &values, why);
 	text_fini(&values);
-	rosbridge_client_free_call(call);
+	rosbridge_call_free(call);
 }
 
 static void rosbridge_refused(void *ctx, const char *topic, const char *why)
@@ -189,7 +189,7 @@ static void rosbridge_destroy(void *ctx)
 	simulation_destroy(gateway->hub->simulation);
 	gateway->hub->simulation = NULL;
 	while (gateway->asked)
-		rosbridge_client_drop_asked(gateway->asked);
+		rosbridge_call_drop(gateway->asked);
 	topic_index_fini(&gateway->topic_index);
 	free(gateway);
 }

@@ -2,12 +2,10 @@
  * every case, for the client waits for it. */
 #include "gateway/rosbridge/rosbridge_client.h"
 
-#include "base/clock.h"
-#include "gateway/hub/convert.h"
 #include "gateway/hub/op.h"
 #include "gateway/ros/give.h"
 #include "gateway/ros/json.h"
-#include "gateway/rosbridge/rosapi.h"
+#include "gateway/rosbridge/rosbridge_call.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -16,8 +14,7 @@
 
 /* --- what is said ------------------------------------------------------------------------------------------------- */
 
-/* Begins an operation, with the id of the one that it answers, as JSON; NULL: that has none. */
-static struct json_out rosbridge_client_begin(struct text *text, const char *op, const char *id)
+struct json_out rosbridge_client_begin(struct text *text, const char *op, const char *id)
 {
 	struct json_out out = op_begin(text, op);
 	if (id)
@@ -63,21 +60,14 @@ void rosbridge_client_answer(struct rosbridge_client *client, const char *servic
 
 /* --- an operation ------------------------------------------------------------------------------------------------- */
 
-struct operation {
-	const char *op;
-	const json_t *json;
-	char *id; /* as JSON; NULL: it has none */
-};
-
-/* A text of the operation; NULL: it has none, or a long one. */
-static const char *rosbridge_client_text_of(const struct operation *operation, const char *member)
+const char *rosbridge_client_text_of(const struct rosbridge_operation *operation, const char *member)
 {
 	const char *text = json_string_value(json_object_get(operation->json, member));
 	return text && strlen(text) <= ROSBRIDGE_CLIENT_NAME_MAX ? text : NULL;
 }
 
 /* A topic of the operation as ROS 2 writes it, to be freed; NULL: it has none, which the client is told. */
-static char *rosbridge_client_name_of(struct rosbridge_client *client, const struct operation *operation)
+static char *rosbridge_client_name_of(struct rosbridge_client *client, const struct rosbridge_operation *operation)
 {
 	const char *topic = rosbridge_client_text_of(operation, "topic");
 	if (topic && *topic)
@@ -88,7 +78,7 @@ static char *rosbridge_client_name_of(struct rosbridge_client *client, const str
 }
 
 /* A number from 0 on; a member that is none counts as 0. */
-static double rosbridge_client_number_of(const struct operation *operation, const char *member, double most)
+static double rosbridge_client_number_of(const struct rosbridge_operation *operation, const char *member, double most)
 {
 	double number = json_number_value(json_object_get(operation->json, member));
 	return number > 0 ? fmin(number, most) : 0;
@@ -112,7 +102,7 @@ static void rosbridge_client_drop_subscription(void *ctx, const char *name, stru
 	topic_subscription_destroy((struct topic_subscription *)subscriber);
 }
 
-static void rosbridge_client_subscribe(struct rosbridge_client *client, const struct operation *operation)
+static void rosbridge_client_subscribe(struct rosbridge_client *client, const struct rosbridge_operation *operation)
 {
 	const char *type = rosbridge_client_text_of(operation, "type"),
 		   *compression = rosbridge_client_text_of(operation, "compression");
@@ -149,7 +139,7 @@ static void rosbridge_client_subscribe(struct rosbridge_client *client, const st
 	free(name);
 }
 
-static void rosbridge_client_unsubscribe(struct rosbridge_client *client, const struct operation *operation)
+static void rosbridge_client_unsubscribe(struct rosbridge_client *client, const struct rosbridge_operation *operation)
 {
 	const char *topic = rosbridge_client_text_of(operation, "topic");
 	char *name = topic ? topic_index_full_name(topic) : NULL;
@@ -204,7 +194,7 @@ static const struct ros_offer *rosbridge_client_find_taker(
 	return found;
 }
 
-static void rosbridge_client_advertise(struct rosbridge_client *client, const struct operation *operation)
+static void rosbridge_client_advertise(struct rosbridge_client *client, const struct rosbridge_operation *operation)
 {
 	const struct topic_index *topic_index = &client->gateway->topic_index;
 	const char *type = rosbridge_client_text_of(operation, "type");
@@ -233,7 +223,7 @@ static void rosbridge_client_advertise(struct rosbridge_client *client, const st
 	free(name);
 }
 
-static void rosbridge_client_unadvertise(struct rosbridge_client *client, const struct operation *operation)
+static void rosbridge_client_unadvertise(struct rosbridge_client *client, const struct rosbridge_operation *operation)
 {
 	char *name = rosbridge_client_name_of(client, operation);
 	struct advertisement *advertisement = name ? rosbridge_client_find_advertisement(client, name) : NULL;
@@ -271,7 +261,7 @@ static troupe_status rosbridge_client_give(struct rosbridge_client *client, cons
 	return status;
 }
 
-static void rosbridge_client_publish(struct rosbridge_client *client, const struct operation *operation)
+static void rosbridge_client_publish(struct rosbridge_client *client, const struct rosbridge_operation *operation)
 {
 	char *name = rosbridge_client_name_of(client, operation);
 	const struct advertisement *advertisement = name ? rosbridge_client_find_advertisement(client, name) : NULL;
@@ -289,211 +279,9 @@ static void rosbridge_client_publish(struct rosbridge_client *client, const stru
 	free(name);
 }
 
-/* --- services ----------------------------------------------------------------------------------------------------- */
-
-void rosbridge_client_free_call(struct rosbridge_client_call *call)
-{
-	free(call->service);
-	free(call->id);
-	free(call);
-}
-
-/* Calls a service of the run, or of barrier clients. */
-static troupe_status rosbridge_client_call_run(struct rosbridge_client *client, const struct operation *operation,
-	const char *name, const json_t *args, struct troupe_error *error)
-{
-	struct hub *hub = client->gateway->hub;
-	hub_look(hub);
-	const struct mirror_row *service = mirror_find(&hub->mirror, TROUPE_TOPIC_SERVICE, name);
-	struct text bytes = {0};
-	if (!service)
-		return fail(error, TROUPE_ECOMMAND, "there is no service %.200s", name);
-	char *json = args ? json_dumps(args, JSON_COMPACT) : NULL;
-	troupe_status status = convert_from_json(service->type, json, json ? strlen(json) : 0, &bytes, error);
-	free(json);
-	if (!status) {
-		struct rosbridge_client_call *call = mem_alloc(sizeof *call);
-		*call = (struct rosbridge_client_call){
-			.service = mem_strdup(rosbridge_client_text_of(operation, "service")),
-			.id = operation->id ? mem_strdup(operation->id) : NULL};
-		const struct hub_caller caller = {client->base, client->base->connection, call};
-		status = hub_call(hub, &caller, service->name, service->type, bytes.at, bytes.count, error);
-		if (status)
-			rosbridge_client_free_call(call);
-	}
-	text_fini(&bytes);
-	return status;
-}
-
-/* --- services and actions of simulation.h ------------------------------------------------------------------------- */
-
-void rosbridge_client_drop_asked(struct asked *asked)
-{
-	if (asked->before)
-		asked->before->after = asked->after;
-	else
-		asked->gateway->asked = asked->after;
-	if (asked->after)
-		asked->after->before = asked->before;
-	free(asked->name);
-	free(asked->id);
-	free(asked);
-}
-
-/* values: as JSON */
-static struct json_out rosbridge_client_begin_action(
-	struct text *json, const char *op, const char *id, const char *action, const struct text *values)
-{
-	struct json_out out = rosbridge_client_begin(json, op, id);
-	json_out_string(&out, "action", action);
-	text_add_bytes(json_out_value(&out, "values"), values->at, values->count);
-	return out;
-}
-
-static void rosbridge_client_end_action(struct rosbridge_client *client, const char *id, const char *action,
-	const struct text *values, enum simulation_end end, bool result)
-{
-	struct text json = {0};
-	struct json_out out = rosbridge_client_begin_action(&json, "action_result", id, action, values);
-	json_out_int(&out, "status", end);
-	json_out_bool(&out, "result", result);
-	op_say(client->base, &out);
-}
-
-static void rosbridge_client_refuse_goal(
-	struct rosbridge_client *client, const char *id, const char *action, const char *why)
-{
-	struct text values = {0};
-	text_add_json(&values, why);
-	hub_count(&client->gateway->hub->refused);
-	rosbridge_client_end_action(client, id, action, &values, SIMULATION_ABORTED, false);
-	text_fini(&values);
-}
-
-static void rosbridge_client_end_asked(void *ctx, enum simulation_end end, const struct text *values)
-{
-	struct asked *asked = ctx;
-	if (asked->client && asked->is_goal && end == SIMULATION_REFUSED) {
-		char *why = simulation_why(values);
-		rosbridge_client_refuse_goal(asked->client, asked->id, asked->name, why);
-		free(why);
-	} else if (asked->client && asked->is_goal) {
-		rosbridge_client_end_action(asked->client, asked->id, asked->name, values, end, true);
-	} else if (asked->client) {
-		rosbridge_client_answer(asked->client, asked->name, asked->id, values, NULL);
-	}
-	rosbridge_client_drop_asked(asked);
-}
-
-/* A client that is slow loses the oldest. */
-static void rosbridge_client_pass_feedback(void *ctx, const struct text *values)
-{
-	struct asked *asked = ctx;
-	struct text json = {0};
-	if (!asked->client)
-		return;
-	struct json_out out = rosbridge_client_begin_action(&json, "action_feedback", asked->id, asked->name, values);
-	json_out_end(&out);
-	outbox_put(&asked->client->base->outbox, false, json.at, json.count);
-	text_fini(&json);
-}
-
-static void rosbridge_client_ask_simulation(struct rosbridge_client *client, const struct operation *operation,
-	const char *said, const char *name, bool is_goal)
-{
-	struct rosbridge *gateway = client->gateway;
-	struct asked *asked = mem_alloc(sizeof *asked);
-	*asked = (struct asked){.gateway = gateway,
-		.after = gateway->asked,
-		.client = client,
-		.name = mem_strdup(said),
-		.id = operation->id ? mem_strdup(operation->id) : NULL,
-		.is_goal = is_goal};
-	if (gateway->asked)
-		gateway->asked->before = asked;
-	gateway->asked = asked;
-	const json_t *args = json_object_get(operation->json, "args");
-	bool none = json_is_null(args) || (json_is_array(args) && !json_array_size(args));
-	bool feedback = is_goal && json_is_true(json_object_get(operation->json, "feedback"));
-	const struct simulation_asker asker = {.answer = rosbridge_client_end_asked,
-		.feedback = feedback ? rosbridge_client_pass_feedback : NULL,
-		.ctx = asked};
-	simulation_call(gateway->hub->simulation, name, none ? NULL : args, &asker);
-}
-
-static void rosbridge_client_send_action_goal(struct rosbridge_client *client, const struct operation *operation)
-{
-	const char *said = rosbridge_client_text_of(operation, "action");
-	char *name = said ? topic_index_full_name(said) : NULL;
-	if (!name) {
-		rosbridge_client_complain(
-			client, ROSBRIDGE_CLIENT_ERROR, operation->id, "send_action_goal: action: expected a name");
-	} else if (!simulation_has_action(client->gateway->hub->simulation, name)) {
-		struct troupe_error why;
-		(void)fail(&why, TROUPE_ECOMMAND, "there is no action %.200s", name);
-		rosbridge_client_refuse_goal(client, operation->id, said, why.text);
-	} else {
-		rosbridge_client_ask_simulation(client, operation, said, name, true);
-		hub_count(&client->gateway->hub->taken);
-	}
-	free(name);
-}
-
-static void rosbridge_client_cancel_action_goal(struct rosbridge_client *client, const struct operation *operation)
-{
-	struct asked *asked = client->gateway->asked;
-	while (asked && !(asked->client == client && asked->is_goal && operation->id && asked->id &&
-				!strcmp(asked->id, operation->id)))
-		asked = asked->after;
-	if (asked)
-		simulation_cancel(client->gateway->hub->simulation, asked);
-	else
-		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_WARNING, operation->id,
-			"cancel_action_goal: there is no goal with this id");
-}
-
-/* --- calls of services -------------------------------------------------------------------------------------------- */
-
-static void rosbridge_client_call_service(struct rosbridge_client *client, const struct operation *operation)
-{
-	struct rosbridge *gateway = client->gateway;
-	const char *said = rosbridge_client_text_of(operation, "service");
-	const json_t *args = json_object_get(operation->json, "args");
-	struct text values = {0};
-	struct troupe_error error;
-	if (!said || !*said) {
-		rosbridge_client_complain(
-			client, ROSBRIDGE_CLIENT_ERROR, operation->id, "call_service: service: expected a name");
-		return;
-	}
-	char *name = topic_index_full_name(said);
-	bool is_rosapi = rosapi_has(name);
-	if (!is_rosapi && simulation_has_service(gateway->hub->simulation, name)) {
-		rosbridge_client_ask_simulation(client, operation, said, name, false);
-		hub_count(&gateway->hub->taken);
-		free(name);
-		return;
-	}
-	troupe_status status = TROUPE_OK;
-	if (json_is_null(args) || (json_is_array(args) && !json_array_size(args)))
-		args = NULL;
-	if (args && !json_is_object(args))
-		status = fail(&error, TROUPE_ECOMMAND, "args: expected an object");
-	else if (is_rosapi)
-		status = rosapi_call(gateway, name, args, &values, &error);
-	else
-		status = rosbridge_client_call_run(client, operation, name, args, &error);
-	if (status || is_rosapi)
-		rosbridge_client_answer(client, said, operation->id, &values, status ? error.text : NULL);
-	if (!status)
-		hub_count(&gateway->hub->taken);
-	text_fini(&values);
-	free(name);
-}
-
 /* --- operations --------------------------------------------------------------------------------------------------- */
 
-static void rosbridge_client_set_level(struct rosbridge_client *client, const struct operation *operation)
+static void rosbridge_client_set_level(struct rosbridge_client *client, const struct rosbridge_operation *operation)
 {
 	static const char *const names[] = {"info", "warning", "error", "none"};
 	const char *level = rosbridge_client_text_of(operation, "level");
@@ -506,16 +294,16 @@ static void rosbridge_client_set_level(struct rosbridge_client *client, const st
 		"set_level: level: expected info, warning, error or none");
 }
 
-static void rosbridge_client_obey(struct rosbridge_client *client, const struct operation *operation)
+static void rosbridge_client_obey(struct rosbridge_client *client, const struct rosbridge_operation *operation)
 {
 	static const struct {
 		const char *op;
-		void (*obey)(struct rosbridge_client *client, const struct operation *operation);
+		void (*obey)(struct rosbridge_client *client, const struct rosbridge_operation *operation);
 	} ops[] = {{"subscribe", rosbridge_client_subscribe}, {"unsubscribe", rosbridge_client_unsubscribe},
 		{"advertise", rosbridge_client_advertise}, {"unadvertise", rosbridge_client_unadvertise},
-		{"publish", rosbridge_client_publish}, {"call_service", rosbridge_client_call_service},
-		{"send_action_goal", rosbridge_client_send_action_goal},
-		{"cancel_action_goal", rosbridge_client_cancel_action_goal}, {"set_level", rosbridge_client_set_level}};
+		{"publish", rosbridge_client_publish}, {"call_service", rosbridge_call_service},
+		{"send_action_goal", rosbridge_call_send_goal}, {"cancel_action_goal", rosbridge_call_cancel_goal},
+		{"set_level", rosbridge_client_set_level}};
 	for (size_t i = 0; i < ARRAY_LEN(ops); i++)
 		if (!strcmp(operation->op, ops[i].op)) {
 			ops[i].obey(client, operation);
@@ -526,14 +314,15 @@ static void rosbridge_client_obey(struct rosbridge_client *client, const struct 
 }
 
 /* A call, and a goal, has an answer in any case. */
-static void rosbridge_client_refuse(struct rosbridge_client *client, const struct operation *operation, const char *why)
+static void rosbridge_client_refuse(
+	struct rosbridge_client *client, const struct rosbridge_operation *operation, const char *why)
 {
 	const char *service = rosbridge_client_text_of(operation, "service"),
 		   *action = rosbridge_client_text_of(operation, "action");
 	if (service && operation->op && !strcmp(operation->op, "call_service"))
 		rosbridge_client_answer(client, service, operation->id, NULL, why);
 	else if (action && operation->op && !strcmp(operation->op, "send_action_goal"))
-		rosbridge_client_refuse_goal(client, operation->id, action, why);
+		rosbridge_call_refuse_goal(client, operation->id, action, why);
 	else
 		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_ERROR, operation->id, "%s", why);
 }
@@ -542,7 +331,8 @@ static void rosbridge_client_refuse(struct rosbridge_client *client, const struc
 static void rosbridge_client_take(struct rosbridge_client *client, const json_t *json, const char *wrong)
 {
 	const json_t *id = json_object_get(json, "id");
-	struct operation operation = {.json = json, .id = id ? json_dumps(id, JSON_COMPACT | JSON_ENCODE_ANY) : NULL};
+	struct rosbridge_operation operation = {
+		.json = json, .id = id ? json_dumps(id, JSON_COMPACT | JSON_ENCODE_ANY) : NULL};
 	operation.op = rosbridge_client_text_of(&operation, "op");
 	if (operation.id && strlen(operation.id) > ROSBRIDGE_CLIENT_NAME_MAX)
 		rosbridge_client_complain(client, ROSBRIDGE_CLIENT_ERROR, NULL, "id: expected at most %d bytes",
@@ -596,11 +386,7 @@ void rosbridge_client_close(struct port_client *base)
 {
 	struct rosbridge_client *client = base->data;
 	struct rosbridge *gateway = client->gateway;
-	for (struct asked *asked = gateway->asked; asked; asked = asked->after)
-		if (asked->client == client) {
-			asked->client = NULL;
-			simulation_cancel(gateway->hub->simulation, asked);
-		}
+	rosbridge_call_leave(client);
 	subscriber_list_drop_client(&gateway->topic_index.channels, client, rosbridge_client_drop_subscription, NULL);
 	for (uint32_t i = 0; i < client->advertisements.count; i++) {
 		free(client->advertisements.at[i].name);

@@ -8,6 +8,8 @@
 #include "gateway/rosbridge/topic_index.h"
 #include "gateway/rosbridge/topic_subscription.h"
 
+struct json_t; /* of jansson */
+
 enum {
 	ROSBRIDGE_CLIENT_HEAR_MAX = 4 << 20, /* bytes of an operation: its JSON takes far more memory than its text */
 	ROSBRIDGE_CLIENT_SUBSCRIPTIONS_MAX = 4096,  /* also of the ids of one topic */
@@ -55,12 +57,22 @@ struct rosbridge_client {
 	enum rosbridge_client_level level; /* the least that is said */
 };
 
+struct rosbridge_operation { /* that a client sends */
+	const char *op;
+	const struct json_t *json;
+	char *id; /* as JSON; NULL: it has none */
+};
+
 /* As the operations of a port (hub/port.h). */
 void *rosbridge_client_open(void *gateway, struct port_client *base);
 void rosbridge_client_hear(struct port_client *base, bool binary, const void *bytes, size_t count);
 void rosbridge_client_close(struct port_client *base);
 void rosbridge_client_tell_lost(struct port_client *base, uint64_t lost);
 
+/* A text of the operation; NULL: it has none, or a long one. */
+const char *rosbridge_client_text_of(const struct rosbridge_operation *operation, const char *member);
+/* Begins an operation for the client, with the id of the one that it answers, as JSON; NULL: that has none. */
+struct json_out rosbridge_client_begin(struct text *text, const char *op, const char *id);
 /* id: of the operation, as JSON; NULL: it has none. */
 void rosbridge_client_complain(struct rosbridge_client *client, enum rosbridge_client_level level, const char *id,
 	const char *format, ...) TROUPE_PRINTF(4, 5);
@@ -68,10 +80,7 @@ void rosbridge_client_complain(struct rosbridge_client *client, enum rosbridge_c
 void rosbridge_client_answer(struct rosbridge_client *client, const char *service, const char *id,
 	const struct text *values, const char *why);
 
-void rosbridge_client_free_call(struct rosbridge_client_call *call);
 /* Whether the client has advertised the name, with its slash. */
 bool rosbridge_client_advertises(struct rosbridge_client *client, const char *name);
-/* Frees it. */
-void rosbridge_client_drop_asked(struct asked *asked);
 
 #endif
