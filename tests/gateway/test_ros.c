@@ -239,6 +239,34 @@ static void check_shapes(struct stage *stage)
 	text_fini(&out);
 }
 
+/* The axis z of a plane's box is the plane's normal, also where that leans, points down, or has not the length 1. */
+static void check_planes(void)
+{
+	static const char *const orientations[] = {"\"orientation\":{\"x\":0,\"y\":0.31622776601",
+		"\"orientation\":{\"x\":-0.94868329805", "\"orientation\":{\"x\":1,\"y\":0,\"z\":0,\"w\":0}",
+		"\"z\":0,\"w\":0.94868329805", "\"y\":0,\"z\":0,\"w\":0.31622776601"};
+	struct stage *stage = stage_create("w", NULL, NULL);
+	struct text bytes = {0}, out = {0};
+	struct troupe_error error;
+	add_bytes("gz.msgs.Scene",
+		"model {name: \"m\" id: 1 link {name: \"l\" id: 2 collision {geometry {type: PLANE plane {normal {x: "
+		"0.6 z: "
+		"0.8} size {x: 1 y: 2}}}} collision {geometry {type: PLANE plane {normal {y: 3 z: -4} size {x: 3 y: "
+		"4}}}} "
+		"collision {geometry {type: PLANE plane {normal {z: -2} size {x: 5}}}} collision {geometry {type: "
+		"PLANE plane "
+		"{}}}}}",
+		&bytes);
+	check(!stage_take_scene(stage, bytes.at, bytes.count, &out, &error), "a scene: %s", error.text);
+	for (size_t i = 0; i < sizeof orientations / sizeof *orientations; i++)
+		check_has(&out, orientations[i]);
+	check_has(&out, "\"size\":{\"x\":5,\"y\":1,\"z\":0.001}");
+	check_has(&out, "\"size\":{\"x\":1,\"y\":1,\"z\":0.001}");
+	text_fini(&bytes);
+	text_fini(&out);
+	stage_destroy(stage);
+}
+
 /* CDR of a TFMessage is compared with that of the same transforms from a list of poses with frames. */
 static void check_frames(struct stage *stage)
 {
@@ -610,6 +638,7 @@ int main(int argc, char **argv)
 		check_shapes(stage);
 		check_frames(stage);
 		stage_destroy(stage);
+		check_planes();
 		check_sensors();
 		check_named();
 		check_meshes();

@@ -1033,3 +1033,48 @@ Test(sensing, metrics_have_the_rates_of_the_samples)
 	take_steps(10);
 	cr_assert_eq(drain(TOPIC("m", "n", "altimeter/performance_metrics")).count, 0, "not asked for in the file");
 }
+
+#define SCANS(name, pose, columns, rows, low, high)                                                                    \
+	"<sensor name='" name "' type='lidar'><pose>" pose "</pose><update_rate>10</update_rate><ray><scan>"           \
+	"<horizontal><samples>" columns "</samples><min_angle>-0.5</min_angle><max_angle>0.75</max_angle>"             \
+	"</horizontal><vertical><samples>" rows "</samples><min_angle>" low "</min_angle><max_angle>" high             \
+	"</max_angle></vertical></scan><range><min>0.25</min><max>7</max></range></ray></sensor>"
+
+/* All that a scan says beside its ranges, of the second lidar of a turned model, and of one with a single row. */
+Test(sensing, what_a_scan_says_of_its_lidar)
+{
+	static const char *const topics[] = {TOPIC("post", "flat", "scan"), TOPIC("post", "tall", "scan")};
+	const struct pose model = {{1, 2, 3}, quat_from_rpy(0, 0, 0.5)},
+			  poses[] = {
+				  {{0, 0, 1}, quat_from_rpy(0, 0, 0)}, {{0.1, 0.2, 0.3}, quat_from_rpy(0.25, 0.4, 0)}};
+	if (!rays_available())
+		cr_skip_test("built without Embree");
+	start_world("<sdf version='1.9'><world name='w'><model name='post'><static>1</static><pose>1 2 3 0 0 0.5</pose>"
+		    "<link name='l'>" SCANS("flat", "0 0 1 0 0 0", "6", "1", "0", "0") SCANS(
+			    "tall", "0.1 0.2 0.3 0.25 0.4 0", "3", "4", "-0.1", "0.2") "</link></model></world></sdf>");
+	for (int i = 0; i < 2; i++) {
+		subscribe(client, topics[i], 0);
+		take_steps(150);
+		struct seen seen = drain(topics[i]);
+		cr_assert(seen.message, "%s: no message", topics[i]);
+		const Gz__Msgs__LaserScan *scan = seen.message;
+		struct pose expected = pose_mul(model, poses[i]);
+		const uint32_t columns = i ? 3 : 6, rows = i ? 4 : 1;
+		cr_assert(scan->world_pose && scan->world_pose->position && scan->world_pose->orientation);
+		const Gz__Msgs__Vector3d *p = scan->world_pose->position;
+		const Gz__Msgs__Quaternion *q = scan->world_pose->orientation;
+		const double found[] = {p->x, p->y, p->z, q->w, q->x, q->y, q->z, scan->angle_min, scan->angle_max,
+			scan->angle_step, scan->range_min, scan->range_max, scan->vertical_angle_min,
+			scan->vertical_angle_max, i ? scan->vertical_angle_step : 0};
+		const double want[] = {expected.p.x, expected.p.y, expected.p.z, expected.q.w, expected.q.x,
+			expected.q.y, expected.q.z, -0.5, 0.75, 1.25 / (columns - 1), 0.25, 7, i ? -0.1 : 0,
+			i ? 0.2 : 0, i ? 0.1 : 0};
+		for (size_t k = 0; k < ARRAY_LEN(want); k++)
+			cr_expect(fabs(found[k] - want[k]) < 1e-9, "%s: number %zu is %.12g, not %.12g", topics[i], k,
+				found[k], want[k]);
+		cr_expect(scan->count == columns && scan->vertical_count == rows);
+		cr_expect(scan->n_ranges == columns * rows && scan->n_intensities == columns * rows);
+		cr_expect_str_eq(scan->frame, i ? "post::l::tall" : "post::l::flat");
+		message_free(seen.message);
+	}
+}

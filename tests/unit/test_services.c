@@ -927,3 +927,57 @@ Test(services, lights_outlive_a_saved_state)
 	}
 	lib_destroy(server);
 }
+
+/* --- robot clients ------------------------------------------------------------------------------------------------ */
+
+#define BY(client, text) "header {data {key: 'client' value: '" client "'}} " text
+#define OWNED(name)                                                                                                    \
+	"<model name='" name "'><link name='l'><collision name='c'><geometry><sphere><radius>0.1</radius></sphere>"    \
+	"</geometry></collision></link>" POINT("k", "1 0 0 0 0 0") HINGE("j", "l", "k", "") "</model>"
+#define CREATED(name) "sdf: \"<sdf version='1.9'>" OWNED(name) "</sdf>\""
+
+/* Each service that is about a model, with what it is given after the name; what acts for a client reaches the models
+ * that it has created, and those alone: not another client's, not those of the file. The run's own programs reach all.
+ */
+Test(services, what_acts_for_a_robot_client_reaches_its_own_models)
+{
+	enum { CLIENTS = 3 };
+	static const struct {
+		const char *topic, *before, *after;
+	} rows[] = {{"set_pose", "name: 'own' ", "position {x: 4}"},
+		{"set_pose_vector", "pose {name: 'own' ", "position {x: 5}}"},
+		{"set_velocity", "name: 'own' ", "linear {x: 1}"},
+		{"set_joint", "name: 'own' ", "joint: 'j' position: 0.5"}, {"reset_model", "name: 'own' ", ""},
+		{"disable_collision", "name: 'own::l' ", ""},
+		{"wrench", "entity {name: 'own::k' ", "type: LINK} wrench {force {x: 1}}"},
+		{"wrench/persistent", "entity {name: 'own' ", "type: MODEL} wrench {force {x: 1}}"},
+		{"wrench/clear", "name: 'own' ", "type: MODEL"}, {"level/set_performer", "data: 'own' ", ""},
+		{"remove", "name: 'own' ", "type: MODEL"}};
+	static const char *const clients[CLIENTS] = {"ann", "bob", "new"}, *const models[CLIENTS] = {
+										   "own", "of_bob", "of_file"};
+	char topic[80], text[300], said[100];
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct troupe_server *server = begin(FLOATING(OWNED("of_file")));
+		(void)snprintf(topic, sizeof topic, "/world/w/%s", rows[i].topic);
+		int prefix = (int)(strstr(rows[i].before, "own") - rows[i].before);
+		const char *rest = rows[i].before + prefix + 3;
+		does(server, "/world/w/create", BY("ann", CREATED("own")));
+		does(server, "/world/w/create", BY("bob", CREATED("of_bob")));
+		for (size_t n = 0; n < CLIENTS * CLIENTS; n++) {
+			size_t c = n / CLIENTS, m = n % CLIENTS;
+			(void)snprintf(
+				said, sizeof said, "model '%s' was not created by client '%s'", models[m], clients[c]);
+			(void)snprintf(text, sizeof text, "header {data {key: 'client' value: '%s'}} %.*s%s%s%s",
+				clients[c], prefix, rows[i].before, models[m], rest, rows[i].after);
+			if (c != m)
+				refuses(server, topic, text, said);
+		}
+		if (i == 1) /* the second is at fault, and so the first one stays where it is */
+			refuses(server, topic,
+				BY("ann", "pose {name: 'own' position {x: 7}} pose {name: 'of_bob' position {x: 8}}"),
+				"model 'of_bob' was not created by client 'ann'");
+		(void)snprintf(text, sizeof text, BY("ann", "%s%s"), rows[i].before, rows[i].after);
+		does(server, topic, text);
+		lib_destroy(server);
+	}
+}
