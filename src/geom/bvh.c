@@ -9,6 +9,7 @@
 #include "geom/bvh.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #define NIL UINT32_MAX
 #define BVH_FAR 1e6 /* m; only the tree's shape depends on it */
@@ -36,6 +37,19 @@ static bool bvh_is_leaf(const struct bvh_node *node)
 	return node->left == NIL;
 }
 
+_Static_assert(sizeof(struct bvh_node) == 64, "a node is a cache line");
+
+/* Room for `count` nodes in all. */
+static void bvh_make_room(struct bvh *tree, uint32_t count)
+{
+	const uint32_t before = tree->nodes.room;
+	if (count <= before)
+		return;
+	tree->nodes.room = MAX(count, 2 * before);
+	tree->nodes.at = mem_grow_lines(
+		tree->nodes.at, before * sizeof *tree->nodes.at, tree->nodes.room * sizeof *tree->nodes.at);
+}
+
 static uint32_t bvh_take_node(struct bvh *tree)
 {
 	if (tree->free1) {
@@ -43,8 +57,8 @@ static uint32_t bvh_take_node(struct bvh *tree)
 		tree->free1 = tree->nodes.at[node].parent;
 		return node;
 	}
-	vec_push(&tree->nodes, (struct bvh_node){0});
-	return tree->nodes.count - 1;
+	bvh_make_room(tree, tree->nodes.count + 1);
+	return tree->nodes.count++;
 }
 
 static void bvh_give_node(struct bvh *tree, uint32_t node)
@@ -209,14 +223,6 @@ void bvh_move(struct bvh *tree, uint32_t leaf, struct aabb box)
 	bvh_insert_below(tree, top, leaf);
 }
 
-void bvh_widen(struct bvh *tree, uint32_t leaf, const struct aabb *box)
-{
-	struct bvh_node *n = tree->nodes.at;
-	n[leaf].box = *box;
-	for (uint32_t i = n[leaf].parent; i != NIL && !aabb_within(box, &n[i].box); i = n[i].parent)
-		n[i].box = aabb_join(n[i].box, *box);
-}
-
 void bvh_remove(struct bvh *tree, uint32_t leaf)
 {
 	if (tree->nodes.at[leaf].parent == NIL)
@@ -313,8 +319,7 @@ void bvh_build(struct bvh *tree, struct bvh_item *items, uint32_t count)
 		finite = 0;
 	} else if (finite) {
 		tree->nodes.count = tree->free1 = 0;
-		(void)vec_append(&tree->nodes, 2 * finite - 1);
-		tree->nodes.count = 0;
+		bvh_make_room(tree, 2 * finite - 1);
 		tree->root1 = 1 + bvh_build_below(tree, items, finite, NIL);
 	}
 	for (uint32_t i = finite; i < count; i++) {
@@ -339,6 +344,8 @@ void bvh_query(const struct bvh *tree, const struct aabb *box, bvh_values *value
 			vec_push(values, node->right);
 		} else {
 			assert(depth + 2 <= STACK);
+			__builtin_prefetch(&tree->nodes.at[node->right]);
+			__builtin_prefetch(&tree->nodes.at[node->left]);
 			stack[depth++] = node->left;
 			stack[depth++] = node->right;
 		}
@@ -347,6 +354,6 @@ void bvh_query(const struct bvh *tree, const struct aabb *box, bvh_values *value
 
 void bvh_fini(struct bvh *tree)
 {
-	vec_free(&tree->nodes);
+	free(tree->nodes.at);
 	*tree = (struct bvh){0};
 }

@@ -14,7 +14,10 @@ struct bvh_node {
 };
 
 struct bvh { /* zeroed is empty */
-	VEC(struct bvh_node) nodes;
+	struct {
+		struct bvh_node *at; /* each on a cache line of its own */
+		uint32_t count, room;
+	} nodes;
 	uint32_t root1, free1; /* index plus one; 0: none */
 };
 
@@ -23,9 +26,6 @@ uint32_t bvh_insert(struct bvh *tree, struct aabb box, uint32_t value);
 void bvh_remove(struct bvh *tree, uint32_t leaf);
 /* Gives the leaf another box; value and handle stay. The nearer the new box is, the less work. */
 void bvh_move(struct bvh *tree, uint32_t leaf, struct aabb box);
-/* The same for a box that contains the one before, with much less work. The tree grows worse by it: a leaf that keeps
- * the larger box is better moved. */
-void bvh_widen(struct bvh *tree, uint32_t leaf, const struct aabb *box);
 
 struct bvh_item {
 	struct aabb box;

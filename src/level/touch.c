@@ -154,6 +154,13 @@ static struct vec3 touch_centre(const struct aabb *box)
 	return vec3_scale(vec3_add(box->lo, box->hi), 0.5);
 }
 
+static void touch_settle(struct touch_model *self, const struct aabb *box)
+{
+	self->looked = touch_centre(box);
+	self->stay = aabb_grow(*box, TOUCH_MARGIN);
+	self->fat = aabb_grow(self->stay, TOUCH_PAD);
+}
+
 /* All that an arrival or a move changes but the tree; false when the model has no geoms that are on. */
 static bool touch_arrive(struct touch *touch, uint32_t model, const struct aabb *box)
 {
@@ -163,9 +170,7 @@ static bool touch_arrive(struct touch *touch, uint32_t model, const struct aabb 
 	self->solid = scene_is_solid(touch->scene, model);
 	if (!self->solid)
 		return false; /* joints may still connect it */
-	self->looked = touch_centre(box);
-	self->stay = aabb_grow(*box, TOUCH_MARGIN);
-	self->fat = aabb_grow(self->stay, TOUCH_PAD);
+	touch_settle(self, box);
 	return true;
 }
 
@@ -426,41 +431,46 @@ bool touch_is_pair(const struct touch *touch, struct touch_pair pair)
 	return touch_has(&touch->pairs, pair);
 }
 
-/* A box in the tree that is too large only makes neighbours be compared. */
-static void touch_widen(struct touch *touch, uint32_t model, const struct aabb *sweep)
+/* The same as touch_move(), for a model that is in the tree and stays in it: the box is all that it swept. */
+static void touch_follow(struct touch *touch, uint32_t model, const struct aabb *sweep)
 {
 	struct touch_model *self = &touch->models[model];
-	self->fat = aabb_join(self->fat, aabb_grow(*sweep, TOUCH_PAD));
-	bvh_widen(&touch->tree, self->leaf, &self->fat);
+	const struct vec3 before = self->looked;
+	touch_part_neighbours(touch, model);
+	touch_settle(self, sweep);
+	touch_look_ahead(self, before);
+	bvh_move(&touch->tree, self->leaf, self->fat);
+	touch_meet_neighbours(touch, model);
 }
 
+/* Whether the two may have met without being listed. */
+static bool touch_missed(
+	const struct touch *touch, uint32_t a, const struct aabb *sweep, uint32_t b, const struct aabb *box)
+{
+	const struct aabb padded = aabb_grow(*sweep, TOUCH_PAD), wide = aabb_grow(*box, TOUCH_PAD);
+	/* as touch_meet() pads either */
+	return (aabb_overlap(&padded, box) || aabb_overlap(sweep, &wide)) &&
+	       !touch_has(&touch->near, (struct touch_pair){MIN(a, b), MAX(a, b)});
+}
+
+/* Boxes in the tree contain what their models swept: so neighbours are all that a model may have met. */
 bool touch_prove(struct touch *touch, const struct touch_sweep *sweeps, const struct aabb_line *boxes, uint64_t mark,
 	const uint32_t *moved, uint32_t count)
 {
 	bool proven = true;
 	for (uint32_t i = 0; i < count; i++)
 		if (touch->models[moved[i]].solid && touch_leaves(touch, moved[i], &sweeps[moved[i]].box))
-			touch_widen(touch, moved[i], &sweeps[moved[i]].box);
+			touch_follow(touch, moved[i], &sweeps[moved[i]].box);
 	for (uint32_t i = 0; i < count && proven; i++) {
-		const struct touch_model *self = &touch->models[moved[i]];
-		const struct aabb *sweep = &sweeps[moved[i]].box;
-		bool leaves = touch_leaves(touch, moved[i], sweep);
-		if (!self->solid || (!self->neighbours.count && !leaves))
-			continue;
-		const struct aabb padded = aabb_grow(*sweep, TOUCH_PAD);
-		touch->found.count = 0;
-		if (leaves)
-			bvh_query(&touch->tree, &padded, &touch->found);
-		const bvh_values *others = leaves ? &touch->found : &self->neighbours;
+		const bvh_values *others = &touch->models[moved[i]].neighbours;
 		for (uint32_t k = 0; k < others->count && proven; k++) {
 			uint32_t other = others->at[k];
-			if (sweeps[other].mark != mark && !boxes)
-				continue;
-			const struct aabb *box = sweeps[other].mark == mark ? &sweeps[other].box : &boxes[other].box;
-			const struct aabb wide = aabb_grow(*box, TOUCH_PAD); /* as touch_meet() pads either */
-			proven = other == moved[i] || !(aabb_overlap(&padded, box) || aabb_overlap(sweep, &wide)) ||
-				 touch_has(
-					 &touch->near, (struct touch_pair){MIN(moved[i], other), MAX(moved[i], other)});
+			if (sweeps[other].mark == mark)
+				proven = !touch_missed(
+					touch, moved[i], &sweeps[moved[i]].box, other, &sweeps[other].box);
+			else if (boxes)
+				proven =
+					!touch_missed(touch, moved[i], &sweeps[moved[i]].box, other, &boxes[other].box);
 		}
 	}
 	return proven;

@@ -7,6 +7,8 @@
 
 #include "scene/scene.h"
 
+#include <stddef.h>
+
 #define TOUCH_PAD 0.01    /* m: boxes closer than this, on every axis, may touch */
 #define TOUCH_MARGIN 0.25 /* m: how far a box may move before its neighbours are looked up again */
 #define TOUCH_AHEAD 1.0   /* m: at most as much farther, on each axis, if it goes on as before */
@@ -34,14 +36,18 @@ typedef VEC(uint32_t) touch_models;
 /* Where a model was in the states of a window after the first one: what is proven afterwards is proven of these
  * boxes. */
 struct touch_sweep {
+	/* a cache line */
 	_Alignas(64) struct aabb box; /* of all its geoms */
 	uint64_t mark;                /* of the last window in which the model moved; the rest is about that window */
-	uint32_t last;                /* its step in which the model moved last, from 1 */
-	struct aabb origin;           /* of its frame's origin, if that is asked for: see enum step_origins */
-	struct vec3 before;           /* where this origin was in the last state but one, if one of them is asked for */
-	uint64_t hash;                /* of its last state, if that is asked for */
-	uint32_t stepped;             /* the last step that the physics has stepped it in; 0: none */
+	uint16_t last;                /* its step in which the model moved last, from 1 */
+	uint16_t stepped;             /* the last step that the physics has stepped it in; 0: none */
+	uint32_t left;                /* bits of enum left (run/step.h); in one process */
+
+	struct vec3 before; /* where its frame's origin was in the last state but one: see enum step_origins */
+	uint64_t hash;      /* of its last state, if that is asked for */
+	struct aabb origin; /* of its frame's origin, if that is asked for */
 };
+_Static_assert(offsetof(struct touch_sweep, before) == 64, "the first part is one cache line");
 
 struct touch {
 	const struct scene *scene;
@@ -108,10 +114,19 @@ bool touch_find(struct touch *touch, const struct aabb_line *boxes);
  * touch_prove() checks. False when they are the pairs of the last call. */
 bool touch_find_near(struct touch *touch, const struct aabb_line *boxes,
 	double (*reach)(const void *ctx, uint32_t model), const void *ctx);
-/* Whether the guess of the last touch_find_near() held in the window `mark`, of these models, which are all that moved:
- * no two models whose padded boxes may have overlapped after the first state, one of them here and the other one here
- * or unloaded, are missing in touch->near. False also for some that only came close. sweeps: by model; boxes: of models
- * that did not move; NULL: they are forgotten, which is wrong. */
+/* Whether what the model swept must be proven: it has neighbours, or went beyond the box within which it has none. */
+static inline bool touch_must_prove(const struct touch *touch, uint32_t model, const struct aabb *sweep)
+{
+	return touch->is_crowded[model] || touch_leaves(touch, model, sweep);
+}
+
+/* Whether the guess of the last touch_find_near() held in the window `mark`: no two models whose padded boxes may have
+ * overlapped after the first state, one of them here and the other one here or unloaded, are missing in touch->near.
+ * False also for some that only came close. moved: at least those of touch_must_prove() of the models that moved.
+ * sweeps: by model; boxes: of models that did not move; NULL: they are forgotten, which is wrong.
+ *
+ * Models that swept beyond touch_model.stay are looked up again, so that they need no touch_move() where the window
+ * took them. If it is given up, some of them may need it where they were before (touch_leaves()). */
 bool touch_prove(struct touch *touch, const struct touch_sweep *sweeps, const struct aabb_line *boxes, uint64_t mark,
 	const uint32_t *moved, uint32_t count);
 

@@ -117,22 +117,22 @@ static void tracker_narrow(struct aabb *stay, struct vec3 origin, const struct a
 	/* how far the volume may move down, or up, until the two only touch; negative: how far they are apart */
 	struct vec3 down = vec3_sub(volume->hi, box->lo), up = vec3_sub(box->hi, volume->lo);
 	struct vec3 lowest = vec3_sub(origin, down), highest = vec3_add(origin, up);
-	double x = fmin(down.x, up.x), y = fmin(down.y, up.y), z = fmin(down.z, up.z), least = fmin(x, fmin(y, z));
+	double x = MIN(down.x, up.x), y = MIN(down.y, up.y), z = MIN(down.z, up.z), least = MIN(MIN(x, y), z);
 	if (least >= 0) {
 		stay->lo = vec3_max(stay->lo, lowest);
 		stay->hi = vec3_min(stay->hi, highest);
 	} else if (least == down.x) {
-		stay->hi.x = fmin(stay->hi.x, lowest.x);
+		stay->hi.x = MIN(stay->hi.x, lowest.x);
 	} else if (least == up.x) {
-		stay->lo.x = fmax(stay->lo.x, highest.x);
+		stay->lo.x = MAX(stay->lo.x, highest.x);
 	} else if (least == down.y) {
-		stay->hi.y = fmin(stay->hi.y, lowest.y);
+		stay->hi.y = MIN(stay->hi.y, lowest.y);
 	} else if (least == up.y) {
-		stay->lo.y = fmax(stay->lo.y, highest.y);
+		stay->lo.y = MAX(stay->lo.y, highest.y);
 	} else if (least == down.z) {
-		stay->hi.z = fmin(stay->hi.z, lowest.z);
+		stay->hi.z = MIN(stay->hi.z, lowest.z);
 	} else {
-		stay->lo.z = fmax(stay->lo.z, highest.z);
+		stay->lo.z = MAX(stay->lo.z, highest.z);
 	}
 }
 
@@ -280,8 +280,8 @@ double tracker_next_change_s(
 {
 	const struct tracked *performer = &tracker->performers.at[index];
 	struct aabb volume = aabb_around(origin, tracker->scene->models[performer->model].volume);
-	struct aabb then = aabb_around(vec3_add(origin, vec3_scale(velocity, most_s)),
-		tracker->scene->models[performer->model].volume);
+	struct aabb then = aabb_around(
+		vec3_add(origin, vec3_scale(velocity, most_s)), tracker->scene->models[performer->model].volume);
 	struct aabb all = aabb_join(volume, then);
 	double least_s = INFINITY;
 	tracker->found.count = 0;
@@ -293,12 +293,9 @@ double tracker_next_change_s(
 		double begin_s = 0, end_s = INFINITY;
 		if (tracker->near_count[l] > is_near || !tracker_minds(tracker, &tracker->scene->levels[l]))
 			continue;
-		tracker_overlap_times(
-			volume.lo.x, volume.hi.x, velocity.x, outer->lo.x, outer->hi.x, &begin_s, &end_s);
-		tracker_overlap_times(
-			volume.lo.y, volume.hi.y, velocity.y, outer->lo.y, outer->hi.y, &begin_s, &end_s);
-		tracker_overlap_times(
-			volume.lo.z, volume.hi.z, velocity.z, outer->lo.z, outer->hi.z, &begin_s, &end_s);
+		tracker_overlap_times(volume.lo.x, volume.hi.x, velocity.x, outer->lo.x, outer->hi.x, &begin_s, &end_s);
+		tracker_overlap_times(volume.lo.y, volume.hi.y, velocity.y, outer->lo.y, outer->hi.y, &begin_s, &end_s);
+		tracker_overlap_times(volume.lo.z, volume.hi.z, velocity.z, outer->lo.z, outer->hi.z, &begin_s, &end_s);
 		double change_s = is_near ? end_s : begin_s <= end_s ? begin_s : (double)INFINITY;
 		if (change_s <= most_s)
 			least_s = fmin(least_s, fmax(change_s, 0));

@@ -38,6 +38,7 @@ enum physics_break {
 	PHYSICS_BREAK_ATTACHMENTS, /* models that only a joint or an attachment connects do not count as a pair within a
 				      window */
 	PHYSICS_BREAK_NOTES,       /* of a window, only its last step is noted */
+	PHYSICS_BREAK_LEAVERS,     /* secondaries do not name the models whose sweeps are to be proven */
 };
 
 enum physics_solver {

@@ -292,6 +292,7 @@ static bool run_pack_go_on(struct pack *pack, uint32_t model, uint32_t i)
 	if (first) {
 		sweep->mark = step->mark;
 		sweep->stepped = 0;
+		sweep->left = LEFT_UNSEEN;
 		sweep->box = sweep->origin = AABB_NONE;
 		if (step->hashes)
 			sweep->hash = state_hash_of(shared->state, model);
@@ -299,7 +300,7 @@ static bool run_pack_go_on(struct pack *pack, uint32_t model, uint32_t i)
 	if (step->origins && i == step->window)
 		sweep->before = state_model_pose(shared->state, model, false).p;
 	state_go_on(shared->state, model);
-	sweep->last = i;
+	sweep->last = (uint16_t)i;
 	sweep->box = aabb_join(sweep->box, shared->boxes[model].box);
 	if (step->origins == STEP_ORIGINS_ALL) {
 		struct vec3 at = state_model_pose(shared->state, model, false).p;
@@ -312,6 +313,14 @@ static bool run_pack_go_on(struct pack *pack, uint32_t model, uint32_t i)
 		sweep->hash = hash;
 	}
 	return first;
+}
+
+/* The model has its last state. */
+static void run_pack_look(const struct pack *pack, uint32_t model)
+{
+	struct shared *shared = pack->shared;
+	if (shared_has_tracking(shared))
+		shared->sweeps[model].left = shared_left_window(shared, pack->step, model, false);
 }
 
 /* --- models that go ahead ----------------------------------------------------------------------------------------- */
@@ -359,7 +368,9 @@ static bool run_pack_step_ahead(struct pack *pack, struct worker *worker, uint32
 		return false;
 	for (uint32_t m = 0; m < count; m++) {
 		(void)run_pack_go_on(pack, models[m], i);
-		pack->shared->sweeps[models[m]].stepped = i;
+		pack->shared->sweeps[models[m]].stepped = (uint16_t)i;
+		if (i == pack->step->window) /* now, while all of it is in the caches */
+			run_pack_look(pack, models[m]);
 	}
 	return true;
 }
@@ -467,7 +478,7 @@ static bool run_pack_take_one(struct pack *pack, const struct step_part *part, u
 	const indices *awake = physics_awake(pack->physics);
 	for (uint32_t m = 0; m < awake->count; m++)
 		if (!physics_is_ahead(pack->physics, awake->at[m]))
-			pack->shared->sweeps[awake->at[m]].stepped = i;
+			pack->shared->sweeps[awake->at[m]].stepped = (uint16_t)i;
 	return true;
 }
 
@@ -484,35 +495,34 @@ static uint32_t run_pack_take_steps(struct pack *pack, const struct step_part *p
 	return MIN(good, pack->ahead_good);
 }
 
-/* Those that were stepped by the physics come first. */
-static void run_pack_order(struct pack *pack)
+/* The window is over for the model, which is the at-th of those that changed. Those that were stepped by the physics
+ * come first. */
+static void run_pack_close(struct pack *pack, uint32_t at, bool good)
 {
-	pack->stepped = 0;
-	for (uint32_t i = 0; i < pack->changed.count; i++) {
-		uint32_t model = pack->changed.at[i];
-		if (!pack->shared->sweeps[model].stepped)
-			continue;
-		pack->changed.at[i] = pack->changed.at[pack->stepped];
-		pack->changed.at[pack->stepped++] = model;
-	}
+	struct state *state = pack->shared->state;
+	const uint32_t model = pack->changed.at[at], last = pack->step->window;
+	struct touch_sweep *sweep = &pack->shared->sweeps[model];
+	if (pack->step->origins && sweep->last < last) /* it has not moved in the last step */
+		sweep->before = state_model_pose(state, model, false).p;
+	if (good && sweep->left == LEFT_UNSEEN)
+		run_pack_look(pack, model);
+	(good ? state_close_window : state_leave_window)(state, model);
+	if (!sweep->stepped)
+		return;
+	pack->changed.at[at] = pack->changed.at[pack->stepped];
+	pack->changed.at[pack->stepped++] = model;
 }
 
 uint32_t pack_take_window(struct pack *pack, const struct step *step, const struct step_part *part)
 {
-	struct state *state = pack->shared->state;
 	pack->step = step;
 	pack->hashes.count = 0;
 	if (step->hashes)
 		memset(vec_append(&pack->hashes, step->window), 0, step->window * sizeof *pack->hashes.at);
 	uint32_t good = run_pack_take_steps(pack, part);
-	run_pack_order(pack);
-	for (uint32_t i = 0; step->origins && i < pack->changed.count; i++) {
-		struct touch_sweep *sweep = &pack->shared->sweeps[pack->changed.at[i]];
-		if (sweep->last < step->window) /* it has not moved in the last step */
-			sweep->before = state_model_pose(state, pack->changed.at[i], false).p;
-	}
+	pack->stepped = 0;
 	for (uint32_t i = 0; i < pack->changed.count; i++)
-		(good == step->window ? state_close_window : state_leave_window)(state, pack->changed.at[i]);
+		run_pack_close(pack, i, good == step->window);
 	if (good < step->window)
 		pack->changed.count = pack->stepped = 0;
 	return good;

@@ -104,8 +104,10 @@ void plan_measure(struct plan *plan)
 {
 	const struct scene *scene = plan->shared->scene;
 	for (uint32_t m = 0; m < scene->model_count; m++)
-		if (!scene->models[m].absent)
+		if (!scene->models[m].absent) {
 			plan->shared->boxes[m].box = state_model_box(plan->shared->state, m, false);
+			pairs_leaver(&plan->pairs, m); /* the proof may have put it where it is no more */
+		}
 }
 
 void plan_reset(struct plan *plan)

@@ -39,19 +39,34 @@ static void primary_merge_take_costs(struct primary *primary, const struct ack *
 		cost_set(&shared->costs, ack->changed.at[i], ack->costs.at[i]);
 }
 
-/* Does for a remote secondary what a secondary in this process does itself: writes the boxes of state k+1, lists
- * leavers, writes costs. */
+static void primary_merge_add_leaver(struct ack *ack, uint32_t model, uint32_t left)
+{
+	if (left)
+		vec_push(&ack->leavers, (struct leaver){model, left});
+}
+
+/* Does for a remote secondary what a secondary in this process does itself, before a window is proven. */
+static void primary_merge_derive_leavers(struct primary *primary, struct ack *ack)
+{
+	const struct shared *shared = primary->shared;
+	ack->leavers.count = 0;
+	for (uint32_t i = 0; i < ack->changed.count; i++) {
+		uint32_t model = ack->changed.at[i];
+		primary_merge_add_leaver(ack, model, shared_left_window(shared, &primary->step, model, true));
+	}
+}
+
+/* The same when its result counts: writes the boxes of state k+1, lists leavers of a single step, writes costs. */
 static void primary_merge_derive(struct primary *primary, struct ack *ack)
 {
 	struct shared *shared = primary->shared;
-	ack->leavers.count = 0;
 	for (uint32_t i = 0; i < ack->changed.count; i++) {
 		uint32_t model = ack->changed.at[i];
 		if (!shared->scene->models[model].body_count)
 			continue;
 		shared->boxes[model].box = state_model_box(shared->state, model, true);
-		if (shared_leaves(shared, model))
-			vec_push(&ack->leavers, model);
+		if (primary->step.window == 1)
+			primary_merge_add_leaver(ack, model, shared_left(shared, model));
 	}
 	if (primary->step.measure)
 		primary_merge_take_costs(primary, ack);
@@ -64,18 +79,26 @@ static void primary_merge_take_remote(struct primary *primary, struct ack *const
 	primary->remote.acked(primary->remote.ctx, &primary->step, true);
 }
 
-/* The number of the moving step, of those that were just taken, in which the model changed last. */
-static uint64_t primary_merge_last_change(const struct primary *primary, uint32_t model)
-{
-	const struct touch_sweep *sweep = &primary->shared->sweeps[model];
-	uint32_t step = primary->window.steps > 1 ? sweep->last : 1;
-	return primary->moving_steps + step;
-}
-
 /* State k becomes that after the step for all models that changed. */
-static void primary_merge_advance_state(struct primary *primary, struct ack *const *acks)
+static void primary_merge_advance_ack(const struct primary *primary, const struct ack *ack)
 {
 	struct shared *shared = primary->shared;
+	struct state_model *models = shared->state->models;
+	const uint64_t last_step = primary->moving_steps + primary->window.steps;
+	for (uint32_t m = 0; m < ack->changed.count; m++) {
+		const uint32_t model = ack->changed.at[m];
+		state_advance(shared->state, model);
+		models[model].changed_at = last_step;
+		touch_moved(&shared->touch, model);
+	}
+	for (uint32_t s = 0; s < ack->leavers.count; s++)
+		if (ack->leavers.at[s].left & LEFT_EARLY)
+			models[ack->leavers.at[s].model].changed_at =
+				primary->moving_steps + shared->sweeps[ack->leavers.at[s].model].last;
+}
+
+static void primary_merge_advance_state(struct primary *primary, struct ack *const *acks)
+{
 	primary->changed = 0;
 	primary->moved.count = 0;
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++) {
@@ -83,12 +106,7 @@ static void primary_merge_advance_state(struct primary *primary, struct ack *con
 		if (acks[i]->changed.count)
 			memcpy(vec_append(&primary->moved, acks[i]->changed.count), acks[i]->changed.at,
 				acks[i]->changed.count * sizeof *acks[i]->changed.at);
-		for (uint32_t m = 0; m < acks[i]->changed.count; m++) {
-			state_advance(shared->state, acks[i]->changed.at[m]);
-			shared->state->models[acks[i]->changed.at[m]].changed_at =
-				primary_merge_last_change(primary, acks[i]->changed.at[m]);
-			touch_moved(&shared->touch, acks[i]->changed.at[m]);
-		}
+		primary_merge_advance_ack(primary, acks[i]);
 	}
 	const uint32_t steps = primary->window.steps;
 	wrenches_taken(&primary->wrenches);
@@ -152,16 +170,33 @@ bool primary_check_acks(struct primary *primary, struct ack *const *acks)
 
 /* Whether no level may have been to be loaded or unloaded within the window, so that models should have come or gone
  * with it. */
-static bool primary_merge_prove_levels(struct primary *primary)
+static bool primary_merge_prove_levels(struct primary *primary, struct ack *const *acks)
 {
 	struct shared *shared = primary->shared;
 	bool proven = true;
-	for (uint32_t i = 0; proven && i < primary->moved.count; i++) {
-		uint32_t model = primary->moved.at[i], performer = shared->tracker.performer_of[model];
-		if (performer != SCENE_NONE)
-			proven = tracker_proof_add(&shared->tracker, performer, &shared->sweeps[model].origin);
-	}
+	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
+		for (uint32_t s = 0; proven && s < acks[i]->leavers.count; s++) {
+			const struct leaver *leaver = &acks[i]->leavers.at[s];
+			if (leaver->left & LEFT_CALM)
+				proven =
+					tracker_proof_add(&shared->tracker, shared->tracker.performer_of[leaver->model],
+						&shared->sweeps[leaver->model].origin);
+		}
 	return tracker_proof_end(&shared->tracker) && proven;
+}
+
+/* Also puts the models that left their boxes into new ones, which the window that counts then needs. */
+static bool primary_merge_prove_pairs(struct primary *primary, struct ack *const *acks)
+{
+	struct shared *shared = primary->shared;
+	const struct aabb_line *boxes = shared->physics.rule == PHYSICS_BREAK_SLEEPERS ? NULL : shared->boxes;
+	primary->moved.count = 0;
+	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
+		for (uint32_t s = 0; s < acks[i]->leavers.count; s++)
+			if (acks[i]->leavers.at[s].left & LEFT_SWEPT)
+				vec_push(&primary->moved, acks[i]->leavers.at[s].model);
+	return touch_prove(
+		&shared->touch, shared->sweeps, boxes, primary->step.mark, primary->moved.at, primary->moved.count);
 }
 
 static uint32_t primary_merge_good_steps(const struct primary *primary, struct ack *const *acks)
@@ -172,16 +207,15 @@ static uint32_t primary_merge_good_steps(const struct primary *primary, struct a
 	return good;
 }
 
-static bool primary_merge_prove_guesses(struct primary *primary)
+static bool primary_merge_prove_guesses(struct primary *primary, struct ack *const *acks)
 {
-	struct shared *shared = primary->shared;
-	const enum physics_break rule = shared->physics.rule;
-	const struct aabb_line *boxes = rule == PHYSICS_BREAK_SLEEPERS ? NULL : shared->boxes;
+	const enum physics_break rule = primary->shared->physics.rule;
 	bool minds_levels = primary->step.origins == STEP_ORIGINS_ALL && rule != PHYSICS_BREAK_LEVELS;
-	return rule == PHYSICS_BREAK_PROOF ||
-	       ((!minds_levels || primary_merge_prove_levels(primary)) &&
-		       touch_prove(&shared->touch, shared->sweeps, boxes, primary->step.mark, primary->moved.at,
-			       primary->moved.count));
+	for (uint32_t i = 0; primary->remote.acked && i < primary_taking_part(primary); i++)
+		primary_merge_derive_leavers(primary, acks[i]);
+	bool proven = !minds_levels || primary_merge_prove_levels(primary, acks);
+	proven = primary_merge_prove_pairs(primary, acks) && proven;
+	return proven || rule == PHYSICS_BREAK_PROOF;
 }
 
 bool primary_prove(struct primary *primary, struct ack *const *acks)
@@ -191,12 +225,7 @@ bool primary_prove(struct primary *primary, struct ack *const *acks)
 		return true;
 	}
 	uint32_t good = primary_merge_good_steps(primary, acks);
-	primary->moved.count = 0;
-	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
-		if (acks[i]->changed.count)
-			memcpy(vec_append(&primary->moved, acks[i]->changed.count), acks[i]->changed.at,
-				acks[i]->changed.count * sizeof *acks[i]->changed.at);
-	bool proven = good == primary->step.window && primary_merge_prove_guesses(primary);
+	bool proven = good == primary->step.window && primary_merge_prove_guesses(primary, acks);
 	if (proven)
 		window_proven(&primary->window);
 	else
@@ -241,11 +270,15 @@ static void primary_merge_take_readings(struct primary *primary, struct ack *con
 	primary->reading_digest += readings_digest(readings);
 }
 
-static void primary_merge_look_back(struct primary *primary)
+static void primary_merge_look_back(struct primary *primary, struct ack *const *acks)
 {
-	for (uint32_t i = 0; i < primary->moved.count; i++)
-		plan_look_back(
-			&primary->plan, primary->moved.at[i], primary->shared->sweeps[primary->moved.at[i]].before);
+	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
+		for (uint32_t s = 0; s < acks[i]->leavers.count; s++) {
+			const struct leaver *leaver = &acks[i]->leavers.at[s];
+			if (leaver->left & LEFT_BEFORE)
+				plan_look_back(
+					&primary->plan, leaver->model, primary->shared->sweeps[leaver->model].before);
+		}
 	plan_looked_back(&primary->plan);
 }
 
@@ -276,10 +309,11 @@ static void primary_merge_take_step(struct primary *primary, struct ack *const *
 			&primary->observed, primary->shared, primary->step.mark, acks, primary_taking_part(primary));
 	primary_merge_take_readings(primary, acks);
 	if (primary->step.origins)
-		primary_merge_look_back(primary);
+		primary_merge_look_back(primary, acks);
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
 		for (uint32_t s = 0; s < acks[i]->leavers.count; s++)
-			plan_leaver(&primary->plan, acks[i]->leavers.at[s]);
+			if (acks[i]->leavers.at[s].left & (LEFT_STAY | LEFT_BEFORE))
+				plan_leaver(&primary->plan, acks[i]->leavers.at[s].model);
 }
 
 void primary_advance(struct primary *primary, struct ack *const *acks)

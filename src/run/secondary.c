@@ -629,8 +629,17 @@ static void run_secondary_let_go(struct secondary *secondary, const struct step_
 		control_clear(&shared->control, shared->scene, shared->scene->bodies[part->wrenches[i].body].model);
 }
 
-/* The models in the list of the pack that left the boxes in which nothing about them can change. */
-static void run_secondary_report(struct secondary *secondary)
+/* A broken rule is for negative controls. */
+static uint32_t run_secondary_left(const struct secondary *secondary, const struct step *step, uint32_t model)
+{
+	const struct shared *shared = secondary->shared;
+	const bool forgets = shared->physics.rule == PHYSICS_BREAK_LEAVERS;
+	if (step->window > 1)
+		return shared->sweeps[model].left & ~(forgets ? (uint32_t)LEFT_SWEPT : 0u);
+	return shared->scene->models[model].body_count ? shared_left(shared, model) : 0;
+}
+
+static void run_secondary_report(struct secondary *secondary, const struct step *step)
 {
 	const struct shared *shared = secondary->shared;
 	const struct pack *pack = &secondary->pack;
@@ -639,9 +648,11 @@ static void run_secondary_report(struct secondary *secondary)
 		memcpy(vec_append(&ack->changed, pack->changed.count), pack->changed.at,
 			pack->changed.count * sizeof *ack->changed.at);
 	ack->stepped = pack->stepped;
-	for (uint32_t i = 0; shared_has_tracking(shared) && i < pack->changed.count; i++)
-		if (shared->scene->models[pack->changed.at[i]].body_count && shared_leaves(shared, pack->changed.at[i]))
-			vec_push(&ack->leavers, pack->changed.at[i]);
+	for (uint32_t i = 0; shared_has_tracking(shared) && i < pack->changed.count; i++) {
+		const uint32_t model = pack->changed.at[i], left = run_secondary_left(secondary, step, model);
+		if (left)
+			vec_push(&ack->leavers, (struct leaver){model, left});
+	}
 }
 
 static troupe_status run_secondary_simulate(
@@ -671,7 +682,7 @@ static troupe_status run_secondary_simulate(
 		return secondary->ack.status;
 	run_secondary_set_doing(secondary, "the sensors");
 	run_secondary_sense(secondary, step, SENSOR_OF_SELF);
-	run_secondary_report(secondary);
+	run_secondary_report(secondary, step);
 	if (shares)
 		run_secondary_help_others(secondary);
 	if (step->observe && secondary->ack.good == step->window)
@@ -694,7 +705,7 @@ static troupe_status run_secondary_take_window(
 	secondary->ack.good = pack_take_window(pack, step, part);
 	atomic_store(&secondary->in_window, false);
 	if (secondary->ack.good == step->window)
-		run_secondary_report(secondary);
+		run_secondary_report(secondary, step);
 	if (pack->hashes.count)
 		memcpy(vec_append(&secondary->ack.hashes, pack->hashes.count), pack->hashes.at,
 			pack->hashes.count * sizeof *pack->hashes.at);

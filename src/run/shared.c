@@ -50,3 +50,22 @@ void shared_fini(struct shared *shared)
 	free(shared->sweeps);
 	cost_fini(&shared->costs);
 }
+
+uint32_t shared_left_window(const struct shared *shared, const struct step *step, uint32_t model, bool next)
+{
+	const struct touch_sweep *sweep = &shared->sweeps[model];
+	const uint32_t performer = shared->tracker.performer_of[model];
+	uint32_t left = sweep->last < step->window ? LEFT_EARLY : 0;
+	if (touch_must_prove(&shared->touch, model, &sweep->box))
+		left |= LEFT_SWEPT;
+	if (performer == SCENE_NONE)
+		return left;
+	const struct tracked *tracked = &shared->tracker.performers.at[performer];
+	if (tracker_must_look(tracked, state_model_pose(shared->state, model, next).p))
+		left |= LEFT_STAY;
+	if (step->origins && tracker_must_look(tracked, sweep->before))
+		left |= LEFT_BEFORE;
+	if (step->origins == STEP_ORIGINS_ALL && !aabb_within(&sweep->origin, &tracked->calm))
+		left |= LEFT_CALM;
+	return left;
+}

@@ -67,6 +67,21 @@ struct step_part {
  * there, and in all states after state k. */
 enum step_origins { STEP_ORIGINS_NONE, STEP_ORIGINS_LAST, STEP_ORIGINS_ALL };
 
+/* Why the primary must look at a model after a step, or after a window: bits. */
+enum left {
+	LEFT_STAY = 1,    /* in its last state it is outside of a box within which nothing about it can change */
+	LEFT_SWEPT = 2,   /* touch_must_prove(); then LEFT_STAY is not about the same box */
+	LEFT_BEFORE = 4,  /* tracker_must_look() at where its origin was in the last state but one */
+	LEFT_CALM = 8,    /* its origin was outside of its calm box: tracker_proof_add() */
+	LEFT_EARLY = 16,  /* it did not move in the last step of the window */
+	LEFT_UNSEEN = 32, /* within a window: not looked at yet */
+};
+
+struct leaver {
+	uint32_t model;
+	uint32_t left; /* bits of enum left */
+};
+
 /* Step k, or a window of several steps that begins with step k: the primary writes it before publishing it; all
  * secondaries read it until they acknowledge. What it says of one step it says of step k. */
 struct step {
@@ -105,8 +120,8 @@ struct ack {
 	troupe_status status;
 	bool abandoned; /* the step was given up because the primary is to stop: nothing moved */
 	uint64_t number;
-	uint32_t good;      /* steps of the window after which all was well; step.window unless one after them failed */
-	uint64_t busy_ns;   /* at work, from taking the step to the ack */
+	uint32_t good;    /* steps of the window after which all was well; step.window unless one after them failed */
+	uint64_t busy_ns; /* at work, from taking the step to the ack */
 	/* An ack from another process: processor time of the thread that stepped, with the reading of the step, and the
 	 * writing of the ack before. */
 	uint64_t processor_ns;
@@ -122,9 +137,9 @@ struct ack {
 	/* What its sensors measured in this step; the secondary owns it. NULL: nothing. */
 	const struct readings *readings;
 	VEC(uint64_t) hashes; /* [step.window] if asked for: what each step adds to the sum of the models' hashes */
-	/* Models that left the box within which nothing about them can change. Empty in an ack from another process:
-	 * the primary finds them, because they follow from state k+1. */
-	VEC(uint32_t) leavers;
+	/* All that the primary must look at, so that it need not look at all that moved. Of an ack from another process
+	 * the primary finds them, because they follow from state k+1 and the sweeps. A model may be there twice. */
+	VEC(struct leaver) leavers;
 	VEC(uint32_t) costs; /* an ack from another process, if the step has `measure`: the cost of each in `changed` */
 	uint32_t diverged;   /* when the step failed: the model that diverged, if known; else SCENE_NONE */
 	struct troupe_error error; /* when status is not TROUPE_OK */
@@ -159,14 +174,18 @@ static inline bool shared_has_tracking(const struct shared *shared)
 	return shared->touch.scene;
 }
 
-/* Whether the model, in state k+1, is outside the boxes within which nothing about it can change. */
-static inline bool shared_leaves(const struct shared *shared, uint32_t model)
+/* After a single step: LEFT_STAY, or 0. For a model with bodies. */
+static inline uint32_t shared_left(const struct shared *shared, uint32_t model)
 {
 	if (touch_leaves(&shared->touch, model, &shared->boxes[model].box))
-		return true;
+		return LEFT_STAY;
 	uint32_t performer = shared->tracker.performer_of[model];
-	return performer != SCENE_NONE && tracker_must_look(&shared->tracker.performers.at[performer],
-						  state_model_pose(shared->state, model, true).p);
+	bool leaves = performer != SCENE_NONE && tracker_must_look(&shared->tracker.performers.at[performer],
+							 state_model_pose(shared->state, model, true).p);
+	return leaves ? LEFT_STAY : 0;
 }
+
+/* After a window of several steps, by its sweep. next: of which state_model_pose() is the last state. */
+uint32_t shared_left_window(const struct shared *shared, const struct step *step, uint32_t model, bool next);
 
 #endif

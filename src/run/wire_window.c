@@ -122,7 +122,7 @@ troupe_status wire_get_sweeps(struct unpack *in, const struct step *step, struct
 	for (uint32_t i = 0; i < ack->changed.count && !in->bad; i++) {
 		struct touch_sweep *sweep = &sweeps[ack->changed.at[i]];
 		sweep->mark = step->mark;
-		sweep->last = step->window - unpack_var_count(in, step->window - 1);
+		sweep->last = (uint16_t)(step->window - unpack_var_count(in, step->window - 1));
 		sweep->box = wire_window_get_box(in);
 		if (step->origins)
 			sweep->before = unpack_vec3(in);

@@ -130,7 +130,8 @@ troupe_status server_break_rule(const char *name, enum physics_break *ret_rule, 
 	} rules[] = {{"random", PHYSICS_BREAK_RANDOM}, {"pairs", PHYSICS_BREAK_PAIRS},
 		{"rotation", PHYSICS_BREAK_ROTATION}, {"reference", PHYSICS_BREAK_REFERENCE},
 		{"proof", PHYSICS_BREAK_PROOF}, {"sleepers", PHYSICS_BREAK_SLEEPERS}, {"levels", PHYSICS_BREAK_LEVELS},
-		{"ties", PHYSICS_BREAK_ATTACHMENTS}, {"notes", PHYSICS_BREAK_NOTES}};
+		{"leavers", PHYSICS_BREAK_LEAVERS}, {"ties", PHYSICS_BREAK_ATTACHMENTS},
+		{"notes", PHYSICS_BREAK_NOTES}};
 	*ret_rule = PHYSICS_BREAK_NOTHING;
 	if (!name)
 		return TROUPE_OK;
@@ -140,7 +141,7 @@ troupe_status server_break_rule(const char *name, enum physics_break *ret_rule, 
 			return TROUPE_OK;
 		}
 	return fail(error, TROUPE_EINVAL,
-		"rule '%s': expected random, pairs, rotation, reference, proof, sleepers, levels "
+		"rule '%s': expected random, pairs, rotation, reference, proof, sleepers, levels, leavers "
 		"or ties",
 		name);
 }

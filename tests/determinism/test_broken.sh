@@ -41,6 +41,7 @@ control reference "$meeting" "$worlds/meeting.commands" 4000 --solver ode
 # what windows rest on; their guesses are often wrong under chaos
 patrol=$worlds/patrol.sdf mechanisms=$worlds/mechanisms.sdf
 control proof "$meeting" "$worlds/meeting.commands" 3000
+control leavers "$meeting" "$worlds/meeting.commands" 3000
 control sleepers "$meeting" "$worlds/meeting.commands" 3000
 control - "$patrol" - 3000
 control levels "$patrol" - 3000

@@ -292,7 +292,7 @@ static void make_told(struct step *step, struct ack *ack, struct touch_sweep *se
 			random_unit(seed) * 2e5 - 1e5, random_unit(seed) - 0.5, (random_unit(seed) - 0.5) * 1e-7};
 		sent[m] = (struct touch_sweep){.box = aabb_around(at, (struct vec3){random_unit(seed), 1e-9, 3}),
 			.mark = 5,
-			.last = 1 + m % 9,
+			.last = (uint16_t)(1 + m % 9),
 			.origin = {at, at},
 			.before = at};
 		vec_push(&ack->changed, m);
