@@ -360,6 +360,24 @@ Test(barrier, pauses_and_resets)
 	lib_destroy(server);
 }
 
+/* When the steps are longer than the period was chosen for, a barrier is in the first step at or after each multiple of
+ * it. */
+Test(barrier, steps_that_do_not_fit_the_period)
+{
+	struct troupe_server *server = lib_server(lib_all, 0);
+	struct scripted scripted = {.slow = 0};
+	join_scripted(&scripted, server, "x", 4000000, 0, TROUPE_FAILURE_ENDS);
+	lib_text(server, 0, "/world/w/set_physics", "max_step_size: 0.003");
+	lib_run(server, 9);
+	static const uint64_t steps[] = {0, 2, 3, 4, 6, 7, 8};
+	for (int i = 0; i < scripted.begun && i < 7; i++)
+		cr_assert(scripted.steps[i] == steps[i] && scripted.times[i] == (int64_t)steps[i] * 3000000,
+			"barrier %d: step %lu, %ld ns", i, (unsigned long)scripted.steps[i], (long)scripted.times[i]);
+	cr_assert_eq(scripted.begun, 7, "%d", scripted.begun);
+	troupe_client_destroy(scripted.client);
+	lib_destroy(server);
+}
+
 /* --- misuse ------------------------------------------------------------------------------------------------------- */
 
 Test(barrier, joining_is_checked)

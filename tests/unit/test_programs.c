@@ -135,6 +135,31 @@ Test(programs, all_errors_are_told)
 	text_fini(&text);
 }
 
+Test(programs, what_a_program_cannot_have_is_told_with_its_place)
+{
+	static const char *const rows[][2] = {
+		{"\n<argument>x</argument>", "p.sdf:2: <argument> in the plug-in " PROGRAM_PLUGIN
+					     ": expected executable, arg, name or restart"},
+		{"<name>a</name>\n<name>b</name>", "p.sdf:2: a second <name> of a program: expected one"},
+		{"<arg>a</arg>\n<arg><x/></arg>", "p.sdf:2: <arg> of a program has elements in it: expected only text"},
+		{"<restart>always</restart>\n<restart>never</restart>", "p.sdf:2: a second <restart> of a program: expected one"}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct text text = {0};
+		struct program_list list;
+		struct troupe_error error;
+		char *elements = mem_printf("<executable>a</executable>%s", rows[i][0]);
+		text_add(&text, "<sdf version='1.9'><world name='w'>");
+		add_program(&text, elements);
+		text_add(&text, "</world></sdf>");
+		struct sdf *sdf = load(&text);
+		cr_assert_eq(programs_read(sdf, NULL, NULL, &list, &error), TROUPE_EWORLD, "%zu", i);
+		cr_expect(!strncmp(error.text, rows[i][1], strlen(rows[i][1])), "%s\nwant %s", error.text, rows[i][1]);
+		sdf_free(sdf);
+		text_fini(&text);
+		free(elements);
+	}
+}
+
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
 struct reader {
