@@ -442,22 +442,6 @@ void files_pack(const struct files *files, struct text *out)
 		files_pack_entry(&files->all.at[i], out);
 }
 
-void files_pack_both(const struct files *files, const struct files *more, struct text *out)
-{
-	uint64_t count = files->all.count;
-	for (uint32_t i = 0; i < more->all.count; i++)
-		count += !files_find(files, more->all.at[i].path);
-	pack_u64(out, count);
-	for (uint32_t i = 0; i < files->all.count; i++) {
-		const struct files_entry *entry = &files->all.at[i], *other = files_find(more, entry->path);
-		bool kept = files_has_bytes(entry) || entry->absent || !other || other->absent;
-		files_pack_entry(kept ? entry : other, out);
-	}
-	for (uint32_t i = 0; i < more->all.count; i++)
-		if (!files_find(files, more->all.at[i].path))
-			files_pack_entry(&more->all.at[i], out);
-}
-
 static void files_pack_entry_apart(const struct files_entry *entry, struct text *out)
 {
 	pack_string(out, entry->path);
@@ -468,16 +452,34 @@ static void files_pack_entry_apart(const struct files_entry *entry, struct text 
 	pack_u64(out, entry->hash[1]);
 }
 
-void files_pack_apart(const struct files *files, const struct files *whole, struct text *out)
+/* apart: see files_pack_apart(). */
+static void files_pack_two(const struct files *files, const struct files *more, bool apart, struct text *out)
 {
-	pack_u64(out, files->all.count);
+	uint64_t count = files->all.count;
+	for (uint32_t i = 0; i < more->all.count; i++)
+		count += !files_find(files, more->all.at[i].path);
+	pack_u64(out, count);
 	for (uint32_t i = 0; i < files->all.count; i++) {
-		const struct files_entry *entry = &files->all.at[i], *other = files_find(whole, entry->path);
-		if (entry->apart && !(other && files_has_bytes(other)))
+		const struct files_entry *entry = &files->all.at[i], *other = files_find(more, entry->path);
+		bool kept = files_has_bytes(entry) || entry->absent || !other || other->absent;
+		if (apart && entry->apart && !(other && files_has_bytes(other)))
 			files_pack_entry_apart(entry, out);
 		else
-			files_pack_entry(entry->apart ? other : entry, out);
+			files_pack_entry(kept ? entry : other, out);
 	}
+	for (uint32_t i = 0; i < more->all.count; i++)
+		if (!files_find(files, more->all.at[i].path))
+			files_pack_entry(&more->all.at[i], out);
+}
+
+void files_pack_both(const struct files *files, const struct files *more, struct text *out)
+{
+	files_pack_two(files, more, false, out);
+}
+
+void files_pack_apart(const struct files *files, const struct files *more, struct text *out)
+{
+	files_pack_two(files, more, true, out);
 }
 
 static void files_unpack_apart(

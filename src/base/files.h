@@ -106,9 +106,9 @@ void files_fini(struct files *files);
 void files_pack(const struct files *files, struct text *out);
 /* The same as if all files of `more` were in the set. */
 void files_pack_both(const struct files *files, const struct files *more, struct text *out);
-/* As files_pack(), without the bytes of files that are set apart, unless `whole` has them: a set of which this one is
- * the `before`. The set that is unpacked gets the other bytes from its `source`, and takes none with another hash. */
-void files_pack_apart(const struct files *files, const struct files *whole, struct text *out);
+/* As files_pack_both(), without the bytes of files that are set apart, unless `more` has them. The set that is unpacked
+ * gets these bytes from its `source`, and takes none with another hash. */
+void files_pack_apart(const struct files *files, const struct files *more, struct text *out);
 /* Adds what was packed, and closes the set. */
 void files_unpack(struct files *files, struct unpack *in);
 

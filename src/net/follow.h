@@ -20,6 +20,8 @@ enum follow_kind {
 	FOLLOW_BYTES,     /* the next bytes of the recording */
 	FOLLOW_COMMIT,    /* step: the recording is whole up to this state */
 	FOLLOW_RUN,       /* a number, the fields of struct follow_run but processes, the stale time in ms, processes */
+	FOLLOW_FILES,     /* before the first recording: nothing, where a list of files begins, and then its next
+			     bytes: each a path and the file (pack_string(), pack_bytes()). States leave these out. */
 	FOLLOW_KINDS,
 };
 

@@ -9,12 +9,14 @@
 enum { FOLLOWED_SHARE = 20 };
 #define FOLLOWED_STATE_NS UINT64_C(1000000000)
 #define FOLLOWED_COMMIT_NS UINT64_C(20000000)
+#define FOLLOWED_FILES_BYTES ((size_t)16 << 20)   /* the same for the next file */
 #define FOLLOWED_WAITING_BYTES ((size_t)64 << 20) /* no commit while so much is not sent */
 
 struct followed {
 	const struct follow_ops *ops;
 	struct feed *feed;
 	struct record_writer to;
+	uint32_t files; /* of the server: looked at */
 	bool begun;
 	bool taken;                           /* a command, since the last commit */
 	uint64_t state_due_ns, commit_due_ns; /* commit: without a command */
@@ -60,17 +62,43 @@ static void followed_commit(struct followed *followed, struct troupe_server *ser
 	followed->taken = false;
 }
 
+/* Files that states leave out go once, before the first of them, as fast as the standby takes them. One that cannot be
+ * read any more is left out, and the standby says that it has not got it. True: all have gone. */
+static bool followed_send_files(struct followed *followed, struct troupe_server *server)
+{
+	struct text bytes = {0}, out = {0};
+	bool room = true;
+	if (!followed->files)
+		followed->ops->feed_send(followed->feed, FOLLOW_FILES, NULL, 0);
+	while (room && followed->files < server->files.all.count) {
+		const struct files_entry *entry = &server->files.all.at[followed->files];
+		room = followed->ops->feed_waiting(followed->feed) <= FOLLOWED_FILES_BYTES;
+		followed->files += room;
+		bytes.count = out.count = 0;
+		if (!room || !entry->apart || files_give(&server->files, entry->path, &bytes, NULL))
+			continue;
+		pack_string(&out, entry->path);
+		pack_bytes(&out, bytes.at, bytes.count);
+		followed->ops->feed_send(followed->feed, FOLLOW_FILES, out.at, out.count);
+	}
+	text_fini(&bytes);
+	text_fini(&out);
+	return room;
+}
+
 /* The commands since the last commit are in the state. */
 static void followed_begin(struct followed *followed, struct troupe_server *server)
 {
 	followed->to.out.count = 0;
 	followed->ops->feed_send(followed->feed, FOLLOW_BEGIN, NULL, 0);
-	record_put_start(&followed->to, server);
+	record_put_start(&followed->to, server, true);
 	followed->begun = true;
 }
 
 void followed_merged(struct followed *followed, struct troupe_server *server, uint64_t steps)
 {
+	if (!followed->begun && !followed_send_files(followed, server))
+		return;
 	uint64_t now_ns = clock_now_ns();
 	bool state = !followed->begun || now_ns >= followed->state_due_ns;
 	uint64_t due_ns = followed->taken ? followed->end_ns + followed->pause_ns : followed->commit_due_ns;

@@ -1,7 +1,8 @@
 /* The primary's side of a standby: what it gets of the run, through the feed (net/follow.h). A recording (record.h)
  * begins with the state at a commit, and begins anew about once a second, or less often where a state takes long to
  * make. In between come the commands that were taken, each with its step; and commits, in which all commands before
- * them are whole, with the hash of the state and the commands that wait.
+ * them are whole, with the hash of the state and the commands that wait. Meshes that states leave out (server/save.c)
+ * go before the first recording.
  *
  * Thread: that which does the primary's work. */
 #ifndef SERVER_FOLLOWED_H

@@ -41,6 +41,7 @@ struct troupe_server {
 	struct sdf *sdf;
 	struct program_list programs; /* of all worlds; constant after the creation */
 	struct files files; /* the files that the worlds were loaded from; constant while commands are posted */
+	const struct files_source *source; /* lent; of files that `saved` leaves out; NULL: none */
 	const char *const *given_paths; /* the resource paths of the definition, without those of a saved state */
 	/* Where files of the worlds may be read, and where those may be that are only shown to viewers. Constant when
 	 * the worlds are loaded. */
@@ -93,6 +94,9 @@ static inline struct outfile_options server_options(struct troupe_server *server
  * def->resume_path; the path is then only used in messages. The server takes ownership of saved. */
 troupe_status server_create(const struct troupe_server_def *def, char *saved, size_t saved_count,
 	struct troupe_server **ret_server, struct troupe_error *error);
+/* The same for a state of server_pack_apart(). source: of the files that it leaves out; it must outlive the server. */
+troupe_status server_create_apart(const struct troupe_server_def *def, char *saved, size_t saved_count,
+	const struct files_source *source, struct troupe_server **ret_server, struct troupe_error *error);
 /* The rule of physics that a definition breaks on purpose. */
 troupe_status server_break_rule(const char *name, enum physics_break *ret_rule, struct troupe_error *error);
 /* Call it when no server will be made from the definition: closes the sockets that the server would have owned. def
@@ -106,6 +110,8 @@ troupe_status server_pack(struct troupe_server *server, struct text *out, struct
 /* The same with other commands that wait, [server->world_count]. */
 troupe_status server_pack_with(
 	struct troupe_server *server, struct schedule *waiting, struct text *out, struct troupe_error *error);
+/* The same, but files that are set apart (files_set_apart()) are left out. */
+void server_pack_apart(struct troupe_server *server, struct text *out);
 /* Appends the bytes from which a replica of the only world is made: see run/replica.h. */
 troupe_status server_pack_replica(struct troupe_server *server, struct text *out, struct troupe_error *error);
 /* Writes the head of a state (magic, version, checksum of the rest) over its first SAVE_HEAD_BYTES. server_pack()

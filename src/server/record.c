@@ -75,7 +75,7 @@ static void record_pack_paths(const struct troupe_server *server, struct text *o
 	text_fini(&paths);
 }
 
-void record_put_start(struct record_writer *writer, struct troupe_server *server)
+void record_put_start(struct record_writer *writer, struct troupe_server *server, bool apart)
 {
 	writer->chunks = 0;
 	files_fini(&writer->files);
@@ -84,7 +84,10 @@ void record_put_start(struct record_writer *writer, struct troupe_server *server
 	pack_u64(&writer->out, RECORD_VERSION);
 	writer->body.count = 0;
 	record_pack_paths(server, &writer->body);
-	(void)server_pack(server, &writer->body, NULL); /* no file was left: see server_load_sdf() */
+	if (apart)
+		server_pack_apart(server, &writer->body);
+	else
+		(void)server_pack(server, &writer->body, NULL); /* no file was left: see server_load_sdf() */
 	record_put_chunk(writer, RECORD_START);
 }
 
@@ -315,7 +318,7 @@ void record_begin(struct troupe_server *server)
 		record_give_up(server, why.text);
 		return;
 	}
-	record_put_start(&recorder->to, server);
+	record_put_start(&recorder->to, server, false);
 	recorder->state_bytes = recorder->to.body.count;
 	record_count_bytes(server, 0);
 	recorder->since = 0;

@@ -24,7 +24,8 @@
  *   RECORD_MEMBER   step, enum troupe_member_change, repeated steps, name: a change of the members of a networked run,
  *                   which changes no bit (struct troupe_report_member)
  *   RECORD_WAITING  only in what a standby gets (followed.h), before a RECORD_HASH: the commands that wait in that
- * state; for each world schedule_pack(), as bytes. There a RECORD_HASH has no models */
+ * state; for each world schedule_pack(), as bytes. There a RECORD_HASH has no models, and the state
+ *                   leaves out files that are set apart, which go before */
 #ifndef SERVER_RECORD_H
 #define SERVER_RECORD_H
 
@@ -67,8 +68,9 @@ struct record_writer {   /* zeroed; record_writer_fini() */
 	struct files files; /* that commands named during the run, as they were written last */
 };
 
-/* The head of a file, and the state in which the run begins. Begins anew. */
-void record_put_start(struct record_writer *writer, struct troupe_server *server);
+/* The head of a file, and the state in which the run begins. Begins anew. apart: without the files that are set apart
+ * (server_pack_apart()). */
+void record_put_start(struct record_writer *writer, struct troupe_server *server, bool apart);
 /* Writes what the command read, and what it looked for in vain, if that is not in the recording yet. */
 void record_put_files(struct record_writer *writer, struct server_world *world, const struct command *command);
 void record_put_command(struct record_writer *writer, struct server_world *world, uint64_t step,

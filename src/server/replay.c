@@ -63,7 +63,7 @@ static troupe_status server_replay_begin(
 	def.paused = false;
 	def.initial_time_s = 0;
 	replay->has_network = true;
-	troupe_status status = server_create(&def, saved, count, &replay->server, error);
+	troupe_status status = server_create_apart(&def, saved, count, replay->source, &replay->server, error);
 	if (status)
 		return status;
 	replay->server->replaying = true;
@@ -443,10 +443,10 @@ static troupe_status server_replay_to_end(struct replay *replay, uint64_t *ret_s
 	return TROUPE_OK;
 }
 
-troupe_status replay_follow(
-	const struct troupe_server_def *def, struct text *out, uint64_t *ret_step, struct troupe_error *error)
+troupe_status replay_follow(const struct troupe_server_def *def, const struct files_source *source, struct text *out,
+	uint64_t *ret_step, struct troupe_error *error)
 {
-	struct replay replay = {.follows = true};
+	struct replay replay = {.follows = true, .source = source};
 	troupe_status status = server_replay_open(&replay, def, NULL, error);
 	if (!status)
 		status = server_replay_to_end(&replay, ret_step, error);

@@ -28,6 +28,7 @@ struct replay {
 	bool done;           /* nothing is left to be read; result.end says why */
 	bool has_network;    /* the server has taken the network of the definition */
 	bool follows;        /* see replay_follow() */
+	const struct files_source *source;
 	struct text waiting; /* the last RECORD_WAITING */
 };
 
@@ -44,10 +45,10 @@ troupe_status replay_read(struct replay *replay, struct troupe_error *error);
  * is compared; if it differs, replay->done. */
 troupe_status replay_reach(struct replay *replay, uint64_t step, struct troupe_error *error);
 /* Takes all steps of a recording that a standby got (followed.h) and appends the last state, with the commands that
- * wait in it, as server_pack() does. *ret_step: its number. Errors as of troupe_replay_run(); TROUPE_EWORLD: another
- * state than the recorded one comes out. */
-troupe_status replay_follow(
-	const struct troupe_server_def *def, struct text *out, uint64_t *ret_step, struct troupe_error *error);
+ * wait in it, as server_pack() does. source: of the files that its states leave out. *ret_step: its number. Errors as
+ * of troupe_replay_run(); TROUPE_EWORLD: another state than the recorded one comes out. */
+troupe_status replay_follow(const struct troupe_server_def *def, const struct files_source *source, struct text *out,
+	uint64_t *ret_step, struct troupe_error *error);
 /* The number of the present state. */
 uint64_t replay_step(const struct replay *replay);
 

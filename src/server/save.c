@@ -85,16 +85,17 @@ troupe_status server_pack(struct troupe_server *server, struct text *out, struct
 	return server_pack_with(server, NULL, out, error);
 }
 
-troupe_status server_pack_with(
-	struct troupe_server *server, struct schedule *waiting, struct text *out, struct troupe_error *error)
+/* apart: files that are set apart go without their bytes. */
+static troupe_status save_pack(struct troupe_server *server, struct schedule *waiting, bool apart, struct text *out,
+	struct troupe_error *error)
 {
 	struct text body = {0}, world = {0};
 	save_pack_saver(&body);
 	struct files named = {.before = &server->files}; /* named by waiting commands */
 	for (uint32_t i = 0; i < server->world_count; i++)
 		schedule_collect(waiting ? &waiting[i] : primary_schedule(server->worlds[i].primary), &named);
-	troupe_status status = files_recall(&named, error);
-	save_pack_origin(server, &named, false, &body);
+	troupe_status status = apart ? TROUPE_OK : files_recall(&named, error);
+	save_pack_origin(server, &named, apart, &body);
 	files_fini(&named);
 	pack_u64(&body, server->world_count);
 	for (uint32_t i = 0; i < server->world_count; i++) {
@@ -112,6 +113,17 @@ troupe_status server_pack_with(
 	text_fini(&world);
 	text_fini(&body);
 	return status;
+}
+
+troupe_status server_pack_with(
+	struct troupe_server *server, struct schedule *waiting, struct text *out, struct troupe_error *error)
+{
+	return save_pack(server, waiting, false, out, error);
+}
+
+void server_pack_apart(struct troupe_server *server, struct text *out)
+{
+	(void)save_pack(server, NULL, true, out, NULL);
 }
 
 static troupe_status save_read_kept(struct unread *unread, struct files *named, struct troupe_error *error)
@@ -216,6 +228,7 @@ static void save_take_origin(struct troupe_server *server, struct origin *origin
 	vec_push(&server->folders, NULL);
 	def->resource_paths = (const char *const *)server->folders.at;
 	server->files = origin->files;
+	server->files.source = server->source;
 	origin_expect(origin, server->plugins, def->resume_path);
 	plugin_marks_fini(&origin->plugins);
 	vec_free(&origin->folders);

@@ -517,6 +517,12 @@ void server_refuse(const struct troupe_server_def *def)
 troupe_status server_create(const struct troupe_server_def *def, char *saved, size_t saved_count,
 	struct troupe_server **ret_server, struct troupe_error *error)
 {
+	return server_create_apart(def, saved, saved_count, NULL, ret_server, error);
+}
+
+troupe_status server_create_apart(const struct troupe_server_def *def, char *saved, size_t saved_count,
+	const struct files_source *source, struct troupe_server **ret_server, struct troupe_error *error)
+{
 	troupe_status status = server_check_def(def, error);
 	if (status) {
 		server_refuse(def);
@@ -533,6 +539,7 @@ troupe_status server_create(const struct troupe_server_def *def, char *saved, si
 	server->plugins = plugins_create(def->plugin_paths);
 	server->saved = saved;
 	server->saved_count = saved_count;
+	server->source = source;
 	struct troupe_error why = {0};
 	status = def->plugin_file ? plugins_prefer(server->plugins, def->plugin_file, &why) : TROUPE_OK;
 	if (!status)

@@ -36,6 +36,10 @@ struct troupe_standby {
 	struct follow_host host;
 	struct following *following;
 	_Atomic bool stop;
+	struct text packed; /* FOLLOW_FILES, until a recording begins */
+	pthread_mutex_t lock;
+	struct files files; /* of FOLLOW_FILES; under the lock */
+	struct files_source source;
 	struct text now, next; /* recordings */
 	bool in_next;          /* bytes that come are of `next` */
 	size_t whole;          /* bytes of `now` up to its last commit */
@@ -83,7 +87,7 @@ static troupe_status server_standby_repeat(const struct troupe_standby *standby,
 	def.hash_every = shows ? standby->def.hash_every : 0;
 	def.on_hash = shows ? standby->def.on_hash : NULL;
 	def.ctx = standby->def.ctx;
-	troupe_status status = replay_follow(&def, state, &step, error);
+	troupe_status status = replay_follow(&def, &standby->source, state, &step, error);
 	if (!status && step != expected)
 		return fail(error, TROUPE_EINTERNAL, "the run was repeated up to step %" PRIu64 ": expected %" PRIu64,
 			step, expected);
@@ -148,6 +152,43 @@ static void server_standby_end_trial(struct troupe_standby *standby)
 	trial->bytes = (struct text){0};
 }
 
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+static void server_standby_take_files(struct troupe_standby *standby)
+{
+	struct unpack in = {standby->packed.at, standby->packed.at + standby->packed.count, false};
+	pthread_mutex_lock(&standby->lock);
+	while (!in.bad && in.at < in.end) {
+		size_t count;
+		char *path = unpack_string(&in);
+		const char *bytes = unpack_bytes(&in, &count);
+		if (!in.bad)
+			files_add(&standby->files, path, bytes, count);
+		free(path);
+	}
+	pthread_mutex_unlock(&standby->lock);
+	text_fini(&standby->packed);
+	standby->packed = (struct text){0};
+}
+
+/* Any thread. */
+static troupe_status server_standby_fetch(
+	void *ctx, const char *path, char **ret_bytes, size_t *ret_count, struct troupe_error *error)
+{
+	struct troupe_standby *standby = ctx;
+	struct files files = {.before = &standby->files, .closed = true};
+	const char *bytes;
+	pthread_mutex_lock(&standby->lock);
+	troupe_status status = files_read(&files, path, SIZE_MAX, &bytes, ret_count, error);
+	if (!status) {
+		*ret_bytes = mem_alloc(*ret_count + 1);
+		memcpy(*ret_bytes, bytes, *ret_count);
+	}
+	files_fini(&files);
+	pthread_mutex_unlock(&standby->lock);
+	return status;
+}
+
 /* --- what comes from the primary ---------------------------------------------------------------------------------- */
 
 static void server_standby_commit(struct troupe_standby *standby, const char *bytes, size_t count)
@@ -170,7 +211,11 @@ static void server_standby_commit(struct troupe_standby *standby, const char *by
 static void server_standby_on_follow(void *ctx, enum follow_kind kind, const char *bytes, size_t count)
 {
 	struct troupe_standby *standby = ctx;
-	if (kind == FOLLOW_BEGIN) {
+	if (kind == FOLLOW_FILES) {
+		standby->packed.count = count ? standby->packed.count : 0;
+		text_add_bytes(&standby->packed, bytes, count);
+	} else if (kind == FOLLOW_BEGIN) {
+		server_standby_take_files(standby);
 		standby->in_next = true;
 		standby->next.count = 0;
 	} else if (kind == FOLLOW_BYTES) {
@@ -233,6 +278,8 @@ troupe_status troupe_standby_create(
 {
 	struct troupe_standby *standby = mem_alloc(sizeof *standby);
 	standby->def = *def;
+	pthread_mutex_init(&standby->lock, NULL);
+	standby->source = (struct files_source){server_standby_fetch, standby};
 	standby->host = (struct follow_host){.on_note = server_standby_on_note,
 		.stopped = server_standby_is_stopped,
 		.on_follow = server_standby_on_follow,
@@ -264,9 +311,12 @@ void troupe_standby_destroy(struct troupe_standby *standby)
 	server_standby_end_trial(standby);
 	if (standby->following)
 		standby->backend->follow->following_destroy(standby->following);
+	text_fini(&standby->packed);
 	text_fini(&standby->now);
 	text_fini(&standby->next);
 	text_fini(&standby->state);
+	files_fini(&standby->files);
+	pthread_mutex_destroy(&standby->lock);
 	free(standby);
 }
 

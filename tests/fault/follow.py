@@ -14,7 +14,7 @@ import sys
 import time
 
 HELLO, REFUSE, HEARTBEAT, STOP, STEP, FOLLOW = 1, 3, 4, 5, 11, 15
-BEGIN, BYTES, COMMIT, RUN = 1, 2, 3, 4
+BEGIN, BYTES, COMMIT, RUN, FILES = 1, 2, 3, 4, 5
 ROLE_PRIMARY, ROLE_SECONDARY, ROLE_STANDBY = 1, 2, 4
 FINGERPRINT_BYTES = 6 * 8  # with its five parts
 
@@ -67,7 +67,8 @@ LIES = [
     ('rubbish', b'\xff' * 64),
     ('no kind', frame(FOLLOW, b'')),
     ('kind 0', frame(FOLLOW, numbers(0))),
-    ('kind 5', frame(FOLLOW, numbers(5))),
+    ('kind 6', frame(FOLLOW, numbers(6))),
+    ('files after a recording begins', RUN_FINE + frame(FOLLOW, numbers(BEGIN)) + frame(FOLLOW, numbers(FILES))),
     ('a commit before it said what the run is', frame(FOLLOW, numbers(COMMIT, 7))),
     ('bytes before a recording begins', RUN_FINE + frame(FOLLOW, numbers(BYTES) + b'x')),
     ('a commit before a recording begins', RUN_FINE + frame(FOLLOW, numbers(COMMIT, 7))),
@@ -81,6 +82,8 @@ LIES = [
     ('a step', frame(STEP, bytes(64))),
     ('a second hello', None),
     ('a bad stop', frame(STOP, numbers(99))),
+    ('rubbish as files', RUN_FINE + frame(FOLLOW, numbers(FILES)) + frame(FOLLOW, numbers(FILES) + b'\xff' * 500) +
+     frame(FOLLOW, numbers(BEGIN)) + frame(FOLLOW, numbers(BYTES) + b'x') + frame(FOLLOW, numbers(9))),
     ('rubbish as a recording', RUN_FINE + frame(FOLLOW, numbers(BEGIN)) + frame(FOLLOW, numbers(BYTES) + os.urandom(5000)) +
      frame(FOLLOW, numbers(COMMIT, 3))),
 ]
@@ -117,16 +120,16 @@ def hello_of(port):
 
 
 def follow(port, theirs):
-    """A connection that is followed by a feed."""
+    """A connection that is followed by a feed, and the payload of its first frame."""
     for _ in range(1200):
         s = socket.create_connection(('127.0.0.1', port), 90)
         s.settimeout(90)
         s.sendall(frame(HELLO, with_role(theirs, ROLE_STANDBY, listen=b':1', run=bytes(16), term=0)))
-        kind, _ = receive(s)
+        kind, payload = receive(s)
         while kind not in (FOLLOW, REFUSE, None):
-            kind, _ = receive(s)
+            kind, payload = receive(s)
         if kind == FOLLOW:
-            return s
+            return s, payload
         s.close()
         time.sleep(0.05)  # the run has not begun, or another one has just been lost
     sys.exit('never let in')
@@ -137,11 +140,33 @@ def be_standby(port):
     print('ready', flush=True)
     for lie in [frame(HEARTBEAT, numbers(0, 1 << 60)), frame(HEARTBEAT, b'x'), frame(FOLLOW, numbers(COMMIT, 1)), b'\0' * 64,
                 frame(STEP, bytes(8)), b'']:
-        s = follow(port, theirs)
+        s, _ = follow(port, theirs)
         s.sendall(lie)
         time.sleep(0.1)
         s.close()
         print('followed', flush=True)
+
+
+def weigh(port):
+    """The bytes of files that a standby gets, and of its first recording."""
+    theirs = hello_of(port)
+    print('ready', flush=True)
+    s, payload = follow(port, theirs)
+    kind, files, recordings = FOLLOW, 0, []
+    while len(recordings) < 2:
+        of, = struct.unpack('<Q', payload[:8]) if kind == FOLLOW else (0,)
+        if of == RUN:
+            s.sendall(frame(HEARTBEAT, numbers(0) + payload[8:16]))
+        elif of == FILES:
+            files += len(payload) - 8
+        elif of == BEGIN:
+            recordings.append(0)
+        elif of == BYTES:
+            recordings[-1] += len(payload) - 8
+        kind, payload = receive(s)
+        if kind is None:
+            sys.exit('the primary is gone after %d bytes of files and %s' % (files, recordings))
+    print('files %d recording %d' % (files, recordings[0]))
 
 
 def be_secondary(port, standby):
@@ -167,6 +192,9 @@ def be_secondary(port, standby):
     print('again 1')
 
 
+if sys.argv[1] == 'weigh':
+    weigh(int(sys.argv[2]))
+    sys.exit()
 if sys.argv[1] == 'secondary':
     be_secondary(int(sys.argv[2]), int(sys.argv[3]))
     sys.exit()

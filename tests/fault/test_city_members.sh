@@ -3,6 +3,7 @@
 # them at first, when a secondary is lost and another one joins, when a standby takes over from the primary, and when a
 # file is read slowly, or is no longer what it was. --load-all sends all at first.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+peers=$(cd "${SOURCE_DIR:-.}" && pwd)/tests/fault/follow.py
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
 port=$((20000 + $$ * 64 % 12000))
 steps=8000 stale=3000
@@ -137,6 +138,21 @@ await s.err 'follows the primary'
 await p.out '^hash' 100
 kill -KILL "$(cat p.pid)"
 same 'a standby takes over' s 0
+
+# A standby gets the meshes once, and not with each state: follow.py is one that counts.
+if command -v python3 >/dev/null; then
+	primary --network-secondaries 1
+	timeout 100 python3 "$peers" weigh $port >weighed 2>&1 &
+	weighs=$!
+	await weighed ready
+	secondary a
+	wait $weighs
+	# shellcheck disable=SC2046
+	set -- $(sed -n 's/^files \([0-9]*\) recording/\1/p' weighed)
+	[ "${1:-0}" -ge "$all_bytes" ] && [ "$2" -lt $((all_bytes / 2)) ]
+	report $? "a standby gets the meshes ($all_bytes bytes) once: $(cat weighed)"
+	end_processes
+fi
 
 # A disk that takes longer for a file than peers may be silent: the primary reads it while it goes on hearing them.
 end_processes

@@ -164,7 +164,7 @@ one_of_three_lost()
 	secondary s1
 	secondary s2
 	secondary s3
-	standby b --on-loss continue --report b.report
+	standby b --on-loss continue --report b.report --record b.tape
 	followed
 	await p.out '^hash [6-9][0-9][0-9] '
 	disturb KILL p s2
@@ -174,6 +174,9 @@ one_of_three_lost()
 	ends b 0
 	grep -q '"term": 2, "changes": .*"change": "lost", "who": "the primary of term 1", "step": [1-9]' b.report
 	report $? "the report tells of the loss of the primary: $(grep changes b.report)"
+	timeout 60 "$troupe" diff b.tape b.tape >told 2>&1
+	grep -q '  step [1-9][0-9]*: the primary of term 1 lost' told && grep -q ': a secondary that was to join again lost' told
+	report $? "and so does the recording of the standby: $(cat told)"
 	ends s1 0
 	same 'a secondary is lost with it' p b
 }
@@ -371,7 +374,7 @@ a_primary_that_lies()
 	standby b --network-wait 200
 	wait $liar
 	report $? "a primary that lies: $(cat lies.out lies.err)"
-	[ "$(wc -l <lies.out)" = 19 ]
+	[ "$(wc -l <lies.out)" = 21 ]
 	report $? "the standby asked each time: $(tail -n 1 lies.out)"
 	ends b 1
 	says b 'this process cannot go on with the run: what the primary sent: not a recording'

@@ -931,7 +931,7 @@ static void send_state(
 static void send_start(struct primary *primary, struct record_writer *writer, struct troupe_server *server)
 {
 	send_part(primary, FOLLOW_BEGIN, NULL, 0);
-	record_put_start(writer, server);
+	record_put_start(writer, server, true);
 	send_written(primary, writer);
 }
 

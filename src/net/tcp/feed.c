@@ -103,7 +103,7 @@ static void feed_send_part(struct feed *feed, uint64_t kind, const char *bytes, 
 	(void)channel_end(feed->channel, FRAME_FOLLOW, NULL); /* a failure is found by the next channel_work() */
 }
 
-/* Only the bytes of a recording may come in parts. */
+/* Only the bytes of a recording, and of files, may come in parts. */
 static void feed_send_taken(struct feed *feed)
 {
 	while (feed->taken_bytes < feed->taken.count && channel_pending(feed->channel) < FEED_ROOM_BYTES) {

@@ -183,7 +183,7 @@ static troupe_status following_take_follow(
 	struct unpack in = {bytes, bytes + count, false};
 	uint64_t kind = unpack_u64(&in);
 	bool due = kind == FOLLOW_RUN || kind == FOLLOW_BEGIN || (kind == FOLLOW_BYTES && s->begun) ||
-		   (kind == FOLLOW_COMMIT && s->begun && s->was.secondaries);
+		   (kind == FOLLOW_FILES && !s->begun) || (kind == FOLLOW_COMMIT && s->begun && s->was.secondaries);
 	if (in.bad || !s->met || !due)
 		return fail(error, TROUPE_EPROTOCOL, "it sent a part of the run that is not due");
 	s->begun |= kind == FOLLOW_BEGIN;
