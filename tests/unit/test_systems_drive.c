@@ -1,6 +1,7 @@
 /* Systems that drive robots and tell where they are: what they make of a model is what their formulas say. */
 #include "clients.h"
 
+#include "geom/geom.h"
 #include "systems.h"
 #include "topic/control.pb-c.h"
 #include "topic/motion.pb-c.h"
@@ -718,4 +719,66 @@ Test(drives, a_model_goes_straight_or_turns)
 	expect_refused(FLOATING("bot", "0 0 3 0 0 0",
 			       PLUGIN("DriveToPoseController", "<angular_deviation>-1</angular_deviation>")),
 		"angular_deviation");
+}
+
+/* --- slotcar of Open-RMF ------------------------------------------------------------------------------------------ */
+
+#define SLOTCAR(more)                                                                                                  \
+	"<plugin name='slotcar' filename='libslotcar.so'><nominal_drive_speed>1.5</nominal_drive_speed>"               \
+	"<nominal_drive_acceleration>1</nominal_drive_acceleration><max_drive_acceleration>1</max_drive_acceleration>" \
+	"<nominal_turn_speed>1.5</nominal_turn_speed><nominal_turn_acceleration>2</nominal_turn_acceleration>"         \
+	"<max_turn_acceleration>2</max_turn_acceleration>" more "</plugin>"
+
+/* A place of a car's path, in the frame in which the car begins, as text of the message. */
+static void slotcar_add(struct text *text, struct pose begin, double yaw, struct vec3 place)
+{
+	struct vec3 p = pose_point(begin, (struct vec3){place.x, place.y, 0});
+	text_add(text, "path {x: %.9g y: %.9g yaw: %.9g level_name: 'L1'} ", p.x, p.y, yaw + place.z);
+}
+
+/* Two cars on the same way, 2 m ahead, 1.5 m to the left and 1 m back: they turn at a place and not on the way, and
+ * only the first may drive backwards, which leaves its heading as it is. */
+Test(drives, slotcars_turn_at_places)
+{
+	enum { CARS = 2, PLACES = 4 };
+	static const struct vec3 way[PLACES] = {
+		{0, 0, 0}, {2, 0, 0}, {2, 1.5, M_PI / 2}, {2, 0.5, M_PI / 2}}; /* z: yaw */
+	static const double yaws[CARS] = {0, 1};
+	static const char *const names[CARS] = {"ahead", "aside"};
+	const struct pose begins[CARS] = {{{0, 0, 3}, quat_from_rpy(0, 0, 0)}, {{50, 5, 3}, quat_from_rpy(0, 0, 1)}};
+	double turned[CARS] = {0, 0}, farthest[CARS] = {0, 0};
+	start(FLOATING("ahead", "0 0 3 0 0 0", SLOTCAR(""))
+			FLOATING("aside", "50 5 3 0 0 1", SLOTCAR("<reversible>0</reversible>")));
+	for (int c = 0; c < CARS; c++) {
+		struct text text = {0};
+		text_add(&text, "robot_name: '%s' task_id: 't' ", names[c]);
+		for (int i = 0; i < PLACES; i++)
+			slotcar_add(&text, begins[c], yaws[c], way[i]);
+		lib_text(server, 0, "/robot_path_requests", text.at);
+		text_fini(&text);
+	}
+	for (int t = 0; t < 1800; t++) { /* 18 s */
+		lib_step(server, 10);
+		for (int c = 0; c < CARS; c++) {
+			struct troupe_model_state state = model_of(names[c]);
+			struct vec3 at =
+				pose_point(pose_inverse(begins[c]), (struct vec3){state.pose.x, state.pose.y, 3});
+			bool on_first = fabs(at.y) < 0.06 && at.x > -0.01 && at.x < 2.06,
+			     on_second = fabs(at.x - 2) < 0.06 && at.y < 1.56;
+			cr_assert(on_first || on_second, "%s is at %g %g after %d steps", names[c], at.x, at.y, 10 * t);
+			farthest[c] = fmax(farthest[c], at.y);
+			if (farthest[c] > 1.4) /* how far it turns on the way back */
+				turned[c] =
+					fmax(turned[c], fabs(remainder(yaw_of(&state) - yaws[c] - M_PI / 2, 2 * M_PI)));
+		}
+	}
+	for (int c = 0; c < CARS; c++) {
+		struct troupe_model_state state = model_of(names[c]);
+		struct vec3 at = pose_point(pose_inverse(begins[c]), (struct vec3){state.pose.x, state.pose.y, 3});
+		NEAR(farthest[c], 1.5, 0.06);
+		NEAR(at.x, 2, 0.06);
+		NEAR(at.y, 0.5, 0.06);
+		NEAR(remainder(yaw_of(&state) - yaws[c] - M_PI / 2, 2 * M_PI), 0, 0.1);
+		NEAR(turned[c], c ? M_PI : 0, 0.15);
+	}
 }
