@@ -96,7 +96,7 @@ struct troupe_scene_joint {
 	uint32_t model;         /* the model whose state holds the joint: that of the child */
 	uint32_t parent, child; /* indices in scene.links of the links that the file names; TROUPE_NONE: the world */
 	uint32_t axis_count;    /* 0 .. 2 */
-	struct troupe_scene_axis axis[2];
+	const struct troupe_scene_axis *axis; /* [axis_count]; joints with equal axes share them */
 };
 
 typedef enum troupe_shape_kind {
@@ -112,9 +112,9 @@ typedef enum troupe_shape_kind {
 	TROUPE_SHAPE_POLYLINE,  /* for a collision: points and triangles */
 } troupe_shape_kind;
 
-struct troupe_scene_shape {
+/* What a shape is. Shapes of which all this is the same share it. */
+struct troupe_form {
 	const char *name; /* of the <visual> or <collision> */
-	uint32_t link;    /* index in scene.links */
 	bool collision;   /* a <collision>; otherwise a <visual> */
 	troupe_shape_kind kind;
 	struct troupe_pose in_link;
@@ -136,6 +136,11 @@ struct troupe_scene_shape {
 	uint32_t triangle_count;
 	const struct troupe_ground_layer *ground; /* [ground_count] of a heightmap of a <visual> */
 	uint32_t ground_count;
+};
+
+struct troupe_scene_shape {
+	const struct troupe_form *form;
+	uint32_t link; /* index in scene.links */
 };
 
 struct troupe_scene_sensor {

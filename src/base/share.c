@@ -48,6 +48,11 @@ const void *share_keep(struct share *share, struct arena *arena, const void *byt
 	return slot->at;
 }
 
+const char *share_text(struct share *share, struct arena *arena, const char *text)
+{
+	return share_keep(share, arena, text, strlen(text) + 1);
+}
+
 void share_fini(struct share *share)
 {
 	free(share->slots);

@@ -14,6 +14,8 @@ struct share { /* zeroed is empty */
 /* The one copy of these bytes; they are copied into the arena if there is none. Data with gaps may be stored more than
  * once. All calls have the same arena; the table may be freed before it. */
 const void *share_keep(struct share *share, struct arena *arena, const void *bytes, size_t count);
+/* The same of a text with its final zero. */
+const char *share_text(struct share *share, struct arena *arena, const char *text);
 void share_fini(struct share *share);
 
 #endif

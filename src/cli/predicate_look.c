@@ -138,8 +138,8 @@ static bool predicate_look_find_shapes(
 	bool any = false;
 	struct text full = {0};
 	for (uint32_t i = 0; i < scene->shape_count; i++) {
-		const struct troupe_scene_shape *shape = &scene->shapes[i];
-		const struct troupe_scene_link *link = &scene->links[shape->link];
+		const struct troupe_form *shape = scene->shapes[i].form;
+		const struct troupe_scene_link *link = &scene->links[scene->shapes[i].link];
 		if (!shape->collision || link->model != m)
 			continue;
 		full.count = 0;

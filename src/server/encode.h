@@ -50,7 +50,7 @@ uint32_t encode_first_sensor(const struct troupe_scene *scene, uint32_t model);
 /* encode_look.c. NULL for NULL. */
 struct Gz__Msgs__Material *encode_material(struct arena *arena, const struct troupe_material *from);
 struct Gz__Msgs__Light *encode_light(struct arena *arena, const struct troupe_scene *scene, uint32_t light);
-void encode_ground(struct arena *arena, const struct troupe_scene_shape *from, struct Gz__Msgs__HeightmapGeom *out);
+void encode_ground(struct arena *arena, const struct troupe_form *from, struct Gz__Msgs__HeightmapGeom *out);
 void encode_surroundings(struct arena *arena, const struct troupe_surroundings *from, struct Gz__Msgs__Scene *out);
 
 struct Gz__Msgs__Joint *encode_joint(struct arena *arena, const struct troupe_scene *scene, uint32_t joint);

@@ -36,10 +36,11 @@ static Gz__Msgs__Entity *encode_found_entity_of_geom(const struct sensor_source 
 	out->type = GZ__MSGS__ENTITY__TYPE__COLLISION;
 	if (shape == TROUPE_NONE)
 		return out;
+	const struct troupe_form *form = scene->shapes[shape].form;
 	const struct troupe_scene_link *link = &scene->links[scene->shapes[shape].link];
 	out->id = ENCODE_SHAPE_ID | shape;
-	out->name = encode_text(arena_printf(
-		source->arena, "%s::%s::%s", scene->models[link->model].name, link->name, scene->shapes[shape].name));
+	out->name = encode_text(
+		arena_printf(source->arena, "%s::%s::%s", scene->models[link->model].name, link->name, form->name));
 	return out;
 }
 

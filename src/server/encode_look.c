@@ -137,7 +137,7 @@ struct Gz__Msgs__Light *encode_light(struct arena *arena, const struct troupe_sc
 
 /* --- heightmaps --------------------------------------------------------------------------------------------------- */
 
-void encode_ground(struct arena *arena, const struct troupe_scene_shape *from, struct Gz__Msgs__HeightmapGeom *out)
+void encode_ground(struct arena *arena, const struct troupe_form *from, struct Gz__Msgs__HeightmapGeom *out)
 {
 	out->texture = arena_array(arena, Gz__Msgs__HeightmapGeom__Texture *, from->ground_count);
 	out->blend = arena_array(arena, Gz__Msgs__HeightmapGeom__Blend *, from->ground_count);

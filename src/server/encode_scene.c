@@ -18,7 +18,7 @@ static Gz__Msgs__Geometry *encode_scene_new_geometry(struct arena *arena, Gz__Ms
 	return out;
 }
 
-static Gz__Msgs__Geometry *encode_scene_round(struct arena *arena, const struct troupe_scene_shape *shape)
+static Gz__Msgs__Geometry *encode_scene_round(struct arena *arena, const struct troupe_form *shape)
 {
 	Gz__Msgs__Geometry *out;
 	switch (shape->kind) {
@@ -53,7 +53,7 @@ static Gz__Msgs__Geometry *encode_scene_round(struct arena *arena, const struct 
 	}
 }
 
-static Gz__Msgs__Geometry *encode_scene_plane(struct arena *arena, const struct troupe_scene_shape *shape)
+static Gz__Msgs__Geometry *encode_scene_plane(struct arena *arena, const struct troupe_form *shape)
 {
 	Gz__Msgs__Geometry *out = encode_scene_new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__PLANE);
 	out->plane = ENCODE_NEW(arena, Gz__Msgs__PlaneGeom, gz__msgs__plane_geom__init);
@@ -64,7 +64,7 @@ static Gz__Msgs__Geometry *encode_scene_plane(struct arena *arena, const struct 
 	return out;
 }
 
-static Gz__Msgs__Geometry *encode_scene_file(struct arena *arena, const struct troupe_scene_shape *shape)
+static Gz__Msgs__Geometry *encode_scene_file(struct arena *arena, const struct troupe_form *shape)
 {
 	Gz__Msgs__Geometry *out;
 	const char *name = shape->path ? shape->path : shape->uri ? shape->uri : "";
@@ -111,7 +111,7 @@ static Gz__Msgs__Geometry *encode_scene_polyline(struct arena *arena, const stru
 
 static Gz__Msgs__Geometry *encode_scene_geometry(struct arena *arena, const struct troupe_scene *scene, uint32_t index)
 {
-	const struct troupe_scene_shape *shape = &scene->shapes[index];
+	const struct troupe_form *shape = scene->shapes[index].form;
 	Gz__Msgs__Geometry *out;
 	switch (shape->kind) {
 	case TROUPE_SHAPE_BOX:
@@ -133,8 +133,8 @@ static Gz__Msgs__Geometry *encode_scene_geometry(struct arena *arena, const stru
 
 static Gz__Msgs__Visual *encode_scene_visual(struct arena *arena, const struct troupe_scene *scene, uint32_t shape)
 {
-	const struct troupe_scene_shape *from = &scene->shapes[shape];
-	const struct troupe_scene_link *link = &scene->links[from->link];
+	const struct troupe_form *from = scene->shapes[shape].form;
+	const struct troupe_scene_link *link = &scene->links[scene->shapes[shape].link];
 	Gz__Msgs__Visual *out = ENCODE_NEW(arena, Gz__Msgs__Visual, gz__msgs__visual__init);
 	out->id = ENCODE_SHAPE_ID | shape;
 	out->name = encode_text(from->name);
@@ -156,7 +156,7 @@ static Gz__Msgs__Visual *encode_scene_visual(struct arena *arena, const struct t
 static Gz__Msgs__Collision *encode_scene_collision(
 	struct arena *arena, const struct troupe_scene *scene, uint32_t shape)
 {
-	const struct troupe_scene_shape *from = &scene->shapes[shape];
+	const struct troupe_form *from = scene->shapes[shape].form;
 	Gz__Msgs__Collision *out = ENCODE_NEW(arena, Gz__Msgs__Collision, gz__msgs__collision__init);
 	out->id = ENCODE_SHAPE_ID | shape;
 	out->name = encode_text(from->name);
@@ -195,7 +195,7 @@ static Gz__Msgs__Link *encode_scene_link(struct arena *arena, const struct troup
 	out->visual = arena_array(arena, Gz__Msgs__Visual *, from->shape_count);
 	out->collision = arena_array(arena, Gz__Msgs__Collision *, from->shape_count);
 	for (uint32_t s = from->shape_first; s < from->shape_first + from->shape_count; s++)
-		if (scene->shapes[s].collision)
+		if (scene->shapes[s].form->collision)
 			out->collision[out->n_collision++] = encode_scene_collision(arena, scene, s);
 		else
 			out->visual[out->n_visual++] = encode_scene_visual(arena, scene, s);

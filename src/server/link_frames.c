@@ -109,9 +109,11 @@ struct link_frames link_frames_of(const struct link_frames_index *index, const s
 {
 	const struct sdf_world *of = index->of;
 	struct link_frames_odometry odometry = link_frames_find_odometry(of, model->sdf, link, set);
-	uint32_t count = 1;
+	uint32_t count = odometry.system != NULL;
 	for (uint32_t i = index->first[link]; i != SDF_NONE; i = index->next[i])
 		count++;
+	if (!count)
+		return (struct link_frames){.count = 0};
 	struct link_frame *at = arena_array(arena, struct link_frame, count);
 	struct link_frames frames = {at, 0};
 	for (uint32_t i = index->first[link]; i != SDF_NONE; i = index->next[i])

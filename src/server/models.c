@@ -14,7 +14,7 @@
 
 /* How far the shape reaches along an axis of the frame in which its rotation is given; of_axis: that axis in the frame
  * of the shape. */
-static double models_reach(const struct troupe_scene_shape *shape, struct vec3 of_axis)
+static double models_reach(const struct troupe_form *shape, struct vec3 of_axis)
 {
 	const double r = shape->size.x, half = shape->size.z / 2, z = fabs(of_axis.z),
 		     across = sqrt(fmax(0, of_axis.x * of_axis.x + of_axis.y * of_axis.y));
@@ -34,7 +34,7 @@ static double models_reach(const struct troupe_scene_shape *shape, struct vec3 o
 	}
 }
 
-static struct aabb models_box_of_points(const struct troupe_scene_shape *shape, struct pose pose)
+static struct aabb models_box_of_points(const struct troupe_form *shape, struct pose pose)
 {
 	struct aabb box = AABB_NONE;
 	for (uint32_t i = 0; i < shape->point_count; i++) {
@@ -45,7 +45,7 @@ static struct aabb models_box_of_points(const struct troupe_scene_shape *shape, 
 	return box;
 }
 
-static struct aabb models_box_of_shape(const struct troupe_scene_shape *shape, struct pose pose)
+static struct aabb models_box_of_shape(const struct troupe_form *shape, struct pose pose)
 {
 	if (shape->points)
 		return models_box_of_points(shape, pose);
@@ -71,7 +71,7 @@ static void models_add_box(
 		const struct troupe_scene_link *link = &scene->links[l];
 		const struct troupe_pose in_model = encode_link_pose(snapshot, l);
 		for (uint32_t s = link->shape_first; s < link->shape_first + link->shape_count; s++) {
-			const struct troupe_scene_shape *shape = &scene->shapes[s];
+			const struct troupe_form *shape = scene->shapes[s].form;
 			if (!shape->collision)
 				continue;
 			out->endless |= shape->kind == TROUPE_SHAPE_PLANE;

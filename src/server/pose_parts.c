@@ -69,7 +69,7 @@ static uint32_t pose_parts_find(const struct troupe_scene *scene, uint32_t model
 	}
 	if ((part -= m->link_count) < shapes.count) {
 		*ret_index = shapes.first + part;
-		return scene->shapes[*ret_index].collision ? TROUPE_OF_COLLISIONS : TROUPE_OF_VISUALS;
+		return scene->shapes[*ret_index].form->collision ? TROUPE_OF_COLLISIONS : TROUPE_OF_VISUALS;
 	}
 	*ret_index = sensors.first + part - shapes.count;
 	return part - shapes.count < sensors.count ? TROUPE_OF_SENSORS : 0;
@@ -121,7 +121,7 @@ Gz__Msgs__Pose *pose_parts_encode(
 		return pose_parts_encode_named(
 			arena, capture, &sensor->in_link, pose_parts_parent_of(arena, name), name, 0);
 	}
-	const struct troupe_scene_shape *shape = &scene->shapes[index];
-	name = arena_printf(arena, "%s::%s::%s", owner, scene->links[shape->link].name, shape->name);
+	const struct troupe_form *shape = scene->shapes[index].form;
+	name = arena_printf(arena, "%s::%s::%s", owner, scene->links[scene->shapes[index].link].name, shape->name);
 	return pose_parts_encode_named(arena, capture, &shape->in_link, pose_parts_parent_of(arena, name), name, 0);
 }

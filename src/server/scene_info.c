@@ -1,5 +1,6 @@
 /* Threads that the simulation does not wait for read scene infos while models come and go. So a scene info has copies
- * of names and points, in one arena. The points of a mesh that several shapes share are copied once. */
+ * of names and points, in one arena. What robots of one kind have in common is copied once: names, axes, forms, and the
+ * points of a mesh that several shapes share. */
 #include "server/scene_info.h"
 
 #include "scene/light.h"
@@ -24,7 +25,12 @@ struct scene_info {
 	uint32_t model_places, link_places, joint_places, geom_places;
 	struct scene_info_sensor_frames *frames; /* [sensors of shown] see scene_info_untold_frames() */
 	struct link_frames *link_frames;         /* [links of shown] see scene_info_link_frames() */
-	struct scene_info_polyline *polylines;   /* [shapes of shown] */
+};
+
+/* A form and what the library alone wants of it. */
+struct scene_info_form {
+	struct troupe_form shown; /* first: a troupe_form is its scene_info_form */
+	struct scene_info_polyline polyline;
 };
 
 struct copied_mesh { /* the copied points of one mesh */
@@ -41,6 +47,7 @@ struct scene_info_making {
 	struct troupe_scene_link *links;
 	struct troupe_scene_joint *joints;
 	struct troupe_scene_shape *shapes;
+	struct share share; /* of what is copied into the arena of info */
 	struct troupe_scene_light *lights;
 	const struct sensors *from_sensors;
 	const struct systems *systems;
@@ -97,6 +104,11 @@ static struct vec3 scene_info_size_of(const struct sdf_shape *shape)
 	}
 }
 
+static const char *scene_info_text(struct scene_info_making *m, const char *text)
+{
+	return share_text(&m->share, &m->info->arena, text);
+}
+
 static const struct copied_mesh *scene_info_copy_mesh(struct scene_info_making *m, const struct mesh *mesh)
 {
 	for (uint32_t i = 0; i < m->meshes.count; i++)
@@ -116,16 +128,15 @@ static const struct copied_mesh *scene_info_copy_mesh(struct scene_info_making *
 }
 
 /* Also sets the colour: <diffuse>, else <ambient>. */
-static void scene_info_add_look(
-	struct scene_info_making *m, const struct sdf_visual *visual, struct troupe_scene_shape *to)
+static void scene_info_add_look(struct scene_info_making *m, const struct sdf_visual *visual, struct troupe_form *to)
 {
 	static const float usual[4] = {0.7F, 0.7F, 0.7F, 1};
 	const struct sdf_material *material = visual ? visual->material : NULL;
 	memcpy(to->colour, usual, sizeof usual);
 	if (!visual)
 		return;
-	to->material = scene_info_material(&m->info->arena, material);
-	to->ground = scene_info_ground(&m->info->arena, visual, &to->ground_count);
+	to->material = scene_info_material(&m->share, &m->info->arena, material);
+	to->ground = scene_info_ground(&m->share, &m->info->arena, visual, &to->ground_count);
 	to->transparency = visual->transparency;
 	to->laser_retro = visual->laser_retro;
 	to->layer = visual->layer;
@@ -136,14 +147,13 @@ static void scene_info_add_look(
 }
 
 /* The part of a mesh file, and the place of a heightmap. Errors in them were reported if the file was read. */
-static void scene_info_add_file(
-	struct scene_info_making *m, const struct sdf_shape *shape, struct troupe_scene_shape *to)
+static void scene_info_add_file(struct scene_info_making *m, const struct sdf_shape *shape, struct troupe_form *to)
 {
 	const struct sdf_element *submesh = sdf_child(sdf_child(shape->element, "mesh", NULL), "submesh", NULL);
 	const char *name = sdf_child_text(submesh, "name");
 	struct vec3 shift = {0, 0, 0};
 	if (shape->kind == SDF_MESH && name && *name) {
-		to->submesh = arena_strdup(&m->info->arena, name);
+		to->submesh = scene_info_text(m, name);
 		(void)sdf_child_bool(submesh, "center", &to->submesh_centred, NULL);
 	}
 	if (shape->kind == SDF_HEIGHTMAP)
@@ -191,26 +201,29 @@ static void scene_info_add_shape(struct scene_info_making *m, uint32_t link, con
 	troupe_shape_kind kind;
 	if (!scene_info_find_kind(shape->kind, &kind))
 		return;
-	m->info->polylines[shown->shape_count] = scene_info_read_polyline(m, shape);
-	struct troupe_scene_shape *to = &m->shapes[shown->shape_count++];
-	*to = (struct troupe_scene_shape){.name = arena_strdup(&m->info->arena, name),
-		.link = link,
-		.collision = !visual,
-		.kind = kind,
-		.in_link = pose_flat(in_link),
-		.size = scene_info_size_of(shape),
-		.normal = shape->kind == SDF_PLANE ? shape->normal : (struct vec3){0, 0, 1},
-		.uri = shape->uri ? arena_strdup(&m->info->arena, shape->uri) : NULL,
-		.path = shape->path ? arena_strdup(&m->info->arena, shape->path) : NULL};
+	struct scene_info_form form;
+	memset(&form, 0, sizeof form); /* gaps, too: see share_keep() */
+	form.polyline = scene_info_read_polyline(m, shape);
+	struct troupe_form *to = &form.shown;
+	to->name = scene_info_text(m, name);
+	to->collision = !visual;
+	to->kind = kind;
+	to->in_link = pose_flat(in_link);
+	to->size = scene_info_size_of(shape);
+	to->normal = shape->kind == SDF_PLANE ? shape->normal : (struct vec3){0, 0, 1};
+	to->uri = shape->uri ? scene_info_text(m, shape->uri) : NULL;
+	to->path = shape->path ? scene_info_text(m, shape->path) : NULL;
 	scene_info_add_file(m, shape, to);
 	scene_info_add_look(m, visual, to);
-	if (!shape->mesh)
-		return;
-	const struct copied_mesh *mesh = scene_info_copy_mesh(m, shape->mesh);
-	to->points = mesh->points;
-	to->point_count = shape->mesh->points.count;
-	to->triangles = mesh->triangles;
-	to->triangle_count = shape->mesh->corners.count / 3;
+	if (shape->mesh) {
+		const struct copied_mesh *mesh = scene_info_copy_mesh(m, shape->mesh);
+		to->points = mesh->points;
+		to->point_count = shape->mesh->points.count;
+		to->triangles = mesh->triangles;
+		to->triangle_count = shape->mesh->corners.count / 3;
+	}
+	const struct scene_info_form *kept = share_keep(&m->share, &m->info->arena, &form, sizeof form);
+	m->shapes[shown->shape_count++] = (struct troupe_scene_shape){&kept->shown, link};
 }
 
 static void scene_info_add_shapes(
@@ -262,12 +275,11 @@ static void scene_info_add_actor(
 static void scene_info_add_light(struct scene_info_making *m, const char *name, uint32_t link, uint32_t at,
 	struct pose pose, const struct sdf_shine *shine)
 {
-	m->lights[m->info->shown.light_count++] =
-		(struct troupe_scene_light){.name = arena_strdup(&m->info->arena, name),
-			.link = link,
-			.at = at,
-			.pose = pose_flat(pose),
-			.shine = scene_info_light(shine)};
+	m->lights[m->info->shown.light_count++] = (struct troupe_scene_light){.name = scene_info_text(m, name),
+		.link = link,
+		.at = at,
+		.pose = pose_flat(pose),
+		.shine = scene_info_light(shine)};
 }
 
 static void scene_info_add_lights_of_link(
@@ -305,7 +317,7 @@ static void scene_info_find_shapes_of_geoms(struct scene_info_making *m, uint32_
 			continue;
 		const struct troupe_scene_link *l = &m->links[link];
 		for (uint32_t s = l->shape_first; s < l->shape_first + l->shape_count; s++)
-			if (m->shapes[s].collision && !strcmp(m->shapes[s].name, m->scene->geoms[g].name)) {
+			if (m->shapes[s].form->collision && !strcmp(m->shapes[s].form->name, m->scene->geoms[g].name)) {
 				m->info->shape_of[g] = s;
 				break;
 			}
@@ -321,7 +333,7 @@ static const char *scene_info_name_in(struct scene_info_making *m, uint32_t mode
 	const char *name = m->scene->models[model].name;
 	size_t length = strlen(name);
 	bool inside = !strncmp(scoped, name, length) && !strncmp(scoped + length, "::", 2);
-	return arena_strdup(&m->info->arena, inside ? scoped + length + 2 : scoped);
+	return scene_info_text(m, inside ? scoped + length + 2 : scoped);
 }
 
 /* The first pose of a frame: `in_body` is its pose in the body, or in the world. */
@@ -400,7 +412,7 @@ static void scene_info_add_model(struct scene_info_making *m, uint32_t model)
 	m->info->created[at] = from->created;
 	m->info->model_of[model] = at;
 	m->models[at] = (struct troupe_scene_model){.handle = scene_info_model_handle(m->scene, m->world, model),
-		.name = arena_strdup(&m->info->arena, from->name),
+		.name = scene_info_text(m, from->name),
 		.id = from->id,
 		.is_static = from->is_static,
 		.performer = from->performer,
@@ -457,9 +469,11 @@ static void scene_info_add_joint(struct scene_info_making *m, uint32_t joint)
 		.parent = scene_info_shown_link(m, from->parent, from->sdf->parent),
 		.child = scene_info_shown_link(m, from->child, from->sdf->child),
 		.axis_count = from->axis_count};
+	struct troupe_scene_axis axis[2];
 	for (uint32_t a = 0; a < from->axis_count; a++)
-		to->axis[a] = (struct troupe_scene_axis){from->axis[a].xyz_world, from->axis[a].lower,
-			from->axis[a].upper, from->axis[a].velocity, from->axis[a].effort};
+		axis[a] = (struct troupe_scene_axis){from->axis[a].xyz_world, from->axis[a].lower, from->axis[a].upper,
+			from->axis[a].velocity, from->axis[a].effort};
+	to->axis = share_keep(&m->share, &m->info->arena, axis, from->axis_count * sizeof *axis);
 }
 
 static void scene_info_add_joints(struct scene_info_making *m)
@@ -521,7 +535,7 @@ static bool scene_info_is_told(const struct scene_info_making *m, uint32_t model
 
 static const char *scene_info_copy_untold(struct scene_info_making *m, uint32_t model, const char *frame)
 {
-	return frame && !scene_info_is_told(m, model, frame) ? arena_strdup(&m->info->arena, frame) : NULL;
+	return frame && !scene_info_is_told(m, model, frame) ? scene_info_text(m, frame) : NULL;
 }
 
 static void scene_info_add_sensor(struct scene_info_making *m, const struct sensor *from)
@@ -533,7 +547,7 @@ static void scene_info_add_sensor(struct scene_info_making *m, const struct sens
 	struct troupe_scene_sensor *to = &m->sensors[m->info->shown.sensor_count++];
 	*to = (struct troupe_scene_sensor){.handle = scene_info_sensor_handle(m->scene, m->world, from),
 		.name = scene_info_name_in(m, from->model, from->name),
-		.type = arena_strdup(&m->info->arena, from->sdf->type),
+		.type = scene_info_text(m, from->sdf->type),
 		.model = m->info->model_of[from->model],
 		.link = from->link == SCENE_NONE ? TROUPE_NONE : m->info->link_of[from->link],
 		.joint = from->joint == SCENE_NONE ? TROUPE_NONE : m->info->joint_of[from->joint],
@@ -598,7 +612,6 @@ static void scene_info_make_room(struct scene_info_making *m)
 	m->models = arena_array(&info->arena, struct troupe_scene_model, scene->model_count);
 	m->links = arena_array(&info->arena, struct troupe_scene_link, scene->link_count);
 	m->joints = arena_array(&info->arena, struct troupe_scene_joint, scene->joint_count);
-	info->polylines = arena_array(&info->arena, struct scene_info_polyline, shapes);
 	m->shapes = arena_array(&info->arena, struct troupe_scene_shape, shapes);
 	m->lights = arena_array(&info->arena, struct troupe_scene_light, lights);
 }
@@ -612,9 +625,9 @@ const struct troupe_scene *scene_info_create(const struct scene *scene, const st
 	struct troupe_scene *shown = &info->shown;
 	atomic_init(&info->holders, 1);
 	scene_info_make_room(&m);
-	shown->world = arena_strdup(&info->arena, scene->name);
+	shown->world = scene_info_text(&m, scene->name);
 	shown->epoch = epoch;
-	shown->surroundings = scene_info_surroundings(&info->arena, &scene->sdf->surroundings.scene);
+	shown->surroundings = scene_info_surroundings(&m.share, &info->arena, &scene->sdf->surroundings.scene);
 	scene_info_add_lights_of_world(&m);
 	for (uint32_t i = 0; i < scene->model_count; i++)
 		if (scene->models[i].id && scene_info_moves(&scene->models[i]))
@@ -633,13 +646,14 @@ const struct troupe_scene *scene_info_create(const struct scene *scene, const st
 	shown->shapes = m.shapes;
 	shown->lights = m.lights;
 	vec_free(&m.meshes);
+	share_fini(&m.share);
 	link_frames_fini(&m.frames);
 	return shown;
 }
 
 struct scene_info_polyline scene_info_polyline(const struct troupe_scene *shown, uint32_t shape)
 {
-	return scene_info_of(shown)->polylines[shape];
+	return ((const struct scene_info_form *)(const void *)shown->shapes[shape].form)->polyline;
 }
 
 struct scene_info_sensor_frames scene_info_untold_frames(const struct troupe_scene *shown, uint32_t sensor)

@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-static const char *scene_info_look_copy(struct arena *arena, const char *text)
+static const char *scene_info_look_copy(struct share *share, struct arena *arena, const char *text)
 {
-	return text && *text ? arena_strdup(arena, text) : NULL;
+	return text && *text ? share_text(share, arena, text) : NULL;
 }
 
 static void scene_info_look_set_colour(float ret_colour[4], const struct sdf_colour *colour)
@@ -17,52 +17,52 @@ static void scene_info_look_set_colour(float ret_colour[4], const struct sdf_col
 	ret_colour[3] = (float)colour->a;
 }
 
-static const struct troupe_pbr *scene_info_look_copy_pbr(struct arena *arena, const struct sdf_pbr *pbr)
+static const struct troupe_pbr *scene_info_look_copy_pbr(
+	struct share *share, struct arena *arena, const struct sdf_pbr *pbr)
 {
 	if (!pbr)
 		return NULL;
-	struct troupe_pbr *to = arena_new(arena, struct troupe_pbr);
-	*to = (struct troupe_pbr){.specular = pbr->specular,
+	const struct troupe_pbr to = {.specular = pbr->specular,
 		.roughness = pbr->roughness,
 		.metalness = pbr->metalness,
 		.glossiness = pbr->glossiness,
-		.albedo_map = scene_info_look_copy(arena, pbr->albedo_map),
-		.roughness_map = scene_info_look_copy(arena, pbr->roughness_map),
-		.metalness_map = scene_info_look_copy(arena, pbr->metalness_map),
-		.environment_map = scene_info_look_copy(arena, pbr->environment_map),
-		.ambient_occlusion_map = scene_info_look_copy(arena, pbr->ambient_occlusion_map),
-		.normal_map = scene_info_look_copy(arena, pbr->normal_map),
-		.emissive_map = scene_info_look_copy(arena, pbr->emissive_map),
-		.light_map = scene_info_look_copy(arena, pbr->light_map),
-		.specular_map = scene_info_look_copy(arena, pbr->specular_map),
-		.glossiness_map = scene_info_look_copy(arena, pbr->glossiness_map),
-		.albedo_path = scene_info_look_copy(arena, pbr->paths[MESH_ALBEDO]),
-		.normal_path = scene_info_look_copy(arena, pbr->paths[MESH_NORMAL]),
-		.roughness_path = scene_info_look_copy(arena, pbr->paths[MESH_ROUGHNESS]),
-		.metalness_path = scene_info_look_copy(arena, pbr->paths[MESH_METALNESS]),
-		.emissive_path = scene_info_look_copy(arena, pbr->paths[MESH_EMISSIVE])};
-	return to;
+		.albedo_map = scene_info_look_copy(share, arena, pbr->albedo_map),
+		.roughness_map = scene_info_look_copy(share, arena, pbr->roughness_map),
+		.metalness_map = scene_info_look_copy(share, arena, pbr->metalness_map),
+		.environment_map = scene_info_look_copy(share, arena, pbr->environment_map),
+		.ambient_occlusion_map = scene_info_look_copy(share, arena, pbr->ambient_occlusion_map),
+		.normal_map = scene_info_look_copy(share, arena, pbr->normal_map),
+		.emissive_map = scene_info_look_copy(share, arena, pbr->emissive_map),
+		.light_map = scene_info_look_copy(share, arena, pbr->light_map),
+		.specular_map = scene_info_look_copy(share, arena, pbr->specular_map),
+		.glossiness_map = scene_info_look_copy(share, arena, pbr->glossiness_map),
+		.albedo_path = scene_info_look_copy(share, arena, pbr->paths[MESH_ALBEDO]),
+		.normal_path = scene_info_look_copy(share, arena, pbr->paths[MESH_NORMAL]),
+		.roughness_path = scene_info_look_copy(share, arena, pbr->paths[MESH_ROUGHNESS]),
+		.metalness_path = scene_info_look_copy(share, arena, pbr->paths[MESH_METALNESS]),
+		.emissive_path = scene_info_look_copy(share, arena, pbr->paths[MESH_EMISSIVE])};
+	return share_keep(share, arena, &to, sizeof to);
 }
 
-const struct troupe_material *scene_info_material(struct arena *arena, const struct sdf_material *material)
+const struct troupe_material *scene_info_material(
+	struct share *share, struct arena *arena, const struct sdf_material *material)
 {
 	if (!material)
 		return NULL;
-	struct troupe_material *to = arena_new(arena, struct troupe_material);
-	*to = (struct troupe_material){.shininess = material->shininess,
+	struct troupe_material to = {.shininess = material->shininess,
 		.render_order = material->render_order,
 		.lighting = material->lighting,
 		.double_sided = material->double_sided,
-		.script_uri = scene_info_look_copy(arena, material->script_uri),
-		.script_name = scene_info_look_copy(arena, material->script_name),
-		.shader = scene_info_look_copy(arena, material->shader),
-		.normal_map = scene_info_look_copy(arena, material->normal_map),
-		.pbr = scene_info_look_copy_pbr(arena, material->pbr)};
-	scene_info_look_set_colour(to->ambient, &material->ambient);
-	scene_info_look_set_colour(to->diffuse, &material->diffuse);
-	scene_info_look_set_colour(to->specular, &material->specular);
-	scene_info_look_set_colour(to->emissive, &material->emissive);
-	return to;
+		.script_uri = scene_info_look_copy(share, arena, material->script_uri),
+		.script_name = scene_info_look_copy(share, arena, material->script_name),
+		.shader = scene_info_look_copy(share, arena, material->shader),
+		.normal_map = scene_info_look_copy(share, arena, material->normal_map),
+		.pbr = scene_info_look_copy_pbr(share, arena, material->pbr)};
+	scene_info_look_set_colour(to.ambient, &material->ambient);
+	scene_info_look_set_colour(to.diffuse, &material->diffuse);
+	scene_info_look_set_colour(to.specular, &material->specular);
+	scene_info_look_set_colour(to.emissive, &material->emissive);
+	return share_keep(share, arena, &to, sizeof to);
 }
 
 struct troupe_light scene_info_light(const struct sdf_shine *shine)
@@ -94,7 +94,7 @@ static void scene_info_look_read(const struct sdf_element *parent, const char *n
 }
 
 const struct troupe_ground_layer *scene_info_ground(
-	struct arena *arena, const struct sdf_visual *visual, uint32_t *ret_count)
+	struct share *share, struct arena *arena, const struct sdf_visual *visual, uint32_t *ret_count)
 {
 	const struct sdf_ground_paths *paths = visual->ground_paths;
 	const struct sdf_element *heightmap =
@@ -104,8 +104,9 @@ const struct troupe_ground_layer *scene_info_ground(
 	struct troupe_ground_layer *layers = arena_array(arena, struct troupe_ground_layer, *ret_count);
 	for (uint32_t i = 0; i < *ret_count; i++) {
 		struct troupe_ground_layer *layer = &layers[i];
-		*layer = (struct troupe_ground_layer){.diffuse_path = scene_info_look_copy(arena, paths->diffuse[i]),
-			.normal_path = scene_info_look_copy(arena, paths->normal[i]),
+		*layer = (struct troupe_ground_layer){
+			.diffuse_path = scene_info_look_copy(share, arena, paths->diffuse[i]),
+			.normal_path = scene_info_look_copy(share, arena, paths->normal[i]),
 			.size_m = 10};
 		texture = sdf_child(heightmap, "texture", texture);
 		scene_info_look_read(texture, "size", 1e-3, &layer->size_m);
@@ -118,7 +119,8 @@ const struct troupe_ground_layer *scene_info_ground(
 	return layers;
 }
 
-static const struct troupe_sky *scene_info_look_copy_sky(struct arena *arena, const struct sdf_sky *sky)
+static const struct troupe_sky *scene_info_look_copy_sky(
+	struct share *share, struct arena *arena, const struct sdf_sky *sky)
 {
 	if (!sky)
 		return NULL;
@@ -130,9 +132,9 @@ static const struct troupe_sky *scene_info_look_copy_sky(struct arena *arena, co
 		.cloud_direction_rad = sky->cloud_direction_rad,
 		.cloud_humidity = sky->cloud_humidity,
 		.cloud_size = sky->cloud_size,
-		.cubemap_uri = scene_info_look_copy(arena, sky->cubemap_uri),
+		.cubemap_uri = scene_info_look_copy(share, arena, sky->cubemap_uri),
 		.clouds = sky->clouds,
-		.cubemap_path = scene_info_look_copy(arena, sky->cubemap_path)};
+		.cubemap_path = scene_info_look_copy(share, arena, sky->cubemap_path)};
 	scene_info_look_set_colour(to->cloud_ambient, &sky->cloud_ambient);
 	return to;
 }
@@ -152,12 +154,13 @@ static const struct troupe_fog *scene_info_look_copy_fog(struct arena *arena, co
 	return to;
 }
 
-struct troupe_surroundings scene_info_surroundings(struct arena *arena, const struct sdf_scene *scene)
+struct troupe_surroundings scene_info_surroundings(
+	struct share *share, struct arena *arena, const struct sdf_scene *scene)
 {
 	struct troupe_surroundings to = {.shadows = scene->shadows,
 		.grid = scene->grid,
 		.origin_visual = scene->origin_visual,
-		.sky = scene_info_look_copy_sky(arena, scene->sky),
+		.sky = scene_info_look_copy_sky(share, arena, scene->sky),
 		.fog = scene_info_look_copy_fog(arena, scene->fog)};
 	scene_info_look_set_colour(to.ambient, &scene->ambient);
 	scene_info_look_set_colour(to.background, &scene->background);

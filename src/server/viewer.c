@@ -357,7 +357,7 @@ static bool viewer_same_polyline(struct scene_info_polyline a, const Gz__Msgs__G
 
 static bool viewer_is_shape(const struct troupe_scene *scene, uint32_t index, const Gz__Msgs__Geometry *asked)
 {
-	const struct troupe_scene_shape *shape = &scene->shapes[index];
+	const struct troupe_form *shape = scene->shapes[index].form;
 	const char *name = shape->path ? shape->path : shape->uri ? shape->uri : "";
 	if (shape->kind == TROUPE_SHAPE_MESH && asked->type == GZ__MSGS__GEOMETRY__TYPE__MESH && asked->mesh)
 		return !strcmp(name, asked->mesh->filename) &&
@@ -374,13 +374,12 @@ static bool viewer_is_shape(const struct troupe_scene *scene, uint32_t index, co
 }
 
 /* A shape whose triangles are known is preferred: no file has to be read. NULL: the scene has no such shape. */
-static const struct troupe_scene_shape *viewer_find_shape(
-	const struct troupe_scene *scene, const Gz__Msgs__Geometry *asked)
+static const struct troupe_form *viewer_find_shape(const struct troupe_scene *scene, const Gz__Msgs__Geometry *asked)
 {
-	const struct troupe_scene_shape *found = NULL;
+	const struct troupe_form *found = NULL;
 	for (uint32_t i = 0; i < scene->shape_count; i++)
-		if ((!found || (!found->points && scene->shapes[i].points)) && viewer_is_shape(scene, i, asked))
-			found = &scene->shapes[i];
+		if ((!found || (!found->points && scene->shapes[i].form->points)) && viewer_is_shape(scene, i, asked))
+			found = scene->shapes[i].form;
 	return found;
 }
 
@@ -392,8 +391,8 @@ static troupe_status viewer_check_triangles(uint32_t count, struct troupe_error 
 		VIEWER_TRIANGLES_MAX);
 }
 
-static troupe_status viewer_add_mesh(struct importer *importer, struct files *files,
-	const struct troupe_scene_shape *shape, bool look, struct text *out, struct troupe_error *error)
+static troupe_status viewer_add_mesh(struct importer *importer, struct files *files, const struct troupe_form *shape,
+	bool look, struct text *out, struct troupe_error *error)
 {
 	struct importer_losses losses = {0};
 	struct mesh whole = {0}, cut = {0};
@@ -445,7 +444,7 @@ static void viewer_add_grid(const struct trimesh_grid *grid, struct text *out)
 }
 
 static troupe_status viewer_add_heightmap(struct importer *importer, struct files *files,
-	const struct troupe_scene_shape *shape, struct text *out, struct troupe_error *error)
+	const struct troupe_form *shape, struct text *out, struct troupe_error *error)
 {
 	struct importer_losses losses = {0};
 	struct image image = {0};
@@ -464,8 +463,8 @@ static troupe_status viewer_add_heightmap(struct importer *importer, struct file
 }
 
 /* look: with materials and images. Errors name no file: a shape of which the file was not found has none. */
-static troupe_status viewer_read_triangles(struct troupe_server *server, const struct troupe_scene_shape *shape,
-	bool look, struct text *out, struct troupe_error *error)
+static troupe_status viewer_read_triangles(struct troupe_server *server, const struct troupe_form *shape, bool look,
+	struct text *out, struct troupe_error *error)
 {
 	struct files files = {.before = &server->files, .places = &server->shown_places};
 	struct troupe_error why;
@@ -505,7 +504,7 @@ static troupe_status viewer_add_polyline(
 static troupe_status viewer_triangles(
 	struct troupe_server *server, const Gz__Msgs__Geometry *geometry, struct text *out, struct troupe_error *error)
 {
-	struct troupe_scene_shape shape = {0};
+	struct troupe_form shape = {0};
 	if (geometry->type == GZ__MSGS__GEOMETRY__TYPE__MESH && geometry->mesh) {
 		shape.kind = TROUPE_SHAPE_MESH;
 		shape.path = geometry->mesh->filename;
@@ -543,8 +542,7 @@ troupe_status troupe_geometry_triangles(struct troupe_server *server, const void
 	return status;
 }
 
-static troupe_status viewer_add_known(
-	const struct troupe_scene_shape *shape, struct text *out, struct troupe_error *error)
+static troupe_status viewer_add_known(const struct troupe_form *shape, struct text *out, struct troupe_error *error)
 {
 	troupe_status status = viewer_check_triangles(shape->triangle_count, error);
 	if (!status)
@@ -553,8 +551,8 @@ static troupe_status viewer_add_known(
 }
 
 /* A mesh is read again although its triangles are known: its look is not. */
-static troupe_status viewer_add_shape(struct troupe_server *server, const struct troupe_scene_shape *shape,
-	struct text *out, struct troupe_error *error)
+static troupe_status viewer_add_shape(
+	struct troupe_server *server, const struct troupe_form *shape, struct text *out, struct troupe_error *error)
 {
 	if (shape->points && (shape->kind != TROUPE_SHAPE_MESH || !shape->path))
 		return viewer_add_known(shape, out, error);
@@ -576,7 +574,7 @@ static troupe_status viewer_answer_mesh(const struct capture *capture, const str
 	if (status)
 		return status;
 	const Gz__Msgs__Geometry *geometry = (const Gz__Msgs__Geometry *)(const void *)asked;
-	const struct troupe_scene_shape *shape = viewer_find_shape(capture->snapshot.scene, geometry);
+	const struct troupe_form *shape = viewer_find_shape(capture->snapshot.scene, geometry);
 	if (!shape)
 		status = fail(error, TROUPE_ECOMMAND, "no shape of the world has this mesh, heightmap or polyline");
 	else if (!shape->points && shape->kind == TROUPE_SHAPE_POLYLINE)

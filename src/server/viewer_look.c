@@ -194,7 +194,7 @@ static bool viewer_look_is_map(const struct troupe_material *material, const cha
 	return false;
 }
 
-static bool viewer_look_is_ground(const struct troupe_scene_shape *shape, const char *path)
+static bool viewer_look_is_ground(const struct troupe_form *shape, const char *path)
 {
 	for (uint32_t i = 0; i < shape->ground_count; i++) {
 		const struct troupe_ground_layer *layer = &shape->ground[i];
@@ -208,8 +208,8 @@ static bool viewer_look_is_ground(const struct troupe_scene_shape *shape, const 
 static bool viewer_look_is_of_scene(const struct troupe_scene *scene, const char *path)
 {
 	for (uint32_t i = 0; i < scene->shape_count; i++)
-		if (viewer_look_is_map(scene->shapes[i].material, path) ||
-			viewer_look_is_ground(&scene->shapes[i], path))
+		if (viewer_look_is_map(scene->shapes[i].form->material, path) ||
+			viewer_look_is_ground(scene->shapes[i].form, path))
 			return true;
 	return false;
 }

@@ -25,8 +25,8 @@ static void print_shape(const struct troupe_scene *scene, uint32_t shape)
 		printf("an actor");
 		return;
 	}
-	const struct troupe_scene_shape *s = &scene->shapes[shape];
-	const struct troupe_scene_link *link = &scene->links[s->link];
+	const struct troupe_form *s = scene->shapes[shape].form;
+	const struct troupe_scene_link *link = &scene->links[scene->shapes[shape].link];
 	printf("%s::%s::%s", scene->models[link->model].name, link->name, s->name);
 }
 

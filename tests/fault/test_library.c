@@ -51,7 +51,7 @@ static bool scene_is_whole(const struct troupe_scene *scene)
 	for (uint32_t i = 0; i < scene->joint_count; i++)
 		good &= scene->joints[i].child < scene->link_count && scene->joints[i].model < scene->model_count;
 	for (uint32_t i = 0; i < scene->shape_count; i++)
-		good &= scene->shapes[i].link < scene->link_count && scene->shapes[i].size.x > 0;
+		good &= scene->shapes[i].link < scene->link_count && scene->shapes[i].form->size.x > 0;
 	return good;
 }
 

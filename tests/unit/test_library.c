@@ -447,15 +447,15 @@ static const struct troupe_scene_joint *joint_in(const struct troupe_scene *scen
 	return NULL;
 }
 
-static const struct troupe_scene_shape *shape_in(
+static const struct troupe_form *shape_in(
 	const struct troupe_scene *scene, const char *model, const char *link, const char *name)
 {
 	const struct troupe_scene_model *of = model_in(scene, model);
 	cr_assert_not_null(of, "%s", model);
 	const struct troupe_scene_link *on = link_in(scene, of, link);
 	for (uint32_t i = 0; i < on->shape_count; i++)
-		if (!strcmp(scene->shapes[on->shape_first + i].name, name))
-			return &scene->shapes[on->shape_first + i];
+		if (!strcmp(scene->shapes[on->shape_first + i].form->name, name))
+			return scene->shapes[on->shape_first + i].form;
 	cr_assert(false, "no shape '%s' on '%s' of '%s'", name, link, model);
 	return NULL;
 }
@@ -490,8 +490,8 @@ static void assert_whole(const struct troupe_scene *scene)
 		cr_assert(lib_given(&link->handle) && *link->name);
 		cr_assert(!link->shape_count || link->shape_first == shapes);
 		for (uint32_t s = 0; s < link->shape_count; s++) {
-			const struct troupe_scene_shape *shape = &scene->shapes[link->shape_first + s];
-			cr_assert_eq(shape->link, l);
+			const struct troupe_form *shape = scene->shapes[link->shape_first + s].form;
+			cr_assert_eq(scene->shapes[link->shape_first + s].link, l);
 			cr_assert(shape->name && !(visual && shape->collision), "collisions come first");
 			visual |= !shape->collision;
 		}
@@ -569,10 +569,10 @@ Test(library_scene, shapes_have_sizes_poses_and_colours)
 {
 	struct troupe_server *server = lib_server(lib_all, 0);
 	const struct troupe_scene *scene = scene_of(server);
-	const struct troupe_scene_shape *box = shape_in(scene, "cart", "base", "c");
-	const struct troupe_scene_shape *caster = shape_in(scene, "cart", "base", "caster");
-	const struct troupe_scene_shape *visual = shape_in(scene, "cart", "base", "v");
-	const struct troupe_scene_shape *plane = shape_in(scene, "ground", "l", "c");
+	const struct troupe_form *box = shape_in(scene, "cart", "base", "c");
+	const struct troupe_form *caster = shape_in(scene, "cart", "base", "caster");
+	const struct troupe_form *visual = shape_in(scene, "cart", "base", "v");
+	const struct troupe_form *plane = shape_in(scene, "ground", "l", "c");
 	static const float given[4] = {0.25f, 0.5f, 0.75f, 0.5f}, plain[4] = {0.7f, 0.7f, 0.7f, 1};
 	cr_assert(box->collision && caster->collision && !visual->collision);
 	cr_assert_eq(box->kind, TROUPE_SHAPE_BOX);
@@ -602,7 +602,7 @@ static const char other_shapes[] = LIB_SDF(LIB_WORLD("w",
 	"name='seen'><geometry><mesh><uri>sound.obj</uri></mesh></geometry></visual></link></model>"));
 
 /* The bounds of a shape's points. */
-static void bounds_of(const struct troupe_scene_shape *shape, double low[3], double high[3])
+static void bounds_of(const struct troupe_form *shape, double low[3], double high[3])
 {
 	for (uint32_t a = 0; a < 3; a++) {
 		low[a] = INFINITY;
@@ -643,12 +643,12 @@ Test(library_scene, shapes_of_every_kind_and_the_points_of_meshes)
 	def.resource_paths = paths;
 	struct troupe_server *server = lib_create(&def);
 	const struct troupe_scene *scene = scene_of(server);
-	const struct troupe_scene_shape *capsule = shape_in(scene, "m", "l", "capsule");
-	const struct troupe_scene_shape *cone = shape_in(scene, "m", "l", "cone");
-	const struct troupe_scene_shape *ellipsoid = shape_in(scene, "m", "l", "ellipsoid");
-	const struct troupe_scene_shape *line = shape_in(scene, "m", "l", "line");
-	const struct troupe_scene_shape *mesh = shape_in(scene, "m", "l", "mesh");
-	const struct troupe_scene_shape *seen = shape_in(scene, "m", "l", "seen");
+	const struct troupe_form *capsule = shape_in(scene, "m", "l", "capsule");
+	const struct troupe_form *cone = shape_in(scene, "m", "l", "cone");
+	const struct troupe_form *ellipsoid = shape_in(scene, "m", "l", "ellipsoid");
+	const struct troupe_form *line = shape_in(scene, "m", "l", "line");
+	const struct troupe_form *mesh = shape_in(scene, "m", "l", "mesh");
+	const struct troupe_form *seen = shape_in(scene, "m", "l", "seen");
 	double low[3], high[3], file_low[3], file_high[3];
 	cr_assert(capsule->kind == TROUPE_SHAPE_CAPSULE && capsule->size.x == 0.2 && capsule->size.z == 0.6);
 	cr_assert(cone->kind == TROUPE_SHAPE_CONE && cone->size.x == 0.3 && cone->size.z == 0.7);
@@ -1072,7 +1072,7 @@ struct touching {
 static bool is_of(const struct troupe_scene *scene, uint32_t shape, const char *model)
 {
 	cr_assert_lt(shape, scene->shape_count);
-	cr_assert(scene->shapes[shape].collision);
+	cr_assert(scene->shapes[shape].form->collision);
 	return !strcmp(scene->models[scene->links[scene->shapes[shape].link].model].name, model);
 }
 

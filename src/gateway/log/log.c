@@ -239,8 +239,8 @@ static void log_choose_shapes(struct log *log, struct log_world *world, const st
 	world->shapes = mem_alloc(scene->shape_count * sizeof *world->shapes);
 	world->shape_names = mem_alloc(scene->shape_count * sizeof *world->shape_names);
 	for (uint32_t i = 0; i < scene->shape_count; i++) {
-		const struct troupe_scene_shape *shape = &scene->shapes[i];
-		const struct troupe_scene_link *link = &scene->links[shape->link];
+		const struct troupe_form *shape = scene->shapes[i].form;
+		const struct troupe_scene_link *link = &scene->links[scene->shapes[i].link];
 		const char *model = scene->models[link->model].name;
 		struct text name = {0}, cells = {0};
 		if (!shape->collision)

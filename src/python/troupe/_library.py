@@ -100,16 +100,20 @@ class _SceneAxis(Structure):
 
 class _SceneJoint(Structure):
     _fields_ = [("handle", _Joint), ("name", c_char_p), ("kind", c_int), ("model", c_uint32), ("parent", c_uint32),
-                ("child", c_uint32), ("axis_count", c_uint32), ("axis", _SceneAxis * 2)]
+                ("child", c_uint32), ("axis_count", c_uint32), ("axis", POINTER(_SceneAxis))]
 
 
-class _SceneShape(Structure):
-    _fields_ = [("name", c_char_p), ("link", c_uint32), ("collision", c_bool), ("kind", c_int), ("in_link", _Pose),
+class _Form(Structure):
+    _fields_ = [("name", c_char_p), ("collision", c_bool), ("kind", c_int), ("in_link", _Pose),
                 ("size", _Vec3), ("normal", _Vec3), ("colour", c_float * 4), ("material", c_void_p),
                 ("transparency", c_double), ("laser_retro", c_double), ("layer", c_int32), ("cast_shadows", c_bool),
                 ("uri", c_char_p), ("path", c_char_p), ("submesh", c_char_p), ("submesh_centred", c_bool),
                 ("shift", _Vec3), ("points", c_void_p), ("point_count", c_uint32), ("triangles", c_void_p),
                 ("triangle_count", c_uint32), ("ground", c_void_p), ("ground_count", c_uint32)]
+
+
+class _SceneShape(Structure):
+    _fields_ = [("form", POINTER(_Form)), ("link", c_uint32)]
 
 
 class _SceneSensor(Structure):

@@ -51,7 +51,7 @@ def _shape_name(scene, index):
         return None
     shape = scene.shapes[index]
     link = scene.links[shape.link]
-    return "::".join(_text(part.name) for part in (scene.models[link.model], link, shape))
+    return "::".join(_text(part.name) for part in (scene.models[link.model], link, shape.form[0]))
 
 
 def _contact_list(snapshot):
