@@ -187,6 +187,14 @@ void vec_grow_(void **at, uint32_t *room, size_t item_bytes, uint32_t need)
 	*room = wanted;
 }
 
+void vec_trim_(void **at, uint32_t *room, size_t item_bytes, uint32_t count)
+{
+	if (count && count < *room) {
+		*at = mem_realloc(*at, count * item_bytes);
+		*room = count;
+	}
+}
+
 void vec_zero_(void *at, size_t bytes)
 {
 	if (bytes) /* at may be NULL then, which memset() does not allow */

@@ -104,8 +104,11 @@ char *mem_printf(const char *format, ...) TROUPE_PRINTF(1, 2);
 		(v)->count += (uint32_t)(n),                                                                           \
 		vec_zero_(&(v)->at[(v)->count - (uint32_t)(n)], (size_t)(n) * sizeof *(v)->at),                        \
 		&(v)->at[(v)->count - (uint32_t)(n)])
+/* Gives back the room that is not used: no items will come. */
+#define vec_trim(v) vec_trim_((void **)&(v)->at, &(v)->room, sizeof *(v)->at, (v)->count)
 #define vec_free(v) (vec_free_((void **)&(v)->at), (v)->count = (v)->room = 0)
 void vec_grow_(void **at, uint32_t *room, size_t item_bytes, uint32_t need);
+void vec_trim_(void **at, uint32_t *room, size_t item_bytes, uint32_t count);
 void vec_zero_(void *at, size_t bytes);
 void vec_free_(void **at);
 

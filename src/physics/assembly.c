@@ -73,7 +73,7 @@ static bool assembly_is_soft_joint(const struct assembly_plan *plan, const struc
 {
 	if (joint->kind != ASSEMBLY_LOOP || (joint->motion != LANES_BALL && joint->motion != LANES_FIXED))
 		return false;
-	const struct sdf_joint_ode *ode = &plan->scene->joints[joint->index].sdf->ode;
+	const struct sdf_joint_ode *ode = plan->scene->joints[joint->index].sdf->ode;
 	return !isnan(ode->erp) || !isnan(ode->cfm);
 }
 

@@ -36,7 +36,7 @@ static dGeomID contact_geom_id(struct worker *worker, uint32_t geom)
 {
 	const struct scene_geom *g = &worker->scene->geoms[geom];
 	if (g->body == SCENE_NONE)
-		return worker->statics[geom].geom;
+		return worker->statics[geom]->geom;
 	struct instance *instance = worker->instances[g->model];
 	uint32_t own = geom - worker->scene->models[g->model].geom_first;
 	if (!instance->placed[own])
@@ -75,7 +75,8 @@ static void contact_sort_values(bvh_values *values)
 
 static void contact_make_static(struct worker *worker, uint32_t geom)
 {
-	if (worker->statics[geom].placed != worker->owner->present[worker->scene->geoms[geom].model])
+	const struct static_geom *made = worker->statics[geom];
+	if (!made || made->placed != worker->owner->present[worker->scene->geoms[geom].model])
 		static_geom_make(worker, geom);
 }
 
@@ -91,10 +92,9 @@ static void contact_list_statics(struct worker *worker, struct instance *instanc
 		if (!worker->owner->present[fixed->model])
 			continue;
 		contact_make_static(worker, g);
-		if (fixed->kind == SCENE_PLANE && !contact_below_plane(&worker->statics[g], &instance->near))
+		if (fixed->kind == SCENE_PLANE && !contact_below_plane(worker->statics[g], &instance->near))
 			continue;
-		const struct aabb box = scene_exact_box(fixed);
-		if (fixed->unread && !aabb_overlap(&box, &instance->near))
+		if (fixed->unread && !aabb_overlap(&worker->statics[g]->box, &instance->near))
 			continue;
 		instance->statics.at[kept++] = g;
 	}
@@ -127,13 +127,13 @@ static void contact_pair_with_statics(struct worker *worker, struct instance *in
 	for (uint32_t i = 0; i < instance->statics.count; i++) {
 		uint32_t s = instance->statics.at[i];
 		const struct scene_geom *fixed = &scene->geoms[s];
-		const struct aabb fixed_box = scene_exact_box(fixed);
+		const struct aabb fixed_box = fixed->off ? AABB_NONE : worker->statics[s]->box;
 		for (uint32_t g = 0; g < m->geom_count; g++) {
 			const struct aabb box = contact_box(worker, &instance->boxes[g]);
 			if (!aabb_overlap(&box, &fixed_box) ||
 				(instance->kinematic && scene->bodies[scene->geoms[m->geom_first + g].body].kinematic))
 				continue;
-			if (fixed->kind != SCENE_PLANE || contact_below_plane(&worker->statics[s], &box))
+			if (fixed->kind != SCENE_PLANE || contact_below_plane(worker->statics[s], &box))
 				contact_add_pair(worker, m->geom_first + g, s);
 		}
 	}

@@ -605,7 +605,7 @@ void instance_measure(struct physics *physics, struct instance *instance, bool n
 	for (uint32_t i = 0; i < m->geom_count; i++) {
 		const struct scene_geom *geom = &physics->scene->geoms[m->geom_first + i];
 		if (!m->body_count)
-			instance->boxes[i] = geom->box;
+			instance->boxes[i] = scene_static_box(geom);
 		else if (instance->centred[i])
 			instance->boxes[i] = scene_shape_box(geom, body_pose(&bodies[geom->body - m->body_first]));
 		else

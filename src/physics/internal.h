@@ -203,12 +203,13 @@ struct ode_world {
 	bool ahead;      /* in physics.ahead: it takes the steps of a window by itself, and no group enters it */
 };
 
-struct static_geom {        /* of one worker: two threads must not use one ODE geom */
-	dGeomID geom;       /* NULL: not made yet */
-	uint32_t placed;    /* physics.present of its model when it was made; 0: not made yet */
+struct static_geom { /* of one worker: two threads must not use one ODE geom */
+	dGeomID geom;
+	uint32_t placed;    /* physics.present of its model when it was made */
 	struct vec3 normal; /* planes */
 	double offset;
-	dVector4 plane; /* the same as ODE has it, with a normal that it has made a unit vector */
+	dVector4 plane;  /* the same as ODE has it, with a normal that it has made a unit vector */
+	struct aabb box; /* scene_exact_box() of the geom, if it is on */
 };
 
 /* A body at the beginning of a step: its state k with the velocity that commands set, and the forces that act on it in
@@ -331,10 +332,11 @@ struct worker {
 	uint64_t asked_to_stop_ns; /* when a request to stop was first seen in this step; 0: not yet */
 	bool abandoned;            /* the step was given up on this thread */
 
-	struct scene_room room;      /* of the arrays below */
-	struct static_geom *statics; /* [room.geoms] */
+	struct scene_room room;       /* of the arrays below */
+	struct static_geom **statics; /* [room.geoms] NULL: not made yet */
 	struct ode_memory *memory;
-	dJointGroupID contacts; /* one is 16 KB */
+	struct state_spares spares; /* see worker_spares() */
+	dJointGroupID contacts;     /* one is 16 KB */
 	struct collide_space collide;
 	struct surfaces surfaces;
 
@@ -398,7 +400,7 @@ troupe_status diverged_in_state(const struct physics *owner, uint32_t model, str
 troupe_status diverged_in_ode(const struct worker *worker, const char *message, struct troupe_error *error);
 
 /* statics.c */
-/* Makes the ODE geom worker.statics[geom].geom of a static geom, as it is placed now. To be called when .placed differs
+/* Makes the ODE geom worker.statics[geom] of a static geom, as it is placed now. To be called when .placed differs
  * from owner.present of its model. */
 void static_geom_make(struct worker *worker, uint32_t geom);
 /* Destroys all of them. */

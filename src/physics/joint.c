@@ -93,7 +93,7 @@ static double physics_joint_velocity_to(const struct moment *m, double gap, bool
 	if (!passed)
 		return gap / m->dt;
 	double most = physics_joint_is_linear(physics_joint_of(m)) ? STOP_BACK_MAX_M_S : STOP_BACK_MAX_RAD_S;
-	double own = physics_joint_of(m)->sdf->ode.stop_erp,
+	double own = physics_joint_of(m)->sdf->ode->stop_erp,
 	       erp = isnan(own) ? m->physics->scene->sdf->physics.erp : own;
 	return joint_clamp(erp * gap / m->dt, most);
 }
@@ -140,7 +140,7 @@ static void physics_joint_soften(const struct moment *m, struct physics_joint_st
 
 static struct physics_joint_stop physics_joint_stop_of(const struct moment *m)
 {
-	double own = physics_joint_of(m)->sdf->ode.stop_cfm;
+	double own = physics_joint_of(m)->sdf->ode->stop_cfm;
 	struct physics_joint_stop stop = {
 		.side = physics_joint_side_of(m), .softness = isnan(own) ? m->physics->scene->sdf->physics.cfm : own};
 	if (stop.side == SIDE_NONE)
@@ -294,7 +294,7 @@ static double physics_joint_coming_rate(const struct moment *m)
 /* The motor that the file gives the joint; it takes the place of friction. */
 static bool physics_joint_has_own_motor(const struct scene_joint *joint, uint32_t axis)
 {
-	return !axis && joint->sdf->ode.max_force > 0;
+	return !axis && joint->sdf->ode->max_force > 0;
 }
 
 static double physics_joint_own_force(const struct sdf_joint_ode *ode)
@@ -315,7 +315,7 @@ static struct motor physics_joint_motor_of(const struct moment *m)
 	if (isfinite(axis->velocity) && fabs(physics_joint_coming_rate(m)) > axis->velocity)
 		return (struct motor){
 			joint_clamp(physics_joint_coming_rate(m), axis->velocity), dInfinity, hard, false};
-	const struct sdf_joint_ode *ode = &physics_joint_of(m)->sdf->ode;
+	const struct sdf_joint_ode *ode = physics_joint_of(m)->sdf->ode;
 	if (physics_joint_has_own_motor(physics_joint_of(m), m->axis))
 		return (struct motor){
 			joint_clamp(ode->velocity, axis->velocity), physics_joint_own_force(ode), hard, false};
@@ -382,7 +382,7 @@ static void physics_joint_law_add_spring(const struct moment *m, struct axis_law
 static void physics_joint_law_add_stops(const struct moment *m, struct axis_law *law)
 {
 	const struct sdf_axis *axis = physics_joint_axis_of(physics_joint_of(m), m->axis);
-	double own = physics_joint_of(m)->sdf->ode.stop_cfm;
+	double own = physics_joint_of(m)->sdf->ode->stop_cfm;
 	double cfm = isnan(own) ? m->physics->scene->sdf->physics.cfm : own;
 	law->low_soft = law->high_soft = fmin(MAX(cfm, LAW_END_CFM), STOP_CFM_MAX) / m->dt;
 	if (!physics_joint_has_stops(axis))
@@ -411,7 +411,7 @@ static void physics_joint_law_add_stops(const struct moment *m, struct axis_law 
 static void physics_joint_law_add_motor(const struct moment *m, struct axis_law *law)
 {
 	const struct sdf_axis *axis = physics_joint_axis_of(physics_joint_of(m), m->axis);
-	const struct sdf_joint_ode *ode = &physics_joint_of(m)->sdf->ode;
+	const struct sdf_joint_ode *ode = physics_joint_of(m)->sdf->ode;
 	double velocity = 0, most = axis->friction;
 	if (physics_joint_is_driven(m)) {
 		velocity = m->physics->control->joints[m->joint].velocity;
@@ -489,8 +489,8 @@ void joint_unset(const struct scene_joint *joint, struct joint_setting *ret)
 	ret->friction = axis->friction;
 	if (!physics_joint_has_own_motor(joint, 0))
 		return;
-	ret->friction = physics_joint_own_force(&joint->sdf->ode);
-	ret->velocity = joint->sdf->ode.velocity;
+	ret->friction = physics_joint_own_force(joint->sdf->ode);
+	ret->velocity = joint->sdf->ode->velocity;
 }
 
 /* The effect of physics_joint_drive() on a plain joint, once physics_joint_drive() has been called. */

@@ -34,7 +34,7 @@ static void joint_ode_make_universal(const struct scene_joint *from, dJointID id
 
 static void joint_ode_set_hardness(const struct scene_joint *joint, dJointID id)
 {
-	const struct sdf_joint_ode *ode = &joint->sdf->ode;
+	const struct sdf_joint_ode *ode = joint->sdf->ode;
 	void (*set)(dJointID, int, dReal) = joint->kind == SDF_BALL ? dJointSetBallParam : dJointSetFixedParam;
 	if (joint->kind != SDF_BALL && joint->kind != SDF_FIXED)
 		return;

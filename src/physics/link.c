@@ -218,10 +218,10 @@ static void physics_link_loop(struct link_work *work)
 			own = physics_link_turned(&joint.child, of->axis[of->axis_count - 1].xyz_world);
 			other = physics_link_turned(&joint.parent, of->axis[0].xyz_world);
 		} else {
-			if (!isnan(of->sdf->ode.erp))
-				work->erp = of->sdf->ode.erp;
-			if (!isnan(of->sdf->ode.cfm))
-				work->soft = MAX(of->sdf->ode.cfm, PHYSICS_CFM_MIN) / work->dt;
+			if (!isnan(of->sdf->ode->erp))
+				work->erp = of->sdf->ode->erp;
+			if (!isnan(of->sdf->ode->cfm))
+				work->soft = MAX(of->sdf->ode->cfm, PHYSICS_CFM_MIN) / work->dt;
 		}
 	}
 	switch (from->motion) {

@@ -148,7 +148,7 @@ static uint32_t physics_shape_on_plane(struct worker *worker, const struct colli
 {
 	const struct scene_geom *geom = &worker->scene->geoms[plane];
 	if (geom->body == SCENE_NONE)
-		return collide_plane(shape, worker->statics[plane].normal, worker->statics[plane].offset, ret);
+		return collide_plane(shape, worker->statics[plane]->normal, worker->statics[plane]->offset, ret);
 	struct collide_shape held = physics_shape_of(geom, id);
 	struct vec3 normal = physics_shape_forth(&held.r, geom->size);
 	return collide_plane(shape, normal, vec3_dot(normal, held.p), ret);
@@ -267,7 +267,7 @@ int shape_collide_simply(const struct worker *worker, uint32_t a, uint32_t b, in
 	const struct instance *instance = worker->instances[geom->model];
 	const struct pose at =
 		instance_geom_pose(worker, instance, (swap ? b : a) - worker->scene->models[geom->model].geom_first);
-	const double *params = worker->statics[swap ? a : b].plane;
+	const double *params = worker->statics[swap ? a : b]->plane;
 	int count = roll_on_plane(geom->kind, at, geom->size, params, most, ret);
 	for (int i = 0; i < count && swap; i++)
 		for (int k = 0; k < 3; k++)

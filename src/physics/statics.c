@@ -22,11 +22,16 @@ static void statics_place(struct static_geom *entry, const struct scene_geom *ge
 
 void static_geom_make(struct worker *worker, uint32_t index)
 {
-	struct static_geom *entry = &worker->statics[index];
 	const struct scene_geom *geom = &worker->scene->geoms[index];
-	if (entry->geom)
+	struct static_geom *entry = worker->statics[index];
+	if (entry)
 		dGeomDestroy(entry->geom);
+	else
+		entry = worker->statics[index] = mem_alloc(sizeof *entry);
 	entry->geom = shape_make(geom);
+	struct scene_geom on = *geom; /* it may be off now, and on again later */
+	on.off = false;
+	entry->box = scene_exact_box(&on);
 	entry->placed = worker->owner->present[geom->model];
 	dGeomSetData(entry->geom, (void *)(uintptr_t)index);
 	statics_place(entry, geom);
@@ -35,8 +40,10 @@ void static_geom_make(struct worker *worker, uint32_t index)
 void static_geoms_forget(struct worker *worker)
 {
 	for (uint32_t g = 0; g < worker->room.geoms; g++) {
-		if (worker->statics[g].geom)
-			dGeomDestroy(worker->statics[g].geom);
-		worker->statics[g] = (struct static_geom){0};
+		if (!worker->statics[g])
+			continue;
+		dGeomDestroy(worker->statics[g]->geom);
+		free(worker->statics[g]);
+		worker->statics[g] = NULL;
 	}
 }

@@ -64,6 +64,7 @@ void worker_destroy(struct worker *worker)
 	notes_fini(&worker->notes_scratch);
 	collide_space_fini(&worker->collide);
 	surfaces_fini(&worker->surfaces);
+	state_spares_fini(&worker->spares);
 	free(worker->statics);
 	free(worker->hand);
 	free(worker->hand_at);
@@ -71,6 +72,11 @@ void worker_destroy(struct worker *worker)
 	free(worker->island_rows);
 	free(worker->island_lost);
 	free(worker);
+}
+
+struct state_spares *worker_spares(struct worker *worker)
+{
+	return &worker->spares;
 }
 
 void worker_add_stats(const struct worker *worker, struct physics_stats *stats)

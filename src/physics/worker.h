@@ -29,6 +29,8 @@ troupe_status worker_step(
  * taken of it; else 0. */
 troupe_status worker_step_ahead(
 	struct worker *worker, struct physics *owner, uint32_t at, uint32_t note_step, struct troupe_error *error);
+/* The worker's room for third copies of models that go ahead, one ODE world after another. */
+struct state_spares *worker_spares(struct worker *worker);
 /* Notes about all ODE worlds that the worker stepped since worker_begin(); to be called when its work on the step is
  * done. Valid until the next worker_begin(). */
 const struct notes *worker_notes(struct worker *worker);

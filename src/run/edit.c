@@ -396,7 +396,7 @@ static void edit_restore(struct edit *edit, uint32_t index)
 		edit_note(edit, EDIT_RETURN, index);
 	}
 	if (!model->body_count)
-		edit_place_static(edit, index, model->reference);
+		edit_place_static(edit, index, scene_first_pose(model));
 	(void)edit_enable_all_collisions(edit, index);
 	edit_restore_role(model);
 	edit->epoch++;
@@ -459,7 +459,7 @@ troupe_status edit_reset_model(struct edit *edit, const Gz__Msgs__Entity *entity
 	edit_detach_model(edit, index);
 	state_reset_model(edit->shared->state, index);
 	if (!model->body_count)
-		edit_place_static(edit, index, model->reference);
+		edit_place_static(edit, index, scene_first_pose(model));
 	edit_reset_lights_of(edit, index);
 	if (edit_enable_all_collisions(edit, index))
 		edit_effect(edit, EDIT_RESHAPED, index);

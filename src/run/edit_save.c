@@ -415,8 +415,9 @@ static void edit_save_renew_model(struct edit *edit, uint32_t index)
 		scene_set_absent(scene, index, false);
 		systems_subscribe(edit->shared->systems, index);
 	}
-	if (!model->body_count && memcmp(&model->in_body, &model->reference, sizeof model->reference) != 0)
-		scene_place_static(scene, index, model->reference);
+	struct pose home = scene_first_pose(model);
+	if (!model->body_count && memcmp(&model->in_body, &home, sizeof home) != 0)
+		scene_place_static(scene, index, home);
 	for (uint32_t g = model->geom_first; g < model->geom_first + model->geom_count; g++)
 		scene_switch_geom(scene, g, true);
 	edit_restore_role(model);

@@ -27,6 +27,7 @@ void pack_fini(struct pack *pack)
 	vec_free(&pack->moved);
 	vec_free(&pack->hashes);
 	vec_free(&pack->ahead);
+	state_spares_fini(&pack->spares);
 }
 
 static bool run_pack_has_systems(const struct pack *pack, uint32_t model)
@@ -378,10 +379,18 @@ static bool run_pack_step_ahead(struct pack *pack, struct worker *worker, uint32
 void pack_take_ahead(struct pack *pack, struct worker *worker, uint32_t at)
 {
 	struct pack_ahead *own = &pack->ahead.at[at];
+	struct state *state = pack->shared->state;
+	uint32_t count;
+	const uint32_t *models = physics_ahead_models(pack->physics, at, &count);
 	own->good = 0;
 	own->fault.error.status = TROUPE_OK;
+	state_spares_clear(worker_spares(worker));
+	for (uint32_t m = 0; m < count; m++)
+		state_lend(state, models[m], worker_spares(worker));
 	while (own->good < pack->step->window && run_pack_step_ahead(pack, worker, at, own->good + 1))
 		own->good++;
+	for (uint32_t m = 0; m < count; m++)
+		state_settle(state, models[m]);
 }
 
 /* After physics_begin() of the first step. */
@@ -473,8 +482,10 @@ static bool run_pack_take_one(struct pack *pack, const struct step_part *part, u
 	if (pack_take_fault(pack))
 		return false;
 	for (uint32_t m = 0; m < pack->moved.count; m++)
-		if (run_pack_go_on(pack, pack->moved.at[m], i))
+		if (run_pack_go_on(pack, pack->moved.at[m], i)) {
+			state_lend(pack->shared->state, pack->moved.at[m], &pack->spares);
 			vec_push(&pack->changed, pack->moved.at[m]);
+		}
 	const indices *awake = physics_awake(pack->physics);
 	for (uint32_t m = 0; m < awake->count; m++)
 		if (!physics_is_ahead(pack->physics, awake->at[m]))
@@ -517,6 +528,7 @@ uint32_t pack_take_window(struct pack *pack, const struct step *step, const stru
 {
 	pack->step = step;
 	pack->hashes.count = 0;
+	state_spares_clear(&pack->spares);
 	if (step->hashes)
 		memset(vec_append(&pack->hashes, step->window), 0, step->window * sizeof *pack->hashes.at);
 	uint32_t good = run_pack_take_steps(pack, part);

@@ -47,8 +47,8 @@ struct pack {
 
 	/* private */
 	VEC(struct pack_resting) resting;
-	VEC(uint32_t) still;          /* models that come to rest in the present step */
-	bool *rests;                  /* [room] by model; false of those in `resting` that are called again */
+	VEC(uint32_t) still; /* models that come to rest in the present step */
+	bool *rests;         /* [room] by model; false of those in `resting` that are called again */
 	uint32_t room;
 	double rest_dt;               /* of the steps in which the models came to rest */
 	const struct step *step;      /* of the window */
@@ -57,6 +57,7 @@ struct pack {
 	physics_pairs pairs;          /* of the present step of a window */
 	VEC(bool) joined;             /* for each near pair of the window: by a joint of the world or an attachment */
 	VEC(uint32_t) moved;          /* in the present step of a window */
+	struct state_spares spares;   /* for models that do not go ahead */
 };
 
 /* The caller sets the members that are its own. */

@@ -304,9 +304,9 @@ static void primary_systems_wake_on(struct primary *primary, uint32_t model, dou
 	const struct scene_model *m = &shared->scene->models[model];
 	for (uint32_t g = m->geom_first; g < m->geom_first + m->geom_count; g++) {
 		const struct surface_control *surface = &shared->control.surfaces[g];
+		const struct aabb box = scene_static_box(&shared->scene->geoms[g]);
 		if (surface->runs && surface->speed != 0)
-			pairs_wake_sleepers(
-				&primary->plan.pairs, &shared->scene->geoms[g].box, physics_sleep_steps(dt));
+			pairs_wake_sleepers(&primary->plan.pairs, &box, physics_sleep_steps(dt));
 	}
 }
 

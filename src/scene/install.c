@@ -54,7 +54,6 @@ static void install_take_places(struct compile *c, struct install_places *places
 		m->link_first = ranges_take(&scene->link_ranges, m->link_count);
 		m->id = ++scene->last_id;
 		m->home_level = SCENE_NONE;
-		m->reference = m->in_body;
 	}
 }
 
@@ -85,7 +84,6 @@ static bool install_claim_places(struct compile *c, struct install_places *place
 	m->link_first = at->link_first;
 	m->id = at->id;
 	m->home_level = SCENE_NONE;
-	m->reference = m->in_body;
 	return true;
 }
 
@@ -120,8 +118,14 @@ static void install_place_joint(
 	joint->parent = install_place_of_body(c, places, joint->parent);
 	joint->child = install_place_of_body(c, places, joint->child);
 	joint->reference = install_place_of_body(c, places, joint->reference);
-	for (uint32_t a = 0; a < ARRAY_LEN(joint->mimic); a++)
-		joint->mimic[a].joint = install_place_of_joint(c, places, joint->mimic[a].joint);
+	if (joint->mimic == scene_no_mimic)
+		return;
+	struct scene_mimic *mimic = arena_array(c->arena, struct scene_mimic, 2);
+	for (uint32_t a = 0; a < 2; a++) {
+		mimic[a] = joint->mimic[a];
+		mimic[a].joint = install_place_of_joint(c, places, mimic[a].joint);
+	}
+	joint->mimic = mimic;
 }
 
 /* Surfaces are compared with their padding. So equal surfaces may look different; the only cost is one more entry. */
@@ -151,7 +155,6 @@ static void install_move_in(struct compile *c, const struct install_places *plac
 	for (uint32_t l = 0; l < from->link_count; l++) {
 		struct scene_link link = c->links.at[from->link_first + l];
 		link.model = slot;
-		link.reference = link.in_body;
 		link.body = install_shifted(link.body, from->body_first, to->body_first);
 		scene->links[to->link_first + l] = link;
 	}
@@ -161,7 +164,6 @@ static void install_move_in(struct compile *c, const struct install_places *plac
 		geom.link = install_shifted(geom.link, from->link_first, to->link_first);
 		geom.friction_link = install_shifted(geom.friction_link, from->link_first, to->link_first);
 		geom.body = install_shifted(geom.body, from->body_first, to->body_first);
-		geom.reference = geom.in_body;
 		geom.kind_of_surface = install_kind_of_surface(scene, geom.surface);
 		scene->geoms[to->geom_first + g] = geom;
 	}
@@ -182,7 +184,8 @@ static void install_plant(struct compile *c, const struct install_places *places
 		for (uint32_t g = places->at[i].geom_first; g < places->at[i].geom_first + places->at[i].geom_count;
 			g++)
 			if (scene->geoms[g].body == SCENE_NONE)
-				items[count++] = (struct bvh_item){scene->geoms[g].box, g, &scene->geoms[g].leaf};
+				items[count++] =
+					(struct bvh_item){scene_static_box(&scene->geoms[g]), g, &scene->geoms[g].leaf};
 	bvh_build(&scene->static_tree, items, count);
 	free(items);
 }
@@ -234,30 +237,55 @@ void scene_free(struct scene *scene, uint32_t model)
 	ranges_give(&scene->joint_ranges, m->joint_first, m->joint_count);
 	ranges_give(&scene->link_ranges, m->link_first, m->link_count);
 	ranges_give(&scene->model_ranges, model, 1);
+	free(m->first);
 	scene_free_owned(m->owned);
 	*m = (struct scene_model){
 		.name = "", .absent = true, .is_static = true, .level = SCENE_NONE, .home_level = SCENE_NONE};
 	install_fit(scene);
 }
 
+/* Before the model is placed elsewhere for the first time. */
+static struct scene_first_poses *install_keep_first(const struct scene *scene, const struct scene_model *m)
+{
+	struct scene_first_poses *first =
+		mem_alloc(sizeof *first + (m->link_count + (size_t)m->geom_count) * sizeof(struct pose));
+	first->model = m->in_body;
+	first->links = (struct pose *)(void *)(first + 1);
+	first->geoms = first->links + m->link_count;
+	for (uint32_t l = 0; l < m->link_count; l++)
+		first->links[l] = scene->links[m->link_first + l].in_body;
+	for (uint32_t g = 0; g < m->geom_count; g++)
+		first->geoms[g] = scene->geoms[m->geom_first + g].in_body;
+	return first;
+}
+
+struct pose scene_link_first(const struct scene *scene, uint32_t link)
+{
+	const struct scene_link *l = &scene->links[link];
+	const struct scene_model *m = &scene->models[l->model];
+	return m->first ? m->first->links[link - m->link_first] : l->in_body;
+}
+
 void scene_place_static(struct scene *scene, uint32_t model, struct pose pose)
 {
 	struct scene_model *m = &scene->models[model];
-	struct pose back = pose_inverse(m->reference);
-	bool home = !memcmp(&pose, &m->reference, sizeof pose); /* the same bits, not nearly the same pose */
+	if (!m->first)
+		m->first = install_keep_first(scene, m);
+	struct pose back = pose_inverse(m->first->model);
+	bool home = !memcmp(&pose, &m->first->model, sizeof pose); /* the same bits, not nearly the same pose */
 	m->in_body = pose;
-	for (uint32_t l = m->link_first; l < m->link_first + m->link_count; l++) {
-		struct scene_link *link = &scene->links[l];
-		link->in_body = home ? link->reference : pose_mul(pose, pose_mul(back, link->reference));
+	for (uint32_t l = 0; l < m->link_count; l++) {
+		struct pose first = m->first->links[l];
+		scene->links[m->link_first + l].in_body = home ? first : pose_mul(pose, pose_mul(back, first));
 	}
-	for (uint32_t g = m->geom_first; g < m->geom_first + m->geom_count; g++) {
-		struct scene_geom *geom = &scene->geoms[g];
+	for (uint32_t g = 0; g < m->geom_count; g++) {
+		struct scene_geom *geom = &scene->geoms[m->geom_first + g];
+		struct pose first = m->first->geoms[g];
 		if (!geom->off)
 			bvh_remove(&scene->static_tree, geom->leaf);
-		geom->in_body = home ? geom->reference : pose_mul(pose, pose_mul(back, geom->reference));
-		geom->box = scene_geom_box(geom, POSE_IDENTITY);
+		geom->in_body = home ? first : pose_mul(pose, pose_mul(back, first));
 		if (!geom->off)
-			geom->leaf = bvh_insert(&scene->static_tree, geom->box, g);
+			geom->leaf = bvh_insert(&scene->static_tree, scene_static_box(geom), m->geom_first + g);
 	}
 }
 
@@ -269,9 +297,8 @@ void scene_switch_geom(struct scene *scene, uint32_t index, bool on)
 	geom->off = !on;
 	if (geom->body != SCENE_NONE)
 		return;
-	geom->box = scene_geom_box(geom, POSE_IDENTITY);
 	if (on)
-		geom->leaf = bvh_insert(&scene->static_tree, geom->box, index);
+		geom->leaf = bvh_insert(&scene->static_tree, scene_static_box(geom), index);
 	else
 		bvh_remove(&scene->static_tree, geom->leaf);
 }

@@ -146,43 +146,54 @@ static uint32_t scene_joint_find_leader(
 	return SCENE_NONE;
 }
 
+const struct scene_mimic scene_no_mimic[2] = {{.joint = SCENE_NONE}, {.joint = SCENE_NONE}};
+
+static void scene_joint_set_mimic(struct compile *c, struct scene_joint *joint, uint32_t axis, struct scene_mimic mimic)
+{
+	struct scene_mimic *own = arena_array(&c->scratch, struct scene_mimic, 2);
+	memcpy(own, joint->mimic, 2 * sizeof *own);
+	own[axis] = mimic;
+	joint->mimic = own;
+}
+
 static troupe_status scene_joint_read_mimic(
 	struct compile *c, uint32_t index, uint32_t axis, struct troupe_error *error)
 {
 	struct scene_joint *joint = &c->joints.at[index];
 	const struct sdf_joint *from = joint->sdf;
-	struct scene_mimic *mimic = &joint->mimic[axis];
+	struct scene_mimic mimic = {.joint = SCENE_NONE};
 	const struct sdf_element *element =
 		sdf_child(sdf_child(from->element, scene_joint_axis_names[axis], NULL), "mimic", NULL);
-	mimic->joint = SCENE_NONE;
 	if (!element)
 		return TROUPE_OK;
 	const char *name = sdf_attribute(element, "joint"), *which = sdf_attribute(element, "axis");
-	mimic->axis = which && !strcmp(which, scene_joint_axis_names[1]);
+	mimic.axis = which && !strcmp(which, scene_joint_axis_names[1]);
 	const struct sdf_joint *leader = name ? scene_joint_find_in_file(c, from, name) : NULL;
 	if (!leader)
 		return scene_joint_refuse_leader(element, from, name, "the name of a joint of its model", error);
-	if (leader == from && mimic->axis == axis)
+	if (leader == from && mimic.axis == axis)
 		return scene_joint_refuse_leader(element, from, name, "another joint", error);
 	if (which && *which && strcmp(which, scene_joint_axis_names[0]) && strcmp(which, scene_joint_axis_names[1]))
 		return scene_joint_refuse_leader(element, from, name, "axis or axis2 as the axis of <mimic>", error);
-	if (leader->axis_count <= mimic->axis)
+	if (leader->axis_count <= mimic.axis)
 		return scene_joint_refuse_leader(element, from, name, "a joint that has this axis", error);
-	troupe_status status = sdf_child_double(element, "multiplier", -1e9, 1e9, &mimic->multiplier, error);
+	troupe_status status = sdf_child_double(element, "multiplier", -1e9, 1e9, &mimic.multiplier, error);
 	if (!status)
-		status = sdf_child_double(element, "offset", -1e9, 1e9, &mimic->offset, error);
+		status = sdf_child_double(element, "offset", -1e9, 1e9, &mimic.offset, error);
 	if (!status)
-		status = sdf_child_double(element, "reference", -1e9, 1e9, &mimic->reference, error);
+		status = sdf_child_double(element, "reference", -1e9, 1e9, &mimic.reference, error);
 	if (status)
 		return status;
 	uint32_t found = index < c->world_joint_first ? scene_joint_find_leader(c, joint, leader) : SCENE_NONE;
-	if (found != SCENE_NONE && c->joints.at[found].axis_count > mimic->axis)
-		mimic->joint = found;
-	else
+	if (found != SCENE_NONE && c->joints.at[found].axis_count > mimic.axis) {
+		mimic.joint = found;
+		scene_joint_set_mimic(c, joint, axis, mimic);
+	} else {
 		scene_warn(c, NULL,
 			"%s:%u: joint '%s' cannot mimic '%s': only joints that move, of the same model, can; it is "
 			"free",
 			element->file, element->line, from->name, name);
+	}
 	return TROUPE_OK;
 }
 
@@ -220,11 +231,8 @@ troupe_status scene_add_mimics(struct compile *c, struct troupe_error *error)
 	troupe_status status = TROUPE_OK;
 	unsigned char *mark = arena_alloc(&c->scratch, 2 * (size_t)c->joints.count);
 	for (uint32_t i = 0; i < c->joints.count; i++)
-		for (uint32_t a = 0; a < 2; a++) {
-			c->joints.at[i].mimic[a].joint = SCENE_NONE;
-			if (a < c->joints.at[i].axis_count && !status)
-				status = scene_joint_read_mimic(c, i, a, error);
-		}
+		for (uint32_t a = 0; a < c->joints.at[i].axis_count && !status; a++)
+			status = scene_joint_read_mimic(c, i, a, error);
 	for (uint32_t i = 0; i < 2 * c->joints.count && !status; i++)
 		status = scene_joint_check_circle(c, mark, i / 2, i % 2, error);
 	return status;
@@ -298,7 +306,8 @@ void scene_add_joint(struct compile *c, uint32_t index, const char *file, uint32
 		.scoped = from->scoped,
 		.model = model,
 		.axis = from->axis,
-		.reference = SCENE_NONE};
+		.reference = SCENE_NONE,
+		.mimic = scene_no_mimic};
 	joint.parent = scene_joint_body(c, from->parent);
 	joint.child = scene_joint_body(c, from->child);
 	if (joint.parent == joint.child || !scene_joint_kind_of(c, from, file, &joint))

@@ -67,7 +67,7 @@ uint32_t scene_link_with_light(const struct scene *scene, uint32_t model, uint32
 struct pose scene_light_in_link(const struct sdf_world *from, uint32_t light)
 {
 	const struct sdf_light *l = &from->lights.at[light];
-	return pose_mul(pose_inverse(from->links.at[l->link].in_world), l->in_world);
+	return pose_mul(pose_inverse(sdf_link_in_world(from, l->link)), l->in_world);
 }
 
 bool scene_add_link_light_at(struct scene *scene, uint32_t place, uint32_t model, uint32_t light)

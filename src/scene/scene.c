@@ -64,16 +64,12 @@ static void scene_add_link_geoms(struct compile *c, uint32_t model, uint32_t sdf
 						 : c->link_index[from->surface->fdir1_link],
 			.max_contacts = from->max_contacts,
 		};
-		geom.in_body =
-			body == SCENE_NONE ? from->in_world : pose_mul(c->links.at[geom.link].in_body, from->in_link);
+		geom.in_body = body == SCENE_NONE ? sdf_collision_in_world(c->sdf, i)
+						  : pose_mul(c->links.at[geom.link].in_body, *from->in_link);
 		c->of_collision.count = 0;
 		scene_add_shape(c, from, scene_stands(c, body), geom, &c->of_collision);
-		for (uint32_t k = 0; k < c->of_collision.count; k++) {
-			geom = c->of_collision.at[k];
-			if (body == SCENE_NONE)
-				geom.box = scene_geom_box(&geom, POSE_IDENTITY);
-			vec_push(&c->geoms, geom);
-		}
+		for (uint32_t k = 0; k < c->of_collision.count; k++)
+			vec_push(&c->geoms, c->of_collision.at[k]);
 	}
 }
 
@@ -382,8 +378,10 @@ void scene_destroy(struct scene *scene)
 {
 	if (!scene)
 		return;
-	for (uint32_t m = 0; m < scene->model_count; m++)
+	for (uint32_t m = 0; m < scene->model_count; m++) {
+		free(scene->models[m].first);
 		scene_free_owned(scene->models[m].owned);
+	}
 	free(scene->models);
 	free(scene->bodies);
 	free(scene->geoms);

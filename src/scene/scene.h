@@ -56,12 +56,9 @@ struct scene_geom { /* members that every step reads come first */
 	bool off;                      /* switched off: its box is AABB_NONE, so nothing meets it */
 	const struct hull *hull;       /* of a convex geom */
 	const struct trimesh *trimesh; /* of a mesh or heightmap */
-	struct unread_mesh *unread;    /* of a static mesh or heightmap that has no trimesh here; its `box` may be too
-					* large: scene_exact_box() */
-	struct aabb box;               /* of a static geom: in the world; of a plane: box of its half space, often all
-					* space */
+	struct unread_mesh *unread;    /* of a static mesh or heightmap that has no trimesh here; its
+					* scene_static_box() may be too large: scene_exact_box() */
 	struct pose in_body;           /* of a static geom: in the world */
-	struct pose reference;         /* in_body as it was at first */
 	const char *name;              /* of its collision, in the link; a mesh of several parts has a geom for each */
 };
 
@@ -86,7 +83,6 @@ struct scene_link {
 	const char *name, *scoped; /* as in sdf_link */
 	uint32_t model, body;      /* body is SCENE_NONE in a static model */
 	struct pose in_body;       /* in a static model: in the world */
-	struct pose reference;     /* in_body as it was at first */
 	bool self_collide;
 	bool is_static; /* of a static model, perhaps nested in one that moves, whose other parts it collides with */
 	bool wind;      /* <enable_wind>: systems that make wind act on the link */
@@ -98,6 +94,7 @@ struct scene_mimic {
 	uint32_t joint, axis; /* the leader; joint is SCENE_NONE: the axis follows none */
 	double multiplier, offset, reference;
 };
+extern const struct scene_mimic scene_no_mimic[2]; /* of a joint of which no axis follows another */
 
 struct scene_joint {
 	const struct sdf_joint *sdf;
@@ -111,8 +108,8 @@ struct scene_joint {
 	const struct sdf_axis *axis;
 	/* Gearbox: axis_count is 0; axis[0] is the parent's axis, axis[1] the child's. Both angles are measured
 	 * relative to the body `reference`, and the gearbox holds them to child = -ratio * parent. */
-	uint32_t reference;          /* body; SCENE_NONE: the world */
-	struct scene_mimic mimic[2]; /* by axis */
+	uint32_t reference;              /* body; SCENE_NONE: the world */
+	const struct scene_mimic *mimic; /* [2] by axis */
 	/* By axis: effective inertia (or mass) that the axis moves at the reference pose, for implicit damping. A
 	 * screw's second entry is the mass. */
 	double inertia[2];
@@ -128,6 +125,11 @@ static inline uint32_t scene_joint_couplings(const struct scene_joint *joint)
 		own += joint->mimic[a].joint != SCENE_NONE;
 	return own;
 }
+
+/* The in_body of a static model, of its links and of its geoms, as they were at first. */
+struct scene_first_poses {
+	struct pose model, *links, *geoms; /* links and geoms: in the order of the model's */
+};
 
 struct scene_model {
 	const char *name;
@@ -152,11 +154,11 @@ struct scene_model {
 	uint32_t home_pin; /* the pin of the file, or of the person who started the run */
 	uint32_t owner;    /* the robot client that owns it (run/owners.h); 0: none */
 	uint32_t body_first, body_count, geom_first, geom_count, joint_first, joint_count, link_first, link_count;
-	uint32_t frame_body;   /* the body of the canonical link, which carries the model's frame; from body_first */
-	struct pose in_body;   /* the model's frame in the frame of that body; of a static model: in the world */
-	struct pose reference; /* in_body as it was at first */
+	uint32_t frame_body; /* the body of the canonical link, which carries the model's frame; from body_first */
+	struct pose in_body; /* the model's frame in the frame of that body; of a static model: in the world */
 	const struct sdf_world *from;
 	uint32_t sdf;                    /* index in from->models; SDF_NONE: an actor */
+	struct scene_first_poses *first; /* of a static model that was placed elsewhere; otherwise NULL */
 	struct scene_owned *owned;       /* data of a created model (compile.h) */
 	const struct scene_actor *actor; /* the script that moves the model (actor.h); NULL: none */
 };
@@ -291,10 +293,18 @@ void scene_free(struct scene *scene, uint32_t model);
 void scene_switch_geom(struct scene *scene, uint32_t geom, bool on);
 /* Moves a static model to another pose. */
 void scene_place_static(struct scene *scene, uint32_t model, struct pose pose);
+/* The in_body of a model, or of a link, as it was at first. */
+static inline struct pose scene_first_pose(const struct scene_model *model)
+{
+	return model->first ? model->first->model : model->in_body;
+}
+struct pose scene_link_first(const struct scene *scene, uint32_t link);
 
 /* The box of a geom whose body is at `body`. It is exact for the shape (for a mesh or heightmap: it encloses the
  * turned box of the shape's own frame), without padding; AABB_NONE if the geom is off. A pure function. */
 struct aabb scene_geom_box(const struct scene_geom *geom, struct pose body);
+/* The same of a static geom. */
+struct aabb scene_static_box(const struct scene_geom *geom);
 /* The same for a geom that is at `pose` itself. */
 struct aabb scene_shape_box(const struct scene_geom *geom, struct pose pose);
 

@@ -39,9 +39,8 @@ bool scene_settle(struct scene *scene, uint32_t model)
 		geom->unread = NULL;
 		if (!geom->off)
 			bvh_remove(&scene->static_tree, geom->leaf);
-		geom->box = scene_geom_box(geom, POSE_IDENTITY);
 		if (!geom->off)
-			geom->leaf = bvh_insert(&scene->static_tree, geom->box, g);
+			geom->leaf = bvh_insert(&scene->static_tree, scene_static_box(geom), g);
 		changed = true;
 	}
 	return changed;

@@ -106,10 +106,15 @@ static struct aabb scene_shape_bounded(struct aabb box)
 	return (struct aabb){vec3_max(box.lo, vec3_scale(far, -1)), vec3_min(box.hi, far)};
 }
 
+struct aabb scene_static_box(const struct scene_geom *geom)
+{
+	return scene_geom_box(geom, POSE_IDENTITY);
+}
+
 struct aabb scene_exact_box(const struct scene_geom *geom)
 {
 	if (!geom->unread || geom->off)
-		return geom->box;
+		return scene_static_box(geom);
 	const struct aabb box = unread_exact_box(geom->unread);
 	return aabb_is_empty(&box) ? box : scene_shape_turned_box(geom->in_body, &box);
 }

@@ -1,4 +1,4 @@
-/* The memory layout of the state. Both copies and the initial state have the same layout, so that one offset finds a
+/* The memory layout of the state. All copies have the same layout, so that one offset finds a
  * model's words in each of them. The words of a model are contiguous and begin on a cache line of their own, because
  * different runners write neighbouring models. A joint of the world belongs to the model of its child, so the sizes
  * of all models are known only after all joints were counted: the layout is made in several passes, and a model gets
@@ -28,10 +28,12 @@ static uint32_t state_lines_of(const struct state_model *model)
 static void state_fit_models(struct state *state)
 {
 	const struct scene_room *room = &state->scene->room;
-	state->models = mem_grow(
+	state->models = mem_grow_lines(/* a line each: different threads write neighbours */
 		state->models, state->room.models * sizeof *state->models, room->models * sizeof *state->models);
 	state->impulses = mem_grow(
 		state->impulses, state->room.models * sizeof *state->impulses, room->models * sizeof *state->impulses);
+	state->initial = mem_grow(
+		state->initial, state->room.models * sizeof *state->initial, room->models * sizeof *state->initial);
 	state->joint_offset = mem_grow(state->joint_offset, state->room.joints * sizeof *state->joint_offset,
 		room->joints * sizeof *state->joint_offset);
 	state->joint_coupling = mem_grow(state->joint_coupling, state->room.joints * sizeof *state->joint_coupling,
@@ -39,16 +41,24 @@ static void state_fit_models(struct state *state)
 	state->room = *room;
 }
 
+static void state_find_copies(struct state *state, uint32_t model)
+{
+	struct state_model *m = &state->models[model];
+	for (int i = 0; i < STATE_KEPT_COPIES; i++)
+		m->at[i] = state->words[i] + m->offset;
+}
+
 static void state_fit_words(struct state *state)
 {
-	if (state->lines.end <= state->line_room && state->initial)
+	if (state->lines.end <= state->line_room && state->words[0])
 		return;
 	uint32_t room = MAX(state->lines.end, state->line_room + state->line_room / 2);
 	size_t before = (size_t)state->line_room * LINE_WORDS * 8, bytes = (size_t)room * LINE_WORDS * 8;
-	for (int i = 0; i < STATE_COPIES; i++)
+	for (int i = 0; i < STATE_KEPT_COPIES; i++)
 		state->words[i] = mem_grow_lines(state->words[i], before, bytes);
-	state->initial = mem_grow_lines(state->initial, before, bytes);
 	state->line_room = room;
+	for (uint32_t m = 0; m < state->scene->model_count; m++)
+		state_find_copies(state, m);
 }
 
 static void state_lay_out_joint(struct state *state, uint32_t joint)
@@ -92,9 +102,12 @@ static void state_lay_out_rest(struct state *state, uint32_t model, uint32_t sys
 	m->offset = ranges_take(&state->lines, state_lines_of(m)) * LINE_WORDS;
 }
 
-static void state_place_bodies(struct state *state, uint32_t model)
+/* The state that the scene alone gives. */
+static void state_begin(struct state *state, uint32_t model)
 {
 	const struct scene_model *m = &state->scene->models[model];
+	if (state->models[model].words)
+		memset(state_words(state, model, false), 0, state->models[model].words * 8);
 	struct body_state *bodies = state_bodies(state, model, false);
 	for (uint32_t b = 0; b < m->body_count; b++) {
 		struct pose pose = state->scene->bodies[m->body_first + b].reference;
@@ -119,7 +132,7 @@ struct state *state_create(const struct scene *scene, const uint32_t *system_wor
 		state_lay_out_rest(state, m, system_words ? system_words[m] : 0);
 	state_fit_words(state);
 	for (uint32_t m = 0; m < scene->model_count; m++)
-		state_place_bodies(state, m);
+		state_begin(state, m);
 	for (uint32_t j = 0; j < scene->joint_count; j++)
 		bend_begin(state, j);
 	state_set_initial(state);
@@ -140,9 +153,8 @@ void state_add(struct state *state, uint32_t model, uint32_t system_words)
 	state_lay_out_own_couplings(state, model);
 	state_lay_out_rest(state, model, system_words);
 	state_fit_words(state);
-	if (state->models[model].words)
-		memset(state_words(state, model, false), 0, state->models[model].words * 8);
-	state_place_bodies(state, model);
+	state_find_copies(state, model);
+	state_begin(state, model);
 	const struct scene_model *m = &state->scene->models[model];
 	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
 		bend_begin(state, j);
@@ -161,19 +173,23 @@ void state_remove(struct state *state, uint32_t model)
 	ranges_give(&state->lines, m->offset / LINE_WORDS, state_lines_of(m));
 	*m = (struct state_model){0};
 	state_free_impulses(&state->impulses[model]);
+	free(state->initial[model].at);
+	state->initial[model] = (struct state_initial){0};
 }
 
 void state_destroy(struct state *state)
 {
 	if (!state)
 		return;
-	for (uint32_t m = 0; m < state->room.models; m++)
+	for (uint32_t m = 0; m < state->room.models; m++) {
 		state_free_impulses(&state->impulses[m]);
+		free(state->initial[m].at);
+	}
 	free(state->impulses);
 	free(state->models);
 	free(state->joint_offset);
 	free(state->joint_coupling);
-	for (int i = 0; i < STATE_COPIES; i++)
+	for (int i = 0; i < STATE_KEPT_COPIES; i++)
 		free(state->words[i]);
 	free(state->initial);
 	free(state->world.words);
@@ -183,11 +199,30 @@ void state_destroy(struct state *state)
 	free(state);
 }
 
+/* The word at this place as state_begin() makes it. */
+static uint64_t state_first_word(const struct state *state, uint32_t model, uint32_t word)
+{
+	const struct scene_model *m = &state->scene->models[model];
+	uint32_t body = word / STATE_BODY_WORDS, part = word % STATE_BODY_WORDS;
+	uint64_t bits = 0;
+	if (body < m->body_count && part < sizeof(struct pose) / sizeof bits)
+		memcpy(&bits, (const char *)&state->scene->bodies[m->body_first + body].reference + part * sizeof bits,
+			sizeof bits);
+	return bits;
+}
+
 void state_set_initial_of(struct state *state, uint32_t model)
 {
-	const struct state_model *m = &state->models[model];
-	if (m->words)
-		memcpy(state->initial + m->offset, state_words(state, model, false), m->words * 8);
+	const uint64_t *words = state_words(state, model, false);
+	struct state_initial *initial = &state->initial[model];
+	free(initial->at);
+	VEC(struct state_initial_word) changed = {0};
+	for (uint32_t w = 0; w < state->models[model].words; w++) {
+		uint64_t change = words[w] ^ state_first_word(state, model, w);
+		if (change)
+			vec_push(&changed, (struct state_initial_word){w, change});
+	}
+	*initial = (struct state_initial){changed.at, changed.count};
 }
 
 void state_poison_next(const struct state *state, uint32_t model)
@@ -199,6 +234,54 @@ void state_poison_next(const struct state *state, uint32_t model)
 		return;
 	impulses->count[next] = STATE_IMPULSE_WORDS;
 	memset(impulses->at[next], 0xff, STATE_IMPULSE_WORDS * sizeof(uint64_t));
+}
+
+/* --- third copies ------------------------------------------------------------------------------------------------- */
+
+enum { SPARE_WORDS = 8192 };
+
+void state_lend(struct state *state, uint32_t model, struct state_spares *spares)
+{
+	struct state_model *m = &state->models[model];
+	uint32_t need = state_lines_of(m) * LINE_WORDS;
+	while (spares->piece < spares->pieces.count && spares->pieces.at[spares->piece].words - spares->used < need) {
+		spares->piece++;
+		spares->used = 0;
+	}
+	if (spares->piece == spares->pieces.count) {
+		uint32_t words = MAX(need, (uint32_t)SPARE_WORDS);
+		vec_push(&spares->pieces, (struct state_spare){mem_alloc_lines(words * sizeof(uint64_t)), words});
+	}
+	m->at[STATE_KEPT_COPIES] = spares->pieces.at[spares->piece].at + spares->used;
+	spares->used += need;
+}
+
+void state_spares_fini(struct state_spares *spares)
+{
+	for (uint32_t i = 0; i < spares->pieces.count; i++)
+		free(spares->pieces.at[i].at);
+	vec_free(&spares->pieces);
+}
+
+void state_settle(struct state *state, uint32_t model)
+{
+	struct state_model *m = &state->models[model];
+	struct state_impulses *impulses = &state->impulses[model];
+	uint8_t from = m->copy, to = 1 - m->base;
+	if (from < STATE_KEPT_COPIES)
+		return;
+	if (m->words)
+		memcpy(m->at[to], m->at[from], m->words * sizeof(uint64_t));
+	if (impulses->room[from]) {
+		uint64_t *at = impulses->at[to];
+		uint32_t room = impulses->room[to];
+		impulses->at[to] = impulses->at[from];
+		impulses->room[to] = impulses->room[from];
+		impulses->at[from] = at;
+		impulses->room[from] = room;
+	}
+	impulses->count[to] = impulses->count[from];
+	m->copy = to;
 }
 
 uint64_t *state_resize_impulses(const struct state *state, uint32_t model, bool next, uint32_t count)
@@ -245,9 +328,10 @@ void state_set_initial(struct state *state)
 
 void state_reset_model(struct state *state, uint32_t model)
 {
-	const struct state_model *m = &state->models[model];
-	if (m->words)
-		memcpy(state_words(state, model, false), state->initial + m->offset, m->words * 8);
+	const struct state_initial *initial = &state->initial[model];
+	state_begin(state, model);
+	for (uint32_t i = 0; i < initial->count; i++)
+		state_words(state, model, false)[initial->at[i].word] ^= initial->at[i].change;
 	state_clear_impulses(state, model, false);
 	state_wrote(state, model);
 }
@@ -305,8 +389,20 @@ struct pose state_model_pose(const struct state *state, uint32_t model, bool nex
 
 struct pose state_model_home(const struct state *state, uint32_t model)
 {
-	const uint64_t *words = state->initial + state->models[model].offset;
-	return state_frame_of(&state->scene->models[model], (const struct body_state *)(const void *)words);
+	const struct scene_model *m = &state->scene->models[model];
+	const struct state_initial *initial = &state->initial[model];
+	if (!m->body_count)
+		return m->in_body;
+	struct pose frame = state->scene->bodies[m->body_first + m->frame_body].reference;
+	uint64_t words[sizeof frame / 8];
+	memcpy(words, &frame, sizeof words);
+	for (uint32_t i = 0; i < initial->count; i++) {
+		uint32_t word = initial->at[i].word - m->frame_body * STATE_BODY_WORDS;
+		if (initial->at[i].word >= m->frame_body * STATE_BODY_WORDS && word < ARRAY_LEN(words))
+			words[word] ^= initial->at[i].change;
+	}
+	memcpy(&frame, words, sizeof words);
+	return pose_mul(frame, m->in_body);
 }
 
 struct pose state_link_pose(const struct state *state, uint32_t link, bool next)
@@ -326,7 +422,7 @@ struct aabb state_model_box(const struct state *state, uint32_t model, bool next
 	for (uint32_t g = m->geom_first; g < m->geom_first + m->geom_count; g++) {
 		const struct scene_geom *geom = &state->scene->geoms[g];
 		struct aabb one = geom->body == SCENE_NONE
-					  ? geom->box
+					  ? scene_static_box(geom)
 					  : scene_geom_box(geom, body_pose(&bodies[geom->body - m->body_first]));
 		box = aabb_join(box, one);
 	}

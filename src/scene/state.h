@@ -53,24 +53,37 @@ enum {
 	STATE_IMPULSES_MAX = 1u << 14, /* of a model */
 };
 
-/* The copies of a model's words. Two would do for single steps; in a window of several steps one of them stays state k
- * while the other two take turns. */
-enum { STATE_COPIES = 3 };
+/* The copies of a model's words. Two do for single steps. In a window of several steps one of them stays state k while
+ * the other and a third take turns; the third is lent for a window, so that models that are stepped one after another
+ * use the same few cache lines for it. Between windows `now` and `next` are among the first two. */
+enum { STATE_KEPT_COPIES = 2, STATE_COPIES = 3 };
 
 struct state_impulses {
 	uint32_t count[STATE_COPIES], room[STATE_COPIES]; /* words, in each copy */
 	uint64_t *at[STATE_COPIES];
 };
 
+/* A word of state 0 that is not that of a model whose bodies are at their reference poses and whose other words are 0.
+ */
+struct state_initial_word {
+	uint32_t word;   /* relative to the model's first word */
+	uint64_t change; /* exclusive or of both */
+};
+struct state_initial {
+	struct state_initial_word *at;
+	uint32_t count;
+};
+
 struct state_model {
-	uint32_t offset;       /* first word in each copy */
-	uint32_t words;        /* number of words */
-	uint32_t system_first; /* first word of the systems, relative to the model's first word */
-	uint32_t touches;      /* how often now was written in place, so far */
-	uint64_t changed_at;   /* the primary's: the last moving step that wrote the model */
-	uint8_t copy, next;    /* indices of the copies that are `now` and `next` */
-	uint8_t base;          /* between steps: copy; within a window: the copy that is state k */
-	bool hashed;           /* hash is the hash of now */
+	uint64_t *at[STATE_COPIES]; /* first word of each copy; of the third only while it is lent */
+	uint32_t offset;            /* first word, relative to that of the kept copies */
+	uint32_t words;             /* number of words */
+	uint32_t system_first;      /* first word of the systems, relative to the model's first word */
+	uint32_t touches;           /* how often now was written in place, so far */
+	uint64_t changed_at;        /* the primary's: the last moving step that wrote the model */
+	uint8_t copy, next;         /* indices of the copies that are `now` and `next` */
+	uint8_t base;               /* between steps: copy; within a window: the copy that is state k */
+	bool hashed;                /* hash is the hash of now */
 	uint64_t hash;
 };
 
@@ -80,8 +93,8 @@ struct state {
 	struct state_impulses *impulses; /* [room.models] */
 	uint32_t *joint_offset;          /* [room.joints] first word, relative to its model's first word */
 	uint32_t *joint_coupling;        /* [room.joints] the same for the joint's first coupling */
-	uint64_t *words[STATE_COPIES];
-	uint64_t *initial; /* state 0, for resets */
+	uint64_t *words[STATE_KEPT_COPIES];
+	struct state_initial *initial; /* [room.models] state 0, for resets */
 	struct {
 		uint64_t *words, *initial; /* NULL: none */
 		uint32_t count;
@@ -116,7 +129,7 @@ static inline uint32_t state_copy(const struct state *state, uint32_t model, boo
 static inline uint64_t *state_words(const struct state *state, uint32_t model, bool next)
 {
 	const struct state_model *m = &state->models[model];
-	return state->words[next ? m->next : m->copy] + m->offset;
+	return m->at[next ? m->next : m->copy];
 }
 
 static inline struct body_state *state_bodies(const struct state *state, uint32_t model, bool next)
@@ -223,7 +236,8 @@ static inline void state_advance(struct state *state, uint32_t model)
 	m->hashed = false;
 }
 
-/* Within a window, by the runner that simulates the model: the same, but state k is kept. */
+/* Within a window, by the runner that simulates the model: the same, but state k is kept. The third copy must be lent
+ * before the next state is written. */
 static inline void state_go_on(struct state *state, uint32_t model)
 {
 	struct state_model *m = &state->models[model];
@@ -231,12 +245,33 @@ static inline void state_go_on(struct state *state, uint32_t model)
 	m->next = (uint8_t)(STATE_COPIES - m->base - m->copy);
 }
 
+/* Room for third copies, which one thread lends. */
+struct state_spare {
+	uint64_t *at;
+	uint32_t words;
+};
+struct state_spares { /* zeroed is empty */
+	VEC(struct state_spare) pieces;
+	uint32_t piece, used; /* words of this piece */
+};
+/* What was lent is free again. */
+static inline void state_spares_clear(struct state_spares *spares)
+{
+	spares->piece = spares->used = 0;
+}
+void state_spares_fini(struct state_spares *spares);
+/* Lends a third copy to the model, from its first state_go_on() in a window, at the latest, to state_settle(). */
+void state_lend(struct state *state, uint32_t model, struct state_spares *spares);
+/* If `now` is the third copy, it moves to the kept one that is not state k. The third copy may be lent to others. */
+void state_settle(struct state *state, uint32_t model);
+
 /* At the end of a window: state k is `now` again, and the last state is `next`. For models that went on in it. */
 static inline void state_close_window(struct state *state, uint32_t model)
 {
 	struct state_model *m = &state->models[model];
 	if (m->copy == m->base)
 		return;
+	state_settle(state, model);
 	m->next = m->copy;
 	m->copy = m->base;
 }
@@ -248,7 +283,7 @@ static inline void state_leave_window(struct state *state, uint32_t model)
 	if (m->copy == m->base)
 		return;
 	m->copy = m->base;
-	m->next = (uint8_t)((m->base + 1) % STATE_COPIES);
+	m->next = 1 - m->base;
 }
 
 /* Must be called when now was written in place (a command, a reset). */

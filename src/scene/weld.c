@@ -109,8 +109,8 @@ static void weld_add_fluid(struct compile *c, struct scene_body *body, uint32_t 
 	for (uint32_t i = first; i < first + count && !body->kinematic; i++) {
 		if (!links[i].inertial->added || weld_root(c, i) != root)
 			continue;
-		struct vec3 com = pose_point(links[i].in_world, links[i].inertial->in_link.p);
-		struct pose in_world = {com, quat_unit(links[i].in_world.q)};
+		struct vec3 com = pose_point(sdf_link_in_world(c->sdf, i), links[i].inertial->in_link.p);
+		struct pose in_world = {com, quat_unit(sdf_link_in_world(c->sdf, i).q)};
 		struct pose in_body = pose_mul(pose_inverse(body->reference), in_world);
 		vec_push(&parts, ((struct scene_added_part){*links[i].inertial->added, in_body}));
 		link = link ? link : &links[i];
@@ -123,12 +123,13 @@ static void weld_add_fluid(struct compile *c, struct scene_body *body, uint32_t 
 static void weld_measure_body(struct compile *c, struct scene_body *body, uint32_t root, uint32_t first, uint32_t count)
 {
 	const struct sdf_link *links = c->sdf->links.at;
-	struct pose axes = links[root].in_world;
+	struct pose axes = sdf_link_in_world(c->sdf, root);
 	struct vec3 moment = {0, 0, 0};
 	for (uint32_t i = first; i < first + count; i++) {
 		if (weld_root(c, i) != root)
 			continue;
-		struct pose com = pose_mul(pose_mul(pose_inverse(axes), links[i].in_world), links[i].inertial->in_link);
+		struct pose com = pose_mul(
+			pose_mul(pose_inverse(axes), sdf_link_in_world(c->sdf, i)), links[i].inertial->in_link);
 		body->mass += links[i].inertial->mass;
 		moment = vec3_add(moment, vec3_scale(com.p, links[i].inertial->mass));
 		body->gravity |= links[i].gravity;
@@ -140,7 +141,8 @@ static void weld_measure_body(struct compile *c, struct scene_body *body, uint32
 	for (uint32_t i = first; i < first + count; i++)
 		if (weld_root(c, i) == root)
 			weld_add_inertia(body, links[i].inertial,
-				pose_mul(pose_mul(pose_inverse(axes), links[i].in_world), links[i].inertial->in_link),
+				pose_mul(pose_mul(pose_inverse(axes), sdf_link_in_world(c->sdf, i)),
+					links[i].inertial->in_link),
 				com);
 	body->reference = (struct pose){pose_point(axes, com), quat_unit(axes.q)};
 	weld_add_fluid(c, body, root, first, count);
@@ -170,13 +172,13 @@ void scene_add_links(struct compile *c, uint32_t model, bool is_static, uint32_t
 			.scoped = from->scoped,
 			.model = model,
 			.body = SCENE_NONE,
-			.in_body = from->in_world,
+			.in_body = sdf_link_in_world(c->sdf, i),
 			.self_collide = from->self_collide,
 			.is_static = c->sdf->models.at[from->model].is_static,
 			.wind = from->wind};
 		if (!is_static) {
 			link.body = c->body_of_root[weld_root(c, i)];
-			link.in_body = pose_mul(pose_inverse(c->bodies.at[link.body].reference), from->in_world);
+			link.in_body = pose_mul(pose_inverse(c->bodies.at[link.body].reference), link.in_body);
 		}
 		c->link_index[i] = c->links.count;
 		vec_push(&c->links, link);

@@ -117,7 +117,7 @@ static void flat_add_links(const struct sdf_world *world, struct text *out)
 		const struct sdf_link *link = &world->links.at[i];
 		struct sdf_inertial in = flat_written(link);
 		flat_add_name(out, "link", link->scoped);
-		flat_add_pose(out, link->in_world);
+		flat_add_pose(out, sdf_link_in_world(world, i));
 		text_add(out, " mass");
 		flat_add_number(out, in.mass);
 		text_add(out, " com");
@@ -134,13 +134,13 @@ static void flat_add_parts(const struct sdf_world *world, struct text *out)
 	for (uint32_t i = 0; i < world->collisions.count; i++) {
 		const struct sdf_collision *collision = &world->collisions.at[i];
 		flat_add_part(out, "collision", &world->links.at[collision->link], collision->name);
-		flat_add_pose(out, collision->in_world);
+		flat_add_pose(out, sdf_collision_in_world(world, i));
 		flat_add_shape(out, collision->shape);
 	}
 	for (uint32_t i = 0; i < world->visuals.count; i++) {
 		const struct sdf_visual *visual = &world->visuals.at[i];
 		flat_add_part(out, "visual", &world->links.at[visual->link], visual->name);
-		flat_add_pose(out, visual->in_world);
+		flat_add_pose(out, sdf_visual_in_world(world, i));
 		flat_add_shape(out, &visual->shape);
 	}
 	for (uint32_t i = 0; i < world->sensors.count; i++) {

@@ -238,8 +238,8 @@ static bool inertia_shape_moments(
 static void inertia_add_shape(struct moments *sum, const struct sdf_collision *collision, double density, double volume,
 	struct vec3 second, struct vec3 centre)
 {
-	struct mat3 r = quat_matrix(collision->in_link.q);
-	struct vec3 at = pose_point(collision->in_link, centre);
+	struct mat3 r = quat_matrix(collision->in_link->q);
+	struct vec3 at = pose_point(*collision->in_link, centre);
 	double c[3] = {at.x, at.y, at.z}, d[3] = {second.x, second.y, second.z};
 	double mass = density * volume;
 	sum->mass += mass;
@@ -256,8 +256,8 @@ static void inertia_add_shape(struct moments *sum, const struct sdf_collision *c
 static void inertia_add_solid(
 	struct moments *sum, const struct sdf_collision *collision, double density, const struct mesh_moments *of)
 {
-	struct mat3 r = quat_matrix(collision->in_link.q);
-	struct vec3 turned = quat_rotate(collision->in_link.q, of->centre), at = collision->in_link.p;
+	struct mat3 r = quat_matrix(collision->in_link->q);
+	struct vec3 turned = quat_rotate(collision->in_link->q, of->centre), at = collision->in_link->p;
 	const double c[3] = {turned.x, turned.y, turned.z}, t[3] = {at.x, at.y, at.z};
 	double mass = density * of->volume;
 	sum->mass += mass;

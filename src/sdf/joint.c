@@ -124,16 +124,16 @@ static void sdf_joint_load_ode(struct load *load, const struct sdf_element *elem
 {
 	const struct sdf_element *from = sdf_child(sdf_child(element, "physics", NULL), "ode", NULL);
 	const struct sdf_element *limit = sdf_child(from, "limit", NULL);
-	struct sdf_joint_ode *ode = &joint->ode;
-	*ode = (struct sdf_joint_ode){.stop_erp = NAN, .stop_cfm = NAN, .erp = NAN, .cfm = NAN};
-	load_double(load, from, "max_force", 0, INFINITY, &ode->max_force);
-	load_double(load, from, "velocity", -1e4, 1e4, &ode->velocity);
-	load_double(load, from, "erp", 0, 1, &ode->erp);
-	load_double(load, from, "cfm", 0, 1e12, &ode->cfm);
-	load_double(load, limit, "erp", 0, 1, &ode->stop_erp);
-	load_double(load, limit, "cfm", 0, 1e12, &ode->stop_cfm);
-	if (ode->max_force >= 1e16)
-		ode->max_force = INFINITY;
+	struct sdf_joint_ode ode = {.stop_erp = NAN, .stop_cfm = NAN, .erp = NAN, .cfm = NAN};
+	load_double(load, from, "max_force", 0, INFINITY, &ode.max_force);
+	load_double(load, from, "velocity", -1e4, 1e4, &ode.velocity);
+	load_double(load, from, "erp", 0, 1, &ode.erp);
+	load_double(load, from, "cfm", 0, 1e12, &ode.cfm);
+	load_double(load, limit, "erp", 0, 1, &ode.stop_erp);
+	load_double(load, limit, "cfm", 0, 1e12, &ode.stop_cfm);
+	if (ode.max_force >= 1e16)
+		ode.max_force = INFINITY;
+	joint->ode = load_share(load, &ode, sizeof ode);
 	bool softens = sdf_child(from, "erp", NULL) || sdf_child(from, "cfm", NULL);
 	if (softens && joint->kind != SDF_BALL && joint->kind != SDF_FIXED)
 		load_warn_once(load, "joint erp", from,

@@ -14,7 +14,8 @@ static void sdf_link_load_collision(struct load *load, const struct sdf_element 
 		.element = element};
 	if (!load_room(load, element, load->world->collisions.count))
 		return;
-	collision.in_link = load_pose(load, element, &relative_to);
+	const struct pose in_link = load_pose(load, element, &relative_to);
+	collision.in_link = load_share(load, &in_link, sizeof in_link);
 	struct sdf_shape shape = load_shape(load, sdf_child(element, "geometry", NULL));
 	load_solid(load, true, &shape);
 	collision.shape = load_share(load, &shape, sizeof shape);

@@ -199,10 +199,10 @@ static void model_place_and_links(struct load *load)
 	}
 	for (uint32_t i = 0; i < world->links.count; i++) {
 		struct sdf_link *link = &world->links.at[i];
-		link->in_model = load->frames.frames.at[load->link_frames.at[i]].in_scope;
-		link->in_world = pose_mul(world->models.at[link->model].in_world, link->in_model);
-		model_check_place(load, link->element, link->in_world);
-		model_check_place(load, link->element, link->in_model);
+		const struct pose *in_model = &load->frames.frames.at[load->link_frames.at[i]].in_scope;
+		link->in_model = load_share(load, in_model, sizeof *in_model);
+		model_check_place(load, link->element, sdf_link_in_world(world, i));
+		model_check_place(load, link->element, *in_model);
 	}
 	for (uint32_t i = 0; i < world->frames.count; i++) {
 		world->frames.at[i].in_model = load->frames.frames.at[load->frame_frames.at[i]].in_scope;
@@ -248,12 +248,11 @@ static struct pose model_owner_in_scope(const struct load *load, const struct lo
 	return POSE_IDENTITY;
 }
 
+/* Of other parts than collisions, whose poses are shared. */
 static struct pose *model_placed_pose(struct load *load, const struct load_placing *placing)
 {
 	struct sdf_world *world = load->world;
 	switch (placing->kind) {
-	case LOAD_COLLISION:
-		return &world->collisions.at[placing->index].in_link;
 	case LOAD_VISUAL:
 		return &world->visuals.at[placing->index].in_link;
 	case LOAD_SENSOR:
@@ -296,9 +295,16 @@ static void model_place_deferred(struct load *load)
 			model_warn_unplaced(load, placing);
 			continue;
 		}
-		struct pose *pose = model_placed_pose(load, placing);
-		struct pose in_scope = pose_mul(frames_pose(&load->frames, target, placing->scope), *pose);
-		*pose = pose_mul(pose_inverse(model_owner_in_scope(load, placing)), in_scope);
+		const struct pose **shared =
+			placing->kind == LOAD_COLLISION ? &load->world->collisions.at[placing->index].in_link : NULL;
+		struct pose *own = shared ? NULL : model_placed_pose(load, placing);
+		struct pose in_scope =
+			pose_mul(frames_pose(&load->frames, target, placing->scope), shared ? **shared : *own);
+		struct pose pose = pose_mul(pose_inverse(model_owner_in_scope(load, placing)), in_scope);
+		if (shared)
+			*shared = load_share(load, &pose, sizeof pose);
+		else
+			*own = pose;
 	}
 }
 
@@ -306,22 +312,20 @@ static void model_place_parts(struct load *load)
 {
 	struct sdf_world *world = load->world;
 	for (uint32_t i = 0; i < world->collisions.count; i++) {
-		struct sdf_collision *collision = &world->collisions.at[i];
-		collision->in_world = pose_mul(world->links.at[collision->link].in_world, collision->in_link);
-		model_check_place(load, collision->element, collision->in_world);
-		model_check_place(load, collision->element, collision->in_link);
+		const struct sdf_collision *collision = &world->collisions.at[i];
+		model_check_place(load, collision->element, sdf_collision_in_world(world, i));
+		model_check_place(load, collision->element, *collision->in_link);
 	}
 	for (uint32_t i = 0; i < world->visuals.count; i++) {
-		struct sdf_visual *visual = &world->visuals.at[i];
-		visual->in_world = pose_mul(world->links.at[visual->link].in_world, visual->in_link);
-		model_check_place(load, visual->element, visual->in_world);
+		const struct sdf_visual *visual = &world->visuals.at[i];
+		model_check_place(load, visual->element, sdf_visual_in_world(world, i));
 		model_check_place(load, visual->element, visual->in_link);
 	}
 	for (uint32_t i = 0; i < world->lights.count; i++) {
 		struct sdf_light *light = &world->lights.at[i];
 		model_check_place(load, light->element, light->in_world); /* still relative to the link */
 		if (light->link != SDF_NONE)
-			light->in_world = pose_mul(world->links.at[light->link].in_world, light->in_world);
+			light->in_world = pose_mul(sdf_link_in_world(world, light->link), light->in_world);
 		model_check_place(load, light->element, light->in_world);
 	}
 	for (uint32_t i = 0; i < world->actors.count; i++)
@@ -336,7 +340,7 @@ static void model_place_sensors(struct load *load)
 	struct sdf_world *world = load->world;
 	for (uint32_t i = 0; i < world->sensors.count; i++) {
 		struct sdf_sensor *sensor = &world->sensors.at[i];
-		struct pose parent = sensor->link != SDF_NONE ? world->links.at[sensor->link].in_world
+		struct pose parent = sensor->link != SDF_NONE ? sdf_link_in_world(world, sensor->link)
 							      : world->joints.at[sensor->joint].in_world;
 		sensor->in_world = pose_mul(parent, sensor->in_parent);
 		model_check_place(load, sensor->element, sensor->in_world);
@@ -374,7 +378,7 @@ static void model_place_friction(struct load *load)
 		struct sdf_surface *surface = arena_new(&load->sdf->arena, struct sdf_surface);
 		*surface = *collision->surface;
 		surface->fdir1 =
-			quat_rotate(quat_mul(quat_conj(world->links.at[link].in_world.q), in_world), surface->fdir1);
+			quat_rotate(quat_mul(quat_conj(sdf_link_in_world(world, link).q), in_world), surface->fdir1);
 		surface->fdir1_link = link;
 		collision->surface = surface;
 	}

@@ -212,7 +212,7 @@ static void sdf_print_add_light(struct print *print, const struct sdf_element *e
 		return;
 	}
 	if (light->link != SDF_NONE)
-		pose = pose_mul(pose_inverse(print->world->links.at[light->link].in_world), pose);
+		pose = pose_mul(pose_inverse(sdf_link_in_world(print->world, light->link)), pose);
 	sdf_print_add_posed(print, element, pose, NULL);
 }
 
@@ -222,13 +222,13 @@ static void sdf_print_add_link(struct print *print, const struct sdf_element *el
 	sdf_print_begin(print, element, NULL);
 	sdf_print_open(print);
 	const uint32_t link = print->link++;
-	sdf_print_add_pose(print, world->links.at[link].in_model, NULL);
+	sdf_print_add_pose(print, *world->links.at[link].in_model, NULL);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
 		if (xml_is(child, "pose"))
 			continue;
 		if (xml_is(child, "collision")) {
 			const struct sdf_collision *collision = &world->collisions.at[print->collision++];
-			sdf_print_add_shaped(print, child, collision->in_link, collision->shape);
+			sdf_print_add_shaped(print, child, *collision->in_link, collision->shape);
 		} else if (xml_is(child, "visual")) {
 			const struct sdf_visual *visual = &world->visuals.at[print->visual++];
 			sdf_print_add_shaped(print, child, visual->in_link, &visual->shape);

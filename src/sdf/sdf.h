@@ -166,8 +166,8 @@ struct sdf_collision {
 	const char *name;
 	uint32_t link;
 	uint32_t line;
-	struct pose in_link, in_world;
-	const struct sdf_shape *shape;     /* collisions with equal ones share it */
+	const struct pose *in_link;        /* collisions with equal ones share it */
+	const struct sdf_shape *shape;     /* likewise */
 	const struct sdf_surface *surface; /* likewise */
 	uint32_t max_contacts;             /* 10 */
 	double laser_retro;
@@ -178,7 +178,7 @@ struct sdf_visual {
 	const char *name;
 	uint32_t link;
 	uint32_t line;
-	struct pose in_link, in_world;
+	struct pose in_link;
 	struct sdf_shape shape;
 	const struct sdf_material *material;         /* NULL: none given */
 	bool cast_shadows;                           /* true */
@@ -220,8 +220,8 @@ struct sdf_link {
 	const char *name, *scoped; /* scoped: "model::nested::link" */
 	uint32_t model;
 	uint32_t line;
-	struct pose in_model, in_world;
-	const struct sdf_inertial *inertial;    /* links with equal ones share it */
+	const struct pose *in_model;            /* links with equal ones share it */
+	const struct sdf_inertial *inertial;    /* likewise */
 	bool gravity, self_collide, kinematic;  /* self_collide: that of the link or, if not given, of the model */
 	bool wind;                              /* <enable_wind> of the link or, if not given, of the model */
 	double linear_damping, angular_damping; /* velocity_decay, 0 */
@@ -279,7 +279,7 @@ struct sdf_joint {
 	double thread_pitch; /* screw: rad/m, 2 pi / screw_thread_pitch; positive: right-handed. The file's old
 			      * thread_pitch has the opposite sign. */
 	double gearbox_ratio;
-	struct sdf_joint_ode ode;
+	const struct sdf_joint_ode *ode; /* joints with equal ones share it */
 	const char *pose_frame; /* for print: the frame that the pose in the file is relative to; NULL: print writes
 				 * the resolved pose */
 	const struct sdf_element *element; /* <joint>, for settings that are not listed here */
@@ -368,6 +368,23 @@ struct sdf_world {
 	VEC(struct sdf_frame) frames;
 	const struct sdf_element *element;
 };
+
+/* Poses in the world, by index. */
+static inline struct pose sdf_link_in_world(const struct sdf_world *world, uint32_t link)
+{
+	const struct sdf_link *at = &world->links.at[link];
+	return pose_mul(world->models.at[at->model].in_world, *at->in_model);
+}
+static inline struct pose sdf_collision_in_world(const struct sdf_world *world, uint32_t collision)
+{
+	const struct sdf_collision *at = &world->collisions.at[collision];
+	return pose_mul(sdf_link_in_world(world, at->link), *at->in_link);
+}
+static inline struct pose sdf_visual_in_world(const struct sdf_world *world, uint32_t visual)
+{
+	const struct sdf_visual *at = &world->visuals.at[visual];
+	return pose_mul(sdf_link_in_world(world, at->link), at->in_link);
+}
 
 enum sdf_severity { SDF_WARNING, SDF_ERROR };
 

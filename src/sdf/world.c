@@ -169,6 +169,12 @@ static void sdf_world_finish(struct load *load, struct sdf_world *world)
 {
 	load_place(load);
 	load_visual_solids(load);
+	vec_trim(&world->models);
+	vec_trim(&world->links);
+	vec_trim(&world->collisions);
+	vec_trim(&world->visuals);
+	vec_trim(&world->joints);
+	vec_trim(&world->plugins);
 	vec_push(&load->sdf->worlds, *world);
 	load->world = NULL;
 }

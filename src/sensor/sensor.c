@@ -146,7 +146,8 @@ static bool sensor_walks(const struct sdf_settings *settings)
 static struct pose sensor_first_pose(const struct scene *scene, uint32_t link)
 {
 	const struct scene_link *l = &scene->links[link];
-	return l->body == SCENE_NONE ? l->reference : pose_mul(scene->bodies[l->body].reference, l->reference);
+	struct pose first = scene_link_first(scene, link);
+	return l->body == SCENE_NONE ? first : pose_mul(scene->bodies[l->body].reference, first);
 }
 
 /* The rotation of the frame that an IMU names, at the beginning: of the world, of the sensor, or of a link. */

@@ -49,7 +49,7 @@ static void link_frames_add_own(const struct link_frames_index *index, uint32_t 
 	const char *within = of->models.at[from->model].scoped + strlen(of->models.at[top].scoped);
 	within += 2 * (*within != '\0'); /* "::" */
 	to->name = *within ? arena_printf(arena, "%s::%s", within, from->name) : arena_strdup(arena, from->name);
-	to->in_link = pose_flat(pose_mul(pose_inverse(of->links.at[link].in_world), from->in_world));
+	to->in_link = pose_flat(pose_mul(pose_inverse(sdf_link_in_world(of, link)), from->in_world));
 	to->is_odometry = false;
 }
 
@@ -121,7 +121,7 @@ struct link_frames link_frames_of(const struct link_frames_index *index, const s
 			link_frames_add_own(index, model->sdf, link, i, &at[frames.count++], arena);
 	if (odometry.system && !link_frames_has_told_links(set)) {
 		struct pose in_model =
-			pose_mul(pose_inverse(of->models.at[odometry.model].in_world), of->links.at[link].in_world);
+			pose_mul(pose_inverse(of->models.at[odometry.model].in_world), sdf_link_in_world(of, link));
 		at[frames.count++] = (struct link_frame){arena_strdup(arena, odometry.child),
 			pose_flat(pose_mul(pose_inverse(in_model), link_frames_offset(odometry.system))), true};
 	}

@@ -47,7 +47,7 @@ static void named_poses_add_frame(const struct capture *capture, const struct sd
 	if (from->link != SDF_NONE) {
 		if (!named_poses_link_now(capture, world, from->link, &link))
 			return;
-		pose = pose_mul(link, pose_mul(pose_inverse(world->links.at[from->link].in_world), pose));
+		pose = pose_mul(link, pose_mul(pose_inverse(sdf_link_in_world(world, from->link)), pose));
 	}
 	named_poses_add(message, from->name, pose, arena);
 }

@@ -234,7 +234,7 @@ static void scene_info_add_shapes(
 	to->shape_first = shown->shape_count;
 	for (uint32_t i = sdf->collision_first; i < sdf->collision_first + sdf->collision_count; i++)
 		scene_info_add_shape(m, link, from->collisions.at[i].name, from->collisions.at[i].shape,
-			from->collisions.at[i].in_link, NULL);
+			*from->collisions.at[i].in_link, NULL);
 	for (uint32_t i = sdf->visual_first; i < sdf->visual_first + sdf->visual_count; i++)
 		scene_info_add_shape(m, link, from->visuals.at[i].name, &from->visuals.at[i].shape,
 			from->visuals.at[i].in_link, &from->visuals.at[i]);

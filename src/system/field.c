@@ -33,20 +33,23 @@ const struct troupe_field *setup_field(struct troupe_system *self, const char *t
 	const struct system *system = system_of(self);
 	if (!system->setup)
 		return NULL;
-	struct troupe_field *field = arena_new(system->setup->arena, struct troupe_field);
-	message_type at = field->type = type_find(type);
+	struct setup *setup = system->setup;
+	struct troupe_field field = {.type = type_find(type)};
+	message_type at = field.type;
 	for (const char *name = path; at; name = strchr(name, '.') + 1) {
 		size_t length = strcspn(name, ".");
 		const ProtobufCFieldDescriptor *found = field_find(at, name, length);
 		if (found && !name[length]) {
-			field->last = found;
-			return field;
+			field.last = found;
+			return setup->share
+				       ? share_keep(setup->share, setup->arena, &field, sizeof field)
+				       : memcpy(arena_new(setup->arena, struct troupe_field), &field, sizeof field);
 		}
 		bool goes_on = found && found->type == PROTOBUF_C_TYPE_MESSAGE && !field_is_list(found) &&
-			       field->depth < FIELD_DEPTH_MAX;
+			       field.depth < FIELD_DEPTH_MAX;
 		if (!goes_on)
 			break;
-		field->part[field->depth++] = found;
+		field.part[field.depth++] = found;
 		at = type_of_field(found);
 	}
 	setup_refuse(self, NULL, "type '%s' has no field '%s'", type, path);

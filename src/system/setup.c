@@ -31,10 +31,16 @@ struct setup *setup_of(const struct troupe_system *self)
 	if (system_of(self)->setup)
 		return system_of(self)->setup;
 	arena_fini(&arena);
+	arena_fini(&late.scratch);
 	vec_free(&late.warnings);
 	arena = (struct arena){0};
 	late = (struct setup){.arena = &arena};
 	return &late;
+}
+
+const char *setup_copy(const struct setup *setup, const char *text)
+{
+	return setup->share ? share_text(setup->share, setup->arena, text) : arena_strdup(setup->arena, text);
 }
 
 /* --- problems ----------------------------------------------------------------------------------------------------- */
@@ -111,7 +117,7 @@ const char *setup_print(struct troupe_system *self, const char *format, ...)
 	va_start(args, format);
 	text_add_v(&text, format, args);
 	va_end(args);
-	const char *kept = arena_strdup(setup_of(self)->arena, text.at);
+	const char *kept = setup_copy(setup_of(self), text.at);
 	text_fini(&text);
 	return kept;
 }
@@ -190,7 +196,7 @@ const char *setup_inside(struct troupe_system *self, const struct troupe_element
 {
 	struct text out = {0};
 	sdf_print_inside(setup_element_of(element), &out);
-	const char *text = arena_strdup(setup_of(self)->arena, out.at ? out.at : "");
+	const char *text = setup_copy(setup_of(self), out.at ? out.at : "");
 	text_fini(&out);
 	return text;
 }
@@ -280,7 +286,7 @@ uint32_t setup_add_words(struct troupe_system *self, const char *name, enum trou
 			&why);
 		return 0;
 	}
-	vec_push(&system->names, (struct system_words){arena_strdup(system->setup->arena, name), kind, count});
+	vec_push(&system->names, (struct system_words){setup_copy(system->setup, name), kind, count});
 	system->words += count;
 	return first;
 }
@@ -288,10 +294,11 @@ uint32_t setup_add_words(struct troupe_system *self, const char *name, enum trou
 /* The name, cleaned; NULL: it is too long, or empty. */
 static const char *setup_topic_name(struct troupe_system *self, const struct troupe_element *at, const char *topic)
 {
-	char *name = arena_printf(setup_of(self)->arena, "/%s", topic ? topic : "");
+	struct setup *setup = setup_of(self);
+	char *name = arena_printf(&setup->scratch, "/%s", topic ? topic : "");
 	topic_name_clean(name);
 	if (name[1] && strlen(name) <= TOPIC_BYTES_MAX)
-		return name;
+		return setup_copy(setup, name);
 	setup_refuse(self, at, "topic '%.40s' has %zu bytes: expected 2 to %d", name, strlen(name), TOPIC_BYTES_MAX);
 	return NULL;
 }
@@ -366,7 +373,7 @@ bool setup_give(struct troupe_system *self, const struct troupe_element *at, con
 	struct system *system = setup_own(self);
 	if (!system->setup)
 		return false;
-	struct arena *arena = system->setup->arena;
+	const struct setup *setup = system->setup;
 	const char *name = setup_topic_name(self, at, output->name);
 	bool free_type = output->gives == TROUPE_GIVES_REPORT || output->gives == TROUPE_GIVES_PUBLISHED;
 	message_type type = free_type ? setup_type_of(self, at, output->type) : NULL;
@@ -377,9 +384,9 @@ bool setup_give(struct troupe_system *self, const struct troupe_element *at, con
 	struct system_output copy = {*output, type};
 	copy.def.name = name;
 	copy.def.type = type ? type->name : NULL;
-	copy.def.frame = output->frame ? arena_strdup(arena, output->frame) : NULL;
-	copy.def.child_frame = output->child_frame ? arena_strdup(arena, output->child_frame) : NULL;
-	copy.def.only = output->only ? arena_strdup(arena, output->only) : NULL;
+	copy.def.frame = output->frame ? setup_copy(setup, output->frame) : NULL;
+	copy.def.child_frame = output->child_frame ? setup_copy(setup, output->child_frame) : NULL;
+	copy.def.only = output->only ? setup_copy(setup, output->only) : NULL;
 	if (ret_output)
 		*ret_output = system->outputs.count;
 	vec_push(&system->outputs, copy);

@@ -2,10 +2,13 @@
 #ifndef SYSTEM_SETUP_H
 #define SYSTEM_SETUP_H
 
+#include "base/share.h"
 #include "system/system.h"
 
 struct setup { /* of one plug-in */
 	struct arena *arena;
+	struct share *share;           /* of texts and fields, in the arena; NULL: nothing is shared */
+	struct arena scratch;          /* what is needed while the plug-in is configured */
 	struct sdf_model const *owner; /* the model that the <plugin> stands in; NULL: the world's */
 	troupe_status status;          /* TROUPE_OK so far; TROUPE_EINVAL: leave it out */
 	bool passed;                   /* left out without a word */
@@ -51,6 +54,9 @@ troupe_status setup_check(struct system *system, const struct sdf_element *plugi
 	.add_words = setup_add_words, .take = setup_take, .serve = setup_serve, .give = setup_give,                    \
 	.field = setup_field, .read_message = setup_read_message, .sibling = setup_sibling,                            \
 	.link_add_mass = setup_link_add_mass, .world = setup_world
+
+/* A copy that lasts as long as the system. Equal texts may be one. */
+const char *setup_copy(const struct setup *setup, const char *text);
 
 bool setup_refuse(struct troupe_system *self, const struct troupe_element *at, const char *format, ...);
 bool setup_leave_out(struct troupe_system *self, const struct troupe_element *at, const char *format, ...);

@@ -63,12 +63,12 @@ bool setup_must_move(struct troupe_system *self)
 		setup_model_model_of(self)->name);
 }
 
-/* The full name of a part of the model that the <plugin> stands in. */
+/* The full name of a part of the model that the <plugin> stands in, while the plug-in is configured. */
 static char *setup_model_scoped(const struct troupe_system *self, const char *name)
 {
 	const struct scene_model *model = setup_model_model_of(self);
 	struct setup *setup = setup_of(self);
-	return arena_printf(setup->arena, "%s::%s", setup->owner ? setup->owner->scoped : model->name, name);
+	return arena_printf(&setup->scratch, "%s::%s", setup->owner ? setup->owner->scoped : model->name, name);
 }
 
 /* Offers a part of the model by its name there. */
@@ -415,7 +415,7 @@ struct troupe_vec3 *setup_link_triangles(
 	struct troupe_vec3 *out = setup_alloc(self, count * sizeof *out);
 	setup_model_corners_of(geom, corners);
 	for (uint32_t i = 0; i < count; i++)
-		out[i] = pose_point(to_link, pose_point(geom->reference, corners[i]));
+		out[i] = pose_point(to_link, pose_point(geom->in_body, corners[i]));
 	free(corners);
 	return out;
 }
@@ -449,7 +449,7 @@ struct troupe_solid setup_link_solid(const struct troupe_system *self, uint32_t 
 	if (!geom)
 		return (struct troupe_solid){.volume = 0};
 	struct pose to_link = pose_inverse(system_of(self)->scene->links[link].in_body);
-	struct pose pose = pose_mul(to_link, geom->reference);
+	struct pose pose = pose_mul(to_link, geom->in_body);
 	struct vec3 centre = {0, 0, geom->kind == SCENE_CONE ? -geom->size.z / 2 : 0};
 	bool is_mesh = geom->kind == SCENE_CONVEX || geom->kind == SCENE_MESH;
 	double volume = is_mesh ? setup_model_mesh_volume(geom, &centre) : setup_model_volume_of(geom);
@@ -466,7 +466,7 @@ bool setup_link_wind(const struct troupe_system *self, uint32_t link)
 static struct pose setup_model_model_in_file(const struct scene *scene, const struct scene_model *model)
 {
 	if (!model->body_count)
-		return model->reference;
+		return scene_first_pose(model);
 	return pose_mul(scene->bodies[model->body_first + model->frame_body].reference, model->in_body);
 }
 
@@ -476,8 +476,8 @@ struct troupe_pose setup_link_in_model(const struct troupe_system *self, uint32_
 		return pose_flat(POSE_IDENTITY);
 	const struct scene *scene = system_of(self)->scene;
 	const struct scene_link *l = &scene->links[link];
-	struct pose in_world =
-		l->body == SCENE_NONE ? l->reference : pose_mul(scene->bodies[l->body].reference, l->in_body);
+	struct pose in_world = l->body == SCENE_NONE ? scene_link_first(scene, link)
+						     : pose_mul(scene->bodies[l->body].reference, l->in_body);
 	return pose_flat(
 		pose_mul(pose_inverse(setup_model_model_in_file(scene, setup_model_model_of(self))), in_world));
 }

@@ -105,6 +105,7 @@ struct configuring {
 	struct systems *systems;
 	uint32_t model; /* SCENE_NONE: the world */
 	struct arena *arena;
+	struct share *share;
 	VEC(struct system) found;
 	VEC(const char *) filenames; /* of plug-ins of which a library was looked for */
 	uint32_t words;
@@ -207,7 +208,7 @@ static void system_set_up(struct system *system, struct setup *setup)
 static troupe_status system_configure(struct configuring *c, const struct sdf_plugin *plugin,
 	const struct troupe_kind *kind, const struct plugin_library *library, struct troupe_error *error)
 {
-	struct setup setup = {.arena = c->arena, .owner = system_owner_of(c, plugin)};
+	struct setup setup = {.arena = c->arena, .share = c->share, .owner = system_owner_of(c, plugin)};
 	struct system system = {.self = {&system_host, kind, NULL, c->model},
 		.all = c->systems,
 		.scene = c->systems->scene,
@@ -219,10 +220,14 @@ static troupe_status system_configure(struct configuring *c, const struct sdf_pl
 	for (uint32_t i = 0; i < setup.warnings.count; i++)
 		vec_push(&c->warnings, setup.warnings.at[i]);
 	vec_free(&setup.warnings);
+	arena_fini(&setup.scratch);
 	if (!setup.status && !setup.passed)
 		setup.status = system_check_topics(c, &system, plugin->element, &setup.why);
 	if (!setup.status && !setup.passed) {
 		c->words += system.words;
+		vec_trim(&system.names);
+		vec_trim(&system.topics);
+		vec_trim(&system.outputs);
 		vec_push(&c->found, system);
 		return TROUPE_OK;
 	}
@@ -372,12 +377,16 @@ static void system_fit(struct systems *systems)
 }
 
 /* model: SCENE_NONE: the world. */
-static troupe_status system_create_set(struct systems *systems, uint32_t model,
+static troupe_status system_create_set(struct systems *systems, uint32_t model, struct share *share,
 	void (*on_error)(void *ctx, const char *text), void *ctx, struct troupe_error *first,
 	struct troupe_error *error)
 {
-	struct configuring c = {
-		.systems = systems, .model = model, .arena = &systems->arena, .on_error = on_error, .ctx = ctx};
+	struct configuring c = {.systems = systems,
+		.model = model,
+		.arena = &systems->arena,
+		.share = share,
+		.on_error = on_error,
+		.ctx = ctx};
 	troupe_status status =
 		model == SCENE_NONE ? system_configure_world(&c, error) : system_configure_model(&c, error);
 	for (uint32_t i = 0; i < c.warnings.count; i++)
@@ -396,9 +405,11 @@ static troupe_status system_create_all(
 	struct systems *systems, void (*on_error)(void *ctx, const char *text), void *ctx, struct troupe_error *error)
 {
 	struct troupe_error first = {0};
-	troupe_status status = system_create_set(systems, SCENE_NONE, on_error, ctx, &first, error);
+	struct share share = {0};
+	troupe_status status = system_create_set(systems, SCENE_NONE, &share, on_error, ctx, &first, error);
 	for (uint32_t m = 0; m < systems->scene->model_count && !status; m++)
-		status = system_create_set(systems, m, on_error, ctx, &first, error);
+		status = system_create_set(systems, m, &share, on_error, ctx, &first, error);
+	share_fini(&share);
 	if (!first.status)
 		return status;
 	*error = first;

@@ -35,36 +35,39 @@ struct topic_table *topic_table_create(void)
 	return table;
 }
 
-static char *topic_table_copy(const char *text)
+/* The texts of a row, its name first. A copy has them in one piece of memory, which begins where its name does. */
+static const size_t topic_table_texts[] = {offsetof(struct topic_row, name), offsetof(struct topic_row, type),
+	offsetof(struct topic_row, reply), offsetof(struct topic_row, owner), offsetof(struct topic_row, model),
+	offsetof(struct topic_row, frame), offsetof(struct topic_row, child_frame), offsetof(struct topic_row, only),
+	offsetof(struct topic_row, client)};
+
+static const char **topic_table_text_of(struct topic_row *row, size_t text)
 {
-	return text ? mem_strdup(text) : NULL;
+	return (const char **)(void *)((char *)row + topic_table_texts[text]);
 }
 
 void topic_row_copy(const struct topic_row *row, struct topic_row *ret_row)
 {
+	size_t bytes = 0;
 	*ret_row = *row;
-	ret_row->name = topic_table_copy(row->name);
-	ret_row->type = topic_table_copy(row->type);
-	ret_row->reply = topic_table_copy(row->reply);
-	ret_row->owner = topic_table_copy(row->owner);
-	ret_row->model = topic_table_copy(row->model);
-	ret_row->frame = topic_table_copy(row->frame);
-	ret_row->child_frame = topic_table_copy(row->child_frame);
-	ret_row->only = topic_table_copy(row->only);
-	ret_row->client = topic_table_copy(row->client);
+	for (size_t i = 0; i < ARRAY_LEN(topic_table_texts); i++) {
+		const char *text = *topic_table_text_of(ret_row, i);
+		bytes += text ? strlen(text) + 1 : 0;
+	}
+	char *at = mem_alloc(bytes);
+	for (size_t i = 0; i < ARRAY_LEN(topic_table_texts); i++) {
+		const char **text = topic_table_text_of(ret_row, i);
+		if (!*text)
+			continue;
+		size_t count = strlen(*text) + 1;
+		*text = memcpy(at, *text, count);
+		at += count;
+	}
 }
 
 void topic_row_fini(struct topic_row *row)
 {
 	free((char *)(uintptr_t)row->name);
-	free((char *)(uintptr_t)row->type);
-	free((char *)(uintptr_t)row->reply);
-	free((char *)(uintptr_t)row->owner);
-	free((char *)(uintptr_t)row->model);
-	free((char *)(uintptr_t)row->frame);
-	free((char *)(uintptr_t)row->only);
-	free((char *)(uintptr_t)row->client);
-	free((char *)(uintptr_t)row->child_frame);
 	*row = (struct topic_row){.name = NULL};
 }
 

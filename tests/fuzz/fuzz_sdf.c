@@ -45,12 +45,12 @@ static void check_world(const struct sdf_world *world, const struct text *text)
 		must(pose_finite(world->models.at[i].in_world), "model pose", text);
 	for (uint32_t i = 0; i < world->links.count; i++) {
 		const struct sdf_link *link = &world->links.at[i];
-		must(pose_finite(link->in_world) && pose_finite(link->inertial->in_link), "link pose", text);
+		must(pose_finite(sdf_link_in_world(world, i)) && pose_finite(link->inertial->in_link), "link pose", text);
 		must(world->models.at[link->model].is_static || link->inertial->mass > 0, "mass", text);
 	}
 	for (uint32_t i = 0; i < world->collisions.count; i++) {
 		const struct sdf_collision *collision = &world->collisions.at[i];
-		must(pose_finite(collision->in_world) && vec3_finite(collision->shape->size), "collision", text);
+		must(pose_finite(sdf_collision_in_world(world, i)) && vec3_finite(collision->shape->size), "collision", text);
 		must(collision->shape->radius > 0 && collision->shape->length > 0, "shape", text);
 	}
 	for (uint32_t i = 0; i < world->joints.count; i++) {

@@ -155,12 +155,18 @@ static const struct sdf_link *host_in_file(const struct host *h, uint32_t link)
 	return &world->links.at[world->models.at[h->scene->models[HOST_OWN].sdf].link_first + link];
 }
 
+static struct pose host_link_in_file(const struct host *h, uint32_t link)
+{
+	const struct sdf_world *world = &h->sdf->worlds.at[0];
+	return sdf_link_in_world(world, (uint32_t)(host_in_file(h, link) - world->links.at));
+}
+
 /* Where the link is when its body has moved from the file's pose to this one. */
 static struct pose host_moved(const struct host *h, uint32_t link, const struct body_state *body)
 {
 	struct pose file = h->scene->bodies[h->scene->links[host_link(h, link)].body].reference;
 	struct pose moved = pose_mul((struct pose){body->p, body->q}, pose_inverse(file));
-	return pose_mul(moved, host_in_file(h, link)->in_world);
+	return pose_mul(moved, host_link_in_file(h, link));
 }
 
 /* A short time later. */
@@ -204,7 +210,7 @@ Test(host, links_are_where_their_bodies_carry_them)
 	/* the frame of the model is that of its canonical link, the first one */
 	const struct pose model = {
 		{4, 5, 6}, h->sdf->worlds.at[0].models.at[h->scene->models[HOST_OWN].sdf].in_world.q};
-	struct pose in_base = pose_mul(pose_inverse(host_in_file(h, HOST_BASE)->in_world), model);
+	struct pose in_base = pose_mul(pose_inverse(host_link_in_file(h, HOST_BASE)), model);
 	host_near_pose(system_host.model_pose(&h->step.step, HOST_OWN, TROUPE_NOW),
 		pose_mul(host_moved(h, HOST_BASE, host_body(h, HOST_BASE, false)), in_base), 1e-12, "model");
 	host_stop(h);
@@ -232,8 +238,8 @@ Test(host, axes_turn_with_their_child_and_rates_are_those_of_both_bodies)
 	const uint32_t child[] = {HOST_HAND, HOST_TIP}, parent[] = {HOST_BASE, HOST_HAND};
 	for (uint32_t j = 0; j < 2; j++) {
 		const struct body_state *c = host_body(h, child[j], false), *p = host_body(h, parent[j], false);
-		struct vec3 in_world = quat_rotate(host_in_file(h, child[j])->in_world.q, in_file[j]);
-		struct vec3 in_link = quat_rotate(quat_conj(host_in_file(h, child[j])->in_world.q), in_world);
+		struct vec3 in_world = quat_rotate(host_link_in_file(h, child[j]).q, in_file[j]);
+		struct vec3 in_link = quat_rotate(quat_conj(host_link_in_file(h, child[j]).q), in_world);
 		struct vec3 axis = quat_rotate(host_moved(h, child[j], c).q, in_link);
 		struct troupe_axis got = system_host.joint_axis(step, host_joint(h, j), 0, TROUPE_NOW);
 		host_near(got.direction, axis, 1e-12, j ? "axis of slide" : "axis of spin");
@@ -289,8 +295,8 @@ Test(host, others_are_read_by_the_primary_only)
 	cr_assert(system_host.joint_velocity(step, bodies, 0, TROUPE_NOW) != 0);
 	const struct sdf_world *world = &h->sdf->worlds.at[0];
 	host_near_pose(
-		system_host.link_pose(step, still, TROUPE_NOW), world->links.at[1].in_world, 1e-12, "static link");
-	host_near(system_host.centre(step, still, TROUPE_NOW), world->links.at[1].in_world.p, 1e-12, "static link");
+		system_host.link_pose(step, still, TROUPE_NOW), sdf_link_in_world(world, 1), 1e-12, "static link");
+	host_near(system_host.centre(step, still, TROUPE_NOW), sdf_link_in_world(world, 1).p, 1e-12, "static link");
 	host_near_pose(system_host.link_pose(step, gone, TROUPE_NOW), POSE_IDENTITY, 0, "of an absent model");
 	cr_assert(system_host.models(step) == HOST_MODELS && !strcmp(system_host.model_name(step, HOST_STATIC), "s") &&
 		  !system_host.model_name(step, HOST_GONE) && !system_host.model_name(step, HOST_MODELS));
@@ -646,11 +652,11 @@ Test(host, frames_and_solids_are_those_of_the_file)
 	for (uint32_t l = 0; l < HOST_LINKS; l++) {
 		const struct sdf_link *link = host_in_file(h, l);
 		host_near_pose(system_host.link_in_model(self, host_link(h, l)),
-			pose_mul(pose_inverse(model), link->in_world), 1e-12, link->scoped);
+			pose_mul(pose_inverse(model), host_link_in_file(h, l)), 1e-12, link->scoped);
 		cr_assert(system_host.link_solids(self, host_link(h, l)) == 2 &&
 			  system_host.link_wind(self, host_link(h, l)));
 		for (uint32_t i = 0; i < 2; i++) {
-			struct pose in_link = world->collisions.at[link->collision_first + i].in_link;
+			struct pose in_link = *world->collisions.at[link->collision_first + i].in_link;
 			struct troupe_solid solid = system_host.link_solid(self, host_link(h, l), i);
 			host_near_pose(solid.in_link, in_link, 1e-12, "collision");
 			host_near(solid.centre, in_link.p, 1e-12, "centre of a cylinder");
@@ -669,8 +675,8 @@ Test(host, frames_and_solids_are_those_of_the_file)
 		  system_host.link_inertia(self, still).mass == 0 &&
 		  system_host.link_own_inertia(self, still).mass == 1);
 	host_near_pose(system_host.link_in_model(self, still),
-		pose_mul(pose_inverse(home), world->links.at[1].in_world), 1e-12, "of a static model");
-	host_near_pose(system_host.link_solid(self, still, 1).in_link, world->collisions.at[3].in_link, 1e-12, "of it");
+		pose_mul(pose_inverse(home), sdf_link_in_world(world, 1)), 1e-12, "of a static model");
+	host_near_pose(system_host.link_solid(self, still, 1).in_link, *world->collisions.at[3].in_link, 1e-12, "of it");
 	host_stop(h);
 }
 
@@ -742,7 +748,7 @@ Test(host, the_solid_of_a_mesh_has_its_volume_and_centre)
 	struct troupe_solid ball = system_host.link_solid(self, link, 0), prism = system_host.link_solid(self, link, 1);
 	cr_assert(ball.kind == TROUPE_SOLID_SPHERE && fabs(ball.volume - 32 * M_PI / 3) < 1e-12);
 	cr_assert(prism.kind == TROUPE_SOLID_CONVEX || prism.kind == TROUPE_SOLID_MESH);
-	struct pose in_link = sdf->worlds.at[0].collisions.at[1].in_link;
+	struct pose in_link = *sdf->worlds.at[0].collisions.at[1].in_link;
 	struct vec3 inside = pose_point(pose_inverse(in_link), prism.centre);
 	cr_assert(fabs(prism.volume - 9) < 1e-9 && fabs(inside.x - 1) < 1e-9 && fabs(inside.y - 1) < 1e-9 &&
 			  (fabs(inside.z) < 1e-9 || fabs(inside.z - 1) < 1e-9),

@@ -59,6 +59,12 @@ static const struct sdf_link *find_link(const struct sdf *sdf, const char *scope
 	return NULL;
 }
 
+static struct pose link_in_world(const struct sdf *sdf, const char *scoped)
+{
+	const struct sdf_world *world = &sdf->worlds.at[0];
+	return sdf_link_in_world(world, (uint32_t)(find_link(sdf, scoped) - world->links.at));
+}
+
 static const struct {
 	const char *text, *message; /* the message contains this */
 	troupe_status status;
@@ -473,7 +479,7 @@ Test(sdf, what_is_ignored_of_a_joint_s_physics)
 		"velocity><cfm_damping>1</cfm_damping><implicit_spring_damper>1</implicit_spring_damper><bounce>0</"
 		"bounce><fudge_factor>1</fudge_factor><suspension><erp>0.2</erp></suspension><limit><erp>0.25</"
 		"erp><typo/></limit><solver/></ode></physics>"));
-	const struct sdf_joint_ode *ode = &sdf->worlds.at[0].joints.at[0].ode;
+	const struct sdf_joint_ode *ode = sdf->worlds.at[0].joints.at[0].ode;
 	near(ode->max_force, 1);
 	near(ode->velocity, 2);
 	near(ode->stop_erp, 0.25);
@@ -510,12 +516,12 @@ Test(sdf, poses_are_relative_to_what_they_say)
 		       "relative_to='m::n::x'>0 0 0.5 0 0 0</pose>" LINK("a") "</model>"));
 	const struct sdf_world *world = &sdf->worlds.at[0];
 	near3(world->models.at[0].in_world.p, 10, 1, 0);
-	near3(find_link(sdf, "m::a")->in_world.p, 10, 1, 1);
-	near3(find_link(sdf, "m::b")->in_model.p, 1, 2, 5);
-	near3(find_link(sdf, "m::b")->in_world.p, 8, 2, 5);
-	near3(world->collisions.at[0].in_world.p, 8, 2, 6);
-	near3(world->collisions.at[0].in_link.p, 1, 2, 5);
-	near3(find_link(sdf, "o::a")->in_world.p, 8, 1, 5.5);
+	near3(link_in_world(sdf, "m::a").p, 10, 1, 1);
+	near3(find_link(sdf, "m::b")->in_model->p, 1, 2, 5);
+	near3(link_in_world(sdf, "m::b").p, 8, 2, 5);
+	near3(sdf_collision_in_world(world, 0).p, 8, 2, 6);
+	near3(world->collisions.at[0].in_link->p, 1, 2, 5);
+	near3(link_in_world(sdf, "o::a").p, 8, 1, 5.5);
 	near3(world->joints.at[0].in_world.p, 8, 1, 5);
 	near3(world->frames.at[0].in_world.p, 10, 0, 0);
 }
@@ -525,7 +531,7 @@ Test(sdf, a_placement_frame_is_what_the_pose_places)
 	struct sdf *sdf = good(W("<model name='m' placement_frame='n::b'><pose>0 0 10 0 0 0</pose>" LINK(
 		"a") "<model name='n'><pose>1 0 0 0 0 0</pose><link name='b'><pose>0 2 0 0 0 "
 		     "0</pose></link></model></model>"));
-	near3(find_link(sdf, "m::n::b")->in_world.p, 0, 0, 10);
+	near3(link_in_world(sdf, "m::n::b").p, 0, 0, 10);
 	near3(sdf->worlds.at[0].models.at[0].in_world.p, -1, -2, 10);
 }
 
@@ -535,7 +541,7 @@ Test(sdf, rotations_in_all_their_forms)
 				 "rotation_format='quat_xyzw'>0 0 0 0 0 2 2</pose></link><link name='c'><pose>0 0 0 0 "
 				 "0 1.5707963267948966</pose></link>"));
 	for (uint32_t i = 0; i < 3; i++)
-		near3(quat_rotate(sdf->worlds.at[0].links.at[i].in_world.q, (struct vec3){1, 0, 0}), 0, 1, 0);
+		near3(quat_rotate(sdf_link_in_world(&sdf->worlds.at[0], i).q, (struct vec3){1, 0, 0}), 0, 1, 0);
 }
 
 Test(sdf, the_canonical_link_of_a_model_without_links_is_that_of_a_nested_one)
@@ -786,8 +792,8 @@ Test(sdf, parts_in_unknown_frames_stay_where_they_stand)
 		"the name of a link, joint, frame or model, such as \"body\""));
 	near3(world->lights.at[0].in_world.p, 1, 2, 3);
 	near3(world->actors.at[0].in_world.p, 4, 0, 0);
-	near3(world->visuals.at[0].in_world.p, 1, 1, 1);
-	near3(world->collisions.at[0].in_world.p, 2, 1, 1);
+	near3(sdf_visual_in_world(world, 0).p, 1, 1, 1);
+	near3(sdf_collision_in_world(world, 0).p, 2, 1, 1);
 	near3(world->lights.at[1].in_world.p, 3, 1, 1);
 	near3(world->sensors.at[0].in_world.p, 4, 1, 1);
 	near3(world->sensors.at[0].settings->cameras[0].in_sensor.p, 5, 0, 0);
@@ -889,7 +895,7 @@ Test(sdf, flattened_models_are_restored)
 		"name='o'/><joint name='i::j' type='fixed'><parent>i::l</parent><child>o</child></joint></model>"));
 	const struct sdf_world *world = &sdf->worlds.at[0];
 	cr_assert_eq(world->models.count, 2);
-	near3(find_link(sdf, "m::i::l")->in_world.p, 1, 0, 1);
+	near3(link_in_world(sdf, "m::i::l").p, 1, 0, 1);
 	cr_assert_str_eq(world->joints.at[0].parent_name, "i::l");
 }
 
@@ -967,10 +973,10 @@ Test(sdf, includes_take_the_newest_file_and_are_overridden)
 	cr_assert_eq(status, TROUPE_OK, "%s", first_message(sdf));
 	const struct sdf_world *world = &sdf->worlds.at[0];
 	cr_assert_eq(world->models.count, 5);
-	near3(find_link(sdf, "ball::l")->in_world.p, 0, 0, 2);
-	near3(find_link(sdf, "b2::l")->in_world.p, 5, 0, 1);
-	near3(find_link(sdf, "b3::l")->in_world.p, 5, 0, -2);
-	near3(find_link(sdf, "n::ball::l")->in_world.p, 0, 0, 2);
+	near3(link_in_world(sdf, "ball::l").p, 0, 0, 2);
+	near3(link_in_world(sdf, "b2::l").p, 5, 0, 1);
+	near3(link_in_world(sdf, "b3::l").p, 5, 0, -2);
+	near3(link_in_world(sdf, "n::ball::l").p, 0, 0, 2);
 	cr_assert(world->models.at[1].is_static && world->models.at[1].plugin_count == 1 &&
 		  !world->models.at[0].is_static);
 	cr_assert_not_null(strstr(world->models.at[0].file, "ball/new.sdf"));
@@ -997,8 +1003,8 @@ Test(sdf, merged_includes_keep_their_places)
 	struct sdf *sdf = folder_load(&folder, "w.sdf", &status);
 	cr_assert_eq(status, TROUPE_OK, "%s", first_message(sdf));
 	cr_assert_eq(sdf->worlds.at[0].models.count, 1);
-	near3(find_link(sdf, "m::l1")->in_world.p, 1, 0, 0);
-	near3(find_link(sdf, "m::l2")->in_world.p, 3, 0, 0);
+	near3(link_in_world(sdf, "m::l1").p, 1, 0, 0);
+	near3(link_in_world(sdf, "m::l2").p, 3, 0, 0);
 	near3(sdf->worlds.at[0].joints.at[0].axis[0].xyz_world, 1, 0, 0);
 	folder_remove(&folder);
 }
@@ -1026,8 +1032,8 @@ Test(sdf, merged_includes_are_placed_by_a_frame_of_theirs)
 		folder_add(&folder, "w.sdf", world);
 		struct sdf *sdf = folder_load(&folder, "w.sdf", &status);
 		cr_assert_eq(status, TROUPE_OK, "%s", first_message(sdf));
-		near3(find_link(sdf, "m::tool")->in_world.p, 1, 0, 0);
-		near3(find_link(sdf, "m::base")->in_world.p, 1, -2, -1);
+		near3(link_in_world(sdf, "m::tool").p, 1, 0, 0);
+		near3(link_in_world(sdf, "m::base").p, 1, -2, -1);
 		folder_remove(&folder);
 	}
 }
@@ -1064,8 +1070,8 @@ Test(sdf, merged_includes_bring_their_models)
 			      "1.5707963267948966</pose></include>"));
 	struct sdf *sdf = folder_load(&folder, "w.sdf", &status);
 	cr_assert_eq(status, TROUPE_OK, "%s", first_message(sdf));
-	near3(find_link(sdf, "m::base")->in_world.p, 3, 0, 0);
-	near3(find_link(sdf, "m::hand::palm")->in_world.p, 2, 0, 0);
+	near3(link_in_world(sdf, "m::base").p, 3, 0, 0);
+	near3(link_in_world(sdf, "m::hand::palm").p, 2, 0, 0);
 	folder_remove(&folder);
 }
 
@@ -1133,8 +1139,8 @@ Test(sdf, frames_of_models_that_are_placed_later)
 		       "relative_to='f'>0 0 1 0 0 0</pose></link><model name='n'><pose relative_to='h'>0 2 0 0 0 "
 		       "0</pose>" LINK("b") "<frame name='g'><pose>0 0 5 0 0 0</pose></frame></model><frame "
 					    "name='h'><pose>10 0 0 0 0 1.5707963267948966</pose></frame>"));
-	near3(find_link(sdf, "m::n::b")->in_world.p, 8, 0, 0);
-	near3(find_link(sdf, "m::a")->in_world.p, 8, 1, 6);
+	near3(link_in_world(sdf, "m::n::b").p, 8, 0, 0);
+	near3(link_in_world(sdf, "m::a").p, 8, 1, 6);
 }
 
 /* The default of a joint's second axis never has the direction of the first axis. */

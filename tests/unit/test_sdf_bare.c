@@ -33,8 +33,8 @@ static void check_robot(const struct sdf *sdf)
 	cr_assert_str_eq(world->links.at[1].scoped, "r2::b");
 	cr_assert_str_eq(world->joints.at[0].scoped, "r2::j");
 	near3(world->models.at[0].in_world.p, 10, 20, 30);
-	near3(world->links.at[0].in_world.p, 10, 20, 31);
-	near3(world->links.at[1].in_world.p, 10, 22, 31);
+	near3(sdf_link_in_world(world, 0).p, 10, 20, 31);
+	near3(sdf_link_in_world(world, 1).p, 10, 22, 31);
 }
 
 Test(sdf_bare, a_model_in_sdf_is_renamed_and_placed)
@@ -82,7 +82,7 @@ Test(sdf_bare, a_placement_frame_is_what_the_pose_places)
 {
 	struct sdf *sdf = sdf_help_good(IN_SDF("1.9", ROBOT(" placement_frame='b'")), &spawn);
 	const struct sdf_world *world = &sdf->worlds.at[0];
-	near3(world->links.at[1].in_world.p, 10, 20, 30);
+	near3(sdf_link_in_world(world, 1).p, 10, 20, 30);
 	/* b is at 2 0 1 in the model, which is turned: 0 2 1 in the world's axes */
 	near3(world->models.at[0].in_world.p, 10, 18, 29);
 	sdf_free(sdf);

@@ -71,6 +71,12 @@ static const struct sdf_link *link_of(const struct sdf *sdf, const char *name)
 	return NULL;
 }
 
+static struct pose link_pose(const struct sdf *sdf, const char *name)
+{
+	const struct sdf_world *world = &sdf->worlds.at[0];
+	return sdf_link_in_world(world, (uint32_t)(link_of(sdf, name) - world->links.at));
+}
+
 static const struct sdf_joint *joint_of(const struct sdf *sdf, const char *name)
 {
 	const struct sdf_world *world = &sdf->worlds.at[0];
@@ -100,7 +106,7 @@ Test(urdf, a_link_is_a_link)
 	cr_assert_eq(world->collisions.count, 2);
 	cr_assert_str_eq(world->collisions.at[0].name, "a_collision");
 	cr_assert_str_eq(world->collisions.at[1].name, "a_collision_1");
-	near3(world->collisions.at[1].in_world.p, ((struct vec3){0, 1, 0}));
+	near3(sdf_collision_in_world(world, 1).p, ((struct vec3){0, 1, 0}));
 }
 
 /* A lumped link and a joint of one name: the name is that of the joint, and libsdformat has no frame for the link. A
@@ -117,7 +123,7 @@ Test(urdf, a_lumped_link_may_have_the_name_of_a_joint)
 	cr_assert_str_eq(world->joints.at[0].parent_name, "base");
 	cr_assert_eq(world->frames.count, 1);
 	cr_assert_str_eq(world->frames.at[0].name, "base_HAA");
-	near3(link_of(sdf, "hip")->in_world.p, ((struct vec3){1, 0, 1}));
+	near3(link_pose(sdf, "hip").p, ((struct vec3){1, 0, 1}));
 	/* both are lumped: one frame */
 	sdf = good(R(BODY("base") BODY("A") BODY("B") J("x", "fixed", "base", "A", "") J("A", "fixed", "A", "B", "")));
 	cr_assert_eq(sdf->worlds.at[0].frames.count, 3);
@@ -160,8 +166,8 @@ Test(urdf, places_are_products_of_origins)
 	struct pose ab = {{1, 2, 3}, quat_from_rpy(0.1, 0.2, 0.3)}, bc = {{0.5, 0, 0}, quat_from_rpy(0, 0.7, 0)};
 	struct pose c = pose_mul(ab, bc);
 	const struct sdf_joint *first = joint_of(sdf, "ab"), *second = joint_of(sdf, "bc");
-	near3(link_of(sdf, "b")->in_world.p, ab.p);
-	near3(link_of(sdf, "c")->in_world.p, c.p);
+	near3(link_pose(sdf, "b").p, ab.p);
+	near3(link_pose(sdf, "c").p, c.p);
 	near3(first->axis[0].xyz_world, quat_rotate(ab.q, (struct vec3){0, 1, 0}));
 	near3(second->axis[0].xyz_world, quat_rotate(c.q, (struct vec3){1, 0, 0})); /* the default axis */
 	near(first->axis[0].lower, -1);
@@ -202,8 +208,8 @@ Test(urdf, fixed_joints_lump_links)
 	cr_assert_eq(world->collisions.count, 3);
 	cr_assert_str_eq(world->collisions.at[1].name, "a_fixed_joint_lump__b_collision_1");
 	cr_assert_str_eq(world->collisions.at[2].name, "a_fixed_joint_lump__c_collision_2");
-	near3(world->collisions.at[1].in_world.p, ((struct vec3){0, 1, 0.1}));
-	near3(link_of(sdf, "d")->in_world.p, ((struct vec3){1, 1, 0.5}));
+	near3(sdf_collision_in_world(world, 1).p, ((struct vec3){0, 1, 0.1}));
+	near3(link_pose(sdf, "d").p, ((struct vec3){1, 1, 0.5}));
 	cr_assert_eq(&world->links.at[joint_of(sdf, "cd")->parent], a);
 }
 
@@ -310,7 +316,7 @@ Test(urdf, the_link_world_is_the_world)
 	struct sdf *sdf = good(R(L("world", "") BODY("a") J("j", "fixed", "world", "a", "<origin xyz='0 0 2'/>")));
 	cr_assert_eq(sdf->worlds.at[0].links.count, 1);
 	cr_assert_eq(joint_of(sdf, "j")->parent, SDF_NONE);
-	near3(link_of(sdf, "a")->in_world.p, ((struct vec3){0, 0, 2}));
+	near3(link_pose(sdf, "a").p, ((struct vec3){0, 0, 2}));
 }
 
 /* Children stand in the order of the names of their joints, as in Gazebo. */
