@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 TestSuite(foreign, .fini = sdf_help_end, .timeout = 60);
 
@@ -23,9 +24,11 @@ TestSuite(foreign, .fini = sdf_help_end, .timeout = 60);
 #define MODEL(inside) "<sdf version='1.9'><model name='m'>" CAR inside "</model></sdf>"
 #define PLUGIN(file, inside) "<plugin name='p' filename='lib" file ".so'>" inside "</plugin>"
 
+static const struct sdf_options *foreign_options; /* NULL: the usual ones */
+
 static struct sdf *foreign_load(const char *text)
 {
-	return sdf_help_keep(sdf_help_good(text, NULL));
+	return sdf_help_keep(sdf_help_good(text, foreign_options));
 }
 
 static const struct sdf_element *foreign_plugin_of(const struct sdf *sdf, const char *system)
@@ -371,4 +374,85 @@ Test(foreign, places_are_limited)
 	text_add(&text, "</model></sdf>");
 	foreign_check_error(text.at, "plug-ins need too many poses: expected at most 64");
 	text_fini(&text);
+}
+
+/* --- controllers of a file of parameters -------------------------------------------------------------------------- */
+
+#define CONTROLLED_LINK(name)                                                                                          \
+	"<link name='" name "'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>"
+#define CONTROLLED_JOINT(name, child, interface)                                                                       \
+	CONTROLLED_LINK(child)                                                                                         \
+	"<joint name='" name "' type='continuous'><parent link='base'/><child link='" child                            \
+	"'/><axis xyz='0 1 0'/></joint><ros2_control name='s' type='system'><joint name='" name                        \
+	"'><command_interface name='" interface "'/></joint></ros2_control>"
+
+static const char controllers[] =
+	"controller_manager:\n ros__parameters:\n  update_rate: 100\n"
+	"  drive: {type: diff_drive_controller/DiffDriveController}\n"
+	"  arm: {type: joint_trajectory_controller/JointTrajectoryController}\n"
+	"  hand: {type: joint_trajectory_controller/JointTrajectoryController}\n"
+	"drive:\n ros__parameters:\n  left_wheel_names: [l1, l2]\n  right_wheel_names: [r1, r2]\n"
+	"  wheel_separation: 0.5\n  wheel_separation_multiplier: 1.5\n  wheel_radius: 0.25\n"
+	"  left_wheel_radius_multiplier: 0.5\n  publish_rate: 25\n  odom_frame_id: map\n  base_frame_id: foot\n"
+	"  enable_odom_tf: false\n"
+	"  linear:\n   x: {max_velocity: 1.5, min_velocity: -0.5, max_acceleration: 3, has_acceleration_limits: false, "
+	"max_jerk: 7, has_jerk_limits: true}\n"
+	"  angular:\n   z: {max_velocity: 2, min_acceleration: -1}\n"
+	"arm:\n ros__parameters:\n  joints: [j1, j2]\n  command_interfaces: [effort]\n"
+	"  gains: {j1: {p: 1, i: 2, d: 3}, j2: {p: 4, d: 6}}\n  allow_partial_joints_goal: true\n"
+	"  constraints: {stopped_velocity_tolerance: 0.02, goal_time: 0.75, j1: {trajectory: 0.1, goal: 0.2}, j2: "
+	"{goal: 0.4}}\n"
+	"hand:\n ros__parameters:\n  joints: [j3]\n  command_interfaces: [position]\n";
+
+/* What each of three controllers makes of its parameters: limits that are given, left out or switched off, and both of
+ * two joints. */
+Test(foreign, controllers_of_a_file)
+{
+	static const struct {
+		const char *system, *name, *expected;
+	} rows[] = {{"::DiffDrive", "left_joint", "l1,l2"}, {"::DiffDrive", "right_joint", "r1,r2"},
+		{"::DiffDrive", "wheel_separation", "0.75"}, {"::DiffDrive", "wheel_radius", "0.125"},
+		{"::DiffDrive", "max_linear_velocity", "1.5"}, {"::DiffDrive", "min_linear_velocity", "-0.5"},
+		{"::DiffDrive", "max_linear_acceleration", "-"}, {"::DiffDrive", "min_linear_acceleration", "-"},
+		{"::DiffDrive", "max_linear_jerk", "7"}, {"::DiffDrive", "min_linear_jerk", "-7"},
+		{"::DiffDrive", "max_angular_velocity", "2"}, {"::DiffDrive", "min_angular_velocity", "-2"},
+		{"::DiffDrive", "max_angular_acceleration", "-"}, {"::DiffDrive", "min_angular_acceleration", "-"},
+		{"::DiffDrive", "odom_publish_frequency", "25"}, {"::DiffDrive", "frame_id", "map"},
+		{"::DiffDrive", "child_frame_id", "foot"}, {"::DiffDrive", "publish_tf", "false"},
+		{"::JointTrajectoryController", "joint_name", "j1,j2"},
+		{"::JointTrajectoryController", "controller_name", "arm"},
+		{"::JointTrajectoryController", "use_velocity_commands", "-"},
+		{"::JointTrajectoryController", "position_p_gain", "1,4"},
+		{"::JointTrajectoryController", "position_i_gain", "2,0"},
+		{"::JointTrajectoryController", "position_d_gain", "3,6"},
+		{"::JointTrajectoryController", "path_tolerance", "0.1,0"},
+		{"::JointTrajectoryController", "goal_tolerance", "0.2,0.4"},
+		{"::JointTrajectoryController", "stopped_velocity_tolerance", "0.02"},
+		{"::JointTrajectoryController", "goal_time_tolerance", "0.75"},
+		{"::JointTrajectoryController", "allow_partial_joints_goal", "true"}};
+	char folder[] = "/tmp/test_foreign_XXXXXX";
+	const char *const folders[] = {folder, NULL};
+	const struct sdf_options options = {.resource_paths = folders};
+	cr_assert(mkdtemp(folder));
+	char *path = mem_printf("%s/controllers.yaml", folder);
+	FILE *file = fopen(path, "w");
+	cr_assert(file && fputs(controllers, file) >= 0 && !fclose(file));
+	char *text =
+		mem_printf("<robot name='r'>" CONTROLLED_LINK("base") CONTROLLED_JOINT("l1", "a", "velocity")
+				   CONTROLLED_JOINT("l2", "b", "velocity") CONTROLLED_JOINT("r1", "c", "velocity")
+					   CONTROLLED_JOINT("r2", "d", "velocity") CONTROLLED_JOINT("j1", "e", "effort")
+						   CONTROLLED_JOINT("j2", "f", "effort") CONTROLLED_JOINT("j3", "g",
+							   "position") "<gazebo><plugin name='c' "
+								       "filename='gz_ros2_control-system'><parameters>%"
+								       "s</parameters></plugin></gazebo></robot>",
+			path);
+	foreign_options = &options;
+	check_silence(text);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		check_values(text, rows[i].system, rows[i].name, rows[i].expected);
+	foreign_options = NULL;
+	(void)unlink(path);
+	(void)rmdir(folder);
+	free(text);
+	free(path);
 }
