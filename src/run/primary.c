@@ -244,7 +244,7 @@ static void primary_learn_pace(struct primary *primary, uint64_t now_ns)
 /* Each step has a due time. After a late step the next ones start at once, until the delay is caught up. The last step
  * of a window starts at its due time, as if it were taken alone, so that its state, the only one of them that anybody
  * sees, is there neither too early nor too late; the steps before it start earlier by the time that they took last. */
-static void primary_keep_pace(struct primary *primary)
+static void primary_keep_pace(struct primary *primary, uint32_t most)
 {
 	double real_s = primary_step_real_s(primary);
 	primary->paced_steps = 0;
@@ -257,7 +257,8 @@ static void primary_keep_pace(struct primary *primary)
 		primary->pace_ns = now;
 		primary->pace_elapsed_s = 0;
 	}
-	primary->paced_steps = (uint32_t)primary_expected_horizon(primary, k, primary_most_steps(primary, k));
+	primary->paced_steps =
+		(uint32_t)primary_expected_horizon(primary, k, MIN(primary_most_steps(primary, k), most));
 	const double ahead_s = fmax(real_s - (double)primary->paced_step_ns * 1e-9, 0) * (primary->paced_steps - 1);
 	primary_sleep_until(primary, now, primary->pace_ns + (uint64_t)((primary->pace_elapsed_s + ahead_s) * 1e9));
 	primary->paced_begin_ns = clock_now_ns();
@@ -413,16 +414,24 @@ bool primary_minds_levels(struct primary *primary)
 	return primary->options.hash_steps || loading_has_cargo(&primary->plan.loading);
 }
 
-/* Decides how many steps are taken together from step k on. */
-static void primary_begin_window(struct primary *primary, uint64_t k)
+/* How many steps may be taken together from step k on. */
+static uint32_t primary_find_window(struct primary *primary, uint64_t k)
 {
-	struct step *step = &primary->step;
 	uint32_t most = primary_most_steps(primary, k);
 	if (primary->paced_steps)
 		most = MIN(most, primary->paced_steps);
 	primary->plan.pairs.blind = window_is_blind(&primary->window, k);
-	step->window = (uint32_t)primary_horizon(primary, k, most);
-	window_begin(&primary->window, step->window);
+	primary->proposed = (uint32_t)primary_horizon(primary, k, most);
+	return primary->proposed;
+}
+
+static void primary_begin_window(struct primary *primary, uint64_t k, uint32_t steps)
+{
+	struct step *step = &primary->step;
+	if (steps < primary->proposed) /* commands need not wait for longer than the window lasts */
+		schedule_open(&primary->schedule, k + steps);
+	step->window = steps;
+	window_begin(&primary->window, steps);
 	step->mark = primary->window.mark;
 	primary->plan.placement.window = step->window;
 	step->hashes = step->window > 1 && primary->options.hash_steps;
@@ -445,8 +454,9 @@ static void primary_begin_sensors(struct primary *primary)
 		sensors_look(sensors, primary->shared->state, NULL);
 }
 
-/* Brings state k to what it is when the step begins. False: a system has broken a rule. */
-static bool primary_begin_step(struct primary *primary, uint64_t k, bool alone)
+/* Brings state k to what it is when the step begins. Returns how many steps may be taken together; 0: a system has
+ * broken a rule. */
+static uint32_t primary_begin_step(struct primary *primary, uint64_t k)
 {
 	struct step *step = &primary->step;
 	primary->begun_step = k + 1;
@@ -457,18 +467,25 @@ static bool primary_begin_step(struct primary *primary, uint64_t k, bool alone)
 	primary_take_commands(primary, k);
 	primary_take_decisions(primary, k);
 	if (primary_ends_by_fault(primary, k))
-		return false;
+		return 0;
 	struct command *waiting = primary_waits_for_empty(primary, k);
 	if (waiting)
 		primary_tell_taken(primary, k, waiting, TROUPE_OK);
 	primary->emptied = waiting;
 	step->paused = primary->paused || primary->emptied;
-	bool changed = !primary->emptied && plan_levels(&primary->plan);
-	primary_begin_window(primary, k);
+	primary->pairs_changed = !primary->emptied && plan_levels(&primary->plan);
+	return primary_find_window(primary, k);
+}
+
+/* Plans so many steps. False: a system has broken a rule. */
+static bool primary_plan_step(struct primary *primary, uint64_t k, uint32_t steps, bool alone)
+{
+	const struct step *step = &primary->step;
+	primary_begin_window(primary, k, steps);
 	if (primary->emptied)
 		plan_empty(&primary->plan);
 	else
-		plan_step(&primary->plan, changed, k, (step->window - 1) * primary->edit.step_s);
+		plan_step(&primary->plan, primary->pairs_changed, k, (step->window - 1) * primary->edit.step_s);
 	placement_deal_near(&primary->plan.placement, step->window > 1);
 	primary_deal_commands(primary);
 	primary_obey_due(primary, alone);
@@ -478,7 +495,10 @@ static bool primary_begin_step(struct primary *primary, uint64_t k, bool alone)
 void primary_begin_alone(struct primary *primary)
 {
 	primary->ended = false;
-	(void)primary_begin_step(primary, primary->lockstep.number, true);
+	const uint64_t k = primary->lockstep.number;
+	const uint32_t steps = primary_begin_step(primary, k);
+	if (steps)
+		(void)primary_plan_step(primary, k, steps, true);
 	primary->ended = true;
 }
 
@@ -495,21 +515,18 @@ static bool primary_shares(const struct primary *primary)
 	return primary->changed > step->secondaries || (!step->paused && sensors->slices_due > 1);
 }
 
-static const struct step *primary_decide_step(struct primary *primary)
+const struct step *primary_decide(struct primary *primary, uint32_t steps)
 {
 	uint64_t k = primary->lockstep.number;
 	struct step *step = &primary->step;
-	bool first = !primary->plan.begun;
-	if (primary->shared->scene->unread)
-		unread_free_old(primary->shared->scene->unread, primary_time_s(primary));
-	if (!primary_begin_step(primary, k, false))
+	if (!steps || !primary_plan_step(primary, k, steps, false))
 		return NULL;
 	wrenches_deal(&primary->wrenches, primary->shared->state, step->paused,
 		primary->plan.placement.ownership.now.model, primary->plan.placement.parts,
 		primary->options.secondaries);
 	primary_begin_sensors(primary);
 	primary_observe(primary);
-	primary_tell(primary, k, first);
+	primary_tell(primary, k, primary->is_first);
 	step->number = k;
 	step->time_s = primary_time_s(primary);
 	step->dt = primary->edit.step_s;
@@ -534,15 +551,25 @@ static const struct step *primary_decide_step(struct primary *primary)
 		primary_end(primary, status);
 		return NULL;
 	}
+	if (primary->paused)
+		primary->paused_since_ns = primary->decided_ns;
 	return step;
 }
 
-const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_ns)
+uint32_t primary_expects(struct primary *primary)
+{
+	const uint64_t k = primary->lockstep.number;
+	if (primary->ended || primary_step_real_s(primary) <= 0)
+		return UINT32_MAX;
+	return (uint32_t)primary_expected_horizon(primary, k, primary_most_steps(primary, k));
+}
+
+uint32_t primary_propose(struct primary *primary, uint32_t most, uint64_t *ret_begin_ns)
 {
 	if (primary->ended)
-		return NULL;
+		return 0;
 	if (!primary_limit_reached(primary))
-		primary_keep_pace(primary);
+		primary_keep_pace(primary, most);
 	*ret_begin_ns = clock_now_ns();
 	if (!primary->begin_ns) {
 		primary->begin_ns = *ret_begin_ns;
@@ -552,10 +579,11 @@ const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_n
 	primary_end_pause(primary, *ret_begin_ns);
 	if (primary_limit_reached(primary) || atomic_load(&primary->stop)) {
 		primary_end_between_steps(primary, *ret_begin_ns, TROUPE_OK);
-		return NULL;
+		return 0;
 	}
-	const struct step *step = primary_decide_step(primary);
-	if (step && primary->paused)
-		primary->paused_since_ns = *ret_begin_ns;
-	return step;
+	primary->decided_ns = *ret_begin_ns;
+	primary->is_first = !primary->plan.begun;
+	if (primary->shared->scene->unread)
+		unread_free_old(primary->shared->scene->unread, primary_time_s(primary));
+	return primary_begin_step(primary, primary->lockstep.number);
 }

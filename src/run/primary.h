@@ -138,12 +138,19 @@ void primary_roll_back(struct primary *primary);
 /* The step that is out, or is being decided, is given up, and this primary takes no further one. On another thread,
  * which has seized the turn. */
 void primary_give_up(struct primary *primary);
-/* Decides the next step. NULL when there is none: primary->ended, ->status and ->error say why. When a command is due
- * that replaces the world, the step is one in which nothing moves and all secondaries release what they have; the
- * command, and those after it, are taken in the next step. May sleep, to keep to real time. *ret_begin_ns: when the
- * decision began, after the sleep, by clock_now_ns(). */
-const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_ns);
-/* Brings the present state to what it is after the commands and decisions of the next step, as primary_decide() does,
+/* How many steps the next window may have, as far as is known before its commands are taken; UINT32_MAX: it does not
+ * matter, because the primary does not keep to real time, or has ended. */
+uint32_t primary_expects(struct primary *primary);
+/* Begins the next step: takes its commands and decisions. Returns how many steps its window may have; 0: there is none,
+ * and primary->ended, ->status and ->error say why. When a command is due that replaces the world, the step is one in
+ * which nothing moves and all secondaries release what they have; the command, and those after it, are taken in the
+ * next step. May sleep, to keep to real time. most: the least of primary_expects() of the worlds that step together.
+ * *ret_begin_ns: when the decision began, after the sleep, by clock_now_ns(). */
+uint32_t primary_propose(struct primary *primary, uint32_t most, uint64_t *ret_begin_ns);
+/* After primary_propose(): decides so many steps, at most as many as it returned, at least one if it was not 0. NULL:
+ * there is no step, as above. */
+const struct step *primary_decide(struct primary *primary, uint32_t steps);
+/* Brings the present state to what it is after the commands and decisions of the next step, as primary_propose() does,
  * but there is no such step: for a replay of a run that failed in it. Between steps; none can be taken after it. */
 void primary_begin_alone(struct primary *primary);
 /* Whether primary_decide() would decide a step now: no limit is reached, and it was not asked to stop. */

@@ -59,6 +59,12 @@ struct primary {
 	VEC(struct command) decided;     /* by systems, for the step that is being decided; see primary_systems.c */
 	VEC(struct published) published; /* in the last step that was not paused */
 	struct text published_bytes;
+	/* Between primary_propose() and primary_decide(). decided_ns: when the decision began. */
+	bool pairs_changed, is_first;
+	uint32_t proposed; /* steps */
+	uint64_t decided_ns;
+	uint32_t good; /* steps of the window that is out after which all was well, by primary_prove() */
+
 	bool acted; /* a system has published or asked for something in this step */
 	struct asking {
 		const struct system *system; /* that is called now */

@@ -220,17 +220,11 @@ static bool primary_merge_prove_guesses(struct primary *primary, struct ack *con
 
 bool primary_prove(struct primary *primary, struct ack *const *acks)
 {
-	if (primary->step.window == 1) {
-		window_proven(&primary->window);
+	primary->good = primary->step.window;
+	if (primary->step.window == 1)
 		return true;
-	}
-	uint32_t good = primary_merge_good_steps(primary, acks);
-	bool proven = good == primary->step.window && primary_merge_prove_guesses(primary, acks);
-	if (proven)
-		window_proven(&primary->window);
-	else
-		window_refuted(&primary->window, good);
-	return proven;
+	primary->good = primary_merge_good_steps(primary, acks);
+	return primary->good == primary->step.window && primary_merge_prove_guesses(primary, acks);
 }
 
 /* The step is state k to k+1; a reading of another time than that of k+1 is of k. */
@@ -318,6 +312,7 @@ static void primary_merge_take_step(struct primary *primary, struct ack *const *
 
 void primary_advance(struct primary *primary, struct ack *const *acks)
 {
+	window_proven(&primary->window);
 	primary_merge_count_time(primary, acks);
 	primary->pace_elapsed_s += primary_step_real_s(primary) * primary->step.window;
 	if (primary->remote.acked)
@@ -331,6 +326,7 @@ void primary_advance(struct primary *primary, struct ack *const *acks)
 
 void primary_refute(struct primary *primary)
 {
+	window_refuted(&primary->window, primary->good);
 	if (primary->remote.acked)
 		primary->remote.acked(primary->remote.ctx, &primary->step, false);
 	primary->edit.log.count = primary->shared->state->written.count = 0;

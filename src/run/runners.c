@@ -175,6 +175,19 @@ static void runners_watch_when_due(struct runners *runners, uint64_t now_ns)
 	runners_call_watch(runners);
 }
 
+/* Worlds take windows of the same length: the least that any of them proposes, of those that go on. */
+static uint32_t runners_propose(struct runners *runners, uint32_t *ret_proposed)
+{
+	uint32_t expected = UINT32_MAX, least = UINT32_MAX;
+	for (uint32_t i = 0; runners->set_count > 1 && i < runners->set_count; i++)
+		expected = MIN(expected, primary_expects(runners->sets[i].world.primary));
+	for (uint32_t i = 0; i < runners->set_count; i++) {
+		ret_proposed[i] = primary_propose(runners->sets[i].world.primary, expected, &runners->decided_ns);
+		least = ret_proposed[i] ? MIN(least, ret_proposed[i]) : least;
+	}
+	return least;
+}
+
 /* steps[i] is NULL for a set that has ended. False: all sets have ended. */
 static bool runners_decide(struct runners *runners, const struct step **steps)
 {
@@ -193,8 +206,10 @@ static bool runners_decide(struct runners *runners, const struct step **steps)
 		runners->callbacks.on_turn(runners->callbacks.ctx);
 		(void)runners_end_together(runners);
 	}
+	uint32_t proposed[SDF_WORLDS_MAX];
+	const uint32_t least = runners_propose(runners, proposed);
 	for (uint32_t i = 0; i < runners->set_count; i++) {
-		steps[i] = primary_decide(runners->sets[i].world.primary, &runners->decided_ns);
+		steps[i] = primary_decide(runners->sets[i].world.primary, MIN(proposed[i], least));
 		runners->sets[i].out = steps[i] != NULL;
 		some |= runners->sets[i].out;
 	}

@@ -263,12 +263,25 @@ static void server_set_up_worlds(struct troupe_server *server, enum physics_brea
 
 /* --- while it runs ------------------------------------------------------------------------------------------------ */
 
+/* The hash of the state that was so many steps before the present one, within the windows that were just taken. A world
+ * that has ended stays as it is. */
+static uint64_t server_hash_before(const struct troupe_server *server, uint64_t steps, uint32_t before)
+{
+	uint64_t sum = 0;
+	for (uint32_t i = 0; i < server->world_count; i++) {
+		const struct primary *primary = server->worlds[i].primary;
+		uint32_t count;
+		const uint64_t *hashes = primary_hashes(primary, &count);
+		bool noted = before && before < count && primary_steps(primary) == steps;
+		uint64_t hash = noted ? hashes[count - 1 - before] : primary_hash(primary);
+		sum += i ? hash_mix(hash, i) : hash;
+	}
+	return sum;
+}
+
 uint64_t troupe_server_hash(const struct troupe_server *server)
 {
-	uint64_t hash = primary_hash(server->worlds[0].primary);
-	for (uint32_t i = 1; i < server->world_count; i++)
-		hash += hash_mix(primary_hash(server->worlds[i].primary), i);
-	return hash;
+	return server_hash_before(server, 0, 0);
 }
 
 static void server_on_acked(void *ctx)
@@ -279,19 +292,18 @@ static void server_on_acked(void *ctx)
 			world_publish(&server->worlds[i], true);
 }
 
-/* Several worlds take each step by itself. */
 static void server_tell_hashes(struct troupe_server *server, uint64_t steps)
 {
 	const struct troupe_server_def *def = &server->def;
-	uint32_t count;
-	const uint64_t *hashes = primary_hashes(server->worlds[0].primary, &count);
-	for (uint32_t i = 0; server->world_count == 1 && i + 1 < count; i++) {
-		uint64_t step = steps - count + 1 + i;
-		if (step % def->hash_every == 0)
-			def->on_hash(def->ctx, step, hashes[i]);
+	uint32_t most = 1, count;
+	for (uint32_t i = 0; i < server->world_count; i++) {
+		(void)primary_hashes(server->worlds[i].primary, &count);
+		if (primary_steps(server->worlds[i].primary) == steps)
+			most = MAX(most, count);
 	}
-	if (steps % def->hash_every == 0)
-		def->on_hash(def->ctx, steps, troupe_server_hash(server));
+	for (uint32_t before = most; before-- > 0;)
+		if ((steps - before) % def->hash_every == 0)
+			def->on_hash(def->ctx, steps - before, server_hash_before(server, steps, before));
 }
 
 static void server_warn_of_unread(struct troupe_server *server)

@@ -237,11 +237,11 @@ static uint64_t server_world_steps_to(uint64_t k, uint64_t every)
 	return every ? every - k % every : UINT64_MAX;
 }
 
-/* Several worlds take each step together, and models that are moved in every step must not be alone for longer. */
+/* Models that are moved in every step must not be alone for longer. */
 static uint32_t server_world_window_of(const struct troupe_server *server)
 {
 	const struct troupe_server_def *def = &server->def;
-	return server->world_count > 1 || (def->chaos_moves && !def->window) ? 1 : def->window;
+	return def->chaos_moves && !def->window ? 1 : def->window;
 }
 
 /* The first plug-in of these whose update() may do something in each step. */
@@ -316,7 +316,7 @@ static void server_world_set_up_primary(struct server_world *world)
 		.on_owned = server_world_on_owned,
 		.window = {.steps = server_world_window_of(world->server),
 			.alone = def->scripted && world->server->network,
-			.random = def->chaos && !def->chaos_moves && !def->window && world->server->world_count == 1,
+			.random = def->chaos && !def->chaos_moves && !def->window,
 			.seed = def->chaos_seed},
 		.all_take_part = def->network != NULL,
 		.on_horizon = server_world_on_horizon,

@@ -30,6 +30,19 @@ for options in 0 1 2 3 '2 --chaos 1'; do
 	[ "$together" = "$alone " ]
 	report $? "--secondaries $options: each as alone ($together, $alone)"
 done
+# windows: each state has the hash that it has when each step is taken by itself
+run "$scratch/single" "$two" "$scratch/commands" 600 --hash-every 1 --secondaries 0 --window 1
+[ "$(wc -l <"$scratch/single")" = 600 ]
+report $? 'a hash of each step'
+for options in 0 2 '0 --window 7' '1 --chaos 1' '2 --chaos 2'; do
+	# shellcheck disable=SC2086
+	run "$scratch/other" "$two" "$scratch/commands" 600 --hash-every 1 --report "$scratch/report" --secondaries $options
+	cmp -s "$scratch/single" "$scratch/other"
+	report $? "--secondaries $options: $(diff "$scratch/single" "$scratch/other" | sed -n 2p)"
+	longest=$(sed -n 's/.*"windows": {"count": [0-9]*, "longest": \([0-9]*\),.*/\1/p' "$scratch/report" | sort -n | head -n 1)
+	[ "${longest:-0}" -ge 7 ]
+	report $? "--secondaries $options: a window of $longest steps, expected 7"
+done
 run "$scratch/trace" "$two" "$scratch/commands" $long --secondaries 2 --chaos 1 --trace
 grep -q '^move [0-9]* hill/' "$scratch/trace" && grep -q '^move [0-9]* asleep/' "$scratch/trace"
 report $? 'the trace says which world'

@@ -196,7 +196,7 @@ static bool take_step(struct run *run)
 	uint64_t k = primary->lockstep.number, begin_ns;
 	if (k == MIDDLE)
 		check_middle(run);
-	run->step = primary_decide(primary, &begin_ns);
+	run->step = primary_decide(primary, primary_propose(primary, UINT32_MAX, &begin_ns));
 	if (!run->step)
 		return false;
 	check(primary_hash(primary) == held[k], "step %" PRIu64 " decided: another state", k);

@@ -62,7 +62,8 @@ struct run {
 static void decide(struct run *run)
 {
 	uint64_t begin_ns;
-	const struct step *step = primary_decide(run->server->worlds[0].primary, &begin_ns);
+	struct primary *primary = run->server->worlds[0].primary;
+	const struct step *step = primary_decide(primary, primary_propose(primary, UINT32_MAX, &begin_ns));
 	for (uint32_t i = 0; i < SECONDARIES; i++) {
 		run->steps[i].count = 0;
 		wire_encode_step(run->wire, i, step, &run->steps[i]);

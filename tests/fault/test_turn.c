@@ -77,12 +77,22 @@ WRAP(troupe_status, infile_read_plain, READ,
 		struct troupe_error *error),
 	path, beginning, bytes_max, ret_bytes, ret_count, error)
 
-const struct step *__real_primary_decide(struct primary *primary, uint64_t *ret_begin_ns);
-const struct step *__wrap_primary_decide(struct primary *primary, uint64_t *ret_begin_ns);
-const struct step *__wrap_primary_decide(struct primary *primary, uint64_t *ret_begin_ns)
+uint32_t __real_primary_propose(struct primary *primary, uint32_t most, uint64_t *ret_begin_ns);
+uint32_t __wrap_primary_propose(struct primary *primary, uint32_t most, uint64_t *ret_begin_ns);
+uint32_t __wrap_primary_propose(struct primary *primary, uint32_t most, uint64_t *ret_begin_ns)
 {
 	in_turn = true;
-	const struct step *step = __real_primary_decide(primary, ret_begin_ns);
+	uint32_t steps = __real_primary_propose(primary, most, ret_begin_ns);
+	in_turn = false;
+	return steps;
+}
+
+const struct step *__real_primary_decide(struct primary *primary, uint32_t steps);
+const struct step *__wrap_primary_decide(struct primary *primary, uint32_t steps);
+const struct step *__wrap_primary_decide(struct primary *primary, uint32_t steps)
+{
+	in_turn = true;
+	const struct step *step = __real_primary_decide(primary, steps);
 	in_turn = false;
 	return step;
 }
