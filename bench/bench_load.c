@@ -3,12 +3,16 @@
  * of the smallest world.
  *
  * Then a city: levels with a mesh each, of which a performer is near one. They are loaded in a process of their own,
- * which shows the memory, and beside one that reads all meshes at first. */
+ * which shows the memory, and beside one that reads all meshes at first; then the same with secondaries that are
+ * processes, over a network. */
 #include "bench.h"
+#include "remote.h"
 
 #include "base/text.h"
 #include "scene/scene.h"
 #include "sdf/sdf.h"
+
+#include <troupe/report.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,7 +188,8 @@ static void run(const struct bench_options *options, const char *include)
 
 /* --- a city ------------------------------------------------------------------------------------------------------- */
 
-enum { CITY_BLOCKS = 1000, CITY_CELLS = 40 }; /* cells along each side of a mesh: some 100 kB */
+/* Cells along each side of a mesh: some 100 kB. Steps: until the performer is on one. */
+enum { CITY_BLOCKS = 1000, CITY_CELLS = 40, CITY_STEPS = 1000 };
 
 static void write_block(const char *folder, int number)
 {
@@ -237,79 +242,152 @@ static struct text make_city(const char *folder, int blocks)
 	return out;
 }
 
-/* In a process of its own: processor time in s, most memory in MiB, hash after the first step. */
-static void load_city(const char *folder, const struct text *text, bool all, struct bench_samples *s,
-	struct bench_samples *mib, uint64_t *ret_hash)
+struct city {
+	const char *folder;
+	struct text text;
+	char *path; /* of a file with it */
+};
+
+struct city_told { /* by the process that has loaded it */
+	uint64_t hash;
+	double mib, mb_sent; /* of the largest secondary; by the primary */
+};
+
+struct city_costs { /* of the processor, all processes together; most memory */
+	struct bench_samples s, mib, mb_sent;
+	uint64_t hash;
+};
+
+static struct city_told load_city(const struct city *city, bool all)
 {
-	const char *const folders[] = {folder, NULL};
+	const char *const folders[] = {city->folder, NULL};
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server *server;
+	struct troupe_error error;
 	struct rusage usage = {0};
+	def.world_path = "city.sdf";
+	def.world_text = city->text.at;
+	def.resource_paths = folders;
+	def.secondaries = 0;
+	def.load_all = all;
+	or_die(troupe_server_create(&def, &server, &error), &error);
+	bench_run(server, 1);
+	getrusage(RUSAGE_SELF, &usage);
+	return (struct city_told){.hash = troupe_server_hash(server), .mib = (double)usage.ru_maxrss / 1024};
+}
+
+static struct city_told load_city_remotely(const struct city *city, bool all)
+{
+	struct remote remote = remote_start(&(struct remote_def){
+		.path = city->path, .secondaries = REMOTE_SECONDARIES, .threads = 1, .load_all = all});
+	struct rusage usage = {0};
+	struct city_told told = {0};
+	bench_run(remote.server, CITY_STEPS);
+	struct troupe_report *report = troupe_server_report(remote.server);
+	told.hash = troupe_server_hash(remote.server);
+	told.mb_sent = (double)report->worlds[0].network.bytes_sent * 1e-6;
+	troupe_report_free(report);
+	remote_end(&remote);
+	getrusage(RUSAGE_CHILDREN, &usage);
+	told.mib = (double)usage.ru_maxrss / 1024;
+	return told;
+}
+
+static char *write_city(const struct city *city)
+{
+	char *path = mem_printf("%s/city.sdf", city->folder);
+	FILE *out = fopen(path, "w");
+	if (out)
+		fputs(city->text.at, out);
+	if (!out || fclose(out)) {
+		fprintf(stderr, "%s: cannot be written\n", path);
+		exit(1);
+	}
+	return path;
+}
+
+/* In a process of its own. */
+static void measure_city(const struct city *city, struct city_told (*load)(const struct city *city, bool all), bool all,
+	struct city_costs *costs)
+{
+	struct rusage usage = {0};
+	struct city_told told;
 	int status = 1, ends[2];
 	pid_t child = pipe(ends) ? -1 : fork();
 	if (child == 0) {
-		struct troupe_server_def def = troupe_server_def_default();
-		struct troupe_server *server;
-		struct troupe_error error;
-		def.world_path = "city.sdf";
-		def.world_text = text->at;
-		def.resource_paths = folders;
-		def.secondaries = 0;
-		def.load_all = all;
-		or_die(troupe_server_create(&def, &server, &error), &error);
-		bench_run(server, 1);
-		uint64_t hash = troupe_server_hash(server);
-		_exit(write(ends[1], &hash, sizeof hash) != (ssize_t)sizeof hash);
+		told = load(city, all);
+		_exit(write(ends[1], &told, sizeof told) != (ssize_t)sizeof told);
 	}
 	if (child < 0 || wait4(child, &status, 0, &usage) < 0 || status ||
-		read(ends[0], ret_hash, sizeof *ret_hash) != (ssize_t)sizeof *ret_hash) {
+		read(ends[0], &told, sizeof told) != (ssize_t)sizeof told) {
 		fprintf(stderr, "the city cannot be loaded\n");
 		exit(1);
 	}
 	close(ends[0]);
 	close(ends[1]);
-	bench_add(s, (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-			     (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6);
-	bench_add(mib, (double)usage.ru_maxrss / 1024);
+	bench_add(&costs->s, (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+				     (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6);
+	bench_add(&costs->mib, told.mib);
+	bench_add(&costs->mb_sent, told.mb_sent);
+	costs->hash = told.hash;
 }
 
-static void remove_city(const char *folder, int blocks)
+static void remove_city(const struct city *city, int blocks)
 {
 	for (int i = 0; i < blocks; i++) {
 		struct text path = {0};
-		text_add(&path, "%s/%d.obj", folder, i);
+		text_add(&path, "%s/%d.obj", city->folder, i);
 		unlink(path.at);
 		text_fini(&path);
 	}
-	rmdir(folder);
+	unlink(city->path);
+	rmdir(city->folder);
+}
+
+/* [0]: meshes are read when they are needed; [1]: all at first. */
+static void print_city(const struct bench_options *options, const char *subject, const char *unit,
+	const struct bench_samples *values, const struct bench_samples *all, uint64_t hash)
+{
+	bench_print(
+		options, &(struct bench_row){
+				 .subject = subject, .unit = unit, .values = values, .baselines = all, .hash = hash});
 }
 
 static void run_city(const struct bench_options *options)
 {
+	static struct city_costs alone[2], remote[2];
 	char folder[] = "/tmp/bench-city-XXXXXX", subject[64];
 	int blocks = CITY_BLOCKS / (options->smoke ? 100 : 1);
-	struct bench_samples s = {0}, mib = {0}, all_s = {0}, all_mib = {0};
-	uint64_t hash = 0, all_hash = 0;
 	if (!mkdtemp(folder))
 		return;
-	struct text text = make_city(folder, blocks);
+	struct city city = {.folder = folder, .text = make_city(folder, blocks)};
+	city.path = write_city(&city);
 	for (int r = 0; r < options->repeats; r++) {
 		bench_progress(options, "a city", r);
-		load_city(folder, &text, false, &s, &mib, &hash);
-		load_city(folder, &text, true, &all_s, &all_mib, &all_hash);
+		for (int all = 0; all < 2; all++) {
+			measure_city(&city, load_city, all, &alone[all]);
+			measure_city(&city, load_city_remotely, all, &remote[all]);
+		}
+	}
+	remove_city(&city, blocks);
+	if (alone[0].hash != alone[1].hash || remote[0].hash != remote[1].hash) {
+		fprintf(stderr, "the city: two states\n");
+		exit(1);
 	}
 	snprintf(subject, sizeof subject, "%d levels with meshes", blocks);
-	bench_print(options,
-		&(struct bench_row){.subject = subject, .unit = "s", .values = &s, .baselines = &all_s, .hash = hash});
-	bench_print(options, &(struct bench_row){.subject = "their memory",
-				     .unit = "MiB",
-				     .values = &mib,
-				     .baselines = &all_mib,
-				     .hash = all_hash});
-	text_fini(&text);
-	remove_city(folder, blocks);
+	print_city(options, subject, "s", &alone[0].s, &alone[1].s, alone[0].hash);
+	print_city(options, "their memory", "MiB", &alone[0].mib, &alone[1].mib, alone[1].hash);
+	snprintf(subject, sizeof subject, "they over tcp, %d secondaries", (int)REMOTE_SECONDARIES);
+	print_city(options, subject, "s", &remote[0].s, &remote[1].s, remote[0].hash);
+	print_city(options, "memory of a secondary", "MiB", &remote[0].mib, &remote[1].mib, 0);
+	print_city(options, "sent to secondaries", "MB", &remote[0].mb_sent, &remote[1].mb_sent, remote[1].hash);
+	text_fini(&city.text);
+	free(city.path);
 }
 
 int main(int argc, char **argv)
 {
+	remote_main(argc, argv);
 	struct bench_options options =
 		bench_parse(argc, argv, "bench_load: loading, per model; baseline: the smallest of the worlds");
 	char include[] = "/tmp/bench-load-XXXXXX";

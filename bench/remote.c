@@ -186,6 +186,7 @@ struct remote remote_start(const struct remote_def *def)
 		server.world_path = def->path;
 	server.sense_all = true;
 	server.window = def->window;
+	server.load_all = def->load_all;
 	server.scripted = true;
 	/* ports below the range that the system gives to outgoing connections, and far from the ports of another bench
 	 * that began just before */

@@ -13,12 +13,13 @@ struct remote {
 };
 
 struct remote_def {
-	const char *world; /* as text; NULL: see path */
-	const char *path;  /* a file, which may name others beside it */
+	const char *world;        /* as text; NULL: see path */
+	const char *path;         /* a file, which may name others beside it */
 	int secondaries, threads; /* threads: of each secondary */
 	const char *key;          /* a file: over TLS, found by its address; NULL: over sockets that they inherit */
 	int delay_us;             /* each way; only without a key */
 	uint32_t window;          /* as in struct troupe_server_def */
+	bool load_all;            /* the same */
 };
 
 /* To be called first in main(): does not return in the process of a secondary. */
