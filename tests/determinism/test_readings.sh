@@ -91,7 +91,7 @@ large="<model name='large'><pose>2 3 5 0.1 0.3 0</pose><link name='l'><inertial>
 	robot d 9 0.35 1000 50 30
 	echo "$large"
 	echo "<model name='hill'><static>1</static><pose>20 20 -3 0 0 0</pose><link name='l'><visual name='v'><geometry><heightmap>
-		<uri>hills.png</uri><size>60 60 9</size><texture><size>3</size><diffuse>painted.png</diffuse></texture><texture>
+		<uri>hills.png</uri><size>24 24 9</size><texture><size>3</size><diffuse>painted.png</diffuse></texture><texture>
 		<size>5</size><diffuse>painted.png</diffuse><normal>painted.png</normal></texture><blend><min_height>2</min_height>
 		<fade_dist>4</fade_dist></blend></heightmap></geometry></visual></link></model>"
 	# the floor, which is static, becomes a performer by a command, and the post is one from the beginning
