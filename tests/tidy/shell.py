@@ -376,8 +376,11 @@ class Script:
             if command.function in bodies:
                 bodies[command.function].append(command)
         for _ in range(4):  # each time, functions become known that call functions known before
+            before = dict(self.runs)
             for name in self.functions:
                 self.find_what_it_runs(name, bodies[name])
+            if self.runs == before:
+                break
 
     def find_what_it_runs(self, function, body):
         shifted = 0
