@@ -325,12 +325,13 @@ Test(foreign, plugins_of_the_model_that_are_sensors)
 	cr_assert_str_eq(sdf_sensor_topic(sensor), "/model/m/force");
 }
 
-#define ROBOT(inside)                                                                                                  \
+#define ROBOT(inside) ROBOT_OF("2", inside)
+#define ROBOT_OF(velocity, inside)                                                                                     \
 	"<robot name='r'><link name='a'><inertial><mass value='1'/><inertia ixx='1' iyy='1' "                          \
 	"izz='1'/></inertial></link>"                                                                                  \
 	"<link name='b'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>"               \
 	"<joint name='j' type='revolute'><parent link='a'/><child link='b'/>"                                          \
-	"<limit lower='-1' upper='1' effort='9' velocity='2'/></joint>" inside "</robot>"
+	"<limit lower='-1' upper='1' effort='9' velocity='" velocity "'/></joint>" inside "</robot>"
 #define CONTROL "<gazebo><plugin name='c' filename='gz_ros2_control-system'/></gazebo>"
 #define BLOCK(inside) "<ros2_control name='s' type='system'><joint name='j'>" inside "</joint></ros2_control>"
 
@@ -343,6 +344,10 @@ Test(foreign, joints_of_ros2_control)
 	check_values(position, "::JointPositionController", "velocity_gain", "10");
 	check_values(position, "::JointPositionController", "cmd_max", "2");
 	check_values(position, "::JointPositionController", "initial_position", "0.4");
+#define STILL(velocity) ROBOT_OF(velocity, CONTROL BLOCK("<command_interface name='position'/>"))
+	check_values(STILL("0"), "::JointPositionController", "cmd_max", "-");
+	check_values(STILL("1e9"), "::JointPositionController", "cmd_max", "-");
+	check_values(STILL("0.5"), "::JointPositionController", "cmd_max", "0.5");
 	check_values(position, "::JointStatePublisher", "topic", "-");
 	check_silence(position);
 	struct sdf *sdf = foreign_load(position);

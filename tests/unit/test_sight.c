@@ -286,3 +286,34 @@ Test(sight, a_cone_is_as_wide_as_its_rays_their_gaps_and_their_spread)
 	cone = sight_cone_of(two, 2, 2, false, 3);
 	cr_assert(cone.cosine == -1 && cone.sine == 0, "more than half a turn");
 }
+
+/* Samples are counted from 0: those of the sensor's rate, or the steps of the world, of which a time may be off by its
+ * rounding to ns. */
+Test(sight, samples_are_counted)
+{
+	struct troupe_error error = {0};
+	struct scene *scene;
+	struct sdf *sdf = sdf_help_good(
+		"<sdf version='1.9'><world name='w'><physics type='ode'><max_step_size>0.0003</max_step_size></physics>"
+		"<model name='m'><link name='l'><sensor name='a' type='imu'><update_rate>30</update_rate></sensor>"
+		"<sensor name='b' type='imu'/></link></model></world></sdf>",
+		NULL);
+	cr_assert(!scene_create(&sdf->worlds.at[0], NULL, &scene, &error), "%s", error.text);
+	struct sensors *sensors = sensors_create(scene);
+	const struct sensor *rated = sensors_find(sensors, 0, 0), *each = sensors_find(sensors, 0, 1);
+	cr_assert(rated && each);
+	static const struct {
+		int64_t time_ns;
+		uint64_t rated, each;
+	} rows[] = {{-1, 0, 0}, {0, 0, 0}, {299999, 0, 1}, {300000, 0, 1}, {600001, 0, 2}, {33333333, 0, 111},
+		{33333334, 1, 111}, {99999999, 2, 333}, {100000000, 3, 333}, {30000000000000, 900000, 100000000}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		cr_expect_eq(sensor_sample(sensors, rated, rows[i].time_ns), rows[i].rated, "row %zu", i);
+		cr_expect_eq(sensor_sample(sensors, each, rows[i].time_ns), rows[i].each, "row %zu", i);
+	}
+	cr_expect_float_eq(sensor_period_s(sensors, rated), 1 / 30.0, 1e-12);
+	cr_expect_float_eq(sensor_period_s(sensors, each), 0.0003, 1e-12);
+	sensors_destroy(sensors);
+	scene_destroy(scene);
+	sdf_free(sdf);
+}

@@ -707,6 +707,8 @@ Test(systems_event, a_breadcrumb_does_not_take_a_name)
 	cr_assert_eq(take("/other/remaining", NULL, &last), 1);
 	cr_assert_eq(((Gz__Msgs__Int32 *)last)->data, -2, "-1, any number, less the one that was made");
 	message_free(last);
+	near("x", lib_at(server, lib_model(server, "c_0")).pose.x, 9, 1e-9);
+	near("x of the new one", lib_at(server, lib_model(server, "c_0_0")).pose.x, -1, 1e-9);
 }
 
 /* Two fall freely for half a second each, and then stay there, with their names and the pose at that time. */
