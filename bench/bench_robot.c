@@ -211,15 +211,26 @@ static double resident_kb(void)
 	return (double)resident * (double)sysconf(_SC_PAGESIZE) / 1000;
 }
 
-static double use_troupe(int robots)
+static double use_troupe(int robots, bool watched)
 {
 	struct watch watch;
 	char *world = robots_world_in_levels(robots, SPACING);
 	struct troupe_server *server = create(world, 1, false, &watch);
 	free(world);
 	bench_run(server, MEMORY_STEPS);
-	ask(&watch);
+	if (watched)
+		ask(&watch);
 	return resident_kb();
+}
+
+static double use_watched(int robots)
+{
+	return use_troupe(robots, true);
+}
+
+static double use_unwatched(int robots)
+{
+	return use_troupe(robots, false);
 }
 
 static double use_bare(int robots)
@@ -255,13 +266,16 @@ static double in_child(double (*use)(int robots), int robots)
 /* The memory of one more robot, in worlds with enough robots. */
 static void measure_memory(const struct bench_options *options, int few, int many)
 {
-	struct bench_samples mine = {0}, theirs = {0};
+	struct bench_samples mine = {0}, unwatched = {0}, theirs = {0};
 	for (int r = 0; r < options->repeats; r++) {
 		bench_progress(options, "memory", r);
-		bench_add(&mine, (in_child(use_troupe, many) - in_child(use_troupe, few)) / (many - few));
+		bench_add(&mine, (in_child(use_watched, many) - in_child(use_watched, few)) / (many - few));
+		bench_add(&unwatched, (in_child(use_unwatched, many) - in_child(use_unwatched, few)) / (many - few));
 		bench_add(&theirs, (in_child(use_bare, many) - in_child(use_bare, few)) / (many - few));
 	}
 	struct bench_row row = {.subject = "memory of a robot", .unit = "kB", .values = &mine, .at_most = 12};
+	bench_print(options, &row);
+	row = (struct bench_row){.subject = "the same, without a snapshot", .unit = "kB", .values = &unwatched};
 	bench_print(options, &row);
 	row = (struct bench_row){.subject = "the same, of the bare loop", .unit = "kB", .values = &theirs};
 	bench_print(options, &row);

@@ -316,7 +316,7 @@ void scene_add_joint(struct compile *c, uint32_t index, const char *file, uint32
 	if (from->kind == SDF_FIXED && scene_joint_is_kinematic(c, joint.parent) &&
 		scene_joint_is_kinematic(c, joint.child))
 		return; /* the body is fixed to the world */
-	joint.anchor = from->in_world.p;
+	joint.anchor = sdf_joint_in_world(c->sdf, from).p;
 	for (uint32_t a = 0; a < joint.axis_count; a++) {
 		struct vec3 axis = from->axis[a].xyz_world;
 		double inverse =

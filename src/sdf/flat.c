@@ -167,7 +167,7 @@ static void flat_add_joints(const struct sdf_world *world, struct text *out)
 		text_add(out, " %s", sdf_joint_kind_text(joint->kind));
 		flat_add_name(out, " parent", joint->parent_name);
 		flat_add_name(out, " child", joint->child_name);
-		flat_add_pose(out, joint->in_world);
+		flat_add_pose(out, sdf_joint_in_world(world, joint));
 		for (uint32_t a = 0; a < joint->axis_count; a++) {
 			const struct sdf_axis *axis = &joint->axis[a];
 			text_add(out, " axis%u", (unsigned)a);

@@ -224,7 +224,7 @@ static void sdf_joint_place_axis(
 	const char *in = xyz ? load_reference(load, xyz, "expressed_in") : NULL;
 	uint32_t version = element ? load_version_of(load, element) : load->version;
 	bool in_model = element && version < 105; /* 1.4 has no other frame */
-	struct quat q = joint->in_world.q;
+	struct quat q = sdf_joint_in_world(load->world, joint).q;
 	axis->xyz_frame = "";
 	if (element && version < 107)
 		load_bool(load, element, "use_parent_model_frame", &in_model);
@@ -398,7 +398,8 @@ void load_place_joints(struct load *load)
 	for (uint32_t i = 0; i < world->joints.count; i++) {
 		struct sdf_joint *joint = &world->joints.at[i];
 		uint32_t scope = load_scope_of(joint->model);
-		joint->in_world = load_world_pose(load, load->joint_frames.at[i]);
+		const struct pose *in_scope = &load->frames.frames.at[load->joint_frames.at[i]].in_scope;
+		joint->in_model = load_share(load, in_scope, sizeof *in_scope);
 		joint->pose_frame = sdf_joint_pose_frame(load, load->joint_frames.at[i]);
 		struct sdf_axis *axes = &load->axes.at[2 * (size_t)i];
 		sdf_joint_place_axis(load, joint, scope, "axis", &axes[0]);

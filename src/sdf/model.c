@@ -340,8 +340,9 @@ static void model_place_sensors(struct load *load)
 	struct sdf_world *world = load->world;
 	for (uint32_t i = 0; i < world->sensors.count; i++) {
 		struct sdf_sensor *sensor = &world->sensors.at[i];
-		struct pose parent = sensor->link != SDF_NONE ? sdf_link_in_world(world, sensor->link)
-							      : world->joints.at[sensor->joint].in_world;
+		struct pose parent = sensor->link != SDF_NONE
+					     ? sdf_link_in_world(world, sensor->link)
+					     : sdf_joint_in_world(world, &world->joints.at[sensor->joint]);
 		sensor->in_world = pose_mul(parent, sensor->in_parent);
 		model_check_place(load, sensor->element, sensor->in_world);
 		model_check_place(load, sensor->element, sensor->in_parent);
@@ -389,10 +390,11 @@ static void model_check_joints(struct load *load)
 	struct sdf_world *world = load->world;
 	for (uint32_t i = 0; i < world->joints.count; i++) {
 		const struct sdf_joint *joint = &world->joints.at[i];
-		model_check_place(load, joint->element, joint->in_world);
+		const struct pose in_world = sdf_joint_in_world(world, joint);
+		model_check_place(load, joint->element, in_world);
 		if (joint->model != SDF_NONE)
 			model_check_place(load, joint->element,
-				pose_mul(pose_inverse(world->models.at[joint->model].in_world), joint->in_world));
+				pose_mul(pose_inverse(world->models.at[joint->model].in_world), in_world));
 	}
 }
 

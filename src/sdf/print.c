@@ -320,8 +320,9 @@ static struct pose sdf_print_joint_pose_now(const struct print *print, const str
 	const struct sdf_world *world = print->world;
 	uint32_t model = sdf_print_top_of(world, joint->child != SDF_NONE ? joint->child : joint->parent);
 	if (!print->now || joint->model != SDF_NONE || model == SDF_NONE)
-		return joint->in_world;
-	struct pose in_model = pose_mul(pose_inverse(world->models.at[model].in_world), joint->in_world);
+		return sdf_joint_in_world(world, joint);
+	struct pose in_model =
+		pose_mul(pose_inverse(world->models.at[model].in_world), sdf_joint_in_world(world, joint));
 	return pose_mul(print->now->poses[model], in_model);
 }
 

@@ -271,8 +271,10 @@ struct sdf_joint {
 	const char *parent_name, *child_name; /* resolved link names, relative to the scope of the joint's model;
 					       * "world" */
 	uint32_t parent, child;               /* links; SDF_NONE as parent (or child): the world */
-	struct pose in_world;                 /* the joint's frame; its origin is the anchor */
-	uint32_t axis_count;                  /* 0, 1 or 2: the number of axes in the file */
+	/* The joint's frame, whose origin is the anchor, in its model, or in the world for a joint of it. Joints with
+	 * equal ones share it. */
+	const struct pose *in_model;
+	uint32_t axis_count; /* 0, 1 or 2: the number of axes in the file */
 	/* [2] beyond axis_count: defaults, so that every axis that the kind needs exists. Joints with equal axes share
 	 * them. */
 	const struct sdf_axis *axis;
@@ -369,11 +371,16 @@ struct sdf_world {
 	const struct sdf_element *element;
 };
 
-/* Poses in the world, by index. */
+/* Poses in the world. */
 static inline struct pose sdf_link_in_world(const struct sdf_world *world, uint32_t link)
 {
 	const struct sdf_link *at = &world->links.at[link];
 	return pose_mul(world->models.at[at->model].in_world, *at->in_model);
+}
+static inline struct pose sdf_joint_in_world(const struct sdf_world *world, const struct sdf_joint *joint)
+{
+	return joint->model == SDF_NONE ? *joint->in_model
+					: pose_mul(world->models.at[joint->model].in_world, *joint->in_model);
 }
 static inline struct pose sdf_collision_in_world(const struct sdf_world *world, uint32_t collision)
 {

@@ -127,7 +127,7 @@ static struct quat sampler_rotation_of(const struct sampler_sample *sample, uint
 /* The sensor is where the file has it on the child of its joint. */
 static struct pose sampler_pose_on_child(const struct sampler_sample *sample, const struct scene_joint *joint)
 {
-	struct pose first = pose_mul(joint->sdf->in_world, sample->sensor->sdf->in_parent);
+	struct pose first = sample->sensor->sdf->in_world;
 	if (joint->child == SCENE_NONE)
 		return first;
 	const struct body_state *body = state_body(sample->from->state, joint->child, false);

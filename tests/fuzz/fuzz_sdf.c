@@ -55,7 +55,7 @@ static void check_world(const struct sdf_world *world, const struct text *text)
 	}
 	for (uint32_t i = 0; i < world->joints.count; i++) {
 		const struct sdf_joint *joint = &world->joints.at[i];
-		must(pose_finite(joint->in_world) && joint->child < world->links.count, "joint", text);
+		must(pose_finite(sdf_joint_in_world(world, joint)) && joint->child < world->links.count, "joint", text);
 		must(joint->parent == SDF_NONE || joint->parent < world->links.count, "joint's parent", text);
 		for (int a = 0; a < 2; a++)
 			must(fabs(vec3_length(joint->axis[a].xyz_world) - 1) < 1e-6, "axis", text);

@@ -522,7 +522,7 @@ Test(sdf, poses_are_relative_to_what_they_say)
 	near3(sdf_collision_in_world(world, 0).p, 8, 2, 6);
 	near3(world->collisions.at[0].in_link->p, 1, 2, 5);
 	near3(link_in_world(sdf, "o::a").p, 8, 1, 5.5);
-	near3(world->joints.at[0].in_world.p, 8, 1, 5);
+	near3(sdf_joint_in_world(world, &world->joints.at[0]).p, 8, 1, 5);
 	near3(world->frames.at[0].in_world.p, 10, 0, 0);
 }
 
