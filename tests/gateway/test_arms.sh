@@ -23,28 +23,16 @@ arms() # COUNT: a world with so many arms
 	echo '</world></sdf>'
 }
 arms $count >w.sdf
-"$troupe" run w.sdf --rosbridge 0 --record run.rec --secondaries 2 -v 1 >out 2>err &
-run=$!
-web_port rosbridge
+web_start rosbridge w.sdf --rosbridge 0 --record run.rec --secondaries 2 -v 1
 PYTHONDONTWRITEBYTECODE=1 timeout 150 python3 "$tests/gateway/arms_client.py" "$port" $count >said 2>&1
 web_tell said
-kill -INT "$run"
-wait "$run"
-report $? "the run ends well: $(cat err)"
-run=
-timeout 100 "$troupe" replay run.rec --secondaries 0 -v 0 >out 2>err
-report $? "the recording has the same bits: $(cat out err)"
+web_stop 'many arms' run.rec
 
 arms 3 >other.sdf
-"$troupe" run w.sdf --rosbridge 0 --rtf 1 -v 1 >out 2>err &
-run=$!
-web_port rosbridge
+web_start rosbridge w.sdf --rosbridge 0 --rtf 1 -v 1
 PYTHONDONTWRITEBYTECODE=1 timeout 100 python3 "$tests/gateway/arms_client.py" "$port" 3 "$PWD/other.sdf" >said 2>&1
 web_tell said
-kill -INT "$run"
-wait "$run"
-report $? "the run of another world ends well: $(cat err)"
-run=
+web_stop 'another world'
 
 # --- in the process of a robot client -----------------------------------------------------------------------------------
 sed "s|arm.yaml|$PWD/arm.yaml|" arm.urdf >mine.urdf

@@ -18,17 +18,10 @@ played()
 	test=$1
 	shift
 	rm -rf run.rec
-	"$troupe" run w.sdf --rosbridge 0 --record run.rec -v 1 "$@" >out 2>err &
-	run=$!
-	web_port rosbridge
+	web_start rosbridge w.sdf --rosbridge 0 --record run.rec -v 1 "$@"
 	PYTHONDONTWRITEBYTECODE=1 timeout 100 python3 "$client" "$port" "$test" >said 2>&1
 	web_tell said
-	kill -INT "$run"
-	wait "$run"
-	report $? "$test: the run ends well: $(cat err)"
-	run=
-	timeout 100 "$troupe" replay run.rec --secondaries 0 -v 0 >out 2>err
-	report $? "$test: the recording has the same bits: $(cat out err)"
+	web_stop "$test" run.rec
 }
 
 building "$(doors)" >w.sdf

@@ -85,6 +85,46 @@ web_port()
 	report "$([ -n "$port" ]; echo $?)" "the address is printed: $(cat err)"
 }
 
+# web_start WHAT OPTION...: `troupe run` with these options in the background, as the process $run; web_port WHAT
+web_start()
+{
+	web_title=$1
+	shift
+	rm -f err
+	"$troupe" run "$@" >out 2>err &
+	run=$!
+	web_port "$web_title"
+}
+
+# web_stop WHAT [RECORDING]: ends the process $run by a signal; its recording has the same bits
+web_stop()
+{
+	kill -INT "$run"
+	wait "$run"
+	report $? "$1: the run ends well: $(tail -n 3 err)"
+	run=
+	[ -n "${2:-}" ] || return 0
+	timeout 120 "$troupe" replay "$2" --secondaries 0 -v 0 >out 2>err
+	report $? "$1: the recording has the same bits: $(cat out err)"
+}
+
+# web_addresses OPTION WHAT: where `troupe run w.sdf --OPTION` listens for other hosts, as it says, and what is no address
+web_addresses()
+{
+	timeout 20 "$troupe" run w.sdf "--$1" 0.0.0.0:0 --iterations 10 --rtf 0 >out 2>err
+	grep -q "$2: ws://.*:[0-9]*/?token=[A-Za-z0-9_-]\\{24\\}\$" err
+	report $? "with an address there is a token: $(cat err)"
+	timeout 20 "$troupe" run w.sdf "--$1" 0.0.0.0:0 "--$1-insecure" --iterations 10 --rtf 0 >out 2>err
+	grep -q "$2: ws://.*:[0-9]*/\$" err
+	report $? "without a token: $(cat err)"
+	for bad in x 1:x 99999 nowhere:80; do
+		timeout 20 "$troupe" run w.sdf "--$1" $bad --iterations 10 --rtf 0 >out 2>err
+		status=$?
+		[ $status -eq 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q "^troupe run: --$1: .*expected" err
+		report $? "--$1 $bad: $status $(cat err)"
+	done
+}
+
 # web_ends: waits until the process $run has ended by itself; false: it hangs
 web_ends()
 {

@@ -25,33 +25,16 @@ cat >w.sdf <<'END'
 END
 
 printf '%s\n' 'v 0 0 0' 'v 1 0 0' 'v 0 1 0' 'v 0 0 1' 'f 1 3 2' 'f 1 2 4' 'f 1 4 3' 'f 2 3 4' >wedge.obj
-rm -f err
-"$troupe" run w.sdf --foxglove 0 --record run.rec --secondaries 2 -v 1 >out 2>err &
-run=$!
-web_port Foxglove
+web_start Foxglove w.sdf --foxglove 0 --record run.rec --secondaries 2 -v 1
 web_node "$script" "$port" >said 2>&1
 web_tell said
-kill -INT "$run"
-wait "$run"
-report $? "the run ends well: $(cat err)"
-run=
-timeout 120 "$troupe" replay run.rec --secondaries 0 -v 0 >out 2>err
-report $? "the recording of the run that was commanded has the same bits: $(cat out err)"
+web_stop 'commands by Foxglove' run.rec
 
-# other hosts, and what is wrong
-timeout 20 "$troupe" run w.sdf --foxglove 0.0.0.0:0 --iterations 10 --rtf 0 >out 2>err
-grep -q 'Foxglove: ws://.*:[0-9]*/?token=[A-Za-z0-9_-]\{24\}$' err
-report $? "with an address there is a token: $(cat err)"
-timeout 20 "$troupe" run w.sdf --foxglove 0.0.0.0:0 --foxglove-insecure --iterations 10 --rtf 0 >out 2>err
-grep -q 'Foxglove: ws://.*:[0-9]*/$' err
-report $? "without a token: $(cat err)"
+web_addresses foxglove Foxglove
 web_node -e 'process.exit(require("child_process").spawnSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout",
   "key.pem", "-out", "cert.pem", "-days", "2", "-subj", "/CN=localhost"]).status ?? 1)'
 report $? 'a certificate is made'
-rm -f err
-"$troupe" run w.sdf --foxglove 0 --foxglove-cert cert.pem --foxglove-key key.pem >out 2>err &
-run=$!
-web_port Foxglove
+web_start Foxglove w.sdf --foxglove 0 --foxglove-cert cert.pem --foxglove-key key.pem
 grep -q 'Foxglove: wss://127.0.0.1:' err
 report $? "the address is one of TLS: $(cat err)"
 web_node -e '
@@ -71,10 +54,4 @@ report $? "a certificate that is none: $status $(cat err)"
 timeout 20 "$troupe" run w.sdf --foxglove 0 --foxglove-cert none.pem --foxglove-key key.pem --iterations 10 --rtf 0 >out 2>err
 grep -qx 'troupe run: --foxglove: none.pem: cannot open: No such file or directory' err
 report $? "a certificate that is missing: $(cat err)"
-for bad in x 1:x 99999 nowhere:80; do
-	timeout 20 "$troupe" run w.sdf --foxglove $bad --iterations 10 --rtf 0 >out 2>err
-	status=$?
-	[ $status -eq 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^troupe run: --foxglove: .*expected' err
-	report $? "--foxglove $bad: $status $(cat err)"
-done
 totals

@@ -24,10 +24,7 @@ for seed in 5 9; do
 done
 
 # --- loading ---------------------------------------------------------------------------------------------------------
-rm -f err
-"$troupe" run first.sdf --rosbridge 0 --paused --seed 5 --solver ode --secondaries 2 -v 1 >out 2>err &
-run=$!
-web_port rosbridge
+web_start rosbridge first.sdf --rosbridge 0 --paused --seed 5 --solver ode --secondaries 2 -v 1
 web_node "$script" "$port" "$run" "$scratch" >said 2>&1
 web_tell said
 web_ends

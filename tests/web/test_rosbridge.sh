@@ -25,24 +25,10 @@ cat >w.sdf <<'END'
 </world></sdf>
 END
 
-# started OPTION...: a run with a recording, whose port is then in $port
-started()
-{
-	rm -f err
-	"$troupe" run w.sdf --rosbridge 0 "$@" -v 1 >out 2>err &
-	run=$!
-	web_port rosbridge
-}
-
-started --record run.rec --secondaries 2
+web_start rosbridge w.sdf --rosbridge 0 -v 1 --record run.rec --secondaries 2
 web_node "$script" "$port" >said 2>&1
 web_tell said
-kill -INT "$run"
-wait "$run"
-report $? "the run ends well: $(cat err)"
-run=
-timeout 120 "$troupe" replay run.rec --secondaries 0 -v 0 >out 2>err
-report $? "the recording of the run that was commanded has the same bits: $(cat out err)"
+web_stop 'commands by rosbridge' run.rec
 
 # a client that only reads changes no state; it reads for a second of simulated time, however long that takes
 cat >read.js <<'END'
@@ -66,13 +52,10 @@ socket.on("close", () => end("the connection was closed"));
 socket.on("error", (error) => end(String(error)));
 setTimeout(() => end("nothing more came"), 120000);
 END
-started --hash-every 20
+web_start rosbridge w.sdf --rosbridge 0 -v 1 --hash-every 20
 web_node read.js "$port" >said 2>&1
 report $? "a client that only reads: $(cat said)"
-kill -INT "$run"
-wait "$run"
-report $? "a run with a client ends well: $(cat err)"
-run=
+web_stop 'with a client that only reads'
 grep '^hash ' out >with
 read -r _ steps _ <<END
 $(tail -n 1 with)
@@ -82,19 +65,7 @@ grep '^hash ' out >without
 [ "$(wc -l <with)" -ge 5 ] && cmp -s with without
 report $? "the same states with a client and without: $(tail -n 1 with) $(tail -n 1 without) $(cat err)"
 
-# other hosts, and what is wrong
-timeout 20 "$troupe" run w.sdf --rosbridge 0.0.0.0:0 --iterations 10 --rtf 0 >out 2>err
-grep -q 'rosbridge: ws://.*:[0-9]*/?token=[A-Za-z0-9_-]\{24\}$' err
-report $? "with an address there is a token: $(cat err)"
-timeout 20 "$troupe" run w.sdf --rosbridge 0.0.0.0:0 --rosbridge-insecure --iterations 10 --rtf 0 >out 2>err
-grep -q 'rosbridge: ws://.*:[0-9]*/$' err
-report $? "without a token: $(cat err)"
-for bad in x 1:x 99999 nowhere:80; do
-	timeout 20 "$troupe" run w.sdf --rosbridge $bad --iterations 10 --rtf 0 >out 2>err
-	status=$?
-	[ $status -ne 0 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^troupe run: --rosbridge: .*expected' err
-	report $? "--rosbridge $bad: $status $(cat err)"
-done
+web_addresses rosbridge rosbridge
 
 # a robot client serves its own models, with its name before theirs
 cat >client.js <<'END'

@@ -13,10 +13,7 @@ mkdir states crate
 echo '<model><name>A crate</name><sdf version="1.9">crate.sdf</sdf></model>' >crate/model.config
 echo '<sdf version="1.9"><model name="crate"><static>true</static><link name="l"/></model></sdf>' >crate/crate.sdf
 unset GZ_SIM_RESOURCE_PATH SDF_PATH IGN_GAZEBO_RESOURCE_PATH AMENT_PREFIX_PATH ROS_PACKAGE_PATH
-rm -f err
-"$troupe" run w.sdf --rosbridge 0 --paused --seed 5 --secondaries 2 --save-dir states --record run.rec -v 1 >out 2>err &
-run=$!
-web_port rosbridge
+web_start rosbridge w.sdf --rosbridge 0 --paused --seed 5 --secondaries 2 --save-dir states --record run.rec -v 1
 web_node "$script" "$port" >said 2>&1
 web_tell said
 web_ends

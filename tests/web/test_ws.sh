@@ -14,8 +14,5 @@ cat >w.sdf <<'END'
     <plugin name="gz::sim::systems::OdometryPublisher" filename="x"/></model>
 </world></sdf>
 END
-rm -f err
-"$troupe" run w.sdf --serve ws=0 >out 2>err &
-run=$!
-web_port WebSocket
+web_start WebSocket w.sdf --serve ws=0
 CHROMIUM=$(command -v chromium) web_node "$script" "$page" "$port"
