@@ -1,5 +1,5 @@
-/* What a library exports is not trusted to be whole: counts are bounded, and it is read in a child process first. It is
- * then loaded with all rights of this process, because that is what a plug-in is for: who may put files into the
+/* What a library exports is not trusted to be whole: it is read in a child process first (plugin_check.h). It is then
+ * loaded with all rights of this process, because that is what a plug-in is for: who may put files into the
  * folders for plug-ins, or names another one, decides which code runs.
  *
  * A library that was built with an older header has smaller structs. They are copied into full ones, in which the
@@ -11,6 +11,7 @@
 #include "base/infile.h"
 #include "base/near.h"
 #include "base/probe.h"
+#include "system/plugin_check.h"
 #include "system/system.h"
 
 #include <dlfcn.h>
@@ -22,9 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define END_OF(type, member) (offsetof(type, member) + sizeof((type *)0)->member)
-#define SYMBOL "troupe_plugin"
 
 struct plugins_entry { /* of one filename; its address is constant */
 	struct plugin_library library;
@@ -201,131 +199,6 @@ void plugin_list_kinds(const struct troupe_kind *const *kinds, struct text *out)
 		text_add(out, "%s%s", i ? ", " : "", kinds[i]->names[0]);
 }
 
-static troupe_status plugins_bad(struct troupe_error *error, const char *format, ...) TROUPE_PRINTF(2, 3);
-static troupe_status plugins_bad(struct troupe_error *error, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	fail_v(error, TROUPE_EWORLD, format, args);
-	va_end(args);
-	return TROUPE_EWORLD;
-}
-
-static bool plugins_is_name(const char *name)
-{
-	size_t length = strnlen(name, PLUGIN_NAME_BYTES_MAX + 1);
-	for (size_t i = 0; i < length; i++)
-		if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f)
-			return false;
-	return length && length <= PLUGIN_NAME_BYTES_MAX;
-}
-
-static troupe_status plugins_check_names(const struct troupe_kind *kind, uint32_t number, struct troupe_error *error)
-{
-	uint32_t count = 0;
-	if (!kind->names || !kind->names[0])
-		return plugins_bad(error, "kind %u has no name", number);
-	for (; kind->names[count] && count <= PLUGIN_NAMES_MAX; count++)
-		if (!plugins_is_name(kind->names[count]))
-			return plugins_bad(error, "kind %u has a name that is not one of 1 to %d printable bytes",
-				number, PLUGIN_NAME_BYTES_MAX);
-	return count > PLUGIN_NAMES_MAX
-		       ? plugins_bad(error, "kind '%s' has more than %d names", kind->names[0], PLUGIN_NAMES_MAX)
-		       : TROUPE_OK;
-}
-
-static troupe_status plugins_check_tables(const struct troupe_kind *kind, struct troupe_error *error)
-{
-	uint32_t count = 0;
-	for (const struct troupe_parameter *p = kind->parameters; p && p->name; p++) {
-		if (count++ == PLUGIN_PARAMETERS_MAX)
-			return plugins_bad(error, "kind '%s' has more than %d parameters: expected NULL after the last",
-				kind->names[0], PLUGIN_PARAMETERS_MAX);
-		bool ranged = p->kind == TROUPE_NUMBER || p->kind == TROUPE_VECTOR;
-		if (!plugins_is_name(p->name) || (uint32_t)p->kind > TROUPE_UNUSED || (ranged && !(p->low <= p->high)))
-			return plugins_bad(error,
-				"kind '%s': parameter %u is not valid: expected a name, a kind of parameter, and "
-				"low <= high",
-				kind->names[0], count);
-	}
-	count = 0;
-	for (const struct troupe_words *w = kind->words; w && w->name; w++) {
-		if (count++ == SYSTEM_WORDS_MAX)
-			return plugins_bad(error, "kind '%s' has more than %d words: expected NULL after the last",
-				kind->names[0], SYSTEM_WORDS_MAX);
-		if (!plugins_is_name(w->name) || (uint32_t)w->kind > TROUPE_WORD_INTEGER)
-			return plugins_bad(error, "kind '%s': word %u is not valid: expected a name and a kind of word",
-				kind->names[0], count);
-	}
-	return TROUPE_OK;
-}
-
-static troupe_status plugins_check_flags(const struct troupe_kind *kind, struct troupe_error *error)
-{
-	const uint32_t places = TROUPE_IN_MODEL | TROUPE_IN_WORLD | TROUPE_FOR_EACH_MODEL | TROUPE_IN_ACTOR;
-	const uint32_t all = places | TROUPE_LENIENT | TROUPE_READS_CONTACTS | TROUPE_READS_SENSORS |
-			     TROUPE_FOR_CLIENTS | TROUPE_RESTS;
-	if (kind->flags & ~all)
-		return plugins_bad(
-			error, "kind '%s' has flags %#x: expected bits of %#x", kind->names[0], kind->flags, all);
-	if (!(kind->flags & places))
-		return plugins_bad(error,
-			"kind '%s' may stand nowhere: expected TROUPE_IN_MODEL, TROUPE_IN_ACTOR, TROUPE_IN_WORLD or "
-			"TROUPE_FOR_EACH_MODEL",
-			kind->names[0]);
-	if (kind->flags & TROUPE_IN_WORLD && kind->flags & TROUPE_FOR_EACH_MODEL)
-		return plugins_bad(
-			error, "kind '%s': expected either TROUPE_IN_WORLD or TROUPE_FOR_EACH_MODEL", kind->names[0]);
-	return TROUPE_OK;
-}
-
-static bool plugins_knows(const struct troupe_kind *kind, size_t end)
-{
-	return kind->size >= end;
-}
-
-static troupe_status plugins_check_kind(const struct troupe_kind *kind, uint32_t number, struct troupe_error *error)
-{
-	size_t least = END_OF(struct troupe_kind, configure);
-	if (kind->size < least)
-		return plugins_bad(error, "kind %u has %u bytes: expected %zu or more", number, kind->size, least);
-	troupe_status status = plugins_check_names(kind, number, error);
-	if (!status && !kind->configure)
-		status = plugins_bad(error, "kind '%s' has no configure()", kind->names[0]);
-	if (!status)
-		status = plugins_check_flags(kind, error);
-	bool steps = (plugins_knows(kind, END_OF(struct troupe_kind, pre_update)) && kind->pre_update) ||
-		     (plugins_knows(kind, END_OF(struct troupe_kind, post_update)) && kind->post_update);
-	if (!status && kind->flags & TROUPE_IN_WORLD && steps)
-		status = plugins_bad(error,
-			"kind '%s' may stand in the world, which has no runner: expected no pre_update() and "
-			"post_update()",
-			kind->names[0]);
-	return status ? status : plugins_check_tables(kind, error);
-}
-
-static troupe_status plugins_check(const struct troupe_plugin *plugin, struct troupe_error *error)
-{
-	size_t least = END_OF(struct troupe_plugin, kinds);
-	if (plugin->size < END_OF(struct troupe_plugin, abi) || plugin->size > 1 << 20)
-		return plugins_bad(error, SYMBOL " has %u bytes: expected %zu or more", plugin->size, least);
-	if (plugin->abi != TROUPE_PLUGIN_ABI)
-		return plugins_bad(error, "it has version %u of the interface: expected %u, that of this troupe",
-			plugin->abi, TROUPE_PLUGIN_ABI);
-	if (plugin->size < least)
-		return plugins_bad(error, SYMBOL " has %u bytes: expected %zu or more", plugin->size, least);
-	if (!plugin->kinds || !plugin->kinds[0])
-		return plugins_bad(error, "it has no kinds of systems");
-	uint32_t count = 0;
-	troupe_status status = TROUPE_OK;
-	for (; plugin->kinds[count] && !status; count++)
-		status = count == PLUGIN_KINDS_MAX
-				 ? plugins_bad(error, "it has more than %d kinds: expected NULL after the last",
-					   PLUGIN_KINDS_MAX)
-				 : plugins_check_kind(plugin->kinds[count], count + 1, error);
-	return status;
-}
-
 /* dlopen() searches for a name without a slash in the folders of the system, and not in this folder. */
 static void *plugins_open_library(const char *path, int flags)
 {
@@ -345,13 +218,13 @@ static troupe_status plugins_load(
 	fesetenv(&before); /* the linker's -ffast-math makes small numbers 0 on the thread that loads the library */
 	if (!*ret_handle) {
 		const char *why = dlerror();
-		return plugins_bad(error, "it cannot be loaded: %s", why ? why : "no reason given");
+		return fail(error, TROUPE_EWORLD, "it cannot be loaded: %s", why ? why : "no reason given");
 	}
-	*ret_plugin = dlsym(*ret_handle, SYMBOL);
+	*ret_plugin = dlsym(*ret_handle, PLUGIN_SYMBOL);
 	if (!*ret_plugin)
-		return plugins_bad(
-			error, "it has no symbol '" SYMBOL "': expected a plug-in of troupe (troupe/plugin.h)");
-	return plugins_check(*ret_plugin, error);
+		return fail(error, TROUPE_EWORLD,
+			"it has no symbol '" PLUGIN_SYMBOL "': expected a plug-in of troupe (troupe/plugin.h)");
+	return plugin_check(*ret_plugin, error);
 }
 
 /* The answer is empty if all is well. */
@@ -376,9 +249,9 @@ static void plugins_try_first(struct plugins_entry *entry)
 	}
 	troupe_status status = probe_run(plugins_try_in_child, entry, PLUGIN_LOAD_MS, &answer, &how);
 	if (status)
-		(void)plugins_bad(&entry->why, "while it is loaded, %s", how.text);
+		(void)fail(&entry->why, TROUPE_EWORLD, "while it is loaded, %s", how.text);
 	else if (answer.count)
-		(void)plugins_bad(&entry->why, "%s", answer.at);
+		(void)fail(&entry->why, TROUPE_EWORLD, "%s", answer.at);
 	text_fini(&answer);
 }
 
@@ -408,7 +281,7 @@ static void plugins_hash_file(struct plugins_entry *entry)
 	size_t count;
 	struct troupe_error why;
 	if (infile_read_plain(entry->path, NULL, PLUGIN_FILE_BYTES_MAX, &bytes, &count, &why)) {
-		(void)plugins_bad(&entry->why, "%s", why.text);
+		(void)fail(&entry->why, TROUPE_EWORLD, "%s", why.text);
 		return;
 	}
 	uint64_t hash = hash_bytes(1, bytes, count);
@@ -451,7 +324,7 @@ static void plugins_look(struct plugins *plugins, struct plugins_entry *entry, c
 		return;
 	entry->looked = true;
 	if (plugins->entries.count > PLUGINS_MAX)
-		(void)plugins_bad(&entry->why, "a run may have %d plug-ins: expected no more", PLUGINS_MAX);
+		(void)fail(&entry->why, TROUPE_EWORLD, "a run may have %d plug-ins: expected no more", PLUGINS_MAX);
 	else if (kind && plugins->preferred && plugin_kind(plugins->preferred->kinds, kind))
 		entry->path = mem_strdup(plugins->preferred->path);
 	else
@@ -465,16 +338,17 @@ static troupe_status plugins_compare(
 	const struct plugins_entry *entry, uint64_t hash, const char *whose, struct troupe_error *error)
 {
 	if (!entry->path)
-		return hash ? plugins_bad(error,
+		return hash ? fail(error, TROUPE_EWORLD,
 				      "not found here; expected hash %016" PRIx64
 				      ", which %.150s has; see --plugin-path",
 				      hash, whose)
 			    : TROUPE_OK;
 	if (!hash)
-		return plugins_bad(error, "%.150s has none, and this machine has %.200s", whose, entry->path);
+		return fail(error, TROUPE_EWORLD, "%.150s has none, and this machine has %.200s", whose, entry->path);
 	if (entry->library.hash && entry->library.hash != hash)
-		return plugins_bad(error, "%.150s has hash %016" PRIx64 ", this machine %016" PRIx64 " (%.200s)", whose,
-			hash, entry->library.hash, entry->path);
+		return fail(error, TROUPE_EWORLD,
+			"%.150s has hash %016" PRIx64 ", this machine %016" PRIx64 " (%.200s)", whose, hash,
+			entry->library.hash, entry->path);
 	return TROUPE_OK;
 }
 
@@ -486,7 +360,7 @@ static troupe_status plugins_judge(
 		return TROUPE_OK;
 	troupe_status status = entry->whose ? plugins_compare(entry, entry->expected, entry->whose, error) : TROUPE_OK;
 	if (!status && entry->why.status)
-		status = plugins_bad(error, "%s", entry->why.text);
+		status = fail(error, TROUPE_EWORLD, "%s", entry->why.text);
 	if (!status && entry->handle)
 		*ret_library = &entry->library;
 	return status;
