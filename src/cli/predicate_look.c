@@ -1,68 +1,13 @@
 /* The value of a condition in the present state. Names are looked up once for each scene; then a state costs as much as
  * the condition has parts. */
-#include "cli/predicate.h"
+#include "cli/predicate_names.h"
 
-#include "base/match.h"
 #include "base/math.h"
-#include "base/near.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PREDICATE_UNKNOWN ((double)NAN)
-
-enum predicate_kind { PREDICATE_MODEL, PREDICATE_LINK, PREDICATE_JOINT, PREDICATE_SENSOR };
-
-/* The words of a model and of a link, then those of a model alone. */
-enum predicate_word {
-	PREDICATE_X,
-	PREDICATE_Y,
-	PREDICATE_Z,
-	PREDICATE_QW,
-	PREDICATE_QX,
-	PREDICATE_QY,
-	PREDICATE_QZ,
-	PREDICATE_VX,
-	PREDICATE_VY,
-	PREDICATE_VZ,
-	PREDICATE_WX,
-	PREDICATE_WY,
-	PREDICATE_WZ,
-	PREDICATE_ROLL,
-	PREDICATE_PITCH,
-	PREDICATE_YAW,
-	PREDICATE_TILT,
-	PREDICATE_SPEED,
-	PREDICATE_TURN,
-	PREDICATE_CONTACTS,
-	PREDICATE_LINK_WORDS,
-	PREDICATE_DRIFT = PREDICATE_LINK_WORDS,
-	PREDICATE_DRIFT_YAW,
-	PREDICATE_LOADED,
-	PREDICATE_ASLEEP,
-	PREDICATE_MODEL_WORDS
-};
-static const char *const predicate_look_words[PREDICATE_MODEL_WORDS] = {"x", "y", "z", "qw", "qx", "qy", "qz", "vx",
-	"vy", "vz", "wx", "wy", "wz", "roll", "pitch", "yaw", "tilt", "speed", "turn", "contacts", "drift", "drift_yaw",
-	"loaded", "asleep"};
-/* The same of a joint: three of each axis. */
-static const char *const predicate_look_joint_words[] = {
-	"position", "velocity", "effort", "position2", "velocity2", "effort2"};
-
-struct predicate_target {
-	enum predicate_kind kind;
-	uint32_t index; /* in the scene */
-	uint32_t word;  /* in predicate_look_words, predicate_look_joint_words, or the numbers of the sensor */
-};
-
-struct predicate_place {
-	VEC(struct predicate_target) targets;
-	bool there;      /* something has this name */
-	uint32_t who[2]; /* in the scene: the models that the value belongs to; TROUPE_NONE: none */
-	bool *shapes;    /* [shape_count]: whether the shape is a part of what the name means */
-	uint32_t shape_count;
-};
 
 struct predicate_moment {
 	struct predicate *predicate;
@@ -73,216 +18,6 @@ struct predicate_moment {
 	troupe_status status;
 	struct troupe_error *error;
 };
-
-/* --- names -------------------------------------------------------------------------------------------------------- */
-
-void predicate_renew(struct predicate *predicate)
-{
-	for (uint32_t i = 0; predicate->places && i < predicate->names.count; i++) {
-		vec_free(&predicate->places[i].targets);
-		free(predicate->places[i].shapes);
-	}
-	free(predicate->places);
-	predicate->places = NULL;
-	predicate->epoch = 0;
-	predicate->observed = false;
-}
-
-static bool predicate_look_is_called(const char *wanted, const char *name)
-{
-	return strpbrk(wanted, "*?") ? match_glob(wanted, name) : !strcmp(wanted, name);
-}
-
-static uint32_t predicate_look_find_word(const char *const *words, uint32_t count, const char *word)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (!strcmp(words[i], word))
-			return i;
-	return TROUPE_NONE;
-}
-
-/* word NULL: the place of the thing is wanted, and no quantity of it. */
-static void predicate_look_add_target(struct predicate_place *place, enum predicate_kind kind, uint32_t index,
-	const char *const *words, uint32_t count, const char *word)
-{
-	uint32_t at = word ? predicate_look_find_word(words, count, word) : 0;
-	if (at != TROUPE_NONE)
-		vec_push(&place->targets, (struct predicate_target){kind, index, at});
-}
-
-static void predicate_look_find_parts(struct predicate_place *place, struct troupe_server *server,
-	const struct troupe_scene *scene, uint32_t m, const char *part, const char *word)
-{
-	const struct troupe_scene_model *model = &scene->models[m];
-	for (uint32_t i = model->link_first; i < model->link_first + model->link_count; i++)
-		if (predicate_look_is_called(part, scene->links[i].name))
-			predicate_look_add_target(
-				place, PREDICATE_LINK, i, predicate_look_words, PREDICATE_LINK_WORDS, word);
-	for (uint32_t i = model->joint_first; word && i < model->joint_first + model->joint_count; i++)
-		if (predicate_look_is_called(part, scene->joints[i].name))
-			predicate_look_add_target(place, PREDICATE_JOINT, i, predicate_look_joint_words,
-				3 * scene->joints[i].axis_count, word);
-	for (uint32_t i = 0; word && i < scene->sensor_count; i++) {
-		const struct troupe_scene_sensor *sensor = &scene->sensors[i];
-		if (sensor->model == m && predicate_look_is_called(part, sensor->name) &&
-			troupe_hold_sensor(server, sensor->handle, true))
-			predicate_look_add_target(
-				place, PREDICATE_SENSOR, i, sensor->numbers, sensor->number_count, word);
-	}
-}
-
-/* Marks the collisions of the models, links or LINK::COLLISION of this name. */
-static bool predicate_look_find_shapes(
-	struct predicate_place *place, const struct troupe_scene *scene, uint32_t m, const char *part)
-{
-	bool any = false;
-	struct text full = {0};
-	for (uint32_t i = 0; i < scene->shape_count; i++) {
-		const struct troupe_form *shape = scene->shapes[i].form;
-		const struct troupe_scene_link *link = &scene->links[scene->shapes[i].link];
-		if (!shape->collision || link->model != m)
-			continue;
-		full.count = 0;
-		text_add(&full, "%s::%s", link->name, shape->name);
-		if (part && !predicate_look_is_called(part, link->name) && !predicate_look_is_called(part, full.at))
-			continue;
-		place->shapes[i] = any = true;
-	}
-	text_fini(&full);
-	return any;
-}
-
-static bool predicate_look_wants_shapes(const struct predicate_node *node)
-{
-	return node->op == PREDICATE_CONTACT || node->op == PREDICATE_DEPTH ||
-	       (node->op == PREDICATE_QUANTITY && !strcmp(node->word, "contacts"));
-}
-
-/* Offers the parts of a model, and the quantities of the part that is named; part NULL: of the model. Returns whether
- * there is such a part. */
-static bool predicate_look_offer(
-	const struct troupe_scene *scene, uint32_t m, const char *part, struct near *parts, struct near *words)
-{
-	const struct troupe_scene_model *model = &scene->models[m];
-	bool there = !part;
-	for (uint32_t k = 0; k < PREDICATE_MODEL_WORDS && !part; k++)
-		near_offer(words, predicate_look_words[k]);
-	for (uint32_t i = model->link_first; i < model->link_first + model->link_count; i++) {
-		bool is = part && !strcmp(scene->links[i].name, part);
-		near_offer(parts, scene->links[i].name);
-		for (uint32_t k = 0; is && k < PREDICATE_LINK_WORDS; k++)
-			near_offer(words, predicate_look_words[k]);
-		there |= is;
-	}
-	for (uint32_t i = model->joint_first; i < model->joint_first + model->joint_count; i++) {
-		bool is = part && !strcmp(scene->joints[i].name, part);
-		near_offer(parts, scene->joints[i].name);
-		for (uint32_t k = 0; is && k < 3 * scene->joints[i].axis_count; k++)
-			near_offer(words, predicate_look_joint_words[k]);
-		there |= is;
-	}
-	for (uint32_t i = 0; i < scene->sensor_count; i++) {
-		const struct troupe_scene_sensor *sensor = &scene->sensors[i];
-		bool is = sensor->model == m && part && !strcmp(sensor->name, part);
-		if (sensor->model == m)
-			near_offer(parts, sensor->name);
-		for (uint32_t k = 0; is && k < sensor->number_count; k++)
-			near_offer(words, sensor->numbers[k]);
-		there |= is;
-	}
-	return there;
-}
-
-/* word NULL: a part is wanted, and no quantity of it. */
-static troupe_status predicate_look_complain_of_part(const struct predicate *predicate,
-	const struct predicate_name *name, const char *word, const struct troupe_scene *scene, uint32_t m,
-	struct troupe_error *error)
-{
-	struct near parts = near_to(name->part ? name->part : ""), words = near_to(word ? word : "");
-	if (predicate_look_offer(scene, m, name->part, &parts, &words))
-		return fail(error, TROUPE_ECOMMAND,
-			"%s, column %u: %s%s%s has no quantity '%s': expected one that it has%s", predicate->option,
-			name->column, name->model, name->part ? "/" : "", name->part ? name->part : "",
-			word ? word : "", near_such_as(&words));
-	return fail(error, TROUPE_ECOMMAND,
-		"%s, column %u: model '%s' has no link, joint or sensor '%s': expected one that it has%s",
-		predicate->option, name->column, scene->models[m].name, name->part, near_such_as(&parts));
-}
-
-static troupe_status predicate_look_find(struct predicate_moment *moment, const struct predicate_node *node, uint32_t n)
-{
-	struct predicate *predicate = moment->predicate;
-	const struct troupe_scene *scene = moment->snapshot->scene;
-	struct predicate_name *name = &predicate->names.at[n];
-	struct predicate_place *place = &predicate->places[n];
-	bool shapes = predicate_look_wants_shapes(node);
-	if (shapes) {
-		place->shape_count = scene->shape_count;
-		place->shapes = mem_alloc(scene->shape_count + 1);
-	}
-	for (uint32_t m = 0; m < scene->model_count; m++) {
-		uint32_t before = place->targets.count;
-		if (!predicate_look_is_called(name->model, scene->models[m].name))
-			continue;
-		bool found = shapes && predicate_look_find_shapes(place, scene, m, name->part);
-		if (name->part && !(found && !node->word))
-			predicate_look_find_parts(place, moment->server, scene, m, name->part, node->word);
-		else if (!name->part)
-			predicate_look_add_target(
-				place, PREDICATE_MODEL, m, predicate_look_words, PREDICATE_MODEL_WORDS, node->word);
-		found |= place->targets.count > before;
-		name->seen |= found;
-		place->there |= found;
-		if (!found && !name->pattern)
-			return predicate_look_complain_of_part(predicate, name, node->word, scene, m, moment->error);
-	}
-	return TROUPE_OK;
-}
-
-static void predicate_look_find_all(struct predicate_moment *moment)
-{
-	struct predicate *predicate = moment->predicate;
-	bool observed = predicate->observed;
-	if (predicate->places && predicate->epoch == moment->snapshot->scene->epoch)
-		return;
-	predicate_renew(predicate);
-	predicate->observed = observed;
-	predicate->epoch = moment->snapshot->scene->epoch;
-	predicate->places = mem_alloc((predicate->names.count + 1) * sizeof *predicate->places);
-	for (uint32_t i = 0; i < predicate->nodes.count; i++)
-		for (uint32_t k = 0; k < 2 && !moment->status; k++)
-			if (predicate->nodes.at[i].names[k] != TROUPE_NONE)
-				moment->status = predicate_look_find(
-					moment, &predicate->nodes.at[i], predicate->nodes.at[i].names[k]);
-}
-
-const struct predicate_name *predicate_unseen(const struct predicate *predicate)
-{
-	for (uint32_t i = 0; i < predicate->names.count; i++)
-		if (!predicate->names.at[i].seen)
-			return &predicate->names.at[i];
-	return NULL;
-}
-
-troupe_status predicate_complain(const struct predicate *predicate, const struct predicate_name *name,
-	struct troupe_server *server, uint32_t world, struct troupe_error *error)
-{
-	const struct troupe_scene *scene = troupe_server_scene(server, world);
-	struct near near = near_to(name->model);
-	for (uint32_t m = 0; scene && m < scene->model_count; m++) {
-		near_offer(&near, scene->models[m].name);
-		if (!predicate_look_is_called(name->model, scene->models[m].name))
-			continue;
-		(void)predicate_look_complain_of_part(predicate, name, NULL, scene, m, error);
-		troupe_scene_release(scene);
-		return TROUPE_ECOMMAND;
-	}
-	(void)fail(error, TROUPE_ECOMMAND, "%s, column %u: no model %s '%s': expected a model of world '%s'%s",
-		predicate->option, name->column, name->pattern ? "matches" : "is called", name->model,
-		troupe_server_world_name(server, world), near_such_as(&near));
-	troupe_scene_release(scene);
-	return TROUPE_ECOMMAND;
-}
 
 /* --- quantities --------------------------------------------------------------------------------------------------- */
 
@@ -594,7 +329,9 @@ static void predicate_look_at(void *ctx, const struct troupe_snapshot *snapshot)
 		return;
 	moment->snapshot = snapshot;
 	moment->predicate->time_s = snapshot->time_s;
-	predicate_look_find_all(moment);
+	if (!moment->status)
+		moment->status =
+			predicate_find_names(moment->predicate, moment->server, snapshot->scene, moment->error);
 	for (uint32_t i = 0; i < moment->predicate->nodes.count && !moment->status; i++)
 		moment->values[i] = predicate_look_of_node(moment, &moment->predicate->nodes.at[i]);
 }
