@@ -146,6 +146,14 @@ static void detachable_joint_update(const struct troupe_system *self, const stru
 		w->wants = WANTS_NOTHING;
 }
 
+/* What it wants is done. A joint ends otherwise only when its other model goes, and then update() is called in the next
+ * step (run/horizon.c). */
+static bool detachable_joint_waits(const struct troupe_system *self, const void *words)
+{
+	(void)self;
+	return ((const struct detachable_joint_words *)words)->wants == WANTS_NOTHING;
+}
+
 const struct troupe_kind builtin_detachable_joint = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
@@ -156,4 +164,5 @@ const struct troupe_kind builtin_detachable_joint = {
 	.init = detachable_joint_init,
 	.command = detachable_joint_command,
 	.update = detachable_joint_update,
+	.waits = detachable_joint_waits,
 };

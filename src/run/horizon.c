@@ -13,14 +13,15 @@ static uint64_t horizon_steps_before(double time_s, double until_s, double step_
 }
 
 /* Whether update() of some system may do something in a step after this one. What has come for it in this step is not
- * in its words before its secondary has the step. */
+ * in its words before its secondary has the step. Models come and go with levels after update(). */
 static bool horizon_of_systems_is_near(const struct primary *primary)
 {
 	const struct shared *shared = primary->shared;
 	const struct systems *systems = shared->systems;
 	if (!systems->updating)
 		return false;
-	bool near = primary->acted || !systems_wait(systems, SCENE_NONE, shared->state);
+	bool near =
+		primary->acted || primary->plan.some_came_or_went || !systems_wait(systems, SCENE_NONE, shared->state);
 	for (uint32_t i = 0; i < primary->due.count && !near; i++) {
 		const struct system_listener *to = &primary->due.at[i].to;
 		near = systems_of(systems, to->model)->at[to->system].self.kind->update;

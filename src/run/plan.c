@@ -11,6 +11,7 @@
 static void plan_hand_on_models(struct plan *plan)
 {
 	struct loading *loading = &plan->loading;
+	plan->some_came_or_went |= loading->came.count || loading->went.count;
 	for (uint32_t i = 0; i < loading->changed_levels.count; i++)
 		placement_mark_level(&plan->placement, loading->changed_levels.at[i]);
 	for (uint32_t i = 0; i < loading->came.count; i++) {
@@ -134,6 +135,7 @@ void plan_begin(struct plan *plan)
 	plan->gone.count = 0;
 	plan->pairs.woken = false;
 	plan->statics_changed = !plan->begun;
+	plan->some_came_or_went = false;
 	plan->begun = true;
 }
 

@@ -23,6 +23,7 @@ struct plan {
 
 	/* answers of the last plan_step(), besides those of the parts */
 	bool statics_changed;
+	bool some_came_or_went; /* models, with levels or near others */
 	VEC(uint32_t) gone; /* models that became absent or were put elsewhere; not after a reset of the world */
 
 	bool begun; /* a step has been decided */

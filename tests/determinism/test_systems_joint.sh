@@ -106,6 +106,11 @@ for topic in cart_1/trailer_1/detach crane/detachable cart_0/trailer_1/attach ca
 	matters "$topic" "$scratch/fewer"
 done
 placements '1 --chaos 4 --chaos-moves 1' '2 --chaos 3' 3 '2 --transport tcp --chaos 3 --network-stale-ms 60000'
+go --secondaries 0 --report "$scratch/windows"
+same 'windows'
+longest=$(sed -n 's/.*"windows": {"count": [0-9]*, "longest": \([0-9]*\),.*/\1/p' "$scratch/windows")
+[ "${longest:-0}" = 5 ] # 20 ms
+report $? "where DetachableJoint waits, several steps are taken together: $longest, expected 5"
 save_and_resume 5 155 230 325
 resume "$scratch/saved" 325 '2 --transport tcp --network-stale-ms 60000'
 record_and_replay 0 '3 --chaos 2'
