@@ -3,6 +3,9 @@
  * state that the library gives. */
 #include "clients.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "topic/motion.pb-c.h"
 #include "topic/plain.pb-c.h"
 #include "topic/scene.pb-c.h"
@@ -1144,4 +1147,99 @@ Test(clients, a_topic_that_is_asked_for_again_comes_at_once)
 	client_destroy(asks);
 	client_destroy(other);
 	lib_destroy(server);
+}
+
+/* --- another run in the place of this one ------------------------------------------------------------------------- */
+
+static struct {
+	struct text said; /* what on_next was given */
+	bool refuses;
+	uint32_t calls;
+} next_asked;
+
+static troupe_status next_answer(
+	void *ctx, const struct troupe_next *next, char **ret_world, struct troupe_error *error)
+{
+	cr_assert_eq(ctx, &next_asked);
+	next_asked.calls++;
+	next_asked.said.count = 0;
+	text_add(&next_asked.said, "%s %s%s%s%s%s%s %lu", next->path ? next->path : "-", next->text ? next->text : "-",
+		next->asks ? " asks" : "", next->unload ? " unload" : "", next->strict ? " strict" : "",
+		next->all_assets ? " all" : "", next->seed_given ? " seed" : "", (unsigned long)next->seed);
+	if (next_asked.refuses)
+		return fail(error, TROUPE_EWORLD, "not this one");
+	*ret_world = mem_strdup("another");
+	return TROUPE_OK;
+}
+
+/* What a request gives the program, with folder and slash before it if it begins with "*"; of one that is refused, what
+ * is said. A request that is refused, or only asks, leaves the run as it is; one that is granted is the last. */
+Test(clients, another_run_is_asked_for)
+{
+	static const struct {
+		const char *request, *given, *refusal;
+		bool refuses;
+	} rows[] = {{"asks: true file: 'beside.sdf'", "*beside.sdf - asks 0", NULL, false},
+		{"asks: true file: 'file://beside.sdf'", "*beside.sdf - asks 0", NULL, false},
+		{"asks: true file: 'model://placed.sdf' strict: true", "*res/placed.sdf - asks strict 0", NULL, false},
+		{"asks: true file: 'package://placed.sdf' all_assets: true", "*res/placed.sdf - asks all 0", NULL,
+			false},
+		{"file: 'none.sdf'", NULL, "uri 'none.sdf' is not found: expected a file beside that of this world",
+			false},
+		{"file: 'https://placed.sdf'", NULL, "uri 'https://placed.sdf' is not found", false},
+		{"file: 'pipe.sdf'", NULL, "uri 'pipe.sdf': no regular file: expected one with a world", false},
+		{"text: '<sdf/>' seed_given: true seed: 7", "*(load_world) <sdf/> seed 7", "not this one", true},
+		{"unload: true", "*(no world) <sdf version='1.9'><world name='no_world'/></sdf> unload 0",
+			"not this one", true},
+		{"seed: 9", "- - 9", "not this one", true}, {"file: 'beside.sdf'", "*beside.sdf - 0", NULL, false},
+		{"file: 'beside.sdf'", NULL, "this run ends, because a world is loaded: expected one request at a time",
+			false}};
+	char folder[] = "/tmp/test_clients_XXXXXX";
+	cr_assert(mkdtemp(folder));
+	char *world = mem_printf("%s/w.sdf", folder), *places = mem_printf("%s/res", folder),
+	     *beside = mem_printf("%s/beside.sdf", folder), *placed = mem_printf("%s/placed.sdf", places),
+	     *pipe = mem_printf("%s/pipe.sdf", folder);
+	const char *const folders[] = {places, NULL};
+	const char *const files[] = {beside, placed};
+	struct troupe_server_def def = lib_def(lib_all, 0);
+	cr_assert(!mkdir(places, 0700) && !mkfifo(pipe, 0600));
+	for (int i = 0; i < 2; i++) {
+		FILE *file = fopen(files[i], "w");
+		cr_assert(file && fputs("<sdf/>", file) >= 0 && !fclose(file));
+	}
+	def.world_path = world;
+	def.resource_paths = folders;
+	def.on_next = next_answer;
+	def.ctx = &next_asked;
+	struct troupe_server *server = lib_create(&def);
+	struct troupe_client *client = client_of(server, 0);
+	for (uint32_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct troupe_message reply;
+		uint32_t calls = next_asked.calls;
+		next_asked.refuses = rows[i].refuses;
+		if (i + 1 < ARRAY_LEN(rows)) /* the last two are given in one step */
+			request(client, "/world/w/next_run", "troupe.msgs.NextRun", rows[i].request, i + 1);
+		if (i + 2 == ARRAY_LEN(rows))
+			request(client, "/world/w/next_run", "troupe.msgs.NextRun", rows[i + 1].request, i + 2);
+		if (i + 1 < ARRAY_LEN(rows))
+			lib_step(server, 1);
+		cr_assert(troupe_client_take(client, UINT64_C(30000000000), &reply), "%s: no answer", rows[i].request);
+		cr_assert(reply.is_reply && reply.tag == i + 1);
+		cr_expect_eq(next_asked.calls - calls, rows[i].given != NULL, "%s", rows[i].request);
+		if (rows[i].refusal)
+			cr_expect(reply.status && strstr(reply.text, rows[i].refusal), "%s: %s", rows[i].request,
+				reply.text);
+		else
+			cr_expect_eq(reply.status, TROUPE_OK, "%s: %s", rows[i].request, reply.text);
+		if (rows[i].given) {
+			bool below = *rows[i].given == '*';
+			char *want = mem_printf("%s%s%s", below ? folder : "", below ? "/" : "", rows[i].given + below);
+			cr_expect_str_eq(
+				next_asked.said.at, want, "%s: %s, not %s", rows[i].request, next_asked.said.at, want);
+			free(want);
+		}
+	}
+	text_fini(&next_asked.said);
+	(void)(unlink(beside), unlink(placed), unlink(pipe), rmdir(places), rmdir(folder));
+	free(world), free(places), free(beside), free(placed), free(pipe);
 }
