@@ -5,6 +5,12 @@
 on_terminal=$(cd "${BUILD_DIR:-.}" && pwd)/tests/cli/on_terminal
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 
+# one_line FILE: whether it has one line; without a process, because this script asks some seven hundred times
+one_line()
+{
+	{ read -r _ && ! read -r _; } <"$1"
+}
+
 # bad STATUS PATTERN ARGUMENTS...: this status, nothing on standard output, one line on standard error with the pattern
 bad()
 {
@@ -12,7 +18,7 @@ bad()
 	shift 2
 	timeout 60 "$troupe" "$@" >out 2>err
 	status=$?
-	[ $status = "$want" ] && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -qE -e "$pattern" err
+	[ $status = "$want" ] && [ ! -s out ] && one_line err && grep -qE -e "$pattern" err
 	report $? "status $status, not $want with one line /$pattern/: troupe $*"
 }
 
