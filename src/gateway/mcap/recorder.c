@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/eventcount.h"
 #include "base/map.h"
-#include "base/match.h"
 #include "gateway/mcap/bag.h"
+#include "gateway/mcap/chosen.h"
 #include "gateway/ros/ros.h"
 #include "gateway/ros/scenery.h"
 #include "topic/table.h"
@@ -48,12 +48,6 @@ struct recorder_scenery { /* of a world */
 	int32_t shapes_channel, frames_channel; /* -1: not yet */
 };
 
-struct pattern {
-	const char *text; /* the caller's */
-	double rate_hz;
-	bool matched;
-};
-
 struct troupe_mcap {
 	struct troupe_server *server;
 	char *path;
@@ -61,7 +55,7 @@ struct troupe_mcap {
 	void (*on_end)(void *ctx, const char *text);
 	void (*say)(void *ctx, const char *text);
 	void *ctx;
-	VEC(struct pattern) patterns; /* none: the usual topics */
+	struct chosen chosen;
 	VEC(struct recorder_scenery) sceneries;
 	/* the step's thread; the thread reads under the lock */
 	struct map subscribed; /* values: 1: recorded; 0: only for the scenery */
@@ -88,40 +82,10 @@ struct troupe_mcap {
 
 /* --- which topics ------------------------------------------------------------------------------------------------- */
 
-static bool recorder_ends_with(const char *text, const char *end)
-{
-	size_t count = strlen(text), of = strlen(end);
-	return count >= of && !strcmp(text + count - of, end);
-}
-
-/* Statistics and metrics depend on real time, so that a file with them would not be that of another run. */
-static bool recorder_is_usual(const struct troupe_topic *topic)
-{
-	static const char *const types[] = {"gz.msgs.Image", "gz.msgs.PointCloudPacked", "gz.msgs.WorldStatistics",
-		"gz.msgs.PerformanceSensorMetrics"};
-	bool of_world = !strncmp(topic->name, "/world/", 7) && !strcmp(topic->owner, "server");
-	for (size_t i = 0; i < ARRAY_LEN(types); i++)
-		if (!strcmp(topic->type, types[i]))
-			return false;
-	return strncmp(topic->type, "troupe.", 7) &&
-	       !(of_world &&
-		       (recorder_ends_with(topic->name, "/clock") || recorder_ends_with(topic->name, "pose/info")));
-}
-
-/* Whether a pattern matches the name of a topic, or there is none and it is a usual one; and its rate. */
-static bool recorder_is_chosen(void *ctx, const char *name, bool usual, double *ret_rate_hz)
+static bool recorder_choose(void *ctx, const char *name, bool usual, double *ret_rate_hz)
 {
 	struct troupe_mcap *mcap = ctx;
-	*ret_rate_hz = 0;
-	for (uint32_t i = 0; i < mcap->patterns.count; i++) {
-		struct pattern *pattern = &mcap->patterns.at[i];
-		if (!match_glob(pattern->text, name))
-			continue;
-		pattern->matched = true;
-		*ret_rate_hz = pattern->rate_hz;
-		return true;
-	}
-	return !mcap->patterns.count && usual;
+	return chosen_has(&mcap->chosen, name, usual, ret_rate_hz);
 }
 
 static void recorder_say(void *ctx, const char *line)
@@ -143,8 +107,8 @@ static void recorder_add_sceneries(struct troupe_mcap *mcap)
 		topic_name_clean(folder);
 		const char *named = strchr(folder + 1, '/'); /* NULL: no topic can have the name */
 		scenery->of = scenery_make(folder, named ? named + 1 : world, scenery_read_mesh, mcap->server);
-		scenery->has_shapes = recorder_is_chosen(mcap, scenery->of.shapes, true, &rate_hz);
-		scenery->has_frames = recorder_is_chosen(mcap, scenery->of.frames, true, &scenery->frames_hz);
+		scenery->has_shapes = chosen_has(&mcap->chosen, scenery->of.shapes, true, &rate_hz);
+		scenery->has_frames = chosen_has(&mcap->chosen, scenery->of.frames, true, &scenery->frames_hz);
 		scenery->shapes_channel = scenery->frames_channel = -1;
 		free(folder);
 	}
@@ -171,7 +135,7 @@ static void recorder_subscribe_to(struct troupe_mcap *mcap, const struct troupe_
 	if (topic->kind != TROUPE_TOPIC_PUBLISHED || map_find(&mcap->subscribed, topic->name, &at))
 		return;
 	bool chosen = mcap->bag ? bag_wants(mcap->bag, topic->name, &rate_hz)
-				: recorder_is_chosen(mcap, topic->name, recorder_is_usual(topic), &rate_hz);
+				: chosen_has(&mcap->chosen, topic->name, chosen_is_usual(topic), &rate_hz);
 	enum role role = recorder_role_of(mcap, topic->name, &scenery);
 	if (!chosen && role == NO_ROLE)
 		return;
@@ -485,20 +449,6 @@ static void recorder_add_metadata(struct troupe_mcap *mcap)
 	text_fini(&seed);
 }
 
-static troupe_status recorder_take_patterns(
-	struct troupe_mcap *mcap, const struct troupe_mcap_def *def, struct troupe_error *error)
-{
-	for (uint32_t i = 0; i < def->topic_count; i++) {
-		const struct troupe_mcap_topic *topic = &def->topics[i];
-		if (!topic->pattern || !*topic->pattern || !(topic->rate_hz >= 0 && topic->rate_hz <= 1e9))
-			return fail(error, TROUPE_EINVAL,
-				"topic pattern '%.80s' with a rate of %g Hz: expected a pattern, and 0 to 1e9 Hz",
-				topic->pattern ? topic->pattern : "", topic->rate_hz);
-		vec_push(&mcap->patterns, (struct pattern){topic->pattern, topic->rate_hz, false});
-	}
-	return TROUPE_OK;
-}
-
 static void recorder_release(struct troupe_mcap *mcap)
 {
 	for (uint32_t i = 0; i < mcap->names.count; i++)
@@ -509,7 +459,7 @@ static void recorder_release(struct troupe_mcap *mcap)
 		scenery_fini(&mcap->sceneries.at[i].of);
 	bag_destroy(mcap->bag);
 	vec_free(&mcap->sceneries);
-	vec_free(&mcap->patterns);
+	chosen_fini(&mcap->chosen);
 	vec_free(&mcap->names);
 	vec_free(&mcap->channels);
 	map_fini(&mcap->subscribed);
@@ -536,7 +486,7 @@ troupe_status troupe_mcap_start(struct troupe_server *server, const struct troup
 	mcap->say = def->say;
 	mcap->ctx = def->ctx;
 	pthread_mutex_init(&mcap->lock, NULL);
-	troupe_status status = recorder_take_patterns(mcap, def, error);
+	troupe_status status = chosen_init(&mcap->chosen, def, error);
 	if (!status)
 		status = mcap_file_open(def->path, "ros2", library.at,
 			&(struct outfile_options){.urgency = recorder_urgency, .ctx = mcap}, &mcap->file, error);
@@ -552,8 +502,8 @@ troupe_status troupe_mcap_start(struct troupe_server *server, const struct troup
 	if (def->names == TROUPE_MCAP_ROS)
 		mcap->bag = bag_create(&(struct bag_def){.file = mcap->file,
 			.robot = def->robot,
-			.choose = recorder_is_chosen,
-			.is_usual = recorder_is_usual,
+			.choose = recorder_choose,
+			.is_usual = chosen_is_usual,
 			.say = recorder_say,
 			.ctx = mcap});
 	else
@@ -570,14 +520,6 @@ troupe_status troupe_mcap_start(struct troupe_server *server, const struct troup
 	}
 	*ret_mcap = mcap;
 	return TROUPE_OK;
-}
-
-static const char *recorder_unmatched_of(const struct troupe_mcap *mcap)
-{
-	for (uint32_t i = 0; i < mcap->patterns.count; i++)
-		if (!mcap->patterns.at[i].matched)
-			return mcap->patterns.at[i].text;
-	return NULL;
 }
 
 troupe_status troupe_mcap_end(
@@ -598,7 +540,7 @@ troupe_status troupe_mcap_end(
 		status = fail(error, TROUPE_EIO, "%s: cannot write: %s", mcap->path, outfile_why(code));
 	if (ret_counts)
 		*ret_counts = (struct troupe_mcap_counts){written.messages, written.chunks, written.bytes,
-			mcap->waited_ns, written.channels, recorder_unmatched_of(mcap)};
+			mcap->waited_ns, written.channels, chosen_unmatched(&mcap->chosen)};
 	recorder_release(mcap);
 	return status;
 }
