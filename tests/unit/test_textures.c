@@ -487,15 +487,18 @@ Test(textures, a_texture_repeats_itself_on_a_heightmap)
 	"<model name='g'><static>1</static><link name='l'><visual name='v'><geometry><heightmap><uri>" SOURCE_DIR      \
 	"/worlds/models/shapes/flat.png</uri><size>30 24 4</size></heightmap></geometry></visual></link></model>"
 
-/* The height of the flat ground below the eye, to the last bit: the ray of the middle runs straight down. */
+enum { GROUND_DOWN = 3 }; /* pixels of each side of a picture straight down */
+
+/* The height of the flat ground below the eye, to the last bit: the ray of the middle runs straight down, and is the
+ * same one in each such picture. */
 static double ground_height(const struct picture_world *w, struct pose down)
 {
-	struct sdf_camera camera = picture_world_camera(1, 1, 4);
-	struct vec3 ahead;
-	float depth;
-	lens_directions(&camera, false, &ahead);
-	picture_take(w->rays, &w->lights, &camera, &ahead, down, &(struct picture){.depth = &depth});
-	return down.p.z - (double)depth;
+	struct sdf_camera camera = picture_world_camera(GROUND_DOWN, GROUND_DOWN, 4);
+	struct vec3 ahead[GROUND_DOWN * GROUND_DOWN];
+	float depth[GROUND_DOWN * GROUND_DOWN];
+	lens_directions(&camera, false, ahead);
+	picture_take(w->rays, &w->lights, &camera, ahead, down, &(struct picture){.depth = depth});
+	return down.p.z - (double)depth[GROUND_DOWN * GROUND_DOWN / 2];
 }
 
 static const struct pose ground_down = {{1, 2, 8}, {0.5, 0.5, 0.5, -0.5}};
@@ -565,14 +568,14 @@ Test(textures, pixels_at_the_horizon_of_the_ground)
  * ground at a height that is known to the last bit. */
 Test(textures, a_layer_begins_at_its_height)
 {
-	enum { SIDE = 3, MIDDLE = 3 * 4 };
+	enum { MIDDLE = 3 * (GROUND_DOWN * GROUND_DOWN / 2) };
 	struct picture_world w = picture_world_load(GROUND_LIT GROUND_FLAT);
 	struct texture *textures[2] = {ground_colour(255, 0, 0), ground_colour(0, 255, 0)};
 	struct sdf_ground ground = {
 		.count = 2, .layers = {{.diffuse = textures[0], .size_m = 1}, {.diffuse = textures[1], .size_m = 1}}};
 	double from_m = ground_height(&w, ground_down);
-	struct sdf_camera camera = picture_world_camera(SIDE, SIDE, 4);
-	float colour[3 * SIDE * SIDE];
+	struct sdf_camera camera = picture_world_camera(GROUND_DOWN, GROUND_DOWN, 4);
+	float colour[3 * GROUND_DOWN * GROUND_DOWN];
 	w.sdf->worlds.at[0].visuals.at[0].shape.ground = &ground;
 	for (int i = -1; i <= 1; i++) {
 		ground.layers[1].from_m = i ? nextafter(from_m, i * 100) : from_m;
