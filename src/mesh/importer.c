@@ -1,11 +1,10 @@
-/* The parent asks, the child answers. While the child works on a file, it may ask the parent for other files. Every
- * message begins with a head that gives the kind and the length of the rest. The parent checks the head before it
- * receives the rest, and allocates only as much memory as bytes have arrived.
+/* The parent's side: it asks, and the child answers (importer_child.h). The parent checks the head before it receives
+ * the rest, and allocates only as much memory as bytes have arrived.
  *
- * One child reads all files of a world: starting a child takes a millisecond, more if the parent uses much memory,
- * and a small mesh is read in a tenth of that. The price is that a damaged file may damage the child for the next
- * file. So if a child dies that has read other files before, a new child reads the file again, and only the second
- * death counts.
+ * One child reads all files of a world: starting a child takes a millisecond, more if the parent uses much memory, and
+ * a small mesh is read in a tenth of that. The price is that a damaged file may damage the child for the next file. So
+ * if a child dies that has read other files before, a new child reads the file again, and only the second death
+ * counts.
  *
  * The kernel ends a child with the thread that started it, so that no child outlives the process. Threads that create
  * models come and go, and the child stays: so it is started, asked and ended by a thread of the importer's own. A
@@ -21,7 +20,7 @@
 #include "base/sandbox.h"
 #include "config.h"
 #include "mesh/answer.h"
-#include "mesh/import.h"
+#include "mesh/importer_child.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -45,156 +44,6 @@ enum {
 	IMPORTER_ASKED_MAX = 256, /* files that one file may ask for */
 	PATH_BYTES_MAX = 4096,
 };
-
-enum what {
-	ASK_MESH,
-	ASK_IMAGE,
-	ASK_TEXELS,
-	ASK_CUBE,
-	GIVE_FILE,      /* status says whether it is there */
-	WANT_FILE,      /* its path follows */
-	ANSWER,         /* in the form of mesh/answer.h */
-	ANSWER_REFUSED, /* status says why; its text follows */
-};
-
-struct head {
-	uint32_t what, status;
-	uint32_t path_bytes, zero; /* for ASK_...: length of the path, which comes before the file */
-	uint64_t bytes;
-};
-
-/* --- the child -------------------------------------------------------------------------------------------------- */
-
-struct named_file {
-	char *path, *bytes; /* bytes: NULL when there is no such file */
-	size_t count;
-};
-
-struct importer_child {
-	int stream;
-	VEC(struct named_file) files; /* the first is the file to read; the others are files that it asked for */
-	bool alone;                   /* the parent has ended */
-};
-
-static bool importer_give(
-	struct importer_child *child, enum what what, troupe_status status, const char *bytes, size_t count)
-{
-	struct head head = {.what = what, .status = status, .bytes = count};
-	bool given = sandbox_give(child->stream, &head, sizeof head) && sandbox_give(child->stream, bytes, count);
-	child->alone |= !given;
-	return given;
-}
-
-/* Receives count bytes and adds a zero byte; NULL: the parent has ended. */
-static char *importer_take(struct importer_child *child, uint64_t count)
-{
-	char *bytes = mem_alloc(count + 1);
-	if (sandbox_take(child->stream, bytes, count))
-		return bytes;
-	child->alone = true;
-	free(bytes);
-	return NULL;
-}
-
-static bool importer_ask_parent(struct importer_child *child, const char *path, struct named_file *ret_file)
-{
-	struct head head;
-	if (child->alone || !importer_give(child, WANT_FILE, TROUPE_OK, path, strlen(path)) ||
-		!sandbox_take(child->stream, &head, sizeof head))
-		return false;
-	*ret_file = (struct named_file){.path = mem_strdup(path), .count = head.bytes};
-	ret_file->bytes = head.status ? NULL : importer_take(child, head.bytes);
-	return true;
-}
-
-static bool importer_read_named(void *ctx, const char *path, const char **ret_bytes, size_t *ret_count)
-{
-	struct importer_child *child = ctx;
-	const struct named_file *found = NULL;
-	for (uint32_t i = 0; i < child->files.count && !found; i++)
-		if (!strcmp(child->files.at[i].path, path))
-			found = &child->files.at[i];
-	if (!found) {
-		struct named_file file;
-		if (!importer_ask_parent(child, path, &file))
-			return false;
-		vec_push(&child->files, file);
-		found = &child->files.at[child->files.count - 1];
-	}
-	*ret_bytes = found->bytes;
-	*ret_count = found->count;
-	return found->bytes;
-}
-
-static void importer_forget_files(struct importer_child *child)
-{
-	for (uint32_t i = 0; i < child->files.count; i++) {
-		free(child->files.at[i].path);
-		free(child->files.at[i].bytes);
-	}
-	vec_free(&child->files);
-}
-
-static troupe_status importer_read_into(
-	struct importer_child *child, enum what what, struct text *out, struct troupe_error *error)
-{
-	const struct named_file *file = &child->files.at[0];
-	if (what == ASK_IMAGE) {
-		struct image image;
-		troupe_status status = import_image(file->bytes, file->count, &image, error);
-		if (status)
-			return status;
-		answer_pack_image(&image, out);
-		free(image.values);
-		return TROUPE_OK;
-	}
-	if (what == ASK_TEXELS || what == ASK_CUBE) {
-		struct image_texels texels;
-		troupe_status status =
-			(what == ASK_CUBE ? import_cube : import_texels)(file->bytes, file->count, &texels, error);
-		if (status)
-			return status;
-		answer_pack_texels(&texels, out);
-		free(texels.rgba);
-		return TROUPE_OK;
-	}
-	/* welded here, because a file has up to six times as many points as its mesh */
-	struct mesh mesh = {0};
-	struct import_files files = {importer_read_named, child};
-	troupe_status status = import_mesh(&files, file->path, file->bytes, file->count, &mesh, error);
-	mesh_weld(&mesh);
-	if (!status && !mesh.corners.count)
-		status = fail(error, TROUPE_EWORLD, "it has no triangles");
-	if (!status)
-		answer_pack_mesh(&mesh, out);
-	mesh_fini(&mesh);
-	return status;
-}
-
-static void importer_serve(int stream, void *ctx)
-{
-	struct importer_child child = {.stream = stream};
-	struct head head;
-	(void)ctx;
-	while (!child.alone && sandbox_take(stream, &head, sizeof head)) {
-		struct named_file file = {.path = importer_take(&child, head.path_bytes), .count = head.bytes};
-		file.bytes = file.path ? importer_take(&child, head.bytes) : NULL;
-		if (!file.bytes)
-			return;
-		vec_push(&child.files, file);
-		struct text out = {0};
-		struct troupe_error error = {0};
-		troupe_status status = importer_read_into(&child, (enum what)head.what, &out, &error);
-		if (status)
-			importer_give(&child, ANSWER_REFUSED, status, error.text, strlen(error.text));
-		else
-			importer_give(&child, ANSWER, TROUPE_OK, out.at, out.count);
-		text_fini(&out);
-		importer_forget_files(&child);
-	}
-}
-
-/* --- the parent ------------------------------------------------------------------------------------------------- */
 
 /* A texture that was read, and of which bytes. */
 struct importer_texture {
@@ -222,14 +71,14 @@ struct importer {
 
 /* A file that is being read. */
 struct importer_request {
-	enum what what;
+	enum importer_what what;
 	struct files *files;
 	struct importer_losses *losses;
 	const char *path, *bytes;
 	size_t count;
 	size_t named, named_bytes; /* files that it has asked for */
 	/* the answer */
-	struct head head;
+	struct importer_head head;
 	struct text *out;
 	struct troupe_error *error;
 	troupe_status status;
@@ -342,7 +191,7 @@ static troupe_status importer_send_file(
 		files_look(request->files, path) == FILES_FILE &&
 		!files_read(request->files, path, MESH_FILE_BYTES_MAX - request->named_bytes, &bytes, &count, NULL);
 	request->named_bytes += count;
-	struct head head = {.what = GIVE_FILE, .status = there ? TROUPE_OK : TROUPE_EIO, .bytes = count};
+	struct importer_head head = {.what = GIVE_FILE, .status = there ? TROUPE_OK : TROUPE_EIO, .bytes = count};
 	status = sandbox_send(importer->sandbox, &head, sizeof head, error);
 	return status ? status : sandbox_send(importer->sandbox, bytes, count, error);
 }
@@ -350,7 +199,7 @@ static troupe_status importer_send_file(
 static troupe_status importer_send_request(
 	struct importer *importer, const struct importer_request *request, struct troupe_error *error)
 {
-	struct head head = {
+	struct importer_head head = {
 		.what = request->what, .path_bytes = (uint32_t)strlen(request->path), .bytes = request->count};
 	troupe_status status = sandbox_send(importer->sandbox, &head, sizeof head, error);
 	if (!status)
@@ -359,7 +208,8 @@ static troupe_status importer_send_request(
 }
 
 /* Receives the head of the next message, and checks that a child may send it. */
-static troupe_status importer_receive_head(struct importer *importer, struct head *head, struct troupe_error *error)
+static troupe_status importer_receive_head(
+	struct importer *importer, struct importer_head *head, struct troupe_error *error)
 {
 	troupe_status status = sandbox_receive(importer->sandbox, head, sizeof *head, error);
 	if (status)
@@ -374,9 +224,9 @@ static troupe_status importer_receive_head(struct importer *importer, struct hea
 
 /* Exchanges messages from the request to the answer. */
 static troupe_status importer_converse(struct importer *importer, struct importer_request *request,
-	struct head *ret_head, struct text *out, struct troupe_error *error)
+	struct importer_head *ret_head, struct text *out, struct troupe_error *error)
 {
-	struct head head;
+	struct importer_head head;
 	troupe_status status = importer_send_request(importer, request, error);
 	if (!status)
 		status = importer_receive_head(importer, &head, error);
