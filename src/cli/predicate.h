@@ -89,7 +89,7 @@ troupe_status predicate_read(
 uint32_t predicate_observes(const struct predicate *predicate);
 void predicate_fini(struct predicate *predicate);
 
-/* --- evaluating (predicate_look.c): between steps ----------------------------------------------------------------- */
+/* --- evaluating (predicate_look.c, predicate_names.c): between steps --------------------------------------------- */
 
 /* Another server, or another state of one, is looked at from now on. */
 void predicate_renew(struct predicate *predicate);

@@ -1,5 +1,5 @@
 /* The readers of mesh and image files: assimp, libpng, libjpeg. A damaged file may crash them, so in the library only
- * mesh/importer.c calls them, in a separate process. Tests that search for such files may call them too. */
+ * mesh/importer_child.c calls them, in a separate process. Tests that search for such files may call them too. */
 #ifndef MESH_IMPORT_H
 #define MESH_IMPORT_H
 
