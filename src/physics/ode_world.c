@@ -14,6 +14,7 @@ enum {
 	BODIES_MAX_WITHOUT_ODE = 128, /* the same where lanes are to be filled; more bodies leave the caches */
 	PARTS = 32,                   /* a shared step should have at least so many ODE worlds */
 	BODIES_LANES = 32,            /* but lanes should be filled: small robots on each of eight */
+	LANES_FILLED = 8,             /* as many groups as the widest lanes hold */
 };
 
 static void ode_world_set_up(const struct physics *physics, struct ode_world *ode_world)
@@ -74,6 +75,14 @@ static void ode_world_open(struct physics *physics, uint32_t index)
 	vec_push(&physics->open_ode_worlds, index);
 }
 
+/* Lanes that have begun to be filled are filled, so that few islands are left over. */
+static bool ode_world_has_room(const struct physics *physics, const struct ode_world *ode_world, uint32_t bodies)
+{
+	const uint32_t together = ode_world->bodies + bodies;
+	const bool fills = !physics->options.ode && ode_world->groups.count % LANES_FILLED;
+	return together <= ode_world_room(physics) || (fills && together <= BODIES_MAX_WITHOUT_ODE);
+}
+
 /* A full ODE world is tried again when a group leaves it. */
 static uint32_t ode_world_with_room(struct physics *physics, uint32_t bodies)
 {
@@ -82,7 +91,7 @@ static uint32_t ode_world_with_room(struct physics *physics, uint32_t bodies)
 		uint32_t index = physics->open_ode_worlds.at[i];
 		if (physics->ode_worlds.at[index].ahead)
 			continue;
-		if (physics->ode_worlds.at[index].bodies + bodies <= ode_world_room(physics))
+		if (ode_world_has_room(physics, &physics->ode_worlds.at[index], bodies))
 			return index;
 		physics->ode_worlds.at[index].open = false;
 		memmove(physics->open_ode_worlds.at + i, physics->open_ode_worlds.at + i + 1,

@@ -12,6 +12,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(struct body_state) == 13 * 8, "a body is thirteen words, without padding to hash");
+_Static_assert(sizeof(struct state_model) % 64 == 0, "neighbours, which other threads write, are on other lines");
 _Static_assert(sizeof(struct joint_state) == 2 * 8, "a joint is two words");
 
 _Static_assert(sizeof(struct body_anchor) == 7 * 8, "an anchor is seven words");
