@@ -310,9 +310,17 @@ static void primary_merge_take_step(struct primary *primary, struct ack *const *
 				plan_leaver(&primary->plan, acks[i]->leavers.at[s].model);
 }
 
+static void primary_merge_prove_window(struct primary *primary, struct ack *const *acks)
+{
+	uint64_t busy_ns = 0;
+	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
+		busy_ns = MAX(busy_ns, acks[i]->busy_ns);
+	window_proven(&primary->window, (double)(clock_now_ns() - primary->decided_ns), (double)busy_ns);
+}
+
 void primary_advance(struct primary *primary, struct ack *const *acks)
 {
-	window_proven(&primary->window);
+	primary_merge_prove_window(primary, acks);
 	primary_merge_count_time(primary, acks);
 	primary->pace_elapsed_s += primary_step_real_s(primary) * primary->step.window;
 	if (primary->remote.acked)

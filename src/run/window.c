@@ -43,7 +43,43 @@ void window_begin(struct window *window, uint32_t steps)
 	window->mark++;
 }
 
-void window_proven(struct window *window)
+/* Whether a step takes longer than with windows of half this length, for some windows in turn now. */
+static bool window_is_worse(struct window *window, uint32_t length, double step_ns)
+{
+	double *mean = &window->step_ns[length];
+	/* one late window, as after a pause, says nothing */
+	*mean = *mean > 0 ? *mean + (MIN(step_ns, 1.25 * *mean) - *mean) / 4 : step_ns;
+	bool worse = length && window->step_ns[length - 1] > 0 && step_ns > 1.05 * window->step_ns[length - 1];
+	window->worse = worse ? window->worse + 1 : 0;
+	return window->worse >= WINDOW_IN_TURN;
+}
+
+/* What is found after a window that nothing cut short. */
+static uint32_t window_next(struct window *window, double all_ns, double busy_ns)
+{
+	const uint32_t found = window->found;
+	if (found < WINDOW_FOUND_MAX)
+		return MIN(2 * found, (uint32_t)WINDOW_FOUND_MAX);
+	const uint32_t length = found < 2 * WINDOW_FOUND_MAX ? 0 : found < WINDOW_ALONE_MAX ? 1 : 2;
+	bool costly = all_ns - busy_ns > WINDOW_EXCHANGE_MAX * all_ns;
+	bool worse = window_is_worse(window, length, all_ns / MAX(window->steps, 1u));
+	window->costly = costly ? window->costly + 1 : 0;
+	if (worse) {
+		window->stay = WINDOW_STAY;
+		window->worse = 0;
+		return MAX(found / 2, (uint32_t)WINDOW_FOUND_MAX);
+	}
+	if (window->stay) {
+		window->stay--;
+		window->costly = 0;
+	}
+	if (window->costly < WINDOW_IN_TURN)
+		return found;
+	window->costly = 0;
+	return MIN(2 * found, (uint32_t)WINDOW_ALONE_MAX);
+}
+
+void window_proven(struct window *window, double all_ns, double busy_ns)
 {
 	window->counts.windows++;
 	window->counts.steps += window->steps;
@@ -51,7 +87,7 @@ void window_proven(struct window *window)
 	if (window->cut)
 		window->found = MAX(window->steps, 1u) + 1;
 	else if (window->steps >= window->found)
-		window->found = MIN(2 * window->found, (uint32_t)WINDOW_ALONE_MAX);
+		window->found = window_next(window, all_ns, busy_ns);
 	window->cut = 0;
 }
 

@@ -220,18 +220,49 @@ Test(window, grows_to_what_a_live_command_may_wait)
 		uint32_t steps = take(&window, k, UINT64_MAX, 0.001);
 		cr_assert(steps >= last && steps <= 20, "%u after %u", steps, last);
 		last = steps;
-		window_proven(&window);
+		window_proven(&window, 1, 1);
 	}
 	cr_assert_eq(last, 20);
 	cr_assert_eq(take(&window, 200, UINT64_MAX, 0.01), 2);
 	cr_assert_eq(take(&window, 200, UINT64_MAX, 0.05), 1, "a step that is longer than that is taken alone");
-	for (int i = 0; i < 9; i++, window_proven(&window))
+	for (int i = 0; i < 9; i++, window_proven(&window, 1, 1))
 		last = take(&window, 200, UINT64_MAX, 1e-5);
 	cr_assert_eq(last, WINDOW_FOUND_MAX);
 	window.options.alone = true;
-	for (int i = 0; i < 9; i++, window_proven(&window))
+	for (int i = 0; i < 20; i++, window_proven(&window, 100, 94))
 		last = take(&window, 200, UINT64_MAX, 0.002);
 	cr_assert_eq(last, 125, "0.25 s where nobody waits");
+}
+
+/* As many windows as `count`, in which an exchange takes so long, and a step 1 if windows have at most `fair` steps. */
+static uint32_t take_some(struct window *window, int count, double exchange, uint32_t fair)
+{
+	uint32_t last = 0, steps = 0;
+	for (int i = 0; i < count; i++) {
+		last = steps;
+		steps = take(window, 0, UINT64_MAX, 1e-5);
+		cr_assert(!last || steps == last || steps == 2 * last || 2 * steps == last, "%u after %u", steps, last);
+		double busy = steps <= fair ? steps : 1.7 * steps;
+		window_proven(window, busy + exchange, busy);
+	}
+	return steps;
+}
+
+Test(window, beyond_what_balances_it_grows_while_exchanges_cost_and_steps_gain)
+{
+	struct window window;
+	window_init(&window, &(struct window_options){.alone = true});
+	cr_assert_eq(take_some(&window, 100, 2, 64), 64, "an exchange costs little");
+	cr_assert_eq(take_some(&window, 20, 30, 1000), 256, "it costs much");
+	cr_assert_eq(take_some(&window, 100, 2, 1000), 256, "and little: nothing is worse than before");
+	cr_assert_eq(take_some(&window, 30, 2, 64), 64, "longer windows are worse");
+	for (int i = 0; i < 20; i++)
+		cr_assert_eq(take_some(&window, 1, i % WINDOW_IN_TURN ? 30 : 0, 64), 64, "some late ones");
+	uint32_t longer = 0;
+	for (int i = 0; i < 400; i++)
+		longer += take_some(&window, 1, 30, 64) > 64;
+	cr_assert(longer > 0 && longer < 100, "%u of 400: tried now and then", longer);
+	cr_assert_eq(take_some(&window, 200, 200, 1000), 256, "the world has become another");
 }
 
 Test(window, refuted_ones_come_again_with_fewer_steps_until_one_is_left)
@@ -248,7 +279,7 @@ Test(window, refuted_ones_come_again_with_fewer_steps_until_one_is_left)
 		cr_assert_lt(next, steps);
 		steps = next;
 	}
-	window_proven(&window);
+	window_proven(&window, 1, 1);
 	cr_assert_eq(take(&window, 1, UINT64_MAX, 0.001), 40);
 	cr_assert_eq(take(&window, 1, 3, 0.001), 3, "never beyond the horizon");
 	cr_assert_eq(window.counts.windows, 1);
@@ -261,7 +292,7 @@ Test(window, one_step_is_a_window_of_its_own_if_asked_for)
 	window_init(&window, &(struct window_options){.steps = 1});
 	for (uint64_t k = 0; k < 50; k++) {
 		cr_assert_eq(take(&window, k, UINT64_MAX, 0.001), 1);
-		window_proven(&window);
+		window_proven(&window, 1, 1);
 	}
 }
 
@@ -273,7 +304,7 @@ Test(window, random_ones_have_all_lengths_and_bad_guesses)
 	for (uint64_t k = 0; k < 1000; k++) {
 		seen |= 1u << take(&window, k, UINT64_MAX, 0.001);
 		blind += window_is_blind(&window, k);
-		window_proven(&window);
+		window_proven(&window, 1, 1);
 	}
 	cr_assert_eq(seen, (1u << 25) - 2, "lengths %x", seen);
 	cr_assert(blind > 150 && blind < 350, "%u of 1000", blind);
