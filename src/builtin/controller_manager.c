@@ -193,7 +193,8 @@ uint64_t controllers_next(const struct troupe_system *self, const struct control
 		[CONTROLLERS_ACTIVATE] = {1 << CONTROLLER_INACTIVE, CONTROLLER_ACTIVE},
 	};
 	for (enum controller_list list = 0; list < CONTROLLERS_LISTS; list++)
-		if (changes[list].from >> state & 1 && controllers_names(self, controllers, message, list, name))
+		if (state <= CONTROLLER_UNLOADED && changes[list].from >> state & 1 &&
+			controllers_names(self, controllers, message, list, name))
 			state = changes[list].to;
 	return state;
 }

@@ -75,11 +75,13 @@ static void ode_world_open(struct physics *physics, uint32_t index)
 	vec_push(&physics->open_ode_worlds, index);
 }
 
-/* Lanes that have begun to be filled are filled, so that few islands are left over. */
+/* Lanes that have begun to be filled are filled, so that few islands are left over: of small groups, because a world is
+ * one task for a thread. */
 static bool ode_world_has_room(const struct physics *physics, const struct ode_world *ode_world, uint32_t bodies)
 {
 	const uint32_t together = ode_world->bodies + bodies;
-	const bool fills = !physics->options.ode && ode_world->groups.count % LANES_FILLED;
+	const bool small = LANES_FILLED * bodies <= ode_world_room(physics);
+	const bool fills = !physics->options.ode && small && ode_world->groups.count % LANES_FILLED;
 	return together <= ode_world_room(physics) || (fills && together <= BODIES_MAX_WITHOUT_ODE);
 }
 

@@ -294,7 +294,8 @@ static bool run_pack_go_on(struct pack *pack, uint32_t model, uint32_t i)
 		sweep->mark = step->mark;
 		sweep->stepped = 0;
 		sweep->left = LEFT_UNSEEN;
-		sweep->box = sweep->origin = AABB_NONE;
+		sweep->origin = AABB_NONE;
+		sweep->box = i > 1 ? state_model_box(shared->state, model, false) : AABB_NONE;
 		if (step->hashes)
 			sweep->hash = state_hash_of(shared->state, model);
 	}

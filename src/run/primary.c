@@ -566,6 +566,7 @@ uint32_t primary_expects(struct primary *primary)
 
 uint32_t primary_propose(struct primary *primary, uint32_t most, uint64_t *ret_begin_ns)
 {
+	primary->advanced = false;
 	if (primary->ended)
 		return 0;
 	if (!primary_limit_reached(primary))

@@ -212,6 +212,8 @@ uint32_t primary_open_steps(const struct primary *primary);
 const struct observed *primary_observed(const struct primary *primary);
 const struct readings *primary_readings(const struct primary *primary);
 const struct plan *primary_plan(const struct primary *primary);
+/* Whether the window that was merged last was one of this world: false if the world had ended before. */
+bool primary_advanced(const struct primary *primary);
 /* The state hashes after each step that was taken last, if options.hash_steps is set. */
 const uint64_t *primary_hashes(const struct primary *primary, uint32_t *ret_count);
 /* What systems published in the last step that was not paused, in the order of their models, those of the world first;

@@ -61,6 +61,7 @@ struct primary {
 	struct text published_bytes;
 	/* Between primary_propose() and primary_decide(). decided_ns: when the decision began. */
 	bool pairs_changed, is_first;
+	bool advanced; /* since primary_propose(): the window counts */
 	uint32_t proposed; /* steps */
 	uint64_t decided_ns;
 	uint32_t good; /* steps of the window that is out after which all was well, by primary_prove() */

@@ -320,6 +320,7 @@ static void primary_merge_prove_window(struct primary *primary, struct ack *cons
 
 void primary_advance(struct primary *primary, struct ack *const *acks)
 {
+	primary->advanced = true;
 	primary_merge_prove_window(primary, acks);
 	primary_merge_count_time(primary, acks);
 	primary->pace_elapsed_s += primary_step_real_s(primary) * primary->step.window;

@@ -66,6 +66,11 @@ const struct plan *primary_plan(const struct primary *primary)
 	return &primary->plan;
 }
 
+bool primary_advanced(const struct primary *primary)
+{
+	return primary->advanced;
+}
+
 const uint64_t *primary_hashes(const struct primary *primary, uint32_t *ret_count)
 {
 	*ret_count = primary->hashes.count;

@@ -104,6 +104,14 @@ void schedule_prepare(struct schedule *schedule, struct command *command)
 	preparer_give(schedule->preparer, command, !command->timed && command->step < soon);
 }
 
+/* The step of a live command. No window is longer than TROUPE_WINDOW_MAX, so what is further ahead is of other times.
+ */
+static uint64_t schedule_live_step(struct schedule *schedule, uint64_t open)
+{
+	uint64_t last = atomic_load(&schedule->live_step);
+	return last > open && last - open <= TROUPE_WINDOW_MAX ? last : open;
+}
+
 troupe_status schedule_begin_post(struct schedule *schedule, const struct command *command, enum schedule_late late,
 	struct posted **ret_posted, struct troupe_error *error)
 {
@@ -119,7 +127,8 @@ troupe_status schedule_begin_post(struct schedule *schedule, const struct comman
 	schedule_prepare(schedule, &posted->command);
 	atomic_fetch_add(&schedule->posting, 1);
 	uint64_t open = atomic_load(&schedule->open_step);
-	posted->command.step = MAX(wanted, open);
+	posted->is_live = wanted < open;
+	posted->command.step = posted->is_live ? schedule_live_step(schedule, open) : wanted;
 	if (wanted >= open || late == SCHEDULE_LATE_NEXT) {
 		*ret_posted = posted;
 		return TROUPE_OK;
@@ -128,10 +137,20 @@ troupe_status schedule_begin_post(struct schedule *schedule, const struct comman
 	return fail(error, TROUPE_ECOMMAND, "step %" PRIu64 " is past: expected %" PRIu64 " or later", wanted, open);
 }
 
+static void schedule_note_live(struct schedule *schedule, uint64_t step)
+{
+	uint64_t last = atomic_load(&schedule->live_step);
+	while (last < step && !atomic_compare_exchange_weak(&schedule->live_step, &last, step))
+		;
+}
+
 void schedule_end_post(struct schedule *schedule, struct posted *posted, bool keep)
 {
-	if (keep)
+	if (keep) {
+		if (posted->is_live)
+			schedule_note_live(schedule, posted->command.step);
 		schedule_push_posted(schedule, posted);
+	}
 	atomic_fetch_sub(&schedule->posting, 1);
 	if (keep)
 		return;
@@ -497,6 +516,7 @@ troupe_status schedule_adopt(
 		return status;
 	schedule_drop_adopted(schedule);
 	schedule_drop_timed(schedule);
+	atomic_store(&schedule->live_step, 0); /* steps may have other numbers from now on */
 	schedule->timetable = other->timetable;
 	other->timetable = (struct timetable){0};
 	while (other->heap.count) {

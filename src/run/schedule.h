@@ -28,6 +28,7 @@ typedef VEC(struct broadcast *) broadcast_list;
 
 struct posted {
 	struct posted *next;
+	bool is_live;   /* it got a step because it asked for none, or for a past one */
 	uint64_t bytes; /* bytes counted for it in schedule.bytes */
 	struct command command;
 };
@@ -50,6 +51,9 @@ struct schedule {                        /* zeroed is empty */
 	 * `posting` is 0. So a command is taken at the step that its poster got. */
 	_Atomic uint64_t open_step;
 	_Atomic uint32_t posting;
+	/* The last step that a live command got. A later one gets no earlier step, although `open_step` is lowered when
+	 * a window has fewer steps than it might have had, or is refuted. */
+	_Atomic uint64_t live_step;
 	struct preparer *preparer; /* of commands that create models; NULL: they are not prepared. Set before a post. */
 };
 

@@ -213,7 +213,7 @@ static troupe_status server_load_sdf(struct troupe_server *server, struct troupe
 		if (server->sdf->messages.at[i].severity == SDF_WARNING)
 			server_warn(server, server->sdf->messages.at[i].text);
 	if (server->sdf) {
-		def->world_path = server->sdf->path; /* the path where it was found */
+		def->world_path = server->sdf->path;            /* the path where it was found */
 		files_squeeze(&server->files, def->world_path); /* only states, recordings and peers need it */
 		server_warn_of_ignored(server);
 	}
@@ -265,14 +265,14 @@ static void server_set_up_worlds(struct troupe_server *server, enum physics_brea
 
 /* The hash of the state that was so many steps before the present one, within the windows that were just taken. A world
  * that has ended stays as it is. */
-static uint64_t server_hash_before(const struct troupe_server *server, uint64_t steps, uint32_t before)
+static uint64_t server_hash_before(const struct troupe_server *server, uint32_t before)
 {
 	uint64_t sum = 0;
 	for (uint32_t i = 0; i < server->world_count; i++) {
 		const struct primary *primary = server->worlds[i].primary;
 		uint32_t count;
 		const uint64_t *hashes = primary_hashes(primary, &count);
-		bool noted = before && before < count && primary_steps(primary) == steps;
+		bool noted = before && before < count && primary_advanced(primary);
 		uint64_t hash = noted ? hashes[count - 1 - before] : primary_hash(primary);
 		sum += i ? hash_mix(hash, i) : hash;
 	}
@@ -281,7 +281,7 @@ static uint64_t server_hash_before(const struct troupe_server *server, uint64_t 
 
 uint64_t troupe_server_hash(const struct troupe_server *server)
 {
-	return server_hash_before(server, 0, 0);
+	return server_hash_before(server, 0);
 }
 
 static void server_on_acked(void *ctx)
@@ -298,12 +298,12 @@ static void server_tell_hashes(struct troupe_server *server, uint64_t steps)
 	uint32_t most = 1, count;
 	for (uint32_t i = 0; i < server->world_count; i++) {
 		(void)primary_hashes(server->worlds[i].primary, &count);
-		if (primary_steps(server->worlds[i].primary) == steps)
+		if (primary_advanced(server->worlds[i].primary))
 			most = MAX(most, count);
 	}
 	for (uint32_t before = most; before-- > 0;)
 		if ((steps - before) % def->hash_every == 0)
-			def->on_hash(def->ctx, steps - before, server_hash_before(server, steps, before));
+			def->on_hash(def->ctx, steps - before, server_hash_before(server, before));
 }
 
 static void server_warn_of_unread(struct troupe_server *server)

@@ -158,6 +158,8 @@ static void server_standby_take_files(struct troupe_standby *standby)
 {
 	struct unpack in = {standby->packed.at, standby->packed.at + standby->packed.count, false};
 	pthread_mutex_lock(&standby->lock);
+	if (standby->packed.count) /* a list of its own: of this primary, or of this moment */
+		files_fini(&standby->files);
 	while (!in.bad && in.at < in.end) {
 		size_t count;
 		char *path = unpack_string(&in);

@@ -1133,16 +1133,16 @@ static void look_at_contacts(struct troupe_server *server, struct touching *ret_
 	see(server, see_contacts, ret_touching);
 }
 
-static const char sensing[] = LIB_SDF(LIB_WORLD(
-	"w", LIB_MODEL("cold", "9 9 9 0 0 0", "<link name='l'/>") LIB_MODEL("drop", "0 0 50 0 0 0",
-		     LIB_BOX
-		     "<link name='arm'><pose>0 0 1 0 0 0</pose><sensor name='height' "
-		     "type='altimeter'><update_rate>100</update_rate></sensor><sensor name='eye' "
-		     "type='sonar'/></link><joint name='j' type='fixed'><parent>l</parent><child>arm</child><sensor "
-		     "name='force' type='force_torque'/></joint>") "<model name='post'><static>true</static><pose>1 2 "
-								   "3 0 0 0</pose><link name='l'><sensor name='air' "
-								   "type='air_pressure'><update_rate>50</update_rate></"
-								   "sensor></link></model>"));
+static const char sensing[] = LIB_SDF(LIB_WORLD("w",
+	LIB_MODEL("cold", "9 9 9 0 0 0", "<link name='l'/>") LIB_MODEL("drop", "0 0 50 0 0 0",
+		LIB_BOX
+		"<link name='arm'><pose>0 0 1 0 0 0</pose><sensor name='height' "
+		"type='altimeter'><update_rate>100</update_rate></sensor><sensor name='eye' "
+		"type='sonar'/></link><joint name='j' type='fixed'><parent>l</parent><child>arm</child><sensor "
+		"name='force' type='force_torque'/></joint>") "<model name='post'><static>true</static><pose>1 2 "
+							      "3 0 0 0</pose><link name='l'><sensor name='air' "
+							      "type='air_pressure'><update_rate>50</update_rate></"
+							      "sensor></link></model>"));
 
 static void assert_fell(const struct troupe_reading *reading, uint64_t step)
 {
@@ -1439,4 +1439,54 @@ Test(library_report, is_what_the_json_says)
 	}
 	free(json);
 	troupe_report_free(report);
+}
+
+/* --- hashes of several worlds ------------------------------------------------------------------------------------- */
+
+enum { HASHES_MAX = 1000 };
+
+struct hashes {
+	uint64_t at[HASHES_MAX];
+	uint64_t first, count;
+};
+
+static void note_hash(void *ctx, uint64_t step, uint64_t hash)
+{
+	struct hashes *hashes = ctx;
+	hashes->first = hashes->count ? hashes->first : step;
+	cr_assert(step == hashes->first + hashes->count && hashes->count < HASHES_MAX, "step %u", (unsigned)step);
+	hashes->at[hashes->count++] = hash;
+}
+
+static struct hashes hashes_of_two_paces(uint32_t window)
+{
+	static const char world[] =
+		LIB_SDF("<world name='slow'><physics name='p' "
+			"type='ode'><max_step_size>0.002</max_step_size><real_time_factor>0"
+			"</real_time_factor></physics>" LIB_MODEL("a", "0 0 3 0.3 0.2 0", LIB_BOX) LIB_GROUND
+			"</world>" LIB_WORLD("fast", LIB_MODEL("b", "0 0 3 0.1 0.2 0", LIB_BOX)));
+	struct hashes hashes = {.count = 0};
+	struct troupe_server_def def = lib_def(world, 0);
+	struct troupe_error error;
+	def.hash_every = 1;
+	def.on_hash = note_hash;
+	def.ctx = &hashes;
+	def.window = window;
+	struct troupe_server *server = lib_create(&def);
+	for (int i = 1; i <= 3; i++) {
+		must(troupe_server_run(server, &(struct troupe_limits){.until_s = 0.2 * i}, &error));
+		cr_assert_eq(hashes.at[hashes.count - 1], troupe_server_hash(server));
+	}
+	lib_destroy(server);
+	return hashes;
+}
+
+/* When the slow world has ended the fast one goes on, and from then on their steps have different numbers. */
+Test(library, hashes_within_windows_are_those_of_single_steps_for_worlds_of_two_paces)
+{
+	struct hashes single = hashes_of_two_paces(1), found = hashes_of_two_paces(0);
+	cr_assert(single.count == found.count && single.first == found.first && single.count > 500, "%u of %u",
+		(unsigned)found.count, (unsigned)single.count);
+	for (uint64_t i = 0; i < single.count; i++)
+		cr_assert_eq(single.at[i], found.at[i], "hash %u", (unsigned)i);
 }

@@ -67,6 +67,36 @@ Test(schedule, commands_are_due_by_step_then_in_the_order_of_posting)
 	schedule_fini(&schedule);
 }
 
+static uint64_t post_live(struct schedule *schedule, uint64_t step)
+{
+	struct command command = numbered(step, 0);
+	uint64_t taken;
+	cr_assert_eq(schedule_post(schedule, &command, SCHEDULE_LATE_NEXT, &taken, NULL), TROUPE_OK);
+	return taken;
+}
+
+/* Where a window has fewer steps than it might have had, commands are taken earlier again, but never before older ones.
+ */
+Test(schedule, a_live_command_is_not_taken_before_an_older_one)
+{
+	struct schedule schedule = {0}, other = {0};
+	schedule_open(&schedule, 20);
+	cr_assert_eq(post_live(&schedule, 0), 20);
+	schedule_open(&schedule, 14);
+	cr_assert_eq(post_live(&schedule, 0), 20, "not before the first");
+	cr_assert_eq(post_live(&schedule, 3), 20, "one that is late is live, too");
+	cr_assert_eq(post_live(&schedule, 15), 15, "one that asks for a step gets it");
+	cr_assert_eq(post_live(&schedule, 30), 30);
+	cr_assert_eq(post_live(&schedule, 0), 20, "and is no reason to wait");
+	schedule_open(&schedule, 25);
+	cr_assert_eq(post_live(&schedule, 0), 25);
+	cr_assert_eq(schedule_adopt(&schedule, &other, 25, 5, NULL), TROUPE_OK);
+	schedule_open(&schedule, 6);
+	cr_assert_eq(post_live(&schedule, 0), 6, "steps have other numbers");
+	schedule_fini(&schedule);
+	schedule_fini(&other);
+}
+
 Test(schedule, any_order_of_posting_comes_out_sorted_and_stable)
 {
 	enum { COUNT = 5000, STEPS = 97 };
