@@ -284,9 +284,10 @@ TROUPE_API troupe_status troupe_server_pack(
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 
 struct troupe_progress { /* may be older than the present step by a moment */
-	uint64_t steps, moves;
+	uint64_t steps; /* of the world that has taken most; others may have ended, at troupe_limits.until_s */
+	uint64_t moves;
 	uint64_t levels_loaded;
-	double time_s;    /* simulated */
+	double time_s;    /* simulated, in the first world */
 	uint32_t awaited; /* networked mode, before the first step: secondaries that have not joined yet */
 	bool paused;      /* all worlds are */
 };

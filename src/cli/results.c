@@ -70,6 +70,10 @@ static void results_add_again(const struct results *results, struct text *line)
 	if (settings->solver)
 		results_add_word(line, "--solver", settings->solver);
 	results_add_count(line, "--iterations", (int64_t)troupe_server_progress(results->server).steps, 0);
+	if (settings->until_s > 0 && troupe_server_world_count(results->server) > 1) {
+		text_add(line, " --until "); /* worlds of longer steps reach it in fewer */
+		text_add_double(line, settings->until_s);
+	}
 	text_add(line, " --rtf 0");
 }
 

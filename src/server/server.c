@@ -863,7 +863,7 @@ struct troupe_progress troupe_server_progress(const struct troupe_server *server
 	struct troupe_progress progress = {.paused = true};
 	for (uint32_t i = 0; i < server->world_count; i++) {
 		struct primary_progress of = primary_progress(server->worlds[i].primary);
-		progress.steps = i ? progress.steps : of.steps;
+		progress.steps = MAX(progress.steps, of.steps);
 		progress.time_s = i ? progress.time_s : of.time_s;
 		progress.moves += of.moves;
 		progress.levels_loaded += of.levels;

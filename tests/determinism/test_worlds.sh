@@ -47,6 +47,28 @@ run "$scratch/trace" "$two" "$scratch/commands" $long --secondaries 2 --chaos 1 
 grep -q '^move [0-9]* hill/' "$scratch/trace" && grep -q '^move [0-9]* asleep/' "$scratch/trace"
 report $? 'the trace says which world'
 
+# a world of longer steps reaches a time limit in fewer of them; states of later steps of the other one are saved, too
+{
+	echo '<sdf version="1.9">'
+	world hill | sed 's|<max_step_size>[^<]*|<max_step_size>0.002|'
+	world asleep
+	echo '</sdf>'
+} >"$scratch/paces.sdf"
+grep -q '<max_step_size>0.002' "$scratch/paces.sdf"
+report $? 'paces: the first world has longer steps'
+"$troupe" run "$scratch/paces.sdf" --rtf 0 --no-gz --until 0.3 --secondaries 0 --save-at 250 "$scratch/late.state" >"$scratch/out" 2>"$scratch/err"
+report $? "paces: runs: $(cat "$scratch/err")"
+[ -s "$scratch/late.state" ] && ! grep -q 'not saved' "$scratch/err"
+report $? 'paces: the state of a step that only the second world takes is saved'
+hash=$(sed -n 's/^state //p' "$scratch/err")
+again=$(sed -n 's/^  .* run \(.*paces.sdf .*--iterations.*\)/\1/p' "$scratch/err" | head -n 1)
+for options in "--resume $scratch/late.state --until 0.3 --no-gz --rtf 0 --hash-every 300" "$again"; do
+	# shellcheck disable=SC2086
+	"$troupe" run $options >"$scratch/out" 2>"$scratch/other"
+	[ -n "$hash" ] && [ "$(sed -n 's/^hash 300 //p' "$scratch/out")" = "$hash" ]
+	report $? "paces: $options: the same state: $(cat "$scratch/out"), $hash"
+done
+
 # one world is paused, the other goes on
 echo '100 /world/hill/control pause: true' >"$scratch/pause"
 run "$scratch/out" "$two" "$scratch/pause" 500 --secondaries 1 --report "$scratch/report"
