@@ -112,7 +112,7 @@ typedef enum troupe_shape_kind {
 	TROUPE_SHAPE_POLYLINE,  /* for a collision: points and triangles */
 } troupe_shape_kind;
 
-/* What a shape is. Shapes of which all this is the same share it. */
+/* What a shape is. Equal shapes share one form. */
 struct troupe_form {
 	const char *name; /* of the <visual> or <collision> */
 	bool collision;   /* a <collision>; otherwise a <visual> */

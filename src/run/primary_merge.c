@@ -13,7 +13,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void primary_merge_count_time(struct primary *primary, struct ack *const *acks)
+/* Returns for how long the secondary worked that worked longest. */
+static uint64_t primary_merge_count_time(struct primary *primary, struct ack *const *acks)
 {
 	uint32_t slowest = 0;
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++) {
@@ -25,6 +26,7 @@ static void primary_merge_count_time(struct primary *primary, struct ack *const 
 			slowest = i;
 	}
 	primary->stats[slowest].critical_ns += acks[slowest]->busy_ns;
+	return acks[slowest]->busy_ns;
 }
 
 /* Models of the secondary that it did not step are asleep, and cost nothing. */
@@ -310,19 +312,11 @@ static void primary_merge_take_step(struct primary *primary, struct ack *const *
 				plan_leaver(&primary->plan, acks[i]->leavers.at[s].model);
 }
 
-static void primary_merge_prove_window(struct primary *primary, struct ack *const *acks)
-{
-	uint64_t busy_ns = 0;
-	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
-		busy_ns = MAX(busy_ns, acks[i]->busy_ns);
-	window_proven(&primary->window, (double)(clock_now_ns() - primary->decided_ns), (double)busy_ns);
-}
-
 void primary_advance(struct primary *primary, struct ack *const *acks)
 {
 	primary->advanced = true;
-	primary_merge_prove_window(primary, acks);
-	primary_merge_count_time(primary, acks);
+	const uint64_t busy_ns = primary_merge_count_time(primary, acks);
+	window_proven(&primary->window, (double)(clock_now_ns() - primary->decided_ns), (double)busy_ns);
 	primary->pace_elapsed_s += primary_step_real_s(primary) * primary->step.window;
 	if (primary->remote.acked)
 		primary_merge_take_remote(primary, acks);

@@ -104,8 +104,8 @@ void schedule_prepare(struct schedule *schedule, struct command *command)
 	preparer_give(schedule->preparer, command, !command->timed && command->step < soon);
 }
 
-/* The step of a live command. No window is longer than TROUPE_WINDOW_MAX, so what is further ahead is of other times.
- */
+/* The step of a live command. A step that is further ahead than the longest window was given before steps got other
+ * numbers. */
 static uint64_t schedule_live_step(struct schedule *schedule, uint64_t open)
 {
 	uint64_t last = atomic_load(&schedule->live_step);

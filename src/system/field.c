@@ -41,9 +41,7 @@ const struct troupe_field *setup_field(struct troupe_system *self, const char *t
 		const ProtobufCFieldDescriptor *found = field_find(at, name, length);
 		if (found && !name[length]) {
 			field.last = found;
-			return setup->share
-				       ? share_keep(setup->share, setup->arena, &field, sizeof field)
-				       : memcpy(arena_new(setup->arena, struct troupe_field), &field, sizeof field);
+			return share_keep(setup->share, setup->arena, &field, sizeof field);
 		}
 		bool goes_on = found && found->type == PROTOBUF_C_TYPE_MESSAGE && !field_is_list(found) &&
 			       field.depth < FIELD_DEPTH_MAX;

@@ -27,20 +27,22 @@ static struct system *setup_own(struct troupe_system *self)
 struct setup *setup_of(const struct troupe_system *self)
 {
 	static _Thread_local struct arena arena;
+	static _Thread_local struct share share;
 	static _Thread_local struct setup late;
 	if (system_of(self)->setup)
 		return system_of(self)->setup;
 	arena_fini(&arena);
 	arena_fini(&late.scratch);
+	share_fini(&share);
 	vec_free(&late.warnings);
 	arena = (struct arena){0};
-	late = (struct setup){.arena = &arena};
+	late = (struct setup){.arena = &arena, .share = &share};
 	return &late;
 }
 
 const char *setup_copy(const struct setup *setup, const char *text)
 {
-	return setup->share ? share_text(setup->share, setup->arena, text) : arena_strdup(setup->arena, text);
+	return share_text(setup->share, setup->arena, text);
 }
 
 /* --- problems ----------------------------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 
 struct setup { /* of one plug-in */
 	struct arena *arena;
-	struct share *share;           /* of texts and fields, in the arena; NULL: nothing is shared */
+	struct share *share;           /* of texts and fields, in the arena */
 	struct arena scratch;          /* what is needed while the plug-in is configured */
 	struct sdf_model const *owner; /* the model that the <plugin> stands in; NULL: the world's */
 	troupe_status status;          /* TROUPE_OK so far; TROUPE_EINVAL: leave it out */

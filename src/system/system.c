@@ -479,7 +479,8 @@ troupe_status systems_create_telling(struct scene *scene, struct plugins *plugin
 troupe_status systems_add(struct systems *systems, uint32_t model, const char **ret_warning, struct troupe_error *error)
 {
 	struct arena *arena = mem_alloc(sizeof *arena);
-	struct configuring c = {.systems = systems, .model = model, .arena = arena};
+	struct share share = {0};
+	struct configuring c = {.systems = systems, .model = model, .arena = arena, .share = &share};
 	system_fit(systems);
 	troupe_status status = system_configure_model(&c, error);
 	if (status) {
@@ -490,6 +491,7 @@ troupe_status systems_add(struct systems *systems, uint32_t model, const char **
 		*ret_warning = c.warnings.count ? c.warnings.at[0] : NULL;
 		system_adopt(&c, arena);
 	}
+	share_fini(&share);
 	vec_free(&c.filenames);
 	vec_free(&c.warnings);
 	return status;

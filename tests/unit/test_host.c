@@ -59,6 +59,7 @@ struct host {
 	struct system_acts acts;
 	struct system_step step; /* of a runner that simulates HOST_OWN, before the physics */
 	struct arena arena;
+	struct share share;
 	struct setup setup;
 	struct system system; /* of HOST_OWN */
 	uint64_t dice;
@@ -103,8 +104,9 @@ static struct host *host_start(void)
 		.state = h->state,
 		.control = &h->control,
 		.model = HOST_OWN};
-	h->setup = (struct setup){
-		.arena = &h->arena, .owner = &h->sdf->worlds.at[0].models.at[h->scene->models[HOST_OWN].sdf]};
+	h->setup = (struct setup){.arena = &h->arena,
+		.share = &h->share,
+		.owner = &h->sdf->worlds.at[0].models.at[h->scene->models[HOST_OWN].sdf]};
 	h->system = (struct system){
 		.self = {.host = &system_host, .model = HOST_OWN}, .scene = h->scene, .setup = &h->setup};
 	return h;
@@ -119,7 +121,9 @@ static void host_stop(struct host *h)
 	state_destroy(h->state);
 	scene_destroy(h->scene);
 	sdf_free(h->sdf);
+	arena_fini(&h->setup.scratch);
 	arena_fini(&h->arena);
+	share_fini(&h->share);
 	free(h);
 }
 
@@ -676,7 +680,8 @@ Test(host, frames_and_solids_are_those_of_the_file)
 		  system_host.link_own_inertia(self, still).mass == 1);
 	host_near_pose(system_host.link_in_model(self, still),
 		pose_mul(pose_inverse(home), sdf_link_in_world(world, 1)), 1e-12, "of a static model");
-	host_near_pose(system_host.link_solid(self, still, 1).in_link, *world->collisions.at[3].in_link, 1e-12, "of it");
+	host_near_pose(
+		system_host.link_solid(self, still, 1).in_link, *world->collisions.at[3].in_link, 1e-12, "of it");
 	host_stop(h);
 }
 
