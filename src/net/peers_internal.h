@@ -1,4 +1,5 @@
-/* Declarations that peers.c and peers_hear.c share. */
+/* The table of a run's connections, and what the files of peers share: peers.c begins and ends a run, peers_hear.c
+ * takes frames, peers_time.c has deadlines and heartbeats, peers_known.c answers questions. One thread. */
 #ifndef NET_PEERS_INTERNAL_H
 #define NET_PEERS_INTERNAL_H
 
@@ -103,6 +104,8 @@ void peers_settle(struct peers *peers, uint64_t now_ns);
 bool peers_passed(struct peers *peers, uint64_t since_ns, uint64_t span_ns, uint64_t now_ns);
 /* Primary, with options.again: how many have come and wait to be admitted: clients, or others. */
 uint32_t peers_count_waiting(const struct peers *peers, bool clients);
+/* Whether it has a connection that is a member. */
+bool peers_is_here(const struct peers *peers, uint32_t id);
 /* Removes the connection from the table, in any stage. */
 void peers_forget(struct peers *peers, uint32_t id, uint64_t now_ns);
 /* Makes peers_tick() due at that time, if it is not due earlier. */

@@ -6,14 +6,12 @@
 #include "server/clients.h"
 
 #include "base/clock.h"
-#include "server/background.h"
 #include "server/client.h"
 #include "server/subscribers.h"
 #include "server/model_topics.h"
-#include "server/next_request.h"
+#include "server/queries.h"
 #include "server/sensor_topics.h"
 #include "server/scene_info.h"
-#include "topic/message.h"
 
 #include <assert.h>
 #include <math.h>
@@ -22,33 +20,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct answer_job {
-	struct background_job job; /* first: an answer_job is its job */
-	struct client_reply *reply;
-};
-
-struct query { /* a query that waits for a step boundary */
-	struct query *next;
-	struct troupe_client *client; /* one reference */
-	struct client_reply *reply;
-};
-
-struct query_outcome { /* what came of a query */
-	struct query_outcome *next;
-	uint32_t world;
-	uint64_t step;
-	troupe_status status;
-	char *text, service[];
-};
-
 struct clients {
 	struct troupe_server *server;
 	struct topic_table *table;
 	pthread_mutex_t lock;
 	VEC(struct troupe_client *) all;         /* under the lock */
 	_Atomic uint64_t wanted;                 /* grows when wants change; written under the lock */
-	_Atomic(struct query *) asked;           /* newest first. Any thread adds; the step's thread takes all. */
-	_Atomic(struct query_outcome *) outcome; /* the same */
+	struct queries *queries;
 	_Atomic bool told[SDF_WORLDS_MAX];       /* some group has the world's replies. Writer: the step's thread. */
 	struct capture_pool *pools[SDF_WORLDS_MAX];
 	struct model_topics *of_models[SDF_WORLDS_MAX];
@@ -71,6 +49,7 @@ struct clients *clients_create(struct troupe_server *server)
 	struct clients *clients = mem_alloc(sizeof *clients);
 	clients->server = server;
 	clients->table = topic_table_create();
+	clients->queries = queries_create(server, clients->pools);
 	pthread_mutex_init(&clients->lock, NULL);
 	for (uint32_t i = 0; i < server->world_count; i++) {
 		clients->pools[i] = capture_pool_create();
@@ -88,21 +67,6 @@ static void clients_drop_groups(struct clients *clients)
 	clients->groups.count = 0;
 }
 
-static void clients_free_query(struct query *query)
-{
-	client_release(query->client);
-	free(query);
-}
-
-static void clients_drop_outcomes(struct query_outcome *outcome)
-{
-	while (outcome) {
-		struct query_outcome *next = outcome->next;
-		free(outcome);
-		outcome = next;
-	}
-}
-
 void clients_destroy(struct clients *clients)
 {
 	if (!clients)
@@ -111,13 +75,7 @@ void clients_destroy(struct clients *clients)
 	clients_drop_groups(clients);
 	for (uint32_t i = 0; i < clients->needs_wakeup.count; i++)
 		client_release(clients->needs_wakeup.at[i]);
-	for (struct query *q = atomic_load(&clients->asked); q;) {
-		struct query *next = q->next;
-		client_reply(q->client, q->reply); /* it is closed, so this frees the reply */
-		clients_free_query(q);
-		q = next;
-	}
-	clients_drop_outcomes(atomic_load(&clients->outcome));
+	queries_destroy(clients->queries);
 	for (uint32_t i = 0; i < SDF_WORLDS_MAX; i++) {
 		capture_pool_destroy(clients->pools[i]);
 		subscribers_destroy(clients->subscribers[i]);
@@ -184,28 +142,14 @@ void clients_leave(struct clients *clients, struct troupe_client *client)
 
 void clients_ask(struct clients *clients, struct troupe_client *client, struct client_reply *reply)
 {
-	struct query *query = mem_alloc(sizeof *query);
-	*query = (struct query){atomic_load_explicit(&clients->asked, memory_order_relaxed), client, reply};
-	while (!atomic_compare_exchange_weak_explicit(/* release: pairs with the exchange in clients_answer() */
-		&clients->asked, &query->next, query, memory_order_release, memory_order_relaxed))
-		;
+	queries_ask(clients->queries, client, reply);
 }
 
 /* A refusal is told to the program, too. */
 void clients_answered(struct clients *clients, const struct client_reply *reply)
 {
-	const char *service = reply->row.name, *text = reply->status ? reply->what.text : "";
-	size_t service_bytes = strlen(service) + 1, text_bytes = strlen(text) + 1;
-	if (!reply->status && !atomic_load_explicit(&clients->told[reply->row.world], memory_order_relaxed))
-		return;
-	struct query_outcome *outcome = mem_alloc(sizeof *outcome + service_bytes + text_bytes);
-	*outcome = (struct query_outcome){atomic_load_explicit(&clients->outcome, memory_order_relaxed),
-		reply->row.world, reply->step, reply->status, outcome->service + service_bytes};
-	memcpy(outcome->service, service, service_bytes);
-	memcpy(outcome->text, text, text_bytes);
-	while (!atomic_compare_exchange_weak_explicit(/* release: pairs with the exchange in clients_tell_outcomes() */
-		&clients->outcome, &outcome->next, outcome, memory_order_release, memory_order_relaxed))
-		;
+	if (reply->status || atomic_load_explicit(&clients->told[reply->row.world], memory_order_relaxed))
+		queries_note(clients->queries, reply);
 }
 
 /* --- groups ------------------------------------------------------------------------------------------------------- */
@@ -556,91 +500,6 @@ void clients_publish_reply(struct clients *clients, uint32_t world, uint64_t ste
 		capture_release(capture);
 }
 
-static void clients_tell_outcomes(struct clients *clients)
-{
-	struct query_outcome *oldest =
-		LIST_REVERSED(atomic_exchange_explicit(&clients->outcome, NULL, memory_order_acquire), next);
-	for (const struct query_outcome *at = oldest; at; at = at->next)
-		world_tell_reply(
-			&clients->server->worlds[at->world], at->step, at->service, at->status, at->text, true);
-	clients_drop_outcomes(oldest);
-}
-
-/* Requests are valid bytes as far as their sender says; a message that cannot be read is refused. */
-static void clients_act(struct server_world *world, struct client_reply *reply)
-{
-	const struct query_ops *ops = reply->row.ops;
-	ProtobufCMessage *request;
-	char note[EDIT_NOTE_BYTES] = "";
-	reply->status = message_of_bytes(type_find(reply->row.type), reply->request.at, reply->request.count,
-		&message_limits_usual, &request, &reply->what);
-	if (!reply->status) {
-		reply->status = ops->act(world, request, note, &reply->what);
-		message_free(request);
-	}
-	if (!reply->status)
-		(void)snprintf(reply->what.text, sizeof reply->what.text, "%s", note);
-	world_tell_reply(world, reply->step, reply->row.name, reply->status, reply->what.text, true);
-}
-
-static void clients_answer_job_run(struct background_job *job, bool dropped)
-{
-	struct answer_job *this = (struct answer_job *)job;
-	struct troupe_client *client = job->client;
-	struct client_reply *reply = this->reply;
-	struct troupe_server *server = client->server;
-	if (dropped)
-		reply->status = fail(&reply->what, TROUPE_EPEER, "the run ends");
-	else
-		client_answer(client, reply, &reply->answer);
-	reply->is_answered = true;
-	capture_release(reply->capture);
-	reply->capture = NULL;
-	client_reply(client, reply);
-	client_release(client);
-	free(this);
-	if (!dropped)
-		next_request_complete(server);
-}
-
-/* False: the client is to answer itself. */
-static bool clients_answer_aside(struct clients *clients, struct troupe_client *client, struct client_reply *reply)
-{
-	struct answer_job *job = mem_alloc(sizeof *job);
-	*job = (struct answer_job){
-		{.client = client_hold(client), .bytes = reply->request.count, .run = clients_answer_job_run}, reply};
-	if (!background_add(clients->server->background, &job->job, NULL))
-		return true;
-	client_release(client);
-	free(job);
-	return false;
-}
-
-static void clients_answer(struct clients *clients)
-{
-	struct query *oldest =
-		LIST_REVERSED(atomic_exchange_explicit(&clients->asked, NULL, memory_order_acquire), next);
-	while (oldest) {
-		struct query *next = oldest->next;
-		struct client_reply *reply = oldest->reply;
-		const struct query_ops *ops = reply->row.ops;
-		struct server_world *world = &clients->server->worlds[reply->row.world];
-		reply->step = primary_steps(world->primary);
-		reply->time_ns = llround(primary_time_s(world->primary) * 1e9);
-		if (ops->act)
-			clients_act(world, reply);
-		else
-			reply->capture = capture_make(clients->pools[reply->row.world], world, ops->parts);
-		if (!ops->act && !reply->capture)
-			reply->status = fail(&reply->what, TROUPE_ELIMIT, "too many messages wait to be taken");
-		if (!reply->capture || !ops->is_slow || !oldest->client->def.never_waits ||
-			!clients_answer_aside(clients, oldest->client, reply))
-			client_reply(oldest->client, reply);
-		clients_free_query(oldest);
-		oldest = next;
-	}
-}
-
 /* Simulated time was reset: everything is due at once. */
 static void clients_restart(struct clients *clients, uint32_t world)
 {
@@ -733,9 +592,6 @@ void clients_serve(struct clients *clients, bool stepped)
 		if (in_steps || time_ns >= clients->next_ns[i])
 			clients_serve_groups(clients, i, time_ns, stepped);
 	}
-	if (atomic_load_explicit(&clients->asked, memory_order_relaxed))
-		clients_answer(clients);
-	if (atomic_load_explicit(&clients->outcome, memory_order_relaxed))
-		clients_tell_outcomes(clients);
+	queries_serve(clients->queries);
 	clients_wake(clients, !stepped);
 }

@@ -2,7 +2,7 @@
  * The rest is what only the server knows: the bytes of the world, its state, and the encoding of a step.
  *
  * Members change only between two transports: the run is given up at a step boundary, all members but the primary
- * forget the world, and gather again, as for a run that is resumed (server_regroup() in server.c). So nothing that
+ * forget the world, and gather again, as for a run that is resumed (running_regroup() in running.c). So nothing that
  * steps has to know of it, and the bits are those of a resumed run. Secondaries that are no robot clients come first;
  * the number of a client follows from its place among the clients. */
 #include "server/network.h"

@@ -1,175 +1,27 @@
 /* The primary's way to its secondaries over TCP. Before the start, one thread works on the session (session.h): it
  * waits for secondaries, sends the world to each, and starts the run when all have the same state hash. A send queue
- * gets no more of the world while it holds QUEUE_BYTES, so that a slow secondary costs bounded memory.
- *
- * After the start, the connections belong to the transport. The listener stays open on a thread of its own, which
- * refuses late peers with a reason, so that an unknown peer costs the run nothing. Messages about unknown peers are
- * limited in rate (log_limit.h), because any process can connect at any rate. */
+ * gets no more of the world while it holds QUEUE_BYTES, so that a slow secondary costs bounded memory. After the start,
+ * the connections belong to the transport, and the listener answers those that come too late (gather_door.c). */
+#include "net/tcp/gather_internal.h"
+
 #include "base/clock.h"
-#include "base/host_port.h"
-#include "net/bundle.h"
 #include "net/tcp/feed.h"
 #include "net/tcp/following.h"
 #include "net/tcp/join.h"
-#include "net/tcp/session.h"
 #include "net/tcp/tcp.h"
-#include "net/tcp/log_limit.h"
 
-#include <inttypes.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { DOOR_LOOK_MS = 500, DOOR_ACCEPTS_PER_SECOND = 200, QUEUE_BYTES = 1 << 20, TCP_GATHER_STALE_MS = 1000 };
+enum { QUEUE_BYTES = 1 << 20, TCP_GATHER_STALE_MS = 1000 };
 /* When the run goes on with other members: how long it waits for secondaries without a connection that was kept, for
  * robot clients, and for the hello on a connection that was kept, whose process may be in a step. */
 #define SETTLE_NS UINT64_C(1000000000)
 #define CLIENTS_NS UINT64_C(10000000000)
 #define KEPT_NS UINT64_C(20000000000)
-
-struct gathering {
-	const struct gather_host *host;
-	struct hello hello;
-	struct gather_members members;
-	uint32_t secondaries, stale_ms;
-	uint64_t wait_ns, hello_ns; /* as in struct peers_options */
-	struct session session;
-	struct troupe_error unheard; /* why there is no multicast discovery */
-	bool keyed;
-	_Atomic uint32_t awaited;
-	struct log_limit log_limit;         /* of messages about connections */
-	struct log_limit log_limit_members; /* about admissions */
-	struct log_limit log_limit_foreign; /* about senders of announcements */
-	bool *met, *join_shown;             /* [secondaries + 1] by number: one has joined; its last join was shown */
-	/* the world that is sent */
-	const struct gather_world *world;
-	struct bundle described;
-	VEC(uint64_t) sent; /* by connection: bytes sent, plus one; 0: not requested */
-	bool started, ended;
-	/* the run */
-	struct transport_link link;
-	struct channel **channels;  /* [secondaries] */
-	const char **names;         /* [secondaries] */
-	VEC(struct channel *) kept; /* for the next gathering, where their peers join again; owned */
-	uint32_t kept_plain;        /* of these, of secondaries that are no clients */
-	pthread_t acceptor;
-	bool has_acceptor;
-	int quit;
-};
-
-/* --- telling people ----------------------------------------------------------------------------------------------- */
-
-/* Secondaries that were started by the owner need no notes. */
-static void tcp_gather_note(const struct gathering *gathering, const char *format, ...) TROUPE_PRINTF(2, 3);
-static void tcp_gather_note(const struct gathering *gathering, const char *format, ...)
-{
-	struct troupe_error text;
-	va_list args;
-	if (!gathering->session.listener)
-		return;
-	va_start(args, format);
-	fail_v(&text, TROUPE_OK, format, args);
-	va_end(args);
-	gathering->host->on_note(gathering->host->ctx, text.text);
-}
-
-static const char *tcp_gather_word(uint32_t secondaries)
-{
-	return secondaries == 1 ? "secondary" : "secondaries";
-}
-
-static void tcp_gather_note_waiting(const struct gathering *gathering)
-{
-	const struct address *address =
-		gathering->session.listener ? listener_address(gathering->session.listener) : NULL;
-	char where[ADDRESS_TEXT_BYTES];
-	struct text how = {0};
-	if (!address)
-		return;
-	address_text(address, where);
-	text_add(&how, "%s%s%s, ", where, address_is_wildcard(address) ? ", all interfaces" : "",
-		address_is_loopback(address) ? ", this machine only" : "");
-	if (gathering->session.discovery) {
-		text_add(&how, "found by multicast at ");
-		discovery_describe(gathering->session.discovery, &how);
-	} else {
-		text_add(&how, "not found by multicast (%s)", gathering->unheard.text);
-	}
-	text_add(&how, *gathering->hello.partition ? ", partition '%s'" : ", default partition%s",
-		gathering->hello.partition);
-	tcp_gather_note(gathering, "waiting for %u %s at %s, %s", gathering->secondaries,
-		tcp_gather_word(gathering->secondaries), how.at, gathering->keyed ? "with a key" : "without a key");
-	text_fini(&how);
-}
-
-/* Shows refused connections with the reasons, limited in rate. */
-static void tcp_gather_note_refusals(struct gathering *gathering)
-{
-	struct address address;
-	struct troupe_error why;
-	char where[ADDRESS_TEXT_BYTES], host[ADDRESS_TEXT_BYTES];
-	while (listener_take_refusal(gathering->session.listener, &address, &why)) {
-		address_text(&address, where);
-		address_host_text(&address, host);
-		const char *reason = strstr(why.text, where) == why.text ? why.text + strlen(where) : why.text;
-		if (log_limit_take(&gathering->log_limit, host, strlen(host), reason, clock_now_ns()))
-			tcp_gather_note(gathering, "turned away %s", why.text);
-	}
-}
-
-/* Secondaries connect by themselves after our next announcement, so their announcements are only read, and checked
- * for reasons why they cannot join. */
-static void tcp_gather_hear_announcements(struct gathering *gathering)
-{
-	struct discovery *discovery = gathering->session.discovery;
-	struct announcement announcement;
-	struct address address;
-	const char *why;
-	char host[ADDRESS_TEXT_BYTES];
-	uint64_t now = clock_now_ns();
-	while (discovery && discovery_receive(discovery, now, &announcement, &address))
-		;
-	if (!discovery || !discovery_take_useless(discovery, &announcement, &address, &why))
-		return;
-	address_host_text(&address, host);
-	if (log_limit_take(&gathering->log_limit_foreign, host, strlen(host), why, now))
-		tcp_gather_note(gathering, "a secondary at %s cannot join: it %s", host, why);
-}
-
-/* A peer with a valid hello can join and leave as often as it likes. So the first join of each number is always
- * shown, and later ones are limited in rate. */
-static void tcp_gather_note_joined(struct gathering *gathering, const struct peers_action *action)
-{
-	const struct channel *channel = gathering->session.channels.at[action->id];
-	uint32_t number = action->secondary, all = peers_secondaries(gathering->session.peers);
-	gathering->join_shown[number] =
-		!gathering->met[number] || log_limit_again(&gathering->log_limit_members, clock_now_ns());
-	gathering->met[number] = true;
-	gathering->join_shown[number] &= !gathering->members.again || peers_is_new(gathering->session.peers, number);
-	if (!gathering->join_shown[number])
-		return;
-	uint32_t plain = all - gathering->members.clients;
-	if (number > plain)
-		tcp_gather_note(gathering, "client '%s' joined as secondary %u of %u, from %s",
-			gathering->members.names[number - plain - 1], number, all,
-			channel ? channel_peer(channel) : "?");
-	else
-		tcp_gather_note(gathering, "secondary %u of %u joined from %s", number, all,
-			channel ? channel_peer(channel) : peers_name(gathering->session.peers, action->id));
-}
-
-/* Shown only if the join was shown. */
-static void tcp_gather_note_lost(const struct gathering *gathering, const struct peers_action *action)
-{
-	if (gathering->join_shown[action->secondary])
-		tcp_gather_note(gathering, "%s; %u of %u present", action->bytes,
-			peers_present(gathering->session.peers), gathering->secondaries);
-}
 
 /* --- giving the world --------------------------------------------------------------------------------------------- */
 
@@ -219,76 +71,24 @@ static void tcp_gather_on_action(void *ctx, const struct peers_action *action)
 	struct gathering *gathering = ctx;
 	uint64_t now = clock_now_ns();
 	if (action->kind == PEERS_ADMITTED) {
-		tcp_gather_note_joined(gathering, action);
+		gather_notes_joined(gathering, action);
 		tcp_gather_send_world(gathering, action->id);
 	} else if (action->kind == PEERS_LOST) {
-		tcp_gather_note_lost(gathering, action);
+		gather_notes_lost(gathering, action);
 	} else if (action->kind == PEERS_TURNED_AWAY &&
 		   log_limit_take(&gathering->log_limit, "", 0, action->bytes, now)) {
-		tcp_gather_note(gathering, "turned away %s", action->bytes);
+		gather_notes_say(gathering, "turned away %s", action->bytes);
 	} else if (action->kind == PEERS_KNOCKED) {
 		(void)gathering->host->knocked(
 			gathering->host->ctx, action->bytes + HELLO_ID_BYTES, (const unsigned char *)action->bytes);
 	} else if (action->kind == PEERS_STARTED) {
 		gathering->started = true;
 		if (!gathering->members.again) /* otherwise the owner says so */
-			tcp_gather_note(gathering, "%u %s ready: the run begins", gathering->secondaries,
-				tcp_gather_word(gathering->secondaries));
+			gather_notes_say(gathering, "%u %s ready: the run begins", gathering->secondaries,
+				gather_notes_word(gathering->secondaries));
 	} else if (action->kind == PEERS_ENDED) {
 		gathering->ended = true;
 	}
-}
-
-/* --- being found -------------------------------------------------------------------------------------------------- */
-
-/* more: 1 if a secondary may come though none is awaited. */
-static void tcp_gather_announce(struct gathering *gathering, enum announcement_kind kind, uint32_t more)
-{
-	struct announcement announcement = {.kind = kind};
-	if (!gathering->session.discovery)
-		return;
-	memcpy(announcement.id, gathering->hello.id, sizeof announcement.id);
-	announcement.port = address_port(listener_address(gathering->session.listener));
-	announcement.secondaries = gathering->secondaries + more;
-	announcement.present = gathering->session.peers ? peers_present(gathering->session.peers) : 0;
-	memcpy(announcement.name, gathering->hello.name, sizeof announcement.name);
-	(void)discovery_send(gathering->session.discovery, &announcement, clock_now_ns(), NULL);
-}
-
-static bool tcp_gather_is_to_announce(const struct gathering *gathering)
-{
-	return gathering->session.discovery && clock_now_ns() >= discovery_send_at_ns(gathering->session.discovery);
-}
-
-static troupe_status tcp_gather_listen_at(struct gathering *gathering, const struct troupe_network *def,
-	const struct key *key, struct troupe_error *error)
-{
-	struct listener_options options = {.key = key,
-		.insecure = def->insecure,
-		.in_use = ": is another primary running on this machine? --network-listen :PORT chooses another port"};
-	const char *where = def->listen ? def->listen : key || def->insecure ? "*" : "";
-	troupe_status status = address_parse_listen(where, ADDRESS_PORT, &options.address, error);
-	return status ? status : listener_create(&options, &gathering->session.listener, error);
-}
-
-/* Without multicast, secondaries can still be given the address: so missing multicast is only noted. But an interface
- * that was named must exist. */
-static troupe_status tcp_gather_look_around(struct gathering *gathering, const struct troupe_network *def,
-	const struct key *key, struct troupe_error *error)
-{
-	const struct address *at = listener_address(gathering->session.listener);
-	char host[ADDRESS_TEXT_BYTES];
-	bool one_address = !address_is_wildcard(at) && !address_is_loopback(at);
-	address_host_text(at, host);
-	struct discovery_options options = {.role = HELLO_PRIMARY,
-		.interface = def->interface ? def->interface : one_address ? host : NULL, /* where it listens */
-		.loopback_only = address_is_loopback(at) || (!key && !def->insecure),
-		.key = key,
-		.partition = gathering->hello.partition};
-	if (discovery_create(&options, &gathering->session.discovery, &gathering->unheard) == TROUPE_EINVAL &&
-		def->interface)
-		return fail(error, TROUPE_EINVAL, "%s", gathering->unheard.text);
-	return TROUPE_OK;
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -328,20 +128,6 @@ static troupe_status tcp_gather_check(const struct troupe_network *def, struct t
 	return TROUPE_OK;
 }
 
-static troupe_status tcp_gather_open_door(
-	struct gathering *gathering, const struct troupe_network *def, struct troupe_error *error)
-{
-	struct key key;
-	troupe_status status = session_key(def, &key, &gathering->keyed, error);
-	const struct key *given = gathering->keyed ? &key : NULL;
-	if (!status)
-		status = tcp_gather_listen_at(gathering, def, given, error);
-	if (!status)
-		status = tcp_gather_look_around(gathering, def, given, error);
-	key_forget(&key);
-	return status;
-}
-
 static void tcp_gather_gathering_destroy(struct gathering *gathering);
 
 static troupe_status tcp_gather_gathering_create(const struct gather_self *self, const struct gather_host *host,
@@ -369,7 +155,7 @@ static troupe_status tcp_gather_gathering_create(const struct gather_self *self,
 	if (!status)
 		status = gather_hello(self, HELLO_PRIMARY, &gathering->hello, error);
 	if (!status && !def->sockets)
-		status = tcp_gather_open_door(gathering, def, error);
+		status = gather_door_open(gathering, def, error);
 	if (status) {
 		tcp_gather_gathering_destroy(gathering);
 		return status;
@@ -378,23 +164,12 @@ static troupe_status tcp_gather_gathering_create(const struct gather_self *self,
 	return TROUPE_OK;
 }
 
-static void tcp_gather_stop_acceptor(struct gathering *gathering)
-{
-	uint64_t one = 1;
-	if (!gathering->has_acceptor)
-		return;
-	(void)!write(gathering->quit, &one, sizeof one);
-	pthread_join(gathering->acceptor, NULL);
-	(void)!read(gathering->quit, &one, sizeof one); /* another may come */
-	gathering->has_acceptor = false;
-}
-
 static void tcp_gather_gathering_destroy(struct gathering *gathering)
 {
 	if (!gathering)
 		return;
-	tcp_gather_stop_acceptor(gathering);
-	tcp_gather_announce(gathering, ANNOUNCE_LEAVING, 0);
+	gather_door_stop(gathering);
+	gather_door_announce(gathering, ANNOUNCE_LEAVING, 0);
 	if (gathering->session.peers)
 		session_flush(&gathering->session, 200);
 	for (uint32_t i = 0; gathering->channels && i < gathering->secondaries; i++) /* channels not passed on */
@@ -485,7 +260,7 @@ static void tcp_gather_keep_connections(struct gathering *gathering)
 static void tcp_gather_begin_again(struct gathering *gathering)
 {
 	struct session *session = &gathering->session;
-	tcp_gather_stop_acceptor(gathering);
+	gather_door_stop(gathering);
 	tcp_gather_keep_connections(gathering);
 	for (uint32_t i = 0; i < session->channels.count; i++) {
 		struct channel *channel = session_take(session, i);
@@ -616,121 +391,6 @@ static troupe_status tcp_gather_gathering_link(
 	return status;
 }
 
-/* --- after the start ---------------------------------------------------------------------------------------------- */
-
-static void tcp_gather_note_late(struct gathering *gathering, const struct channel *channel)
-{
-	static const char what[] = "came too late";
-	const char *peer = channel_peer(channel);
-	if (log_limit_take(&gathering->log_limit, peer, host_port_host_bytes(peer), what, clock_now_ns()))
-		tcp_gather_note(gathering, "turned away %s: it %s: the run has begun", peer, what);
-}
-
-/* Whether the peer may be let in later; the owner is told. *ret_why: if it could be, but may not. */
-static bool tcp_gather_knocks(struct gathering *gathering, const struct hello *hello, const char **ret_why)
-{
-	if (!gathering->host->knocked || (!*hello->client && !gathering->members.more_come))
-		return false;
-	*ret_why = gathering->host->knocked(gathering->host->ctx, hello->client, hello->id);
-	return !*ret_why;
-}
-
-static void tcp_gather_refuse(struct gathering *gathering, struct channel *channel, const char *why, bool again)
-{
-	struct text bytes = {0};
-	refuse_encode(why, again, &bytes);
-	(void)channel_send(channel, FRAME_REFUSE, bytes.at, bytes.count, NULL);
-	text_fini(&bytes);
-	session_finish(&gathering->session, channel);
-}
-
-/* A standby whose hello matches. */
-static void tcp_gather_take_standby(struct gathering *gathering, struct channel *channel, const struct hello *hello)
-{
-	const struct gather_host *host = gathering->host;
-	const char *why = host->may_follow ? host->may_follow(host->ctx) : "it has no place for a standby";
-	if (why)
-		tcp_gather_refuse(gathering, channel, why, true);
-	else
-		host->followed(host->ctx, feed_create(channel, &gathering->hello, hello, gathering->stale_ms));
-}
-
-/* One that comes after the start. */
-static void tcp_gather_hear_late(struct gathering *gathering, struct channel *channel)
-{
-	enum frame_type type;
-	const char *bytes;
-	size_t count;
-	troupe_status status;
-	struct hello hello;
-	char begun[160];
-	const char *why = begun;
-	bool valid = channel_receive(channel, &type, &bytes, &count, &status, NULL) && type == FRAME_HELLO &&
-		     !hello_decode(bytes, count, &hello, NULL) && !hello_match(&gathering->hello, &hello, NULL);
-	if (valid && hello.role == HELLO_STANDBY) {
-		tcp_gather_take_standby(gathering, channel, &hello);
-		return;
-	}
-	bool again = valid && tcp_gather_knocks(gathering, &hello, &why);
-	(void)snprintf(begun, sizeof begun, "the run has begun with %u %s", gathering->secondaries,
-		tcp_gather_word(gathering->secondaries));
-	/* members that come back may be sooner than the gathering */
-	if (!gathering->members.clients && !gathering->members.more && !again)
-		tcp_gather_note_late(gathering, channel);
-	tcp_gather_refuse(gathering, channel, again ? "it may come in with the next change of members" : why, again);
-}
-
-/* Those that came in the moment of the start: their hello has come, and was not read. Without an answer, a standby
- * would wait until the run ends. */
-static void tcp_gather_hear_unheard(struct gathering *gathering)
-{
-	struct session *session = &gathering->session;
-	for (uint32_t id = 0; id < session->channels.count; id++) {
-		const struct channel *channel = session->channels.at[id];
-		enum frame_type type;
-		if (channel && channel_peek(channel, &type) && type == FRAME_HELLO)
-			tcp_gather_hear_late(gathering, session_take(session, id));
-	}
-}
-
-/* The thread that refuses peers after the start, so that an unknown peer costs the run nothing. */
-static void *tcp_gather_accept_all(void *arg)
-{
-	struct gathering *gathering = arg;
-	struct listener *listener = gathering->session.listener;
-	struct channel *channel;
-	struct pollfd fds[LISTENER_POLL_MAX + 1];
-	const uint32_t more = gathering->members.more_come; /* there is always room for one to knock */
-	tcp_gather_hear_unheard(gathering);
-	for (;;) {
-		uint32_t count = listener_poll(listener, clock_now_ns(), fds);
-		fds[count] = (struct pollfd){.fd = gathering->quit, .events = POLLIN};
-		bool busy = listener_deadline_ns(listener, clock_now_ns()) != UINT64_MAX ||
-			    gathering->session.finishing.count;
-		(void)poll(fds, count + 1, busy ? SESSION_TICK_MS : DOOR_LOOK_MS);
-		if (fds[count].revents)
-			return NULL;
-		listener_work(listener, clock_now_ns());
-		tcp_gather_note_refusals(gathering);
-		while ((channel = listener_take(listener)))
-			tcp_gather_hear_late(gathering, channel);
-		session_flush(&gathering->session, 0);
-		if (tcp_gather_is_to_announce(gathering))
-			tcp_gather_announce(gathering, more ? ANNOUNCE_HERE : ANNOUNCE_FIXED, more);
-	}
-}
-
-static troupe_status tcp_gather_open_for_late(struct gathering *gathering, struct troupe_error *error)
-{
-	if (!gathering->session.listener)
-		return TROUPE_OK;
-	listener_slow_down(gathering->session.listener, DOOR_ACCEPTS_PER_SECOND);
-	int failed = pthread_create(&gathering->acceptor, NULL, tcp_gather_accept_all, gathering);
-	gathering->has_acceptor = !failed;
-	mem_check_thread(failed);
-	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;
-}
-
 /* When sockets were given, no other secondaries can join. So the run fails if a socket closes before it has begun, also
  * before its peer has sent a hello; and when none is left. */
 static void tcp_gather_count_sockets(struct gathering *gathering)
@@ -759,15 +419,15 @@ static void tcp_gather_work(struct gathering *gathering)
 	const struct gather_host *host = gathering->host;
 	if (host->stopped(host->ctx))
 		peers_stop(gathering->session.peers, STOP_LEFT, "it was told to stop before the run began");
-	if (tcp_gather_is_to_announce(gathering))
-		tcp_gather_announce(gathering, ANNOUNCE_HERE, 0);
+	if (gather_door_is_to_announce(gathering))
+		gather_door_announce(gathering, ANNOUNCE_HERE, 0);
 	session_work(&gathering->session, SESSION_TICK_MS, NULL, 0);
 	if (!gathering->started)
 		tcp_gather_count_sockets(gathering);
 	atomic_store(&gathering->awaited, tcp_gather_count_awaited(gathering));
 	if (gathering->session.listener)
-		tcp_gather_note_refusals(gathering);
-	tcp_gather_hear_announcements(gathering);
+		gather_notes_refusals(gathering);
+	gather_notes_announcements(gathering);
 	tcp_gather_send_data(gathering);
 	if (host->on_watch)
 		host->on_watch(host->ctx);
@@ -779,7 +439,7 @@ static void tcp_gather_gathering_stop(struct gathering *gathering, enum stop_kin
 	struct session *session = &gathering->session;
 	if (!gathering->started || gathering->ended)
 		return;
-	tcp_gather_stop_acceptor(gathering); /* it uses the session */
+	gather_door_stop(gathering); /* it uses the session */
 	if (gathering->link.carrier)
 		tcp_carrier_dissolve(gathering->link.carrier, gathering->channels);
 	gathering->link.carrier = NULL;
@@ -797,10 +457,10 @@ static troupe_status tcp_gather_gathering_run(
 {
 	tcp_gather_begin_gathering(gathering, world);
 	if (!gathering->members.again)
-		tcp_gather_note_waiting(gathering);
+		gather_notes_waiting(gathering);
 	else if (tcp_gather_count_awaited(gathering) > gathering->kept_plain)
-		tcp_gather_note(gathering, "the run gets other members: waiting for %u %s",
-			tcp_gather_count_awaited(gathering), tcp_gather_word(tcp_gather_count_awaited(gathering)));
+		gather_notes_say(gathering, "the run gets other members: waiting for %u %s",
+			tcp_gather_count_awaited(gathering), gather_notes_word(tcp_gather_count_awaited(gathering)));
 	while (!gathering->started && !gathering->ended)
 		tcp_gather_work(gathering);
 	if (gathering->ended) {
@@ -808,7 +468,7 @@ static troupe_status tcp_gather_gathering_run(
 		return status ? status : fail(error, TROUPE_EPEER, "the run ended before its first step");
 	}
 	tcp_gather_take_channels(gathering);
-	troupe_status status = tcp_gather_open_for_late(gathering, error);
+	troupe_status status = gather_door_open_for_late(gathering, error);
 	if (status)
 		tcp_gather_gathering_stop(gathering, STOP_FAILED, error->text);
 	return status;
