@@ -432,9 +432,9 @@ static const struct option_spec run_settings_specs[] = {
 		.help = "how many islands troupe's own solver steps side by side: 2, 4 or 8 (default: as many as the "
 			"processor has instructions for)"},
 	{OPTION_CHOICE, .name = "break", .tags = ANY, .argument = "RULE", .offset = RUN_SETTINGS_AT(break_rule),
-		.choices = "random pairs rotation reference proof sleepers levels leavers ties notes",
+		.choices = "random pairs rotation reference proof sleepers levels leavers ties notes hits",
 		.help = "break one rule of determinism: random, pairs, rotation or reference; or one about windows: "
-			"proof, sleepers, levels, leavers, ties or notes"},
+			"proof, sleepers, levels, leavers, ties, notes or hits"},
 	{OPTION_HEADING, .help = "Other"},
 	{OPTION_NOTHING, 's', .tags = ANY, .help = "no effect; in Gazebo: run the server without a window"},
 	{OPTION_FLAG, .name = "distributed", .tags = ANY | RUN_NOT_PLAYED,

@@ -39,6 +39,7 @@ enum physics_break {
 				      window */
 	PHYSICS_BREAK_NOTES,       /* of a window, only its last step is noted */
 	PHYSICS_BREAK_LEAVERS,     /* secondaries do not name the models whose sweeps are to be proven */
+	PHYSICS_BREAK_HITS,        /* a sweep lacks where a model lay that a later step moved first */
 };
 
 enum physics_solver {

@@ -294,8 +294,9 @@ static bool run_pack_go_on(struct pack *pack, uint32_t model, uint32_t i)
 		sweep->mark = step->mark;
 		sweep->stepped = 0;
 		sweep->left = LEFT_UNSEEN;
-		sweep->origin = AABB_NONE;
-		sweep->box = i > 1 ? state_model_box(shared->state, model, false) : AABB_NONE;
+		sweep->box = sweep->origin = AABB_NONE;
+		if (i > 1 && shared->physics.rule != PHYSICS_BREAK_HITS)
+			sweep->box = state_model_box(shared->state, model, false); /* where it lay until then */
 		if (step->hashes)
 			sweep->hash = state_hash_of(shared->state, model);
 	}

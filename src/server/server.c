@@ -123,7 +123,7 @@ troupe_status server_break_rule(const char *name, enum physics_break *ret_rule, 
 		{"rotation", PHYSICS_BREAK_ROTATION}, {"reference", PHYSICS_BREAK_REFERENCE},
 		{"proof", PHYSICS_BREAK_PROOF}, {"sleepers", PHYSICS_BREAK_SLEEPERS}, {"levels", PHYSICS_BREAK_LEVELS},
 		{"leavers", PHYSICS_BREAK_LEAVERS}, {"ties", PHYSICS_BREAK_ATTACHMENTS},
-		{"notes", PHYSICS_BREAK_NOTES}};
+		{"notes", PHYSICS_BREAK_NOTES}, {"hits", PHYSICS_BREAK_HITS}};
 	*ret_rule = PHYSICS_BREAK_NOTHING;
 	if (!name)
 		return TROUPE_OK;
@@ -133,8 +133,8 @@ troupe_status server_break_rule(const char *name, enum physics_break *ret_rule, 
 			return TROUPE_OK;
 		}
 	return fail(error, TROUPE_EINVAL,
-		"rule '%s': expected random, pairs, rotation, reference, proof, sleepers, levels, leavers "
-		"or ties",
+		"rule '%s': expected random, pairs, rotation, reference, proof, sleepers, levels, leavers, "
+		"ties, notes or hits",
 		name);
 }
 

@@ -130,7 +130,7 @@ bad 1 "pin 'p2=1': 'p2' is the performer of model 'ball two' and the level 'p2':
 sed 's|<performer name="p1">|<performer name="ball one">|' w.sdf >same.sdf
 bad 1 "no/x.csv: cannot write: No such file" run --costs no/x.csv w.sdf
 bad 2 "troupe run: --costs-every: '0'" run --costs-every 0 w.sdf
-bad 2 "troupe run: --break: 'all': expected random, pairs, rotation, reference, proof, sleepers, levels, leavers, ties or notes" run --break all w.sdf
+bad 2 "troupe run: --break: 'all': expected random, pairs, rotation, reference, proof, sleepers, levels, leavers, ties, notes or hits" run --break all w.sdf
 bad 2 "troupe run: --rtf and --update-rate: expected only one of them" run --rtf 1 -z 100 w.sdf
 bad 2 "troupe run: -g: .*not part of troupe" run -g w.sdf
 # Every flag of any version of Gazebo is accepted, or refused with a hint at troupe's own option.

@@ -128,6 +128,19 @@ case "$*" in *--until*) spoil '/^hash/{$d}' "$said" ;; esac
 E2
 finds until joints 8 later
 
+# --- wrong in what it computes ---
+
+# a window does not know where a model lay until it was hit in it
+cat >"$scratch/hits" <<E2
+#!/bin/sh
+[ "\$1" = run ] || exec "$real" "\$@"
+shift
+exec "$real" run --break hits "\$@"
+E2
+chmod +x "$scratch/hits"
+tried=1
+finds hash hit 5 hits
+
 # --- the commands that are printed with a failure show it ---
 
 wrong placed_early <<'E2'

@@ -130,6 +130,9 @@ for height in 50.54 50.5 50.46; do
 	one 9 --secondaries 0
 	one 9 --secondaries 2
 	one 24 --secondaries 0 --window 24
+	run "$scratch/other" "$world" "$commands" "$steps" --hash-every 1 --secondaries 0 --break hits
+	! cmp -s "$scratch/single" "$scratch/other"
+	report $? "$name: another state if it is forgotten where the plate lay"
 done
 
 # Sensors of contacts and of forces, some on models that fall asleep within windows: what was noted of each model in its

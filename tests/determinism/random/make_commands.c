@@ -523,7 +523,7 @@ void make_commands(struct maker *maker)
 		if (scenario->paused)
 			make_command(maker, dice_below(dice, 20), COMMAND_PAUSE, 0, "/world/w%u/control pause: false",
 				maker->world);
-		if (scenario->kind == KIND_FLOOR || scenario->kind == KIND_TIED)
+		if (scenario_has_own_layout(scenario))
 			continue; /* these kinds make their own commands */
 		if (scenario->kind == KIND_RESET) {
 			reset_and_repeat(maker);

@@ -96,6 +96,8 @@ const char *make_name(struct maker *maker, const char *stem);
 /* Worlds for rules that need a layout of their own. */
 void make_floor(struct maker *maker, struct part *world, struct part *levels);
 void make_tied(struct maker *maker, struct part *world, struct part *levels);
+/* make_hit.c: models that are hit while they sleep. */
+void make_hits(struct maker *maker, struct part *world);
 /* A level and its box; the caller adds the refs. */
 struct part *make_level(
 	struct maker *maker, struct part *levels, const char *name, struct vec3 at, struct vec3 size, double buffer_m);

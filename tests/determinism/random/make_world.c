@@ -265,7 +265,7 @@ static void add_world(struct maker *maker, struct part *sdf)
 		part_add(maker->arena, NULL, PART_OPTIONAL, "</plugin>\n", "<plugin name='gz::sim' filename='x'>\n");
 	if (maker->scenario->kind == KIND_TIED)
 		part_add(maker->arena, world, PART_NEEDED, NULL, "%s", "<gravity>0 0 0</gravity>\n");
-	if (maker->scenario->kind == KIND_FLOOR || maker->scenario->kind == KIND_TIED)
+	if (scenario_has_own_layout(maker->scenario))
 		part_add(maker->arena, world, PART_NEEDED, NULL,
 			"<physics name='p' type='ode'><max_step_size>%g</max_step_size></physics>\n",
 			maker->scenario->step_s[maker->world]);
@@ -280,6 +280,8 @@ static void add_world(struct maker *maker, struct part *sdf)
 		make_floor(maker, world, levels);
 	else if (maker->scenario->kind == KIND_TIED)
 		make_tied(maker, world, levels);
+	else if (maker->scenario->kind == KIND_HIT)
+		make_hits(maker, world);
 	else
 		add_content(maker, world, levels);
 	make_sight_lights(maker, world);
@@ -301,6 +303,10 @@ static void choose_length(struct maker *maker)
 	}
 	if (scenario->kind == KIND_FLOOR)
 		step_s = DICE_OF(dice, 0.001, 0.002, 0.004);
+	if (scenario->kind == KIND_HIT) {
+		step_s = DICE_OF(dice, 0.001, 0.002, 0.004, 0.005);
+		scenario->steps = (uint64_t)(0.5 / step_s) + dice_from(dice, 60, 150);
+	}
 	scenario->step_s[0] = step_s;
 	scenario->step_s[1] = dice_chance(dice, 50) ? step_s : 0.001;
 	maker->region_m = dice_between(dice, 1.5, 5);
@@ -308,7 +314,7 @@ static void choose_length(struct maker *maker)
 	maker->speed_max = MIN(maker->region_m * DICE_OF(dice, 0.5, 3, 10) / duration_s, 25.0);
 }
 
-enum { KIND_ROUND = 20 }; /* the sum of the counts below */
+enum { KIND_ROUND = 22 }; /* the sum of the counts below */
 
 /* Worlds of systems are made on request only, so that the other seeds keep their kinds; but a part of them has systems.
  * Of KIND_ROUND seeds in a row each kind has its number: so a small sample has all kinds. */
@@ -324,6 +330,7 @@ static enum scenario_kind kind_of(uint64_t seed)
 		[KIND_RESET] = 2,
 		[KIND_FLOOR] = 1,
 		[KIND_TIED] = 1,
+		[KIND_HIT] = 2,
 	};
 	/* in steps of seven, so that even five seeds in a row are of several kinds */
 	uint32_t number = (uint32_t)(seed % KIND_ROUND) * 7 % KIND_ROUND, kind = 0;
@@ -343,7 +350,7 @@ void make_scenario(struct scenario *scenario, uint64_t seed, enum scenario_kind 
 		.sight_dice = {hash_mix(seed, 5), 0}};
 	*scenario = (struct scenario){.seed = seed, .kind = kind == KIND_END ? kind_of(seed) : kind};
 	scenario->senses = dice_chance(&maker.sensor_dice, 40);
-	bool own_layout = scenario->kind == KIND_FLOOR || scenario->kind == KIND_TIED;
+	bool own_layout = scenario_has_own_layout(scenario);
 	scenario->has_systems = scenario->actors =
 		!own_layout && (dice_chance(&maker.system_dice, 25) || scenario->kind == KIND_SYSTEMS);
 	choose_length(&maker);

@@ -20,6 +20,7 @@ const char *scenario_kind_name(enum scenario_kind kind)
 		[KIND_RESET] = "reset",
 		[KIND_FLOOR] = "floor",
 		[KIND_TIED] = "tied",
+		[KIND_HIT] = "hit",
 		[KIND_SYSTEMS] = "systems",
 		[KIND_END] = NULL,
 	};

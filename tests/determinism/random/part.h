@@ -58,6 +58,7 @@ enum scenario_kind {
 	KIND_RESET,   /* the same commands before and after a reset */
 	KIND_FLOOR,   /* no model may sink below z = 0 */
 	KIND_TIED,    /* models that joints of the world tie overlap, and must not touch */
+	KIND_HIT,     /* models that sleep until another one hits them, and a third one that comes there */
 	KIND_SYSTEMS, /* systems of all kinds; some worlds of the other kinds have them as well */
 	KIND_END,
 };
@@ -84,6 +85,12 @@ struct scenario {
 /* The name of a kind on the command line; NULL for KIND_END. */
 const char *scenario_kind_name(enum scenario_kind kind);
 void scenario_fini(struct scenario *scenario);
+
+/* Whether the world has only what its kind puts there, and only the commands that this makes. */
+static inline bool scenario_has_own_layout(const struct scenario *scenario)
+{
+	return scenario->kind == KIND_FLOOR || scenario->kind == KIND_TIED || scenario->kind == KIND_HIT;
+}
 
 /* A new last child of parent (NULL: a root). */
 struct part *part_add(struct arena *arena, struct part *parent, enum part_kind kind, const char *after,

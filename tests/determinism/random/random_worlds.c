@@ -32,7 +32,7 @@ static const char usage[] =
 	"  --jobs J          how many at a time (default 1)\n"
 	"  --keep FOLDER     where failing worlds are kept (default: a new temporary folder)\n"
 	"  --only KIND       make each seed's world of this kind: mixed, levels, joints, pile, edits, sleep,\n"
-	"                    reset, floor, tied, systems\n"
+	"                    reset, floor, tied, hit, systems\n"
 	"  --shrink SECONDS  spend so long on making a failing world smaller (default 20; 0: leave it)\n"
 	"  --write FOLDER    only write the first seed's world there\n"
 	"  --stable          a model that diverges is a failure as well\n"
@@ -69,6 +69,8 @@ static struct placement some_placement(struct dice *dice, const struct scenario 
 	p.chaos_moves = dice_chance(dice, 60) ? dice_from(dice, 1, 8) : 0;
 	if (scenario->performers.count && dice_chance(dice, 15))
 		p.pin = scenario->performers.at[dice_below(dice, scenario->performers.count)];
+	if (dice_chance(dice, 25))
+		p.window = (uint32_t)DICE_OF(dice, 1, 2, 7, 24, 64);
 	return p;
 }
 

@@ -44,6 +44,8 @@ static void add_policy(const struct placement *placement, struct text *out)
 {
 	if (placement->chaos && placement->chaos_moves)
 		text_add(out, " --chaos-moves %u", placement->chaos_moves);
+	if (placement->window)
+		text_add(out, " --window %u", placement->window);
 	if (placement->balanced)
 		text_add(out, " --distribution balanced");
 	if (placement->anew)

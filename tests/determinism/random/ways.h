@@ -14,6 +14,7 @@ struct placement {
 	bool chaos;
 	uint64_t chaos_seed;
 	uint32_t chaos_moves;
+	uint32_t window;  /* steps that are taken together; 0: found out, or drawn by chaos */
 	const char *pin; /* NULL, or the name of a performer for secondary 1 */
 };
 
