@@ -47,6 +47,11 @@ def module_of(file):
     return file.split('/')[1]
 
 
+def is_of(file, modules):
+    """Whether it is one of these files, or in one of these folders, of src."""
+    return not modules or any(file == f'src/{name}' or file.startswith(f'src/{name}/') for name in modules)
+
+
 def load_map_of_names(source):
     """tests/map, which is a program."""
     path = os.path.join(source, 'tests', 'map')
@@ -121,7 +126,7 @@ def sources_of(tree, modules):
         for name in sorted(names):
             file = os.path.relpath(os.path.join(at, name), tree.source)
             if name.endswith('.c') and file.count('/') > 1 and not file.startswith(MODULES_ALONE) and \
-                    (not modules or module_of(file) in modules) and tree.is_built(file):
+                    is_of(file, modules) and tree.is_built(file):
                 size = os.path.getsize(os.path.join(at, name))
                 found.append((file, size * (1 if modules else WEIGHTS.get(module_of(file), 1))))
     return found
@@ -306,7 +311,7 @@ def run(tree, tests, source, options):
     cover = Cover(source, options.map)
     draws = Draws(tree, tests, cover, options)
     if not draws.files:
-        print(f'FAILED: no sources of {" ".join(options.module)}: expected a folder of src')
+        print(f'FAILED: no sources of {" ".join(options.module)}: expected a folder or a file of src')
         return 1
     counts = collections.defaultdict(collections.Counter)
     modules = ''.join(f' --module {module}' for module in options.module)
