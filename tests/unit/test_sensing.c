@@ -971,6 +971,71 @@ Test(sensing, noise_of_readings)
 		free(numbers[i]);
 }
 
+/* A value without spread: what is added to each signal shows that it is this signal's own. */
+#define ADDED(mean) NOISY(mean, "0")
+#define AXES(x, y, z) "<x>" ADDED(x) "</x><y>" ADDED(y) "</y><z>" ADDED(z) "</z>"
+#define SENSOR(type, settings)                                                                                         \
+	"<sensor name='" type "' type='" type "'><update_rate>100</update_rate>" settings "</sensor>"
+
+static const char added[] =
+	"<sdf version='1.9'><world name='w'><magnetic_field>1e-5 2e-5 -4e-5</magnetic_field><model name='m'>"
+	"<static>1</static><link name='l'>" SENSOR(
+		"imu", "<imu><angular_velocity>" AXES("1", "2", "3") "</angular_velocity><linear_acceleration>" AXES(
+			       "4", "5", "6") "</linear_acceleration></imu>") SENSOR("magnetometer",
+		"<magnetometer>" AXES("1e-4", "2e-4", "3e-4") "</magnetometer>") SENSOR("altimeter",
+		"<altimeter><vertical_position>" ADDED("7") "</vertical_position><vertical_velocity>" ADDED(
+			"8") "</vertical_velocity></altimeter>") "</link></model></world></sdf>";
+
+Test(sensing, each_signal_has_its_own_noise)
+{
+	struct seen seen = look(added, TOPIC("m", "imu", "imu"));
+	const Gz__Msgs__IMU *imu = seen.message;
+	near_all((double[]){imu->angular_velocity->x, imu->angular_velocity->y, imu->angular_velocity->z}, 3,
+		(double[]){1, 2, 3}, 3, "angular velocity");
+	near_all((double[]){imu->linear_acceleration->x, imu->linear_acceleration->y, imu->linear_acceleration->z}, 3,
+		(double[]){4, 5, 15.8}, 3, "acceleration");
+	message_free(seen.message);
+	seen = look(added, TOPIC("m", "magnetometer", "magnetometer"));
+	const Gz__Msgs__Magnetometer *field = seen.message;
+	near_all((double[]){field->field_tesla->x, field->field_tesla->y, field->field_tesla->z}, 3,
+		(double[]){1.1e-4, 2.2e-4, 2.6e-4}, 3, "field");
+	message_free(seen.message);
+	seen = look(added, TOPIC("m", "altimeter", "altimeter"));
+	const Gz__Msgs__Altimeter *altimeter = seen.message;
+	near_all((double[]){altimeter->vertical_position, altimeter->vertical_velocity}, 2, (double[]){7, 8}, 2,
+		"altitude");
+	message_free(seen.message);
+}
+
+/* --- contacts ----------------------------------------------------------------------------------------------------- */
+
+#define CUBE(name, height, extra)                                                                                      \
+	"<model name='" name "'><pose>0 0 " height " 0 0 0</pose><link name='l'><inertial><mass>2</mass></inertial>"   \
+	"<collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision>" extra "</link></model>"
+
+static const char pile[] =
+	"<sdf version='1.9'><world name='w'><model name='floor'><static>1</static><link name='l'>"
+	"<collision name='c'><geometry><plane/></geometry></collision></link></model>" CUBE("low", "0.5", "")
+		CUBE("middle", "1.5", SENSOR("contact", "<contact><collision>c</collision></contact>"))
+			CUBE("top", "2.5", "") "</world></sdf>";
+
+/* Of two collisions that touch, either may be the sensor's: of the middle one of three cubes it is the second, and the
+ * first. */
+Test(sensing, contacts_with_both_neighbours)
+{
+	struct seen seen = look(pile, TOPIC("middle", "contact", "contact"));
+	const Gz__Msgs__Contacts *contacts = seen.message;
+	bool low = false, top = false;
+	for (size_t i = 0; i < contacts->n_contact; i++) {
+		const char *one = contacts->contact[i]->collision1->name, *two = contacts->contact[i]->collision2->name;
+		cr_assert(strstr(one, "middle") || strstr(two, "middle"), "%s and %s", one, two);
+		low |= strstr(one, "low") || strstr(two, "low");
+		top |= strstr(one, "top") || strstr(two, "top");
+	}
+	cr_assert(low && top);
+	message_free(seen.message);
+}
+
 Test(sensing, metrics_have_the_rates_of_the_samples)
 {
 	static const char uneven[] =
