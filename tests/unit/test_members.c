@@ -2,6 +2,8 @@
  * TCP. */
 #include "library.h"
 
+#include <troupe/standby.h>
+
 #include <criterion/criterion.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -242,6 +244,7 @@ static void has_said(const char *who, struct notes *notes, const char *expected)
 	hide(text, "still for ", " s");
 	hide(text, "at step ", ":");
 	hide(text, "(", " at ");
+	hide(text, "at port ", " ");
 	cr_assert_str_eq(text, expected, "%s\n%s", who, text);
 }
 
@@ -254,13 +257,16 @@ static void has_said(const char *who, struct notes *notes, const char *expected)
 #define GETS(count) "the run gets other members: waiting for " count " secondaries\n"
 #define GOES_ON(count) "the run goes on with " count " secondaries; it stood still for . s\n"
 
+#define WAITS_FOR_TWO                                                                                                  \
+	"waiting for 2 secondaries at 127.0.0.1:a, this machine only, ., without a key\n"                              \
+	"secondary 1 of 2 joined from 127.0.0.1:b\n"                                                                   \
+	"secondary 2 of 2 joined from 127.0.0.1:c\n"                                                                   \
+	"2 secondaries ready: the run begins\n"
+
 static void check_notes(struct run *run)
 {
 	has_said("the primary", &run->notes,
-		"waiting for 2 secondaries at 127.0.0.1:a, this machine only, ., without a key\n"
-		"secondary 1 of 2 joined from 127.0.0.1:b\n"
-		"secondary 2 of 2 joined from 127.0.0.1:c\n"
-		"2 secondaries ready: the run begins\n" GETS("3")                                           /* */
+		WAITS_FOR_TWO GETS("3")                                                                     /* */
 		"secondary 3 of 3 joined from 127.0.0.1:d\n" GOES_ON("3")                                   /* */
 		"secondary 2 (. at 127.0.0.1:c) leaves at step .: the run goes on\n" GOES_ON("2") GETS("3") /* */
 		"secondary 3 of 3 joined from 127.0.0.1:e\n" GOES_ON("3") GETS("4")                         /* */
@@ -350,7 +356,7 @@ static void check_bytes(
 	for (uint32_t i = 0; i < run->begun; i++)
 		joins += atomic_load(&run->members[i].welcomes);
 	cr_assert_eq(joins, 2 + 3 + 2 + 3 + 4 + 3);
-	cr_assert_geq(all, payload + FRAME_HEAD_BYTES * (run->frames - 20) + joining * joins);
+	cr_assert_geq(all, payload + FRAME_HEAD_BYTES * (run->frames - 20) + joining * (joins - 4));
 }
 
 static void check_counts(const struct run *run, const struct troupe_report_network *network)
@@ -405,4 +411,133 @@ Test(members, come_and_leave_while_the_world_runs)
 	check_changes(&run, &report->worlds[0].network);
 	check_counts(&run, &report->worlds[0].network);
 	troupe_report_free(report);
+}
+
+/* --- standbys ----------------------------------------------------------------------------------------------------- */
+
+struct standby {
+	struct troupe_standby *standby;
+	pthread_t thread;
+	struct notes notes;
+	troupe_status status;
+	struct troupe_error error;
+};
+
+struct followed {
+	struct run run;
+	struct standby standbys[2]; /* the second finds that there is one already */
+	uint32_t standbys_begun;
+};
+
+static void on_standby_note(void *ctx, const char *text)
+{
+	struct standby *standby = ctx;
+	add_note(&standby->notes, text);
+}
+
+static void *be_standby(void *arg)
+{
+	struct standby *standby = arg;
+	standby->status = troupe_standby_run(standby->standby, &standby->error);
+	return NULL;
+}
+
+static void begin_standby(struct followed *followed)
+{
+	struct standby *standby = &followed->standbys[followed->standbys_begun++];
+	const struct troupe_network network = {
+		.address = followed->run.address, .partition = followed->run.partition, .listen = "127.0.0.1:0"};
+	const struct troupe_standby_def def = {.network = &network, .on_note = on_standby_note, .ctx = standby};
+	pthread_mutex_init(&standby->notes.lock, NULL);
+	must(troupe_standby_create(&def, &standby->standby, &lib_error));
+	cr_assert_eq(pthread_create(&standby->thread, NULL, be_standby, standby), 0);
+}
+
+static void end_standby(struct standby *standby)
+{
+	cr_assert_eq(pthread_join(standby->thread, NULL), 0);
+	cr_assert_eq(standby->status, TROUPE_OK, "%s\n%s", standby->error.text, standby->notes.text);
+	cr_assert_null(troupe_standby_takeover(standby->standby));
+}
+
+static void on_followed_step(void *ctx, struct troupe_server *server, uint64_t step)
+{
+	struct followed *followed = ctx;
+	struct run *run = &followed->run;
+	(void)server;
+	if (run->phase == 0 && step == 10)
+		begin_standby(followed);
+	if (run->phase == 0 && times_said(&run->notes, "follows this primary")) {
+		begin_standby(followed);
+		while (!times_said(&followed->standbys[1].notes, "this process comes again until it is let in"))
+			wait_a_little();
+		begin_phase(run, THIRD_COMES);
+	}
+	if (run->phase == THIRD_COMES && is_over(run))
+		run->phase = OVER;
+	if (run->phase != OVER)
+		wait_a_little();
+}
+
+static void on_followed_note(void *ctx, const char *text)
+{
+	struct followed *followed = ctx;
+	on_note(&followed->run, text);
+}
+
+static void on_followed_change(void *ctx, const struct troupe_report_member *change)
+{
+	struct followed *followed = ctx;
+	on_change(&followed->run, change);
+}
+
+static void check_what_was_followed(struct followed *followed)
+{
+	struct run *run = &followed->run;
+	has_said("the primary", &run->notes,
+		WAITS_FOR_TWO "the standby at port . follows this primary\n" GOES_ON("2") GETS("3") /* */
+		"secondary 3 of 3 joined from 127.0.0.1:d\n" GOES_ON("3"));
+	has_said("the second", &run->members[1].notes,
+		LOOKING JOINED("2", "2") AGAIN JOINED("2", "2") AGAIN JOINED("2", "3"));
+	has_said("the third", &run->members[2].notes, LOOKING LATER JOINED("3", "3"));
+	has_said("the standby", &followed->standbys[0].notes, "follows the primary at 127.0.0.1:a, of 2 secondaries\n");
+	has_said("the other standby", &followed->standbys[1].notes,
+		"the primary turned this process away: there is a standby already; this process comes again until it "
+		"is let in\n");
+	cr_assert_eq(run->change_count, 2);
+	cr_assert_eq(run->changes[0].kind, TROUPE_MEMBER_CAME);
+	cr_assert_eq(strstr(run->changes[0].who, "the standby at "), run->changes[0].who, "%s", run->changes[0].who);
+	cr_assert_eq(run->changes[1].kind, TROUPE_MEMBER_CAME);
+	cr_assert_eq(strstr(run->changes[1].who, "secondary 3 ("), run->changes[1].who, "%s", run->changes[1].who);
+}
+
+Test(members, come_while_a_standby_follows)
+{
+	static struct followed followed;
+	struct run *run = &followed.run;
+	begin_run(run);
+	const struct troupe_network network = {.secondaries = 2,
+		.secondaries_max = 3,
+		.listen = "127.0.0.1:0",
+		.partition = run->partition,
+		.stale_ms = STALE_MS,
+		.on_loss = TROUPE_ON_LOSS_CONTINUE};
+	struct troupe_server_def def = lib_def(world, 2);
+	def.network = &network;
+	def.step_every = 1;
+	def.on_note = on_followed_note;
+	def.on_step = on_followed_step;
+	def.on_member = on_followed_change;
+	def.ctx = &followed;
+	struct troupe_server *server = lib_create(&def);
+	must(troupe_server_run(server, &(struct troupe_limits){.iterations = STEPS}, &lib_error));
+	troupe_standby_stop(followed.standbys[1].standby);
+	lib_destroy(server);
+	for (uint32_t i = 0; i < run->begun; i++)
+		end_member(&run->members[i]);
+	for (uint32_t i = 0; i < 2; i++)
+		end_standby(&followed.standbys[i]);
+	for (uint32_t i = 0; i < 2; i++)
+		troupe_standby_destroy(followed.standbys[i].standby);
+	check_what_was_followed(&followed);
 }
