@@ -186,6 +186,8 @@ static void measure_environments(const struct bench_options *options, uint64_t a
 		all.carts[i] = troupe_find_model(all.servers[i], 0, "cart_0");
 	}
 	struct python python = start(world, ENVIRONMENTS, ACTION_STEPS);
+	int numpy = 0;
+	must(fscanf(python.from, "%d", &numpy) == 1, "bench_python.py has ended: its error stands above");
 	for (int r = -1; r < options->repeats; r++) {
 		double ns[2] = {0};
 		bench_progress(options, "environments", r);
@@ -200,8 +202,8 @@ static void measure_environments(const struct bench_options *options, uint64_t a
 	for (uint32_t i = 0; i < ENVIRONMENTS; i++)
 		expected += troupe_server_hash(all.servers[i]);
 	must(hash == expected, "Python and C have different states");
-	(void)snprintf(
-		subject, sizeof subject, "VectorEnv, %d worlds, actions of %d steps; in C", ENVIRONMENTS, ACTION_STEPS);
+	(void)snprintf(subject, sizeof subject, "VectorEnv%s, %d worlds, actions of %d steps; in C",
+		numpy ? "" : " without numpy", ENVIRONMENTS, ACTION_STEPS);
 	struct bench_row row = {subject, "steps/s", &of_python, &of_c, .at_least = 0.8, .hash = hash};
 	bench_print(options, &row);
 	end(&python);

@@ -1,6 +1,6 @@
 """The side of Python in bench_python.c: a world of so many bytes comes first on standard input, then numbers of steps. The
 second argument is the number of carts that are controlled in it, or, with a third one, the number of worlds of an
-environment, whose first cart is controlled every so many steps: then numbers of actions come."""
+environment, whose first cart is controlled every so many steps: then numbers of actions come, and the first line of the answer says whether there is numpy."""
 import sys
 import time
 
@@ -26,6 +26,7 @@ def be_an_environment():
     env = troupe.VectorEnv(text=text, num_envs=controlled, actions=["cart_0.vx", "cart_0.wz"],
                            observations=["cart_0.vx", "cart_0.qz"], steps=int(sys.argv[3]))
     env.reset(seed=[0] * controlled)
+    print(int(hasattr(env.observations, "strides")), flush=True)
     for line in sys.stdin.buffer:
         begin = time.perf_counter_ns()
         for _ in range(int(line)):

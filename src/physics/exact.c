@@ -5,6 +5,7 @@
  * Which islands are solved exactly is decided from the island alone: all whose shape is within the limits, and on which
  * the solver does not fail. The others are piles (soft.c), or are left to ODE (solver.c). */
 #include "physics/exact_internal.h"
+#include "physics/shared_lanes.h"
 
 #include "base/hash.h"
 #include "base/math.h"
@@ -291,24 +292,13 @@ static void exact_take_batch(struct exact *exact, struct exact_shape *shape)
 	shape->busy = true;
 }
 
-/* The narrowest kernel that takes so many islands at once: few wide lanes cost as much as all of them, and more memory
- * than the caches have. */
-static const struct lanes_kernel *exact_choose_kernel(const struct exact *exact, uint32_t islands)
-{
-	const struct lanes_kernel *narrow = NULL;
-	for (uint32_t lanes = LANES_LEAST; lanes < exact->kernel->lanes && !narrow; lanes *= 2)
-		if (islands <= lanes)
-			narrow = lanes_kernel_of(lanes);
-	return narrow ? narrow : exact->kernel;
-}
-
 /* Where there are few islands, their batches are narrow from the start. */
 static void exact_choose_lanes(struct exact *exact)
 {
 	uint32_t islands = 0;
 	for (uint32_t i = 0; i < exact->parts.count && islands < exact->kernel->lanes; i++)
 		islands += exact->parts.at[i].root == i;
-	exact->lanes = exact_choose_kernel(exact, islands)->lanes;
+	exact->lanes = lanes_kernel_narrowest(exact->kernel, islands)->lanes;
 }
 
 /* Islands that wait, in a batch of other lanes; lanes without an island get the first one's. */
@@ -369,20 +359,38 @@ static bool exact_is_asked_of_ode(const struct worker *worker, uint32_t root)
 	return rows <= physics_exact_rows(options);
 }
 
+/* Whether islands wait for those of other worlds. A world with many robots fills most lanes by itself, and who leaves
+ * it in the middle of a step finds less of it in the caches: with twelve robots that costs more than it saves. */
+static bool exact_shares(const struct worker *worker, const struct exact_shape *shape)
+{
+	return worker->owner->awake.count <= worker->exact->kernel->lanes / 2 && shared_lanes_pay(shape->waiting);
+}
+
+/* Where the results of a batch are: see struct shared_result. batch: NULL: the worker's own memory. */
+static struct shared_result exact_solve(
+	const struct worker *worker, const struct exact_shape *shape, const struct lanes_step *step)
+{
+	struct exact *exact = worker->exact;
+	if (exact_shares(worker, shape))
+		return shared_lanes_step(
+			&(struct shared_islands){shape->shape, shape->batch.at, exact->lanes, shape->waiting}, step);
+	const struct lanes_kernel *kernel = lanes_kernel_narrowest(exact->kernel, shape->waiting);
+	double *batch = exact_narrow(exact, shape, kernel);
+	kernel->step(shape->shape, step, batch, exact_fit(&exact->work, shape->shape->work_count, kernel->lanes));
+	return (struct shared_result){batch, kernel->lanes, NULL};
+}
+
 static void exact_run(struct worker *worker, struct exact_shape *shape, double dt)
 {
 	struct exact *exact = worker->exact;
 	const enum exact_else way = exact_else_of(worker, shape->shape);
 	const struct lanes_step step = {
 		dt, worker->scene->sdf->physics.erp, way == EXACT_ELSE_NOTHING ? EXACT_ROUNDS_MOST : EXACT_ROUNDS};
-	const struct lanes_kernel *kernel = exact_choose_kernel(exact, shape->waiting);
-	const uint32_t lanes = kernel->lanes;
-	double *batch = exact_narrow(exact, shape, kernel);
-	kernel->step(shape->shape, &step, batch, exact_fit(&exact->work, shape->shape->work_count, lanes));
+	const struct shared_result result = exact_solve(worker, shape, &step);
 	for (uint32_t l = 0; l < shape->waiting; l++) {
-		const struct exact_lane lane = {shape->shape, batch + l, lanes, shape->roots[l]};
+		const struct exact_lane lane = {shape->shape, result.at + l, result.stride, shape->roots[l]};
 		uint64_t failed;
-		memcpy(&failed, &batch[(size_t)shape->shape->failed_at * lanes + l], sizeof failed);
+		memcpy(&failed, &result.at[(size_t)shape->shape->failed_at * result.stride + l], sizeof failed);
 		if (!failed && exact_store(worker, &lane, dt))
 			worker->exact_count++;
 		else if (way != EXACT_ELSE_ODE && !exact_is_asked_of_ode(worker, shape->roots[l]) &&
@@ -391,6 +399,8 @@ static void exact_run(struct worker *worker, struct exact_shape *shape, double d
 		else
 			exact_leave(worker, shape->roots[l], PHYSICS_LEFT_UNSOLVED);
 	}
+	if (result.batch)
+		shared_lanes_take(result.batch);
 	exact_give_batch_back(exact, shape);
 }
 

@@ -424,6 +424,16 @@ bool ode_is_guarded(void);
 /* Runs fn; when ODE gives up inside it, returns false with its message instead of aborting the process. */
 bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes);
 
+/* What this module has in thread-local data, for a thread that leaves one world in the middle of its step to step
+ * others. ode_keep() also sets it as it is outside of ode_guard(). */
+struct ode_kept {
+	void *jump;
+	uint32_t random_key;
+	bool random_broken, solver_lost;
+};
+struct ode_kept ode_keep(void);
+void ode_restore(const struct ode_kept *kept);
+
 /* added.c: bodies with added mass. The number of rows of a model. */
 uint32_t added_rows(const struct scene *scene, uint32_t model);
 /* Makes the rows, while the bodies stand at their poses in the file. */

@@ -109,6 +109,21 @@ bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes
 	return true;
 }
 
+struct ode_kept ode_keep(void)
+{
+	struct ode_kept kept = {ode_guard_jump, ode_random_key, ode_random_broken, ode_solver_lost};
+	ode_guard_jump = NULL;
+	return kept;
+}
+
+void ode_restore(const struct ode_kept *kept)
+{
+	ode_guard_jump = kept->jump;
+	ode_random_key = kept->random_key;
+	ode_random_broken = kept->random_broken;
+	ode_solver_lost = kept->solver_lost;
+}
+
 /* --- working memory ----------------------------------------------------------------------------------------------- */
 
 static pthread_mutex_t ode_memory_lock = PTHREAD_MUTEX_INITIALIZER; /* protects ODE's reference counts of memories */

@@ -1,12 +1,16 @@
-/* Threads that step many servers at once. A round is published by an eventcount; then each thread, the caller's
- * among them, takes the next server of the list until none is left. So a server whose steps take long delays the round
- * by no more than its own time, and no thread is bound to a server. A server reads nothing of the thread that steps
- * it except ODE's memory of the thread, which each run asks for; so no bit depends on which thread takes which server.
+/* Threads that step many servers at once. Each steps several in turn, so that robots of one shape in different worlds
+ * are solved side by side (physics/shared_lanes.h). A round is published by an eventcount; then each thread, the
+ * caller's among them, takes the next server of the list until none is left. So a server whose steps take long delays
+ * the round by no more than its own time, and no thread is bound to a server. A server reads nothing of the thread that
+ * steps it except ODE's memory of the thread, which each run asks for; so no bit depends on which thread takes which
+ * server.
  *
  * The caller waits for the threads to leave the round, and not only for the servers: a thread that came late must not
  * find the list of a later round under the number of this one. */
 #include "base/base.h"
 #include "base/eventcount.h"
+#include "physics/shared_lanes.h"
+#include "server/internal.h"
 
 #include <troupe/command.h>
 #include <troupe/pool.h>
@@ -30,8 +34,12 @@ struct troupe_pool {
 	struct eventcount go, left; /* go: advanced by the caller; left: by each thread that has left the round */
 	_Alignas(64) _Atomic uint32_t next; /* index of the next server that no thread has taken */
 	uint32_t threads, spins;            /* with the caller's */
-	uint32_t started;                   /* threads in `at` */
-	pthread_t at[];
+	uint32_t started;                   /* threads that were */
+	struct pool_thread {
+		struct troupe_pool *pool;
+		struct shared_lanes *lanes; /* made in the first round that has use for them */
+		pthread_t id;
+	} at[]; /* [threads], the last for the caller's */
 };
 
 /* --- a turn of one server ----------------------------------------------------------------------------------------- */
@@ -146,27 +154,61 @@ static troupe_status pool_turn_one(struct troupe_pool *pool, uint32_t i, struct 
 
 /* --- rounds ------------------------------------------------------------------------------------------------------- */
 
-static void pool_step_some(struct troupe_pool *pool)
+static void pool_step_one(struct troupe_pool *pool, uint32_t i)
 {
+	struct troupe_error *error = &pool->errors[i];
+	error->status = TROUPE_OK;
+	error->text[0] = '\0';
+	error->status =
+		pool->turn ? pool_turn_one(pool, i, error) : troupe_server_step(pool->servers[i], pool->n, error);
+}
+
+struct pool_outside {
+	struct troupe_pool *pool;
 	uint32_t i;
-	while ((i = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed)) < pool->count) {
-		struct troupe_error *error = &pool->errors[i];
-		error->status = TROUPE_OK;
-		error->text[0] = '\0';
-		error->status = pool->turn ? pool_turn_one(pool, i, error)
-					   : troupe_server_step(pool->servers[i], pool->n, error);
-	}
+};
+
+static void pool_step_outside(void *ctx)
+{
+	const struct pool_outside *outside = ctx;
+	pool_step_one(outside->pool, outside->i);
+}
+
+/* On a fiber or on the thread's own stack. Code of others may look where its stack is, and what it keeps for each
+ * thread, so it runs on the thread's own stack. */
+static void pool_step_some(void *ctx)
+{
+	struct troupe_pool *pool = ctx;
+	uint32_t i;
+	while ((i = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed)) < pool->count)
+		if (server_is_plain(pool->servers[i]))
+			pool_step_one(pool, i);
+		else
+			shared_lanes_outside(pool_step_outside, &(struct pool_outside){pool, i});
+}
+
+/* So few fibers that each thread gets its part of the servers. */
+static void pool_go(struct troupe_pool *pool, struct pool_thread *thread)
+{
+	uint32_t fibers = MIN((pool->count + pool->threads - 1) / pool->threads, (uint32_t)SHARED_LANES_FIBERS);
+	if (fibers > 1 && !thread->lanes)
+		thread->lanes = shared_lanes_create();
+	if (fibers > 1 && thread->lanes)
+		shared_lanes_run(thread->lanes, fibers, pool_step_some, pool);
+	else
+		pool_step_some(pool);
 }
 
 static void *pool_work(void *arg)
 {
-	struct troupe_pool *pool = arg;
+	struct pool_thread *thread = arg;
+	struct troupe_pool *pool = thread->pool;
 	uint32_t seen = 0;
 	for (;;) {
 		seen = eventcount_await(&pool->go, seen, pool->spins, 0);
 		if (pool->ends)
 			return NULL;
-		pool_step_some(pool);
+		pool_go(pool, thread);
 		eventcount_advance(&pool->left);
 	}
 }
@@ -181,7 +223,9 @@ troupe_status troupe_pool_create(uint32_t threads, struct troupe_pool **ret_pool
 	pool->threads = threads;
 	pool->spins = eventcount_spins(threads);
 	for (; pool->started + 1 < threads; pool->started++) {
-		int failed = pthread_create(&pool->at[pool->started], NULL, pool_work, pool);
+		struct pool_thread *thread = &pool->at[pool->started];
+		thread->pool = pool;
+		int failed = pthread_create(&thread->id, NULL, pool_work, thread);
 		if (!failed)
 			continue;
 		mem_check_thread(failed);
@@ -199,7 +243,9 @@ void troupe_pool_destroy(struct troupe_pool *pool)
 	pool->ends = true;
 	eventcount_advance(&pool->go);
 	for (uint32_t i = 0; i < pool->started; i++)
-		(void)pthread_join(pool->at[i], NULL);
+		(void)pthread_join(pool->at[i].id, NULL);
+	for (uint32_t i = 0; i < pool->threads; i++)
+		shared_lanes_destroy(pool->at[i].lanes);
 	free(pool->own);
 	free(pool);
 }
@@ -238,7 +284,7 @@ static troupe_status pool_go_round(struct troupe_pool *pool, struct troupe_serve
 	atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
 	if (pool->started)
 		eventcount_advance(&pool->go); /* publishes the round */
-	pool_step_some(pool);
+	pool_go(pool, &pool->at[pool->threads - 1]);
 	pool_wait_for_all(pool, seen);
 	for (uint32_t i = 0; i < count; i++)
 		if (pool->errors[i].status)

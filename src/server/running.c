@@ -15,6 +15,7 @@
 #include "server/costs.h"
 #include "server/network.h"
 #include "server/record.h"
+#include "system/plugins.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -383,6 +384,15 @@ troupe_status troupe_server_step(struct troupe_server *server, uint64_t n, struc
 	uint64_t begin = primary_steps(server->worlds[0].primary);
 	struct troupe_limits limits = {.iterations = begin + MIN(n, UINT64_MAX - begin)};
 	return n ? troupe_server_run(server, &limits, error) : TROUPE_OK;
+}
+
+bool server_is_plain(const struct troupe_server *server)
+{
+	const struct troupe_server_def *def = &server->def;
+	bool calls = def->on_event || def->on_hash || def->on_step || def->on_reply || def->on_taken || def->on_watch ||
+		     def->on_warning || def->on_note || def->on_next;
+	return !calls && !server->costs && !server->network && !server->worlds[0].threads &&
+	       !plugins_are_loaded(server->plugins);
 }
 
 enum outfile_urgency server_urgency(void *ctx)

@@ -92,6 +92,16 @@ void plugins_destroy(struct plugins *plugins)
 	free(plugins);
 }
 
+bool plugins_are_loaded(struct plugins *plugins)
+{
+	bool loaded = false;
+	pthread_mutex_lock(&plugins->lock);
+	for (uint32_t i = 0; i < plugins->entries.count && !loaded; i++)
+		loaded = plugins->entries.at[i]->handle;
+	pthread_mutex_unlock(&plugins->lock);
+	return loaded;
+}
+
 /* --- finding ------------------------------------------------------------------------------------------------------ */
 
 static bool plugins_is_file(const char *path)

@@ -76,6 +76,8 @@ troupe_status plugins_match(
 	struct plugins *plugins, const char *filename, uint64_t hash, const char *whose, struct troupe_error *error);
 /* Whether the filename is a part of the run; *ret_hash: 0: there is no such library. */
 bool plugins_mark(struct plugins *plugins, const char *filename, uint64_t *ret_hash);
+/* Whether a library has been loaded. */
+bool plugins_are_loaded(struct plugins *plugins);
 /* Appends all filenames that are a part of the run, in the order of their bytes. */
 void plugins_list_marks(struct plugins *plugins, plugin_marks *marks);
 void plugin_marks_pack(const plugin_marks *marks, struct text *out);

@@ -158,6 +158,40 @@ Test(library_many, steps_servers_to_the_same_bits)
 	destroy_servers(pooled);
 }
 
+/* A program's callbacks may look where the stack is. */
+static void on_step_of_pool(void *ctx, struct troupe_server *server, uint64_t step)
+{
+	uint32_t *calls = ctx;
+	pthread_attr_t attr;
+	void *low;
+	size_t bytes;
+	char here;
+	(void)server, (void)step;
+	++*calls;
+	cr_assert_not(pthread_getattr_np(pthread_self(), &attr));
+	cr_assert_not(pthread_attr_getstack(&attr, &low, &bytes));
+	cr_assert(&here > (char *)low && &here < (char *)low + bytes, "the stack is the thread's");
+	pthread_attr_destroy(&attr);
+}
+
+Test(library_many, callbacks_in_a_pool_have_the_stack_of_a_thread)
+{
+	struct troupe_server *servers[SERVERS];
+	struct troupe_pool *pool = pool_of(1);
+	uint32_t calls = 0;
+	for (int i = 0; i < SERVERS; i++) {
+		struct troupe_server_def def = lib_def(lib_all, 0);
+		def.step_every = 1;
+		def.on_step = i % 2 ? on_step_of_pool : NULL;
+		def.ctx = &calls;
+		servers[i] = lib_create(&def);
+	}
+	must(troupe_pool_step(pool, servers, SERVERS, 10, NULL, &lib_error));
+	cr_assert_eq(calls, SERVERS / 2 * 10);
+	troupe_pool_destroy(pool);
+	destroy_servers(servers);
+}
+
 /* A turn is the commands, steps and looks at each server alone; one that rests is only looked at. */
 Test(library_many, a_turn_commands_steps_and_observes)
 {

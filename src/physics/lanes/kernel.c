@@ -47,6 +47,15 @@ const struct lanes_kernel *lanes_kernel_of(uint32_t lanes)
 	return kernel_from(0, lanes);
 }
 
+const struct lanes_kernel *lanes_kernel_narrowest(const struct lanes_kernel *best, uint32_t islands)
+{
+	const struct lanes_kernel *narrow = NULL;
+	for (uint32_t lanes = LANES_LEAST; lanes < best->lanes && !narrow; lanes *= 2)
+		if (islands <= lanes)
+			narrow = lanes_kernel_of(lanes);
+	return narrow ? narrow : best;
+}
+
 const struct lanes_kernel *lanes_kernel_next(const struct lanes_kernel *previous)
 {
 	size_t first = 0;

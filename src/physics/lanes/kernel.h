@@ -44,6 +44,9 @@ enum { LANES_LEAST = 2, LANES_MOST = 8 };
 const struct lanes_kernel *lanes_kernel_best(void);
 /* The fastest kernel with exactly so many lanes. NULL: there is none, or this processor lacks the instructions. */
 const struct lanes_kernel *lanes_kernel_of(uint32_t lanes);
+/* Of `best` and the kernels with fewer lanes, the narrowest that takes so many islands at once: few wide lanes cost as
+ * much as all of them, and more memory than the caches have. */
+const struct lanes_kernel *lanes_kernel_narrowest(const struct lanes_kernel *best, uint32_t islands);
 /* All that this processor can run, one after the other: the first is that of previous NULL; NULL at the end. */
 const struct lanes_kernel *lanes_kernel_next(const struct lanes_kernel *previous);
 
