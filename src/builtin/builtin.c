@@ -17,6 +17,7 @@ static const struct troupe_kind *const builtin_kinds[] = {
 	&builtin_rmf_door,
 	&builtin_rmf_ingestor,
 	&builtin_rmf_lift,
+	&builtin_rmf_person,
 	&builtin_rmf_readonly,
 	&builtin_rmf_slotcar,
 	&builtin_buoyancy,

@@ -24,7 +24,7 @@ extern const struct troupe_kind builtin_ardupilot, builtin_px4, builtin_px4_sens
 	builtin_wheel_slip, builtin_track_controller, builtin_tracked_vehicle, builtin_follow_actor;
 
 extern const struct troupe_kind builtin_rmf_component, builtin_rmf_dispenser, builtin_rmf_door, builtin_rmf_ingestor,
-	builtin_rmf_lift, builtin_rmf_slotcar, builtin_rmf_readonly, builtin_rmf_crowd;
+	builtin_rmf_lift, builtin_rmf_slotcar, builtin_rmf_readonly, builtin_rmf_crowd, builtin_rmf_person;
 
 extern const struct troupe_kind builtin_comms_endpoint, builtin_perfect_comms, builtin_rf_comms, builtin_acoustic_comms;
 

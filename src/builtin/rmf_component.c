@@ -1,7 +1,6 @@
 /* The plug-ins of Open-RMF's buildings: libdoor.so and liblift.so in a model, or libregister_component.so there with
  * <component name="Door"> or "Lift", and then the others in the world: these have nothing to do here, as each door and
- * lift takes its own requests. libcrowd_simulation.so, whose people are moved by another library (Menge), is known so
- * that a message can say that they are missing. */
+ * lift takes its own requests. */
 #include "builtin/rmf_parts.h"
 
 #include <string.h>
@@ -24,16 +23,6 @@ static const struct troupe_parameter rmf_component_lift_parameters[] = {
 
 static const struct troupe_parameter rmf_component_parameters[] = {
 	BUILTIN_PARTS("component", "of libregister_component.so: Door, Lift or Chargers"),
-	BUILTIN_END,
-};
-
-static const struct troupe_parameter rmf_component_crowd_parameters[] = {
-	BUILTIN_TEXT("behavior_file", "of Menge"),
-	BUILTIN_TEXT("scene_file", "of Menge"),
-	BUILTIN_TEXT("resource_path", "of Menge"),
-	BUILTIN_NUMBER("update_time_step", "s"),
-	BUILTIN_PARTS("model_type", "a kind of people"),
-	BUILTIN_TEXT("external_agent", "a robot that people see"),
 	BUILTIN_END,
 };
 
@@ -68,13 +57,6 @@ static bool rmf_component_configure(struct troupe_system *self, const struct tro
 			return rmf_component_configure_lift(self, at);
 	}
 	return host->leave_out(self, plugin, "expected <component name=\"Door\"> or <component name=\"Lift\">");
-}
-
-/* Open-RMF's own plug-in does nothing without MENGE_RESOURCE_PATH, either. */
-static bool rmf_component_configure_crowd(struct troupe_system *self, const struct troupe_element *plugin)
-{
-	return self->host->leave_out(
-		self, plugin, "crowds are not simulated: the world has none of the people of its <scene_file>");
 }
 
 static bool rmf_component_check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
@@ -130,12 +112,4 @@ const struct troupe_kind builtin_rmf_component = {
 	.names = (const char *const[]){"troupe::RmfComponent", "libregister_component.so", NULL},
 	.parameters = rmf_component_parameters,
 	.configure = rmf_component_configure,
-};
-
-const struct troupe_kind builtin_rmf_crowd = {
-	.size = sizeof(struct troupe_kind),
-	.flags = TROUPE_IN_WORLD | TROUPE_LENIENT,
-	.names = (const char *const[]){"troupe::RmfCrowd", "libcrowd_simulation.so", NULL},
-	.parameters = rmf_component_crowd_parameters,
-	.configure = rmf_component_configure_crowd,
 };

@@ -26,6 +26,9 @@ enum rmf_mode { RMF_CLOSED, RMF_MOVING, RMF_OPEN }; /* of doors, as in rmf_door_
 #define RMF_LIFT_DOOR_REQUESTS "/rmf/lift_door_requests"
 #define RMF_LIFT_DOOR_STATES "/rmf/lift_door_states"
 
+/* What a crowd tells each of its people: velocity along x and y of the world in m/s, and about z in rad/s. */
+enum { RMF_CROWD_NUMBERS = 3 };
+
 struct rmf_motion {
 	double speed_max, acceleration_max, acceleration_usual; /* m/s or rad/s, ... */
 	double near;                                            /* m or rad: there it has arrived */

@@ -503,6 +503,8 @@ const struct options_command run_command = {
 		 "Environment\n"
 		 "  GZ_SIM_RESOURCE_PATH, SDF_PATH, IGN_GAZEBO_RESOURCE_PATH\n"
 		 "      folders that are searched after those of --resource-path\n"
+		 "  MENGE_RESOURCE_PATH\n"
+		 "      folders with the files of crowds of Open-RMF; searched after all of these\n"
 		 "  AMENT_PREFIX_PATH, ROS_PACKAGE_PATH\n"
 		 "      where ROS has its packages: PREFIX/share for each PREFIX, and folders;\n"
 		 "      they are searched after those\n"

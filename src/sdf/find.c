@@ -81,6 +81,7 @@ char *sdf_environment_folders(void)
 	find_add_folders(&out, getenv("IGN_GAZEBO_RESOURCE_PATH"), "");
 	find_add_folders(&out, getenv("AMENT_PREFIX_PATH"), "/share");
 	find_add_folders(&out, getenv("ROS_PACKAGE_PATH"), "");
+	find_add_folders(&out, getenv("MENGE_RESOURCE_PATH"), "");
 	find_add_caches(&out);
 	return out.at ? out.at : mem_strdup("");
 }

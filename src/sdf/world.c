@@ -3,6 +3,7 @@
 #include "sdf/foreign.h"
 #include "sdf/include.h"
 #include "sdf/load.h"
+#include "sdf/menge.h"
 #include "sdf/xml.h"
 
 #include <string.h>
@@ -186,7 +187,7 @@ void load_world(struct load *load, const struct sdf_element *element)
 		if (!strcmp(load->sdf->worlds.at[i].name, world.name))
 			load_error(load, element, "a second <world> \"%.80s\": expected different names", world.name);
 	load_begin(load, &world, element);
-	element = foreign_world(load, include_expand(load, element));
+	element = foreign_world(load, include_expand(load, menge_world(load, element)));
 	world.element = element;
 	sdf_world_load_values(load, element, &world);
 	load_find_far(load, element);

@@ -4,7 +4,7 @@
 # terminal obeys are shown. Without this, worlds of Gazebo lose their floor, and robots their meshes.
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 export TROUPE_NO_GZ=1
-unset GZ_SIM_RESOURCE_PATH SDF_PATH IGN_GAZEBO_RESOURCE_PATH AMENT_PREFIX_PATH ROS_PACKAGE_PATH GZ_FUEL_CACHE_PATH \
+unset GZ_SIM_RESOURCE_PATH SDF_PATH IGN_GAZEBO_RESOURCE_PATH AMENT_PREFIX_PATH ROS_PACKAGE_PATH MENGE_RESOURCE_PATH GZ_FUEL_CACHE_PATH \
 	IGN_FUEL_CACHE_PATH 2>/dev/null
 mkdir home && HOME=$folder/home && export HOME
 data=$source/tests/data

@@ -5,7 +5,7 @@
 # Without the translation a robot stands, or its odometry, topics and frames are not those that programs of ROS expect.
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 export TROUPE_NO_GZ=1
-unset GZ_SIM_RESOURCE_PATH SDF_PATH IGN_GAZEBO_RESOURCE_PATH AMENT_PREFIX_PATH ROS_PACKAGE_PATH 2>/dev/null
+unset GZ_SIM_RESOURCE_PATH SDF_PATH IGN_GAZEBO_RESOURCE_PATH AMENT_PREFIX_PATH ROS_PACKAGE_PATH MENGE_RESOURCE_PATH 2>/dev/null
 mkdir share
 cp -r "$source/tests/data/ros_robots" share/robots
 chmod -R u+w share

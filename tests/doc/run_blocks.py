@@ -151,7 +151,7 @@ class Folder:
             pc.write("worldsdir=%s/worlds\nName: troupe\nDescription: troupe\nVersion: 0\nCflags: -I%s/include\n"
                      "Libs: -L%s/.libs -ltroupe\n" % (SOURCE, SOURCE, BUILD))
         drop = ("TROUPE_NO_GZ", "GZ_SIM_RESOURCE_PATH", "SDF_PATH", "IGN_GAZEBO_RESOURCE_PATH", "AMENT_PREFIX_PATH",
-                "ROS_PACKAGE_PATH", "XDG_CONFIG_HOME")
+                "ROS_PACKAGE_PATH", "MENGE_RESOURCE_PATH", "XDG_CONFIG_HOME")
         self.environment = {name: value for name, value in os.environ.items() if name not in drop}
         self.environment.update(
             HOME=self.at("home"), PATH=self.at("bin") + ":" + os.environ["PATH"], PKG_CONFIG_PATH=self.at("bin"),

@@ -118,9 +118,53 @@ readonly_robot()
 }
 
 crowd='<plugin name="crowd_simulation" filename="libcrowd_simulation.so"><behavior_file>behavior_file.xml</behavior_file>
-	<scene_file>scene.xml</scene_file><update_time_step>0.1</update_time_step><model_type><typename>male</typename>
+	<scene_file>scene_file.xml</scene_file><update_time_step>0.1</update_time_step><model_type><typename>male</typename>
 	<filename>model://MaleVisitorWalk</filename><animation>walk</animation><animation_speed>0.2</animation_speed>
 	<initial_pose>0 0 0 1.5707963 0 0</initial_pose></model_type><external_agent>car</external_agent></plugin>'
+
+# crowd_files: the files of Menge that $crowd names, as building_crowdsim writes them: six people in a corridor of 2 m around
+# a square of 6 m, from corner to corner
+crowd_files()
+{
+	cat >scene_file.xml <<-END
+		<?xml version="1.0"?>
+		<Experiment version="2.0"><SpatialQuery test_visibility="false" type="kd-tree"/><Common time_step="0.1"/>
+		<ObstacleSet class="1" file_name="L1_navmesh.nav" type="nav_mesh"/>
+		<AgentProfile name="external_agent"><Common class="1" max_accel="0.0" max_angle_vel="0" max_neighbors="10"
+		max_speed="0" neighbor_dist="5" obstacleSet="1" pref_speed="0" r="0.3"/><ORCA tau="1.0" tauObst="0.4"/></AgentProfile>
+		<AgentProfile name="male"><Common class="1" max_accel="5" max_angle_vel="180" max_neighbors="10" max_speed="1.5"
+		neighbor_dist="5" obstacleSet="1" pref_speed="1.2" r="0.25"/><ORCA tau="1.0" tauObst="0.4"/></AgentProfile>
+		<AgentGroup><ProfileSelector name="external_agent" type="const"/><StateSelector name="external_static" type="const"/>
+		<Generator type="explicit"><Agent p_x="0" p_y="0"/></Generator></AgentGroup>
+		<AgentGroup><ProfileSelector name="male" type="const"/><StateSelector name="lost" type="const"/>
+		<Generator type="explicit"><Agent p_x="1" p_y="1"/><Agent p_x="1" p_y="1"/><Agent p_x="1" p_y="1"/>
+		<Agent p_x="9" p_y="9"/><Agent p_x="9" p_y="9"/><Agent p_x="9" p_y="9"/></Generator></AgentGroup></Experiment>
+	END
+	cat >behavior_file.xml <<-END
+		<?xml version="1.0"?>
+		<BFSM><State final="1" name="external_static"/>
+		<State final="0" name="lost"><GoalSelector dist="u" goal_set="0" type="weighted"/>
+		<VelComponent file_name="L1_navmesh.nav" heading_threshold="15" type="nav_mesh"/></State>
+		<State final="0" name="found"><GoalSelector dist="u" goal_set="1" type="weighted"/>
+		<VelComponent file_name="L1_navmesh.nav" heading_threshold="15" type="nav_mesh"/></State>
+		<Transition from="lost" to="found"><Condition distance="0.1" type="goal_reached"/><Target type="prob"/></Transition>
+		<Transition from="found" to=""><Condition type="or"><Condition distance="0.1" type="goal_reached"/>
+		<Condition dist="u" max="20" min="10" per_agent="1" type="timer"/></Condition><Target type="prob">
+		<State name="lost" weight="0.8"/><State name="found" weight="0.2"/></Target></Transition>
+		<GoalSet id="0"><Goal capacity="3" id="0" type="point" weight="1.0" x="1" y="9"/>
+		<Goal capacity="4" id="1" type="point" weight="1.0" x="9" y="1"/></GoalSet>
+		<GoalSet id="1"><Goal capacity="6" id="0" type="point" weight="1.0" x="1" y="1"/></GoalSet></BFSM>
+	END
+	tr -d '\n' <<-END | tr '|' '\n' >L1_navmesh.nav
+		16|0 0|2 0|8 0|10 0|0 2|2 2|8 2|10 2|0 8|2 8|8 8|10 8|0 10|2 10|8 10|10 10||8|1 5 0 1|5 4 0 3|2 6 1 2|7 6 2 4|
+		9 8 3 5|11 10 4 7|9 13 5 6|10 14 6 7||16|0 1 0 2|4 0 0 0|1 2 1 4|6 5 1 6|2 3 2 5|3 7 2 8|5 9 3 12|8 4 3 1|
+		7 11 4 14|10 6 4 3|13 12 5 11|12 8 5 7|9 10 6 9|14 13 6 10|11 15 7 15|15 14 7 13||walkable|8||1 1|4 0 1 5 4|
+		0 0 0|2 0 1|2 0 1||5 1|4 1 2 6 5|0 0 0|2 0 2|2 2 3||9 1|4 2 3 7 6|0 0 0|2 2 3|2 4 5||1 5|4 4 5 9 8|0 0 0|2 1 4|
+		2 6 7||9 5|4 6 7 11 10|0 0 0|2 3 5|2 8 9||1 9|4 8 9 13 12|0 0 0|2 4 6|2 10 11||5 9|4 9 10 14 13|0 0 0|2 6 7|
+		2 12 13||9 9|4 10 11 15 14|0 0 0|2 5 7|2 14 15
+	END
+	echo >>L1_navmesh.nav
+}
 
 # building MODELS
 building()

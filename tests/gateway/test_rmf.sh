@@ -82,8 +82,13 @@ refused /fleet_states "name: 'f' $(printf "robots {name: 'r'} %.0s" $(seq 257))"
 
 building "$(readonly_robot caddy 7)$(slotcar car 0 0 0)$crowd" >w.sdf
 "$troupe" check w.sdf >out 2>&1
-grep -q 'ignored: 0.*warnings: 1' out && grep -q 'w.sdf:[0-9]*: .*crowds are not simulated' out
-report $? "readonly robots, and a crowd, which is named: $(cat out)"
+grep -q 'ignored: 0.*warnings: 1' out && grep -q 'w.sdf:[0-9]*: .*there are no people: <scene_file> "scene_file.xml"' out
+report $? "readonly robots, and a crowd without its files, which is named: $(cat out)"
+mkdir menge
+(cd menge && crowd_files)
+MENGE_RESOURCE_PATH=$PWD/menge "$troupe" check w.sdf >out 2>&1
+grep -q 'dynamic: 8).*ignored: 0.*warnings: 0' out
+report $? "six people, whose files are in MENGE_RESOURCE_PATH: $(cat out)"
 played readonly --secondaries 2
 
 building "$(doors)" >w.sdf

@@ -28,7 +28,7 @@ says()
 }
 
 echo '<sdf version="1.9"><model name="box"><static>true</static><link name="l"/></model></sdf>' >box.sdf
-unset GZ_SIM_RESOURCE_PATH SDF_PATH IGN_GAZEBO_RESOURCE_PATH AMENT_PREFIX_PATH ROS_PACKAGE_PATH
+unset GZ_SIM_RESOURCE_PATH SDF_PATH IGN_GAZEBO_RESOURCE_PATH AMENT_PREFIX_PATH ROS_PACKAGE_PATH MENGE_RESOURCE_PATH
 
 # --- the services ----------------------------------------------------------------------------------------------------
 begin --paused --seed 5 --secondaries 2 --record run.rec

@@ -627,7 +627,8 @@ static void write_file(const char *path, const char *content)
 }
 
 static const char *const search_variables[] = {
-	"GZ_SIM_RESOURCE_PATH", "SDF_PATH", "IGN_GAZEBO_RESOURCE_PATH", "AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH"};
+	"GZ_SIM_RESOURCE_PATH", "SDF_PATH", "IGN_GAZEBO_RESOURCE_PATH", "AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH",
+	"MENGE_RESOURCE_PATH"};
 
 /* The world's file is in a folder of its own; `search` is the only other one in which files are searched. */
 static struct rig rig_in(char *folder)

@@ -6,7 +6,7 @@ web_needs 'other worlds in a run by roslibjs' roslib ws
 . "$SOURCE_DIR/tests/determinism/lib.sh"
 set -u
 web_begin load.js
-unset GZ_SIM_RESOURCE_PATH SDF_PATH IGN_GAZEBO_RESOURCE_PATH AMENT_PREFIX_PATH ROS_PACKAGE_PATH
+unset GZ_SIM_RESOURCE_PATH SDF_PATH IGN_GAZEBO_RESOURCE_PATH AMENT_PREFIX_PATH ROS_PACKAGE_PATH MENGE_RESOURCE_PATH
 
 # --- worlds ----------------------------------------------------------------------------------------------------------
 cp "${script%/*}/../data/ros/ball.sdf" first.sdf || exit 1

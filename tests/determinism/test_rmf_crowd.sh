@@ -1,0 +1,72 @@
+#!/bin/sh
+# Open-RMF's crowd: people who walk between each other, around a robot that drives, with files as building_crowdsim writes
+# them. All runs have the same bits; another seed has other people. What is wrong in a file is named with its line.
+. "${SOURCE_DIR:-.}/tests/determinism/systems.sh"
+set -u
+cd "$scratch" || exit 1
+. "$SOURCE_DIR/tests/gateway/rmf_world.sh"
+crowd_files
+robot='<model name="car"><pose>5 1 0.2 0 0 0</pose><link name="body"><inertial><mass>1</mass></inertial><collision name="c">
+	<geometry><box><size>0.4 0.4 0.4</size></box></geometry></collision></link>
+	<plugin name="gz::sim::systems::VelocityControl" filename="x"/></model>'
+building "$crowd$robot" | sed 's|<real_time_factor>6</real_time_factor>||' >crowd.sdf
+world=$scratch/crowd.sdf
+orders=$scratch/orders
+cat >orders <<END
+300 /model/car/cmd_vel linear {x: 0.4}
+900 /model/car/cmd_vel linear {x: -0.4}
+2000 /world/building/control reset {all: true}
+END
+steps=3000
+hash_every=50
+record_every=500
+
+first --save-at 620 "$scratch/saved" --save-at 2200 "$scratch/later"
+other 'the seed makes a difference' --seed 7
+# 250 steps after the reset, and 250 steps after the beginning, before the robot gets its first command
+[ "$(awk '$2 == 250 {print $3}' "$scratch/reference")" = "$(awk '$2 == 2250 {print $3}' "$scratch/reference")" ]
+report $? "a reset begins anew: $(grep -E ' 2?250 ' "$scratch/reference" | tr '\n' ' ')"
+all=$orders orders=-
+other 'the robot makes a difference'
+orders=$all
+placements 1 2 '3 --chaos 5' '2 --window 1' '2 --transport tcp --network-stale-ms 60000'
+resume "$scratch/saved" 620 0 '3 --window 1'
+resume "$scratch/later" 2200 2
+record_and_replay 0 2
+
+# printed, the world has its crowd and needs no files any more
+"$troupe" print crowd.sdf >printed.sdf 2>err
+report $? "prints: $(cat err)"
+mkdir empty && mv scene_file.xml behavior_file.xml L1_navmesh.nav empty
+"$troupe" check printed.sdf >out 2>&1 && grep -q 'dynamic: 7).*warnings: 0' out
+report $? "what is printed has the crowd: $(cat out)"
+world=$scratch/printed.sdf
+placements 2
+mv empty/* .
+
+# wrong FILE FROM TO WHERE WHAT: with this change the world is refused in one line that begins with the place
+wrong()
+{
+	cp "$1" kept
+	sed "s|$2|$3|" kept >"$1"
+	cmp -s kept "$1" && report 1 "'$2' is not in $1"
+	timeout 60 "$troupe" run crowd.sdf --iterations 1 -v 0 >out 2>err
+	[ $? = 1 ] && grep -q "$4:[0-9]*: .*$5" err
+	report $? "$1, '$3': $(cat err)"
+	cp kept "$1"
+}
+wrong scene_file.xml 'Experiment' 'Scene' scene_file.xml '<Scene>: expected <Experiment> as the root'
+wrong scene_file.xml 'r="0.25"' 'r="wide"' scene_file.xml 'r of <Common> is "wide": expected a number from 0.001 to 100'
+wrong scene_file.xml 'type="explicit"' 'type="rect_grid"' scene_file.xml '<Generator> is of the type "rect_grid": expected "explicit"'
+wrong scene_file.xml 'ProfileSelector name="male"' 'ProfileSelector name="m"' scene_file.xml 'name is "m": expected that of an <AgentProfile>'
+wrong scene_file.xml 'StateSelector name="lost"' 'StateSelector name="gone"' scene_file.xml 'state "gone": expected the name of a <State>'
+wrong scene_file.xml 'name="male"' 'name="child"' crowd.sdf 'no <model_type> has the <typename> "child"'
+wrong scene_file.xml 'ObstacleSet class="1" file_name="L1_navmesh.nav"' 'ObstacleSet file_name="none.nav"' scene_file.xml 'the navigation mesh "none.nav" is not found'
+wrong scene_file.xml '</Experiment>' '' crowd.sdf 'scene_file.xml:[0-9]*: '
+wrong behavior_file.xml 'goal_set="1"' 'goal_set="9"' behavior_file.xml 'goal_set is 9: expected the id of a <GoalSet> with goals'
+wrong behavior_file.xml 'name="found" weight' 'name="fond" weight' behavior_file.xml '"fond": expected the name of a <State>'
+wrong L1_navmesh.nav '^8 4 3 1$' '8 4 33 1' L1_navmesh.nav 'of a polygon that is not there'
+wrong L1_navmesh.nav '^8 4 3 1$' '8 four 3 1' L1_navmesh.nav '"four": expected a vertex of a wall'
+wrong crowd.sdf '</world>' "$(echo "$crowd" | tr -d '\n')</world>" crowd.sdf 'a second crowd'
+wrong crowd.sdf '<external_agent>car</external_agent>' "$(printf '<external_agent>r%d</external_agent>' 1 2 3 4 5 6 7 8)" crowd.sdf 'expected an <Agent> of the scene for each, but there are 7'
+totals
