@@ -283,6 +283,14 @@ static void run_pack_find_pairs(struct pack *pack, const struct step_part *part)
 	}
 }
 
+/* A model that sleeps, or has just fallen asleep, was not measured in the step. A replica may have taken it over in it,
+ * and after a window that did not count its box there is of another state. */
+static void run_pack_measure_asleep(struct pack *pack, uint32_t model)
+{
+	if (physics_sleeps(pack->physics, model) && pack->shared->scene->models[model].body_count)
+		pack->shared->boxes[model].box = state_model_box(pack->shared->state, model, true);
+}
+
 /* The model has its next state, the i-th of the window. True: the first that it has in this window. */
 static bool run_pack_go_on(struct pack *pack, uint32_t model, uint32_t i)
 {
@@ -483,11 +491,13 @@ static bool run_pack_take_one(struct pack *pack, const struct step_part *part, u
 	pack->changed.count = before;
 	if (pack_take_fault(pack))
 		return false;
-	for (uint32_t m = 0; m < pack->moved.count; m++)
+	for (uint32_t m = 0; m < pack->moved.count; m++) {
+		run_pack_measure_asleep(pack, pack->moved.at[m]);
 		if (run_pack_go_on(pack, pack->moved.at[m], i)) {
 			state_lend(pack->shared->state, pack->moved.at[m], &pack->spares);
 			vec_push(&pack->changed, pack->moved.at[m]);
 		}
+	}
 	const indices *awake = physics_awake(pack->physics);
 	for (uint32_t m = 0; m < awake->count; m++)
 		if (!physics_is_ahead(pack->physics, awake->at[m]))

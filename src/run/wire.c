@@ -578,6 +578,15 @@ static troupe_status run_wire_decode_failure(
 	return status;
 }
 
+static troupe_status run_wire_decode_window(
+	const struct wire *wire, struct ack *ack, struct unpack *in, struct troupe_error *error)
+{
+	const struct shared *shared = wire->primary->shared;
+	const struct step *step = &wire->primary->step;
+	troupe_status status = wire_get_sweeps(in, step, ack, shared->sweeps, error);
+	return status || in->bad ? status : wire_check_sweeps(shared, step, ack, error);
+}
+
 static troupe_status run_wire_decode_ack(
 	struct wire *wire, uint32_t secondary, struct unpack *in, struct troupe_error *error)
 {
@@ -608,7 +617,7 @@ static troupe_status run_wire_decode_ack(
 	ack->good = wire->primary->step.window;
 	ack->hashes.count = 0;
 	if (!status && !in->bad && !ack->status && ack->good > 1)
-		status = wire_get_sweeps(in, &wire->primary->step, ack, wire->primary->shared->sweeps, error);
+		status = run_wire_decode_window(wire, ack, in, error);
 	if (!status && in->bad)
 		status = fail(error, TROUPE_EPROTOCOL, "it is cut off, or a number is out of range");
 	if (!status && in->at != in->end)

@@ -131,9 +131,35 @@ troupe_status wire_get_sweeps(struct unpack *in, const struct step *step, struct
 			sweep->origin.hi = unpack_vec3(in);
 		}
 		in->bad |= step->origins && !vec3_within(sweep->before, 2 * PHYSICS_POSITION_MAX);
+		in->bad |= step->origins == STEP_ORIGINS_ALL &&
+			   (!vec3_within(sweep->origin.lo, 2 * PHYSICS_POSITION_MAX) ||
+				   !vec3_within(sweep->origin.hi, 2 * PHYSICS_POSITION_MAX));
 	}
 	ack->hashes.count = 0;
 	for (uint32_t i = 0; step->hashes && i < step->window && !in->bad; i++)
 		vec_push(&ack->hashes, unpack_u64(in));
+	return TROUPE_OK;
+}
+
+/* What a model swept in between cannot be checked, but its last state is one of those that it was in. A box whose sides
+ * are exchanged holds nothing. */
+troupe_status wire_check_sweeps(
+	const struct shared *shared, const struct step *step, const struct ack *ack, struct troupe_error *error)
+{
+	for (uint32_t i = 0; i < ack->changed.count; i++) {
+		const uint32_t model = ack->changed.at[i];
+		const struct scene_model *m = &shared->scene->models[model];
+		if (!m->body_count)
+			continue;
+		const struct touch_sweep *sweep = &shared->sweeps[model];
+		const struct aabb box = state_model_box(shared->state, model, true);
+		if (!aabb_within(&box, &sweep->box))
+			return fail(
+				error, TROUPE_EPROTOCOL, "the box that model '%.100s' swept does not hold it", m->name);
+		const struct vec3 at = state_model_pose(shared->state, model, true).p;
+		if (step->origins == STEP_ORIGINS_ALL && !aabb_within(&(struct aabb){at, at}, &sweep->origin))
+			return fail(error, TROUPE_EPROTOCOL, "the box of the origin of model '%.100s' does not hold it",
+				m->name);
+	}
 	return TROUPE_OK;
 }

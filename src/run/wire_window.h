@@ -16,5 +16,9 @@ void wire_put_sweeps(
 /* ack->changed must be filled already. Writes their sweeps, as of this step, and ack->good and ack->hashes. */
 troupe_status wire_get_sweeps(struct unpack *in, const struct step *step, struct ack *ack, struct touch_sweep *sweeps,
 	struct troupe_error *error);
+/* After wire_get_sweeps() and when the words of the last state are there: TROUPE_EPROTOCOL if a model is not where it
+ * is said to have been. */
+troupe_status wire_check_sweeps(
+	const struct shared *shared, const struct step *step, const struct ack *ack, struct troupe_error *error);
 
 #endif

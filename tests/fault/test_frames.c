@@ -604,6 +604,84 @@ static void test_acks(void)
 	end(&run);
 }
 
+/* --- acks of windows ---------------------------------------------------------------------------------------------- */
+
+enum { WINDOW_STEPS = 6 };
+
+/* Sends the ack of the side with another box of a model. says: what is said of it; NULL: that a number is out of range.
+ */
+static void refuses_sweep(
+	struct run *run, uint32_t side, uint32_t model, struct aabb *which, struct aabb wrong, const char *says)
+{
+	const struct aabb before = *which;
+	*which = wrong;
+	run->ack.count = 0;
+	wire_encode_ack(run->sides[side].replica, &run->sides[side].scratch, 0, &run->ack);
+	*which = before;
+	char *words = says ? mem_printf("model '%s' %s", scene_of(run)->models[model].name, says)
+			   : mem_strdup("its ack: it is cut off, or a number is out of range");
+	refuses_ack(run, side, &run->ack, words);
+	free(words);
+}
+
+static void test_sweeps_of(struct run *run, uint32_t side, uint32_t model)
+{
+	static const char swept[] = "swept does not hold it", origin[] = "does not hold it";
+	struct touch_sweep *sweep = &copies_shared(&run->sides[side])->sweeps[model];
+	const struct aabb box = sweep->box, at = sweep->origin;
+	const double infinite = (double)INFINITY, none = (double)NAN;
+	struct aabb wrong = box;
+	wrong.lo.z += 0.01;
+	refuses_sweep(run, side, model, &sweep->box, wrong, swept);
+	wrong = box;
+	wrong.hi.x -= 0.01;
+	refuses_sweep(run, side, model, &sweep->box, wrong, swept);
+	refuses_sweep(run, side, model, &sweep->box, (struct aabb){{7, 7, 7}, {8, 8, 8}}, swept);
+	refuses_sweep(run, side, model, &sweep->box, (struct aabb){box.hi, box.lo}, NULL);
+	refuses_sweep(run, side, model, &sweep->box, (struct aabb){box.lo, {infinite, box.hi.y, box.hi.z}}, NULL);
+	refuses_sweep(run, side, model, &sweep->box, (struct aabb){{box.lo.x, none, box.lo.z}, box.hi}, NULL);
+	wrong = at;
+	wrong.lo.z += 1e-3;
+	wrong.hi.z += 1e-3;
+	refuses_sweep(run, side, model, &sweep->origin, wrong, origin);
+	wrong.lo.z = at.hi.z;
+	wrong.hi.z = at.lo.z - 1e-3;
+	refuses_sweep(run, side, model, &sweep->origin, wrong, origin);
+	refuses_sweep(run, side, model, &sweep->origin, (struct aabb){{-infinite, at.lo.y, at.lo.z}, at.hi}, NULL);
+	refuses_sweep(run, side, model, &sweep->origin, (struct aabb){at.lo, {at.hi.x, none, at.hi.z}}, NULL);
+}
+
+/* What a secondary says of where its models were in a window must at least hold where they are. */
+static void test_sweeps(void)
+{
+	struct run run;
+	struct transport_message message;
+	struct troupe_error error;
+	begin(&run);
+	end_step(&run, 0);
+	primary_of(&run)->window.options = (struct window_options){.steps = WINDOW_STEPS};
+	primary_of(&run)->options.hash_steps = true; /* so the boxes of origins are wanted */
+	decide(&run);
+	const struct step *step = &primary_of(&run)->step;
+	check(step->window == WINDOW_STEPS && step->origins == STEP_ORIGINS_ALL, "a window of %u steps", step->window);
+	for (uint32_t side = 0; side < SECONDARIES; side++) {
+		const struct ack *made = simulate(&run, side);
+		run.ack.count = 0;
+		copies_encode_ack(&run.sides[side], made, &run.ack);
+		check(made->changed.count, "nothing moves");
+		for (uint32_t i = 0; i < made->changed.count; i++)
+			test_sweeps_of(&run, side, made->changed.at[i]);
+		run.ack.count = 0;
+		wire_encode_ack(run.sides[side].replica, &run.sides[side].scratch, 0, &run.ack);
+		copies_must(wire_decode_ack(run.wire, side, run.ack.at, run.ack.count, &message, &error), "a sound ack",
+			&error);
+		run.merged[side] = message.payload;
+	}
+	check(primary_check_acks(primary_of(&run), run.merged) && primary_prove(primary_of(&run), run.merged),
+		"the window does not count");
+	end(&run);
+}
+
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
 static struct run steps_run;
@@ -1557,6 +1635,7 @@ int main(void)
 	troupe_server_destroy(server);
 	test_small();
 	test_acks();
+	test_sweeps();
 	test_steps();
 	for (int lie = 0; lie < LIES; lie++)
 		test_secondary((enum lie)lie);
