@@ -17,6 +17,8 @@
 #include "server/record.h"
 #include "system/plugins.h"
 
+#include <troupe/inbox.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -386,12 +388,17 @@ troupe_status troupe_server_step(struct troupe_server *server, uint64_t n, struc
 	return n ? troupe_server_run(server, &limits, error) : TROUPE_OK;
 }
 
+/* Those of troupe/inbox.h are the library's own. */
+static bool running_calls_out(const struct troupe_server_def *def)
+{
+	return def->on_event || def->on_hash || def->on_step || def->on_taken || def->on_watch || def->on_note ||
+	       def->on_next || (def->on_reply && def->on_reply != troupe_inbox_put_reply) ||
+	       (def->on_warning && def->on_warning != troupe_inbox_put_warning);
+}
+
 bool server_is_plain(const struct troupe_server *server)
 {
-	const struct troupe_server_def *def = &server->def;
-	bool calls = def->on_event || def->on_hash || def->on_step || def->on_reply || def->on_taken || def->on_watch ||
-		     def->on_warning || def->on_note || def->on_next;
-	return !calls && !server->costs && !server->network && !server->worlds[0].threads &&
+	return !running_calls_out(&server->def) && !server->costs && !server->network && !server->worlds[0].threads &&
 	       !plugins_are_loaded(server->plugins);
 }
 

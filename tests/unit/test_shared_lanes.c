@@ -6,12 +6,14 @@
 #include "base/fiber.h"
 #include "physics/internal.h"
 #include "physics/shared_lanes.h"
+#include "server/internal.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <troupe/inbox.h>
 
 TestSuite(shared_lanes, .timeout = 60);
 
@@ -259,4 +261,42 @@ Test(shared_lanes, outside_of_fibers_a_call_is_a_call)
 	shared_lanes_outside(count_one, &calls);
 	cr_assert_eq(calls, 1);
 	cr_assert_not(shared_lanes_pay(1));
+}
+
+/* --- whose worlds share ------------------------------------------------------------------------------------------- */
+
+static void on_reply_of_program(void *ctx, const struct troupe_reply *reply)
+{
+	(void)ctx, (void)reply;
+}
+
+static bool is_plain(struct troupe_server_def def)
+{
+	struct troupe_server *server = NULL;
+	struct troupe_error error;
+	def.world_path = "w.sdf";
+	def.world_text = "<sdf version='1.9'><world name='w'><model name='m'><link name='l'/></model></world></sdf>";
+	cr_assert_not(troupe_server_create(&def, &server, &error), "%s", error.text);
+	bool plain = server_is_plain(server);
+	troupe_server_destroy(server);
+	return plain;
+}
+
+/* Those of Python have the callbacks of an inbox. */
+Test(shared_lanes, worlds_share_in_which_no_code_of_others_runs)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	def.secondaries = 0;
+	cr_assert(is_plain(def));
+	def.on_reply = troupe_inbox_put_reply;
+	def.on_warning = troupe_inbox_put_warning;
+	cr_assert(is_plain(def));
+	def.on_reply = on_reply_of_program;
+	cr_assert_not(is_plain(def), "a program's callback");
+	def.on_reply = NULL;
+	def.secondaries = 1;
+	cr_assert_not(is_plain(def), "a thread of its own");
+	def.secondaries = 0;
+	def.costs_path = "/dev/null";
+	cr_assert_not(is_plain(def), "times of models");
 }
