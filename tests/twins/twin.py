@@ -473,8 +473,7 @@ def main():
         for function, quick, full in cases:
             if given.case in (None, function.__name__):
                 first = given.seed or 0
-                count = given.count or (1 if given.seed is not None else
-                                        full if os.environ.get('TROUPE_TEST_FULL') else quick)
+                count = given.count or (1 if given.seed is not None else full if os.environ.get('TROUPE_TEST_FULL') else quick)
                 good, bad = run_case(function, list(range(first, first + count)))
                 passed, failed = passed + good, failed + bad
     print(f'{passed} passed, {failed} failed')
