@@ -138,6 +138,7 @@ int main(void)
 	report("lost after a step", suite_lost(&stage, secondaries, SUITE_AFTER));
 	report("left", suite_left(&stage, secondaries));
 	report("failed", suite_failed(&stage, secondaries));
+	report("files", suite_files(&stage, secondaries));
 	printf("rank %u: %d passed, %d failed\n", job->job.number, passed, failed);
 	fflush(stdout);
 	troupe_job_leave(joined, true);

@@ -13,7 +13,7 @@ for count in 2 3 4; do
 	(launch -n $count "$build/tests/conform/test_transport_mpi") >"$scratch/out" 2>"$scratch/err"
 	report $? "$count ranks: status $?: $(grep -v '^-' "$scratch/err" | head -n 3)"
 	sed -n 's/^FAILED: //p' "$scratch/out"
-	[ "$(grep -c '^rank [0-9]: 13 passed, 0 failed$' "$scratch/out")" = $count ]
+	[ "$(grep -c '^rank [0-9]: 14 passed, 0 failed$' "$scratch/out")" = $count ]
 	report $? "$count ranks: all parts of the suite"
 done
 totals

@@ -116,6 +116,7 @@ static void run_suite(void)
 	CHECK(suite_lost(&stage, 1, SUITE_DURING));
 	CHECK(suite_left(&stage, 3));
 	CHECK(suite_failed(&stage, 3));
+	CHECK(suite_files(&stage, 3));
 }
 
 Test(transport_tcp, in_the_clear)

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -127,6 +128,19 @@ static troupe_status decode_ack(void *ctx, uint32_t secondary, const char *bytes
 	return decode(bytes, count, &bed->acks[secondary], ret_ack, error);
 }
 
+/* "N.NODE" is a file of N bytes, each of which tells of the node; others are missing. */
+static troupe_status give_file(void *ctx, const char *path, struct text *out, struct troupe_error *error)
+{
+	char *end;
+	unsigned long count = strtoul(path, &end, 10);
+	(void)ctx;
+	if (*end != '.')
+		return fail(error, TROUPE_EIO, "there is no file %s", path);
+	for (unsigned long i = 0; i < count; i++)
+		text_add_bytes(out, end + 1, 1);
+	return TROUPE_OK;
+}
+
 /* --- both parts --------------------------------------------------------------------------------------------------- */
 
 static struct transport *primary_of(struct bed *bed)
@@ -222,7 +236,8 @@ static void *play_secondary(void *arg)
 	return NULL;
 }
 
-static void begin(struct bed *bed, struct stage *stage, uint32_t secondaries)
+/* has_files: the primary gives files. */
+static void begin_with(struct bed *bed, struct stage *stage, uint32_t secondaries, bool has_files)
 {
 	memset(bed, 0, sizeof *bed);
 	bed->stage = stage;
@@ -232,11 +247,17 @@ static void begin(struct bed *bed, struct stage *stage, uint32_t secondaries)
 		.decode_step = decode_step,
 		.encode_ack = encode_ack,
 		.decode_ack = decode_ack,
+		.give_file = has_files ? give_file : NULL,
 		.ctx = bed};
 	if (stage->begin)
 		stage->begin(stage, secondaries);
 	for (uint32_t i = 0; i <= secondaries; i++)
 		open_end(bed, &bed->ends[i], i);
+}
+
+static void begin(struct bed *bed, struct stage *stage, uint32_t secondaries)
+{
+	begin_with(bed, stage, secondaries, false);
 }
 
 /* primary: its script, which runs on this thread. */
@@ -700,4 +721,94 @@ const char *suite_failed(struct stage *stage, uint32_t secondaries)
 	static struct bed bed;
 	begin(&bed, stage, secondaries);
 	return play(&bed, fail_between_steps, serve_until_failed);
+}
+
+/* --- files of the primary ----------------------------------------------------------------------------------------- */
+
+static const char *fetch_one(struct end *end, unsigned long count)
+{
+	char path[64], *bytes = NULL;
+	size_t got = 1;
+	struct troupe_error error = {0};
+	(void)snprintf(path, sizeof path, "%lu.%u", count, end->node);
+	if (end->bed->ops->fetch(transport_of(end), path, &bytes, &got, &error))
+		return "a file of the primary did not come";
+	const char *why = got == count ? NULL : "a file has another length";
+	for (size_t i = 0; i < got && !why; i++)
+		if (bytes[i] != (char)('0' + end->node))
+			why = "a file has the bytes of another one";
+	free(bytes);
+	return why;
+}
+
+static const char *fetch_missing(struct end *end, const char *reason)
+{
+	char *bytes = NULL;
+	size_t got = 0;
+	struct troupe_error error = {0};
+	troupe_status status = end->bed->ops->fetch(transport_of(end), "none", &bytes, &got, &error);
+	return status == TROUPE_EIO && !bytes && strstr(error.text, reason)
+		       ? NULL
+		       : "a file that is missing came, or the primary's reason did not";
+}
+
+static const char *fetch_at_the_end(struct end *end)
+{
+	char *bytes = NULL;
+	size_t got = 0;
+	struct transport_message step;
+	struct troupe_error error = {0};
+	while (end->bed->ops->wait(transport_of(end), end->node - 1, &step) == TROUPE_OK)
+		(void)acknowledge(end, step.number);
+	return end->bed->ops->fetch(transport_of(end), "1.1", &bytes, &got, &error) == TROUPE_EPEER && !bytes
+		       ? NULL
+		       : "a file came after the end";
+}
+
+/* Within a step and between two, also after one that is missing. */
+static const char *fetch_files(struct end *end)
+{
+	static const unsigned long counts[] = {3, 0, 300000, 1};
+	struct transport_message step;
+	const char *why = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(counts) && !why; i++) {
+		if (i % 2 && end->bed->ops->wait(transport_of(end), end->node - 1, &step))
+			return "no step";
+		why = fetch_one(end, counts[i]);
+		why = why ? why : fetch_missing(end, "there is no file none");
+		if (!why && i % 2 && acknowledge(end, step.number))
+			why = "a good ack was refused";
+	}
+	return why ? why : fetch_at_the_end(end);
+}
+
+static const char *fetch_none(struct end *end)
+{
+	const char *why = fetch_missing(end, "no file is given");
+	return why ? why : fetch_at_the_end(end);
+}
+
+static const char *publish_for_files(struct bed *bed)
+{
+	char *bytes = NULL;
+	size_t got = 0;
+	struct troupe_error error = {0};
+	bed->steps = 2;
+	if (bed->ops->fetch(primary_of(bed), "1.1", &bytes, &got, &error) != TROUPE_EINVAL)
+		return "the primary fetched a file";
+	if (publish(bed, bed->first) || !comes(&bed->acked, 2))
+		return "the primary did not get all acks";
+	finish(bed);
+	return NULL;
+}
+
+const char *suite_files(struct stage *stage, uint32_t secondaries)
+{
+	static struct bed bed;
+	begin_with(&bed, stage, secondaries, true);
+	const char *why = play(&bed, publish_for_files, fetch_files);
+	if (why)
+		return why;
+	begin(&bed, stage, secondaries);
+	return play(&bed, publish_for_files, fetch_none);
 }

@@ -44,5 +44,7 @@ const char *suite_lost(struct stage *stage, uint32_t secondaries, enum suite_mom
 const char *suite_left(struct stage *stage, uint32_t secondaries);
 /* The primary ends the run for a reason. */
 const char *suite_failed(struct stage *stage, uint32_t secondaries);
+/* Secondaries fetch files of the primary, which has some, then none. Not for shared ends. */
+const char *suite_files(struct stage *stage, uint32_t secondaries);
 
 #endif
