@@ -180,6 +180,10 @@ struct troupe_kind {
 	 * until a message comes for this system. Then several steps are taken together, and update() is called in the
 	 * first of them, and may change no word. NULL: it may do something in each step, which is then taken alone. */
 	bool (*waits)(const struct troupe_system *self, const void *words);
+	/* [primary] The same until a time: the simulated time in ns, as troupe_random_index() has it, before which
+	 * update() does nothing. now_ns: of the present state. A time that is not after it: it may do something now.
+	 * NULL: see waits(). */
+	uint64_t (*waits_until)(const struct troupe_system *self, const void *words, uint64_t now_ns);
 };
 
 struct troupe_plugin {

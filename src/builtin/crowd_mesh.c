@@ -207,10 +207,16 @@ static void crowd_mesh_check_nodes(struct crowd_mesh_reader *r, struct crowd_mes
 		if (good)
 			mesh->walls[i].inside = mesh->nodes[of_walls[i]].centre;
 	}
+	for (uint32_t i = 0; i < mesh->node_count && !r->failed && good; i++)
+		for (uint32_t j = 0; j < mesh->nodes[i].edge_count; j++) {
+			const struct crowd_mesh_edge *edge = &mesh->edges[mesh->nodes[i].edges[j]];
+			good &= edge->nodes[0] == i || edge->nodes[1] == i;
+		}
 	if (r->failed || good)
 		return;
 	r->self->host->refuse(r->self, r->mesh,
-		"an edge or a wall is of a polygon that is not there: expected one below %u", mesh->node_count);
+		"an edge or a wall is of a polygon that does not have it: expected one of the %u polygons",
+		mesh->node_count);
 	r->failed = true;
 }
 

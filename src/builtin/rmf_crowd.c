@@ -501,16 +501,26 @@ static void rmf_crowd_decide_all(const struct rmf_crowd_decision *d, struct rmf_
 	rmf_crowd_publish(d);
 }
 
+static uint64_t rmf_crowd_between_ns(const struct rmf_crowd_config *config)
+{
+	return (uint64_t)(config->step_s * 1e9 + 0.5);
+}
+
+static bool rmf_crowd_is_due(
+	const struct rmf_crowd_config *config, const struct rmf_crowd_words *words, uint64_t now_ns)
+{
+	return now_ns >= words->next_ns || words->next_ns - now_ns > rmf_crowd_between_ns(config);
+}
+
 static void rmf_crowd_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct rmf_crowd_config *config = self->config;
 	struct rmf_crowd_words *w = words;
 	struct rmf_crowd_decision d = {
 		self, step, troupe_random_index(step), fmax(config->step_s, step->dt), NULL, NULL};
-	uint64_t between_ns = (uint64_t)(config->step_s * 1e9 + 0.5);
-	if (d.now_ns < w->next_ns && w->next_ns - d.now_ns <= between_ns)
+	if (!rmf_crowd_is_due(config, w, d.now_ns))
 		return;
-	w->next_ns = d.now_ns + between_ns;
+	w->next_ns = d.now_ns + rmf_crowd_between_ns(config);
 	d.seen = calloc(config->agent_count + 1, sizeof *d.seen);
 	d.used = calloc(config->plan.goal_count + 1, sizeof *d.used);
 	if (d.seen && d.used)
@@ -519,6 +529,13 @@ static void rmf_crowd_update(const struct troupe_system *self, const struct trou
 		self->host->log_line(self, "no memory: the crowd does not decide");
 	free(d.seen);
 	free(d.used);
+}
+
+/* Where time was set back, it decides at once. */
+static uint64_t rmf_crowd_waits_until(const struct troupe_system *self, const void *words, uint64_t now_ns)
+{
+	const struct rmf_crowd_words *w = words;
+	return rmf_crowd_is_due(self->config, w, now_ns) ? now_ns : w->next_ns;
 }
 
 const struct troupe_kind builtin_rmf_crowd = {
@@ -531,4 +548,5 @@ const struct troupe_kind builtin_rmf_crowd = {
 	.configure = rmf_crowd_configure,
 	.init = rmf_crowd_init,
 	.update = rmf_crowd_update,
+	.waits_until = rmf_crowd_waits_until,
 };

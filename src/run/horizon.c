@@ -12,24 +12,45 @@ static uint64_t horizon_steps_before(double time_s, double until_s, double step_
 	return steps >= 1e18 ? UINT64_MAX : steps >= 1 ? (uint64_t)steps : 1;
 }
 
-/* Whether update() of some system may do something in a step after this one. What has come for it in this step is not
- * in its words before its secondary has the step. Models come and go with levels after update(). */
-static bool horizon_of_systems_is_near(const struct primary *primary)
+/* The time of step k + steps, as update() has it. */
+static uint64_t horizon_ns(const struct primary *primary, uint64_t steps)
+{
+	const struct troupe_step then = {
+		.time_s = primary->even_since_s + (double)(primary->even_steps + steps) * primary->edit.step_s};
+	return troupe_random_index(&then);
+}
+
+/* The time at which update() of some system may do something, after step k; 0: in each step. What has come for it in
+ * this step is not in its words before its secondary has the step. Models come and go with levels after update(). */
+static uint64_t horizon_until_systems(const struct primary *primary)
 {
 	const struct shared *shared = primary->shared;
 	const struct systems *systems = shared->systems;
+	const uint64_t now_ns = horizon_ns(primary, 0);
 	if (!systems->updating)
-		return false;
-	bool near =
-		primary->acted || primary->plan.some_came_or_went || !systems_wait(systems, SCENE_NONE, shared->state);
-	for (uint32_t i = 0; i < primary->due.count && !near; i++) {
+		return UINT64_MAX;
+	if (primary->acted || primary->plan.some_came_or_went)
+		return 0;
+	for (uint32_t i = 0; i < primary->due.count; i++) {
 		const struct system_listener *to = &primary->due.at[i].to;
-		near = systems_of(systems, to->model)->at[to->system].self.kind->update;
+		if (systems_of(systems, to->model)->at[to->system].self.kind->update)
+			return 0;
 	}
-	for (uint32_t m = 0; m < shared->scene->model_count && !near; m++)
-		near = systems->sets[m].updates && !shared->scene->models[m].absent &&
-		       !systems_wait(systems, m, shared->state);
-	return near;
+	uint64_t until_ns = systems_wait_until(systems, SCENE_NONE, shared->state, now_ns);
+	for (uint32_t m = 0; m < shared->scene->model_count && until_ns > now_ns; m++)
+		if (systems->sets[m].updates && !shared->scene->models[m].absent)
+			until_ns = MIN(until_ns, systems_wait_until(systems, m, shared->state, now_ns));
+	return until_ns > now_ns ? until_ns : 0;
+}
+
+static uint64_t horizon_of_systems(const struct primary *primary, uint64_t most)
+{
+	uint64_t until_ns = horizon_until_systems(primary), steps = 1;
+	if (until_ns == UINT64_MAX)
+		return most;
+	while (steps < most && horizon_ns(primary, steps) < until_ns)
+		steps++;
+	return steps;
 }
 
 /* Something is due in step k itself, or may be due in each step. */
@@ -37,8 +58,7 @@ static bool horizon_is_near(struct primary *primary)
 {
 	const struct loading *loading = &primary->plan.loading;
 	return primary->paused || primary->emptied || primary->triggered.count || primary->wrenches.once.count ||
-	       primary->wrenches.lasting.count || primary->surfaced.count || loading->strays.count ||
-	       horizon_of_systems_is_near(primary);
+	       primary->wrenches.lasting.count || primary->surfaced.count || loading->strays.count;
 }
 
 static uint64_t horizon_of_limits(const struct primary *primary, uint64_t k)
@@ -129,7 +149,9 @@ static uint64_t horizon_of_all_but_commands(struct primary *primary, uint64_t k,
 {
 	if (most <= 1 || horizon_is_near(primary))
 		return 1;
-	uint64_t steps = MIN(most, horizon_of_limits(primary, k));
+	uint64_t steps = horizon_of_systems(primary, MIN(most, horizon_of_limits(primary, k)));
+	if (steps <= 1)
+		return 1;
 	if (primary->options.on_horizon)
 		steps = MIN(steps, primary->options.on_horizon(primary->options.ctx, k));
 	if (steps > 1)

@@ -553,16 +553,27 @@ static __attribute__((noinline)) void guard_make_once(
 		memcpy(words, guarded.memory + GUARD_WORDS, call->system->words * sizeof *words);
 }
 
-bool guard_waits(const struct system *system, const uint64_t *words)
+uint64_t guard_waits_until(const struct system *system, const uint64_t *words, uint64_t now_ns)
 {
 	const struct troupe_kind *kind = system->self.kind;
 	struct guard_copy copy;
-	if (!kind->waits)
-		return false;
+	uint64_t until_ns = 0;
+	if (!kind->waits && !kind->waits_until)
+		return 0;
+	const uint64_t *shown = guard_show(system, words, &copy);
 	guard_enter(system, "waits()");
-	bool waits = kind->waits(&system->self, guard_show(system, words, &copy));
+	if (kind->waits && kind->waits(&system->self, shown))
+		until_ns = UINT64_MAX;
+	else if (kind->waits_until)
+		until_ns = kind->waits_until(&system->self, shown, now_ns);
 	guard_leave();
-	return waits;
+	return until_ns;
+}
+
+static bool guard_is_waiting(const struct guard_call *call, const uint64_t *words)
+{
+	uint64_t now_ns = troupe_random_index(&call->step->step);
+	return guard_waits_until(call->system, words, now_ns) > now_ns;
 }
 
 /* Where update() says that it does nothing, it is not called in later steps of a window. */
@@ -583,7 +594,7 @@ void guard_make(const struct guard_call *call, uint64_t *words, bool rehearse, s
 {
 	if (!call->system->library)
 		guard_invoke(call, call->step, words);
-	else if (call->function == GUARD_UPDATE && call->system->words && guard_waits(call->system, words))
+	else if (call->function == GUARD_UPDATE && call->system->words && guard_is_waiting(call, words))
 		guard_make_waiting(call, words, rehearse, fault);
 	else if (rehearse)
 		guard_make_twice(call, words, fault);

@@ -38,8 +38,8 @@ struct guard_copy {
 	uint64_t words[SYSTEM_WORDS_MAX + 1];
 };
 const uint64_t *guard_show(const struct system *system, const uint64_t *words, struct guard_copy *copy);
-/* Whether the system, which has update(), says that it waits for a message. Then guard_make() has update() change no
- * word. */
-bool guard_waits(const struct system *system, const uint64_t *words);
+/* The simulated time in ns until which the system, which has update(), says that it waits for a message; UINT64_MAX:
+ * for ever; 0: it does not wait. Before that time guard_make() has update() change no word. */
+uint64_t guard_waits_until(const struct system *system, const uint64_t *words, uint64_t now_ns);
 
 #endif

@@ -194,9 +194,9 @@ void systems_command(const struct systems *systems, const struct system_listener
 bool systems_rest(const struct systems *systems, uint32_t model);
 void systems_pre_update(const struct systems *systems, uint32_t model, const struct system_step *step);
 void systems_post_update(const struct systems *systems, uint32_t model, const struct system_step *step);
-/* Whether update() of no system of the model, or, SCENE_NONE, of the world, does anything in this step and in later
- * ones until a message comes for it. */
-bool systems_wait(const struct systems *systems, uint32_t model, const struct state *state);
+/* The simulated time in ns before which update() of no system of the model, or, SCENE_NONE, of the world, does anything
+ * unless a message comes for it; UINT64_MAX: never; not after now_ns, the present one: one may do something now. */
+uint64_t systems_wait_until(const struct systems *systems, uint32_t model, const struct state *state, uint64_t now_ns);
 /* Calls update() of the systems of the model, or, SCENE_NONE, of the world. True: words of state k have changed. */
 bool systems_update(const struct systems *systems, uint32_t model, const struct system_step *step);
 /* Appends the message of an output TROUPE_GIVES_REPORT as bytes. False: the system has nothing to say. Thread: the

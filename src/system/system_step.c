@@ -129,14 +129,16 @@ void systems_post_update(const struct systems *systems, uint32_t model, const st
 	system_step_call_all(systems, model, &own, GUARD_POST_UPDATE);
 }
 
-bool systems_wait(const struct systems *systems, uint32_t model, const struct state *state)
+uint64_t systems_wait_until(const struct systems *systems, uint32_t model, const struct state *state, uint64_t now_ns)
 {
 	const struct system_set *set = systems_of(systems, model);
-	bool wait = true;
-	for (uint32_t i = 0; set->updates && i < set->count && wait; i++)
-		wait = !set->at[i].self.kind->update ||
-		       guard_waits(&set->at[i], system_step_words_of(&set->at[i], state, false));
-	return wait;
+	uint64_t until_ns = UINT64_MAX;
+	for (uint32_t i = 0; set->updates && i < set->count && until_ns > now_ns; i++) {
+		const uint64_t *words = system_step_words_of(&set->at[i], state, false);
+		if (set->at[i].self.kind->update)
+			until_ns = MIN(until_ns, guard_waits_until(&set->at[i], words, now_ns));
+	}
+	return until_ns;
 }
 
 bool systems_update(const struct systems *systems, uint32_t model, const struct system_step *step)

@@ -34,6 +34,25 @@ resume "$scratch/saved" 620 0 '3 --window 1'
 resume "$scratch/later" 2200 2
 record_and_replay 0 2
 
+# With short steps there are many between two decisions, which are taken together, and the time that is set back is no
+# reason to wait for the next one.
+sed 's|<max_step_size>0.01|<max_step_size>0.001|' crowd.sdf >fine.sdf
+cat >orders <<END
+300 /model/car/cmd_vel linear {x: 0.4}
+1500 /world/building/control reset {time_only: true}
+END
+steps=2500
+world=$scratch/fine.sdf
+first
+for options in '0 --window 50' '2' '3 --chaos 4'; do
+	# shellcheck disable=SC2086
+	go --report windows.json --secondaries $options
+	same "short steps, --secondaries $options"
+	longest=$(sed -n 's/.*"windows": {.*"longest": \([0-9]*\).*/\1/p' windows.json)
+	[ "${longest:-0}" -ge 7 ]
+	report $? "short steps, --secondaries $options: a window of $longest steps"
+done
+
 # printed, the world has its crowd and needs no files any more
 "$troupe" print crowd.sdf >printed.sdf 2>err
 report $? "prints: $(cat err)"
@@ -41,6 +60,7 @@ mkdir empty && mv scene_file.xml behavior_file.xml L1_navmesh.nav empty
 "$troupe" check printed.sdf >out 2>&1 && grep -q 'dynamic: 7).*warnings: 0' out
 report $? "what is printed has the crowd: $(cat out)"
 world=$scratch/printed.sdf
+first
 placements 2
 mv empty/* .
 
@@ -65,7 +85,8 @@ wrong scene_file.xml 'ObstacleSet class="1" file_name="L1_navmesh.nav"' 'Obstacl
 wrong scene_file.xml '</Experiment>' '' crowd.sdf 'scene_file.xml:[0-9]*: '
 wrong behavior_file.xml 'goal_set="1"' 'goal_set="9"' behavior_file.xml 'goal_set is 9: expected the id of a <GoalSet> with goals'
 wrong behavior_file.xml 'name="found" weight' 'name="fond" weight' behavior_file.xml '"fond": expected the name of a <State>'
-wrong L1_navmesh.nav '^8 4 3 1$' '8 4 33 1' L1_navmesh.nav 'of a polygon that is not there'
+wrong L1_navmesh.nav '^8 4 3 1$' '8 4 33 1' L1_navmesh.nav 'of a polygon that does not have it'
+wrong L1_navmesh.nav '^2 0 1$' '2 0 7' L1_navmesh.nav 'of a polygon that does not have it'
 wrong L1_navmesh.nav '^8 4 3 1$' '8 four 3 1' L1_navmesh.nav '"four": expected a vertex of a wall'
 wrong crowd.sdf '</world>' "$(echo "$crowd" | tr -d '\n')</world>" crowd.sdf 'a second crowd'
 wrong crowd.sdf '<external_agent>car</external_agent>' "$(printf '<external_agent>r%d</external_agent>' 1 2 3 4 5 6 7 8)" crowd.sdf 'expected an <Agent> of the scene for each, but there are 7'

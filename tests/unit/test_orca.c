@@ -307,7 +307,7 @@ Test(crowd, what_is_wrong_is_named)
 		"has no polygons");
 	expect_refused(
 		CROWD("<nav_mesh name='m'>" MESH_HEAD L("0") L("w 1 0 0 4 0 1 4 3 0 0 0 0 0") "</nav_mesh>" PLAN("")),
-		"of a polygon that is not there: expected one below 1");
+		"of a polygon that does not have it: expected one of the 1 polygons");
 	expect_refused(CROWD("<nav_mesh name='m'>" L("1e9") "</nav_mesh>" PLAN("")), "expected the number of vertices");
 	expect_refused(CROWD("<obstacles>n</obstacles>" PLAN("")), "\"n\": expected the name of a <nav_mesh>");
 	expect_refused(

@@ -396,11 +396,44 @@ Test(system_sets, what_waits_does_nothing)
 		uint64_t words[GUARDED_WORDS] = {7, second, 0, 0, 9};
 		struct system_fault fault = {0};
 		guarded_does = ADDS;
-		cr_assert_eq(guard_waits(&system, words), second == 8);
+		cr_assert_eq(guard_waits_until(&system, words, 0), second == 8 ? UINT64_MAX : 0);
 		guard_make(&call, words, false, &fault);
 		cr_expect_eq(words[0], second == 8 ? 7u : 10u);
 		cr_expect_eq(fault.error.status, second == 8 ? TROUPE_EDIVERGED : TROUPE_OK);
 		cr_expect(second != 8 || strstr(fault.error.text, "although waits() says"), "%s", fault.error.text);
+	}
+}
+
+/* Until the time in the third word. */
+static uint64_t guarded_waits_until(const struct troupe_system *self, const void *words, uint64_t now_ns)
+{
+	const uint64_t *at = words;
+	(void)self;
+	return at[1] == 8 ? at[2] : now_ns;
+}
+
+Test(system_sets, what_waits_until_a_time_does_nothing_before)
+{
+	static const char *const names[] = {"Kind", NULL};
+	static const struct system_acts acts;
+	const struct troupe_kind kind = {.names = names, .update = guarded_update, .waits_until = guarded_waits_until};
+	const struct plugin_library library = {.path = "lib.so"};
+	for (uint64_t now_ns = 999; now_ns <= 1000; now_ns++) {
+		const struct system_step step = {.step = {.time_s = (double)now_ns * 1e-9}, .acts = &acts};
+		struct systems all = {0};
+		const struct system system = {.self = {.kind = &kind, .model = SCENE_NONE},
+			.all = &all,
+			.library = &library,
+			.words = GUARDED_WORDS};
+		const struct guard_call call = {.system = &system, .function = GUARD_UPDATE, .step = &step};
+		uint64_t words[GUARDED_WORDS] = {7, 8, 1000, 0, 9}, free_words[GUARDED_WORDS] = {7, 7, 1000, 0, 9};
+		struct system_fault fault = {0};
+		guarded_does = ADDS;
+		cr_assert_eq(guard_waits_until(&system, words, now_ns), 1000);
+		cr_assert_eq(guard_waits_until(&system, free_words, now_ns), now_ns);
+		guard_make(&call, words, false, &fault);
+		cr_expect_eq(words[0], now_ns == 999 ? 7u : 10u);
+		cr_expect_eq(fault.error.status, now_ns == 999 ? TROUPE_EDIVERGED : TROUPE_OK);
 	}
 }
 
