@@ -9,7 +9,7 @@
 #include "base/text.h"
 
 enum {
-	HELLO_PROTOCOL = 17, /* raised by each change that an older peer would misunderstand */
+	HELLO_PROTOCOL = 18, /* raised by each change that an older peer would misunderstand */
 	HELLO_ID_BYTES = 16,
 	HELLO_TICKET_BYTES = 16,
 	HELLO_RUN_BYTES = 16,

@@ -239,7 +239,9 @@ troupe_status edit_wrench(const struct edit *edit, const Gz__Msgs__EntityWrench 
 	troupe_status status = edit_motion_find_target(edit, message, &link, error);
 	if (status)
 		return status;
-	struct due_wrench wrench = {scene->links[link].body, message_vec3(asked->force), message_vec3(asked->torque)};
+	struct due_wrench wrench = {.body = scene->links[link].body,
+		.force = message_vec3(asked->force),
+		.torque = message_vec3(asked->torque)};
 	struct vec3 arm =
 		quat_rotate(state_link_pose(edit->shared->state, link, false).q, message_vec3(asked->force_offset));
 	wrench.torque = vec3_add(wrench.torque, vec3_cross(arm, wrench.force));

@@ -58,7 +58,7 @@ static bool horizon_is_near(struct primary *primary)
 {
 	const struct loading *loading = &primary->plan.loading;
 	return primary->paused || primary->emptied || primary->triggered.count || primary->wrenches.once.count ||
-	       primary->wrenches.lasting.count || primary->surfaced.count || loading->strays.count;
+	       primary->surfaced.count || loading->strays.count;
 }
 
 static uint64_t horizon_of_limits(const struct primary *primary, uint64_t k)

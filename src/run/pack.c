@@ -27,6 +27,7 @@ void pack_fini(struct pack *pack)
 	vec_free(&pack->moved);
 	vec_free(&pack->hashes);
 	vec_free(&pack->ahead);
+	vec_free(&pack->pushes);
 	state_spares_fini(&pack->spares);
 }
 
@@ -168,6 +169,89 @@ void pack_pre_update(struct pack *pack, const struct system_step *step)
 			physics_disturb(pack->physics, model);
 	}
 }
+
+/* --- wrenches ----------------------------------------------------------------------------------------------------- */
+
+static int run_pack_compare_pushes(const void *a, const void *b)
+{
+	const struct pack_push *x = a, *y = b;
+	return x->model != y->model ? (x->model < y->model ? -1 : 1) : (x->order > y->order) - (x->order < y->order);
+}
+
+void pack_hold(struct pack *pack, const struct step_part *part)
+{
+	const struct scene *scene = pack->shared->scene;
+	pack->pushes.count = 0;
+	for (uint32_t i = 0; i < part->wrench_count; i++)
+		vec_push(&pack->pushes,
+			(struct pack_push){scene->bodies[part->wrenches[i].body].model, i, &part->wrenches[i]});
+	if (pack->pushes.count)
+		qsort(pack->pushes.at, pack->pushes.count, sizeof *pack->pushes.at, run_pack_compare_pushes);
+	for (uint32_t i = 0; i < pack->pushes.count; i++)
+		pack_call(pack, pack->pushes.at[i].model);
+}
+
+/* The first push of the model, if it has any. */
+static uint32_t run_pack_pushes_of(const struct pack *pack, uint32_t model)
+{
+	uint32_t lo = 0, hi = pack->pushes.count;
+	while (lo < hi) {
+		uint32_t middle = lo + (hi - lo) / 2;
+		if (pack->pushes.at[middle].model < model)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	return lo;
+}
+
+/* Pushes of one model, from `first` on. Returns the first push of the next model. ret_acts: whether anything acts on it
+ * now. */
+static uint32_t run_pack_push_one(const struct pack *pack, uint32_t first, bool *ret_acts)
+{
+	const struct shared *shared = pack->shared;
+	const uint32_t model = pack->pushes.at[first].model;
+	uint32_t i = first;
+	for (; i < pack->pushes.count && pack->pushes.at[i].model == model; i++) {
+		const struct due_wrench *wrench = pack->pushes.at[i].wrench;
+		struct body_control *control = control_body(&shared->control, shared->scene, wrench->body);
+		control->force = vec3_add(control->force, wrench->force);
+		control->torque = vec3_add(control->torque, due_wrench_torque(shared->state, wrench));
+	}
+	*ret_acts = control_acts(&shared->control, shared->scene, model);
+	return i;
+}
+
+void pack_push(struct pack *pack)
+{
+	for (uint32_t i = 0; i < pack->pushes.count;) {
+		const uint32_t model = pack->pushes.at[i].model;
+		bool acts = false;
+		if (physics_is_ahead(pack->physics, model))
+			i++;
+		else
+			i = run_pack_push_one(pack, i, &acts);
+		if (acts)
+			physics_disturb(pack->physics, model);
+	}
+}
+
+/* Clears the control of pushed models. For a model without systems it is not cleared before the next step otherwise,
+ * and another secondary may simulate the model then. */
+static void run_pack_clear_pushed(struct pack *pack)
+{
+	for (uint32_t i = 0; i < pack->pushes.count; i++)
+		if (!physics_is_ahead(pack->physics, pack->pushes.at[i].model))
+			control_clear(&pack->shared->control, pack->shared->scene, pack->pushes.at[i].model);
+}
+
+void pack_let_go(struct pack *pack)
+{
+	run_pack_clear_pushed(pack);
+	pack->pushes.count = 0;
+}
+
+/* --- systems of models that rested, or after the step ------------------------------------------------------------- */
 
 /* What the systems have asked for in earlier steps is still in force, and is what they ask for now. */
 void pack_call_awake(struct pack *pack, const struct system_step *step)
@@ -349,7 +433,11 @@ static void run_pack_pre_update_ahead(
 	for (uint32_t m = 0; m < count; m++) {
 		if (STATE_POISONED)
 			state_poison_next(pack->shared->state, models[m]);
-		if (run_pack_has_systems(pack, models[m]) && run_pack_drive(pack, models[m], view))
+		bool acts = run_pack_has_systems(pack, models[m]) && run_pack_drive(pack, models[m], view);
+		const uint32_t push = run_pack_pushes_of(pack, models[m]);
+		if (push < pack->pushes.count && pack->pushes.at[push].model == models[m])
+			(void)run_pack_push_one(pack, push, &acts);
+		if (acts)
 			physics_disturb_ahead(pack->physics, models[m]);
 	}
 }
@@ -375,6 +463,8 @@ static bool run_pack_step_ahead(struct pack *pack, struct worker *worker, uint32
 	for (uint32_t m = 0; m < count; m++)
 		if (run_pack_has_systems(pack, models[m]))
 			systems_post_update(pack->shared->systems, models[m], &view);
+	for (uint32_t m = 0; m < count && pack->pushes.count; m++)
+		control_clear(&pack->shared->control, pack->shared->scene, models[m]);
 	if (own->fault.error.status)
 		return false;
 	for (uint32_t m = 0; m < count; m++) {
@@ -474,8 +564,11 @@ static bool run_pack_take_one(struct pack *pack, const struct step_part *part, u
 	struct system_step view = run_pack_view_of(pack, i);
 	if (i > 1)
 		run_pack_find_pairs(pack, part);
+	for (uint32_t p = 0; p < pack->pushes.count; p++)
+		pack_call(pack, pack->pushes.at[p].model); /* one that was pushed with no force may rest */
 	run_pack_says(pack, pack_doing_before);
 	pack_pre_update(pack, &view);
+	pack_push(pack);
 	run_pack_says(pack, pack_doing_physics);
 	if (pack->step->measure && i == pack->step->window)
 		physics_measure(pack->physics);
@@ -502,6 +595,7 @@ static bool run_pack_take_one(struct pack *pack, const struct step_part *part, u
 	for (uint32_t m = 0; m < awake->count; m++)
 		if (!physics_is_ahead(pack->physics, awake->at[m]))
 			pack->shared->sweeps[awake->at[m]].stepped = (uint16_t)i;
+	run_pack_clear_pushed(pack);
 	return true;
 }
 

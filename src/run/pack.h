@@ -21,6 +21,11 @@ struct pack_resting {
 	uint32_t model, touches; /* touches: of its state, when it came to rest */
 };
 
+struct pack_push {
+	uint32_t model, order;
+	const struct due_wrench *wrench;
+};
+
 struct pack {
 	struct shared *shared;
 	struct physics *physics;
@@ -46,6 +51,7 @@ struct pack {
 	void *ctx;
 
 	/* private */
+	VEC(struct pack_push) pushes; /* of the step or window, by model, then in the order given */
 	VEC(struct pack_resting) resting;
 	VEC(uint32_t) still; /* models that come to rest in the present step */
 	bool *rests;         /* [room] by model; false of those in `resting` that are called again */
@@ -77,6 +83,11 @@ void pack_call(struct pack *pack, uint32_t model);
 struct system_step pack_view(struct pack *pack, uint64_t number, double time_s, double dt);
 /* Systems decide what to do. */
 void pack_pre_update(struct pack *pack, const struct system_step *step);
+/* Before a step, or a window of several: these wrenches act. They are valid until pack_let_go(), which comes last. */
+void pack_hold(struct pack *pack, const struct step_part *part);
+/* After pack_pre_update(): adds the wrenches to what the systems ask for. */
+void pack_push(struct pack *pack);
+void pack_let_go(struct pack *pack);
 /* Models that rested and were woken by others. */
 void pack_call_awake(struct pack *pack, const struct system_step *step);
 /* Systems look at the next state; lists what has changed. */

@@ -521,7 +521,7 @@ const struct step *primary_decide(struct primary *primary, uint32_t steps)
 	struct step *step = &primary->step;
 	if (!steps || !primary_plan_step(primary, k, steps, false))
 		return NULL;
-	wrenches_deal(&primary->wrenches, primary->shared->state, step->paused,
+	wrenches_deal(&primary->wrenches, primary->shared->scene, step->paused,
 		primary->plan.placement.ownership.now.model, primary->plan.placement.parts,
 		primary->options.secondaries);
 	primary_begin_sensors(primary);

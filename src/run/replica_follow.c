@@ -278,7 +278,10 @@ static troupe_status replica_follow_near(
 	struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	replica->near.count = 0;
-	if (message->window > 1 && (message->wrenches.count || message->surfaces.count))
+	bool acts = message->surfaces.count;
+	for (uint32_t i = 0; i < message->wrenches.count; i++)
+		acts |= !message->wrenches.at[i].lasts;
+	if (message->window > 1 && acts)
 		return replica_follow_bad(error, "a window in which something acts from outside");
 	for (uint32_t i = 0; i < message->near.count; i++) {
 		struct physics_pair pair = message->near.at[i];

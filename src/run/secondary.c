@@ -603,32 +603,6 @@ static void run_secondary_part_sensing(struct secondary *secondary, const struct
 
 /* --- update ------------------------------------------------------------------------------------------------------ */
 
-/* Adds the wrenches to what the systems ask for. */
-static void run_secondary_push(struct secondary *secondary, const struct step_part *part)
-{
-	const struct shared *shared = secondary->shared;
-	for (uint32_t i = 0; i < part->wrench_count; i++) {
-		const struct due_wrench *wrench = &part->wrenches[i];
-		struct body_control *control = control_body(&shared->control, shared->scene, wrench->body);
-		control->force = vec3_add(control->force, wrench->force);
-		control->torque = vec3_add(control->torque, wrench->torque);
-	}
-	for (uint32_t i = 0; i < part->wrench_count; i++) {
-		uint32_t model = shared->scene->bodies[part->wrenches[i].body].model;
-		if (control_acts(&shared->control, shared->scene, model))
-			physics_disturb(secondary->physics, model);
-	}
-}
-
-/* Clears the control of pushed models. For a model without systems it is not cleared before the next step otherwise,
- * and another secondary may simulate the model then. */
-static void run_secondary_let_go(struct secondary *secondary, const struct step_part *part)
-{
-	const struct shared *shared = secondary->shared;
-	for (uint32_t i = 0; i < part->wrench_count; i++)
-		control_clear(&shared->control, shared->scene, shared->scene->bodies[part->wrenches[i].body].model);
-}
-
 /* A broken rule is for negative controls. */
 static uint32_t run_secondary_left(const struct secondary *secondary, const struct step *step, uint32_t model)
 {
@@ -667,10 +641,8 @@ static troupe_status run_secondary_simulate(
 	else
 		run_secondary_sense(secondary, step, SENSOR_OF_WORLD);
 	run_secondary_set_doing(secondary, pack_doing_before);
-	for (uint32_t i = 0; i < part->wrench_count; i++)
-		pack_call(pack, secondary->shared->scene->bodies[part->wrenches[i].body].model);
 	pack_pre_update(pack, &system_step);
-	run_secondary_push(secondary, part);
+	pack_push(pack);
 	secondary->round = 0;
 	run_secondary_set_doing(secondary, shares ? "the physics and the sensors" : pack_doing_physics);
 	if (run_secondary_step_physics(secondary, step, part, shares, &system_step) ||
@@ -719,9 +691,10 @@ static troupe_status run_secondary_take_window(
 static troupe_status run_secondary_update(
 	struct secondary *secondary, const struct step *step, const struct step_part *part)
 {
+	pack_hold(&secondary->pack, part);
 	troupe_status status = step->window > 1 ? run_secondary_take_window(secondary, step, part)
 						: run_secondary_simulate(secondary, step, part);
-	run_secondary_let_go(secondary, part);
+	pack_let_go(&secondary->pack);
 	return status;
 }
 

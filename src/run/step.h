@@ -35,14 +35,35 @@ struct due_command { /* for a model's system */
 struct due_wrench { /* acts on a body during the step, in the world's axes */
 	uint32_t body;
 	struct vec3 force, torque; /* N at its centre of mass, N m */
+	/* It acts in each step of a window; otherwise the window is one step. */
+	bool lasts;
+	/* If it lasts: the force acts at the offset, in m from the centre of mass, in the axes of this link of the
+	 * body. So there is a torque more, which depends on the orientation of the link in each step. */
+	uint32_t link;
+	struct vec3 offset;
 };
 
-/* Checks a wrench that came from outside: its body exists, and its coordinates are within bounds. */
+/* The whole torque in the step that begins with the present state. */
+static inline struct vec3 due_wrench_torque(const struct state *state, const struct due_wrench *wrench)
+{
+	if (!wrench->lasts)
+		return wrench->torque;
+	struct vec3 arm = quat_rotate(state_link_pose(state, wrench->link, false).q, wrench->offset);
+	return vec3_add(wrench->torque, vec3_cross(arm, wrench->force));
+}
+
+/* Checks a wrench that came from outside: its body exists, and its coordinates are within bounds, whichever way the
+ * link is turned. */
 static inline bool due_wrench_sane(const struct scene *scene, const struct due_wrench *wrench)
 {
 	if (wrench->body >= scene->body_count || scene->bodies[wrench->body].model >= scene->model_count)
 		return false;
 	const struct scene_model *model = &scene->models[scene->bodies[wrench->body].model];
+	if (wrench->lasts &&
+		(wrench->link >= scene->link_count || scene->links[wrench->link].body != wrench->body ||
+			!(vec3_length(wrench->torque) + vec3_length(wrench->offset) * vec3_length(wrench->force) <=
+				DUE_WRENCH_MAX)))
+		return false;
 	return model->id && !model->absent && wrench->body >= model->body_first &&
 	       wrench->body - model->body_first < model->body_count && vec3_within(wrench->force, DUE_WRENCH_MAX) &&
 	       vec3_within(wrench->torque, DUE_WRENCH_MAX);

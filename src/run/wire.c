@@ -410,6 +410,9 @@ static uint32_t run_wire_encode_wrenches(const struct step_part *part, struct te
 		pack_var(out, part->wrenches[i].body);
 		pack_vec3(out, part->wrenches[i].force);
 		pack_vec3(out, part->wrenches[i].torque);
+		pack_var(out, part->wrenches[i].lasts ? (uint64_t)part->wrenches[i].link + 1 : 0);
+		if (part->wrenches[i].lasts)
+			pack_vec3(out, part->wrenches[i].offset);
 	}
 	return WIRE_WRENCHES;
 }

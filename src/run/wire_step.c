@@ -170,6 +170,11 @@ static troupe_status wire_step_get_wrenches(struct unpack *in, struct replica_st
 		struct due_wrench wrench = {.body = unpack_var_count(in, UINT32_MAX)};
 		wrench.force = unpack_vec3(in);
 		wrench.torque = unpack_vec3(in);
+		uint32_t link = unpack_var_count(in, UINT32_MAX);
+		wrench.lasts = link;
+		wrench.link = wrench.lasts ? link - 1 : 0;
+		if (wrench.lasts)
+			wrench.offset = unpack_vec3(in);
 		vec_push(&step->wrenches, wrench);
 	}
 	return TROUPE_OK;

@@ -1,8 +1,7 @@
 /* A wrench for one step is no state: it goes to the secondary that has the model, and ends with the step. A lasting
- * wrench is state of the world: it is in the hash and in saved states. The primary makes the wrench of each step from
- * it, because the torque of a force beside the centre of mass depends on the orientation of the link in state k, which
- * the primary has. So secondaries, and processes of secondaries, know only wrenches of one step, and the bits are the
- * same wherever the model is. */
+ * wrench is state of the world: it is in the hash and in saved states. It goes to the secondary that has the model with
+ * each step or window; the secondary finds its torque in each step, because that of a force beside the centre of mass
+ * depends on the orientation of the link. So secondaries keep nothing of wrenches, wherever the model goes. */
 #include "run/wrenches.h"
 
 #include "base/hash.h"
@@ -27,14 +26,23 @@ troupe_status wrenches_add_lasting(
 	return TROUPE_OK;
 }
 
+static struct due_wrench wrenches_due_of(const struct scene *scene, const struct lasting_wrench *wrench)
+{
+	return (struct due_wrench){.body = scene->links[wrench->link].body,
+		.force = wrench->force,
+		.torque = wrench->torque,
+		.lasts = true,
+		.link = wrench->link,
+		.offset = wrench->offset};
+}
+
 bool wrenches_lasting_sane(const struct scene *scene, const struct lasting_wrench *wrench)
 {
 	if (wrench->link >= scene->link_count)
 		return false;
 	const struct scene_link *link = &scene->links[wrench->link];
-	const struct due_wrench due = {link->body, wrench->force, wrench->torque};
-	return link->body != SCENE_NONE && due_wrench_sane(scene, &due) &&
-	       vec3_length(wrench->torque) + vec3_length(wrench->offset) * vec3_length(wrench->force) <= DUE_WRENCH_MAX;
+	const struct due_wrench due = wrenches_due_of(scene, wrench);
+	return link->body != SCENE_NONE && due_wrench_sane(scene, &due);
 }
 
 /* --- gone --------------------------------------------------------------------------------------------------------- */
@@ -88,31 +96,23 @@ static void wrenches_drop_absent(struct wrenches *wrenches, const struct scene *
 
 /* --- in a step ---------------------------------------------------------------------------------------------------- */
 
-/* The lasting wrench as it acts in state k. */
-static struct due_wrench wrenches_due_of(const struct state *state, const struct lasting_wrench *wrench)
-{
-	struct vec3 arm = quat_rotate(state_link_pose(state, wrench->link, false).q, wrench->offset);
-	return (struct due_wrench){state->scene->links[wrench->link].body, wrench->force,
-		vec3_add(wrench->torque, vec3_cross(arm, wrench->force))};
-}
-
-void wrenches_deal(struct wrenches *wrenches, const struct state *state, bool paused, const uint32_t *owner,
+void wrenches_deal(struct wrenches *wrenches, const struct scene *scene, bool paused, const uint32_t *owner,
 	struct step_part *parts, uint32_t secondaries)
 {
 	for (uint32_t s = 0; s < secondaries; s++)
 		parts[s].wrench_count = 0;
 	if (!wrenches->once.count && !wrenches->lasting.count)
 		return;
-	wrenches_drop_absent(wrenches, state->scene);
+	wrenches_drop_absent(wrenches, scene);
 	wrenches->all.count = wrenches->dealt.count = 0;
 	if (paused)
 		return;
 	for (uint32_t i = 0; i < wrenches->lasting.count; i++)
-		vec_push(&wrenches->all, wrenches_due_of(state, &wrenches->lasting.at[i]));
+		vec_push(&wrenches->all, wrenches_due_of(scene, &wrenches->lasting.at[i]));
 	for (uint32_t i = 0; i < wrenches->once.count; i++)
 		vec_push(&wrenches->all, wrenches->once.at[i]);
 	for (uint32_t i = 0; i < wrenches->all.count; i++) {
-		uint32_t secondary = owner[wrenches_model_of(state->scene, &wrenches->all.at[i])];
+		uint32_t secondary = owner[wrenches_model_of(scene, &wrenches->all.at[i])];
 		if (secondary >= 1 && secondary <= secondaries)
 			parts[secondary - 1].wrench_count++;
 	}
@@ -125,7 +125,7 @@ void wrenches_deal(struct wrenches *wrenches, const struct state *state, bool pa
 		parts[s].wrench_count = 0;
 	}
 	for (uint32_t i = 0; i < wrenches->all.count; i++) {
-		uint32_t secondary = owner[wrenches_model_of(state->scene, &wrenches->all.at[i])];
+		uint32_t secondary = owner[wrenches_model_of(scene, &wrenches->all.at[i])];
 		if (secondary < 1 || secondary > secondaries)
 			continue;
 		struct step_part *part = &parts[secondary - 1];

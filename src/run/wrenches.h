@@ -49,7 +49,7 @@ void wrenches_reset(struct wrenches *wrenches);
 
 /* Drops wrenches on models that are absent, and sets the wrenches in the parts of the step: they are valid until the
  * next call. owner[model]: its secondary, from 1; other numbers: none. paused: no part gets any. */
-void wrenches_deal(struct wrenches *wrenches, const struct state *state, bool paused, const uint32_t *owner,
+void wrenches_deal(struct wrenches *wrenches, const struct scene *scene, bool paused, const uint32_t *owner,
 	struct step_part *parts, uint32_t secondaries);
 /* The step was taken: drops the wrenches for one step. */
 static inline void wrenches_taken(struct wrenches *wrenches)

@@ -135,6 +135,44 @@ for height in 50.54 50.5 50.46; do
 	report $? "$name: another state if it is forgotten where the plate lay"
 done
 
+# Wrenches that last act in each step of a window: on models that go ahead of others or are near some, that have plug-ins,
+# that would sleep or are woken by it, beside the centre of mass, so that the torque turns with the link, and with no force.
+{
+	named_head ground | sed 's/0.001/0.002/'
+	for i in 0 1 2 3 4 5 6 7; do
+		box "float_$i" "$((3 * i)) 9 $((2 + i))" 1 '0.5 0.4 0.3' "$([ $((i % 3)) = 1 ] && moved '0.1 0 0')"
+		echo "<model name='crate_$i'><pose>$((i / 2)).$((i % 2 * 3)) 0 0.25 0 0 0</pose><link name='l'>"
+		echo "<collision name='c'><geometry><box><size>0.25 0.25 0.5</size></box></geometry></collision></link></model>"
+	done
+	echo '</world></sdf>'
+} >"$scratch/pushed.sdf"
+{
+	for i in 0 1 2 3 4 5 6 7; do
+		echo "$((i % 2 * 20)) /world/w/wrench/persistent entity {name: 'float_$i'} wrench {force {x: 0.$i} force_offset {y: 0.2} torque {z: 0.0$i}}"
+		echo "30 /world/w/wrench/persistent entity {name: 'float_$i'} wrench {torque {x: 0.01}}"
+	done
+	echo "40 /world/w/wrench/persistent entity {name: 'crate_0'} wrench {force {x: 0.5}}"
+	echo "41 /world/w/wrench/persistent entity {name: 'crate_3'} wrench {force {}}"
+	echo "42 /world/w/wrench/persistent entity {name: 'crate_4'} wrench {force {x: 2500} force_offset {z: 0.1}}"
+	echo "320 /world/w/wrench/persistent entity {name: 'crate_7'} wrench {force {y: 1}}"
+	echo "350 /world/w/wrench entity {name: 'crate_6'} wrench {force {x: 900}}"
+	echo "400 /world/w/wrench/clear name: 'float_2'"
+	echo "400 /world/w/remove name: 'float_3' type: MODEL"
+} | sort -n -s >"$scratch/pushed.commands"
+worlds_there=$worlds worlds=$scratch
+each pushed 600 10
+worlds=$worlds_there
+for options in '--secondaries 3 --window 7' '--secondaries 1 --transport tcp' '--secondaries 3 --transport tcp --window 64'; do
+	# shellcheck disable=SC2086
+	one 7 $options
+done
+run "$scratch/other" "$world" "$commands" "$steps" --hash-every 1 --secondaries 2 --save-at 377 "$scratch/state" --report "$scratch/report"
+sed 1,377d "$scratch/single" >"$scratch/rest"
+timeout "$run_limit_s" "$troupe" run --resume "$scratch/state" --rtf 0 -v 0 --iterations "$steps" --secondaries 2 --window 13 \
+	--hash-every 1 >"$scratch/other" 2>"$scratch/other.err"
+cmp -s "$scratch/rest" "$scratch/other"
+report $? "pushed: resumed at 377: $(diff "$scratch/rest" "$scratch/other" | sed -n 2p)"
+
 # Sensors of contacts and of forces, some on models that fall asleep within windows: what was noted of each model in its
 # last step is in a saved state, byte by byte.
 {

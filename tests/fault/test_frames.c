@@ -969,6 +969,48 @@ static void test_commands(uint32_t own, uint32_t foreign)
 	text_fini(&bytes);
 }
 
+static void refuses_wrench(struct due_wrench wrench, const char *words)
+{
+	struct text bytes = {0};
+	put_step(&bytes, WIRE_WRENCHES);
+	PUT(&bytes, 1, wrench.body);
+	pack_vec3(&bytes, wrench.force);
+	pack_vec3(&bytes, wrench.torque);
+	PUT(&bytes, wrench.lasts ? (uint64_t)wrench.link + 1 : 0);
+	if (wrench.lasts)
+		pack_vec3(&bytes, wrench.offset);
+	refuses_step(&bytes, words);
+	text_fini(&bytes);
+}
+
+static void test_wrenches(uint32_t own, uint32_t foreign)
+{
+	static const char limits[] = "its step: a force on a body that does not exist, or beyond its limits";
+	const struct scene *scene = scene_of(&steps_run);
+	const struct scene_model *m = &scene->models[own];
+	const struct due_wrench sound = {
+		.body = m->body_first, .force = {0, 0, 2e8}, .lasts = true, .link = m->link_first};
+	struct due_wrench wrench = sound;
+	wrench.body = scene->models[foreign].body_first;
+	wrench.link = scene->models[foreign].link_first;
+	refuses_wrench(wrench, "its step: a force on a body that this secondary does not simulate");
+	wrench.link = sound.link; /* of another body */
+	refuses_wrench(wrench, limits);
+	wrench = sound;
+	wrench.link = scene->link_count;
+	refuses_wrench(wrench, limits);
+	wrench = sound;
+	wrench.offset.x = 6; /* a torque beyond its limit, if the link is turned so */
+	refuses_wrench(wrench, limits);
+	wrench.offset.x = (double)NAN;
+	refuses_wrench(wrench, "its step: it is cut off, or a number is out of range");
+	wrench = sound;
+	wrench.body = scene->body_count;
+	refuses_wrench(wrench, limits);
+	wrench = (struct due_wrench){.body = sound.body, .torque = {0, 2e9, 0}};
+	refuses_wrench(wrench, limits);
+}
+
 static void test_edits(uint32_t own)
 {
 	struct text bytes = {0};
@@ -1052,6 +1094,7 @@ static void test_steps(void)
 	test_statics(a);
 	test_pairs(a, b, foreign);
 	test_commands(a, foreign);
+	test_wrenches(a, foreign);
 	test_edits(a);
 	test_cuts();
 	end(&steps_run);
