@@ -312,21 +312,24 @@ static void test_same_names(void)
 		"> /n7/l/s_1/scan sensor_msgs/msg/LaserScan /world/w/model/7/link/l/sensor/s.1/scan",
 		"> /n7/l/s_1/scan_2110b300 sensor_msgs/msg/LaserScan /world/w/model/7/link/l/sensor/s_1/scan",
 	};
-	struct ros_names names = make(topics, ARRAY_LEN(topics), "a-1"), none = {0};
+	const struct troupe_topics table = {1, ARRAY_LEN(topics), topics};
+	struct ros_names names, again, none = {0};
 	struct heard heard = {{0}};
+	char robot[] = "a-1", *given = robot;
+	names_update(&none, &table, NULL, &given, hear_line, &heard, &names);
 	char *all = list(&names);
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
 		check(takes_line(all, lines[i]), "'%s' in:\n%s", lines[i], all);
 	check(takes_line(all, "> /odom nav_msgs/msg/Odometry /model/a-1/odometry"), "the robot by its name:\n%s", all);
-	names_say_hashed(&names, &none, hear_line, &heard);
 	check(heard.text.at && !strncmp(heard.text.at, "model 'a-1' is /a_1_3b06e82c: ", 30) &&
 			strstr(heard.text.at, "\ntopic '/front.scan' is /front_scan_a97a3ea3: "),
 		"said: %s", heard.text.at ? heard.text.at : "");
 	text_fini(&heard.text);
-	names_say_hashed(&names, &names, hear_line, &heard);
+	names_update(&names, &table, NULL, &given, hear_line, &heard, &again);
 	check(!heard.text.count, "said again: %s", heard.text.at ? heard.text.at : "");
 	free(all);
 	names_fini(&names);
+	names_fini(&again);
 }
 
 static void test_robot(void)

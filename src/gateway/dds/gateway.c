@@ -43,22 +43,12 @@ struct dds_channel { /* an end, and what makes it */
 	troupe_topic_kind kind;
 	struct glue_end *end;
 	uint32_t peers, came; /* as known so far */
+	bool is_new;          /* a reader has come since the last turn */
 	uint64_t round;       /* of the table in which it was seen last */
 	/* of a reader, from the last table */
 	const struct ros_type *ros; /* NULL: commands to joints */
 	const char *topic, *robot;
-	bool refused_told;
-};
-
-struct dds_output { /* of a feed */
-	const struct ros_offer *offer;
-	uint32_t channel;
-};
-
-struct dds_feed { /* a topic of the server */
-	const char *topic;
-	VEC(struct dds_output) outputs;
-	bool failed_told;
+	bool refused_told, failed_told;
 };
 
 struct dds {
@@ -67,13 +57,12 @@ struct dds {
 	struct glue_end *graph;
 	struct hub *hub;
 	struct services *services;
-	struct ros_names names; /* of the table now; feeds and channels point into it */
-	VEC(struct dds_channel) channels;
-	struct map channel_of; /* by key */
-	VEC(struct dds_feed) feeds;
-	struct map feed_of; /* by topic */
-	struct text cdr;    /* of the message that is being sent */
-	char *robot;        /* whose topics have second names; NULL: not known yet */
+	struct ros_names names;        /* of the table now; channels point into it */
+	struct dds_channel **of_offer; /* [names.offers]; NULL: it is left out */
+	VEC(struct dds_channel *) channels;
+	struct map channel_of;        /* by key; -> index */
+	struct names_conversion made; /* of the message that is being sent */
+	char *robot;                  /* whose topics have second names; NULL: not known yet */
 	bool humble, full_told;
 	uint64_t round;
 	uint32_t domain;
@@ -133,10 +122,11 @@ static struct dds_channel *dds_make_channel(struct dds *gateway, const struct ro
 		free(key);
 		return NULL;
 	}
-	vec_push(&gateway->channels,
-		(struct dds_channel){.key = key, .name = mem_strdup(offer->name), .kind = offer->kind, .end = end});
-	map_add(&gateway->channel_of, key, gateway->channels.count - 1);
-	return &gateway->channels.at[gateway->channels.count - 1];
+	struct dds_channel *channel = mem_alloc(sizeof *channel);
+	*channel = (struct dds_channel){.key = key, .name = mem_strdup(offer->name), .kind = offer->kind, .end = end};
+	map_add(&gateway->channel_of, key, gateway->channels.count);
+	vec_push(&gateway->channels, channel);
+	return channel;
 }
 
 static struct dds_channel *dds_find_channel(struct dds *gateway, const struct ros_offer *offer)
@@ -146,49 +136,29 @@ static struct dds_channel *dds_find_channel(struct dds *gateway, const struct ro
 	if (!map_find(&gateway->channel_of, key, &at))
 		return dds_make_channel(gateway, offer, key);
 	free(key);
-	return &gateway->channels.at[at];
-}
-
-static void dds_add_output(struct dds *gateway, const struct ros_offer *offer, uint32_t channel)
-{
-	uint32_t at;
-	if (!map_find(&gateway->feed_of, offer->topic, &at)) {
-		at = gateway->feeds.count;
-		vec_push(&gateway->feeds, (struct dds_feed){.topic = offer->topic});
-		map_add(&gateway->feed_of, offer->topic, at);
-	}
-	vec_push(&gateway->feeds.at[at].outputs, (struct dds_output){offer, channel});
-}
-
-static void dds_drop_feeds(struct dds *gateway)
-{
-	for (uint32_t i = 0; i < gateway->feeds.count; i++)
-		vec_free(&gateway->feeds.at[i].outputs);
-	gateway->feeds.count = 0;
-	map_fini(&gateway->feed_of);
-	gateway->feed_of = (struct map){0};
+	return gateway->channels.at[at];
 }
 
 static void dds_drop_channel(struct dds *gateway, uint32_t at)
 {
-	struct dds_channel *channel = &gateway->channels.at[at];
-	struct dds_channel *last = &gateway->channels.at[gateway->channels.count - 1];
+	struct dds_channel *channel = gateway->channels.at[at];
+	struct dds_channel *last = gateway->channels.at[--gateway->channels.count];
 	gateway->glue->close_end(channel->end);
 	map_remove(&gateway->channel_of, channel->key);
 	free(channel->key);
 	free(channel->name);
-	if (channel != last) {
-		map_remove(&gateway->channel_of, last->key);
-		*channel = *last;
-		map_add(&gateway->channel_of, channel->key, at);
-	}
-	gateway->channels.count--;
+	free(channel);
+	if (channel == last)
+		return;
+	map_remove(&gateway->channel_of, last->key);
+	map_add(&gateway->channel_of, last->key, at);
+	gateway->channels.at[at] = last;
 }
 
 static void dds_drop_gone_channels(struct dds *gateway)
 {
 	for (uint32_t i = gateway->channels.count; i-- > 0;)
-		if (gateway->channels.at[i].round != gateway->round)
+		if (gateway->channels.at[i]->round != gateway->round)
 			dds_drop_channel(gateway, i);
 }
 
@@ -201,8 +171,8 @@ static void dds_tell_graph(struct dds *gateway)
 	char *space = mem_printf("/%s", gateway->hub->client ? gateway->hub->client : "");
 	(void)services_ends(gateway->services, ends);
 	for (uint32_t i = 0; i < gateway->channels.count; i++, count++) {
-		ends[count].kind = gateway->channels.at[i].kind;
-		gateway->glue->end_guid(gateway->channels.at[i].end, ends[count].guid);
+		ends[count].kind = gateway->channels.at[i]->kind;
+		gateway->glue->end_guid(gateway->channels.at[i]->end, ends[count].guid);
 	}
 	gateway->glue->node_guid(gateway->node, participant);
 	graph_add(&out, participant, space, dds_node_name, ends, count, gateway->humble);
@@ -212,20 +182,23 @@ static void dds_tell_graph(struct dds *gateway)
 	free(ends);
 }
 
-static bool dds_is_fed(const void *ctx, const char *topic)
+static bool dds_is_offered(const void *ctx, const char *topic)
 {
 	const struct dds *gateway = ctx;
-	return map_find(&gateway->feed_of, topic, &(uint32_t){0});
+	return names_first_of_topic(&gateway->names, topic) != UINT32_MAX;
 }
 
-/* Makes all feeds anew. Subscriptions to topics that stay are kept; subscriptions to topics that are gone end. */
-static void dds_rebuild(struct dds *gateway, struct ros_names *names)
+/* Finds the channel of each offer anew. Subscriptions to topics that stay are kept; subscriptions to topics that are
+ * gone end. */
+static void dds_rebuild(struct dds *gateway)
 {
-	dds_drop_feeds(gateway);
+	const struct ros_names *names = &gateway->names;
+	free(gateway->of_offer);
+	gateway->of_offer = mem_alloc((names->offers.count + 1) * sizeof(struct dds_channel *));
 	gateway->round++;
 	for (uint32_t i = 0; i < names->offers.count; i++) {
 		const struct ros_offer *offer = &names->offers.at[i];
-		struct dds_channel *channel = dds_find_channel(gateway, offer);
+		struct dds_channel *channel = gateway->of_offer[i] = dds_find_channel(gateway, offer);
 		if (!channel)
 			continue;
 		channel->round = gateway->round;
@@ -234,27 +207,15 @@ static void dds_rebuild(struct dds *gateway, struct ros_names *names)
 		channel->robot = offer->robot;
 	}
 	dds_drop_gone_channels(gateway);
-	for (uint32_t i = 0; i < names->offers.count; i++) {
-		const struct ros_offer *offer = &names->offers.at[i];
-		char *key = mem_printf("%d%s|%s", (int)offer->kind, offer->name, offer->type);
-		uint32_t at;
-		if (offer->kind == TROUPE_TOPIC_PUBLISHED && map_find(&gateway->channel_of, key, &at))
-			dds_add_output(gateway, offer, at);
-		free(key);
-	}
-	hub_prune(gateway->hub, dds_is_fed, gateway);
+	hub_prune(gateway->hub, dds_is_offered, gateway);
 }
 
 static void dds_change_topics(void *ctx, const struct troupe_topics *topics)
 {
 	struct dds *gateway = ctx;
-	struct ros_names names, before = gateway->names;
-	names_make(topics, gateway->hub->client, gateway->robot, &names);
-	if (!gateway->robot && names.robot)
-		gateway->robot = mem_strdup(names.robot);
-	names_say_hashed(&names, &before, dds_say, gateway);
-	dds_rebuild(gateway, &names);
-	gateway->names = names;
+	struct ros_names before = gateway->names;
+	names_update(&before, topics, gateway->hub->client, &gateway->robot, dds_say, gateway, &gateway->names);
+	dds_rebuild(gateway);
 	names_fini(&before);
 	atomic_store_explicit(&gateway->topics, gateway->channels.count, memory_order_relaxed);
 	services_look(gateway->services);
@@ -266,64 +227,57 @@ static void dds_change_topics(void *ctx, const struct troupe_topics *topics)
 /* A reader that has just come gets a message at once: subscribing again asks for one. */
 static void dds_follow_readers(struct dds *gateway)
 {
-	bool *fresh = mem_alloc(gateway->channels.count + 1);
+	const struct ros_names *names = &gateway->names;
 	for (uint32_t i = 0; i < gateway->channels.count; i++) {
-		struct dds_channel *channel = &gateway->channels.at[i];
+		struct dds_channel *channel = gateway->channels.at[i];
 		uint32_t came, before = channel->peers;
 		channel->peers = gateway->glue->peers(channel->end, &came);
-		fresh[i] = channel->peers && (came != channel->came || !before);
+		channel->is_new = channel->peers && (came != channel->came || !before);
 		channel->came = came;
 	}
-	for (uint32_t i = 0; i < gateway->feeds.count; i++) {
-		struct dds_feed *feed = &gateway->feeds.at[i];
+	for (uint32_t i = 0; i < names->of_topic.room; i++) {
+		const char *topic = names->of_topic.slots[i].name;
 		bool wanted = false, again = false;
-		for (uint32_t o = 0; o < feed->outputs.count; o++) {
-			wanted |= gateway->channels.at[feed->outputs.at[o].channel].peers > 0;
-			again |= fresh[feed->outputs.at[o].channel];
+		if (!topic)
+			continue;
+		for (uint32_t at = names->of_topic.slots[i].value; at != UINT32_MAX;
+			at = names->offers.at[at].same_topic) {
+			const struct dds_channel *channel = gateway->of_offer[at];
+			wanted |= channel && channel->peers;
+			again |= channel && channel->is_new;
 		}
-		if (wanted && (again || !hub_is_subscribed(gateway->hub, feed->topic)))
-			(void)hub_subscribe(gateway->hub, feed->topic, NULL, NULL);
+		if (wanted && (again || !hub_is_subscribed(gateway->hub, topic)))
+			(void)hub_subscribe(gateway->hub, topic, NULL, NULL);
 		else if (!wanted)
-			hub_unsubscribe(gateway->hub, feed->topic);
+			hub_unsubscribe(gateway->hub, topic);
 	}
-	free(fresh);
 }
 
 /* --- from the server ---------------------------------------------------------------------------------------------- */
 
-/* made: of which the present CDR is; NULL: there is none. */
-static void dds_write_output(struct dds *gateway, const struct dds_output *output, const struct ros_offer **made,
-	const struct troupe_message *message, struct dds_feed *feed)
+static void dds_write_offer(struct dds *gateway, uint32_t at)
 {
-	struct dds_channel *channel = &gateway->channels.at[output->channel];
-	struct troupe_error error;
-	if (!channel->peers)
+	struct names_conversion *made = &gateway->made;
+	struct dds_channel *channel = gateway->of_offer[at];
+	if (!channel || !channel->peers)
 		return;
-	if (!*made || !names_are_alike(*made, output->offer)) {
-		gateway->cdr.count = 0;
-		*made = output->offer;
-		if (names_convert(output->offer, message, &gateway->cdr, &error)) {
-			gateway->cdr.count = 0;
-			if (!feed->failed_told)
-				hub_say(gateway->hub, "ROS 2: %s: a message is left out: %s", channel->name,
-					error.text);
-			feed->failed_told = true;
-		}
+	if (names_conversion_for(made, &gateway->names.offers.at[at]) && made->status && !channel->failed_told) {
+		hub_say(gateway->hub, "ROS 2: %s: a message is left out: %s", channel->name, made->error.text);
+		channel->failed_told = true;
 	}
-	if (gateway->cdr.count && gateway->glue->write(channel->end, gateway->cdr.at, gateway->cdr.count))
+	if (made->cdr.count && gateway->glue->write(channel->end, made->cdr.at, made->cdr.count))
 		hub_count(&gateway->hub->published);
 }
 
 static void dds_pass_on(void *ctx, const struct troupe_message *message)
 {
 	struct dds *gateway = ctx;
-	const struct ros_offer *made = NULL;
-	uint32_t at;
-	if (!map_find(&gateway->feed_of, message->topic, &at))
-		return;
-	struct dds_feed *feed = &gateway->feeds.at[at];
-	for (uint32_t i = 0; i < feed->outputs.count; i++)
-		dds_write_output(gateway, &feed->outputs.at[i], &made, message, feed);
+	const struct ros_names *names = &gateway->names;
+	gateway->made.message = message;
+	gateway->made.offer = NULL;
+	for (uint32_t at = names_first_of_topic(names, message->topic); at != UINT32_MAX;
+		at = names->offers.at[at].same_topic)
+		dds_write_offer(gateway, at);
 }
 
 /* --- to the server ------------------------------------------------------------------------------------------------ */
@@ -359,7 +313,7 @@ static void dds_give(void *ctx, uint64_t writer, const void *cdr, size_t count)
 static void dds_take_commands(struct dds *gateway)
 {
 	for (uint32_t i = 0; i < gateway->channels.count; i++) {
-		struct dds_channel *channel = &gateway->channels.at[i];
+		struct dds_channel *channel = gateway->channels.at[i];
 		struct dds_giving giving = {.gateway = gateway, .channel = channel};
 		if (channel->kind == TROUPE_TOPIC_TAKEN && channel->peers)
 			(void)gateway->glue->take(channel->end, dds_give, &giving);
@@ -509,12 +463,11 @@ static void dds_destroy(void *ctx)
 		gateway->glue->close_end(gateway->graph);
 	if (gateway->node)
 		gateway->glue->close(gateway->node);
-	dds_drop_feeds(gateway);
-	vec_free(&gateway->feeds);
 	vec_free(&gateway->channels);
+	free(gateway->of_offer);
 	map_fini(&gateway->channel_of);
 	names_fini(&gateway->names);
-	text_fini(&gateway->cdr);
+	text_fini(&gateway->made.cdr);
 	free(gateway->robot);
 	free(gateway);
 }

@@ -13,28 +13,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct bag_output { /* of a topic */
-	const struct ros_offer *offer;
-	int32_t channel; /* -1: not in the file yet */
-	uint32_t after;  /* the next one of its topic; UINT32_MAX: none */
-};
-
-struct bag_feed {             /* a topic of the server of which something is recorded */
-	uint32_t first, last; /* of its outputs */
+struct bag_output { /* of an offer */
+	bool is_chosen;
 	double rate_hz;
+	int32_t channel; /* -1: not in the file yet */
 };
 
 struct bag {
 	struct bag_def def;
 	char *robot; /* whose topics have second names; NULL: none yet */
 	struct ros_names names;
-	VEC(struct bag_output) outputs;
-	VEC(struct bag_feed) feeds;
-	struct map feed_of;  /* by topic; the names are those of the offers */
-	struct map channels; /* "NAME|TYPE" -> channel */
-	struct map schemas;  /* type -> its number in the file */
-	VEC(char *) keys;    /* of channels */
-	struct text cdr;
+	VEC(struct bag_output) outputs; /* [names.offers] */
+	struct map channels;            /* "NAME|TYPE" -> channel */
+	struct map schemas;             /* type -> its number in the file */
+	VEC(char *) keys;               /* of channels */
+	struct names_conversion made;
 };
 
 static const char bag_metadata[] = "version: 8\n"
@@ -117,28 +110,6 @@ static int32_t bag_channel(struct bag *bag, const struct ros_offer *offer)
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-static void bag_drop_outputs(struct bag *bag)
-{
-	map_fini(&bag->feed_of);
-	bag->feed_of = (struct map){0};
-	bag->feeds.count = bag->outputs.count = 0;
-}
-
-static void bag_add_output(struct bag *bag, const struct ros_offer *offer, double rate_hz)
-{
-	uint32_t at, output = bag->outputs.count;
-	vec_push(&bag->outputs, (struct bag_output){offer, -1, UINT32_MAX});
-	if (!map_find(&bag->feed_of, offer->topic, &at)) {
-		(void)map_add(&bag->feed_of, offer->topic, bag->feeds.count);
-		vec_push(&bag->feeds, (struct bag_feed){output, output, rate_hz});
-		return;
-	}
-	struct bag_feed *feed = &bag->feeds.at[at];
-	bag->outputs.at[feed->last].after = output;
-	feed->last = output;
-	feed->rate_hz = feed->rate_hz > 0 && rate_hz > 0 ? MAX(feed->rate_hz, rate_hz) : 0;
-}
-
 /* Topics that are recorded unless the user says otherwise. The map's names are those of the topics. */
 static struct map bag_find_usual(const struct bag *bag, const struct troupe_topics *topics)
 {
@@ -153,57 +124,60 @@ void bag_update(struct bag *bag, const struct troupe_topics *topics)
 {
 	struct map usual = bag_find_usual(bag, topics);
 	struct ros_names before = bag->names;
-	bag_drop_outputs(bag);
-	names_make(topics, NULL, bag->robot, &bag->names);
-	names_say_hashed(&bag->names, &before, bag->def.say, bag->def.ctx);
+	names_update(&before, topics, NULL, &bag->robot, bag->def.say, bag->def.ctx, &bag->names);
 	names_fini(&before);
-	if (!bag->robot && bag->names.robot)
-		bag->robot = mem_strdup(bag->names.robot);
+	bag->outputs.count = 0;
 	for (uint32_t i = 0; i < bag->names.offers.count; i++) {
 		const struct ros_offer *offer = &bag->names.offers.at[i];
-		double rate_hz;
-		if (offer->kind == TROUPE_TOPIC_PUBLISHED &&
-			bag->def.choose(
-				bag->def.ctx, offer->name, map_find(&usual, offer->topic, &(uint32_t){0}), &rate_hz))
-			bag_add_output(bag, offer, rate_hz);
+		struct bag_output output = {.channel = -1};
+		output.is_chosen = offer->kind == TROUPE_TOPIC_PUBLISHED &&
+				   bag->def.choose(bag->def.ctx, offer->name,
+					   map_find(&usual, offer->topic, &(uint32_t){0}), &output.rate_hz);
+		vec_push(&bag->outputs, output);
 	}
 	map_fini(&usual);
 }
 
 bool bag_wants(const struct bag *bag, const char *topic, double *ret_rate_hz)
 {
-	uint32_t at;
-	if (!map_find(&bag->feed_of, topic, &at))
-		return false;
-	*ret_rate_hz = bag->feeds.at[at].rate_hz;
-	return true;
+	bool wants = false;
+	for (uint32_t at = names_first_of_topic(&bag->names, topic); at != UINT32_MAX;
+		at = bag->names.offers.at[at].same_topic) {
+		const struct bag_output *output = &bag->outputs.at[at];
+		if (!output->is_chosen)
+			continue;
+		bool all = output->rate_hz <= 0 || (wants && *ret_rate_hz <= 0);
+		*ret_rate_hz = all ? 0 : wants ? MAX(*ret_rate_hz, output->rate_hz) : output->rate_hz;
+		wants = true;
+	}
+	return wants;
 }
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
 troupe_status bag_write(struct bag *bag, const struct troupe_message *message, struct troupe_error *error)
 {
-	const struct ros_offer *made = NULL;
-	uint32_t at;
-	if (!map_find(&bag->feed_of, message->topic, &at))
-		return TROUPE_OK;
-	for (at = bag->feeds.at[at].first; at != UINT32_MAX; at = bag->outputs.at[at].after) {
+	struct names_conversion *made = &bag->made;
+	const struct ros_offer *offer;
+	made->message = message;
+	made->offer = NULL;
+	for (uint32_t at = names_first_of_topic(&bag->names, message->topic); at != UINT32_MAX;
+		at = offer->same_topic) {
 		struct bag_output *output = &bag->outputs.at[at];
-		if (!made || !names_are_alike(made, output->offer)) {
-			bag->cdr.count = 0;
-			made = output->offer;
-			troupe_status status = names_convert(output->offer, message, &bag->cdr, error);
-			if (status)
-				return status;
-		}
-		if (!bag->cdr.count)
+		offer = &bag->names.offers.at[at];
+		if (!output->is_chosen)
+			continue;
+		(void)names_conversion_for(made, offer);
+		if (made->status)
+			return fail(error, made->status, "%s", made->error.text);
+		if (!made->cdr.count)
 			continue;
 		if (output->channel < 0)
-			output->channel = bag_channel(bag, output->offer);
+			output->channel = bag_channel(bag, offer);
 		if (output->channel < 0)
 			return fail(
 				error, TROUPE_ELIMIT, "%d topics are recorded: expected no more", MCAP_CHANNELS_MAX);
-		mcap_file_message(bag->def.file, output->channel, message->time_ns, bag->cdr.at, bag->cdr.count);
+		mcap_file_message(bag->def.file, output->channel, message->time_ns, made->cdr.at, made->cdr.count);
 	}
 	return TROUPE_OK;
 }
@@ -224,16 +198,14 @@ void bag_destroy(struct bag *bag)
 {
 	if (!bag)
 		return;
-	bag_drop_outputs(bag);
 	names_fini(&bag->names);
 	for (uint32_t i = 0; i < bag->keys.count; i++)
 		free(bag->keys.at[i]);
 	vec_free(&bag->keys);
 	vec_free(&bag->outputs);
-	vec_free(&bag->feeds);
 	map_fini(&bag->channels);
 	map_fini(&bag->schemas);
-	text_fini(&bag->cdr);
+	text_fini(&bag->made.cdr);
 	free(bag->robot);
 	free(bag);
 }

@@ -627,6 +627,19 @@ static void ros_names_add_joint_commands(struct ros_names_making *making)
 	}
 }
 
+static void ros_names_link_topics(struct ros_names *names)
+{
+	for (uint32_t i = names->offers.count; i-- > 0;) {
+		struct ros_offer *offer = &names->offers.at[i];
+		if (offer->kind != TROUPE_TOPIC_PUBLISHED)
+			continue;
+		offer->same_topic = names_first_of_topic(names, offer->topic);
+		if (offer->same_topic != UINT32_MAX)
+			map_remove(&names->of_topic, offer->topic);
+		map_add(&names->of_topic, offer->topic, i);
+	}
+}
+
 void names_make(const struct troupe_topics *topics, const char *client, const char *robot, struct ros_names *ret_names)
 {
 	struct ros_names names = {0};
@@ -648,6 +661,7 @@ void names_make(const struct troupe_topics *topics, const char *client, const ch
 		ros_names_add_fixed_frames(&making, topic);
 	}
 	ros_names_add_joint_commands(&making);
+	ros_names_link_topics(&names);
 	map_fini(&making.space_at);
 	map_fini(&making.space_used);
 	map_fini(&making.kinds);
@@ -672,14 +686,26 @@ troupe_status names_convert(const struct ros_offer *offer, const struct troupe_m
 		offer->ros, offer->frames_of, message->bytes ? message->bytes : "", message->count, out, error);
 }
 
-bool names_are_alike(const struct ros_offer *a, const struct ros_offer *b)
+/* Whether names_convert() gives the same bytes for both. */
+static bool ros_names_are_alike(const struct ros_offer *a, const struct ros_offer *b)
 {
 	if (a->ros != b->ros || !a->frames_of != !b->frames_of)
 		return false;
 	return !a->frames_of || !strcmp(a->frames_of, b->frames_of);
 }
 
-void names_say_hashed(const struct ros_names *names, const struct ros_names *before,
+bool names_conversion_for(struct names_conversion *conversion, const struct ros_offer *offer)
+{
+	if (conversion->offer && ros_names_are_alike(conversion->offer, offer))
+		return false;
+	conversion->offer = offer;
+	conversion->cdr.count = 0;
+	conversion->status = names_convert(offer, conversion->message, &conversion->cdr, &conversion->error);
+	conversion->cdr.count = conversion->status ? 0 : conversion->cdr.count;
+	return true;
+}
+
+static void ros_names_say_hashed(const struct ros_names *names, const struct ros_names *before,
 	void (*say)(void *ctx, const char *line), void *ctx)
 {
 	struct map said = {0};
@@ -704,12 +730,22 @@ void names_say_hashed(const struct ros_names *names, const struct ros_names *bef
 	map_fini(&said);
 }
 
+void names_update(const struct ros_names *before, const struct troupe_topics *topics, const char *client, char **robot,
+	void (*say)(void *ctx, const char *line), void *ctx, struct ros_names *ret_names)
+{
+	names_make(topics, client, *robot, ret_names);
+	if (!*robot && ret_names->robot)
+		*robot = mem_strdup(ret_names->robot);
+	ros_names_say_hashed(ret_names, before, say, ctx);
+}
+
 void names_fini(struct ros_names *names)
 {
 	arena_fini(&names->arena);
 	vec_free(&names->offers);
 	vec_free(&names->hashed);
 	map_fini(&names->taken);
+	map_fini(&names->of_topic);
 	*names = (struct ros_names){0};
 }
 

@@ -57,6 +57,7 @@ struct ros_offer {
 	const char *topic;          /* the server's; NULL: commands to joints */
 	const char *robot;          /* of commands to joints: for names_joint_topic() */
 	const char *frames_of; /* of frames: the robot for ros_of_bytes_for(); NULL: all frames, with their names */
+	uint32_t same_topic;   /* published: the index of the next offer of its topic; UINT32_MAX: none */
 };
 
 struct names_hashed {     /* a name with a hash, because the plain one is in use */
@@ -68,6 +69,7 @@ struct ros_names {
 	struct arena arena;
 	VEC(struct names_hashed) hashed;
 	VEC(struct ros_offer) offers; /* several topics may be published under one name: /tf */
+	struct map of_topic;          /* the server's published topic -> its first offer; see same_topic */
 	struct map taken;             /* topics of the server that take messages */
 	const char *client;           /* of the robot client whose process this is, or "" */
 	const char *robot;            /* the namespace that is left out in second names, or NULL */
@@ -78,16 +80,34 @@ struct ros_names {
  * names_fini(); nothing of the arguments is kept. */
 void names_make(const struct troupe_topics *topics, const char *client, const char *robot, struct ros_names *ret_names);
 void names_fini(struct ros_names *names);
-/* Says, for people, which names have a hash that had none in `before` (zeroed: none had): a line for each, up to
- * NAMES_SAID_MAX, and one for the others. */
-void names_say_hashed(const struct ros_names *names, const struct ros_names *before,
-	void (*say)(void *ctx, const char *line), void *ctx);
+/* The same for a gateway that goes on when the topics change: before: the names until now (zeroed: there were none),
+ * which stay, to be freed by the caller. *robot: as above; if it is NULL, it becomes a copy of what was found. Says,
+ * for people, which names have a hash that had none before: a line for each, up to NAMES_SAID_MAX, and one for the
+ * others.
+ */
+void names_update(const struct ros_names *before, const struct troupe_topics *topics, const char *client, char **robot,
+	void (*say)(void *ctx, const char *line), void *ctx, struct ros_names *ret_names);
+/* The index of the first offer of a topic that the server publishes; UINT32_MAX: there is none. */
+static inline uint32_t names_first_of_topic(const struct ros_names *names, const char *topic)
+{
+	uint32_t at = UINT32_MAX;
+	(void)map_find(&names->of_topic, topic, &at);
+	return at;
+}
 /* Appends a message of the offer's topic as CDR; nothing, if the offer is of other messages, or has none of it: a topic
  * may have messages of several types, and frames of several robots. Errors as of ros_of_bytes(). */
 troupe_status names_convert(const struct ros_offer *offer, const struct troupe_message *message, struct text *out,
 	struct troupe_error *error);
-/* Whether names_convert() gives the same bytes for both. */
-bool names_are_alike(const struct ros_offer *a, const struct ros_offer *b);
+/* A message that is converted for one offer after the other, once for all that get the same bytes. */
+struct names_conversion {
+	const struct troupe_message *message; /* the caller's */
+	const struct ros_offer *offer;        /* the last one that it was made for; the caller's: NULL at first */
+	struct text cdr; /* empty: the offer has none of the message, or there was an error. The caller frees it. */
+	troupe_status status;
+	struct troupe_error error;
+};
+/* Makes cdr and status those of the offer. Whether it converted anew. */
+bool names_conversion_for(struct names_conversion *conversion, const struct ros_offer *offer);
 /* The name as ROS 2 takes it, "/my_world/get_entities" for "/my world/get_entities"; NULL: it does not. */
 char *names_clean(struct arena *arena, const char *name);
 /* The topic of the server that takes such commands for the joint, as the caller's to free; NULL: it takes none. */

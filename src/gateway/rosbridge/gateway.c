@@ -27,45 +27,31 @@ static void rosbridge_complain(const struct hub_subscription *channel, const cha
 	}
 }
 
-/* Nothing is appended if the offer has none of the message. */
-static troupe_status rosbridge_convert(const struct ros_offer *offer, const struct troupe_message *message,
-	struct text *json, struct troupe_error *error)
-{
-	struct text cdr = {0};
-	troupe_status status = names_convert(offer, message, &cdr, error);
-	if (!status && cdr.count)
-		status = ros_json_of_cdr(offer->type, cdr.at, cdr.count, json, error);
-	text_fini(&cdr);
-	return status;
-}
-
 static void rosbridge_message(void *ctx, const struct troupe_message *message)
 {
 	const struct rosbridge *gateway = ctx;
 	const struct topic_index *topic_index = &gateway->topic_index;
-	const struct ros_offer *converted = NULL;
+	struct names_conversion made = {.message = message};
+	const struct ros_offer *offer;
 	struct text json = {0};
-	struct troupe_error error;
-	for (uint32_t at = topic_index_first_of_topic(topic_index, message->topic); at != UINT32_MAX;
-		at = topic_index->same_topic[at]) {
-		const struct ros_offer *offer = &topic_index->names.offers.at[at];
+	for (uint32_t at = names_first_of_topic(&topic_index->names, message->topic); at != UINT32_MAX;
+		at = offer->same_topic) {
+		offer = &topic_index->names.offers.at[at];
 		const struct hub_subscription *channel = subscriber_list_find(&topic_index->channels, offer->name);
-		if (!channel)
-			continue;
-		if (!converted || !names_are_alike(converted, offer)) {
+		if (channel && names_conversion_for(&made, offer)) {
 			json.count = 0;
-			converted = offer;
-			if (rosbridge_convert(offer, message, &json, &error)) {
-				rosbridge_complain(channel, error.text);
-				converted = NULL;
-				continue;
-			}
+			if (made.cdr.count)
+				made.status =
+					ros_json_of_cdr(offer->type, made.cdr.at, made.cdr.count, &json, &made.error);
 		}
-		for (uint32_t i = 0; i < channel->subscribers.count && json.count; i++)
+		if (channel && made.status)
+			rosbridge_complain(channel, made.error.text);
+		for (uint32_t i = 0; channel && i < channel->subscribers.count && json.count && !made.status; i++)
 			topic_subscription_give(
 				(struct topic_subscription *)channel->subscribers.at[i], offer->type, &json);
 	}
 	text_fini(&json);
+	text_fini(&made.cdr);
 }
 
 /* Why a barrier client's request was refused; NULL: it was not. Appends the reply as JSON. */

@@ -11,12 +11,6 @@ uint32_t topic_index_first(const struct topic_index *topic_index, const char *na
 	return map_find(&topic_index->by_name, name, &at) ? at : UINT32_MAX;
 }
 
-uint32_t topic_index_first_of_topic(const struct topic_index *topic_index, const char *topic)
-{
-	uint32_t at;
-	return map_find(&topic_index->by_topic, topic, &at) ? at : UINT32_MAX;
-}
-
 bool topic_index_is_type(const char *type, const char *said)
 {
 	const char *slash = strchr(type, '/'), *last = strrchr(type, '/');
@@ -46,11 +40,11 @@ const char *topic_index_type(const struct topic_index *topic_index, const char *
 static bool topic_index_is_needed(const void *ctx, const char *topic)
 {
 	const struct topic_index *topic_index = ctx;
-	for (uint32_t at = topic_index_first_of_topic(topic_index, topic); at != UINT32_MAX;
-		at = topic_index->same_topic[at])
-		if (subscriber_list_find(&topic_index->channels, topic_index->names.offers.at[at].name))
-			return true;
-	return false;
+	const struct ros_names *names = &topic_index->names;
+	uint32_t at = names_first_of_topic(names, topic);
+	while (at != UINT32_MAX && !subscriber_list_find(&topic_index->channels, names->offers.at[at].name))
+		at = names->offers.at[at].same_topic;
+	return at != UINT32_MAX;
 }
 
 /* Drops the subscriptions that no client needs any more. */
@@ -78,23 +72,13 @@ void topic_index_leave(struct topic_index *topic_index, const char *name, struct
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-static void topic_index_link_offer(struct map *map, uint32_t *before, const char *name, uint32_t at)
-{
-	before[at] = UINT32_MAX;
-	if (map_find(map, name, &before[at]))
-		map_remove(map, name);
-	map_add(map, name, at);
-}
-
 static void topic_index_drop_names(struct topic_index *topic_index)
 {
 	names_fini(&topic_index->names);
 	map_fini(&topic_index->by_name);
-	map_fini(&topic_index->by_topic);
-	topic_index->by_name = topic_index->by_topic = (struct map){0};
+	topic_index->by_name = (struct map){0};
 	free(topic_index->same_name);
-	free(topic_index->same_topic);
-	topic_index->same_name = topic_index->same_topic = NULL;
+	topic_index->same_name = NULL;
 }
 
 static void topic_index_say(void *ctx, const char *line)
@@ -106,22 +90,18 @@ static void topic_index_say(void *ctx, const char *line)
 void topic_index_update(struct topic_index *topic_index, const struct troupe_topics *topics)
 {
 	struct ros_names names;
-	names_make(topics, topic_index->client, topic_index->robot, &names);
-	names_say_hashed(&names, &topic_index->names, topic_index_say, topic_index);
-	if (topic_index->is_made)
-		topic_index_drop_names(topic_index);
+	names_update(&topic_index->names, topics, topic_index->client, &topic_index->robot, topic_index_say,
+		topic_index, &names);
+	topic_index_drop_names(topic_index);
 	topic_index->names = names;
-	if (!topic_index->robot && topic_index->names.robot)
-		topic_index->robot = mem_strdup(topic_index->names.robot);
-	topic_index->is_made = true;
 	uint32_t count = topic_index->names.offers.count;
 	topic_index->same_name = mem_alloc((count + 1) * sizeof *topic_index->same_name);
-	topic_index->same_topic = mem_alloc((count + 1) * sizeof *topic_index->same_topic);
 	for (uint32_t i = 0; i < count; i++) {
-		const struct ros_offer *offer = &topic_index->names.offers.at[i];
-		topic_index_link_offer(&topic_index->by_name, topic_index->same_name, offer->name, i);
-		if (offer->kind == TROUPE_TOPIC_PUBLISHED)
-			topic_index_link_offer(&topic_index->by_topic, topic_index->same_topic, offer->topic, i);
+		const char *name = topic_index->names.offers.at[i].name;
+		topic_index->same_name[i] = topic_index_first(topic_index, name);
+		if (topic_index->same_name[i] != UINT32_MAX)
+			map_remove(&topic_index->by_name, name);
+		map_add(&topic_index->by_name, name, i);
 	}
 	topic_index_prune(topic_index);
 	for (uint32_t i = 0; i < count; i++) {
@@ -135,8 +115,7 @@ void topic_index_update(struct topic_index *topic_index, const struct troupe_top
 
 void topic_index_fini(struct topic_index *topic_index)
 {
-	if (topic_index->is_made)
-		topic_index_drop_names(topic_index);
+	topic_index_drop_names(topic_index);
 	subscriber_list_fini(&topic_index->channels);
 	free(topic_index->robot);
 }

@@ -8,13 +8,10 @@
 
 struct topic_index { /* zeroed is empty */
 	struct ros_names names;
-	const char *client; /* as in names_make() */
-	char *robot;        /* whose topics have second names; NULL: none yet */
-	bool is_made;
+	const char *client;              /* as in names_make() */
+	char *robot;                     /* whose topics have second names; NULL: none yet */
 	struct map by_name;              /* name -> the last of its offers */
-	struct map by_topic;             /* the server's topic -> the last of its offers */
 	uint32_t *same_name;             /* of each offer: the one before it with this name; UINT32_MAX: none */
-	uint32_t *same_topic;            /* the same for the topic, among published ones */
 	struct subscriber_list channels; /* by name with its slash; subscribers: struct topic_subscription */
 	struct hub *hub;                 /* subscribes to topics of the run */
 };
@@ -23,10 +20,8 @@ struct topic_index { /* zeroed is empty */
 void topic_index_update(struct topic_index *topic_index, const struct troupe_topics *topics);
 void topic_index_fini(struct topic_index *topic_index);
 
-/* The offers of a name, or of a topic that the server publishes: the first one, and the one after `at`; UINT32_MAX: no
- * more. */
+/* The first offer of a name, which same_name follows; UINT32_MAX: there is none. */
 uint32_t topic_index_first(const struct topic_index *topic_index, const char *name);
-uint32_t topic_index_first_of_topic(const struct topic_index *topic_index, const char *topic);
 
 /* The name with its slash, which clients may leave out. The caller frees it. */
 char *topic_index_full_name(const char *said);
