@@ -24,69 +24,28 @@ troupe_status web_make_token(char ret_token[WEB_TOKEN_MAX + 1], struct troupe_er
 
 /* --- what needs a server ------------------------------------------------------------------------------------------ */
 
-static void web_none_impossible(const void *handle) __attribute__((noreturn));
-static void web_none_impossible(const void *handle)
-{
-	(void)handle;
-	abort();
-}
-
-void web_stop(struct web *web, const char *reason)
-{
-	(void)reason;
-	web_none_impossible(web);
-}
-
 void web_end(struct web *web)
 {
 	if (web)
-		web_none_impossible(web);
+		abort();
 }
 
-void web_wake(struct web *web)
-{
-	web_none_impossible(web);
-}
+/* The parameters of such a function have no use. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 
-uint16_t web_port(const struct web *web)
-{
-	web_none_impossible(web);
-}
+#define WEB_NONE(type, name, ...)                                                                                      \
+	type name(__VA_ARGS__)                                                                                         \
+	{                                                                                                              \
+		abort();                                                                                               \
+	}
 
-bool web_is_local(const struct web *web)
-{
-	web_none_impossible(web);
-}
-
-void web_address(const struct web *web, const char *scheme, char *ret_text, size_t bytes)
-{
-	(void)scheme, (void)ret_text, (void)bytes;
-	web_none_impossible(web);
-}
-
-bool web_send(struct web_peer *peer, bool binary, const void *bytes, size_t count)
-{
-	(void)binary, (void)bytes, (void)count;
-	web_none_impossible(peer);
-}
-
-size_t web_waiting(const struct web_peer *peer)
-{
-	web_none_impossible(peer);
-}
-
-void web_close(struct web_peer *peer, uint16_t code, const char *reason)
-{
-	(void)code, (void)reason;
-	web_none_impossible(peer);
-}
-
-const char *web_peer_name(const struct web_peer *peer)
-{
-	web_none_impossible(peer);
-}
-
-const char *web_peer_protocol(const struct web_peer *peer)
-{
-	web_none_impossible(peer);
-}
+WEB_NONE(void, web_stop, struct web *web, const char *reason)
+WEB_NONE(void, web_wake, struct web *web)
+WEB_NONE(uint16_t, web_port, const struct web *web)
+WEB_NONE(bool, web_is_local, const struct web *web)
+WEB_NONE(void, web_address, const struct web *web, const char *scheme, char *ret_text, size_t bytes)
+WEB_NONE(bool, web_send, struct web_peer *peer, bool binary, const void *bytes, size_t count)
+WEB_NONE(size_t, web_waiting, const struct web_peer *peer)
+WEB_NONE(void, web_close, struct web_peer *peer, uint16_t code, const char *reason)
+WEB_NONE(const char *, web_peer_name, const struct web_peer *peer)
+WEB_NONE(const char *, web_peer_protocol, const struct web_peer *peer)
