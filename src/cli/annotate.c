@@ -232,10 +232,9 @@ static void annotate_take_boxes(
 
 troupe_status annotate_take(struct annotate *annotate, const struct troupe_message *message, struct troupe_error *error)
 {
-	static const struct message_limits no_limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
 	ProtobufCMessage *decoded;
-	troupe_status status =
-		message_of_bytes(type_find(message->type), message->bytes, message->count, &no_limits, &decoded, error);
+	troupe_status status = message_of_bytes(
+		type_find(message->type), message->bytes, message->count, &message_limits_none, &decoded, error);
 	if (status)
 		return status;
 	if (!strcmp(message->type, annotate_info_type))

@@ -193,10 +193,9 @@ static troupe_status camera_out_write_image(const char *path, const Gz__Msgs__Im
 static troupe_status camera_out_write_message(
 	struct camera_out *out, const struct troupe_message *message, struct troupe_error *error)
 {
-	static const struct message_limits no_limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
 	ProtobufCMessage *decoded;
-	troupe_status status = message_of_bytes(
-		type_find(camera_out_image_type), message->bytes, message->count, &no_limits, &decoded, error);
+	troupe_status status = message_of_bytes(type_find(camera_out_image_type), message->bytes, message->count,
+		&message_limits_none, &decoded, error);
 	if (status)
 		return status;
 	const Gz__Msgs__Image *image = (const Gz__Msgs__Image *)(const void *)decoded;

@@ -14,6 +14,7 @@
 #include "mesh/decompose.h"
 
 #include "base/math.h"
+#include "mesh/decompose_grid.h"
 #include "mesh/hull.h"
 
 #include <stdlib.h>
@@ -24,21 +25,8 @@
 #define DECOMPOSE_BALANCE 0.05   /* of a difference of volumes, against that of hulls */
 
 enum {
-	DECOMPOSE_SIDE_MAX = 160,     /* voxels of a grid along an axis */
 	DECOMPOSE_PLACES = 14,        /* planes along an axis that are tried before the neighbours of the best */
-	DECOMPOSE_VISITS = 1 << 27,   /* voxels that are compared with triangles, of a part */
 	DECOMPOSE_POINTS_MAX = 50000, /* of a piece, before its hull is made */
-};
-
-enum decompose_kind { DECOMPOSE_INSIDE, DECOMPOSE_SURFACE, DECOMPOSE_OUTSIDE };
-
-/* The voxels of a part of the mesh, or of all of it. There is a layer of outside around the mesh. */
-struct decompose_grid {
-	uint32_t first, count; /* triangles */
-	struct vec3 lo;
-	double edge;
-	int n[3];
-	uint8_t *kind;
 };
 
 struct decompose_node { /* a box of a grid, and what of the mesh is in it */
@@ -61,160 +49,9 @@ struct decompose {
 	double tolerance; /* m3 */
 };
 
-static double decompose_get(struct vec3 v, int axis)
-{
-	return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
-}
-
 static void decompose_set(struct vec3 *v, int axis, double value)
 {
 	*(axis == 0 ? &v->x : axis == 1 ? &v->y : &v->z) = value;
-}
-
-/* --- voxels ------------------------------------------------------------------------------------------------------- */
-
-static size_t decompose_at(const struct decompose_grid *grid, int x, int y, int z)
-{
-	return ((size_t)z * (size_t)grid->n[1] + (size_t)y) * (size_t)grid->n[0] + (size_t)x;
-}
-
-static void decompose_corners(const struct decompose *d, uint32_t triangle, struct vec3 *ret_corners)
-{
-	for (uint32_t k = 0; k < 3; k++)
-		ret_corners[k] = d->mesh->points.at[d->mesh->corners.at[3 * triangle + k]];
-}
-
-static struct aabb decompose_box_of(const struct vec3 *points, uint32_t count)
-{
-	struct aabb box = AABB_NONE;
-	for (uint32_t i = 0; i < count; i++)
-		box = aabb_join(box, (struct aabb){points[i], points[i]});
-	return box;
-}
-
-/* The voxels that the box of a triangle touches. */
-static void decompose_range(const struct decompose_grid *grid, struct aabb box, int *ret_lo, int *ret_hi)
-{
-	for (int a = 0; a < 3; a++) {
-		double lo = (decompose_get(box.lo, a) - decompose_get(grid->lo, a)) / grid->edge;
-		double hi = (decompose_get(box.hi, a) - decompose_get(grid->lo, a)) / grid->edge;
-		ret_lo[a] = MAX(0, MIN(grid->n[a] - 1, (int)floor(lo)));
-		ret_hi[a] = MAX(ret_lo[a] + 1, MIN(grid->n[a], (int)ceil(hi)));
-	}
-}
-
-/* Whether the projections of the triangle and of a cube around the origin on the axis are apart. */
-static bool decompose_parts(const struct vec3 *t, struct vec3 axis, double half)
-{
-	double a = vec3_dot(t[0], axis), b = vec3_dot(t[1], axis), c = vec3_dot(t[2], axis);
-	double reach = half * (fabs(axis.x) + fabs(axis.y) + fabs(axis.z));
-	return MIN(a, MIN(b, c)) > reach || MAX(a, MAX(b, c)) < -reach;
-}
-
-/* A triangle in the side of a cube meets the cubes on both sides: else the outside would leak in between them. */
-static bool decompose_meets(const struct vec3 *corners, struct vec3 middle, double edge)
-{
-	static const struct vec3 axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-	double half = edge * (0.5 + 1e-9);
-	struct vec3 t[3];
-	for (int k = 0; k < 3; k++)
-		t[k] = vec3_sub(corners[k], middle);
-	if (decompose_parts(t, vec3_cross(vec3_sub(t[1], t[0]), vec3_sub(t[2], t[0])), half))
-		return false;
-	for (int a = 0; a < 3; a++) {
-		if (decompose_parts(t, axes[a], half))
-			return false;
-		for (int k = 0; k < 3; k++)
-			if (decompose_parts(t, vec3_cross(axes[a], vec3_sub(t[(k + 1) % 3], t[k])), half))
-				return false;
-	}
-	return true;
-}
-
-static void decompose_draw(const struct decompose *d, struct decompose_grid *grid)
-{
-	for (uint32_t i = grid->first; i < grid->first + grid->count; i++) {
-		struct vec3 corners[3];
-		int lo[3], hi[3];
-		decompose_corners(d, i, corners);
-		decompose_range(grid, decompose_box_of(corners, 3), lo, hi);
-		for (int z = lo[2]; z < hi[2]; z++)
-			for (int y = lo[1]; y < hi[1]; y++)
-				for (int x = lo[0]; x < hi[0]; x++) {
-					uint8_t *kind = &grid->kind[decompose_at(grid, x, y, z)];
-					struct vec3 middle = {grid->lo.x + (x + 0.5) * grid->edge,
-						grid->lo.y + (y + 0.5) * grid->edge,
-						grid->lo.z + (z + 0.5) * grid->edge};
-					if (*kind != DECOMPOSE_SURFACE && decompose_meets(corners, middle, grid->edge))
-						*kind = DECOMPOSE_SURFACE;
-				}
-	}
-}
-
-/* Marks what can be reached from the first voxel, which is outside, without crossing the surface. */
-static void decompose_flood(struct decompose_grid *grid)
-{
-	VEC(size_t) stack = {0};
-	const size_t row = (size_t)grid->n[0], layer = row * (size_t)grid->n[1], all = layer * (size_t)grid->n[2];
-	grid->kind[0] = DECOMPOSE_OUTSIDE;
-	vec_push(&stack, 0);
-	while (stack.count) {
-		size_t at = stack.at[--stack.count], x = at % row, y = at % layer / row;
-		const size_t next[6] = {x ? at - 1 : all, x + 1 < row ? at + 1 : all, y ? at - row : all,
-			y + 1 < (size_t)grid->n[1] ? at + row : all, at >= layer ? at - layer : all, at + layer};
-		for (int i = 0; i < 6; i++)
-			if (next[i] < all && grid->kind[next[i]] == DECOMPOSE_INSIDE) {
-				grid->kind[next[i]] = DECOMPOSE_OUTSIDE;
-				vec_push(&stack, next[i]);
-			}
-	}
-	vec_free(&stack);
-}
-
-/* Voxels that decompose_draw() will compare with triangles. */
-static double decompose_visits(const struct decompose *d, const struct decompose_grid *grid)
-{
-	double visits = 0;
-	for (uint32_t i = grid->first; i < grid->first + grid->count; i++) {
-		struct vec3 corners[3];
-		int lo[3], hi[3];
-		decompose_corners(d, i, corners);
-		decompose_range(grid, decompose_box_of(corners, 3), lo, hi);
-		visits += (double)(hi[0] - lo[0]) * (hi[1] - lo[1]) * (hi[2] - lo[2]);
-	}
-	return visits;
-}
-
-static void decompose_size(struct decompose_grid *grid, struct aabb box, double edge)
-{
-	double margin = 1.382 * edge; /* so that sides of the mesh are seldom sides of voxels */
-	grid->edge = edge;
-	grid->lo = vec3_sub(box.lo, (struct vec3){margin, margin, margin});
-	for (int a = 0; a < 3; a++)
-		grid->n[a] = 4 + (int)(decompose_get(vec3_sub(box.hi, box.lo), a) / edge);
-}
-
-/* False: the triangles have no extent. */
-static bool decompose_fill(const struct decompose *d, struct decompose_grid *grid, double voxels)
-{
-	struct aabb box = AABB_NONE;
-	for (uint32_t i = 3 * grid->first; i < 3 * (grid->first + grid->count); i++) {
-		struct vec3 p = d->mesh->points.at[d->mesh->corners.at[i]];
-		box = aabb_join(box, (struct aabb){p, p});
-	}
-	struct vec3 size = vec3_sub(box.hi, box.lo);
-	double longest = MAX(size.x, MAX(size.y, size.z)), least = longest / DECOMPOSE_SIDE_MAX;
-	if (!(longest > 0))
-		return false;
-	double volume = MAX(size.x, least) * MAX(size.y, least) * MAX(size.z, least);
-	double edge = MAX(least, math_exp(math_log(volume / voxels) / 3));
-	decompose_size(grid, box, edge);
-	while (decompose_visits(d, grid) > DECOMPOSE_VISITS && grid->n[0] + grid->n[1] + grid->n[2] > 18)
-		decompose_size(grid, box, edge *= 2);
-	grid->kind = mem_alloc((size_t)grid->n[0] * (size_t)grid->n[1] * (size_t)grid->n[2]);
-	decompose_draw(d, grid);
-	decompose_flood(grid);
-	return true;
 }
 
 /* --- boxes of voxels ---------------------------------------------------------------------------------------------- */
@@ -227,7 +64,7 @@ static bool decompose_shrink(struct decompose_node *node)
 	for (int z = node->lo[2]; z < node->hi[2]; z++)
 		for (int y = node->lo[1]; y < node->hi[1]; y++)
 			for (int x = node->lo[0]; x < node->hi[0]; x++) {
-				if (node->grid->kind[decompose_at(node->grid, x, y, z)] == DECOMPOSE_OUTSIDE)
+				if (node->grid->kind[decompose_grid_at(node->grid, x, y, z)] == DECOMPOSE_OUTSIDE)
 					continue;
 				lo[0] = MIN(lo[0], x), lo[1] = MIN(lo[1], y), lo[2] = MIN(lo[2], z);
 				hi[0] = MAX(hi[0], x + 1), hi[1] = MAX(hi[1], y + 1), hi[2] = MAX(hi[2], z + 1);
@@ -255,7 +92,7 @@ static void decompose_outline(const struct decompose_node *node, decompose_point
 			at[u] = node->lo[u] + i, at[v] = node->lo[v] + j;
 			for (int k = node->lo[along]; k < node->hi[along]; k++) {
 				at[along] = k;
-				if (grid->kind[decompose_at(grid, at[0], at[1], at[2])] == DECOMPOSE_OUTSIDE)
+				if (grid->kind[decompose_grid_at(grid, at[0], at[1], at[2])] == DECOMPOSE_OUTSIDE)
 					continue;
 				begin = MIN(begin, k);
 				end = k + 1;
@@ -270,9 +107,9 @@ static void decompose_outline(const struct decompose_node *node, decompose_point
 		for (int end = 0; end < 2 && first[line] < last[line]; end++) {
 			struct vec3 p = grid->lo;
 			decompose_set(
-				&p, along, decompose_get(p, along) + grid->edge * (end ? last[line] : first[line]));
-			decompose_set(&p, u, decompose_get(p, u) + grid->edge * (node->lo[u] + (int)(line % width)));
-			decompose_set(&p, v, decompose_get(p, v) + grid->edge * (node->lo[v] + (int)(line / width)));
+				&p, along, decompose_axis(p, along) + grid->edge * (end ? last[line] : first[line]));
+			decompose_set(&p, u, decompose_axis(p, u) + grid->edge * (node->lo[u] + (int)(line % width)));
+			decompose_set(&p, v, decompose_axis(p, v) + grid->edge * (node->lo[v] + (int)(line / width)));
 			vec_push(points, p);
 		}
 	free(first);
@@ -400,10 +237,10 @@ static double decompose_snap(const struct decompose *d, const struct decompose_n
 		uint32_t count;
 	} places[PLACES];
 	const struct decompose_grid *grid = node->grid;
-	double own = decompose_get(grid->lo, cut.axis) + grid->edge * cut.k, best = own;
+	double own = decompose_axis(grid->lo, cut.axis) + grid->edge * cut.k, best = own;
 	uint32_t known = 0, most = 2;
 	for (uint32_t i = 3 * grid->first; i < 3 * (grid->first + grid->count); i++) {
-		double at = decompose_get(d->mesh->points.at[d->mesh->corners.at[i]], cut.axis);
+		double at = decompose_axis(d->mesh->points.at[d->mesh->corners.at[i]], cut.axis);
 		uint32_t p = 0;
 		if (fabs(at - own) > grid->edge)
 			continue;
@@ -535,7 +372,7 @@ static void decompose_pieces_of(struct decompose *d, decompose_pieces *pieces)
 			.head = i, .volume = node->volume, .excess = node->excess, .edge = node->grid->edge};
 		decompose_outline(node, &piece.points);
 		decompose_reduce(&piece.points);
-		piece.box = decompose_box_of(piece.points.at, piece.points.count);
+		piece.box = decompose_grid_box_of(piece.points.at, piece.points.count);
 		node->next = MESH_NONE;
 		vec_push(pieces, piece);
 	}
@@ -582,12 +419,12 @@ static uint32_t decompose_clip(
 	uint32_t kept = 0;
 	bool enters = false;
 	for (uint32_t i = 0; i < count; i++)
-		enters = enters || side * (decompose_get(from[i], axis) - place) > 0;
+		enters = enters || side * (decompose_axis(from[i], axis) - place) > 0;
 	if (!enters)
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
 		struct vec3 a = from[i], b = from[(i + 1) % count];
-		double da = side * (decompose_get(a, axis) - place), db = side * (decompose_get(b, axis) - place);
+		double da = side * (decompose_axis(a, axis) - place), db = side * (decompose_axis(b, axis) - place);
 		if (da >= 0)
 			to[kept++] = a;
 		if ((da > 0 && db < 0) || (da < 0 && db > 0)) {
@@ -605,8 +442,8 @@ static void decompose_add_triangle(const struct vec3 *corners, struct aabb box, 
 	uint32_t count = 3;
 	memcpy(one, corners, 3 * sizeof *one);
 	for (int axis = 0; axis < 3 && count; axis++) {
-		count = decompose_clip(one, count, axis, decompose_get(box.lo, axis), 1, other);
-		count = count ? decompose_clip(other, count, axis, decompose_get(box.hi, axis), -1, one) : 0;
+		count = decompose_clip(one, count, axis, decompose_axis(box.lo, axis), 1, other);
+		count = count ? decompose_clip(other, count, axis, decompose_axis(box.hi, axis), -1, one) : 0;
 	}
 	for (uint32_t i = 0; i < count; i++)
 		vec_push(points, one[i]);
@@ -626,15 +463,15 @@ static void decompose_add_corners(const struct decompose_node *node, decompose_p
 		bool is_corner = true; /* not at a side of the box that no cut made */
 		for (int a = 0; a < 3; a++) {
 			bool high = corner >> a & 1;
-			decompose_set(&p, a, decompose_get(high ? node->box.hi : node->box.lo, a));
-			is_corner = is_corner && isfinite(decompose_get(p, a));
+			decompose_set(&p, a, decompose_axis(high ? node->box.hi : node->box.lo, a));
+			is_corner = is_corner && isfinite(decompose_axis(p, a));
 			if (!is_corner)
 				break;
 			double voxel =
-				(decompose_get(p, a) - decompose_get(grid->lo, a)) / grid->edge + (high ? -0.5 : 0.5);
+				(decompose_axis(p, a) - decompose_axis(grid->lo, a)) / grid->edge + (high ? -0.5 : 0.5);
 			at[a] = MAX(0, MIN(grid->n[a] - 1, (int)floor(voxel)));
 		}
-		if (is_corner && grid->kind[decompose_at(grid, at[0], at[1], at[2])] == DECOMPOSE_INSIDE)
+		if (is_corner && grid->kind[decompose_grid_at(grid, at[0], at[1], at[2])] == DECOMPOSE_INSIDE)
 			vec_push(points, p);
 	}
 }
@@ -644,8 +481,8 @@ static void decompose_add_node(const struct decompose *d, const struct decompose
 	const struct decompose_grid *grid = node->grid;
 	for (uint32_t i = grid->first; i < grid->first + grid->count; i++) {
 		struct vec3 corners[3];
-		decompose_corners(d, i, corners);
-		struct aabb around = decompose_box_of(corners, 3);
+		decompose_grid_corners(d->mesh, i, corners);
+		struct aabb around = decompose_grid_box_of(corners, 3);
 		if (aabb_overlap(&around, &node->box))
 			decompose_add_triangle(corners, node->box, points);
 	}
@@ -699,7 +536,7 @@ static void decompose_begin(struct decompose *d, uint32_t hulls, uint32_t voxels
 		struct decompose_grid *grid = &d->grids[d->grid_count];
 		grid->first = apart ? mesh->parts.at[i].first : 0;
 		grid->count = apart ? mesh->parts.at[i].count : mesh->corners.count / 3;
-		if (!decompose_fill(d, grid, MAX((double)DECOMPOSE_VOXELS_MIN, (double)voxels / count)))
+		if (!decompose_grid_make(d->mesh, grid, MAX((double)DECOMPOSE_VOXELS_MIN, (double)voxels / count)))
 			continue;
 		d->grid_count++;
 		struct decompose_node node = {

@@ -192,7 +192,6 @@ static void primary_save_pack_decisions(const struct primary *primary, struct te
 
 static void primary_save_unpack_published(struct primary *primary, struct unpack *in)
 {
-	static const struct message_limits limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
 	const struct systems *systems = primary->shared->systems;
 	struct published published = {.model = unpack_count(in, SCENE_NONE)};
 	published.system = unpack_count(in, UINT32_MAX);
@@ -208,7 +207,7 @@ static void primary_save_unpack_published(struct primary *primary, struct unpack
 	ProtobufCMessage *message;
 	struct troupe_error why;
 	if (output->def.gives != TROUPE_GIVES_PUBLISHED ||
-		message_of_bytes(output->type, bytes, published.count, &limits, &message, &why)) {
+		message_of_bytes(output->type, bytes, published.count, &message_limits_none, &message, &why)) {
 		in->bad = true;
 		return;
 	}

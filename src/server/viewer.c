@@ -527,11 +527,10 @@ static troupe_status viewer_triangles(
 troupe_status troupe_geometry_triangles(struct troupe_server *server, const void *geometry, size_t count,
 	void (*take)(void *ctx, const void *mesh, size_t count), void *ctx, struct troupe_error *error)
 {
-	static const struct message_limits no_limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
 	ProtobufCMessage *message;
 	struct text mesh = {0};
-	troupe_status status =
-		message_of_bytes(&gz__msgs__geometry__descriptor, geometry, count, &no_limits, &message, error);
+	troupe_status status = message_of_bytes(
+		&gz__msgs__geometry__descriptor, geometry, count, &message_limits_none, &message, error);
 	if (status)
 		return status;
 	status = viewer_triangles(server, (const Gz__Msgs__Geometry *)message, &mesh, error);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct message_limits message_limits_none = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
 const struct message_limits message_limits_usual = {.bytes_max = 16 << 20, .items_max = 100000, .number_max = 1e9};
 
 enum { TOPIC_MESSAGE_ALIGN = 8 };

@@ -29,6 +29,8 @@ struct message_limits {
 };
 /* 16 MiB, 100 000 elements, finite numbers within 1e9: for commands. */
 extern const struct message_limits message_limits_usual;
+/* None, but for memory: for messages that this process made itself, or has checked. */
+extern const struct message_limits message_limits_none;
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
 

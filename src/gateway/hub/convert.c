@@ -8,9 +8,8 @@
 troupe_status convert_to_json(
 	const char *type, const void *bytes, size_t count, struct text *out, struct troupe_error *error)
 {
-	static const struct message_limits limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
 	ProtobufCMessage *message;
-	troupe_status status = message_of_bytes(type_find(type), bytes, count, &limits, &message, error);
+	troupe_status status = message_of_bytes(type_find(type), bytes, count, &message_limits_none, &message, error);
 	if (status)
 		return status;
 	message_add_json(out, message);

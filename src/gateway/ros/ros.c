@@ -116,11 +116,11 @@ void ros_add_schema(const struct ros_type *type, struct text *out)
 troupe_status ros_of_bytes_for(const struct ros_type *type, const char *robot, const void *bytes, size_t count,
 	struct text *out, struct troupe_error *error)
 {
-	static const struct message_limits no_limits = {.bytes_max = UINT32_MAX, .items_max = UINT32_MAX};
 	ProtobufCMessage *message;
 	struct arena arena = {0};
 	size_t before = out->count;
-	troupe_status status = message_of_bytes_in(&arena, type->gz, bytes, count, &no_limits, &message, error);
+	troupe_status status =
+		message_of_bytes_in(&arena, type->gz, bytes, count, &message_limits_none, &message, error);
 	if (status)
 		return status;
 	struct cdr_out cdr = cdr_begin(out);

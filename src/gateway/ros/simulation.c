@@ -26,8 +26,6 @@ struct simulation {
 	char *client;       /* of the def */
 };
 
-static const struct message_limits simulation_no_limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
-
 /* --- asking the server -------------------------------------------------------------------------------------------- */
 
 static void simulation_refuse(struct job_sent *sent, troupe_status status, const char *why)
@@ -479,7 +477,7 @@ void simulation_take(struct simulation *simulation, const struct troupe_message 
 			troupe_status status = reply->status;
 			if (!status && type_find(reply->type))
 				status = message_of_bytes(type_find(reply->type), reply->bytes, reply->count,
-					&simulation_no_limits, &sent->reply, &error);
+					&message_limits_none, &sent->reply, &error);
 			if (status)
 				simulation_refuse(sent, status, reply->status ? reply->text : error.text);
 			else

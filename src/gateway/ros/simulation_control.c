@@ -27,10 +27,9 @@ static const char *const simulation_control_states[] = {[STATE(ACTIVE)] = "activ
 static ProtobufCMessage *simulation_control_read(
 	const ProtobufCMessageDescriptor *type, const struct troupe_message *message)
 {
-	static const struct message_limits limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
 	ProtobufCMessage *read = NULL;
 	struct troupe_error error;
-	if (message_of_bytes(type, message->bytes, message->count, &limits, &read, &error))
+	if (message_of_bytes(type, message->bytes, message->count, &message_limits_none, &read, &error))
 		return NULL;
 	return read;
 }
@@ -175,7 +174,6 @@ static uint64_t simulation_control_new_id(const struct job *job)
 /* The trajectory by the reader of its type; NULL: it cannot be one. */
 static Gz__Msgs__JointTrajectory *simulation_control_trajectory(const json_t *json)
 {
-	static const struct message_limits limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
 	const struct ros_type *type = ros_type_find("gz.msgs.JointTrajectory", NULL);
 	struct text cdr = {0}, bytes = {0};
 	struct troupe_error error;
@@ -183,7 +181,7 @@ static Gz__Msgs__JointTrajectory *simulation_control_trajectory(const json_t *js
 	text_add(&bytes, "%s", "");
 	if (!ros_json_to_cdr(type->name, json, &cdr, &error) &&
 		!ros_to_bytes(type, cdr.at, cdr.count, &bytes, &error) &&
-		message_of_bytes(type->gz, bytes.at, bytes.count, &limits, &read, &error))
+		message_of_bytes(type->gz, bytes.at, bytes.count, &message_limits_none, &read, &error))
 		read = NULL;
 	text_fini(&cdr);
 	text_fini(&bytes);

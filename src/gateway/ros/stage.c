@@ -1,17 +1,15 @@
 /* Poses are sent as frames and not as new shapes, because a frame is 100 bytes and a shape several times as much. An id
  * of Gazebo's scene and of its poses is the same, so a pose finds its frame by its id; names of links are not unique.
- *
- * All robots of a kind have the same meshes, and a scene is sent anew when a model comes or goes. So a mesh is kept as
- * the text of its points and corners, under the bytes of its geometry. */
+ */
 #include "gateway/ros/stage.h"
 
 #include "base/json_out.h"
 #include "base/map.h"
 #include "gateway/ros/parts.h"
 #include "gateway/ros/sensor_frames.h"
+#include "gateway/ros/stage_shells.h"
 #include "topic/convert.h"
 #include "topic/scene.pb-c.h"
-#include "topic/troupe.pb-c.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,18 +30,8 @@ struct fixture { /* a frame that does not move in its parent; NULL: the world */
 	bool named; /* by the world */
 };
 
-struct shell { /* a mesh or heightmap */
-	char *key;
-	uint32_t triangles; /* 0: it cannot be shown */
-	struct text json;   /* members of a list of triangles, with a comma before them */
-};
-
 struct stage {
-	stage_mesh_fn *mesh_fn;
-	void *mesh_ctx;
-	struct map shell_of; /* key -> index in shells */
-	VEC(struct shell) shells;
-	size_t shell_bytes;
+	struct stage_shells *shells;
 	uint32_t triangles;             /* in the scene so far */
 	VEC(struct stage_place) places; /* as in the scene */
 	VEC(struct order) order;        /* of the places, by id */
@@ -100,22 +88,10 @@ static void stage_drop_places(struct stage *stage)
 	stage->fixtures.count = 0;
 }
 
-static void stage_drop_shells(struct stage *stage)
-{
-	for (uint32_t i = 0; i < stage->shells.count; i++) {
-		free(stage->shells.at[i].key);
-		text_fini(&stage->shells.at[i].json);
-	}
-	map_fini(&stage->shell_of);
-	stage->shell_of = (struct map){0};
-	stage->shells.count = 0;
-	stage->shell_bytes = 0;
-}
-
 struct stage *stage_create(const char *world, stage_mesh_fn *fn, void *ctx)
 {
 	struct stage *stage = mem_alloc(sizeof *stage);
-	*stage = (struct stage){.world = mem_strdup(world), .mesh_fn = fn, .mesh_ctx = ctx};
+	*stage = (struct stage){.world = mem_strdup(world), .shells = stage_shells_create(fn, ctx)};
 	return stage;
 }
 
@@ -124,8 +100,7 @@ void stage_destroy(struct stage *stage)
 	if (!stage)
 		return;
 	stage_drop_places(stage);
-	stage_drop_shells(stage);
-	vec_free(&stage->shells);
+	stage_shells_destroy(stage->shells);
 	vec_free(&stage->places);
 	vec_free(&stage->order);
 	vec_free(&stage->fixtures);
@@ -342,81 +317,10 @@ static void stage_add_plane(struct stage_pen *pen, struct pose pose, const Gz__M
 
 /* --- meshes and heightmaps ---------------------------------------------------------------------------------------- */
 
-static void stage_write_point(struct json_out *out, const float *at)
-{
-	static const char *const axes[] = {"x", "y", "z"};
-	json_out_object(out, NULL);
-	for (int i = 0; i < 3; i++)
-		text_add(json_out_value(out, axes[i]), "%.7g", (double)at[i]);
-	json_out_end(out);
-}
-
-/* Points beyond those that a triangle names are kept: few meshes have any. */
-static void stage_write_shell(struct shell *shell, const Troupe__Msgs__Mesh *mesh)
-{
-	size_t points = mesh->n_point / 3, corners = mesh->n_corner / 3 * 3;
-	if (!corners || corners / 3 > STAGE_SHAPE_TRIANGLES_MAX)
-		return;
-	for (size_t i = 0; i < corners; i++)
-		if (mesh->corner[i] >= points)
-			return;
-	struct json_out out = json_out_in_object(&shell->json);
-	json_out_array(&out, "points");
-	for (size_t i = 0; i < points; i++) {
-		const float *at = mesh->point + 3 * i;
-		if (!isfinite(at[0]) || !isfinite(at[1]) || !isfinite(at[2])) {
-			text_fini(&shell->json);
-			return;
-		}
-		stage_write_point(&out, at);
-	}
-	json_out_end(&out);
-	json_out_strings(&out, "colors", NULL, 0);
-	json_out_array(&out, "indices");
-	for (size_t i = 0; i < corners; i++)
-		json_out_uint(&out, NULL, mesh->corner[i]);
-	json_out_end(&out);
-	shell->triangles = (uint32_t)(corners / 3);
-}
-
-static void stage_read_shell(struct stage *stage, const Gz__Msgs__Geometry *geometry, struct shell *shell)
-{
-	static const struct message_limits no_limits = {.bytes_max = UINT32_MAX, .items_max = UINT32_MAX};
-	struct text bytes = {0};
-	ProtobufCMessage *message;
-	if (!stage->mesh_fn(stage->mesh_ctx, geometry, &bytes, NULL) &&
-		!message_of_bytes(&troupe__msgs__mesh__descriptor, bytes.at ? bytes.at : "", bytes.count, &no_limits,
-			&message, NULL)) {
-		stage_write_shell(shell, (const Troupe__Msgs__Mesh *)(const void *)message);
-		message_free(message);
-	}
-	text_fini(&bytes);
-}
-
-/* Also of one that cannot be read, so that it is tried once. */
-static const struct shell *stage_shell_of(struct stage *stage, const Gz__Msgs__Geometry *geometry)
-{
-	struct text json = {0};
-	uint32_t at;
-	message_add_json(&json, &geometry->base);
-	if (!map_find(&stage->shell_of, json.at, &at)) {
-		struct shell shell = {.key = mem_strdup(json.at)};
-		stage_read_shell(stage, geometry, &shell);
-		if (stage->shell_bytes + shell.json.count > STAGE_KEPT_BYTES_MAX)
-			stage_drop_shells(stage);
-		stage->shell_bytes += shell.json.count;
-		at = stage->shells.count;
-		vec_push(&stage->shells, shell);
-		(void)map_add(&stage->shell_of, shell.key, at);
-	}
-	text_fini(&json);
-	return &stage->shells.at[at];
-}
-
 static void stage_add_triangles(struct stage_pen *pen, struct pose pose, const Gz__Msgs__Geometry *geometry)
 {
 	struct json_out *out = &pen->lists[TRIANGLES];
-	const struct shell *shell = pen->stage->mesh_fn ? stage_shell_of(pen->stage, geometry) : NULL;
+	const struct stage_shell *shell = stage_shells_find(pen->stage->shells, geometry);
 	if (!shell || !shell->triangles || shell->triangles > STAGE_TRIANGLES_MAX - pen->stage->triangles)
 		return;
 	pen->stage->triangles += shell->triangles;
@@ -544,8 +448,7 @@ static void stage_add_link(struct stage *stage, const Gz__Msgs__Scene *scene, co
 static troupe_status stage_read_message(struct arena *arena, const ProtobufCMessageDescriptor *type, const void *bytes,
 	size_t count, void *ret_message, struct troupe_error *error)
 {
-	static const struct message_limits no_limits = {.bytes_max = UINT32_MAX, .items_max = UINT32_MAX};
-	return message_of_bytes_in(arena, type, bytes, count, &no_limits, ret_message, error);
+	return message_of_bytes_in(arena, type, bytes, count, &message_limits_none, ret_message, error);
 }
 
 troupe_status stage_take_scene(

@@ -57,10 +57,9 @@ static void rosbridge_message(void *ctx, const struct troupe_message *message)
 /* Why a barrier client's request was refused; NULL: it was not. Appends the reply as JSON. */
 static const char *rosbridge_read_barrier(const struct hub_reply *reply, struct text *values, struct troupe_error *why)
 {
-	static const struct message_limits limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
 	ProtobufCMessage *message;
-	if (message_of_bytes(
-		    &troupe__msgs__lockstep_to_client__descriptor, reply->bytes, reply->count, &limits, &message, why))
+	if (message_of_bytes(&troupe__msgs__lockstep_to_client__descriptor, reply->bytes, reply->count,
+		    &message_limits_none, &message, why))
 		return why->text;
 	const Troupe__Msgs__LockstepToClient *said = (const void *)message;
 	bool refused = said->what_case == TROUPE__MSGS__LOCKSTEP_TO_CLIENT__WHAT_REFUSED;
