@@ -1,30 +1,21 @@
-/* `troupe run`: runs a world. This file has the callbacks of the server and the order of the work: prepare, run, end.
+/* This file has the callbacks of the server and the order of the work: prepare, run, end.
  *
  * All inputs and outputs are checked before the first step, so that a long run does not fail at its end. A state, log
  * or recording that cannot be written does not end the run: the other outputs are still written, and the exit status
  * tells of the failure. */
 #include "base/shown.h"
-#include "cli/camera_out.h"
 #include "cli/cli.h"
-#include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/commands_in.h"
 #include "cli/commands_out.h"
-#include "cli/complaints.h"
-#include "cli/mcap_out.h"
 #include "cli/next_run.h"
-#include "cli/outputs.h"
-#include "cli/programs.h"
-#include "cli/results.h"
+#include "cli/run_internal.h"
+#include "cli/run_definition.h"
 #include "cli/run_recordings.h"
 #include "cli/run_settings.h"
-#include "cli/saves.h"
 #include "cli/signals.h"
-#include "cli/status.h"
 #include "cli/standby.h"
-#include "cli/stuck.h"
 #include "cli/trace.h"
-#include "gateway/log/log.h"
 
 #include "base/clock.h"
 
@@ -37,42 +28,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOADING_GRACE_MS = 500 };
 #define PAUSE_TOLD_NS UINT64_C(1000000000) /* a pause of this time is told */
-
-struct run {
-	struct run_settings settings;
-	struct arena arena;
-	struct command_lines commands;
-	struct commands_in *commands_in;
-	struct commands_out commands_out;
-	struct troupe_server *server;
-	struct output output;
-	struct status_line status;
-	struct log log;
-	uint64_t log_every;
-	struct camera_out camera_out;
-	struct mcap_out mcap_out;
-	struct complaints complaints;
-	struct saves saves;
-	struct outputs outputs;
-	struct children children;
-	struct gateways *gateways;
-	struct lockstep_listener *lockstep;
-	struct programs *programs; /* NULL: none are started */
-	struct recordings recordings;
-	struct stuck stuck;
-	struct troupe_standby *standby; /* took over: the server resumes its state; NULL: not so */
-	uint64_t begun_at;              /* step */
-	uint64_t paused_at_ns;          /* when run_on_watch() first saw the present pause; 0: there is none */
-	bool pause_told;
-	struct arena *lasting; /* of the first run of the process; used while no gateway runs */
-	bool no_world;
-	troupe_status ran; /* of the steps */
-	const char *bound; /* why no other run can follow; NULL: one can */
-	/* Follows this one. Written by a thread of a gateway, read when the gateways have ended. */
-	struct run *next;
-};
 
 /* --- callbacks ---------------------------------------------------------------------------------------------------- */
 
@@ -183,39 +139,6 @@ static uint64_t run_steps_of(void *ctx)
 	return troupe_server_progress(ctx).steps;
 }
 
-/* Without malloc() and stdio: the interrupted thread may be inside these. */
-static void run_say_at_once(const char *text)
-{
-	const struct outfile_options hurried = {.urgency = signals_urgency};
-	char line[TROUPE_ERROR_TEXT_BYTES + 80];
-	int count = snprintf(line, sizeof line, "troupe run: %s\n", text);
-	(void)outfile_put(STDERR_FILENO, line, MIN((size_t)MAX(count, 0), sizeof line - 1), &hurried);
-}
-
-/* Called in a signal handler in the middle of loading: there is no world yet that could be saved or reported on. */
-static void run_leave_loading(void *ctx)
-{
-	static const char report[] =
-		"{\n  \"iterations\": 0,\n  \"sim_time\": 0,\n  \"stopped\": \"while loading\"\n}\n";
-	const struct run *run = ctx;
-	const struct run_settings *settings = &run->settings;
-	const struct outfile_options hurried = {.urgency = signals_urgency};
-	struct troupe_error error;
-	troupe_status status = TROUPE_OK;
-	if (settings->report && !strcmp(settings->report, "-"))
-		(void)outfile_put(STDOUT_FILENO, report, sizeof report - 1, &hurried);
-	else if (settings->report)
-		status = outfile_replace(settings->report, report, sizeof report - 1, &hurried, &error);
-	if (settings->verbosity >= 1)
-		run_say_at_once(
-			settings->network.save_on_stop
-				? "0 steps, 0 s simulated: stopped while the world was loaded, so no state is saved"
-				: "0 steps, 0 s simulated: stopped while the world was loaded");
-	if (status)
-		run_say_at_once(error.text);
-	_exit(cli_exit_status(status));
-}
-
 /* Runs from one saving to the next, and then to the end. */
 static troupe_status run_and_save(struct run *run, struct troupe_error *error)
 {
@@ -240,61 +163,14 @@ static troupe_status run_and_save(struct run *run, struct troupe_error *error)
 static troupe_status run_on_next(
 	void *ctx, const struct troupe_next *asked, char **ret_world, struct troupe_error *error);
 
-/* Whether no command can come from outside while the world runs. */
-static bool run_is_scripted(const struct run_settings *settings)
-{
-	const struct gateways_settings *ways = &settings->gateways;
-	bool open = !ways->no_gz || ways->view || ways->view_address || ways->watch.listen || ways->clients ||
-		    ways->foxglove || ways->rosbridge || ways->ros2 || ways->serve.count;
-	bool live = settings->commands && !strcmp(settings->commands, "-");
-	return !open && !live && !settings->lockstep.socket && !settings->lockstep.listen && !settings->programs;
-}
-
-static struct troupe_server_def run_definition(struct run *run)
+static struct troupe_server_def run_define(struct run *run)
 {
 	const struct run_settings *settings = &run->settings;
-	struct troupe_server_def def = troupe_server_def_default();
-	def.world_path = settings->world;
-	def.world_text = settings->world_text;
+	struct troupe_server_def def = run_definition_server(settings);
 	def.no_world = run->no_world;
-	def.resume_path = settings->resume;
-	def.resource_paths = settings->resource_paths.at;
-	def.plugin_paths = settings->plugin_paths.at;
-	def.secondaries = (int32_t)settings->secondaries;
-	def.ignore_levels = settings->no_levels;
-	def.load_all = settings->load_all || settings->strict;
-	def.distribution = settings->distribution;
-	def.pins = settings->pins.at;
-	def.sleepless = settings->no_sleep;
-	def.by_ode = settings->solver && !strcmp(settings->solver, "ode");
-	def.sense_all = settings->sense_all;
-	def.pace = settings->rtf >= 0 ? TROUPE_PACE_FACTOR : TROUPE_PACE_WORLD;
-	if (settings->rate_hz > 0)
-		def.pace = TROUPE_PACE_RATE;
-	def.rtf = MAX(settings->rtf, 0.0);
-	def.rate_hz = settings->rate_hz;
-	def.paused = settings->paused;
-	def.seed = (uint64_t)settings->seed;
-	def.initial_time_s = settings->initial_time_s;
-	def.barrier_deadline_s = settings->lockstep.deadline_s;
-	def.window = (uint32_t)settings->window;
-	def.scripted = run_is_scripted(settings);
-	def.chaos = settings->chaos >= 0;
-	def.chaos_seed = def.chaos ? (uint64_t)settings->chaos : 0;
-	def.chaos_moves = (uint32_t)settings->chaos_moves;
-	def.hash_every = (uint64_t)settings->hash_every;
-	def.record_path = settings->record;
-	def.save_folder = settings->save_dir;
-	def.logs_obeyed = settings->recordings;
-	def.record_every = (uint64_t)settings->record_every;
-	def.costs_path = settings->costs;
-	def.costs_every = (uint64_t)settings->costs_every;
 	def.observe = log_observes(&run->log);
 	run->log_every = log_step_every(&run->log);
 	def.step_every = settings->camera_out || settings->mcap ? 1 : run->log_every;
-	def.anew = settings->anew;
-	def.lanes = settings->lanes ? (uint32_t)atoi(settings->lanes) : 0;
-	def.break_rule = settings->break_rule;
 	def.on_event = settings->trace ? run_on_event : NULL;
 	def.on_member = settings->trace ? run_on_member : NULL;
 	def.on_hash = settings->hash_every ? run_on_hash : NULL;
@@ -309,7 +185,7 @@ static struct troupe_server_def run_definition(struct run *run)
 	return def;
 }
 
-static void run_free_next(struct run *run)
+void run_free_next(struct run *run)
 {
 	troupe_server_destroy(run->server);
 	arena_fini(&run->arena);
@@ -345,7 +221,7 @@ static troupe_status run_on_next(
 	if (asked->asks)
 		return TROUPE_OK;
 	struct run *next = run_make_next(run, asked);
-	struct troupe_server_def def = run_definition(next);
+	struct troupe_server_def def = run_define(next);
 	troupe_status status = troupe_server_create(&def, &next->server, error);
 	if (!status)
 		programs_warn(next->server, run_on_warning, next);
@@ -361,35 +237,9 @@ static troupe_status run_on_next(
 	return TROUPE_OK;
 }
 
-static struct troupe_network run_network_of(const struct run *run)
-{
-	const struct network_settings *settings = &run->settings.network;
-	bool ranks = run->settings.mode == NETWORK_RANKS;
-	return (struct troupe_network){.transport = ranks ? settings->transport : NULL,
-		.job = settings->job,
-		.secondaries = (uint32_t)settings->secondaries,
-		.clients = settings->clients.at,
-		.clients_max = (uint32_t)settings->clients_max,
-		.client_lost = network_client_lost(settings),
-		.client_rights = network_client_rights(settings),
-		.on_loss = network_on_loss(settings),
-		.secondaries_max = (uint32_t)settings->most,
-		.spares = (uint32_t)settings->spares,
-		.iterations = (uint64_t)run->settings.iterations,
-		.until_s = run->settings.until_s,
-		.listen = settings->listen,
-		.partition = settings->partition,
-		.interface = settings->interface,
-		.stale_ms = (uint32_t)settings->stale_ms,
-		.wait_s = settings->wait_s,
-		.key_file = settings->key_file,
-		.insecure = settings->insecure,
-		.sockets = run->settings.mode == NETWORK_CHILDREN ? run->children.sockets : NULL};
-}
-
 static troupe_status run_create_server(struct run *run, struct troupe_error *error)
 {
-	struct troupe_server_def def = run_definition(run);
+	struct troupe_server_def def = run_define(run);
 	troupe_status status = TROUPE_OK;
 	if (run->settings.mode == NETWORK_CHILDREN)
 		status = children_start(&run->children, (uint32_t)run->settings.network.secondaries,
@@ -397,7 +247,7 @@ static troupe_status run_create_server(struct run *run, struct troupe_error *err
 			run->settings.break_rule, error);
 	if (status)
 		return status;
-	struct troupe_network network = run_network_of(run);
+	struct troupe_network network = run_definition_network(&run->settings, run->children.sockets);
 	if (run->standby) {
 		def.resume_path = "the state of the primary";
 		def.resume_bytes = troupe_standby_state(run->standby, &def.resume_count);
@@ -513,49 +363,10 @@ static void run_announce(const struct run *run)
 	fprintf(stderr, "%u commands\n", run->commands.all.count);
 }
 
-/* Whether commands came that are in no file: of standard input, barrier clients or other programs. */
-static bool run_was_commanded(const struct run *run)
-{
-	return run->lockstep || gateways_commanded(run->gateways) || commands_in_given(run->commands_in);
-}
-
-/* Saves the state if the run did not reach its own end. */
-static troupe_status run_save_on_stop(struct run *run, struct troupe_error *error)
-{
-	const char *given = run->settings.network.save_on_stop;
-	if (!given && run->settings.mode == NETWORK_NONE)
-		return TROUPE_OK;
-	uint64_t step = troupe_server_progress(run->server).steps;
-	if (!given && step == run->begun_at) /* no step was taken */
-		return TROUPE_OK;
-	char *pattern = given ? mem_strdup(given) : saves_default(run->server);
-	troupe_status status = saves_on_stop(&run->saves, run->server, pattern, error);
-	free(pattern);
-	return status;
-}
-
-/* After the last step. *ret_stopped: the run was told to stop before its own end. */
-static troupe_status run_end_steps(struct run *run, troupe_status status, bool *ret_stopped)
-{
-	commands_in_end(run->commands_in);
-	bool asked = signals_asked();
-	*ret_stopped = asked || troupe_server_was_stopped(run->server);
-	signals_name_stuck(NULL, NULL);
-	signals_tell(NULL, NULL);
-	status_clear(&run->status);
-	if (status == TROUPE_EPEER && asked && run->settings.mode != NETWORK_RANKS)
-		status = TROUPE_OK; /* all processes were asked to stop: it does not matter which left first. Ranks go
-				     * on until the primary stops them, so one that is lost has not left. */
-	output_flush(&run->output);
-	return status;
-}
-
-static void run_leave_stuck(void *ctx);
-
 static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troupe_error *error)
 {
 	run->begun_at = troupe_server_progress(run->server).steps;
-	run->stuck = (struct stuck){.server = run->server, .leave = run_leave_stuck, .say = run_on_note, .ctx = run};
+	run->stuck = (struct stuck){.server = run->server, .leave = run_end_stuck, .say = run_on_note, .ctx = run};
 	stuck_begin(&run->stuck);
 	signals_tell(run_stop_server, run);
 	signals_name_stuck(run_steps_of, run->server);
@@ -571,69 +382,6 @@ static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troup
 		status = run_and_save(run, error);
 	status = run_end_steps(run, status, ret_stopped);
 	stuck_end(&run->stuck);
-	return status;
-}
-
-/* The first error is the one with which the run ends. A further one gets a line of its own, if it has none yet. */
-static void run_add_error(
-	troupe_status *status, troupe_status next, const struct troupe_error *later, struct troupe_error *error)
-{
-	if (next && *status)
-		cli_complain("run", "%s", later->text);
-	if (!next || *status)
-		return;
-	*status = next;
-	*error = *later;
-}
-
-/* The report or the summary, and the rest of standard output. failed: the run itself. */
-static void run_deliver(struct run *run, bool failed, troupe_status *status, struct troupe_error *error)
-{
-	struct troupe_error later;
-	struct results results = {.settings = &run->settings,
-		.server = run->server,
-		.output = &run->output,
-		.begun_at = run->begun_at,
-		.commanded = run_was_commanded(run),
-		.commands_lost = run->commands_out.why.status,
-		.failed = failed};
-	troupe_status next = results_deliver(&results, &later);
-	run_add_error(status, next, &later, error);
-	output_flush(&run->output);
-	int why = output_failed(&run->output);
-	next = why ? fail(&later, TROUPE_EIO, "standard output: cannot write: %s", outfile_why(why)) : TROUPE_OK;
-	run_add_error(status, next, &later, error);
-}
-
-/* The error of the run has priority over errors of its files; errors of files have priority in the order of the
- * calls. Files that are written during the run have warned by themselves. */
-static troupe_status run_end_outputs(struct run *run, troupe_status status, bool stopped, struct troupe_error *error)
-{
-	run->ran = status;
-	struct troupe_error later;
-	troupe_status saved = status || stopped ? run_save_on_stop(run, &later) : TROUPE_OK;
-	run_add_error(&status, saved, &later, error);
-	bool failed = status; /* but not if only some of its files could not be written */
-	if (!status)
-		saves_warn(&run->saves, run->server);
-	troupe_status next = log_end(&run->log, status ? &later : error);
-	status = status ? status : next;
-	next = troupe_server_end_recording(run->server, status ? &later : error);
-	status = status ? status : next;
-	next = commands_out_end(&run->commands_out, status ? &later : error);
-	status = status ? status : next;
-	next = camera_out_end(&run->camera_out, status ? &later : error);
-	status = status ? status : next;
-	/* its last bytes are written by this call, when the file can no longer warn by itself */
-	bool told = run->mcap_out.told;
-	next = mcap_out_end(&run->mcap_out, &later);
-	if (!status || !told)
-		run_add_error(&status, next, &later, error);
-	run_deliver(run, failed, &status, error);
-	if (!status)
-		status = saves_result(&run->saves, error);
-	if (!status)
-		status = complaints_result(&run->complaints, error);
 	return status;
 }
 
@@ -683,58 +431,6 @@ static troupe_status run_begin_gateways(struct run *run, struct troupe_error *er
 	return status;
 }
 
-/* The run that follows, if the present one has not failed and the process is to go on. The gateways have ended. */
-static void run_settle_next(struct run *run)
-{
-	if (run->next && (run->ran || signals_asked())) {
-		run_free_next(run->next);
-		run->next = NULL;
-	}
-	if (!run->next)
-		signals_release();
-}
-
-/* All that runs beside the server ends. */
-static void run_end_company(struct run *run, troupe_status status, const struct troupe_error *error)
-{
-	if (status)
-		cli_complain("run", "%s", error->text);
-	if (status || signals_asked())
-		signals_release();
-	commands_in_destroy(run->commands_in);
-	programs_stop(run->programs);
-	gateways_end(run->gateways, status ? error : NULL);
-	run_settle_next(run);
-	lockstep_end(run->lockstep, status, error);
-}
-
-static int run_exit_status_of(const struct run *run, troupe_status status)
-{
-	return run->settings.mode == NETWORK_NONE ? cli_exit_status(status) : network_exit_status(status);
-}
-
-/* Some thread still uses the server, so it is not destroyed. */
-static void run_leave_for_good(struct run *run, troupe_status status)
-{
-	children_end(&run->children);
-	outputs_fini(&run->outputs);
-	if (run->settings.mode == NETWORK_RANKS)
-		network_leave(&run->settings.network, run_exit_status_of(run, status));
-	(void)fflush(stdout);
-	_exit(run_exit_status_of(run, status));
-}
-
-static void run_leave_stuck(void *ctx)
-{
-	struct run *run = ctx;
-	struct troupe_error error;
-	bool stopped;
-	troupe_status status = run_end_steps(run, TROUPE_OK, &stopped);
-	status = run_end_outputs(run, status, stopped, &error);
-	run_end_company(run, status, &error);
-	run_leave_for_good(run, status);
-}
-
 /* Returns the exit status. */
 static int run_world(struct run *run)
 {
@@ -768,7 +464,7 @@ static int run_world(struct run *run)
 	}
 	run_end_company(run, status, &error);
 	if (signals_asked() && run->server && troupe_server_is_preparing(run->server))
-		run_leave_for_good(run, status); /* what nobody waits for any more could take long */
+		run_end_leave(run, status); /* what nobody waits for any more could take long */
 	troupe_server_destroy(run->server);
 	children_end(&run->children);
 	programs_destroy(run->programs);
@@ -777,7 +473,7 @@ static int run_world(struct run *run)
 	commands_out_fini(&run->commands_out);
 	saves_fini(&run->saves);
 	outputs_fini(&run->outputs);
-	return misused ? CLI_BAD_USAGE : run_exit_status_of(run, status);
+	return misused ? CLI_BAD_USAGE : run_end_status(run, status);
 }
 
 /* Programs of ROS that see the run, or will see its file. */
@@ -824,11 +520,13 @@ static int run_logged(struct run *run)
 }
 
 /* The runs that clients ask for begin one after the other. The first failure is that of the process. */
-static int run_all(struct run *run)
+int run_worlds(const struct run_settings *settings, struct arena *arena, struct troupe_standby *standby)
 {
-	int exit_status = run_logged(run);
-	for (struct run *next = run->next; next;) {
-		run = next;
+	struct run first = {.settings = *settings, .lasting = arena, .standby = standby};
+	first.complaints.verbosity = settings->verbosity;
+	first.saves.complaints = &first.complaints;
+	int exit_status = run_logged(&first);
+	for (struct run *run = first.next, *next; run; run = next) {
 		if (run->settings.verbosity >= 1)
 			cli_complain("run", "another run: %s '%s', seed %" PRId64 ", paused",
 				run->no_world ? "no world, called" : "world", troupe_server_world_name(run->server, 0),
@@ -839,90 +537,7 @@ static int run_all(struct run *run)
 		arena_fini(&run->arena);
 		free(run);
 	}
-	return exit_status;
-}
-
-/* All processes have the same command line; that of a secondary is the primary's concern. */
-static int run_as_rank(struct run *run)
-{
-	struct network_settings *network = &run->settings.network;
-	int exit_status;
-	if (network_join(network, run->settings.secondaries, &exit_status))
-		exit_status = troupe_job_number(network->job)
-				      ? network_be_secondary(network, run->settings.plugin_paths.at,
-						run->settings.break_rule, run->settings.verbosity, NULL)
-				      : run_logged(run);
-	network_leave(network, exit_status);
-	return exit_status;
-}
-
-static int run_as_standby(struct run *run)
-{
-	struct run_settings *settings = &run->settings;
-	const char *given = settings->resume                                           ? "--resume"
-			    : settings->commands && !run_settings_from_input(settings) ? "--commands"
-										       : NULL;
-	if (given) {
-		cli_complain("run",
-			"%s: not with --network-role standby: the state, and the commands that wait in it, come from "
-			"the primary; see troupe run --help",
-			given);
-		return CLI_BAD_USAGE;
-	}
-	if (settings->world)
-		cli_complain("run", "%s: ignored, because a standby gets its world from the primary", settings->world);
-	settings->world = NULL;
-	int exit_status = standby_follow(settings, &run->standby);
-	if (!run->standby)
-		return exit_status;
-	signals_arm_watchdog(LOADING_GRACE_MS, run_leave_loading, run);
-	exit_status = run_all(run);
-	troupe_standby_destroy(run->standby); /* if no server was created */
-	return exit_status;
-}
-
-static int run_as_told(struct run *run)
-{
-	struct run_settings *settings = &run->settings;
-	run->complaints.verbosity = settings->verbosity;
-	run->saves.complaints = &run->complaints;
-	if (!run_settings_choose(settings, &run->arena))
-		return CLI_BAD_USAGE;
-	bool world = settings->world || settings->resume;
-	if (run->settings.mode == NETWORK_STANDBY)
-		return run_as_standby(run);
-	bool secondary = run->settings.mode == NETWORK_SECONDARY || run->settings.mode == NETWORK_CLIENT;
-	if (!secondary && !world) {
-		cli_complain("run", "no WORLD.sdf given; see troupe run --help");
-		return CLI_BAD_USAGE;
-	}
-	if (run->settings.mode == NETWORK_RANKS)
-		return run_as_rank(run);
-	if (!secondary)
-		return run_all(run);
-	if (world)
-		cli_complain("run", "%s: ignored, because the primary sends a secondary its world", settings->world);
-	if (run->settings.mode == NETWORK_CLIENT)
-		return client_run(&settings->network, &settings->gateways, settings->plugin_paths.at,
-			settings->break_rule, settings->verbosity);
-	int standby = settings->network.standby ? standby_start_beside(&settings->network, settings->verbosity) : 0;
-	if (settings->network.standby && !standby)
-		return CLI_BROKEN;
-	int exit_status = network_be_secondary(
-		&settings->network, settings->plugin_paths.at, settings->break_rule, settings->verbosity, NULL);
-	return standby ? standby_end_beside(standby, exit_status) : exit_status;
-}
-
-int cli_run(int argc, char **argv)
-{
-	struct run run = {0};
-	int exit_status;
-	run.lasting = &run.arena;
-	signals_catch();
-	signals_arm_watchdog(LOADING_GRACE_MS, run_leave_loading, &run);
-	if (run_settings_parse(argc, argv, &run.arena, &run.settings, &exit_status))
-		exit_status = run_as_told(&run);
-	signals_disarm_watchdog();
-	arena_fini(&run.arena);
+	troupe_standby_destroy(first.standby); /* if no server was created */
+	arena_fini(&first.arena);
 	return exit_status;
 }

@@ -1,7 +1,5 @@
-/* The table of the options of `troupe run`. A test compares it with the manual page troupe-run(1).
- *
- * An option that has no effect in the mode of the run is refused, because the user expects an effect. */
-#include "cli/run_settings.h"
+/* The table of the options of `troupe run`. A test compares it with the manual page troupe-run(1). */
+#include "cli/run_modes.h"
 
 #include "base/text.h"
 #include "cli/cli.h"
@@ -16,18 +14,6 @@
 #define RUN_SETTINGS_AT(member) offsetof(struct run_settings, member)
 #define RUN_SETTINGS_WHOLE_MAX 9223372036854775807.0
 #define CHAOS_MOVES_MAX 1000000
-/* The modes in which an option has an effect. No tag: all modes except those of a secondary and of a client. */
-enum {
-	RUN_SETTINGS_ALONE = 1 << NETWORK_NONE,
-	PRIMARY = 1 << NETWORK_PRIMARY,
-	SECONDARY = 1 << NETWORK_SECONDARY,
-	CHILDREN = 1 << NETWORK_CHILDREN,
-	CLIENT = 1 << NETWORK_CLIENT,
-	RANKS = 1 << NETWORK_RANKS,
-	STANDBY = 1 << NETWORK_STANDBY,
-	ANY = RUN_SETTINGS_ALONE | PRIMARY | SECONDARY | CLIENT | CHILDREN | RANKS | STANDBY,
-	SERVING = ANY & ~SECONDARY, /* processes that have gateways */
-};
 _Static_assert(!(ANY & (RUN_BOUND | RUN_PLAYED | RUN_NOT_PLAYED | RUN_LIMIT)), "a mode is no other tag");
 static const struct option_spec run_settings_specs[] = {
 	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = RUN_SETTINGS_AT(world), .unless = "resume",
@@ -548,57 +534,6 @@ const struct options_command run_command = {
 	.specs = run_settings_specs,
 	.spec_count = ARRAY_LEN(run_settings_specs),
 };
-
-unsigned run_settings_modes(const struct option_spec *spec)
-{
-	unsigned modes = spec->tags & ANY ? spec->tags & ANY : ANY & ~(SECONDARY | CLIENT);
-	return modes & PRIMARY ? modes | STANDBY : modes; /* it may become one */
-}
-
-/* Says with which mode the option cannot be combined, in the words by which the mode was chosen. */
-static void run_settings_complain_of_misfit(
-	const struct run_settings *settings, const struct option_spec *spec, unsigned fits, struct arena *arena)
-{
-	static const char *const roles[] = {[NETWORK_NONE] = "none",
-		[NETWORK_PRIMARY] = "primary",
-		[NETWORK_SECONDARY] = "secondary",
-		[NETWORK_CLIENT] = "client",
-		[NETWORK_STANDBY] = "standby"};
-	const struct network_settings *network = &settings->network;
-	bool for_primary = (settings->mode == NETWORK_SECONDARY || settings->mode == NETWORK_CLIENT) && fits & PRIMARY;
-	struct text with = {0};
-	if (settings->mode == NETWORK_CHILDREN || settings->mode == NETWORK_RANKS)
-		text_add(&with, "not with --transport %s", network->transport);
-	else if (settings->mode == NETWORK_NONE && !network->role)
-		text_add(&with, "not without --network-role%s", fits & CHILDREN ? " or --transport tcp" : "");
-	else if (*network->role_variable)
-		text_add(&with, "not with %s=%s in the environment", network->role_variable, network->role);
-	else
-		text_add(&with, "not with --network-role %s", roles[settings->mode]);
-	cli_complain("run", "%s: %s%s; see troupe run --help", option_name(spec, arena), with.at,
-		for_primary ? ": it is for the primary" : "");
-	text_fini(&with);
-}
-
-static bool run_settings_check_fits(const struct run_settings *settings, struct arena *arena)
-{
-	for (size_t i = 0; i < ARRAY_LEN(run_settings_specs); i++) {
-		unsigned fits = run_settings_modes(&run_settings_specs[i]);
-		bool set_aside = settings->network.taken_back && settings->sources[i] == OPTION_IN_FILE;
-		if (!settings->sources[i] || run_settings_specs[i].kind == OPTION_OPERAND ||
-			fits & 1u << settings->mode || set_aside)
-			continue;
-		run_settings_complain_of_misfit(settings, &run_settings_specs[i], fits, arena);
-		return false;
-	}
-	return true;
-}
-
-bool run_settings_choose(struct run_settings *settings, struct arena *arena)
-{
-	return network_choose(&settings->network, &settings->mode) && run_settings_check_fits(settings, arena) &&
-	       network_settle(&settings->network, settings->mode, settings->secondaries);
-}
 
 bool run_settings_parse(int argc, char **argv, struct arena *arena, struct run_settings *ret_settings, int *ret_exit)
 {
