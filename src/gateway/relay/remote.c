@@ -1,6 +1,6 @@
 /* The thread owns the connection. Between it and the caller are two lists under one lock: frames that are to be sent,
  * and messages that have come; neither side does anything slow while it holds the lock. */
-#include "gateway/relay/remote.h"
+#include "gateway/relay/remote_internal.h"
 
 #include "base/arena.h"
 #include "base/clock.h"
@@ -21,62 +21,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define SECOND_NS UINT64_C(1000000000)
-enum { REMOTE_LOOK_MS = 200, RETRY_MS = 100, ASKS_MAX = 1 << 16 };
-
-/* One View of 100 000 links has 700 000 elements. */
-static const struct message_limits remote_limits = {.bytes_max = FRAME_PAYLOAD_MAX, .items_max = 1 << 24};
-
-struct come { /* a message that has come */
-	struct come *next;
-	Troupe__Msgs__RelayTell *tell;
-	size_t bytes;
-};
-
-struct remote_listing {
-	struct troupe_topics shown; /* first: a troupe_topics is its listing */
-	_Atomic uint32_t refs;
-	struct arena arena;
-};
-
-struct remote {
-	struct bus base; /* first: a bus is its remote */
-	bus_ready on_ready;
-	void *ctx;
-	char *prefix; /* "/NAME" of a robot client; NULL: none */
-	_Atomic uint64_t commands;
-	struct channel *channel; /* the thread's, once it runs */
-	int woken;
-	pthread_t thread;
-	bool started;
-	_Atomic bool stop;
-	_Atomic uint64_t epoch;
-	char **worlds; /* constant once it is connected */
-	uint32_t world_count;
-	struct eventcount more; /* messages that come, and the end */
-	pthread_mutex_t lock;
-	/* under the lock */
-	VEC(struct text) asks;
-	struct come *first, *last;
-	size_t bytes; /* of the messages that have come */
-	uint32_t count, depth;
-	uint64_t lost;
-	struct remote_listing *topics;
-	bool idle, over;
-	struct troupe_error why;
-	/* the caller's */
-	struct come *taken;
-	struct text topic; /* of the message that was taken, as this side calls it */
-	/* the thread's */
-	uint64_t heard_ns;
-};
+enum { RETRY_MS = 100, ASKS_MAX = 1 << 16 };
 
 static struct remote *remote_of(struct bus *bus)
 {
 	return (struct remote *)bus;
 }
 
-static void remote_free_come(struct come *come)
+void remote_free_come(struct come *come)
 {
 	if (come)
 		message_free(&come->tell->base);
@@ -85,7 +37,7 @@ static void remote_free_come(struct come *come)
 
 /* --- topics ------------------------------------------------------------------------------------------------------- */
 
-static void remote_listing_release(struct remote_listing *listing)
+void remote_listing_release(struct remote_listing *listing)
 {
 	if (!listing || atomic_fetch_sub(&listing->refs, 1) != 1)
 		return;
@@ -93,7 +45,7 @@ static void remote_listing_release(struct remote_listing *listing)
 	free(listing);
 }
 
-static struct remote_listing *remote_listing_of(const struct remote *remote, const Troupe__Msgs__RelayTell *tell)
+struct remote_listing *remote_listing_of(const struct remote *remote, const Troupe__Msgs__RelayTell *tell)
 {
 	struct remote_listing *listing = mem_alloc(sizeof *listing);
 	struct arena *arena = &listing->arena;
@@ -219,7 +171,7 @@ static troupe_status remote_call(struct bus *bus, const char *service, const cha
 	return status;
 }
 
-static troupe_status remote_ask_topics(struct remote *remote)
+troupe_status remote_ask_topics(struct remote *remote)
 {
 	Troupe__Msgs__RelayAsk what = TROUPE__MSGS__RELAY_ASK__INIT;
 	what.what = TROUPE__MSGS__RELAY_ASK__WHAT__TOPICS;
@@ -325,182 +277,6 @@ static uint64_t remote_commands(const struct bus *bus)
 	return remote->prefix ? atomic_load(&remote->commands) : UINT64_MAX;
 }
 
-/* --- the thread --------------------------------------------------------------------------------------------------- */
-
-static void remote_end(struct remote *remote, troupe_status status, const char *why)
-{
-	pthread_mutex_lock(&remote->lock);
-	if (!remote->over) {
-		remote->over = true;
-		(void)fail(&remote->why, status, "%s", why);
-		eventcount_advance(&remote->more);
-	}
-	pthread_mutex_unlock(&remote->lock);
-	if (remote->on_ready)
-		remote->on_ready(remote->ctx);
-}
-
-/* The oldest messages make room; replies stay. */
-static void remote_make_room(struct remote *remote)
-{
-	struct come **at = &remote->first;
-	while (*at && (remote->bytes > REMOTE_BYTES_MAX || (remote->depth && remote->count > remote->depth))) {
-		struct come *come = *at;
-		if (come->tell->what == TROUPE__MSGS__RELAY_TELL__WHAT__REPLY || !come->next) {
-			at = &come->next;
-			continue;
-		}
-		*at = come->next;
-		remote->bytes -= come->bytes;
-		remote->count--;
-		remote->lost++;
-		remote_free_come(come);
-	}
-}
-
-static void remote_keep(struct remote *remote, Troupe__Msgs__RelayTell *tell, size_t bytes)
-{
-	struct come *come = mem_alloc(sizeof *come);
-	*come = (struct come){NULL, tell, bytes};
-	pthread_mutex_lock(&remote->lock);
-	if (remote->last)
-		remote->last->next = come;
-	else
-		remote->first = come;
-	remote->last = come;
-	remote->bytes += bytes;
-	remote->count++;
-	remote_make_room(remote);
-	eventcount_advance(&remote->more);
-	bool tell_it = remote->idle;
-	remote->idle = false;
-	pthread_mutex_unlock(&remote->lock);
-	if (tell_it && remote->on_ready)
-		remote->on_ready(remote->ctx);
-}
-
-static void remote_take_topics(struct remote *remote, const Troupe__Msgs__RelayTell *tell)
-{
-	struct remote_listing *fresh = remote_listing_of(remote, tell);
-	pthread_mutex_lock(&remote->lock);
-	struct remote_listing *old = remote->topics;
-	remote->topics = fresh;
-	pthread_mutex_unlock(&remote->lock);
-	atomic_store(&remote->epoch, fresh->shown.epoch);
-	remote_listing_release(old);
-}
-
-static void remote_take_welcome(struct remote *remote, const Troupe__Msgs__RelayTell *tell)
-{
-	if (remote->worlds)
-		return;
-	remote->worlds = mem_alloc((tell->n_world + 1) * sizeof *remote->worlds);
-	for (size_t i = 0; i < tell->n_world; i++)
-		remote->worlds[i] = mem_strdup(tell->world[i]);
-	remote->world_count = (uint32_t)tell->n_world;
-}
-
-/* Returns whether the message is kept. */
-static bool remote_hear_tell(struct remote *remote, Troupe__Msgs__RelayTell *tell, size_t bytes)
-{
-	switch (tell->what) {
-	case TROUPE__MSGS__RELAY_TELL__WHAT__WELCOME:
-		remote_take_welcome(remote, tell);
-		return false;
-	case TROUPE__MSGS__RELAY_TELL__WHAT__TOPICS:
-		remote_take_topics(remote, tell);
-		return false;
-	case TROUPE__MSGS__RELAY_TELL__WHAT__EPOCH:
-		(void)remote_ask_topics(remote);
-		return false;
-	case TROUPE__MSGS__RELAY_TELL__WHAT__MESSAGE:
-	case TROUPE__MSGS__RELAY_TELL__WHAT__REPLY:
-		remote_keep(remote, tell, bytes);
-		return true;
-	default:
-		return false;
-	}
-}
-
-static void remote_hear(struct remote *remote, enum frame_type type, const char *bytes, size_t count)
-{
-	ProtobufCMessage *tell;
-	struct troupe_error why;
-	struct stop stop;
-	char words[HELLO_WORDS_MAX + 1];
-	if (type == FRAME_TELL) {
-		if (message_of_bytes(&troupe__msgs__relay_tell__descriptor, bytes, count, &remote_limits, &tell, &why))
-			remote_end(remote, TROUPE_EPROTOCOL, why.text);
-		else if (!remote_hear_tell(remote, (Troupe__Msgs__RelayTell *)tell, count))
-			message_free(tell);
-	} else if (type == FRAME_STOP && !stop_decode(bytes, count, &stop, &why)) {
-		remote_end(remote, stop.kind == STOP_FAILED ? TROUPE_EINTERNAL : TROUPE_OK, stop.why);
-	} else if (type == FRAME_REFUSE && !refuse_decode(bytes, count, words, NULL, &why)) {
-		remote_end(remote, TROUPE_EPROTOCOL, words);
-	} else if (type != FRAME_HEARTBEAT) {
-		remote_end(remote, TROUPE_EPROTOCOL, "it sends frames that are not for a viewer");
-	}
-}
-
-static void remote_send_asks(struct remote *remote)
-{
-	for (;;) {
-		struct text next = {0};
-		pthread_mutex_lock(&remote->lock);
-		if (remote->asks.count && channel_pending(remote->channel) < RELAY_ROOM_BYTES) {
-			next = remote->asks.at[0];
-			remote->asks.count--;
-			memmove(remote->asks.at, remote->asks.at + 1, remote->asks.count * sizeof next);
-		}
-		pthread_mutex_unlock(&remote->lock);
-		if (!next.at)
-			return;
-		(void)channel_send(remote->channel, FRAME_ASK, next.at, next.count, NULL);
-		text_fini(&next);
-	}
-}
-
-/* False: the connection is over. */
-static bool remote_turn(struct remote *remote)
-{
-	enum frame_type type;
-	const char *bytes;
-	size_t count;
-	troupe_status status;
-	struct troupe_error why;
-	uint64_t now_ns = clock_now_ns();
-	troupe_status worked = channel_work(remote->channel, now_ns, &why);
-	while (!remote->over && channel_receive(remote->channel, &type, &bytes, &count, &status, NULL)) {
-		remote->heard_ns = now_ns;
-		remote_hear(remote, type, bytes, count);
-	}
-	if (worked)
-		remote_end(remote, worked, why.text);
-	else if (now_ns - remote->heard_ns > RELAY_SILENT_S * SECOND_NS)
-		remote_end(remote, TROUPE_EPEER, "it is silent");
-	return !remote->over;
-}
-
-static void remote_await_more(struct remote *remote)
-{
-	struct pollfd polled[2] = {
-		{remote->woken, POLLIN, 0}, {channel_fd(remote->channel), channel_poll_events(remote->channel), 0}};
-	uint64_t rung;
-	(void)poll(polled, 2, REMOTE_LOOK_MS);
-	if (polled[0].revents)
-		(void)!read(remote->woken, &rung, sizeof rung);
-}
-
-static void *remote_work(void *arg)
-{
-	struct remote *remote = arg;
-	while (!atomic_load(&remote->stop) && remote_turn(remote)) {
-		remote_send_asks(remote);
-		remote_await_more(remote);
-	}
-	return NULL;
-}
-
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
 static void remote_destroy(struct bus *bus)
@@ -599,9 +375,9 @@ static troupe_status remote_join(struct remote *remote, const struct remote_opti
 	channel_limit(remote->channel, FRAME_PAYLOAD_MAX);
 	remote->over = false;
 	status = remote_say_hello(remote, options->client, options->ticket, &why);
-	while (!status && !remote_is_welcome(remote) && remote_turn(remote)) {
-		remote_send_asks(remote);
-		remote_await_more(remote);
+	while (!status && !remote_is_welcome(remote) && remote_thread_turn(remote)) {
+		remote_thread_send_asks(remote);
+		remote_thread_await_more(remote);
 	}
 	if (!status && !remote_is_welcome(remote)) {
 		why = remote->why;
@@ -632,7 +408,7 @@ static troupe_status remote_start(
 		return status;
 	remote->on_ready = options->on_ready;
 	remote->ctx = options->ctx;
-	int failed = pthread_create(&remote->thread, NULL, remote_work, remote);
+	int failed = pthread_create(&remote->thread, NULL, remote_thread_work, remote);
 	mem_check_thread(failed);
 	remote->started = !failed;
 	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;

@@ -1,9 +1,7 @@
 /* Gazebo's default names say what a topic is about; so a name is taken apart, and put together again in the way of
- * ROS 2. A name that does not have such a form was given by the world, and stays.
- *
- * Namespaces come first, those of models that have their plain names before those of their twins, and each after the
- * one that it is in. Within a namespace, names are given in the order of the topics. */
-#include "gateway/ros/names.h"
+ * ROS 2. A name that does not have such a form was given by the world, and stays. Within a namespace, names are given
+ * in the order of the topics. */
+#include "gateway/ros/names_internal.h"
 
 #include "base/hash.h"
 #include "topic/table.h"
@@ -11,48 +9,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A name taken apart; each part is "" if there is none. */
-struct ros_names_parts {
-	char *space;         /* "cart", or "outer/inner" */
-	char *link, *sensor; /* of a sensor */
-	char *rest;          /* "cmd_vel", "scan/points" */
-};
-
-struct names_space {          /* of a model */
-	const char *of;       /* "cart-1", "outer/inner" */
-	const char *name;     /* "cart_1"; NULL: none yet */
-	bool is_twin, hashed; /* as in troupe_topic; hashed: the name, or that of the model around it, has a hash */
-};
-
-struct names_robot {
-	const char *name;
-	bool has_tf; /* publishes transforms, so that its poses are not needed for them */
-};
-
-enum { NAMES_HASHES = 4 }; /* are tried, until one is not in use */
-
-struct names_static {
-	const char *name, *robot;
-};
-
-struct ros_names_making {
-	struct ros_names *names;
-	const struct troupe_topics *topics;
-	VEC(struct names_space) spaces;
-	struct map space_at;   /* index in spaces */
-	struct map space_used; /* names of spaces */
-	struct map kinds;      /* "SPACE|REST" -> how many sensors publish it */
-	struct map shared;     /* "SPACE|LINK|SENSOR" of sensors that publish what another one does, too */
-	struct map frames;     /* spaces that publish /model/SPACE/tf */
-	struct map given;      /* names that are in use, with their kind and type */
-	struct map joints;     /* spaces whose joints take commands */
-	/* Models that publish, and models within them, by name as topics have it, in the order of the topics. */
-	VEC(struct names_robot) robots;
-	struct map robot_at;              /* index in robots */
-	VEC(struct names_static) statics; /* where the fixed frames of a robot are given */
-	struct map static_at;             /* index in statics */
-};
 
 /* Advances *at behind the word and its slash if it is the next part. */
 static bool ros_names_skip_word(const char **at, const char *word)
@@ -82,20 +38,17 @@ static bool ros_names_skip_world(const char **at)
 	return true;
 }
 
-/* The name without its slash and the name of the robot client. */
-static const char *ros_names_inner(const struct ros_names_making *making, const char *topic)
+const char *names_inner(const struct ros_names_making *making, const char *topic)
 {
 	const char *at = topic + (*topic == '/');
 	(void)ros_names_skip_word(&at, making->names->client);
 	return at;
 }
 
-/* False: the name has not the form of a topic of a model. */
-static bool ros_names_take_apart(
-	const struct ros_names_making *making, const char *topic, struct ros_names_parts *ret_parts)
+bool names_take_apart(const struct ros_names_making *making, const char *topic, struct ros_names_parts *ret_parts)
 {
 	struct arena *arena = &making->names->arena;
-	const char *at = ros_names_inner(making, topic);
+	const char *at = names_inner(making, topic);
 	struct ros_names_parts parts = {
 		arena_strdup(arena, ""), arena_strdup(arena, ""), arena_strdup(arena, ""), NULL};
 	bool of_world = ros_names_skip_world(&at);
@@ -115,280 +68,15 @@ static bool ros_names_take_apart(
 	return *at;
 }
 
-static char *ros_names_kind_key(struct arena *arena, const struct ros_names_parts *parts)
-{
-	return arena_printf(arena, "%s|%s", parts->space, parts->rest);
-}
-
-static char *ros_names_sensor_key(struct arena *arena, const struct ros_names_parts *parts)
+char *names_sensor_key(struct arena *arena, const struct ros_names_parts *parts)
 {
 	return arena_printf(arena, "%s|%s|%s", parts->space, parts->link, parts->sensor);
 }
 
-static bool ros_names_has(const struct map *map, const char *name)
+bool names_has(const struct map *map, const char *name)
 {
 	uint32_t ignored;
 	return map_find(map, name, &ignored);
-}
-
-static bool ros_names_ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), of_end = strlen(end);
-	return length >= of_end && !strcmp(text + length - of_end, end);
-}
-
-/* --- namespaces --------------------------------------------------------------------------------------------------- */
-
-/* keep_numbers: parts of digits only do not fall away. */
-static char *ros_names_clean(struct arena *arena, const char *name, bool keep_numbers)
-{
-	struct text out = {0};
-	for (const char *at = name + strspn(name, "/"); *at; at += strspn(at, "/")) {
-		size_t length = strcspn(at, "/");
-		bool is_index = !keep_numbers && strspn(at, "0123456789") == length;
-		for (size_t i = 0; i < length && !is_index; i++) {
-			char c = at[i];
-			bool digit = c >= '0' && c <= '9';
-			bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-			text_add(&out, "%s%s%c", i ? "" : "/", !i && digit ? "n" : "", digit || letter ? c : '_');
-		}
-		at += length;
-	}
-	char *result = out.count && out.count <= NAMES_BYTES_MAX ? arena_strdup(arena, out.at) : NULL;
-	text_fini(&out);
-	return result;
-}
-
-char *names_clean(struct arena *arena, const char *name)
-{
-	return ros_names_clean(arena, name, false);
-}
-
-/* NULL: too long. */
-static char *ros_names_hashed(struct arena *arena, const char *plain, const char *of, uint64_t salt)
-{
-	char *name = arena_printf(arena, "%s_%08" PRIx32, plain, (uint32_t)hash_bytes(salt, of, strlen(of)));
-	return strlen(name) <= NAMES_BYTES_MAX ? name : NULL;
-}
-
-static void ros_names_note_space(struct ros_names_making *making, const char *of, bool is_twin)
-{
-	const char *slash = strrchr(of, '/');
-	uint32_t at = making->spaces.count;
-	if (slash) /* each has the one that it is in */
-		ros_names_note_space(making, arena_printf(&making->names->arena, "%.*s", (int)(slash - of), of), false);
-	if (map_add(&making->space_at, of, at))
-		vec_push(&making->spaces, (struct names_space){.of = of});
-	else
-		(void)map_find(&making->space_at, of, &at);
-	making->spaces.at[at].is_twin |= is_twin;
-}
-
-static void ros_names_name_space(struct ros_names_making *making, struct names_space *space)
-{
-	struct arena *arena = &making->names->arena;
-	const char *slash = strrchr(space->of, '/'), *part = slash ? slash + 1 : space->of;
-	const char *outer = "", *plain = ros_names_clean(arena, part, true);
-	uint32_t at;
-	if (space->name)
-		return;
-	if (slash &&
-		map_find(&making->space_at, arena_printf(arena, "%.*s", (int)(slash - space->of), space->of), &at)) {
-		ros_names_name_space(making, &making->spaces.at[at]);
-		space->hashed = making->spaces.at[at].hashed;
-		outer = making->spaces.at[at].name;
-	}
-	space->name = plain = arena_printf(arena, "%s%s", outer, plain ? plain + !*outer : "");
-	bool is_free = (!space->is_twin || space->hashed) && map_add(&making->space_used, plain, 0);
-	for (uint64_t salt = 0; salt < NAMES_HASHES && !is_free; salt++) {
-		const char *hashed = ros_names_hashed(arena, plain, space->of, salt);
-		is_free = hashed && map_add(&making->space_used, hashed, 0);
-		space->name = is_free ? hashed : plain;
-		space->hashed |= is_free;
-	}
-	if (!strcmp(space->name, plain))
-		return;
-	vec_push(&making->names->hashed, (struct names_hashed){arena_printf(arena, "model '%s'", space->of),
-						 arena_printf(arena, "/%s", space->name)});
-}
-
-static int ros_names_compare_spaces(const void *a, const void *b)
-{
-	const struct names_space *left = a, *right = b;
-	return left->is_twin != right->is_twin ? (int)left->is_twin - (int)right->is_twin : strcmp(left->of, right->of);
-}
-
-/* The models that have topics, or to which topics belong. */
-static void ros_names_make_spaces(struct ros_names_making *making)
-{
-	for (uint32_t i = 0; i < making->topics->count; i++) {
-		const struct troupe_topic *topic = &making->topics->at[i];
-		struct ros_names_parts parts;
-		if (topic->kind == TROUPE_TOPIC_SERVICE)
-			continue;
-		if (ros_names_take_apart(making, topic->name, &parts)) {
-			ros_names_note_space(making, parts.space, topic->is_twin);
-		} else if (topic->model) {
-			char *name = arena_strdup(&making->names->arena, topic->model);
-			topic_name_clean(name);
-			if (*name)
-				ros_names_note_space(making, name, false);
-		}
-	}
-	if (making->spaces.count)
-		qsort(making->spaces.at, making->spaces.count, sizeof *making->spaces.at, ros_names_compare_spaces);
-	map_fini(&making->space_at);
-	making->space_at = (struct map){0};
-	for (uint32_t i = 0; i < making->spaces.count; i++)
-		(void)map_add(&making->space_at, making->spaces.at[i].of, i);
-	for (uint32_t i = 0; i < making->spaces.count; i++)
-		ros_names_name_space(making, &making->spaces.at[i]);
-}
-
-/* The namespace of a model, without its slash; of one that is not known, its name. */
-static const char *ros_names_space(const struct ros_names_making *making, const char *of)
-{
-	uint32_t at;
-	return map_find(&making->space_at, of, &at) ? making->spaces.at[at].name : of;
-}
-
-/* The namespace of the robot, which is given by its name or by its namespace. NULL: none. */
-static const char *ros_names_find_robot(const struct ros_names_making *making, const char *robot)
-{
-	struct arena *arena = &making->names->arena;
-	if (!robot || ros_names_has(&making->space_used, robot))
-		return robot ? arena_strdup(arena, robot) : NULL;
-	const char *name = ros_names_clean(arena, ros_names_space(making, robot), true);
-	return name ? name + 1 : NULL; /* without its slash */
-}
-
-/* --- what there is ------------------------------------------------------------------------------------------------ */
-
-static void ros_names_count_kind(struct ros_names_making *making, const struct ros_names_parts *parts)
-{
-	char *key = ros_names_kind_key(&making->names->arena, parts);
-	uint32_t count = 0;
-	if (map_find(&making->kinds, key, &count))
-		map_remove(&making->kinds, key);
-	map_add(&making->kinds, key, count + 1);
-}
-
-static void ros_names_note_sharing(struct ros_names_making *making, const struct ros_names_parts *parts)
-{
-	struct arena *arena = &making->names->arena;
-	uint32_t count = 0;
-	map_find(&making->kinds, ros_names_kind_key(arena, parts), &count);
-	if (count > 1)
-		map_add(&making->shared, ros_names_sensor_key(arena, parts), 0);
-}
-
-/* The model of the topic, or the one within a model; NULL: it is of none. */
-static const char *ros_names_robot_of(const struct ros_names_making *making, const struct troupe_topic *topic)
-{
-	struct ros_names_parts parts;
-	if (ros_names_take_apart(making, topic->name, &parts))
-		return parts.space;
-	if (!topic->model)
-		return NULL;
-	char *name = arena_strdup(&making->names->arena, topic->model);
-	topic_name_clean(name);
-	return *name ? name : NULL;
-}
-
-static bool ros_names_has_another_model(const struct troupe_topic *topic, const struct troupe_topic *other)
-{
-	return other->kind == topic->kind && other->model && (!topic->model || strcmp(other->model, topic->model) != 0);
-}
-
-/* A topic of several models, as "/tf" of a world with many equal robots: its messages are of all of them. */
-static bool ros_names_is_shared(const struct ros_names_making *making, uint32_t at)
-{
-	const struct troupe_topic *topics = making->topics->at, *topic = &topics[at];
-	for (uint32_t i = at; i-- > 0 && !strcmp(topics[i].name, topic->name);)
-		if (ros_names_has_another_model(topic, &topics[i]))
-			return true;
-	for (uint32_t i = at + 1; i < making->topics->count && !strcmp(topics[i].name, topic->name); i++)
-		if (ros_names_has_another_model(topic, &topics[i]))
-			return true;
-	return false;
-}
-
-/* Whether the topic has the transforms of one robot, under a name that the world or a plug-in gives them. */
-static bool ros_names_is_tf(const struct ros_names_making *making, uint32_t at)
-{
-	const struct troupe_topic *topic = &making->topics->at[at];
-	return topic->kind == TROUPE_TOPIC_PUBLISHED && !strcmp(topic->type, "gz.msgs.Pose_V") && topic->model &&
-	       ros_names_ends_with(topic->name, "/tf") && !ros_names_is_shared(making, at);
-}
-
-static void ros_names_add_static(struct ros_names_making *making, const char *space, const char *robot)
-{
-	struct arena *arena = &making->names->arena;
-	const char *name = names_clean(arena, arena_printf(arena, "%s/tf_static", ros_names_space(making, space)));
-	if (name && strcmp(name, "/tf_static") != 0 && map_add(&making->static_at, name, making->statics.count))
-		vec_push(&making->statics, (struct names_static){name, robot});
-}
-
-static void ros_names_look_for_robots(struct ros_names_making *making)
-{
-	for (uint32_t i = 0; i < making->topics->count; i++) {
-		const struct troupe_topic *topic = &making->topics->at[i];
-		const char *robot = topic->kind == TROUPE_TOPIC_PUBLISHED ? ros_names_robot_of(making, topic) : NULL;
-		uint32_t at = making->robots.count;
-		if (!robot || !ros_type_find(topic->type, topic->name))
-			continue;
-		if (map_add(&making->robot_at, robot, at)) {
-			vec_push(&making->robots, (struct names_robot){robot, false});
-			ros_names_add_static(making, robot, robot);
-		}
-		map_find(&making->robot_at, robot, &at);
-		making->robots.at[at].has_tf |= ros_names_is_tf(making, i) || ros_names_has(&making->frames, robot);
-	}
-	for (uint32_t i = 0; i < making->topics->count; i++) {
-		const char *inner = ros_names_inner(making, making->topics->at[i].name);
-		struct ros_names_parts parts;
-		if (!ros_names_is_tf(making, i) || ros_names_take_apart(making, making->topics->at[i].name, &parts))
-			continue;
-		ros_names_add_static(making, arena_printf(&making->names->arena, "%.*s", (int)strlen(inner) - 2, inner),
-			ros_names_robot_of(making, &making->topics->at[i]));
-	}
-}
-
-static bool ros_names_is_joint_command(const char *rest)
-{
-	return !strncmp(rest, "joint/", 6) &&
-	       (ros_names_ends_with(rest, "/0/cmd_pos") || ros_names_ends_with(rest, "/cmd_vel") ||
-		       ros_names_ends_with(rest, "/cmd_force"));
-}
-
-/* Looks at all topics of models, twice: a sensor's names depend on those of the others. */
-static const char *ros_names_look(struct ros_names_making *making)
-{
-	struct arena *arena = &making->names->arena;
-	const char *only = NULL;
-	uint32_t spaces = 0;
-	for (int pass = 0; pass < 2; pass++)
-		for (uint32_t i = 0; i < making->topics->count; i++) {
-			const struct troupe_topic *topic = &making->topics->at[i];
-			struct ros_names_parts parts;
-			if (topic->kind == TROUPE_TOPIC_SERVICE || !ros_names_take_apart(making, topic->name, &parts))
-				continue;
-			if (pass) {
-				if (*parts.sensor)
-					ros_names_note_sharing(making, &parts);
-				continue;
-			}
-			char *top = arena_printf(arena, "%.*s", (int)strcspn(parts.space, "/"), parts.space);
-			spaces += !only || strcmp(only, top) != 0;
-			only = top;
-			if (*parts.sensor)
-				ros_names_count_kind(making, &parts);
-			else if (!strcmp(parts.rest, "tf"))
-				map_add(&making->frames, parts.space, 0);
-			else if (topic->kind == TROUPE_TOPIC_TAKEN && ros_names_is_joint_command(parts.rest))
-				map_add(&making->joints, parts.space, 0);
-		}
-	return spaces == 1 ? only : NULL;
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
@@ -403,12 +91,12 @@ static const char *ros_names_last(const char *rest)
 static char *ros_names_of(struct ros_names_making *making, const struct ros_names_parts *parts, int try)
 {
 	struct arena *arena = &making->names->arena;
-	const char *rest = ros_names_last(parts->rest), *space = ros_names_space(making, parts->space);
+	const char *rest = ros_names_last(parts->rest), *space = names_spaces_of(making, parts->space);
 	if (!*parts->sensor)
 		return names_clean(arena, arena_printf(arena, "%s/%s", space, rest));
 	if (try)
 		return names_clean(arena, arena_printf(arena, "%s/%s/%s/%s", space, parts->link, parts->sensor, rest));
-	if (ros_names_has(&making->shared, ros_names_sensor_key(arena, parts)))
+	if (names_has(&making->shared, names_sensor_key(arena, parts)))
 		return names_clean(arena, arena_printf(arena, "%s/%s/%s", space, parts->sensor, rest));
 	return names_clean(arena, arena_printf(arena, "%s/%s", space, rest));
 }
@@ -463,9 +151,9 @@ static bool ros_names_stamp(const struct ros_offer *what, struct ros_offer *ret_
 static bool ros_names_offer_hashed(struct ros_names_making *making, struct ros_offer *what)
 {
 	struct arena *arena = &making->names->arena;
-	const char *plain = what->name, *inner = ros_names_inner(making, what->topic);
+	const char *plain = what->name, *inner = names_inner(making, what->topic);
 	for (uint64_t salt = 0; salt < NAMES_HASHES; salt++) {
-		what->name = ros_names_hashed(arena, plain, inner, salt);
+		what->name = names_spaces_hashed(arena, plain, inner, salt);
 		if (!what->name || !ros_names_offer_both(making, what))
 			continue;
 		vec_push(&making->names->hashed,
@@ -490,9 +178,9 @@ static void ros_names_offer_with_kin(
 	if (ros_names_stamp(what, &kin))
 		(void)ros_names_offer_both(making, &kin);
 	kin = *what;
-	if (!strcmp(parts->rest, "joint_state") && ros_names_has(&making->joints, parts->space)) {
+	if (!strcmp(parts->rest, "joint_state") && names_has(&making->joints, parts->space)) {
 		kin.name = names_clean(
-			arena, arena_printf(arena, "%s/robot_joint_states", ros_names_space(making, parts->space)));
+			arena, arena_printf(arena, "%s/robot_joint_states", names_spaces_of(making, parts->space)));
 		if (kin.name)
 			(void)ros_names_offer_both(making, &kin);
 	}
@@ -504,7 +192,7 @@ static bool ros_names_is_odometry_frames(
 	if (what->kind != TROUPE_TOPIC_PUBLISHED || strcmp(what->type, "tf2_msgs/msg/TFMessage") != 0)
 		return false;
 	bool poses = !strcmp(parts->rest, "pose") || !strcmp(parts->rest, "pose_static");
-	return !strcmp(parts->rest, "tf") || (poses && !ros_names_has(&making->frames, parts->space));
+	return !strcmp(parts->rest, "tf") || (poses && !names_has(&making->frames, parts->space));
 }
 
 /* For the robot's own programs. Several topics may have transforms of one robot. */
@@ -524,7 +212,7 @@ static void ros_names_offer_tf(
 static void ros_names_offer_robot_tf(struct ros_names_making *making, const struct ros_offer *what, const char *robot)
 {
 	ros_names_offer_tf(
-		making, what, arena_printf(&making->names->arena, "%s/tf", ros_names_space(making, robot)), robot);
+		making, what, arena_printf(&making->names->arena, "%s/tf", names_spaces_of(making, robot)), robot);
 }
 
 static bool ros_names_has_tf(const struct ros_names_making *making, const char *robot)
@@ -543,7 +231,8 @@ static void ros_names_offer_stamped(struct ros_names_making *making, const struc
 /* A topic that the world names. */
 static void ros_names_add_given(struct ros_names_making *making, struct ros_offer *what, const char *inner, uint32_t at)
 {
-	const char *robot = ros_names_is_tf(making, at) ? ros_names_robot_of(making, &making->topics->at[at]) : NULL;
+	const char *robot =
+		names_spaces_is_tf(making, at) ? names_spaces_robot_of(making, &making->topics->at[at]) : NULL;
 	what->name = names_clean(&making->names->arena, inner);
 	if (!what->name)
 		return;
@@ -558,7 +247,7 @@ static void ros_names_add_given(struct ros_names_making *making, struct ros_offe
 		ros_names_offer_stamped(making, what);
 	if (robot) {
 		char *usual = names_clean(&making->names->arena,
-			arena_printf(&making->names->arena, "%s/tf", ros_names_space(making, robot)));
+			arena_printf(&making->names->arena, "%s/tf", names_spaces_of(making, robot)));
 		if (usual && strcmp(usual, what->name) != 0)
 			ros_names_offer_robot_tf(making, what, robot);
 	}
@@ -571,13 +260,13 @@ static void ros_names_add_topic(struct ros_names_making *making, uint32_t place)
 	struct arena *arena = &making->names->arena;
 	const struct troupe_topic *topic = &making->topics->at[place];
 	const struct ros_type *ros = ros_type_find(topic->type, topic->name);
-	const char *at = ros_names_inner(making, topic->name);
+	const char *at = names_inner(making, topic->name);
 	struct ros_names_parts parts;
 	if (!ros || (topic->kind == TROUPE_TOPIC_TAKEN && !ros_is_taken(ros)))
 		return;
 	struct ros_offer what = {
 		.type = ros->name, .kind = topic->kind, .ros = ros, .topic = arena_strdup(arena, topic->name)};
-	if (ros_names_take_apart(making, topic->name, &parts)) {
+	if (names_take_apart(making, topic->name, &parts)) {
 		if (ros_names_is_odometry_frames(making, &what, &parts)) {
 			what.name = "/tf";
 			(void)ros_names_offer_as(making, &what, true);
@@ -593,7 +282,7 @@ static void ros_names_add_topic(struct ros_names_making *making, uint32_t place)
 
 static void ros_names_add_fixed_frames(struct ros_names_making *making, const struct troupe_topic *topic)
 {
-	const char *at = ros_names_inner(making, topic->name);
+	const char *at = names_inner(making, topic->name);
 	if (topic->kind != TROUPE_TOPIC_PUBLISHED || strcmp(topic->type, "gz.msgs.Scene") != 0 ||
 		!ros_names_skip_world(&at) || strcmp(at, "scene/info") != 0)
 		return;
@@ -617,7 +306,7 @@ static void ros_names_add_joint_commands(struct ros_names_making *making)
 			continue;
 		const struct ros_offer what = {
 			.name = names_clean(
-				arena, arena_printf(arena, "%s/robot_joint_command", ros_names_space(making, space))),
+				arena, arena_printf(arena, "%s/robot_joint_command", names_spaces_of(making, space))),
 			.type = "sensor_msgs/msg/JointState",
 			.kind = TROUPE_TOPIC_TAKEN,
 			.robot = space,
@@ -645,10 +334,10 @@ void names_make(const struct troupe_topics *topics, const char *client, const ch
 	struct ros_names names = {0};
 	names.client = arena_strdup(&names.arena, client ? client : "");
 	struct ros_names_making making = {.names = &names, .topics = topics};
-	ros_names_make_spaces(&making);
-	const char *only = ros_names_look(&making);
-	ros_names_look_for_robots(&making);
-	names.robot = ros_names_find_robot(&making, robot ? robot : only);
+	names_spaces_make(&making);
+	const char *only = names_spaces_look(&making);
+	names_spaces_find_robots(&making);
+	names.robot = names_spaces_find_robot(&making, robot ? robot : only);
 	for (uint32_t i = 0; i < topics->count; i++) {
 		const struct troupe_topic *topic = &topics->at[i];
 		const struct troupe_topic *before = i ? topic - 1 : NULL;
@@ -715,7 +404,7 @@ static void ros_names_say_hashed(const struct ros_names *names, const struct ros
 		(void)map_add(&said, before->hashed.at[i].name, i);
 	for (uint32_t i = 0; i < names->hashed.count; i++) {
 		const struct names_hashed *hashed = &names->hashed.at[i];
-		if (ros_names_has(&said, hashed->name) || count++ >= NAMES_SAID_MAX)
+		if (names_has(&said, hashed->name) || count++ >= NAMES_SAID_MAX)
 			continue;
 		line.count = 0;
 		text_add(&line, "%.200s is %s: the name without the number behind it is another one's", hashed->of,
@@ -763,7 +452,7 @@ char *names_joint_topic(
 		at += length;
 	}
 	text_add(&topic, "/joint/%s/%s", joint, ends[quantity]);
-	if (ros_names_has(&names->taken, topic.at))
+	if (names_has(&names->taken, topic.at))
 		return topic.at;
 	text_fini(&topic);
 	return NULL;

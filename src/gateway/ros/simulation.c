@@ -1,7 +1,7 @@
 /* A request is made whole before a service sees it: converted to CDR by the definition of its type and back, it has
  * every field, each of the right type. So services check only what the type does not say, and a protocol that has CDR
  * and not JSON needs nothing more than the same conversion. */
-#include "gateway/ros/simulation_job.h"
+#include "gateway/ros/simulation_internal.h"
 
 #include "base/map.h"
 #include "gateway/ros/json.h"
@@ -14,137 +14,6 @@
 static const struct job_row *const simulation_tables[] = {
 	job_run_rows, job_world_rows, job_entity_rows, job_place_rows, job_resource_rows};
 
-struct simulation {
-	struct simulation_def def;
-	uint64_t tags;
-	VEC(struct job_world *) worlds;
-	VEC(struct job_part *) parts; /* of robots */
-	struct job *jobs;
-	uint32_t job_count;
-	uint32_t watches;   /* jobs that watch a topic */
-	uint64_t last_step; /* of a reply: replies overtake messages of the states before them */
-	char *client;       /* of the def */
-};
-
-/* --- asking the server -------------------------------------------------------------------------------------------- */
-
-static void simulation_refuse(struct job_sent *sent, troupe_status status, const char *why)
-{
-	sent->done = true;
-	sent->status = status;
-	sent->text = mem_strdup(why && *why ? why : troupe_status_text(status));
-}
-
-uint32_t job_ask(struct job *job, const char *service, const ProtobufCMessage *message)
-{
-	struct simulation *simulation = job->simulation;
-	struct job_sent sent = {.tag = SIMULATION_TAG | ++simulation->tags};
-	struct text bytes = {0};
-	struct troupe_error error;
-	char *name = *service == '/' ? mem_strdup(service) : mem_printf("/world/%s/%s", job->world->name, service);
-	text_add(&bytes, "%s", "");
-	message_add_bytes(&bytes, message);
-	troupe_status status = simulation->def.call(
-		simulation->def.ctx, name, message->descriptor->name, bytes.at, bytes.count, sent.tag, &error);
-	if (status)
-		simulation_refuse(&sent, status, error.text);
-	else
-		job->waiting++;
-	vec_push(&job->sent, sent);
-	text_fini(&bytes);
-	free(name);
-	return job->sent.count - 1;
-}
-
-void job_ask_models(struct job *job, bool boxes)
-{
-	Gz__Msgs__Boolean message = GZ__MSGS__BOOLEAN__INIT;
-	message.data = boxes;
-	job->wants_models = true;
-	job->has_boxes = boxes;
-	(void)job_ask(job, "models", &message.base);
-}
-
-void job_forget_sent(struct job *job)
-{
-	for (uint32_t i = 0; i < job->sent.count; i++) {
-		free(job->sent.at[i].text);
-		message_free(job->sent.at[i].reply);
-	}
-	job->sent.count = 0;
-}
-
-const struct job_sent *job_refused(const struct job *job)
-{
-	for (uint32_t i = 0; i < job->sent.count; i++)
-		if (job->sent.at[i].status)
-			return &job->sent.at[i];
-	return NULL;
-}
-
-static void simulation_drop_models(struct job *job)
-{
-	if (job->models)
-		message_free(&job->models->base);
-	job->models = NULL;
-}
-
-static void simulation_keep_reply(struct job *job, struct job_sent *sent)
-{
-	if (!sent->reply || sent->reply->descriptor != &troupe__msgs__models__descriptor)
-		return;
-	simulation_drop_models(job);
-	job->models = (Troupe__Msgs__Models *)sent->reply;
-	sent->reply = NULL;
-	const Gz__Msgs__Time *time = job->models->header ? job->models->header->stamp : NULL;
-	job->time_ns = time ? time->sec * 1000000000 + time->nsec : 0;
-	job->wants_models = false;
-}
-
-/* --- answering ---------------------------------------------------------------------------------------------------- */
-
-void job_add_result(struct json_out *out, unsigned result, const char *message)
-{
-	json_out_object(out, "result");
-	json_out_uint(out, "result", result);
-	json_out_string(out, "error_message", message);
-	json_out_end(out);
-}
-
-static enum simulation_end simulation_end_of(const struct job *job, unsigned result)
-{
-	if (result == JOB_OK)
-		return SIMULATION_SUCCEEDED;
-	return job->is_cancelled ? SIMULATION_CANCELED : SIMULATION_ABORTED;
-}
-
-static void simulation_send_answer(struct job *job, enum simulation_end end, const struct text *response)
-{
-	assert(!job->is_answered);
-	job->is_answered = true;
-	if (!job->is_accepted && end != SIMULATION_SUCCEEDED)
-		end = SIMULATION_REFUSED;
-	if (job->asker.answer)
-		job->asker.answer(job->asker.ctx, end, response);
-}
-
-/* Appends the object with all fields of the type. */
-static troupe_status simulation_complete(
-	const char *type, const json_t *json, struct text *out, struct troupe_error *error)
-{
-	struct text cdr = {0};
-	troupe_status status = ros_json_to_cdr(type, json, &cdr, error);
-	if (!status)
-		status = ros_json_of_cdr(type, cdr.at, cdr.count, out, error);
-	text_fini(&cdr);
-	return status;
-}
-
-static bool simulation_is_action(const struct job_row *row)
-{
-	return strstr(row->type, "/action/");
-}
-
 char *simulation_why(const struct text *values)
 {
 	json_t *json = json_loadb(values->at, values->count, 0, NULL);
@@ -153,165 +22,11 @@ char *simulation_why(const struct text *values)
 	return why;
 }
 
-/* A response of GetSimulatorFeatures has no result. */
-void job_answer(struct job *job, unsigned result, const char *format, ...)
-{
-	struct troupe_error line;
-	struct text given = {0}, response = {0};
-	struct json_out out = {.text = &given};
-	va_list args;
-	va_start(args, format);
-	(void)fail_v(&line, TROUPE_OK, format, args);
-	va_end(args);
-	char *type = mem_printf("%s_%s", job->row->type, simulation_is_action(job->row) ? "Result" : "Response");
-	json_out_object(&out, NULL);
-	if (job->part)
-		job->part->row->refuse(&out, line.text);
-	else
-		job_add_result(&out, result, result == JOB_OK ? "" : line.text);
-	json_out_end(&out);
-	json_t *json = json_loadb(given.at, given.count, 0, NULL);
-	if (simulation_complete(type, json, &response, NULL)) {
-		json_object_clear(json);
-		(void)simulation_complete(type, json, &response, NULL);
-	}
-	text_fini(&given);
-	simulation_send_answer(job, simulation_end_of(job, result), &response);
-	json_decref(json);
-	text_fini(&response);
-	free(type);
-}
-
-struct json_out *job_open(struct job *job)
-{
-	job->result = JOB_OK;
-	job->out = (struct json_out){.text = &job->response};
-	json_out_object(&job->out, NULL);
-	return &job->out;
-}
-
-struct json_out *job_respond(struct job *job, unsigned result, const char *message)
-{
-	struct json_out *out = job_open(job);
-	job->result = result;
-	job_add_result(out, result, message);
-	return out;
-}
-
-/* The services of the world give all fields; of others, those that are left out have their defaults. */
-static void simulation_fill(struct job *job)
-{
-	struct text whole = {0};
-	char *type = mem_printf("%s_%s", job->row->type, simulation_is_action(job->row) ? "Result" : "Response");
-	json_t *json = json_loadb(job->response.at, job->response.count, 0, NULL);
-	if (!simulation_complete(type, json, &whole, NULL)) {
-		text_fini(&job->response);
-		job->response = whole;
-	}
-	json_decref(json);
-	free(type);
-}
-
-void job_send_end(struct job *job, enum simulation_end end)
-{
-	json_out_end(&job->out);
-	if (job->part)
-		simulation_fill(job);
-	simulation_send_answer(job, end, &job->response);
-	text_fini(&job->response);
-}
-
-void job_send(struct job *job)
-{
-	job_send_end(job, simulation_end_of(job, job->result));
-}
-
-void job_accept(struct job *job)
-{
-	if (!job->is_accepted && job->asker.accepted)
-		job->asker.accepted(job->asker.ctx);
-	job->is_accepted = true;
-}
-
-void job_finish(struct job *job)
-{
-	const struct job_sent *refused = job_refused(job);
-	if (refused)
-		job_answer(job, JOB_FAILED, "%s", refused->text);
-	else
-		job_answer(job, JOB_OK, "%s", "");
-}
-
-/* --- tags --------------------------------------------------------------------------------------------------------- */
-
-bool job_read_tags(struct job *job, const char *name, const json_t *filter, struct job_tags *ret_tags)
-{
-	const json_t *tags = json_object_get(filter, "tags"), *tag;
-	int64_t mode = job_whole(filter, "filter_mode");
-	size_t i;
-	*ret_tags = (struct job_tags){.all = mode == 1};
-	if (json_array_size(tags) > SIMULATION_TAGS_MAX || mode > 1) {
-		job_answer(job, JOB_FAILED,
-			"%s: %zu tags, mode %d: expected at most %d tags, and mode 0 (any) or 1 (all)", name,
-			json_array_size(tags), (int)mode, (int)SIMULATION_TAGS_MAX);
-		return false;
-	}
-	json_array_foreach(tags, i, tag) ret_tags->wanted[ret_tags->count++] = json_string_value(tag);
-	return true;
-}
-
-static bool simulation_has_tag(const char *tag, char *const *has, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(has[i], tag))
-			return true;
-	return false;
-}
-
-bool job_has_tags(const struct job_tags *tags, char *const *has, size_t count)
-{
-	for (uint32_t i = 0; i < tags->count; i++)
-		if (simulation_has_tag(tags->wanted[i], has, count) != tags->all)
-			return !tags->all;
-	return !tags->count || tags->all;
-}
-
-/* --- topics ------------------------------------------------------------------------------------------------------- */
-
-void job_watch(struct job *job, const char *topic, double rate_hz,
-	void (*hear)(struct job *job, const struct troupe_message *message))
-{
-	struct simulation *simulation = job->simulation;
-	simulation->watches += !job->watched;
-	free(job->watched);
-	job->watched = mem_strdup(topic);
-	job->hear = hear;
-	job->from_step = simulation->last_step;
-	simulation->def.subscribe(simulation->def.ctx, topic, rate_hz);
-}
-
-/* Other jobs may watch the same topic. */
-static void simulation_end_watch(struct job *job)
-{
-	struct simulation *simulation = job->simulation;
-	char *topic = job->watched;
-	if (!topic)
-		return;
-	job->watched = NULL;
-	simulation->watches--;
-	bool wanted = false;
-	for (const struct job *other = simulation->jobs; other && simulation->watches; other = other->after)
-		wanted |= other->watched && !strcmp(other->watched, topic);
-	if (!wanted)
-		simulation->def.unsubscribe(simulation->def.ctx, topic);
-	free(topic);
-}
-
 /* --- jobs --------------------------------------------------------------------------------------------------------- */
 
 static void simulation_free_job(struct job *job)
 {
-	simulation_end_watch(job);
+	job_end_watch(job);
 	struct job **link = &job->simulation->jobs;
 	while (*link != job)
 		link = &(*link)->after;
@@ -319,7 +34,7 @@ static void simulation_free_job(struct job *job)
 	job->simulation->job_count--;
 	if (job->world && job->world->stepper == job)
 		job->world->stepper = NULL;
-	simulation_drop_models(job);
+	job_drop_models(job);
 	job_forget_sent(job);
 	for (uint32_t i = 0; i < job->spawns.count; i++) {
 		free(job->spawns.at[i].message);
@@ -367,10 +82,9 @@ static troupe_status simulation_read_args(
 {
 	struct text json = {0};
 	json_t *empty = json_object();
-	char *type = mem_printf("%s_%s", job->row->type, simulation_is_action(job->row) ? "Goal" : "Request");
-	troupe_status status = request->cdr
-				       ? ros_json_of_cdr(type, request->cdr, request->count, &json, error)
-				       : simulation_complete(type, request->json ? request->json : empty, &json, error);
+	char *type = mem_printf("%s_%s", job->row->type, job_is_action(job->row) ? "Goal" : "Request");
+	troupe_status status = request->cdr ? ros_json_of_cdr(type, request->cdr, request->count, &json, error)
+					    : job_complete(type, request->json ? request->json : empty, &json, error);
 	if (!status) {
 		job->args = json_loadb(json.at, json.count, 0, NULL);
 		if (!job->args)
@@ -386,7 +100,7 @@ static const struct job_part *simulation_find_part(const struct simulation *simu
 {
 	for (uint32_t i = 0; i < simulation->parts.count; i++) {
 		const struct job_part *part = simulation->parts.at[i];
-		if (simulation_is_action(&part->row->row) == action && !strcmp(part->name, name))
+		if (job_is_action(&part->row->row) == action && !strcmp(part->name, name))
 			return part;
 	}
 	return NULL;
@@ -402,7 +116,7 @@ static const struct job_row *simulation_find_row(
 			continue;
 		for (size_t t = 0; t < ARRAY_LEN(simulation_tables); t++)
 			for (const struct job_row *row = simulation_tables[t]; row->name; row++)
-				if (simulation_is_action(row) == action && !strcmp(row->name, name + count + 1)) {
+				if (job_is_action(row) == action && !strcmp(row->name, name + count + 1)) {
 					*ret_world = world;
 					return row;
 				}
@@ -456,7 +170,7 @@ void simulation_call_cdr(struct simulation *simulation, const char *name, const 
 void simulation_cancel(struct simulation *simulation, const void *asker_ctx)
 {
 	for (struct job *job = simulation->jobs; job; job = job->after)
-		if (job->asker.ctx == asker_ctx && simulation_is_action(job->row) && !job->is_cancelled) {
+		if (job->asker.ctx == asker_ctx && job_is_action(job->row) && !job->is_cancelled) {
 			job->is_cancelled = true;
 			if (job->part)
 				job->part->row->cancel(job);
@@ -479,10 +193,10 @@ void simulation_take(struct simulation *simulation, const struct troupe_message 
 				status = message_of_bytes(type_find(reply->type), reply->bytes, reply->count,
 					&message_limits_none, &sent->reply, &error);
 			if (status)
-				simulation_refuse(sent, status, reply->status ? reply->text : error.text);
+				job_refuse(sent, status, reply->status ? reply->text : error.text);
 			else
 				sent->text = mem_strdup(reply->text ? reply->text : "");
-			simulation_keep_reply(job, sent);
+			job_keep_reply(job, sent);
 			simulation_go_on(job);
 			return;
 		}
@@ -594,12 +308,12 @@ static void simulation_each(const struct simulation *simulation, bool action,
 				const char *world = simulation->worlds.at[w]->name;
 				char *name = simulation->worlds.count == 1 ? mem_printf("/%s", row->name)
 									   : mem_printf("/%s/%s", world, row->name);
-				if (simulation_is_action(row) == action)
+				if (job_is_action(row) == action)
 					fn(ctx, name, row->type);
 				free(name);
 			}
 	for (uint32_t i = 0; i < simulation->parts.count; i++)
-		if (simulation_is_action(&simulation->parts.at[i]->row->row) == action)
+		if (job_is_action(&simulation->parts.at[i]->row->row) == action)
 			fn(ctx, simulation->parts.at[i]->name, simulation->parts.at[i]->row->row.type);
 }
 
