@@ -39,6 +39,15 @@ TROUPE_API uint32_t troupe_pool_threads(const struct troupe_pool *pool);
 TROUPE_API troupe_status troupe_pool_step(struct troupe_pool *pool, struct troupe_server *const *servers,
 	uint32_t count, uint64_t n, struct troupe_error *ret_errors, struct troupe_error *error);
 
+/* troupe_server_create() of each definition, by the threads of the pool, as when many episodes begin. ret_servers[i]:
+ * the server, NULL if its creation failed; the caller destroys it. Gives the error of the first in the list that
+ * failed; the others are made all the same. ret_errors as above. Callbacks of creations (def.on_warning) come from the
+ * pool's threads, two definitions' at the same time. TROUPE_EINVAL, and nothing is made: more than
+ * TROUPE_POOL_SERVERS_MAX definitions. */
+TROUPE_API troupe_status troupe_pool_create_servers(struct troupe_pool *pool,
+	const struct troupe_server_def *const *defs, uint32_t count, struct troupe_server **ret_servers,
+	struct troupe_error *ret_errors, struct troupe_error *error);
+
 /* --- commands, steps and observations of many servers in one call --------------------------------------------------
  */
 

@@ -25,9 +25,11 @@ struct troupe_pool {
 	struct troupe_server *const *servers;
 	uint32_t count;
 	uint64_t n;
-	const struct troupe_turn *turn; /* NULL: the servers are only stepped */
-	uint32_t commanded, observed;   /* numbers of a row of the turn */
-	struct troupe_error *errors;    /* [count], of the caller or `own` */
+	const struct troupe_turn *turn;              /* NULL: the servers are only stepped, or made */
+	const struct troupe_server_def *const *defs; /* NULL: the servers are stepped */
+	struct troupe_server **made;                 /* [count] */
+	uint32_t commanded, observed;                /* numbers of a row of the turn */
+	struct troupe_error *errors;                 /* [count], of the caller or `own` */
 	struct troupe_error *own;
 	uint32_t own_room;
 	bool ends;
@@ -187,10 +189,25 @@ static void pool_step_some(void *ctx)
 			shared_lanes_outside(pool_step_outside, &(struct pool_outside){pool, i});
 }
 
+static void pool_make_some(struct troupe_pool *pool)
+{
+	uint32_t i;
+	while ((i = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed)) < pool->count) {
+		struct troupe_error *error = &pool->errors[i];
+		error->text[0] = '\0';
+		pool->made[i] = NULL;
+		error->status = troupe_server_create(pool->defs[i], &pool->made[i], error);
+	}
+}
+
 /* So few fibers that each thread gets its part of the servers. */
 static void pool_go(struct troupe_pool *pool, struct pool_thread *thread)
 {
 	uint32_t fibers = MIN((pool->count + pool->threads - 1) / pool->threads, (uint32_t)SHARED_LANES_FIBERS);
+	if (pool->defs) {
+		pool_make_some(pool);
+		return;
+	}
 	if (fibers > 1 && !thread->lanes)
 		thread->lanes = shared_lanes_create();
 	if (fibers > 1 && thread->lanes)
@@ -271,15 +288,13 @@ static void pool_wait_for_all(struct troupe_pool *pool, uint32_t seen)
 		now = eventcount_await(&pool->left, now, pool->spins, 0);
 }
 
-static troupe_status pool_go_round(struct troupe_pool *pool, struct troupe_server *const *servers, uint32_t count,
-	uint64_t n, struct troupe_error *ret_errors, struct troupe_error *error)
+static troupe_status pool_go_round(
+	struct troupe_pool *pool, uint32_t count, struct troupe_error *ret_errors, struct troupe_error *error)
 {
 	if (count > TROUPE_POOL_SERVERS_MAX)
 		return fail(error, TROUPE_EINVAL, "%u servers: expected at most %d", count, TROUPE_POOL_SERVERS_MAX);
 	uint32_t seen = eventcount_read(&pool->left);
-	pool->servers = servers;
 	pool->count = count;
-	pool->n = n;
 	pool->errors = ret_errors ? ret_errors : pool_own_errors(pool, count);
 	atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
 	if (pool->started)
@@ -296,7 +311,19 @@ troupe_status troupe_pool_step(struct troupe_pool *pool, struct troupe_server *c
 	uint64_t n, struct troupe_error *ret_errors, struct troupe_error *error)
 {
 	pool->turn = NULL;
-	return pool_go_round(pool, servers, count, n, ret_errors, error);
+	pool->defs = NULL;
+	pool->servers = servers;
+	pool->n = n;
+	return pool_go_round(pool, count, ret_errors, error);
+}
+
+troupe_status troupe_pool_create_servers(struct troupe_pool *pool, const struct troupe_server_def *const *defs,
+	uint32_t count, struct troupe_server **ret_servers, struct troupe_error *ret_errors, struct troupe_error *error)
+{
+	pool->turn = NULL;
+	pool->defs = defs;
+	pool->made = ret_servers;
+	return pool_go_round(pool, count, ret_errors, error);
 }
 
 /* --- turns -------------------------------------------------------------------------------------------------------- */
@@ -345,5 +372,7 @@ troupe_status troupe_pool_turn(struct troupe_pool *pool, const struct troupe_tur
 	if (status)
 		return status;
 	pool->turn = turn;
-	return pool_go_round(pool, turn->servers, turn->count, turn->steps, ret_errors, error);
+	pool->defs = NULL;
+	pool->servers = turn->servers;
+	return pool_go_round(pool, turn->count, ret_errors, error);
 }

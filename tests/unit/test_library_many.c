@@ -275,6 +275,49 @@ Test(library_many, gives_the_error_of_each_server)
 	destroy_servers(servers);
 }
 
+/* Made by the threads of a pool they are the same as made one by one, and one that cannot be made stops no other. */
+Test(library_many, makes_servers)
+{
+	struct troupe_server_def defs[SERVERS];
+	const struct troupe_server_def *list[SERVERS];
+	struct troupe_server *made[SERVERS];
+	struct troupe_error errors[SERVERS];
+	const uint32_t threads[] = {1, 3};
+	for (int k = 0; k < 2; k++) {
+		struct troupe_pool *pool = pool_of(threads[k]);
+		for (int i = 0; i < SERVERS; i++) {
+			defs[i] = lib_def(i == 2 || i == 5 ? "<sdf version='1.9'><world/></sdf>" : lib_all, 0);
+			defs[i].seed = (uint64_t)i;
+			list[i] = &defs[i];
+			made[i] = (struct troupe_server *)&defs; /* is overwritten */
+		}
+		refused(TROUPE_EWORLD, troupe_pool_create_servers(pool, list, SERVERS, made, errors, &lib_error));
+		cr_assert_str_eq(lib_error.text, errors[2].text, "the first that failed");
+		for (int i = 0; i < SERVERS; i++) {
+			cr_assert_eq(errors[i].status, i == 2 || i == 5 ? TROUPE_EWORLD : TROUPE_OK, "server %d", i);
+			cr_assert_eq(!made[i], i == 2 || i == 5, "server %d", i);
+			if (!made[i])
+				continue;
+			struct troupe_server *alone = lib_create(&defs[i]);
+			cr_assert_eq(troupe_server_seed(made[i]), (uint64_t)i);
+			must(troupe_server_step(made[i], 20, &lib_error));
+			lib_step(alone, 20);
+			cr_assert_eq(troupe_server_hash(made[i]), troupe_server_hash(alone), "server %d", i);
+			lib_destroy(alone);
+			troupe_server_destroy(made[i]);
+		}
+		/* the pool steps afterwards */
+		struct troupe_server *servers[] = {lib_server(lib_all, 0), lib_server(lib_all, 0)};
+		must(troupe_pool_step(pool, servers, 2, 5, NULL, &lib_error));
+		cr_assert_eq(lib_steps(servers[1]), 5);
+		refused(TROUPE_EINVAL,
+			troupe_pool_create_servers(pool, NULL, TROUPE_POOL_SERVERS_MAX + 1, NULL, NULL, &lib_error));
+		troupe_pool_destroy(pool);
+		lib_destroy(servers[0]);
+		lib_destroy(servers[1]);
+	}
+}
+
 Test(library_many, refuses_pools_and_lists_that_are_too_large)
 {
 	struct troupe_pool *pool = NULL;

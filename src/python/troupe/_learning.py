@@ -1,6 +1,7 @@
 """Environments for learning, in the shapes of Gymnasium and PettingZoo, neither of which is needed."""
 
 import ctypes
+import functools
 import itertools
 import math
 import operator
@@ -202,22 +203,31 @@ class VectorEnv:
         return (_parts_of(world, self.action_columns, _action_of, "vx ... wz of a model, command of a joint, or fx ... tz of a link"),
                 _parts_of(world, self.observation_columns, _observation_of, "a quantity that the model or its part has"))
 
-    def _new_episode(self, i):
-        """World i anew."""
-        if self.worlds[i] is not None:
-            self.worlds[i].close()
-            self.worlds[i] = None
-            self.seeds[i] = self._randoms[i].getrandbits(63)
+    def _new_episodes(self, chosen):
+        """These worlds anew."""
+        for i in chosen:
+            if self.worlds[i] is not None:
+                self.worlds[i].close()
+                self.worlds[i] = None
+                self.seeds[i] = self._randoms[i].getrandbits(63)
+        for i, world in zip(chosen, self._pool._make([functools.partial(self._world, i) for i in chosen])):
+            self.worlds[i] = world
+        for i in chosen:
+            self._begin_episode(i)
+
+    def _world(self, i, made):
         record = None
         if self._record is not None:
             record = os.path.join(self._record, "env_%d_episode_%d" % (i, self._episodes[i]))
-        world = World(self._path, text=self._texts[i], seed=self.seeds[i], record=record, **self._options)
+        return World(self._path, text=self._texts[i], seed=self.seeds[i], record=record, _made=made, **self._options)
+
+    def _begin_episode(self, i):
+        world = self.worlds[i]
         parts = self._find_parts(world)
         if self._parts is None:
             self._parts = parts
         elif bytes(parts[0]) + bytes(parts[1]) != bytes(self._parts[0]) + bytes(self._parts[1]):
             raise Error("EINVAL", "world %d has other models than world 0: expected the same" % i)
-        self.worlds[i] = world
         self._episodes[i] += 1
         self._began[i], self._over[i], self._batch = self._count, False, None
         if self._begin is not None:
@@ -240,7 +250,7 @@ class VectorEnv:
                     self.worlds[i].close()
                     self.worlds[i] = None
                 self.seeds[i], self._randoms[i] = first, random.Random(first)
-            self._new_episode(i)
+        self._new_episodes(chosen)
         self._turn([True] * self.num_envs)
         return self.observations, {"seed": list(self.seeds)}
 
@@ -274,18 +284,15 @@ class VectorEnv:
             raise Error("EINVAL", "an episode is over: expected reset() with a reset_mask")
         self._count += 1
         begins = list(self._over) if over and self.autoreset == "next_step" else None
-        for i in range(self.num_envs) if begins else ():
-            if begins[i]:
-                self._new_episode(i)
+        if begins:
+            self._new_episodes([i for i in range(self.num_envs) if begins[i]])
         self._turn(begins)
         rewards, terminated, truncated = self._judge(begins or self._nobody)
         infos = {}
         self._over = list(map(operator.or_, terminated, truncated))
         if self.autoreset == "same_step" and any(self._over):
             infos = {"final_obs": self._rows_of(self._over), "_final_obs": _bools(self._over)}
-            for i in range(self.num_envs):
-                if self._over[i]:
-                    self._new_episode(i)
+            self._new_episodes([i for i in range(self.num_envs) if self._over[i]])
             self._turn([True] * self.num_envs)
         return self.observations, rewards, _bools(terminated), _bools(truncated), infos
 

@@ -322,6 +322,7 @@ _FUNCTIONS = {
     "troupe_pool_destroy": (None, [_pool]),
     "troupe_pool_threads": (c_uint32, [_pool]),
     "troupe_pool_step": (c_int, [_pool, POINTER(_server), c_uint32, c_uint64, POINTER(_Error), _error]),
+    "troupe_pool_create_servers": (c_int, [_pool, POINTER(c_void_p), c_uint32, POINTER(_server), POINTER(_Error), _error]),
     "troupe_pool_turn": (c_int, [_pool, POINTER(_Turn), POINTER(_Error), _error]),
 }
 

@@ -5,7 +5,7 @@ import itertools
 import operator
 import threading
 import weakref
-from ctypes import byref, c_void_p
+from ctypes import addressof, byref, c_void_p, sizeof
 
 from ._library import _Error, _NONE, _lib
 from ._values import Error, _check, _failure, _whole
@@ -64,6 +64,19 @@ class Pool:
         if len(set(map(id, worlds))) != len(worlds):
             raise ValueError("a world is in the list twice")
         self._round(_Batch(worlds), lambda *about: self._step_all(*about[:3], n, *about[3:]))
+
+    def _make(self, make):
+        """Worlds that are made by all threads at once. make: for each a function that calls World with the argument _made.
+        The pointers lie where the library writes them, so that no handler of signals comes in between."""
+        count = len(make)
+        servers, definitions = (c_void_p * count)(), (c_void_p * count)()
+        errors, error = (_Error * count)(), _Error()
+        worlds = [each(c_void_p.from_buffer(servers, i * sizeof(c_void_p))) for i, each in enumerate(make)]
+        for i, world in enumerate(worlds):
+            definitions[i] = addressof(world._definition)
+        with self._lock:
+            _check(_lib.troupe_pool_create_servers(self._use(), definitions, count, servers, errors, byref(error)), error)
+        return worlds
 
     def _round(self, batch, call):
         """One call of the library that steps these worlds."""

@@ -41,7 +41,9 @@ class World:
     def __init__(self, path=None, *, text=None, state=None, seed=0, secondaries=None, rtf=0.0, resource_paths=(),
                  plugin_paths=(), strict=True, sleepless=False, by_ode=False, sense_all=False, ignore_levels=False, load_all=False,
                  paused=False,
-                 initial_time=0.0, contacts=False, efforts=False, record=None, record_every=100, save_folder=None):
+                 initial_time=0.0, contacts=False, efforts=False, record=None, record_every=100, save_folder=None, _made=None):
+        """_made: the place of a pointer to the server, which is made later from _definition (Pool._make); it must be NULL
+        until then."""
         owned = self._owned = _Owned()
         self.strict = strict
         self._taking = owned.taking
@@ -81,7 +83,10 @@ class World:
         definition.ctx = owned.inbox
         self._definition = definition  # the server keeps its strings
         self._finalizer = weakref.finalize(self, _Owned.end, owned)
-        _check(_lib.troupe_server_create(byref(definition), byref(owned.server), byref(self._error)), self._error)
+        if _made is not None:
+            owned.server = _made
+        else:
+            _check(_lib.troupe_server_create(byref(definition), byref(owned.server), byref(self._error)), self._error)
 
     # life
 
