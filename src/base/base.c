@@ -156,16 +156,21 @@ char *mem_strdup(const char *text)
 	return memcpy(mem_alloc(bytes), text, bytes);
 }
 
+/* Most texts are names: they are printed once, and not a first time to be measured. */
 char *mem_printf(const char *format, ...)
 {
+	char name[256];
 	va_list args, again;
 	va_start(args, format);
 	va_copy(again, args);
-	int length = vsnprintf(NULL, 0, format, args);
+	int length = vsnprintf(name, sizeof name, format, args);
 	if (length < 0)
 		mem_run_out(0);
 	char *text = mem_alloc((size_t)length + 1);
-	vsnprintf(text, (size_t)length + 1, format, again);
+	if ((size_t)length < sizeof name)
+		memcpy(text, name, (size_t)length);
+	else
+		vsnprintf(text, (size_t)length + 1, format, again);
 	va_end(again);
 	va_end(args);
 	return text;

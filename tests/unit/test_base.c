@@ -660,3 +660,15 @@ Test(base, patterns)
 		cr_assert_eq(match_glob(cases[i].glob, cases[i].text), cases[i].matches, "'%s' and '%s'", cases[i].glob,
 			cases[i].text);
 }
+
+Test(base, texts_of_any_length_are_printed)
+{
+	static const int lengths[] = {0, 1, 254, 255, 256, 257, 5000};
+	for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
+		char *text = mem_printf("%0*d", lengths[i], 7), *expected = malloc((size_t)lengths[i] + 2);
+		int length = sprintf(expected, "%0*d", lengths[i], 7);
+		cr_assert_str_eq(text, expected, "%d characters", length);
+		free(text);
+		free(expected);
+	}
+}
