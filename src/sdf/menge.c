@@ -79,9 +79,12 @@ static const struct sdf_element *menge_read(struct menge *menge, const char *pat
 	struct troupe_error error;
 	const char *text;
 	size_t bytes;
-	if (files_read(load->disk, path, MENGE_FILE_BYTES_MAX, &text, &bytes, &error) ||
-		xml_parse(&load->sdf->arena, text, bytes, arena_strdup(&load->sdf->arena, path), &root, &error)) {
+	if (files_read(load->disk, path, MENGE_FILE_BYTES_MAX, &text, &bytes, &error)) {
 		load_error(load, menge->plugin, "%s", error.text);
+		return NULL;
+	}
+	if (xml_parse(&load->sdf->arena, text, bytes, arena_strdup(&load->sdf->arena, path), &root, &error)) {
+		load_report_value(load, &error, SDF_ERROR);
 		return NULL;
 	}
 	if (xml_is(root, name))

@@ -34,6 +34,20 @@ resume "$scratch/saved" 620 0 '3 --window 1'
 resume "$scratch/later" 2200 2
 record_and_replay 0 2
 
+# A lidar sees them: what it measures is other than without them.
+lidar='<model name="post"><static>true</static><pose>1 5 1 0 0 0</pose><link name="l"><sensor name="s" type="gpu_lidar">
+	<update_rate>10</update_rate><lidar><scan><horizontal><samples>90</samples><min_angle>-3</min_angle><max_angle>3</max_angle>
+	</horizontal></scan><range><min>0.1</min><max>20</max></range></lidar></sensor></link></model>'
+building "$lidar$robot" >empty.sdf
+building "$lidar$robot$crowd" >seen.sdf
+for name in empty seen; do
+	timeout "$run_limit_s" "$troupe" run $name.sdf --iterations 300 --rtf 0 -v 0 --sense-all --report $name.json
+	report $? "$name: runs"
+done
+[ "$(member empty.json readings)" -gt 20 ] && [ "$(member empty.json readings)" = "$(member seen.json readings)" ] &&
+	[ "$(member empty.json readings_digest)" != "$(member seen.json readings_digest)" ]
+report $? "a lidar sees people: $(member empty.json readings_digest) $(member seen.json readings_digest)"
+
 # With short steps there are many between two decisions, which are taken together, and the time that is set back is no
 # reason to wait for the next one.
 sed 's|<max_step_size>0.01|<max_step_size>0.001|' crowd.sdf >fine.sdf
@@ -82,7 +96,7 @@ wrong scene_file.xml 'ProfileSelector name="male"' 'ProfileSelector name="m"' sc
 wrong scene_file.xml 'StateSelector name="lost"' 'StateSelector name="gone"' scene_file.xml 'state "gone": expected the name of a <State>'
 wrong scene_file.xml 'name="male"' 'name="child"' crowd.sdf 'no <model_type> has the <typename> "child"'
 wrong scene_file.xml 'ObstacleSet class="1" file_name="L1_navmesh.nav"' 'ObstacleSet file_name="none.nav"' scene_file.xml 'the navigation mesh "none.nav" is not found'
-wrong scene_file.xml '</Experiment>' '' crowd.sdf 'scene_file.xml:[0-9]*: '
+wrong scene_file.xml '</Experiment>' '' scene_file.xml 'expected well-formed XML'
 wrong behavior_file.xml 'goal_set="1"' 'goal_set="9"' behavior_file.xml 'goal_set is 9: expected the id of a <GoalSet> with goals'
 wrong behavior_file.xml 'name="found" weight' 'name="fond" weight' behavior_file.xml '"fond": expected the name of a <State>'
 wrong L1_navmesh.nav '^8 4 3 1$' '8 4 33 1' L1_navmesh.nav 'of a polygon that does not have it'
