@@ -8,6 +8,7 @@
 #include "sdf/foreign_internal.h"
 #include "sdf/xml.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -18,7 +19,7 @@ enum {
 	MENGE_GROUPS = 24, /* topics on which people hear of their velocities */
 };
 #define MENGE_HEIGHT 1.75 /* m */
-#define MENGE_ORIGIN 1.0  /* m above the feet: where skins have their origin */
+#define MENGE_ORIGIN 1.0  /* m above the feet at most: where skins have their origin */
 
 struct menge_profile {
 	const char *name;
@@ -218,7 +219,7 @@ static void menge_add_child(struct text *text, const char *name, const char *val
 	text_add(text, "</%s>", name);
 }
 
-/* The height of the model's origin above the world's one, from the <initial_pose> of its type. */
+/* The height of the feet, which are the origin of a person, by the <initial_pose> of the type. */
 static double menge_height(struct menge *menge, const char *profile)
 {
 	const struct sdf_element *type = NULL;
@@ -232,7 +233,7 @@ static double menge_height(struct menge *menge, const char *profile)
 		if (!pose || !*pose)
 			return 0;
 		if (parse_doubles(pose, numbers, 6) == 6 && numbers[2] >= -1e6 && numbers[2] <= 1e6)
-			return numbers[2];
+			return numbers[2] > MENGE_ORIGIN ? numbers[2] - MENGE_ORIGIN : fmin(numbers[2], 0);
 		load_error(menge->load, sdf_child(type, "initial_pose", NULL),
 			"<initial_pose> is \"%.80s\": expected six numbers", pose);
 		return 0;
@@ -245,7 +246,7 @@ static double menge_height(struct menge *menge, const char *profile)
 static void menge_add_model(struct menge *menge, const struct sdf_element *at, double x, double y,
 	const struct menge_profile *profile, uint32_t person)
 {
-	double z = menge_height(menge, profile->name), feet = z > MENGE_ORIGIN ? MENGE_ORIGIN : z > 0 ? z : 0;
+	double z = menge_height(menge, profile->name);
 	struct text text = {0};
 	text_add(&text, "<model name='agent%u'><pose>", menge->agents);
 	text_add_double(&text, x);
@@ -254,7 +255,7 @@ static void menge_add_model(struct menge *menge, const struct sdf_element *at, d
 	text_add(&text, " ");
 	text_add_double(&text, z);
 	text_add(&text, " 0 0 0</pose><link name='body'><kinematic>true</kinematic><visual name='body'><pose>0 0 ");
-	text_add_double(&text, MENGE_HEIGHT / 2 - feet);
+	text_add_double(&text, MENGE_HEIGHT / 2);
 	text_add(&text, " 0 0 0</pose><geometry><cylinder><radius>");
 	text_add_double(&text, profile->numbers[0]);
 	text_add(&text, "</radius><length>");
