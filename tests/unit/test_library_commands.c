@@ -635,6 +635,71 @@ Test(library_numbers, for_what_is_gone_or_takes_none_are_told_at_their_step)
 	lib_destroy(server);
 }
 
+/* What a message to /world/NAME/control makes of each state of a world: in how many of the next 30 steps time goes on,
+ * and whether it stands still then. */
+struct pace {
+	const char *message;
+	struct {
+		int moves;
+		bool paused;
+	} of[3];   /* that was paused, in 5 steps of a pause, running */
+	int until; /* run_to_sim_time in so many steps; 0: not given */
+};
+
+static void check_pace(const struct pace *pace, int state)
+{
+	static const char *const states[] = {"pause: true", "pause: true multi_step: 5", "pause: false"};
+	char text[160];
+	struct troupe_server *server = lib_server(lib_all, 0);
+	lib_step(server, 3);
+	(void)snprintf(text, sizeof text, pace->until ? "%s run_to_sim_time {nsec: %d}" : "%s", pace->message,
+		(3 + pace->until) * 1000000);
+	lib_text(server, 3, "/world/w/control", states[state]);
+	lib_text(server, 3, "/world/w/control", text);
+	lib_step(server, 30);
+	cr_assert_eq((int)lround(troupe_server_progress(server).time_s / LIB_DT_S) - 3, pace->of[state].moves,
+		"'%s' after '%s'", text, states[state]);
+	cr_assert_eq(
+		troupe_server_progress(server).paused, pace->of[state].paused, "'%s' after '%s'", text, states[state]);
+	lib_destroy(server);
+}
+
+Test(library_numbers, control_goes_by_the_table_of_its_states)
+{
+	static const struct pace paces[] = {
+		{"pause: true", {{0, true}, {0, true}, {0, true}}, 0},
+		{"pause: true multi_step: 7", {{7, true}, {12, true}, {7, true}}, 0},
+		{"pause: false", {{30, false}, {30, false}, {30, false}}, 0},
+		{"pause: false multi_step: 7", {{30, false}, {30, false}, {30, false}}, 0},
+		{"multi_step: 7", {{7, true}, {12, true}, {30, false}}, 0},
+		{"step: true", {{1, true}, {6, true}, {30, false}}, 0},
+		{"", {{0, true}, {5, true}, {30, false}}, 0},
+		{"", {{9, true}, {9, true}, {9, true}}, 9},
+		{"pause: false", {{9, true}, {9, true}, {9, true}}, 9},
+		{"multi_step: 7", {{7, true}, {9, true}, {9, true}}, 9},
+		{"multi_step: 7", {{3, true}, {3, true}, {3, true}}, 3},
+	};
+	for (size_t i = 0; i < sizeof paces / sizeof *paces; i++)
+		for (int state = 0; state < 3; state++)
+			check_pace(&paces[i], state);
+}
+
+/* It names the model, or the link, whose wrenches are cleared. */
+Test(library_numbers, the_reply_to_a_clear_says_what_is_cleared)
+{
+	static struct replies replies;
+	struct troupe_server *server = listened_to(lib_all, 1, &replies);
+	lib_text(server, 1, "/world/w/wrench/persistent", "entity {name: 'crate' type: MODEL} wrench {force {x: 1}}");
+	lib_text(server, 2, "/world/w/wrench/persistent", "entity {name: 'pusher' type: MODEL} wrench {force {x: 1}}");
+	lib_text(server, 3, "/world/w/wrench/persistent", "entity {name: 'crate' type: MODEL} wrench {force {x: 2}}");
+	lib_text(server, 4, "/world/w/wrench/clear", "name: 'crate' type: MODEL");
+	lib_text(server, 5, "/world/w/wrench/clear", "name: 'pusher::l' type: LINK");
+	lib_step(server, 7);
+	cr_assert_str_eq(reply_at(&replies, 4)->text, "wrenches on 'crate' cleared: 2");
+	cr_assert_str_eq(reply_at(&replies, 5)->text, "wrenches on 'pusher::l' cleared: 1");
+	lib_destroy(server);
+}
+
 /* --- the step that was accepted ----------------------------------------------------------------------------------- */
 
 Test(library_accepted, is_the_next_one_or_the_one_that_was_asked_for)

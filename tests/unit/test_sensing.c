@@ -598,10 +598,11 @@ Test(sensing, compressed_depths)
 
 /* --- labels ------------------------------------------------------------------------------------------------------- */
 
-#define LABELLED(name, pose, label)                                                                                    \
+#define LABELLED(name, pose, label) LABELLED_BOX(name, pose, label, "1 1 1")
+#define LABELLED_BOX(name, pose, label, size)                                                                          \
 	"<model name='" name "'><static>1</static><pose>" pose                                                         \
 	"</pose><link name='l'><visual name='v'><geometry><box>"                                                       \
-	"<size>1 1 1</size></box></geometry></visual></link><plugin name='gz::sim::systems::Label' filename='l'>"      \
+	"<size>" size "</size></box></geometry></visual></link><plugin name='gz::sim::systems::Label' filename='l'>"   \
 	"<label>" label "</label></plugin></model>"
 #define EYE(name, type, inside)                                                                                        \
 	"<sensor name='" name "' type='" type "'><update_rate>100</update_rate><camera><horizontal_fov>1.57"           \
@@ -800,6 +801,28 @@ Test(sensing, a_box_in_space_is_in_the_frame_of_the_renderer)
 	message_free(seen.message);
 }
 
+/* The second of two boxes has its own pose and size. */
+Test(sensing, two_boxes_in_space)
+{
+	static const char text[] = WORLD_OF_EYES(EYE("box", "boundingbox_camera", "<box_type>3d</box_type>"),
+		LABELLED("a", "4 1.5 0 0 0 0", "1") LABELLED_BOX("b", "5 -1.5 0.5 0 0 0", "2", "1.5 1.25 0.5"));
+	if (!rays_available())
+		cr_skip_test("built without Embree");
+	struct seen seen = look(text, TOPIC("m", "box", "boundingbox"));
+	const Gz__Msgs__AnnotatedOriented3DBoxV *boxes = seen.message;
+	cr_assert_eq(boxes->n_annotated_box, 2u);
+	for (int i = 0; i < 2; i++) {
+		const Gz__Msgs__Oriented3DBox *box = boxes->annotated_box[i]->box;
+		bool a = boxes->annotated_box[i]->label == 1;
+		/* of the renderer: x to the right, y up, z backwards */
+		near_all((double[]){box->center->x, box->center->y, box->center->z}, 3,
+			a ? (double[]){-1.5, 0, -4} : (double[]){1.5, 0.5, -5}, 3, "place");
+		near_all((double[]){box->boxsize->x, box->boxsize->y, box->boxsize->z}, 3,
+			a ? (double[]){1, 1, 1} : (double[]){1.5, 1.25, 0.5}, 3, "size");
+	}
+	message_free(seen.message);
+}
+
 /* --- clouds ------------------------------------------------------------------------------------------------------- */
 
 /* The points of a camera with distortion and a skewed picture lie on the wall that it sees: a cloud that is computed
@@ -831,6 +854,17 @@ Test(sensing, points_of_a_distorted_picture)
 		cr_assert(fabs(vec3_dot(p, normal) - wall) < 1e-5, "point %u: %g %g %g", i, p.x, p.y, p.z);
 	}
 	message_free(seen.message);
+}
+
+static void near_pose(const Gz__Msgs__Pose *found, struct pose expected, const char *what)
+{
+	double sign = found->orientation->w * expected.q.w < 0 ? -1 : 1;
+	near_all((double[]){found->position->x, found->position->y, found->position->z, found->orientation->w,
+			 found->orientation->x, found->orientation->y, found->orientation->z},
+		7,
+		(double[]){expected.p.x, expected.p.y, expected.p.z, sign * expected.q.w, sign * expected.q.x,
+			sign * expected.q.y, sign * expected.q.z},
+		7, what);
 }
 
 /* --- noise -------------------------------------------------------------------------------------------------------- */
@@ -1004,6 +1038,31 @@ Test(sensing, each_signal_has_its_own_noise)
 	const Gz__Msgs__Altimeter *altimeter = seen.message;
 	near_all((double[]){altimeter->vertical_position, altimeter->vertical_velocity}, 2, (double[]){7, 8}, 2,
 		"altitude");
+	message_free(seen.message);
+}
+
+/* A logical camera that is turned and shifted on a model that is, too, says where it is, and where in its own frame the
+ * model is that it sees. */
+Test(sensing, models_in_the_frame_of_a_logical_camera)
+{
+	static const char text[] = "<sdf version='1.9'><world name='w'><model name='m'><static>1</static><pose>1 2 3 "
+				   "0.1 -0.2 0.7</pose><link "
+				   "name='l'><sensor name='logical' type='logical_camera'><pose>0.3 -0.2 0.1 -0.2 0.3 "
+				   "0.4</pose><update_rate>100"
+				   "</update_rate><logical_camera><near>0.1</near><far>50</far><horizontal_fov>2</"
+				   "horizontal_fov></logical_camera>"
+				   "</sensor></link></model><model name='seen'><static>1</static><pose>4 9 3 0.5 0.6 "
+				   "-0.7</pose><link name='l'/>"
+				   "</model></world></sdf>";
+	struct seen seen = look(text, TOPIC("m", "logical", "logical_camera"));
+	const Gz__Msgs__LogicalCameraImage *image = seen.message;
+	struct pose eye = pose_mul((struct pose){{1, 2, 3}, quat_from_rpy(0.1, -0.2, 0.7)},
+		(struct pose){{0.3, -0.2, 0.1}, quat_from_rpy(-0.2, 0.3, 0.4)});
+	struct pose model = {{4, 9, 3}, quat_from_rpy(0.5, 0.6, -0.7)};
+	cr_assert_eq(image->n_model, 1u);
+	cr_assert_str_eq(image->model[0]->name, "seen");
+	near_pose(image->pose, eye, "the camera");
+	near_pose(image->model[0]->pose, pose_mul(pose_inverse(eye), model), "the model");
 	message_free(seen.message);
 }
 
