@@ -300,6 +300,19 @@ Test(library_steps, are_those_of_a_run)
 	cr_assert_eq(hash_of_steps(lib_server(lib_all, TROUPE_SECONDARIES_AUTO)), hash);
 }
 
+/* "About one step of four" has a forced move; half of these, and some more, are to where the models are already. */
+Test(library_steps, with_chaos_move_components_in_a_quarter_of_them)
+{
+	struct troupe_server_def def = lib_def(lib_all, 2);
+	def.chaos = true;
+	def.window = 1; /* a window has the moves of its steps at once */
+	struct troupe_server *server = lib_create(&def);
+	lib_step(server, 2000);
+	uint64_t moves = troupe_server_progress(server).moves;
+	cr_assert(moves > 215 && moves < 315, "%llu moves", (unsigned long long)moves);
+	lib_destroy(server);
+}
+
 static void *run_secondary(void *arg)
 {
 	struct troupe_error error;

@@ -1153,6 +1153,38 @@ Test(library_states, in_memory_hold_all_that_is_needed_to_go_on)
 	}
 }
 
+/* The files of all commands that wait for their step are in it: they may be gone when the run goes on. */
+Test(library_states, have_the_files_of_commands_that_wait)
+{
+	static struct replies replies;
+	struct troupe_server *server = lib_server(lib_all, 1);
+	char paths[3][64], text[160];
+	void *bytes;
+	size_t count;
+	for (int i = 0; i < 3; i++) {
+		(void)snprintf(paths[i], sizeof paths[i], "/tmp/waits-%d-%d.sdf", (int)getpid(), i);
+		FILE *file = fopen(paths[i], "w");
+		cr_assert_not_null(file);
+		(void)fprintf(file, "<sdf version='1.9'><model name='late%d'>%s</model></sdf>", i, LIB_BOX);
+		(void)fclose(file);
+		(void)snprintf(
+			text, sizeof text, "sdf_filename: '%s' pose {position {x: %d y: 20 z: 5}}", paths[i], 3 * i);
+		lib_text(server, i == 1 ? 500 : 20, "/world/w/create", text);
+	}
+	lib_step(server, 10);
+	must(troupe_server_pack(server, &bytes, &count, &lib_error));
+	lib_destroy(server);
+	for (int i = 0; i < 3; i++)
+		(void)unlink(paths[i]);
+	server = resume(bytes, count, 0, &replies);
+	lib_step(server, 600);
+	cr_assert_eq(lib_at(server, lib_model(server, "late0")).pose.y, 20);
+	cr_assert_eq(lib_at(server, lib_model(server, "late1")).pose.y, 20);
+	cr_assert_eq(lib_at(server, lib_model(server, "late2")).pose.y, 20);
+	free(bytes);
+	lib_destroy(server);
+}
+
 Test(library_states, have_the_handles_of_the_server_that_made_them)
 {
 	static struct replies replies;

@@ -182,6 +182,29 @@ Test(scene, doubtful_levels_are_told_with_their_line)
 	sdf_free(sdf);
 }
 
+#define LEVEL_BOX(size) "<geometry><box><size>" size "</size></box></geometry>"
+
+/* Each of these alone is an error, whatever comes behind it. */
+Test(scene, a_level_with_a_wrong_element_is_refused)
+{
+	static const char *const wrong[] = {"<pose>x</pose>" LEVEL_BOX("1 1 1"), "<pose>1 2</pose>" LEVEL_BOX("1 1 1"),
+		LEVEL_BOX("1 x 1"), LEVEL_BOX("1 1 1") "<buffer>x</buffer>",
+		LEVEL_BOX("1 1 1") "<secondary>x</secondary>"};
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		const struct scene_options options = {0};
+		struct troupe_error error = {0};
+		char *text =
+			mem_printf("<sdf version='1.9'><world name='w'><plugin name='gz::sim' filename='x'>\n<level "
+				   "name='l'>%s</level></plugin></world></sdf>",
+				wrong[i]);
+		struct sdf *sdf = sdf_help_good(text, NULL);
+		struct scene *scene = NULL;
+		cr_assert_eq(scene_create(&sdf->worlds.at[0], &options, &scene, &error), TROUPE_EWORLD, "%s", wrong[i]);
+		cr_assert_eq(strncmp(error.text, "t.sdf:2: ", 9), 0, "%s: %s", wrong[i], error.text);
+		free(text);
+	}
+}
+
 struct scene_level_case {
 	const char *secondaries, *pin;  /* of the world, and of the second performer */
 	const char *secondary, *buffer; /* of the second level, which may be ignored */

@@ -4,6 +4,7 @@
  * of another model may touch. Then the limits and the copies of the state, each beside a plain array of it. */
 #include "../random.h"
 #include "base/hash.h"
+#include "run/owners.h"
 #include "scene/light.h"
 #include "scene/state.h"
 #include "sdf_help.h"
@@ -718,4 +719,50 @@ Test(scene_life, impulses_are_whole_and_limited)
 	state_destroy(state);
 	scene_destroy(scene);
 	sdf_free(sdf);
+}
+
+/* --- owners ------------------------------------------------------------------------------------------------------- */
+
+/* The owner of each model, by name. */
+static void check_owners(const struct owners *owners, const struct scene *scene, const char *const *expected)
+{
+	for (uint32_t m = 0; m < scene->model_count; m++) {
+		const char *name = owners_name(owners, scene->models[m].owner);
+		cr_assert(expected[m] ? name && !strcmp(name, expected[m]) : !name, "model %u: %s", m,
+			name ? name : "none");
+	}
+}
+
+/* Names are in other places where clients have joined before. */
+Test(scene_life, owners_are_unpacked_by_name)
+{
+	static const char text[] =
+		"<sdf version='1.9'><world name='w'><model name='a'><link name='l'/></model><model "
+		"name='b'><link name='l'/></model><model name='c'><link name='l'/></model></world></sdf>";
+	static const char *const expected[] = {"two", NULL, "one"};
+	struct owners owners = {.rights = OWNERS_WORLD}, other = {0};
+	struct text bytes = {0};
+	struct sdf *sdf;
+	struct scene *scene = life_scene_of(text, &sdf);
+	uint32_t one, two, three;
+	cr_assert_eq(owners_add(&owners, "one", &one, NULL), TROUPE_OK);
+	cr_assert_eq(owners_add(&owners, "two", &two, NULL), TROUPE_OK);
+	owners_take(&owners, &scene->models[0], two);
+	owners_take(&owners, &scene->models[2], one);
+	check_owners(&owners, scene, expected);
+	owners_pack(&owners, scene, &bytes);
+	for (uint32_t m = 0; m < 3; m++)
+		scene->models[m].owner = 0;
+	cr_assert_eq(owners_add(&other, "three", &three, NULL), TROUPE_OK);
+	cr_assert_eq(owners_add(&other, "two", &two, NULL), TROUPE_OK);
+	struct unpack in = {bytes.at, bytes.at + bytes.count, false};
+	cr_assert(owners_unpack(&other, scene, &in));
+	cr_assert_eq(in.at, in.end);
+	cr_assert_eq(other.rights, OWNERS_WORLD);
+	cr_assert_eq(other.all.count, 3);
+	check_owners(&other, scene, expected);
+	text_fini(&bytes);
+	owners_fini(&owners);
+	owners_fini(&other);
+	scene_destroy(scene);
 }
