@@ -13,6 +13,7 @@
 #include "topic/message.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -425,6 +426,57 @@ static void check_meshes(void)
 	stage_destroy(stage);
 }
 
+/* Visuals of all kinds, each at the same place of a link that is shifted in a model that is shifted and turned by a
+ * quarter about z, and each turned by a quarter about x: at 1 6 8, turned by both. */
+static void check_turned_shapes(void)
+{
+	static const struct {
+		const char *list, *geometry;
+		double size[3];
+	} shapes[] = {
+		{"cubes", "box {size {x: 1 y: 2 z: 3}}", {1, 2, 3}},
+		{"spheres", "sphere {radius: 0.5}", {1, 1, 1}},
+		{"spheres", "ellipsoid {radii {x: 1 y: 2 z: 3}}", {2, 4, 6}},
+		{"cylinders", "cylinder {radius: 0.25 length: 2}", {0.5, 0.5, 2}},
+		{"cylinders", "cone {radius: 0.75 length: 3}", {1.5, 1.5, 3}},
+		{"triangles", "mesh {filename: 'small' scale {x: 1}}", {0, 0, 0}},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
+		int asked = 0;
+		struct stage *stage = stage_create("w", make_mesh, &asked);
+		struct text bytes = {0}, out = {0};
+		struct troupe_error error = {.text = ""};
+		char *scene = mem_printf("model {name: 'm' id: 1 is_static: true pose {position {x: 1 y: 2 z: 3} "
+					 "orientation {w: %.17g z: "
+					 "%.17g}} link {name: 'l' id: 2 pose {position {x: 4}} visual {pose {position "
+					 "{z: 5} orientation {w: "
+					 "%.17g x: %.17g}} geometry {%s}}}}",
+			sqrt(0.5), sqrt(0.5), sqrt(0.5), sqrt(0.5), shapes[i].geometry);
+		add_bytes("gz.msgs.Scene", scene, &bytes);
+		check(!stage_take_scene(stage, bytes.at, bytes.count, &out, &error), "a scene: %s", error.text);
+		json_t *json = json_loadb(out.at, out.count, 0, NULL);
+		const json_t *entity = json_array_get(json_object_get(json, "entities"), 0);
+		const json_t *shape = json_array_get(json_object_get(entity, shapes[i].list), 0);
+		double x = 0, y = 0, z = 0, qw = 0, qx = 0, qy = 0, qz = 0, size[3] = {0, 0, 0};
+		check(!json_unpack((json_t *)(uintptr_t)shape, "{s:{s:{s:F,s:F,s:F},s:{s:F,s:F,s:F,s:F}}}", "pose",
+			      "position", "x", &x, "y", &y, "z", &z, "orientation", "w", &qw, "x", &qx, "y", &qy, "z",
+			      &qz),
+			"%s: %.*s", shapes[i].geometry, (int)out.count, out.at);
+		check(fabs(x - 1) + fabs(y - 6) + fabs(z - 8) < 1e-6, "%s: at %g %g %g", shapes[i].geometry, x, y, z);
+		check(fabs(qw - 0.5) + fabs(qx - 0.5) + fabs(qy - 0.5) + fabs(qz - 0.5) < 1e-6,
+			"%s: turned by %g %g %g %g", shapes[i].geometry, qw, qx, qy, qz);
+		(void)json_unpack((json_t *)(uintptr_t)shape, "{s:{s:F,s:F,s:F}}", "size", "x", &size[0], "y", &size[1],
+			"z", &size[2]);
+		check(!memcmp(size, shapes[i].size, sizeof size), "%s: %g %g %g", shapes[i].geometry, size[0], size[1],
+			size[2]);
+		json_decref(json);
+		free(scene);
+		text_fini(&bytes);
+		text_fini(&out);
+		stage_destroy(stage);
+	}
+}
+
 /* The frames of links and sensors that never move in their models: as many as the message says. */
 static void check_fixed_frames(void)
 {
@@ -531,8 +583,8 @@ static void check_robot_frames(void)
 		{"the same of all robots", NULL,
 			"model {name: 'm' " LINK("a", "header {" VALUE("odometry_frame", "m/a", "0 0 0 0 0 0 1") "}")
 				LINK("b", "pose {position {x: 1}} header {" FIXED VALUE("frame", "f",
-						  "0 0 0.5 0 0 0 1") "} sensor {name: 's' type: 'imu'}") "}",
-			"m/a m/b 1 0 0\nm/b m/f 0 0 0.5\nm/b m/b/s 0 0 0\n"},
+						  "0.25 -3 0.5 0 0 0 1") "} sensor {name: 's' type: 'imu'}") "}",
+			"m/a m/b 1 0 0\nm/b m/f 0.25 -3 0.5\nm/b m/b/s 0 0 0\n"},
 		{"odometry of a link that is not the first", "m",
 			"model {name: 'm' " LINK(
 				"a", "header {" VALUE("odometry_frame", "m/base_link", "1 0 0 0 0 0 1") "}")
@@ -631,6 +683,7 @@ int main(int argc, char **argv)
 		check_compressed();
 		check_refusals();
 		check_json_errors();
+		check_turned_shapes();
 		check_fixed_frames();
 		check_robot_frames();
 		check_robot_tf();

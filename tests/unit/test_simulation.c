@@ -1018,16 +1018,17 @@ Test(simulation, numbers_of_steps_have_limits)
 	"<plugin filename='troupe' name='troupe::ControllerManager'><topic>/model/" name "/controller_manager</topic>" \
 	"<controller>one a/A</controller><controller>two b/B</controller><switchable>two</switchable>"                 \
 	"<claims>one first/position</claims><claims>one first/velocity</claims><claims>two second/position</claims>"   \
-	"<claims>two second/velocity</claims><command_interface>free/effort</command_interface>"                       \
+	"<claims>two second/velocity</claims><claims>two second/effort</claims>"                                       \
+	"<command_interface>free/effort</command_interface><command_interface>second/effort</command_interface>"       \
 	"<command_interface>first/position</command_interface><command_interface>first/velocity</command_interface>"   \
 	"<command_interface>second/position</command_interface><command_interface>second/velocity</command_interface>" \
 	"</plugin></model>"
 
 static void expect_claims(struct rig *rig, const char *model, const char *expected)
 {
-	char *service = mem_printf("/%s/controller_manager/list_hardware_interfaces", model), claims[6] = "";
+	char *service = mem_printf("/%s/controller_manager/list_hardware_interfaces", model), claims[7] = "";
 	(void)ask(rig, service, "{}");
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 6; i++) {
 		char *path = mem_printf("command_interfaces.%d.is_claimed", i);
 		claims[i] = json_is_true(part(rig->values, path)) ? 'x' : '-';
 		free(path);
@@ -1036,24 +1037,24 @@ static void expect_claims(struct rig *rig, const char *model, const char *expect
 	free(service);
 }
 
-/* Each of two interfaces of each of two controllers, of two robots of which one is switched. */
+/* Each of the interfaces of each of two controllers, of two robots of which one is switched. */
 Test(simulation, an_interface_is_claimed_by_the_controller_that_is_active)
 {
 	struct rig rig =
 		rig_of("<sdf version='1.9'><world name='w'>" LIB_HEAD MANAGED("a") MANAGED("b") "</world></sdf>");
 	start(&rig);
-	expect_claims(&rig, "a", "-xxxx");
-	expect_claims(&rig, "b", "-xxxx");
+	expect_claims(&rig, "a", "-xxxxx");
+	expect_claims(&rig, "b", "-xxxxx");
 	(void)ask(&rig, "/b/controller_manager/switch_controller",
 		"{'deactivate_controllers': ['two'], 'strictness': 2}");
 	cr_assert(json_is_true(part(rig.values, "ok")));
-	expect_claims(&rig, "a", "-xxxx");
-	expect_claims(&rig, "b", "-xx--");
+	expect_claims(&rig, "a", "-xxxxx");
+	expect_claims(&rig, "b", "--xx--");
 	(void)ask(&rig, "/b/controller_manager/switch_controller",
 		"{'deactivate_controllers': ['one'], 'strictness': 2}");
 	cr_assert(!json_is_true(part(rig.values, "ok")), "one that cannot be switched");
 	(void)ask(
 		&rig, "/b/controller_manager/switch_controller", "{'activate_controllers': ['two'], 'strictness': 2}");
-	expect_claims(&rig, "b", "-xxxx");
+	expect_claims(&rig, "b", "-xxxxx");
 	end(&rig);
 }
