@@ -346,17 +346,19 @@ static uint64_t hash_of_threads(void)
 	return hash;
 }
 
-/* Beside the payload of a step, its frame has a head; and a member that joins costs what it did in the run without
- * changes. */
+/* Beside the payload of a step, its frame has a head. Each member that joins is sent the world, too, as in the run
+ * without changes, where a machine with much to do sends a little more: it says that it lives. */
 static void check_bytes(
-	const struct run *run, uint64_t all, uint64_t payload, uint64_t fixed_all, uint64_t fixed_payload)
+	const struct run *run, const struct troupe_report_network *network, const struct troupe_report_network *fixed)
 {
-	const uint64_t joining = (fixed_all - fixed_payload - (uint64_t)2 * STEPS * FRAME_HEAD_BYTES) / 2;
+	const uint64_t heads = FRAME_HEAD_BYTES * (run->frames - 20),
+		       joining = (fixed->bytes_sent - fixed->step_bytes - (uint64_t)2 * STEPS * FRAME_HEAD_BYTES) / 2;
 	uint64_t joins = 0;
 	for (uint32_t i = 0; i < run->begun; i++)
 		joins += atomic_load(&run->members[i].welcomes);
 	cr_assert_eq(joins, 2 + 3 + 2 + 3 + 4 + 3);
-	cr_assert_geq(all, payload + FRAME_HEAD_BYTES * (run->frames - 20) + joining * (joins - 4));
+	cr_assert_geq(network->bytes_sent, network->step_bytes + heads + joining * joins / 2);
+	cr_assert_geq(network->bytes_received, network->ack_bytes + heads);
 }
 
 static void check_counts(const struct run *run, const struct troupe_report_network *network)
@@ -364,8 +366,7 @@ static void check_counts(const struct run *run, const struct troupe_report_netwo
 	struct troupe_report_network fixed = with_two();
 	cr_assert_eq(network->robot_steps, fixed.robot_steps, "%lu, %lu", (unsigned long)network->robot_steps,
 		(unsigned long)fixed.robot_steps);
-	check_bytes(run, network->bytes_sent, network->step_bytes, fixed.bytes_sent, fixed.step_bytes);
-	check_bytes(run, network->bytes_received, network->ack_bytes, fixed.bytes_received, fixed.ack_bytes);
+	check_bytes(run, network, &fixed);
 	cr_assert_gt(network->step_bytes, fixed.step_bytes);
 	cr_assert_gt(network->ack_bytes, fixed.ack_bytes);
 	cr_assert_gt(network->largest_part_s, 0);
@@ -501,9 +502,11 @@ static void check_what_was_followed(struct followed *followed)
 		LOOKING JOINED("2", "2") AGAIN JOINED("2", "2") AGAIN JOINED("2", "3"));
 	has_said("the third", &run->members[2].notes, LOOKING LATER JOINED("3", "3"));
 	has_said("the standby", &followed->standbys[0].notes, "follows the primary at 127.0.0.1:a, of 2 secondaries\n");
-	has_said("the other standby", &followed->standbys[1].notes,
-		"the primary turned this process away: there is a standby already; this process comes again until it "
-		"is let in\n");
+	/* it may come again while the members change, and is told so */
+	cr_assert_eq(times_said(&followed->standbys[1].notes,
+			     "the primary turned this process away: there is a standby already; this process comes "
+			     "again until it is let in\n"),
+		1);
 	cr_assert_eq(run->change_count, 2);
 	cr_assert_eq(run->changes[0].kind, TROUPE_MEMBER_CAME);
 	cr_assert_eq(strstr(run->changes[0].who, "the standby at "), run->changes[0].who, "%s", run->changes[0].who);
