@@ -503,10 +503,10 @@ static void check_what_was_followed(struct followed *followed)
 	has_said("the third", &run->members[2].notes, LOOKING LATER JOINED("3", "3"));
 	has_said("the standby", &followed->standbys[0].notes, "follows the primary at 127.0.0.1:a, of 2 secondaries\n");
 	/* it may come again while the members change, and is told so */
-	cr_assert_eq(times_said(&followed->standbys[1].notes,
+	cr_assert_gt(times_said(&followed->standbys[1].notes,
 			     "the primary turned this process away: there is a standby already; this process comes "
 			     "again until it is let in\n"),
-		1);
+		0);
 	cr_assert_eq(run->change_count, 2);
 	cr_assert_eq(run->changes[0].kind, TROUPE_MEMBER_CAME);
 	cr_assert_eq(strstr(run->changes[0].who, "the standby at "), run->changes[0].who, "%s", run->changes[0].who);
