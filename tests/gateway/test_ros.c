@@ -6,6 +6,7 @@
  *                             "cdr HEX" */
 #include "base/infile.h"
 #include "../fault/check.h"
+#include "gateway/ros/humble.h"
 #include "gateway/ros/json.h"
 #include "gateway/ros/ros.h"
 #include "gateway/ros/stage.h"
@@ -191,6 +192,17 @@ static void check_json_errors(void)
 		json_decref(json);
 		text_fini(&out);
 	}
+}
+
+/* Types that Humble has in another form, and others, which stay as they are. */
+static void check_humble(void)
+{
+	char *older = humble_form("controller_manager_msgs/ListControllers_Response"),
+	     *same = humble_form("std_msgs/msg/String");
+	check(!strcmp(older, "controller_manager_msgs/ListControllers_Response@humble"), "of Humble: %s", older);
+	check(!strcmp(same, "std_msgs/msg/String"), "the same in Humble: %s", same);
+	free(older);
+	free(same);
 }
 
 static void add_bytes(const char *type, const char *text, struct text *out)
@@ -684,6 +696,7 @@ int main(int argc, char **argv)
 		check_refusals();
 		check_json_errors();
 		check_turned_shapes();
+		check_humble();
 		check_fixed_frames();
 		check_robot_frames();
 		check_robot_tf();

@@ -778,6 +778,25 @@ Test(sensing, temperatures)
 	}
 }
 
+/* Also at the edges of the picture: a wall that fills it. */
+Test(sensing, temperatures_of_all_pixels)
+{
+	static const char text[] =
+		"<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'>" THERMAL("fine",
+			"L16", "") "</link></model><model name='wall'><static>1</static><pose>2 0 0 0 0 0</pose><link "
+				   "name='l'>"
+				   "<visual name='v'><geometry><box><size>1 90 90</size></box></geometry>" KELVIN(
+					   "320.5") "</visual></link></model></world></sdf>";
+	if (!rays_available())
+		cr_skip_test("built without Embree");
+	struct seen seen = look(text, TOPIC("m", "fine", "image"));
+	const Gz__Msgs__Image *image = seen.message;
+	cr_assert_eq(image->data.len, (size_t)8 * 4 * 2);
+	for (size_t i = 0; i < image->data.len; i += 2)
+		cr_assert_eq(image->data.data[i] + 256u * image->data.data[i + 1], 32050u, "pixel %zu", i / 2);
+	message_free(seen.message);
+}
+
 /* The numbers are those of gz-sensors' test of the same box, boundingbox_camera. */
 Test(sensing, a_box_in_space_is_in_the_frame_of_the_renderer)
 {

@@ -794,7 +794,8 @@ static const struct {
 	{SENSOR("multicamera", "<camera name='a'/>\n<camera name='a'/>"),
 		"t.sdf:4: two <camera> of sensor \"s\" have the name \"a\": expected different names"},
 	{SENSOR("multicamera", "<camera name='camera_1'/>\n<camera/>"),
-		"t.sdf:4: two <camera> of sensor \"s\" have the name \"camera_1\", which one without a name has by its place: "
+		"t.sdf:4: two <camera> of sensor \"s\" have the name \"camera_1\", which one without a name has by its "
+		"place: "
 		"expected different names"},
 	{SENSOR("multicamera", "<camera name='a::b'/>"), "t.sdf:3: the name \"a::b\" of <camera> contains"},
 	{CAMERA("<horizontal_fov>0</horizontal_fov>"), "t.sdf:4: <horizontal_fov> is \"0\""},
@@ -1031,18 +1032,25 @@ Test(sensors, textures_without_colours_are_white)
 
 Test(sensors, printed_sensors_load_to_the_same)
 {
-	struct sdf *first = good(
-		IN_WORLD("1.9", "<scene><ambient>0.1 0.2 0.3 1</ambient></scene><light name='l' type='spot'><pose>0 0 "
-				"9 0 0 0</pose><intensity>3</intensity></light><model name='m'><pose>1 2 3 0 0 "
-				"1</pose><frame name='f'><pose>0 0 5 0 0 0</pose></frame><link name='a'><sensor "
-				"name='s' type='camera'><pose>0 1 0 0 0 0</pose><camera><pose relative_to='f'>1 0 0 0 "
-				"0 0</pose><clip><far>7</far></clip></camera></sensor></link></model>"));
+	struct sdf *first = good(IN_WORLD("1.9",
+		"<scene><ambient>0.1 0.2 0.3 1</ambient></scene><light name='l' type='spot'><pose>0 0 "
+		"9 0 0 0</pose><intensity>3</intensity><attenuation><range>20</range><constant>0.5"
+		"</constant><linear>0.25</linear><quadratic>0.125</quadratic></attenuation><spot><inner_angle>0.1"
+		"</inner_angle><outer_angle>0.5</outer_angle><falloff>0.8</falloff></spot></light><model "
+		"name='m'><pose>1 2 3 0 0 "
+		"1</pose><frame name='f'><pose>0 0 5 0 0 0</pose></frame><link name='a'><sensor "
+		"name='s' type='camera'><pose>0 1 0 0 0 0</pose><camera><pose relative_to='f'>1 0 0 0 "
+		"0 0</pose><clip><far>7</far></clip></camera></sensor></link></model>"));
 	struct text printed = {0};
 	sdf_print(first, &printed);
 	struct sdf *again = good(printed.at);
 	near3(sensor_of(again)->settings->cameras[0].in_sensor.p, 1, -1, 5);
 	near(sensor_of(again)->settings->cameras[0].far_m, 7);
-	near(again->worlds.at[0].lights.at[0].shine.intensity, 3);
+	const struct sdf_shine *shine = &again->worlds.at[0].lights.at[0].shine;
+	near(shine->intensity, 3);
+	near3((struct vec3){shine->range_m, shine->constant, shine->linear}, 20, 0.5, 0.25);
+	near(shine->quadratic, 0.125);
+	near3((struct vec3){shine->inner_rad, shine->outer_rad, shine->falloff}, 0.1, 0.5, 0.8);
 	near_colour(again->worlds.at[0].surroundings.scene.ambient, 0.1, 0.2, 0.3, 1);
 	text_fini(&printed);
 }

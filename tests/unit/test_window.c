@@ -308,6 +308,9 @@ Test(window, random_ones_have_all_lengths_and_bad_guesses)
 	}
 	cr_assert_eq(seen, (1u << 25) - 2, "lengths %x", seen);
 	cr_assert(blind > 150 && blind < 350, "%u of 1000", blind);
+	window_init(&window, &(struct window_options){.seed = 3});
+	for (uint64_t k = 0; k < 1000; k++)
+		cr_assert_not(window_is_blind(&window, k), "no guess is bad on purpose but in tests");
 }
 
 /* --- as bytes ----------------------------------------------------------------------------------------------------- */
