@@ -2,19 +2,19 @@
  * one shape in different worlds are solved side by side: each world has the bits that it has alone, whatever the others
  * are, and a world that fails in the middle of its step fails alone. A plain program, so that the sanitizers follow the
  * changes of stacks. */
-#include "../named.h"
 #include "check.h"
 
 #include <troupe/command.h>
 #include <troupe/pool.h>
 
-#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SERVERS = 30, ROUNDS = 5, FALL_STEPS = 3000 };
 
 /* Piles, islands with more rows than lanes take, robots with loops, and crowds that sleep. */
-static const char *const files[] = {"warehouse", "heap", "mechanisms", "crowd", "jam", "shapes"};
+static const char *const files[] = {
+	"worlds/warehouse", "worlds/heap", "worlds/mechanisms", "worlds/crowd", "worlds/jam", "worlds/shapes"};
 
 static const char robot[] =
 	"<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>%g</max_step_size>"
@@ -30,17 +30,26 @@ static const char robot[] =
 	"name='gz::sim::systems::JointController'><joint_name>axle</joint_name>"
 	"<initial_velocity>%g</initial_velocity></plugin></model></world></sdf>";
 
-static struct troupe_server *make(const char *path, const char *text, uint64_t seed)
+struct world {
+	char path[1000], text[3000];
+	struct troupe_server_def def;
+};
+
+static void define(struct world *world, uint64_t seed)
 {
-	struct troupe_server_def def = troupe_server_def_default();
+	world->def = troupe_server_def_default();
+	world->def.world_path = world->path;
+	world->def.world_text = *world->text ? world->text : NULL;
+	world->def.secondaries = 0;
+	world->def.pace = TROUPE_PACE_FACTOR;
+	world->def.seed = seed;
+}
+
+static struct troupe_server *make(const struct world *world)
+{
 	struct troupe_server *server = NULL;
 	struct troupe_error error;
-	def.world_path = path;
-	def.world_text = text;
-	def.secondaries = 0;
-	def.pace = TROUPE_PACE_FACTOR;
-	def.seed = seed;
-	or_die(troupe_server_create(&def, &server, &error), &error);
+	or_die(troupe_server_create(&world->def, &server, &error), &error);
 	return server;
 }
 
@@ -52,17 +61,24 @@ static struct troupe_pool *pool_of(uint32_t threads)
 	return pool;
 }
 
-/* Robots of one shape that differ in masses, speeds, turns and some in their step; every fifth world is a file. */
-static struct troupe_server *make_mixed(uint32_t i)
+static void define_file(struct world *world, const char *file, uint64_t seed)
 {
 	const char *source = getenv("SOURCE_DIR");
-	char text[3000], path[1000];
+	*world->text = '\0';
+	snprintf(world->path, sizeof world->path, "%s/%s.sdf", source ? source : ".", file);
+	define(world, seed);
+}
+
+/* Robots of one shape that differ in masses, speeds, turns and some in their step; every fifth world is a file. */
+static void define_mixed(struct world *world, uint32_t i)
+{
 	if (i % 5 == 4) {
-		snprintf(path, sizeof path, "%s/worlds/%s.sdf", source ? source : ".", files[i / 5]);
-		return make(path, NULL, i);
+		define_file(world, files[i / 5], i);
+		return;
 	}
-	snprintf(text, sizeof text, robot, i % 7 == 3 ? 0.002 : 0.001, 0.1 * i, 3 + 0.5 * i, 1 + 0.1 * i);
-	return make("robot.sdf", text, i);
+	strcpy(world->path, "robot.sdf");
+	snprintf(world->text, sizeof world->text, robot, i % 7 == 3 ? 0.002 : 0.001, 0.1 * i, 3 + 0.5 * i, 1 + 0.1 * i);
+	define(world, i);
 }
 
 static void destroy_all(struct troupe_server **servers, uint32_t count)
@@ -76,11 +92,18 @@ static void test_mixed_worlds(void)
 	struct troupe_server *alone[SERVERS], *pooled[SERVERS];
 	const uint32_t threads[ROUNDS] = {1, 2, 3, 1, 2};
 	const uint64_t steps[ROUNDS] = {1, 7, 40, 64, 30};
+	const struct troupe_server_def *defs[SERVERS];
+	struct world *worlds = calloc(SERVERS, sizeof *worlds);
+	struct troupe_pool *maker = pool_of(3);
 	struct troupe_error error;
 	for (uint32_t i = 0; i < SERVERS; i++) {
-		alone[i] = make_mixed(i);
-		pooled[i] = make_mixed(i);
+		define_mixed(&worlds[i], i);
+		defs[i] = &worlds[i].def;
+		alone[i] = make(&worlds[i]);
 	}
+	or_die(troupe_pool_create_servers(maker, defs, SERVERS, pooled, NULL, &error), &error);
+	troupe_pool_destroy(maker);
+	free(worlds);
 	for (uint32_t k = 0; k < ROUNDS; k++) {
 		struct troupe_pool *pool = pool_of(threads[k]);
 		for (int again = 0; again < 2; again++)
@@ -103,8 +126,13 @@ static void test_failures(void)
 	struct troupe_server *servers[SERVERS];
 	struct troupe_error errors[SERVERS], error;
 	struct troupe_pool *pool = pool_of(2);
-	for (uint32_t i = 0; i < SERVERS; i++)
-		servers[i] = i % 3 ? make_mixed(i % 5 == 4 ? 0 : i) : make("falls.sdf", named_world("falls", NULL), 0);
+	for (uint32_t i = 0; i < SERVERS; i++) {
+		struct world world = {.path = ""};
+		define_mixed(&world, i % 5 == 4 ? 0 : i);
+		if (i % 3 == 0)
+			define_file(&world, "tests/worlds/falls", 0);
+		servers[i] = make(&world);
+	}
 	for (uint32_t round = 1; round <= 2; round++) {
 		/* a world that has failed refuses further steps */
 		const troupe_status expected = round == 1 ? TROUPE_EDIVERGED : TROUPE_EINVAL;
