@@ -370,14 +370,13 @@ static int touch_order(struct touch_pair one, struct touch_pair other)
 	return one.a != other.a ? (one.a < other.a ? -1 : 1) : one.b != other.b ? (one.b < other.b ? -1 : 1) : 0;
 }
 
-static void touch_add_near_of(struct touch *touch, uint32_t a, const struct aabb_line *boxes)
+static void touch_add_near_of(struct touch *touch, uint32_t a)
 {
 	const struct touch_model *self = &touch->models[a];
-	const struct aabb box = aabb_grow(boxes[a].box, self->reach + TOUCH_PAD);
+	const struct aabb box = aabb_grow(self->near, TOUCH_PAD);
 	for (uint32_t i = indices_place(&self->neighbours, a); self->here && i < self->neighbours.count; i++) {
 		const struct touch_model *other = &touch->models[self->neighbours.at[i]];
-		struct aabb grown = aabb_grow(boxes[self->neighbours.at[i]].box, other->reach);
-		if (other->here && aabb_overlap(&box, &grown))
+		if (other->here && aabb_overlap(&box, &other->near))
 			vec_push(&touch->near, (struct touch_pair){a, self->neighbours.at[i]});
 	}
 }
@@ -398,16 +397,18 @@ static void touch_merge_pairs(struct touch *touch)
 }
 
 bool touch_find_near(struct touch *touch, const struct aabb_line *boxes,
-	double (*reach)(const void *ctx, uint32_t model), const void *ctx)
+	struct aabb (*reach)(const void *ctx, uint32_t model, const struct aabb *box), const void *ctx)
 {
 	const touch_pairs last = touch->near;
 	touch->near = touch->near_before;
 	touch->near_before = last;
 	touch->near.count = 0;
+	for (uint32_t i = 0; i < touch->crowded.count; i++) {
+		const uint32_t model = touch->crowded.at[i];
+		touch->models[model].near = reach(ctx, model, &boxes[model].box);
+	}
 	for (uint32_t i = 0; i < touch->crowded.count; i++)
-		touch->models[touch->crowded.at[i]].reach = reach(ctx, touch->crowded.at[i]);
-	for (uint32_t i = 0; i < touch->crowded.count; i++)
-		touch_add_near_of(touch, touch->crowded.at[i], boxes);
+		touch_add_near_of(touch, touch->crowded.at[i]);
 	touch_merge_pairs(touch);
 	return touch->near.count != last.count ||
 	       (last.count && memcmp(touch->near.at, last.at, last.count * sizeof *last.at) != 0);

@@ -22,11 +22,11 @@ struct touch_model {
 	bool unloaded; /* it exists in an unloaded level: models that are here reach it */
 	bool solid;    /* it had geoms that are not off when it was added or moved: it is in the tree */
 	bool dirty;    /* its box, or that of a neighbour, moved since the last touch_find() */
-	double reach;  /* m: see touch_find_near() */
 	uint32_t leaf;
 	struct vec3 looked;    /* the centre of its box when its neighbours were looked up last */
 	struct aabb stay;      /* while the box is within this one, its neighbours are known */
 	struct aabb fat;       /* stay, padded: what the tree holds */
+	struct aabb near;      /* see touch_find_near() */
 	bvh_values neighbours; /* models whose fat boxes overlap this one's; ascending */
 };
 
@@ -109,11 +109,11 @@ static inline bool touch_leaves(const struct touch *touch, uint32_t model, const
 bool touch_find(struct touch *touch, const struct aabb_line *boxes);
 
 /* After touch_find(): finds the pairs of models that are here and may touch in a later step of a window, ordered by
- * (a, b), and writes them to touch->near: the present pairs, and those whose padded boxes would overlap if each box
- * grew by the reach of its model. reach() says how far a model is expected to get, in m; it is a guess, which
+ * (a, b), and writes them to touch->near: the present pairs, and those that would overlap if they were padded, of the
+ * boxes that reach() expects the models to sweep: from this box, in which the model is. That is a guess, which
  * touch_prove() checks. False when they are the pairs of the last call. */
 bool touch_find_near(struct touch *touch, const struct aabb_line *boxes,
-	double (*reach)(const void *ctx, uint32_t model), const void *ctx);
+	struct aabb (*reach)(const void *ctx, uint32_t model, const struct aabb *box), const void *ctx);
 /* Whether what the model swept must be proven: it has neighbours, or went beyond the box within which it has none. */
 static inline bool touch_must_prove(const struct touch *touch, uint32_t model, const struct aabb *sweep)
 {

@@ -166,19 +166,29 @@ static bool pairs_still_counts(const struct pairs *pairs, const struct recent_pa
 	return old->until > k && models[old->a].here && models[old->b].here;
 }
 
-/* How far a model may get in the time: a guess. Bodies turn, too, so their centres alone say too little. */
-static double pairs_reach(const void *ctx, uint32_t model)
+/* The box that a model may sweep in the time: a guess. It goes on as its bodies do now, or up to twice as far, and half
+ * as far to any side, because it may turn, and its bodies turn; and it falls, where the gravity of the world takes it.
+ */
+static struct aabb pairs_reach(const void *ctx, uint32_t model, const struct aabb *box)
 {
-	enum { TURNS = 2 };
-	const double slack = 0.02, gravity = 10;
+	const double slack = 0.02, onward = 1.5, aside = 0.5;
 	const struct pairs *pairs = ctx;
+	const struct scene *scene = pairs->shared->scene;
 	const struct body_state *bodies = state_bodies(pairs->shared->state, model, false);
-	double fastest = 0, s = pairs->ahead_s;
-	if (pairs->blind)
-		return 0;
-	for (uint32_t i = 0; i < pairs->shared->scene->models[model].body_count; i++)
+	const double s = pairs->ahead_s;
+	struct aabb way = {{0, 0, 0}, {0, 0, 0}};
+	double fastest = 0;
+	for (uint32_t i = 0; i < scene->models[model].body_count && !pairs->blind; i++) {
 		fastest = fmax(fastest, vec3_dot(bodies[i].v, bodies[i].v));
-	return fastest == 0 ? 0 : slack + TURNS * sqrt(fastest) * s + 0.5 * gravity * s * s;
+		way = aabb_join(way, (struct aabb){bodies[i].v, bodies[i].v});
+	}
+	if (fastest == 0)
+		return *box;
+	const struct vec3 fall = vec3_scale(scene->gravity, 0.5 * s * s);
+	const double by = slack + aside * sqrt(fastest) * s;
+	const struct vec3 sides = {by + fabs(fall.x), by + fabs(fall.y), by + fabs(fall.z)};
+	return (struct aabb){vec3_sub(vec3_add(box->lo, vec3_scale(way.lo, onward * s)), sides),
+		vec3_add(vec3_add(box->hi, vec3_scale(way.hi, onward * s)), sides)};
 }
 
 bool pairs_look_ahead(struct pairs *pairs, double ahead_s)
