@@ -475,6 +475,10 @@ static void calls(const struct scene *scene)
 	check(call(&client, "/rosapi/publishers", "{\"topic\":\"/cart/cmd_vel\"}") &&
 			!json_array_size(at(&client, "values.publishers")),
 		"%s", shown(&client));
+	for (int i = 0; i < 2; i++) /* a name may come without its slash */
+		check(call(&client, "/rosapi/publishers", i ? "{\"topic\":\"clock\"}" : "{\"topic\":\"/clock\"}") &&
+				json_array_size(at(&client, "values.publishers")) == 1,
+			"%s", shown(&client));
 	check(call(&client, "/rosapi/node_details", "{\"node\":\"/troupe\"}") &&
 			has(&client, "values.publishing", "/clock") &&
 			!has(&client, "values.publishing", "/cart/cmd_vel") &&

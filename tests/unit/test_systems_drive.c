@@ -402,6 +402,17 @@ Test(drives, controllers_are_unloaded_and_loaded_step_by_step)
 	}
 }
 
+/* Gains and first positions are given once for each joint, in their order. */
+Test(drives, each_joint_of_a_trajectory_has_its_own_gains)
+{
+	start(SLIDERS("<position_p_gain>400</position_p_gain><position_d_gain>40</position_d_gain>"
+		      "<initial_position>0.5</initial_position><position_p_gain>300</position_p_gain>"
+		      "<position_d_gain>30</position_d_gain><initial_position>0.25</initial_position>"));
+	lib_run(server, 2000);
+	NEAR(joint_at("a_joint"), 0.5, 1e-3);
+	NEAR(joint_at("b_joint"), 0.25, 1e-3);
+}
+
 /* A point is the target until its time; then the next one is, and the last one stays. */
 Test(drives, trajectory_points_are_targets_in_turn)
 {
