@@ -986,8 +986,9 @@ static void refuses_wrench(struct due_wrench wrench, const char *words)
 static void test_wrenches(uint32_t own, uint32_t foreign)
 {
 	static const char limits[] = "its step: a force on a body that does not exist, or beyond its limits";
-	const struct scene *scene = scene_of(&steps_run);
+	const struct scene *scene = scene_of(&steps_run); /* until the first step is refused, which ends its run */
 	const struct scene_model *m = &scene->models[own];
+	const uint32_t links = scene->link_count, bodies = scene->body_count;
 	const struct due_wrench sound = {
 		.body = m->body_first, .force = {0, 0, 2e8}, .lasts = true, .link = m->link_first};
 	struct due_wrench wrench = sound;
@@ -997,7 +998,7 @@ static void test_wrenches(uint32_t own, uint32_t foreign)
 	wrench.link = sound.link; /* of another body */
 	refuses_wrench(wrench, limits);
 	wrench = sound;
-	wrench.link = scene->link_count;
+	wrench.link = links;
 	refuses_wrench(wrench, limits);
 	wrench = sound;
 	wrench.offset.x = 6; /* a torque beyond its limit, if the link is turned so */
@@ -1005,7 +1006,7 @@ static void test_wrenches(uint32_t own, uint32_t foreign)
 	wrench.offset.x = (double)NAN;
 	refuses_wrench(wrench, "its step: it is cut off, or a number is out of range");
 	wrench = sound;
-	wrench.body = scene->body_count;
+	wrench.body = bodies;
 	refuses_wrench(wrench, limits);
 	wrench = (struct due_wrench){.body = sound.body, .torque = {0, 2e9, 0}};
 	refuses_wrench(wrench, limits);
