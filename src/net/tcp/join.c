@@ -1,15 +1,11 @@
 /* The caller's thread works on the connections: it hears announcements, tries candidates, and stays with the primary
  * that lets it in. Another primary would have another world: so once the world is on its way, the loss of the primary
  * is the end. */
-#include "net/tcp/join.h"
+#include "net/tcp/join_internal.h"
 
 #include "base/clock.h"
 #include "base/host_port.h"
-#include "net/bundle.h"
-#include "net/tcp/candidates.h"
-#include "net/tcp/session.h"
 #include "net/tcp/tcp.h"
-#include "net/tcp/log_limit.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -18,49 +14,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { JOIN_ATTEMPTS_MAX = 4 };
-#define ATTEMPT_SPACING_NS UINT64_C(250000000) /* minimum time between the starts of two attempts */
-
-struct join_attempt {
-	struct channel *channel; /* not open yet; NULL: there is no attempt */
-	struct candidate to;
-};
-
-struct joining {
-	const struct gather_host *host;
-	struct hello hello;
-	struct key key;
-	bool keyed;
-	struct candidates candidates;
-	bool addressed;                   /* the one candidate is a given address */
-	bool seeks;                       /* other primaries may still be found */
-	bool again;                       /* the run goes on with other members, so a refusal is no end */
-	bool orphaned;                    /* its primary was lost without a word */
-	struct address primary;           /* the last that admitted it; raw_bytes 0: a connection was given */
-	char standby[HELLO_TEXT_MAX + 1]; /* that the last primary named; "": none */
-	struct join_attempt attempts[JOIN_ATTEMPTS_MAX];
-	uint64_t attempt_ns;                           /* start of the last attempt */
-	struct candidate joined;                       /* the candidate of the session's present or last connection */
-	struct text sought;                            /* where it searches, for messages */
-	struct log_limit log_limit, log_limit_foreign; /* messages about own failures; about announcements */
-	struct session session;
-	struct troupe_error last; /* the last error of an attempt */
-	int woken;                /* event file */
-	/* the world that is received */
-	struct bundle described;
-	struct text world;
-	bool wanted, given; /* asked for; passed to the owner */
-	uint64_t hash;      /* of the state that the owner rebuilt */
-	bool admitted, ready_sent, started, ended;
-	uint32_t number;
-	/* the run */
-	struct transport_link link;
-	bool over[1];     /* of the link */
-	const char *name; /* of the primary */
-};
-
-/* Shows why it has not joined; each reason once. */
-static void join_note_failure(struct joining *s, const char *why)
+void join_note_failure(struct joining *s, const char *why)
 {
 	(void)fail(&s->last, TROUPE_EPEER, "%s", why);
 	if (log_limit_take(&s->log_limit, "", 0, why, clock_now_ns()))
@@ -96,7 +50,7 @@ static bool join_on_world(
 }
 
 /* Whether it may search for another primary. If not, it has only the connection that it was given. */
-static bool join_may_find_another(const struct joining *s)
+bool join_may_find_another(const struct joining *s)
 {
 	return s->addressed || s->seeks;
 }
@@ -169,146 +123,8 @@ static void join_on_action(void *ctx, const struct peers_action *action)
 	}
 }
 
-/* --- finding the primary ------------------------------------------------------------------------------------------ */
-
-static void join_hear_announcements(struct joining *s)
-{
-	struct discovery *discovery = s->session.discovery;
-	struct announcement announcement;
-	struct address address;
-	uint64_t now = clock_now_ns();
-	if (s->orphaned) /* the primary that was lost may still be heard */
-		return;
-	while (discovery && !s->admitted && discovery_receive(discovery, now, &announcement, &address))
-		candidates_hear(&s->candidates, &announcement, &address, now);
-}
-
-/* Announces itself, so that primaries that wait for secondaries answer. */
-static void join_announce(struct joining *s)
-{
-	struct announcement announcement = {.kind = ANNOUNCE_HERE};
-	struct discovery *discovery = s->session.discovery;
-	uint64_t now = clock_now_ns();
-	s->session.discovers = !s->admitted;
-	if (!discovery || s->admitted || now < discovery_send_at_ns(discovery))
-		return;
-	memcpy(announcement.id, s->hello.id, sizeof announcement.id);
-	memcpy(announcement.name, s->hello.name, sizeof announcement.name);
-	(void)discovery_send(discovery, &announcement, now, NULL);
-}
-
-/* Shows primaries that it cannot join. */
-static void join_note_useless(struct joining *s)
-{
-	struct announcement announcement;
-	struct address address;
-	const char *why;
-	char where[ADDRESS_TEXT_BYTES], host[ADDRESS_TEXT_BYTES];
-	if (!s->session.discovery || s->admitted ||
-		!discovery_take_useless(s->session.discovery, &announcement, &address, &why))
-		return;
-	address_host_text(&address, host); /* the port is only what the announcement says */
-	if (!log_limit_take(&s->log_limit_foreign, host, strlen(host), why, clock_now_ns()))
-		return;
-	address_text(&address, where);
-	gather_note(s->host, "there is a primary at %s, but it %s", where, why);
-	(void)fail(&s->last, TROUPE_EPEER, "the primary at %s %s", where, why);
-}
-
-static bool join_has_connection(const struct joining *s)
-{
-	for (uint32_t i = 0; i < s->session.channels.count; i++)
-		if (s->session.channels.at[i])
-			return true;
-	return peers_id_of(s->session.peers, 0) != PEERS_NONE;
-}
-
-static uint32_t join_attempts_going_on(const struct joining *s)
-{
-	uint32_t count = 0;
-	for (uint32_t i = 0; i < JOIN_ATTEMPTS_MAX; i++)
-		count += s->attempts[i].channel != NULL;
-	return count;
-}
-
-static void join_begin_attempt(struct joining *s, struct join_attempt *attempt, uint64_t now)
-{
-	struct channel_options options = {.role = CHANNEL_CLIENT, .key = s->keyed ? &s->key : NULL};
-	struct troupe_error why;
-	if (!candidates_next(&s->candidates, now, &attempt->to))
-		return;
-	s->attempt_ns = now;
-	options.handshake_ns = attempt->to.given ? 0 : CANDIDATES_ATTEMPT_NS;
-	if (channel_connect(&attempt->to.address, &options, now, &attempt->channel, &why)) {
-		candidates_settle(&s->candidates, &attempt->to, CANDIDATE_FAILED, now);
-		join_note_failure(s, why.text);
-	}
-}
-
-/* Attempts overlap, so that a candidate that does not answer does not delay the others. */
-static void join_try_to_connect(struct joining *s)
-{
-	uint64_t now = clock_now_ns();
-	uint32_t going_on = join_attempts_going_on(s);
-	if (going_on == JOIN_ATTEMPTS_MAX || (going_on && now < s->attempt_ns + ATTEMPT_SPACING_NS) ||
-		join_has_connection(s))
-		return;
-	for (uint32_t i = 0; i < JOIN_ATTEMPTS_MAX; i++)
-		if (!s->attempts[i].channel) {
-			join_begin_attempt(s, &s->attempts[i], now);
-			return;
-		}
-}
-
-static void join_end_attempt(struct joining *s, struct join_attempt *attempt, enum candidate_fate fate)
-{
-	channel_destroy(attempt->channel);
-	attempt->channel = NULL;
-	candidates_settle(&s->candidates, &attempt->to, fate, clock_now_ns());
-}
-
-static void join(struct joining *s, struct join_attempt *attempt)
-{
-	s->joined = attempt->to;
-	session_join(&s->session, attempt->channel);
-	attempt->channel = NULL;
-	for (uint32_t i = 0; i < JOIN_ATTEMPTS_MAX; i++)
-		if (s->attempts[i].channel)
-			join_end_attempt(s, &s->attempts[i], CANDIDATE_LEFT);
-}
-
-static void join_work_attempts(struct joining *s)
-{
-	for (uint32_t i = 0; i < JOIN_ATTEMPTS_MAX; i++) {
-		struct join_attempt *attempt = &s->attempts[i];
-		struct troupe_error why;
-		if (!attempt->channel)
-			continue;
-		if (channel_work(attempt->channel, clock_now_ns(), &why)) {
-			join_note_failure(s, why.text);
-			join_end_attempt(s, attempt, CANDIDATE_FAILED);
-			s->ended |= !join_may_find_another(s);
-		} else if (channel_is_open(attempt->channel)) {
-			join(s, attempt);
-		}
-	}
-}
-
-/* Waits for an event, or for the next time to look. */
-static void join_wait_and_work(struct joining *s)
-{
-	struct pollfd more[1 + JOIN_ATTEMPTS_MAX] = {{.fd = s->woken, .events = POLLIN}};
-	uint32_t count = 1;
-	uint64_t rung;
-	_Static_assert(1 + JOIN_ATTEMPTS_MAX <= SESSION_MORE_MAX, "all can be waited for");
-	for (uint32_t i = 0; i < JOIN_ATTEMPTS_MAX; i++)
-		if (s->attempts[i].channel)
-			more[count++] = (struct pollfd){.fd = channel_fd(s->attempts[i].channel),
-				.events = channel_poll_events(s->attempts[i].channel)};
-	session_work(&s->session, SESSION_TICK_MS, more, count);
-	if (more[0].revents)
-		(void)!read(s->woken, &rung, sizeof rung);
-}
+/* --- the start -----------------------------------------------------------------------------------------------------
+ */
 
 static void join_tell_ready(struct joining *s)
 {
@@ -339,17 +155,12 @@ static troupe_status join_why_not_started(const struct joining *s, struct troupe
 
 troupe_status join_run(struct joining *s, struct troupe_error *error)
 {
-	if (s->sought.count && !join_has_connection(s) && !s->orphaned)
+	if (s->sought.count && !join_search_has_connection(s) && !s->orphaned)
 		gather_note(s->host, "looking for a primary %s", s->sought.at);
 	while (!s->started && !s->ended) {
 		if (s->host->stopped(s->host->ctx))
 			peers_stop(s->session.peers, STOP_LEFT, "it was told to stop before the run began");
-		join_announce(s);
-		join_hear_announcements(s);
-		join_note_useless(s);
-		join_try_to_connect(s);
-		join_work_attempts(s);
-		join_wait_and_work(s);
+		join_search(s);
 		join_tell_ready(s);
 	}
 	if (s->started && !s->ended)
