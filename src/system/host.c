@@ -2,24 +2,17 @@
  * velocities and forces are bounded here before they reach the physics engine, and NaN becomes 0. */
 #include "system/setup.h"
 
-#include "base/hash.h"
 #include "base/math.h"
 #include "scene/actor.h"
 #include "scene/axis.h"
-#include "scene/earth.h"
-#include "scene/magnetic.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #define FORCE_MAX 1e9    /* N or N m */
 #define VELOCITY_MAX 1e4 /* m/s or rad/s; far below the limit at which a model has diverged */
 #define SLIP_MAX 1e6     /* m/s per N: nothing holds there */
 #define PLACE_MAX 1e9    /* m */
-
-enum { LOG_BYTES_MAX = 200 };
 
 static const struct system_step *system_host_inner(const struct troupe_step *step)
 {
@@ -541,79 +534,12 @@ static bool system_host_attached(const struct troupe_system *self, const struct 
 	return found;
 }
 
-/* --- anywhere ----------------------------------------------------------------------------------------------------- */
-
-static double system_host_raise(double x, double y)
-{
-	if (x > 0)
-		return math_exp(y * math_log(x));
-	return y == 0 ? 1 : x == 0 && y > 0 ? 0 : (double)NAN;
-}
-
-/* The key of a sequence does not depend on plug-ins that come later in the model. */
-static uint64_t system_host_key_of(const struct troupe_system *self, uint32_t sequence)
-{
-	const struct system *system = system_of(self);
-	uint64_t id = self->model == TROUPE_NOTHING ? 0 : system->scene->models[self->model].id;
-	return hash_mix(hash_mix(system->all->seed ^ 0x706c7567696e73u, id), (uint64_t)system->index << 32 | sequence);
-}
-
-static double system_host_uniform(uint64_t key, uint64_t index)
-{
-	return (double)(hash_mix(key, index) >> 11) * 0x1p-53;
-}
-
-static double system_host_random_uniform(const struct troupe_system *self, uint32_t sequence, uint64_t index)
-{
-	return system_host_uniform(system_host_key_of(self, sequence), index);
-}
-
-/* Box and Muller's way: two uniform numbers make one normal number. */
-static double system_host_random_normal(const struct troupe_system *self, uint32_t sequence, uint64_t index)
-{
-	uint64_t key = system_host_key_of(self, sequence);
-	double u = 1 - system_host_uniform(hash_mix(key, 1), index), v = system_host_uniform(hash_mix(key, 2), index);
-	return sqrt(-2 * math_log(u)) * math_cos(2 * M_PI * v);
-}
-
-static void system_host_log_line(const struct troupe_system *self, const char *format, ...)
-{
-	const struct systems *all = system_of(self)->all;
-	char text[LOG_BYTES_MAX];
-	struct troupe_error line;
-	va_list args;
-	if (!all->on_log)
-		return;
-	va_start(args, format);
-	(void)vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	(void)fail(&line, TROUPE_OK, "%s of %s: %s", self->kind->names[0],
-		self->model == TROUPE_NOTHING ? "the world" : system_of(self)->scene->models[self->model].name, text);
-	all->on_log(all->ctx, line.text);
-}
-
-static struct troupe_site system_host_site(const struct troupe_system *self, struct troupe_vec3 point)
-{
-	const struct scene *scene = system_of(self)->scene;
-	const struct sdf_surroundings *surroundings = &scene->sdf->surroundings;
-	struct earth earth = earth_of(&scene->earth);
-	struct earth_place place = earth_place(&earth, point);
-	struct earth_air air = earth_air(&surroundings->air, place.altitude_m);
-	return (struct troupe_site){place.latitude_deg, place.longitude_deg, place.altitude_m, earth_axes(&earth),
-		surroundings->magnetic_field, air.temperature_K, air.pressure_Pa, air.density_kg_m3};
-}
-
-static struct troupe_vec3 system_host_earth_field(const struct troupe_system *self, struct troupe_vec3 point)
-{
-	struct earth earth = earth_of(&system_of(self)->scene->earth);
-	return quat_rotate(earth_axes(&earth), magnetic_field(earth_place(&earth, point)));
-}
-
 const struct troupe_host system_host = {
 	.size = sizeof(struct troupe_host),
 	.abi = TROUPE_PLUGIN_ABI,
 	SETUP_HOST,
 	FIELD_HOST,
+	ANYWHERE_HOST,
 	.model_pose = system_host_model_pose,
 	.link_pose = system_host_link_pose,
 	.link_twist = system_host_link_twist,
@@ -658,13 +584,7 @@ const struct troupe_host system_host = {
 	.atan2 = math_atan2,
 	.exp = math_exp,
 	.log = math_log,
-	.pow = system_host_raise,
 	.sincos = math_sincos,
-	.random = system_host_random_uniform,
-	.random_normal = system_host_random_normal,
-	.log_line = system_host_log_line,
 	.joint_released = system_host_joint_released,
-	.site = system_host_site,
 	.model_box = system_host_model_box,
-	.earth_field = system_host_earth_field,
 };

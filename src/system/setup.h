@@ -147,4 +147,16 @@ void field_open(struct arena *arena);
 /* An empty message with the time in its header, if its type has a header. */
 ProtobufCMessage *field_message(message_type type, double time_s);
 
+/* anywhere.c: functions that may be called at any time. */
+double anywhere_pow(double x, double y);
+double anywhere_random_uniform(const struct troupe_system *self, uint32_t sequence, uint64_t index);
+double anywhere_random_normal(const struct troupe_system *self, uint32_t sequence, uint64_t index);
+void anywhere_log_line(const struct troupe_system *self, const char *format, ...);
+struct troupe_site anywhere_site(const struct troupe_system *self, struct troupe_vec3 point);
+struct troupe_vec3 anywhere_earth_field(const struct troupe_system *self, struct troupe_vec3 point);
+
+#define ANYWHERE_HOST                                                                                                  \
+	.pow = anywhere_pow, .random = anywhere_random_uniform, .random_normal = anywhere_random_normal,               \
+	.log_line = anywhere_log_line, .site = anywhere_site, .earth_field = anywhere_earth_field
+
 #endif
