@@ -640,6 +640,11 @@ void group_make_anew(struct physics *physics, uint32_t group);
 /* Makes bodies and joints of ODE for a group that has none. */
 void group_make_ode(struct physics *physics, struct group *group);
 
+/* contact_pairs.c. Fills in worker->geom_pairs: the geoms of the group that may touch, sorted. */
+void contact_pairs_find(struct worker *worker, const struct group *group);
+/* A geom that moves is put at its pose when it is first asked for in a step. */
+dGeomID contact_geom_id(struct worker *worker, uint32_t geom);
+
 /* contact.c */
 /* Lists the contacts of a group of the ODE world at hand in worker.rows_of_contacts. */
 void contact_make(struct worker *worker, struct group *group);
