@@ -839,3 +839,249 @@ Test(host, random_numbers_differ_by_all_that_they_belong_to)
 		  isnan(system_host.pow(-1, 2)) && isnan(system_host.pow(0, -1)) && system_host.pow(-3, 0) == 1);
 	host_stop(h);
 }
+
+/* --- acting ---------------------------------------------------------------------------------------------------------
+ */
+
+static const double host_numbers[] = {1, 2, 3};
+
+struct host_acted { /* what was asked for since it was cleared */
+	uint32_t published, requested, attached, detached, link, other;
+	const char *service;
+	bool may_not; /* attach */
+};
+
+static void host_publish(void *ctx, const struct system *system, uint32_t output, const ProtobufCMessage *message)
+{
+	struct host_acted *acted = ctx;
+	cr_assert(message->descriptor == system->outputs.at[output].type);
+	acted->published++;
+}
+
+static void host_request(void *ctx, const struct system *system, const char *service, const ProtobufCMessage *message)
+{
+	struct host_acted *acted = ctx;
+	cr_assert(system->self.model == HOST_OWN && message);
+	acted->requested++;
+	acted->service = service;
+}
+
+static bool host_may_attach(void *ctx, const struct system *system, uint32_t other)
+{
+	(void)system;
+	(void)other;
+	return !((struct host_acted *)ctx)->may_not;
+}
+
+static void host_attach(void *ctx, const struct system *system, uint32_t link, uint32_t other)
+{
+	struct host_acted *acted = ctx;
+	(void)system;
+	acted->attached++;
+	acted->link = link;
+	acted->other = other;
+}
+
+static void host_detach(void *ctx, const struct system *system)
+{
+	(void)system;
+	((struct host_acted *)ctx)->detached++;
+}
+
+static bool host_touch(void *ctx, uint32_t model, uint32_t i, struct troupe_touch *ret_touch)
+{
+	(void)ctx;
+	*ret_touch = (struct troupe_touch){0};
+	return model == HOST_OWN && i < 2;
+}
+
+static uint32_t host_find_sensor(void *ctx, uint32_t model, const char *name)
+{
+	(void)ctx;
+	return model == HOST_OWN && !strcmp(name, "second") ? 1 : TROUPE_NOTHING;
+}
+
+static const double *host_reading(void *ctx, uint32_t model, uint32_t sensor, uint32_t *ret_count, double *ret_time_s)
+{
+	(void)ctx;
+	if (model != HOST_OWN || sensor != 1)
+		return NULL;
+	*ret_count = ARRAY_LEN(host_numbers);
+	*ret_time_s = 1.25;
+	return host_numbers;
+}
+
+/* The host of a primary, in update(), with two outputs: a pose that is published, and a report. */
+static struct host *host_start_acting(struct host_acted *acted)
+{
+	struct host *h = host_start();
+	h->acts = (struct system_acts){.publish = host_publish,
+		.request = host_request,
+		.may_attach = host_may_attach,
+		.attach = host_attach,
+		.detach = host_detach,
+		.touch = host_touch,
+		.find_sensor = host_find_sensor,
+		.reading = host_reading,
+		.is_there = host_all_there,
+		.ctx = acted};
+	*acted = (struct host_acted){0};
+	h->step.acts = &h->acts;
+	h->step.arena = &h->arena;
+	field_open(&h->arena);
+	vec_push(&h->system.outputs,
+		(struct system_output){.def.gives = TROUPE_GIVES_PUBLISHED, .type = type_find("gz.msgs.Pose")});
+	vec_push(&h->system.outputs,
+		(struct system_output){.def.gives = TROUPE_GIVES_REPORT, .type = type_find("gz.msgs.Pose")});
+	return h;
+}
+
+static void host_stop_acting(struct host *h)
+{
+	field_open(NULL);
+	free(h->system.outputs.at);
+	host_stop(h);
+}
+
+Test(host, messages_are_published_where_they_fit)
+{
+	struct host_acted acted;
+	struct host *h = host_start_acting(&acted);
+	const struct troupe_step *step = &h->step.step;
+	const struct troupe_system *self = &h->system.self;
+	struct troupe_message *pose = system_host.message(step, "gz.msgs.Pose");
+	struct troupe_message *twist = system_host.message(step, "gz.msgs.Twist");
+	cr_assert(pose && twist && !system_host.message(step, "gz.msgs.Nothing"));
+	system_host.publish(self, step, 0, pose);
+	cr_assert_eq(acted.published, 1);
+	system_host.publish(self, step, 0, twist); /* another type */
+	system_host.publish(self, step, 1, pose);  /* a report */
+	system_host.publish(self, step, 2, pose);  /* there is none */
+	system_host.publish(self, step, 0, NULL);
+	cr_assert_eq(acted.published, 1);
+	system_host.request(self, step, "set_pose", pose);
+	system_host.request(self, step, "remove", NULL);
+	cr_assert(acted.requested == 1 && !strcmp(acted.service, "set_pose"));
+	/* report() may not act, and a runner cannot */
+	h->step.arena = NULL;
+	cr_assert(!system_host.message(step, "gz.msgs.Pose"));
+	system_host.publish(self, step, 0, pose);
+	system_host.request(self, step, "set_pose", pose);
+	system_host.detach(self, step);
+	cr_assert(!system_host.attach(self, step, host_link(h, HOST_BASE), 0));
+	h->step.arena = &h->arena;
+	h->step.acts = NULL;
+	system_host.publish(self, step, 0, pose);
+	system_host.request(self, step, "set_pose", pose);
+	system_host.detach(self, step);
+	cr_assert(!system_host.attach(self, step, host_link(h, HOST_BASE), 0));
+	cr_assert(acted.published == 1 && acted.requested == 1 && !acted.detached && !acted.attached);
+	host_stop_acting(h);
+}
+
+Test(host, messages_come_back_from_their_bytes)
+{
+	struct host_acted acted;
+	struct host *h = host_start_acting(&acted);
+	const struct troupe_step *step = &h->step.step;
+	struct troupe_message *pose = system_host.message(step, "gz.msgs.Pose"), *again;
+	const struct troupe_field *y = system_host.field(&h->system.self, "gz.msgs.Pose", "position.y");
+	char bytes[64] = "untouched";
+	system_host.put(pose, y, 4.5);
+	size_t count = system_host.pack(pose, bytes, 3);
+	cr_assert(count > 3 && count < sizeof bytes && !strcmp(bytes, "untouched"), "too little room");
+	cr_assert_eq(system_host.pack(pose, bytes, count), count);
+	again = system_host.unpack(step, "gz.msgs.Pose", bytes, count);
+	cr_assert(again && again != pose && system_host.get(again, y, 0) == 4.5);
+	cr_assert(!system_host.unpack(step, "gz.msgs.Pose", bytes, count - 1), "cut off");
+	cr_assert(!system_host.unpack(step, "gz.msgs.Nothing", bytes, count));
+	h->step.arena = NULL;
+	cr_assert(!system_host.unpack(step, "gz.msgs.Pose", bytes, count), "no message may be made");
+	host_stop_acting(h);
+}
+
+Test(host, own_links_are_attached_to_what_is_there)
+{
+	struct host_acted acted;
+	struct host *h = host_start_acting(&acted);
+	const struct troupe_step *step = &h->step.step;
+	const struct troupe_system *self = &h->system.self;
+	uint32_t tip = host_link(h, HOST_TIP), still = h->scene->models[HOST_STATIC].link_first + 1;
+	const uint32_t none[] = {h->scene->models[HOST_FIRST].link_first, h->scene->models[HOST_GONE].link_first,
+		h->scene->link_count, TROUPE_NOTHING};
+	for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+		cr_assert(!system_host.attach(self, step, tip, none[i]), "to what is not there: %zu", i);
+		cr_assert(!system_host.attach(self, step, none[i], still), "of another model: %zu", i);
+	}
+	cr_assert(!system_host.attach(self, step, still, tip) && !acted.attached, "of another model");
+	acted.may_not = true;
+	cr_assert(!system_host.attach(self, step, tip, still) && !acted.attached);
+	acted.may_not = false;
+	cr_assert(system_host.attach(self, step, tip, still));
+	cr_assert(acted.attached == 1 && acted.link == tip && acted.other == still);
+	system_host.detach(self, step);
+	cr_assert_eq(acted.detached, 1);
+	/* attached: by this system of this model, and no other */
+	cr_assert(!system_host.attached(self, step));
+	const struct scene_attachment held[] = {
+		{.owner = HOST_FIRST, .system = 3}, {.owner = HOST_OWN, .system = 2}, {.owner = HOST_OWN, .system = 3}};
+	h->system.index = 3;
+	for (size_t i = 0; i < ARRAY_LEN(held); i++) {
+		vec_push(&h->scene->attachments, held[i]);
+		cr_assert_eq(system_host.attached(self, step), i == 2, "%zu", i);
+	}
+	h->scene->attachments.count = 0;
+	host_stop_acting(h);
+}
+
+Test(host, touches_and_readings_are_the_primarys)
+{
+	struct host_acted acted;
+	struct host *h = host_start_acting(&acted);
+	const struct troupe_step *step = &h->step.step;
+	struct troupe_touch touch;
+	uint32_t count = 7;
+	double time_s = 7;
+	cr_assert(system_host.touch(step, HOST_OWN, 1, &touch) && !system_host.touch(step, HOST_OWN, 2, &touch) &&
+		  !system_host.touch(step, HOST_FIRST, 0, &touch));
+	cr_assert(system_host.find_sensor(step, HOST_OWN, "second") == 1 &&
+		  system_host.find_sensor(step, HOST_OWN, "first") == TROUPE_NOTHING &&
+		  system_host.find_sensor(step, HOST_MODELS, "second") == TROUPE_NOTHING &&
+		  system_host.find_sensor(step, HOST_GONE, "second") == TROUPE_NOTHING);
+	cr_assert(system_host.reading(step, HOST_OWN, 1, &count, &time_s) == host_numbers && count == 3 &&
+		  time_s == 1.25);
+	cr_assert(!system_host.reading(step, HOST_OWN, 0, &count, &time_s) && count == 0 && time_s == 0);
+	h->step.acts = NULL;
+	cr_assert(!system_host.touch(step, HOST_OWN, 1, &touch));
+	cr_assert_eq(system_host.find_sensor(step, HOST_OWN, "second"), TROUPE_NOTHING);
+	count = 7;
+	cr_assert(!system_host.reading(step, HOST_OWN, 1, &count, &time_s) && count == 0);
+	host_stop_acting(h);
+}
+
+/* All corners of the box of the second cylinder of each link, by hand, are in the box of the model; and the box is no
+ * larger than the reach of them all. */
+Test(host, the_box_of_a_model_holds_its_shapes)
+{
+	struct host *h = host_start();
+	const struct troupe_step *step = &h->step.step;
+	struct troupe_box box = system_host.model_box(step, HOST_OWN, TROUPE_NOW);
+	double reach = 0;
+	for (uint32_t l = 0; l < HOST_LINKS; l++) {
+		struct pose link = host_moved(h, l, host_body(h, l, false));
+		struct vec3 along = quat_rotate(
+			link.q, quat_rotate((struct quat){cos(0.5), sin(0.5), 0, 0}, (struct vec3){0, 0, 1.5}));
+		struct vec3 centre = pose_point(link, (struct vec3){0, 2, 0});
+		for (int end = -1; end <= 1; end += 2) {
+			struct vec3 at = vec3_add(centre, vec3_scale(along, end));
+			cr_assert(at.x >= box.low.x && at.y >= box.low.y && at.z >= box.low.z, "link %u", l);
+			cr_assert(at.x <= box.high.x && at.y <= box.high.y && at.z <= box.high.z, "link %u", l);
+			reach = fmax(reach, vec3_length(at));
+		}
+	}
+	cr_assert(vec3_length(vec3_sub(box.high, box.low)) < 2 * reach + 9);
+	struct troupe_box none = system_host.model_box(step, HOST_FIRST, TROUPE_NOW);
+	cr_assert(!memcmp(&none, &(struct troupe_box){{0, 0, 0}, {0, 0, 0}}, sizeof none),
+		"a runner knows no other model");
+	host_stop(h);
+}
