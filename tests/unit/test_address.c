@@ -3,6 +3,8 @@
 #include "net/address.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -145,4 +147,70 @@ Test(address, sockets_listen_and_accept)
 	close(client);
 	close(listeners[0]);
 	close(listeners[1]);
+}
+
+static struct address address_of_words(const uint32_t words[4], uint32_t zone)
+{
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(7), .sin6_scope_id = zone};
+	struct address address = {.raw_bytes = sizeof v6};
+	for (int i = 0; i < 4; i++)
+		for (int k = 0; k < 4; k++)
+			v6.sin6_addr.s6_addr[4 * i + k] = (unsigned char)(words[i] >> (24 - 8 * k));
+	memcpy(address.raw, &v6, sizeof v6);
+	return address;
+}
+
+/* Of each four words one or more are another, the last one also by its lowest bit. */
+Test(address, each_word_of_an_ipv6_address_counts)
+{
+	for (uint32_t mask = 0; mask < 16; mask++)
+		for (uint32_t last = 1; last <= 2; last++) {
+			uint32_t words[4];
+			for (int i = 0; i < 4; i++)
+				words[i] = !(mask >> i & 1) ? 0 : i == 3 ? last : UINT32_C(0x20010db8);
+			struct address address = address_of_words(words, 0);
+			cr_assert_eq(address_is_wildcard(&address), mask == 0, "%x", mask);
+			cr_assert_eq(address_is_loopback(&address), mask == 8 && last == 1, "%x %u", mask, last);
+			for (int i = 0; i < 4; i++) {
+				uint32_t others[4] = {words[0], words[1], words[2], words[3]};
+				others[i] ^= 1u << 8 * i;
+				struct address other = address_of_words(others, 0), same = address_of_words(words, 0);
+				cr_assert(!address_same_host(&address, &other) && address_same_host(&address, &same));
+			}
+		}
+}
+
+/* The zone of an address that holds on one link only. An interface that has gone has no name. */
+Test(address, zones)
+{
+	static const uint32_t words[] = {UINT32_C(0xfe800000), 0, 0, 1}, mapped[] = {0, 0, 0xffff, 0x0a000003};
+	char text[ADDRESS_TEXT_BYTES];
+	const struct {
+		uint32_t zone;
+		const char *text;
+	} cases[] = {{0, "fe80::1"}, {if_nametoindex("lo"), "fe80::1%lo"}, {INT32_MAX, "fe80::1"}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct address address = address_of_words(words, cases[i].zone);
+		address_host_text(&address, text);
+		cr_assert_str_eq(text, cases[i].text);
+	}
+	struct address v4 = address_at("10.0.0.3"), in_v6 = address_of_words(mapped, 0), none = {.raw_bytes = 0};
+	cr_assert(address_sender(&v4).host == address_sender(&in_v6).host &&
+			  address_sender(&v4).net == address_sender(&in_v6).net,
+		"an IPv4 peer of a socket for both kinds is another sender");
+	cr_assert_eq(address_sender(&none).host, 0);
+}
+
+Test(address, a_port_that_is_taken)
+{
+	struct address first = address_at("127.0.0.1:1"), second;
+	address_set_port(&first, 0);
+	int file = address_listen(&first, 1);
+	cr_assert(file >= 0 && address_port(&first) > 0);
+	second = first;
+	cr_assert(
+		address_listen(&second, 1) < 0 && errno == EADDRINUSE && address_port(&second) == address_port(&first));
+	cr_assert_eq(address_parse("203.0.113.1:9", 7, &second, &error), TROUPE_OK);
+	cr_assert(address_listen(&second, 1) < 0 && errno == EADDRNOTAVAIL, "an address of another machine");
+	cr_assert_eq(close(file), 0);
 }
