@@ -244,3 +244,40 @@ Test(transport_tcp, a_run_that_was_stopped_costs_nothing)
 	cr_assert_lt(busy_ms() - began_ms, 50);
 	transport_tcp.destroy(primary);
 }
+
+static troupe_status code_nothing(void *ctx, uint32_t secondary, const char *bytes, size_t count,
+	struct transport_message *ret_message, struct troupe_error *error)
+{
+	(void)ctx;
+	(void)secondary;
+	(void)bytes;
+	(void)count;
+	(void)ret_message;
+	(void)error;
+	return TROUPE_OK;
+}
+
+/* What an end needs of its caller; each is missing once. A carrier that is not looked into is enough for the check. */
+Test(transport_tcp, an_end_without_what_it_needs)
+{
+	struct transport *transport = NULL;
+	struct troupe_error error = {0};
+	char carrier[64] = {0};
+	const struct transport_codec codec = {.decode_step = code_nothing};
+	const struct transport_link good = {.ops = &tcp_carrier_ops,
+		.carrier = (struct carrier *)(void *)carrier,
+		.secondary = 1,
+		.stale_ms = 1000};
+	for (int missing = 0; missing < 5; missing++) {
+		struct transport_link link = good;
+		struct transport_options options = {.secondaries = 2, .link = &link, .codec = &codec};
+		options.link = missing == 0 ? NULL : &link;
+		link.carrier = missing == 1 ? NULL : link.carrier;
+		options.codec = missing == 2 ? NULL : &codec;
+		link.secondary = missing == 3 ? 3 : 1;
+		link.stale_ms = missing == 4 ? 0 : 1000;
+		cr_assert_eq(transport_tcp.create(&options, &transport, &error), TROUPE_EINVAL, "%d", missing);
+		cr_assert(
+			strstr(error.text, "a remote transport without") && !transport, "%d: %s", missing, error.text);
+	}
+}

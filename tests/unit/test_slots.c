@@ -97,3 +97,32 @@ Test(slots, transports_by_name)
 	cr_assert(strstr(error.text, "no launcher starts its processes"), "%s", error.text);
 	troupe_job_leave(NULL, true);
 }
+
+/* What a process says of itself: names may be as long as the frame has room, and no longer. */
+Test(slots, what_a_process_says_of_itself)
+{
+	char text[HELLO_TEXT_MAX + 2] = {0};
+	struct troupe_network network = {.secondaries = 3};
+	const struct gather_self self = {.network = &network};
+	struct hello hello, other;
+	struct troupe_error error = {0};
+	memset(text, 'x', HELLO_TEXT_MAX);
+	network.partition = network.client = text;
+	cr_assert_eq(gather_hello(&self, HELLO_SECONDARY, &hello, &error), TROUPE_OK, "%s", error.text);
+	cr_assert(!strcmp(hello.partition, text) && !strcmp(hello.client, text) && !hello.secondaries && !hello.term);
+	text[HELLO_TEXT_MAX] = 'x';
+	network.client = NULL;
+	cr_assert_eq(gather_hello(&self, HELLO_SECONDARY, &hello, &error), TROUPE_EINVAL);
+	cr_assert(strstr(error.text, "partition 'xxx"), "%s", error.text);
+	network.client = text;
+	network.partition = NULL;
+	cr_assert_eq(gather_hello(&self, HELLO_SECONDARY, &hello, &error), TROUPE_EINVAL);
+	cr_assert(strstr(error.text, "client 'xxx"), "%s", error.text);
+	network.client = NULL;
+	cr_assert_eq(gather_hello(&self, HELLO_PRIMARY, &hello, &error), TROUPE_OK);
+	cr_assert_eq(gather_hello(&self, HELLO_PRIMARY, &other, &error), TROUPE_OK);
+	cr_assert(hello.secondaries == 3 && hello.term == 1 && !*hello.partition && !*hello.client);
+	cr_assert(
+		memcmp(hello.id, other.id, sizeof hello.id) != 0 && memcmp(hello.run, other.run, sizeof hello.run) != 0,
+		"two processes, or two runs, are one");
+}
