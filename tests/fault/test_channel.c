@@ -706,6 +706,59 @@ static void test_discovery(const struct key *key, const struct key *wrong)
 	discovery_destroy(rival);
 }
 
+/* A secondary that finds no primary is told of those that await none. */
+static void test_full_primaries(void)
+{
+	const char *const reasons[] = {"has all its secondaries", "has begun its run"};
+	uint16_t port = free_port();
+	struct discovery *primary = discover(HELLO_PRIMARY, NULL, "p", port);
+	struct discovery *secondary = discover(HELLO_SECONDARY, NULL, "p", port);
+	struct announcement got, full = of_primary;
+	struct address address;
+	const char *why = "";
+	full.present = full.secondaries;
+	for (int i = 0; i < 2 && primary && secondary; i++) {
+		full.kind = i ? ANNOUNCE_FIXED : ANNOUNCE_HERE;
+		bool told = false;
+		for (int tries = 0; tries < 600 && !told; tries++) {
+			(void)hears_of(secondary, primary, &full, &got, &address, 100);
+			told = discovery_take_useless(secondary, &got, &address, &why);
+		}
+		check(told && !strcmp(why, reasons[i]) && got.present == 2 && address_port(&address) == full.port,
+			"a primary that awaits none: it %s: expected %s", why, reasons[i]);
+	}
+	discovery_destroy(primary);
+	discovery_destroy(secondary);
+}
+
+/* By its name or address; what is none of this machine, or not loopback, is refused. */
+static void test_interfaces(void)
+{
+	const struct {
+		const char *interface;
+		troupe_status status;
+	} cases[] = {{"lo", TROUPE_OK}, {"127.0.0.1", TROUPE_OK}, {"no-such", TROUPE_EINVAL}, {"", TROUPE_EINVAL},
+		{"203.0.113.7", TROUPE_EINVAL}, {"127.0.0.", TROUPE_EINVAL}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct discovery_options options = {.role = HELLO_PRIMARY,
+			.loopback_only = true,
+			.interface = cases[i].interface,
+			.port = free_port()};
+		struct discovery *discovery = NULL;
+		struct troupe_error error = {0};
+		troupe_status status = discovery_create(&options, &discovery, &error);
+		if (status == TROUPE_EIO) {
+			printf("no multicast here: %s\n", error.text);
+			skipped++;
+			return;
+		}
+		check(status == cases[i].status && !discovery == (status != TROUPE_OK) &&
+				(!status || strstr(error.text, "no such network interface: expected one that is up")),
+			"interface '%s': %s", cases[i].interface, error.text);
+		discovery_destroy(discovery);
+	}
+}
+
 /* The value in PROTOCOL.md, which another implementation computed. One MAC has no effect on the next one. */
 static void test_mac(void)
 {
@@ -760,6 +813,8 @@ int main(void)
 		test_discovery(key, NULL);
 		test_discovery(NULL, key);
 	}
+	test_full_primaries();
+	test_interfaces();
 	test_rubbish();
 	test_places();
 	test_where_to_listen();

@@ -1,6 +1,7 @@
 /* Key files: where they are, which are refused, and why: a secret that others can read, what is no plain file, and
  * bytes that are no key; what is refused leaves the file as it was. */
 #include "net/key.h"
+#include "net/tcp/tls.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -177,4 +178,29 @@ Test(key, where_the_usual_key_is)
 	key_test_remove(folder, names, ARRAY_LEN(names));
 	free(path);
 	free(other);
+}
+
+/* Files of a certificate that are missing, or none: both are named, and nothing is left. */
+Test(key, certificates_that_are_none)
+{
+	if (!key_usable())
+		return;
+	char *folder = key_test_folder(), *path = mem_printf("%s/none.pem", folder);
+	struct tls_context *context = NULL;
+	struct troupe_error error = {0};
+	for (int there = 0; there < 2; there++) {
+		if (there)
+			key_test_write(path, "no certificate\n", 15, 0600);
+		cr_assert_eq(tls_context_of_certificate(path, "/key.pem", &context, &error), TROUPE_EINVAL);
+		cr_assert(strstr(error.text, path) && strstr(error.text, ", /key.pem: cannot be used for TLS: error:"),
+			"%s", error.text);
+		cr_assert(!context);
+	}
+	/* what OpenSSL keeps of the failure is no failure of the next connection */
+	const struct key key = {"a key that all of them have, ."};
+	cr_assert_eq(tls_context_create(&key, &context, &error), TROUPE_OK, "%s", error.text);
+	tls_context_drop(context);
+	static const char *const names[] = {"none.pem"};
+	key_test_remove(folder, names, ARRAY_LEN(names));
+	free(path);
 }
