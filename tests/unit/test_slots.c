@@ -95,6 +95,8 @@ Test(slots, transports_by_name)
 	struct troupe_job *job;
 	cr_assert_eq(troupe_job_join(usual->name, &job, &error), TROUPE_EINVAL);
 	cr_assert(strstr(error.text, "no launcher starts its processes"), "%s", error.text);
+	cr_assert_eq(troupe_job_join("none", &job, &error), TROUPE_EINVAL);
+	cr_assert(strstr(error.text, "expected one of"), "%s", error.text);
 	troupe_job_leave(NULL, true);
 }
 
@@ -125,4 +127,21 @@ Test(slots, what_a_process_says_of_itself)
 	cr_assert(
 		memcmp(hello.id, other.id, sizeof hello.id) != 0 && memcmp(hello.run, other.run, sizeof hello.run) != 0,
 		"two processes, or two runs, are one");
+}
+
+/* Two processes with different worlds do not meet; one that does not say which world it has meets any. */
+Test(slots, worlds_that_differ)
+{
+	const struct hello ours = {.role = HELLO_PRIMARY, .world = 7};
+	const uint64_t worlds[] = {7, 0, 8};
+	struct troupe_error error = {0};
+	for (size_t i = 0; i < ARRAY_LEN(worlds); i++) {
+		const struct hello theirs = {.role = HELLO_SECONDARY, .world = worlds[i]};
+		cr_assert_eq(
+			hello_match(&ours, &theirs, &error), i == 2 ? TROUPE_EPROTOCOL : TROUPE_OK, "%s", error.text);
+	}
+	cr_assert(
+		strstr(error.text, "its world has hash 0000000000000008: expected 0000000000000007"), "%s", error.text);
+	const struct hello any = {.role = HELLO_PRIMARY}, theirs = {.role = HELLO_SECONDARY, .world = 8};
+	cr_assert_eq(hello_match(&any, &theirs, &error), TROUPE_OK);
 }
