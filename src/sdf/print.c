@@ -1,167 +1,29 @@
 /* Prints SDF again. Elements are printed as they stood in the file, except for data that the loader resolves (poses,
  * joints' ends and axes, includes): these are printed as resolved. Elements and the loader's arrays are walked in the
  * order in which the loader walked them, so one cursor per array finds the entry that belongs to an element. */
+#include "sdf/print_parts.h"
+
 #include "sdf/xml.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct print {
-	struct text *out;
-	const struct sdf *sdf;
-	const struct sdf_world *world;
-	uint32_t model, link, joint, collision, visual, sensor, light, actor, frame; /* cursors: the next entries */
-	const char *uri;           /* replaces an <uri> in elements printed unchanged; NULL: no change */
-	const struct sdf_now *now; /* NULL: the world as in its file */
-	bool away;                 /* the text will stand elsewhere: names of files must be absolute */
-	int depth;
-};
-
-static void sdf_print_indent(struct print *print)
-{
-	text_add(print->out, "%*s", 2 * print->depth, "");
-}
-
-static void sdf_print_add_attribute(struct print *print, const char *name, const char *value)
-{
-	text_add(print->out, " %s=\"", name);
-	xml_add_attribute(print->out, value);
-	text_add(print->out, "\"");
-}
-
-/* Begins a tag: "<name attributes" without the attribute `skip`. */
-static void sdf_print_begin(struct print *print, const struct sdf_element *element, const char *skip)
-{
-	sdf_print_indent(print);
-	text_add(print->out, "<%s", element->name);
-	for (uint32_t i = 0; i < element->attribute_count; i++)
-		if (!skip || strcmp(element->attributes[i].name, skip))
-			sdf_print_add_attribute(print, element->attributes[i].name, element->attributes[i].value);
-}
-
-/* Libsdformat refuses an element without its type; here it has a default. */
-static void sdf_print_begin_typed(struct print *print, const struct sdf_element *element, const char *type)
-{
-	sdf_print_begin(print, element, NULL);
-	if (!sdf_attribute(element, "type"))
-		sdf_print_add_attribute(print, "type", type);
-}
-
-static void sdf_print_open(struct print *print)
-{
-	text_add(print->out, ">\n");
-	print->depth++;
-}
-
-static void sdf_print_close(struct print *print, const char *name)
-{
-	print->depth--;
-	sdf_print_indent(print);
-	text_add(print->out, "</%s>\n", name);
-}
-
-static void sdf_print_add_element(struct print *print, const struct sdf_element *element)
-{
-	const char *text = print->uri && xml_is(element, "uri") ? print->uri : element->text;
-	sdf_print_begin(print, element, NULL);
-	if (!element->child && !*text) {
-		text_add(print->out, "/>\n");
-		return;
-	}
-	text_add(print->out, ">");
-	xml_add_escaped(print->out, text);
-	if (element->child) {
-		text_add(print->out, "\n");
-		print->depth++;
-		for (const struct sdf_element *child = element->child; child; child = child->next)
-			sdf_print_add_element(print, child);
-		print->depth--;
-		sdf_print_indent(print);
-	}
-	text_add(print->out, "</%s>\n", element->name);
-}
-
-/* Libsdformat refuses a <script> without its name or file. Here the name alone counts, and means Gazebo's materials. */
-static void sdf_print_script(struct print *print, const struct sdf_element *element)
-{
-	const char *name = sdf_child_text(element, "name"), *uri = sdf_child_text(element, "uri");
-	if (!name || !*name)
-		return;
-	if (uri && *uri) {
-		sdf_print_add_element(print, element);
-		return;
-	}
-	sdf_print_begin(print, element, NULL);
-	sdf_print_open(print);
-	sdf_print_add_element(print, sdf_child(element, "name", NULL));
-	sdf_print_indent(print);
-	text_add(print->out, "<uri>file://media/materials/scripts/gazebo.material</uri>\n");
-	sdf_print_close(print, element->name);
-}
-
-static void sdf_print_material(struct print *print, const struct sdf_element *element)
-{
-	sdf_print_begin(print, element, NULL);
-	sdf_print_open(print);
-	for (const struct sdf_element *child = element->child; child; child = child->next)
-		if (xml_is(child, "script"))
-			sdf_print_script(print, child);
-		else
-			sdf_print_add_element(print, child);
-	sdf_print_close(print, element->name);
-}
-
-static void sdf_print_add_numbers(struct print *print, const double *values, int count)
-{
-	for (int i = 0; i < count; i++) {
-		if (i)
-			text_add(print->out, " ");
-		text_add_double(print->out, values[i]);
-	}
-}
-
-static void sdf_print_add_vec3(struct print *print, struct vec3 v)
-{
-	sdf_print_add_numbers(print, (double[]){v.x, v.y, v.z}, 3);
-}
-
-static bool sdf_print_is_identity(struct pose pose)
-{
-	return pose.p.x == 0 && pose.p.y == 0 && pose.p.z == 0 && pose.q.w == 1 && pose.q.x == 0 && pose.q.y == 0 &&
-	       pose.q.z == 0;
-}
-
-/* relative_to NULL: the pose is relative to the default frame of the place. */
-static void sdf_print_add_pose(struct print *print, struct pose pose, const char *relative_to)
-{
-	if (!relative_to && sdf_print_is_identity(pose))
-		return;
-	sdf_print_indent(print);
-	text_add(print->out, "<pose");
-	if (relative_to)
-		sdf_print_add_attribute(print, "relative_to", relative_to);
-	text_add(print->out, " rotation_format=\"quat_xyzw\">");
-	sdf_print_add_numbers(
-		print, (double[]){pose.p.x, pose.p.y, pose.p.z, pose.q.x, pose.q.y, pose.q.z, pose.q.w}, 7);
-	text_add(print->out, "</pose>\n");
-}
 
 /* A whole element, with its pose replaced. */
 static void sdf_print_add_posed(
 	struct print *print, const struct sdf_element *element, struct pose pose, const char *relative_to)
 {
 	if (xml_is(element, "light"))
-		sdf_print_begin_typed(print, element, "point");
+		print_parts_begin_typed(print, element, "point");
 	else
-		sdf_print_begin(print, element, NULL);
-	sdf_print_open(print);
-	sdf_print_add_pose(print, pose, relative_to);
+		print_parts_begin(print, element, NULL);
+	print_parts_open(print);
+	print_parts_pose(print, pose, relative_to);
 	for (const struct sdf_element *child = element->child; child; child = child->next)
 		if (xml_is(child, "material") && xml_is(element, "visual"))
-			sdf_print_material(print, child);
+			print_parts_material(print, child);
 		else if (!xml_is(child, "pose"))
-			sdf_print_add_element(print, child);
-	sdf_print_close(print, element->name);
+			print_parts_element(print, child);
+	print_parts_close(print, element->name);
 }
 
 /* A file in another folder may have other relative names of meshes, so the <uri> is replaced. A file that is not there
@@ -188,8 +50,6 @@ static void sdf_print_add_sensor(struct print *print, const struct sdf_element *
 		print->sensor++;
 }
 
-static void sdf_print_add_shine(struct print *print, const char *name, struct pose pose, const struct sdf_shine *shine);
-
 /* NULL: the light is as in the file. */
 static const struct sdf_light_now *sdf_print_light_now(const struct print *print, uint32_t light)
 {
@@ -208,7 +68,7 @@ static void sdf_print_add_light(struct print *print, const struct sdf_element *e
 	if (print->now && light->link == SDF_NONE) /* it is among now->lights */
 		return;
 	if (now) {
-		sdf_print_add_shine(print, light->name, now->in_link, &now->shine);
+		print_parts_light(print, light->name, now->in_link, &now->shine);
 		return;
 	}
 	if (light->link != SDF_NONE)
@@ -219,10 +79,10 @@ static void sdf_print_add_light(struct print *print, const struct sdf_element *e
 static void sdf_print_add_link(struct print *print, const struct sdf_element *element)
 {
 	const struct sdf_world *world = print->world;
-	sdf_print_begin(print, element, NULL);
-	sdf_print_open(print);
+	print_parts_begin(print, element, NULL);
+	print_parts_open(print);
 	const uint32_t link = print->link++;
-	sdf_print_add_pose(print, *world->links.at[link].in_model, NULL);
+	print_parts_pose(print, *world->links.at[link].in_model, NULL);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
 		if (xml_is(child, "pose"))
 			continue;
@@ -237,10 +97,10 @@ static void sdf_print_add_link(struct print *print, const struct sdf_element *el
 		} else if (xml_is(child, "light")) {
 			sdf_print_add_light(print, child);
 		} else {
-			sdf_print_add_element(print, child);
+			print_parts_element(print, child);
 		}
 	}
-	sdf_print_close(print, element->name);
+	print_parts_close(print, element->name);
 }
 
 /* Whether a scoped name begins with that of a model that is gone. */
@@ -267,10 +127,10 @@ static void sdf_print_add_frame(struct print *print, const struct sdf_element *e
 
 static void sdf_print_add_xyz(struct print *print, const struct sdf_element *xyz, const struct sdf_axis *axis)
 {
-	sdf_print_indent(print);
+	print_parts_indent(print);
 	text_add(print->out, "<xyz");
 	if (*axis->xyz_frame)
-		sdf_print_add_attribute(print, "expressed_in", axis->xyz_frame);
+		print_parts_attribute(print, "expressed_in", axis->xyz_frame);
 	text_add(print->out, ">");
 	xml_add_escaped(print->out, xyz->text);
 	text_add(print->out, "</xyz>\n");
@@ -281,25 +141,25 @@ static void sdf_print_add_axis(struct print *print, const struct sdf_element *el
 	struct quat from_world, const char *frame)
 {
 	const struct sdf_element *xyz = sdf_child(element, "xyz", NULL);
-	sdf_print_begin(print, element, NULL);
-	sdf_print_open(print);
+	print_parts_begin(print, element, NULL);
+	print_parts_open(print);
 	if (axis->xyz_frame && xyz && *xyz->text) {
 		sdf_print_add_xyz(print, xyz, axis);
 	} else {
-		sdf_print_indent(print);
+		print_parts_indent(print);
 		text_add(print->out, "<xyz expressed_in=\"%s\">", frame);
-		sdf_print_add_vec3(print, quat_rotate(from_world, axis->xyz_world));
+		print_parts_vec3(print, quat_rotate(from_world, axis->xyz_world));
 		text_add(print->out, "</xyz>\n");
 	}
 	for (const struct sdf_element *child = element->child; child; child = child->next)
 		if (!xml_is(child, "xyz") && !xml_is(child, "use_parent_model_frame"))
-			sdf_print_add_element(print, child);
-	sdf_print_close(print, element->name);
+			print_parts_element(print, child);
+	print_parts_close(print, element->name);
 }
 
 static void sdf_print_add_end(struct print *print, const char *which, const char *name)
 {
-	sdf_print_indent(print);
+	print_parts_indent(print);
 	text_add(print->out, "<%s>", which);
 	xml_add_escaped(print->out, name);
 	text_add(print->out, "</%s>\n", which);
@@ -348,13 +208,13 @@ static void sdf_print_add_joint(struct print *print, const struct sdf_element *e
 		return;
 	struct pose from_world = in_model ? pose_inverse(world->models.at[joint->model].in_world) : POSE_IDENTITY;
 	const char *frame = in_model ? "__model__" : "world";
-	sdf_print_begin(print, element, NULL);
-	sdf_print_open(print);
+	print_parts_begin(print, element, NULL);
+	print_parts_open(print);
 	struct pose raw = POSE_IDENTITY;
 	if (joint->pose_frame && !sdf_child_pose(element, &raw, NULL))
-		sdf_print_add_pose(print, raw, joint->pose_frame);
+		print_parts_pose(print, raw, joint->pose_frame);
 	else
-		sdf_print_add_pose(print, pose_mul(from_world, sdf_print_joint_pose_now(print, joint)), frame);
+		print_parts_pose(print, pose_mul(from_world, sdf_print_joint_pose_now(print, joint)), frame);
 	sdf_print_add_end(print, "parent", joint->parent_name);
 	sdf_print_add_end(print, "child", joint->child_name);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
@@ -367,9 +227,9 @@ static void sdf_print_add_joint(struct print *print, const struct sdf_element *e
 		else if (xml_is(child, "sensor"))
 			sdf_print_add_sensor(print, child, SDF_NONE, index);
 		else
-			sdf_print_add_element(print, child);
+			print_parts_element(print, child);
 	}
-	sdf_print_close(print, element->name);
+	print_parts_close(print, element->name);
 }
 
 static void sdf_print_add_model(struct print *print)
@@ -377,9 +237,9 @@ static void sdf_print_add_model(struct print *print)
 	uint32_t index = print->model++;
 	const struct sdf_model *model = &print->world->models.at[index];
 	bool placed = print->now && model->parent == SDF_NONE;
-	sdf_print_begin(print, model->element, "placement_frame");
-	sdf_print_open(print);
-	sdf_print_add_pose(print, placed ? print->now->poses[index] : model->in_parent, NULL);
+	print_parts_begin(print, model->element, "placement_frame");
+	print_parts_open(print);
+	print_parts_pose(print, placed ? print->now->poses[index] : model->in_parent, NULL);
 	for (const struct sdf_element *child = model->element->child; child; child = child->next) {
 		if (xml_is(child, "pose") || xml_is(child, "model"))
 			continue;
@@ -390,12 +250,12 @@ static void sdf_print_add_model(struct print *print)
 		else if (xml_is(child, "frame"))
 			sdf_print_add_frame(print, child);
 		else
-			sdf_print_add_element(print, child);
+			print_parts_element(print, child);
 	}
 	for (const struct sdf_element *child = model->element->child; child; child = child->next)
 		if (xml_is(child, "model"))
 			sdf_print_add_model(print);
-	sdf_print_close(print, "model");
+	print_parts_close(print, "model");
 }
 
 /* Cuts the text back to `count` bytes. A model that is gone is printed first, because the cursors must pass it. */
@@ -437,46 +297,38 @@ static bool sdf_print_add_placed(struct print *print, const struct sdf_element *
 	return true;
 }
 
-static void sdf_print_add_number(struct print *print, const char *name, double value)
-{
-	sdf_print_indent(print);
-	text_add(print->out, "<%s>", name);
-	text_add_double(print->out, value);
-	text_add(print->out, "</%s>\n", name);
-}
-
 /* The <physics> that counts, with the time step of now; other profiles are left out. */
 static void sdf_print_add_physics(struct print *print)
 {
 	const struct sdf_element *element = print->world->physics.element;
-	sdf_print_indent(print);
+	print_parts_indent(print);
 	text_add(print->out, "<physics name=\"now\" type=\"ode\">\n");
 	print->depth++;
-	sdf_print_add_number(print, "max_step_size", print->now->step_s);
+	print_parts_number(print, "max_step_size", print->now->step_s);
 	for (const struct sdf_element *child = element ? element->child : NULL; child; child = child->next)
 		if (!xml_is(child, "max_step_size"))
-			sdf_print_add_element(print, child);
-	sdf_print_close(print, "physics");
+			print_parts_element(print, child);
+	print_parts_close(print, "physics");
 }
 
 static void sdf_print_physics(struct print *print, const struct sdf_element *element)
 {
-	sdf_print_begin_typed(print, element, "ode");
-	sdf_print_open(print);
+	print_parts_begin_typed(print, element, "ode");
+	print_parts_open(print);
 	for (const struct sdf_element *child = element->child; child; child = child->next)
-		sdf_print_add_element(print, child);
-	sdf_print_close(print, element->name);
+		print_parts_element(print, child);
+	print_parts_close(print, element->name);
 }
 
 static void sdf_print_add_world(struct print *print)
 {
 	const struct sdf_element *element = print->world->element;
 	bool stepped = print->now && print->now->step_s != print->world->physics.max_step_size;
-	sdf_print_begin(print, element, NULL);
-	sdf_print_open(print);
-	sdf_print_indent(print);
+	print_parts_begin(print, element, NULL);
+	print_parts_open(print);
+	print_parts_indent(print);
 	text_add(print->out, "<gravity>");
-	sdf_print_add_vec3(print, print->now ? print->now->gravity : print->world->gravity);
+	print_parts_vec3(print, print->now ? print->now->gravity : print->world->gravity);
 	text_add(print->out, "</gravity>\n");
 	if (stepped)
 		sdf_print_add_physics(print);
@@ -484,7 +336,7 @@ static void sdf_print_add_world(struct print *print)
 		if (sdf_print_add_placed(print, child) || xml_is(child, "joint") || xml_is(child, "gravity"))
 			continue;
 		else if (!xml_is(child, "physics"))
-			sdf_print_add_element(print, child);
+			print_parts_element(print, child);
 		else if (!stepped)
 			sdf_print_physics(print, child);
 	if (print->now)
@@ -492,7 +344,7 @@ static void sdf_print_add_world(struct print *print)
 	for (const struct sdf_element *child = element->child; child; child = child->next)
 		if (xml_is(child, "joint"))
 			sdf_print_add_joint(print, child, SDF_NONE);
-	sdf_print_close(print, element->name);
+	print_parts_close(print, element->name);
 }
 
 static const struct sdf_element *sdf_print_bare_element(const struct sdf_world *world)
@@ -521,33 +373,33 @@ static void sdf_print_begin_root(struct print *print)
 	text_add(print->out, "<?xml version=\"1.0\"?>\n<sdf version=\"%s\"", sdf_print_version_to(print->sdf));
 	for (uint32_t i = 0; root && i < root->attribute_count; i++)
 		if (strcmp(root->attributes[i].name, "version"))
-			sdf_print_add_attribute(print, root->attributes[i].name, root->attributes[i].value);
-	sdf_print_open(print);
+			print_parts_attribute(print, root->attributes[i].name, root->attributes[i].value);
+	print_parts_open(print);
 }
 
 void sdf_print_inside(const struct sdf_element *element, struct text *out)
 {
 	struct print print = {.out = out};
 	for (const struct sdf_element *child = element->child; child; child = child->next)
-		sdf_print_add_element(&print, child);
+		print_parts_element(&print, child);
 }
 
 /* A model outside of a world is in one here: the text must be that of a world. */
 static void sdf_print_add_bare_world(struct print *print)
 {
-	sdf_print_indent(print);
+	print_parts_indent(print);
 	text_add(print->out, "<world");
-	sdf_print_add_attribute(print, "name", print->world->name);
-	sdf_print_open(print);
-	sdf_print_indent(print);
+	print_parts_attribute(print, "name", print->world->name);
+	print_parts_open(print);
+	print_parts_indent(print);
 	text_add(print->out, "<gravity>");
-	sdf_print_add_vec3(print, print->now->gravity);
+	print_parts_vec3(print, print->now->gravity);
 	text_add(print->out, "</gravity>\n");
 	if (print->now->step_s != print->world->physics.max_step_size)
 		sdf_print_add_physics(print);
 	(void)sdf_print_add_placed(print, sdf_print_bare_element(print->world));
 	text_add(print->out, "%s", print->now->lights);
-	sdf_print_close(print, "world");
+	print_parts_close(print, "world");
 }
 
 void sdf_print_now(const struct sdf *sdf, const struct sdf_world *world, const struct sdf_now *now, struct text *out)
@@ -558,7 +410,7 @@ void sdf_print_now(const struct sdf *sdf, const struct sdf_world *world, const s
 		sdf_print_add_bare_world(&print);
 	else
 		sdf_print_add_world(&print);
-	sdf_print_close(&print, "sdf");
+	print_parts_close(&print, "sdf");
 }
 
 /* The entities before the model are printed, too, because the cursors must pass them, and taken back. */
@@ -584,7 +436,7 @@ bool sdf_print_model(const struct sdf *sdf, const struct sdf_world *world, const
 		return false;
 	sdf_print_begin_root(&print);
 	sdf_print_add_only_model(&print, model);
-	sdf_print_close(&print, "sdf");
+	print_parts_close(&print, "sdf");
 	return true;
 }
 
@@ -601,65 +453,10 @@ void sdf_print_bare(const struct sdf_world *bare, struct pose pose, const sdf_li
 	free(gone);
 }
 
-static void sdf_print_add_colour(struct print *print, const char *name, const struct sdf_colour *colour)
-{
-	sdf_print_indent(print);
-	text_add(print->out, "<%s>", name);
-	sdf_print_add_numbers(print, (double[]){colour->r, colour->g, colour->b, colour->a}, 4);
-	text_add(print->out, "</%s>\n", name);
-}
-
-static void sdf_print_add_bool(struct print *print, const char *name, bool value)
-{
-	sdf_print_indent(print);
-	text_add(print->out, "<%s>%s</%s>\n", name, value ? "true" : "false", name);
-}
-
-static void sdf_print_add_parts(
-	struct print *print, const char *around, const char *const *names, const double *values, uint32_t count)
-{
-	sdf_print_indent(print);
-	text_add(print->out, "<%s>\n", around);
-	print->depth++;
-	for (uint32_t i = 0; i < count; i++)
-		sdf_print_add_number(print, names[i], values[i]);
-	sdf_print_close(print, around);
-}
-
-static void sdf_print_add_shine(struct print *print, const char *name, struct pose pose, const struct sdf_shine *shine)
-{
-	static const char *const types[] = {
-		[SDF_POINT_LIGHT] = "point", [SDF_DIRECTIONAL_LIGHT] = "directional", [SDF_SPOT_LIGHT] = "spot"};
-	static const char *const fading[] = {"range", "constant", "linear", "quadratic"};
-	static const char *const angles[] = {"inner_angle", "outer_angle", "falloff"};
-	sdf_print_indent(print);
-	text_add(print->out, "<light");
-	sdf_print_add_attribute(print, "name", name);
-	sdf_print_add_attribute(print, "type", types[shine->kind]);
-	sdf_print_open(print);
-	sdf_print_add_pose(print, pose, NULL);
-	sdf_print_add_bool(print, "cast_shadows", shine->cast_shadows);
-	sdf_print_add_bool(print, "light_on", shine->on);
-	sdf_print_add_bool(print, "visualize", shine->visualize);
-	sdf_print_add_number(print, "intensity", shine->intensity);
-	sdf_print_add_colour(print, "diffuse", &shine->diffuse);
-	sdf_print_add_colour(print, "specular", &shine->specular);
-	sdf_print_add_parts(print, "attenuation", fading,
-		(double[]){shine->range_m, shine->constant, shine->linear, shine->quadratic}, 4);
-	sdf_print_indent(print);
-	text_add(print->out, "<direction>");
-	sdf_print_add_vec3(print, shine->direction);
-	text_add(print->out, "</direction>\n");
-	if (shine->kind == SDF_SPOT_LIGHT)
-		sdf_print_add_parts(
-			print, "spot", angles, (double[]){shine->inner_rad, shine->outer_rad, shine->falloff}, 3);
-	sdf_print_close(print, "light");
-}
-
 void sdf_print_light(const char *name, struct pose pose, const struct sdf_shine *shine, struct text *out)
 {
 	struct print print = {.out = out, .depth = 2};
-	sdf_print_add_shine(&print, name, pose, shine);
+	print_parts_light(&print, name, pose, shine);
 }
 
 void sdf_print(const struct sdf *sdf, struct text *out)
@@ -674,5 +471,5 @@ void sdf_print(const struct sdf *sdf, struct text *out)
 			sdf_print_add_world(&print);
 	}
 	print.depth = 1;
-	sdf_print_close(&print, "sdf");
+	print_parts_close(&print, "sdf");
 }
