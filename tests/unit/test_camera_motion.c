@@ -328,3 +328,27 @@ Test(camera_motion, parts_and_rest)
 	cr_expect_arr_eq(&whole, &parts, sizeof whole, "at rest");
 	picture_world_drop(&w);
 }
+
+/* Over a network a secondary does not know of what moves out of sight, and takes one time of the exposure where others
+ * take several: the mean of equal pictures is the picture, bit for bit. */
+Test(camera_motion, what_moves_out_of_sight_changes_no_bit)
+{
+	static struct shot still_shot, exposed;
+	struct sdf_camera camera = camera_of();
+	char *inside =
+		mem_printf("%s%s", rich, THING("far", "0", "-40 0 3 0 0 0", VISUAL("v", "0 0 0", BOX("1 1 1") PAINT)));
+	struct picture_world w = picture_world_load(inside);
+	const uint32_t samples[] = {0, 3, 7, 11, 16};
+	picture_world_paint(&w, w.sdf->worlds.at[0].visuals.count - 1, maps_of_cells());
+	take(&w, &camera, POSE_IDENTITY, NULL, 0, PIXELS, &still_shot);
+	state_body(w.state, 2, false)->v = (struct vec3){1, 2, 3};
+	sweep(&w, 0.04);
+	cr_assert(rays_move(w.rays));
+	for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
+		const struct picture_motion motion = {&still, 0, 0.01, 0.02, samples[i]};
+		take(&w, &camera, POSE_IDENTITY, &motion, 0, PIXELS, &exposed);
+		cr_expect_arr_eq(&still_shot, &exposed, sizeof exposed, "%u times", samples[i]);
+	}
+	picture_world_drop(&w);
+	free(inside);
+}
