@@ -66,9 +66,21 @@ void pre_update(const troupe_system *self, const troupe_step *step, void *memory
 
 const char *const names[] = {"Tether", nullptr};
 
-// C++11 has no designated initializers: the members in the order of the header
-const troupe_kind tether = {sizeof(troupe_kind), TROUPE_IN_MODEL, names, parameters, words_of, configure, nullptr,
-	nullptr, nullptr, pre_update, nullptr, nullptr, nullptr, nullptr, nullptr};
+// C++11 has no designated initializers. Members that a later header adds stay empty.
+troupe_kind make_kind()
+{
+	troupe_kind kind = {};
+	kind.size = sizeof(troupe_kind);
+	kind.flags = TROUPE_IN_MODEL;
+	kind.names = names;
+	kind.parameters = parameters;
+	kind.words = words_of;
+	kind.configure = configure;
+	kind.pre_update = pre_update;
+	return kind;
+}
+
+const troupe_kind tether = make_kind();
 
 const troupe_kind *const kinds[] = {&tether, nullptr};
 
