@@ -1,10 +1,10 @@
 /* Many servers stepped at once on all cores: for learning, and for trying many commands from one state. Each server is
  * stepped by one thread at a time, so servers without secondaries (def.secondaries = 0) make the best use of the cores.
  * A thread steps some of these in turn, so that robots of one shape in different worlds are solved side by side; each
- * is then in the middle of a step for longer. Not so servers with callbacks other than those of inbox.h, with
- * costs_path, over a network, or with a plug-in from a library: these are stepped one after the other, on the thread's
- * own stack. Which thread steps a server, and beside which others, is of no consequence for its bits. Servers of a pool
- * must not wait for each other in a step.
+ * is then in the middle of a step for longer. Not so servers with clients, with callbacks other than those of inbox.h,
+ * with costs_path, over a network, or with a plug-in from a library: at the beginning of a call, and then for all of
+ * it. These are stepped one after the other, on the thread's own stack. Which thread steps a server, and beside which
+ * others, is of no consequence for its bits. Servers of a pool must not wait for each other in a step.
  *
  * Thread: one thread at a time uses a pool. No other thread uses its servers during troupe_pool_step(); calls that are
  * marked "any thread" are the exception. */

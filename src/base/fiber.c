@@ -31,15 +31,14 @@ struct fiber {
 	void *ctx;
 	unsigned char *stack; /* with the page below it */
 	size_t bytes, page;
-	bool busy; /* fn has begun and not returned */
+	bool busy;  /* fn has begun and not returned */
+	bool begun; /* its stack is in use */
 #if FIBER_IS_FOLLOWED
 	ucontext_t inside, outside;
 	void *followed, *outside_followed; /* ThreadSanitizer: a fiber; AddressSanitizer: a stack that was left */
 	const void *outside_stack;         /* AddressSanitizer: of the thread */
 	size_t outside_bytes;
 #else
-	bool begun; /* `inside` is valid */
-	ucontext_t first;
 	jmp_buf inside, outside;
 #endif
 };
@@ -47,6 +46,18 @@ struct fiber {
 static _Thread_local struct fiber *fiber_now;
 
 /* --- switches ----------------------------------------------------------------------------------------------------- */
+
+static void fiber_main(void);
+
+/* With the signal mask and the floating-point mode that the thread has now: the first entry sets them. */
+static void fiber_make_context(const struct fiber *fiber, ucontext_t *context)
+{
+	(void)getcontext(context);
+	context->uc_stack.ss_sp = fiber->stack + fiber->page;
+	context->uc_stack.ss_size = fiber->bytes - fiber->page;
+	context->uc_link = NULL;
+	makecontext(context, fiber_main, 0);
+}
 
 #if FIBER_IS_FOLLOWED
 
@@ -59,6 +70,9 @@ static void fiber_enter(struct fiber *fiber)
 	fiber->outside_followed = __tsan_get_current_fiber();
 	__tsan_switch_to_fiber(fiber->followed, 0);
 #endif
+	if (!fiber->begun)
+		fiber_make_context(fiber, &fiber->inside);
+	fiber->begun = true;
 	(void)swapcontext(&fiber->outside, &fiber->inside);
 #ifdef __SANITIZE_ADDRESS__
 	__sanitizer_finish_switch_fiber(fiber->outside_followed, NULL, NULL);
@@ -82,12 +96,14 @@ static void fiber_leave(struct fiber *fiber)
 
 static void fiber_enter(struct fiber *fiber)
 {
+	ucontext_t first;
 	if (_setjmp(fiber->outside))
 		return;
 	if (fiber->begun)
 		_longjmp(fiber->inside, 1);
 	fiber->begun = true;
-	(void)setcontext(&fiber->first);
+	fiber_make_context(fiber, &first);
+	(void)setcontext(&first);
 	abort();
 }
 
@@ -114,15 +130,6 @@ static void fiber_main(void)
 
 /* --- the interface ------------------------------------------------------------------------------------------------ */
 
-static void fiber_make_context(struct fiber *fiber, ucontext_t *context)
-{
-	(void)getcontext(context);
-	context->uc_stack.ss_sp = fiber->stack + fiber->page;
-	context->uc_stack.ss_size = fiber->bytes - fiber->page;
-	context->uc_link = NULL;
-	makecontext(context, fiber_main, 0);
-}
-
 struct fiber *fiber_create(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = page + FIBER_STACK_BYTES;
@@ -139,11 +146,6 @@ struct fiber *fiber_create(void)
 	fiber->stack = stack;
 	fiber->bytes = bytes;
 	fiber->page = page;
-#if FIBER_IS_FOLLOWED
-	fiber_make_context(fiber, &fiber->inside);
-#else
-	fiber_make_context(fiber, &fiber->first);
-#endif
 #ifdef __SANITIZE_THREAD__
 	fiber->followed = __tsan_create_fiber(0);
 #endif

@@ -44,6 +44,14 @@ struct clients {
 	bool reads[SDF_WORLDS_MAX];    /* some group is due when a sensor has measured */
 };
 
+bool clients_are_any(struct clients *clients)
+{
+	pthread_mutex_lock(&clients->lock);
+	bool any = clients->all.count > 0;
+	pthread_mutex_unlock(&clients->lock);
+	return any;
+}
+
 struct clients *clients_create(struct troupe_server *server)
 {
 	struct clients *clients = mem_alloc(sizeof *clients);

@@ -51,6 +51,8 @@ struct clients *clients_create(struct troupe_server *server);
 /* After the runners. All clients must be destroyed before. NULL is fine. */
 void clients_destroy(struct clients *clients);
 
+/* Whether there are clients. Any thread. */
+bool clients_are_any(struct clients *clients);
 /* As topic_add(). A published row has encode(), and a service that is no command either answer() or act(): asserted. */
 uint32_t clients_add_row(struct topic_table *table, const struct topic_row *row);
 

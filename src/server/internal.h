@@ -97,8 +97,8 @@ troupe_status server_create(const struct troupe_server_def *def, char *saved, si
 /* The same for a state of server_pack_apart(). source: of the files that it leaves out; it must outlive the server. */
 troupe_status server_create_apart(const struct troupe_server_def *def, char *saved, size_t saved_count,
 	const struct files_source *source, struct troupe_server **ret_server, struct troupe_error *error);
-/* Whether its steps run code of nobody else, on the thread of troupe_server_step() alone: no callbacks, no libraries of
- * plug-ins, a single runner. Not while it runs. */
+/* Whether its steps run code of nobody else, on the thread of troupe_server_step() alone: no callbacks, no clients, no
+ * libraries of plug-ins, a single runner. Not while it runs. */
 bool server_is_plain(const struct troupe_server *server);
 /* The rule of physics that a definition breaks on purpose. */
 troupe_status server_break_rule(const char *name, enum physics_break *ret_rule, struct troupe_error *error);

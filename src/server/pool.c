@@ -1,9 +1,11 @@
-/* Threads that step many servers at once. Each steps several in turn, so that robots of one shape in different worlds
- * are solved side by side (physics/shared_lanes.h). A round is published by an eventcount; then each thread, the
- * caller's among them, takes the next server of the list until none is left. So a server whose steps take long delays
- * the round by no more than its own time, and no thread is bound to a server. A server reads nothing of the thread that
- * steps it except ODE's memory of the thread, which each run asks for; so no bit depends on which thread takes which
- * server.
+/* Threads that step many servers at once. A round is published by an eventcount. Then each thread, the caller's among
+ * them, takes servers until none is left: first its own share, one of each block of as many servers as there are
+ * threads, in each block at another place; then those of the others. A server reads nothing of the thread that steps it
+ * except ODE's memory of the thread, which each run asks for; so no bit depends on which thread takes which server.
+ *
+ * A thread has several servers under way, so that robots of one shape in different worlds are solved side by side
+ * (physics/shared_lanes.h). It takes them as it begins the round: with one list for all, whoever came first would take
+ * its first servers together, which are often alike and cost as much.
  *
  * The caller waits for the threads to leave the round, and not only for the servers: a thread that came late must not
  * find the list of a later round under the number of this one. */
@@ -34,13 +36,13 @@ struct troupe_pool {
 	uint32_t own_room;
 	bool ends;
 	struct eventcount go, left; /* go: advanced by the caller; left: by each thread that has left the round */
-	_Alignas(64) _Atomic uint32_t next; /* index of the next server that no thread has taken */
 	uint32_t threads, spins;            /* with the caller's */
 	uint32_t started;                   /* threads that were */
 	struct pool_thread {
 		struct troupe_pool *pool;
 		struct shared_lanes *lanes; /* made in the first round that has use for them */
 		pthread_t id;
+		_Alignas(64) _Atomic uint32_t next; /* block of the next server of its share */
 	} at[]; /* [threads], the last for the caller's */
 };
 
@@ -156,6 +158,32 @@ static troupe_status pool_turn_one(struct troupe_pool *pool, uint32_t i, struct 
 
 /* --- rounds ------------------------------------------------------------------------------------------------------- */
 
+/* Takes the next server of a thread's share. False: there is none left. */
+static bool pool_take_of(const struct troupe_pool *pool, _Atomic uint32_t *next, uint32_t thread, uint32_t *ret_server)
+{
+	const uint32_t threads = pool->threads;
+	while (atomic_load_explicit(next, memory_order_relaxed) * (uint64_t)threads < pool->count) {
+		uint32_t block = atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
+		uint64_t server = block * (uint64_t)threads + (thread + block) % threads;
+		*ret_server = (uint32_t)server;
+		if (server < pool->count)
+			return true;
+	}
+	return false;
+}
+
+/* Takes a server that no thread has taken: of the thread's own share, or of the others'. False: there is none. */
+static bool pool_take(struct troupe_pool *pool, const struct pool_thread *thread, uint32_t *ret_server)
+{
+	const uint32_t own = (uint32_t)(thread - pool->at);
+	bool taken = false;
+	for (uint32_t k = 0; k < pool->threads && !taken; k++) {
+		uint32_t from = (own + k) % pool->threads;
+		taken = pool_take_of(pool, &pool->at[from].next, from, ret_server);
+	}
+	return taken;
+}
+
 static void pool_step_one(struct troupe_pool *pool, uint32_t i)
 {
 	struct troupe_error *error = &pool->errors[i];
@@ -180,19 +208,21 @@ static void pool_step_outside(void *ctx)
  * thread, so it runs on the thread's own stack. */
 static void pool_step_some(void *ctx)
 {
-	struct troupe_pool *pool = ctx;
+	const struct pool_thread *thread = ctx;
+	struct troupe_pool *pool = thread->pool;
 	uint32_t i;
-	while ((i = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed)) < pool->count)
+	while (pool_take(pool, thread, &i))
 		if (server_is_plain(pool->servers[i]))
 			pool_step_one(pool, i);
 		else
 			shared_lanes_outside(pool_step_outside, &(struct pool_outside){pool, i});
 }
 
-static void pool_make_some(struct troupe_pool *pool)
+static void pool_make_some(const struct pool_thread *thread)
 {
+	struct troupe_pool *pool = thread->pool;
 	uint32_t i;
-	while ((i = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed)) < pool->count) {
+	while (pool_take(pool, thread, &i)) {
 		struct troupe_error *error = &pool->errors[i];
 		error->text[0] = '\0';
 		pool->made[i] = NULL;
@@ -205,15 +235,15 @@ static void pool_go(struct troupe_pool *pool, struct pool_thread *thread)
 {
 	uint32_t fibers = MIN((pool->count + pool->threads - 1) / pool->threads, (uint32_t)SHARED_LANES_FIBERS);
 	if (pool->defs) {
-		pool_make_some(pool);
+		pool_make_some(thread);
 		return;
 	}
 	if (fibers > 1 && !thread->lanes)
 		thread->lanes = shared_lanes_create();
 	if (fibers > 1 && thread->lanes)
-		shared_lanes_run(thread->lanes, fibers, pool_step_some, pool);
+		shared_lanes_run(thread->lanes, fibers, pool_step_some, thread);
 	else
-		pool_step_some(pool);
+		pool_step_some(thread);
 }
 
 static void *pool_work(void *arg)
@@ -239,6 +269,7 @@ troupe_status troupe_pool_create(uint32_t threads, struct troupe_pool **ret_pool
 	struct troupe_pool *pool = mem_alloc_lines(sizeof *pool + threads * sizeof *pool->at);
 	pool->threads = threads;
 	pool->spins = eventcount_spins(threads);
+	pool->at[threads - 1].pool = pool;
 	for (; pool->started + 1 < threads; pool->started++) {
 		struct pool_thread *thread = &pool->at[pool->started];
 		thread->pool = pool;
@@ -296,7 +327,8 @@ static troupe_status pool_go_round(
 	uint32_t seen = eventcount_read(&pool->left);
 	pool->count = count;
 	pool->errors = ret_errors ? ret_errors : pool_own_errors(pool, count);
-	atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+	for (uint32_t i = 0; i < pool->threads; i++)
+		atomic_store_explicit(&pool->at[i].next, 0, memory_order_relaxed);
 	if (pool->started)
 		eventcount_advance(&pool->go); /* publishes the round */
 	pool_go(pool, &pool->at[pool->threads - 1]);

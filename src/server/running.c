@@ -388,7 +388,7 @@ troupe_status troupe_server_step(struct troupe_server *server, uint64_t n, struc
 	return n ? troupe_server_run(server, &limits, error) : TROUPE_OK;
 }
 
-/* Those of troupe/inbox.h are the library's own. */
+/* Those of troupe/inbox.h are the library's own. Clients have callbacks, too: barriers, and that something has come. */
 static bool running_calls_out(const struct troupe_server_def *def)
 {
 	return def->on_event || def->on_hash || def->on_step || def->on_taken || def->on_watch || def->on_note ||
@@ -398,8 +398,8 @@ static bool running_calls_out(const struct troupe_server_def *def)
 
 bool server_is_plain(const struct troupe_server *server)
 {
-	return !running_calls_out(&server->def) && !server->costs && !server->network && !server->worlds[0].threads &&
-	       !plugins_are_loaded(server->plugins);
+	return !running_calls_out(&server->def) && !clients_are_any(server->clients) && !server->costs &&
+	       !server->network && !server->worlds[0].threads && !plugins_are_loaded(server->plugins);
 }
 
 enum outfile_urgency server_urgency(void *ctx)

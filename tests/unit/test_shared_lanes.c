@@ -9,10 +9,13 @@
 #include "server/internal.h"
 
 #include <criterion/criterion.h>
+#include <fenv.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <troupe/client.h>
 #include <troupe/inbox.h>
 
 TestSuite(shared_lanes, .timeout = 60);
@@ -83,6 +86,32 @@ Test(shared_lanes, a_fiber_may_jump_within_itself)
 		cr_assert_not(fiber_resume(fiber, jump_within, &at));
 	cr_assert(fiber_resume(fiber, NULL, NULL));
 	cr_assert_eq(jumps, 3);
+	fiber_destroy(fiber);
+}
+
+static void look_at_thread(void *ctx)
+{
+	sigset_t *seen = ctx;
+	cr_assert_not(pthread_sigmask(SIG_BLOCK, NULL, seen));
+}
+
+/* A fiber that begins later than it was made does not bring back the signal mask and the rounding of that time. */
+Test(shared_lanes, signal_mask_and_rounding_are_the_threads)
+{
+	struct fiber *fiber = fiber_create();
+	sigset_t blocked, inside, after;
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGUSR1);
+	cr_assert_not(pthread_sigmask(SIG_BLOCK, &blocked, NULL));
+	cr_assert_not(fesetround(FE_UPWARD));
+	cr_assert(fiber_resume(fiber, look_at_thread, &inside));
+	int rounding = fegetround();
+	cr_assert_not(fesetround(FE_TONEAREST));
+	cr_assert_eq(rounding, FE_UPWARD);
+	cr_assert_not(pthread_sigmask(SIG_UNBLOCK, &blocked, &after));
+	cr_assert(sigismember(&inside, SIGUSR1) && sigismember(&after, SIGUSR1));
+	cr_assert(fiber_resume(fiber, look_at_thread, &inside));
+	cr_assert_not(sigismember(&inside, SIGUSR1), "as it is now");
 	fiber_destroy(fiber);
 }
 
@@ -270,6 +299,13 @@ static void on_reply_of_program(void *ctx, const struct troupe_reply *reply)
 	(void)ctx, (void)reply;
 }
 
+static void join(struct troupe_server *server, struct troupe_client **ret_client)
+{
+	const struct troupe_client_def def = {.depth = 10};
+	struct troupe_error error;
+	cr_assert_not(troupe_client_create(server, &def, ret_client, &error), "%s", error.text);
+}
+
 static bool is_plain(struct troupe_server_def def)
 {
 	struct troupe_server *server = NULL;
@@ -278,6 +314,11 @@ static bool is_plain(struct troupe_server_def def)
 	def.world_text = "<sdf version='1.9'><world name='w'><model name='m'><link name='l'/></model></world></sdf>";
 	cr_assert_not(troupe_server_create(&def, &server, &error), "%s", error.text);
 	bool plain = server_is_plain(server);
+	struct troupe_client *client = NULL;
+	join(server, &client);
+	cr_assert_not(server_is_plain(server), "a client has callbacks, too");
+	troupe_client_destroy(client);
+	cr_assert_eq(server_is_plain(server), plain);
 	troupe_server_destroy(server);
 	return plain;
 }
