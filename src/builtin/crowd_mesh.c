@@ -33,7 +33,8 @@ struct crowd_mesh {
 	uint32_t *meeting_first, *meeting; /* for each vertex: where its walls begin; the walls of all vertices */
 	uint32_t **ways;                   /* for each goal's polygon: for each polygon the edge to go over */
 	uint32_t *ways_to;                 /* the polygon to which they lead */
-	uint32_t ways_count;
+	uint32_t ways_count, searched;
+	struct crowd_mesh_heap *heap; /* for crowd_mesh_find_ways(), of all goals */
 };
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
@@ -304,6 +305,15 @@ struct crowd_mesh_heap {
 	uint32_t count;
 };
 
+static struct crowd_mesh_heap *crowd_mesh_make_heap(struct crowd_mesh_reader *r, uint32_t node_count)
+{
+	struct crowd_mesh_heap *heap = crowd_mesh_array(r, 1, sizeof *heap);
+	heap->nodes = crowd_mesh_array(r, node_count, sizeof *heap->nodes);
+	heap->place = crowd_mesh_array(r, node_count, sizeof *heap->place);
+	heap->distance = crowd_mesh_array(r, node_count, sizeof *heap->distance);
+	return heap;
+}
+
 static bool crowd_mesh_is_less(const struct crowd_mesh_heap *heap, uint32_t a, uint32_t b)
 {
 	return heap->distance[a] < heap->distance[b] || (heap->distance[a] == heap->distance[b] && a < b);
@@ -343,6 +353,7 @@ static void crowd_mesh_spread(
 {
 	for (uint32_t i = 0; i < mesh->node_count; i++) {
 		heap->distance[i] = HUGE_VAL;
+		heap->place[i] = 0;
 		ways[i] = CROWD_MESH_NONE;
 	}
 	heap->distance[goal] = 0;
@@ -369,8 +380,14 @@ bool crowd_mesh_find_ways(struct troupe_system *self, const struct troupe_elemen
 	struct orca_vec goal, uint32_t *ret_ways)
 {
 	struct crowd_mesh_reader r = {.self = self};
-	struct crowd_mesh_heap heap = {0};
 	double distance;
+	mesh->searched += mesh->node_count;
+	if (mesh->searched > CROWD_MESH_SEARCHED_MAX)
+		return self->host->refuse(self, at,
+			"too many states and goals on a mesh of %u polygons: expected at most %u goals, counted once "
+			"for "
+			"each state",
+			mesh->node_count, CROWD_MESH_SEARCHED_MAX / mesh->node_count);
 	uint32_t node = crowd_mesh_node_at(mesh, goal, &distance);
 	for (*ret_ways = 0; *ret_ways < mesh->ways_count; ++*ret_ways)
 		if (mesh->ways_to[*ret_ways] == node)
@@ -379,11 +396,10 @@ bool crowd_mesh_find_ways(struct troupe_system *self, const struct troupe_elemen
 		return self->host->refuse(self, at,
 			"too many goals on a mesh of %u polygons: expected at most %u in all", mesh->node_count,
 			CROWD_MESH_ROUTES_MAX / mesh->node_count);
-	heap.nodes = crowd_mesh_array(&r, mesh->node_count, sizeof *heap.nodes);
-	heap.place = crowd_mesh_array(&r, mesh->node_count, sizeof *heap.place);
-	heap.distance = crowd_mesh_array(&r, mesh->node_count, sizeof *heap.distance);
+	if (!mesh->heap)
+		mesh->heap = crowd_mesh_make_heap(&r, mesh->node_count);
 	mesh->ways[mesh->ways_count] = crowd_mesh_array(&r, mesh->node_count, sizeof **mesh->ways);
-	crowd_mesh_spread(mesh, node, &heap, mesh->ways[mesh->ways_count]);
+	crowd_mesh_spread(mesh, node, mesh->heap, mesh->ways[mesh->ways_count]);
 	mesh->ways_to[mesh->ways_count++] = node;
 	return true;
 }

@@ -16,7 +16,8 @@
 
 #include <troupe/plugin.h>
 
-enum { CROWD_MESH_MAX = 100000, CROWD_MESH_ROUTES_MAX = 16000000 };
+/* Routes: polygons times goals to which ways are found. Searched: polygons times calls of crowd_mesh_find_ways(). */
+enum { CROWD_MESH_MAX = 100000, CROWD_MESH_ROUTES_MAX = 4000000, CROWD_MESH_SEARCHED_MAX = 16000000 };
 
 struct crowd_mesh;
 

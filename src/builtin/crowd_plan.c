@@ -27,6 +27,41 @@ struct crowd_transition {
 	double weight; /* of all targets */
 };
 
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+struct crowd_plan_key {
+	const char *text; /* need not end with '\0' */
+	size_t length;
+};
+
+static int crowd_plan_compare(const void *key, const void *name)
+{
+	const struct crowd_plan_key *k = key;
+	const char *text = ((const struct crowd_state_name *)name)->text;
+	int order = strncmp(k->text, text, k->length);
+	return order ? order : text[k->length] ? -1 : 0;
+}
+
+/* Equal names by their states. */
+static int crowd_plan_order(const void *a, const void *b)
+{
+	const struct crowd_state_name *x = a, *y = b;
+	int order = strcmp(x->text, y->text);
+	return order ? order : (x->state > y->state) - (x->state < y->state);
+}
+
+static uint32_t crowd_plan_find(const struct crowd_plan *plan, struct crowd_plan_key key)
+{
+	const struct crowd_state_name *found =
+		bsearch(&key, plan->names, plan->state_count, sizeof *plan->names, crowd_plan_compare);
+	return found ? found->state : CROWD_PLAN_NONE;
+}
+
+uint32_t crowd_plan_state(const struct crowd_plan *plan, const char *name)
+{
+	return crowd_plan_find(plan, (struct crowd_plan_key){name, strlen(name)});
+}
+
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 struct crowd_reader {
@@ -188,11 +223,6 @@ static void crowd_plan_read_state(struct crowd_reader *r, const struct troupe_el
 	const struct troupe_host *host = r->self->host;
 	const struct troupe_element *selector = host->child(at, "GoalSelector", NULL);
 	const struct troupe_element *velocity = host->child(at, "VelComponent", NULL);
-	state->name = crowd_plan_text(r, at, "name");
-	if (!*state->name || crowd_plan_state(r->plan, state->name) != CROWD_PLAN_NONE) {
-		crowd_plan_refuse(r, at, "name of <State> is \"%.80s\": expected one of its own", state->name);
-		return;
-	}
 	if (crowd_plan_number(r, at, "final", 0, 1, 0) != 0)
 		return; /* it stands */
 	if (selector)
@@ -201,9 +231,48 @@ static void crowd_plan_read_state(struct crowd_reader *r, const struct troupe_el
 		return;
 	state->move = moves[crowd_plan_type(r, velocity, types)];
 	if (state->move != CROWD_STANDS && !selector)
-		crowd_plan_refuse(r, velocity, "<State> \"%.80s\" moves: expected a <GoalSelector>", state->name);
+		crowd_plan_refuse(r, velocity, "<State> \"%.80s\" moves: expected a <GoalSelector>",
+			crowd_plan_text(r, at, "name"));
 	else if (state->move == CROWD_ON_MESH)
 		crowd_plan_read_ways(r, velocity, state);
+}
+
+static void crowd_plan_read_names(struct crowd_reader *r, const struct troupe_element *root)
+{
+	struct crowd_plan *plan = r->plan;
+	const struct troupe_element *at = NULL;
+	uint32_t wrong = CROWD_PLAN_NONE;
+	plan->names = r->self->host->alloc(r->self, (plan->state_count + 1) * sizeof *plan->names);
+	for (uint32_t i = 0; i < plan->state_count; i++) {
+		at = r->self->host->child(root, "State", at);
+		plan->names[i] = (struct crowd_state_name){crowd_plan_text(r, at, "name"), i};
+	}
+	qsort(plan->names, plan->state_count, sizeof *plan->names, crowd_plan_order);
+	for (uint32_t i = 0; i < plan->state_count; i++)
+		if (plan->names[i].state < wrong &&
+			(!*plan->names[i].text || (i && !strcmp(plan->names[i].text, plan->names[i - 1].text))))
+			wrong = plan->names[i].state;
+	for (uint32_t i = 0; wrong != CROWD_PLAN_NONE && i <= wrong; i++)
+		at = r->self->host->child(root, "State", i ? at : NULL);
+	if (wrong != CROWD_PLAN_NONE)
+		crowd_plan_refuse(
+			r, at, "name of <State> is \"%.80s\": expected one of its own", crowd_plan_text(r, at, "name"));
+}
+
+static void crowd_plan_read_states(struct crowd_reader *r, const struct troupe_element *root)
+{
+	struct crowd_plan *plan = r->plan;
+	const struct troupe_element *at = NULL;
+	uint32_t count = crowd_plan_count(r, root, "State");
+	if (r->failed)
+		return;
+	plan->states = r->self->host->alloc(r->self, (count + 1) * sizeof *plan->states);
+	plan->state_count = count;
+	crowd_plan_read_names(r, root);
+	for (uint32_t i = 0; i < count && !r->failed; i++) {
+		at = r->self->host->child(root, "State", at);
+		crowd_plan_read_state(r, at, &plan->states[i]);
+	}
 }
 
 static uint32_t crowd_plan_count_conditions(
@@ -269,6 +338,7 @@ static void crowd_plan_add_target(struct crowd_reader *r, const struct troupe_el
 static void crowd_plan_read_transition(
 	struct crowd_reader *r, const struct troupe_element *at, struct crowd_transition *transition)
 {
+	static const char *const targets[] = {"prob", NULL};
 	const struct troupe_host *host = r->self->host;
 	const struct troupe_element *condition = host->child(at, "Condition", NULL), *target, *state = NULL;
 	const char *to = crowd_plan_text(r, at, "to");
@@ -279,6 +349,8 @@ static void crowd_plan_read_transition(
 	}
 	transition->condition = crowd_plan_read_condition(r, condition, 0);
 	target = host->child(at, "Target", NULL);
+	if (target)
+		crowd_plan_type(r, target, targets);
 	if (*to)
 		crowd_plan_add_target(r, at, to, 1, transition);
 	while (!*to && target && (state = host->child(target, "State", state)))
@@ -288,75 +360,119 @@ static void crowd_plan_read_transition(
 		crowd_plan_refuse(r, at, "<Transition> leads nowhere: expected to, or a <Target> with a <State> in it");
 }
 
-/* Whether `from`, names with commas between, has the name. */
-static bool crowd_plan_is_from(const char *from, const char *name)
+/* That a transition leads away from a state. */
+struct crowd_plan_leaving {
+	uint32_t state, transition;
+};
+
+/* How many names `from` has, with commas between. */
+static uint32_t crowd_plan_count_names(const char *from)
 {
-	size_t length = strlen(name);
-	for (; *from; from += strcspn(from, ","), from += *from == ',') {
-		from += strspn(from, " ");
-		if (!strncmp(from, name, length) && (!from[length] || from[length] == ',' || from[length] == ' '))
-			return true;
-	}
-	return false;
+	uint32_t count = 1;
+	while ((from = strchr(from, ',')))
+		count++, from++;
+	return count;
 }
 
-/* Transitions are kept once for each state from which they lead. */
-static void crowd_plan_read_transitions(struct crowd_reader *r, const struct troupe_element *root)
+/* Adds the states of `from`, each once. last: for each state the transition + 1 that was added last. */
+static uint32_t crowd_plan_read_from(struct crowd_reader *r, const struct troupe_element *at, uint32_t transition,
+	uint32_t *last, struct crowd_plan_leaving *leaving)
+{
+	uint32_t count = 0;
+	const char *from = crowd_plan_text(r, at, "from");
+	for (bool more = true; more && !r->failed;) {
+		from += strspn(from, " \t");
+		size_t bytes = strcspn(from, ","), length = bytes;
+		while (length && strchr(" \t", from[length - 1]))
+			length--;
+		uint32_t state = crowd_plan_find(r->plan, (struct crowd_plan_key){from, length});
+		if (state == CROWD_PLAN_NONE) {
+			crowd_plan_refuse(r, at, "from has \"%.*s\": expected the name of a <State>",
+				(int)(length < 80 ? length : 80), from);
+		} else if (last[state] != transition + 1) {
+			last[state] = transition + 1;
+			leaving[count++] = (struct crowd_plan_leaving){state, transition};
+		}
+		more = from[bytes];
+		from += bytes + more;
+	}
+	return count;
+}
+
+/* Returns how many names there are in all `from`; makes room for conditions and targets. */
+static uint32_t crowd_plan_measure(struct crowd_reader *r, const struct troupe_element *root)
 {
 	const struct troupe_host *host = r->self->host;
-	struct crowd_plan *plan = r->plan;
 	const struct troupe_element *at = NULL;
-	uint32_t count = 0, conditions = 0, targets = 0;
+	uint32_t names = 0, conditions = 0, targets = 0;
 	while (!r->failed && (at = host->child(root, "Transition", at))) {
 		const struct troupe_element *target = host->child(at, "Target", NULL);
-		for (uint32_t s = 0; s < plan->state_count; s++)
-			if (crowd_plan_is_from(crowd_plan_text(r, at, "from"), plan->states[s].name)) {
-				count++;
-				conditions += crowd_plan_count_conditions(r, at, 0);
-				targets += 1 + (target ? crowd_plan_count(r, target, "State") : 0);
-			}
-		if (count > CROWD_PLAN_MAX || conditions > CROWD_PLAN_MAX || targets > CROWD_PLAN_MAX)
-			crowd_plan_refuse(r, at, "too many transitions, conditions or targets: expected at most %d",
+		names += crowd_plan_count_names(crowd_plan_text(r, at, "from"));
+		conditions += crowd_plan_count_conditions(r, at, 0);
+		targets += 1 + (target ? crowd_plan_count(r, target, "State") : 0);
+		if (names > CROWD_PLAN_MAX || conditions > CROWD_PLAN_MAX || targets > CROWD_PLAN_MAX)
+			crowd_plan_refuse(r, at,
+				"too many names in from, conditions or targets: expected at most %d in all",
 				CROWD_PLAN_MAX);
 	}
 	if (r->failed)
-		return;
-	plan->transitions = host->alloc(r->self, (count + 1) * sizeof *plan->transitions);
-	plan->conditions = host->alloc(r->self, (conditions + 1) * sizeof *plan->conditions);
-	plan->targets = host->alloc(r->self, (targets + 1) * sizeof *plan->targets);
-	for (uint32_t s = 0; s < plan->state_count; s++) {
-		plan->states[s].transition_first = plan->transition_count;
-		while (!r->failed && (at = host->child(root, "Transition", at)))
-			if (crowd_plan_is_from(crowd_plan_text(r, at, "from"), plan->states[s].name))
-				crowd_plan_read_transition(r, at, &plan->transitions[plan->transition_count++]);
-		plan->states[s].transition_count = plan->transition_count - plan->states[s].transition_first;
+		return 0;
+	r->plan->conditions = host->alloc(r->self, (conditions + 1) * sizeof *r->plan->conditions);
+	r->plan->targets = host->alloc(r->self, (targets + 1) * sizeof *r->plan->targets);
+	return names;
+}
+
+/* Lists for each state the transitions that lead away from it, in the order of the file. */
+static void crowd_plan_list_transitions(struct crowd_reader *r, const struct crowd_transition *all,
+	const struct crowd_plan_leaving *leaving, uint32_t count)
+{
+	struct crowd_plan *plan = r->plan;
+	plan->transitions = r->self->host->alloc(r->self, (count + 1) * sizeof *plan->transitions);
+	plan->transition_count = count;
+	for (uint32_t i = 0; i < count; i++)
+		plan->states[leaving[i].state].transition_count++;
+	for (uint32_t s = 1; s < plan->state_count; s++)
+		plan->states[s].transition_first =
+			plan->states[s - 1].transition_first + plan->states[s - 1].transition_count;
+	for (uint32_t s = 0; s < plan->state_count; s++)
+		plan->states[s].transition_count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct crowd_state *state = &plan->states[leaving[i].state];
+		plan->transitions[state->transition_first + state->transition_count++] = all[leaving[i].transition];
 	}
+}
+
+static void crowd_plan_read_transitions(struct crowd_reader *r, const struct troupe_element *root)
+{
+	const struct troupe_host *host = r->self->host;
+	const struct troupe_element *at = NULL;
+	uint32_t count = crowd_plan_count(r, root, "Transition"), filled = 0;
+	uint32_t names = r->failed ? 0 : crowd_plan_measure(r, root);
+	if (r->failed)
+		return;
+	struct crowd_transition *all = host->alloc(r->self, (count + 1) * sizeof *all);
+	struct crowd_plan_leaving *leaving = host->alloc(r->self, (names + 1) * sizeof *leaving);
+	uint32_t *last = host->alloc(r->self, (r->plan->state_count + 1) * sizeof *last);
+	for (uint32_t i = 0; i < count && !r->failed; i++) {
+		at = host->child(root, "Transition", at);
+		filled += crowd_plan_read_from(r, at, i, last, &leaving[filled]);
+		if (!r->failed)
+			crowd_plan_read_transition(r, at, &all[i]);
+	}
+	if (!r->failed)
+		crowd_plan_list_transitions(r, all, leaving, filled);
 }
 
 bool crowd_plan_read(struct troupe_system *self, const struct troupe_element *element,
 	const struct crowd_named_mesh *meshes, uint32_t mesh_count, struct crowd_plan *plan)
 {
 	struct crowd_reader r = {.self = self, .plan = plan, .meshes = meshes, .mesh_count = mesh_count};
-	const struct troupe_host *host = self->host;
-	const struct troupe_element *at = NULL;
 	crowd_plan_read_goals(&r, element);
-	uint32_t count = crowd_plan_count(&r, element, "State");
-	plan->states = host->alloc(self, (count + 1) * sizeof *plan->states);
-	while (!r.failed && (at = host->child(element, "State", at))) {
-		crowd_plan_read_state(&r, at, &plan->states[plan->state_count]);
-		plan->state_count++;
-	}
+	if (!r.failed)
+		crowd_plan_read_states(&r, element);
 	if (!r.failed)
 		crowd_plan_read_transitions(&r, element);
 	return !r.failed;
-}
-
-uint32_t crowd_plan_state(const struct crowd_plan *plan, const char *name)
-{
-	for (uint32_t i = 0; i < plan->state_count; i++)
-		if (!strcmp(plan->states[i].name, name))
-			return i;
-	return CROWD_PLAN_NONE;
 }
 
 /* --- deciding ----------------------------------------------------------------------------------------------------- */

@@ -6,8 +6,9 @@
  *     <GoalSet id><Goal id type x y weight capacity/></GoalSet>
  *
  * GoalSelector: explicit, nearest, farthest, random, weighted. VelComponent: nav_mesh, goal, zero. Condition: auto,
- * goal_reached (distance), timer (per_agent, dist c: value, dist u: min max), not, and, or. Goal: point; circle
- * (radius); AABB (min_x min_y max_x max_y). What is not listed here is refused with file:line. */
+ * goal_reached (distance), timer (per_agent, dist c: value, dist u: min max), not, and, or. Target: prob. Goal: point;
+ * circle (radius); AABB (min_x min_y max_x max_y). from: names with commas between. Other types, and names that no
+ * state has, are refused with file:line. Of other elements sdf/menge.c warns. */
 #ifndef BUILTIN_CROWD_PLAN_H
 #define BUILTIN_CROWD_PLAN_H
 
@@ -24,7 +25,6 @@ struct crowd_goal {
 };
 
 struct crowd_state {
-	const char *name;
 	enum crowd_move move;
 	enum crowd_chooses {
 		CROWD_NO_GOAL,
@@ -41,6 +41,10 @@ struct crowd_state {
 };
 
 struct crowd_plan {
+	struct crowd_state_name {
+		const char *text;
+		uint32_t state;
+	} * names; /* of all states, in alphabetic order */
 	struct crowd_state *states;
 	struct crowd_goal *goals;
 	struct crowd_transition *transitions;

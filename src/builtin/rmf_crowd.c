@@ -9,11 +9,14 @@
  * Each <update_time_step> the system decides on the velocities of all people, from where they are in state k (orca.h,
  * crowd_plan.h, crowd_mesh.h), and publishes them: on /crowd/GROUP three numbers for each entry, velocity along x and y
  * of the world and about z. RmfPerson, in the model of a person, moves it so. Its words are, for each agent, state and
- * goal, and when it entered the state; of a robot, where it was seen last. */
+ * goal, when it entered the state, and when it last got on; of a robot, where it was seen last.
+ *
+ * Where the time of the run is set back, times that lie ahead of it become the present time: a person's time in its
+ * state begins anew. Where it is set forward, all that time has passed. A reset of all begins with the first decision.
+ */
 #include "builtin/crowd_plan.h"
 #include "builtin/rmf_parts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -24,7 +27,8 @@ enum {
 	RMF_CROWD_PATIENCE_NS = 1000000000,
 	RMF_CROWD_SIDES = 1 << 30, /* sequences of random numbers, from the first on that crowd_plan.c does not use */
 };
-#define RMF_CROWD_STILL 1e-3 /* m/s: somebody who is slower does not turn */
+#define RMF_CROWD_NOT_YET UINT64_MAX /* later than all times, so it becomes the present one */
+#define RMF_CROWD_STILL 1e-3         /* m/s: somebody who is slower does not turn */
 
 struct rmf_crowd_profile {
 	double radius, reach, speed, speed_max, acceleration_max, turn_max, horizon, wall_horizon;
@@ -55,7 +59,8 @@ struct rmf_crowd_words {
 	uint64_t next_ns; /* of the next decision */
 	struct rmf_crowd_memory {
 		uint64_t doing;      /* state, and from bit 32 on the goal + 1; of a robot: the bits of its x */
-		uint64_t entered_ns; /* of a robot: the bits of its y */
+		uint64_t entered_ns; /* of a robot: the bits of its y; RMF_CROWD_NOT_YET until the first decision */
+		uint64_t got_on_ns;  /* when it last was fast enough, or had nowhere to go; of a robot: 0 */
 	} agents[];
 };
 
@@ -216,7 +221,7 @@ static bool rmf_crowd_read_agents(struct troupe_system *self, const struct troup
 		if (!rmf_crowd_read_agent(self, at, &config->agents[i]))
 			return false;
 	}
-	host->add_words(self, "doing, entered", TROUPE_WORD_INTEGER, 2 * config->agent_count);
+	host->add_words(self, "doing, entered, got on", TROUPE_WORD_INTEGER, 3 * config->agent_count);
 	return true;
 }
 
@@ -263,7 +268,9 @@ static void rmf_crowd_init(const struct troupe_system *self, void *words)
 	const struct rmf_crowd_config *config = self->config;
 	struct rmf_crowd_words *w = words;
 	for (uint32_t i = 0; i < config->agent_count; i++)
-		w->agents[i].doing = config->agents[i].external ? 0 : config->agents[i].state;
+		if (!config->agents[i].external)
+			w->agents[i] = (struct rmf_crowd_memory){
+				config->agents[i].state, RMF_CROWD_NOT_YET, RMF_CROWD_NOT_YET};
 }
 
 /* --- what is seen ------------------------------------------------------------------------------------------------- */
@@ -304,8 +311,9 @@ static void rmf_crowd_see(const struct rmf_crowd_decision *d, uint32_t agent, st
 	bool external = config->agents[agent].external;
 	*seen = (struct rmf_crowd_seen){.there = model != TROUPE_NOTHING};
 	if (!seen->there) {
-		if (external)
-			*memory = (struct rmf_crowd_memory){0};
+		memory->doing = external ? 0 : (uint32_t)memory->doing; /* no goal: it is free for others */
+		memory->entered_ns = external ? 0 : memory->entered_ns;
+		memory->got_on_ns = external ? 0 : RMF_CROWD_NOT_YET;
 		return;
 	}
 	struct troupe_pose at = host->model_pose(d->step, model, TROUPE_NOW);
@@ -365,11 +373,13 @@ static struct crowd_person rmf_crowd_decide(
 }
 
 /* Two who each wait for the other to give way would wait for ever. */
-static bool rmf_crowd_is_stuck(
-	const struct rmf_crowd_decision *d, const struct crowd_person *person, const struct rmf_crowd_profile *profile)
+static bool rmf_crowd_is_stuck(const struct rmf_crowd_decision *d, uint32_t agent, uint64_t *got_on_ns)
 {
-	return orca_length(d->seen[person->number].velocity) < 0.25 * profile->speed &&
-	       person->now_ns - person->entered_ns > RMF_CROWD_PATIENCE_NS;
+	const struct rmf_crowd_config *config = d->self->config;
+	bool gets_on = orca_length(d->seen[agent].velocity) >= 0.25 * config->agents[agent].profile->speed;
+	if (gets_on || *got_on_ns > d->now_ns)
+		*got_on_ns = d->now_ns;
+	return d->now_ns - *got_on_ns >= RMF_CROWD_PATIENCE_NS;
 }
 
 /* To the left or to the right, which is drawn anew after a while. */
@@ -382,21 +392,26 @@ static struct orca_vec rmf_crowd_aside(const struct crowd_person *person, struct
 
 /* The velocity if nobody were in the way. */
 static struct orca_vec rmf_crowd_wanted(
-	const struct rmf_crowd_decision *d, const struct crowd_person *person, const struct rmf_crowd_profile *profile)
+	const struct rmf_crowd_decision *d, const struct crowd_person *person, uint64_t *got_on_ns)
 {
-	const struct crowd_plan *plan = &((const struct rmf_crowd_config *)d->self->config)->plan;
+	const struct rmf_crowd_config *config = d->self->config;
+	const struct rmf_crowd_profile *profile = config->agents[person->number].profile;
+	const struct crowd_plan *plan = &config->plan;
 	const struct crowd_state *state = &plan->states[person->state];
 	uint32_t of_set = person->goal - state->goal_first;
-	if (person->goal == CROWD_PLAN_NONE || of_set >= state->goal_count || state->move == CROWD_STANDS)
+	if (person->goal == CROWD_PLAN_NONE || of_set >= state->goal_count || state->move == CROWD_STANDS) {
+		*got_on_ns = d->now_ns;
 		return (struct orca_vec){0, 0};
+	}
 	struct orca_vec to = crowd_goal_point(&plan->goals[person->goal], person->place);
 	if (state->move == CROWD_ON_MESH)
 		to = crowd_mesh_toward(state->mesh, state->ways[of_set], person->place, to, profile->radius);
 	struct orca_vec way = orca_sub(to, person->place);
 	double distance = orca_length(way), speed = fmin(profile->speed, distance / d->dt);
 	struct orca_vec wanted = distance > 0 ? orca_scale(way, speed / distance) : way;
-	return rmf_crowd_is_stuck(d, person, profile) && distance > profile->radius ? rmf_crowd_aside(person, wanted)
-										    : wanted;
+	if (!(distance > profile->radius))
+		*got_on_ns = d->now_ns;
+	return rmf_crowd_is_stuck(d, person->number, got_on_ns) ? rmf_crowd_aside(person, wanted) : wanted;
 }
 
 /* The nearest other agents within reach; equally near ones in their order. */
@@ -486,8 +501,8 @@ static void rmf_crowd_decide_all(const struct rmf_crowd_decision *d, struct rmf_
 {
 	const struct rmf_crowd_config *config = d->self->config;
 	for (uint32_t i = 0; i < config->agent_count; i++) {
-		uint64_t goal = w->agents[i].doing >> 32;
 		rmf_crowd_see(d, i, &w->agents[i]);
+		uint64_t goal = w->agents[i].doing >> 32;
 		if (!config->agents[i].external && goal && goal <= config->plan.goal_count)
 			d->used[goal - 1]++;
 	}
@@ -495,7 +510,7 @@ static void rmf_crowd_decide_all(const struct rmf_crowd_decision *d, struct rmf_
 		if (config->agents[i].external || !d->seen[i].there)
 			continue;
 		struct crowd_person person = rmf_crowd_decide(d, i, &w->agents[i]);
-		d->seen[i].next = rmf_crowd_avoid(d, i, rmf_crowd_wanted(d, &person, config->agents[i].profile));
+		d->seen[i].next = rmf_crowd_avoid(d, i, rmf_crowd_wanted(d, &person, &w->agents[i].got_on_ns));
 		d->seen[i].turn = rmf_crowd_turn(d, i);
 	}
 	rmf_crowd_publish(d);
@@ -521,14 +536,12 @@ static void rmf_crowd_update(const struct troupe_system *self, const struct trou
 	if (!rmf_crowd_is_due(config, w, d.now_ns))
 		return;
 	w->next_ns = d.now_ns + rmf_crowd_between_ns(config);
-	d.seen = calloc(config->agent_count + 1, sizeof *d.seen);
-	d.used = calloc(config->plan.goal_count + 1, sizeof *d.used);
-	if (d.seen && d.used)
-		rmf_crowd_decide_all(&d, w);
-	else
-		self->host->log_line(self, "no memory: the crowd does not decide");
-	free(d.seen);
-	free(d.used);
+	struct rmf_crowd_seen seen[RMF_CROWD_AGENTS_MAX];
+	uint32_t used[CROWD_PLAN_MAX];
+	memset(used, 0, config->plan.goal_count * sizeof *used);
+	d.seen = seen;
+	d.used = used;
+	rmf_crowd_decide_all(&d, w);
 }
 
 /* Where time was set back, it decides at once. */

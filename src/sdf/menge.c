@@ -9,6 +9,7 @@
 #include "sdf/xml.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -24,6 +25,7 @@ enum {
 struct menge_profile {
 	const char *name;
 	double numbers[9]; /* in the order of menge_numbers */
+	double height;     /* of the feet of its people; NAN: nobody has asked for it */
 };
 
 static const struct menge_number {
@@ -134,6 +136,56 @@ static void menge_add_mesh(struct menge *menge, const struct sdf_element *at, co
 	load_build_add(load, &menge->made, mesh.element);
 }
 
+/* Parts that are used, or of which the reference says that they have no effect. */
+static const struct menge_part {
+	const char *of, *name;
+} menge_parts[] = {
+	{"Experiment", "SpatialQuery"},
+	{"Experiment", "Common"},
+	{"Experiment", "ObstacleSet"},
+	{"Experiment", "AgentProfile"},
+	{"Experiment", "AgentGroup"},
+	{"AgentProfile", "Common"},
+	{"AgentProfile", "ORCA"},
+	{"AgentProfile", "PedVO"},
+	{"Common", "Property"}, /* has a warning of its own */
+	{"AgentGroup", "ProfileSelector"},
+	{"AgentGroup", "StateSelector"},
+	{"AgentGroup", "Generator"},
+	{"Generator", "Agent"},
+	{"BFSM", "State"},
+	{"BFSM", "Transition"},
+	{"BFSM", "GoalSet"},
+	{"State", "GoalSelector"},
+	{"State", "VelComponent"},
+	{"Transition", "Condition"},
+	{"Transition", "Target"},
+	{"Condition", "Condition"},
+	{"Target", "State"},
+	{"GoalSet", "Goal"},
+};
+
+static bool menge_is_part(const char *of, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(menge_parts); i++)
+		if (!strcmp(menge_parts[i].of, of) && !strcmp(menge_parts[i].name, name))
+			return true;
+	return false;
+}
+
+/* Warns of other parts, once for each name and where it is. */
+static void menge_check_parts(struct load *load, const struct sdf_element *element)
+{
+	for (const struct sdf_element *at = element->child; at; at = at->next) {
+		char kind[64];
+		snprintf(kind, sizeof kind, "Menge/%s/%.40s", element->name, at->name);
+		if (menge_is_part(element->name, at->name))
+			menge_check_parts(load, at);
+		else
+			load_warn_once(load, kind, at, "<%.40s> in <%s> has no effect", at->name, element->name);
+	}
+}
+
 /* --- the scene ---------------------------------------------------------------------------------------------------- */
 
 /* An element with the file and line of another one, from its text. */
@@ -179,7 +231,7 @@ static void menge_read_profile(struct menge *menge, const struct sdf_element *at
 {
 	const char *name = sdf_attribute(at, "name"), *from = sdf_attribute(at, "inherits");
 	uint32_t parent = menge_profile_of(menge, from);
-	struct menge_profile profile = {.name = name ? name : ""};
+	struct menge_profile profile = {.name = name ? name : "", .height = NAN};
 	struct text text = {0};
 	if (menge->profiles.count == MENGE_PROFILES_MAX) {
 		load_limit(menge->load, at, "too many profiles: expected at most %d", MENGE_PROFILES_MAX);
@@ -244,16 +296,17 @@ static double menge_height(struct menge *menge, const char *profile)
 }
 
 static void menge_add_model(struct menge *menge, const struct sdf_element *at, double x, double y,
-	const struct menge_profile *profile, uint32_t person)
+	struct menge_profile *profile, uint32_t person)
 {
-	double z = menge_height(menge, profile->name);
 	struct text text = {0};
+	if (isnan(profile->height)) /* so that an error is told once */
+		profile->height = menge_height(menge, profile->name);
 	text_add(&text, "<model name='agent%u'><pose>", menge->agents);
 	text_add_double(&text, x);
 	text_add(&text, " ");
 	text_add_double(&text, y);
 	text_add(&text, " ");
-	text_add_double(&text, z);
+	text_add_double(&text, profile->height);
 	text_add(&text, " 0 0 0</pose><link name='body'><kinematic>true</kinematic><visual name='body'><pose>0 0 ");
 	text_add_double(&text, MENGE_HEIGHT / 2);
 	text_add(&text, " 0 0 0</pose><geometry><cylinder><radius>");
@@ -407,6 +460,8 @@ static void menge_add(struct load *load, const struct sdf_element *plugin, struc
 		if (xml_is(at, "external_agent"))
 			vec_push(&menge.robots, at);
 	}
+	menge_check_parts(load, scene);
+	menge_check_parts(load, behavior);
 	menge_read_scene(&menge, scene);
 	menge_read_behavior(&menge, behavior);
 	for (uint32_t i = 0; i < menge.models.count; i++)

@@ -99,7 +99,10 @@ for options in '0 --window 50' '2' '3 --chaos 4'; do
 	report $? "short steps, --secondaries $options: a window of $longest steps"
 done
 
-# printed, the world has its crowd and needs no files any more
+# printed, the world has its crowd and needs no files any more, and has the same states
+world=$scratch/crowd.sdf
+first
+cp reference original
 "$troupe" print crowd.sdf >printed.sdf 2>err
 report $? "prints: $(cat err)"
 mkdir empty && mv scene_file.xml behavior_file.xml L1_navmesh.nav empty
@@ -107,8 +110,22 @@ mkdir empty && mv scene_file.xml behavior_file.xml L1_navmesh.nav empty
 report $? "what is printed has the crowd: $(cat out)"
 world=$scratch/printed.sdf
 first
+cmp -s original reference
+report $? "what is printed has the states of the original: $(diff original reference | head -2)"
 placements 2
 mv empty/* .
+
+# What Menge has and is not used has a warning, one for each kind; scene and behaviour are read as without it.
+cp behavior_file.xml kept
+sed 's|<VelComponent|<Action type="teleport"/><Action type="other"/><VelModifier type="formation"/>&|
+	s|</BFSM>|<Task type="door"/>&|' kept >behavior_file.xml
+cp scene_file.xml kept_scene
+sed 's|</Experiment>|<Elevation type="flat"/>&|' kept_scene >scene_file.xml
+"$troupe" check crowd.sdf >out 2>&1 && grep -q 'warnings: 4' out && for part in 'Action> in <State' 'VelModifier> in <State' \
+	'Task> in <BFSM' 'Elevation> in <Experiment'; do grep -q "_file.xml:[0-9]*: <$part> has no effect" out || exit 1; done
+report $? "parts that have no effect: $(cat out)"
+mv kept behavior_file.xml
+mv kept_scene scene_file.xml
 
 # wrong FILE FROM TO WHERE WHAT: with this change the world is refused in one line that begins with the place
 wrong()
@@ -119,6 +136,9 @@ wrong()
 	timeout 60 "$troupe" run crowd.sdf --iterations 1 -v 0 >out 2>err
 	[ $? = 1 ] && grep -q "$4:[0-9]*: .*$5" err
 	report $? "$1, '$3': $(cat err)"
+	timeout 60 "$troupe" check crowd.sdf >all 2>&1
+	grep -q "$5" all && [ -z "$(sort all | uniq -d)" ]
+	report $? "$1, '$3', once: $(cat all)"
 	cp kept "$1"
 }
 wrong scene_file.xml 'Experiment' 'Scene' scene_file.xml '<Scene>: expected <Experiment> as the root'
@@ -130,6 +150,8 @@ wrong scene_file.xml 'name="male"' 'name="child"' crowd.sdf 'no <model_type> has
 wrong scene_file.xml 'ObstacleSet class="1" file_name="L1_navmesh.nav"' 'ObstacleSet file_name="none.nav"' scene_file.xml 'the navigation mesh "none.nav" is not found'
 wrong scene_file.xml '</Experiment>' '' scene_file.xml 'expected well-formed XML'
 wrong behavior_file.xml 'goal_set="1"' 'goal_set="9"' behavior_file.xml 'goal_set is 9: expected the id of a <GoalSet> with goals'
+wrong behavior_file.xml 'from="lost"' 'from="lost,none"' behavior_file.xml 'from has "none": expected the name of a <State>'
+wrong behavior_file.xml 'Target type="prob"/' 'Target type="return"/' behavior_file.xml 'type of <Target> is "return": expected prob'
 wrong behavior_file.xml 'name="found" weight' 'name="fond" weight' behavior_file.xml '"fond": expected the name of a <State>'
 wrong L1_navmesh.nav '^8 4 3 1$' '8 4 33 1' L1_navmesh.nav 'of a polygon that does not have it'
 wrong L1_navmesh.nav '^2 0 1$' '2 0 7' L1_navmesh.nav 'of a polygon that does not have it'

@@ -3,6 +3,7 @@
  * with a crowd, written as elements: who walks where, and what is refused. */
 #include "builtin/orca.h"
 
+#include "base/text.h"
 #include "systems.h"
 
 TestSuite(orca, .timeout = 60);
@@ -193,8 +194,11 @@ TestSuite(crowd, .timeout = 120, .fini = end_world);
 	L("8")                                                                                                         \
 	L("0 0")                                                                                                       \
 	L("4 0")                                                                                                       \
-	L("8 0") L("0 4") L("4 4") L("8 4") L("4 8") L("8 8") L("2") L("1 4 0 1") L("4 5 1 "                           \
-										    "2")
+	L("8 0")                                                                                                       \
+	L("0 4")                                                                                                       \
+	L("4 4")                                                                                                       \
+	L("8 4") L("4 8") L("8 8") L("2") L("1 4 0 1") L("4 5 1 "                                                      \
+							 "2")
 #define MESH_WALLS                                                                                                     \
 	L("8") L("0 1 0 1") L("1 2 1 2") L("2 5 1 3") L("5 7 2 4") L("7 6 2 5") L("6 4 2 6") L("4 3 0 7") L("3 0 0 0")
 #define MESH_NODES                                                                                                     \
@@ -202,8 +206,11 @@ TestSuite(crowd, .timeout = 120, .fini = end_world);
 	L("3")                                                                                                         \
 	L("2 2")                                                                                                       \
 	L("4 0 1 4 3")                                                                                                 \
-	L("0 0 0") L("1 0") L("3 0 6 7") L("6 2") L("4 1 2 5 4") L("0 0 0") L("2 0 1") L("2 1 2") L("6 6")             \
-		L("4 4 5 7 6") L("0 0 0") L("1 1") L("3 3 4 5")
+	L("0 0 0")                                                                                                     \
+	L("1 0")                                                                                                       \
+	L("3 0 6 7")                                                                                                   \
+	L("6 2") L("4 1 2 5 4") L("0 0 0") L("2 0 1") L("2 1 2") L("6 6") L("4 4 5 7 6") L("0 0 0") L("1 1")           \
+		L("3 3 4 5")
 #define MESH "<nav_mesh name='m'>" MESH_HEAD MESH_WALLS MESH_NODES "</nav_mesh><obstacles>m</obstacles>"
 #define WALKS "<VelComponent type='nav_mesh' file_name='m' heading_threshold='15'/>"
 #define GOAL(set, id, x, y, more)                                                                                      \
@@ -217,7 +224,8 @@ TestSuite(crowd, .timeout = 120, .fini = end_world);
 #define PROFILE                                                                                                        \
 	"<profile><r>0.25</r><pref_speed>1.2</pref_speed><max_speed>1.5</max_speed><tau>1</tau><tauObst>0.4</"         \
 	"tauObst></profile>"
-#define CROWD(what) "<plugin filename='libcrowd_simulation.so' name='crowd_simulation'>" PROFILE what "</plugin>"
+#define CROWD_BEGIN "<plugin filename='libcrowd_simulation.so' name='crowd_simulation'>" PROFILE
+#define CROWD(what) CROWD_BEGIN what "</plugin>"
 #define PERSON(name, x, y, entry)                                                                                      \
 	"<model name='" name "'><pose>" x " " y                                                                        \
 	" 1 0 0 0</pose><link name='body'><kinematic>1</kinematic></link><plugin filename='x' "                        \
@@ -292,6 +300,95 @@ Test(crowd, goals_have_a_capacity_and_states_a_time)
 	cr_assert(from("q", 1, 3) > 1);
 }
 
+/* Who is removed leaves its goal to others. The one who waited for it goes there at once, and not to the side as
+ * somebody does who cannot get on: it had nowhere to go. */
+Test(crowd, a_goal_is_free_when_its_person_is_removed)
+{
+	start(CROWD(MESH PLAN(STATE("go", "0") GOAL("0", "0", "6", "2", "capacity='1'")) AGENT("p", "go", "0")
+			AGENT("q", "go", "1")) PERSON("p", "1", "1", "0") PERSON("q", "1", "3", "1"));
+	lib_step(server, 3000);
+	NEAR(from("q", 1, 3), 0, 0.3);
+	lib_text(server, 3000, "/world/w/remove", "name: 'p' type: MODEL");
+	struct orca_vec was = at("q"), way = orca_sub((struct orca_vec){6, 2}, was);
+	for (int k = 0; k < 60; k++) {
+		lib_step(server, 10);
+		double side = orca_cross(way, orca_sub(at("q"), was)) / orca_length(way);
+		cr_assert(fabs(side) < 0.01, "%g m to the side after %d ms", side, 10 * k);
+	}
+	cr_assert(from("q", was.x, was.y) > 0.3);
+	lib_step(server, 5000);
+	NEAR(from("q", 6, 2), 0, 0.02);
+}
+
+/* Time in a state begins with the first decision, whatever time it is then. */
+Test(crowd, a_run_may_begin_at_a_later_time)
+{
+	char *world = world_of(CROWD(MESH PLAN(STATE("go", "0") "<State name='end' final='1'/>" GOAL("0", "0", "7", "2",
+		"") "<Transition from='go' to='end'><Condition type='timer' per_agent='1' dist='c' value='3'/>"
+		    "</Transition>") AGENT("p", "go", "0")) PERSON("p", "1", "2", "0"));
+	for (int later = 0; later < 2; later++) {
+		struct troupe_server_def def = lib_def(world, 0);
+		def.initial_time_s = later ? 100 : 0;
+		server = lib_create(&def);
+		lib_step(server, 2500);
+		cr_assert(at("p").x > 3.5, "%g m", at("p").x);
+		NEAR(at("p").y, 2, 1e-6);
+		lib_step(server, 2000);
+		cr_assert(at("p").x < 4.9, "it has not ended at %g m", at("p").x);
+		lib_destroy(server);
+		server = NULL;
+	}
+	free(world);
+}
+
+/* `from` is names with commas and blanks between; the transition is that of each of them. */
+Test(crowd, a_transition_leads_from_each_state_that_it_names)
+{
+	start(CROWD(MESH PLAN(STATE("b", "0") STATE("a", "0") STATE("c", "1") GOAL("0", "0", "7", "2", "")
+			GOAL("1", "0", "1", "2", "") "<Transition from=' b , c,a,b ' to='c'><Condition type='auto'/>"
+						     "</Transition>") AGENT("p", "a", "0") AGENT("q", "b", "1"))
+			PERSON("p", "4", "1.5", "0") PERSON("q", "4", "2.5", "1"));
+	lib_step(server, 2000);
+	cr_assert(at("p").x < 3 && at("q").x < 3, "%g %g", at("p").x, at("q").x);
+}
+
+/* What would take long to read is refused by a limit. */
+static void expect_long_refused(const char *before, const char *repeated, const char *after, const char *what)
+{
+	struct text text = {0};
+	text_add(&text, "%s", before);
+	for (uint32_t i = 0; i < 100000; i++)
+		text_add(&text, "%s", repeated);
+	text_add(&text, "%s", after);
+	expect_refused(text.at, what);
+	text_fini(&text);
+}
+
+Test(crowd, many_transitions_are_refused)
+{
+	expect_long_refused(CROWD_BEGIN MESH "<behavior><BFSM>" STATE("go", "0") GOAL("0", "0", "6", "7", ""),
+		"<Transition from='go' to='go'/>", "</BFSM></behavior></plugin>",
+		"<BFSM> has 100000 <Transition>: expected at most 10000");
+	expect_long_refused(CROWD_BEGIN MESH "<behavior><BFSM>" STATE("go", "0")
+				    GOAL("0", "0", "6", "7", "") "<Transition to='go' from='go",
+		",go", "'><Condition type='auto'/></Transition></BFSM></behavior></plugin>",
+		"too many names in from, conditions or targets: expected at most 10000 in all");
+}
+
+Test(crowd, many_states_with_many_goals_are_refused)
+{
+	struct text text = {0};
+	text_add(&text, "%s<GoalSet id='0'>", CROWD_BEGIN MESH "<behavior><BFSM>");
+	for (int i = 0; i < 5000; i++)
+		text_add(&text, "<Goal id='%d' type='point' x='%d' y='1'/>", i, i % 7);
+	text_add(&text, "</GoalSet>");
+	for (int i = 0; i < 1100; i++)
+		text_add(&text, "<State name='%d'><GoalSelector type='random' goal_set='0'/>%s</State>", i, WALKS);
+	text_add(&text, "</BFSM></behavior></plugin>");
+	expect_refused(text.at, "on a mesh of 3 polygons: expected at most 5333333 goals, counted once for each state");
+	text_fini(&text);
+}
+
 Test(crowd, what_is_wrong_is_named)
 {
 #define WITH(plan) CROWD(MESH PLAN(plan) AGENT("p", "go", "0"))
@@ -318,6 +415,13 @@ Test(crowd, what_is_wrong_is_named)
 	expect_refused(WITH(GOES "<Transition from='go' to='x'><Condition type='auto'/></Transition>"),
 		"\"x\": expected the name of a <State>");
 	expect_refused(WITH(GOES "<Transition from='go' to=''><Condition type='auto'/></Transition>"), "leads nowhere");
+	expect_refused(WITH(GOES "<Transition from='go,x' to='go'><Condition type='auto'/></Transition>"),
+		"from has \"x\": expected the name of a <State>");
+	expect_refused(WITH(GOES "<Transition to='go'><Condition type='auto'/></Transition>"),
+		"from has \"\": expected the name of a <State>");
+	expect_refused(
+		WITH(GOES "<Transition from='go' to='go'><Condition type='auto'/><Target type='copy'/></Transition>"),
+		"type of <Target> is \"copy\": expected prob");
 	expect_refused(WITH(GOES "<Transition from='go' to='go'/>"), "has no <Condition>");
 	expect_refused(WITH(GOES "<Transition from='go' to='go'><Condition type='space'/></Transition>"),
 		"type of <Condition> is \"space\"");
