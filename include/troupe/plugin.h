@@ -178,7 +178,8 @@ struct troupe_kind {
 	void (*reckon)(const struct troupe_system *self, const void *words, struct troupe_reckoning *ret_reckoning);
 	/* [primary] For update(): whether it does nothing in this step and in all later ones, wherever models are,
 	 * until a message comes for this system. Then several steps are taken together, and update() is called in the
-	 * first of them, and may change no word. NULL: it may do something in each step, which is then taken alone. */
+	 * first of them, and may change no word. With neither this nor waits_until() it may do something in each step,
+	 * which is then taken alone; with both, it waits if one of them says so. */
 	bool (*waits)(const struct troupe_system *self, const void *words);
 	/* [primary] The same until a time: the simulated time in ns, as troupe_random_index() has it, before which
 	 * update() does nothing. now_ns: of the present state. A time that is not after it: it may do something now.
