@@ -248,7 +248,8 @@ static uint32_t server_world_window_of(const struct troupe_server *server)
 static const struct system *server_world_updating_of(const struct system_set *set)
 {
 	for (uint32_t i = 0; i < set->count; i++)
-		if (set->at[i].self.kind->update && !set->at[i].self.kind->waits)
+		if (set->at[i].self.kind->update && !set->at[i].self.kind->waits &&
+			!set->at[i].self.kind->waits_until)
 			return &set->at[i];
 	return NULL;
 }

@@ -99,6 +99,10 @@ for options in '0 --window 50' '2' '3 --chaos 4'; do
 	report $? "short steps, --secondaries $options: a window of $longest steps"
 done
 
+timeout "$run_limit_s" "$troupe" run fine.sdf --iterations 300 --rtf 0 -v 1 --transport tcp --secondaries 2 >out 2>&1 &&
+	! grep 'each step is exchanged' out
+report $? "over a network, no step is said to be exchanged by itself: $(cat out)"
+
 # printed, the world has its crowd and needs no files any more, and has the same states
 world=$scratch/crowd.sdf
 first
