@@ -32,15 +32,20 @@ static const char compare_world[] =
 
 enum { COMPARE_OTHER = 1, COMPARE_BODIES = 3 };
 
-static struct troupe_server *compare_make(void)
+static struct troupe_server *compare_make_of(const char *world)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_server *server;
 	struct troupe_error error;
 	def.world_path = "w.sdf";
-	def.world_text = compare_world;
+	def.world_text = world;
 	cr_assert_eq(troupe_server_create(&def, &server, &error), TROUPE_OK, "%s", error.text);
 	return server;
+}
+
+static struct troupe_server *compare_make(void)
+{
+	return compare_make_of(compare_world);
 }
 
 /* The names of the words before those of systems, in their order; *ret_count: how many. */
@@ -206,4 +211,31 @@ Test(compare, what_was_recorded_is_told_beside_what_is_found)
 	compare_differs(&recorded, world, "world 'w': the world's plugins: recorded 1 words of state, found 0");
 	record_world_fini(&recorded);
 	troupe_server_destroy(server);
+}
+
+/* Each word of the plug-ins of the world, from the first on. */
+Test(compare, words_of_the_worlds_plugins)
+{
+	static const char world[] =
+		"<sdf version='1.11'><world name='w'><plugin name='gz::sim::systems::TriggeredPublisher' filename='x'>"
+		"<input type='gz.msgs.Double' topic='/in'/><output type='gz.msgs.Double' topic='/out'>data: "
+		"2</output></plugin>"
+		"</world></sdf>";
+	struct troupe_server *one = compare_make_of(world), *two = compare_make_of(world);
+	const struct server_world *a = &one->worlds[0], *b = &two->worlds[0];
+	const uint32_t count = a->shared.state->world.count;
+	struct record_word found;
+	struct text out = {0};
+	cr_assert_gt(count, 1);
+	cr_assert_not(record_find_word(a, b, &found, &out));
+	for (uint32_t i = 0; i < count; i++) {
+		out.count = 0;
+		b->shared.state->world.words[i] ^= 1;
+		cr_assert(record_find_word(a, b, &found, &out), "word %u", i);
+		cr_assert(found.model == SCENE_NONE && strstr(out.at, " of the world"), "%s", out.at);
+		b->shared.state->world.words[i] ^= 1;
+	}
+	text_fini(&out);
+	troupe_server_destroy(one);
+	troupe_server_destroy(two);
 }
