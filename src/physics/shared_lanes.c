@@ -5,10 +5,9 @@
 
 #include "base/base.h"
 #include "base/fiber.h"
-#include "physics/internal.h"
+#include "physics/exact_internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct shared_batch {
 	const struct lanes_shape *shape; /* of the islands that came first, while it is open */
@@ -18,8 +17,7 @@ struct shared_batch {
 	uint32_t taken;   /* lanes */
 	uint32_t waiting; /* fibers that have not called shared_lanes_take() */
 	uint32_t stride;  /* of the result */
-	double *out;      /* [bytes] */
-	size_t bytes;
+	struct exact_memory out;
 	bool stepped;
 };
 
@@ -39,8 +37,7 @@ struct shared_lanes {
 	uint32_t busy; /* fibers that have begun and not ended */
 	VEC(struct shared_batch *) open;
 	VEC(struct shared_batch *) spare;
-	double *work; /* [work_bytes] of the kernels */
-	size_t work_bytes;
+	struct exact_memory work; /* of the kernels */
 };
 
 static _Thread_local struct shared_lanes *shared_lanes_now; /* while a fiber runs */
@@ -66,27 +63,16 @@ void shared_lanes_destroy(struct shared_lanes *shared)
 	for (uint32_t i = 0; i < SHARED_LANES_FIBERS; i++)
 		fiber_destroy(shared->fibers[i].fiber);
 	for (uint32_t i = 0; i < shared->spare.count; i++) {
-		free(shared->spare.at[i]->out);
+		free(shared->spare.at[i]->out.at);
 		free(shared->spare.at[i]);
 	}
 	vec_free(&shared->open);
 	vec_free(&shared->spare);
-	free(shared->work);
+	free(shared->work.at);
 	free(shared);
 }
 
 /* --- batches ------------------------------------------------------------------------------------------------------ */
-
-static double *shared_lanes_fit(double **at, size_t *bytes, size_t groups, uint32_t lanes)
-{
-	size_t need = groups * lanes * sizeof(double);
-	if (need > *bytes) {
-		free(*at);
-		*bytes = 2 * need;
-		*at = mem_alloc_lines(*bytes);
-	}
-	return *at;
-}
 
 /* Lanes without an island get that of the first. */
 static void shared_lanes_gather(struct shared_batch *batch)
@@ -95,7 +81,7 @@ static void shared_lanes_gather(struct shared_batch *batch)
 	for (uint32_t l = 0; l < lanes; l++) {
 		const double *from = batch->in[l < batch->taken ? l : 0];
 		const uint32_t stride = batch->in_stride[l < batch->taken ? l : 0];
-		double *to = batch->out + l;
+		double *to = batch->out.at + l;
 		for (size_t i = 0; i < batch->shape->in_count; i++)
 			to[i * lanes] = from[i * stride];
 	}
@@ -109,10 +95,10 @@ static void shared_lanes_close(struct shared_lanes *shared, struct shared_batch 
 		at++;
 	shared->open.at[at] = shared->open.at[--shared->open.count];
 	batch->stride = kernel->lanes;
-	(void)shared_lanes_fit(&batch->out, &batch->bytes, batch->shape->batch_count, kernel->lanes);
+	(void)exact_fit(&batch->out, batch->shape->batch_count, kernel->lanes);
 	shared_lanes_gather(batch);
-	kernel->step(batch->shape, &batch->step, batch->out,
-		shared_lanes_fit(&shared->work, &shared->work_bytes, batch->shape->work_count, kernel->lanes));
+	kernel->step(batch->shape, &batch->step, batch->out.at,
+		exact_fit(&shared->work, batch->shape->work_count, kernel->lanes));
 	batch->stepped = true;
 }
 
@@ -227,7 +213,7 @@ struct shared_result shared_lanes_step(const struct shared_islands *islands, con
 		shared_lanes_close(shared, batch);
 	else
 		shared_lanes_wait(shared, SHARED_WAITS);
-	return (struct shared_result){batch->out + first, batch->stride, batch};
+	return (struct shared_result){batch->out.at + first, batch->stride, batch};
 }
 
 void shared_lanes_take(struct shared_batch *batch)

@@ -1,7 +1,7 @@
 /* Islands of several worlds side by side in the lanes of one kernel (lanes/kernel.h). One thread steps some worlds in
  * turn, each on a fiber (base/fiber.h). A world that has fewer islands of a shape than a kernel has lanes waits here,
  * in the middle of its step, until islands of others have filled the lanes, or until no other world can go on. The
- * result of a lane does not depend on its neighbours, so no bit depends on who waits for whom.
+ * result of a lane does not depend on its neighbours, so no bit depends on which world waits for which.
  *
  * What physics has in thread-local data is kept for each of them (ode_keep() of internal.h).
  *
