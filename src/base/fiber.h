@@ -1,11 +1,12 @@
 /* Fibers: functions that one thread runs in turn, each on a stack of its own. A fiber runs until it yields or its
- * function returns; then its thread goes on. So whoever yields in the middle of a deep call goes on there later.
+ * function returns; then its thread goes on. So a function that yields in the middle of a deep call goes on there
+ * later.
  *
  * Thread: one thread at a time uses a fiber, and one that has yielded is resumed by the same thread; fiber_yield() is
  * called on its own stack. Signal mask and floating-point mode are the thread's. Thread-local data are those of the
- * thread: who changes them and yields must expect that others have changed them since. A lock that another fiber of the
- * thread wants must not be held by one that yields. The stack has the size of a thread's, and a page below it that
- * cannot be accessed. */
+ * thread: code that changes them and yields must expect that other fibers have changed them since. A lock that another
+ * fiber of the thread wants must not be held by one that yields. The stack has the size of a thread's, and a page below
+ * it that cannot be accessed. */
 #ifndef BASE_FIBER_H
 #define BASE_FIBER_H
 

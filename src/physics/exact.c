@@ -359,8 +359,9 @@ static bool exact_is_asked_of_ode(const struct worker *worker, uint32_t root)
 	return rows <= physics_exact_rows(options);
 }
 
-/* Whether islands wait for those of other worlds. A world with many robots fills most lanes by itself, and who leaves
- * it in the middle of a step finds less of it in the caches: with twelve robots that costs more than it saves. */
+/* Whether islands wait for those of other worlds. A world with many robots fills most lanes by itself, and one
+ * that is left in the middle of a step is less in the caches afterwards: with twelve robots that costs more than it
+ * saves. */
 static bool exact_shares(const struct worker *worker, const struct exact_shape *shape)
 {
 	return worker->owner->awake.count <= worker->exact->kernel->lanes / 2 && shared_lanes_pay(shape->waiting);

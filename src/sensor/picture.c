@@ -134,7 +134,7 @@ static void picture_expose(struct picture_chunk *c, const struct sdf_camera *cam
 }
 
 /* The mean of the colour at several times of the exposure. In double precision the sum of equal numbers is exact, so
- * where nothing moves the mean has the bits of one time: whoever knows of nothing that moves takes only one. */
+ * where nothing moves the mean has the bits of one time: a process that knows of nothing that moves takes only one. */
 static void picture_blur(
 	struct picture_chunk *c, const struct sdf_camera *camera, const struct picture *picture, uint32_t times)
 {

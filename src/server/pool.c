@@ -4,8 +4,8 @@
  * except ODE's memory of the thread, which each run asks for; so no bit depends on which thread takes which server.
  *
  * A thread has several servers under way, so that robots of one shape in different worlds are solved side by side
- * (physics/shared_lanes.h). It takes them as it begins the round: with one list for all, whoever came first would take
- * its first servers together, which are often alike and cost as much.
+ * (physics/shared_lanes.h). It takes them as it begins the round: with one list for all, the thread that came first
+ * would take its first servers together, which are often alike and cost as much.
  *
  * The caller waits for the threads to leave the round, and not only for the servers: a thread that came late must not
  * find the list of a later round under the number of this one. */
@@ -28,7 +28,7 @@ struct troupe_pool {
 	uint32_t count;
 	uint64_t n;
 	const struct troupe_turn *turn;              /* NULL: the servers are only stepped, or made */
-	const struct troupe_server_def *const *defs; /* NULL: the servers are stepped */
+	const struct troupe_server_def *const *defs; /* of the servers to be made; NULL: they are stepped */
 	struct troupe_server **made;                 /* [count] */
 	uint32_t commanded, observed;                /* numbers of a row of the turn */
 	struct troupe_error *errors;                 /* [count], of the caller or `own` */
@@ -37,7 +37,7 @@ struct troupe_pool {
 	bool ends;
 	struct eventcount go, left; /* go: advanced by the caller; left: by each thread that has left the round */
 	uint32_t threads, spins;            /* with the caller's */
-	uint32_t started;                   /* threads that were */
+	uint32_t started;                   /* threads of `at` that were started: all but the caller's */
 	struct pool_thread {
 		struct troupe_pool *pool;
 		struct shared_lanes *lanes; /* made in the first round that has use for them */
