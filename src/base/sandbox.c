@@ -13,7 +13,8 @@
  *  - What remains (a replaced allocator that knows nothing of fork(), a sanitizer's, a C++ locale that another thread
  *    was changing) is found out: the child has one thread, so that a system call that waits for a lock, or gives way to
  *    another thread, waits for ever. The filter ends the child at such a call. Where there is no filter, the parent
- *    sees that it uses no processor time (still_s). Either way its caller starts another one, at another moment.
+ *    sees that it is blocked and uses no processor time (still_s). Either way its caller starts another one, at another
+ *    moment.
  *
  * Who ends what. The parent enforces the limits of time, because it can count them for each piece of work. It waits
  * with a tick, and it counts a wait by at most one tick, so that a process that was stopped meanwhile finds no limit
@@ -501,6 +502,20 @@ bool sandbox_is_worn(const struct sandbox *s)
 	return s->pid && clock_process_ns(s->pid) > s->limits.cpu_s * S_NS;
 }
 
+/* Whether the child is blocked in a system call, as proc(5) has it: not when it is stopped, reads a page from a slow
+ * disk or only gets no processor on a busy machine. True where that is not known. */
+static bool sandbox_is_blocked(const struct sandbox *s)
+{
+	char path[32], text[128] = {0};
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", s->pid);
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t count = file < 0 ? 0 : read(file, text, sizeof text - 1);
+	if (file >= 0)
+		(void)close(file);
+	const char *name_end = count > 0 ? strrchr(text, ')') : NULL;
+	return !name_end || !strncmp(name_end, ") S", 3);
+}
+
 /* To be called after each wait of the parent. */
 static enum sandbox_state sandbox_judge(struct sandbox *s)
 {
@@ -511,7 +526,7 @@ static enum sandbox_state sandbox_judge(struct sandbox *s)
 		return SANDBOX_RUNS;
 	uint64_t cpu = clock_process_ns(s->pid);
 	step = MIN(step, 2 * TICK_NS);
-	s->still = cpu == s->cpu_seen ? s->still + step : 0;
+	s->still = cpu == s->cpu_seen && sandbox_is_blocked(s) ? s->still + step : 0;
 	s->waited += step;
 	s->cpu_seen = cpu;
 	s->looked = now;
