@@ -18,6 +18,7 @@ import time
 
 TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path.insert(0, os.path.join(TESTS, "gateway"))
+import mcap_reader  # noqa: E402
 import ros_domain  # noqa: E402
 import web_socket  # noqa: E402
 
@@ -1189,17 +1190,6 @@ class Dds(RosNames, Driver):
 
 # --- mcap ------------------------------------------------------------------------------------------------------------
 
-def unpack(data, count):
-    """What zstd has packed, by the library that each Debian has."""
-    out = ctypes.create_string_buffer(count or 1)
-    library = ctypes.CDLL("libzstd.so.1")
-    library.ZSTD_decompress.restype = ctypes.c_size_t
-    library.ZSTD_decompress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
-    if library.ZSTD_decompress(out, count, data, len(data)) != count:
-        raise Failed("a chunk cannot be unpacked")
-    return out.raw[:count]
-
-
 class Mcap(Driver):
     """A file: it is read when the run has ended."""
     name = "mcap"
@@ -1208,43 +1198,15 @@ class Mcap(Driver):
              "clients": "a file has no clients: the run waits for it, and it asks for nothing"}
     options = ["--mcap", "run.mcap", "--topic", "*odom*", "--topic", "*clock*", "--topic", "/tf_static"]
     names = "gz"
-    magic = b"\x89MCAP0\r\n"
-
-    def records(self, data):
-        at = 0
-        while at < len(data):
-            kind, count = data[at], struct.unpack("<Q", data[at + 1:at + 9])[0]
-            yield kind, data[at + 9:at + 9 + count]
-            at += 9 + count
-
-    def text(self, data, at):
-        count = struct.unpack("<I", data[at:at + 4])[0]
-        return data[at + 4:at + 4 + count].decode(), at + 4 + count
-
-    def take(self, records, channels, out):
-        for kind, body in records:
-            if kind == 4:
-                channels[struct.unpack("<H", body[:2])[0]] = self.text(body, 4)[0]
-            elif kind == 5:
-                channel, _, at = struct.unpack("<HIQ", body[:14])
-                out.setdefault(channels[channel], []).append((at, of_cdr(channels[channel], body[22:])))
-            elif kind == 6:
-                count, packing_at = struct.unpack("<Q", body[16:24])[0], 28
-                packing, packing_at = self.text(body, packing_at)
-                data = body[packing_at + 8:]
-                self.take(self.records(unpack(data, count) if packing else data), channels, out)
 
     def read(self):
-        """The messages of the file by topic. It must be whole."""
-        with open("run.mcap", "rb") as file:
-            data = file.read()
-        if not (data.startswith(self.magic) and data.endswith(self.magic)):
-            raise Failed("the file is not whole")
-        records = list(self.records(data[8:-8]))
-        if [kind for kind, _ in records][-1:] != [2] or 15 not in [kind for kind, _ in records]:
-            raise Failed("the file has no end: %s" % [kind for kind, _ in records])
+        """The messages of the file by topic."""
         out = {}
-        self.take(records, {}, out)
+        try:
+            for topic, at, body in mcap_reader.messages("run.mcap"):
+                out.setdefault(topic, []).append((at, of_cdr(topic, body)))
+        except mcap_reader.Damaged as why:
+            raise Failed(str(why)) from None
         return out
 
 

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+# test limit: 600
+"""What many worlds put out, compared with what earlier versions put out: a change that has the same wrong effect in every
+way of running a world changes it, too, and no other test needs to have thought of it.
+
+The worlds are random ones (random_worlds) and all that are files below worlds/ and tests/; those of tests/worlds/outputs are
+there to have every element, system and sensor, each with parameters that matter. tests/data/outputs has a line for each:
+
+    WORLD STATES ANSWERS WARNINGS TABLE TOPICS TEXT
+
+STATES: the hash of each step. ANSWERS: to commands, the loads of levels, and the exit status. WARNINGS: those on standard
+error. TABLE: --log. TOPICS: the messages on all topics, but for those with real times, costs or names of folders, and
+compressed pictures; in half of the worlds as nodes of ROS 2 see them. TEXT: what troupe print prints. Each is the beginning
+of a SHA-256 digest. Some worlds run on two secondaries over TCP, with the same outcome.
+
+A difference that is meant: make update-golden writes the file anew. To see what differs in a world, compare the output of
+`test_outputs.py --show WORLD` with that of an earlier version.
+
+usage: test_outputs.py [--update | --show WORLD]
+"""
+import collections
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.path.abspath(os.environ.get('SOURCE_DIR') or os.path.join(os.path.dirname(__file__), '..', '..'))
+BUILD = os.path.abspath(os.environ.get('BUILD_DIR') or os.path.join(SOURCE, 'build'))
+TROUPE = os.path.abspath(os.environ.get('TROUPE') or os.path.join(BUILD, 'troupe'))
+GOLDEN = os.path.join(SOURCE, 'tests', 'data', 'outputs')
+KINDS = ('mixed', 'levels', 'joints', 'pile', 'edits', 'sleep', 'reset', 'floor', 'tied', 'systems', 'hit')
+SEEDS = {'systems': 20, 'mixed': 20}  # of each kind; of the others SEEDS_USUAL
+SEEDS_USUAL = 8
+STEPS = 100  # of a world that is a file
+APART = 7  # one of so many worlds runs on two secondaries, over TCP
+LIMIT_S = 120
+COLUMNS = ('states', 'answers', 'warnings', 'table', 'topics', 'text')
+# with real times, costs, or the number of secondaries; and with bytes of libjpeg and zlib
+LEFT_OUT = re.compile(r'((/world/[^/]+)?/(stats|secondaries|clock|view)|.*/compressed(Depth)?)$')
+REMARKS = re.compile('warning|error|upright|could not')  # other lines of the summary have times, and names of programs
+World = collections.namedtuple('World', 'name file options folder')
+
+sys.path.insert(0, os.path.join(SOURCE, 'tests', 'gateway'))
+import mcap_reader  # noqa: E402
+
+sys.dont_write_bytecode = True
+environment = dict(os.environ, TROUPE_NO_GZ='1', LC_ALL='C', TROUPE=TROUPE, SOURCE_DIR=SOURCE)
+
+
+def digest(*texts):
+    whole = hashlib.sha256()
+    for text in texts:
+        whole.update(text if isinstance(text, bytes) else text.encode())
+    return whole.hexdigest()[:8]
+
+
+# --- worlds -------------------------------------------------------------------------------------------------------------
+
+
+def random_world(kind, seed, scratch):
+    """Written into a folder of its own."""
+    folder = os.path.join(scratch, f'{kind}_{seed}')
+    os.mkdir(folder)
+    done = subprocess.run([os.path.join(BUILD, 'tests', 'determinism', 'random_worlds'), '--first', str(seed), '--count', '1',
+                           '--only', kind, '--write', folder], cwd=BUILD, env=environment, capture_output=True, text=True, check=True)
+    name, *options = done.stdout.split(': run ')[1].split()
+    return World(f'{kind}_{seed}', name, options, folder)
+
+
+def file_world(path):
+    """With the commands in the file of the same name, if there is one."""
+    folder, name = os.path.split(path)
+    bare, options = os.path.splitext(path)[0], ['--iterations', str(STEPS)]
+    if os.path.exists(bare + '.commands'):
+        options += ['--commands', os.path.basename(bare) + '.commands']
+    return World(os.path.relpath(path, SOURCE), name, options, folder)
+
+
+def worlds(scratch):
+    for kind in KINDS:
+        for seed in range(1, SEEDS.get(kind, SEEDS_USUAL) + 1):
+            yield random_world(kind, seed, scratch)
+    for top in ('tests', 'worlds'):
+        paths = [os.path.join(folder, name) for folder, _, names in os.walk(os.path.join(SOURCE, top)) for name in names]
+        yield from (file_world(path) for path in sorted(paths) if path.endswith(('.sdf', '.urdf')))
+
+
+# --- what they put out --------------------------------------------------------------------------------------------------
+
+
+def call(words, folder):
+    """(exit status, standard output, standard error)"""
+    done = subprocess.run([TROUPE, *words], cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+                          timeout=LIMIT_S, check=False)
+    return done.returncode, done.stdout.decode(errors='replace'), done.stderr.decode(errors='replace')
+
+
+def read(path):
+    try:
+        with open(path, 'rb') as file:
+            return file.read()
+    except FileNotFoundError:
+        return b''
+
+
+def topics_of(path):
+    """{topic: digest of its messages}"""
+    found = {}
+    if os.path.exists(path):
+        for topic, time_ns, body in mcap_reader.messages(path):
+            if not LEFT_OUT.match(topic) and SOURCE.encode() not in body:
+                found.setdefault(topic, hashlib.sha256()).update(b'%d %d ' % (time_ns, len(body)) + body)
+    return {topic: whole.hexdigest()[:8] for topic, whole in sorted(found.items())}
+
+
+def outputs_of(world, scratch):
+    """The columns, as texts."""
+    number = int(digest(world.name), 16)  # what is done with a world does not depend on the others
+    table, bag = os.path.join(scratch, 'table.csv'), os.path.join(scratch, 'topics.mcap')
+    for path in (table, bag):
+        if os.path.exists(path):
+            os.unlink(path)
+    found = [world.file, '--resource-path', os.path.join(SOURCE, 'worlds')]
+    apart = ['--secondaries', '2', '--transport', 'tcp'] if number // 2 % APART == 0 else ['--secondaries', '0']
+    status, said, remarks = call(
+        ['run', *found, *world.options, *apart, '--rtf', '0', '-v', '2', '--hash-every', '1', '--trace', '--log', table, '--log-every', '7',
+         '--log-what', 'model,joint,odometry,link,effort,contact,sensor', '--mcap', bag, '--topic', '*',
+         '--mcap-names', 'ros' if number % 2 else 'gz'], world.folder)
+    lines, remarks = said.splitlines(), remarks.replace(scratch, 'SCRATCH').replace(SOURCE, 'SOURCE')
+    remarks = re.sub('is not found in [^:]*:', 'is not found:', remarks)  # in a folder of this build
+    topics = topics_of(bag)
+    return {'states': '\n'.join(line for line in lines if line.startswith('hash ')),
+            'answers': '\n'.join([line for line in lines if line.startswith(('reply ', 'load ', 'unload '))] + [str(status)]),
+            'warnings': '\n'.join(line for line in remarks.splitlines() if REMARKS.search(line)), 'table': read(table).decode(errors='replace'),
+            'topics': '\n'.join(f'{topic} {of_topic}' for topic, of_topic in topics.items()),
+            'text': ''.join(map(str, call(['print', *found], world.folder)))}
+
+
+def line_of(world, texts):
+    return ' '.join([world.name] + [digest(texts[column]) for column in COLUMNS])
+
+
+# --- comparing ----------------------------------------------------------------------------------------------------------
+
+
+def fingerprint():
+    return re.search('^fingerprint (.*)', call(['--version'], BUILD)[1], re.M).group(1)
+
+
+def holds_here(other):
+    """Whether golden values of a machine with this fingerprint are to be found on this one."""
+    own = fingerprint()
+    with open(os.path.join(SOURCE, 'tests', 'determinism', 'fingerprints'), encoding='utf-8') as file:
+        known = [line.split()[0] for line in file if not line.startswith('#')]
+    return own == other or (own in known and other in known)
+
+
+def compare(scratch):
+    """The exit status."""
+    passed, failed = 0, 0
+    with open(GOLDEN, encoding='ascii') as file:
+        first, *lines = file.read().splitlines()
+    if not holds_here(first.split()[-1]):
+        print(f'skipped: outputs of worlds: they are of another fingerprint than {fingerprint()}')
+        print('0 passed, 0 failed, 1 skipped')
+        return 0
+    golden = {line.split()[0]: line for line in lines}
+    for world in worlds(scratch):
+        line = line_of(world, outputs_of(world, scratch))
+        wanted = golden.pop(world.name, f'{world.name} has no line')
+        if line == wanted:
+            passed += 1
+            continue
+        failed += 1
+        which = [column for column, got, was in zip(COLUMNS, line.split()[1:], wanted.split()[1:]) if got != was]
+        print(f'FAILED: {world.name}: other {", ".join(which)} than in tests/data/outputs', flush=True)
+    for name in golden:
+        failed += 1
+        print(f'FAILED: {name}: in tests/data/outputs, but there is no such world')
+    if failed:
+        print('    to see what differs, compare the outputs of tests/determinism/test_outputs.py --show WORLD, and of an earlier '
+              'version; if all of it is meant: make update-golden')
+    print(f'{passed} passed, {failed} failed')
+    return int(failed > 0)
+
+
+def update(scratch):
+    lines = [line_of(world, outputs_of(world, scratch)) for world in worlds(scratch)]
+    with open(GOLDEN, encoding='ascii') as file:
+        first, *before = file.read().splitlines()
+    if not holds_here(first.split()[-1]):
+        first = f'# fingerprint {fingerprint()}'
+    with open(GOLDEN, 'w', encoding='ascii') as file:
+        file.write('\n'.join([first, *lines]) + '\n')
+    print(f'outputs: {len(set(lines) - set(before))} of {len(lines)} lines changed')
+    return 0
+
+
+def show(name, scratch):
+    for world in worlds(scratch):
+        if world.name == name:
+            for column, text in outputs_of(world, scratch).items():
+                print(f'== {column} {digest(text)}\n{text}')
+            return 0
+    print(f'test_outputs.py: {name}: expected a world of tests/data/outputs')
+    return 2
+
+
+def main():
+    scratch = tempfile.mkdtemp()
+    try:
+        if sys.argv[1:2] == ['--show'] and len(sys.argv) == 3:
+            return show(sys.argv[2], scratch)
+        if sys.argv[1:] not in ([], ['--update']):
+            print(__doc__)
+            return 2
+        return update(scratch) if sys.argv[1:] else compare(scratch)
+    finally:
+        shutil.rmtree(scratch)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
