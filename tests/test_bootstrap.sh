@@ -280,6 +280,8 @@ tests/%:
 		printf ':test-result: PASS\n' >\$@.trs; echo '1 passed, 0 failed' >\$@.log; echo 'PASS: \$@'; \
 	else \
 		printf ':test-result: FAIL\n' >\$@.trs; printf 'FAILED: too late\n0 passed, 1 failed\n' >\$@.log; \
+		[ \$@ != ${steady%.log} ] || printf '[----] steady.c:7: Assertion failed: 1 == 2\n[====] Synthesis: Tested: 1\n0 passed, 1 failed\nlimit: took 0 s\n0m0.1s 0m0.0s\n' >\$@.log; \
+		[ \$@ != ${rubbish%.log} ] || printf 'killed\n0 passed, 1 failed\nlimit: took 0 s\n0m0.1s 0m0.0s\nFAIL x (exit status: 1)\n' >\$@.log; \
 		echo 'FAIL: \$@'; exit 1; \
 	fi
 END
@@ -292,12 +294,14 @@ says '^4 passed, 0 failed$'
 again 1 $unsteady $rubbish
 says "^bootstrap: once more, alone: ${unsteady%.log} ${rubbish%.log}$"
 says "^bootstrap: PASSED ONLY THE SECOND TIME, ALONE: ${unsteady%.log}$"
+says '^    killed$'
 ! grep -q "ALONE: ${rubbish%.log}" "$scratch/out"
 report $? 'a test that fails again is not named so'
 says '^4 passed, 1 failed$'
 again 1 $steady
 ! grep -q 'once more' "$scratch/out"
 report $? 'a test without programs of others has one try'
+says '^    \[----\] steady.c:7: Assertion failed: 1 == 2$'
 says '^3 passed, 1 failed$'
 
 # Only the tests that are named.
