@@ -20,9 +20,12 @@ usage: test_outputs.py [--update | --show WORLD]
 """
 import collections
 import hashlib
+import json
 import os
+import random
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -86,6 +89,8 @@ def worlds(scratch):
     for top in ('tests', 'worlds'):
         paths = [os.path.join(folder, name) for folder, _, names in os.walk(os.path.join(SOURCE, top)) for name in names]
         yield from (file_world(path) for path in sorted(paths) if path.endswith(('.sdf', '.urdf')))
+    for name in AUTOPILOTS:
+        yield World(name, None, [], None)
 
 
 # --- what they put out --------------------------------------------------------------------------------------------------
@@ -118,6 +123,8 @@ def topics_of(path):
 
 def outputs_of(world, scratch):
     """The columns, as texts."""
+    if world.name in AUTOPILOTS:
+        return autopilot_outputs(world.name, scratch)
     number = int(digest(world.name), 16)  # what is done with a world does not depend on the others
     table, bag = os.path.join(scratch, 'table.csv'), os.path.join(scratch, 'topics.mcap')
     for path in (table, bag):
@@ -141,6 +148,51 @@ def outputs_of(world, scratch):
 
 def line_of(world, texts):
     return ' '.join([world.name] + [digest(texts[column]) for column in COLUMNS])
+
+
+# --- what autopilots have from two vehicles, in lockstep ------------------------------------------------------------------
+
+AUTOPILOTS = {
+    'px4': ('px4_world.sh', 'px4_world 0.004 "$(px4_copter iris $0 0 0)$(px4_copter second $(($0 + 1)) 3 1)"', 'px4_sitl.py', 'iris',
+            'PX4: TCP'),
+    'ardupilot': ('ardupilot_world.sh', 'world 0.002 "$(rover cart $0 0 0 \'\')$(rover second $(($0 + 1)) 3 1 \'\')"', 'sitl.py', 'cart',
+                  'ArduPilot: UDP')}
+FRAMES = 400
+
+
+def free_ports():
+    """The first of two ports that nothing uses, below those that the system gives away."""
+    while True:
+        port = random.randrange(20000, 32000)
+        try:
+            for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+                for at in (port, port + 1):
+                    with socket.socket(socket.AF_INET, kind) as found:
+                        found.bind(('127.0.0.1', at))
+            return str(port)
+        except OSError:
+            continue
+
+
+def autopilot_outputs(name, scratch):
+    """{column: text}: the digests of all frames, in the column of topics."""
+    script, make, client, first, ready = AUTOPILOTS[name]
+    gateway, port, path = os.path.join(SOURCE, 'tests', 'gateway'), free_ports(), os.path.join(scratch, f'{name}.sdf')
+    text = subprocess.run(['sh', '-c', f'. "$1"; {make}', port, os.path.join(gateway, script)], capture_output=True, text=True,
+                          check=True)
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(text.stdout)
+    with subprocess.Popen([TROUPE, 'run', path, '--serve', name, '--wait-for', first, '--wait-for', 'second'], env=environment,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
+        for line in run.stderr:
+            if ready in line:
+                break
+        done = subprocess.run([sys.executable, os.path.join(gateway, client), port, str(FRAMES), 'steady', '--fleet', '2'],
+                              capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        run.terminate()
+        run.stderr.read()
+    said = [json.loads(line)['digest'] for line in done.stdout.splitlines()]
+    return dict.fromkeys(COLUMNS, '') | {'topics': '\n'.join(said), 'warnings': done.stderr}
 
 
 # --- comparing ----------------------------------------------------------------------------------------------------------
