@@ -40,6 +40,7 @@ SEEDS_USUAL = 8
 STEPS = 100  # of a world that is a file
 APART = 7  # one of so many worlds runs on two secondaries, over TCP
 LIMIT_S = 120
+SHOWN = 20  # of the worlds that differ
 COLUMNS = ('states', 'answers', 'warnings', 'table', 'topics', 'text')
 # with real times, costs, or the number of secondaries; and with bytes of libjpeg and zlib
 LEFT_OUT = re.compile(r'((/world/[^/]+)?/(stats|secondaries|clock|view)|.*/compressed(Depth)?)$')
@@ -229,6 +230,10 @@ def compare(scratch):
         failed += 1
         which = [column for column, got, was in zip(COLUMNS, line.split()[1:], wanted.split()[1:]) if got != was]
         print(f'FAILED: {world.name}: other {", ".join(which)} than in tests/data/outputs', flush=True)
+        if failed == SHOWN:
+            print('    the other worlds are not looked at')
+            golden = {}
+            break
     for name in golden:
         failed += 1
         print(f'FAILED: {name}: in tests/data/outputs, but there is no such world')
