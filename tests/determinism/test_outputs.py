@@ -9,9 +9,10 @@ there to have every element, system and sensor, each with parameters that matter
     WORLD STATES ANSWERS WARNINGS TABLE TOPICS TEXT
 
 STATES: the hash of each step. ANSWERS: to commands, the loads of levels, and the exit status. WARNINGS: those on standard
-error. TABLE: --log. TOPICS: the messages on all topics, but for those with real times, costs or names of folders, and
-compressed pictures; in half of the worlds as nodes of ROS 2 see them. TEXT: what troupe print prints. Each is the beginning
-of a SHA-256 digest. Some worlds run on two secondaries over TCP, with the same outcome.
+error. TABLE: --log. TOPICS: the messages on all topics, but for those with real times, costs or names of folders, and compressed
+pictures; in half of the worlds as nodes of ROS 2 see them. TEXT: what print and other commands say. Each is the beginning of
+a SHA-256 digest. Some worlds run on two secondaries over TCP, with the same outcome. Three lines at the end have the frames
+that programs like PX4 and ArduPilot get, and what other commands make of recordings and tables.
 
 A difference that is meant: make update-golden writes the file anew. To see what differs in a world, compare the output of
 `test_outputs.py --show WORLD` with that of an earlier version.
@@ -24,6 +25,7 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -40,6 +42,7 @@ SEEDS_USUAL = 8
 STEPS = 100  # of a world that is a file
 APART = 7  # one of so many worlds runs on two secondaries, over TCP
 LIMIT_S = 120
+READERS = (['print', '--flat'], ['check'], ['topics'], ['topics', '--json'])  # one of them reads each world, too
 SHOWN = 20  # of the worlds that differ
 COLUMNS = ('states', 'answers', 'warnings', 'table', 'topics', 'text')
 # with real times, costs, or the number of secondaries; and with bytes of libjpeg and zlib
@@ -51,7 +54,8 @@ sys.path.insert(0, os.path.join(SOURCE, 'tests', 'gateway'))
 import mcap_reader  # noqa: E402
 
 sys.dont_write_bytecode = True
-environment = dict(os.environ, TROUPE_NO_GZ='1', LC_ALL='C', TROUPE=TROUPE, SOURCE_DIR=SOURCE)
+environment = dict(os.environ, TROUPE_NO_GZ='1', LC_ALL='C', TROUPE=TROUPE, SOURCE_DIR=SOURCE,
+                   GZ_SIM_RESOURCE_PATH=os.path.join(SOURCE, 'worlds'))
 
 
 def digest(*texts):
@@ -90,7 +94,7 @@ def worlds(scratch):
     for top in ('tests', 'worlds'):
         paths = [os.path.join(folder, name) for folder, _, names in os.walk(os.path.join(SOURCE, top)) for name in names]
         yield from (file_world(path) for path in sorted(paths) if path.endswith(('.sdf', '.urdf')))
-    for name in AUTOPILOTS:
+    for name in (*AUTOPILOTS, 'tools'):
         yield World(name, None, [], None)
 
 
@@ -102,6 +106,12 @@ def call(words, folder):
     done = subprocess.run([TROUPE, *words], cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
                           timeout=LIMIT_S, check=False)
     return done.returncode, done.stdout.decode(errors='replace'), done.stderr.decode(errors='replace')
+
+
+def told(words, folder):
+    """All that a command says, without names of folders."""
+    status, said, warnings = call(words, folder)
+    return f'{said}{warnings}{status}\n'.replace(SOURCE, 'SOURCE').replace(folder, 'FOLDER')
 
 
 def read(path):
@@ -126,15 +136,18 @@ def outputs_of(world, scratch):
     """The columns, as texts."""
     if world.name in AUTOPILOTS:
         return autopilot_outputs(world.name, scratch)
+    if world.name == 'tools':
+        return tools_outputs(scratch)
     number = int(digest(world.name), 16)  # what is done with a world does not depend on the others
     table, bag = os.path.join(scratch, 'table.csv'), os.path.join(scratch, 'topics.mcap')
     for path in (table, bag):
         if os.path.exists(path):
             os.unlink(path)
-    found = [world.file, '--resource-path', os.path.join(SOURCE, 'worlds')]
-    apart = ['--secondaries', '2', '--transport', 'tcp'] if number // 2 % APART == 0 else ['--secondaries', '0']
+    apart = ['--secondaries', '0']
+    if number // 2 % APART == 0:
+        apart = ['--secondaries', '2', '--transport', 'tcp', '--network-stale-ms', str(500 * LIMIT_S)]
     status, said, remarks = call(
-        ['run', *found, *world.options, *apart, '--rtf', '0', '-v', '2', '--hash-every', '1', '--trace', '--log', table, '--log-every', '7',
+        ['run', world.file, *world.options, *apart, '--rtf', '0', '-v', '2', '--hash-every', '1', '--trace', '--log', table, '--log-every', '7',
          '--log-what', 'model,joint,odometry,link,effort,contact,sensor', '--mcap', bag, '--topic', '*',
          '--mcap-names', 'ros' if number % 2 else 'gz'], world.folder)
     lines, remarks = said.splitlines(), remarks.replace(scratch, 'SCRATCH').replace(SOURCE, 'SOURCE')
@@ -144,7 +157,7 @@ def outputs_of(world, scratch):
             'answers': '\n'.join([line for line in lines if line.startswith(('reply ', 'load ', 'unload '))] + [str(status)]),
             'warnings': '\n'.join(line for line in remarks.splitlines() if REMARKS.search(line)), 'table': read(table).decode(errors='replace'),
             'topics': '\n'.join(f'{topic} {of_topic}' for topic, of_topic in topics.items()),
-            'text': ''.join(map(str, call(['print', *found], world.folder)))}
+            'text': told(['print', world.file], world.folder) + told([*READERS[number // 4 % len(READERS)], world.file], world.folder)}
 
 
 def line_of(world, texts):
@@ -194,6 +207,45 @@ def autopilot_outputs(name, scratch):
         run.stderr.read()
     said = [json.loads(line)['digest'] for line in done.stdout.splitlines()]
     return dict.fromkeys(COLUMNS, '') | {'topics': '\n'.join(said), 'warnings': done.stderr}
+
+
+# --- what other commands make of recordings and tables --------------------------------------------------------------------
+
+TOOLS = (
+    'run lidar --commands lidar --iterations 300 --record one.rec --record-every 90 --log one.csv --log-every 3 --report one.json',
+    'run lidar --commands other --iterations 310 --record two.rec --record-every 70 --commands-out out --save-at 150 saved',
+    'run --resume saved --iterations 170 --hash-every 1 --log more.csv --log-what joint,contact', 'replay one.rec --secondaries 0',
+    'replay two.rec --secondaries 2 --mcap two.mcap --mcap-names ros', 'diff one.rec two.rec --out diff.svg --around 20',
+    'diff two.rec two.rec', "bisect two.rec --when 'scout_1.x > scout_1.y' --all", "bisect one.rec --while 'step < 77 or scout_0.z < 0'",
+    'mcap one.rec -o one.mcap --topic */scan@5 --topic *odom* --until-step 200', 'plot one.csv --out one.svg',
+    'plot one.csv --what model:scout_*,x,yaw --from 0.05 --to 0.25 --title T --width 700 --height 500 --out two.svg',
+    "plot one.csv --x x --what 'model:scout_?' --out map.svg", 'worlds',
+    'run CAMERAS --iterations 40 --camera-out coco --camera-format coco', 'run CAMERAS --iterations 40 --camera-out kitti --camera-format kitti')
+ALONE = ['--secondaries', '0', '--rtf', '0', '-v', '0']
+REAL = re.compile('"(wall_time|serial_time|rtf|steps_per_second|peak_memory_bytes|secondaries|secondary|windows)"')  # in a report
+
+
+def tools_outputs(scratch):
+    """{column: text}: what is said as answers, the files as text."""
+    folder, said, files = os.path.join(scratch, 'tools'), [], []
+    os.mkdir(folder)
+    with open(os.path.join(SOURCE, 'worlds', 'lidar.commands'), encoding='utf-8') as file, \
+            open(os.path.join(folder, 'other'), 'w', encoding='utf-8') as other:
+        other.write(file.read() + '0.16 /model/scout_1/cmd_vel linear: {x: 0.7} angular: {z: -0.9}\n')
+    for line in TOOLS:
+        words = shlex.split(line.replace('CAMERAS', os.path.join(SOURCE, 'tests', 'worlds', 'outputs', 'cameras.sdf')))
+        said.append(f'== {line}\n{told(words + (ALONE if words[0] == "run" else []), folder)}')
+    for at, _, names in sorted(os.walk(folder)):
+        for name in sorted(names):
+            path = os.path.join(at, name)
+            if name.endswith('.mcap'):
+                files.append(f'== {name} {topics_of(path)}')
+            elif name.endswith(('.csv', '.svg', '.json', '.txt')) or name == 'out':
+                lines = read(path).decode(errors='replace').splitlines()
+                files.append(f'== {name}\n' + '\n'.join(line for line in lines if not REAL.search(line)))
+            else:
+                files.append(f'== {name}')
+    return dict.fromkeys(COLUMNS, '') | {'answers': '\n'.join(said), 'text': '\n'.join(files)}
 
 
 # --- comparing ----------------------------------------------------------------------------------------------------------
