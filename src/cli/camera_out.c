@@ -10,11 +10,19 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 static const char camera_out_image_type[] = "gz.msgs.Image";
+
+/* Topics whose files have one stem: usually one topic. */
+struct camera_out_pass {
+	char *stem;
+	int64_t last_us;
+	uint32_t number; /* how many times its times have begun anew */
+};
 
 static void camera_out_subscribe(struct camera_out *out, struct troupe_server *server)
 {
@@ -50,6 +58,23 @@ troupe_status camera_out_begin(struct camera_out *out, const char *folder, const
 	return status;
 }
 
+static uint32_t camera_out_pass_of(struct camera_out *out, const char *stem, int64_t time_us)
+{
+	uint32_t at = out->passes.count;
+	struct camera_out_pass *pass;
+	if (map_find(&out->stems, stem, &at)) {
+		pass = out->passes.at[at];
+		pass->number += time_us <= pass->last_us;
+	} else {
+		pass = mem_alloc(sizeof *pass);
+		pass->stem = mem_strdup(stem);
+		vec_push(&out->passes, pass);
+		map_add(&out->stems, pass->stem, at);
+	}
+	pass->last_us = time_us;
+	return pass->number;
+}
+
 /* The time of a picture is that of its stamp: it is sent after the step in which it was taken. */
 static char *camera_out_path_of(
 	struct camera_out *out, const struct troupe_message *message, const Gz__Msgs__Image *image)
@@ -61,7 +86,11 @@ static char *camera_out_path_of(
 		if (*at == '/')
 			*at = '_';
 	bool flow = image->pixel_format_type == GZ__MSGS__PIXEL_FORMAT_TYPE__UNKNOWN_PIXEL_FORMAT;
-	char *usual = mem_printf("%s-%012" PRId64 ".%s", name, time_us, flow ? "flo" : "png");
+	uint32_t pass = camera_out_pass_of(out, name, time_us);
+	char again[16] = "";
+	if (pass)
+		(void)snprintf(again, sizeof again, "-%u", pass + 1);
+	char *usual = mem_printf("%s-%012" PRId64 "%s.%s", name, time_us, again, flow ? "flo" : "png");
 	char *file = annotate_picture(&out->annotate, &(struct annotate_picture){message->topic, time_us, image->width,
 							      image->height, image->data.data, image->data.len, usual});
 	char *path = mem_printf("%s/%s", out->folder, file);
@@ -253,6 +282,12 @@ troupe_status camera_out_end(struct camera_out *out, struct troupe_error *error)
 	troupe_client_destroy(out->client);
 	out->client = NULL;
 	annotate_end(&out->annotate);
+	for (uint32_t i = 0; i < out->passes.count; i++) {
+		free(out->passes.at[i]->stem);
+		free(out->passes.at[i]);
+	}
+	vec_free(&out->passes);
+	map_fini(&out->stems);
 	outfile_release(&out->claim);
 	troupe_status status = out->why.status;
 	if (status && error)

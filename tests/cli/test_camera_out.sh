@@ -42,6 +42,18 @@ for options in '2' '2 --transport tcp --network-stale-ms 60000'; do
 	diff -r "$scratch/one" "$scratch/again" >"$scratch/diff"
 	report $? "the same pictures with $options: $(cat "$scratch/diff")"
 done
+# A reset begins the times anew: no picture replaces one of before.
+cat >"$scratch/orders" <<EOF2
+150 /world/w/control reset {all: true}
+160 /world/w/control reset {all: true}
+EOF2
+run "$scratch/said" "$scratch/w.sdf" "$scratch/orders" 400 --camera-out "$scratch/reset" --secondaries 0
+report $? 'writes pictures of a run with resets'
+names=$(cd "$scratch/reset" && echo $camera*)
+zero=$camera-000000000000 first=$camera-000000100000
+[ "$names" = "$zero-2.png $zero-3.png $zero.png $first-3.png $first.png $camera-000000200000-3.png" ] &&
+	cmp -s "$scratch/one/$first.png" "$scratch/reset/$first-3.png"
+report $? "names after resets: $names"
 # --- skies ---------------------------------------------------------------------------------------------------------
 # le NUMBER...: each as four bytes, the lowest first
 le()
