@@ -247,6 +247,17 @@ def test_refused():
     raises(troupe.Error, "world 1", lambda: env.step([[0, 0, 0], [float("nan"), 0, 0]] + [[0, 0, 0]] * 3))
     env.close()
     raises(ValueError, "autoreset", lambda: make(autoreset="never"))
+    for wrong in ([1], [1] * 4, [1] * 6):
+        raises(ValueError, "delays: %d values: expected 5" % len(wrong), lambda wrong=wrong: make(delays=wrong))
+        for name, arguments in (("seed", {"seed": wrong}), ("reset_mask", {"options": {"reset_mask": wrong}})):
+            with make() as env:
+                raises(ValueError, "%s: %d values: expected 5" % (name, len(wrong)), lambda: env.reset(**arguments))
+    with make() as env:
+        raises(ValueError, "seed: -1", lambda: env.reset(seed=[1, 2, 3, 4, -1]))
+        raises(ValueError, "chosen", lambda: env.reset(options={"reset_mask": [False] * 5}))
+        env.reset(seed=[9, None, 9, 9, 9])
+        assert env.seeds[0] == env.seeds[4] == 9 and env.seeds[1] is not None
+    raises(ValueError, "episode: -1", lambda: make(episode=-1))
     raises(ValueError, "at least 1", lambda: make(delays=None) and troupe.VectorEnv(text=WORLD, num_envs=0, actions=[], observations=[]))
 
 

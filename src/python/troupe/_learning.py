@@ -102,6 +102,13 @@ def _bools(values):
     return numpy.array(values, dtype=bool) if numpy is not None else list(values)
 
 
+def _one_each(name, values, count):
+    values = list(values)
+    if len(values) != count:
+        raise ValueError("%s: %d values: expected %d, one for each world" % (name, len(values), count))
+    return values
+
+
 class VectorEnv:
     """Many runs of a world as one environment, in the shape of Gymnasium's vector environments; gymnasium and numpy are not
     needed. All commands, steps and observations of a call of step() are one call of the library, on all cores.
@@ -136,6 +143,7 @@ class VectorEnv:
             raise ValueError("autoreset: %r: expected %s" % (autoreset, ", ".join(map(repr, _AUTORESETS))))
         if num_envs < 1 or steps < 1:
             raise ValueError("num_envs and steps: expected at least 1")
+        episode = _whole("episode", episode)
         self.num_envs, self.steps, self.autoreset, self.episode_actions = num_envs, steps, autoreset, episode
         self.action_columns, self.observation_columns = list(actions), list(observations)
         self._reward, self._ended, self._begin, self._record = reward, ended, begin, record
@@ -152,13 +160,13 @@ class VectorEnv:
             _Table(num_envs, len(self.observation_columns)) for _ in range(2)]
         self.actions, self.observations, self.previous = (table.view for table in self._tables)
         self._rests = (c_bool * num_envs)()
-        self._delays = (c_uint32 * num_envs)(*(_whole("delays", delay, _INT_MAX) for delay in delays)) if delays else None
+        self._delays = None if delays is None else (c_uint32 * num_envs)(
+            *(_whole("delays", delay, _INT_MAX) for delay in _one_each("delays", delays, num_envs)))
         self._parts = None
 
     def _texts_of(self, path, text, parameters):
         for name, values in parameters.items():
-            if len(values) != self.num_envs:
-                raise ValueError("parameters: %r: %d values: expected %d" % (name, len(values), self.num_envs))
+            _one_each("parameters: %r" % (name,), values, self.num_envs)
         if not parameters:
             return [text] * self.num_envs
         if text is None:
@@ -233,19 +241,30 @@ class VectorEnv:
         if self._begin is not None:
             self._begin(world, random.Random(self.seeds[i]))
 
+    def _seeds_of(self, seed):
+        """For each world, None: it goes on from its last one."""
+        if seed is None:
+            return [None] * self.num_envs
+        if hasattr(seed, "__iter__"):
+            return [None if each is None else _whole("seed", each, _STEPS_MAX)
+                    for each in _one_each("seed", seed, self.num_envs)]
+        return [_whole("seed", seed, _STEPS_MAX >> 1) + i for i in range(self.num_envs)]
+
     def reset(self, *, seed=None, options=None):
         """Begins an episode in all worlds, or in those that options["reset_mask"] chooses. World i has the seed seed + i;
-        without a seed they go on from the last one. Returns the observations and {"seed": [...]}."""
+        without a seed they go on from the last one. seed may also have one number, or None, for each world. Returns the
+        observations and {"seed": [...]}."""
         mask = (options or {}).get("reset_mask")
-        chosen = [i for i in range(self.num_envs) if mask is None or mask[i]]
-        if mask is not None and (len(mask) != self.num_envs or not chosen):
-            raise ValueError("reset_mask: expected one truth for each world, and at least one of them true")
+        mask = [True] * self.num_envs if mask is None else _one_each("reset_mask", mask, self.num_envs)
+        chosen = list(itertools.compress(range(self.num_envs), mask))
+        if not chosen:
+            raise ValueError("reset_mask: expected at least one world to be chosen")
+        seeds = self._seeds_of(seed)
         if any(self.worlds[i] is None for i in range(self.num_envs) if i not in chosen):
             raise ValueError("reset_mask: expected a reset of all worlds first")
         for i in chosen:
-            if seed is not None or self._randoms[i] is None:
-                first = seed[i] if isinstance(seed, (list, tuple)) else (
-                    random.getrandbits(62) if seed is None else _whole("seed", seed, _STEPS_MAX >> 1) + i)
+            if seeds[i] is not None or self._randoms[i] is None:
+                first = random.getrandbits(62) if seeds[i] is None else seeds[i]
                 if self.worlds[i] is not None:
                     self.worlds[i].close()
                     self.worlds[i] = None
