@@ -133,7 +133,7 @@ static void foreign_control_read_file(struct foreign_control *control, const str
 	if (control->files.count == CONTROL_FILES_MAX || !*uri || !(path = include_find_file(load, named, uri)))
 		return; /* not found: a warning was given */
 	if (files_read(load->disk, path, CONTROL_FILE_BYTES_MAX, &text, &bytes, &error) ||
-		yaml_parse(&load->sdf->arena, text, arena_strdup(&load->sdf->arena, path), &root, &error))
+		yaml_parse(&load->sdf->arena, text, bytes, arena_strdup(&load->sdf->arena, path), &root, &error))
 		load_warn(load, named, "%s; the file is ignored", error.text);
 	else
 		vec_push(&control->files, root);

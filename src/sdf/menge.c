@@ -120,6 +120,10 @@ static void menge_add_mesh(struct menge *menge, const struct sdf_element *at, co
 		load_error(load, at, "%s", error.text);
 		return;
 	}
+	if (strlen(text) != bytes) {
+		load_error(load, at, "%s: a zero byte: expected text", path);
+		return;
+	}
 	struct sdf_element line = {.name = "l", .file = arena_strdup(arena, path)};
 	const struct sdf_element top = {.name = "nav_mesh", .text = "", .file = line.file, .line = 1};
 	struct load_builder mesh = load_build(load, &top);

@@ -195,11 +195,12 @@ static void yaml_brackets(struct yaml *yaml, struct sdf_element *into)
 		struct sdf_element *child = yaml_new(yaml, is_map ? yaml_scalar(yaml, true) : "item");
 		if (is_map) {
 			yaml_skip_inside(yaml);
-			if (*yaml->at++ != ':') {
+			if (*yaml->at != ':') {
 				yaml_refuse(
 					yaml, TROUPE_EWORLD, "a key in braces without a colon: expected KEY: VALUE");
 				break;
 			}
+			yaml->at++;
 		}
 		yaml_inside(yaml, child);
 		yaml_add(into, &last, child);
@@ -311,11 +312,13 @@ static void yaml_block(struct yaml *yaml, struct sdf_element *into, int indent)
 	yaml->depth--;
 }
 
-troupe_status yaml_parse(struct arena *arena, const char *text, const char *file, const struct sdf_element **ret_root,
-	struct troupe_error *error)
+troupe_status yaml_parse(struct arena *arena, const char *text, size_t bytes, const char *file,
+	const struct sdf_element **ret_root, struct troupe_error *error)
 {
 	struct yaml yaml = {.arena = arena, .file = file, .at = text, .line = 1, .error = error};
 	struct sdf_element *root = yaml_new(&yaml, "yaml");
+	if (strlen(text) != bytes)
+		return fail(error, TROUPE_EWORLD, "%.200s: a zero byte: expected text", file);
 	int indent = yaml_peek(&yaml);
 	if (indent >= 0)
 		yaml_block(&yaml, root, indent);

@@ -160,6 +160,12 @@ wrong behavior_file.xml 'name="found" weight' 'name="fond" weight' behavior_file
 wrong L1_navmesh.nav '^8 4 3 1$' '8 4 33 1' L1_navmesh.nav 'of a polygon that does not have it'
 wrong L1_navmesh.nav '^2 0 1$' '2 0 7' L1_navmesh.nav 'of a polygon that does not have it'
 wrong L1_navmesh.nav '^8 4 3 1$' '8 four 3 1' L1_navmesh.nav '"four": expected a vertex of a wall'
+cp L1_navmesh.nav kept
+printf '0 0\0' >>L1_navmesh.nav
+"$troupe" check crowd.sdf >out 2>&1
+[ $? = 1 ] && grep -q 'L1_navmesh.nav: a zero byte: expected text' out
+report $? "a zero byte in a mesh: $(cat out)"
+cp kept L1_navmesh.nav
 wrong crowd.sdf '</world>' "$(echo "$crowd" | tr -d '\n')</world>" crowd.sdf 'a second crowd'
 wrong crowd.sdf '<external_agent>car</external_agent>' "$(printf '<external_agent>r%d</external_agent>' 1 2 3 4 5 6 7 8)" crowd.sdf 'expected an <Agent> of the scene for each, but there are 7'
 totals

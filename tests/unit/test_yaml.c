@@ -8,6 +8,8 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 TestSuite(yaml, .timeout = 60);
 
@@ -25,13 +27,27 @@ static void yaml_print(const struct sdf_element *element, struct text *out)
 	}
 }
 
+/* Reads a copy of a text that ends where memory ends: who reads on behind it is told by a signal. */
+static troupe_status yaml_read(struct arena *arena, const char *text, size_t bytes, const struct sdf_element **ret_root,
+	struct troupe_error *error)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (bytes / page + 1) * page;
+	char *memory = mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	cr_assert(memory != MAP_FAILED && !mprotect(memory + room, page, PROT_NONE));
+	char *copy = memory + room - bytes - 1;
+	memcpy(copy, text, bytes + 1);
+	troupe_status status = yaml_parse(arena, copy, bytes, "p.yaml", ret_root, error);
+	munmap(memory, room + page);
+	return status;
+}
+
 static void yaml_good(const char *text, const char *expected)
 {
 	struct arena arena = {0};
 	struct troupe_error error = {0};
 	struct text out = {0};
 	const struct sdf_element *root = NULL;
-	cr_assert_eq(yaml_parse(&arena, text, "p.yaml", &root, &error), TROUPE_OK, "%s: %s", text, error.text);
+	cr_assert_eq(yaml_read(&arena, text, strlen(text), &root, &error), TROUPE_OK, "%s: %s", text, error.text);
 	yaml_print(root, &out);
 	cr_assert_str_eq(out.at ? out.at : "", expected, "%s\nis read as %s\nnot as  %s", text, out.at ? out.at : "", expected);
 	text_fini(&out);
@@ -43,7 +59,7 @@ static void yaml_bad(const char *text, const char *expected)
 	struct arena arena = {0};
 	struct troupe_error error = {0};
 	const struct sdf_element *root = NULL;
-	cr_assert_neq(yaml_parse(&arena, text, "p.yaml", &root, &error), TROUPE_OK, "accepted: %s", text);
+	cr_assert_neq(yaml_read(&arena, text, strlen(text), &root, &error), TROUPE_OK, "accepted: %s", text);
 	cr_assert(!strncmp(error.text, expected, strlen(expected)), "'%s' instead of '%s' for %s", error.text, expected, text);
 	arena_fini(&arena);
 }
@@ -83,6 +99,8 @@ Test(yaml, what_is_refused)
 	yaml_bad("a: 1\nb\n", "p.yaml:2: a line without a colon");
 	yaml_bad("a: [1, 2\n", "p.yaml:2: brackets that do not end");
 	yaml_bad("a: {1 2}\n", "p.yaml:1: a key in braces without a colon");
+	for (const char *const *cut = (const char *const[]){"{", "a: {", "a: {b", "a: {'b'", "- {b", "a: [{b", NULL}; *cut; cut++)
+		yaml_bad(*cut, "p.yaml:1: ");
 	yaml_bad("a: 'x\n", "p.yaml:2: a quote that does not end");
 	yaml_bad("a: 1\n  b: 2\n", "p.yaml:2: a line that is indented more");
 	yaml_bad("  a: 1\nb: 2\n", "p.yaml:2: a line that is indented less");
@@ -118,7 +136,19 @@ Test(yaml, damaged_texts_do_no_harm)
 			memcpy(damaged, text, sizeof text);
 			damaged[i] = bytes[k];
 			damaged[sizeof text - 1] = '\0';
-			(void)yaml_parse(&arena, damaged, "p.yaml", &root, NULL);
+			(void)yaml_read(&arena, damaged, strlen(damaged), &root, NULL);
 			arena_fini(&arena);
 		}
+}
+
+/* What a file has behind a zero byte is not left out without a word. */
+Test(yaml, zero_bytes)
+{
+	static const char text[] = "a: 1\n\0b: 2\n";
+	struct arena arena = {0};
+	struct troupe_error error = {0};
+	const struct sdf_element *root = NULL;
+	cr_assert_eq(yaml_read(&arena, text, sizeof text - 1, &root, &error), TROUPE_EWORLD);
+	cr_assert_str_eq(error.text, "p.yaml: a zero byte: expected text");
+	arena_fini(&arena);
 }
