@@ -199,14 +199,14 @@ Test(sandbox, ends)
 		const char *text;
 		bool reaches_limit;
 	} cases[] = {
-		{touch_nothing, SANDBOX_DIED, "ended by signal 11 (SIGSEGV)"},
-		{give_up, SANDBOX_DIED, "ended by signal 6 (SIGABRT): no more\\x1b[1m of this"},
-		{leave, SANDBOX_DIED, "ended with status 7"},
+		{touch_nothing, SANDBOX_DIED, "ended by signal 11 (SIGSEGV)", false},
+		{give_up, SANDBOX_DIED, "ended by signal 6 (SIGABRT): no more\\x1b[1m of this", false},
+		{leave, SANDBOX_DIED, "ended with status 7", false},
 		{run_for_ever, SANDBOX_OVER_TIME, "took more than 1 s of processor time, or 10 s in all", true},
 		{wait_for_ever, SANDBOX_STILL, "waited for a lock that no thread releases", true},
 		{wait_for_lock, SANDBOX_STILL, "waited for a lock that no thread releases", true},
 		{give_way, SANDBOX_STILL, "waited for a lock that no thread releases", true},
-		{take_all_memory, SANDBOX_DIED, "needs more than 64 MiB of memory"},
+		{take_all_memory, SANDBOX_DIED, "needs more than 64 MiB of memory", false},
 	};
 	bool filtered = has_filter();
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
