@@ -331,6 +331,11 @@ says '^PASS: with programs: tests/unit/chosen$'
 touch "$scratch/tree/tests/unit/chosen.sh"
 runs 0 check tests/unit/chosen tests/unit/chosen.sh
 says '^PASS: with programs: all$'
+printf '#!/bin/sh\n# programs: tests/unit/used tests/unit/too\n' >"$scratch/tree/tests/unit/needs.sh"
+runs 0 check tests/unit/needs.sh tests/unit/chosen
+says '^PASS: with programs: tests/unit/used tests/unit/too tests/unit/chosen$'
+runs 0 check tests/unit/needs.sh tests/unit/chosen.sh
+says '^PASS: with programs: all$'
 runs 1 check tests/unit/none
 says "^bootstrap: error: check: 'tests/unit/none': expected a test, such as tests/unit/test_base$"
 
