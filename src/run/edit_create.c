@@ -477,11 +477,7 @@ static troupe_status edit_create_light(struct edit *edit, const Gz__Msgs__Entity
 	light.pose = edit_create_has_pose(factory) ? factory->pose : light.pose;
 	light.id = light.parent_id = 0;
 	command_mean_light(&light);
-	if (scene_find_light(edit->shared->scene, light.name) != SCENE_NONE)
-		status = fail(
-			error, TROUPE_ECOMMAND, "a light '%.100s' exists already: expected another name", light.name);
-	else
-		status = edit_light_config(edit, &light, note, error);
+	status = edit_add_light_of_message(edit, &light, factory->allow_renaming, note, error);
 	message_free(made);
 	return status;
 }

@@ -80,6 +80,9 @@ bool edit_means_light(const struct edit *edit, const Gz__Msgs__Entity *entity);
 /* Adds a light of an SDF that was loaded. pose: in the world; NULL: its own. */
 troupe_status edit_add_light(struct edit *edit, const struct sdf_light *from, const struct pose *pose, bool may_rename,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+/* Adds a light of the world that a message describes, also when a link carries one of the name. */
+troupe_status edit_add_light_of_message(struct edit *edit, const struct Troupe__Msgs__SetLight *message,
+	bool may_rename, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 troupe_status edit_remove_light(
 	struct edit *edit, const Gz__Msgs__Entity *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 /* Restores the role that the file, or its creation, gave the model; not its pose. */

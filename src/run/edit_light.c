@@ -266,28 +266,46 @@ static char *edit_light_free_name(const struct scene *scene, const char *name)
 	return found;
 }
 
-troupe_status edit_add_light(struct edit *edit, const struct sdf_light *from, const struct pose *pose, bool may_rename,
-	char note_text[EDIT_NOTE_BYTES], struct troupe_error *error)
+/* light: what it is to be; its name is not read. */
+static troupe_status edit_light_add(struct edit *edit, const char *wanted, bool may_rename,
+	const struct scene_light *light, const char *done, char note_text[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	struct scene *scene = edit->shared->scene;
-	if (scene_find_light(scene, from->name) != SCENE_NONE && !may_rename)
+	if (scene_find_light(scene, wanted) != SCENE_NONE && !may_rename)
 		return fail(error, TROUPE_ECOMMAND,
-			"a light '%.100s' exists already: expected another name, or allow_renaming", from->name);
-	if (strlen(from->name) + 11 > SCENE_LIGHT_NAME_BYTES_MAX || strstr(from->name, "::"))
-		return fail(error, TROUPE_ECOMMAND, "light '%.80s': expected a name of at most %d bytes without '::'",
-			from->name, SCENE_LIGHT_NAME_BYTES_MAX - 11);
-	char *name = edit_light_free_name(scene, from->name);
+			"a light '%.100s' exists already: expected another name, or allow_renaming", wanted);
+	if (!*wanted || strlen(wanted) + 11 > SCENE_LIGHT_NAME_BYTES_MAX || strstr(wanted, "::"))
+		return fail(error, TROUPE_ECOMMAND, "light '%.80s': expected a name of 1 to %d bytes without '::'",
+			wanted, SCENE_LIGHT_NAME_BYTES_MAX - 11);
+	char *name = edit_light_free_name(scene, wanted);
 	uint32_t place = scene_add_light(scene, name);
 	free(name);
 	if (place == SCENE_NONE)
 		return fail(
 			error, TROUPE_ELIMIT, "%d lights were added already: expected no more", SCENE_LIGHTS_ADDED_MAX);
-	scene->lights[place].pose = pose ? *pose : from->in_world;
-	scene->lights[place].shine = from->shine;
+	scene->lights[place].pose = light->pose;
+	scene->lights[place].shine = light->shine;
 	scene->lights[place].changed = true;
 	edit_light_note(edit, place);
-	edit_say(note_text, "light '%.100s' created", scene->lights[place].name);
+	edit_say(note_text, "light '%.100s' %s", scene->lights[place].name, done);
 	return TROUPE_OK;
+}
+
+troupe_status edit_add_light(struct edit *edit, const struct sdf_light *from, const struct pose *pose, bool may_rename,
+	char note_text[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	const struct scene_light light = {.pose = pose ? *pose : from->in_world, .shine = from->shine};
+	return edit_light_add(edit, from->name, may_rename, &light, "created", note_text, error);
+}
+
+troupe_status edit_add_light_of_message(struct edit *edit, const struct Troupe__Msgs__SetLight *message,
+	bool may_rename, char note_text[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	struct scene_light light = {.pose = POSE_IDENTITY, .shine = SDF_SHINE_DEFAULT};
+	troupe_status status = edit_light_set_pose(message, &light.pose, error);
+	if (!status)
+		status = edit_light_set_shine(message, &light.shine, error);
+	return status ? status : edit_light_add(edit, message->name, may_rename, &light, "added", note_text, error);
 }
 
 /* --- gone and back ------------------------------------------------------------------------------------------------ */

@@ -653,6 +653,23 @@ Test(services, lights_that_are_refused)
 	does(server, "/world/w/light_config", "name: 'more'");
 }
 
+/* A light of a link may have the name, and allow_renaming holds for a light of a message, too. */
+Test(services, lights_that_are_created)
+{
+	struct troupe_server *server =
+		begin(LIB_SDF(LIB_WORLD("w", "<model name='lamp'><link name='l'><light name='bulb'/></link></model>")));
+	lib_text(server, 0, "/world/w/control", "pause: true");
+	does(server, "/world/w/create", "light {name: 'bulb' range: 3}");
+	refuses(server, "/world/w/create", "light {name: 'bulb'}", "a light 'bulb' exists already");
+	does(server, "/world/w/create", "light {name: 'bulb' range: 4} allow_renaming: true");
+	refuses(server, "/world/w/create", "light {range: 4}", "expected a name of 1 to ");
+	refuses(server, "/world/w/create", "light {name: 'a::b'}", "bytes without '::'");
+	does(server, "/world/w/remove", "name: 'bulb' type: LIGHT");
+	does(server, "/world/w/remove", "name: 'bulb_0' type: LIGHT");
+	refuses(server, "/world/w/remove", "name: 'bulb' type: LIGHT", "the world has no light 'bulb'");
+	does(server, "/world/w/light_config", "name: 'bulb' intensity: 2");
+}
+
 /* --- crowds ------------------------------------------------------------------------------------------------------- */
 
 enum { CROWD = 60, CROWD_LEAST = 24 };
