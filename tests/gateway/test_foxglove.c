@@ -301,6 +301,135 @@ static void test_commands(void)
 	leave(&client);
 }
 
+/* --- what is refused ---------------------------------------------------------------------------------------------- */
+
+/* A request, and the whole answer to it. NULL: none. */
+static const struct {
+	const char *request;
+	size_t binary; /* its bytes; 0: text */
+	const char *answer;
+	size_t answer_binary;
+} refusals[] = {
+	{"\1\x07\0\0\0{}", 7, "{\"op\":\"status\",\"level\":2,\"message\":\"message: its channel is not advertised\"}",
+		0},
+	{"\1\x07\0\0", 4,
+		"{\"op\":\"status\",\"level\":2,\"message\":\"binary message: expected a message (1) or a call of a "
+		"service "
+		"(2)\"}",
+		0},
+	{"\3\0\0\0\x80\x3f\0\0\0\0\0\0\0\0\0\0\0\0\0", 19,
+		"{\"op\":\"status\",\"level\":2,\"message\":\"binary message: expected a message (1) or a call of a "
+		"service "
+		"(2)\"}",
+		0},
+	{"\2\xff\xff\xff\x7f\1\2\3\4\4\0\0\0json{}", 19,
+		"{\"op\":\"serviceCallFailure\",\"serviceId\":2147483647,\"callId\":67305985,\"message\":\"there is no "
+		"such "
+		"service\"}",
+		0},
+	{"{\"op\":\"fetchAsset\",\"uri\":\"package://a/b.dae\",\"requestId\":67305985}", 0,
+		"\4\1\2\3\4\1\x17\0\0\0troupe serves no assets", 33},
+	{"{\"op\":\"fetchAsset\",\"uri\":\"x\",\"requestId\":2}", 0, "\4\2\0\0\0\1\x17\0\0\0troupe serves no assets",
+		33},
+	{"{\"op\":\"getParameters\",\"parameterNames\":[]}", 0,
+		"{\"op\":\"status\",\"level\":1,\"message\":\"troupe has no parameters\",\"id\":\"parameters\"}", 0},
+	{"{\"op\":\"setParameters\",\"parameters\":[]}", 0,
+		"{\"op\":\"status\",\"level\":1,\"message\":\"troupe has no parameters\",\"id\":\"parameters\"}", 0},
+	{"{\"op\":\"subscribeParameterUpdates\"}", 0,
+		"{\"op\":\"status\",\"level\":1,\"message\":\"troupe has no parameters\",\"id\":\"parameters\"}", 0},
+	{"{\"op\":\"unsubscribeParameterUpdates\"}", 0,
+		"{\"op\":\"status\",\"level\":1,\"message\":\"troupe has no parameters\",\"id\":\"parameters\"}", 0},
+	{"{\"op\":\"dance\"}", 0, "{\"op\":\"status\",\"level\":2,\"message\":\"dance: there is no such operation\"}",
+		0},
+	{"{\"op\":\"unsubscribe\",\"subscriptionIds\":[3]}", 0,
+		"{\"op\":\"status\",\"level\":1,\"message\":\"unsubscribe: there is no subscription 3\"}", 0},
+	{"{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":3,\"channelId\":4000000001}]}", 0,
+		"{\"op\":\"status\",\"level\":1,\"message\":\"subscribe: there is no channel 4000000001\"}", 0},
+	{"{\"op\":\"advertise\",\"channels\":[{\"id\":1,\"topic\":\"/model/cart/cmd_vel\",\"encoding\":\"xml\"}]}", 0,
+		"{\"op\":\"status\",\"level\":2,\"message\":\"topic '/model/cart/cmd_vel': encoding 'xml': expected "
+		"json or "
+		"cdr\"}",
+		0},
+	{"{\"op\":\"advertise\",\"channels\":[{\"id\":2,\"topic\":\"/model/cart/"
+	 "cmd_vel\",\"encoding\":\"cdr\"},{\"id\":3,\"topic\":\"/"
+	 "nothing\",\"encoding\":\"cdr\"},{\"id\":2,\"topic\":\"/"
+	 "a\",\"encoding\":\"json\"}]}",
+		0,
+		"{\"op\":\"status\",\"level\":1,\"message\":\"topic '/nothing': the run takes no messages from "
+		"it\",\"id\":\"channel 3\"}",
+		0},
+	{NULL, 0,
+		"{\"op\":\"status\",\"level\":2,\"message\":\"advertise: the number of the channel is in use, or there "
+		"are "
+		"too many\"}",
+		0},
+	{"{\"op\":\"unadvertise\",\"channelIds\":[77,2,3]}", 0,
+		"{\"op\":\"removeStatus\",\"statusIds\":[\"channel 3\"]}", 0},
+	{"\1\3\0\0\0{}", 7, "{\"op\":\"status\",\"level\":2,\"message\":\"message: its channel is not advertised\"}",
+		0},
+	{"\1\2\0\0\0{}", 7, "{\"op\":\"status\",\"level\":2,\"message\":\"message: its channel is not advertised\"}",
+		0},
+	{"\3", 1,
+		"{\"op\":\"status\",\"level\":2,\"message\":\"binary message: expected a message (1) or a call of a "
+		"service "
+		"(2)\"}",
+		0},
+};
+
+static void expect_answer(struct client *client, const char *answer, size_t binary)
+{
+	const size_t count = binary ? binary : strlen(answer);
+	const struct text *body = &client->frame.body;
+	bool there;
+	while ((there = take(client)) && client->frame.kind == 2 && body->at[0] == 2) /* the time */
+		;
+	check(there && client->frame.kind == (binary ? 2 : 1) && body->count == count &&
+			!memcmp(body->at, answer, count),
+		"'%.*s' instead of '%s'", there ? (int)body->count : 0, there ? body->at : "", answer);
+}
+
+/* The second of two clients has all its answers, and the first none of them. */
+static void test_refusals(void)
+{
+	struct scene scene;
+	open_scene(&scene, 1);
+	struct client other = join(&scene), client = join(&scene);
+	const unsigned clock = id_of(&client, "topic", "/clock"), worlds = id_of(&client, "name", "/gazebo/worlds");
+	while (count_of(&client, "\"name\":\"/world/w/wrench/persistent/blocking\"") == 0 && take(&client))
+		;
+	for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
+		if (refusals[i].request)
+			say(&client, refusals[i].binary ? 0x82 : 0x81, refusals[i].request,
+				refusals[i].binary ? refusals[i].binary : strlen(refusals[i].request));
+		expect_answer(&client, refusals[i].answer, refusals[i].answer_binary);
+	}
+	struct text text = {0}, expected = {0};
+	text_add_bytes(&text, (const char[]){2, (char)worlds, (char)(worlds >> 8), 0, 0, 9, 0, 0, 0, 3, 0, 0, 0}, 13);
+	text_add(&text, "cdr{}");
+	text_add(&expected,
+		"{\"op\":\"serviceCallFailure\",\"serviceId\":%u,\"callId\":9,\"message\":\"encoding of the request: "
+		"expected "
+		"json\"}",
+		worlds);
+	say(&client, 0x82, text.at, text.count);
+	expect_answer(&client, expected.at, 0);
+	for (int i = 0; i < 2; i++)
+		(void)client_say(
+			client.file, "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":7,\"channelId\":%u}]}", clock);
+	check(await(&client,
+		      "{\"op\":\"status\",\"level\":2,\"message\":\"subscribe: the number of the subscription is in "
+		      "use, or there are too many\"}"),
+		"two subscriptions of one number");
+	(void)client_say(other.file, "{\"op\":\"dance\"}");
+	check(await(&other, "dance: there is no such operation") && count_of(&other, "\"op\":\"status\"") == 1,
+		"what is another client's");
+	text_fini(&text);
+	text_fini(&expected);
+	leave(&client);
+	leave(&other);
+	scene_close(&scene, true);
+}
+
 /* A run as fast as it can be, and a client that does not read, beside one that does. */
 static void test_slow(void)
 {
@@ -509,6 +638,7 @@ int main(void)
 	test_news();
 	test_channels();
 	test_commands();
+	test_refusals();
 	test_slow();
 	test_playback();
 	test_failure();

@@ -513,6 +513,19 @@ static void test_admission(uint16_t port)
 		"GET / HTTP/1.1\r\nHost: localhost" UPGRADE
 		"Sec-WebSocket-Version: 8\r\nSec-WebSocket-Protocol: echo.v1\r\n\r\n",
 		"426", "sec-websocket-version: 13");
+	static const char *const keys[] = {"", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=\r\n",
+		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZTE2\r\n", "Sec-WebSocket-Key: \r\n",
+		"Sec-WebSocket-Key: ????????????????????????\r\n"};
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		char request[400];
+		(void)snprintf(request, sizeof request,
+			"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n%s"
+			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: echo.v1\r\n\r\n",
+			keys[i]);
+		expect(port, request, "400", "Sec-WebSocket-Key: expected 16 bytes in base64");
+	}
+	expect(port, "GET / HTTP/1.1\r\nHost: localhost" UPGRADE "Sec-WebSocket-Version: 13\r\n\r\n", "400",
+		"echo.v1 or echo.v2 or strict or long");
 	expect(port,
 		"POST / HTTP/1.1\r\nHost: localhost" UPGRADE
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: echo.v1\r\n\r\n",

@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,6 +229,52 @@ Test(annotate, a_projection_is_that_of_the_camera_beside)
 	assert_contains(&f, "calib/000001.txt", "P3: 1 2 3 4 5 6 7 8 9 10 11 12\n");
 	assert_contains(&f, "label_2/000001.txt", "7 0.25 1 -10 1 0 3 1 -1 -1 -1 -1000 -1000 -1000 -10\n");
 	assert_contains(&f, "label_2/000000.txt", "8 0 0 ");
+	end(&f);
+}
+
+/* A box whose bottom is level. right, down, ahead: the middle of its lower side, as the camera sees it; turn: about the
+ * axis that points down, from the direction to the right. The message has x to the right, y up and z backwards. */
+static void add_solid(struct text *out, uint32_t label, const double at[3], double turn, const double size[3])
+{
+	const double half = sqrt(0.5), c = half * cos(turn / 2), s = half * sin(turn / 2);
+	text_add(out,
+		"annotated_box{label:%u box{center{x:%.17g y:%.17g z:%.17g} orientation{w:%.17g x:%.17g y:%.17g "
+		"z:%.17g} "
+		"boxSize{x:%.17g y:%.17g z:%.17g}} header{data{key:'box' value:'%u 1 5 7'} data{key:'visible' "
+		"value:'%g'} data{key:'truncated' "
+		"value:'0.125'}}}",
+		label, at[0], -at[1] + size[2] / 2, -at[2], c, -c, -s, -s, size[0], size[1], size[2], label,
+		label == 3   ? 0.9
+		: label == 4 ? 0.5
+			     : 0.25);
+}
+
+/* Each line has the height, width and length of the box, the middle of its lower side, its turn, and before them the
+ * turn less the direction in which it is seen, all from -pi to pi. */
+Test(annotate, lines_of_boxes_in_space)
+{
+	static const double at[3][3] = {{3, 1.5, 4}, {-5, 0.25, 5}, {5, -2, -5}}, turns[] = {0.25, 3, -2.5},
+			    sizes[3][3] = {{4, 2, 1.5}, {1, 0.5, 2}, {3, 6, 9}};
+	static const char expected[] = "3 0.13 0 -0.39 3 1 5 7 1.5 2 4 3 1.5 4 0.25\n"
+				       "4 0.13 1 -2.5 4 1 5 7 2 0.5 1 -5 0.25 5 3\n"
+				       "5 0.13 2 1.43 5 1 5 7 9 6 3 5 -2 -5 -2.5\n";
+	struct text message = {0};
+	struct fixture f;
+	begin(&f, DATASET_KITTI);
+	follow_two(&f);
+	for (uint32_t i = 0; i < 3; i++)
+		add_solid(&message, 3 + i, at[i], turns[i], sizes[i]);
+	take(&f, "/a/camera_info", info, 0, "projection{p:[1,2,3,4,5,6,7,8,9,10,11,12]}");
+	take(&f, "/ab/camera_info", info, 0, "projection{p:[1,2,3,4,5,6,7,8,9,10,11,12]}");
+	take(&f, "/a/eye", flat, 0, one_box);
+	picture(&f, "/a/eye_image", 1002500, NULL, "a.png", "image_2/000000.png");
+	take(&f, "/ab/eye", solid, 1002500000, message.at);
+	picture(&f, "/ab/eye_image", 1002500, NULL, "b.png", "image_2/000001.png");
+	step(&f, 2);
+	char *found = contents(&f, "label_2/000001.txt");
+	cr_assert_str_eq(found, expected, "%s", found);
+	free(found);
+	text_fini(&message);
 	end(&f);
 }
 

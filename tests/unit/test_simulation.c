@@ -306,6 +306,24 @@ Test(simulation, plays_pauses_stops_and_steps)
 	end(&rig);
 }
 
+/* A seed is a text, as JSON has no room for all of them. Each refusal says what was given. */
+Test(simulation, a_seed_is_a_whole_number)
+{
+	static const char *const wrong[] = {"", "-1", "+1", "x", "1.5", "1e3", " 1", "1 ", "0x1", "9223372036854775808",
+		"18446744073709551615", "18446744073709551616", "99999999999999999999"};
+	struct rig rig = rig_of(WORLD_FILE);
+	start(&rig);
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		char *args = mem_printf("{'seed':'%s'}", wrong[i]), *said;
+		cr_assert_eq(ask(&rig, "/troupe/set_seed", args), FAILED, "'%s'", wrong[i]);
+		said = mem_printf("seed '%s': expected a whole number from 0 to 9223372036854775807", wrong[i]);
+		cr_assert_str_eq(text(&rig, "result.error_message"), said);
+		free(args);
+		free(said);
+	}
+	end(&rig);
+}
+
 /* Another program lets the world run while steps are taken, or pauses it: the answer tells. */
 Test(simulation, a_request_for_steps_that_is_disturbed_fails)
 {
@@ -626,9 +644,8 @@ static void write_file(const char *path, const char *content)
 	cr_assert(file && fputs(content, file) >= 0 && !fclose(file), "%s", path);
 }
 
-static const char *const search_variables[] = {
-	"GZ_SIM_RESOURCE_PATH", "SDF_PATH", "IGN_GAZEBO_RESOURCE_PATH", "AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH",
-	"MENGE_RESOURCE_PATH"};
+static const char *const search_variables[] = {"GZ_SIM_RESOURCE_PATH", "SDF_PATH", "IGN_GAZEBO_RESOURCE_PATH",
+	"AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH", "MENGE_RESOURCE_PATH"};
 
 /* The world's file is in a folder of its own; `search` is the only other one in which files are searched. */
 static struct rig rig_in(char *folder)
