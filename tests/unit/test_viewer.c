@@ -695,6 +695,71 @@ Test(viewer, triangles_of_a_mesh)
 	remove_files((const char *const[]){"pyramid.obj", "other.obj", "broken.obj"}, 3);
 }
 
+#define PART(name, scale, submesh)                                                                                     \
+	"<visual name='" name "'><geometry><mesh><uri>named.obj</uri><scale>" scale "</scale>" submesh                 \
+	"</mesh></geometry></visual>"
+#define SUBMESH(name, center) "<submesh><name>" name "</name><center>" center "</center></submesh>"
+
+static bool is_inside(const Troupe__Msgs__Mesh *mesh, const double low[3], const double high[3])
+{
+	double lower[3] = {INFINITY, INFINITY, INFINITY}, upper[3] = {-INFINITY, -INFINITY, -INFINITY};
+	bool same = mesh->n_point > 0;
+	for (size_t i = 0; i < mesh->n_point; i++) {
+		lower[i % 3] = fmin(lower[i % 3], (double)mesh->point[i]);
+		upper[i % 3] = fmax(upper[i % 3], (double)mesh->point[i]);
+	}
+	for (size_t a = 0; a < 3; a++)
+		same &= fabs(lower[a] - low[a]) < 1e-6 && fabs(upper[a] - high[a]) < 1e-6;
+	return same;
+}
+
+/* Shapes of one file, each of which is like another one but for its part, its place or its scale. */
+Test(viewer, triangles_of_parts_of_a_file)
+{
+	static const struct {
+		double low[3], high[3];
+	} expected[] = {{{0, 0, 0}, {1, 1, 1}}, {{2, 0, 0}, {3, 1, 1}}, {{-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}},
+		{{2, 0, 0}, {3, 2, 1}}, {{2, 0, 0}, {3, 1, 2}}, {{4, 0, 0}, {6, 1, 1}}, {{0, 0, 0}, {5, 1, 1}}};
+	static const char *const others[] = {"submesh: 'Wing' center_submesh: true scale {x: 1 y: 1 z: 1}",
+		"submesh: 'Wing' scale {x: 1 y: 2 z: 1}", "center_submesh: true scale {x: 1 y: 1 z: 1}",
+		"submesh: 'Lef' scale {x: 1 y: 1 z: 1}", "submesh: 'Left'"};
+	static const char *const folders[] = {SOURCE_DIR "/tests/data/mesh", NULL};
+	struct troupe_server_def def = lib_def(
+		LIB_SDF(LIB_WORLD("w",
+			"<model name='m'><static>true</static><link name='l'>" PART(
+				"0", "1 1 1", SUBMESH("Wing", "false")) PART("1", "1 1 1", SUBMESH("Left", "false"))
+				PART("2", "1 1 1", SUBMESH("Left", "true")) PART("3", "1 2 1", SUBMESH("Left", "false"))
+					PART("4", "1 1 2", SUBMESH("Left", "false")) PART("5", "2 1 1",
+						SUBMESH("Left", "false")) PART("6", "1 1 1", "") "</link></model>")),
+		1);
+	def.resource_paths = folders;
+	struct troupe_server *server = lib_create(&def);
+	struct troupe_client *client = client_of(server, 1000);
+	struct troupe_message message;
+	Gz__Msgs__Scene *scene = ask(server, client, "/world/w/scene/info", "gz.msgs.Empty", "", &message);
+	const Gz__Msgs__Link *link = scene->model[scene->n_model - 1]->link[0];
+	cr_assert_eq(link->n_visual, ARRAY_LEN(expected));
+	for (size_t i = 0; i < link->n_visual; i++) {
+		struct text text = {0};
+		message_add_text(&text, &link->visual[i]->geometry->base, MESSAGE_LINE);
+		Troupe__Msgs__Mesh *mesh =
+			ask(server, client, "/world/w/scene/mesh", "gz.msgs.Geometry", text.at, &message);
+		cr_assert(mesh, "%s", message.text);
+		cr_assert(is_inside(mesh, expected[i].low, expected[i].high), "%s", text.at);
+		message_free(&mesh->base);
+		text_fini(&text);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		char words[400];
+		(void)snprintf(
+			words, sizeof words, "type: MESH mesh {filename: '%s/named.obj' %s}", folders[0], others[i]);
+		cr_assert_null(
+			ask(server, client, "/world/w/scene/mesh", "gz.msgs.Geometry", words, &message), "%s", words);
+		cr_assert_eq(message.status, TROUPE_ECOMMAND, "%s", words);
+	}
+	message_free(&scene->base);
+}
+
 /* --- images ------------------------------------------------------------------------------------------------------- */
 
 /* What a viewer looks at of a PNG: the rest is the browser's. */
@@ -959,7 +1024,7 @@ static struct troupe_server *sloping(void)
 	(void)snprintf(path, sizeof path, "%s/line.png", folder);
 	cr_assert_eq(png_out_write(path, PNG_OUT_GREY16, 5, 1, slope, NULL), TROUPE_OK);
 #define SLOPE(name, pos)                                                                                               \
-	"<visual name='" name "'><geometry><heightmap><uri>%s/slope.png</uri><size>2048 40 630.4</size><pos>" pos     \
+	"<visual name='" name "'><geometry><heightmap><uri>%s/slope.png</uri><size>2048 40 630.4</size><pos>" pos      \
 	"</pos></heightmap></geometry></visual>"
 	(void)snprintf(sdf, sizeof sdf,
 		LIB_SDF(LIB_WORLD("w", "<model name='m'><static>true</static><link name='l'>" SLOPE("a", "0 0 0")
