@@ -6,6 +6,8 @@
 #include "check.h"
 #include "files.h"
 
+#include "../gateway/scene.h"
+
 #include "base/infile.h"
 #include "base/text.h"
 #include "sdf/sdf.h"
@@ -285,6 +287,104 @@ static void over_sockets(void)
 	}
 }
 
+/* --- gateways ----------------------------------------------------------------------------------------------------- */
+
+/* Requests of one client: topics, services, and what is refused. Each ends with a request whose answer has the word. */
+static const struct {
+	const char *gateway, *protocol;
+	const char *says[8];
+	const char *word;
+} visits[] = {
+	{"foxglove", "Sec-WebSocket-Protocol: foxglove.sdk.v1\r\n",
+		{"{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":1,\"channelId\":1},{\"id\":2,\"channelId\":2},{"
+		 "\"id\":3,"
+		 "\"channelId\":3}]}",
+			"{\"op\":\"advertise\",\"channels\":[{\"id\":4,\"topic\":\"/"
+			"shared\",\"encoding\":\"json\"},{\"id\":5,"
+			"\"topic\":\"/nothing\",\"encoding\":\"json\"}]}",
+			"{\"op\":\"unsubscribe\",\"subscriptionIds\":[2,9]}", "[[[",
+			"{\"op\":\"subscribeConnectionGraph\"}", "{\"op\":\"fetchAsset\",\"requestId\":1}",
+			"{\"op\":\"last\"}"},
+		"last: there is no such operation"},
+	{"rosbridge", "",
+		{"{\"op\":\"subscribe\",\"topic\":\"/clock\"}", "{\"op\":\"subscribe\",\"id\":\"x\",\"topic\":\"/tf\"}",
+			"{\"op\":\"advertise\",\"topic\":\"/shared\",\"type\":\"geometry_msgs/msg/Twist\"}",
+			"{\"op\":\"publish\",\"topic\":\"/shared\",\"msg\":{\"linear\":{\"x\":1}}}",
+			"{\"op\":\"call_service\",\"id\":\"a\",\"service\":\"/get_entities\",\"args\":{}}", "[[[",
+			"{\"op\":\"unsubscribe\",\"topic\":\"/tf\"}",
+			"{\"op\":\"call_service\",\"id\":\"last\",\"service\":\"/rosapi/topics\"}"},
+		"\"id\":\"last\""},
+	{"ws", "",
+		{"{\"op\":\"subscribe\",\"topic\":\"/clock\"}",
+			"{\"op\":\"subscribe\",\"topic\":\"/world/w/pose/info\"}",
+			"{\"op\":\"publish\",\"topic\":\"/shared\",\"message\":{\"linear\":{\"x\":1}}}", "[[[",
+			"{\"op\":\"call\",\"id\":1,\"service\":\"/world/w/remove\",\"request\":{\"name\":\"nobody\"}}",
+			"{\"op\":\"unsubscribe\",\"topic\":\"/clock\"}", "{\"op\":\"last\"}"},
+		"'last'"},
+};
+
+/* Takes frames until one of text has the word. */
+static void await_word(int file, const char *word)
+{
+	struct client_frame frame;
+	bool found = false;
+	while (!found && client_take(file, &frame)) {
+		found = frame.kind == 1 && strstr(frame.body.at, word);
+		text_fini(&frame.body);
+	}
+	check(found, "no answer with %s", word);
+}
+
+static int visit(const struct scene *scene, size_t which)
+{
+	int file = client_join(scene->port, "/", "localhost", visits[which].protocol);
+	for (size_t i = 0; i < sizeof visits->says / sizeof *visits->says && visits[which].says[i]; i++)
+		(void)client_say(file, "%s", visits[which].says[i]);
+	await_word(file, visits[which].word);
+	return file;
+}
+
+/* With a site whose pages may connect. */
+static void serve_at(struct scene *scene, const char *name)
+{
+	static const struct troupe_gateway_setting settings[] = {
+		{"origin", "https://one.example"}, {"insecure", "false"}};
+	const struct troupe_gateway_def def = {.name = name,
+		.address = "127.0.0.1:0",
+		.settings = settings,
+		.setting_count = sizeof settings / sizeof *settings,
+		.server = scene->server};
+	char address[200] = "";
+	or_die(troupe_gateway_start(&def, &scene->gateway, &scene->error), &scene->error);
+	troupe_gateway_describe(scene->gateway, address, sizeof address);
+	scene_listen(scene, "ws", address);
+}
+
+/* The first client leaves; the second one of one gateway is still there at the end. */
+static void served_by(size_t which)
+{
+	struct troupe_server_def def = definition(1);
+	struct scene scene;
+	def.rtf = 1;
+	scene_create(&scene, &def);
+	serve_at(&scene, visits[which].gateway);
+	scene_start(&scene, scene_run, &scene);
+	int first = visit(&scene, which), second = visit(&scene, which);
+	close(first);
+	if (which)
+		close(second);
+	scene_close(&scene, which % 2);
+	if (!which)
+		close(second);
+}
+
+static void served(void)
+{
+	for (size_t i = 0; i < sizeof visits / sizeof *visits; i++)
+		if (troupe_gateway_is_available(visits[i].gateway))
+			served_by(i);
+}
+
 /* --- what is refused ---------------------------------------------------------------------------------------------- */
 
 static const char *const bad_worlds[] = {
@@ -380,7 +480,8 @@ int main(void)
 		const char *what;
 		void (*live)(void);
 	} lives[] = {{"alone", alone}, {"together", together}, {"resumed", resumed}, {"recorded", recorded},
-		{"over sockets", over_sockets}, {"refused", refused}, {"damaged", damaged}, {"printed", printed}};
+		{"over sockets", over_sockets}, {"served", served}, {"refused", refused}, {"damaged", damaged},
+		{"printed", printed}};
 	const char *source = getenv("SOURCE_DIR"), *temporary = getenv("TMPDIR");
 	folder = mem_printf("%s/troupe_leaks.XXXXXX", temporary ? temporary : "/tmp");
 	world_path = mem_printf("%s/worlds/leaks.sdf", source ? source : ".");
