@@ -28,7 +28,7 @@ enum { WARM = 2, REPEATS = 4, STEPS = 120 };
 
 /* --- what is counted ---------------------------------------------------------------------------------------------- */
 
-static _Atomic long pieces;
+static long pieces; /* under the lock */
 
 /* A sanitizer brings its own malloc(), and its own search for leaks. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -38,12 +38,60 @@ void *__libc_realloc(void *old, size_t bytes);
 void *__libc_memalign(size_t alignment, size_t bytes);
 void __libc_free(void *piece);
 
+/* The pieces that were taken here: the C library takes some for itself (realpath()), which are only given back here. */
+enum { PLACES = 1 << 20 };
+static void *known[PLACES];
+static atomic_flag lock = ATOMIC_FLAG_INIT;
+
+static size_t place_of(const void *piece)
+{
+	return (size_t)((uintptr_t)piece / 16 * UINT64_C(0x9e3779b97f4a7c15) >> 44);
+}
+
 static void *count_in(void *piece)
 {
-	if (piece)
-		atomic_fetch_add_explicit(&pieces, 1, memory_order_relaxed);
+	if (!piece)
+		return NULL;
+	while (atomic_flag_test_and_set(&lock))
+		;
+	size_t at = place_of(piece);
+	while (known[at])
+		at = (at + 1) % PLACES;
+	known[at] = piece;
+	if (++pieces > PLACES / 2)
+		abort();
+	atomic_flag_clear(&lock);
 	return piece;
 }
+
+/* Those behind it move up, so that each is still found from its place on. */
+static void forget(size_t gap)
+{
+	known[gap] = NULL;
+	for (size_t at = (gap + 1) % PLACES; known[at]; at = (at + 1) % PLACES) {
+		size_t home = place_of(known[at]);
+		if ((at + PLACES - home) % PLACES < (at + PLACES - gap) % PLACES)
+			continue;
+		known[gap] = known[at];
+		known[at] = NULL;
+		gap = at;
+	}
+}
+
+static void count_out(const void *piece)
+{
+	while (atomic_flag_test_and_set(&lock))
+		;
+	size_t at = place_of(piece);
+	while (known[at] && known[at] != piece)
+		at = (at + 1) % PLACES;
+	if (known[at]) {
+		forget(at);
+		pieces--;
+	}
+	atomic_flag_clear(&lock);
+}
+
 void *malloc(size_t bytes)
 {
 	return count_in(__libc_malloc(bytes));
@@ -52,14 +100,15 @@ void *calloc(size_t count, size_t bytes)
 {
 	return count_in(__libc_calloc(count, bytes));
 }
+/* One that moves is forgotten before another thread can get its place. */
 void *realloc(void *old, size_t bytes)
 {
+	if (old)
+		count_out(old);
 	void *piece = __libc_realloc(old, bytes);
-	if (!old)
-		return count_in(piece);
-	if (!piece && !bytes) /* freed */
-		atomic_fetch_sub_explicit(&pieces, 1, memory_order_relaxed);
-	return piece;
+	if (!piece && old && bytes)
+		count_in(old);
+	return count_in(piece);
 }
 void *aligned_alloc(size_t alignment, size_t bytes)
 {
@@ -77,7 +126,7 @@ int posix_memalign(void **ret_piece, size_t alignment, size_t bytes)
 void free(void *piece)
 {
 	if (piece)
-		atomic_fetch_sub_explicit(&pieces, 1, memory_order_relaxed);
+		count_out(piece);
 	__libc_free(piece);
 }
 #endif
@@ -493,11 +542,11 @@ int main(void)
 	for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
 		for (int k = 0; k < WARM; k++)
 			lives[i].live();
-		long pieces_before = atomic_load(&pieces);
+		long pieces_before = pieces;
 		int files_before = open_files();
 		for (int k = 0; k < REPEATS; k++)
 			lives[i].live();
-		long lost = atomic_load(&pieces) - pieces_before;
+		long lost = pieces - pieces_before;
 		/* a thread's stack, which may be used again, can keep a few pieces */
 		check(lost < REPEATS, "%s: %ld pieces of memory are lost in %d lives", lives[i].what, lost, REPEATS);
 		check(open_files() == files_before, "%s: %d files are left open", lives[i].what,
