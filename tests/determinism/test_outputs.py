@@ -276,7 +276,8 @@ def compare(scratch):
         return 0
     golden = {line.split()[0]: line for line in lines}
     for world in worlds(scratch):
-        line = line_of(world, outputs_of(world, scratch))
+        texts = outputs_of(world, scratch)
+        line = line_of(world, texts)
         wanted = golden.pop(world.name, f'{world.name} has no line')
         if line == wanted:
             passed += 1
@@ -284,6 +285,8 @@ def compare(scratch):
         failed += 1
         which = [column for column, got, was in zip(COLUMNS, line.split()[1:], wanted.split()[1:]) if got != was]
         print(f'FAILED: {world.name}: other {", ".join(which)} than in tests/data/outputs', flush=True)
+        for column in {'warnings', 'answers'}.intersection(which):
+            print(f'    its {column} are now: {texts[column][:500]!r}')
         if failed == SHOWN:
             print('    the other worlds are not looked at')
             golden = {}
