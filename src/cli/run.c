@@ -248,7 +248,8 @@ static troupe_status run_create_server(struct run *run, struct troupe_error *err
 	if (status)
 		return status;
 	struct troupe_network network = run_definition_network(&run->settings, run->children.sockets);
-	if (run->standby) {
+	run->took_over = run->standby != NULL;
+	if (run->took_over) {
 		def.resume_path = "the state of the primary";
 		def.resume_bytes = troupe_standby_state(run->standby, &def.resume_count);
 		network.takeover = troupe_standby_takeover(run->standby);

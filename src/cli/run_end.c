@@ -25,7 +25,8 @@ static troupe_status run_end_save_on_stop(struct run *run, struct troupe_error *
 	if (!given && run->settings.mode == NETWORK_NONE)
 		return TROUPE_OK;
 	uint64_t step = troupe_server_progress(run->server).steps;
-	if (!given && step == run->begun_at) /* no step was taken */
+	if (!given && step == run->begun_at &&
+		!run->took_over) /* no step was taken; its state is in the file of before */
 		return TROUPE_OK;
 	char *pattern = given ? mem_strdup(given) : saves_default(run->server);
 	troupe_status status = saves_on_stop(&run->saves, run->server, pattern, error);

@@ -44,6 +44,7 @@ struct network {
 	struct gather_members members;
 	bool has_begun;                /* the first gathering is over */
 	struct follow_term taken_over; /* of a primary that was lost; term 0: the run is this one's */
+	bool admitted;                 /* those of the run that is taken over have come, so many as must */
 	struct standby_link *standby;
 	VEC(struct server_network_process)
 	processes;    /* of the secondaries; at first those of the run that is taken over */
@@ -261,6 +262,7 @@ bool network_gathers_again(struct network *network)
 	const char *missing = gather->gathering_missing(network->gathering);
 	if (!gather->gathering_regroups(network->gathering))
 		return false;
+	network->admitted |= !missing;
 	return !missing || robot_clients_give_up(network->clients, missing);
 }
 
@@ -430,13 +432,14 @@ static void server_network_list_members(struct network *network)
 	if (network->has_begun)
 		waiters_note_asked(&network->waiters, now_ns);
 	pthread_mutex_unlock(&network->lock);
-	const bool again = network->has_begun || network->taken_over.term;
+	const bool again = network->has_begun || network->taken_over.term,
+		   admitted = network->has_begun || network->admitted;
 	network->members =
 		(struct gather_members){.secondaries = again ? MAX(network->plain, network->plain_max) : network->plain,
-			.expected = network->has_begun ? welcome : network->plain,
-			.least = network->has_begun ? 0 : network->taken_over.least,
+			.expected = admitted ? welcome : network->plain,
+			.least = admitted ? 0 : network->taken_over.least,
 			.least_of = (const unsigned char(*)[HELLO_ID_BYTES])network->processes.at,
-			.least_of_count = network->has_begun ? 0 : network->processes.count,
+			.least_of_count = admitted ? 0 : network->processes.count,
 			.standby = standby_link_where(network->standby),
 			.clients = robot_clients_count(network->clients),
 			.names = robot_clients_names(network->clients),
@@ -459,7 +462,9 @@ static troupe_status server_network_take_members(struct network *network, struct
 	pthread_mutex_unlock(&network->lock);
 	if (!network->has_begun && !network->taken_over.term)
 		return TROUPE_OK;
-	uint32_t known = network->has_begun ? plain - new : plain; /* all that follow a standby took part before */
+	uint32_t known = network->has_begun || network->admitted
+				 ? plain - new
+				 : plain; /* at first, all that follow a standby took part before */
 	if (known < before && !network->goes_on)
 		return fail(error, TROUPE_EPEER, "%u of %u secondaries did not join again when the members changed",
 			before - known, before);

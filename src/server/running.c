@@ -294,6 +294,17 @@ static void running_end_run(struct troupe_server *server, troupe_status status, 
 	running_set_running(server, false);
 }
 
+/* The members of a run that begins, or that goes on after the loss of its primary: then another one may be lost before
+ * all have the world. */
+static troupe_status running_gather_first(struct troupe_server *server, struct troupe_error *error)
+{
+	troupe_status status;
+	do
+		status = network_gather(server->network, error);
+	while (status && !atomic_load(&server->told) && network_gathers_again(server->network));
+	return status;
+}
+
 static troupe_status running_run_worlds(struct troupe_server *server, struct troupe_error *error)
 {
 	struct troupe_error unwanted;
@@ -301,7 +312,7 @@ static troupe_status running_run_worlds(struct troupe_server *server, struct tro
 	troupe_status status = TROUPE_OK;
 	server->was_stopped = false;
 	if (!server->runners) {
-		status = server->network ? network_gather(server->network, error) : TROUPE_OK;
+		status = server->network ? running_gather_first(server, error) : TROUPE_OK;
 		if (!status)
 			status = running_set_up_runners(server, error);
 		if (status) { /* the peers that joined are told, and cannot join again */

@@ -209,6 +209,28 @@ all_needed()
 }
 once all_needed
 
+# Both are lost when it takes over: wherever it stands then, the state is saved, and goes on with the same bits.
+all_lost()
+{
+	rm -f ./*.state
+	primary --network-secondaries 2
+	secondary s1
+	secondary s2
+	standby b
+	followed
+	disturb KILL p
+	says b 'takes over as primary of term 2'
+	disturb KILL s1 s2
+	ends b 3
+	says b 'state: saved the state of step'
+	[ -z "$late" ] || return 0
+	"$troupe" run --resume ./*.state --rtf 0 --iterations $steps --hash-every 20 -v 0 >again.out 2>again.err
+	report $? "the state that was saved goes on: $(cat again.err)"
+	tail -n "$(wc -l <again.out)" calm.out | cmp -s - again.out
+	report $? 'the state that was saved has the same hashes'
+}
+once all_lost
+
 # The standby is cut off: the run goes on without it. It follows again when it is back, and then takes over.
 cut_off()
 {
