@@ -46,7 +46,7 @@ ALWAYS = {
 INSTALLED = {
     "autoconf": "autoconf autoheader autoreconf",
     "automake": "aclocal automake",
-    "binutils": "ar nm objcopy objdump readelf size strings strip",
+    "binutils": "addr2line ar nm objcopy objdump readelf size strings strip",
     "g++": "g++",
     "gcc": "cc gcc",
     "iproute2": "ip ss tc",
