@@ -33,6 +33,12 @@ static void keep_warning(void *ctx, const char *text)
 	snprintf(warning, sizeof warning, "%s", text);
 }
 
+/* The .init of suites that measure slow motion, too. */
+static inline void be_sleepless(void)
+{
+	want.sleepless = true;
+}
+
 /* The .fini of each suite. */
 static void stop(void)
 {

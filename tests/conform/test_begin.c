@@ -1,20 +1,12 @@
 /* Joints that begin at an <initial_position>: the poses of their links in state 0 are compared with the kinematics of
  * the mechanism, and the joints hold there. If the physics attached the joints at these poses instead of those of the
  * file, the positions would be 0; if the links did not follow, the first step would tear at the joints. */
-#include "server/internal.h" /* before the harness, which has a variable called server */
-
-#include "harness.h"
-#include "run/primary_internal.h"
+#include "inside.h"
 
 #define EXACT 1e-12
 #define HELD 1e-9 /* after some steps without gravity */
 
-static void set_up(void)
-{
-	want.sleepless = true;
-}
-
-TestSuite(begin, .init = set_up, .fini = stop, .timeout = 60);
+TestSuite(begin, .init = be_sleepless, .fini = stop, .timeout = 60);
 
 #define LINK(name, pose)                                                                                               \
 	"<link name='" name "'><pose>" pose                                                                            \
@@ -32,34 +24,6 @@ TestSuite(begin, .init = set_up, .fini = stop, .timeout = 60);
 	BASE LINK("a", "0.5 0 1 0 0 0") LINK("b", "1.5 0 1 0 0 0")                                                     \
 		JOINT("one", "revolute", "0 0 1 0 0 0", "base", "a", AXIS("axis", "0 0 1", first))                     \
 			JOINT("two", "revolute", "1 0 1 0 0 0", "a", "b", AXIS("axis", "0 0 1", second))
-
-static const struct state *state(void)
-{
-	return server->worlds[0].primary->shared->state;
-}
-
-static const struct body_state *body(const char *model, const char *link)
-{
-	const struct scene *scene = state()->scene;
-	uint32_t l = scene_find_link(scene, scene_find_model(scene, model), link);
-	cr_assert(l != SCENE_NONE, "%s::%s", model, link);
-	return state_body(state(), scene->links[l].body, false);
-}
-
-static double position(const char *model, const char *name, uint32_t axis)
-{
-	const struct scene *scene = state()->scene;
-	uint32_t j = scene_find_joint(scene, scene_find_model(scene, model), name);
-	cr_assert(j != SCENE_NONE, "%s::%s", model, name);
-	return state_joint(state(), j, false)->position[axis];
-}
-
-static void steps(uint32_t count)
-{
-	struct troupe_limits limits = {.iterations = server->worlds[0].primary->lockstep.number + count};
-	struct troupe_error error;
-	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK, "%s", error.text);
-}
 
 static void expect_planar(const char *link, double x, double y, double yaw, double tolerance)
 {

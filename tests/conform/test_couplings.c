@@ -2,12 +2,7 @@
  * their definitions require. */
 #include "harness.h"
 
-static void set_up(void)
-{
-	want.sleepless = true; /* slow motion is measured, too */
-}
-
-TestSuite(couplings, .init = set_up, .fini = stop, .timeout = 60);
+TestSuite(couplings, .init = be_sleepless, .fini = stop, .timeout = 60);
 
 /* The angle about z, in (-pi, pi]. */
 static double turn(const char *name)

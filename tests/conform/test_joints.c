@@ -2,12 +2,7 @@
  */
 #include "harness.h"
 
-static void set_up(void)
-{
-	want.sleepless = true; /* slow motion is measured, too */
-}
-
-TestSuite(joints, .init = set_up, .fini = stop, .timeout = 60);
+TestSuite(joints, .init = be_sleepless, .fini = stop, .timeout = 60);
 
 /* An arm of 0.5 m along x; a joint ties it to the world; its frame is at its own centre. */
 #define ARM(joint)                                                                                                     \

@@ -1,19 +1,11 @@
 /* Links with <kinematic> move exactly as commanded, and push what is in their way. If they were bodies of infinite mass
  * that forces and corrections still reach, they would fall, be stopped or turned; if ODE integrated their rotation, it
  * would fall short. */
-#include "server/internal.h" /* before the harness, which has a variable called server */
-
-#include "harness.h"
-#include "run/primary_internal.h"
+#include "inside.h"
 
 #define ROUNDING 1e-11 /* of a thousand additions */
 
-static void set_up(void)
-{
-	want.sleepless = false;
-}
-
-TestSuite(kinematic, .init = set_up, .fini = stop, .timeout = 60);
+TestSuite(kinematic, .fini = stop, .timeout = 60);
 
 #define BOX(size, mu)                                                                                                  \
 	"<collision name='c'><geometry><box><size>" size "</size></box></geometry><surface><friction><ode><mu>" mu     \
@@ -29,28 +21,6 @@ TestSuite(kinematic, .init = set_up, .fini = stop, .timeout = 60);
 	"1</normal>"                                                                                                   \
 	"</plane></geometry></collision></link></model>"
 
-static const struct body_state *body(const char *model)
-{
-	const struct state *state = server->worlds[0].primary->shared->state;
-	uint32_t m = scene_find_model(state->scene, model);
-	cr_assert_neq(m, SCENE_NONE);
-	return state_bodies(state, m, false);
-}
-
-static void steps(uint32_t count)
-{
-	struct troupe_limits limits = {.iterations = server->worlds[0].primary->lockstep.number + count};
-	struct troupe_error error;
-	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK, "%s", error.text);
-}
-
-static void expect_vector(const char *what, struct vec3 measured, double x, double y, double z, double tolerance)
-{
-	expect(what, measured.x, x, tolerance);
-	expect(what, measured.y, y, tolerance);
-	expect(what, measured.z, z, tolerance);
-}
-
 /* Nothing acts on it but the command: no gravity, no damping, not the ground that it is in. */
 Test(kinematic, it_moves_as_its_command_says)
 {
@@ -61,15 +31,15 @@ Test(kinematic, it_moves_as_its_command_says)
 					"1 1 1", "1")) DRIVEN));
 	command("/model/k/cmd_vel", "linear {x: 0.5 z: -0.1} angular {z: 0}");
 	steps(1000);
-	expect_vector("v t", body("k")->p, 0.5, 0, 0.2 - 0.1, ROUNDING);
+	expect_vector("v t", body("k", "l")->p, 0.5, 0, 0.2 - 0.1, ROUNDING);
 	command("/model/k/cmd_vel", "angular {x: 2}");
 	steps(1000);
-	expect_vector("it does not move while it turns", body("k")->p, 0.5, 0, 0.1, ROUNDING);
+	expect_vector("it does not move while it turns", body("k", "l")->p, 0.5, 0, 0.1, ROUNDING);
 	/* the twist is in the model's frame; the turn is exact, not that of ODE's infinitesimal rotations */
-	expect("w t", 2 * atan2(body("k")->q.x, body("k")->q.w), 2, ROUNDING);
+	expect("w t", 2 * atan2(body("k", "l")->q.x, body("k", "l")->q.w), 2, ROUNDING);
 	command("/model/k/cmd_vel", "linear {x: 0}");
 	steps(1);
-	cr_assert(vec3_length(body("k")->v) == 0 && vec3_length(body("k")->w) == 0);
+	cr_assert(vec3_length(body("k", "l")->v) == 0 && vec3_length(body("k", "l")->w) == 0);
 }
 
 /* A velocity stays, also one that is so slow that another body would sleep. */
@@ -79,7 +49,7 @@ Test(kinematic, a_velocity_stays)
 	steps(1000); /* it sleeps */
 	command("/world/w/set_velocity", "name: 'k' linear {y: 1e-4}");
 	steps(5000);
-	expect_vector("v t", body("k")->p, 0, 5000 * 0.001 * 1e-4, 3, ROUNDING);
+	expect_vector("v t", body("k", "l")->p, 0, 5000 * 0.001 * 1e-4, 3, ROUNDING);
 }
 
 /* A block on the ground in front of it takes its velocity; what falls on it does not press it down. */
@@ -90,10 +60,10 @@ Test(kinematic, it_pushes_and_is_not_pushed)
 			LINK("l", BOX("1 1 1", "0.3"))) MODEL("f", "0 0 2 0 0 0", LINK("l", BOX("0.5 0.5 0.5", "0"))));
 	command("/model/k/cmd_vel", "linear {x: 0.5}");
 	steps(1000);
-	expect_vector("it moves on", body("k")->p, 0.5, 0, 0.5, ROUNDING);
-	expect("the block has its velocity", body("b")->v.x, 0.5, 1e-3);
-	expect("the block is in front of it", body("b")->p.x - body("k")->p.x, 1, 2e-3);
-	expect("the other one lies on it", body("f")->p.z, 1.25, 2e-3);
+	expect_vector("it moves on", body("k", "l")->p, 0.5, 0, 0.5, ROUNDING);
+	expect("the block has its velocity", body("b", "l")->v.x, 0.5, 1e-3);
+	expect("the block is in front of it", body("b", "l")->p.x - body("k", "l")->p.x, 1, 2e-3);
+	expect("the other one lies on it", body("f", "l")->p.z, 1.25, 2e-3);
 }
 
 /* Friction carries a box that stands on it. Two of them, and a static wall, do not disturb each other. */
@@ -106,10 +76,10 @@ Test(kinematic, it_carries)
 					"w", "2 0 0.5 0 0 0", "<static>true</static>" LINK("l", BOX("1 1 1", "1"))));
 	command("/model/k/cmd_vel", "linear {y: 1}");
 	steps(1000);
-	expect_vector("the platform", body("k")->p, 0, 1, 0.5, ROUNDING);
-	expect("the box on it", body("b")->v.y, 1, 1e-3);
-	expect("the box lags by the time that friction needs", body("b")->p.y, 1 - 1 / (2 * G), 2e-3);
-	expect_vector("the other one", body("o")->p, 1, 0, 0.6, 0);
+	expect_vector("the platform", body("k", "l")->p, 0, 1, 0.5, ROUNDING);
+	expect("the box on it", body("b", "l")->v.y, 1, 1e-3);
+	expect("the box lags by the time that friction needs", body("b", "l")->p.y, 1 - 1 / (2 * G), 2e-3);
+	expect_vector("the other one", body("o", "l")->p, 1, 0, 0.6, 0);
 }
 
 /* The same bits, whether ODE has the body in a step (another model is near) or not. */
@@ -123,8 +93,8 @@ Test(kinematic, company_makes_no_difference)
 		command("/model/k/cmd_vel", "linear {x: 0.1 y: 0.2} angular {x: 0.5 z: -0.7}");
 		steps(700);
 		if (!round)
-			alone = *body("k");
+			alone = *body("k", "l");
 		else
-			cr_assert_arr_eq(&alone, body("k"), sizeof alone);
+			cr_assert_arr_eq(&alone, body("k", "l"), sizeof alone);
 	}
 }

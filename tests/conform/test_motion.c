@@ -1,10 +1,8 @@
 /* Commands that set motion (velocities of models, positions and velocities of joints, forces in one step) are
  * compared with mechanics. Where a test reads a result before the next step, the world is paused. */
-#include "scene/axis.h"
-#include "server/internal.h" /* before the harness, which has a variable called server */
+#include "inside.h"
 
-#include "harness.h"
-#include "run/primary_internal.h"
+#include "scene/axis.h"
 
 #define EXACT 1e-12
 #define DT 0.001
@@ -22,7 +20,6 @@ static void keep_reply(void *ctx, const struct troupe_reply *of)
 static void set_up(void)
 {
 	want.on_reply = keep_reply;
-	want.sleepless = false;
 }
 
 TestSuite(motion, .init = set_up, .fini = stop, .timeout = 60);
@@ -41,18 +38,6 @@ TestSuite(motion, .init = set_up, .fini = stop, .timeout = 60);
 #define GO_ON "/world/w/control", "pause: false"
 
 /* --- looking ------------------------------------------------------------------------------------------------------ */
-
-static const struct state *state(void)
-{
-	return server->worlds[0].primary->shared->state;
-}
-
-static void steps(uint32_t count)
-{
-	struct troupe_limits limits = {.iterations = server->worlds[0].primary->lockstep.number + count};
-	struct troupe_error error;
-	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK, "%s", error.text);
-}
 
 static void obeyed(const char *topic, const char *text)
 {
@@ -74,40 +59,9 @@ static void refused(const char *topic, const char *text, const char *reason)
 		cr_assert_eq(hash, primary_hash(server->worlds[0].primary), "%s: something happened", text);
 }
 
-static const struct body_state *body(const char *model, const char *link)
-{
-	const struct scene *scene = state()->scene;
-	uint32_t m = scene_find_model(scene, model), l = scene_find_link(scene, m, link);
-	cr_assert(l != SCENE_NONE, "%s::%s", model, link);
-	return state_body(state(), scene->links[l].body, false);
-}
-
-static uint32_t joint(const char *model, const char *name)
-{
-	const struct scene *scene = state()->scene;
-	uint32_t j = scene_find_joint(scene, scene_find_model(scene, model), name);
-	for (uint32_t i = 0; j == SCENE_NONE && i < scene->world_joints.count; i++)
-		if (!strcmp(scene->joints[scene->world_joints.at[i]].name, name))
-			j = scene->world_joints.at[i];
-	cr_assert(j != SCENE_NONE, "%s::%s", model, name);
-	return j;
-}
-
-static double position(const char *model, const char *name, uint32_t axis)
-{
-	return state_joint(state(), joint(model, name), false)->position[axis];
-}
-
 static double rate(const char *model, const char *name, uint32_t axis)
 {
 	return scene_axis_rate(state(), joint(model, name), axis, false);
-}
-
-static void expect_vector(const char *what, struct vec3 measured, double x, double y, double z, double tolerance)
-{
-	expect(what, measured.x, x, tolerance);
-	expect(what, measured.y, y, tolerance);
-	expect(what, measured.z, z, tolerance);
 }
 
 /* The angle between two orientations. */
@@ -513,7 +467,7 @@ Test(motion, a_screw_slides_as_it_turns)
 
 #define MIMIC(leader, k, o)                                                                                            \
 	"<mimic joint='" leader "'><multiplier>" k "</multiplier><offset>" o "</offset><reference>0</reference></"     \
-									     "mimic>"
+	"mimic>"
 
 Test(motion, followers_follow)
 {

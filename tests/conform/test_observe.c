@@ -6,12 +6,7 @@
 #include "harness.h"
 #include "run/primary_internal.h"
 
-static void set_up(void)
-{
-	want.sleepless = true;
-}
-
-TestSuite(observe, .init = set_up, .fini = stop, .timeout = 60);
+TestSuite(observe, .init = be_sleepless, .fini = stop, .timeout = 60);
 
 static void observe(uint32_t what)
 {

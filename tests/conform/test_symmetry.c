@@ -6,12 +6,7 @@
 
 #include "geom/geom.h"
 
-static void set_up(void)
-{
-	want.sleepless = true;
-}
-
-TestSuite(symmetry, .init = set_up, .fini = stop, .timeout = 120);
+TestSuite(symmetry, .init = be_sleepless, .fini = stop, .timeout = 120);
 
 enum { SAMPLES = 8, BODY_BYTES = 4000 };
 
