@@ -47,7 +47,8 @@ static const char *controller_manager_of(const char *text, const char *name)
 	return !strncmp(text, name, length) && text[length] == ' ' ? text + length + 1 : NULL;
 }
 
-uint32_t controllers_find(const struct controllers *controllers, const char *name)
+/* The place of the controller; count: there is none of this name. */
+static uint32_t controller_manager_find(const struct controllers *controllers, const char *name)
 {
 	uint32_t i = 0;
 	while (i < controllers->count && strcmp(controllers->rows[i].name, name))
@@ -83,7 +84,7 @@ bool controllers_read(
 				.type = host->print(self, "%s", space + 1)};
 	}
 	while ((at = host->child(plugin, "switchable", at))) {
-		uint32_t row = controllers_find(c, host->text_of(at));
+		uint32_t row = controller_manager_find(c, host->text_of(at));
 		if (row < c->count)
 			c->rows[row].switchable = true;
 	}
@@ -139,7 +140,7 @@ static void controller_manager_check_list(const struct troupe_system *self, cons
 {
 	for (uint32_t i = 0; i < self->host->count(message, controllers->lists[list]); i++) {
 		const char *name = self->host->get_text(message, controllers->lists[list], i);
-		uint32_t row = controllers_find(controllers, name);
+		uint32_t row = controller_manager_find(controllers, name);
 		bool known = row < controllers->count;
 		bool good = known && (list >= CONTROLLERS_LOAD || controllers->rows[row].switchable);
 		*ret_any |= good;

@@ -41,8 +41,6 @@ bool controllers_read(
 	struct troupe_system *self, const struct troupe_element *plugin, struct controllers *ret_controllers);
 /* The same without reading it: whether it lists the controller. */
 bool controllers_lists(const struct troupe_host *host, const struct troupe_element *plugin, const char *controller);
-/* The place of the controller; count: there is none of this name. */
-uint32_t controllers_find(const struct controllers *controllers, const char *name);
 /* In check(): a troupe.msgs.ControllerSwitch. The states of the controllers do not count here. */
 bool controllers_check(const struct troupe_system *self, const struct controllers *controllers,
 	const struct troupe_message *message, char why[TROUPE_WHY_BYTES]);

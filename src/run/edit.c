@@ -224,7 +224,7 @@ static void edit_place_static(struct edit *edit, uint32_t model, struct pose pos
 	edit_note(edit, EDIT_PLACE, model);
 }
 
-void edit_place(struct edit *edit, uint32_t model, struct pose pose)
+static void edit_place(struct edit *edit, uint32_t model, struct pose pose)
 {
 	struct scene *scene = edit->shared->scene;
 	if (scene->models[model].body_count) {

@@ -192,7 +192,6 @@ troupe_status edit_attach(
 	struct edit *edit, uint32_t owner, uint32_t system, uint32_t link, uint32_t other, struct troupe_error *error);
 /* Ends all attachments that the system has made. True: there were some. */
 bool edit_detach(struct edit *edit, uint32_t owner, uint32_t system);
-bool edit_is_attached(const struct scene *scene, uint32_t owner, uint32_t system);
 
 /* Restores one model as its file or its creation had it, as a reset of the world would restore it;
  * other models stay as they are. *ret_model: the model; the caller drops the commands to it from this step. */

@@ -121,14 +121,6 @@ void edit_detach_all(struct edit *edit)
 	(void)edit_attach_drop(edit, edit_attach_is_any, 0, 0);
 }
 
-bool edit_is_attached(const struct scene *scene, uint32_t owner, uint32_t system)
-{
-	bool attached = false;
-	for (uint32_t i = 0; i < scene->attachments.count && !attached; i++)
-		attached = edit_attach_is_of_system(scene, &scene->attachments.at[i], owner, system);
-	return attached;
-}
-
 const char *edit_attached_to(const struct scene *scene, uint32_t model)
 {
 	for (uint32_t i = 0; i < scene->attachments.count; i++) {

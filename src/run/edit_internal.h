@@ -145,7 +145,6 @@ bool edit_put_attachments(struct edit *edit, const struct edit_attachments *atta
 /* edit.c: finds the model, and reads the pose, which must be one that edit_place() can give it. */
 troupe_status edit_check_pose(const struct edit *edit, const Gz__Msgs__Pose *message, uint32_t *ret_model,
 	struct pose *ret_pose, struct troupe_error *error);
-void edit_place(struct edit *edit, uint32_t model, struct pose pose);
 /* Moves the bodies of a model so that its frame has the pose. */
 void edit_move_bodies(const struct scene_model *m, struct body_state *bodies, struct pose pose);
 

@@ -356,7 +356,8 @@ static uint32_t primary_needed(const struct primary *primary)
 	       (sensors->contacts || primary->shared->systems->reading ? (uint32_t)OBSERVE_CONTACTS : 0u);
 }
 
-uint32_t primary_observes(const struct primary *primary)
+/* The notes, bits OBSERVE_..., that are wanted of the coming step. */
+static uint32_t primary_observes(const struct primary *primary)
 {
 	return primary->options.observe | primary->watched | primary_needed(primary);
 }

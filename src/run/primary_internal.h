@@ -140,8 +140,6 @@ uint64_t primary_horizon(struct primary *primary, uint64_t k, uint64_t most);
 uint64_t primary_expected_horizon(struct primary *primary, uint64_t k, uint64_t most);
 /* Whether a window must not go on where a performer comes near a level or leaves it. */
 bool primary_minds_levels(struct primary *primary);
-/* The notes, bits OBSERVE_..., that are wanted of the coming step. */
-uint32_t primary_observes(const struct primary *primary);
 /* Calls update() of all systems that have it. What they ask for is in primary->decided then; the caller obeys it in
  * this step, in that order. */
 void primary_update_systems(struct primary *primary);

@@ -215,11 +215,6 @@ uint32_t replica_number(const struct replica *replica)
 	return replica->number;
 }
 
-uint64_t replica_next(const struct replica *replica)
-{
-	return replica->next;
-}
-
 uint64_t replica_hash(const struct replica *replica)
 {
 	return replica_hash_of_edit(replica->shared.state, &replica->edit);

@@ -118,8 +118,6 @@ void replica_fetch_from(struct replica *replica, const struct files_source *sour
 
 struct shared *replica_shared(struct replica *replica);
 uint32_t replica_number(const struct replica *replica);
-/* The number of the next step. */
-uint64_t replica_next(const struct replica *replica);
 /* The hash of the models' state and of the changes of the scene; the primary alone has the words of the world's
  * systems. */
 uint64_t replica_hash(const struct replica *replica);

@@ -328,7 +328,9 @@ static int schedule_compare_queued(const void *a, const void *b)
 	return schedule_before(a, b) ? -1 : schedule_before(b, a);
 }
 
-const struct command *schedule_peek(struct schedule *schedule, uint32_t i)
+/* The commands that wait for their steps, in order; NULL after the last. Ask from i = 0 up. Not while another thread
+ * posts. */
+static const struct command *schedule_peek(struct schedule *schedule, uint32_t i)
 {
 	if (!i) {
 		schedule_take_posted(schedule);

@@ -94,9 +94,6 @@ struct command *schedule_next(struct schedule *schedule, uint64_t step);
 bool schedule_pending(const struct schedule *schedule);
 /* How many commands wait for their step or time. Any thread. */
 uint64_t schedule_waiting(const struct schedule *schedule);
-/* The commands that wait for their steps, in order; NULL after the last. Ask from i = 0 up. Not while another thread
- * posts. */
-const struct command *schedule_peek(struct schedule *schedule, uint32_t i);
 /* Adds the files that the commands name. Only commands that create models name files. */
 void schedule_collect(struct schedule *schedule, struct files *files);
 /* Packs all commands. The schedule stays as it is. */

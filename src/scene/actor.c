@@ -59,7 +59,8 @@ static double actor_script_time(const struct scene_actor *actor, double time_s)
 	return t > 0 ? t : actor->length_s;
 }
 
-struct pose actor_pose(const struct scene_actor *actor, double time_s)
+/* The pose of the actor in the world, at a simulated time. */
+static struct pose actor_pose(const struct scene_actor *actor, double time_s)
 {
 	if (!actor->auto_start || !actor->trajectory_count)
 		return actor->rest;
@@ -376,7 +377,6 @@ static troupe_status actor_read(struct compile *c, const struct sdf_actor *from,
 		actor->trajectories = trajectories;
 		actor->trajectory_count = r.trajectories.count;
 		actor->waypoints = waypoints;
-		actor->waypoint_count = r.waypoints.count;
 		*ret_actor = actor;
 	}
 	vec_free(&r.trajectories);

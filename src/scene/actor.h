@@ -45,15 +45,12 @@ struct actor_trajectory {
 struct scene_actor {
 	const struct actor_trajectory *trajectories; /* in the order of playing */
 	const struct actor_waypoint *waypoints;
-	uint32_t trajectory_count, waypoint_count;
+	uint32_t trajectory_count;
 	double delay_s, length_s;
 	bool loop, auto_start;
 	struct pose rest; /* the actor's own pose */
 	uint32_t sdf;     /* index in the actors of its model's `from` */
 };
-
-/* The pose of the actor in the world, at a simulated time. */
-struct pose actor_pose(const struct scene_actor *actor, double time_s);
 
 /* Asks the physics to move an actor's model from its pose in state k (time_s) to the script's pose at the end of the
  * step. The runner that simulates the model calls it before the physics. */

@@ -56,8 +56,6 @@ void scene_weld_links(struct compile *c);
 void scene_add_bodies(struct compile *c, uint32_t model, uint32_t first, uint32_t count);
 void scene_add_links(struct compile *c, uint32_t model, bool is_static, uint32_t first, uint32_t count);
 
-/* The body of a link; the link must have been compiled. SCENE_NONE: the world (joint.c). */
-uint32_t scene_joint_body(const struct compile *c, uint32_t link);
 /* Compiles a joint of the file into the state of `model`. A joint that can move no body is left out (joint.c). */
 void scene_add_joint(struct compile *c, uint32_t index, const char *file, uint32_t model);
 

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-uint32_t scene_joint_body(const struct compile *c, uint32_t link)
+/* The body of a link; the link must have been compiled. SCENE_NONE: the world (joint.c). */
+static uint32_t scene_joint_body(const struct compile *c, uint32_t link)
 {
 	return scene_in_world(c, link) ? SCENE_NONE : c->links.at[c->link_index[link]].body;
 }

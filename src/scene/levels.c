@@ -211,6 +211,5 @@ troupe_status scene_add_levels(struct compile *c, const struct scene_options *op
 			return status;
 	}
 	levels_give_models_to(c);
-	c->scene->has_levels = c->levels.count > 0;
 	return TROUPE_OK;
 }

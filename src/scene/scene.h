@@ -214,7 +214,6 @@ struct scene {
 	double step_s;           /* max_step_size */
 	double real_time_factor; /* 0: as fast as possible */
 	uint32_t secondaries;    /* the number that the world asks for; SCENE_NONE: it gives none */
-	bool has_levels;         /* false also if the options ignore them */
 	/* Each is above all indices in use; some indices below it may be free. */
 	uint32_t model_count, body_count, geom_count, joint_count, link_count, level_count;
 	struct scene_room room;

@@ -146,7 +146,8 @@ static void load_root(struct load *load, const struct sdf_element *root)
 	}
 }
 
-void load_world_fini(struct sdf_world *world)
+/* Frees the arrays of a world. */
+static void load_world_fini(struct sdf_world *world)
 {
 	vec_free(&world->models);
 	vec_free(&world->links);

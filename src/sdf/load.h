@@ -150,8 +150,6 @@ uint32_t load_version_of(const struct load *load, const struct sdf_element *elem
 void load_world(struct load *load, const struct sdf_element *element);
 /* Begins to read a world; messages about the world name the line of element. */
 void load_begin(struct load *load, struct sdf_world *world, const struct sdf_element *element);
-/* Frees the arrays of a world. */
-void load_world_fini(struct sdf_world *world);
 /* The pose of a frame of a model, relative to the model, as if the model stood alone. False: the model has no frame
  * of that name. Messages are not kept, because the model is read again in its real place. */
 bool load_pose_inside(struct load *load, const struct sdf_element *model, const char *name, struct pose *ret_pose);

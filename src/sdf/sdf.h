@@ -563,8 +563,6 @@ struct sdf_ignored *sdf_list_ignored(const struct sdf *sdf, uint32_t *ret_count)
 
 const char *sdf_joint_kind_text(enum sdf_joint_kind kind);
 const char *sdf_shape_kind_text(enum sdf_shape_kind kind);
-/* Whether the sensor takes pictures and so has cameras. */
-bool sdf_is_camera(enum sdf_sensor_kind kind);
 /* Whether its readings depend on visuals: cameras and lidars. */
 bool sdf_sees(enum sdf_sensor_kind kind);
 /* Whether some sensor of the world does so. */

@@ -299,14 +299,15 @@ double sdf_scan_step(const struct sdf_scan *scan)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-bool sdf_is_camera(enum sdf_sensor_kind kind)
+/* Whether the sensor takes pictures and so has cameras. */
+static bool sdf_sensor_is_camera(enum sdf_sensor_kind kind)
 {
 	return sensor_kind_of(kind)->cameras > 0;
 }
 
 bool sdf_sees(enum sdf_sensor_kind kind)
 {
-	return sdf_is_camera(kind) || sensor_kind_is_lidar(kind);
+	return sdf_sensor_is_camera(kind) || sensor_kind_is_lidar(kind);
 }
 
 bool sdf_world_sees(const struct sdf_world *world)
@@ -332,7 +333,7 @@ static void sdf_sensor_load_settings(
 	if (sensor->kind == SDF_SENSOR_UNKNOWN)
 		return;
 	const struct sdf_element *found = sdf_sensor_find_settings(load, element, sensor->kind);
-	if (sdf_is_camera(sensor->kind)) {
+	if (sdf_sensor_is_camera(sensor->kind)) {
 		load_cameras(load, element, sensor->kind, scope, settings);
 		if (!settings->topic && sensor->kind != SDF_MULTICAMERA)
 			settings->topic = settings->cameras->topic;

@@ -179,7 +179,9 @@ static const struct vocabulary_entry vocabulary_table[] = {
 		NULL},
 };
 
-const struct vocabulary_entry *vocabulary_find(const char *around, const char *name)
+/* The elements that may stand in an element `name` inside of an element `around` ("" if that does not matter). NULL:
+ * the table does not say. */
+static const struct vocabulary_entry *vocabulary_find(const char *around, const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(vocabulary_table); i++)
 		if (!strcmp(vocabulary_table[i].name, name) &&
@@ -196,7 +198,7 @@ static bool vocabulary_is_one_of(const char *const *words, const char *name)
 	return false;
 }
 
-enum vocabulary_word vocabulary_look(const struct vocabulary_entry *entry, const char *name)
+static enum vocabulary_word vocabulary_look(const struct vocabulary_entry *entry, const char *name)
 {
 	if (vocabulary_is_one_of(entry->used, name))
 		return VOCABULARY_USED;

@@ -15,9 +15,4 @@ enum vocabulary_word {
 
 struct vocabulary_entry;
 
-/* The elements that may stand in an element `name` inside of an element `around` ("" if that does not matter). NULL:
- * the table does not say. */
-const struct vocabulary_entry *vocabulary_find(const char *around, const char *name);
-enum vocabulary_word vocabulary_look(const struct vocabulary_entry *entry, const char *name);
-
 #endif

@@ -25,7 +25,8 @@ enum {
 
 /* --- boxes -------------------------------------------------------------------------------------------------------- */
 
-struct aabb rays_box_of(const struct seen *seen)
+/* The box of a visual, in the world. */
+static struct aabb rays_tree_box_of(const struct seen *seen)
 {
 	double reach[3], middle[3];
 	for (int k = 0; k < 3; k++) {
@@ -43,7 +44,7 @@ struct aabb rays_box_of(const struct seen *seen)
  * min(|w| t, 2) times its distance from the centre. */
 struct aabb rays_swept_box(const struct rays *rays, const struct seen *seen)
 {
-	struct aabb box = rays_box_of(seen);
+	struct aabb box = rays_tree_box_of(seen);
 	if (!seen->moves || !(rays->sweep_s > 0))
 		return box;
 	struct vec3 far = vec3_max(vec3_sub(box.hi, seen->centre), vec3_sub(seen->centre, box.lo));

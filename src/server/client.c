@@ -19,7 +19,7 @@ enum { DEPTH_USUAL = 64 };
 
 /* --- references ------------------------------------------------------------------------------------------------- */
 
-struct client_group *group_hold(struct client_group *group)
+static struct client_group *server_client_hold_group(struct client_group *group)
 {
 	atomic_fetch_add_explicit(&group->refs, 1, memory_order_relaxed);
 	return group;
@@ -37,7 +37,7 @@ void group_release(struct client_group *group)
 	free(group);
 }
 
-void delivery_release(void *item)
+static void server_client_release_delivery(void *item)
 {
 	struct delivery *delivery = item;
 	capture_release(delivery->capture);
@@ -120,7 +120,7 @@ void client_deliver(struct troupe_client *client, struct client_group *group, st
 		return;
 	}
 	struct delivery *delivery = mem_alloc(sizeof *delivery);
-	*delivery = (struct delivery){capture, group_hold(group)};
+	*delivery = (struct delivery){capture, server_client_hold_group(group)};
 	topic_queue_push(client->queue, delivery);
 	server_client_end_serving(client);
 }
@@ -153,7 +153,7 @@ troupe_status troupe_client_create(struct troupe_server *server, const struct tr
 	struct troupe_client *client = mem_alloc_lines(sizeof *client);
 	client->server = server;
 	client->def = *def;
-	client->queue = topic_queue_create(depth, delivery_release);
+	client->queue = topic_queue_create(depth, server_client_release_delivery);
 	atomic_store(&client->refs, 1);
 	atomic_store(&client->idle, true);
 	clients_enter(server->clients, client);
@@ -179,9 +179,9 @@ void troupe_client_destroy(struct troupe_client *client)
 		sched_yield();
 	/* Others may still refer to the client, but nothing is handed to it any more. */
 	if (client->taken)
-		delivery_release(client->taken);
+		server_client_release_delivery(client->taken);
 	for (void *item = topic_queue_pop(client->queue); item; item = topic_queue_pop(client->queue))
-		delivery_release(item);
+		server_client_release_delivery(item);
 	server_client_free_replies(client->taken_replies);
 	server_client_free_replies(client->last_reply);
 	server_client_free_replies(atomic_exchange(&client->replies, NULL));
@@ -332,7 +332,7 @@ static bool server_client_take_published(struct troupe_client *client, struct tr
 			return true;
 		}
 		if (delivery)
-			delivery_release(delivery);
+			server_client_release_delivery(delivery);
 		client->taken = topic_queue_pop(client->queue);
 		client->taken_rows = 0;
 		if (!client->taken)

@@ -82,9 +82,7 @@ struct troupe_client {
 	struct member *member; /* barrier.h; NULL: it has not joined */
 };
 
-struct client_group *group_hold(struct client_group *group);
 void group_release(struct client_group *group);
-void delivery_release(void *delivery);
 
 struct troupe_client *client_hold(struct troupe_client *client);
 void client_release(struct troupe_client *client);

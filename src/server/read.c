@@ -119,7 +119,10 @@ static bool server_read_is_born(const struct scene *scene, uint32_t model, uint3
 	return m->id && (uint32_t)m->id == born && !m->absent;
 }
 
-uint32_t read_find_model(const struct troupe_server *server, troupe_model model, struct server_world **ret_world)
+/* The index in the scene of the entity that the handle means. SCENE_NONE: the handle is stale, or of another kind of
+ * entity; *ret_world is NULL then. */
+static uint32_t server_read_find_model(
+	const struct troupe_server *server, troupe_model model, struct server_world **ret_world)
 {
 	struct server_world *world = *ret_world = server_read_world_at(server, model.world);
 	if (world && model.at && model.at <= world->scene->model_count &&
@@ -129,7 +132,8 @@ uint32_t read_find_model(const struct troupe_server *server, troupe_model model,
 	return SCENE_NONE;
 }
 
-uint32_t read_find_link(const struct troupe_server *server, troupe_link link, struct server_world **ret_world)
+static uint32_t server_read_find_link(
+	const struct troupe_server *server, troupe_link link, struct server_world **ret_world)
 {
 	struct server_world *world = *ret_world = server_read_world_at(server, link.world);
 	if (world && link.at && link.at <= world->scene->link_count &&
@@ -140,7 +144,8 @@ uint32_t read_find_link(const struct troupe_server *server, troupe_link link, st
 	return SCENE_NONE;
 }
 
-uint32_t read_find_joint(const struct troupe_server *server, troupe_joint joint, struct server_world **ret_world)
+static uint32_t server_read_find_joint(
+	const struct troupe_server *server, troupe_joint joint, struct server_world **ret_world)
 {
 	struct server_world *world = *ret_world = server_read_world_at(server, joint.world);
 	if (world && joint.at && joint.at <= world->scene->joint_count &&
@@ -152,10 +157,11 @@ uint32_t read_find_joint(const struct troupe_server *server, troupe_joint joint,
 }
 
 /* A model may have been created since the sensors followed the scene last. */
-struct sensor *read_find_sensor(
+static struct sensor *server_read_find_sensor(
 	const struct troupe_server *server, troupe_sensor sensor, struct server_world **ret_world)
 {
-	uint32_t model = read_find_model(server, (troupe_model){sensor.at, sensor.born, sensor.world}, ret_world);
+	uint32_t model =
+		server_read_find_model(server, (troupe_model){sensor.at, sensor.born, sensor.world}, ret_world);
 	struct sensor *found =
 		*ret_world ? sensors_find(primary_sensors((*ret_world)->primary), model, sensor.index) : NULL;
 	if (!found)
@@ -173,7 +179,7 @@ troupe_model troupe_find_model(const struct troupe_server *server, uint32_t worl
 troupe_link troupe_find_link(const struct troupe_server *server, troupe_model model, const char *name)
 {
 	struct server_world *world;
-	uint32_t place = read_find_model(server, model, &world);
+	uint32_t place = server_read_find_model(server, model, &world);
 	uint32_t link = world ? scene_find_link(world->scene, place, name) : SCENE_NONE;
 	return link == SCENE_NONE ? (troupe_link){0} : scene_info_link_handle(world->scene, model.world, link);
 }
@@ -181,7 +187,7 @@ troupe_link troupe_find_link(const struct troupe_server *server, troupe_model mo
 troupe_joint troupe_find_joint(const struct troupe_server *server, troupe_model model, const char *name)
 {
 	struct server_world *world;
-	uint32_t place = read_find_model(server, model, &world);
+	uint32_t place = server_read_find_model(server, model, &world);
 	uint32_t joint = world ? scene_find_joint(world->scene, place, name) : SCENE_NONE;
 	return joint == SCENE_NONE ? (troupe_joint){0} : scene_info_joint_handle(world->scene, model.world, joint);
 }
@@ -201,7 +207,7 @@ troupe_joint troupe_find_world_joint(const struct troupe_server *server, uint32_
 troupe_sensor troupe_find_sensor(const struct troupe_server *server, troupe_model model, const char *name)
 {
 	struct server_world *world;
-	uint32_t place = read_find_model(server, model, &world);
+	uint32_t place = server_read_find_model(server, model, &world);
 	struct sensor *sensor;
 	for (uint32_t i = 0; world && (sensor = sensors_find(primary_sensors(world->primary), place, i)); i++)
 		if (!strcmp(sensor->name, name) ||
@@ -218,7 +224,7 @@ uint64_t troupe_server_scene_epoch(const struct troupe_server *server, uint32_t 
 bool troupe_hold_sensor(struct troupe_server *server, troupe_sensor handle, bool on)
 {
 	struct server_world *world;
-	struct sensor *sensor = read_find_sensor(server, handle, &world);
+	struct sensor *sensor = server_read_find_sensor(server, handle, &world);
 	if (!sensor || sensor->group == SENSOR_SILENT)
 		return false;
 	sensors_hold(world->shared.sensors, sensor, on);
@@ -230,7 +236,7 @@ bool troupe_hold_sensor(struct troupe_server *server, troupe_sensor handle, bool
 bool troupe_get_model(const struct troupe_server *server, troupe_model model, struct troupe_model_state *ret_state)
 {
 	struct server_world *world;
-	uint32_t place = read_find_model(server, model, &world);
+	uint32_t place = server_read_find_model(server, model, &world);
 	if (world)
 		read_model(world, place, world->scene->models[place].name, ret_state);
 	return world != NULL;
@@ -239,7 +245,7 @@ bool troupe_get_model(const struct troupe_server *server, troupe_model model, st
 bool troupe_get_odometry(const struct troupe_server *server, troupe_model model, struct troupe_odometry *ret_odometry)
 {
 	struct server_world *world;
-	uint32_t place = read_find_model(server, model, &world);
+	uint32_t place = server_read_find_model(server, model, &world);
 	struct troupe_odometry odometry = {.given = false};
 	if (world)
 		odometry = read_odometry(world, place);
@@ -251,7 +257,7 @@ bool troupe_get_odometry(const struct troupe_server *server, troupe_model model,
 bool troupe_get_link(const struct troupe_server *server, troupe_link link, struct troupe_link_state *ret_state)
 {
 	struct server_world *world;
-	uint32_t place = read_find_link(server, link, &world);
+	uint32_t place = server_read_find_link(server, link, &world);
 	if (world)
 		read_link(world, place, ret_state);
 	return world != NULL;
@@ -260,7 +266,7 @@ bool troupe_get_link(const struct troupe_server *server, troupe_link link, struc
 bool troupe_get_joint(const struct troupe_server *server, troupe_joint joint, struct troupe_joint_state *ret_state)
 {
 	struct server_world *world;
-	uint32_t place = read_find_joint(server, joint, &world);
+	uint32_t place = server_read_find_joint(server, joint, &world);
 	if (world)
 		read_joint(world, place, ret_state);
 	return world != NULL;
@@ -269,7 +275,7 @@ bool troupe_get_joint(const struct troupe_server *server, troupe_joint joint, st
 bool troupe_get_sensor(const struct troupe_server *server, troupe_sensor sensor, struct troupe_reading *ret_reading)
 {
 	struct server_world *world;
-	struct troupe_reading reading = server_read_reading_of(read_find_sensor(server, sensor, &world));
+	struct troupe_reading reading = server_read_reading_of(server_read_find_sensor(server, sensor, &world));
 	if (reading.given)
 		*ret_reading = reading;
 	return reading.given;

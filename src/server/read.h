@@ -16,13 +16,4 @@ uint32_t read_contacts(
 struct troupe_reading read_sensor(const struct server_world *world, troupe_sensor sensor);
 void read_joint(const struct server_world *world, uint32_t joint, struct troupe_joint_state *ret_state);
 
-/* The index in the scene of the entity that the handle means. SCENE_NONE: the handle is stale, or of another kind of
- * entity; *ret_world is NULL then. */
-uint32_t read_find_model(const struct troupe_server *server, troupe_model model, struct server_world **ret_world);
-uint32_t read_find_link(const struct troupe_server *server, troupe_link link, struct server_world **ret_world);
-uint32_t read_find_joint(const struct troupe_server *server, troupe_joint joint, struct server_world **ret_world);
-/* NULL: the handle is stale. */
-struct sensor *read_find_sensor(
-	const struct troupe_server *server, troupe_sensor sensor, struct server_world **ret_world);
-
 #endif

@@ -53,8 +53,6 @@ enum message_layout {
 };
 /* Appends the text form. Fields that have their default are left out. */
 void message_add_text(struct text *out, const ProtobufCMessage *message, enum message_layout layout);
-/* Appends a string as it is written in a message, in quotes and with escapes. */
-void message_add_quoted(struct text *out, const char *string);
 
 /* --- bytes: protobuf's encoding ----------------------------------------------------------------------------------- */
 

@@ -25,7 +25,8 @@ static void text_print_add_quoted(struct text *out, const char *bytes, size_t co
 	text_add(out, "\"");
 }
 
-void message_add_quoted(struct text *out, const char *string)
+/* Appends a string as it is written in a message, in quotes and with escapes. */
+static void text_print_add_string(struct text *out, const char *string)
 {
 	text_print_add_quoted(out, string, strlen(string), true);
 }
@@ -57,7 +58,7 @@ static void text_print_add_value(struct text *out, const ProtobufCFieldDescripto
 		text_print_add_part(out, *(ProtobufCMessage *const *)value, indent);
 		break;
 	case PROTOBUF_C_TYPE_STRING:
-		message_add_quoted(out, *(char *const *)value ? *(char *const *)value : "");
+		text_print_add_string(out, *(char *const *)value ? *(char *const *)value : "");
 		break;
 	case PROTOBUF_C_TYPE_BYTES:
 		text_print_add_quoted(out, (const char *)data->data, data->len, false);

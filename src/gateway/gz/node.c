@@ -17,7 +17,7 @@ enum { SLICE = 64 }; /* publications that are sent without giving `guard` back *
 /* --- identities --------------------------------------------------------------------------------------------------- */
 
 /* Version 4: random. */
-void node_make_uuid(char ret_uuid[NODE_UUID_BYTES])
+static void node_make_uuid(char ret_uuid[NODE_UUID_BYTES])
 {
 	unsigned char b[16];
 	char *at = ret_uuid;
@@ -162,7 +162,8 @@ void node_wake(struct node *node)
 		(void)!write(node->wake_fd, &one, sizeof one);
 }
 
-void node_leave(struct node *node)
+/* Gives `guard` back, on another thread than the node's, which is woken if there is something for it. */
+static void node_leave(struct node *node)
 {
 	if (loop_has_input(node) || services_due_ns(node, clock_now_ns()) < node->wait_until_ns)
 		node_wake(node);

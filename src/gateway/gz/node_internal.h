@@ -245,10 +245,7 @@ enum node_wait {
 };
 
 /* node.c */
-void node_make_uuid(char ret_uuid[NODE_UUID_BYTES]);
 void node_wake(struct node *node);
-/* Gives `guard` back, on another thread than the node's, which is woken if there is something for it. */
-void node_leave(struct node *node);
 
 /* node_sockets.c: what comes from ZeroMQ */
 troupe_status sockets_open(struct node *node, const struct node_options *options, struct troupe_error *error);

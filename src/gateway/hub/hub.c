@@ -61,14 +61,10 @@ void hub_ignore_count(const void *gateway, struct troupe_gateway_counts *counts)
 	(void)gateway, (void)counts;
 }
 
-void hub_wake(struct hub *hub)
+/* Wakes the gateway's thread. Any thread. */
+static void hub_wake(struct hub *hub)
 {
 	hub->options.wake(hub->options.ctx);
-}
-
-static void hub_on_ready(void *ctx)
-{
-	hub_wake(ctx);
 }
 
 void hub_say(const struct hub *hub, const char *format, ...)
@@ -374,7 +370,7 @@ static bool hub_take_some(struct hub *hub)
 
 static troupe_status hub_open_bus(struct hub *hub, struct troupe_error *error)
 {
-	return bus_open(&hub->place, hub->options.depth, hub_on_ready, hub, &hub->bus, error);
+	return bus_open(&hub->place, hub->options.depth, hub->options.wake, hub->options.ctx, &hub->bus, error);
 }
 
 static void hub_close_bus(struct hub *hub)

@@ -143,8 +143,6 @@ void hub_look(struct hub *hub);
 bool hub_turn(struct hub *hub);
 /* The last turn: messages and replies that wait, the calls that get none, and the end. */
 void hub_finish(struct hub *hub);
-/* Wakes the gateway's thread. Any thread. */
-void hub_wake(struct hub *hub);
 /* Adds one to hub->published, taken or refused. Any thread. */
 static inline void hub_count(_Atomic uint64_t *count)
 {

@@ -42,7 +42,7 @@ enum packet_read packet_next(const char *bytes, size_t count, size_t *used,
 	return PACKET_READ;
 }
 
-void packet_add(struct text *out, const Troupe__Msgs__LockstepToClient *packet)
+static void packet_add(struct text *out, const Troupe__Msgs__LockstepToClient *packet)
 {
 	size_t begin = out->count;
 	text_add_bytes(out, "\0\0\0\0", PACKET_HEAD_BYTES);

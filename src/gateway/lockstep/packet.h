@@ -27,7 +27,6 @@ enum packet_read packet_next(const char *bytes, size_t count, size_t *used,
 	Troupe__Msgs__LockstepFromClient **ret_packet, struct troupe_error *error);
 
 /* Appends a frame. */
-void packet_add(struct text *out, const Troupe__Msgs__LockstepToClient *packet);
 void packet_add_welcome(struct text *out, const char *world, double step_s);
 void packet_add_refused(struct text *out, const char *why);
 void packet_add_ended(struct text *out, bool failed, const char *why);

@@ -208,11 +208,6 @@ short channel_poll_events(const struct channel *channel)
 	return (short)(POLLIN | (writes ? POLLOUT : 0));
 }
 
-uint64_t channel_deadline_ns(const struct channel *channel)
-{
-	return channel->phase < CHANNEL_OPEN ? channel->deadline_ns : UINT64_MAX;
-}
-
 bool channel_is_open(const struct channel *channel)
 {
 	return channel->phase == CHANNEL_OPEN;

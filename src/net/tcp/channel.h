@@ -61,8 +61,6 @@ int channel_fd(const struct channel *channel);
 void channel_forget_counts(struct channel *channel);
 /* The events to poll() channel_fd() for. */
 short channel_poll_events(const struct channel *channel);
-/* When channel_work() must be called even if nothing happens; UINT64_MAX: need not be. */
-uint64_t channel_deadline_ns(const struct channel *channel);
 /* Connected, and the handshake is done. */
 bool channel_is_open(const struct channel *channel);
 

@@ -252,14 +252,6 @@ void session_work(struct session *session, int timeout_ms, struct pollfd *more, 
 	session_work_finishing(session);
 }
 
-void session_wait(int file, int timeout_ms)
-{
-	struct pollfd fd = {.fd = file, .events = POLLIN};
-	uint64_t count;
-	if (poll(&fd, 1, timeout_ms) > 0)
-		(void)!read(file, &count, sizeof count);
-}
-
 void session_flush(struct session *session, int timeout_ms)
 {
 	uint64_t until = clock_now_ns() + (uint64_t)timeout_ms * 1000000;

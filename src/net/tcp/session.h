@@ -51,8 +51,6 @@ void session_keep(struct session *session, struct channel *channel);
 /* Waits for at most timeout_ms and handles all events. more: other files to wait for, at most SESSION_MORE_MAX; their
  * revents are filled in. */
 void session_work(struct session *session, int timeout_ms, struct pollfd *more, uint32_t more_count);
-/* Only waits. */
-void session_wait(int file, int timeout_ms);
 /* Does the actions that peers asks for. */
 void session_act(struct session *session);
 /* Closes a channel after its last message. The session owns the channel from now on. It closes the channel when the
