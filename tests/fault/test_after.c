@@ -59,6 +59,14 @@ static struct troupe_server *create(struct troupe_server_def def, const char *wo
 	return server;
 }
 
+/* With no other options. */
+static struct troupe_server *begin(const char *world, int32_t secondaries, struct said *said)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	def.secondaries = secondaries;
+	return create(def, world, said);
+}
+
 static void run_to(struct troupe_server *server, uint64_t steps)
 {
 	struct troupe_limits limits = {.iterations = steps};
@@ -113,7 +121,8 @@ static bool same_file(const char *a, const char *b)
 static char *report_of(struct troupe_server *server)
 {
 	static const char *const apart[] = {"wall_time", "serial_time", "paused_time", "paused_steps", "rtf",
-		"steps_per_second", "moves", "meetings", "peak_memory_bytes", "windows", "tuning", "secondary", "secondaries"};
+		"steps_per_second", "moves", "meetings", "peak_memory_bytes", "windows", "tuning", "secondary",
+		"secondaries"};
 	struct troupe_report *numbers = troupe_server_report(server);
 	char *report = troupe_report_json(numbers), *rest = report;
 	troupe_report_free(numbers);
@@ -606,10 +615,8 @@ static void a_place_again(const char *system, const char *topic, const char *tex
 		const struct command *const both[] = {used, fresh};
 		struct where at[2];
 		for (int i = 0; i < 2; i++) {
-			struct troupe_server_def def = troupe_server_def_default();
 			struct said said;
-			def.secondaries = secondaries;
-			struct troupe_server *server = create(def, world, &said);
+			struct troupe_server *server = begin(world, secondaries, &said);
 			if (i == 0) { /* the topic exists in this world only */
 				give(server, (struct command[]){used[0], {0, NULL, NULL}});
 				run_to(server, 8);
@@ -665,10 +672,8 @@ static void listeners(void)
 				{10, "/shared", "linear: {x: 1}"}, {60, "/shared", "linear: {x: -1}"},
 				{110, TO_W "control", "reset {all: true}"}, {111, "/shared", "linear: {x: 2}"},
 				{0, NULL, NULL}};
-			struct troupe_server_def def = troupe_server_def_default();
 			struct said said;
-			def.secondaries = secondaries;
-			struct troupe_server *server = create(def, world, &said);
+			struct troupe_server *server = begin(world, secondaries, &said);
 			give(server, commands);
 			run_to(server, 60);
 			for (int i = 0; i < 3; i++)
@@ -697,9 +702,8 @@ static void no_listeners(void)
 				"filename='x'><joint_name>j</joint_name><topic>"
 				"/shared</topic></plugin>") "\""},
 		{0, NULL, NULL}};
-	struct troupe_server_def def = troupe_server_def_default();
 	struct said said;
-	struct troupe_server *server = create(def, world, &said);
+	struct troupe_server *server = begin(world, TROUPE_SECONDARIES_AUTO, &said);
 	give(server, commands);
 	run_to(server, 15);
 	check(troupe_server_command(server, 18, "/shared", "linear: {x: 1}", NULL) == TROUPE_OK,
@@ -735,10 +739,8 @@ static void partners(void)
 				      "name='l'>" BODY("3 1 1") "</link></model>%s%s%s"),
 				i / 2 ? beside : on, i / 2 ? on : beside, joints[i % 2]);
 			const struct command commands[] = {{400, TO_W "remove", "name: 'on'"}, {0, NULL, NULL}};
-			struct troupe_server_def def = troupe_server_def_default();
 			struct said said;
-			def.secondaries = secondaries;
-			struct troupe_server *server = create(def, world, &said);
+			struct troupe_server *server = begin(world, secondaries, &said);
 			give(server, commands);
 			run_to(server, 400);
 			struct where slept = find(server, "beside");
@@ -809,10 +811,8 @@ static void floors(void)
 		double z;
 	} seen[] = {{50, 3.35}, {200, 3.25}, {500, 1.85}, {700, 1.8}};
 	for (int secondaries = 0; secondaries <= 2; secondaries += 2) {
-		struct troupe_server_def def = troupe_server_def_default();
 		struct said said;
-		def.secondaries = secondaries;
-		struct troupe_server *server = create(def, world, &said);
+		struct troupe_server *server = begin(world, secondaries, &said);
 		give(server, commands);
 		for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
 			run_to(server, seen[i].step);
@@ -876,9 +876,8 @@ static void held_ones_sleep(void)
 					       "0.2 0.2 0.2") "</link><plugin name='gz::sim::systems::VelocityControl' "
 							      "filename='x'><initial_linear>1e-5 0 0"
 							      "</initial_linear></plugin></model>");
-	struct troupe_server_def def = troupe_server_def_default();
 	struct said said;
-	struct troupe_server *server = create(def, world, &said);
+	struct troupe_server *server = begin(world, TROUPE_SECONDARIES_AUTO, &said);
 	run_to(server, 3000);
 	check(find(server, "hangs").state.asleep, "a model that hangs from the world falls asleep");
 	check(!find(server, "floats").state.asleep, "a model that floats stays awake");
@@ -922,10 +921,8 @@ static void hashes(void)
 	enum { CHANGES = sizeof changes / sizeof *changes };
 	uint64_t seen[CHANGES];
 	for (uint32_t i = 0; i < CHANGES; i++) {
-		struct troupe_server_def def = troupe_server_def_default();
 		struct said said;
-		def.secondaries = 0;
-		struct troupe_server *server = create(def, world, &said);
+		struct troupe_server *server = begin(world, 0, &said);
 		/* nothing moves, so only the changes make a difference */
 		give(server,
 			(struct command[]){{0, TO_W "control", "pause: true"}, {0, changes[i].topic, changes[i].text},
@@ -1008,9 +1005,8 @@ static void undone(void)
 			{5, cases[i].reset_topic, cases[i].reset}, {0, NULL, NULL}};
 		static const char *const names[] = {"a", "b", "c"};
 		const bool moves_on[] = {cases[i].a, cases[i].b, cases[i].c};
-		struct troupe_server_def def = troupe_server_def_default();
 		struct said said;
-		struct troupe_server *server = create(def, world, &said);
+		struct troupe_server *server = begin(world, TROUPE_SECONDARIES_AUTO, &said);
 		give(server, commands);
 		run_to(server, 15);
 		for (int m = 0; m < 3; m++)
@@ -1080,9 +1076,8 @@ static void topics_to_come(void)
 		{TO_W "create_multiple", "data {name: 'a' sdf: \"" BOX_SDF "\"}"}};
 	static const char world[] = WORLD(FLOOR);
 	for (int i = 0; i < 2; i++) {
-		struct troupe_server_def def = troupe_server_def_default();
 		struct said said;
-		struct troupe_server *server = create(def, world, &said);
+		struct troupe_server *server = begin(world, TROUPE_SECONDARIES_AUTO, &said);
 		check(troupe_server_command(server, 20, "/model/a/cmd_vel", "", NULL) == TROUPE_ECOMMAND,
 			"no listener can come");
 		or_die(troupe_server_command(server, 10, creations[i][0], creations[i][1], NULL), NULL);
@@ -1103,9 +1098,8 @@ static void refusals(void)
 						"<parent>l</parent><child>k</child></joint><joint name='nail' "
 						"type='fixed'><parent>world</parent><child>k"
 						"</child></joint></model>");
-	struct troupe_server_def def = troupe_server_def_default();
 	struct said said;
-	struct troupe_server *server = create(def, world, &said);
+	struct troupe_server *server = begin(world, TROUPE_SECONDARIES_AUTO, &said);
 	struct troupe_error error;
 	check(troupe_server_command(server, 3, TO_W "create", "name: 'both' sdf_filename: 'x' sdf: \"" BOX_SDF "\"",
 		      &error) == TROUPE_ECOMMAND,
@@ -1168,9 +1162,8 @@ static void recreated_statics(void)
 		{6, TO_W "create", "name: 'second' pose {position {z: 1}} sdf: \"" SLAB_SDF "\""}, {0, NULL, NULL}};
 	struct where at[2];
 	for (int i = 0; i < 2; i++) {
-		struct troupe_server_def def = troupe_server_def_default();
 		struct said said;
-		struct troupe_server *server = create(def, world, &said);
+		struct troupe_server *server = begin(world, TROUPE_SECONDARIES_AUTO, &said);
 		give(server, i ? commands : commands + 2);
 		run_to(server, 150);
 		at[i] = find(server, "b");
@@ -1194,10 +1187,8 @@ static void commands_while_unloaded(void)
 	static const struct command commands[] = {{5, "/model/far/cmd_vel", "linear: {x: 1}"},
 		{20, TO_W "set_pose", "name: 'mover' position {x: 9 y: 1.5 z: 0.25}"}, {0, NULL, NULL}};
 	for (int secondaries = 0; secondaries <= 2; secondaries++) {
-		struct troupe_server_def def = troupe_server_def_default();
 		struct said said;
-		def.secondaries = secondaries;
-		struct troupe_server *server = create(def, world, &said);
+		struct troupe_server *server = begin(world, secondaries, &said);
 		give(server, commands);
 		run_to(server, 20);
 		check(fabs(find(server, "far").state.pose.x - 9) < 1e-9, "a model of an unloaded level does not move");
@@ -1214,9 +1205,8 @@ static void sleeps_through_time(void)
 {
 	static const char world[] = WORLD(FLOOR BOX("b", 0, 0, 0.25, ""));
 	static const struct command commands[] = {{300, TO_W "control", "reset {time_only: true}"}, {0, NULL, NULL}};
-	struct troupe_server_def def = troupe_server_def_default();
 	struct said said;
-	struct troupe_server *server = create(def, world, &said);
+	struct troupe_server *server = begin(world, TROUPE_SECONDARIES_AUTO, &said);
 	give(server, commands);
 	run_to(server, 300);
 	check(find(server, "b").state.asleep, "it sleeps");
@@ -1239,10 +1229,8 @@ static void created_ones_go_back(void)
 		{10, TO_W "create", "name: 'new' pose {position {x: 3 z: 2}} sdf: \"" BOX_SDF "\""},
 		{40, TO_W "reset_model", "name: 'new'"}, {0, NULL, NULL}};
 	for (int secondaries = 0; secondaries <= 2; secondaries += 2) {
-		struct troupe_server_def def = troupe_server_def_default();
 		struct said said;
-		def.secondaries = secondaries;
-		struct troupe_server *server = create(def, world, &said);
+		struct troupe_server *server = begin(world, secondaries, &said);
 		give(server, commands);
 		run_to(server, 20);
 		struct where first = find(server, "new");
@@ -1268,10 +1256,8 @@ static void roles_go_back(void)
 	static const char world[] = WORLD(STAGE);
 	uint64_t hash = 0;
 	for (int way = 0; way < 2; way++) {
-		struct troupe_server_def def = troupe_server_def_default();
 		struct said said;
-		def.secondaries = 2;
-		struct troupe_server *server = create(def, world, &said);
+		struct troupe_server *server = begin(world, 2, &said);
 		give(server, way ? commands : commands + 6);
 		run_to(server, 80);
 		check(!way || troupe_server_hash(server) == hash,
