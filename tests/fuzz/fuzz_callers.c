@@ -15,17 +15,13 @@
 
 #include "rounds.h"
 
+#include "../named.h"
+
 #include <troupe/barrier.h>
 #include <troupe/client.h>
 #include <troupe/server.h>
 
 enum { STEPS = 6, CALL_DIRECT = 4, CALL_LAST = 8, HEAD_BYTES = 3 };
-
-static const char world[] =
-	"<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size>"
-	"<real_time_factor>0</real_time_factor></physics><gravity>0 0 0</gravity>"
-	"<model name='b'><link name='l'><inertial><mass>1</mass></inertial></link>"
-	"<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model></world></sdf>";
 
 struct answer { /* to a request */
 	uint32_t times;
@@ -186,7 +182,7 @@ static struct troupe_client *open_run(struct play *play)
 	struct troupe_client *client;
 	struct troupe_error error;
 	def.world_path = "fuzz.sdf";
-	def.world_text = world;
+	def.world_text = named_world("driven", NULL);
 	def.secondaries = 0;
 	def.on_warning = on_warning;
 	def.ctx = play;
@@ -252,7 +248,7 @@ static void make_corpus(void)
 	add(&corpus[0], 0, CALLERS_JOIN, JOIN("y", "period_ns: 2000000 text_form: true subscribe {topic: '/clock'}"));
 	add(&corpus[0], CALL_LAST, CALLERS_STEP, "name: 'x'");
 	add(&corpus[0], CALL_LAST | CALL_DIRECT, CALLERS_STEP,
-		TURN("x", 0, "message {topic: '/model/b/cmd_vel' content: 'linear {x: 1}'}"));
+		TURN("x", 0, "message {topic: '/model/box/cmd_vel' content: 'linear {x: 1}'}"));
 	add(&corpus[0], CALL_LAST, CALLERS_STEP,
 		TURN("x", 1, "message {topic: '/none' data: 'a'} subscribe {topic: '/stats'} unsubscribe: '/clock'"));
 	/* joins and leaves, also before the run and twice */

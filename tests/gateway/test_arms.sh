@@ -14,21 +14,14 @@ tests=$(cd "$SOURCE_DIR" && pwd)/tests
 web_begin rosbridge.js
 cp "$tests/data/ros_robots/arm.urdf" "$tests/data/ros_robots/arm.yaml" .
 count=20
-arms() # COUNT: a world with so many arms
-{
-	echo '<sdf version="1.9"><world name="w"><physics name="p" type="ode"><max_step_size>0.004</max_step_size></physics>'
-	for i in $(seq 0 $(($1 - 1))); do
-		echo "<include><uri>arm.urdf</uri><name>arm$i</name><pose>$((i % 5 * 3)) $((i / 5 * 3)) 0 0 0 0</pose></include>"
-	done
-	echo '</world></sdf>'
-}
-arms $count >w.sdf
+. "$tests/gateway/arms.sh"
+arms_world $count >w.sdf
 web_start rosbridge w.sdf --rosbridge 0 --record run.rec --secondaries 2 -v 1
 PYTHONDONTWRITEBYTECODE=1 timeout 150 python3 "$tests/gateway/arms_client.py" "$port" $count >said 2>&1
 web_tell said
 web_stop 'many arms' run.rec
 
-arms 3 >other.sdf
+arms_world 3 >other.sdf
 web_start rosbridge w.sdf --rosbridge 0 --rtf 1 -v 1
 PYTHONDONTWRITEBYTECODE=1 timeout 100 python3 "$tests/gateway/arms_client.py" "$port" 3 "$PWD/other.sdf" >said 2>&1
 web_tell said

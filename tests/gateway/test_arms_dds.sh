@@ -25,13 +25,8 @@ program()
 }
 cp "$source/tests/data/ros_robots/arm.urdf" "$source/tests/data/ros_robots/arm.yaml" .
 count=20
-{
-	echo '<sdf version="1.9"><world name="w"><physics name="p" type="ode"><max_step_size>0.004</max_step_size></physics>'
-	for i in $(seq 0 $((count - 1))); do
-		echo "<include><uri>arm.urdf</uri><name>arm$i</name><pose>$((i % 5 * 3)) $((i / 5 * 3)) 0 0 0 0</pose></include>"
-	done
-	echo '</world></sdf>'
-} >w.sdf
+. "$source/tests/gateway/arms.sh"
+arms_world $count >w.sdf
 
 # arms ORDERS..., humble ORDERS...: what it prints in `said`
 arms()

@@ -2,6 +2,7 @@
  * otherwise; how often messages come; each message once; a cart that is driven; services; who is told what; limits;
  * clients that leave in the middle. A plain program, so that it runs under the sanitizers too;
  * tests/web/test_rosbridge.sh goes through the protocol with roslibjs. */
+#include "../named.h"
 #include "scene.h"
 
 #include "base/clock.h"
@@ -14,17 +15,11 @@
 #define MS UINT64_C(1000000)
 enum { TOPICS_MAX = 4096, OUTLETS_MAX = 1024, NAME_MAX_BYTES = 512, THROTTLE_MS = 40, THROTTLED = 8 };
 
-static const char world[] =
-	"<sdf version='1.9'><world name='w'><physics name='p' "
-	"type='ode'><max_step_size>0.001</max_step_size></physics><gravity>0 0 0</gravity><model name='cart'><link "
-	"name='l'><inertial><mass>1</mass></inertial></link><plugin name='gz::sim::systems::VelocityControl' "
-	"filename='x'/><plugin name='gz::sim::systems::OdometryPublisher' filename='x'/></model></world></sdf>";
-
 static void open_scene(struct scene *scene)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	def.world_path = "w.sdf";
-	def.world_text = world;
+	def.world_text = named_world("cart", NULL);
 	def.secondaries = 1;
 	def.pace = TROUPE_PACE_FACTOR;
 	def.rtf = 1;

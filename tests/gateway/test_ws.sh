@@ -6,13 +6,7 @@
 TROUPE_NO_GZ=1
 export TROUPE_NO_GZ
 
-cat >w.sdf <<'END'
-<sdf version="1.9"><world name="w"><gravity>0 0 0</gravity>
-  <physics name="p" type="ode"><max_step_size>0.001</max_step_size><real_time_factor>1</real_time_factor></physics>
-  <model name="cart"><link name="l"/><plugin name="gz::sim::systems::VelocityControl" filename="x"/>
-    <plugin name="gz::sim::systems::OdometryPublisher" filename="x"><dimensions>3</dimensions></plugin></model>
-</world></sdf>
-END
+cp "$named_worlds/cart.sdf" w.sdf
 
 for wrong in nope =9002 'ws=' 'ws=99999' 'ws,colour=red' 'ws,insecure=maybe' 'ws,cert=a' 'ws=0,'; do
 	"$troupe" run w.sdf --iterations 1 --serve "$wrong" >out 2>err
