@@ -13,6 +13,7 @@
 #include <troupe/server.h>
 #include <troupe/world.h>
 
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -37,6 +38,7 @@ struct peer {
 	Troupe__Msgs__LockstepToClient *last; /* what it received; NULL: the connection was closed */
 	int steps, clocks;                    /* that it received */
 	char refusal[256], reply[256];
+	char told[2000]; /* all refusals and replies, a line each */
 };
 
 static int dial(void)
@@ -82,6 +84,11 @@ static void note_messages(struct peer *peer, const Troupe__Msgs__LockstepStep *s
 	peer->steps++;
 	for (size_t i = 0; i < step->n_message; i++) {
 		const Troupe__Msgs__LockstepMessage *message = step->message[i];
+		size_t used = strlen(peer->told);
+		if (message->call || message->refused)
+			(void)snprintf(peer->told + used, sizeof peer->told - used, "%s %d %d %d %s %s\n",
+				message->topic, message->call, message->refused, (int)message->tag, message->type,
+				message->text);
 		peer->clocks += !strcmp(message->topic, "/clock") && message->step == step->step;
 		if (message->call)
 			(void)snprintf(peer->reply, sizeof peer->reply, "%s %d %d", message->topic, message->refused,
@@ -356,11 +363,16 @@ static void *talk(void *arg)
 	static const struct {
 		const char *topic, *type;
 		bool call;
-	} sent[] = {{"/model/box/cmd_vel", "", false}, {"/nothing", "", false},
-		{"/model/box/cmd_vel", "gz.msgs.Pose", false}, {"/world/w/control", "gz.msgs.WorldControl", true}};
+		const char *content; /* as text; "": as bytes */
+	} sent[] = {{"/model/box/cmd_vel", "", false, ""}, {"/nothing", "", false, ""},
+		{"/model/box/cmd_vel", "gz.msgs.Pose", false, ""},
+		{"/world/w/control", "gz.msgs.WorldControl", true, ""},
+		{"/model/box/cmd_vel", "", false, "linear {x: 2 y: 1}"}, {"/nothing", "", false, "x: 1"},
+		{"/world/w/set_velocity", "", true, "name: 'box' linear {x: 2}"},
+		{"/model/box/cmd_vel", "", true, "x: 1"}, {"/world/w/set_pose", "", true, "name: 9"}};
 	while (hear(peer) && is_step(peer)) {
 		Troupe__Msgs__LockstepMessage message = TROUPE__MSGS__LOCKSTEP_MESSAGE__INIT;
-		char topic[64], type[64];
+		char topic[64], type[64], content[64];
 		size_t i = (size_t)peer->steps - 1;
 		if (i < ARRAY_LEN(sent)) {
 			(void)snprintf(topic, sizeof topic, "%s", sent[i].topic);
@@ -368,8 +380,10 @@ static void *talk(void *arg)
 			message.topic = topic;
 			message.type = type;
 			message.call = sent[i].call;
-			message.tag = 42;
-			if (!sent[i].call) {
+			message.tag = 42 + i;
+			(void)snprintf(content, sizeof content, "%s", sent[i].content);
+			message.content = content;
+			if (!sent[i].call && !*content) {
 				message.data.data = (uint8_t *)bytes.at;
 				message.data.len = bytes.count;
 			}
@@ -398,11 +412,17 @@ static void test_messages(void)
 	check(!status, "%s", error.text);
 	lockstep_listener_destroy(scene.listener, false, "the run has ended");
 	pthread_join(thread, NULL);
-	check(strstr(peer.refusal, "/model/box/cmd_vel") && strstr(peer.refusal, "gz.msgs.Pose"), "refusal '%s'",
-		peer.refusal);
-	check(!strcmp(peer.reply, "/world/w/control 0 42"), "reply '%s'", peer.reply);
+	check(!strcmp(peer.told, "/nothing 0 1 43  topic '/nothing': there is none of this name\n"
+				 "/model/box/cmd_vel 0 1 44  a message of type gz.msgs.Pose: expected gz.msgs.Twist\n"
+				 "/world/w/control 1 0 45 gz.msgs.Boolean \n"
+				 "/nothing 0 1 47  topic '/nothing': there is none of this name\n"
+				 "/world/w/set_velocity 1 0 48 gz.msgs.Boolean model 'box' set in motion\n"
+				 "/model/box/cmd_vel 1 1 49  service '/model/box/cmd_vel': there is none of this name\n"
+				 "/world/w/set_pose 1 1 50  column 7: name: expected a text in quotes, found '9'\n"),
+		"told '%s'", peer.told);
 	bool found = troupe_get_model(scene.server, troupe_find_model(scene.server, 0, "box"), &state);
 	check(found && state.pose.x > 0.0399 && state.pose.x < 0.0401, "2 m/s from step 0 on: x %g", state.pose.x);
+	check(fabs(state.pose.y - 0.012) < 1e-4, "1 m/s from step 8 on: y %g", state.pose.y);
 	troupe_server_destroy(scene.server);
 }
 
@@ -456,9 +476,9 @@ static void test_addresses(void)
 	static const struct {
 		const char *address, *why;
 		bool insecure;
-	} bad[] = {{"0.0.0.0:0", "not this machine's loopback", false}, {"x:1", "expected an address of this machine", false},
-		{"127.0.0.1:70000", "expected PORT", false}, {"", "expected PORT", false},
-		{"-1", "expected PORT", false}, {"127.0.0.1", "expected PORT", false}};
+	} bad[] = {{"0.0.0.0:0", "not this machine's loopback", false},
+		{"x:1", "expected an address of this machine", false}, {"127.0.0.1:70000", "expected PORT", false},
+		{"", "expected PORT", false}, {"-1", "expected PORT", false}, {"127.0.0.1", "expected PORT", false}};
 	struct scene scene = open_scene();
 	struct lockstep_listener *other;
 	struct troupe_error error;
