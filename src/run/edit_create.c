@@ -295,14 +295,14 @@ size_t edit_prepared_bytes(const struct edit_source *source)
 	size_t bytes = sizeof *source + 10 * strlen(source->text);
 	for (uint32_t i = 0; i < source->files.all.count; i++)
 		bytes += source->files.all.at[i].count;
-	for (uint32_t i = 0; source->sdf && i < source->sdf->meshes.count; i++) {
+	for (uint32_t i = 0; i < source->sdf->meshes.count; i++) {
 		const struct mesh *mesh = source->sdf->meshes.at[i];
 		bytes += mesh->points.count * sizeof *mesh->points.at + mesh->corners.count * sizeof *mesh->corners.at;
 	}
-	for (uint32_t i = 0; source->sdf && i < source->sdf->images.count; i++)
+	for (uint32_t i = 0; i < source->sdf->images.count; i++)
 		bytes += (size_t)source->sdf->images.at[i]->columns * source->sdf->images.at[i]->rows *
 			 sizeof *source->sdf->images.at[i]->values;
-	for (uint32_t i = 0; source->sdf && i < source->sdf->textures.count; i++)
+	for (uint32_t i = 0; i < source->sdf->textures.count; i++)
 		bytes += texture_bytes(source->sdf->textures.at[i]);
 	return bytes;
 }
