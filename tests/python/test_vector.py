@@ -1,5 +1,6 @@
 """VectorEnv and ParallelEnv: the bits are those of single worlds, also over the ends of episodes, with delays and with
 parameters; only the worlds of a mask begin anew; arrays are memory of the environment; episodes are recorded."""
+import functools
 import os
 import subprocess
 import sys
@@ -33,6 +34,11 @@ def raises(kind, words, call):
         assert words in str(why), "%r: expected %r" % (str(why), words)
         return
     raise AssertionError("no %s" % kind.__name__)
+
+
+def fails_to_close(world, close):
+    close()
+    raise troupe.Error("EIO", "no space for %x" % id(world))
 
 
 class Single:
@@ -245,6 +251,15 @@ def test_refused():
     env.reset(seed=1)
     raises(ValueError, "expected 15", lambda: env.step([[0, 0, 0]]))
     raises(troupe.Error, "world 1", lambda: env.step([[0, 0, 0], [float("nan"), 0, 0]] + [[0, 0, 0]] * 3))
+    env.close()
+    env = make(record=tempfile.mkdtemp())
+    env.reset(seed=1)
+    worlds = list(env.worlds)
+    for world in worlds[1:3]:
+        world.close = functools.partial(fails_to_close, world, world.close)
+    raises(troupe.Error, "no space for %x" % id(worlds[1]), env.close)
+    for world in worlds:
+        raises(troupe.Error, "closed", world.step)
     env.close()
     raises(ValueError, "autoreset", lambda: make(autoreset="never"))
     for wrong in ([1], [1] * 4, [1] * 6):

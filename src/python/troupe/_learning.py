@@ -343,11 +343,18 @@ class VectorEnv:
         return rewards.view, ended, truncated
 
     def close(self):
-        for world in self.worlds:
-            if world is not None:
-                world.close()
-        self.worlds, self._batch = [None] * self.num_envs, None
+        """Ends all worlds, also if a recording could not be written whole: then the first error is raised."""
+        worlds, self.worlds, self._batch = self.worlds, [None] * self.num_envs, None
+        failures = []
+        for world in worlds:
+            try:
+                if world is not None:
+                    world.close()
+            except Error as why:
+                failures.append(why)
         self._pool.close()
+        if failures:
+            raise failures[0]
 
     def __enter__(self):
         return self
