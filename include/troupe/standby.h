@@ -60,6 +60,7 @@ TROUPE_API void troupe_standby_destroy(struct troupe_standby *standby);
 TROUPE_API troupe_status troupe_standby_run(struct troupe_standby *standby, struct troupe_error *error);
 /* After troupe_standby_run(): NULL: it is not to take over. Valid until troupe_standby_destroy(), as the state is. */
 TROUPE_API const struct troupe_takeover *troupe_standby_takeover(const struct troupe_standby *standby);
+/* The state to go on from, also when the primary was lost and too few secondaries came; *ret_count 0: there is none. */
 TROUPE_API const void *troupe_standby_state(const struct troupe_standby *standby, size_t *ret_count);
 TROUPE_API struct troupe_followed_run troupe_standby_was(const struct troupe_standby *standby);
 /* Any thread; may be called from a signal handler. */

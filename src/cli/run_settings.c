@@ -131,7 +131,7 @@ static const struct option_spec run_settings_specs[] = {
 		.offset = RUN_SETTINGS_AT(network.save_on_stop),
 		.help = "save the state if the run ends before its limit: it was told to stop, a process was lost, or "
 			"a model diverged; %s becomes the step (default with --transport tcp or mpi and with "
-			"--network-role primary: troupe-WORLD-%s.state)"},
+			"--network-role primary and standby: troupe-WORLD-%s.state)"},
 	{OPTION_TEXT, .name = "save-dir", .argument = "DIR", .offset = RUN_SETTINGS_AT(save_dir),
 		.help = "let clients save the state in this folder, and take it up again, with the services "
 			"/world/NAME/save and resume and the name of a file (default: clients cannot)"},

@@ -1,9 +1,13 @@
-/* A standby that is told to end has nothing to save before it takes over; afterwards run.c runs it as a primary. */
+/* A standby that is told to end has nothing to save before it takes over; afterwards run.c runs it as a primary. One
+ * that may not take over saves the state that it has. */
 #include "cli/standby.h"
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/saves.h"
 #include "cli/signals.h"
+
+#include <troupe/server.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -56,6 +60,30 @@ static void cli_standby_become_primary(struct run_settings *settings, const stru
 	}
 }
 
+/* Nothing goes on from this state by itself: it is saved, as when a primary ends too early. */
+static void cli_standby_save(const struct run_settings *settings, const struct troupe_standby *standby)
+{
+	const char *given = settings->network.save_on_stop;
+	struct troupe_server_def def = troupe_server_def_default();
+	struct complaints complaints = {.verbosity = settings->verbosity};
+	struct saves saves = {.complaints = &complaints};
+	struct troupe_server *server = NULL;
+	struct troupe_error error;
+	def.resume_path = "the state of the primary";
+	def.resume_bytes = troupe_standby_state(standby, &def.resume_count);
+	def.plugin_paths = settings->plugin_paths.at;
+	def.resource_paths = settings->resource_paths.at;
+	if (!def.resume_count)
+		return;
+	troupe_status status = troupe_server_create(&def, &server, &error);
+	char *pattern = status ? NULL : given ? mem_strdup(given) : saves_default(server);
+	status = status ? status : saves_on_stop(&saves, server, pattern, &error);
+	if (status)
+		cli_complain("run", "%s", error.text);
+	free(pattern);
+	troupe_server_destroy(server);
+}
+
 int standby_follow(struct run_settings *settings, struct troupe_standby **ret_standby)
 {
 	const struct network_settings *network = &settings->network;
@@ -92,6 +120,8 @@ int standby_follow(struct run_settings *settings, struct troupe_standby **ret_st
 		*ret_standby = standby;
 		return CLI_DONE;
 	}
+	if (standby)
+		cli_standby_save(settings, standby);
 	troupe_standby_destroy(standby);
 	return network_exit_status(status);
 }

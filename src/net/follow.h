@@ -100,7 +100,7 @@ struct follow_ops {
 		struct following **ret_following, struct troupe_error *error);
 	/* Blocks until the run is over (*ret_term has term 0), or until it is to be taken over: then the address is
 	 * free for a gathering. TROUPE_EPEER, TROUPE_EPROTOCOL: the primary refuses this process; or it was lost, and
-	 * it may not be replaced. */
+	 * it may not be replaced, because too few secondaries came: then *ret_term has lost_ns. */
 	troupe_status (*following_run)(
 		struct following *following, struct follow_term *ret_term, struct troupe_error *error);
 	/* Any thread, also in a signal handler: asks the host again. */

@@ -245,6 +245,17 @@ static troupe_status server_standby_take_over(struct troupe_standby *standby, st
 	return status;
 }
 
+/* Nobody else may have it. */
+static void server_standby_keep_state(struct troupe_standby *standby)
+{
+	struct troupe_error unwanted;
+	if (!server_standby_rebuild(
+		    standby, standby->now.at, standby->whole, false, standby->step, &standby->state, &unwanted))
+		return;
+	text_fini(&standby->state);
+	standby->state = (struct text){0};
+}
+
 troupe_status troupe_standby_run(struct troupe_standby *standby, struct troupe_error *error)
 {
 	struct troupe_error unwanted;
@@ -259,6 +270,8 @@ troupe_status troupe_standby_run(struct troupe_standby *standby, struct troupe_e
 		status = server_standby_take_over(standby, error);
 	if (status)
 		standby->takeover.term.term = 0;
+	if (status && standby->takeover.term.lost_ns && standby->whole)
+		server_standby_keep_state(standby);
 	return status;
 }
 

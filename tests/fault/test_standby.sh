@@ -195,9 +195,20 @@ two_of_three_lost()
 }
 once two_of_three_lost
 
+# saved_by_standby: b has saved its state, which goes on with the same bits
+saved_by_standby()
+{
+	says b 'state: saved the state of step'
+	[ -z "$late" ] || return 0
+	"$troupe" run --resume ./*.state --rtf 0 --iterations $steps --hash-every 20 -v 0 >again.out 2>again.err
+	report $? "the state that was saved goes on: $(cat again.err)"
+	tail -n "$(wc -l <again.out)" calm.out | cmp -s - again.out
+	report $? 'the state that was saved has the same hashes'
+}
 # Where the loss of a secondary ends the run, the standby needs all of them.
 all_needed()
 {
+	rm -f ./*.state
 	primary --network-secondaries 2
 	secondary s1
 	secondary s2
@@ -206,6 +217,7 @@ all_needed()
 	disturb KILL p s2
 	ends b 3
 	says b 'the primary was lost, and 1 of 2 secondaries came to this standby: expected 2'
+	saved_by_standby
 }
 once all_needed
 
@@ -222,12 +234,7 @@ all_lost()
 	says b 'takes over as primary of term 2'
 	disturb KILL s1 s2
 	ends b 3
-	says b 'state: saved the state of step'
-	[ -z "$late" ] || return 0
-	"$troupe" run --resume ./*.state --rtf 0 --iterations $steps --hash-every 20 -v 0 >again.out 2>again.err
-	report $? "the state that was saved goes on: $(cat again.err)"
-	tail -n "$(wc -l <again.out)" calm.out | cmp -s - again.out
-	report $? 'the state that was saved has the same hashes'
+	saved_by_standby
 }
 once all_lost
 

@@ -63,6 +63,7 @@ struct following {
 	uint32_t told; /* votes that people were told of */
 	/* the end */
 	bool over, takes_over;
+	bool forsaken; /* too few secondaries came when the primary was lost */
 	troupe_status status;
 	struct troupe_error why;
 };
@@ -422,6 +423,7 @@ static void following_decide(struct following *s, uint64_t now_ns)
 		(void)fail(&line, TROUPE_EPEER,
 			"the primary was lost, and %u of %u secondaries came to this standby: expected %u", votes,
 			s->was.secondaries, needed);
+		s->forsaken = true;
 		following_end(s, TROUPE_EPEER, line.text);
 	}
 }
@@ -475,6 +477,7 @@ troupe_status following_run(struct following *s, struct follow_term *ret_term, s
 	s->session.listener = NULL;
 	channel_destroy(s->channel);
 	s->channel = NULL;
+	ret_term->lost_ns = s->forsaken ? s->lost_ns : 0;
 	if (!s->takes_over)
 		return s->status ? fail(error, s->status, "%s", s->why.text) : TROUPE_OK;
 	memcpy(ret_term->run, s->hello.run, sizeof ret_term->run);
