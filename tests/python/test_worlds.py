@@ -766,6 +766,15 @@ def test_numbers_that_c_cannot_hold():
         assert world.steps == 3
 
 
+def test_numbers_that_are_not_finite():
+    """JSON has none; the error names the field, as for any other number."""
+    with troupe.World(text=CARTS, resource_paths=WORLDS) as world:
+        for number, word in ((math.nan, "nan"), (math.inf, "inf"), (-math.inf, "-inf")):
+            words = "position.x: %s: expected a number" % word
+            raises(troupe.Error, words, world.set_pose, "cart_0", (number, 0, 0))
+            raises(troupe.Error, words, world.call, "/world/w/set_pose", {"name": "cart_0", "position": {"x": number}})
+
+
 def test_texts_and_worlds_that_c_would_cut():
     """C ends a text at its first zero byte, and takes a number of a world modulo 2^32: another thing would be meant."""
     raises(ValueError, "zero byte", troupe.World, text=CARTS + "\0")

@@ -300,7 +300,7 @@ class VectorEnv:
         memoryview(self._tables[2].memory)[:] = self._tables[1].memory
         over = any(self._over)
         if over and self.autoreset == "disabled":
-            raise Error("EINVAL", "an episode is over: expected reset() with a reset_mask")
+            raise Error("EINVAL", "an episode is over: expected reset(), of all worlds or with a reset_mask")
         self._count += 1
         begins = list(self._over) if over and self.autoreset == "next_step" else None
         if begins:

@@ -15,9 +15,27 @@ from ._values import Error, _Table, _array, _check, _name, _plain, _take_text, _
 from ._owned import _too_late
 
 
+def _without_bare_words(value):
+    """JSON has no numbers that are not finite; protobuf's form of it has words in quotes for them."""
+    if isinstance(value, dict):
+        return {name: _without_bare_words(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return list(map(_without_bare_words, value))
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def _json(message):
+    try:
+        return json.dumps(message, allow_nan=False)
+    except ValueError:
+        return json.dumps(_without_bare_words(message))
+
+
 def _binary(kind, message):
     at, count, error = c_void_p(), c_size_t(), _Error()
-    _check(_lib.troupe_message_from_json(_name(kind), json.dumps(message).encode(), byref(at), byref(count),
+    _check(_lib.troupe_message_from_json(_name(kind), _json(message).encode(), byref(at), byref(count),
                                          byref(error)), error)
     data = ctypes.string_at(at, count.value)
     _free(at)
