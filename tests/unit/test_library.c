@@ -5,6 +5,8 @@
 
 #include <troupe/client.h>
 
+#include <unistd.h>
+
 TestSuite(library_handles, .fini = lib_end, .timeout = 60);
 TestSuite(library_steps, .fini = lib_end, .timeout = 120);
 TestSuite(library_scene, .fini = lib_end, .timeout = 60);
@@ -1492,6 +1494,82 @@ static struct hashes hashes_of_two_paces(uint32_t window)
 	}
 	lib_destroy(server);
 	return hashes;
+}
+
+/* --- the table of costs ------------------------------------------------------------------------------------------- */
+
+#define COSTS_BODY                                                                                                     \
+	"<link name='l'><collision name='c'><geometry><box><size>0.5 0.5 "                                             \
+	"0.5</size></box></geometry></collision></link>"
+#define COSTS_PLACE(n, x)                                                                                              \
+	"<model name='crate_" n "'><pose>" x " 0.9 0.3 0 0 0</pose>" COSTS_BODY "</model><model name='robot_" n        \
+	"'><pose>" x " 0 0.3 0 0 0</pose>" COSTS_BODY LIB_DRIVEN "</model>"
+#define COSTS_LEVEL(n, x)                                                                                              \
+	"<performer name='" n "'><ref>robot_" n "</ref><geometry><box><size>1 1 1</size></box></geometry></performer>" \
+	"<level name='level_" n "'><pose>" x " 0 0 0 0 0</pose><geometry><box><size>4 4 4</size></box></geometry>"     \
+	"<ref>crate_" n "</ref></level>"
+
+struct costs_row {
+	unsigned long long step;
+	unsigned world, component, secondary, pin;
+	char kind[16], name[32];
+};
+
+/* The row of this name in the sample of the step. */
+static struct costs_row costs_find(const char *path, unsigned long long step, const char *name)
+{
+	struct costs_row row;
+	char line[200];
+	FILE *file = fopen(path, "r");
+	bool found = false;
+	cr_assert(file && fgets(line, sizeof line, file));
+	cr_assert_str_eq(line, "world,step,component,secondary,pin,kind,ns,name\n");
+	while (!found && fgets(line, sizeof line, file)) {
+		cr_assert_eq(sscanf(line, "%u,%llu,%u,%u,%u,%15[a-z],%*u,%31[a-z_0-9]", &row.world, &row.step,
+				     &row.component, &row.secondary, &row.pin, row.kind, row.name),
+			7, "%s", line);
+		found = row.step == step && !strcmp(row.name, name);
+	}
+	(void)fclose(file);
+	cr_assert(found, "no '%s' of step %llu", name, step);
+	return row;
+}
+
+/* A robot, the level that it is in, and what belongs to the level are one component; robots far apart are not. */
+Test(library_report, costs_of_each_component)
+{
+	static const char *const places[] = {"a", "b", "c"};
+	struct troupe_server_def def = lib_def(
+		LIB_SDF("<world name='w'>" LIB_HEAD LIB_GROUND COSTS_PLACE("a", "0") COSTS_PLACE("b", "40")
+				COSTS_PLACE("c", "80") "<plugin name='gz::sim' filename='x'>" COSTS_LEVEL("a", "0")
+					COSTS_LEVEL("b", "40") COSTS_LEVEL("c", "80") "</plugin></world>"),
+		2);
+	char path[] = "/tmp/test_costs.XXXXXX";
+	const int made = mkstemp(path);
+	cr_assert(made >= 0 && !close(made));
+	def.costs_path = path;
+	def.costs_every = 7;
+	struct troupe_server *server = lib_create(&def);
+	lib_run(server, 30);
+	lib_destroy(server);
+	unsigned components[3];
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const of[] = {"robot", "crate", "level"}, *const kinds[] = {
+										     "performer", "cargo", "level"};
+		for (size_t k = 0; k < 3; k++) {
+			char name[32];
+			(void)snprintf(name, sizeof name, "%s_%s", of[k], places[i]);
+			const struct costs_row first = costs_find(path, 7, name), last = costs_find(path, 28, name);
+			cr_assert_str_eq(last.kind, kinds[k]);
+			cr_assert(last.world == 0 && last.secondary >= 1 && last.secondary <= 2 && !last.pin);
+			cr_assert_eq(first.component, last.component);
+			components[i] = k ? components[i] : last.component;
+			cr_assert_eq(
+				last.component, components[i], "%s: %u, not %u", name, last.component, components[i]);
+		}
+	}
+	cr_assert(components[0] != components[1] && components[1] != components[2] && components[0] != components[2]);
+	cr_assert(!remove(path));
 }
 
 /* When the slow world has ended the fast one goes on, and from then on their steps have different numbers. */
