@@ -187,6 +187,15 @@ for level in 0 1 2; do
 done
 [ ! -s "$scratch/err.0" ] && [ -s "$scratch/err.1" ]
 report $? '-v 0 is silent, -v 1 is not'
+for level in +9 -1; do
+	timeout 60 "$troupe" run -v $level "$scratch/warned.sdf" --iterations 5 2>"$scratch/err" >"$scratch/out"
+	[ $? = 2 ] && [ "$(cat "$scratch/err")" = "troupe run: -v: '$level': expected a whole number from 0 to 4" ]
+	report $? "-v $level: $(cat "$scratch/err")"
+done
+timeout 60 "$troupe" run -v +0 "$scratch/warned.sdf" --rtf 0 --iterations 5 >"$scratch/out" 2>"$scratch/err" && [ ! -s "$scratch/err" ]
+report $? "-v +0: $(cat "$scratch/err")"
+timeout 60 "$troupe" run -v "$scratch/warned.sdf" --rtf 0 --iterations 5 >"$scratch/out" 2>"$scratch/err" && [ -s "$scratch/err" ]
+report $? "-v, and no number: $(cat "$scratch/err")"
 
 # --- for tests -------------------------------------------------------------------------------------------------------------
 reported --secondaries 2 --chaos 3 --iterations 200

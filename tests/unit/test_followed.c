@@ -49,12 +49,16 @@ static const char followed_world[] = LIB_SDF(
 		"4 0 -0.25 0 0 0") FOLLOWED_FLOOR("stage", "0 9 -0.25 0 0 0") FOLLOWED_CRATE("crate_0",
 		"0 1.2 0.16 0 0 0.1") FOLLOWED_CRATE("crate_1", "2 1.2 0.16 0 0 0.2") FOLLOWED_CRATE("crate_2",
 		"4 1.2 0.16 0 0 0.3") FOLLOWED_CRATE("spare", "0 9 0.3 0 0 0.4") FOLLOWED_DRIVER("a", "0 0 0.26 0 0 0",
-		"3") FOLLOWED_DRIVER("b", "4 -0.9 0.26 0 0 0", "-4") LIB_ARM("arm", "0 20 0 0 0 0.5") LIB_CART("cart",
+		"3") FOLLOWED_DRIVER("b", "4 -0.9 0.26 0 0 0", "-7") LIB_ARM("arm", "0 20 0 0 0 0.5") LIB_CART("cart",
 		"8 20 0 0 0 0.7") "<model name='hook'><pose>-4 20 3 0 0 0</pose><link "
 				  "name='l'><gravity>false</gravity></link><plugin "
 				  "name='gz::sim::systems::DetachableJoint' "
 				  "filename='x'><parent_link>l</parent_link><child_model>bait</child_model>"
-				  "<child_link>l</child_link></plugin></model>" FOLLOWED_CRATE("bait",
+				  "<child_link>l</child_link></plugin></model>"
+				  "<model name='rock'><static>1</static><pose>-2 -0.9 0 0 0 0</pose><link "
+				  "name='l'><collision name='c'>"
+				  "<geometry><mesh><uri>sound.obj</uri></mesh></geometry></collision></link></"
+				  "model>" FOLLOWED_CRATE("bait",
 					  "-4 20.5 3 0 0 0") "<plugin name='gz::sim' "
 							     "filename='x'>" FOLLOWED_PERFORMER("a") FOLLOWED_PERFORMER(
 								     "b") FOLLOWED_LEVEL("level_0", "0",
@@ -63,7 +67,8 @@ static const char followed_world[] = LIB_SDF(
 								     "<ref>floor_1</ref><ref>crate_1</"
 								     "ref>") FOLLOWED_LEVEL("level_2", "4",
 								     "<ref>floor_2</ref><ref>crate_2</"
-								     "ref>") "</plugin></world>");
+								     "ref>") FOLLOWED_LEVEL("level_3", "-2",
+								     "<ref>rock</ref>") "</plugin></world>");
 
 #define FOLLOWED_NEW(name, pose) "name: '" name "' sdf: \"<sdf version='1.11'>" FOLLOWED_CRATE(name, pose) "</sdf>\""
 
@@ -82,6 +87,7 @@ static const struct {
 	{40, "light_config", "name: 'sun' type: DIRECTIONAL intensity: 3 direction {x: 0.6 z: -0.8}"},
 	{45, "light_config", "name: 'lit::l::lamp' type: POINT intensity: 2"},
 	{50, "light_config", "name: 'extra' type: POINT range: 5 pose {position {z: 2}}"},
+	{55, "set_pose", "name: 'rock' position {x: -2 y: -0.8}"},
 	{60, "set_pose", "name: 'stage' position {y: 9 z: -0.5} orientation {z: 0.6 w: 0.8}"},
 	{65, "set_pose", "name: 'spare' position {x: 0.2 y: 9 z: 0.5} orientation {w: 1}"},
 	{70, "set_pose_vector", "pose {name: 'cart' position {x: 9 y: 21}} pose {name: 'new' position {y: 9.7 z: 2}}"},
@@ -147,10 +153,12 @@ static struct troupe_client *followed_subscribe(struct troupe_server *server)
 static struct troupe_server *followed_create(
 	struct followed *followed, const struct troupe_network *network, const char *folder, uint32_t window)
 {
+	static const char *const folders[] = {SOURCE_DIR "/tests/data/mesh", NULL};
 	struct troupe_server_def def = lib_def(followed_world, FOLLOWED_MEMBERS);
 	def.network = network;
 	def.window = window;
 	def.save_folder = folder;
+	def.resource_paths = folders;
 	def.on_reply = followed_on_reply;
 	def.ctx = followed;
 	return lib_create(&def);
