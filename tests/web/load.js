@@ -64,6 +64,8 @@ async function bad(p, folder) {
   check((await p.call("load_world", file("asset.sdf"))).result.error_message.includes("none.obj"), "the file that is missing is named");
   await p.expect(MISSING, "load_world", file("asset.sdf"));
   await p.expect(ELEMENTS, "load_world", { ...file("asset.sdf"), fail_on_unsupported_element: true, ignore_missing_or_unsupported_assets: true });
+  const told = (await p.call("load_world", { ...file("asset.sdf"), fail_on_unsupported_element: true, ignore_missing_or_unsupported_assets: true })).result.error_message;
+  check(/^.*fail_on_unsupported_element: 1 warning, the first: .*asset\.sdf:\d+: .*none\.obj/.test(told), `what is not supported: ${told}`);
   for (const name of ["bad.sdf", "two.sdf", "plugin.sdf"]) await p.expect(PARSE, "load_world", file(name));
   for (const words of ["<", "<sdf", "<sdf version='1.9'/>", "<sdf version='1.9'><world name=''/></sdf>", "<!DOCTYPE a [<!ENTITY b SYSTEM 'file:///etc/passwd'>]><sdf version='1.9'><world name='&b;'>"]) await p.expect(PARSE, "load_world", text(words));
   await p.expect(FAILED, "load_world", text(`<sdf version='1.9'><world name='w'>${"<model name='m'>".repeat(200)}`));
