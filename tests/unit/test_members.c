@@ -4,8 +4,11 @@
 
 #include <troupe/standby.h>
 
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <netinet/in.h>
 #include <stdatomic.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -412,6 +415,30 @@ Test(members, come_and_leave_while_the_world_runs)
 	check_changes(&run, &report->worlds[0].network);
 	check_counts(&run, &report->worlds[0].network);
 	troupe_report_free(report);
+}
+
+/* A primary that is not there is tried again and again, and the reason is told once. */
+Test(members, that_find_no_primary)
+{
+	enum { MORE_TRIES = 700 };
+	static struct member member;
+	char address[40];
+	struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t bytes = sizeof here;
+	/* a port that is taken, and at which nobody listens */
+	int taken = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	cr_assert(!bind(taken, (struct sockaddr *)&here, sizeof here) &&
+		  !getsockname(taken, (struct sockaddr *)&here, &bytes));
+	(void)snprintf(address, sizeof address, "127.0.0.1:%u", ntohs(here.sin_port));
+	begin_member(&member, &(struct troupe_network){.address = address, .partition = "nobody"});
+	await_word(&member, "cannot be reached");
+	for (int i = 0; i < MORE_TRIES; i++)
+		wait_a_little();
+	troupe_secondary_stop(member.secondary);
+	cr_assert_eq(pthread_join(member.thread, NULL), 0);
+	troupe_secondary_destroy(member.secondary);
+	close(taken);
+	has_said("the member", &member.notes, LOOKING "127.0.0.1:a: cannot be reached: Connection refused\n");
 }
 
 /* --- standbys ----------------------------------------------------------------------------------------------------- */
