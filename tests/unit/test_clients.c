@@ -1095,6 +1095,14 @@ Test(clients, a_message_wakes_its_client, .timeout = 60)
 	pthread_join(thread, NULL);
 	cr_assert(sleeper.woken && sleeper.message.step == 2);
 	cr_assert_eq(calls, before + 1);
+	/* also when one step comes soon after the other: when the last one has returned, it is told */
+	for (int i = 0; i < 200; i++) {
+		while (troupe_client_take(told, 0, &message))
+			;
+		before = calls;
+		lib_step(server, 1);
+		cr_assert_eq(calls, before + 1, "step %d", i);
+	}
 	client_destroy(told);
 	client_destroy(sleeper.client);
 	lib_destroy(server);
