@@ -1,6 +1,7 @@
 /* `troupe check`: reports everything that is wrong with a world, not only the first error. Each stage (SDF, scene,
  * systems) goes on after an error as far as it can. A stage that had an error is the last stage, because its result
  * is not complete. The loaders are those of `run`, so `check` and `run` agree on which worlds are valid. */
+#include "base/map.h"
 #include "base/probe.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -73,6 +74,8 @@ struct totals {
 	uint32_t worlds, dynamic_models, static_models, links, joints, bodies, collisions, levels, performers;
 	uint32_t plugins, systems, programs;
 	const char *path; /* of the file */
+	struct map told;  /* errors, in the arena */
+	struct arena *arena;
 };
 
 static void check_find(struct totals *totals, enum sdf_severity severity, const char *text)
@@ -81,9 +84,12 @@ static void check_find(struct totals *totals, enum sdf_severity severity, const 
 	*(severity == SDF_ERROR ? &totals->errors : &totals->warnings) += 1;
 }
 
+/* Some plug-ins of the world are made for each model: what is wrong with one is told once. */
 static void check_on_error(void *ctx, const char *text)
 {
-	check_find(ctx, SDF_ERROR, text);
+	struct totals *totals = ctx;
+	if (map_add(&totals->told, arena_strdup(totals->arena, text), 0))
+		check_find(totals, SDF_ERROR, text);
 }
 
 static void check_count_scene(struct totals *totals, const struct scene *scene)
@@ -329,8 +335,9 @@ int cli_check(int argc, char **argv)
 			arena_fini(&arena);
 			return status;
 		}
-		totals = (struct totals){.path = settings.world};
+		totals = (struct totals){.path = settings.world, .arena = &arena};
 		check_file(&totals, &settings, &arena);
+		map_fini(&totals.told);
 		check_print_totals(&totals);
 		status = totals.errors || (settings.strict && totals.warnings) ? CLI_BAD_INPUT : CLI_DONE;
 	}
