@@ -516,9 +516,9 @@ static uint32_t cli_network_reap(struct children *children)
 	return left;
 }
 
-static void cli_network_reap_for(struct children *children, uint32_t limit_ms)
+static void cli_network_reap_for_a_while(struct children *children)
 {
-	for (uint32_t waited_us = 0; cli_network_reap(children) && waited_us < limit_ms * 1000;
+	for (uint32_t waited_us = 0; cli_network_reap(children) && waited_us < CLI_NETWORK_END_MS * 1000u;
 		waited_us += END_LOOK_US)
 		(void)usleep(END_LOOK_US);
 }
@@ -528,11 +528,11 @@ void children_end(struct children *children)
 	for (uint32_t i = 0; i < children->count; i++)
 		if (children->sockets[i] >= 0)
 			(void)close(children->sockets[i]);
-	cli_network_reap_for(children, CLI_NETWORK_END_MS);
+	cli_network_reap_for_a_while(children);
 	for (uint32_t i = 0; i < children->count; i++)
 		if (children->pids[i])
 			(void)kill(children->pids[i], SIGKILL);
-	cli_network_reap_for(children, CLI_NETWORK_END_MS); /* a process that cannot be killed now is left to init */
+	cli_network_reap_for_a_while(children); /* a process that cannot be killed now is left to init */
 	free(children->pids);
 	free(children->sockets);
 	*children = (struct children){0};

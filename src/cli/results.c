@@ -36,9 +36,9 @@ static void results_add_word(struct text *line, const char *option, const char *
 	text_add(line, "'");
 }
 
-static void results_add_count(struct text *line, const char *option, int64_t count, int64_t usual)
+static void results_add_count(struct text *line, const char *option, int64_t count)
 {
-	if (count != usual)
+	if (count)
 		text_add(line, " %s %" PRId64, option, count);
 }
 
@@ -60,7 +60,7 @@ static void results_add_again(const struct results *results, struct text *line)
 		results_add_word(line, "--resource-path", settings->resource_paths.at[i]);
 	for (uint32_t i = 0; i < settings->plugin_paths.count; i++)
 		results_add_word(line, "--plugin-path", settings->plugin_paths.at[i]);
-	results_add_count(line, "--seed", settings->seed, 0);
+	results_add_count(line, "--seed", settings->seed);
 	if (settings->initial_time_s > 0) {
 		text_add(line, " --initial-sim-time ");
 		text_add_double(line, settings->initial_time_s);
@@ -69,7 +69,7 @@ static void results_add_again(const struct results *results, struct text *line)
 		settings->paused ? " --paused" : "");
 	if (settings->solver)
 		results_add_word(line, "--solver", settings->solver);
-	results_add_count(line, "--iterations", (int64_t)troupe_server_progress(results->server).steps, 0);
+	results_add_count(line, "--iterations", (int64_t)troupe_server_progress(results->server).steps);
 	if (settings->until_s > 0 && troupe_server_world_count(results->server) > 1) {
 		text_add(line, " --until "); /* worlds of longer steps reach it in fewer */
 		text_add_double(line, settings->until_s);

@@ -262,11 +262,11 @@ struct couple_search {
 		c < end_; c++)                                                                                         \
 		if (c->root == (search)->root)
 
-static double couple_worst(const struct couple_search *search, bool tried)
+static double couple_worst(const struct couple_search *search)
 {
 	double most = 0;
 	FOR_EACH(c, search)
-	most = fmax(most, fabs(tried ? c->tried : c->left));
+	most = fmax(most, fabs(c->left));
 	return most;
 }
 
@@ -326,7 +326,7 @@ static void couple_begin_round(const struct couple_search *search)
 {
 	FOR_EACH(c, search)
 	c->left = c->tried;
-	double most = couple_worst(search, false);
+	double most = couple_worst(search);
 	if (!search->lead->rounds || most < search->lead->best_left) {
 		search->lead->best_left = most;
 		FOR_EACH(c, search)
@@ -344,7 +344,7 @@ static void couple_begin_round(const struct couple_search *search)
 /* No axis gives way: impulses without effect are halved. */
 static void couple_give_way(const struct couple_search *search)
 {
-	double most = couple_worst(search, false);
+	double most = couple_worst(search);
 	FOR_EACH(c, search)
 	{
 		if (fabs(c->left) > most / 10)
@@ -357,7 +357,7 @@ static void couple_give_way(const struct couple_search *search)
 static void couple_next_direction(const struct couple_search *search)
 {
 	if (++search->lead->directions < MIN(couple_count_of(search), (uint32_t)DIRECTIONS_MAX) &&
-		couple_worst(search, false) > LEFT_MAX)
+		couple_worst(search) > LEFT_MAX)
 		couple_turn_to_gradient(search, false);
 	else
 		couple_try_at(search, SEARCH_FOUND);

@@ -226,7 +226,7 @@ static void exact_notes_add_reactions(struct worker *worker, const struct exact_
 		struct exact_wrench wrench = {{0, 0, 0}, {0, 0, 0}};
 		if (edge->joint.motion == LANES_FREE || !exact_notes_is_measured(worker, &edge->joint))
 			continue;
-		struct vec3 about = scene_axis_anchor(state, &worker->scene->joints[edge->joint.index], false);
+		struct vec3 about = scene_axis_anchor(state, &worker->scene->joints[edge->joint.index]);
 		for (uint32_t k = i; k < assembly->count; k++)
 			if (exact_notes_hangs_on(assembly, k, i))
 				exact_notes_gain(worker, assembly->bodies[k], assembly->solid[k], about, dt, &wrench);
@@ -238,7 +238,7 @@ static void exact_notes_add_reactions(struct worker *worker, const struct exact_
 		const struct assembly_link *link = &assembly->links.at[i];
 		if (exact_notes_is_measured(worker, &link->joint)) {
 			struct exact_wrench wrench = {{0, 0, 0}, {0, 0, 0}};
-			struct vec3 about = scene_axis_anchor(state, &worker->scene->joints[link->joint.index], false);
+			struct vec3 about = scene_axis_anchor(state, &worker->scene->joints[link->joint.index]);
 			uint32_t child = worker->scene->joints[link->joint.index].child;
 			uint32_t own = exact_notes_place_in_link(link, child);
 			exact_notes_add_link(worker, part, link, equal, own, about, dt, &wrench);

@@ -148,7 +148,7 @@ static double observe_effort_of_rows(
 	if (joint->kind == SDF_PRISMATIC || joint->kind == SDF_SCREW) {
 		effort = vec3_dot(along, force) * joint_scale(joint);
 	} else {
-		struct vec3 arm = vec3_sub(state_body(state, first, false)->p, scene_axis_anchor(state, joint, false));
+		struct vec3 arm = vec3_sub(state_body(state, first, false)->p, scene_axis_anchor(state, joint));
 		effort = vec3_dot(along, vec3_add(vec3_from(feedback->t1), vec3_cross(arm, force)));
 	}
 	return joint_is_turned(joint) ? -effort : effort;
@@ -158,7 +158,7 @@ static double observe_effort_of_rows(
 static void observe_add_force(const struct state *state, const struct scene_joint *joint, struct vec3 force,
 	struct vec3 at, struct reaction *to)
 {
-	struct vec3 arm = vec3_sub(at, scene_axis_anchor(state, joint, false));
+	struct vec3 arm = vec3_sub(at, scene_axis_anchor(state, joint));
 	to->force = vec3_add(to->force, force);
 	to->torque = vec3_add(to->torque, vec3_cross(arm, force));
 }

@@ -128,10 +128,9 @@ static troupe_status edit_light_find(
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
-static troupe_status edit_light_outside(
-	const char *what, double value, double lo, double hi, struct troupe_error *error)
+static troupe_status edit_light_outside(const char *what, double value, double hi, struct troupe_error *error)
 {
-	return fail(error, TROUPE_ECOMMAND, "%s %g: expected %g to %g", what, value, lo, hi);
+	return fail(error, TROUPE_ECOMMAND, "%s %g: expected 0 to %g", what, value, hi);
 }
 
 static troupe_status edit_light_set_colour(
@@ -142,7 +141,7 @@ static troupe_status edit_light_set_colour(
 	const float values[4] = {given->r, given->g, given->b, given->a};
 	for (size_t i = 0; i < ARRAY_LEN(values); i++)
 		if (!(values[i] >= 0 && values[i] <= 1))
-			return edit_light_outside(name, (double)values[i], 0, 1, error);
+			return edit_light_outside(name, (double)values[i], 1, error);
 	*colour = (struct sdf_colour){(double)given->r, (double)given->g, (double)given->b, (double)given->a};
 	return TROUPE_OK;
 }
@@ -175,7 +174,7 @@ static troupe_status edit_light_set_numbers(
 			continue;
 		if (!(numbers[i].value >= 0 && numbers[i].value <= numbers[i].hi))
 			return edit_light_outside(
-				numbers[i].name, (double)numbers[i].value, 0, (double)numbers[i].hi, error);
+				numbers[i].name, (double)numbers[i].value, (double)numbers[i].hi, error);
 		*numbers[i].to = (double)numbers[i].value;
 	}
 	return TROUPE_OK;

@@ -426,7 +426,7 @@ static struct ack *runners_step_alone(struct runner_set *set, const struct step 
 	struct secondary *secondary = set->members[0].secondary;
 	struct troupe_error error;
 	if (step->share && set->world.helpers && !set->has_helpers)
-		(void)secondary_start_helpers(secondary, set->world.helpers, 0, &error);
+		(void)secondary_start_helpers(secondary, set->world.helpers, &error);
 	set->has_helpers |= step->share;
 	return secondary_step(secondary, step);
 }

@@ -483,12 +483,11 @@ static void *run_secondary_be_helper(void *arg)
 	return NULL;
 }
 
-troupe_status secondary_start_helpers(
-	struct secondary *secondary, uint32_t count, uint32_t spins, struct troupe_error *error)
+troupe_status secondary_start_helpers(struct secondary *secondary, uint32_t count, struct troupe_error *error)
 {
 	int failed = 0;
 	secondary->helpers = mem_alloc_lines(count * sizeof *secondary->helpers);
-	secondary->spins = spins;
+	secondary->spins = 0;
 	for (uint32_t i = 0; i < count && !failed; i++) {
 		struct helper *helper = &secondary->helpers[i];
 		*helper = (struct helper){.secondary = secondary};

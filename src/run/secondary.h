@@ -17,10 +17,9 @@ void secondary_destroy(struct secondary *secondary);
 void secondary_set_peers(struct secondary *secondary, struct secondary *const *peers, uint32_t spins);
 
 /* For a secondary without peers: `count` further threads of this process, without models of their own, take parts of
- * its steps. Call it once, between steps, on the secondary's thread. spins: as above. TROUPE_ELIMIT: no thread is
+ * its steps; they do not spin. Call it once, between steps, on the secondary's thread. TROUPE_ELIMIT: no thread is
  * left; then the threads that could be started help. */
-troupe_status secondary_start_helpers(
-	struct secondary *secondary, uint32_t count, uint32_t spins, struct troupe_error *error);
+troupe_status secondary_start_helpers(struct secondary *secondary, uint32_t count, struct troupe_error *error);
 
 /* One step. The ack stays the secondary's and is valid until its next step. */
 struct ack *secondary_step(struct secondary *secondary, const struct step *step);

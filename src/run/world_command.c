@@ -73,10 +73,10 @@ static void world_command_complete(struct command *command, const char *topic, _
 	command->topic = mem_strdup(topic);
 }
 
-troupe_status command_parse(struct systems *systems, const char *world, uint64_t step, const char *topic,
-	const char *text, _Atomic bool *may_create, struct command *ret_command, struct troupe_error *error)
+troupe_status command_parse(struct systems *systems, const char *world, const char *topic, const char *text,
+	_Atomic bool *may_create, struct command *ret_command, struct troupe_error *error)
 {
-	struct command command = {.step = step};
+	struct command command = {0};
 	message_type type;
 	troupe_status status =
 		world_command_find_type(systems, world, topic, atomic_load(may_create), &command, &type, error);
@@ -142,11 +142,11 @@ static void world_command_mean_as_gazebo(ProtobufCMessage *message, message_type
 	}
 }
 
-troupe_status command_of_bytes(struct systems *systems, const char *world, uint64_t step, const char *topic,
-	const char *type, const void *bytes, size_t count, _Atomic bool *may_create, struct command *ret_command,
+troupe_status command_of_bytes(struct systems *systems, const char *world, const char *topic, const char *type,
+	const void *bytes, size_t count, _Atomic bool *may_create, struct command *ret_command,
 	struct troupe_error *error)
 {
-	struct command command = {.step = step};
+	struct command command = {0};
 	message_type carried, sent = type_find(type);
 	troupe_status status =
 		world_command_find_type(systems, world, topic, atomic_load(may_create), &command, &carried, error);
@@ -241,10 +241,10 @@ void command_fini(struct command *command)
 
 /* --- by numbers and by handle ------------------------------------------------------------------------------------- */
 
-troupe_status command_of_numbers(struct systems *systems, const char *world, uint64_t step, const char *topic,
-	const double *numbers, uint32_t count, struct command *ret_command, struct troupe_error *error)
+troupe_status command_of_numbers(struct systems *systems, const char *world, const char *topic, const double *numbers,
+	uint32_t count, struct command *ret_command, struct troupe_error *error)
 {
-	struct command command = {.step = step};
+	struct command command = {0};
 	message_type type;
 	troupe_status status = world_command_find_type(systems, world, topic, false, &command, &type, error);
 	if (!status)

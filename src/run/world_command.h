@@ -81,13 +81,13 @@ bool command_blocks(const struct command *command);
 
 /* Makes a command out of a topic and a message in text form. Any thread. TROUPE_ECOMMAND says what is wrong with
  * topic or text. may_create: see struct schedule; read, and set by a command that creates models. */
-troupe_status command_parse(struct systems *systems, const char *world, uint64_t step, const char *topic,
-	const char *text, _Atomic bool *may_create, struct command *ret_command, struct troupe_error *error);
+troupe_status command_parse(struct systems *systems, const char *world, const char *topic, const char *text,
+	_Atomic bool *may_create, struct command *ret_command, struct troupe_error *error);
 /* The same with a message as bytes of the type with this name. A service also takes its service_sent_type(). A client
  * of Gazebo does not send a field that has its default, and means the default: so a WorldControl without pause is taken
  * as pause: false, and a coordinate of gravity that is not sent as 0. */
-troupe_status command_of_bytes(struct systems *systems, const char *world, uint64_t step, const char *topic,
-	const char *type, const void *bytes, size_t count, _Atomic bool *may_create, struct command *ret_command,
+troupe_status command_of_bytes(struct systems *systems, const char *world, const char *topic, const char *type,
+	const void *bytes, size_t count, _Atomic bool *may_create, struct command *ret_command,
 	struct troupe_error *error);
 /* A light that a client of Gazebo sends: all its numbers count as given. */
 struct Troupe__Msgs__SetLight;
@@ -102,8 +102,8 @@ bool command_passes(struct systems *systems, const struct command *command);
 void command_fini(struct command *command);
 
 /* The same out of `count` numbers: see message_of_numbers(). */
-troupe_status command_of_numbers(struct systems *systems, const char *world, uint64_t step, const char *topic,
-	const double *numbers, uint32_t count, struct command *ret_command, struct troupe_error *error);
+troupe_status command_of_numbers(struct systems *systems, const char *world, const char *topic, const double *numbers,
+	uint32_t count, struct command *ret_command, struct troupe_error *error);
 /* Turns a command that was given by handle into a command with a topic. The primary's, between steps. On failure
  * (TROUPE_ECOMMAND: the target is gone, or no system drives it) the command has a topic, too, for the report. */
 troupe_status command_find_target(

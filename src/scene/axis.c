@@ -29,11 +29,11 @@ struct vec3 scene_axis_direction(const struct state *state, const struct scene_j
 	return quat_rotate(axis_turn_of(state, axis_carrier_of(joint, axis), next), joint->axis[axis].xyz_world);
 }
 
-struct vec3 scene_axis_anchor(const struct state *state, const struct scene_joint *joint, bool next)
+struct vec3 scene_axis_anchor(const struct state *state, const struct scene_joint *joint)
 {
 	uint32_t first = joint->child != SCENE_NONE ? joint->child : joint->parent;
 	struct vec3 arm = vec3_sub(joint->anchor, state->scene->bodies[first].reference.p);
-	return vec3_add(state_body(state, first, next)->p, quat_rotate(axis_turn_of(state, first, next), arm));
+	return vec3_add(state_body(state, first, false)->p, quat_rotate(axis_turn_of(state, first, false), arm));
 }
 
 void scene_axis_turning(

@@ -21,9 +21,9 @@ void scene_axis_sliding(const struct state *state, const struct scene_joint *joi
 /* Turning or sliding: the rate that belongs to the position of the axis. */
 void scene_axis_rate_of(
 	const struct state *state, const struct scene_joint *joint, uint32_t axis, bool next, struct axis_rate *ret);
-/* The joint's anchor in the world, as it moves with ODE's first body of the joint: the child, or the parent if the
- * child is the world. */
-struct vec3 scene_axis_anchor(const struct state *state, const struct scene_joint *joint, bool next);
+/* The joint's anchor in the world in state k, as it moves with ODE's first body of the joint: the child, or the parent
+ * if the child is the world. */
+struct vec3 scene_axis_anchor(const struct state *state, const struct scene_joint *joint);
 /* The rate of an axis in rad/s, or in m/s for a prismatic joint; 0 if a model that the joint connects was removed. */
 double scene_axis_rate(const struct state *state, uint32_t joint, uint32_t axis, bool next);
 

@@ -252,11 +252,11 @@ void noise_apply_many(const struct sdf_signal *signal, uint64_t key, const struc
 }
 
 void noise_apply_floats(const struct sdf_signal *signal, uint64_t key, const struct noise_sample *sample,
-	struct noise_cache *cache, uint64_t first, float *values, uint64_t count)
+	uint64_t first, float *values, uint64_t count)
 {
 	if (!noise_matters(signal))
 		return;
-	const struct noise_plan plan = noise_plan_for(signal, key, sample, cache);
+	const struct noise_plan plan = noise_plan_for(signal, key, sample, NULL);
 	for (uint64_t i = 0; i < count; i++)
 		values[i] = (float)noise_measured(&plan, (double)values[i], first + i);
 }

@@ -70,7 +70,7 @@ double noise_apply(const struct sdf_signal *signal, uint64_t key, const struct n
 void noise_apply_many(const struct sdf_signal *signal, uint64_t key, const struct noise_sample *sample,
 	struct noise_cache *cache, uint64_t first, double *values, uint64_t count);
 void noise_apply_floats(const struct sdf_signal *signal, uint64_t key, const struct noise_sample *sample,
-	struct noise_cache *cache, uint64_t first, float *values, uint64_t count);
+	uint64_t first, float *values, uint64_t count);
 
 /* A signal with this noise and without limits. */
 static inline struct sdf_signal noise_open(struct sdf_noise noise)

@@ -143,8 +143,8 @@ static void sampler_read_force_torque(const struct sampler_sample *sample)
 	struct pose pose = sampler_pose_on_child(sample, joint);
 	struct troupe_force_torque_reading reading = {measure_force_torque(sensor->sdf->settings->force_torque,
 		(struct troupe_wrench){reaction->force, reaction->torque},
-		scene_axis_anchor(sample->from->state, joint, false), &pose,
-		sampler_rotation_of(sample, joint->sdf->child), sampler_rotation_of(sample, joint->sdf->parent))};
+		scene_axis_anchor(sample->from->state, joint), &pose, sampler_rotation_of(sample, joint->sdf->child),
+		sampler_rotation_of(sample, joint->sdf->parent))};
 	SAMPLER_ADD(sample, 6, reading);
 }
 

@@ -62,8 +62,8 @@ static void sampler_picture_fill_colour(
 	for (size_t i = 0; camera->gain != 1 && i < 3 * (size_t)count; i++)
 		colour[i] *= (float)camera->gain;
 	if (signal.noise.kind != SDF_NOISE_NONE)
-		noise_apply_floats(&signal, sampler_key_of(sample, 1), &sample->noise, NULL, 3 * (uint64_t)first,
-			colour, 3 * (uint64_t)count);
+		noise_apply_floats(&signal, sampler_key_of(sample, 1), &sample->noise, 3 * (uint64_t)first, colour,
+			3 * (uint64_t)count);
 	sampler_picture_store_colour(colour, 3 * (size_t)count, to);
 }
 
@@ -144,8 +144,7 @@ void sampler_picture_fill(const struct sampler_sample *sample, double *numbers, 
 	sampler_picture_take_picture(sample, numbers, &picture);
 	struct sdf_signal signal = noise_open(camera->noise);
 	if (picture.depth && noise_matters(&signal))
-		noise_apply_floats(
-			&signal, sampler_key_of(sample, 0), &sample->noise, NULL, first, picture.depth, count);
+		noise_apply_floats(&signal, sampler_key_of(sample, 0), &sample->noise, first, picture.depth, count);
 	if (picture.colour)
 		sampler_picture_fill_colour(sample, picture.colour, first, count, colour);
 	free(picture.colour);

@@ -87,8 +87,8 @@ void member_release(struct member *member)
 	/* acq_rel: the accesses of other holders happen before the member is freed */
 	if (atomic_fetch_sub_explicit(&member->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	posts_drop(&member->collected, 0);
-	posts_drop(&member->handed, 0);
+	posts_drop(&member->collected);
+	posts_drop(&member->handed);
 	vec_free(&member->collected.all);
 	vec_free(&member->handed.all);
 	client_release(member->client);

@@ -22,12 +22,12 @@ static void barrier_client_free_post(struct post *post)
 	free(post->bytes);
 }
 
-void posts_drop(struct posts *posts, uint64_t step)
+void posts_drop(struct posts *posts)
 {
 	for (uint32_t i = 0; i < posts->all.count; i++) {
 		struct post *post = &posts->all.at[i];
 		if (post->call)
-			post->call->done(post->call, step, TROUPE_EPEER, "the client left the lockstep");
+			post->call->done(post->call, 0, TROUPE_EPEER, "the client left the lockstep");
 		barrier_client_free_post(post);
 	}
 	posts->all.count = 0;

@@ -58,7 +58,7 @@ extern const struct troupe_barrier_ops barrier_thread_ops; /* ctx: the member */
 void member_release(struct member *member);
 /* The number of times that a thread may look before it sleeps, with all runners and barrier clients on this machine. */
 uint32_t barriers_spins(const struct barriers *barriers);
-void posts_drop(struct posts *posts, uint64_t step);
+void posts_drop(struct posts *posts);
 /* Takes the member off the list, so that its name is free. Any thread. */
 void barriers_remove(struct barriers *barriers, struct member *member);
 /* For troupe_client_join(). */

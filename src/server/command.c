@@ -74,13 +74,12 @@ static troupe_status command_make(
 	_Atomic bool *may_create = &primary_schedule(world->primary)->may_create;
 	const char *name = world->scene->name;
 	if (given->text)
-		return command_parse(
-			world->systems, name, 0, given->topic, given->text, may_create, ret_command, error);
+		return command_parse(world->systems, name, given->topic, given->text, may_create, ret_command, error);
 	if (given->bytes)
-		return command_of_bytes(world->systems, name, 0, given->topic, given->type, given->bytes, given->count,
+		return command_of_bytes(world->systems, name, given->topic, given->type, given->bytes, given->count,
 			may_create, ret_command, error);
 	return command_of_numbers(
-		world->systems, name, 0, given->topic, given->numbers, (uint32_t)given->count, ret_command, error);
+		world->systems, name, given->topic, given->numbers, (uint32_t)given->count, ret_command, error);
 }
 
 /* Replaces the message of the command by one with this state, or with this error. */
@@ -186,7 +185,7 @@ static troupe_status command_write_numbers(
 		struct command command;
 		if (i + 1 < server->world_count && !systems_topic_type(world->systems, given->topic))
 			continue;
-		troupe_status status = command_of_numbers(world->systems, world->scene->name, 0, given->topic,
+		troupe_status status = command_of_numbers(world->systems, world->scene->name, given->topic,
 			given->numbers, (uint32_t)given->count, &command, error);
 		if (status)
 			return status;
@@ -205,11 +204,10 @@ static troupe_status command_make_copies(
 	for (uint32_t i = 0; i < server->world_count; i++) {
 		struct server_world *world = &server->worlds[i];
 		const char *name = world->scene->name;
-		troupe_status status = given->bytes
-					       ? command_of_bytes(world->systems, name, 0, given->topic, given->type,
-							 given->bytes, given->count, &later, &copies[i], error)
-					       : command_parse(world->systems, name, 0, given->topic, given->text,
-							 &later, &copies[i], error);
+		troupe_status status = given->bytes ? command_of_bytes(world->systems, name, given->topic, given->type,
+							      given->bytes, given->count, &later, &copies[i], error)
+						    : command_parse(world->systems, name, given->topic, given->text,
+							      &later, &copies[i], error);
 		while (status && i)
 			command_fini(&copies[--i]);
 		if (status)

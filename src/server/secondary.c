@@ -100,7 +100,7 @@ static troupe_status server_secondary_load(struct troupe_secondary *s, struct tr
 	replica_fetch_from(s->replica, &s->source);
 	s->secondary = secondary_create(s->number, replica_shared(s->replica));
 	/* Helpers do not spin: the stepping thread polls for the next step, and is the only thread here that polls. */
-	return s->threads > 1 ? secondary_start_helpers(s->secondary, s->threads - 1, 0, error) : TROUPE_OK;
+	return s->threads > 1 ? secondary_start_helpers(s->secondary, s->threads - 1, error) : TROUPE_OK;
 }
 
 static void server_secondary_step(struct troupe_secondary *s)

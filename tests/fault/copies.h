@@ -80,7 +80,7 @@ static inline void copies_hire(struct copies_secondary *side, uint32_t threads)
 {
 	struct troupe_error error;
 	side->share_over = threads;
-	copies_must(secondary_start_helpers(side->secondary, threads - 1, 0, &error), "helpers", &error);
+	copies_must(secondary_start_helpers(side->secondary, threads - 1, &error), "helpers", &error);
 }
 
 static inline void copies_end(struct copies_secondary *side)

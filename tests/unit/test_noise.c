@@ -255,7 +255,7 @@ Test(noise, rays_of_a_sample_share_the_bias_and_nothing_else)
 	noise_apply_many(&signal, key, &sample, NULL, 0, pieces, 12345);
 	noise_apply_many(&signal, key, &sample, NULL, 12345, pieces + 12345, RAYS - 12345);
 	cr_assert_eq(memcmp(x, pieces, RAYS * sizeof *x), 0);
-	noise_apply_floats(&signal, key, &sample, NULL, 0, floats, RAYS);
+	noise_apply_floats(&signal, key, &sample, 0, floats, RAYS);
 	for (uint32_t i = 0; i < RAYS; i++)
 		cr_assert_eq(floats[i], (float)x[i]);
 	sample = at(5001);
