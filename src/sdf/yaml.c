@@ -113,6 +113,9 @@ static const char *yaml_quoted(struct yaml *yaml)
 	while (*yaml->at && !(*yaml->at == quote && !(quote == '\'' && yaml->at[1] == quote))) {
 		bool escaped = quote == '"' ? *yaml->at == '\\' : *yaml->at == quote;
 		yaml->at += escaped && yaml->at[1];
+		if (escaped && quote == '"' && !strchr("\"\\/nt", *yaml->at))
+			yaml_refuse(yaml, TROUPE_EWORLD,
+				"an escape in quotes: expected \\\", \\\\, \\/, \\n or \\t, or the character itself");
 		char c = escaped && quote == '"' && *yaml->at == 'n'   ? '\n'
 			 : escaped && quote == '"' && *yaml->at == 't' ? '\t'
 								       : *yaml->at;

@@ -102,6 +102,7 @@ Test(yaml, what_is_refused)
 	for (const char *const *cut = (const char *const[]){"{", "a: {", "a: {b", "a: {'b'", "- {b", "a: [{b", NULL}; *cut; cut++)
 		yaml_bad(*cut, "p.yaml:1: ");
 	yaml_bad("a: 'x\n", "p.yaml:2: a quote that does not end");
+	yaml_bad("a: 1\nb: \"\\x43\"\n", "p.yaml:2: an escape in quotes");
 	yaml_bad("a: 1\n  b: 2\n", "p.yaml:2: a line that is indented more");
 	yaml_bad("  a: 1\nb: 2\n", "p.yaml:2: a line that is indented less");
 	yaml_bad("a: [1] 2\n", "p.yaml:1: more behind a value");
