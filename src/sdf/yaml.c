@@ -106,6 +106,52 @@ static int yaml_peek(struct yaml *yaml)
 
 /* --- scalars ------------------------------------------------------------------------------------------------------ */
 
+/* As UTF-8. */
+static void yaml_add_character(struct text *out, uint32_t code)
+{
+	const uint32_t bytes = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+	static const uint8_t first[] = {0, 0x00, 0xc0, 0xe0, 0xf0};
+	for (uint32_t i = 0; i < bytes; i++) {
+		uint32_t bits = code >> 6 * (bytes - 1 - i);
+		char c = (char)(uint8_t)(i ? 0x80 | (bits & 0x3f) : first[bytes] | bits);
+		text_add_bytes(out, &c, 1);
+	}
+}
+
+/* So many hexadecimal digits; 0: there are fewer, or no character has this number. */
+static uint32_t yaml_hexadecimal(const char *at, uint32_t digits)
+{
+	char text[9] = {0};
+	if (strspn(at, "0123456789abcdefABCDEF") < digits)
+		return 0;
+	memcpy(text, at, digits);
+	unsigned long code = strtoul(text, NULL, 16);
+	return code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : (uint32_t)code;
+}
+
+/* What stands behind a backslash: a character by its letter or number, or the end of a line, which the text goes on
+ * behind. */
+static void yaml_escape(struct yaml *yaml, struct text *out)
+{
+	static const char letters[] = "abtnvfre \"/\\N_LP", kinds[] = "xuU";
+	static const uint32_t codes[] = {7, 8, 9, 10, 11, 12, 13, 27, ' ', '"', '/', '\\', 0x85, 0xa0, 0x2028, 0x2029},
+			      digits[] = {2, 4, 8};
+	const char *letter = strchr(letters, *yaml->at), *kind = strchr(kinds, *yaml->at);
+	if (*yaml->at == '\n' || (*yaml->at == '\r' && yaml->at[1] == '\n')) {
+		yaml->line++;
+		yaml->at += *yaml->at == '\r';
+		yaml->at += 1 + strspn(yaml->at + 1, " \t");
+		return;
+	}
+	uint32_t code = letter ? codes[letter - letters]
+			: kind ? yaml_hexadecimal(yaml->at + 1, digits[kind - kinds])
+			       : 0;
+	if (!code)
+		yaml_refuse(yaml, TROUPE_EWORLD, "an escape in quotes: expected one of YAML, and no zero byte");
+	yaml->at += code && kind ? 1 + digits[kind - kinds] : 1;
+	yaml_add_character(out, code ? code : '?');
+}
+
 static const char *yaml_quoted(struct yaml *yaml)
 {
 	char quote = *yaml->at++;
@@ -113,14 +159,12 @@ static const char *yaml_quoted(struct yaml *yaml)
 	while (*yaml->at && !(*yaml->at == quote && !(quote == '\'' && yaml->at[1] == quote))) {
 		bool escaped = quote == '"' ? *yaml->at == '\\' : *yaml->at == quote;
 		yaml->at += escaped && yaml->at[1];
-		if (escaped && quote == '"' && !strchr("\"\\/nt", *yaml->at))
-			yaml_refuse(yaml, TROUPE_EWORLD,
-				"an escape in quotes: expected \\\", \\\\, \\/, \\n or \\t, or the character itself");
-		char c = escaped && quote == '"' && *yaml->at == 'n'   ? '\n'
-			 : escaped && quote == '"' && *yaml->at == 't' ? '\t'
-								       : *yaml->at;
+		if (escaped && quote == '"' && yaml->at[-1] == '\\') {
+			yaml_escape(yaml, &out);
+			continue;
+		}
 		yaml->line += *yaml->at == '\n';
-		text_add_bytes(&out, &c, 1);
+		text_add_bytes(&out, yaml->at, 1);
 		yaml->at++;
 	}
 	if (!*yaml->at)

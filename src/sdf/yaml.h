@@ -1,8 +1,7 @@
 /* Files of parameters of ROS: the part of YAML 1.2 that they are written in -> a tree of struct sdf_element.
  *
  * Understood: maps and lists, by indentation and in brackets, also over several lines; plain and quoted scalars;
- * comments. Refused with file:line: anchors, aliases, tags, block scalars, tabs as indentation, other escapes
- * than \" \\ \/ \n \t, a second document. */
+ * comments. Refused with file:line: anchors, aliases, tags, block scalars, tabs as indentation, a second document. */
 #ifndef SDF_YAML_H
 #define SDF_YAML_H
 

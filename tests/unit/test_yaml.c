@@ -72,6 +72,10 @@ Test(yaml, maps)
 	yaml_good("a:\n  b:\n    c: 1\n  d: 2\ne: 3", "a(b(c=1) d=2) e=3");
 	yaml_good("---\n/**:\n  ros__parameters:\n    linear.x.max: 1.0\n", "/**(ros__parameters(linear.x.max=1.0))");
 	yaml_good("a: x#y\nb: 'it''s # no comment'\n\"c d\": \"1\\\"\\n\"\n", "a=x#y b=it's # no comment c d=1\"\n");
+	yaml_good("a: \"\\x41\\u00e9\\u20ac\\U0001F600\\/\\ \\\\\\t|\"\n",
+		"a=A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80/ \\\t|");
+	yaml_good("a: \"one \\\n   two\\\r\n\tthree\"\nb: 2\n", "a=one twothree b=2");
+	yaml_good("a: 'C:\\x'\n", "a=C:\\x");
 	yaml_good("a: pkg::Type\r\nb: 2\r\n", "a=pkg::Type b=2");
 	yaml_good("  a: 1\n  b: 2\n", "a=1 b=2");
 }
@@ -102,7 +106,12 @@ Test(yaml, what_is_refused)
 	for (const char *const *cut = (const char *const[]){"{", "a: {", "a: {b", "a: {'b'", "- {b", "a: [{b", NULL}; *cut; cut++)
 		yaml_bad(*cut, "p.yaml:1: ");
 	yaml_bad("a: 'x\n", "p.yaml:2: a quote that does not end");
-	yaml_bad("a: 1\nb: \"\\x43\"\n", "p.yaml:2: an escape in quotes");
+	yaml_bad("a: 1\nb: \"\\q\"\n", "p.yaml:2: an escape in quotes");
+	yaml_bad("a: 1\nb: \"\\x4\"\n", "p.yaml:2: an escape in quotes");
+	yaml_bad("a: 1\nb: \"\\u0000\"\n", "p.yaml:2: an escape in quotes");
+	yaml_bad("a: 1\nb: \"\\ud800\"\n", "p.yaml:2: an escape in quotes");
+	yaml_bad("a: 1\nb: \"\\U00110000\"\n", "p.yaml:2: an escape in quotes");
+	yaml_bad("a: \"x\\\n  y\"\nb\n", "p.yaml:3: a line without a colon");
 	yaml_bad("a: 1\n  b: 2\n", "p.yaml:2: a line that is indented more");
 	yaml_bad("  a: 1\nb: 2\n", "p.yaml:2: a line that is indented less");
 	yaml_bad("a: [1] 2\n", "p.yaml:1: more behind a value");
