@@ -461,6 +461,8 @@ static int run_world(struct run *run)
 		status = run_start_programs(run, &error);
 	if (!status) {
 		run_announce(run);
+		text_fini(&run->taken_state);
+		run->taken_state = (struct text){0};
 		status = run_go(run, &error);
 	}
 	run_end_company(run, status, &error);
@@ -526,7 +528,14 @@ int run_worlds(const struct run_settings *settings, struct arena *arena, struct 
 	struct run first = {.settings = *settings, .lasting = arena, .standby = standby};
 	first.complaints.verbosity = settings->verbosity;
 	first.saves.complaints = &first.complaints;
+	size_t taken_bytes = 0;
+	const char *taken = standby ? troupe_standby_state(standby, &taken_bytes) : NULL;
+	if (taken)
+		text_add_bytes(&first.taken_state, taken, taken_bytes);
 	int exit_status = run_logged(&first);
+	if (first.taken_state.count) /* something has failed before: a place of a gateway that is in use, a full disk */
+		standby_save(&first.settings, first.taken_state.at, first.taken_state.count);
+	text_fini(&first.taken_state);
 	for (struct run *run = first.next, *next; run; run = next) {
 		if (run->settings.verbosity >= 1)
 			cli_complain("run", "another run: %s '%s', seed %" PRId64 ", paused",

@@ -46,6 +46,7 @@ struct run {
 	struct troupe_standby *standby; /* took over: the server resumes its state; NULL: not so */
 	uint64_t begun_at;              /* step */
 	bool took_over;                 /* from a primary that was lost: the state was nowhere else */
+	struct text taken_state;        /* this state, until the run goes on */
 	uint64_t paused_at_ns;          /* when run_on_watch() first saw the present pause; 0: there is none */
 	bool pause_told;
 	struct arena *lasting; /* of the first run of the process; used while no gateway runs */

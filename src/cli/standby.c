@@ -26,7 +26,7 @@ static void cli_standby_stop(void *ctx)
 	troupe_standby_stop(ctx);
 }
 
-/* There is nothing to save. */
+/* While the primary is there, it has the state. */
 static void cli_standby_leave(void *ctx)
 {
 	(void)ctx;
@@ -61,7 +61,7 @@ static void cli_standby_become_primary(struct run_settings *settings, const stru
 }
 
 /* Nothing goes on from this state by itself: it is saved, as when a primary ends too early. */
-static void cli_standby_save(const struct run_settings *settings, const struct troupe_standby *standby)
+void standby_save(const struct run_settings *settings, const char *state, size_t bytes)
 {
 	const char *given = settings->network.save_on_stop;
 	struct troupe_server_def def = troupe_server_def_default();
@@ -70,11 +70,10 @@ static void cli_standby_save(const struct run_settings *settings, const struct t
 	struct troupe_server *server = NULL;
 	struct troupe_error error;
 	def.resume_path = "the state of the primary";
-	def.resume_bytes = troupe_standby_state(standby, &def.resume_count);
+	def.resume_bytes = state;
+	def.resume_count = bytes;
 	def.plugin_paths = settings->plugin_paths.at;
 	def.resource_paths = settings->resource_paths.at;
-	if (!def.resume_count)
-		return;
 	troupe_status status = troupe_server_create(&def, &server, &error);
 	char *pattern = status ? NULL : given ? mem_strdup(given) : saves_default(server);
 	status = status ? status : saves_on_stop(&saves, server, pattern, &error);
@@ -120,8 +119,10 @@ int standby_follow(struct run_settings *settings, struct troupe_standby **ret_st
 		*ret_standby = standby;
 		return CLI_DONE;
 	}
-	if (standby)
-		cli_standby_save(settings, standby);
+	size_t bytes = 0;
+	const char *state = standby ? troupe_standby_state(standby, &bytes) : NULL;
+	if (bytes)
+		standby_save(settings, state, bytes);
 	troupe_standby_destroy(standby);
 	return network_exit_status(status);
 }

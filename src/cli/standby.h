@@ -10,6 +10,8 @@
  * goes on, with the limits of the run that was followed where the command line gives none. Destroy it when the server
  * has been created. NULL: the process ends, with the exit status that is returned. */
 int standby_follow(struct run_settings *settings, struct troupe_standby **ret_standby);
+/* Saves a state of a lost primary with which the run does not go on. Says what fails. */
+void standby_save(const struct run_settings *settings, const char *state, size_t bytes);
 
 /* Starts a standby with the settings of this secondary, as a process that ends with this one. 0: it cannot be started;
  * the reason was printed. */

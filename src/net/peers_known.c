@@ -139,11 +139,12 @@ troupe_status peers_end_status(const struct peers *peers, struct troupe_error *e
 	if (peers->phase != PEERS_OVER || end->kind == STOP_DONE)
 		return TROUPE_OK;
 	uint64_t before = peers->options.again ? peers->options.first_step : 0; /* so many steps other members took */
-	if (!peers->began && before)
+	bool none = !peers->began || end->next_step == peers->options.first_step;
+	if (none && before)
 		text_add(&text, "the last step that all had acknowledged is %llu", (unsigned long long)before - 1);
 	else if (!peers->began)
 		text_add(&text, "before the first step");
-	else if (end->next_step == peers->options.first_step)
+	else if (none)
 		text_add(&text, "no step was acknowledged by all");
 	else
 		text_add(&text, "the last step that all had acknowledged is %llu",

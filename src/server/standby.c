@@ -236,6 +236,10 @@ static troupe_status server_standby_take_over(struct troupe_standby *standby, st
 	text_fini(&standby->now);
 	text_fini(&standby->next);
 	standby->now = standby->next = (struct text){0};
+	if (status) {
+		text_fini(&standby->state);
+		standby->state = (struct text){0};
+	}
 	struct troupe_error line;
 	(void)fail(&line, TROUPE_OK,
 		"this standby takes over as primary of term %" PRIu64 ": the run goes on from step %" PRIu64,
@@ -270,7 +274,8 @@ troupe_status troupe_standby_run(struct troupe_standby *standby, struct troupe_e
 		status = server_standby_take_over(standby, error);
 	if (status)
 		standby->takeover.term.term = 0;
-	if (status && standby->takeover.term.lost_ns && standby->whole)
+	/* too few secondaries came; of a state that cannot be repeated nothing is left */
+	if (status && standby->takeover.term.lost_ns && standby->now.count)
 		server_standby_keep_state(standby);
 	return status;
 }

@@ -202,7 +202,7 @@ saved_by_standby()
 	[ -z "$late" ] || return 0
 	"$troupe" run --resume ./*.state --rtf 0 --iterations $steps --hash-every 20 -v 0 >again.out 2>again.err
 	report $? "the state that was saved goes on: $(cat again.err)"
-	tail -n "$(wc -l <again.out)" calm.out | cmp -s - again.out
+	[ -s again.out ] && tail -n "$(wc -l <again.out)" calm.out | cmp -s - again.out
 	report $? 'the state that was saved has the same hashes'
 }
 # Where the loss of a secondary ends the run, the standby needs all of them.
@@ -237,6 +237,25 @@ all_lost()
 	saved_by_standby
 }
 once all_lost
+
+# It takes over, and finds that it cannot have a place that it was to have: the run cannot go on, and its state is saved.
+no_place()
+{
+	rm -f ./*.state
+	primary --network-secondaries 2
+	secondary s1
+	secondary s2
+	standby b --lockstep-listen 192.0.2.1:9 --lockstep-insecure
+	followed
+	disturb KILL p
+	says b 'takes over as primary of term 2'
+	says b '192.0.2.1:9'
+	[ -n "$late" ] || ended b
+	[ -n "$late" ] || [ "$status" != 0 ]
+	report $? "b: exit status $status"
+	saved_by_standby
+}
+once no_place
 
 # The standby is cut off: the run goes on without it. It follows again when it is back, and then takes over.
 cut_off()
