@@ -18,7 +18,7 @@ struct sandbox_limits {
 	size_t memory_bytes;          /* address space beyond what this process has when the child begins */
 	uint32_t cpu_s;               /* processor time between two calls of sandbox_begin(); twice that in all */
 	uint32_t wall_s;              /* time between two calls of sandbox_begin() in which the parent waits */
-	uint32_t still_s;             /* time in which the parent waits and the child is blocked in a system call */
+	uint32_t still_s; /* time in which the parent waits, and the child is blocked and uses no processor */
 	const _Atomic bool *given_up; /* the child is killed when another thread sets it; NULL: never */
 };
 

@@ -273,9 +273,10 @@ static troupe_status edit_light_add(struct edit *edit, const char *wanted, bool 
 	if (scene_find_light(scene, wanted) != SCENE_NONE && !may_rename)
 		return fail(error, TROUPE_ECOMMAND,
 			"a light '%.100s' exists already: expected another name, or allow_renaming", wanted);
-	if (!*wanted || strlen(wanted) + 11 > SCENE_LIGHT_NAME_BYTES_MAX || strstr(wanted, "::"))
-		return fail(error, TROUPE_ECOMMAND, "light '%.80s': expected a name of 1 to %d bytes without '::'",
-			wanted, SCENE_LIGHT_NAME_BYTES_MAX - 11);
+	const uint32_t most = SCENE_LIGHT_NAME_BYTES_MAX - (may_rename ? 11 : 0); /* "_" and a number are added */
+	if (!*wanted || strlen(wanted) > most || strstr(wanted, "::"))
+		return fail(error, TROUPE_ECOMMAND, "light '%.80s': expected a name of 1 to %u bytes without '::'",
+			wanted, most);
 	char *name = edit_light_free_name(scene, wanted);
 	uint32_t place = scene_add_light(scene, name);
 	free(name);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The body of a link; the link must have been compiled. SCENE_NONE: the world (joint.c). */
+/* The body of a link; the link must have been compiled. SCENE_NONE: the world. */
 static uint32_t scene_joint_body(const struct compile *c, uint32_t link)
 {
 	return scene_in_world(c, link) ? SCENE_NONE : c->links.at[c->link_index[link]].body;

@@ -114,7 +114,7 @@ static inline struct vec3 seen_turned_back(const struct seen *seen, struct vec3 
 		seen->turn[0][2] * v.x + seen->turn[1][2] * v.y + seen->turn[2][2] * v.z};
 }
 
-/* The same from the beginning of a sweep to its end. */
+/* The box in the world of all that is seen from the beginning of a sweep to its end. */
 struct aabb rays_swept_box(const struct rays *rays, const struct seen *seen);
 
 /* --- rays_tree.c ----------------------------------------------------------------------------------------------------
