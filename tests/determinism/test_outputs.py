@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# test limit: 600
 # programs: tests/determinism/random_worlds
 """What many worlds put out, compared with what earlier versions put out: a change that has the same wrong effect in every
 way of running a world changes it, too, and no other test needs to have thought of it.
@@ -32,6 +31,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 SOURCE = os.path.abspath(os.environ.get('SOURCE_DIR') or os.path.join(os.path.dirname(__file__), '..', '..'))
 BUILD = os.path.abspath(os.environ.get('BUILD_DIR') or os.path.join(SOURCE, 'build'))
@@ -48,15 +48,18 @@ SHOWN = 20  # of the worlds that differ
 COLUMNS = ('states', 'answers', 'warnings', 'table', 'topics', 'text')
 # with real times, costs, or the number of secondaries; and with bytes of libjpeg and zlib
 LEFT_OUT = re.compile(r'((/world/[^/]+)?/(stats|secondaries|clock|view)|.*/compressed(Depth)?)$')
-REMARKS = re.compile('warning|error|upright|could not')  # other lines of the summary have times, and names of programs
+REMARKS = re.compile('warning|error|upright|could not|expected')  # other lines of the summary have times, and names of programs
 OF_ASSIMP = re.compile('data/mesh/broken_')  # what is said of these depends on the library that reads meshes
 World = collections.namedtuple('World', 'name file options folder')
 
+sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(SOURCE, 'tests', 'gateway'))
 import mcap_reader  # noqa: E402
 
-sys.dont_write_bytecode = True
-environment = dict(os.environ, TROUPE_NO_GZ='1', LC_ALL='C', TROUPE=TROUPE, SOURCE_DIR=SOURCE,
+# without what tells troupe of other folders; HOME is a folder of this run
+environment = {name: value for name, value in os.environ.items() if not name.startswith(
+    ('AMENT_', 'COLCON_', 'GAZEBO_', 'GZ_', 'IGN_', 'MENGE_', 'ROS_', 'SDF_', 'TROUPE_', 'XDG_'))}
+environment.update(TROUPE_NO_GZ='1', LC_ALL='C', TROUPE=TROUPE, SOURCE_DIR=SOURCE,
                    GZ_SIM_RESOURCE_PATH=os.path.join(SOURCE, 'worlds'))
 
 
@@ -112,7 +115,7 @@ def call(words, folder):
 
 def without_places(text):
     """Without names of folders of this build."""
-    return re.sub('is not found in [^:]*:', 'is not found:', text.replace(SOURCE, 'SOURCE'))
+    return re.sub('is not found (in|beside) [^:]*:', 'is not found:', text.replace(SOURCE, 'SOURCE'))
 
 
 def told(words, folder):
@@ -154,7 +157,8 @@ def outputs_of(world, scratch):
             os.unlink(path)
     apart = ['--secondaries', '0']
     if number // 2 % APART == 0:
-        apart = ['--secondaries', '2', '--transport', 'tcp', '--network-stale-ms', str(500 * LIMIT_S)]
+        apart = ['--secondaries', '2', '--transport', 'tcp', '--network-stale-ms', str(500 * LIMIT_S),
+                 '--save-on-stop', os.path.join(scratch, 'lost')]  # else a folder that cannot be written is refused
     status, said, remarks = call(
         ['run', world.file, *world.options, *apart, '--rtf', '0', '-v', '2', '--hash-every', '1', '--trace', '--log', table, '--log-every', '7',
          '--log-what', 'model,joint,odometry,link,effort,contact,sensor', '--mcap', bag, '--topic', '*',
@@ -196,23 +200,36 @@ def free_ports():
             continue
 
 
-def autopilot_outputs(name, scratch):
-    """{column: text}: the digests of all frames, in the column of topics."""
-    script, make, client, first, ready = AUTOPILOTS[name]
-    gateway, port, path = os.path.join(SOURCE, 'tests', 'gateway'), free_ports(), os.path.join(scratch, f'{name}.sdf')
-    text = subprocess.run(['sh', '-c', f'. "$1"; {make}', port, os.path.join(gateway, script)], capture_output=True, text=True,
-                          check=True)
+def autopilot_run(name, port, scratch):
+    """(the run, once it serves the vehicles; or when it has ended, because another program has the port)"""
+    script, make, _, first, ready = AUTOPILOTS[name]
+    path = os.path.join(scratch, f'{name}.sdf')
+    text = subprocess.run(['sh', '-c', f'. "$1"; {make}', port, os.path.join(SOURCE, 'tests', 'gateway', script)],
+                          capture_output=True, text=True, check=True)
     with open(path, 'w', encoding='utf-8') as file:
         file.write(text.stdout)
-    with subprocess.Popen([TROUPE, 'run', path, '--serve', name, '--wait-for', first, '--wait-for', 'second'], env=environment,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
-        for line in run.stderr:
-            if ready in line:
-                break
-        done = subprocess.run([sys.executable, os.path.join(gateway, client), port, str(FRAMES), 'steady', '--fleet', '2'],
-                              capture_output=True, text=True, timeout=LIMIT_S, check=False)
-        run.terminate()
-        run.stderr.read()
+    with open(path + '.err', 'wb') as said:
+        run = subprocess.Popen([TROUPE, 'run', path, '--serve', name, '--wait-for', first, '--wait-for', 'second'],
+                               env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said)
+    while run.poll() is None and ready.encode() not in read(path + '.err'):
+        time.sleep(0.01)
+    return run
+
+
+def autopilot_outputs(name, scratch):
+    """{column: text}: the digests of all frames, in the column of topics."""
+    for _ in range(5):
+        port = free_ports()
+        run = autopilot_run(name, port, scratch)
+        if run.poll() is None:
+            break
+    client = os.path.join(SOURCE, 'tests', 'gateway', AUTOPILOTS[name][2])
+    try:
+        done = subprocess.run([sys.executable, client, port, str(FRAMES), 'steady', '--fleet', '2'], capture_output=True, text=True,
+                              timeout=LIMIT_S, check=False)
+    finally:
+        run.kill()
+        run.wait()
     said = [json.loads(line)['digest'] for line in done.stdout.splitlines()]
     return dict.fromkeys(COLUMNS, '') | {'topics': '\n'.join(said), 'warnings': done.stderr}
 
@@ -227,7 +244,7 @@ TOOLS = (
     'diff two.rec two.rec', "bisect two.rec --when 'scout_1.x > scout_1.y' --all", "bisect one.rec --while 'step < 77 or scout_0.z < 0'",
     'mcap one.rec -o one.mcap --topic */scan@5 --topic *odom* --until-step 200', 'plot one.csv --out one.svg',
     'plot one.csv --what model:scout_*,x,yaw --from 0.05 --to 0.25 --title T --width 700 --height 500 --out two.svg',
-    "plot one.csv --x x --what 'model:scout_?' --out map.svg", 'worlds',
+    "plot one.csv --x x --what 'model:scout_?' --out map.svg",
     'run CAMERAS --iterations 40 --camera-out coco --camera-format coco', 'run CAMERAS --iterations 40 --camera-out kitti --camera-format kitti')
 ALONE = ['--secondaries', '0', '--rtf', '0', '-v', '0']
 REAL = re.compile('"(wall_time|serial_time|rtf|steps_per_second|peak_memory_bytes|secondaries|secondary|windows)"')  # in a report
@@ -236,12 +253,13 @@ REAL = re.compile('"(wall_time|serial_time|rtf|steps_per_second|peak_memory_byte
 def tools_outputs(scratch):
     """{column: text}: what is said as answers, the files as text."""
     folder, said, files = os.path.join(scratch, 'tools'), [], []
+    cameras = os.path.join(SOURCE, 'tests', 'worlds', 'outputs', 'cameras.sdf')
     os.mkdir(folder)
     with open(os.path.join(SOURCE, 'worlds', 'lidar.commands'), encoding='utf-8') as file, \
             open(os.path.join(folder, 'other'), 'w', encoding='utf-8') as other:
         other.write(file.read() + '0.16 /model/scout_1/cmd_vel linear: {x: 0.7} angular: {z: -0.9}\n')
     for line in TOOLS:
-        words = shlex.split(line.replace('CAMERAS', os.path.join(SOURCE, 'tests', 'worlds', 'outputs', 'cameras.sdf')))
+        words = [cameras if word == 'CAMERAS' else word for word in shlex.split(line)]
         said.append(f'== {line}\n{told(words + (ALONE if words[0] == "run" else []), folder)}')
     for at, _, names in sorted(os.walk(folder)):
         for name in sorted(names):
@@ -282,7 +300,11 @@ def compare(scratch):
         return 0
     golden = {line.split()[0]: line for line in lines}
     for world in worlds(scratch):
-        line = line_of(world, outputs_of(world, scratch))
+        try:
+            texts = outputs_of(world, scratch)
+        except subprocess.TimeoutExpired as why:
+            texts = dict.fromkeys(COLUMNS, str(why))
+        line = line_of(world, texts)
         wanted = golden.pop(world.name, f'{world.name} has no line')
         if line == wanted:
             passed += 1
@@ -290,6 +312,8 @@ def compare(scratch):
         failed += 1
         which = [column for column, got, was in zip(COLUMNS, line.split()[1:], wanted.split()[1:]) if got != was]
         print(f'FAILED: {world.name}: other {", ".join(which)} than in tests/data/outputs', flush=True)
+        for column in {'warnings', 'answers'}.intersection(which):
+            print(f'    its {column} are now: {texts[column][:500]!r}')
         if failed == SHOWN:
             print('    the other worlds are not looked at')
             golden = {}
@@ -328,6 +352,7 @@ def show(name, scratch):
 
 def main():
     scratch = tempfile.mkdtemp()
+    environment['HOME'] = scratch
     try:
         if sys.argv[1:2] == ['--show'] and len(sys.argv) == 3:
             return show(sys.argv[2], scratch)

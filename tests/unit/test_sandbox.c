@@ -235,8 +235,21 @@ static void stop_itself(int stream, void *ctx)
 	sandbox_give(stream, "1", 1);
 }
 
+static bool is_stopped(pid_t pid)
+{
+	char path[32], text[128] = {0};
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	FILE *file = fopen(path, "r");
+	bool stopped = file && fread(text, 1, sizeof text - 1, file) && strstr(text, ") T");
+	if (file)
+		fclose(file);
+	return stopped;
+}
+
 static void *continue_later(void *pid)
 {
+	while (!is_stopped(*(pid_t *)pid))
+		clock_sleep_until_ns(clock_now_ns() + 10000000);
 	clock_sleep_until_ns(clock_now_ns() + 2500000000);
 	kill(*(pid_t *)pid, SIGCONT);
 	return NULL;

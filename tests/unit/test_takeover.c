@@ -114,6 +114,9 @@ static struct troupe_server *take_over(struct run *run, enum troupe_on_loss on_l
 	def.ctx = run;
 	struct troupe_server *server = lib_create(&def);
 	free(bytes);
+	/* members that find nobody wait for longer from try to try */
+	begin_member(run);
+	begin_member(run);
 	return server;
 }
 
@@ -122,8 +125,6 @@ static void begin_run(struct run *run, uint32_t lost)
 	*run = (struct run){.lost = lost};
 	(void)snprintf(run->partition, sizeof run->partition, "takeover-%d", (int)getpid());
 	find_address(run);
-	begin_member(run);
-	begin_member(run);
 }
 
 static void end_run(struct run *run)

@@ -9,6 +9,8 @@
 #include "base/infile.h"
 
 #include <ctype.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 TestSuite(whole, .fini = clients_end, .timeout = 60);
@@ -38,14 +40,25 @@ static bool whole_begins(const char *line)
 	return line[depth] != '}' && (depth < WHOLE_DEPTH || (depth == WHOLE_DEPTH && line[length - 1] == '{'));
 }
 
+/* The length of the name of the folder of the sources, as configure had it or as the system has it, that begins there;
+ * 0: none. */
+static size_t whole_folder_at(const char *at)
+{
+	static char real[PATH_MAX];
+	if (!*real && !realpath(SOURCE_DIR, real))
+		(void)snprintf(real, sizeof real, "%s", SOURCE_DIR);
+	return !strncmp(at, SOURCE_DIR "/", sizeof SOURCE_DIR) ? strlen(SOURCE_DIR)
+	       : !strncmp(at, real, strlen(real))              ? strlen(real)
+							       : 0;
+}
+
 /* The lines of a message, fewer and longer, and without the folder of the sources. */
 static void whole_fold(const char *text, struct text *out)
 {
-	const size_t folder = strlen(SOURCE_DIR);
 	for (const char *at = text; *at; at++)
-		if (!strncmp(at, SOURCE_DIR, folder)) {
+		if (whole_folder_at(at)) {
 			text_add(out, "@");
-			at += folder - 1;
+			at += whole_folder_at(at) - 1;
 		} else if (!strncmp(at, "\\012", 4)) { /* a string of several lines */
 			text_add(out, "\n");
 			at += 3;
