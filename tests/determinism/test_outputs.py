@@ -43,7 +43,7 @@ SEEDS_USUAL = 8
 STEPS = 100  # of a world that is a file
 APART = 7  # one of so many worlds runs on two secondaries, over TCP
 LIMIT_S = 120
-READERS = (['print', '--flat'], ['check'], ['topics'], ['topics', '--json'])  # one of them reads each world, too
+READERS = (['print', '--flat'], ['check'], ['check'], ['topics', '--json'])  # one of them reads each world, too
 SHOWN = 20  # of the worlds that differ
 COLUMNS = ('states', 'answers', 'warnings', 'table', 'topics', 'text')
 # with real times, costs, or the number of secondaries; and with bytes of libjpeg and zlib
@@ -169,7 +169,8 @@ def outputs_of(world, scratch):
             'answers': '\n'.join([line for line in lines if line.startswith(('reply ', 'load ', 'unload '))] + [str(status)]),
             'warnings': '\n'.join(line for line in remarks.splitlines() if REMARKS.search(line)), 'table': read(table).decode(errors='replace'),
             'topics': '\n'.join(f'{topic} {of_topic}' for topic, of_topic in topics.items()),
-            'text': told(['print', world.file], world.folder) + told([*READERS[number // 4 % len(READERS)], world.file], world.folder)}
+            'text': ''.join(told([*reader, world.file], world.folder)
+                            for reader in (['print'], ['topics'], READERS[number // 4 % len(READERS)]))}
 
 
 def line_of(world, texts):
