@@ -19,6 +19,7 @@
 
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,24 @@ enum { PLACES = 1 << 20 };
 static void *known[PLACES];
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 
+static void take_lock(void)
+{
+	while (atomic_flag_test_and_set(&lock))
+		(void)sched_yield();
+}
+
+static void give_lock(void)
+{
+	atomic_flag_clear(&lock);
+}
+
+/* A child of fork() (base/sandbox.h) would wait for ever for a thread that it does not have. */
+__attribute__((constructor)) static void repair_lock_in_children(void)
+{
+	if (pthread_atfork(take_lock, give_lock, give_lock))
+		abort();
+}
+
 static size_t place_of(const void *piece)
 {
 	return (size_t)((uintptr_t)piece / 16 * UINT64_C(0x9e3779b97f4a7c15) >> 44);
@@ -52,15 +71,14 @@ static void *count_in(void *piece)
 {
 	if (!piece)
 		return NULL;
-	while (atomic_flag_test_and_set(&lock))
-		;
+	take_lock();
 	size_t at = place_of(piece);
 	while (known[at])
 		at = (at + 1) % PLACES;
 	known[at] = piece;
 	if (++pieces > PLACES / 2)
 		abort();
-	atomic_flag_clear(&lock);
+	give_lock();
 	return piece;
 }
 
@@ -80,8 +98,7 @@ static void forget(size_t gap)
 
 static void count_out(const void *piece)
 {
-	while (atomic_flag_test_and_set(&lock))
-		;
+	take_lock();
 	size_t at = place_of(piece);
 	while (known[at] && known[at] != piece)
 		at = (at + 1) % PLACES;
@@ -89,7 +106,7 @@ static void count_out(const void *piece)
 		forget(at);
 		pieces--;
 	}
-	atomic_flag_clear(&lock);
+	give_lock();
 }
 
 void *malloc(size_t bytes)
