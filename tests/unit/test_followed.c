@@ -151,12 +151,12 @@ static struct troupe_client *followed_subscribe(struct troupe_server *server)
 }
 
 static struct troupe_server *followed_create(
-	struct followed *followed, const struct troupe_network *network, const char *folder, uint32_t window)
+	struct followed *followed, const struct troupe_network *network, const char *folder)
 {
 	static const char *const folders[] = {SOURCE_DIR "/tests/data/mesh", NULL};
 	struct troupe_server_def def = lib_def(followed_world, FOLLOWED_MEMBERS);
 	def.network = network;
-	def.window = window;
+	def.window = 1;
 	def.save_folder = folder;
 	def.resource_paths = folders;
 	def.on_reply = followed_on_reply;
@@ -216,7 +216,7 @@ static void *followed_be_member(void *arg)
 	return NULL;
 }
 
-static void followed_run_apart(struct followed *followed, const char *folder, uint32_t window)
+static void followed_run_apart(struct followed *followed, const char *folder)
 {
 	struct troupe_secondary *members[FOLLOWED_MEMBERS];
 	pthread_t threads[FOLLOWED_MEMBERS];
@@ -230,7 +230,7 @@ static void followed_run_apart(struct followed *followed, const char *folder, ui
 		cr_assert(!pthread_create(&threads[i], NULL, followed_be_member, members[i]));
 	}
 	const struct troupe_network network = {.secondaries = FOLLOWED_MEMBERS, .sockets = ours, .stale_ms = 60000};
-	struct troupe_server *server = followed_create(followed, &network, folder, window);
+	struct troupe_server *server = followed_create(followed, &network, folder);
 	followed_run(server, followed);
 	lib_destroy(server);
 	for (int i = 0; i < FOLLOWED_MEMBERS; i++) {
@@ -254,12 +254,12 @@ Test(followed, all_that_is_done_to_a_world)
 	static struct followed together, apart;
 	char folder[] = "/tmp/test_followed.XXXXXX", kept[60];
 	cr_assert(mkdtemp(folder));
-	struct troupe_server *server = followed_create(&together, NULL, folder, 1);
+	struct troupe_server *server = followed_create(&together, NULL, folder);
 	followed_run(server, &together);
 	lib_destroy(server);
 	followed_check_replies(&together);
 	cr_assert_gt(together.messages, 100);
-	followed_run_apart(&apart, folder, 1);
+	followed_run_apart(&apart, folder);
 	followed_compare(&together, &apart);
 	(void)snprintf(kept, sizeof kept, "%s/kept", folder);
 	cr_assert(!remove(kept) && !rmdir(folder));
