@@ -28,6 +28,8 @@ enum {
 	WEB_PAUSE_MS = 100,   /* after accepting has failed */
 	LAST_MS = 500,        /* for the last messages to the peers */
 	WEB_GOODBYE_MS = 500, /* for the goodbye to those that have not taken them all */
+	WEB_TICK_MS = 10,     /* of these two times */
+	WEB_STALLED_MAX = 8,  /* so many times as long on a machine without a free processor */
 	WEB_SAY_MS = 2000,    /* one line about a refused request in this time */
 };
 
@@ -312,15 +314,20 @@ static void web_take_turns(struct web *web)
 			web->services[i].turn(web->services[i].ctx);
 }
 
+/* A turn counts for at most two ticks, so that a thread that got no processor meanwhile has its turns all the same. */
 static void web_close_all(
 	struct web *web, void (*close)(struct web_peer *peer, uint16_t code, const char *reason), int ms)
 {
-	uint64_t end_ns = clock_now_ns() + (uint64_t)ms * MS_NS;
+	uint64_t left_ns = (uint64_t)ms * MS_NS, now_ns = clock_now_ns(), end_ns = now_ns + WEB_STALLED_MAX * left_ns;
 	for (struct web_peer *peer = web->peers; peer; peer = peer->after)
 		if (peer->service)
 			close(peer, WS_GOING, web->goodbye);
-	while (web->socket_count && clock_now_ns() < end_ns)
-		web_serve(web, 10);
+	while (web->socket_count && left_ns && now_ns < end_ns) {
+		uint64_t before_ns = now_ns;
+		web_serve(web, WEB_TICK_MS);
+		now_ns = clock_now_ns();
+		left_ns -= MIN(left_ns, MIN(now_ns - before_ns, 2 * WEB_TICK_MS * MS_NS));
+	}
 }
 
 /* A client that comes now must not be welcomed and then dropped without a close: it would miss that, and wait. */
