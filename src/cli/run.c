@@ -462,7 +462,6 @@ static int run_world(struct run *run)
 	if (!status) {
 		run_announce(run);
 		text_fini(&run->taken_state);
-		run->taken_state = (struct text){0};
 		status = run_go(run, &error);
 	}
 	run_end_company(run, status, &error);

@@ -44,7 +44,7 @@ struct network {
 	struct gather_members members;
 	bool has_begun;                /* the first gathering is over */
 	struct follow_term taken_over; /* of a primary that was lost; term 0: the run is this one's */
-	bool admitted;                 /* those of the run that is taken over have come, so many as must */
+	bool admitted;                 /* as many members of the run that is taken over have come as must */
 	struct standby_link *standby;
 	VEC(struct server_network_process)
 	processes;    /* of the secondaries; at first those of the run that is taken over */

@@ -235,11 +235,8 @@ static troupe_status server_standby_take_over(struct troupe_standby *standby, st
 		standby, standby->now.at, standby->whole, true, standby->step, &standby->state, error);
 	text_fini(&standby->now);
 	text_fini(&standby->next);
-	standby->now = standby->next = (struct text){0};
-	if (status) {
+	if (status)
 		text_fini(&standby->state);
-		standby->state = (struct text){0};
-	}
 	struct troupe_error line;
 	(void)fail(&line, TROUPE_OK,
 		"this standby takes over as primary of term %" PRIu64 ": the run goes on from step %" PRIu64,
@@ -249,15 +246,13 @@ static troupe_status server_standby_take_over(struct troupe_standby *standby, st
 	return status;
 }
 
-/* Nobody else may have it. */
+/* No other process may have the state of the last commit. */
 static void server_standby_keep_state(struct troupe_standby *standby)
 {
 	struct troupe_error unwanted;
-	if (!server_standby_rebuild(
+	if (server_standby_rebuild(
 		    standby, standby->now.at, standby->whole, false, standby->step, &standby->state, &unwanted))
-		return;
-	text_fini(&standby->state);
-	standby->state = (struct text){0};
+		text_fini(&standby->state);
 }
 
 troupe_status troupe_standby_run(struct troupe_standby *standby, struct troupe_error *error)
